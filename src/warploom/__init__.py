@@ -1,0 +1,1 @@
+"""warploom: a compiler for GPU software-pipeline schedules."""

@@ -1,0 +1,149 @@
+"""Everything warploom raises or warns about.
+
+The tree (each leaf says in one sentence what went wrong):
+
+- WarploomError
+  - ConfigError               a configuration value or combination is impossible
+  - GeometryError             tile, MMA shape and dtype give no valid kernel geometry
+  - CostModelError            the cost model has no price for an op, or an impossible one
+  - GraphError                dependence edges are malformed
+    - CycleError              distance-0 edges form a cycle
+  - SchedulingError           no order could be derived
+    - InfeasibleError         no order meets the constraints; carries the smallest feasible budget
+  - ProgramError              ops do not fit the block structure
+    - StructureError          a structural check on the built program failed
+  - PhaseError                prologue, kernel or epilogue cannot be derived
+  - DocumentError             a schedule document is malformed
+  - VerificationError         a schedule was judged and found to race
+  - BackendError              code generation, compilation or launch failed
+  - MissingExtraError         an optional dependency is not installed
+
+- WarploomWarning
+  - NoEffectWarning           a setting has no effect in its combination
+  - ForcedSettingWarning      a schedule replaces a setting, as documented
+
+Every error carries four parts, as attributes and in its text: ``what`` is wrong, ``where`` (op,
+block, field), ``why`` it matters and how to ``fix`` it.
+"""
+
+from __future__ import annotations
+
+
+class WarploomError(Exception):
+    """Base of all errors raised on purpose by warploom."""
+
+    def __init__(self, what: str, *, where: str = "", why: str = "", fix: str = "") -> None:
+        self.what = what
+        self.where = where
+        self.why = why
+        self.fix = fix
+        parts = [what]
+        parts += [f"  {k:<5} {v}" for k, v in (("where", where), ("why", why), ("fix", fix)) if v]
+        super().__init__("\n".join(parts))
+
+
+class ConfigError(WarploomError):
+    """A configuration value or combination of values is impossible."""
+
+
+class GeometryError(WarploomError):
+    """Tile shape, MMA shape and dtype give no valid kernel geometry."""
+
+
+class CostModelError(WarploomError):
+    """The cost model has no price for an op, or an impossible one."""
+
+
+class GraphError(WarploomError):
+    """Dependence edges are malformed."""
+
+
+class CycleError(GraphError):
+    """Edges of distance 0 form a cycle, so no order exists."""
+
+
+class SchedulingError(WarploomError):
+    """No order could be derived."""
+
+
+class InfeasibleError(SchedulingError):
+    """No order meets the constraints.
+
+    ``smallest_feasible`` is the smallest budget with which one exists, when that is the question.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: str = "",
+        why: str = "",
+        fix: str = "",
+        smallest_feasible: int | None = None,
+    ) -> None:
+        super().__init__(what, where=where, why=why, fix=fix)
+        self.smallest_feasible = smallest_feasible
+
+
+class ProgramError(WarploomError):
+    """The ordered ops do not fit the block structure."""
+
+
+class StructureError(ProgramError):
+    """A structural check on the built program failed; ``check`` names it."""
+
+    def __init__(
+        self, what: str, *, check: str, where: str = "", why: str = "", fix: str = ""
+    ) -> None:
+        super().__init__(what, where=where, why=why, fix=fix)
+        self.check = check
+
+
+class PhaseError(WarploomError):
+    """Prologue, kernel or epilogue cannot be derived."""
+
+
+class DocumentError(WarploomError):
+    """A schedule document is malformed; ``path`` points inside it."""
+
+    def __init__(self, what: str, *, path: str = "$", why: str = "", fix: str = "") -> None:
+        super().__init__(what, where=path, why=why, fix=fix)
+        self.path = path
+
+
+class VerificationError(WarploomError):
+    """A schedule was judged and found to race; ``report`` holds every finding."""
+
+    def __init__(
+        self, what: str, *, report: object = None, where: str = "", why: str = "", fix: str = ""
+    ) -> None:
+        super().__init__(what, where=where, why=why, fix=fix)
+        self.report = report
+
+
+class BackendError(WarploomError):
+    """Code generation, compilation or launch failed."""
+
+
+class MissingExtraError(WarploomError):
+    """An optional dependency is not installed; the message names the extra to install."""
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        super().__init__(
+            f"{purpose} needs the package '{package}', which is not installed",
+            fix=f"pip install 'warploom[{extra}]'",
+        )
+        self.package = package
+        self.extra = extra
+
+
+class WarploomWarning(UserWarning):
+    """Base of all warnings given by warploom."""
+
+
+class NoEffectWarning(WarploomWarning):
+    """A setting has no effect in its combination; the documented result stands."""
+
+
+class ForcedSettingWarning(WarploomWarning):
+    """A schedule replaces a setting of the caller, as documented."""
