@@ -9,17 +9,35 @@ from warploom.interchange.document import (
     ScheduleDocument,
 )
 from warploom.interchange.reader import read_schedule, schedule_from_json
+from warploom.interchange.witness import (
+    WITNESS_SCHEMA,
+    Point,
+    Step,
+    StepKind,
+    WaveId,
+    Witness,
+    witness_from_json,
+    witness_to_json,
+)
 from warploom.interchange.writer import schedule_to_json, write_schedule
 
 __all__ = [
     "SCHEMA",
+    "WITNESS_SCHEMA",
     "BarrierKind",
     "Counters",
+    "Point",
     "Protocol",
     "RegisterWaits",
     "ScheduleDocument",
+    "Step",
+    "StepKind",
+    "WaveId",
+    "Witness",
     "read_schedule",
     "schedule_from_json",
     "schedule_to_json",
+    "witness_from_json",
+    "witness_to_json",
     "write_schedule",
 ]
