@@ -1,0 +1,228 @@
+"""Can this prefix be completed within a makespan and a register budget?
+
+``Completer`` answers for one fixed pair of limits by depth-first search. A state that could not be
+completed is remembered; a later state with the same ops placed that is no better in any respect
+(unit release, ready times, loads since the last compute) fails without a search. Completing a
+prefix never costs more than the distinct, undominated states below it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from warploom.sched.search.problem import NO_UNIT, UNITS, OrderProblem
+
+
+class WorkLimitReached(Exception):  # noqa: N818 - a signal between the parts of the search
+    """The search has placed as many ops as it may."""
+
+
+@dataclass(slots=True)
+class WorkMeter:
+    """Counts placed ops against a limit, so that a search ends the same way on every machine."""
+
+    limit: int
+    used: int = 0
+    parent: WorkMeter | None = None
+
+    def spend(self) -> None:
+        """Count one placed op, here and in every meter this one is a share of."""
+        if self.used >= self.limit:
+            raise WorkLimitReached
+        self.used += 1
+        if self.parent is not None:
+            self.parent.spend()
+
+    def share(self, parts: int) -> WorkMeter:
+        """A meter for one part of what is left."""
+        return WorkMeter((self.limit - self.used) // parts, parent=self)
+
+
+class State(NamedTuple):
+    """A prefix, reduced to what its completions depend on."""
+
+    placed: int  # bit mask
+    free: tuple[int, ...]  # per unit, then a slot for ops without one
+    ready: tuple[int, ...]  # per op: latest finish of its placed predecessors
+    live: int
+    loads: int  # global loads since the last compute of the partition
+
+
+def start_state(problem: OrderProblem) -> State:
+    """Nothing placed."""
+    return State(0, (0,) * (UNITS + 1), (0,) * problem.n, 0, 0)
+
+
+@dataclass(slots=True)
+class Completer:
+    """Completes prefixes of ``problem`` within ``makespan`` and ``budget`` registers."""
+
+    problem: OrderProblem
+    makespan: int
+    budget: int
+    meter: WorkMeter
+    _failed: dict[int, list[tuple[int, ...]]] = field(default_factory=dict)
+    _by_tail: tuple[tuple[int, ...], ...] = ()
+    _registers_bind: bool = True
+
+    def __post_init__(self) -> None:
+        p = self.problem
+        order = sorted(range(p.n), key=lambda i: (-p.tail[i], i))
+        self._by_tail = tuple(
+            tuple(i for i in order if p.partition[i] == part) for part in range(len(p.bounds) - 1)
+        )
+        self._registers_bind = sum(max(d, 0) for d in p.vgpr_def) > self.budget
+
+    def complete(self, state: State) -> tuple[int, ...] | None:
+        """The ops that finish ``state`` within the limits, or None when there is no way."""
+        everything = (1 << self.problem.n) - 1
+        if state.placed == everything:
+            return ()
+        path: list[int] = []
+        stack: list[tuple[State, Iterator[int]]] = []
+        if self._open(state):
+            stack.append((state, iter(self._guided(state))))
+        while stack:
+            here, choices = stack[-1]
+            for op in choices:
+                child = self.place(here, op)
+                if child is None:
+                    continue
+                if child.placed == everything:
+                    return (*path, op)
+                if self._open(child):
+                    path.append(op)
+                    stack.append((child, iter(self._guided(child))))
+                    break
+            else:
+                stack.pop()
+                self._remember_failure(here)
+                if path and stack:
+                    path.pop()
+        return None
+
+    def place(self, state: State, op: int) -> State | None:
+        """The state after ``op``, or None when it breaks a limit at once."""
+        p = self.problem
+        self.meter.spend()
+        unit = p.unit[op]
+        start = max(state.ready[op], state.free[unit])
+        live = state.live + p.vgpr_def[op]
+        if start + p.tail[op] > self.makespan or live > self.budget:
+            return None
+        free = state.free
+        if unit != NO_UNIT:
+            free = (*free[:unit], start + p.hold[op], *free[unit + 1 :])
+        return State(
+            state.placed | 1 << op,
+            free,
+            _released(state.ready, p.succs[op], start + p.latency[op]),
+            live - p.vgpr_kill[op],
+            self._loads_after(state, op),
+        )
+
+    def candidates(self, state: State) -> list[int]:
+        """Ops that may come next, ascending; of interchangeable ones only the lowest."""
+        p = self.problem
+        part = self._partition_of(state)
+        full = p.max_loads > 0 and state.loads >= p.max_loads
+        room = self.budget - state.live
+        placed = state.placed
+        return [
+            i
+            for i in range(p.bounds[part], p.bounds[part + 1])
+            if not placed >> i & 1
+            and not p.preds[i] & ~placed
+            and p.vgpr_def[i] <= room
+            and not (full and p.is_load[i])
+            and (p.twin[i] < 0 or placed >> p.twin[i] & 1)
+        ]
+
+    def _partition_of(self, state: State) -> int:
+        p = self.problem
+        first_open = (~state.placed & (state.placed + 1)).bit_length() - 1
+        return p.partition[first_open]
+
+    def _loads_after(self, state: State, op: int) -> int:
+        p = self.problem
+        if p.max_loads == 0 or p.is_compute[op]:
+            return 0
+        placed = state.placed | 1 << op
+        end = p.bounds[p.partition[op] + 1]
+        if placed & ((1 << end) - 1) == (1 << end) - 1:
+            return 0  # the next partition starts its own count
+        return state.loads + p.is_load[op]
+
+    def _guided(self, state: State) -> list[int]:
+        """Candidates, most urgent first; a single one when placing it now can do no harm."""
+        p = self.problem
+        found = self.candidates(state)
+        for i in found:
+            if self._is_harmless(i):
+                return [i]
+        return sorted(
+            found,
+            key=lambda i: (max(state.ready[i], state.free[p.unit[i]]), -p.tail[i], i),
+        )
+
+    def _is_harmless(self, op: int) -> bool:
+        """No unit, no load limit and no registers: its place in the order cannot matter."""
+        p = self.problem
+        if p.unit[op] != NO_UNIT or (p.max_loads > 0 and (p.is_load[op] or p.is_compute[op])):
+            return False
+        if not self._registers_bind:
+            return True
+        return p.vgpr_def[op] <= 0 and p.vgpr_kill[op] >= p.vgpr_def[op]
+
+    def _open(self, state: State) -> bool:
+        """Whether bound and memory leave any hope for ``state``."""
+        return self._within_bound(state) and not self._failed_before(state)
+
+    def _within_bound(self, state: State) -> bool:
+        """Per unit: the ops it still has to serve, longest tail first, must end in time."""
+        p = self.problem
+        placed = state.placed
+        clock = list(state.free)
+        for i in self._by_tail[self._partition_of(state)]:
+            unit = p.unit[i]
+            if unit != NO_UNIT and not placed >> i & 1:
+                if clock[unit] + p.tail[i] > self.makespan:
+                    return False
+                clock[unit] += p.hold[i]
+        return True
+
+    def _failed_before(self, state: State) -> bool:
+        known = self._failed.get(state.placed)
+        if not known:
+            return False
+        mine = self._vector(state)
+        return any(all(map(int.__le__, theirs, mine)) for theirs in known)
+
+    def _remember_failure(self, state: State) -> None:
+        mine = self._vector(state)
+        known = self._failed.setdefault(state.placed, [])
+        known[:] = [v for v in known if not all(map(int.__le__, mine, v))]
+        known.append(mine)
+
+    def _vector(self, state: State) -> tuple[int, ...]:
+        """What matters of the past, smaller being better in every component."""
+        p = self.problem
+        free = state.free
+        placed = state.placed
+        ready = [
+            max(r, free[p.unit[i]])
+            for i, r in enumerate(state.ready)
+            if not placed >> i & 1 and p.preds[i] & placed
+        ]
+        return (state.loads, *free, *ready)
+
+
+def _released(ready: tuple[int, ...], succs: tuple[int, ...], finish: int) -> tuple[int, ...]:
+    if not succs:
+        return ready
+    later = list(ready)
+    for k in succs:
+        later[k] = max(later[k], finish)
+    return tuple(later)

@@ -1,0 +1,197 @@
+"""``OrderProblem``: a loop body flattened to plain integers, with a tail for every op.
+
+A *unit* is anything that serves one op at a time: the matrix unit, the vector unit and, when a
+penalty is set, the memory port. An op holds its unit for ``hold`` cycles (its latency, or the
+penalty on the port). The *tail* of an op is a lower bound on the time from its start to the end of
+any complete schedule; tails are what makes the search finish.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from warploom.graph.loop_body import LoopBody, OpNode
+from warploom.ops.kinds import OpRole, ResourceKind
+from warploom.sched.evaluate import PORT_RESOURCES
+from warploom.sched.greedy import partition_bounds
+
+UNITS = 3
+NO_UNIT = UNITS
+_MMA, _VALU, _PORT = range(UNITS)
+_NOTHING = -(10**12)  # tail of a unit that has no ops left to serve
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrderProblem:
+    """What the search needs of a body; every tuple is indexed by op unless said otherwise."""
+
+    n: int
+    latency: tuple[int, ...]
+    unit: tuple[int, ...]
+    hold: tuple[int, ...]
+    preds: tuple[int, ...]  # bit masks
+    succs: tuple[tuple[int, ...], ...]
+    vgpr_def: tuple[int, ...]
+    vgpr_kill: tuple[int, ...]
+    is_load: tuple[bool, ...]
+    is_compute: tuple[bool, ...]
+    max_loads: int  # global loads between two computes of a partition; 0 = no limit
+    partition: tuple[int, ...]
+    bounds: tuple[int, ...]  # where each partition begins, closed by n
+    tail: tuple[int, ...]
+    after: tuple[tuple[int, ...], ...]  # [partition][unit]: tail of everything from there on
+    twin: tuple[int, ...]  # the next lower op that is interchangeable with this one, or -1
+
+    def lower_bound(self) -> int:
+        """A true bound on the makespan of every order."""
+        return max([0, *self.tail, *self.after[0]])
+
+
+def order_problem(
+    body: LoopBody, *, partitions: int = 1, max_loads: int = 0, penalty: int = 0
+) -> OrderProblem:
+    """Flatten ``body``; its distance-0 edges must be acyclic and never lead to an earlier part."""
+    n = len(body.ops)
+    bounds = partition_bounds(n, partitions)
+    partition = tuple(sum(start <= i for start in bounds[1:]) for i in range(n))
+    latency = tuple(node.latency for node in body.ops)
+    unit = tuple(_unit_of(node, penalty) for node in body.ops)
+    hold = tuple(penalty if u == _PORT else lat for u, lat in zip(unit, latency, strict=True))
+    preds, succs = body.predecessors(), body.successors()
+    shape = _Shape(latency, unit, hold, succs, partition, body.topological_order())
+    tail, after = _tails(shape, partitions)
+    return OrderProblem(
+        n=n,
+        latency=latency,
+        unit=unit,
+        hold=hold,
+        preds=tuple(sum(1 << p for p in ps) for ps in preds),
+        succs=succs,
+        vgpr_def=tuple(node.op.vgpr_def for node in body.ops),
+        vgpr_kill=tuple(node.op.vgpr_kill for node in body.ops),
+        is_load=tuple(node.op.role is OpRole.GLOBAL_LOAD for node in body.ops),
+        is_compute=tuple(node.op.role is OpRole.COMPUTE for node in body.ops),
+        max_loads=max(max_loads, 0),
+        partition=partition,
+        bounds=bounds,
+        tail=tail,
+        after=after,
+        twin=_twins(body, partition, preds, succs),
+    )
+
+
+def _unit_of(node: OpNode, penalty: int) -> int:
+    if node.resource is ResourceKind.MMA_UNIT:
+        return _MMA
+    if node.resource is ResourceKind.VALU:
+        return _VALU
+    if penalty > 0 and node.resource in PORT_RESOURCES:
+        return _PORT
+    return NO_UNIT
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    latency: Sequence[int]
+    unit: Sequence[int]
+    hold: Sequence[int]
+    succs: Sequence[Sequence[int]]
+    partition: Sequence[int]
+    topological: Sequence[int]
+
+    def gap(self, i: int, j: int) -> int:
+        """Least time from the start of ``i`` to the start of its direct successor ``j``."""
+        same_unit = self.unit[i] == self.unit[j] != NO_UNIT
+        return max(self.latency[i], self.hold[i]) if same_unit else self.latency[i]
+
+    def reach(self, i: int) -> dict[int, int]:
+        """Every descendant of ``i`` with the longest path from the start of ``i`` to its own."""
+        far = {i: 0}
+        for j in self.topological:
+            if j in far:
+                for k in self.succs[j]:
+                    far[k] = max(far.get(k, 0), far[j] + self.gap(j, k))
+        del far[i]
+        return far
+
+
+def _tails(shape: _Shape, partitions: int) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
+    """Tails, last partition first: ops of a unit run before all its ops of later partitions."""
+    n = len(shape.latency)
+    tail = [0] * n
+    after = [[_NOTHING] * UNITS for _ in range(partitions + 1)]
+    for p in reversed(range(partitions)):
+        members = [i for i in reversed(shape.topological) if shape.partition[i] == p]
+        for i in members:
+            tail[i] = _tail(shape, i, tail, after[p + 1])
+        for u in range(UNITS):
+            mine = [i for i in members if shape.unit[i] == u]
+            after[p][u] = sequence_tail(mine, shape.hold, tail) if mine else after[p + 1][u]
+    return tuple(tail), tuple(tuple(a) for a in after)
+
+
+def _tail(shape: _Shape, i: int, tail: Sequence[int], after: Sequence[int]) -> int:
+    unit = shape.unit[i]
+    found = [shape.latency[i]]
+    if unit != NO_UNIT:
+        found.append(shape.hold[i] + after[unit])
+    reach = shape.reach(i)
+    found += [distance + tail[j] for j, distance in reach.items()]
+    for u in range(UNITS):
+        below = [j for j in reach if shape.unit[j] == u]
+        if below:
+            found.append(min(reach[j] for j in below) + sequence_tail(below, shape.hold, tail))
+    return max(found)
+
+
+def sequence_tail(ops: Sequence[int], hold: Sequence[int], tail: Sequence[int]) -> int:
+    """Time from the unit's release to the end when it serves ``ops``, longest tail first.
+
+    Longest tail first is the best order on one machine when all ops are available, hence a bound.
+    """
+    clock = worst = 0
+    for i in sorted(ops, key=lambda j: -tail[j]):
+        worst = max(worst, clock + tail[i])
+        clock += hold[i]
+    return worst
+
+
+def price(problem: OrderProblem, order: Sequence[int]) -> tuple[int, int]:
+    """Makespan and register peak of a complete order."""
+    free = [0] * (UNITS + 1)
+    ready = [0] * problem.n
+    makespan = live = peak = 0
+    for i in order:
+        unit = problem.unit[i]
+        start = max(ready[i], free[unit])
+        finish = start + problem.latency[i]
+        if unit != NO_UNIT:
+            free[unit] = start + problem.hold[i]
+        for k in problem.succs[i]:
+            ready[k] = max(ready[k], finish)
+        makespan = max(makespan, finish)
+        live += problem.vgpr_def[i]
+        peak = max(peak, live)
+        live -= problem.vgpr_kill[i]
+    return makespan, peak
+
+
+def _twins(
+    body: LoopBody,
+    partition: Sequence[int],
+    preds: Sequence[Sequence[int]],
+    succs: Sequence[Sequence[int]],
+) -> tuple[int, ...]:
+    """Interchangeable ops: same cost, same role, same neighbours, same partition."""
+    latest: dict[tuple[object, ...], int] = {}
+    twin = []
+    for i, node in enumerate(body.ops):
+        op = node.op
+        key = (
+            node.latency, node.resource, op.role, op.vgpr_def, op.vgpr_kill,
+            partition[i], preds[i], succs[i],
+        )  # fmt: skip
+        twin.append(latest.get(key, -1))
+        latest[key] = i
+    return tuple(twin)
