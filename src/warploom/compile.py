@@ -1,0 +1,287 @@
+"""The one straight line through the rooms: from a ``PipelineSchedule`` to a compiled schedule.
+
+declare and price (the schedule's body) -> relate (edges) -> order -> group -> guard -> expand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from warploom.blocks.group import balance_loads, group_into_blocks, ordered_ops
+from warploom.blocks.program import PipelineProgram
+from warploom.blocks.structure import verify_schedule
+from warploom.config.parts import BlockSizing, FragOrder, LoopCarriedSpec, WarpStaggerRule
+from warploom.config.parts import SchedulingStrategy as Strategy
+from warploom.config.pipeline import PipelineConfig
+from warploom.config.policy import OrderPolicy, SchedulePolicy
+from warploom.config.schedule import ScheduleConfig, warn_without_effect
+from warploom.graph.edges import derive_edges_from_ops
+from warploom.graph.loop_body import LoopBody
+from warploom.interchange.document import Counters, Protocol, ScheduleDocument
+from warploom.ops.desc import DepEdge, OpDesc, ScheduleEntry
+from warploom.ops.kinds import Phase
+from warploom.phases.program import (
+    default_kernel_deps_double_buffer,
+    derive_epilogue_from_program,
+    derive_prologue_from_program,
+    warp_stagger_index,
+)
+from warploom.phases.recipes import default_epilogue, default_kernel, default_prologue
+from warploom.sched.csp import OrderResult, optimal_schedule_with_halves
+from warploom.sched.greedy import greedy_schedule
+from warploom.schedule import PipelineSchedule
+from warploom.sync.rules import apply_derived_waits, derive_waits_from_blocks, guard_blocks
+
+Observer = Callable[[str, Any], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompiledSchedule:
+    """What compilation returns: the three phases and everything they were derived from.
+
+    ``order`` is the body's order with makespan, bound and proof when a search made it;
+    ``program`` the block structure of a double-buffered kernel.
+    """
+
+    name: str
+    target: str
+    config: PipelineConfig
+    schedule_config: ScheduleConfig
+    protocol: Protocol
+    body: tuple[OpDesc, ...]
+    edges: tuple[DepEdge, ...]
+    prologue: tuple[ScheduleEntry, ...]
+    kernel: tuple[ScheduleEntry, ...]
+    epilogue: tuple[ScheduleEntry, ...]
+    kernel_deps: tuple[DepEdge, ...]
+    warp_stagger_index: int
+    lgkm_per_load_a: int = 0
+    lgkm_per_load_b: int = 0
+    program: PipelineProgram | None = None
+    order: OrderResult | None = None
+
+    def document(self) -> ScheduleDocument:
+        """This schedule as a ``warploom.schedule/1`` document."""
+        return ScheduleDocument(
+            name=self.name,
+            target=self.target,
+            strategy=self.schedule_config.scheduling.name,
+            protocol=self.protocol,
+            counters=counters(self.config, self.schedule_config),
+            body=self.body,
+            edges=self.edges,
+            prologue=self.prologue,
+            kernel=self.kernel,
+            epilogue=self.epilogue,
+            kernel_deps=self.kernel_deps,
+            warp_stagger_index=self.warp_stagger_index,
+        )
+
+
+def counters(config: PipelineConfig, sched: ScheduleConfig) -> Counters:
+    """Counter units per load: the pipeline's, or the schedule config's where it has none."""
+    return Counters(
+        vm_per_load=(config.vm_per_load_a, config.vm_per_load_b),
+        lgkm_per_load=(
+            config.lgkm_per_load_a or sched.lgkm_per_load_a,
+            config.lgkm_per_load_b or sched.lgkm_per_load_b,
+        ),
+    )
+
+
+def compile_schedule(
+    schedule: PipelineSchedule, *, observer: Observer | None = None
+) -> CompiledSchedule:
+    """Compile a schedule. ``observer(step, value)`` sees every intermediate value."""
+    see = observer or (lambda step, value: None)
+    config, sched = schedule.config(), schedule.schedule_config()
+    warn_without_effect(sched)
+    body = tuple(schedule.build_body())
+    see("body", body)
+    edges = tuple(schedule.derive_edges(body))
+    see("edges", edges)
+    LoopBody.of(body, edges).validate_edges()
+    if config.depth >= 2:
+        phases = _double_buffer(schedule, body, edges, config, sched, see)
+    else:
+        phases = _single_buffer(schedule, body, edges, config)
+    stagger = warp_stagger_index(config, body, phases.prologue)
+    return CompiledSchedule(
+        name=schedule.name,
+        target=schedule.target_name,
+        config=config,
+        schedule_config=sched,
+        protocol=schedule.protocol(stagger),
+        body=body,
+        edges=edges,
+        prologue=tuple(phases.prologue),
+        kernel=tuple(phases.kernel),
+        epilogue=tuple(phases.epilogue),
+        kernel_deps=tuple(phases.kernel_deps),
+        warp_stagger_index=stagger,
+        program=phases.program,
+        order=phases.order,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Phases:
+    prologue: Sequence[ScheduleEntry]
+    kernel: Sequence[ScheduleEntry]
+    epilogue: Sequence[ScheduleEntry]
+    kernel_deps: Sequence[DepEdge]
+    program: PipelineProgram | None = None
+    order: OrderResult | None = None
+
+
+def _single_buffer(
+    schedule: PipelineSchedule,
+    body: Sequence[OpDesc],
+    edges: Sequence[DepEdge],
+    config: PipelineConfig,
+) -> _Phases:
+    return _Phases(
+        prologue=default_prologue(body, config),
+        kernel=schedule.transform_kernel(default_kernel(body), body),
+        epilogue=default_epilogue(body, config),
+        kernel_deps=edges,
+    )
+
+
+def _double_buffer(
+    schedule: PipelineSchedule,
+    body: Sequence[OpDesc],
+    edges: Sequence[DepEdge],
+    config: PipelineConfig,
+    sched: ScheduleConfig,
+    see: Observer,
+) -> _Phases:
+    policy = SchedulePolicy.of(sched)
+    order = derive_order(body, edges, config, policy.order)
+    see("order", order)
+    program = build_double_buffer_program(body, order.order, config, policy)
+    see("blocks", program)
+    explicit = schedule.build_explicit_blocks(body, program)
+    if explicit:
+        program = program.with_explicit(explicit)
+    kernel = program.expand_to_list(Phase.KERNEL)
+    return _Phases(
+        prologue=derive_prologue_from_program(
+            program,
+            config,
+            partial_drain=policy.partial_prologue,
+            bootstrap=schedule.bootstrap_frags(),
+        ),
+        kernel=kernel,
+        epilogue=derive_epilogue_from_program(program, config),
+        kernel_deps=default_kernel_deps_double_buffer(kernel, config),
+        program=program,
+        order=order,
+    )
+
+
+def derive_order(
+    body: Sequence[OpDesc],
+    edges: Sequence[DepEdge],
+    config: PipelineConfig,
+    policy: OrderPolicy,
+) -> OrderResult:
+    """The body's order by strategy, with its makespan and what is proven about it."""
+    graph = LoopBody.of(body, edges)
+    partitions = max(config.num_partitions, 1)
+    match policy.strategy:
+        case Strategy.CSP:
+            return optimal_schedule_with_halves(
+                graph,
+                config.block_sizing.max_globals,
+                policy.port_interval,
+                policy.register_budget,
+                partitions=partitions,
+            )
+        case Strategy.GREEDY:
+            return OrderResult.of(graph, greedy_schedule(graph, partitions))
+        case Strategy.IDENTITY:
+            return OrderResult.of(graph, tuple(range(len(body))))
+
+
+def build_double_buffer_program(
+    body: Sequence[OpDesc],
+    order: Sequence[int],
+    config: PipelineConfig,
+    policy: SchedulePolicy,
+) -> PipelineProgram:
+    """Blocks of an ordered body, balanced, guarded by the reference's rules and checked."""
+    blocks = group_into_blocks(ordered_ops(body, order), config)
+    blocks = balance_loads(blocks, config)
+    blocks = guard_blocks(blocks, body, config, policy)
+    derived = (0, 0)
+    if policy.waits.derive:
+        derived = derive_waits_from_blocks(blocks, config, policy.lgkm_fallback)
+        blocks = apply_derived_waits(blocks, config, policy, derived)
+    verify_schedule(blocks, config, policy.lgkm_fallback, derived)
+    return PipelineProgram.of(blocks)
+
+
+def build_kernel_program(
+    body: Sequence[OpDesc],
+    config: PipelineConfig,
+    sched: ScheduleConfig | None = None,
+    edges: Sequence[DepEdge] = (),
+) -> PipelineProgram:
+    """Order a body and build its program; edges are derived when none are given."""
+    policy = SchedulePolicy.of(sched or ScheduleConfig())
+    edges = edges or derive_edges_from_ops(body, config)
+    order = derive_order(body, edges, config, policy.order)
+    return build_double_buffer_program(body, order.order, config, policy)
+
+
+def _blank_config() -> PipelineConfig:
+    return PipelineConfig(
+        depth=0,
+        prefetch=0,
+        drain_passes=0,
+        prologue_fill=0,
+        loop_carried=LoopCarriedSpec.none(),
+        block_sizing=BlockSizing.uniform(0),
+        frag_order=FragOrder.a_first(),
+        m_mmas=0,
+        n_mmas=0,
+        num_partitions=0,
+        mma_serial=False,
+        mma_latency=0,
+        vm_per_load_a=0,
+        vm_per_load_b=0,
+        ch0_match_field=0,
+        ch1_match_field=0,
+        warp_stagger=WarpStaggerRule.none(),
+    )
+
+
+@dataclass(slots=True)
+class ScheduleCompiler:
+    """The documented compiler object: empty until ``compile`` fills it."""
+
+    config: PipelineConfig = field(default_factory=_blank_config)
+    body: list[OpDesc] = field(default_factory=list)
+    edges: list[DepEdge] = field(default_factory=list)
+    prologue: list[ScheduleEntry] = field(default_factory=list)
+    kernel: list[ScheduleEntry] = field(default_factory=list)
+    epilogue: list[ScheduleEntry] = field(default_factory=list)
+    kernel_deps: list[DepEdge] = field(default_factory=list)
+    warp_stagger_index: int = 0
+    lgkm_per_load_a: int = 0
+    lgkm_per_load_b: int = 0
+    result: CompiledSchedule | None = None
+
+    def compile(self, schedule: PipelineSchedule) -> CompiledSchedule:
+        """Compile a schedule into this object's fields; also returns the immutable result."""
+        done = compile_schedule(schedule)
+        self.config = done.config
+        self.body, self.edges = list(done.body), list(done.edges)
+        self.prologue, self.kernel = list(done.prologue), list(done.kernel)
+        self.epilogue, self.kernel_deps = list(done.epilogue), list(done.kernel_deps)
+        self.warp_stagger_index = done.warp_stagger_index
+        self.result = done
+        return done

@@ -1,0 +1,1 @@
+"""Ready-made schedules: ping-pong, 4-wave and single buffer."""

@@ -1,0 +1,176 @@
+"""``KernelGeometry``: tile and MMA shape, and the counter units that follow from them.
+
+A wave has 64 lanes and moves 16 bytes a lane; the counts below are how many such transactions
+one load of a half tile (vm) and one fragment quadrant (lgkm) take.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from warploom.errors import GeometryError
+
+WAVE_LANES = 64
+LDS_BYTES = 160 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class KernelGeometry:
+    """Constants of one kernel shape. Build it with ``four_wave`` or ``ping_pong``."""
+
+    BM: int
+    BN: int
+    BK: int
+    MMA_M: int
+    MMA_N: int
+    MMA_K: int
+    elem_bytes: int
+    simd_width: int
+    is_fp8: bool
+    vm_per_load_a: int
+    vm_per_load_b: int
+    lgkm_per_load_a: int
+    lgkm_per_load_b: int
+
+    @classmethod
+    def four_wave(
+        cls,
+        tile: tuple[int, int, int],
+        mma: tuple[int, int, int] = (16, 16, 32),
+        *,
+        elem_bytes: int = 2,
+        is_fp8: bool = False,
+    ) -> KernelGeometry:
+        """Geometry of the 4-wave kernel: four waves in a 2x2 grid over the tile."""
+        shape = _Shape.of(tile, mma, elem_bytes, is_fp8, waves=4)
+        return shape.geometry(
+            wave=(tile[0] // 2, tile[1] // 2),
+            vm=(_ceil(tile[0] // 2, shape.rows), _ceil(tile[1] // 2, shape.rows)),
+        )
+
+    @classmethod
+    def ping_pong(
+        cls,
+        tile: tuple[int, int, int],
+        mma: tuple[int, int, int] = (16, 16, 32),
+        *,
+        wave_n: int | None = None,
+        elem_bytes: int = 2,
+        is_fp8: bool = False,
+    ) -> KernelGeometry:
+        """Geometry of the ping-pong kernel: eight waves, two along M, ``wave_n`` columns each."""
+        shape = _Shape.of(tile, mma, elem_bytes, is_fp8, waves=8)
+        wm, wn = tile[0] // 2, tile[1] // 4 if wave_n is None else wave_n
+        if wn <= 0 or tile[1] % wn or tile[1] // wn != 4:
+            raise GeometryError(
+                f"wave_n = {wn} does not give four waves along N",
+                where=f"tile {tile}",
+                why="the ping-pong kernel has eight waves, two of them along M",
+                fix=f"wave_n = {tile[1] // 4}",
+            )
+        return shape.geometry(wave=(wm, wn), vm=(wm // shape.rows, (tile[1] // 2) // shape.rows))
+
+    def max_globals(self, *, wave: tuple[int, int] | None = None) -> int:
+        """Global loads per block both shipped kernels ask for: 0 (no cap) for small tiles."""
+        wm, wn = wave or (self.BM // 2, self.BN // 2)
+        num_k = self.BK // self.MMA_K
+        quadrants = (wm // self.MMA_M // 2) * (wn // self.MMA_N // 2)
+        return 0 if num_k * quadrants < 8 else derive_safe_max_globals(num_k)
+
+
+def derive_safe_max_globals(num_k_mmas: int) -> int:
+    """1 if a block's MMAs outlast an LDS write (two or more k-steps), else 0 (no cap)."""
+    return 1 if num_k_mmas >= 2 else 0
+
+
+def _ceil(a: int, b: int) -> int:
+    return -(-a // b)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """Validated tile and MMA shape with the transaction sizes common to both kernels."""
+
+    tile: tuple[int, int, int]
+    mma: tuple[int, int, int]
+    elem_bytes: int
+    is_fp8: bool
+    simd_width: int
+    rows: int  # tile rows that all waves together load in one step
+    reads_per_mma: int  # LDS reads per MMA operand
+
+    @classmethod
+    def of(
+        cls,
+        tile: tuple[int, int, int],
+        mma: tuple[int, int, int],
+        elem_bytes: int,
+        is_fp8: bool,
+        waves: int,
+    ) -> _Shape:
+        where = f"tile {tile}, MMA {mma}, {elem_bytes} bytes an element"
+        if min(*tile, *mma) <= 0:
+            raise GeometryError("tile and MMA sizes must be positive", where=where)
+        if elem_bytes not in (1, 2, 4, 8, 16):
+            raise GeometryError(
+                f"elements of {elem_bytes} bytes do not divide a 16-byte transaction", where=where
+            )
+        simd_width = 16 // elem_bytes
+        _require(tile[2] % simd_width == 0, f"BK must be a multiple of {simd_width}", where)
+        _require(tile[2] % mma[2] == 0, f"BK must be a multiple of MMA_K = {mma[2]}", where)
+        lds = 2 * (tile[0] + tile[1]) * tile[2] * elem_bytes
+        _require(
+            lds <= LDS_BYTES, f"two stages need {lds} bytes of LDS, the chip has {LDS_BYTES}", where
+        )
+        frag_w = mma[0] * mma[2] // WAVE_LANES
+        _require(frag_w >= 1, "an MMA operand must give every lane an element", where)
+        lds_w = 16 if is_fp8 and mma[0] == 16 and mma[2] == 128 else frag_w
+        _require(frag_w // lds_w >= 1, "an LDS read must not be wider than the fragment", where)
+        rows = waves * WAVE_LANES // (tile[2] // simd_width)
+        _require(rows >= 1, "BK is too long for one load step of all waves", where)
+        return cls(
+            tile=tile,
+            mma=mma,
+            elem_bytes=elem_bytes,
+            is_fp8=is_fp8,
+            simd_width=simd_width,
+            rows=rows,
+            reads_per_mma=(frag_w // lds_w) * _ceil(lds_w * elem_bytes, 16),
+        )
+
+    def geometry(self, wave: tuple[int, int], vm: tuple[int, int]) -> KernelGeometry:
+        where = f"tile {self.tile}, MMA {self.mma}, wave tile {wave}"
+        num_k = self.tile[2] // self.mma[2]
+        quadrants = []
+        for axis, (part, size) in enumerate(zip(wave, self.mma[:2], strict=True)):
+            tiles = part // size
+            _require(
+                self.tile[axis] % 2 == 0 and part % size == 0 and tiles >= 2 and tiles % 2 == 0,
+                f"a wave covers {part} of {'MN'[axis]}, which is not an even number of MMAs "
+                f"of {size}",
+                where,
+            )
+            quadrants.append(tiles // 2)
+        for name, value in zip(("vm_per_load_a", "vm_per_load_b"), vm, strict=True):
+            _require(
+                value >= 1,
+                f"{name} would be 0: half a tile is smaller than one load step of "
+                f"{self.rows} rows, so nothing would be loaded",
+                where,
+            )
+        return KernelGeometry(
+            *self.tile,
+            *self.mma,
+            self.elem_bytes,
+            self.simd_width,
+            self.is_fp8,
+            vm[0],
+            vm[1],
+            quadrants[0] * num_k * self.reads_per_mma,
+            quadrants[1] * num_k * self.reads_per_mma,
+        )
+
+
+def _require(condition: bool, what: str, where: str) -> None:
+    if not condition:
+        raise GeometryError(what, where=where, fix="choose another tile or MMA shape")
