@@ -102,7 +102,7 @@ def compile_schedule(
     see("body", body)
     edges = tuple(schedule.derive_edges(body))
     see("edges", edges)
-    LoopBody.of(body, edges).validate_edges()
+    LoopBody.of(body, edges)  # refuses edges that join no two ops
     if config.depth >= 2:
         phases = _double_buffer(schedule, body, edges, config, sched, see)
     else:
@@ -201,9 +201,9 @@ def derive_order(
                 partitions=partitions,
             )
         case Strategy.GREEDY:
-            return OrderResult.of(graph, greedy_schedule(graph, partitions))
+            return OrderResult.given(graph, greedy_schedule(graph, partitions))
         case Strategy.IDENTITY:
-            return OrderResult.of(graph, tuple(range(len(body))))
+            return OrderResult.given(graph, tuple(range(len(body))))
 
 
 def build_double_buffer_program(
