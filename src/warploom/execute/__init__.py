@@ -1,0 +1,23 @@
+"""The numeric executor: runs a schedule on integer matrices under a chosen timing.
+
+It reads ``warploom.schedule/1`` documents and nothing else, and it shares no code with the
+verifier: waves, queues, barriers and shared memory are its own model. A correct schedule gives
+A @ B under every timing; a racy one can be made to fail.
+"""
+
+from warploom.execute.outcome import Execution, WrongAccumulator
+from warploom.execute.run import execute, sample_matrices
+from warploom.execute.timing import Drift, Early, Late, Random, Timing, adversaries
+
+__all__ = [
+    "Drift",
+    "Early",
+    "Execution",
+    "Late",
+    "Random",
+    "Timing",
+    "WrongAccumulator",
+    "adversaries",
+    "execute",
+    "sample_matrices",
+]

@@ -1,0 +1,289 @@
+"""Lowering: a schedule document and a trip count become one straight list of steps per wave.
+
+In goes a ``ScheduleDocument``, out comes a ``Program``: what every wave group executes, with slots,
+registers, tile indices, queue units and wait counts resolved, and nothing else left to look up.
+The lowering reads the entry lists and the protocol only; it knows no scheduler and no verifier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from warploom.errors import ConfigError, DocumentError
+from warploom.interchange.document import BarrierKind, Protocol, RegisterWaits, ScheduleDocument
+from warploom.ops.desc import OpDesc, ScheduleEntry
+from warploom.ops.kinds import KOffsetKind, OpRole, Phase, ScheduleOps
+
+# gfx9: operand 63 of the 6-bit vmcnt and 15 of the 4-bit lgkmcnt wait for nothing, and a count
+# above them cannot be written at all, so it waits for nothing either.
+VM_NO_WAIT = 63
+LGKM_NO_WAIT = 15
+
+MAX_STEPS = 2_000_000
+
+Slot = tuple[int, int, int]
+"""``(channel, stage, subtile)`` of shared memory."""
+Register = tuple[int, int]
+"""``(channel, subtile)`` of a wave's fragment registers."""
+
+
+class Kind(Enum):
+    """What a step does."""
+
+    LOAD = "load"  # global memory to an LDS slot
+    FETCH = "fetch"  # global memory to staging registers
+    STORE = "store"  # staging registers to the slots of a stage
+    READ = "read"  # LDS slot to a fragment register
+    MMA = "mma"
+    WAIT = "wait"
+    BARRIER = "barrier"
+    NOTHING = "nothing"  # hints and priorities
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a step stands: ``kernel[7] of iteration 2``. ``index`` is -1 for protocol steps."""
+
+    phase: Phase | None
+    index: int
+    iteration: int
+    label: str
+
+    def __str__(self) -> str:
+        if self.phase is None:
+            return self.label
+        loop = f" of iteration {self.iteration}" if self.phase is Phase.KERNEL else ""
+        return f"{self.label} at {self.phase.name.lower()}[{self.index}]{loop}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One instruction of a wave. Fields beside ``kind`` and ``place`` matter for some kinds."""
+
+    kind: Kind
+    place: Place
+    slots: tuple[Slot, ...] = ()
+    tile: int = -1
+    channel: int = -1
+    units: int = 0
+    register: Register = (-1, -1)
+    operands: tuple[Register, ...] = ()
+    accumulator: tuple[int, int] = (0, 0)
+    vm: int | None = None
+    lgkm: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """A lowered schedule: ``steps[g]`` is what every wave of group ``g`` executes.
+
+    ``joined`` says that one channel feeds both operands (single buffer): then a subtile is a slice
+    of the K-tile and the grid has one accumulator.
+    """
+
+    name: str
+    steps: tuple[tuple[Step, ...], ...]
+    group_of: tuple[int, ...]
+    slots: tuple[Slot, ...]
+    rows: int
+    cols: int
+    slices: int
+    tiles: int
+    joined: bool
+    fencing: bool
+    compiler_waits: bool
+
+    @property
+    def waves(self) -> int:
+        """How many waves are run."""
+        return len(self.group_of)
+
+
+def lower(document: ScheduleDocument, trips: int, *, all_waves: bool = False) -> Program:
+    """Unroll ``document`` for ``trips`` loop iterations.
+
+    Two waves stand for a group of more unless ``all_waves`` is set: every condition between waves
+    is about a pair of them, and the waves of a group are interchangeable.
+    """
+    if trips < 0:
+        raise ConfigError("a negative trip count", where=f"trips={trips}", fix="0 or more")
+    length = len(document.prologue) + len(document.kernel) * trips + len(document.epilogue)
+    if length * document.protocol.groups > MAX_STEPS:
+        raise ConfigError(
+            f"{length} steps per wave are too many to execute",
+            where=f"trips={trips}",
+            fix=f"at most {MAX_STEPS} steps over all groups",
+        )
+    return _Lowering(document, trips).program(all_waves)
+
+
+class _Lowering:
+    """Facts of one document that every step needs."""
+
+    def __init__(self, document: ScheduleDocument, trips: int) -> None:
+        self.document = document
+        self.trips = trips
+        self.protocol = document.protocol
+        ops = [e.op for e in (*document.prologue, *document.kernel, *document.epilogue)]
+        self.channels = _channels_by_tag([*ops, *document.body])
+        data = [op for op in ops if op.role in _DATA_ROLES]
+        self.staged = {self.channel(op) for op in data if op.role is OpRole.SHARED_STORE}
+        reads = [op for op in data if op.role is OpRole.FRAGMENT_LOAD]
+        self.joined = bool(self.staged) and all(self.channel(op) == 0 for op in reads)
+        self.mmas = [op for op in ops if op.role is OpRole.COMPUTE]
+        self.slots = self._all_slots(data)
+        self.next_tile: dict[int, int] = {}
+
+    def program(self, all_waves: bool) -> Program:
+        p = self.protocol
+        waves = p.waves_per_group if all_waves else min(2, p.waves_per_group)
+        subtiles = {ch: 1 + max((s[2] for s in self.slots if s[0] == ch), default=0) for ch in _AB}
+        rows = max([subtiles[0], *(1 + op.stage for op in self.mmas)])
+        cols = max([subtiles[1], *(1 + op.subtile for op in self.mmas)])
+        return Program(
+            name=self.document.name,
+            steps=tuple(tuple(self._group(g)) for g in range(p.groups)),
+            group_of=tuple(g for g in range(p.groups) for _ in range(waves)),
+            slots=self.slots,
+            rows=1 if self.joined else rows,
+            cols=1 if self.joined else cols,
+            slices=max(subtiles[0], cols) if self.joined else 1,
+            tiles=p.kernel_k_base + p.k_tiles_per_iteration * self.trips,
+            joined=self.joined,
+            fencing=p.barrier is BarrierKind.FENCING,
+            compiler_waits=p.register_waits is RegisterWaits.COMPILER,
+        )
+
+    def channel(self, op: OpDesc) -> int:
+        """The op's channel: its own, or that of other ops of its tag, or the one its name ends in.
+
+        Prologue loads carry no channel of their own in the reference's form.
+        """
+        found = op.channel if op.channel >= 0 else self.channels.get(int(op.tag))
+        if found is None:
+            found = {"A": 0, "B": 1}.get(op.name.rpartition("_")[2])
+        if found not in _AB:
+            raise DocumentError(
+                f"{op.label()} names no operand this executor can place (channel {found})",
+                why="a matrix product has operand A (channel 0) and operand B (channel 1)",
+                fix="give the op channel 0 or 1",
+            )
+        return found
+
+    def _all_slots(self, data: list[OpDesc]) -> tuple[Slot, ...]:
+        """The slots of LDS. A store writes a whole stage, whose parts the fragment loads name."""
+        return tuple(sorted({(self.channel(op), op.stage, op.subtile) for op in data}))
+
+    def _group(self, group: int) -> Iterator[Step]:
+        p, doc = self.protocol, self.document
+        self.next_tile = {}
+        stagger = None if p.stagger_index is None else min(p.stagger_index, len(doc.prologue))
+        head = len(doc.prologue) if stagger is None else stagger
+        yield from self._entries(doc.prologue[:head], 0)
+        if stagger is not None:
+            yield from _barriers(group, "stagger barrier")
+        yield from self._entries(doc.prologue[head:], 0, start=head)
+        yield from _barriers(int(p.barrier_after_prologue), "barrier after the prologue")
+        for i in range(self.trips):
+            base = p.kernel_k_base + p.k_tiles_per_iteration * i
+            yield from self._entries(doc.kernel, base, iteration=i)
+        if p.epilogue_drain:
+            yield _protocol_step(Kind.WAIT, "drain before the epilogue", vm=0, lgkm=0)
+            yield from _barriers(1, "barrier before the epilogue")
+        end = p.kernel_k_base + p.k_tiles_per_iteration * self.trips
+        yield from self._entries(doc.epilogue, end)
+        yield from _barriers(_tail(p, group), "tail barrier")
+
+    def _entries(
+        self, entries: Iterable[ScheduleEntry], base: int, *, iteration: int = 0, start: int = 0
+    ) -> Iterator[Step]:
+        for index, entry in enumerate(entries, start):
+            place = Place(
+                phase=entry.phase, index=index, iteration=iteration, label=entry.op.label()
+            )
+            yield self._step(entry.op, place, base)
+
+    def _step(self, op: OpDesc, place: Place, base: int) -> Step:
+        if op.tag in _SYNC_TAGS:
+            return _sync_step(op, place)
+        if op.role is OpRole.COMPUTE:
+            return self._mma(op, place)
+        if op.role not in _DATA_ROLES:
+            return Step(kind=Kind.NOTHING, place=place)
+        ch = self.channel(op)
+        if op.role is OpRole.GLOBAL_LOAD:
+            return self._load(op, ch, place, base)
+        if op.role is OpRole.SHARED_STORE:
+            slots = tuple(s for s in self.slots if s[:2] == (ch, op.stage))
+            return Step(kind=Kind.STORE, place=place, slots=slots, channel=ch, units=op.lgkm_cost)
+        return Step(
+            kind=Kind.READ,
+            place=place,
+            slots=((ch, op.stage, op.subtile),),
+            register=(ch, op.subtile),
+            units=self.document.counters.lgkm_per_load[ch],
+        )
+
+    def _mma(self, op: OpDesc, place: Place) -> Step:
+        if self.joined:
+            return Step(kind=Kind.MMA, place=place, operands=((0, op.subtile),))
+        return Step(
+            kind=Kind.MMA,
+            place=place,
+            operands=((0, op.stage), (1, op.subtile)),
+            accumulator=(op.stage, op.subtile),
+        )
+
+    def _load(self, op: OpDesc, ch: int, place: Place, base: int) -> Step:
+        if op.k_offset is KOffsetKind.NONE:
+            tile = self.next_tile.get(ch, 0)
+            self.next_tile[ch] = tile + 1
+        else:
+            tile = base + op.k_offset.signed_bk_multiple()
+        staged = ch in self.staged
+        return Step(
+            kind=Kind.FETCH if staged else Kind.LOAD,
+            place=place,
+            slots=() if staged else ((ch, op.stage, op.subtile),),
+            tile=tile,
+            channel=ch,
+            units=self.document.counters.vm_per_load[ch],
+        )
+
+
+_AB = (0, 1)
+_DATA_ROLES = (OpRole.GLOBAL_LOAD, OpRole.SHARED_STORE, OpRole.FRAGMENT_LOAD)
+_SYNC_TAGS = frozenset(int(t) for t in ScheduleOps)
+
+
+def _channels_by_tag(ops: Iterable[OpDesc]) -> dict[int, int]:
+    return {int(op.tag): op.channel for op in ops if op.channel >= 0 and op.role in _DATA_ROLES}
+
+
+def _sync_step(op: OpDesc, place: Place) -> Step:
+    n = op.wait_value
+    if op.tag == ScheduleOps.BARRIER:
+        return Step(kind=Kind.BARRIER, place=place)
+    if op.tag == ScheduleOps.WAIT_VM and n < VM_NO_WAIT:
+        return Step(kind=Kind.WAIT, place=place, vm=n)
+    if op.tag == ScheduleOps.WAIT_LGKM and n < LGKM_NO_WAIT:
+        return Step(kind=Kind.WAIT, place=place, lgkm=n)
+    return Step(kind=Kind.NOTHING, place=place)
+
+
+def _protocol_step(
+    kind: Kind, label: str, *, vm: int | None = None, lgkm: int | None = None
+) -> Step:
+    place = Place(phase=None, index=-1, iteration=0, label=label)
+    return Step(kind=kind, place=place, vm=vm, lgkm=lgkm)
+
+
+def _barriers(count: int, label: str) -> Iterator[Step]:
+    for _ in range(count):
+        yield _protocol_step(Kind.BARRIER, label)
+
+
+def _tail(protocol: Protocol, group: int) -> int:
+    return protocol.tail_barriers[group] if group < len(protocol.tail_barriers) else 0
