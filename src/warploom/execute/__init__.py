@@ -5,19 +5,25 @@ verifier: waves, queues, barriers and shared memory are its own model. A correct
 A @ B under every timing; a racy one can be made to fail.
 """
 
+from warploom.execute.explore import Exploration, Truth, explore
 from warploom.execute.outcome import Execution, WrongAccumulator
 from warploom.execute.run import execute, sample_matrices
+from warploom.execute.script import Scripted
 from warploom.execute.timing import Drift, Early, Late, Random, Timing, adversaries
 
 __all__ = [
     "Drift",
     "Early",
     "Execution",
+    "Exploration",
     "Late",
     "Random",
+    "Scripted",
     "Timing",
+    "Truth",
     "WrongAccumulator",
     "adversaries",
     "execute",
+    "explore",
     "sample_matrices",
 ]

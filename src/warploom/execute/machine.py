@@ -7,7 +7,7 @@ Everything in flight can land, share by share, at any moment in between; the dri
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 
 from warploom.execute.memory import Names
@@ -27,7 +27,8 @@ class Flight:
     """An asynchronous operation of one wave between issue and completion.
 
     ``end`` is the number of units its queue had been given once it was issued; ``shares`` are those
-    a fragment load has not read yet; ``payload`` is the tile a store took from its registers.
+    a fragment load has not read yet; ``payload`` is the tile a store took from its registers;
+    ``order`` is the number of steps its wave had executed.
     """
 
     wave: int
@@ -36,6 +37,10 @@ class Flight:
     order: int
     shares: list[int] = field(default_factory=list)
     payload: int = -1
+
+    def copy(self) -> Flight:
+        """An independent copy."""
+        return Flight(self.wave, self.step, self.end, self.order, self.shares[:], self.payload)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +75,6 @@ class Machine:
         self.vm: list[list[Flight]] = [[] for _ in range(waves)]
         self.lgkm: list[list[Flight]] = [[] for _ in range(waves)]
         self.issued = [[0, 0] for _ in range(waves)]
-        self.order = 0
         self.newest: list[dict[tuple[Register, int], int]] = [{} for _ in range(waves)]
         self.products: list[Product] = []
 
@@ -155,10 +159,33 @@ class Machine:
         ended = all(at >= len(s) for at, s in zip(self.at, self.steps, strict=True))
         return ended and len(set(self.arrived)) == 1
 
+    def fork(self) -> Machine:
+        """An independent copy of the state."""
+        twin = object.__new__(Machine)
+        twin.program, twin.capacity_stalls = self.program, self.capacity_stalls
+        twin.memory = self.memory.fork()
+        twin.steps = self.steps
+        twin.at, twin.arrived = self.at[:], self.arrived[:]
+        twin.vm = [[f.copy() for f in queue] for queue in self.vm]
+        twin.lgkm = [[f.copy() for f in queue] for queue in self.lgkm]
+        twin.issued = [counts[:] for counts in self.issued]
+        twin.newest = [dict(n) for n in self.newest]
+        twin.products = list(self.products)
+        return twin
+
+    def key(self) -> Hashable:
+        """What decides all further behaviour, for telling states apart."""
+        flights = tuple(
+            (wave, f.order, tuple(f.shares), f.payload)
+            for wave in range(self.program.waves)
+            for f in (*self.vm[wave], *self.lgkm[wave])
+        )
+        newest = tuple(tuple(sorted(n.items())) for n in self.newest)
+        return (tuple(self.at), tuple(self.arrived), flights, newest, self.memory.key())
+
     def _issue(self, wave: int, step: Step, queue: list[Flight], counter: int) -> Flight:
         self.issued[wave][counter] += step.units
-        self.order += 1
-        flight = Flight(wave, step, self.issued[wave][counter], self.order)
+        flight = Flight(wave, step, self.issued[wave][counter], self.at[wave])
         queue.append(flight)
         return flight
 

@@ -90,6 +90,7 @@ class Program:
     rows: int
     cols: int
     slices: int
+    trips: int
     tiles: int
     joined: bool
     fencing: bool
@@ -101,11 +102,14 @@ class Program:
         return len(self.group_of)
 
 
-def lower(document: ScheduleDocument, trips: int, *, all_waves: bool = False) -> Program:
+def lower(
+    document: ScheduleDocument, trips: int, *, group_of: tuple[int, ...] | None = None
+) -> Program:
     """Unroll ``document`` for ``trips`` loop iterations.
 
-    Two waves stand for a group of more unless ``all_waves`` is set: every condition between waves
-    is about a pair of them, and the waves of a group are interchangeable.
+    ``group_of`` names the group of every wave to run; unless given, two waves stand for a group of
+    more: every condition between waves is about a pair of them, and the waves of a group are
+    interchangeable.
     """
     if trips < 0:
         raise ConfigError("a negative trip count", where=f"trips={trips}", fix="0 or more")
@@ -116,7 +120,13 @@ def lower(document: ScheduleDocument, trips: int, *, all_waves: bool = False) ->
             where=f"trips={trips}",
             fix=f"at most {MAX_STEPS} steps over all groups",
         )
-    return _Lowering(document, trips).program(all_waves)
+    return _Lowering(document, trips).program(group_of or waves_of(document.protocol, most=2))
+
+
+def waves_of(protocol: Protocol, *, most: int | None = None) -> tuple[int, ...]:
+    """The group of every wave, with at most ``most`` waves a group."""
+    count = protocol.waves_per_group if most is None else min(most, protocol.waves_per_group)
+    return tuple(g for g in range(protocol.groups) for _ in range(count))
 
 
 class _Lowering:
@@ -136,20 +146,20 @@ class _Lowering:
         self.slots = self._all_slots(data)
         self.next_tile: dict[int, int] = {}
 
-    def program(self, all_waves: bool) -> Program:
+    def program(self, group_of: tuple[int, ...]) -> Program:
         p = self.protocol
-        waves = p.waves_per_group if all_waves else min(2, p.waves_per_group)
         subtiles = {ch: 1 + max((s[2] for s in self.slots if s[0] == ch), default=0) for ch in _AB}
         rows = max([subtiles[0], *(1 + op.stage for op in self.mmas)])
         cols = max([subtiles[1], *(1 + op.subtile for op in self.mmas)])
         return Program(
             name=self.document.name,
             steps=tuple(tuple(self._group(g)) for g in range(p.groups)),
-            group_of=tuple(g for g in range(p.groups) for _ in range(waves)),
+            group_of=group_of,
             slots=self.slots,
             rows=1 if self.joined else rows,
             cols=1 if self.joined else cols,
             slices=max(subtiles[0], cols) if self.joined else 1,
+            trips=self.trips,
             tiles=p.kernel_k_base + p.k_tiles_per_iteration * self.trips,
             joined=self.joined,
             fencing=p.barrier is BarrierKind.FENCING,

@@ -14,7 +14,8 @@ from warploom.execute.outcome import (
     faulty_products,
     stuck_waves,
 )
-from warploom.execute.program import Program, lower
+from warploom.execute.program import Program, lower, waves_of
+from warploom.execute.script import Scripted, groups_of
 from warploom.execute.timing import Early, Timing, drive
 from warploom.interchange.document import ScheduleDocument
 
@@ -28,7 +29,7 @@ def execute(
     b: Any = None,  # noqa: ANN401
     *,
     timing: Timing | None = None,
-    trips: int = 1,
+    trips: int | None = None,
     all_waves: bool = False,
     capacity_stalls: bool = False,
 ) -> Execution:
@@ -42,22 +43,23 @@ def execute(
         a: integer matrix; rows a multiple of what ``sample_matrices`` gives, as are columns.
         b: integer matrix with as many rows as ``a`` has columns.
         timing: ``Early()`` unless given.
-        trips: loop iterations.
+        trips: loop iterations; 1 unless given, or what the witness says.
         all_waves: run every wave of a group instead of two.
         capacity_stalls: let an issue past a counter's capacity wait for the oldest operations.
     """
-    program = lower(document, trips, all_waves=all_waves)
+    timing = timing if timing is not None else Early()
+    program = _program(document, timing, trips, all_waves)
     if a is None and b is None:
         a, b = _samples(program, seed=0)
     a, b = _checked(program, a, b)
     memory = Numbers(program, a, b)
     machine = Machine(program, memory, capacity_stalls=capacity_stalls)
-    done = drive(machine, timing if timing is not None else Early())
+    done = drive(machine, timing)
     results = tuple(memory.result(w) for w in range(program.waves))
     expected = a @ b
     return Execution(
         name=document.name,
-        trips=trips,
+        trips=program.trips,
         results=results,
         expected=expected,
         wrong=_compare(program, results, expected),
@@ -71,7 +73,22 @@ def sample_matrices(
     document: ScheduleDocument, trips: int, *, seed: int = 0, all_waves: bool = False
 ) -> tuple[IntArray, IntArray]:
     """The smallest useful integer matrices for a document, random by seed."""
-    return _samples(lower(document, trips, all_waves=all_waves), seed)
+    return _samples(_program(document, Early(), trips, all_waves), seed)
+
+
+def _program(
+    document: ScheduleDocument, timing: Timing, trips: int | None, all_waves: bool
+) -> Program:
+    protocol = document.protocol
+    if not isinstance(timing, Scripted):
+        group_of = waves_of(protocol) if all_waves else None
+        return lower(document, 1 if trips is None else trips, group_of=group_of)
+    planned = timing.witness.trip_count
+    if trips is not None and trips != planned:
+        raise ConfigError(
+            f"the witness is for {planned} iteration(s), not {trips}", fix="leave trips out"
+        )
+    return lower(document, planned, group_of=groups_of(timing.witness, protocol.groups))
 
 
 def _samples(program: Program, seed: int) -> tuple[IntArray, IntArray]:

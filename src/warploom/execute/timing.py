@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from warploom.errors import ConfigError
 from warploom.execute.machine import Flight, Machine
 from warploom.execute.program import Kind, Program
+from warploom.execute.script import Scripted, follow
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class Random:
     seed: int = 0
 
 
-Timing = Early | Late | Drift | Random
+Timing = Early | Late | Drift | Random | Scripted
 
 
 def adversaries(program: Program) -> tuple[Timing, ...]:
@@ -95,6 +96,8 @@ def drive(machine: Machine, timing: Timing) -> bool:
             return _ranked(machine, policy)
         case Random(seed=seed):
             return _random(machine, random.Random(seed))
+        case Scripted(witness=witness):
+            return follow(machine, witness)
 
 
 class _Policy:
