@@ -1,1 +1,159 @@
-"""warploom: a compiler for GPU software-pipeline schedules."""
+"""warploom: a compiler for GPU software-pipeline schedules.
+
+Declare the ops of one loop iteration, name a target, and get prologue, kernel and epilogue with
+derived waits and barriers:
+
+    >>> from warploom import DeclarativeSchedule, compile_schedule
+    >>> compiled = compile_schedule(DeclarativeSchedule(lgkm_a=8, lgkm_b=4))
+    >>> len(compiled.prologue), len(compiled.kernel), len(compiled.epilogue)
+    (10, 70, 58)
+
+This module is the public door: everything listed in ``__all__`` is stable, the rest is not.
+"""
+
+from warploom.blocks.program import PipelineProgram
+from warploom.blocks.spec import MMABlockSpec
+from warploom.compile import CompiledSchedule, ScheduleCompiler, compile_schedule
+from warploom.config.parts import (
+    BlockSizing,
+    FragOrder,
+    LoopCarriedSpec,
+    SchedulingStrategy,
+    WarpStaggerRule,
+)
+from warploom.config.pipeline import PipelineConfig
+from warploom.config.schedule import ScheduleConfig
+from warploom.config.strategies import BarrierStrategy, LoadStrategy, WaitStrategy
+from warploom.errors import (
+    BackendError,
+    ConfigError,
+    CostModelError,
+    CycleError,
+    DocumentError,
+    ForcedSettingWarning,
+    GeometryError,
+    GraphError,
+    InfeasibleError,
+    MissingExtraError,
+    NoEffectWarning,
+    PhaseError,
+    ProgramError,
+    SchedulingError,
+    StructureError,
+    VerificationError,
+    WarploomError,
+    WarploomWarning,
+)
+from warploom.graph.edges import derive_edges_from_ops
+from warploom.graph.loop_body import LoopBody, OpNode
+from warploom.graph.rules import EdgeRule
+from warploom.interchange import ScheduleDocument, read_schedule, write_schedule
+from warploom.listing import WaitCounts
+from warploom.ops.body import Pipe, PipelineBody, pipe
+from warploom.ops.desc import DepEdge, OpDesc, ScheduleEntry
+from warploom.ops.kinds import (
+    DepKind,
+    KOffsetKind,
+    OpRole,
+    Phase,
+    ResourceKind,
+    ScheduleOps,
+)
+from warploom.schedule import PipelineSchedule
+from warploom.schedules.fourwave import Pipeline4Wave, build_fourwave_schedule
+from warploom.schedules.pingpong import DeclarativeSchedule, build_schedule
+from warploom.schedules.single_buffer import SingleBufferSchedule, build_default_matmul_schedule
+from warploom.target.cost import OpCost, TargetCostModel, TargetProfile, annotate_ops
+from warploom.target.geometry import KernelGeometry, derive_safe_max_globals
+from warploom.target.mi355x import (
+    AMDScheduleHints,
+    mi355x_cost_model,
+    mi355x_double_buffer,
+    mi355x_single_buffer,
+    mi355x_single_buffer_cost_model,
+    mi355x_single_buffer_target,
+    mi355x_target,
+)
+from warploom.target.tags import DefaultMatmulOps, FourWaveOps, PingPongOps
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AMDScheduleHints",
+    "BackendError",
+    "BarrierStrategy",
+    "BlockSizing",
+    "CompiledSchedule",
+    "ConfigError",
+    "CostModelError",
+    "CycleError",
+    "DeclarativeSchedule",
+    "DefaultMatmulOps",
+    "DepEdge",
+    "DepKind",
+    "DocumentError",
+    "EdgeRule",
+    "ForcedSettingWarning",
+    "FourWaveOps",
+    "FragOrder",
+    "GeometryError",
+    "GraphError",
+    "InfeasibleError",
+    "KOffsetKind",
+    "KernelGeometry",
+    "LoadStrategy",
+    "LoopBody",
+    "LoopCarriedSpec",
+    "MMABlockSpec",
+    "MissingExtraError",
+    "NoEffectWarning",
+    "OpCost",
+    "OpDesc",
+    "OpNode",
+    "OpRole",
+    "Phase",
+    "PhaseError",
+    "PingPongOps",
+    "Pipe",
+    "Pipeline4Wave",
+    "PipelineBody",
+    "PipelineConfig",
+    "PipelineProgram",
+    "PipelineSchedule",
+    "ProgramError",
+    "ResourceKind",
+    "ScheduleCompiler",
+    "ScheduleConfig",
+    "ScheduleDocument",
+    "ScheduleEntry",
+    "ScheduleOps",
+    "SchedulingError",
+    "SchedulingStrategy",
+    "SingleBufferSchedule",
+    "StructureError",
+    "TargetCostModel",
+    "TargetProfile",
+    "VerificationError",
+    "WaitCounts",
+    "WaitStrategy",
+    "WarpStaggerRule",
+    "WarploomError",
+    "WarploomWarning",
+    "__version__",
+    "annotate_ops",
+    "build_default_matmul_schedule",
+    "build_fourwave_schedule",
+    "build_schedule",
+    "compile_schedule",
+    "derive_edges_from_ops",
+    "derive_safe_max_globals",
+    "mi355x_cost_model",
+    "mi355x_double_buffer",
+    "mi355x_single_buffer",
+    "mi355x_single_buffer_cost_model",
+    "mi355x_single_buffer_target",
+    "mi355x_target",
+    "pipe",
+    "read_schedule",
+    "write_schedule",
+]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from warploom.blocks.group import balance_loads, group_into_blocks, ordered_ops
+from warploom.blocks.group import build_blocks
 from warploom.blocks.program import PipelineProgram
 from warploom.blocks.structure import verify_schedule
 from warploom.config.parts import BlockSizing, FragOrder, LoopCarriedSpec, WarpStaggerRule
@@ -161,7 +161,7 @@ def _double_buffer(
     policy = SchedulePolicy.of(sched)
     order = derive_order(body, edges, config, policy.order)
     see("order", order)
-    program = build_double_buffer_program(body, order.order, config, policy)
+    program = build_double_buffer_program(body, order.order, config, policy, edges)
     see("blocks", program)
     explicit = schedule.build_explicit_blocks(body, program)
     if explicit:
@@ -211,10 +211,10 @@ def build_double_buffer_program(
     order: Sequence[int],
     config: PipelineConfig,
     policy: SchedulePolicy,
+    edges: Sequence[DepEdge] = (),
 ) -> PipelineProgram:
     """Blocks of an ordered body, balanced, guarded by the reference's rules and checked."""
-    blocks = group_into_blocks(ordered_ops(body, order), config)
-    blocks = balance_loads(blocks, config)
+    blocks = build_blocks(body, order, config, edges)
     blocks = guard_blocks(blocks, body, config, policy)
     derived = (0, 0)
     if policy.waits.derive:
@@ -234,7 +234,7 @@ def build_kernel_program(
     policy = SchedulePolicy.of(sched or ScheduleConfig())
     edges = edges or derive_edges_from_ops(body, config)
     order = derive_order(body, edges, config, policy.order)
-    return build_double_buffer_program(body, order.order, config, policy)
+    return build_double_buffer_program(body, order.order, config, policy, edges)
 
 
 def _blank_config() -> PipelineConfig:

@@ -1,47 +1,81 @@
-"""Grouping an ordered body into MMA blocks, and spreading global loads evenly over them."""
+"""Grouping an ordered body into MMA blocks, and spreading global loads evenly over them.
+
+Groups hold op indices, so that balancing can ask the dependence edges; blocks are made last.
+"""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from warploom.blocks.spec import MMABlockSpec
 from warploom.config.pipeline import PipelineConfig
 from warploom.errors import ProgramError
-from warploom.ops.desc import OpDesc
+from warploom.ops.desc import DepEdge, OpDesc
 from warploom.ops.kinds import OpRole
 
-_DATA = (OpRole.FRAGMENT_LOAD, OpRole.GLOBAL_LOAD)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpGroup:
+    """The ops of one block, as indices into the body."""
+
+    fragments: tuple[int, ...]
+    loads: tuple[int, ...]
+    mma: int
 
 
-def ordered_ops(body: Sequence[OpDesc], order: Sequence[int]) -> list[OpDesc]:
-    """The body in a given order; the order must name every op once."""
-    if sorted(order) != list(range(len(body))):
-        missing = sorted(set(range(len(body))) - set(order))
-        raise ProgramError(
-            f"the order is not a permutation of the {len(body)} ops",
-            where=f"missing: {[body[i].label() for i in missing][:8]}" if missing else f"{order!r}",
-            why="every op must run exactly once per iteration",
-        )
-    return [body[i] for i in order]
+def build_blocks(
+    body: Sequence[OpDesc],
+    order: Sequence[int],
+    config: PipelineConfig,
+    edges: Sequence[DepEdge] = (),
+) -> list[MMABlockSpec]:
+    """Blocks of a body in a given order, with at most ``max_globals`` loads each."""
+    groups = group_into_blocks(body, order, config)
+    groups = balance_loads(groups, body, config, edges)
+    return [
+        MMABlockSpec(mma=body[g.mma])
+        .with_fragments([body[i] for i in g.fragments])
+        .with_loads([(body[i], body[i].is_prefetch()) for i in g.loads])
+        for g in groups
+    ]
 
 
-def group_into_blocks(ops: Sequence[OpDesc], config: PipelineConfig) -> list[MMABlockSpec]:
-    """Cut an ordered body behind each MMA: one block per MMA, as many as the grid has."""
-    blocks: list[MMABlockSpec] = []
-    pending: list[OpDesc] = []
-    for op in ops:
-        if op.role is OpRole.COMPUTE:
-            blocks.append(_block(pending, op))
+def group_into_blocks(
+    body: Sequence[OpDesc], order: Sequence[int], config: PipelineConfig
+) -> list[OpGroup]:
+    """Cut an ordered body behind each MMA: one group per MMA, as many as the grid has."""
+    _check_permutation(body, order)
+    groups: list[OpGroup] = []
+    pending: list[int] = []
+    for i in order:
+        pending.append(i)
+        if body[i].role is OpRole.COMPUTE:
+            groups.append(_group(body, pending))
             pending = []
-        else:
-            pending.append(op)
-    _check_fit(blocks, pending, config)
-    return blocks
+    _check_fit([body[g.mma] for g in groups], [body[i] for i in pending], config)
+    return groups
 
 
-def _block(pending: Sequence[OpDesc], mma: OpDesc) -> MMABlockSpec:
-    lost = [op for op in pending if op.role not in _DATA]
+def _check_permutation(body: Sequence[OpDesc], order: Sequence[int]) -> None:
+    if sorted(order) == list(range(len(body))):
+        return
+    missing = sorted(set(range(len(body))) - set(order))
+    raise ProgramError(
+        f"the order is not a permutation of the {len(body)} ops",
+        where=f"missing: {[body[i].label() for i in missing][:8]}" if missing else f"{order!r}",
+        why="every op must run exactly once per iteration",
+    )
+
+
+def _group(body: Sequence[OpDesc], indices: Sequence[int]) -> OpGroup:
+    *rest, mma = indices
+    by_role = {
+        role: tuple(i for i in rest if body[i].role is role)
+        for role in (OpRole.FRAGMENT_LOAD, OpRole.GLOBAL_LOAD)
+    }
+    placed = {i for part in by_role.values() for i in part}
+    lost = [body[i] for i in rest if i not in placed]
     if lost:
         raise ProgramError(
             f"{len(lost)} op(s) have no place in an MMA block",
@@ -49,28 +83,24 @@ def _block(pending: Sequence[OpDesc], mma: OpDesc) -> MMABlockSpec:
             why="a block holds fragment loads, global loads and one MMA; others would vanish",
             fix="price the op with one of those roles in the cost model",
         )
-    return (
-        MMABlockSpec(mma=mma)
-        .with_fragments([op for op in pending if op.role is OpRole.FRAGMENT_LOAD])
-        .with_loads([(op, op.is_prefetch()) for op in pending if op.role is OpRole.GLOBAL_LOAD])
+    return OpGroup(
+        fragments=by_role[OpRole.FRAGMENT_LOAD], loads=by_role[OpRole.GLOBAL_LOAD], mma=mma
     )
 
 
-def _check_fit(
-    blocks: Sequence[MMABlockSpec], left: Sequence[OpDesc], config: PipelineConfig
-) -> None:
+def _check_fit(mmas: Sequence[OpDesc], left: Sequence[OpDesc], config: PipelineConfig) -> None:
     expected = config.total_blocks()
     where = f"{config.m_mmas}x{config.n_mmas} grid, {config.num_partitions} partition(s)"
-    if len(blocks) < expected:
+    if len(mmas) < expected or not mmas:
         raise ProgramError(
-            f"the body has {len(blocks)} MMAs for {expected} blocks",
+            f"the body has {len(mmas)} MMAs for {expected} blocks",
             where=where,
             why="a block without an MMA computes nothing",
             fix="declare one op of role COMPUTE per grid cell and partition, "
             "or correct m_mmas, n_mmas, num_partitions",
         )
-    if len(blocks) > expected or left:
-        extra = [b.mma for b in blocks[expected:]] + list(left)
+    extra = [*mmas[expected:], *left]
+    if extra:
         raise ProgramError(
             f"{len(extra)} op(s) are left over behind the last of {expected} blocks",
             where=f"{where}: {', '.join(op.label() for op in extra)}",
@@ -79,32 +109,60 @@ def _check_fit(
         )
 
 
-def balance_loads(blocks: Sequence[MMABlockSpec], config: PipelineConfig) -> list[MMABlockSpec]:
+def balance_loads(
+    groups: Sequence[OpGroup],
+    body: Sequence[OpDesc],
+    config: PipelineConfig,
+    edges: Sequence[DepEdge] = (),
+) -> list[OpGroup]:
     """Move surplus global loads to blocks with room, at most ``max_globals`` a block.
 
-    Surplus loads are taken in block order, last first inside a block, and given to the first
-    blocks with room. Loads that find no room at all are an error.
+    A surplus load goes to the first block with room that keeps every same-iteration edge, in its
+    own partition if possible. If there is none, the cap cannot be kept and that is an error.
     """
     cap = config.block_sizing.max_globals
-    total = sum(len(b.loads) for b in blocks)
-    if cap <= 0 or all(len(b.loads) <= cap for b in blocks):
-        return list(blocks)
-    if total > cap * len(blocks):
-        raise ProgramError(
-            f"{total} global loads do not fit {len(blocks)} blocks of at most {cap}",
-            where="BlockSizing.max_globals",
-            why="a load without a block would never run",
-            fix=f"max_globals >= {-(-total // len(blocks))}, or 0 for no cap",
-        )
-    surplus: deque[OpDesc] = deque()
-    out = []
-    for block in blocks:
-        surplus.extend(op for op, _ in reversed(block.loads[cap:]))
-        out.append(block.with_loads(block.loads[:cap]))
-    for i, block in enumerate(out):
-        loads = list(block.loads)
-        while surplus and len(loads) < cap:
-            op = surplus.popleft()
-            loads.append((op, op.is_prefetch()))
-        out[i] = block.with_loads(loads)
+    if cap <= 0 or all(len(g.loads) <= cap for g in groups):
+        return list(groups)
+    size = max(config.blocks_per_partition(), 1)
+    surplus = [(i, b // size) for b, g in enumerate(groups) for i in reversed(g.loads[cap:])]
+    out = [replace(g, loads=g.loads[:cap]) for g in groups]
+    for load, partition in surplus:
+        own = range(partition * size, (partition + 1) * size)
+        room = [
+            b
+            for b in (*own, *(b for b in range(len(out)) if b not in own))
+            if len(out[b].loads) < cap and _keeps_edges(load, b, out, edges)
+        ]
+        if not room:
+            raise _no_room(body[load], groups, cap)
+        out[room[0]] = replace(out[room[0]], loads=(*out[room[0]].loads, load))
     return out
+
+
+def _keeps_edges(
+    load: int, block: int, groups: Sequence[OpGroup], edges: Sequence[DepEdge]
+) -> bool:
+    """Fragments of a block come before its loads, its MMA behind them."""
+    at = {i: (b, 0) for b, g in enumerate(groups) for i in g.fragments}
+    at |= {i: (b, 1) for b, g in enumerate(groups) for i in g.loads}
+    at |= {g.mma: (b, 2) for b, g in enumerate(groups)}
+    here = (block, 1)
+    for edge in edges:
+        if edge.loop_distance > 0:
+            continue
+        if edge.consumer_idx == load and at.get(edge.producer_idx, (-1, 0)) > here:
+            return False
+        if edge.producer_idx == load and at.get(edge.consumer_idx, (len(groups), 0)) < here:
+            return False
+    return True
+
+
+def _no_room(load: OpDesc, groups: Sequence[OpGroup], cap: int) -> ProgramError:
+    total = sum(len(g.loads) for g in groups)
+    return ProgramError(
+        f"no block can take {load.label()}: {total} global loads, at most {cap} a block",
+        where="BlockSizing.max_globals",
+        why="a load without a block would never run, and moving it past the reads it must "
+        "follow would overwrite data still needed",
+        fix="raise max_globals, or set it to 0 for no cap",
+    )
