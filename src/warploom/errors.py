@@ -12,6 +12,8 @@ The tree (each leaf says in one sentence what went wrong):
     - InfeasibleError         no order meets the constraints; carries the smallest feasible budget
   - ProgramError              ops do not fit the block structure
     - StructureError          a structural check on the built program failed
+  - SyncError                 waits and barriers cannot be derived for a schedule
+    - OrderError              the order itself loses or mixes tiles; no wait can repair it
   - PhaseError                prologue, kernel or epilogue cannot be derived
   - DocumentError             a schedule document is malformed
   - VerificationError         a schedule was judged and found to race
@@ -97,6 +99,20 @@ class StructureError(ProgramError):
     ) -> None:
         super().__init__(what, where=where, why=why, fix=fix)
         self.check = check
+
+
+class SyncError(WarploomError):
+    """Waits and barriers cannot be derived for a schedule."""
+
+
+class OrderError(SyncError):
+    """The order itself loses or mixes tiles; no wait can repair it. ``code`` names the finding."""
+
+    def __init__(
+        self, what: str, *, code: str, where: str = "", why: str = "", fix: str = ""
+    ) -> None:
+        super().__init__(what, where=where, why=why, fix=fix)
+        self.code = code
 
 
 class PhaseError(WarploomError):

@@ -1,0 +1,337 @@
+"""``synthesise``: waits and barriers derived from the hazard model instead of by rule.
+
+Barriers first, waits second: a window between waves can be served iff it holds enough barriers,
+whatever the counts are. So the kernel's barriers are a stabbing problem of their own, solved
+exactly; the waits follow by deadlines, kernel, prologue, epilogue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from warploom.errors import SyncError
+from warploom.interchange.document import ScheduleDocument
+from warploom.ops.kinds import Phase, ScheduleOps
+from warploom.sync.proven.cost import CHIP, Cost, StallModel
+from warploom.sync.proven.emit import Emitted, emit
+from warploom.sync.proven.order import checked_trips
+from warploom.sync.proven.reasons import Reason, explain
+from warploom.sync.proven.stab import Arc, Stabbing, stab
+from warploom.sync.proven.text import PHASES, Act, Queue, Text, read_text
+from warploom.sync.proven.waits import (
+    Instance,
+    Placed,
+    Short,
+    Style,
+    Windows,
+    at_last_of,
+    epilogue_waits,
+    kernel_waits,
+    prologue_waits,
+    served,
+)
+
+
+class Mode(StrEnum):
+    """``WEAKEST``: every wait as late and as weak as can be; ``FEWEST``: fewest instructions."""
+
+    WEAKEST = "weakest"
+    FEWEST = "fewest"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseCounts:
+    """Barriers, vm waits and lgkm waits of one phase."""
+
+    barriers: int
+    vm: int
+    lgkm: int
+
+    def __str__(self) -> str:
+        return f"{self.barriers},{self.vm},{self.lgkm}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Synthesis:
+    """A schedule with derived synchronisation.
+
+    ``trips``: the trip counts that were looked at and decide all. ``kernel_barriers``: how many
+    barriers the kernel got beyond the kept ones, proven smallest; ``ranked`` of them were compared
+    by ``cost``, and ``complete`` says whether these were all. ``derived_barriers`` lists the
+    derived ones as (phase, entry index).
+    """
+
+    document: ScheduleDocument
+    mode: Mode
+    reasons: tuple[Reason, ...]
+    trips: tuple[int, ...]
+    kernel_barriers: int
+    ranked: int
+    complete: bool
+    cost: float
+    derived_barriers: tuple[tuple[Phase, int], ...]
+
+    def counts(self, phase: Phase) -> PhaseCounts:
+        """How much synchronisation a phase has."""
+        return count_sync(self.document, phase)
+
+    def reason(self, phase: Phase, index: int) -> Reason | None:
+        """Why the entry is there, if it is derived."""
+        return next((r for r in self.reasons if (r.phase, r.index) == (phase, index)), None)
+
+
+def count_sync(document: ScheduleDocument, phase: Phase) -> PhaseCounts:
+    """Barriers and waits in one phase of any document."""
+    tags = [e.op.tag for e in document.phase(phase)]
+    return PhaseCounts(
+        barriers=tags.count(ScheduleOps.BARRIER),
+        vm=tags.count(ScheduleOps.WAIT_VM),
+        lgkm=tags.count(ScheduleOps.WAIT_LGKM),
+    )
+
+
+def synthesise(
+    document: ScheduleDocument,
+    *,
+    keep_barriers: bool | Collection[Phase] = True,
+    mode: Mode | str = Mode.WEAKEST,
+    extra_barriers: int = 0,
+    cost: Cost = CHIP,
+    limit: int = 64,
+) -> Synthesis:
+    """Replace the waits of a schedule by proven ones; add the fewest barriers that are missing.
+
+    Args:
+        document: gives order, stagger and protocol; its waits are ignored.
+        keep_barriers: keep the document's barriers (in all phases, none, or those named).
+        mode: weakest waits, or fewest wait instructions.
+        extra_barriers: rank kernels with that many barriers more than the fewest.
+        cost: ranks equal counts; cycles of an iteration, or anything to be small.
+        limit: how many sets of kernel barriers are ranked at most.
+
+    Raises ``OrderError`` for an order that loses or mixes tiles, ``SyncError`` for one that cannot
+    be synchronised.
+    """
+    mode = _mode(mode)
+    if extra_barriers < 0 or limit < 1:
+        raise SyncError(
+            f"extra_barriers {extra_barriers} and limit {limit} are out of range",
+            fix="extra_barriers >= 0, limit >= 1",
+        )
+    text = read_text(document, keep_barriers=_phases(keep_barriers))
+    trips = checked_trips(text)
+    stabbing, places = kernel_barriers(Windows(text, trips), extra_barriers, limit)
+    best = min(
+        (
+            _Candidate(finish(text.with_barriers(Phase.KERNEL, chosen), trips), cost)
+            for chosen in _barrier_sets(text, stabbing, places)
+        ),
+        key=lambda c: c.key,
+    )
+    if mode is Mode.FEWEST:
+        best = _fewest(best, trips, cost, limit)
+    return _result(best, mode, trips, stabbing, cost)
+
+
+def _mode(mode: Mode | str) -> Mode:
+    try:
+        return Mode(mode)
+    except ValueError:
+        known = ", ".join(repr(m.value) for m in Mode)
+        raise SyncError(f"unknown mode {mode!r}", fix=f"one of {known}") from None
+
+
+def _phases(keep: bool | Collection[Phase]) -> tuple[Phase, ...]:
+    if isinstance(keep, bool):
+        return PHASES if keep else ()
+    return tuple(p for p in PHASES if p in keep)
+
+
+def kernel_barriers(
+    windows: Windows, extra: int = 0, limit: int = 64
+) -> tuple[Stabbing, list[int]]:
+    """The fewest barriers the kernel lacks; places are indices of its data operations."""
+    kernel = windows.text.kernel
+    places = [i for i, x in enumerate(kernel) if x.queue is not None or x.act is Act.MMA]
+    places = [i for i in places if kernel[i].act is not Act.WAIT]
+    arcs = [_arc(i, places) for i in windows.kernel if i.need.cross]
+    found = stab(arcs, len(places), extra=extra, limit=limit)
+    assert found is not None, "a window ends in front of a data operation, which is a place"
+    return found, places
+
+
+def _arc(instance: Instance, places: list[int]) -> Arc:
+    program, need = instance.program, instance.need
+    inside = [
+        program.elements[t].index
+        for t in range(need.producer + 1, need.consumer + 1)
+        if program.elements[t].index in places
+    ]
+    have = program.barriers[need.consumer] - program.barriers[need.producer]
+    demand = program.demand(need.consumer) - have
+    return Arc(places.index(inside[0]), len(inside), demand)
+
+
+def _barrier_sets(text: Text, stabbing: Stabbing, places: list[int]) -> Iterator[tuple[int, ...]]:
+    for chosen in stabbing.sets:
+        yield tuple(text.front(Phase.KERNEL, places[c]) for c in chosen)
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """A text with all its barriers and waits decided."""
+
+    windows: Windows
+    placed: Placed
+
+    @property
+    def text(self) -> Text:
+        """The text, derived barriers included."""
+        return self.windows.text
+
+
+def finish(
+    text: Text, trips: range, kernel: Placed | None = None, *, style: Style = Style.WEAKEST
+) -> Solution:
+    """Waits of all phases, and barriers of prologue and epilogue where a window lacks them.
+
+    The kernel's barriers are decided; ``kernel`` gives its waits, or the weakest are taken.
+    """
+    windows = Windows(text, trips)
+    loop = kernel if kernel is not None else kernel_waits(windows)
+    late: tuple[Instance, ...] = ()
+    while True:
+        placed = loop.copy()
+        try:
+            prologue_waits(windows, placed, late, style=style)
+            missing = epilogue_waits(windows, placed, style=style)
+        except Short as short:
+            windows = Windows(_with_barrier_for(windows.text, short), trips)
+            late = ()
+            continue
+        if not missing:
+            return Solution(windows, placed)
+        late += missing
+
+
+def _with_barrier_for(text: Text, short: Short) -> Text:
+    """One more barrier: right in front of the consumer, or at the end of the prologue."""
+    e = short.program.elements[short.need.consumer]
+    if e.phase is Phase.EPILOGUE:
+        return text.with_barriers(Phase.EPILOGUE, [text.front(Phase.EPILOGUE, e.index)])
+    place = e.index if e.phase is Phase.PROLOGUE else len(text.prologue)
+    return text.with_barriers(Phase.PROLOGUE, [place])
+
+
+class _Candidate:
+    """A solution with its document and its rank."""
+
+    def __init__(self, solution: Solution, cost: Cost) -> None:
+        self.solution = solution
+        self.emitted: Emitted = emit(solution.text, solution.placed)
+        self.cost = float(cost(self.emitted.document))
+        counts = {p: count_sync(self.emitted.document, p) for p in PHASES}
+        outside = [counts[Phase.PROLOGUE], counts[Phase.EPILOGUE]]
+        k = counts[Phase.KERNEL]
+        self.key = (
+            k.barriers,
+            self.cost,
+            -_weakness(solution),
+            k.vm + k.lgkm,
+            sum(c.barriers for c in outside),
+            sum(c.vm + c.lgkm for c in outside),
+        )
+        self.fewest_key = (k.vm + k.lgkm, self.cost, -_count_sum(solution.placed))
+
+
+def _weakness(solution: Solution) -> int:
+    """Sum over the kernel's operations of the MMAs between issue and forced completion."""
+    loop, size = solution.windows.loop, len(solution.text.kernel)
+    total = 0
+    for start in loop.starts[1:2]:
+        for t in range(start, start + size):
+            queue = loop.elements[t].item.queue
+            if queue is not None:
+                total += _mmas_in_flight(solution, t, queue, min(t + 2 * size, loop.starts[-1]))
+    return total
+
+
+def _mmas_in_flight(solution: Solution, producer: int, queue: Queue, last: int) -> int:
+    loop, mmas = solution.windows.loop, 0
+    for t in range(producer + 1, last):
+        n = loop.count_at(solution.placed.counts, t, queue)
+        if n is not None and loop.younger(queue, producer, t) >= n:
+            break
+        mmas += loop.elements[t].item.act is Act.MMA
+    return mmas
+
+
+def _count_sum(placed: Placed) -> int:
+    return sum(n for counts in placed.counts.values() for n in counts.values())
+
+
+def _fewest(best: _Candidate, trips: range, cost: Cost, limit: int) -> _Candidate:
+    """Same barriers, fewest waits. Places of the weakest solution suffice: any wait can move later
+    to one of them. Queue by queue, ranked by cost among equals."""
+    windows = best.solution.windows
+    kernel = {
+        q: {s[1] for s, c in best.solution.placed.counts.items() if q in c and s[0] is Phase.KERNEL}
+        for q in Queue
+    }
+    for queue in Queue:
+        ranked = []
+        for places in wait_places(windows, queue, sorted(kernel[queue]), min(limit, 24)):
+            trial = {**kernel, queue: set(places)}
+            allowed = frozenset((i, q) for q, mine in trial.items() for i in mine)
+            placed = kernel_waits(windows, at_last_of(allowed))
+            done = finish(windows.text, trips, placed, style=Style.FEWEST)
+            ranked.append((_Candidate(done, cost), places))
+        best, places = min(ranked, key=lambda r: r[0].fewest_key)
+        kernel[queue] = set(places)
+    return best
+
+
+def wait_places(
+    windows: Windows, queue: Queue, places: list[int], limit: int
+) -> list[tuple[int, ...]]:
+    """All smallest sets of kernel places at which every requirement of a queue can be met."""
+    arcs = []
+    for i in windows.kernel:
+        if i.need.queue is not queue or i.due is None or served(i, Placed()):
+            continue
+        inside = [
+            i.program.elements[t].index
+            for t in range(i.need.producer + 1, i.due + 1)
+            if i.program.elements[t].index in places
+        ]
+        arcs.append(Arc(places.index(inside[0]), len(inside), 1))
+    found = stab(arcs, max(1, len(places)), limit=limit)
+    assert found is not None
+    return [tuple(places[c] for c in chosen) for chosen in found.sets]
+
+
+def _result(
+    best: _Candidate, mode: Mode, trips: range, stabbing: Stabbing, cost: Cost
+) -> Synthesis:
+    solution, emitted = best.solution, best.emitted
+    model = cost if isinstance(cost, StallModel) else CHIP
+    reasons = explain(solution.windows, solution.placed, emitted, model.slack(emitted.document))
+    derived = [
+        (p, emitted.items[p, i])
+        for p in PHASES
+        for i, x in enumerate(solution.text.phase(p))
+        if x.act is Act.BARRIER and x.derived
+    ]
+    return Synthesis(
+        document=emitted.document,
+        mode=mode,
+        reasons=reasons,
+        trips=tuple(trips),
+        kernel_barriers=stabbing.count,
+        ranked=len(stabbing.sets),
+        complete=stabbing.complete,
+        cost=best.cost,
+        derived_barriers=tuple(derived),
+    )
