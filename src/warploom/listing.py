@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from warploom.ops.desc import OpDesc, ScheduleEntry
-from warploom.ops.kinds import KOffsetKind, ScheduleOps
+from warploom.ops.kinds import KOffsetKind, OpRole, ScheduleOps
 
 _K_NAMES = {
     KOffsetKind.K0: "K0",
@@ -127,4 +127,46 @@ def phase_listing(
     rows = list(entries)
     lines = [format_phase_header(label, len(rows))]
     lines += [format_entry(" ", i, name(e.op), e) for i, e in enumerate(rows)]
+    return "\n".join(lines)
+
+
+def split_blocks(entries: Sequence[ScheduleEntry]) -> list[tuple[int, int]]:
+    """(start, end) of each MMA block; a priority reset and what trails it belong to its MMA."""
+    blocks, start, i = [], 0, 0
+    while i < len(entries):
+        if entries[i].op.role is OpRole.COMPUTE:
+            i += 1
+            while i < len(entries) and entries[i].op.role is OpRole.COMPUTE:
+                i += 1
+            if i < len(entries) and entries[i].op.tag == ScheduleOps.SET_PRIO:
+                i += 1
+                while i < len(entries) and entries[i].op.tag in _TRAILING:
+                    i += 1
+            blocks.append((start, i))
+            start = i
+        else:
+            i += 1
+    if start < len(entries):
+        blocks.append((start, len(entries)))
+    return blocks
+
+
+_TRAILING = (ScheduleOps.BARRIER, ScheduleOps.SCHEDULE_BARRIER)
+
+
+def block_listing(
+    label: str,
+    entries: Sequence[ScheduleEntry],
+    reasons: Mapping[int, str] | None = None,
+) -> str:
+    """A phase block by block, each wait or barrier with its reason where one is known."""
+    reasons = reasons or {}
+    blocks = split_blocks(entries)
+    lines = [f"{label} ({len(entries)} entries, {len(blocks)} blocks)"]
+    for b, (start, end) in enumerate(blocks):
+        lines.append(f"  block {b}")
+        for i in range(start, end):
+            entry = entries[i]
+            text = f"    {i:3}  {entry.op.label()}{' *' if entry.is_prefetch else ''}"
+            lines.append(f"{text:<34}; {reasons[i]}" if i in reasons else text)
     return "\n".join(lines)
