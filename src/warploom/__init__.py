@@ -36,10 +36,12 @@ from warploom.errors import (
     InfeasibleError,
     MissingExtraError,
     NoEffectWarning,
+    OrderError,
     PhaseError,
     ProgramError,
     SchedulingError,
     StructureError,
+    SyncError,
     VerificationError,
     WarploomError,
     WarploomWarning,
@@ -63,6 +65,8 @@ from warploom.schedule import PipelineSchedule
 from warploom.schedules.fourwave import Pipeline4Wave, build_fourwave_schedule
 from warploom.schedules.pingpong import DeclarativeSchedule, build_schedule
 from warploom.schedules.single_buffer import SingleBufferSchedule, build_default_matmul_schedule
+from warploom.sync.policy import SyncPolicy
+from warploom.sync.proven import Repair, Synthesis, repair, synthesise
 from warploom.target.cost import OpCost, TargetCostModel, TargetProfile, annotate_ops
 from warploom.target.geometry import KernelGeometry, derive_safe_max_globals
 from warploom.target.mi355x import (
@@ -111,6 +115,7 @@ __all__ = [
     "OpDesc",
     "OpNode",
     "OpRole",
+    "OrderError",
     "Phase",
     "PhaseError",
     "PingPongOps",
@@ -121,6 +126,7 @@ __all__ = [
     "PipelineProgram",
     "PipelineSchedule",
     "ProgramError",
+    "Repair",
     "ResourceKind",
     "ScheduleCompiler",
     "ScheduleConfig",
@@ -131,6 +137,9 @@ __all__ = [
     "SchedulingStrategy",
     "SingleBufferSchedule",
     "StructureError",
+    "SyncError",
+    "SyncPolicy",
+    "Synthesis",
     "TargetCostModel",
     "TargetProfile",
     "VerificationError",
@@ -155,5 +164,7 @@ __all__ = [
     "mi355x_target",
     "pipe",
     "read_schedule",
+    "repair",
+    "synthesise",
     "write_schedule",
 ]

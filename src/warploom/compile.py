@@ -6,7 +6,7 @@ declare and price (the schedule's body) -> relate (edges) -> order -> group -> g
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from warploom.blocks.group import build_blocks
@@ -20,6 +20,7 @@ from warploom.config.schedule import ScheduleConfig, warn_without_effect
 from warploom.graph.edges import derive_edges_from_ops
 from warploom.graph.loop_body import LoopBody
 from warploom.interchange.document import Counters, Protocol, ScheduleDocument
+from warploom.listing import phase_listing
 from warploom.ops.desc import DepEdge, OpDesc, ScheduleEntry
 from warploom.ops.kinds import Phase
 from warploom.phases.program import (
@@ -32,6 +33,8 @@ from warploom.phases.recipes import default_epilogue, default_kernel, default_pr
 from warploom.sched.csp import OrderResult, optimal_schedule_with_halves
 from warploom.sched.greedy import greedy_schedule
 from warploom.schedule import PipelineSchedule
+from warploom.sync.policy import SyncPolicy
+from warploom.sync.proven import Mode, Reason, synthesise
 from warploom.sync.rules import apply_derived_waits, derive_waits_from_blocks, guard_blocks
 
 Observer = Callable[[str, Any], None]
@@ -42,7 +45,9 @@ class CompiledSchedule:
     """What compilation returns: the three phases and everything they were derived from.
 
     ``order`` is the body's order with makespan, bound and proof when a search made it;
-    ``program`` the block structure of a double-buffered kernel.
+    ``program`` the block structure of a double-buffered kernel as the reference's rules guard it.
+    ``reasons`` says of every wait and barrier that was derived why it is there; empty under
+    ``SyncPolicy.REFERENCE``.
     """
 
     name: str
@@ -61,6 +66,24 @@ class CompiledSchedule:
     lgkm_per_load_b: int = 0
     program: PipelineProgram | None = None
     order: OrderResult | None = None
+    sync: SyncPolicy = SyncPolicy.REFERENCE
+    reasons: tuple[Reason, ...] = ()
+
+    def notes(self, phase: Phase) -> dict[int, str]:
+        """The reasons of one phase by entry index, for listings."""
+        return {r.index: r.text for r in self.reasons if r.phase is phase}
+
+    def listing(self) -> str:
+        """All phases, one entry a line, each derived wait and barrier with its reason."""
+        parts = [
+            phase_listing(phase.name, entries, notes=self.notes(phase))
+            for phase, entries in (
+                (Phase.PROLOGUE, self.prologue),
+                (Phase.KERNEL, self.kernel),
+                (Phase.EPILOGUE, self.epilogue),
+            )
+        ]
+        return "\n\n".join(parts)
 
     def document(self) -> ScheduleDocument:
         """This schedule as a ``warploom.schedule/1`` document."""
@@ -92,9 +115,16 @@ def counters(config: PipelineConfig, sched: ScheduleConfig) -> Counters:
 
 
 def compile_schedule(
-    schedule: PipelineSchedule, *, observer: Observer | None = None
+    schedule: PipelineSchedule,
+    *,
+    sync: SyncPolicy | None = None,
+    observer: Observer | None = None,
 ) -> CompiledSchedule:
-    """Compile a schedule. ``observer(step, value)`` sees every intermediate value."""
+    """Compile a schedule.
+
+    ``sync`` says who decides waits and barriers, instead of the schedule's own
+    ``sync_policy()``. ``observer(step, value)`` sees every intermediate value.
+    """
     see = observer or (lambda step, value: None)
     config, sched = schedule.config(), schedule.schedule_config()
     warn_without_effect(sched)
@@ -108,7 +138,7 @@ def compile_schedule(
     else:
         phases = _single_buffer(schedule, body, edges, config)
     stagger = warp_stagger_index(config, body, phases.prologue)
-    return CompiledSchedule(
+    ruled = CompiledSchedule(
         name=schedule.name,
         target=schedule.target_name,
         config=config,
@@ -123,6 +153,29 @@ def compile_schedule(
         warp_stagger_index=stagger,
         program=phases.program,
         order=phases.order,
+    )
+    return _synchronised(ruled, sync or schedule.sync_policy())
+
+
+_MODE = {SyncPolicy.PROVEN_WEAKEST: Mode.WEAKEST, SyncPolicy.PROVEN_FEWEST: Mode.FEWEST}
+
+
+def _synchronised(ruled: CompiledSchedule, policy: SyncPolicy) -> CompiledSchedule:
+    """The schedule with its waits replaced by proven ones, if the policy asks for it."""
+    if policy is SyncPolicy.REFERENCE:
+        return ruled
+    proven = synthesise(ruled.document(), mode=_MODE[policy])
+    document = proven.document
+    return replace(
+        ruled,
+        protocol=document.protocol,
+        prologue=document.prologue,
+        kernel=document.kernel,
+        epilogue=document.epilogue,
+        kernel_deps=document.kernel_deps,
+        warp_stagger_index=document.warp_stagger_index,
+        sync=policy,
+        reasons=proven.reasons,
     )
 
 

@@ -122,11 +122,15 @@ def phase_listing(
     label: str,
     entries: Iterable[ScheduleEntry],
     name: Callable[[OpDesc], str] = op_name,
+    *,
+    notes: Mapping[int, str] | None = None,
 ) -> str:
-    """A whole phase, one entry a line."""
-    rows = list(entries)
+    """A whole phase, one entry a line; ``notes`` by entry index go behind it."""
+    rows, notes = list(entries), notes or {}
     lines = [format_phase_header(label, len(rows))]
-    lines += [format_entry(" ", i, name(e.op), e) for i, e in enumerate(rows)]
+    for i, e in enumerate(rows):
+        note = f"  # {notes[i]}" if i in notes else ""
+        lines.append(format_entry(" ", i, name(e.op), e) + note)
     return "\n".join(lines)
 
 

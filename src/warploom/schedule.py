@@ -16,6 +16,7 @@ from warploom.config.schedule import ScheduleConfig
 from warploom.graph.edges import derive_edges_from_ops
 from warploom.interchange.document import BarrierKind, Protocol, RegisterWaits
 from warploom.ops.desc import DepEdge, OpDesc, ScheduleEntry
+from warploom.sync.policy import SyncPolicy
 
 
 class PipelineSchedule(ABC):
@@ -46,6 +47,10 @@ class PipelineSchedule(ABC):
     def schedule_config(self) -> ScheduleConfig:
         """Tuning knobs."""
         return ScheduleConfig()
+
+    def sync_policy(self) -> SyncPolicy:
+        """Who decides waits and barriers; ``compile_schedule(..., sync=...)`` overrides it."""
+        return SyncPolicy.REFERENCE
 
     def transform_kernel(
         self, ker: Sequence[ScheduleEntry], body: Sequence[OpDesc]

@@ -40,6 +40,7 @@ from warploom.schedule import PipelineSchedule
 from warploom.schedules.fourwave import Pipeline4Wave
 from warploom.schedules.pingpong import DeclarativeSchedule
 from warploom.schedules.single_buffer import SingleBufferSchedule, build_default_matmul_schedule
+from warploom.sync.policy import SyncPolicy
 from warploom.sync.rules import (
     derive_drain_mask,
     derive_waits_from_blocks,
@@ -55,7 +56,7 @@ plain = forms.plain
 
 def compiled(schedule):
     """Compile as the reference does: its own sync rules, no judgement by the hazard model."""
-    return compile_schedule(schedule)
+    return compile_schedule(schedule, sync=SyncPolicy.REFERENCE)
 
 
 def derived_counts(config):

@@ -80,7 +80,7 @@ class Run:
         c = self.channel(op)
         return (c, op.stage) if c in self.staged else (c, op.stage, op.subtile)
 
-    def _walk(self):  # noqa: C901 - one flat walk is easiest to trust
+    def _walk(self):
         counters, p = self.doc.counters, self.doc.protocol
         fencing = p.barrier is BarrierKind.FENCING
         self.nb, self.done, self.key = [], {}, []
@@ -147,7 +147,7 @@ class Run:
         }
         return min(reads) if len(reads) == 1 and reads <= self.staged else None
 
-    def data_findings(self):  # noqa: C901 - one flat walk is easiest to trust
+    def data_findings(self):
         p, joint = self.doc.protocol, self._joint()
         slots, regs, staging, nxt = {}, {}, {}, Counter()
         sums, out = {}, []

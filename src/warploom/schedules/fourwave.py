@@ -22,6 +22,7 @@ from warploom.ops.body import PipelineBody
 from warploom.ops.desc import DepEdge, OpDesc
 from warploom.ops.kinds import KOffsetKind, OpRole
 from warploom.schedule import PipelineSchedule
+from warploom.sync.policy import SyncPolicy
 from warploom.target.cost import TargetProfile, annotate_ops
 from warploom.target.geometry import KernelGeometry
 from warploom.target.mi355x import mi355x_target
@@ -67,6 +68,11 @@ class Pipeline4Wave(PipelineSchedule):
 
     The body's order is the schedule: strategy, minimal barriers, inter-block drains and the
     partial prologue drain belong to it and are re-applied to whatever config is given.
+
+    Waits are proven by default, a deviation from the reference: its rules leave races here. At the
+    top of a half they wait for ``lgkm(8)``, so a wave may still be reading B fragment [0,0] when,
+    behind the barrier, another wave's load overwrites that slot; and the epilogue reads what other
+    waves loaded without any barrier. ``sync=SyncPolicy.REFERENCE`` gives the reference's waits.
     """
 
     def __init__(
@@ -152,6 +158,10 @@ class Pipeline4Wave(PipelineSchedule):
         """The knobs, with the rotation's own settings applied."""
         return self._schedule_config
 
+    def sync_policy(self) -> SyncPolicy:
+        """Proven, weakest waits: the reference's rules race on this order."""
+        return SyncPolicy.PROVEN_WEAKEST
+
     def build_explicit_blocks(
         self, body: Sequence[OpDesc], program: PipelineProgram
     ) -> list[list[OpDesc]]:
@@ -185,9 +195,11 @@ def build_fourwave_schedule(
     geometry: KernelGeometry,
     config: ScheduleConfig | None = None,
     target: TargetProfile | None = None,
+    *,
+    sync: SyncPolicy | None = None,
 ) -> CompiledSchedule:
     """Compile the 4-wave schedule; the result carries the geometry's lgkm counts."""
-    compiled = compile_schedule(Pipeline4Wave(geometry, config, target))
+    compiled = compile_schedule(Pipeline4Wave(geometry, config, target), sync=sync)
     return replace(
         compiled,
         lgkm_per_load_a=geometry.lgkm_per_load_a,
