@@ -1,0 +1,36 @@
+"""Room 9, judge: is a schedule right for every timing and every trip count?
+
+``verify`` reads a ``warploom.schedule/1`` document and nothing else; it imports no scheduler, no
+block builder and no wait derivation, so its verdict shares no assumption with how the schedule was
+made. ``witness`` turns a finding into a concrete interleaving.
+"""
+
+from warploom.verify.assumptions import Assumptions, Limits
+from warploom.verify.findings import (
+    Code,
+    Event,
+    Finding,
+    Report,
+    Severity,
+    finding_to_json,
+    report_to_json,
+)
+from warploom.verify.judge import verify
+from warploom.verify.report import FileVerdict, exit_code, judge_file, judge_files
+
+__all__ = [
+    "Assumptions",
+    "Code",
+    "Event",
+    "FileVerdict",
+    "Finding",
+    "Limits",
+    "Report",
+    "Severity",
+    "exit_code",
+    "finding_to_json",
+    "judge_file",
+    "judge_files",
+    "report_to_json",
+    "verify",
+]

@@ -1,0 +1,59 @@
+"""What the judge takes for granted about the machine, and what the machine has.
+
+``Assumptions`` are facts about one chip that a proof may rest on; each has a name (A1..A4), a
+switch and a default. A schedule that is only right because of A3 or A4 is reported, never silently
+accepted. ``Limits`` are budgets to check the document against; ``None`` means "not checked".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Queue(Enum):
+    """A counter of asynchronous operations in flight, in order of issue."""
+
+    VM = "vm"
+    LGKM = "lgkm"
+
+    @property
+    def largest_wait(self) -> int:
+        """The largest count a wait can carry; the operand above it waits for nothing."""
+        return {Queue.VM: 62, Queue.LGKM: 14}[self]
+
+    @property
+    def capacity(self) -> int:
+        """Units the counter can hold."""
+        return {Queue.VM: 63, Queue.LGKM: 15}[self]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assumptions:
+    """Facts about the machine, each with a switch.
+
+    ``vm_in_order`` (A1): global loads retire in order of issue; without it only ``vm(0)`` proves
+    anything. ``lds_in_order`` (A2): the same for LDS operations. ``issue_stalls`` (A3): issuing
+    past a counter's capacity stalls, so what is older than the capacity is complete.
+    ``load_outlasts_read`` (A4): a global round trip takes longer than an LDS read the same wave
+    has issued before.
+    """
+
+    vm_in_order: bool = True
+    lds_in_order: bool = True
+    issue_stalls: bool = False
+    load_outlasts_read: bool = False
+
+    def in_order(self, queue: Queue) -> bool:
+        """Does a count above zero prove anything about this queue?"""
+        return self.vm_in_order if queue is Queue.VM else self.lds_in_order
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Budgets of a workgroup: LDS bytes (with the bytes of one slot, per channel), VGPRs, waves."""
+
+    lds_bytes: int | None = None
+    slot_bytes: tuple[int, int] = (0, 0)
+    vgprs: int | None = None
+    waves: int | None = None

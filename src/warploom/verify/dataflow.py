@@ -1,0 +1,157 @@
+"""What every event carries when the program runs in order, one event after the other.
+
+A *token* is the K-tile a slot or register holds. In-order execution says which tile each fragment
+load is meant to see and which each MMA is meant to multiply; the races are then all ways in which
+asynchrony can make that untrue.
+
+Writes of the *same* tile into a slot can not be told apart, so they are grouped into runs: only a
+write of another tile can do harm.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from warploom.ops.kinds import Phase
+from warploom.verify.program import Program
+from warploom.verify.text import Item, Kind, Register, Slot
+
+NOTHING = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flow:
+    """In-order data flow; positions index the program, ``NOTHING`` marks absence.
+
+    ``tile[t]``: the K-tile a load, store or read at ``t`` carries (``None``: never loaded).
+    ``source[t]``: for a read the write it sees, for a store the load that filled the registers.
+    ``operands[t]``: for an MMA the reads it takes. ``run[t]``: for a write or read, the first of
+    the unbroken run of equal tiles in its slot or register. ``before[t]``: the last write or read
+    of another tile in front of that run; ``after[t]``: the first such write behind it.
+    ``writes[slot]`` and ``fills[register]``: all writes into a slot and all reads into a register,
+    in order. ``user[t]``: the last MMA that takes the value of the read at ``t``.
+    """
+
+    tile: list[int | None]
+    source: list[int]
+    operands: dict[int, tuple[int, ...]]
+    run: list[int]
+    before: list[int]
+    after: list[int]
+    writes: dict[Slot, list[int]]
+    fills: dict[Register, list[int]]
+    user: list[int]
+
+
+def trace(program: Program) -> Flow:
+    """Run the program in order and record who carries what."""
+    size = len(program.items)
+    flow = Flow(
+        tile=[None] * size,
+        source=[NOTHING] * size,
+        operands={},
+        run=list(range(size)),
+        before=[NOTHING] * size,
+        after=[NOTHING] * size,
+        writes={},
+        fills={},
+        user=[NOTHING] * size,
+    )
+    tracer = _Tracer(program, flow)
+    for position, item in enumerate(program.items):
+        action = tracer.actions.get(item.kind)
+        if action is not None:
+            action(position, item)
+    _link_after(flow)
+    return flow
+
+
+class _Tracer:
+    """The state of an in-order run: what slots, registers and staging registers hold."""
+
+    def __init__(self, program: Program, flow: Flow) -> None:
+        self.program = program
+        self.flow = flow
+        self.staging: dict[int, int] = {}
+        self.next_tile: dict[tuple[int, int], int] = {}
+        self.base = _bases(program)
+        self.actions = {
+            Kind.LOAD: self._load,
+            Kind.STORE: self._store,
+            Kind.READ: self._read,
+            Kind.MMA: self._mma,
+        }
+
+    def _load(self, position: int, item: Item) -> None:
+        self.flow.tile[position] = self._loaded_tile(position, item)
+        if item.slot is None:
+            self.staging[item.channel] = position
+        else:
+            self._write(position, item.slot)
+
+    def _loaded_tile(self, position: int, item: Item) -> int:
+        if item.offset is not None:
+            return self.base[position] + item.offset
+        loader = (item.channel, NOTHING if item.slot is None else item.slot[2])
+        tile = self.next_tile.get(loader, 0)
+        self.next_tile[loader] = tile + 1
+        return tile
+
+    def _store(self, position: int, item: Item) -> None:
+        filled = self.staging.get(item.channel, NOTHING)
+        if filled != NOTHING:
+            self.flow.source[position] = filled
+            self.flow.tile[position] = self.flow.tile[filled]
+        if item.slot is not None:
+            self._write(position, item.slot)
+
+    def _write(self, position: int, slot: Slot) -> None:
+        flow = self.flow
+        row = flow.writes.setdefault(slot, [])
+        if row:
+            last = row[-1]
+            same = flow.tile[last] == flow.tile[position] is not None
+            flow.run[position] = flow.run[last] if same else position
+            flow.before[position] = flow.before[last] if same else last
+        row.append(position)
+
+    def _read(self, position: int, item: Item) -> None:
+        flow, register = self.flow, item.registers[0]
+        row = flow.writes.get(item.slot) if item.slot is not None else None
+        if row:
+            flow.source[position] = row[-1]
+            flow.tile[position] = flow.tile[row[-1]]
+        fills = flow.fills.setdefault(register, [])
+        if fills:
+            last = fills[-1]
+            same = flow.tile[last] == flow.tile[position] is not None
+            flow.run[position] = flow.run[last] if same else position
+            flow.before[position] = flow.before[last] if same else last
+        fills.append(position)
+
+    def _mma(self, position: int, item: Item) -> None:
+        fills = self.flow.fills
+        taken = tuple(fills[r][-1] if r in fills else NOTHING for r in item.registers)
+        self.flow.operands[position] = taken
+        for read in taken:
+            if read != NOTHING:
+                self.flow.user[read] = position
+
+
+def _bases(program: Program) -> list[int]:
+    """The K-tile that offset 0 stands for, at every position."""
+    protocol = program.text.protocol
+    first, step = protocol.kernel_k_base, protocol.k_tiles_per_iteration
+    outside = {Phase.PROLOGUE: 0, Phase.EPILOGUE: first + step * program.trips}
+    pairs = zip(program.items, program.turns, strict=True)
+    return [outside.get(item.phase, first + step * turn) for item, turn in pairs]
+
+
+def _link_after(flow: Flow) -> None:
+    """For every write, the next write of another tile into its slot."""
+    for row in flow.writes.values():
+        following = NOTHING
+        for index in range(len(row) - 1, -1, -1):
+            if index + 1 < len(row) and flow.run[row[index + 1]] == row[index + 1]:
+                following = row[index + 1]
+            flow.after[row[index]] = following

@@ -1,0 +1,225 @@
+"""``verify``: the verdict on a schedule document, for every timing and every trip count."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from warploom.errors import ConfigError, DocumentError
+from warploom.interchange import ScheduleDocument
+from warploom.ops.kinds import Phase
+from warploom.verify.assumptions import Assumptions, Limits
+from warploom.verify.completion import NEVER, complete
+from warploom.verify.data import find_data_errors
+from warploom.verify.dataflow import trace
+from warploom.verify.explain import event, explain
+from warploom.verify.findings import Code, Event, Finding, Report, Severity
+from warploom.verify.program import Program, unroll
+from warploom.verify.races import Conflict, Run, find_conflicts
+from warploom.verify.structure import (
+    encoding_finding,
+    find_deadlock,
+    find_over_budget,
+)
+from warploom.verify.text import Item, Text, read_text
+from warploom.verify.trips import dependence_depth, loads_follow_the_loop
+
+MAX_EVENTS = 3_000_000
+MAX_FINDINGS = 500
+_BEYOND = 6
+"""Further trip counts to look at where the argument for all of them does not apply."""
+
+_ORDER = {Severity.RACE: 0, Severity.TIMING: 1, Severity.INFO: 2}
+
+
+def verify(
+    document: ScheduleDocument,
+    *,
+    trips: range | None = None,
+    assumptions: Assumptions | None = None,
+    limits: Limits | None = None,
+) -> Report:
+    """Judge a schedule. Without ``trips`` the verdict covers every iteration count.
+
+    Raises ``DocumentError`` for a document that has no meaning or is too large to judge, and
+    ``ConfigError`` for an impossible range.
+    """
+    text = read_text(document)
+    court = _Court(text=text, assumptions=assumptions or Assumptions())
+    court.add_all(find_over_budget(text, limits or Limits()))
+    deciding, proven, depth = _deciding(text)
+    court.try_all(deciding)
+    checked: Iterable[int] = deciding
+    if trips is not None:
+        _check_range(trips)
+        if court.is_wrong() or not proven:
+            court = _Court(text=text, assumptions=court.assumptions)
+            court.try_all(trips)
+            checked = trips
+        else:
+            court.keep_trips(trips)
+    scope = trips if trips is not None else deciding
+    found, omitted = court.verdict()
+    return Report(
+        name=document.name,
+        findings=found,
+        trips_proven="all" if proven and trips is None else f"{scope[0]}..{scope[-1]}",
+        trips_checked=tuple(checked),
+        depth=depth,
+        omitted=omitted,
+    )
+
+
+def _deciding(text: Text) -> tuple[range, bool, int]:
+    """The trip counts to judge, whether they decide all, and the depth."""
+    _check_size(text, [4])
+    depth = dependence_depth(text)
+    if depth is None:
+        return range(_BEYOND + 1), False, _BEYOND
+    if loads_follow_the_loop(text):
+        return range(depth + 2), True, depth
+    return range(depth + 2 + _BEYOND), False, depth
+
+
+def _check_range(trips: range) -> None:
+    if not trips or min(trips) < 0 or trips.step != 1:
+        raise ConfigError(
+            f"no trip counts to judge in {trips}",
+            fix="give a range of counts from 0 up, such as range(0, 5)",
+        )
+
+
+def _check_size(text: Text, counts: Iterable[int]) -> None:
+    fixed = len(text.prologue) + len(text.epilogue) + 3
+    size = 0
+    for count in counts:
+        size += fixed + count * len(text.kernel)
+        if size > MAX_EVENTS:
+            raise DocumentError(
+                "the schedule is too large to judge",
+                why=f"unrolling it takes more than {MAX_EVENTS} events",
+                fix="judge fewer trip counts; without --trips a few decide all of them",
+            )
+
+
+@dataclass(slots=True)
+class _Court:
+    """Collects findings over trip counts; each kind of finding is kept once, at its first count."""
+
+    text: Text
+    assumptions: Assumptions
+    found: dict[Hashable, Finding] = field(default_factory=dict)
+    needed: dict[tuple[Phase, int], tuple[int, Event]] = field(default_factory=dict)
+    first: int | None = None
+
+    def add_all(self, findings: Iterable[Finding]) -> None:
+        """Keep findings that are new."""
+        for finding in findings:
+            self.found.setdefault(_key(finding), finding)
+
+    def try_all(self, counts: range) -> None:
+        """Judge each trip count."""
+        _check_size(self.text, counts)
+        self.first = counts[0]
+        for count in counts:
+            self._try(unroll(self.text, count))
+
+    def _try(self, program: Program) -> None:
+        flow = trace(program)
+        run = Run(program=program, flow=flow, completion=complete(program, flow, self.assumptions))
+        conflicts = list(find_conflicts(run))
+        for conflict in conflicts:
+            self._add_conflict(run, conflict)
+        self.add_all(find_data_errors(run))
+        self.add_all(find_deadlock(program))
+        if self.assumptions.issue_stalls:
+            self.add_all(self._resting_on_stalls(run, conflicts))
+
+    def _add_conflict(self, run: Run, conflict: Conflict) -> None:
+        severity, note = self._severity(run, conflict)
+        if severity is Severity.RACE:
+            self._note_encoding(run, conflict)
+        key = _conflict_key(run, conflict)
+        if key not in self.found:
+            self.found[key] = explain(run, conflict, severity, note)
+
+    def _severity(self, run: Run, conflict: Conflict) -> tuple[Severity, str]:
+        if conflict.harmless:
+            return Severity.INFO, ""
+        if conflict.code is not Code.WAR_LDS or conflict.waves[0] != conflict.waves[1]:
+            return Severity.RACE, ""
+        note = f" Rests on A4 (a load outlasts an LDS read of its wave): {_slack(run, conflict)}."
+        holds = self.assumptions.load_outlasts_read
+        return (Severity.INFO if holds else Severity.TIMING), note
+
+    def _note_encoding(self, run: Run, conflict: Conflict) -> None:
+        """Would a wait the hardware can not express have ordered this pair?"""
+        at = run.completion.literal[conflict.first]
+        if at == NEVER or at >= run.completion.done[conflict.first]:
+            return
+        one, other = conflict.waves
+        apart = conflict.joined and one != other
+        ahead = run.program.barriers_before(conflict.second, other.group)
+        ordered = ahead > run.program.barriers_before(at, one.group) if apart else True
+        if ordered and at < conflict.second:
+            item = run.program.items[at]
+            entry = run.program.trips, event(run.program, conflict.second)
+            self.needed.setdefault((item.phase, item.index), entry)
+
+    def _resting_on_stalls(self, run: Run, conflicts: list[Conflict]) -> Iterator[Finding]:
+        """What only A3 keeps in order: reported as information, so that it is seen."""
+        without = replace(self.assumptions, issue_stalls=False)
+        bare = replace(run, completion=complete(run.program, run.flow, without))
+        known = {_conflict_key(run, c) for c in conflicts}
+        for conflict in find_conflicts(bare):
+            if _conflict_key(bare, conflict) not in known and not conflict.harmless:
+                note = " Rests on A3 (issuing past a counter's capacity stalls)."
+                yield explain(bare, conflict, Severity.INFO, note)
+
+    def is_wrong(self) -> bool:
+        """Has anything worse than information been found?"""
+        return any(f.severity is not Severity.INFO for f in self.found.values())
+
+    def keep_trips(self, trips: range) -> None:
+        """Drop information that only other trip counts show."""
+        self.found = {k: f for k, f in self.found.items() if f.trip_count in trips}
+
+    def verdict(self) -> tuple[tuple[Finding, ...], int]:
+        """The findings, worst first, and how many did not fit."""
+        found = [*self.found.values(), *self._encodings()]
+        found.sort(key=lambda f: (_ORDER[f.severity], f.trip_count))
+        return tuple(found[:MAX_FINDINGS]), max(len(found) - MAX_FINDINGS, 0)
+
+    def _encodings(self) -> Iterator[Finding]:
+        for item in self.text.items():
+            if item.is_unencodable:
+                yield self._encoding(item)
+
+    def _encoding(self, item: Item) -> Finding:
+        trips, needed_by = self.needed.get((item.phase, item.index), (self.first or 0, None))
+        return encoding_finding(item, trips, needed_by)
+
+
+def _slack(run: Run, conflict: Conflict) -> str:
+    read, load = (run.program.items[p].op for p in (conflict.first, conflict.second))
+    if read is None or load is None or not (read.latency or load.latency):
+        return "the document gives no latencies"
+    return f"{load.latency - read.latency} cycles of slack by the document's latencies"
+
+
+def _conflict_key(run: Run, conflict: Conflict) -> Hashable:
+    """The same pair of entries, equally many iterations apart, is one finding."""
+    items, turns = run.program.items, run.program.turns
+    one, other = items[conflict.first], items[conflict.second]
+    apart = turns[conflict.second] - turns[conflict.first] if one.phase is other.phase else 0
+    return conflict.code, one.phase, one.index, other.phase, other.index, apart
+
+
+def _key(finding: Finding) -> Hashable:
+    one, other = finding.where
+    if finding.code is Code.COVERAGE:
+        return finding.code, finding.slot
+    if finding.code in (Code.DEADLOCK, Code.CAPACITY):
+        return finding.code, finding.why if finding.code is Code.CAPACITY else ""
+    apart = other.iteration - one.iteration if one.phase is other.phase else 0
+    return finding.code, one.phase, one.index, other.phase, other.index, apart

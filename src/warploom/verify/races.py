@@ -1,0 +1,214 @@
+"""Races: every way in which asynchrony can make the in-order data flow untrue.
+
+Only nearest pairs are judged. Completion is monotone along the program and so is the number of
+barriers, so when a nearest pair is in order, farther ones are.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from warploom.interchange import RegisterWaits, WaveId
+from warploom.verify.completion import NEVER, Completion
+from warploom.verify.dataflow import NOTHING, Flow
+from warploom.verify.findings import Code
+from warploom.verify.program import Program
+from warploom.verify.text import Item, Kind, Text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conflict:
+    """Two events that need an order they do not have.
+
+    ``first`` must be complete before ``second`` issues. ``joined``: across waves, so a wait *and*
+    a barrier are needed; otherwise inside one wave. ``harmless``: no result depends on it.
+    """
+
+    code: Code
+    first: int
+    second: int
+    joined: bool
+    waves: tuple[WaveId, WaveId]
+    harmless: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A program with its data flow and completion: all the race rules look at."""
+
+    program: Program
+    flow: Flow
+    completion: Completion
+
+    def complete_in_wave(self, first: int, second: int) -> bool:
+        """Is ``first`` complete before ``second`` in the wave that executes both?"""
+        return self.completion.done[first] < second
+
+    def broken_pair(self, first: int, second: int) -> tuple[WaveId, WaveId] | None:
+        """Two waves in which ``first`` need not be complete when the other issues ``second``."""
+        for producer, consumer in worst_pairs(self.program.text):
+            late = producer.group > 0
+            done = (self.completion.late if late else self.completion.done)[first]
+            if done == NEVER:
+                return producer, consumer
+            ahead = self.program.barriers_before(second, consumer.group)
+            if producer == consumer:
+                if done >= second:
+                    return producer, consumer
+            elif ahead <= self.program.barriers_before(done, producer.group):
+                return producer, consumer
+        return None
+
+
+def worst_pairs(text: Text) -> tuple[tuple[WaveId, WaveId], ...]:
+    """The pairs (wave that completes, wave that relies on it) that decide for all pairs.
+
+    The last group lags most and group 0 leads. With fencing barriers the stagger barriers of later
+    groups drain too, so a wave of group 0 as producer is a case of its own.
+    """
+    p = text.protocol
+    lead = WaveId(0, 0)
+    beside = WaveId(0, 1) if p.waves_per_group > 1 else None
+    if p.groups == 1:
+        return ((lead, beside or lead),)
+    pairs = [(WaveId(p.groups - 1, 0), lead)]
+    if text.fencing and text.staggered:
+        pairs.append((lead, beside or WaveId(1, 0)))
+    return tuple(pairs)
+
+
+def find_conflicts(run: Run) -> Iterator[Conflict]:
+    """All conflicts of one unrolled program."""
+    used, register_conflicts = _register_rules(run)
+    yield from register_conflicts
+    lost: set[int] = set()
+    for position, item in enumerate(run.program.items):
+        if item.kind is Kind.READ:
+            for conflict in _slot_rules(run, position, item):
+                if position in used:
+                    yield conflict
+                    if conflict.code is Code.WAW_LDS:
+                        lost.add(conflict.first)
+                else:
+                    yield _dead_read(conflict, position)
+                    break
+    yield from _unread_overwrites(run, lost)
+
+
+def _register_rules(run: Run) -> tuple[set[int], list[Conflict]]:
+    """RAW-REG of every MMA and store; and the reads whose value some MMA can see."""
+    used: set[int] = set()
+    found: list[Conflict] = []
+    explicit = run.program.text.protocol.register_waits is RegisterWaits.EXPLICIT
+    for position, reads in run.flow.operands.items():
+        for read in reads:
+            if read == NOTHING:
+                continue
+            visible = _visible_reads(run, read, position) if explicit else [read]
+            used.update(visible or [read])
+            if not visible:
+                found.append(_in_wave(Code.RAW_REG, read, position))
+    if explicit:
+        found += _staging_rules(run)
+    return used, found
+
+
+def _visible_reads(run: Run, read: int, user: int) -> list[int]:
+    """The reads whose data the register may hold at ``user``; none if not even one is complete.
+
+    Normally just ``read``. Where it may be in flight, an earlier read of the same tile serves as
+    well, if that one is complete.
+    """
+    done = run.completion.done
+    if done[read] < user:
+        return [read]
+    fills = run.flow.fills[run.program.items[read].registers[0]]
+    first = bisect_left(fills, run.flow.run[read])
+    last = bisect_left(fills, read)
+    complete = bisect_left(fills, user, first, last + 1, key=done.__getitem__)
+    return fills[complete - 1 : last + 1] if complete > first else []
+
+
+def _staging_rules(run: Run) -> list[Conflict]:
+    """A store takes registers that a global load fills: the load must be complete."""
+    return [
+        _in_wave(Code.RAW_REG, run.flow.source[position], position)
+        for position, item in enumerate(run.program.items)
+        if item.kind is Kind.STORE
+        and run.flow.source[position] != NOTHING
+        and not run.complete_in_wave(run.flow.source[position], position)
+    ]
+
+
+def _slot_rules(run: Run, read: int, item: Item) -> Iterator[Conflict]:
+    """RAW-LDS, WAR-LDS and WAW-LDS around one fragment load."""
+    flow = run.flow
+    write = flow.source[read]
+    if write == NOTHING or item.slot is None:
+        return
+    sure = first_sure_write(run, read)
+    if sure == NOTHING:
+        yield _in_wave(Code.WAW_LDS, flow.before[write], write)
+    else:
+        waves = run.broken_pair(sure, read)
+        if waves:
+            yield Conflict(code=Code.RAW_LDS, first=sure, second=read, joined=True, waves=waves)
+    overwrite = flow.after[write]
+    if overwrite != NOTHING:
+        waves = run.broken_pair(read, overwrite)
+        if waves:
+            yield Conflict(
+                code=Code.WAR_LDS, first=read, second=overwrite, joined=True, waves=waves
+            )
+
+
+def first_sure_write(run: Run, read: int) -> int:
+    """The first write of the tile ``read`` is meant to see behind which no older tile can land.
+
+    ``NOTHING`` when an older write of another tile may outlast all of them.
+    """
+    flow = run.flow
+    write = flow.source[read]
+    start, other = flow.run[write], flow.before[write]
+    if other == NOTHING or run.complete_in_wave(other, start):
+        return start
+    slot = run.program.items[write].slot
+    assert slot is not None
+    row = flow.writes[slot]
+    at = bisect_right(row, run.completion.done[other])
+    return row[at] if at < len(row) and row[at] <= write else NOTHING
+
+
+def _unread_overwrites(run: Run, lost: set[int]) -> Iterator[Conflict]:
+    """Two writes in flight together that no result depends on: information."""
+    for row in run.flow.writes.values():
+        for first, second in pairwise(row):
+            if first not in lost and not run.complete_in_wave(first, second):
+                yield _in_wave(Code.WAW_LDS, first, second, harmless=True)
+
+
+def _dead_read(conflict: Conflict, read: int) -> Conflict:
+    other = conflict.first if conflict.second == read else conflict.second
+    return Conflict(
+        code=Code.DEAD_READ,
+        first=read,
+        second=other,
+        joined=conflict.joined,
+        waves=conflict.waves if conflict.first == read else conflict.waves[::-1],
+        harmless=True,
+    )
+
+
+def _in_wave(code: Code, first: int, second: int, *, harmless: bool = False) -> Conflict:
+    lead = WaveId(0, 0)
+    return Conflict(
+        code=code,
+        first=first,
+        second=second,
+        joined=False,
+        waves=(lead, lead),
+        harmless=harmless,
+    )

@@ -1,0 +1,115 @@
+"""Judging files: many documents in, one verdict each, and the exit code that sums them up.
+
+Exit codes: 0 no document has a race, for all trip counts; 1 some document has; 2 some document is
+malformed. A malformed document never keeps the others from being judged.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from warploom.errors import ConfigError, DocumentError, WarploomError
+from warploom.interchange import read_schedule
+from warploom.verify.assumptions import Assumptions
+from warploom.verify.findings import Report, report_to_json
+from warploom.verify.judge import verify
+
+MAX_BYTES = 64 * 1024 * 1024
+EXIT_CLEAN, EXIT_RACE, EXIT_MALFORMED = 0, 1, 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileVerdict:
+    """The verdict on one file: a report, or the error that made it impossible."""
+
+    file: str
+    report: Report | None = None
+    error: str = ""
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code this file alone would give."""
+        if self.report is None:
+            return EXIT_MALFORMED
+        return EXIT_RACE if self.report.verdict == "race" else EXIT_CLEAN
+
+    def to_json(self) -> dict[str, Any]:
+        """The verdict in its documented form."""
+        if self.report is None:
+            return {
+                "file": self.file,
+                "verdict": "malformed",
+                "trips_proven": None,
+                "findings": [],
+            }
+        return {"file": self.file, **report_to_json(self.report)}
+
+    def text(self) -> str:
+        """The verdict as readable lines."""
+        body = f"malformed\n{self.error}" if self.report is None else self.report.text()
+        return f"{self.file}: {body}"
+
+
+def judge_files(
+    paths: Iterable[str | Path],
+    trips: range | None = None,
+    *,
+    assumptions: Assumptions | None = None,
+) -> Iterator[FileVerdict]:
+    """Judge each file in turn; nothing a file holds can stop the others."""
+    for path in paths:
+        yield judge_file(path, trips, assumptions=assumptions)
+
+
+def judge_file(
+    path: str | Path, trips: range | None = None, *, assumptions: Assumptions | None = None
+) -> FileVerdict:
+    """Judge one file."""
+    name = str(path)
+    try:
+        document = read_schedule(_read(Path(path)))
+        return FileVerdict(file=name, report=verify(document, trips=trips, assumptions=assumptions))
+    except WarploomError as error:
+        return FileVerdict(file=name, error=str(error))
+    except (OSError, ValueError) as error:
+        return FileVerdict(file=name, error=f"the file can not be read: {error}")
+    except (MemoryError, RecursionError):
+        return FileVerdict(file=name, error="the document is too large to judge")
+
+
+def _read(path: Path) -> bytes:
+    if path.is_dir():
+        raise DocumentError("a folder, not a document")
+    with path.open("rb") as file:
+        data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise DocumentError(f"the file is larger than {MAX_BYTES} bytes")
+    return data
+
+
+def exit_code(verdicts: Iterable[FileVerdict]) -> int:
+    """The exit code for all files together."""
+    return max((v.exit_code for v in verdicts), default=EXIT_CLEAN)
+
+
+def render(verdict: FileVerdict, form: str) -> str:
+    """One verdict as a line of JSON, or as text without characters a terminal may choke on."""
+    if form == "json":
+        return json.dumps(verdict.to_json())
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in verdict.text())
+
+
+def parse_trips(text: str) -> range:
+    """Read ``N..M`` (both included) or a single count ``N``."""
+    first, dots, last = text.partition("..")
+    numbers = [first, last] if dots else [first, first]
+    if not all(n.isascii() and n.isdigit() and len(n) <= 9 for n in numbers):
+        raise ConfigError(f"{text[:40]!r} is no range of trip counts", fix="write N or N..M")
+    low, high = (int(n) for n in numbers)
+    if low > high:
+        raise ConfigError(f"the range {text} is empty", fix="write the smaller count first")
+    return range(low, high + 1)

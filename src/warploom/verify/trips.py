@@ -1,0 +1,78 @@
+"""How many trip counts decide all of them.
+
+Every condition of the judge speaks about a few events and the text between them. Let ``depth`` be
+the largest number of loop back edges such a group of events spans, the epilogue counted as one
+more iteration. Then the counts 0 .. depth + 1 decide every count; docs/explain/hazards.md has the
+argument. The depth is measured on a program long enough to show it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from warploom.ops.kinds import Phase
+from warploom.verify.dataflow import NOTHING, Flow, trace
+from warploom.verify.program import Program, unroll
+from warploom.verify.text import Kind, Text
+
+_FIRST_TRY = 4
+_LONGEST_TRY = 16
+
+
+def dependence_depth(text: Text) -> int | None:
+    """The largest number of back edges one condition spans, or ``None`` if it keeps growing."""
+    trips = _FIRST_TRY
+    while trips <= _LONGEST_TRY:
+        program = unroll(text, trips)
+        depth = max(_spans(program, trace(program)), default=0)
+        if depth + 2 <= trips:
+            return depth
+        trips *= 2
+    return None
+
+
+def loads_follow_the_loop(text: Text) -> bool:
+    """Do loads that take "the next tile" advance as fast as the loop does?
+
+    Only then is iteration ``i + 1`` iteration ``i`` shifted by the tiles of one iteration.
+    """
+    rates: dict[tuple[int, int], int] = {}
+    for item in text.items():
+        if item.kind is Kind.LOAD and item.offset is None:
+            loader = (item.channel, NOTHING if item.slot is None else item.slot[2])
+            rates[loader] = rates.get(loader, 0) + (item.phase is Phase.KERNEL)
+    return set(rates.values()) <= {text.protocol.k_tiles_per_iteration}
+
+
+def _spans(program: Program, flow: Flow) -> Iterator[int]:
+    """Back edges spanned by each group of events that one condition looks at."""
+    turn = _turns(program)
+    taken = {read for reads in flow.operands.values() for read in reads if read != NOTHING}
+    seen = {flow.run[flow.source[read]] for read in taken if flow.source[read] != NOTHING}
+    for mma, reads in flow.operands.items():
+        for read in reads:
+            turns = [turn[e] for e in (mma, *_group(flow, read, seen)) if e != NOTHING]
+            inside = [t for t in turns if t >= 0]
+            yield max(inside, default=0) - min(inside, default=0)
+
+
+def _group(flow: Flow, read: int, seen: set[int]) -> Iterator[int]:
+    """The events that decide whether one fragment load is right."""
+    if read == NOTHING:
+        return
+    yield from (read, flow.run[read])
+    write = flow.source[read]
+    if write == NOTHING:
+        return
+    yield from (write, flow.source[write], flow.run[write], flow.after[write])
+    older = flow.before[write]
+    # An older write whose own tile is read in between was complete by then, or is a finding.
+    if older != NOTHING and flow.run[older] not in seen:
+        yield older
+
+
+def _turns(program: Program) -> list[int]:
+    """Iteration of every event; -1 in the prologue, and the epilogue counts as one more."""
+    by_phase = {Phase.PROLOGUE: -1, Phase.EPILOGUE: program.trips}
+    pairs = zip(program.items, program.turns, strict=True)
+    return [by_phase.get(item.phase, turn) for item, turn in pairs]
