@@ -1,0 +1,385 @@
+"""``RolesDocument``: a warp-specialised schedule, one program per role instead of three lists.
+
+A CTA runs a persistent loop over output tiles. For every tile each role runs its ``prologue``, its
+``kernel`` once per iteration that is left, and its ``epilogue``; ``setup`` runs once before the
+first tile, ``finish`` once behind the last.
+Roles meet through *rings*: ``depth`` slots of shared memory, each with a ``full`` and an ``empty``
+mbarrier. Use number ``m`` of a ring (counted over all tiles) takes slot ``m % depth`` and barrier
+phase ``m // depth``.
+
+The index ``k`` of an entry is the iteration of the tile it speaks of: absolute in the prologue
+(0, 1, ..), relative to the running iteration in the kernel (0, -1, ..), relative to the tile's
+end in the epilogue (-1 is the last). The kernel's first iteration is number ``peel``, so a tile of
+``n`` iterations runs the kernel ``n - peel`` times. Rings with ``per = "tile"`` are used once a
+tile and take no ``k``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Per(StrEnum):
+    """How often a ring is used."""
+
+    ITERATION = "iteration"
+    TILE = "tile"
+
+
+class Scope(StrEnum):
+    """Which threads of a role instance act as one: for arrivals, one arrival each."""
+
+    THREAD = "thread"
+    WARP = "warp"
+    WARPGROUP = "warpgroup"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A piece of a ring slot: operand name, byte offset in the slot and size."""
+
+    name: str
+    offset: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoleRing:
+    """A ring of shared-memory slots with its two barriers a slot.
+
+    ``full_arrivals`` and ``empty_arrivals`` are the counts the barriers are initialised with.
+    """
+
+    name: str
+    depth: int
+    parts: tuple[Part, ...]
+    full_arrivals: int
+    empty_arrivals: int
+    per: Per = Per.ITERATION
+
+    @property
+    def slot_bytes(self) -> int:
+        """The bytes of one slot."""
+        return max((p.offset + p.bytes for p in self.parts), default=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagingBuffer:
+    """Shared memory private to each instance of a role, written by ordinary stores."""
+
+    name: str
+    role: str
+    copies: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedBarrier:
+    """``count`` hardware named barriers from ``id`` on (0 is the whole CTA's), for ``threads``.
+
+    With ``count`` > 1 there is one for each instance of a role, and entries pick theirs by turn.
+    """
+
+    name: str
+    id: int
+    threads: int
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotRead:
+    """A read of one part of the slot of a ring."""
+
+    ring: str
+    part: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BufferCopy:
+    """One copy of a staging buffer."""
+
+    buffer: str
+    copy: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitFull:
+    """Wait until ``full`` of the slot has completed its phase.
+
+    The parity waited for is ``(m // depth + parity) % 2``: 0 is right here.
+    """
+
+    ring: str
+    k: int = 0
+    parity: int = 0
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitEmpty:
+    """Wait until ``empty`` of the slot has completed the previous phase: parity 1 is right here.
+
+    On a fresh barrier parity 1 passes at once, which is the ring's initial credit.
+    """
+
+    ring: str
+    k: int = 0
+    parity: int = 1
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expect:
+    """Arrive once on ``full`` of the slot and announce ``bytes`` of copies that complete on it."""
+
+    ring: str
+    k: int = 0
+    bytes: int
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """A bulk tensor copy into one part of a slot; completes ``bytes`` on ``full``.
+
+    With ``multicast`` = c the same bytes land in c CTAs of the cluster and each of those CTAs
+    issues its own share, so that c * bytes land in every one of them.
+    """
+
+    op: str
+    ring: str
+    part: str
+    k: int = 0
+    bytes: int
+    multicast: int = 1
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrive:
+    """Release a slot: one arrival per ``scope`` on ``empty``, on each of ``ctas`` CTAs."""
+
+    ring: str
+    k: int = 0
+    scope: Scope = Scope.WARP
+    ctas: int = 1
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MmaFence:
+    """``wgmma.fence``: register accesses before it are ordered before the wgmma behind it."""
+
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mma:
+    """Asynchronous matrix products of one op, reading slots (and ``registers``) into
+    ``accumulator``; ``accumulate`` false discards its old value.
+    """
+
+    op: str
+    k: int = 0
+    slots: tuple[SlotRead, ...]
+    registers: tuple[str, ...] = ()
+    accumulator: str
+    accumulate: bool = True
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """Close the group of the products issued since the last commit."""
+
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitGroup:
+    """Wait until at most ``pending`` of the newest groups are unfinished."""
+
+    pending: int
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compute:
+    """Ordinary instructions: registers read and written, slots and staging copies touched."""
+
+    op: str
+    k: int = 0
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    slots: tuple[SlotRead, ...] = ()
+    fills: tuple[BufferCopy, ...] = ()
+    args: tuple[int, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProxyFence:
+    """``fence.proxy.async``: ordinary shared-memory writes become visible to copies and wgmma."""
+
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScopeSync:
+    """A barrier among the threads of a warp or of the warpgroup of one instance."""
+
+    scope: Scope = Scope.WARP
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedSync:
+    """Arrive on a named barrier and wait for it.
+
+    Of several it is number ``(instance + turn) % count``. Only ``instance`` executes the entry,
+    where one is given.
+    """
+
+    barrier: str
+    turn: int = 0
+    instance: int | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedArrive:
+    """Arrive on a named barrier without waiting; fields as of ``NamedSync``."""
+
+    barrier: str
+    turn: int = 0
+    instance: int | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BulkStore:
+    """A bulk tensor copy from a staging copy to global memory, issued by one thread a scope."""
+
+    op: str
+    source: BufferCopy
+    scope: Scope = Scope.WARP
+    args: tuple[int, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BulkCommit:
+    """Close the group of bulk stores."""
+
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BulkWait:
+    """Wait until at most ``pending`` store groups are unfinished (``source_read``: unread)."""
+
+    pending: int
+    source_read: bool = True
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterSync:
+    """All threads of all CTAs of the cluster meet."""
+
+    reason: str = ""
+
+
+RoleEntry = (
+    WaitFull
+    | WaitEmpty
+    | Expect
+    | Load
+    | Arrive
+    | MmaFence
+    | Mma
+    | Commit
+    | WaitGroup
+    | Compute
+    | ProxyFence
+    | ScopeSync
+    | NamedSync
+    | NamedArrive
+    | BulkStore
+    | BulkCommit
+    | BulkWait
+    | ClusterSync
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoleProgram:
+    """What every instance of one role executes.
+
+    ``threads`` of an instance run the program (1: an elected thread). ``carries_phase``: ring
+    positions run on from tile to tile; without it every tile starts at slot 0, phase 0.
+    ``registers`` names the register arrays the entries speak of and their size a thread.
+    """
+
+    name: str
+    instances: int
+    threads: int
+    peel: int
+    prologue: tuple[RoleEntry, ...]
+    kernel: tuple[RoleEntry, ...]
+    epilogue: tuple[RoleEntry, ...]
+    setup: tuple[RoleEntry, ...] = ()
+    finish: tuple[RoleEntry, ...] = ()
+    registers: tuple[tuple[str, int], ...] = ()
+    carries_phase: bool = True
+
+    def phases(self) -> tuple[tuple[str, tuple[RoleEntry, ...]], ...]:
+        """The five lists with their names."""
+        return (
+            ("setup", self.setup),
+            ("prologue", self.prologue),
+            ("kernel", self.kernel),
+            ("epilogue", self.epilogue),
+            ("finish", self.finish),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProofRecord:
+    """How the schedule was found: interval, its proven bound, and what limits it."""
+
+    ii: int
+    lower_bound: int
+    proven: bool
+    limit: str
+    least_depths: tuple[tuple[str, int], ...] = ()
+    solver: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolesDocument:
+    """A warp-specialised schedule. ``cluster`` CTAs share multicast copies."""
+
+    name: str
+    target: str
+    strategy: str
+    rings: tuple[RoleRing, ...]
+    programs: tuple[RoleProgram, ...]
+    buffers: tuple[StagingBuffer, ...] = ()
+    barriers: tuple[NamedBarrier, ...] = ()
+    cluster: int = 1
+    proof: ProofRecord | None = None
+
+    def ring(self, name: str) -> RoleRing:
+        """The ring of that name."""
+        return next(r for r in self.rings if r.name == name)
+
+    def program(self, name: str) -> RoleProgram:
+        """The program of that role."""
+        return next(p for p in self.programs if p.name == name)
+
+    @property
+    def minimum_trips(self) -> int:
+        """The fewest iterations a tile may have."""
+        return max((p.peel for p in self.programs), default=0)

@@ -1,0 +1,242 @@
+"""Happens-before of a roles program: what is ordered whatever the timing of the copies and groups.
+
+Nodes are the events (their completion), the asynchronous effects they start (a copy has landed, a
+group has retired), and the completions of barrier phases. An edge says 'in every execution the
+first is over before the second'. A wait is ordered behind the completion of the phase it *means*;
+that it can mean no other phase is checked apart (see ``barriers``).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from warploom.interchange.roles import (
+    Arrive,
+    ClusterSync,
+    Commit,
+    Expect,
+    Load,
+    Mma,
+    NamedArrive,
+    NamedSync,
+    RolesDocument,
+    Scope,
+    WaitEmpty,
+    WaitFull,
+    WaitGroup,
+)
+from warploom.verify.roles.unroll import Agent, Event, Uses, agents, run
+
+BarrierKey = tuple[int, str, str, int]  # cta, ring, "full" | "empty", use
+
+
+@dataclass(slots=True)
+class Phase:
+    """What happens on one phase of one mbarrier."""
+
+    arrivals: list[tuple[int, int]] = field(default_factory=list)  # (node, how many)
+    expected: int = 0
+    landed: list[tuple[int, int]] = field(default_factory=list)  # (node, bytes)
+
+
+@dataclass(slots=True)
+class Order:
+    """The event graph of one tile sequence and its transitive closure (bit sets)."""
+
+    document: RolesDocument
+    tiles: tuple[int, ...]
+    uses: Uses
+    programs: dict[Agent, list[Event]]
+    node: dict[tuple[Agent, int], int] = field(default_factory=dict)
+    event: dict[int, Event] = field(default_factory=dict)
+    landed: dict[int, dict[int, int]] = field(default_factory=dict)  # load node -> cta -> node
+    retired: dict[int, int] = field(default_factory=dict)  # mma node -> node
+    phases: dict[BarrierKey, Phase] = field(default_factory=lambda: defaultdict(Phase))
+    completion: dict[BarrierKey, int] = field(default_factory=dict)
+    generations: dict[tuple[int, str, int, int], list[int]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+    blocked: list[int] = field(default_factory=list)
+    _edges: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    _before: list[int] = field(default_factory=list)
+    _count: int = 0
+
+    def new_node(self) -> int:
+        """A fresh node."""
+        self._count += 1
+        return self._count - 1
+
+    def edge(self, a: int, b: int) -> None:
+        """``a`` is over before ``b``."""
+        self._edges[b].append(a)
+
+    def predecessors(self, node: int) -> tuple[int, ...]:
+        """What a node directly waits for."""
+        return tuple(self._edges[node])
+
+    def before(self, a: int, b: int) -> bool:
+        """True when ``a`` is over before ``b`` is, in every execution (or is ``b``)."""
+        return a == b or bool(self._before[b] >> a & 1)
+
+    def previous(self, agent: Agent, position: int) -> int | None:
+        """The node of the event in front: what is over when this one starts."""
+        return self.node[agent, position - 1] if position else None
+
+    def close(self) -> None:
+        """Compute the closure; nodes on or behind a cycle stay in ``blocked``."""
+        waiting = {v: len(self._edges[v]) for v in range(self._count)}
+        followers: dict[int, list[int]] = defaultdict(list)
+        for v in range(self._count):
+            for u in self._edges[v]:
+                followers[u].append(v)
+        self._before = [0] * self._count
+        ready = [v for v, n in waiting.items() if n == 0]
+        done = 0
+        while ready:
+            u = ready.pop()
+            done += 1
+            mask = self._before[u] | 1 << u
+            for v in followers[u]:
+                self._before[v] |= mask
+                waiting[v] -= 1
+                if waiting[v] == 0:
+                    ready.append(v)
+        if done < self._count:
+            self.blocked = [v for v, n in waiting.items() if n > 0]
+
+
+def build_order(document: RolesDocument, tiles: Sequence[int]) -> Order:
+    """The event graph of the document run over ``tiles`` (iterations of each)."""
+    programs = {a: run(document, a, tiles) for a in agents(document)}
+    order = Order(document, tuple(tiles), Uses(document, tiles), programs)
+    for agent, events in programs.items():
+        _add_agent(order, agent, events)
+    _join_mbarriers(order)
+    _join_named(order)
+    order.close()
+    return order
+
+
+def _add_agent(order: Order, agent: Agent, events: list[Event]) -> None:  # noqa: C901 (dispatch)
+    groups: list[list[int]] = []
+    open_group: list[int] = []
+    meetings = 0
+    turns: dict[tuple[str, int], int] = defaultdict(int)
+    for i, event in enumerate(events):
+        node = order.new_node()
+        order.node[agent, i] = node
+        order.event[node] = event
+        if i:
+            order.edge(order.node[agent, i - 1], node)
+        entry = event.entry
+        match entry:
+            case Load():
+                _land(order, node, event, entry)
+            case Expect():
+                key = (agent.cta, entry.ring, "full", order.uses.meant(event, entry.ring))
+                order.phases[key].arrivals.append((node, 1))
+                order.phases[key].expected += entry.bytes
+            case Arrive():
+                _release(order, node, event, entry)
+            case Mma():
+                open_group.append(node)
+            case Commit():
+                groups.append(open_group)
+                open_group = []
+            case WaitGroup():
+                _retire(order, node, groups, entry.pending)
+            case NamedSync() | NamedArrive():
+                key2 = (entry.barrier, _turn(order.document, event))
+                order.generations[agent.cta, *key2, turns[key2]].append(node)
+                turns[key2] += 1
+            case ClusterSync():
+                order.generations[-1, "cluster", 0, meetings].append(node)
+                meetings += 1
+            case _:
+                pass
+
+
+def _land(order: Order, node: int, event: Event, load: Load) -> None:
+    use = order.uses.meant(event, load.ring)
+    reached = _reached(order.document, event.agent.cta, load.multicast)
+    order.landed[node] = {}
+    for cta in reached:
+        landing = order.new_node()
+        order.edge(node, landing)
+        order.landed[node][cta] = landing
+        order.phases[cta, load.ring, "full", use].landed.append((landing, load.bytes))
+
+
+def _release(order: Order, node: int, event: Event, arrive: Arrive) -> None:
+    use = order.uses.meant(event, arrive.ring)
+    for cta in _reached(order.document, event.agent.cta, arrive.ctas):
+        key = (cta, arrive.ring, "empty", use)
+        order.phases[key].arrivals.append((node, arrivals_of(event.agent, arrive.scope)))
+
+
+def _retire(order: Order, node: int, groups: list[list[int]], pending: int) -> None:
+    closed = groups[: max(0, len(groups) - pending)]
+    for group in closed:
+        for mma in group:
+            if mma not in order.retired:
+                order.retired[mma] = order.new_node()
+                order.edge(mma, order.retired[mma])
+            order.edge(order.retired[mma], node)
+
+
+def _join_mbarriers(order: Order) -> None:
+    for key, phase in list(order.phases.items()):
+        done = order.new_node()
+        order.completion[key] = done
+        for node, _ in [*phase.arrivals, *phase.landed]:
+            order.edge(node, done)
+    for (agent, _), node in order.node.items():
+        event = order.event[node]
+        if isinstance(event.entry, WaitFull | WaitEmpty):
+            meant = waited(order, agent, event)
+            if meant is not None and meant in order.completion:
+                order.edge(order.completion[meant], node)
+
+
+def _join_named(order: Order) -> None:
+    for nodes in order.generations.values():
+        done = order.new_node()
+        for node in nodes:
+            if isinstance(order.event[node].entry, NamedArrive):
+                order.edge(node, done)
+                continue
+            for earlier in order.predecessors(node):
+                order.edge(earlier, done)
+            order.edge(done, node)
+
+
+def waited(order: Order, agent: Agent, event: Event) -> BarrierKey | None:
+    """The phase a wait means; None when the ring's initial credit lets it pass."""
+    entry = event.entry
+    assert isinstance(entry, WaitFull | WaitEmpty)
+    use = order.uses.meant(event, entry.ring)
+    if isinstance(entry, WaitFull):
+        return agent.cta, entry.ring, "full", use
+    use -= order.document.ring(entry.ring).depth
+    return None if use < 0 else (agent.cta, entry.ring, "empty", use)
+
+
+def arrivals_of(agent: Agent, scope: Scope) -> int:
+    """How many arrivals an instance makes."""
+    per = {Scope.THREAD: 1, Scope.WARP: 32, Scope.WARPGROUP: 128}[scope]
+    return 1 if scope is Scope.THREAD else max(1, agent.threads // per)
+
+
+def _reached(document: RolesDocument, cta: int, count: int) -> range:
+    """The CTAs a multicast or remote arrival reaches: the ``count`` that share this one's group."""
+    first = cta // count * count
+    return range(first, min(first + count, document.cluster)) if count > 1 else range(cta, cta + 1)
+
+
+def _turn(document: RolesDocument, event: Event) -> int:
+    entry = event.entry
+    assert isinstance(entry, NamedSync | NamedArrive)
+    barrier = next(b for b in document.barriers if b.name == entry.barrier)
+    return (event.agent.instance + entry.turn) % barrier.count if barrier.count > 1 else 0
