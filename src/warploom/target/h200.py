@@ -125,7 +125,7 @@ class HopperTarget:
         (16 * KIB, 1360),
         (32 * KIB, 1470),
     )
-    l2_bytes_per_cycle: float = 44.0
+    l2_bytes_per_cycle: float = 68.0  # landing, when several SMs read the same tiles
 
     def wgmma_interval(self, n: int, *, a_in_registers: bool = False) -> int:
         """Cycles between two m64nNk16 (k32 in fp8) instructions of an SM [measured].
@@ -155,16 +155,18 @@ class HopperTarget:
         step = self.limits.setmaxnreg_step
         return self.limits.registers_per_sm // threads // step * step
 
-    def register_split(self, consumers: int) -> tuple[int, int]:
-        """``setmaxnreg`` of (producer, consumer) for one producer warpgroup [compiler]."""
+    def register_split(self, consumers: int) -> tuple[int, int] | None:
+        """``setmaxnreg`` of (producer, consumer) for one producer warpgroup [compiler].
+
+        They share what the CTA got at entry; more would wait for ever. None: entry is enough.
+        """
         step, low = self.limits.setmaxnreg_step, self.limits.setmaxnreg_low
-        total = self.limits.registers_per_sm // 128
         entry = self.entry_registers(128 * (consumers + 1))
+        total = entry * (consumers + 1)
         consumer = min((total - low) // consumers // step * step, self.limits.setmaxnreg_high)
         if consumer <= entry:
-            return entry, entry
-        producer = (total - consumers * consumer) // step * step
-        return max(low, min(producer, 40)), consumer
+            return None
+        return (total - consumers * consumer) // step * step, consumer
 
 
 def h200() -> HopperTarget:

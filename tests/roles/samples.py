@@ -1,0 +1,35 @@
+"""GEMM schedules placed at the tensor bound by hand, so that these tests need no solver."""
+
+from __future__ import annotations
+
+from warploom.interchange.roles import RolesDocument
+from warploom.modulo import Limit, LimitKind, ModuloProblem, ModuloResult
+from warploom.schedules.hopper import GemmKernel
+from warploom.schedules.hopper.gemm import gemm_problem, roles_of
+from warploom.target.h200 import h200
+
+
+def placed(problem: ModuloProblem) -> ModuloResult:
+    """The obvious schedule: loads first, products when they landed, one stage a tensor interval."""
+    arrival = problem.edges[0].latency + problem.handoff
+    over = arrival + problem.rings[0].readers[0][0].hold + problem.release
+    interval = max(problem.ops[1].occupancy, -(-over // problem.rings[0].max_depth))
+    return ModuloResult(
+        problem=problem,
+        ii=interval,
+        lower_bound=interval,
+        proven=True,
+        times=(0, arrival),
+        depths=(-(-over // interval),),
+        roles=tuple(op.role or "main" for op in problem.ops),
+        limit=Limit(kind=LimitKind.UNIT, text="the tensor unit is full"),
+        res_mii=interval,
+        rec_mii=1,
+        rec_mii_at_depths=1,
+    )
+
+
+def gemm_document(kernel: GemmKernel | None = None) -> RolesDocument:
+    """The derived programs of a kernel."""
+    kernel = kernel or GemmKernel()
+    return roles_of(placed(gemm_problem(kernel, h200())), kernel)

@@ -1,0 +1,292 @@
+"""The judge of roles: derived schedules are clean, every planted defect is found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from machine import breaks
+from samples import gemm_document
+
+from warploom.errors import VerificationError
+from warploom.interchange.roles import (
+    Arrive,
+    BulkWait,
+    ClusterSync,
+    Commit,
+    Expect,
+    Load,
+    Mma,
+    MmaFence,
+    ProxyFence,
+    Scope,
+    ScopeSync,
+    WaitEmpty,
+    WaitFull,
+    WaitGroup,
+)
+from warploom.schedules.hopper import GemmKernel
+from warploom.sync.mbarrier import Release
+from warploom.verify.roles import Code, Severity, require_clean, tile_sequences, verify_roles
+
+KERNELS = (
+    GemmKernel(),
+    GemmKernel(tile_m=256, tile_n=192),
+    GemmKernel(tile_m=256, tile_n=200),
+    GemmKernel(cluster=(2, 1)),
+    GemmKernel(cluster=(1, 2)),
+    GemmKernel(release=Release.SAME_ITERATION),
+    GemmKernel(tile_n=128, stages=5),
+    GemmKernel(tile_m=64, tile_n=64, consumers=1, stages=3),
+)
+RUNS = ((1, 1, 1), (1, 2, 3), (5, 1, 4), (9, 7), (4, 4, 4))
+
+
+def edited(document, role, phase, change):
+    """The document with one list of one role rewritten; ``change`` maps an entry to a tuple."""
+    program = document.program(role)
+    entries = tuple(x for e in getattr(program, phase) for x in change(e))
+    assert entries != getattr(program, phase), "the mutation changes nothing"
+    new = replace(program, **{phase: entries})
+    programs = tuple(new if p.name == role else p for p in document.programs)
+    return replace(document, programs=programs)
+
+
+def with_ring(document, **fields):
+    return replace(document, rings=(replace(document.rings[0], **fields),))
+
+
+def on(kind, change):
+    return lambda e: change(e) if isinstance(e, kind) else (e,)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: k.name)
+def test_derived_schedules_are_clean(kernel):
+    report = verify_roles(gemm_document(kernel))
+    assert report.clean, str(report)
+    assert not report.findings
+
+
+@pytest.mark.parametrize("kernel", KERNELS[:6], ids=lambda k: k.name)
+def test_derived_schedules_survive_random_executions(kernel):
+    document = gemm_document(kernel)
+    for tiles in RUNS:
+        assert breaks(document, tiles, range(6)) is None
+
+
+def moved_arrive(document):
+    """The empty arrive in front of the wait_group that guards it."""
+    program = document.program("consumer")
+    kernel = list(program.kernel)
+    arrive = next(i for i, e in enumerate(kernel) if isinstance(e, Arrive))
+    wait = next(i for i, e in enumerate(kernel) if isinstance(e, WaitGroup))
+    kernel.insert(wait, kernel.pop(arrive))
+    new = replace(program, kernel=tuple(kernel))
+    return replace(document, programs=(document.programs[0], new))
+
+
+def no_carry(document, role):
+    programs = tuple(
+        replace(p, carries_phase=False) if p.name == role else p for p in document.programs
+    )
+    return replace(document, programs=programs)
+
+
+D = gemm_document()
+DROP = lambda e: ()  # noqa: E731
+
+# name, mutant, codes of which one must be found, does it also fail in random execution
+MUTANTS = [
+    (
+        "kernel wait_group one too weak",
+        edited(
+            D, "consumer", "kernel", on(WaitGroup, lambda e: (replace(e, pending=e.pending + 1),))
+        ),
+        {Code.WAR_SLOT},
+        True,
+    ),
+    (
+        "epilogue wait_group one too weak",
+        edited(
+            D, "consumer", "epilogue", on(WaitGroup, lambda e: (replace(e, pending=e.pending + 1),))
+        ),
+        {Code.WAR_SLOT, Code.RAW_REG},
+        True,
+    ),
+    ("empty arrive before the wait", moved_arrive(D), {Code.WAR_SLOT}, True),
+    (
+        "consumer waits with the wrong parity",
+        edited(D, "consumer", "kernel", on(WaitFull, lambda e: (replace(e, parity=1),))),
+        {Code.PHASE},
+        True,
+    ),
+    (
+        "producer waits with the wrong parity",
+        edited(D, "producer", "kernel", on(WaitEmpty, lambda e: (replace(e, parity=0),))),
+        {Code.PHASE},
+        True,
+    ),
+    (
+        "too many expected bytes",
+        edited(D, "producer", "kernel", on(Expect, lambda e: (replace(e, bytes=e.bytes + 16),))),
+        {Code.BYTES},
+        True,
+    ),
+    (
+        "too few expected bytes",
+        edited(D, "producer", "kernel", on(Expect, lambda e: (replace(e, bytes=e.bytes - 16),))),
+        {Code.BYTES},
+        True,
+    ),
+    ("one empty arrival too many", with_ring(D, empty_arrivals=9), {Code.ARRIVALS}, True),
+    ("one empty arrival too few", with_ring(D, empty_arrivals=7), {Code.ARRIVALS}, True),
+    ("two full arrivals", with_ring(D, full_arrivals=2), {Code.ARRIVALS}, True),
+    ("no full wait", edited(D, "consumer", "kernel", on(WaitFull, DROP)), {Code.RAW_SLOT}, True),
+    ("no empty wait", edited(D, "producer", "kernel", on(WaitEmpty, DROP)), {Code.WAR_SLOT}, True),
+    ("no release", edited(D, "consumer", "kernel", on(Arrive, DROP)), {Code.DEADLOCK}, True),
+    ("no expect", edited(D, "producer", "kernel", on(Expect, DROP)), {Code.BYTES}, True),
+    ("no fence", edited(D, "consumer", "prologue", on(MmaFence, DROP)), {Code.FENCE}, False),
+    ("no commit", edited(D, "consumer", "kernel", on(Commit, DROP)), {Code.WAR_SLOT}, True),
+    (
+        "one operand is not loaded",
+        edited(D, "producer", "kernel", on(Load, lambda e: () if e.part == "B" else (e,))),
+        {Code.TOKEN},
+        True,
+    ),
+    (
+        "operand loaded for the next iteration",
+        edited(D, "producer", "kernel", on(Load, lambda e: (replace(e, k=1),))),
+        {Code.COVERAGE, Code.RAW_SLOT},
+        False,
+    ),
+    (
+        "the first product keeps the last tile's accumulator",
+        edited(D, "consumer", "prologue", on(Mma, lambda e: (replace(e, accumulate=True),))),
+        {Code.TOKEN},
+        True,
+    ),
+    (
+        "every product discards",
+        edited(D, "consumer", "kernel", on(Mma, lambda e: (replace(e, accumulate=False),))),
+        {Code.TOKEN},
+        True,
+    ),
+    (
+        "no product in the prologue",
+        edited(D, "consumer", "prologue", on(Mma, DROP)),
+        {Code.COVERAGE},
+        True,
+    ),
+    ("one slot", with_ring(D, depth=1), {Code.DEADLOCK}, True),
+    ("consumer forgets the phase", no_carry(D, "consumer"), {Code.PHASE}, True),
+    ("producer forgets the phase", no_carry(D, "producer"), {Code.PHASE}, True),
+    (
+        "no proxy fence",
+        edited(D, "consumer", "epilogue", on(ProxyFence, DROP)),
+        {Code.PROXY},
+        False,
+    ),
+    (
+        "no barrier between writers and store",
+        edited(D, "consumer", "epilogue", on(ScopeSync, DROP)),
+        {Code.PROXY},
+        False,
+    ),
+    (
+        "staging copy refilled too early",
+        edited(
+            D, "consumer", "epilogue", on(BulkWait, lambda e: (replace(e, pending=e.pending + 1),))
+        ),
+        {Code.STAGING},
+        False,
+    ),
+    (
+        "stores not drained",
+        edited(D, "consumer", "finish", on(BulkWait, DROP)),
+        {Code.DRAIN},
+        False,
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "mutant", "codes"), [m[:3] for m in MUTANTS], ids=[m[0] for m in MUTANTS]
+)
+def test_every_planted_defect_is_found(name, mutant, codes):
+    report = verify_roles(mutant)
+    assert not report.clean, name
+    assert codes & report.codes(), f"{name}: {report}"
+    assert all(f.why and f.fix for f in report.findings)
+
+
+SHOWN = [m for m in MUTANTS if m[3]]
+
+
+@pytest.mark.parametrize(("name", "mutant"), [m[:2] for m in SHOWN], ids=[m[0] for m in SHOWN])
+def test_defects_the_machine_can_show_are_shown(name, mutant):
+    assert any(breaks(mutant, tiles, range(40)) for tiles in (*RUNS, (12, 12))), name
+
+
+def test_both_roles_forgetting_the_phase_is_found():
+    mutant = no_carry(no_carry(D, "consumer"), "producer")
+    assert Code.PHASE in verify_roles(mutant).codes()
+    assert any(breaks(mutant, tiles, range(40)) for tiles in RUNS)
+
+
+def test_phases_need_no_carry_when_every_tile_has_twice_the_depth():
+    mutant = no_carry(no_carry(D, "consumer"), "producer")
+    assert not verify_roles(mutant, sequences=[(8, 8), (16, 8)]).findings
+
+
+def test_arrival_by_one_thread_is_an_assumption_not_a_proof():
+    document = edited(
+        with_ring(D, empty_arrivals=2),
+        "consumer",
+        "kernel",
+        on(Arrive, lambda e: (replace(e, scope=Scope.WARPGROUP),)),
+    )
+    document = edited(
+        document,
+        "consumer",
+        "epilogue",
+        on(Arrive, lambda e: (replace(e, scope=Scope.WARPGROUP),)),
+    )
+    report = verify_roles(document)
+    assert report.clean
+    assert {f.severity for f in report.findings} == {Severity.TIMING}
+    assert report.codes() == {Code.SCOPE}
+
+
+def test_cluster_peers_must_meet_before_they_leave():
+    document = gemm_document(GemmKernel(cluster=(2, 1)))
+    for role in ("producer", "consumer"):
+        mutant = edited(document, role, "finish", on(ClusterSync, DROP))
+        assert Code.DRAIN in verify_roles(mutant).codes()
+
+
+def test_a_local_release_of_a_multicast_slot_is_found():
+    document = gemm_document(GemmKernel(cluster=(2, 1)))
+    document = with_ring(document, empty_arrivals=8)
+    for phase in ("kernel", "epilogue"):
+        document = edited(document, "consumer", phase, on(Arrive, lambda e: (replace(e, ctas=1),)))
+    report = verify_roles(document)
+    assert Code.WAR_SLOT in report.codes()
+    assert any(breaks(document, tiles, range(60)) for tiles in RUNS)
+
+
+def test_shared_memory_beyond_the_limit_is_found():
+    assert Code.CAPACITY in verify_roles(with_ring(D, depth=5)).codes()
+
+
+def test_sequences_cover_short_tiles_and_seams():
+    sequences = tile_sequences(D)
+    assert any(set(s) == {1} and len(s) > 4 for s in sequences)
+    assert max(max(s) for s in sequences) > D.rings[0].depth
+    assert any(len(set(s)) > 1 for s in sequences)
+
+
+def test_require_clean_raises_with_the_report():
+    mutant = with_ring(D, empty_arrivals=7)
+    with pytest.raises(VerificationError, match="not proven") as error:
+        require_clean(mutant)
+    assert error.value.report.findings
