@@ -64,13 +64,13 @@ class Completer:
     budget: int
     meter: WorkMeter
     _failed: dict[int, list[tuple[int, ...]]] = field(default_factory=dict)
-    _by_tail: tuple[tuple[int, ...], ...] = ()
+    _by_urgency: tuple[tuple[int, ...], ...] = ()
     _registers_bind: bool = True
 
     def __post_init__(self) -> None:
         p = self.problem
-        order = sorted(range(p.n), key=lambda i: (-p.tail[i], i))
-        self._by_tail = tuple(
+        order = sorted(range(p.n), key=lambda i: (p.hold[i] - p.tail[i], i))
+        self._by_urgency = tuple(
             tuple(i for i in order if p.partition[i] == part) for part in range(len(p.bounds) - 1)
         )
         self._registers_bind = sum(max(d, 0) for d in p.vgpr_def) > self.budget
@@ -181,11 +181,11 @@ class Completer:
         return self._within_bound(state) and not self._failed_before(state)
 
     def _within_bound(self, state: State) -> bool:
-        """Per unit: the ops it still has to serve, longest tail first, must end in time."""
+        """Per unit: the ops it still has to serve, most urgent first, must end in time."""
         p = self.problem
         placed = state.placed
         clock = list(state.free)
-        for i in self._by_tail[self._partition_of(state)]:
+        for i in self._by_urgency[self._partition_of(state)]:
             unit = p.unit[i]
             if unit != NO_UNIT and not placed >> i & 1:
                 if clock[unit] + p.tail[i] > self.makespan:

@@ -146,12 +146,13 @@ def _tail(shape: _Shape, i: int, tail: Sequence[int], after: Sequence[int]) -> i
 
 
 def sequence_tail(ops: Sequence[int], hold: Sequence[int], tail: Sequence[int]) -> int:
-    """Time from the unit's release to the end when it serves ``ops``, longest tail first.
+    """Time from the unit's release to the end when it serves ``ops``, most urgent first.
 
-    Longest tail first is the best order on one machine when all ops are available, hence a bound.
+    Urgent is what has the longest tail after it leaves the unit: the best order on one machine
+    when all ops are available (Jackson's rule), hence a bound.
     """
     clock = worst = 0
-    for i in sorted(ops, key=lambda j: -tail[j]):
+    for i in sorted(ops, key=lambda j: hold[j] - tail[j]):
         worst = max(worst, clock + tail[i])
         clock += hold[i]
     return worst
