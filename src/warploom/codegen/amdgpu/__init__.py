@@ -1,0 +1,32 @@
+"""gfx950 (MI355X): schedules become real kernels, checked instruction by instruction.
+
+``emit_kernel(document, tile)`` lowers a schedule document to LLVM IR, compiles it in a subprocess,
+and passes the result through the ISA gate; what comes back carries exactly the schedule's order,
+waits and barriers. Needs the extra ``amdgpu``; the gate and the emulator need nothing but the text.
+"""
+
+from warploom.codegen.amdgpu.emit import EmittedKernel, emit_kernel, write_kernel
+from warploom.codegen.amdgpu.gate import GateReport, check_isa
+from warploom.codegen.amdgpu.mfma import ElementType, element_type
+from warploom.codegen.amdgpu.plan import KernelPlan, plan_kernel
+from warploom.codegen.amdgpu.registers import RegisterTruth, register_truth
+from warploom.codegen.amdgpu.sidecar import LaunchPlan, launch_plan
+from warploom.codegen.amdgpu.tile import GemmTile, gemm_tile
+
+__all__ = [
+    "ElementType",
+    "EmittedKernel",
+    "GateReport",
+    "GemmTile",
+    "KernelPlan",
+    "LaunchPlan",
+    "RegisterTruth",
+    "check_isa",
+    "element_type",
+    "emit_kernel",
+    "gemm_tile",
+    "launch_plan",
+    "plan_kernel",
+    "register_truth",
+    "write_kernel",
+]

@@ -1,0 +1,1 @@
+"""A NumPy interpreter of gfx950 assembly with adversarial asynchrony."""

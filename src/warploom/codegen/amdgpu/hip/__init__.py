@@ -1,0 +1,1 @@
+"""The same kernel as readable HIP C++."""

@@ -1,0 +1,126 @@
+"""Parsing the body of one kernel: mnemonic, operands, modifiers and labels, line by line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from warploom.errors import BackendError
+
+_COMMENT = re.compile(r"(;|//).*")
+_COUNTER = re.compile(r"(\w+)\((\d+)\)")
+VM_CAPACITY = 63
+LGKM_CAPACITY = 15
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Instruction:
+    """One instruction; ``line`` is its number in the assembly text, from 1."""
+
+    mnemonic: str
+    operands: tuple[str, ...]
+    modifiers: tuple[str, ...]
+    line: int
+    text: str
+
+    def waits(self) -> tuple[int, int]:
+        """``(vmcnt, lgkmcnt)`` of an ``s_waitcnt``; a counter not named waits for nothing."""
+        named = {name: int(count) for name, count in _COUNTER.findall(self.text)}
+        return named.get("vmcnt", VM_CAPACITY), named.get("lgkmcnt", LGKM_CAPACITY)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assembly:
+    """A kernel's instructions in text order and the index each label stands for."""
+
+    name: str
+    instructions: tuple[Instruction, ...]
+    labels: Mapping[str, int]
+
+    def branch_target(self, instruction: Instruction) -> int:
+        """Where a branch jumps to."""
+        label = instruction.operands[0]
+        if label not in self.labels:
+            raise BackendError(
+                f"a branch to the unknown label {label!r}", where=f"line {instruction.line}"
+            )
+        return self.labels[label]
+
+
+def kernel_names(text: str) -> tuple[str, ...]:
+    """Names of the kernels an assembly file defines."""
+    return tuple(re.findall(r"^\s*\.amdhsa_kernel\s+(\S+)", text, re.MULTILINE))
+
+
+def parse_assembly(text: str, name: str | None = None) -> Assembly:
+    """Parse one kernel. Without ``name`` the file must define exactly one."""
+    names = kernel_names(text)
+    if name is None:
+        if len(names) != 1:
+            raise BackendError(
+                f"the assembly defines {len(names)} kernels",
+                fix=f"name one of {', '.join(names)}" if names else "give a gfx950 kernel",
+            )
+        name = names[0]
+    instructions: list[Instruction] = []
+    labels: dict[str, int] = {}
+    inside = False
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = _COMMENT.sub("", raw).strip()
+        if line == f"{name}:":
+            inside = True
+            continue
+        if not inside or not line:
+            continue
+        if line.startswith((".section", ".Lfunc_end")):
+            break
+        if line.endswith(":"):
+            labels[line[:-1]] = len(instructions)
+        elif not line.startswith("."):
+            instructions.append(_instruction(line, number))
+    if not instructions:
+        raise BackendError(
+            f"no code for kernel {name!r}",
+            fix=f"kernels in this file: {', '.join(names) or 'none'}",
+        )
+    return Assembly(name=name, instructions=tuple(instructions), labels=labels)
+
+
+def _instruction(line: str, number: int) -> Instruction:
+    mnemonic, _, rest = line.partition(" ")
+    mnemonic, rest = mnemonic.strip(), " ".join(rest.split())
+    if "\t" in mnemonic:
+        mnemonic, _, rest = line.partition("\t")
+    if mnemonic == "s_waitcnt":
+        return Instruction(
+            mnemonic=mnemonic, operands=(), modifiers=(), line=number, text=f"{mnemonic} {rest}"
+        )
+    parts = _split(rest)
+    modifiers: tuple[str, ...] = ()
+    if parts:
+        last, *more = parts[-1].split()
+        parts[-1] = last
+        modifiers = tuple(more)
+    return Instruction(
+        mnemonic=mnemonic,
+        operands=tuple(parts),
+        modifiers=modifiers,
+        line=number,
+        text=f"{mnemonic} {rest}".strip(),
+    )
+
+
+def _split(rest: str) -> list[str]:
+    """Operands; commas inside brackets (``op_sel:[0,1]``) do not separate."""
+    if not rest:
+        return []
+    parts, depth, current = [], 0, ""
+    for char in rest:
+        depth += (char == "[") - (char == "]")
+        if char == "," and depth == 0:
+            parts.append(current.strip())
+            current = ""
+        else:
+            current += char
+    return [*parts, current.strip()]

@@ -1,0 +1,50 @@
+"""Runs in its own process: LLVM IR on stdin, assembly (or object) as JSON on stdout.
+
+LLVM ends the process on a fatal error (an unsupported intrinsic, a broken immediate); run here,
+that costs one worker and not the caller. The mid-end optimiser is not run: it may move waits.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+
+CPU = "gfx950"
+TRIPLE = "amdgcn-amd-amdhsa"
+
+
+def compile_text(ir: str, form: str) -> dict[str, str]:
+    """A module as ``assembly`` text or base64 ``object``, with the versions used."""
+    import llvmlite  # noqa: PLC0415
+    import llvmlite.binding as llvm  # noqa: PLC0415
+
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    machine = llvm.Target.from_triple(TRIPLE).create_target_machine(cpu=CPU, opt=3, reloc="pic")
+    module = llvm.parse_assembly(ir)
+    module.verify()
+    if form == "object":
+        result = base64.b64encode(machine.emit_object(module)).decode()
+    else:
+        result = machine.emit_assembly(module)
+    return {
+        form: result,
+        "llvm": ".".join(str(v) for v in llvm.llvm_version_info),
+        "llvmlite": llvmlite.__version__,
+    }
+
+
+def main() -> int:
+    """Compile stdin. Python-level errors go to stderr as one line."""
+    try:
+        result = compile_text(sys.stdin.read(), sys.argv[1])
+    except RuntimeError as error:
+        print(str(error).strip(), file=sys.stderr)
+        return 1
+    json.dump(result, sys.stdout)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
