@@ -71,12 +71,12 @@ class OrderResult:
 class _Task:
     """One question: which order of this body, under which limits."""
 
-    body: LoopBody
     problem: OrderProblem
     seed: tuple[int, ...]
     seed_makespan: int
     seed_peak: int
-    stated_bound: int
+    stated_bound: int  # decides when the seed is good enough; with a penalty it may be too high
+    true_bound: int
     budget: int
     meter: WorkMeter
 
@@ -144,13 +144,14 @@ def _task(
     seed = greedy_schedule(body, partitions)
     metrics = evaluate_schedule(body, seed, penalty)
     unlimited = max_vgpr is None or max_vgpr == UNLIMITED_VGPR
+    problem = order_problem(body, partitions=partitions, max_loads=max_loads, penalty=penalty)
     return _Task(
-        body=body,
-        problem=order_problem(body, partitions=partitions, max_loads=max_loads, penalty=penalty),
+        problem=problem,
         seed=seed,
         seed_makespan=metrics.makespan,
         seed_peak=metrics.vgpr_peak,
         stated_bound=asap_lower_bound(body, penalty),
+        true_bound=max(asap_lower_bound(body), problem.lower_bound()),
         budget=NO_LIMIT if unlimited or max_vgpr is None else max_vgpr,
         meter=WorkMeter(work_limit),
     )
@@ -158,7 +159,7 @@ def _task(
 
 def _starting_point(task: _Task) -> Incumbent:
     """The seed, or any order within the budget when the seed is over it."""
-    bound = task.problem.lower_bound()
+    bound = task.true_bound
     if task.seed_fits:
         return Incumbent(task.seed, task.seed_makespan, task.seed_peak, bound, is_seed=True)
     try:
@@ -199,7 +200,7 @@ def _seed_result(task: _Task) -> OrderResult:
         order=task.seed,
         makespan=task.seed_makespan,
         vgpr_peak=task.seed_peak,
-        lower_bound=task.problem.lower_bound(),
+        lower_bound=task.true_bound,
         exact=True,
         work=0,
     )

@@ -66,6 +66,7 @@ class Completer:
     _failed: dict[int, list[tuple[int, ...]]] = field(default_factory=dict)
     _by_urgency: tuple[tuple[int, ...], ...] = ()
     _registers_bind: bool = True
+    _time_binds: bool = True
 
     def __post_init__(self) -> None:
         p = self.problem
@@ -73,13 +74,16 @@ class Completer:
         self._by_urgency = tuple(
             tuple(i for i in order if p.partition[i] == part) for part in range(len(p.bounds) - 1)
         )
-        self._registers_bind = sum(max(d, 0) for d in p.vgpr_def) > self.budget
+        self._registers_bind = self.budget < sum(max(d, 0) for d in p.vgpr_def)
+        self._time_binds = self.makespan < p.horizon()
 
     def complete(self, state: State) -> tuple[int, ...] | None:
         """The ops that finish ``state`` within the limits, or None when there is no way."""
         everything = (1 << self.problem.n) - 1
         if state.placed == everything:
             return ()
+        if self.budget < self.problem.least_registers:
+            return None
         path: list[int] = []
         stack: list[tuple[State, Iterator[int]]] = []
         if self._open(state):
@@ -168,13 +172,13 @@ class Completer:
         )
 
     def _is_harmless(self, op: int) -> bool:
-        """No unit, no load limit and no registers: its place in the order cannot matter."""
+        """Placing the candidate now delays nothing, takes no load slot and frees registers."""
         p = self.problem
-        if p.unit[op] != NO_UNIT or (p.max_loads > 0 and (p.is_load[op] or p.is_compute[op])):
+        if self._time_binds and p.unit[op] != NO_UNIT:
             return False
-        if not self._registers_bind:
-            return True
-        return p.vgpr_def[op] <= 0 and p.vgpr_kill[op] >= p.vgpr_def[op]
+        if p.max_loads > 0 and (p.is_load[op] or p.is_compute[op]):
+            return False
+        return not self._registers_bind or p.vgpr_kill[op] >= p.vgpr_def[op]
 
     def _open(self, state: State) -> bool:
         """Whether bound and memory leave any hope for ``state``."""
@@ -208,6 +212,8 @@ class Completer:
 
     def _vector(self, state: State) -> tuple[int, ...]:
         """What matters of the past, smaller being better in every component."""
+        if not self._time_binds:
+            return (state.loads,)
         p = self.problem
         free = state.free
         placed = state.placed

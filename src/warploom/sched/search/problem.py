@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from warploom.graph.loop_body import LoopBody, OpNode
 from warploom.ops.kinds import OpRole, ResourceKind
@@ -42,10 +43,15 @@ class OrderProblem:
     tail: tuple[int, ...]
     after: tuple[tuple[int, ...], ...]  # [partition][unit]: tail of everything from there on
     twin: tuple[int, ...]  # the next lower op that is interchangeable with this one, or -1
+    least_registers: int  # no order has a lower peak
 
     def lower_bound(self) -> int:
         """A true bound on the makespan of every order."""
         return max([0, *self.tail, *self.after[0]])
+
+    def horizon(self) -> int:
+        """A makespan that no order exceeds: everything one after the other."""
+        return sum(map(max, self.latency, self.hold))
 
 
 def order_problem(
@@ -59,6 +65,8 @@ def order_problem(
     unit = tuple(_unit_of(node, penalty) for node in body.ops)
     hold = tuple(penalty if u == _PORT else lat for u, lat in zip(unit, latency, strict=True))
     preds, succs = body.predecessors(), body.successors()
+    vgpr_def = tuple(node.op.vgpr_def for node in body.ops)
+    vgpr_kill = tuple(node.op.vgpr_kill for node in body.ops)
     shape = _Shape(latency, unit, hold, succs, partition, body.topological_order())
     tail, after = _tails(shape, partitions)
     return OrderProblem(
@@ -68,8 +76,8 @@ def order_problem(
         hold=hold,
         preds=tuple(sum(1 << p for p in ps) for ps in preds),
         succs=succs,
-        vgpr_def=tuple(node.op.vgpr_def for node in body.ops),
-        vgpr_kill=tuple(node.op.vgpr_kill for node in body.ops),
+        vgpr_def=vgpr_def,
+        vgpr_kill=vgpr_kill,
         is_load=tuple(node.op.role is OpRole.GLOBAL_LOAD for node in body.ops),
         is_compute=tuple(node.op.role is OpRole.COMPUTE for node in body.ops),
         max_loads=max(max_loads, 0),
@@ -78,6 +86,7 @@ def order_problem(
         tail=tail,
         after=after,
         twin=_twins(body, partition, preds, succs),
+        least_registers=_least_registers(bounds, vgpr_def, vgpr_kill),
     )
 
 
@@ -156,6 +165,16 @@ def sequence_tail(ops: Sequence[int], hold: Sequence[int], tail: Sequence[int]) 
         worst = max(worst, clock + tail[i])
         clock += hold[i]
     return worst
+
+
+def _least_registers(bounds: Sequence[int], defs: Sequence[int], kills: Sequence[int]) -> int:
+    """What is live at the end of a partition does not depend on the order inside it."""
+    live = least = 0
+    for lo, hi in pairwise(bounds):
+        live += sum(defs[lo:hi]) - sum(kills[lo:hi])
+        if lo < hi:
+            least = max(least, live + min(kills[lo:hi]))
+    return least
 
 
 def price(problem: OrderProblem, order: Sequence[int]) -> tuple[int, int]:
