@@ -44,12 +44,16 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a step stands: ``kernel[7] of iteration 2``. ``index`` is -1 for protocol steps."""
+    """Where a step stands: ``kernel[7] of iteration 2``. ``index`` is -1 for protocol steps.
+
+    ``gap`` says which point ``(phase, iteration, index)`` a protocol step stands in front of.
+    """
 
     phase: Phase | None
     index: int
     iteration: int
     label: str
+    gap: tuple[int, int, int] = (0, 0, 0)
 
     def __str__(self) -> str:
         if self.phase is None:
@@ -193,18 +197,18 @@ class _Lowering:
         head = len(doc.prologue) if stagger is None else stagger
         yield from self._entries(doc.prologue[:head], 0)
         if stagger is not None:
-            yield from _barriers(group, "stagger barrier")
+            yield from _barriers(group, "stagger barrier", (0, 0, head))
         yield from self._entries(doc.prologue[head:], 0, start=head)
-        yield from _barriers(int(p.barrier_after_prologue), "barrier after the prologue")
+        yield from _barriers(int(p.barrier_after_prologue), "barrier after the prologue", (1, 0, 0))
         for i in range(self.trips):
             base = p.kernel_k_base + p.k_tiles_per_iteration * i
             yield from self._entries(doc.kernel, base, iteration=i)
         if p.epilogue_drain:
-            yield _protocol_step(Kind.WAIT, "drain before the epilogue", vm=0, lgkm=0)
-            yield from _barriers(1, "barrier before the epilogue")
+            yield _protocol_step(Kind.WAIT, "drain before the epilogue", (2, 0, 0), vm=0, lgkm=0)
+            yield from _barriers(1, "barrier before the epilogue", (2, 0, 0))
         end = p.kernel_k_base + p.k_tiles_per_iteration * self.trips
         yield from self._entries(doc.epilogue, end)
-        yield from _barriers(_tail(p, group), "tail barrier")
+        yield from _barriers(_tail(p, group), "tail barrier", (3, 0, 0))
 
     def _entries(
         self, entries: Iterable[ScheduleEntry], base: int, *, iteration: int = 0, start: int = 0
@@ -284,15 +288,20 @@ def _sync_step(op: OpDesc, place: Place) -> Step:
 
 
 def _protocol_step(
-    kind: Kind, label: str, *, vm: int | None = None, lgkm: int | None = None
+    kind: Kind,
+    label: str,
+    gap: tuple[int, int, int],
+    *,
+    vm: int | None = None,
+    lgkm: int | None = None,
 ) -> Step:
-    place = Place(phase=None, index=-1, iteration=0, label=label)
+    place = Place(phase=None, index=-1, iteration=0, label=label, gap=gap)
     return Step(kind=kind, place=place, vm=vm, lgkm=lgkm)
 
 
-def _barriers(count: int, label: str) -> Iterator[Step]:
+def _barriers(count: int, label: str, gap: tuple[int, int, int]) -> Iterator[Step]:
     for _ in range(count):
-        yield _protocol_step(Kind.BARRIER, label)
+        yield _protocol_step(Kind.BARRIER, label, gap)
 
 
 def _tail(protocol: Protocol, group: int) -> int:

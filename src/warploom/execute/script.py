@@ -122,14 +122,13 @@ class _Player:
 
 
 def position(steps: tuple[ProgramStep, ...], point: Point) -> int:
-    """The number of steps in front of a point; barriers of the protocol lie behind it."""
+    """The number of steps in front of a point; what the protocol adds there is among them."""
     key = _point_key(point)
-    before = [
-        i
-        for i, step in enumerate(steps)
-        if step.place.phase is not None and _place_key(step.place) < key
-    ]
-    return before[-1] + 1 if before else 0
+    return sum(1 for step in steps if _is_before(step.place, key))
+
+
+def _is_before(place: Place, key: _Key) -> bool:
+    return place.gap <= key if place.phase is None else _place_key(place) < key
 
 
 _PHASES = {Phase.PROLOGUE: 0, Phase.KERNEL: 1, Phase.EPILOGUE: 2}

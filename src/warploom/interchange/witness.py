@@ -7,12 +7,13 @@ judge runs it and shows the wrong numbers. What a step means, exactly:
 every slot. Every wave runs the document's program for ``trip_count`` iterations under the
 document's protocol, extra barriers of its group included.
 
-**Points.** ``Point(phase, index, iteration)`` names the place right behind the entry *before*
-entry ``index``: everything in front of it is executed, nothing else is. Barriers the protocol adds
-(stagger, after the prologue, drain, tail) lie behind the point they share a place with: a wave at
-``(PROLOGUE, stagger_index)`` has not executed its stagger barriers, a wave at ``(KERNEL, 0, 0)``
-not the barrier after the prologue, a wave at ``(EPILOGUE, 0)`` not the drain. ``index`` may equal
-the length of its phase. ``iteration`` is 0 outside the kernel. ``None`` is the program's end.
+**Points.** ``Point(phase, index, iteration)`` names the place right in front of entry ``index``:
+everything before it is executed, nothing else is. Barriers and drains that the protocol adds in
+front of an entry count as before it: a wave at ``(PROLOGUE, stagger_index)`` has executed its
+stagger barriers, a wave at ``(KERNEL, 0, 0)`` the barrier after the prologue, a wave at
+``(EPILOGUE, 0)`` the drain and its barrier. ``index`` may equal the length of its phase: that is
+the place right behind its last entry, in front of what the protocol adds between phases.
+``iteration`` is 0 outside the kernel. ``None`` is the program's end.
 
 **ADVANCE wave point.** Every wave has a limit, at first its start. The step raises the limit of
 one wave to ``point``. Then all waves run, in the order of ``waves`` and repeatedly, each as far as

@@ -17,6 +17,7 @@ from warploom.verify.findings import (
 )
 from warploom.verify.judge import verify
 from warploom.verify.report import FileVerdict, exit_code, judge_file, judge_files
+from warploom.verify.witness import witness
 
 __all__ = [
     "Assumptions",
@@ -33,4 +34,5 @@ __all__ = [
     "judge_files",
     "report_to_json",
     "verify",
+    "witness",
 ]
