@@ -16,6 +16,7 @@ The tree (each leaf says in one sentence what went wrong):
     - OrderError              the order itself loses or mixes tiles; no wait can repair it
   - PhaseError                prologue, kernel or epilogue cannot be derived
   - DocumentError             a schedule document is malformed
+  - SimulationError           a schedule cannot be run to its end (deadlock, work limit)
   - VerificationError         a schedule was judged and found to race
   - BackendError              code generation, compilation or launch failed
   - MissingExtraError         an optional dependency is not installed
@@ -125,6 +126,10 @@ class DocumentError(WarploomError):
     def __init__(self, what: str, *, path: str = "$", why: str = "", fix: str = "") -> None:
         super().__init__(what, where=path, why=why, fix=fix)
         self.path = path
+
+
+class SimulationError(WarploomError):
+    """A schedule cannot be run to its end: rows wait for ever, or the run is too long."""
 
 
 class VerificationError(WarploomError):

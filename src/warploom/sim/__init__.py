@@ -1,0 +1,76 @@
+"""Room sim: runs a schedule against machine costs, cycle by cycle, and reports typed events.
+
+In: a ``ScheduleDocument`` (or programs of roles) and ``MachineCosts``. Out: a ``Simulation``.
+It shares no code with the solver and imports errors, ops and interchange only; it judges time,
+never correctness.
+"""
+
+from warploom.sim.costs import MachineCosts, OpTiming, UnitSpec, mi355x_costs
+from warploom.sim.events import (
+    BarrierEvent,
+    Link,
+    OpEvent,
+    PhaseSpan,
+    Place,
+    Row,
+    SlotEvent,
+    StallCause,
+    StallEvent,
+    StallKind,
+)
+from warploom.sim.program import (
+    Await,
+    BarrierSpec,
+    Issue,
+    Meet,
+    Priority,
+    Program,
+    Signal,
+    Unit,
+    WaitQueue,
+    Workload,
+)
+from warploom.sim.simulation import (
+    Simulation,
+    StallSite,
+    UnitUse,
+    simulate,
+    simulate_workload,
+    simulation_to_json,
+)
+from warploom.sim.steady import SteadyState, UnitLoad
+
+__all__ = [
+    "Await",
+    "BarrierEvent",
+    "BarrierSpec",
+    "Issue",
+    "Link",
+    "MachineCosts",
+    "Meet",
+    "OpEvent",
+    "OpTiming",
+    "PhaseSpan",
+    "Place",
+    "Priority",
+    "Program",
+    "Row",
+    "Signal",
+    "Simulation",
+    "SlotEvent",
+    "StallCause",
+    "StallEvent",
+    "StallKind",
+    "StallSite",
+    "SteadyState",
+    "Unit",
+    "UnitLoad",
+    "UnitSpec",
+    "UnitUse",
+    "WaitQueue",
+    "Workload",
+    "mi355x_costs",
+    "simulate",
+    "simulate_workload",
+    "simulation_to_json",
+]

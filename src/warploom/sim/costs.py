@@ -1,0 +1,162 @@
+"""``MachineCosts``: what the simulator needs to know about a machine, as plain numbers.
+
+Two sets are given. ``MachineCosts()`` takes every latency from the op itself, as the compiler
+priced it; matrix and vector ops hold their unit for their whole latency. ``mi355x_costs()`` is in
+real cycles of the chip, with the source of each number beside it.
+
+Prices are per *instruction*: a load of 4 counter units is 4 instructions, so it holds its stream
+for ``4 * issue`` and its unit for ``4 * occupancy`` cycles, and its last datum comes ``latency``
+after the last instruction reached the unit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from warploom.errors import ConfigError, CostModelError
+from warploom.ops.desc import OpDesc
+from warploom.ops.kinds import OpRole, ResourceKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpTiming:
+    """Cycles of one instruction: stream held, unit held, and until the result may be used."""
+
+    issue: int
+    occupancy: int
+    latency: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitSpec:
+    """A hardware unit: how many ops it serves at once, and whether all waves share it.
+
+    A unit that is not ``shared`` exists once in each SIMD. ``blocking``: a wave whose op finds
+    the unit busy stands still; otherwise the op joins the unit's queue and the wave goes on.
+    """
+
+    capacity: int = 1
+    shared: bool = False
+    blocking: bool = False
+
+
+_PRIVATE_UNITS = (
+    (ResourceKind.GLOBAL_MEM, UnitSpec()),
+    (ResourceKind.LDS, UnitSpec()),
+    (ResourceKind.MMA_UNIT, UnitSpec(blocking=True)),
+    (ResourceKind.VALU, UnitSpec(blocking=True)),
+    (ResourceKind.SCALAR, UnitSpec()),
+)
+
+_UNIT_OF_ROLE = {
+    OpRole.GLOBAL_LOAD: ResourceKind.GLOBAL_MEM,
+    OpRole.SHARED_STORE: ResourceKind.LDS,
+    OpRole.FRAGMENT_LOAD: ResourceKind.LDS,
+    OpRole.COMPUTE: ResourceKind.MMA_UNIT,
+    OpRole.VALU_COMPUTE: ResourceKind.VALU,
+}
+_SERIAL = (ResourceKind.MMA_UNIT, ResourceKind.VALU)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineCosts:
+    """The machine as numbers.
+
+    ``by_name`` (an op's tag name) wins over ``by_role``, which wins over the op's own latency.
+    ``barrier`` is the time from the last arrival to the release, ``sync_issue`` what a wait or
+    priority instruction costs its wave. ``vm_limit`` and ``lgkm_limit`` are the most units in
+    flight per wave (None: no limit).
+    """
+
+    name: str = "op latencies"
+    by_role: tuple[tuple[OpRole, OpTiming], ...] = ()
+    by_name: tuple[tuple[str, OpTiming], ...] = ()
+    units: tuple[tuple[ResourceKind, UnitSpec], ...] = _PRIVATE_UNITS
+    simds: int = 4
+    barrier: int = 4
+    sync_issue: int = 0
+    vm_limit: int | None = None
+    lgkm_limit: int | None = None
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if isinstance(value, int) and value < (1 if item.name == "simds" else 0):
+                raise ConfigError(
+                    f"machine cost '{item.name}' is {value}", where=f"MachineCosts({self.name!r})"
+                )
+        for kind, unit in self.units:
+            if unit.capacity < 1:
+                raise ConfigError(
+                    f"unit {kind.name} has capacity {unit.capacity}",
+                    where=f"MachineCosts({self.name!r}).units",
+                    why="an op on it could never run",
+                )
+
+    def unit(self, kind: ResourceKind) -> UnitSpec:
+        """The unit of that kind; one private, non-blocking server when none is given."""
+        return dict(self.units).get(kind, UnitSpec())
+
+    def unit_kind(self, op: OpDesc) -> ResourceKind:
+        """The unit an op runs on: its own resource, else the usual one of its role."""
+        if op.resource is not ResourceKind.NONE:
+            return op.resource
+        return _UNIT_OF_ROLE.get(op.role, ResourceKind.SCALAR)
+
+    def timing(self, op: OpDesc) -> OpTiming:
+        """The price of one instruction of ``op``."""
+        named = dict(self.by_name).get(op.name)
+        timing = named or dict(self.by_role).get(op.role) or self._from_op(op)
+        if min(timing.issue, timing.occupancy, timing.latency) < 0:
+            raise CostModelError(f"a negative cost for {op.label()}: {timing}", where=self.name)
+        return timing
+
+    def _from_op(self, op: OpDesc) -> OpTiming:
+        if op.role is OpRole.NONE and op.resource is ResourceKind.NONE:
+            raise CostModelError(
+                f"no price for {op.label()}",
+                where=f"MachineCosts({self.name!r})",
+                why="the op has neither role nor resource, and no timing is given for its name",
+                fix=f"give by_name=(({op.name!r}, OpTiming(...)),) or price the op's tag",
+            )
+        if self.unit_kind(op) in _SERIAL:
+            return OpTiming(issue=op.latency, occupancy=op.latency, latency=op.latency)
+        return OpTiming(issue=1, occupancy=1, latency=op.latency)
+
+
+def mi355x_costs(*, mma_cycles: int = 256) -> MachineCosts:
+    """One compute unit of an MI355X in real cycles, for bf16 tiles of 16-byte lanes.
+
+    - ``mma_cycles``: a quadrant of MFMAs. The chip does 1024 bf16 FLOP a clock and SIMD (2.5
+      PFLOP/s over 256 units of 4 SIMDs at 2.4 GHz, product brief), so ``16x16x32`` takes 16
+      cycles. The ping-pong kernel 256x256x64 has 16 of them in a quadrant of a wave, hence 256;
+      the 4-wave kernel of the same tile has 32: pass 512.
+    - LDS: 128 bytes a clock (CDNA 4 white paper), so one 64-lane ``ds_read_b128`` (1 KiB) holds
+      it 8 cycles; 128 cycles until the data is there.
+    - global memory: 64 bytes a clock into a compute unit, 16 cycles for 1 KiB; a round trip of
+      900 cycles, the usual figure for a loaded memory system.
+    - a wave issues one instruction in 4 cycles; a barrier costs 16.
+    - vmcnt holds 63 units, lgkmcnt 15: issuing past that stalls.
+    """
+    return MachineCosts(
+        name="mi355x",
+        by_role=(
+            (OpRole.GLOBAL_LOAD, OpTiming(issue=4, occupancy=16, latency=900)),
+            (OpRole.SHARED_STORE, OpTiming(issue=4, occupancy=8, latency=128)),
+            (OpRole.FRAGMENT_LOAD, OpTiming(issue=4, occupancy=8, latency=128)),
+            (
+                OpRole.COMPUTE,
+                OpTiming(issue=mma_cycles, occupancy=mma_cycles, latency=mma_cycles),
+            ),
+        ),
+        units=(
+            (ResourceKind.GLOBAL_MEM, UnitSpec(shared=True)),
+            (ResourceKind.LDS, UnitSpec(shared=True)),
+            (ResourceKind.MMA_UNIT, UnitSpec(blocking=True)),
+            (ResourceKind.VALU, UnitSpec(blocking=True)),
+        ),
+        barrier=16,
+        sync_issue=4,
+        vm_limit=63,
+        lgkm_limit=15,
+    )

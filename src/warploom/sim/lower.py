@@ -1,0 +1,347 @@
+"""From a schedule document to programs: one per wave, following the consumption protocol.
+
+Ops without a price (the bootstrap fragments of a rotated loop carry none) take it from the op of
+the same tag elsewhere in the document, as do ops without a channel. Hints for the instruction
+scheduler emit no instruction and become no step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from warploom.errors import ConfigError, DocumentError
+from warploom.interchange.document import BarrierKind, RegisterWaits, ScheduleDocument
+from warploom.ops.desc import OpDesc, ScheduleEntry
+from warploom.ops.kinds import KOffsetKind, OpRole, Phase, ResourceKind, ScheduleOps
+from warploom.sim.costs import MachineCosts
+from warploom.sim.events import Place, Row
+from warploom.sim.program import (
+    BarrierSpec,
+    Issue,
+    Meet,
+    Priority,
+    Program,
+    Step,
+    Unit,
+    WaitQueue,
+    Workload,
+    check_length,
+)
+
+VM, LGKM = "vm", "lgkm"
+BARRIER = "workgroup"
+_QUEUES = {
+    OpRole.GLOBAL_LOAD: VM,
+    OpRole.FRAGMENT_LOAD: LGKM,
+    OpRole.SHARED_STORE: LGKM,
+}
+_HINTS = (ScheduleOps.SCHEDULE_BARRIER, ScheduleOps.SCHED_GROUP_BARRIER, ScheduleOps.NONE)
+_CHANNELS = "AB"
+_NOWHERE = Place(phase="", index=0, iteration=None, label="")
+
+
+def lower(
+    document: ScheduleDocument, costs: MachineCosts, trips: int, waves: int | None = None
+) -> Workload:
+    """The workload of ``trips`` loop iterations on the waves of the workgroup.
+
+    With ``waves`` only that many of each group are run; each then stands for several alike, and
+    holds the units that all share accordingly longer.
+    """
+    protocol = document.protocol
+    waves = protocol.waves_per_group if waves is None else waves
+    if trips < 0:
+        raise ConfigError(f"cannot run {trips} loop iterations", where="trips")
+    if waves < 1 or protocol.waves_per_group % waves:
+        raise ConfigError(
+            f"cannot run {waves} waves of each group",
+            where="waves",
+            why=f"a group has {protocol.waves_per_group} waves; each one run stands for as many",
+            fix="pass a divisor of the group's number of waves",
+        )
+    entries = len(document.prologue) + trips * len(document.kernel) + len(document.epilogue)
+    check_length(entries * protocol.groups * waves, document.name)
+    writer = _Writer(document, costs, trips, protocol.waves_per_group // waves)
+    limits = tuple(
+        (queue, limit)
+        for queue, limit in ((VM, costs.vm_limit), (LGKM, costs.lgkm_limit))
+        if limit is not None
+    )
+    programs = tuple(
+        Program(
+            row=Row(
+                name=f"group {group} wave {wave}" if protocol.groups > 1 else f"wave {wave}",
+                group=group,
+                wave=wave,
+            ),
+            steps=writer.program(group, (group * protocol.waves_per_group + wave) % costs.simds),
+            limits=limits,
+        )
+        for group in range(protocol.groups)
+        for wave in range(waves)
+    )
+    return Workload(
+        name=document.name,
+        programs=programs,
+        units=_units(programs, costs),
+        barriers=(BarrierSpec(name=BARRIER, rows=len(programs), cost=costs.barrier),),
+    )
+
+
+def _units(programs: Iterable[Program], costs: MachineCosts) -> tuple[Unit, ...]:
+    names = sorted({s.unit for p in programs for s in p.steps if isinstance(s, Issue)})
+    units = []
+    for name in names:
+        lane = name.split("/")[0]
+        spec = costs.unit(ResourceKind[lane])
+        units.append(Unit(name=name, lane=lane, capacity=spec.capacity, blocking=spec.blocking))
+    return tuple(units)
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """One pass over a phase: which one, which iteration, and its first K-tile."""
+
+    phase: Phase
+    iteration: int | None
+    k_base: int
+
+
+class _Writer:
+    """Writes the steps of a wave."""
+
+    def __init__(
+        self, document: ScheduleDocument, costs: MachineCosts, trips: int, stands_for: int
+    ) -> None:
+        self.document = document
+        self.costs = costs
+        self.trips = trips
+        self.stands_for = stands_for
+        self.steps: dict[tuple[OpDesc, int], Issue] = {}
+        entries = (*document.kernel, *document.epilogue, *document.prologue)
+        known = (*document.body, *(entry.op for entry in entries))
+        self.priced = {op.tag: op for op in reversed(known) if op.resource is not ResourceKind.NONE}
+        self.channels = {op.tag: op.channel for op in reversed(known) if op.channel >= 0}
+        self.stored = any(op.role is OpRole.SHARED_STORE for op in known)
+        channels = {self.channel(op) for op in known if op.role is OpRole.FRAGMENT_LOAD}
+        # A kernel that stages through registers and reads one kind of fragment slices along k.
+        self.one_operand = self.stored and len(channels) == 1
+
+    def channel(self, op: OpDesc) -> int:
+        """The channel of an op: its own, or that of its tag elsewhere in the document."""
+        return op.channel if op.channel >= 0 else self.channels.get(op.tag, 0)
+
+    def program(self, group: int, simd: int) -> tuple[Step, ...]:
+        """Everything a wave of ``group`` executes."""
+        return tuple(self._steps(group, simd))
+
+    def _steps(self, group: int, simd: int) -> Iterator[Step]:
+        protocol, document = self.document.protocol, self.document
+        tiles = _TileCounter()
+        per = protocol.k_tiles_per_iteration
+        prologue = _Turn(Phase.PROLOGUE, None, 0)
+        split = len(document.prologue) if protocol.stagger_index is None else protocol.stagger_index
+        yield from self._phase(document.prologue[:split], prologue, simd, tiles)
+        if protocol.stagger_index is not None:
+            yield from self._extra(group, "stagger", group)
+        yield from self._phase(document.prologue[split:], prologue, simd, tiles, split)
+        if protocol.barrier_after_prologue:
+            yield from self._extra(1, "after prologue", group)
+        for i in range(self.trips):
+            turn = _Turn(Phase.KERNEL, i, protocol.kernel_k_base + per * i)
+            yield from self._phase(document.kernel, turn, simd, tiles)
+        if protocol.epilogue_drain:
+            yield from self._drain()
+        epilogue = _Turn(Phase.EPILOGUE, None, protocol.kernel_k_base + per * self.trips)
+        yield from self._phase(document.epilogue, epilogue, simd, tiles)
+        tail = protocol.tail_barriers[group] if group < len(protocol.tail_barriers) else 0
+        yield from self._extra(tail, "tail", group)
+
+    def _extra(self, count: int, what: str, group: int) -> Iterator[Step]:
+        """Barriers the protocol adds, which are no schedule entries."""
+        for i in range(count):
+            place = Place(
+                phase="protocol", index=i, iteration=None, label=f"BARRIER ({what}, group {group})"
+            )
+            yield self._barrier(place)
+
+    def _drain(self) -> Iterator[Step]:
+        for i, queue in enumerate((VM, LGKM)):
+            label = f"WAIT_{queue.upper()}(0)"
+            place = Place(phase="protocol", index=i, iteration=None, label=label)
+            yield WaitQueue(place=place, queue=queue, leave=0, cost=self.costs.sync_issue)
+        yield from self._extra(1, "epilogue drain", 0)
+
+    def _barrier(self, place: Place) -> Meet:
+        fencing = self.document.protocol.barrier is BarrierKind.FENCING
+        return Meet(place=place, barrier=BARRIER, drain=(VM, LGKM) if fencing else ())
+
+    def _phase(
+        self,
+        entries: tuple[ScheduleEntry, ...],
+        turn: _Turn,
+        simd: int,
+        tiles: _TileCounter,
+        first: int = 0,
+    ) -> Iterator[Step]:
+        for index, entry in enumerate(entries, first):
+            if entry.op.tag in _HINTS:
+                continue
+            place = Place(
+                phase=turn.phase.name.lower(),
+                index=index,
+                iteration=turn.iteration,
+                label=entry.op.label(),
+            )
+            if entry.op.tag > 127:
+                yield self._sync(entry.op, place)
+            else:
+                step = self._data(entry.op, simd)
+                tile = tiles.of(entry.op, turn.k_base)
+                if tile is None:
+                    yield replace(step, place=place)
+                else:
+                    content = f"tile {tile}"
+                    detail = (*step.detail, ("content", content))
+                    yield replace(step, place=place, content=content, detail=detail)
+
+    def _sync(self, op: OpDesc, place: Place) -> Step:
+        cost = self.costs.sync_issue
+        if op.tag == ScheduleOps.BARRIER:
+            return self._barrier(place)
+        if op.tag == ScheduleOps.SET_PRIO:
+            return Priority(place=place, value=op.wait_value, cost=cost)
+        if op.tag in (ScheduleOps.WAIT_VM, ScheduleOps.WAIT_LGKM) and op.wait_value >= 0:
+            queue = VM if op.tag == ScheduleOps.WAIT_VM else LGKM
+            return WaitQueue(place=place, queue=queue, leave=op.wait_value, cost=cost)
+        raise DocumentError(
+            f"cannot simulate {op.label()}",
+            path=f"$.{place.phase}[{place.index}]",
+            why="a wait count must not be negative, and the tag must be a known one",
+        )
+
+    def _data(self, op: OpDesc, simd: int) -> Issue:
+        """The step of a data op, but for its place and content, which change with the turn."""
+        known = self.steps.get((op, simd))
+        if known is None:
+            known = self.steps[op, simd] = self._new_data(op, simd)
+        return known
+
+    def _new_data(self, op: OpDesc, simd: int) -> Issue:
+        priced = self._priced(op)
+        kind = self.costs.unit_kind(priced)
+        timing = self.costs.timing(priced)
+        if self.costs.unit(kind).shared:
+            unit = kind.name
+            timing = replace(timing, occupancy=timing.occupancy * self.stands_for)
+        else:
+            unit = f"{kind.name}/simd{simd}"
+        queue = _QUEUES.get(op.role, "")
+        count = self._count(op, queue)
+        needs, gives = self._registers(op)
+        writes, reads = self._storage(op)
+        return Issue(
+            place=_NOWHERE,
+            kind=op.role.name if op.role is not OpRole.NONE else op.name,
+            unit=unit,
+            timing=timing,
+            instructions=max(1, count),
+            queue=queue,
+            count=count,
+            needs=needs,
+            gives=gives,
+            writes=writes,
+            reads=reads,
+            detail=self._detail(op),
+        )
+
+    def _priced(self, op: OpDesc) -> OpDesc:
+        if op.resource is not ResourceKind.NONE:
+            return op
+        model = self.priced.get(op.tag, op)
+        return replace(op, resource=model.resource, latency=model.latency)
+
+    def _count(self, op: OpDesc, queue: str) -> int:
+        channel = min(self.channel(op), 1)
+        if queue == VM:
+            return self.document.counters.vm_per_load[channel]
+        if queue == LGKM and op.role is OpRole.SHARED_STORE:
+            return op.lgkm_cost or self.document.counters.lgkm_per_load[channel]
+        return self.document.counters.lgkm_per_load[channel] if queue == LGKM else 0
+
+    def _registers(self, op: OpDesc) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Registers the hardware or the code generator waits for, and those delivered.
+
+        Accumulators chain in hardware. Fragments are waited for only where the protocol leaves
+        that to the code generator; elsewhere the schedule's own waits must do it.
+        """
+        by_compiler = self.document.protocol.register_waits is RegisterWaits.COMPILER
+        if op.role is OpRole.COMPUTE:
+            accumulator = "acc" if self.one_operand else f"acc[{op.stage},{op.subtile}]"
+            return ((*self.operands(op), accumulator) if by_compiler else (accumulator,)), (
+                accumulator,
+            )
+        if op.role is OpRole.FRAGMENT_LOAD:
+            return (), (self.fragment(op),)
+        staged = f"staging {_CHANNELS[min(self.channel(op), 1)]}"
+        if op.role is OpRole.GLOBAL_LOAD and self.stored:
+            return (), (staged,)
+        if op.role is OpRole.SHARED_STORE and by_compiler:
+            return (staged,), ()
+        return (), ()
+
+    def fragment(self, op: OpDesc) -> str:
+        """The register a fragment load fills."""
+        return f"frag {_CHANNELS[min(self.channel(op), 1)]}[{op.subtile}]"
+
+    def operands(self, op: OpDesc) -> tuple[str, ...]:
+        """The fragments an MMA reads: row of A and column of B, or its own k-slice."""
+        if self.one_operand:
+            return (f"frag A[{op.subtile}]",)
+        return (f"frag A[{op.stage}]", f"frag B[{op.subtile}]")
+
+    def _storage(self, op: OpDesc) -> tuple[str, tuple[str, ...]]:
+        """The storage slot an op writes, and those it reads; LDS slots are shared by all rows."""
+        channel = _CHANNELS[min(self.channel(op), 1)]
+        if self.stored:  # one staging buffer is stored whole and read in slices
+            lds, staging = f"LDS {channel}[{op.stage}]", f"staging {channel}"
+        else:
+            lds, staging = f"LDS {channel}[{op.stage},{op.subtile}]", ""
+        match op.role:
+            case OpRole.GLOBAL_LOAD:
+                return (staging or lds), ()
+            case OpRole.SHARED_STORE:
+                return lds, (staging,)
+            case OpRole.FRAGMENT_LOAD:
+                return self.fragment(op), (lds,)
+            case OpRole.COMPUTE:
+                return "", self.operands(op)
+            case _:
+                return "", ()
+
+    def _detail(self, op: OpDesc) -> tuple[tuple[str, str], ...]:
+        facts = [("role", op.role.name)]
+        if op.role is OpRole.COMPUTE:
+            facts += [("accumulator", f"[{op.stage},{op.subtile}]")]
+        elif op.role in _QUEUES:
+            facts += [("channel", _CHANNELS[min(self.channel(op), 1)])]
+            facts += [("stage", str(op.stage)), ("subtile", str(op.subtile))]
+        return tuple(facts)
+
+
+class _TileCounter:
+    """Which K-tile a global load fetches; without a k-offset, the next one in order."""
+
+    def __init__(self) -> None:
+        self.following: dict[int, int] = {}
+
+    def of(self, op: OpDesc, k_base: int) -> int | None:
+        """The tile of ``op``, or None when it is no global load."""
+        if op.role is not OpRole.GLOBAL_LOAD:
+            return None
+        if op.k_offset is not KOffsetKind.NONE:
+            return k_base + op.k_offset.signed_bk_multiple()
+        tile = self.following.get(op.tag, 0)
+        self.following[op.tag] = tile + 1
+        return tile

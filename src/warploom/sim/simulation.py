@@ -1,0 +1,238 @@
+"""``simulate``: run a schedule document against machine costs and say what happened.
+
+    >>> sim = simulate(document, mi355x_costs(), trips=16)
+    >>> sim.ii, sim.bound.unit
+    (4608.0, 'MMA_UNIT/simd0')
+
+The result holds the events and the figures drawn from them: the interval reached, how busy each
+unit was, and how long each wait stalled and for which op.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from warploom.interchange.document import ScheduleDocument
+from warploom.sim.costs import MachineCosts
+from warploom.sim.engine import Trace, run
+from warploom.sim.events import (
+    BarrierEvent,
+    Link,
+    OpEvent,
+    PhaseSpan,
+    Row,
+    SlotEvent,
+    StallEvent,
+    StallKind,
+)
+from warploom.sim.lower import lower
+from warploom.sim.program import Workload
+from warploom.sim.steady import SteadyState, UnitLoad, phase_spans, steady_state, unit_loads
+from warploom.sim.storage import storage_events
+
+DEFAULT_TRIPS = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitUse:
+    """How busy a unit was: over the whole run, and per iteration of the steady state."""
+
+    unit: str
+    lane: str
+    capacity: int
+    busy: int
+    utilisation: float
+    steady_utilisation: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StallSite:
+    """A place that stalled, over all rows and iterations, with its most costly cause."""
+
+    phase: str
+    index: int
+    label: str
+    kind: StallKind
+    cycles: int
+    times: int
+    cause: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Simulation:
+    """One run. All times are in cycles from the start of the prologue."""
+
+    name: str
+    costs: str
+    trips: int
+    cycles: int
+    rows: tuple[Row, ...]
+    ops: tuple[OpEvent, ...]
+    stalls: tuple[StallEvent, ...]
+    barriers: tuple[BarrierEvent, ...]
+    slots: tuple[SlotEvent, ...]
+    links: tuple[Link, ...]
+    spans: tuple[PhaseSpan, ...]
+    units: tuple[UnitUse, ...]
+    loads: tuple[UnitLoad, ...]
+    state: SteadyState | None
+    sites: tuple[StallSite, ...]
+
+    @property
+    def ii(self) -> float | None:
+        """Cycles per loop iteration once the pipeline runs; None with fewer than two trips."""
+        return None if self.state is None else float(self.state.interval)
+
+    @property
+    def steady(self) -> bool:
+        """Whether ``ii`` is exact: the run became periodic."""
+        return self.state is not None and self.state.steady
+
+    @property
+    def bound(self) -> UnitLoad | None:
+        """The unit that limits the interval from below, with its load."""
+        return self.loads[0] if self.loads else None
+
+
+def simulate(
+    document: ScheduleDocument,
+    costs: MachineCosts | None = None,
+    *,
+    trips: int = DEFAULT_TRIPS,
+    waves: int | None = None,
+) -> Simulation:
+    """Run ``trips`` loop iterations on every wave of the workgroup.
+
+    ``waves=1`` runs one wave of each group, standing for all of them: faster, and nearly the same
+    where the waves of a group run alike. Without ``costs`` the ops' own latencies count.
+
+    Raises ``SimulationError`` when waves wait for each other for ever, ``CostModelError`` when an
+    op has no price and ``ConfigError`` for impossible numbers. A schedule that races is run all
+    the same: time is all this looks at.
+    """
+    costs = costs or MachineCosts()
+    workload = lower(document, costs, trips, waves)
+    return simulate_workload(workload, costs=costs.name, trips=trips)
+
+
+def simulate_workload(workload: Workload, *, costs: str = "given", trips: int = 0) -> Simulation:
+    """Run programs given directly, one per row: warp roles, or anything else that issues."""
+    trace = run(workload)
+    state = steady_state(trace)
+    loads = unit_loads(workload)
+    cycles = _length(trace)
+    slots, links = storage_events(trace)
+    return Simulation(
+        name=workload.name,
+        costs=costs,
+        trips=trips,
+        cycles=cycles,
+        rows=trace.rows,
+        ops=trace.ops,
+        stalls=trace.stalls,
+        barriers=trace.barriers,
+        slots=slots,
+        links=links,
+        spans=phase_spans(trace.steps),
+        units=_unit_uses(workload, trace, cycles, loads, state),
+        loads=loads,
+        state=state,
+        sites=_sites(trace.stalls),
+    )
+
+
+def _length(trace: Trace) -> int:
+    ends = [steps[-1].leave for steps in trace.steps if steps]
+    return max([0, *ends, *(op.done for op in trace.ops), *(op.end for op in trace.ops)])
+
+
+def _unit_uses(
+    workload: Workload,
+    trace: Trace,
+    cycles: int,
+    loads: tuple[UnitLoad, ...],
+    state: SteadyState | None,
+) -> tuple[UnitUse, ...]:
+    busy: Counter[str] = Counter()
+    for op in trace.ops:
+        busy[op.unit] += op.end - op.start
+    bounds = {load.unit: load.bound for load in loads}
+    return tuple(
+        UnitUse(
+            unit=unit.name,
+            lane=unit.lane,
+            capacity=unit.capacity,
+            busy=busy[unit.name],
+            utilisation=busy[unit.name] / (cycles * unit.capacity) if cycles else 0.0,
+            steady_utilisation=(
+                float(bounds[unit.name] / state.interval) if state and state.interval else None
+            ),
+        )
+        for unit in workload.units
+    )
+
+
+def _sites(stalls: tuple[StallEvent, ...]) -> tuple[StallSite, ...]:
+    """Stalls by place and kind, the most costly first."""
+    cycles: Counter[tuple[str, int, str, StallKind]] = Counter()
+    times: Counter[tuple[str, int, str, StallKind]] = Counter()
+    causes: dict[tuple[str, int, str, StallKind], Counter[str]] = {}
+    for stall in stalls:
+        place = stall.place
+        key = (place.phase, place.index, place.label, stall.cause.kind)
+        cycles[key] += stall.end - stall.start
+        times[key] += 1
+        causes.setdefault(key, Counter())[stall.cause.text] += stall.end - stall.start
+    sites = [
+        StallSite(
+            phase=key[0],
+            index=key[1],
+            label=key[2],
+            kind=key[3],
+            cycles=total,
+            times=times[key],
+            cause=max(causes[key].items(), key=lambda item: (item[1], item[0]))[0],
+        )
+        for key, total in cycles.items()
+    ]
+    return tuple(sorted(sites, key=lambda site: (-site.cycles, site.phase, site.index)))
+
+
+def simulation_to_json(sim: Simulation) -> dict[str, Any]:
+    """The figures of a run (not its events) as plain data."""
+    bound = sim.bound
+    return {
+        "name": sim.name,
+        "costs": sim.costs,
+        "trips": sim.trips,
+        "cycles": sim.cycles,
+        "ii": sim.ii,
+        "steady": sim.steady,
+        "period": sim.state.period if sim.state else None,
+        "bound": None if bound is None else {"unit": bound.unit, "ii": float(bound.bound)},
+        "rows": [row.name for row in sim.rows],
+        "units": [
+            {
+                "unit": use.unit,
+                "capacity": use.capacity,
+                "busy": use.busy,
+                "utilisation": use.utilisation,
+                "steady_utilisation": use.steady_utilisation,
+            }
+            for use in sim.units
+        ],
+        "stalls": [
+            {
+                "phase": site.phase,
+                "index": site.index,
+                "label": site.label,
+                "kind": str(site.kind),
+                "cycles": site.cycles,
+                "times": site.times,
+                "cause": site.cause,
+            }
+            for site in sim.sites
+        ],
+    }

@@ -1,0 +1,143 @@
+"""The steady state of a run: its initiation interval, exact where the run has become periodic.
+
+A run is *steady* when, over some stretch of it, every step of every row repeats with one period
+of ``p`` iterations and one shift of ``d`` cycles, and the repeats cover the whole extent of an
+iteration in time. Then the pattern can go on for ever without two ops meeting on a unit, so
+``II = d / p`` is exact and no unit can be asked for more than it has: II is at least the resource
+bound. A run that is not steady has only an average over its last iterations.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from warploom.sim.engine import StepTime, Trace
+from warploom.sim.events import PhaseSpan
+from warploom.sim.program import Issue, Workload
+
+MAX_PERIOD = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SteadyState:
+    """Cycles an iteration takes: exact when ``steady``; ``period`` iterations repeat."""
+
+    interval: Fraction
+    steady: bool
+    period: int
+    first_iteration: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitLoad:
+    """What one iteration asks of a unit, and the interval that forces."""
+
+    unit: str
+    cycles: int
+    capacity: int
+
+    @property
+    def bound(self) -> Fraction:
+        """The least initiation interval this unit allows."""
+        return Fraction(self.cycles, self.capacity)
+
+
+def steady_state(trace: Trace, loop: str = "kernel") -> SteadyState | None:
+    """The steady state of the loop, or None when fewer than two iterations ran."""
+    times, span = _iteration_times(trace, loop)
+    trips = len(times)
+    if trips < 2:
+        return None
+    for period in range(1, min(MAX_PERIOD, trips - 1) + 1):
+        found = _periodic(times, span, period)
+        if found is not None:
+            return found
+    first = trips // 2 if trips > 3 else 0
+    starts = times.min(axis=1)
+    interval = Fraction(int(starts[-1] - starts[first]), trips - 1 - first)
+    return SteadyState(interval=interval, steady=False, period=1, first_iteration=first)
+
+
+def _periodic(times: npt.NDArray[np.int64], span: int, period: int) -> SteadyState | None:
+    """Whether some stretch repeats with ``period``, often enough to cover ``span`` cycles.
+
+    The first iterations feel the prologue and the last ones the epilogue of a leading row, so the
+    stretch may lie anywhere; the longest one counts.
+    """
+    shifts = times[period:] - times[:-period]
+    uniform = (shifts == shifts[:, :1]).all(axis=1)
+    first, length = _longest_run(shifts[:, 0], uniform)
+    shift = int(shifts[first, 0])
+    if shift <= 0 or (length // period) * shift < span or length < period:
+        return None
+    return SteadyState(
+        interval=Fraction(shift, period), steady=True, period=period, first_iteration=first
+    )
+
+
+def _longest_run(shifts: npt.NDArray[np.int64], uniform: npt.NDArray[np.bool_]) -> tuple[int, int]:
+    """Start and length of the longest stretch of uniform, equal shifts; the last of equals."""
+    best, start = (0, 0), 0
+    for i, fits in enumerate(uniform):
+        if not fits:
+            start = i + 1
+            continue
+        if i > start and shifts[i] != shifts[i - 1]:
+            start = i
+        if i + 1 - start >= best[1]:
+            best = (start, i + 1 - start)
+    return best
+
+
+def _iteration_times(trace: Trace, loop: str) -> tuple[npt.NDArray[np.int64], int]:
+    """Step times as (iteration, step of any row), and the longest extent of an iteration."""
+    table: dict[int, list[int]] = {}
+    for steps in trace.steps:
+        for step in steps:
+            if step.place.phase == loop and step.place.iteration is not None:
+                table.setdefault(step.place.iteration, []).extend((step.went, step.served))
+    ends: dict[int, int] = {}
+    for op in trace.ops:
+        if op.place.phase == loop and op.place.iteration is not None:
+            ends[op.place.iteration] = max(ends.get(op.place.iteration, 0), op.end)
+    span = max((ends[i] - min(table[i]) for i in ends), default=0)
+    widths = {len(values) for values in table.values()}
+    if len(widths) != 1:
+        return np.zeros((0, 0), dtype=np.int64), 0
+    return np.array([table[i] for i in sorted(table)], dtype=np.int64), span
+
+
+def unit_loads(workload: Workload, loop: str = "kernel") -> tuple[UnitLoad, ...]:
+    """What one loop iteration of all rows asks of each unit, heaviest bound first."""
+    cycles: Counter[str] = Counter()
+    for program in workload.programs:
+        for step in program.steps:
+            if isinstance(step, Issue) and step.place.phase == loop and step.place.iteration == 0:
+                cycles[step.unit] += step.instructions * step.timing.occupancy
+    loads = [
+        UnitLoad(unit=unit.name, cycles=cycles[unit.name], capacity=unit.capacity)
+        for unit in workload.units
+    ]
+    return tuple(sorted(loads, key=lambda load: (-load.bound, load.unit)))
+
+
+def phase_spans(steps: tuple[tuple[StepTime, ...], ...]) -> tuple[PhaseSpan, ...]:
+    """When each row was in which phase and iteration."""
+    spans = []
+    for row, times in enumerate(steps):
+        extent: dict[tuple[str, int | None], tuple[int, int]] = {}
+        for step in times:
+            key = (step.place.phase, step.place.iteration)
+            begin, _ = extent.get(key, (step.arrive, 0))
+            extent[key] = (begin, step.leave)
+        spans += [
+            PhaseSpan(row=row, phase=phase, iteration=iteration, start=start, end=end)
+            for (phase, iteration), (start, end) in extent.items()
+            if phase != "protocol"
+        ]
+    return tuple(spans)
