@@ -19,6 +19,7 @@ from warploom.config.policy import OrderPolicy, SchedulePolicy
 from warploom.config.schedule import ScheduleConfig, warn_without_effect
 from warploom.graph.edges import derive_edges_from_ops
 from warploom.graph.loop_body import LoopBody
+from warploom.graph.partitions import search_edges
 from warploom.interchange.document import Counters, Protocol, ScheduleDocument
 from warploom.listing import phase_listing
 from warploom.ops.desc import DepEdge, OpDesc, ScheduleEntry
@@ -242,8 +243,10 @@ def derive_order(
     policy: OrderPolicy,
 ) -> OrderResult:
     """The body's order by strategy, with its makespan and what is proven about it."""
-    graph = LoopBody.of(body, edges)
     partitions = max(config.num_partitions, 1)
+    if policy.strategy is Strategy.IDENTITY:
+        return OrderResult.given(LoopBody.of(body, edges), tuple(range(len(body))))
+    graph = LoopBody.of(body, search_edges(body, edges, config))
     match policy.strategy:
         case Strategy.CSP:
             return optimal_schedule_with_halves(
@@ -255,8 +258,6 @@ def derive_order(
             )
         case Strategy.GREEDY:
             return OrderResult.given(graph, greedy_schedule(graph, partitions))
-        case Strategy.IDENTITY:
-            return OrderResult.given(graph, tuple(range(len(body))))
 
 
 def build_double_buffer_program(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from warploom.blocks.expand import expand_block
@@ -24,28 +24,40 @@ def derive_prologue_from_program(
     partial_drain: bool = False,
     bootstrap: Sequence[OpDesc] = (),
 ) -> list[ScheduleEntry]:
-    """Fill both stages with the kernel's prefetches, then drain fully or per bootstrap fragment."""
+    """Fill every stage with the kernel's prefetches, then drain fully or per bootstrap fragment.
+
+    Stage 0 lands first, so that the first partition can start; the other stages follow together.
+    """
     out = EntryBuilder(Phase.PROLOGUE)
-    units: list[int] = []
-    for stage, k_offset in ((0, KOffsetKind.K0), (1, KOffsetKind.K1)):
-        for load in _prefetches(program, stage):
-            op = _prologue_load(load, k_offset, config)
-            units.append(op.vm_cost)
-            out.emit(op)
-        if not partial_drain:
-            out.emit(OpDesc.wait_vm(0))
-            if stage == 0:
-                out.emit(OpDesc.barrier())
+    first, others = _prologue_loads(program, config)
+    for op in first:
+        out.emit(op)
+    if not partial_drain:
+        out.emit(OpDesc.wait_vm(0))
+        out.emit(OpDesc.barrier())
+    for op in others:
+        out.emit(op)
     if partial_drain:
-        _emit_bootstrap(out, units, bootstrap)
+        _emit_bootstrap(out, [op.vm_cost for op in (*first, *others)], bootstrap)
+    else:
+        out.emit(OpDesc.wait_vm(0))
     return out.entries
 
 
-def _prefetches(program: PipelineProgram, stage: int) -> Iterator[OpDesc]:
-    for block in program.blocks:
-        for op, prefetch in block.loads:
-            if prefetch and op.stage == stage:
-                yield op
+def _prologue_loads(
+    program: PipelineProgram, config: PipelineConfig
+) -> tuple[list[OpDesc], list[OpDesc]]:
+    """Prefetches of stage 0, and of the other stages in stage order, as prologue loads."""
+    loads = [op for block in program.blocks for op, prefetch in block.loads if prefetch]
+    stages = {
+        stage: [op for op in loads if op.stage == stage] for stage in {x.stage for x in loads}
+    }
+    fixed = {0: KOffsetKind.K0, 1: KOffsetKind.K1}
+    made = {
+        stage: [_prologue_load(op, fixed.get(stage, op.k_offset), config) for op in ops]
+        for stage, ops in stages.items()
+    }
+    return made.pop(0, []), [op for stage in sorted(made) for op in made[stage]]
 
 
 def _prologue_load(load: OpDesc, k_offset: KOffsetKind, config: PipelineConfig) -> OpDesc:
