@@ -22,7 +22,7 @@ from warploom.modulo.result import ModuloResult
 class CheckReport:
     """What the replay found: errors (empty: the schedule is valid) and measured facts.
 
-    ``registers`` gives per role static + rings + most live values; ``live`` only the last part.
+    ``registers`` gives per role static + rings + most live values; ``live`` is the last part.
     """
 
     errors: tuple[str, ...]
@@ -98,7 +98,7 @@ def check_schedule(
         smem=_stored(replay, RingKind.SMEM),
         ring_registers=_stored(replay, RingKind.REG),
         registers=tuple(sorted(totals.items())),
-        live=max(live.values(), default=0),
+        live=sum(live.values()),
         length=max(t + s for t, s in zip(times, spans, strict=True)) - min(times),
         stages=max(times) // ii + 1,
         cuts=len(_cuts(replay)),
@@ -276,7 +276,7 @@ def _check_isolation(r: _Replay) -> list[str]:
     issues = sorted(
         (r.times[v] % r.ii, op.partition or 0, op.name) for v, op in enumerate(r.problem.ops)
     )
-    turns = []
+    turns: list[tuple[int, int, str]] = []
     for phase, partition, name in issues:
         if not turns or turns[-1][1] != partition:
             turns.append((phase, partition, name))

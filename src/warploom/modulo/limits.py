@@ -1,0 +1,96 @@
+"""Why II - 1 is impossible, when a plain bound does not say it: find the constraint that blocks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from warploom.modulo.attempt import Attempter
+from warploom.modulo.cp_request import Incumbent
+from warploom.modulo.energy import closure
+from warploom.modulo.model import ModuloProblem
+from warploom.modulo.result import Limit, LimitKind
+from warploom.modulo.system import System, build_system
+
+
+def explain_energy(system: System, ii: int) -> Limit:
+    """Name the unit whose ops, with the recurrences, already refute ``ii``."""
+    for unit in system.units:
+        alone = replace(system, units=(unit,))
+        if unit.capacity == 1 and closure(alone, ii, system.max_depths()) is None:
+            return Limit(
+                kind=LimitKind.ENERGY,
+                text=f"recurrences through unit {unit.name!r} (energetic bound): II {ii} leaves "
+                "no room for its ops between their predecessors and successors",
+                culprits=(unit.name,),
+            )
+    return Limit(
+        kind=LimitKind.ENERGY,
+        text=f"recurrences through several units together (energetic bound) forbid II {ii}",
+        culprits=tuple(u.name for u in system.units if u.capacity == 1),
+    )
+
+
+def explain_refusal(attempter: Attempter, ii: int) -> Limit:
+    """Relax one thing at a time at an II that search refuted; what makes it feasible blocks it."""
+    problem = attempter.system.problem
+    for kind, text, culprits, relaxed in _relaxations(problem):
+        trial = replace(attempter, system=build_system(relaxed), say=_silent)
+        if isinstance(trial.full(ii), Incumbent):
+            return Limit(kind=kind, text=f"{text} blocks II {ii}", culprits=culprits)
+    blocking = [u.name for u in attempter.system.units if _needed(attempter, u.name, ii)]
+    if blocking:
+        names = ", ".join(repr(b) for b in blocking)
+        return Limit(
+            kind=LimitKind.UNIT,
+            text=f"units {names} with the recurrences: search refuted II {ii}; without any one "
+            "of these units it is feasible",
+            culprits=tuple(blocking),
+        )
+    return Limit(
+        kind=LimitKind.SEARCH,
+        text=f"units and recurrences together: search refuted II {ii}",
+        culprits=tuple(u.name for u in attempter.system.units),
+    )
+
+
+def _needed(attempter: Attempter, unit: str, ii: int) -> bool:
+    """True when II is feasible as soon as one unit is taken away."""
+    problem = attempter.system.problem
+    ops = tuple(
+        replace(
+            op,
+            unit=None if op.unit == unit else op.unit,
+            also=tuple(h for h in op.also if h.unit != unit),
+        )
+        for op in problem.ops
+    )
+    trial = replace(attempter, system=build_system(replace(problem, ops=ops)), say=_silent)
+    return isinstance(trial.full(ii), Incumbent)
+
+
+def _relaxations(
+    problem: ModuloProblem,
+) -> list[tuple[LimitKind, str, tuple[str, ...], ModuloProblem]]:
+    out = []
+    if problem.smem_budget is not None:
+        out.append(
+            (
+                LimitKind.SMEM,
+                f"the shared-memory budget {problem.smem_budget}",
+                tuple(r.name for r in problem.rings if r.kind == "smem"),
+                replace(problem, smem_budget=None),
+            )
+        )
+    limited = tuple(r.name for r in problem.roles if r.register_budget is not None)
+    if limited:
+        free = tuple(replace(r, register_budget=None) for r in problem.roles)
+        text = f"the register budget of {', '.join(limited)}"
+        out.append((LimitKind.REGISTERS, text, limited, replace(problem, roles=free)))
+    if problem.isolate:
+        text = "partition isolation"
+        out.append((LimitKind.SEARCH, text, ("isolate",), replace(problem, isolate=False)))
+    return out
+
+
+def _silent(step: str) -> None:
+    del step
