@@ -5,6 +5,7 @@ budgets, roles). Out: a ``ModuloResult`` whose ``proven`` flag, bounds and ``lim
 is and why it is not better.
 """
 
+from warploom.modulo.check import CheckReport, check_result, check_schedule
 from warploom.modulo.model import (
     MAIN_ROLE,
     Goal,
@@ -19,11 +20,16 @@ from warploom.modulo.model import (
     Unit,
     Value,
 )
+from warploom.modulo.options import DEFAULT_GOALS, ExactUse, ModuloOptions, Progress
 from warploom.modulo.result import GoalValue, Limit, LimitKind, ModuloResult
+from warploom.modulo.search import solve_modulo
 from warploom.modulo.validate import validate
 
 __all__ = [
+    "DEFAULT_GOALS",
     "MAIN_ROLE",
+    "CheckReport",
+    "ExactUse",
     "Goal",
     "GoalValue",
     "Hold",
@@ -31,13 +37,18 @@ __all__ = [
     "LimitKind",
     "ModuloEdge",
     "ModuloOp",
+    "ModuloOptions",
     "ModuloProblem",
     "ModuloResult",
+    "Progress",
     "Read",
     "Ring",
     "RingKind",
     "Role",
     "Unit",
     "Value",
+    "check_result",
+    "check_schedule",
+    "solve_modulo",
     "validate",
 ]

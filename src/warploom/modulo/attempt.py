@@ -9,19 +9,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import gcd
 
-from warploom.modulo.bounds import budget_limit, depth_bounds
+from warploom.modulo.bounds.energy import closure
+from warploom.modulo.bounds.paths import IntMatrix, distances
+from warploom.modulo.bounds.plain import budget_limit, depth_bounds
+from warploom.modulo.bounds.system import System, build_system
 from warploom.modulo.check import check_schedule
-from warploom.modulo.cp_process import ExactSolver
-from warploom.modulo.cp_request import CpAnswer, CpRequest, CpStatus, Incumbent
-from warploom.modulo.energy import closure
-from warploom.modulo.heuristic import find_schedule
+from warploom.modulo.exact.process import ExactSolver
+from warploom.modulo.exact.request import CpAnswer, CpRequest, CpStatus, Incumbent
 from warploom.modulo.options import ModuloOptions
-from warploom.modulo.paths import IntMatrix, distances
+from warploom.modulo.place.heuristic import find_schedule
 from warploom.modulo.result import Limit, LimitKind
 from warploom.modulo.roles import candidate_assignments
-from warploom.modulo.system import System, build_system
 
 FEW_STAGES = 4
+SMALL = 24  # ops up to which the exact question is as quick as the coarse one
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,8 @@ class Attempter:
         found = self._heuristic(ii, least)
         if found is not None or not exact or self.solver is None:
             return found or Open()
+        if self.system.n <= SMALL:
+            return self._exact(ii, least)
         return self._coarse(ii, least) or self._exact(ii, least)
 
     def _heuristic(self, ii: int, least: tuple[int, ...]) -> Incumbent | None:
@@ -113,7 +116,8 @@ class Attempter:
                     max_stage=FEW_STAGES,
                     work=work,
                     grid=grid,
-                    depths=least,
+                    least_depths=least,
+                    most_depths=least,
                     light=True,
                 )
             )

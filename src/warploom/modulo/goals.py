@@ -7,7 +7,7 @@ hand, on a coarse grid, then exactly; its bound counts only where its stage limi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from warploom.modulo.attempt import (
     Attempter,
@@ -16,13 +16,13 @@ from warploom.modulo.attempt import (
     describe,
     safe_stages,
 )
-from warploom.modulo.bounds import depth_bounds, live_area
+from warploom.modulo.bounds.energy import closure, length_bound
+from warploom.modulo.bounds.plain import depth_bounds, live_area
+from warploom.modulo.bounds.system import System
 from warploom.modulo.check import CheckReport, check_schedule
-from warploom.modulo.cp_request import CpAnswer, CpRequest, CpStatus, Incumbent
-from warploom.modulo.energy import closure, length_bound
+from warploom.modulo.exact.request import CpAnswer, CpRequest, CpStatus, Incumbent
 from warploom.modulo.model import Goal, RingKind
 from warploom.modulo.result import GoalValue
-from warploom.modulo.system import System
 
 
 def improve(
@@ -111,15 +111,14 @@ class _Goals:
         )
 
     def _ask(self, goal: Goal, grid: int) -> CpAnswer:
-        forced = self._forced_depths()
         request = CpRequest(
             problem=self.system.problem,
             ii=self.ii,
-            max_stage=max(self.best.times) // self.ii + 2,
+            max_stage=self._stages(goal, grid),
             work=self.attempter.options.optimise_work,
             grid=grid,
-            depths=self.best.depths if forced == self.best.depths else None,
             least_depths=self.least,
+            most_depths=self._most_depths(),
             goal=goal,
             at_most=tuple((g.goal, g.value) for g in self.done),
             hint=self.best,
@@ -140,9 +139,17 @@ class _Goals:
         """CP-SAT's bound, where its model leaves out no schedule that could be better."""
         if grid > 1 or answer.bound is None or answer.status is CpStatus.UNKNOWN:
             return 0
-        stages = max(self.best.times) // self.ii + 2
-        enough = value // self.ii + 1 if goal is Goal.LENGTH else safe_stages(self.system, self.ii)
-        return answer.bound if stages >= enough else 0
+        return answer.bound if self._stages(goal, grid) >= value // self.ii + 1 else 0
+
+    def _stages(self, goal: Goal, grid: int) -> int:
+        """Few stages to find quickly; the safe number for the last word, except on length.
+
+        A schedule that is shorter than the one at hand needs no more stages than it.
+        """
+        few = max(self.best.times) // self.ii + 2
+        if grid > 1 or goal is Goal.LENGTH:
+            return few
+        return max(few, safe_stages(self.system, self.ii))
 
     def _bound(self, goal: Goal) -> int:
         system = self.system
@@ -155,11 +162,11 @@ class _Goals:
         if goal is Goal.REGISTERS:
             areas = [live_area(system, f, self.ii, self.reach) for f in system.files]
             return sum(-(-a // self.ii) for a in areas)
-        upper = self._forced_depths()
+        upper = self._most_depths()
         tight = closure(system, self.ii, upper) if upper != system.max_depths() else self.reach
         return length_bound(system, tight if tight is not None else self.reach)
 
-    def _forced_depths(self) -> tuple[int, ...]:
+    def _most_depths(self) -> tuple[int, ...]:
         """The most copies each ring may have, given the frozen goals.
 
         When a frozen total equals the sum of the single bounds, every ring of that kind sits at its
@@ -174,8 +181,3 @@ class _Goals:
             x if tight[r.kind] and r.size > 0 else r.max_depth
             for r, x in zip(self.system.problem.rings, self.least, strict=True)
         )
-
-
-def with_goals(attempter: Attempter, goals: tuple[Goal, ...]) -> Attempter:
-    """The same attempter with another order of goals."""
-    return replace(attempter, options=replace(attempter.options, goals=goals))

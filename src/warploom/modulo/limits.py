@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from warploom.modulo.attempt import Attempter
-from warploom.modulo.cp_request import Incumbent
-from warploom.modulo.energy import closure
+from warploom.modulo.bounds.energy import closure
+from warploom.modulo.bounds.system import System, build_system
+from warploom.modulo.exact.request import Incumbent
 from warploom.modulo.model import ModuloProblem
 from warploom.modulo.result import Limit, LimitKind
-from warploom.modulo.system import System, build_system
 
 
 def explain_energy(system: System, ii: int) -> Limit:

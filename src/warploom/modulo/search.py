@@ -11,23 +11,23 @@ from dataclasses import replace
 
 from warploom.errors import SchedulingError
 from warploom.modulo.attempt import Attempter, Outcome, Refuted
-from warploom.modulo.bounds import plain_bound, recurrence_limit
+from warploom.modulo.bounds.energy import MAX_NODES, energetic_bound
+from warploom.modulo.bounds.paths import rec_mii
+from warploom.modulo.bounds.plain import plain_bound, recurrence_limit
+from warploom.modulo.bounds.system import System, build_system
 from warploom.modulo.check import check_result
-from warploom.modulo.cp_process import (
+from warploom.modulo.exact.process import (
     ExactSolver,
     exact_solver_available,
     require_exact_solver,
     shared_solver,
 )
-from warploom.modulo.cp_request import Incumbent
-from warploom.modulo.energy import MAX_NODES, energetic_bound
+from warploom.modulo.exact.request import Incumbent
 from warploom.modulo.goals import fewest_stages, improve
 from warploom.modulo.limits import explain_energy, explain_refusal
 from warploom.modulo.model import ModuloProblem
 from warploom.modulo.options import ExactUse, ModuloOptions, Progress, ProgressCallback
-from warploom.modulo.paths import rec_mii
 from warploom.modulo.result import Limit, LimitKind, ModuloResult
-from warploom.modulo.system import System, build_system
 from warploom.modulo.validate import validate
 
 NODES_BESIDE_OPS = 2

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from warploom.target.h200 import TENSOR_DRAIN, h200
 from warploom.target.unit_costs import Source, UnitCost
 
 
@@ -17,8 +18,9 @@ from warploom.target.unit_costs import Source, UnitCost
 class AttentionCosts:
     """Prices of one consumer's ops and the storage one key tile takes.
 
-    ``blocking_exp_alu`` is the ALU time that rides along with the exponentials; None when the
-    exponentials run on the ALU themselves. ``issue`` is the stream time of one matrix product.
+    ``exp_alu`` is the ALU time that rides along with the exponentials (0: they run on the ALU
+    themselves). ``issue`` is the stream time of one matrix product, ``product_tail`` what its
+    result takes longer than its occupancy.
     """
 
     name: str
@@ -44,17 +46,21 @@ def _cost(occupancy: int, latency: int, source: Source) -> UnitCost:
     return UnitCost(occupancy=occupancy, latency=latency, source=source)
 
 
+_HOPPER = h200()
+
 HOPPER_ATTENTION = AttentionCosts(
     name="hopper",
     matrix_unit="tensor",
-    product=_cost(512, 574, Source.MEASURED),
+    product=_cost(
+        8 * _HOPPER.wgmma_interval(128), _HOPPER.group_latency(n=128, count=8), Source.MEASURED
+    ),
     row_max=_cost(128, 188, Source.MEASURED),
     exp=_cost(512, 552, Source.MEASURED),
     convert=_cost(64, 84, Source.MEASURED),
     rescale=_cost(64, 84, Source.MEASURED),
     load=_cost(400, 1000, Source.MEASURED),
     issue=16,
-    product_tail=62,
+    product_tail=TENSOR_DRAIN,
     exp_unit="mufu",
     alu_unit="alu",
     exp_alu=128,

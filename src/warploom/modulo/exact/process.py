@@ -20,11 +20,11 @@ from functools import cache
 from typing import IO, Protocol
 
 from warploom.errors import MissingExtraError
-from warploom.modulo.cp_request import UNKNOWN, CpAnswer, CpRequest
+from warploom.modulo.exact.request import UNKNOWN, CpAnswer, CpRequest
 
 GUARD_SECONDS = 120.0
 GUARD_SECONDS_PER_WORK = 60.0
-_CHILD = "from warploom.modulo.cp_process import serve; serve()"
+_CHILD = "from warploom.modulo.exact.process import serve; serve()"
 
 
 class ExactSolver(Protocol):
@@ -103,7 +103,7 @@ def shared_solver() -> ChildSolver:
 
 def serve() -> None:
     """The child's loop: read requests from stdin, write answers to stdout, until the pipe ends."""
-    from warploom.modulo.cp_solve import solve_request  # noqa: PLC0415  loads OR-tools
+    from warploom.modulo.exact.solve import solve_request  # noqa: PLC0415  loads OR-tools
 
     source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever the library prints must not mix with the answers

@@ -18,10 +18,10 @@ from enum import Enum
 import numpy as np
 import numpy.typing as npt
 
-from warploom.modulo.bitset import first_in
-from warploom.modulo.paths import IntMatrix, distances
-from warploom.modulo.system import System
-from warploom.modulo.table import ReservationTable
+from warploom.modulo.bounds.paths import IntMatrix, distances
+from warploom.modulo.bounds.system import System
+from warploom.modulo.place.bitset import first_in
+from warploom.modulo.place.table import ReservationTable
 
 PLACEMENTS_PER_OP = 12
 PLACEMENTS_PER_OP_LARGE = 5

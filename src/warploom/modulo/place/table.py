@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import gcd
 
-from warploom.modulo.bitset import every, free_starts, span
-from warploom.modulo.system import System
+from warploom.modulo.bounds.system import System
+from warploom.modulo.place.bitset import every, free_starts, span
 
 FULL_PERCENT = 90
 

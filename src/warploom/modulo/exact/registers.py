@@ -6,9 +6,9 @@ cycles; arcs are cumulative intervals with a variable capacity.
 
 from __future__ import annotations
 
-from warploom.modulo.cp_model import CoreModel, Expr
+from warploom.modulo.bounds.system import RegisterFile
+from warploom.modulo.exact.model import CoreModel, Expr
 from warploom.modulo.model import Value
-from warploom.modulo.system import RegisterFile
 
 HUGE = 1 << 20
 

@@ -19,10 +19,10 @@ from typing import Any, TypeAlias
 
 from ortools.sat.python import cp_model
 
-from warploom.modulo.cp_request import CpRequest
-from warploom.modulo.energy import op_span
+from warploom.modulo.bounds.energy import op_span
+from warploom.modulo.bounds.system import System, UnitUse, build_system
+from warploom.modulo.exact.request import CpRequest
 from warploom.modulo.model import Goal
-from warploom.modulo.system import System, UnitUse, build_system
 
 Expr: TypeAlias = Any  # a CP-SAT variable or linear expression, or a plain int
 
@@ -134,22 +134,21 @@ class CoreModel:
         request = self.request
         for index, ring in enumerate(request.problem.rings):
             low = request.least_depths[index] if request.least_depths else ring.min_depth
-            fixed = request.depths[index] if request.depths else None
-            if fixed is None and low >= ring.max_depth:
-                fixed = ring.max_depth
-            if fixed is not None:
-                self.depth.append(fixed)
-                for a in self.system.ring_arcs(index, fixed):
+            high = request.most_depths[index] if request.most_depths else ring.max_depth
+            self.infeasible |= low > high
+            if low >= high:
+                self.depth.append(high)
+                for a in self.system.ring_arcs(index, high):
                     self.after(a.dst, a.src, a.latency, a.distance, self.release(a.src, a.dst))
             else:
-                self._add_free_ring(index, low)
+                self._add_free_ring(index, low, high)
 
-    def _add_free_ring(self, index: int, low: int) -> None:
+    def _add_free_ring(self, index: int, low: int, high: int) -> None:
         ring = self.request.problem.rings[index]
         p = len(ring.writers)
-        depth = self.m.new_int_var(low, ring.max_depth, f"depth{index}")
+        depth = self.m.new_int_var(low, high, f"depth{index}")
         self.depth.append(depth)
-        whole = self.m.new_int_var(low // p, ring.max_depth // p, f"whole{index}")
+        whole = self.m.new_int_var(low // p, high // p, f"whole{index}")
         picks = [self.m.new_bool_var(f"rest{index}_{i}") for i in range(p)]
         self.m.add_exactly_one(picks)
         self.m.add(depth == p * whole + sum(i * x for i, x in enumerate(picks)))

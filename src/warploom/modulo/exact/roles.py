@@ -7,9 +7,9 @@ and values charge the role that owns them. Interchangeable roles are numbered by
 
 from __future__ import annotations
 
-from warploom.modulo.cp_model import CoreModel, Expr
+from warploom.modulo.bounds.system import must_cross, ring_role, value_role
+from warploom.modulo.exact.model import CoreModel, Expr
 from warploom.modulo.model import ModuloProblem, RingKind
-from warploom.modulo.system import must_cross, ring_role, value_role
 
 
 class RoleLayer:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from warploom.modulo.system import Arc
+from warploom.modulo.bounds.system import Arc
 
 IntMatrix = npt.NDArray[np.int64]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ortools.sat.python import cp_model
 
-from warploom.modulo.cp_model import CoreModel, Expr
-from warploom.modulo.cp_registers import add_file
-from warploom.modulo.cp_request import CpAnswer, CpRequest, CpStatus
-from warploom.modulo.cp_roles import RoleLayer
+from warploom.modulo.exact.model import CoreModel, Expr
+from warploom.modulo.exact.registers import add_file
+from warploom.modulo.exact.request import CpAnswer, CpRequest, CpStatus
+from warploom.modulo.exact.roles import RoleLayer
 from warploom.modulo.model import Goal, RingKind
 
 _STATUS = {

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from warploom.errors import InfeasibleError
+from warploom.modulo.bounds.paths import UNREACHED, IntMatrix, distances, positive_cycle, rec_mii
+from warploom.modulo.bounds.system import Arc, RegisterFile, System
 from warploom.modulo.model import ModuloProblem
-from warploom.modulo.paths import UNREACHED, IntMatrix, distances, positive_cycle, rec_mii
 from warploom.modulo.result import Limit, LimitKind
-from warploom.modulo.system import Arc, RegisterFile, System
 
 
 def res_mii(system: System) -> tuple[int, Limit]:

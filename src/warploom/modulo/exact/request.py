@@ -31,8 +31,8 @@ class CpRequest:
     """Find (or, with a goal, optimise) a schedule of ``problem`` at one II.
 
     ``grid`` g > 1 places ops on multiples of g with all costs rounded up: what it finds is valid,
-    but that it finds nothing proves nothing. ``depths`` fixes the rings, ``least_depths`` only
-    bounds them. ``at_most`` freezes earlier goals. ``work`` is CP-SAT's deterministic time.
+    but that it finds nothing proves nothing. ``least_depths`` and ``most_depths`` bound the rings
+    (equal: fixed). ``at_most`` freezes earlier goals. ``work`` is CP-SAT's deterministic time.
     """
 
     problem: ModuloProblem
@@ -40,8 +40,8 @@ class CpRequest:
     max_stage: int
     work: float
     grid: int = 1
-    depths: tuple[int, ...] | None = None
     least_depths: tuple[int, ...] | None = None
+    most_depths: tuple[int, ...] | None = None
     goal: Goal | None = None
     at_most: tuple[tuple[Goal, int], ...] = ()
     hint: Incumbent | None = None

@@ -1,0 +1,1 @@
+"""Ready-made loop bodies: GEMM grids, attention forward, random graphs."""

@@ -1,0 +1,1 @@
+"""Lower bounds with proofs: constraint system, longest paths, units, budgets, closure."""

@@ -1,0 +1,1 @@
+"""CP-SAT: questions, models, and the process that answers them."""

@@ -1,0 +1,1 @@
+"""The heuristic: reservation tables as bit sets, windows, ejection."""
