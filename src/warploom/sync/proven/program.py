@@ -131,7 +131,7 @@ class Program:
         holder: dict[Register, int] = {}
         for t, e in enumerate(self.elements):
             item, live = e.item, t in useful
-            if item.act in (Act.MMA, Act.STORE) and live and not guarded:
+            if item.act in (Act.MMA, Act.STORE) and not guarded:
                 for source in (holder[r] for r in item.uses if r in holder):
                     yield Need(Hazard.RAW_REG, self.queue(source), source, t, False)
             if item.slot is not None and item.writes_slot:

@@ -46,12 +46,10 @@ def stab(arcs: Sequence[Arc], size: int, *, extra: int = 0, limit: int = 64) -> 
     if any(a.demand > 0 and a.length == 0 for a in arcs):
         return None
     live = [a for a in arcs if a.demand > 0]
-    if not live:
-        return Stabbing(count=0, sets=((),), complete=True)
     count, first = _smallest(live, size)
     search = _Search(live, size, count + extra, limit)
     search.grow(())
-    sets = search.found or {tuple(sorted((*first, *first[:1] * extra)))}
+    sets = search.found or {tuple(sorted((*first, *(0,) * extra)))}
     return Stabbing(
         count=count + extra,
         sets=tuple(sorted(sets)),
@@ -61,7 +59,7 @@ def stab(arcs: Sequence[Arc], size: int, *, extra: int = 0, limit: int = 64) -> 
 
 def _smallest(arcs: list[Arc], size: int) -> tuple[int, tuple[int, ...]]:
     most = sum(a.demand for a in arcs)
-    for n in range(1, most + 1):
+    for n in range(most + 1):
         solution = _solve(arcs, size, n, Counter())
         if solution is not None:
             return n, solution
@@ -70,6 +68,8 @@ def _smallest(arcs: list[Arc], size: int) -> tuple[int, tuple[int, ...]]:
 
 def _solve(arcs: list[Arc], size: int, n: int, fixed: Counter[int]) -> tuple[int, ...] | None:
     """A multiset of ``n`` places that contains ``fixed`` and stabs all arcs, by longest paths."""
+    if size == 0:
+        return () if n == 0 else None
     edges = [(t, t + 1, fixed[t]) for t in range(size - 1)]
     edges.append((size - 1, 0, fixed[size - 1] - n))
     for a in arcs:
