@@ -8,8 +8,9 @@ prefix never costs more than the distinct, undominated states below it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from operator import le
 from typing import NamedTuple
 
 from warploom.sched.search.problem import NO_UNIT, UNITS, OrderProblem
@@ -44,7 +45,7 @@ class State(NamedTuple):
     """A prefix, reduced to what its completions depend on."""
 
     placed: int  # bit mask
-    free: tuple[int, ...]  # per unit, then a slot for ops without one
+    free: tuple[int, ...]  # when each unit is free; the last slot is for ops without one
     ready: tuple[int, ...]  # per op: latest finish of its placed predecessors
     live: int
     loads: int  # global loads since the last compute of the partition
@@ -55,46 +56,36 @@ def start_state(problem: OrderProblem) -> State:
     return State(0, (0,) * (UNITS + 1), (0,) * problem.n, 0, 0)
 
 
-@dataclass(slots=True)
 class Completer:
     """Completes prefixes of ``problem`` within ``makespan`` and ``budget`` registers."""
 
-    problem: OrderProblem
-    makespan: int
-    budget: int
-    meter: WorkMeter
-    _failed: dict[int, list[tuple[int, ...]]] = field(default_factory=dict)
-    _by_urgency: tuple[tuple[int, ...], ...] = ()
-    _registers_bind: bool = True
-    _time_binds: bool = True
-
-    def __post_init__(self) -> None:
-        p = self.problem
-        order = sorted(range(p.n), key=lambda i: (p.hold[i] - p.tail[i], i))
-        self._by_urgency = tuple(
-            tuple(i for i in order if p.partition[i] == part) for part in range(len(p.bounds) - 1)
-        )
-        self._registers_bind = self.budget < sum(max(d, 0) for d in p.vgpr_def)
-        self._time_binds = self.makespan < p.horizon()
+    def __init__(self, problem: OrderProblem, makespan: int, budget: int, meter: WorkMeter) -> None:
+        self.problem = problem
+        self.makespan = makespan
+        self.budget = budget
+        self.meter = meter
+        self._everything = (1 << problem.n) - 1
+        self._registers_bind = budget < sum(max(d, 0) for d in problem.vgpr_def)
+        self._time_binds = makespan < problem.horizon()
+        self._failed: dict[int, list[tuple[int, ...]]] = {}
+        self._frontiers: dict[int, tuple[tuple[int, int], ...]] = {}
+        self._served = _served_by_urgency(problem)
 
     def complete(self, state: State) -> tuple[int, ...] | None:
         """The ops that finish ``state`` within the limits, or None when there is no way."""
-        everything = (1 << self.problem.n) - 1
-        if state.placed == everything:
+        if state.placed == self._everything:
             return ()
-        if self.budget < self.problem.least_registers:
+        if self.budget < self.problem.least_registers or not self._open(state):
             return None
         path: list[int] = []
-        stack: list[tuple[State, Iterator[int]]] = []
-        if self._open(state):
-            stack.append((state, iter(self._guided(state))))
+        stack: list[tuple[State, Iterator[int]]] = [(state, iter(self._guided(state)))]
         while stack:
             here, choices = stack[-1]
             for op in choices:
                 child = self.place(here, op)
                 if child is None:
                     continue
-                if child.placed == everything:
+                if child.placed == self._everything:
                     return (*path, op)
                 if self._open(child):
                     path.append(op)
@@ -103,7 +94,7 @@ class Completer:
             else:
                 stack.pop()
                 self._remember_failure(here)
-                if path and stack:
+                if stack:
                     path.pop()
         return None
 
@@ -145,31 +136,33 @@ class Completer:
         ]
 
     def _partition_of(self, state: State) -> int:
-        p = self.problem
         first_open = (~state.placed & (state.placed + 1)).bit_length() - 1
-        return p.partition[first_open]
+        return self.problem.partition[first_open]
 
     def _loads_after(self, state: State, op: int) -> int:
         p = self.problem
         if p.max_loads == 0 or p.is_compute[op]:
             return 0
-        placed = state.placed | 1 << op
-        end = p.bounds[p.partition[op] + 1]
-        if placed & ((1 << end) - 1) == (1 << end) - 1:
+        below_end = (1 << p.bounds[p.partition[op] + 1]) - 1
+        if (state.placed | 1 << op) & below_end == below_end:
             return 0  # the next partition starts its own count
         return state.loads + p.is_load[op]
 
     def _guided(self, state: State) -> list[int]:
-        """Candidates, most urgent first; a single one when placing it now can do no harm."""
+        """Candidates worth trying, soonest and then most urgent first.
+
+        A single one when placing it now can do no harm.
+        """
         p = self.problem
         found = self.candidates(state)
         for i in found:
             if self._is_harmless(i):
                 return [i]
-        return sorted(
-            found,
-            key=lambda i: (max(state.ready[i], state.free[p.unit[i]]), -p.tail[i], i),
-        )
+        start = {i: max(state.ready[i], state.free[p.unit[i]]) for i in found}
+        kept = [
+            i for i in found if not any(b in start and start[b] <= start[i] for b in p.betters[i])
+        ]
+        return sorted(kept, key=lambda i: (start[i], -p.tail[i], i))
 
     def _is_harmless(self, op: int) -> bool:
         """Placing the candidate now delays nothing, takes no load slot and frees registers."""
@@ -186,15 +179,14 @@ class Completer:
 
     def _within_bound(self, state: State) -> bool:
         """Per unit: the ops it still has to serve, most urgent first, must end in time."""
-        p = self.problem
         placed = state.placed
-        clock = list(state.free)
-        for i in self._by_urgency[self._partition_of(state)]:
-            unit = p.unit[i]
-            if unit != NO_UNIT and not placed >> i & 1:
-                if clock[unit] + p.tail[i] > self.makespan:
-                    return False
-                clock[unit] += p.hold[i]
+        for unit, served in self._served[self._partition_of(state)]:
+            clock = state.free[unit]
+            for bit, tail, hold in served:
+                if not placed & bit:
+                    if clock + tail > self.makespan:
+                        return False
+                    clock += hold
         return True
 
     def _failed_before(self, state: State) -> bool:
@@ -202,27 +194,32 @@ class Completer:
         if not known:
             return False
         mine = self._vector(state)
-        return any(all(map(int.__le__, theirs, mine)) for theirs in known)
+        return any(all(map(le, theirs, mine)) for theirs in known)
 
     def _remember_failure(self, state: State) -> None:
         mine = self._vector(state)
         known = self._failed.setdefault(state.placed, [])
-        known[:] = [v for v in known if not all(map(int.__le__, mine, v))]
+        known[:] = [v for v in known if not all(map(le, mine, v))]
         known.append(mine)
 
     def _vector(self, state: State) -> tuple[int, ...]:
         """What matters of the past, smaller being better in every component."""
         if not self._time_binds:
             return (state.loads,)
-        p = self.problem
-        free = state.free
-        placed = state.placed
-        ready = [
-            max(r, free[p.unit[i]])
-            for i, r in enumerate(state.ready)
-            if not placed >> i & 1 and p.preds[i] & placed
-        ]
-        return (state.loads, *free, *ready)
+        free, ready = state.free, state.ready
+        waiting = [max(ready[i], free[unit]) for i, unit in self._frontier(state.placed)]
+        return (state.loads, *free, *waiting)
+
+    def _frontier(self, placed: int) -> tuple[tuple[int, int], ...]:
+        """Unplaced ops with a placed predecessor, and their units."""
+        known = self._frontiers.get(placed)
+        if known is None:
+            p = self.problem
+            known = tuple(
+                (i, p.unit[i]) for i in range(p.n) if not placed >> i & 1 and p.preds[i] & placed
+            )
+            self._frontiers[placed] = known
+        return known
 
 
 def _released(ready: tuple[int, ...], succs: tuple[int, ...], finish: int) -> tuple[int, ...]:
@@ -232,3 +229,23 @@ def _released(ready: tuple[int, ...], succs: tuple[int, ...], finish: int) -> tu
     for k in succs:
         later[k] = max(later[k], finish)
     return tuple(later)
+
+
+_Served = tuple[tuple[int, tuple[tuple[int, int, int], ...]], ...]
+
+
+def _served_by_urgency(problem: OrderProblem) -> tuple[_Served, ...]:
+    """[partition]: each unit with (bit, tail, hold) of its ops, most urgent first."""
+    order = sorted(range(problem.n), key=lambda i: (problem.hold[i] - problem.tail[i], i))
+
+    def served(part: int, unit: int) -> Sequence[int]:
+        return [i for i in order if problem.partition[i] == part and problem.unit[i] == unit]
+
+    return tuple(
+        tuple(
+            (unit, tuple((1 << i, problem.tail[i], problem.hold[i]) for i in ops))
+            for unit in range(UNITS)
+            if (ops := served(part, unit))
+        )
+        for part in range(len(problem.bounds) - 1)
+    )

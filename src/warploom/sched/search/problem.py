@@ -43,6 +43,7 @@ class OrderProblem:
     tail: tuple[int, ...]
     after: tuple[tuple[int, ...], ...]  # [partition][unit]: tail of everything from there on
     twin: tuple[int, ...]  # the next lower op that is interchangeable with this one, or -1
+    betters: tuple[tuple[int, ...], ...]  # ops worth placing first if they start no later
     least_registers: int  # no order has a lower peak
 
     def lower_bound(self) -> int:
@@ -86,6 +87,7 @@ def order_problem(
         tail=tail,
         after=after,
         twin=_twins(body, partition, preds, succs),
+        betters=_betters(body, shape),
         least_registers=_least_registers(bounds, vgpr_def, vgpr_kill),
     )
 
@@ -197,6 +199,12 @@ def price(problem: OrderProblem, order: Sequence[int]) -> tuple[int, int]:
     return makespan, peak
 
 
+def _cost_class(node: OpNode) -> tuple[object, ...]:
+    """What the search can see of an op besides its neighbours."""
+    op = node.op
+    return (node.latency, node.resource, op.role, op.vgpr_def, op.vgpr_kill)
+
+
 def _twins(
     body: LoopBody,
     partition: Sequence[int],
@@ -207,11 +215,39 @@ def _twins(
     latest: dict[tuple[object, ...], int] = {}
     twin = []
     for i, node in enumerate(body.ops):
-        op = node.op
-        key = (
-            node.latency, node.resource, op.role, op.vgpr_def, op.vgpr_kill,
-            partition[i], preds[i], succs[i],
-        )  # fmt: skip
+        key = (_cost_class(node), partition[i], preds[i], succs[i])
         twin.append(latest.get(key, -1))
         latest[key] = i
     return tuple(twin)
+
+
+def _betters(body: LoopBody, shape: _Shape) -> tuple[tuple[int, ...], ...]:
+    """Per op j, the ops i that may as well trade places with it whenever both can be next.
+
+    They cost the same and every op that waits for j waits for i too. If i starts no later than j
+    would, any completion in which j comes first stays as good after the two are swapped.
+    """
+    waits = [_timed_successors(shape, i) for i in range(len(body.ops))]
+    classes = [(_cost_class(node), shape.partition[i]) for i, node in enumerate(body.ops)]
+
+    def better(i: int, j: int) -> bool:
+        return classes[i] == classes[j] and waits[j] <= waits[i] and (waits[j] != waits[i] or i < j)
+
+    return tuple(
+        tuple(i for i in range(len(waits)) if i != j and better(i, j)) for j in range(len(waits))
+    )
+
+
+def _timed_successors(shape: _Shape, i: int) -> frozenset[int]:
+    """Successors that can feel when ``i`` finishes.
+
+    One of a later partition on the same unit cannot: the unit itself is busy at least as long.
+    """
+    implied = shape.unit[i] != NO_UNIT and shape.hold[i] >= shape.latency[i]
+    return frozenset(
+        k
+        for k in shape.succs[i]
+        if not (
+            implied and shape.unit[k] == shape.unit[i] and shape.partition[k] > shape.partition[i]
+        )
+    )
