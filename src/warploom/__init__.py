@@ -79,6 +79,7 @@ from warploom.target.mi355x import (
     mi355x_target,
 )
 from warploom.target.tags import DefaultMatmulOps, FourWaveOps, PingPongOps
+from warploom.verify import Finding, Report, Severity, verify, witness
 
 __version__ = "0.1.0"
 
@@ -97,6 +98,7 @@ __all__ = [
     "DepKind",
     "DocumentError",
     "EdgeRule",
+    "Finding",
     "ForcedSettingWarning",
     "FourWaveOps",
     "FragOrder",
@@ -126,6 +128,7 @@ __all__ = [
     "PipelineProgram",
     "PipelineSchedule",
     "ProgramError",
+    "Report",
     "Repair",
     "ResourceKind",
     "ScheduleCompiler",
@@ -135,10 +138,11 @@ __all__ = [
     "ScheduleOps",
     "SchedulingError",
     "SchedulingStrategy",
+    "Severity",
     "SingleBufferSchedule",
     "StructureError",
-    "SyncError",
     "SyncPolicy",
+    "SyncError",
     "Synthesis",
     "TargetCostModel",
     "TargetProfile",
@@ -166,5 +170,7 @@ __all__ = [
     "read_schedule",
     "repair",
     "synthesise",
+    "verify",
+    "witness",
     "write_schedule",
 ]

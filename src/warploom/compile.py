@@ -1,13 +1,14 @@
 """The one straight line through the rooms: from a ``PipelineSchedule`` to a compiled schedule.
 
-declare and price (the schedule's body) -> relate (edges) -> order -> group -> guard -> expand.
+declare and price (the schedule's body) -> relate (edges) -> order -> group -> guard -> expand ->
+judge. The judge reads only the document that comes out, never how it was made.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from warploom.blocks.group import build_blocks
 from warploom.blocks.program import PipelineProgram
@@ -17,6 +18,7 @@ from warploom.config.parts import SchedulingStrategy as Strategy
 from warploom.config.pipeline import PipelineConfig
 from warploom.config.policy import OrderPolicy, SchedulePolicy
 from warploom.config.schedule import ScheduleConfig, warn_without_effect
+from warploom.errors import VerificationError
 from warploom.graph.edges import derive_edges_from_ops
 from warploom.graph.loop_body import LoopBody
 from warploom.graph.partitions import search_edges
@@ -37,8 +39,10 @@ from warploom.schedule import PipelineSchedule
 from warploom.sync.policy import SyncPolicy
 from warploom.sync.proven import Mode, Reason, synthesise
 from warploom.sync.rules import apply_derived_waits, derive_waits_from_blocks, guard_blocks
+from warploom.verify import Report, Severity, verify
 
 Observer = Callable[[str, Any], None]
+OnRace = Literal["raise", "report", "skip"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +52,7 @@ class CompiledSchedule:
     ``order`` is the body's order with makespan, bound and proof when a search made it;
     ``program`` the block structure of a double-buffered kernel as the reference's rules guard it.
     ``reasons`` says of every wait and barrier that was derived why it is there; empty under
-    ``SyncPolicy.REFERENCE``.
+    ``SyncPolicy.REFERENCE``. ``report`` is the verifier's, unless verification was skipped.
     """
 
     name: str
@@ -69,6 +73,7 @@ class CompiledSchedule:
     order: OrderResult | None = None
     sync: SyncPolicy = SyncPolicy.REFERENCE
     reasons: tuple[Reason, ...] = ()
+    report: Report | None = None
 
     def notes(self, phase: Phase) -> dict[int, str]:
         """The reasons of one phase by entry index, for listings."""
@@ -119,12 +124,15 @@ def compile_schedule(
     schedule: PipelineSchedule,
     *,
     sync: SyncPolicy | None = None,
+    on_race: OnRace = "raise",
     observer: Observer | None = None,
 ) -> CompiledSchedule:
-    """Compile a schedule.
+    """Compile a schedule and prove it free of races for every timing and trip count.
 
     ``sync`` says who decides waits and barriers, instead of the schedule's own
-    ``sync_policy()``. ``observer(step, value)`` sees every intermediate value.
+    ``sync_policy()``. ``on_race`` says what happens with a schedule that can race: ``"raise"``
+    VerificationError, ``"report"`` keeps the findings on the result's ``report``, ``"skip"``
+    does not judge at all. ``observer(step, value)`` sees every intermediate value.
     """
     see = observer or (lambda step, value: None)
     config, sched = schedule.config(), schedule.schedule_config()
@@ -155,7 +163,28 @@ def compile_schedule(
         program=phases.program,
         order=phases.order,
     )
-    return _synchronised(ruled, sync or schedule.sync_policy())
+    guarded = _synchronised(ruled, sync or schedule.sync_policy())
+    see("phases", guarded)
+    return _judged(guarded, on_race)
+
+
+def _judged(compiled: CompiledSchedule, on_race: OnRace) -> CompiledSchedule:
+    """The schedule with the verifier's report; races raise unless they are only to be reported."""
+    if on_race == "skip":
+        return compiled
+    report = verify(compiled.document())
+    races = [f for f in report.findings if f.severity is Severity.RACE]
+    if races and on_race == "raise":
+        first = races[0]
+        raise VerificationError(
+            f"{compiled.name} can race: {len(races)} finding(s), first {first.code.value}",
+            report=report,
+            where=" and ".join(str(event) for event in first.where),
+            why=first.why,
+            fix=f"{first.fix}; or compile with sync=SyncPolicy.PROVEN_WEAKEST, "
+            'or on_race="report" to look at all findings',
+        )
+    return replace(compiled, report=report)
 
 
 _MODE = {SyncPolicy.PROVEN_WEAKEST: Mode.WEAKEST, SyncPolicy.PROVEN_FEWEST: Mode.FEWEST}
@@ -329,9 +358,9 @@ class ScheduleCompiler:
     lgkm_per_load_b: int = 0
     result: CompiledSchedule | None = None
 
-    def compile(self, schedule: PipelineSchedule) -> CompiledSchedule:
+    def compile(self, schedule: PipelineSchedule, *, on_race: OnRace = "raise") -> CompiledSchedule:
         """Compile a schedule into this object's fields; also returns the immutable result."""
-        done = compile_schedule(schedule)
+        done = compile_schedule(schedule, on_race=on_race)
         self.config = done.config
         self.body, self.edges = list(done.body), list(done.edges)
         self.prologue, self.kernel = list(done.prologue), list(done.kernel)

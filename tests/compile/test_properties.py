@@ -87,7 +87,7 @@ GRIDS = st.builds(
 def compiled_if_possible(schedule):
     """A search may end a partition with a load, which no block holds: refused, not lost."""
     try:
-        return compile_schedule(schedule)
+        return compile_schedule(schedule, on_race="skip")
     except ProgramError as error:
         assume("left over" not in error.what)
         raise

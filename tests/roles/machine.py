@@ -114,7 +114,7 @@ class Machine:
     def reach(self, cta, n):
         return range(cta // n * n, cta // n * n + n)
 
-    def execute(self, a):  # noqa: C901
+    def execute(self, a):
         e, k, use, own, trips = a.events[a.at]
         a.at += 1
         depth = self.rings[e.ring].depth if hasattr(e, "ring") else 1

@@ -8,7 +8,6 @@ from warploom.execute import Scripted, execute
 from warploom.interchange import StepKind, witness_from_json, witness_to_json
 from warploom.verify import Assumptions, Code, verify, witness
 
-
 ONLY_PROLOGUE_AND_EPILOGUE = range(1)
 
 

@@ -131,7 +131,7 @@ def balance_loads(
         room = [
             b
             for b in (*own, *(b for b in range(len(out)) if b not in own))
-            if len(out[b].loads) < cap and _keeps_edges(load, b, out, edges)
+            if len(out[b].loads) < cap and _keeps_edges(load, b, out, body, edges)
         ]
         if not room:
             raise _no_room(body[load], groups, cap)
@@ -140,21 +140,35 @@ def balance_loads(
 
 
 def _keeps_edges(
-    load: int, block: int, groups: Sequence[OpGroup], edges: Sequence[DepEdge]
+    load: int,
+    block: int,
+    groups: Sequence[OpGroup],
+    body: Sequence[OpDesc],
+    edges: Sequence[DepEdge],
 ) -> bool:
-    """Fragments of a block come before its loads, its MMA behind them."""
+    """Fragments of a block come before its loads, its MMA behind them.
+
+    A load also stays out of the block that reads the very slot it overwrites: there is no barrier
+    between the two, so another wave could still be reading.
+    """
     at = {i: (b, 0) for b, g in enumerate(groups) for i in g.fragments}
     at |= {i: (b, 1) for b, g in enumerate(groups) for i in g.loads}
     at |= {g.mma: (b, 2) for b, g in enumerate(groups)}
-    here = (block, 1)
     for edge in edges:
         if edge.loop_distance > 0:
             continue
-        if edge.consumer_idx == load and at.get(edge.producer_idx, (-1, 0)) > here:
-            return False
-        if edge.producer_idx == load and at.get(edge.consumer_idx, (len(groups), 0)) < here:
+        if edge.consumer_idx == load:
+            before = at.get(edge.producer_idx, (-1, 0))
+            same_slot = _slot(body[edge.producer_idx]) == _slot(body[load])
+            if before > ((block, -1) if same_slot else (block, 1)):
+                return False
+        if edge.producer_idx == load and at.get(edge.consumer_idx, (len(groups), 0)) < (block, 1):
             return False
     return True
+
+
+def _slot(op: OpDesc) -> tuple[int, int, int]:
+    return op.channel, op.stage, op.subtile
 
 
 def _no_room(load: OpDesc, groups: Sequence[OpGroup], cap: int) -> ProgramError:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from warploom.blocks.expand import emit_minimal_barrier_block
 from warploom.blocks.program import PipelineProgram
-from warploom.compile import CompiledSchedule, compile_schedule
+from warploom.compile import CompiledSchedule, OnRace, compile_schedule
 from warploom.config.parts import SchedulingStrategy, WarpStaggerRule
 from warploom.config.pipeline import PipelineConfig
 from warploom.config.schedule import ScheduleConfig
@@ -197,9 +197,11 @@ def build_fourwave_schedule(
     target: TargetProfile | None = None,
     *,
     sync: SyncPolicy | None = None,
+    on_race: OnRace = "raise",
 ) -> CompiledSchedule:
     """Compile the 4-wave schedule; the result carries the geometry's lgkm counts."""
-    compiled = compile_schedule(Pipeline4Wave(geometry, config, target), sync=sync)
+    schedule = Pipeline4Wave(geometry, config, target)
+    compiled = compile_schedule(schedule, sync=sync, on_race=on_race)
     return replace(
         compiled,
         lgkm_per_load_a=geometry.lgkm_per_load_a,

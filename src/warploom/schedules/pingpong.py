@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from warploom.compile import CompiledSchedule, compile_schedule
+from warploom.compile import CompiledSchedule, OnRace, compile_schedule
 from warploom.config.parts import SchedulingStrategy
 from warploom.config.pipeline import PipelineConfig
 from warploom.config.schedule import ScheduleConfig
@@ -14,6 +14,7 @@ from warploom.ops.desc import OpDesc
 from warploom.ops.kinds import KOffsetKind
 from warploom.sched.interleave import double_buffer_reorder
 from warploom.schedule import PipelineSchedule
+from warploom.sync.policy import SyncPolicy
 from warploom.target.cost import TargetCostModel, TargetProfile, annotate_ops
 from warploom.target.mi355x import mi355x_target
 from warploom.target.tags import PingPongOps
@@ -111,7 +112,11 @@ def build_schedule(
     lgkm_b: int = 0,
     config: ScheduleConfig | None = None,
     target: TargetProfile | None = None,
+    *,
+    sync: SyncPolicy | None = None,
+    on_race: OnRace = "raise",
 ) -> CompiledSchedule:
     """Compile the ping-pong schedule; the result carries the lgkm counts."""
-    compiled = compile_schedule(DeclarativeSchedule(is_fp8, lgkm_a, lgkm_b, config, target))
+    schedule = DeclarativeSchedule(is_fp8, lgkm_a, lgkm_b, config, target)
+    compiled = compile_schedule(schedule, sync=sync, on_race=on_race)
     return replace(compiled, lgkm_per_load_a=lgkm_a, lgkm_per_load_b=lgkm_b)
