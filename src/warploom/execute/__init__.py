@@ -7,7 +7,7 @@ A @ B under every timing; a racy one can be made to fail.
 
 from warploom.execute.explore import Exploration, Truth, explore
 from warploom.execute.outcome import Execution, WrongAccumulator
-from warploom.execute.run import execute, sample_matrices
+from warploom.execute.run import Trial, execute, sample_matrices
 from warploom.execute.script import Scripted
 from warploom.execute.timing import Drift, Early, Late, Random, Timing, adversaries
 
@@ -20,6 +20,7 @@ __all__ = [
     "Random",
     "Scripted",
     "Timing",
+    "Trial",
     "Truth",
     "WrongAccumulator",
     "adversaries",

@@ -93,8 +93,8 @@ class Numbers(Names):
         self.sources = _Sources(program, a, b)
         self.data = {s: self.sources.garbage(s[0]) for s in program.slots}
         self.fragments: list[dict[Register, list[IntArray]]] = [{} for _ in range(program.waves)]
-        m, n = a.shape[0] // program.rows, b.shape[1] // program.cols
-        grid = [(r, c) for r in range(program.rows) for c in range(program.cols)]
+        m, n = a.shape[0] // len(program.rows), b.shape[1] // len(program.cols)
+        grid = [(r, c) for r in program.rows for c in program.cols]
         self.accumulators = [
             {at: np.zeros((m, n), dtype=np.int64) for at in grid} for _ in range(program.waves)
         ]
@@ -125,7 +125,7 @@ class Numbers(Names):
         import numpy as np  # noqa: PLC0415
 
         acc, p = self.accumulators[wave], self.program
-        return np.block([[acc[r, c] for c in range(p.cols)] for r in range(p.rows)])
+        return np.block([[acc[r, c] for c in p.cols] for r in p.rows])
 
     def _fragment(self, wave: int, register: Register) -> list[IntArray]:
         held = self.fragments[wave].get(register)
@@ -144,23 +144,29 @@ class _Sources:
         import numpy as np  # noqa: PLC0415
 
         p = program
-        depth = a.shape[1] // (p.tiles * p.slices) if p.tiles else a.shape[1]
+        parts = p.tiles * len(p.slices)
+        depth = a.shape[1] // parts if parts else 1
         self.joined = p.joined
         self.tiles = p.tiles
-        self.cut = (
-            a.reshape(p.rows, p.waves, -1, p.tiles, p.slices, depth),
-            b.T.reshape(p.cols, p.waves, -1, p.tiles, p.slices, depth),
-        )
+        self.index = [
+            {sub: i for i, sub in enumerate(subs)}
+            for subs in ((p.slices,) * 2 if p.joined else (p.rows, p.cols))
+        ]
+        self.cut = [
+            m.reshape(len(n), p.waves, len(m) // len(n) // p.waves, p.tiles, len(p.slices), depth)
+            for m, n in ((a, p.rows), (b.T, p.cols))
+        ]
         self.shapes = tuple((p.waves, c.shape[2], depth) for c in self.cut)
         self.noise = np.random.default_rng(0)
 
     def tile(self, channel: int, subtile: int, tile: int) -> list[IntArray]:
         """What a slot of ``channel`` holds of ``tile``: one array of shares per operand."""
-        if not 0 <= tile < self.tiles:
+        at = self.index[channel].get(subtile)
+        if at is None or not 0 <= tile < self.tiles:
             return self.garbage(channel)
         if self.joined:
-            return [c[0, :, :, tile, subtile] for c in self.cut]
-        return [self.cut[channel][subtile, :, :, tile, 0]]
+            return [c[0, :, :, tile, at] for c in self.cut]
+        return [self.cut[channel][at, :, :, tile, 0]]
 
     def garbage(self, channel: int) -> list[IntArray]:
         """Values that no correct product contains by chance."""

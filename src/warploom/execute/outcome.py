@@ -82,8 +82,8 @@ def coverage(program: Program, products: list[Product]) -> tuple[str, ...]:
     seen = Counter((p.wave, p.accumulator, p.slice, p.tile) for p in products)
     out = []
     for wave in range(program.waves):
-        for at in [(r, c) for r in range(program.rows) for c in range(program.cols)]:
-            for part in range(program.slices):
+        for at in [(r, c) for r in program.rows for c in program.cols]:
+            for part in program.slices:
                 for tile in range(program.tiles):
                     times = seen[wave, at, part, tile]
                     if times != 1:

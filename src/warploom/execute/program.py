@@ -7,6 +7,7 @@ The lowering reads the entry lists and the protocol only; it knows no scheduler 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -14,7 +15,7 @@ from enum import Enum
 from warploom.errors import ConfigError, DocumentError
 from warploom.interchange.document import BarrierKind, Protocol, RegisterWaits, ScheduleDocument
 from warploom.ops.desc import OpDesc, ScheduleEntry
-from warploom.ops.kinds import KOffsetKind, OpRole, Phase, ScheduleOps
+from warploom.ops.kinds import MAX_KERNEL_TAG, KOffsetKind, OpRole, Phase, ScheduleOps
 
 # gfx9: operand 63 of the 6-bit vmcnt and 15 of the 4-bit lgkmcnt wait for nothing, and a count
 # above them cannot be written at all, so it waits for nothing either.
@@ -39,7 +40,6 @@ class Kind(Enum):
     MMA = "mma"
     WAIT = "wait"
     BARRIER = "barrier"
-    NOTHING = "nothing"  # hints and priorities
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +83,7 @@ class Step:
 class Program:
     """A lowered schedule: ``steps[g]`` is what every wave of group ``g`` executes.
 
+    The grid of accumulators is every row with every column that the document's MMAs name.
     ``joined`` says that one channel feeds both operands (single buffer): then a subtile is a slice
     of the K-tile and the grid has one accumulator.
     """
@@ -91,9 +92,9 @@ class Program:
     steps: tuple[tuple[Step, ...], ...]
     group_of: tuple[int, ...]
     slots: tuple[Slot, ...]
-    rows: int
-    cols: int
-    slices: int
+    rows: tuple[int, ...]
+    cols: tuple[int, ...]
+    slices: tuple[int, ...]
     trips: int
     tiles: int
     joined: bool
@@ -145,24 +146,31 @@ class _Lowering:
         data = [op for op in ops if op.role in _DATA_ROLES]
         self.staged = {self.channel(op) for op in data if op.role is OpRole.SHARED_STORE}
         reads = [op for op in data if op.role is OpRole.FRAGMENT_LOAD]
-        self.joined = bool(self.staged) and all(self.channel(op) == 0 for op in reads)
+        read = {self.channel(op) for op in reads}
+        self.joined = len(read) == 1 and read <= self.staged
+        self.joint = min(read, default=0)
         self.mmas = [op for op in ops if op.role is OpRole.COMPUTE]
         self.slots = self._all_slots(data)
-        self.next_tile: dict[int, int] = {}
+        self.next_tile: dict[tuple[int, int], int] = {}
 
     def program(self, group_of: tuple[int, ...]) -> Program:
         p = self.protocol
-        subtiles = {ch: 1 + max((s[2] for s in self.slots if s[0] == ch), default=0) for ch in _AB}
-        rows = max([subtiles[0], *(1 + op.stage for op in self.mmas)])
-        cols = max([subtiles[1], *(1 + op.subtile for op in self.mmas)])
+        rows = tuple(sorted({op.stage for op in self.mmas} or {0}))
+        cols = tuple(sorted({op.subtile for op in self.mmas} or {0}))
+        if self.joined and len(rows) > 1:
+            raise DocumentError(
+                f"MMAs of stages {', '.join(map(str, rows))} of a single buffer",
+                why="its fragments hold whole rows and columns, so it has one accumulator",
+                fix="give all its MMAs the same stage",
+            )
         return Program(
             name=self.document.name,
             steps=tuple(tuple(self._group(g)) for g in range(p.groups)),
             group_of=group_of,
             slots=self.slots,
-            rows=1 if self.joined else rows,
-            cols=1 if self.joined else cols,
-            slices=max(subtiles[0], cols) if self.joined else 1,
+            rows=(0,) if self.joined else rows,
+            cols=(0,) if self.joined else cols,
+            slices=cols if self.joined else (0,),
             trips=self.trips,
             tiles=p.kernel_k_base + p.k_tiles_per_iteration * self.trips,
             joined=self.joined,
@@ -171,13 +179,11 @@ class _Lowering:
         )
 
     def channel(self, op: OpDesc) -> int:
-        """The op's channel: its own, or that of other ops of its tag, or the one its name ends in.
+        """The op's channel: its own, or what its tag stands for.
 
         Prologue loads carry no channel of their own in the reference's form.
         """
         found = op.channel if op.channel >= 0 else self.channels.get(int(op.tag))
-        if found is None:
-            found = {"A": 0, "B": 1}.get(op.name.rpartition("_")[2])
         if found not in _AB:
             raise DocumentError(
                 f"{op.label()} names no operand this executor can place (channel {found})",
@@ -217,21 +223,25 @@ class _Lowering:
             place = Place(
                 phase=entry.phase, index=index, iteration=iteration, label=entry.op.label()
             )
-            yield self._step(entry.op, place, base)
+            step = self._step(entry.op, place, base)
+            if step is not None:
+                yield step
 
-    def _step(self, op: OpDesc, place: Place, base: int) -> Step:
-        if op.tag in _SYNC_TAGS:
+    def _step(self, op: OpDesc, place: Place, base: int) -> Step | None:
+        """The step an entry stands for; None for hints, priorities and waits for nothing."""
+        if op.tag > MAX_KERNEL_TAG:
             return _sync_step(op, place)
         if op.role is OpRole.COMPUTE:
             return self._mma(op, place)
         if op.role not in _DATA_ROLES:
-            return Step(kind=Kind.NOTHING, place=place)
+            return None
         ch = self.channel(op)
         if op.role is OpRole.GLOBAL_LOAD:
             return self._load(op, ch, place, base)
         if op.role is OpRole.SHARED_STORE:
             slots = tuple(s for s in self.slots if s[:2] == (ch, op.stage))
-            return Step(kind=Kind.STORE, place=place, slots=slots, channel=ch, units=op.lgkm_cost)
+            units = op.lgkm_cost or self.document.counters.lgkm_per_load[ch]
+            return Step(kind=Kind.STORE, place=place, slots=slots, channel=ch, units=units)
         return Step(
             kind=Kind.READ,
             place=place,
@@ -242,7 +252,7 @@ class _Lowering:
 
     def _mma(self, op: OpDesc, place: Place) -> Step:
         if self.joined:
-            return Step(kind=Kind.MMA, place=place, operands=((0, op.subtile),))
+            return Step(kind=Kind.MMA, place=place, operands=((self.joint, op.subtile),))
         return Step(
             kind=Kind.MMA,
             place=place,
@@ -251,12 +261,13 @@ class _Lowering:
         )
 
     def _load(self, op: OpDesc, ch: int, place: Place, base: int) -> Step:
+        staged = ch in self.staged
         if op.k_offset is KOffsetKind.NONE:
-            tile = self.next_tile.get(ch, 0)
-            self.next_tile[ch] = tile + 1
+            loader = (ch, -1 if staged else op.subtile)
+            tile = self.next_tile.get(loader, 0)
+            self.next_tile[loader] = tile + 1
         else:
             tile = base + op.k_offset.signed_bk_multiple()
-        staged = ch in self.staged
         return Step(
             kind=Kind.FETCH if staged else Kind.LOAD,
             place=place,
@@ -269,14 +280,23 @@ class _Lowering:
 
 _AB = (0, 1)
 _DATA_ROLES = (OpRole.GLOBAL_LOAD, OpRole.SHARED_STORE, OpRole.FRAGMENT_LOAD)
-_SYNC_TAGS = frozenset(int(t) for t in ScheduleOps)
 
 
 def _channels_by_tag(ops: Iterable[OpDesc]) -> dict[int, int]:
-    return {int(op.tag): op.channel for op in ops if op.channel >= 0 and op.role in _DATA_ROLES}
+    """What each tag's ops mostly say; the name (``..._A``, ``..._B``) has the casting vote."""
+    votes: dict[int, Counter[int]] = {}
+    for op in ops:
+        if op.role in _DATA_ROLES:
+            tally = votes.setdefault(int(op.tag), Counter())
+            if op.channel >= 0:
+                tally[op.channel] += 2
+            named = {"A": 0, "B": 1}.get(op.name.rpartition("_")[2].upper())
+            if named is not None:
+                tally[named] += 1
+    return {tag: max(sorted(t), key=t.__getitem__) for tag, t in votes.items() if t}
 
 
-def _sync_step(op: OpDesc, place: Place) -> Step:
+def _sync_step(op: OpDesc, place: Place) -> Step | None:
     n = op.wait_value
     if op.tag == ScheduleOps.BARRIER:
         return Step(kind=Kind.BARRIER, place=place)
@@ -284,7 +304,7 @@ def _sync_step(op: OpDesc, place: Place) -> Step:
         return Step(kind=Kind.WAIT, place=place, vm=n)
     if op.tag == ScheduleOps.WAIT_LGKM and n < LGKM_NO_WAIT:
         return Step(kind=Kind.WAIT, place=place, lgkm=n)
-    return Step(kind=Kind.NOTHING, place=place)
+    return None
 
 
 def _protocol_step(

@@ -51,22 +51,40 @@ def execute(
     program = _program(document, timing, trips, all_waves)
     if a is None and b is None:
         a, b = _samples(program, seed=0)
-    a, b = _checked(program, a, b)
-    memory = Numbers(program, a, b)
-    machine = Machine(program, memory, capacity_stalls=capacity_stalls)
-    done = drive(machine, timing)
-    results = tuple(memory.result(w) for w in range(program.waves))
-    expected = a @ b
-    return Execution(
-        name=document.name,
-        trips=program.trips,
-        results=results,
-        expected=expected,
-        wrong=_compare(program, results, expected),
-        faults=faulty_products(machine.products),
-        missing=coverage(program, machine.products),
-        stuck=() if done else stuck_waves(machine),
-    )
+    return Trial(program, a, b).run(timing, capacity_stalls=capacity_stalls)
+
+
+class Trial:
+    """A lowered schedule and two matrices, ready to be run under many timings."""
+
+    def __init__(self, program: Program, a: Any, b: Any) -> None:  # noqa: ANN401
+        self.program = program
+        self.a, self.b = _checked(program, a, b)
+        self.expected: IntArray = self.a @ self.b
+
+    @classmethod
+    def of(cls, document: ScheduleDocument, trips: int) -> Trial:
+        """A trial on sample matrices, with two waves for a group of more."""
+        program = lower(document, trips)
+        return cls(program, *_samples(program, seed=0))
+
+    def run(self, timing: Timing, *, capacity_stalls: bool = False) -> Execution:
+        """One run."""
+        program = self.program
+        memory = Numbers(program, self.a, self.b)
+        machine = Machine(program, memory, capacity_stalls=capacity_stalls)
+        done = drive(machine, timing)
+        results = tuple(memory.result(w) for w in range(program.waves))
+        return Execution(
+            name=program.name,
+            trips=program.trips,
+            results=results,
+            expected=self.expected,
+            wrong=_compare(program, results, self.expected),
+            faults=faulty_products(machine.products),
+            missing=coverage(program, machine.products),
+            stuck=() if done else stuck_waves(machine),
+        )
 
 
 def sample_matrices(
@@ -102,7 +120,7 @@ def _samples(program: Program, seed: int) -> tuple[IntArray, IntArray]:
 def _multiples(program: Program) -> tuple[int, int, int]:
     """What the rows of A, the columns of B and K must be multiples of."""
     p = program
-    return p.rows * p.waves, p.cols * p.waves, max(p.tiles * p.slices, 1)
+    return len(p.rows) * p.waves, len(p.cols) * p.waves, p.tiles * len(p.slices)
 
 
 def _checked(program: Program, a: Any, b: Any) -> tuple[IntArray, IntArray]:  # noqa: ANN401
@@ -117,7 +135,7 @@ def _checked(program: Program, a: Any, b: Any) -> tuple[IntArray, IntArray]:  # 
         problem = f"expected integers, found {left.dtype} and {right.dtype}"
     elif left.shape[1] != right.shape[0]:
         problem = f"shapes {left.shape} and {right.shape} cannot be multiplied"
-    elif left.shape[0] % m or right.shape[1] % n or left.shape[1] % k:
+    elif left.shape[0] % m or right.shape[1] % n or left.shape[1] % (k or left.shape[1] + 1):
         problem = f"shapes {left.shape} and {right.shape} cannot be cut into tiles and shares"
     if problem:
         raise ConfigError(
@@ -132,15 +150,16 @@ def _checked(program: Program, a: Any, b: Any) -> tuple[IntArray, IntArray]:  # 
 def _compare(
     program: Program, results: tuple[IntArray, ...], expected: IntArray
 ) -> tuple[WrongAccumulator, ...]:
-    m, n = expected.shape[0] // program.rows, expected.shape[1] // program.cols
+    rows, cols = program.rows, program.cols
+    m, n = expected.shape[0] // len(rows), expected.shape[1] // len(cols)
     out = []
     for wave, result in enumerate(results):
         bad = result != expected
         if not bad.any():
             continue
-        for r in range(program.rows):
-            for c in range(program.cols):
-                part = (slice(r * m, r * m + m), slice(c * n, c * n + n))
+        for i, r in enumerate(rows):
+            for j, c in enumerate(cols):
+                part = (slice(i * m, i * m + m), slice(j * n, j * n + n))
                 cells = int(bad[part].sum())
                 if cells:
                     first = bad[part].ravel().argmax()

@@ -77,7 +77,7 @@ def drive(machine: Machine, timing: Timing) -> bool:
     """Run to the end. Returns False when the waves can no longer move (deadlock)."""
     match timing:
         case Early():
-            return _ranked(machine, _Policy(machine.program.waves), slice_steps=1)
+            return _in_turns(machine, _Policy(machine.program.waves))
         case Late(loads=loads, reads=reads, youngest_first=reverse):
             waves = range(machine.program.waves)
             policy = _Policy(
@@ -86,7 +86,7 @@ def drive(machine: Machine, timing: Timing) -> bool:
                 late_reads=frozenset(waves) if reads else frozenset(),
                 reverse=reverse,
             )
-            return _ranked(machine, policy, slice_steps=1)
+            return _in_turns(machine, policy)
         case Drift(leader=leader, laggard=laggard):
             _check_wave(machine, leader, laggard)
             late = frozenset((laggard,))
@@ -121,17 +121,30 @@ class _Policy:
         return flight.wave in late
 
 
-def _ranked(machine: Machine, policy: _Policy, slice_steps: int | None = None) -> bool:
-    """Always move the wave of best rank that can move; with a slice, ranks rotate."""
-    rank = list(policy.rank)
+def _ranked(machine: Machine, policy: _Policy) -> bool:
+    """Always move the wave of best rank that can move.
+
+    Only an arrival at a barrier can set a better one free, so a wave keeps its turn until then.
+    """
     while True:
-        wave = next((w for w in rank if machine.can_step(w)), None)
+        wave = next((w for w in policy.rank if machine.can_step(w)), None)
         if wave is None:
             return machine.finished()
-        if slice_steps is not None:
-            rank.remove(wave)
-            rank.append(wave)
-        _advance(machine, wave, policy)
+        arrived = machine.arrived[wave]
+        while machine.arrived[wave] == arrived and machine.at[wave] < len(machine.steps[wave]):
+            _advance(machine, wave, policy)
+
+
+def _in_turns(machine: Machine, policy: _Policy) -> bool:
+    """One step a wave, round and round."""
+    moved = True
+    while moved:
+        moved = False
+        for wave in policy.rank:
+            if machine.can_step(wave):
+                _advance(machine, wave, policy)
+                moved = True
+    return machine.finished()
 
 
 def _advance(machine: Machine, wave: int, policy: _Policy) -> None:
