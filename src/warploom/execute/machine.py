@@ -75,7 +75,7 @@ class Machine:
         self.vm: list[list[Flight]] = [[] for _ in range(waves)]
         self.lgkm: list[list[Flight]] = [[] for _ in range(waves)]
         self.issued = [[0, 0] for _ in range(waves)]
-        self.newest: list[dict[tuple[Register, int], int]] = [{} for _ in range(waves)]
+        self.newest: list[dict[Register, list[int]]] = [{} for _ in range(waves)]
         self.products: list[Product] = []
 
     def next_step(self, wave: int) -> Step | None:
@@ -136,10 +136,7 @@ class Machine:
         wave, step = flight.wave, flight.step
         match step.kind:
             case Kind.READ:
-                for s in list(flight.shares) if share is None else [share]:
-                    self._read_share(flight, s)
-                if not flight.shares:
-                    self.lgkm[wave].remove(flight)
+                self._read(flight, flight.shares[:] if share is None else [share])
             case Kind.LOAD:
                 self.memory.land(wave, step.slots, step.tile)
                 self.vm[wave].remove(flight)
@@ -169,7 +166,7 @@ class Machine:
         twin.vm = [[f.copy() for f in queue] for queue in self.vm]
         twin.lgkm = [[f.copy() for f in queue] for queue in self.lgkm]
         twin.issued = [counts[:] for counts in self.issued]
-        twin.newest = [dict(n) for n in self.newest]
+        twin.newest = [{r: held[:] for r, held in n.items()} for n in self.newest]
         twin.products = list(self.products)
         return twin
 
@@ -180,7 +177,7 @@ class Machine:
             for wave in range(self.program.waves)
             for f in (*self.vm[wave], *self.lgkm[wave])
         )
-        newest = tuple(tuple(sorted(n.items())) for n in self.newest)
+        newest = tuple(tuple((r, *n[r]) for r in sorted(n)) for n in self.newest)
         return (tuple(self.at), tuple(self.arrived), flights, newest, self.memory.key())
 
     def _issue(self, wave: int, step: Step, queue: list[Flight], counter: int) -> Flight:
@@ -189,14 +186,17 @@ class Machine:
         queue.append(flight)
         return flight
 
-    def _read_share(self, flight: Flight, share: int) -> None:
-        """Sample one share. LDS returns in order, so an older load never replaces a younger one."""
-        flight.shares.remove(share)
-        newest = self.newest[flight.wave]
-        key = (flight.step.register, share)
-        if newest.get(key, 0) < flight.order:
-            newest[key] = flight.order
-            self.memory.read(flight.wave, flight.step.register, flight.step.slots[0], share)
+    def _read(self, flight: Flight, shares: list[int]) -> None:
+        """Sample shares. LDS returns in order, so an older load never replaces a younger one."""
+        wave, step = flight.wave, flight.step
+        newest = self.newest[wave].setdefault(step.register, [0] * self.program.waves)
+        fresh = [s for s in shares if newest[s] < flight.order]
+        for share in fresh:
+            newest[share] = flight.order
+        self.memory.read(wave, step.register, step.slots[0], fresh)
+        flight.shares = [s for s in flight.shares if s not in shares]
+        if not flight.shares:
+            self.lgkm[wave].remove(flight)
 
     def _multiply(self, wave: int, step: Step) -> None:
         operands = tuple(self.memory.operand(wave, r) for r in step.operands)

@@ -48,10 +48,11 @@ class Names:
         """The tile a store issued now would write."""
         return self.staging[wave].get(channel, NEVER_WRITTEN)
 
-    def read(self, wave: int, register: Register, slot: Slot, share: int) -> None:
-        """One share of a fragment register receives what that share of the slot holds now."""
+    def read(self, wave: int, register: Register, slot: Slot, shares: list[int]) -> None:
+        """Shares of a fragment register receive what those of the slot hold now."""
         held = self.registers[wave].setdefault(register, list(self.blank))
-        held[share] = self.lds[slot][share]
+        for share in shares:
+            held[share] = self.lds[slot][share]
 
     def operand(self, wave: int, register: Register) -> tuple[int, ...]:
         """The tiles a register holds, share by share."""
@@ -107,12 +108,16 @@ class Numbers(Names):
             for cell, values in zip(self.data[slot], source, strict=True):
                 cell[wave] = values[wave]
 
-    def read(self, wave: int, register: Register, slot: Slot, share: int) -> None:
-        """Copy one share of the slot into the fragment register."""
-        super().read(wave, register, slot, share)
+    def read(self, wave: int, register: Register, slot: Slot, shares: list[int]) -> None:
+        """Copy shares of the slot into the fragment register."""
+        super().read(wave, register, slot, shares)
         held = self._fragment(wave, register)
+        whole = len(shares) == self.program.waves
         for cell, values in zip(held, self.data[slot], strict=True):
-            cell[share] = values[share]
+            if whole:
+                cell[:] = values
+            else:
+                cell[shares] = values[shares]
 
     def multiply(self, wave: int, step: Step) -> None:
         """Accumulate one product of the fragments as they are now."""
