@@ -1,0 +1,21 @@
+"""CUDA C++ for Hopper: emitted from role programs through a lowering table.
+
+In: a ``RolesDocument`` and a kernel description. Out: one self-contained CUDA source whose loops,
+waits and barriers are the document's entries, each wait with its reason, to read, keep and edit.
+"""
+
+from warploom.codegen.cuda.gemm import ENTRY, emit_gemm, gemm_table
+from warploom.codegen.cuda.layout import Layout, layout_of
+from warploom.codegen.cuda.lowering import Lowering, LoweringTable, Site, base_table
+
+__all__ = [
+    "ENTRY",
+    "Layout",
+    "Lowering",
+    "LoweringTable",
+    "Site",
+    "base_table",
+    "emit_gemm",
+    "gemm_table",
+    "layout_of",
+]

@@ -1,0 +1,267 @@
+"""The small inline-PTX functions emitted kernels are written in, and the wgmma wrappers.
+
+A kernel's text holds only those it calls. They include no header, so that nvcc and NVRTC both
+compile the text as it is.
+"""
+
+from __future__ import annotations
+
+import re
+
+from warploom.errors import BackendError
+
+TYPES = """\
+typedef unsigned char uint8_t;
+typedef unsigned short uint16_t;
+typedef unsigned int uint32_t;
+typedef unsigned long long uint64_t;
+#define DEVICE __device__ __forceinline__
+
+// An opaque tensor map of the driver (cuTensorMapEncodeTiled), passed by value.
+struct alignas(64) TensorMap { uint64_t opaque[16]; };
+"""
+
+CURSOR = """\
+// Position in a ring of D slots: the slot, and the phase bit its barriers are in.
+template <int D> struct Cursor {
+  int slot = 0;
+  uint32_t phase = 0;
+  DEVICE void advance() {
+    if (++slot == D) { slot = 0; phase ^= 1; }
+  }
+  // The position J uses away (-D <= J <= D).
+  template <int J> DEVICE Cursor at() const {
+    Cursor c = *this;
+    c.slot += J;
+    if (J < 0 && c.slot < 0) { c.slot += D; c.phase ^= 1; }
+    if (J > 0 && c.slot >= D) { c.slot -= D; c.phase ^= 1; }
+    return c;
+  }
+};
+"""
+
+
+def _one(signature: str, asm: str, operands: str = "", *, memory: bool = True) -> str:
+    inputs = f"::{operands}" if operands else "::"
+    clobber = ' : "memory"' if memory and operands else ': "memory"' if memory else ""
+    return f'DEVICE {signature} {{\n  asm volatile("{asm}" {inputs}{clobber});\n}}\n'
+
+
+_TMA_LOAD = "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
+_TMA_OPERANDS = '"r"(dst), "l"(map), "r"(bar), "r"(x), "r"(y)'
+_LOAD_ARGS = "uint32_t dst, const TensorMap* map, uint32_t bar, int x, int y"
+
+HELPERS: dict[str, str] = {
+    "shared_address": (
+        "DEVICE uint32_t shared_address(const void* p) {\n"
+        "  return (uint32_t)__cvta_generic_to_shared(p);\n}\n"
+    ),
+    "elect_one": (
+        "// One lane of a converged warp.\n"
+        "DEVICE bool elect_one() {\n  uint32_t p;\n"
+        '  asm volatile("{\\n.reg .pred p;\\nelect.sync _|p, 0xffffffff;\\n'
+        'selp.u32 %0, 1, 0, p;\\n}" : "=r"(p));\n  return p;\n}\n'
+    ),
+    "mbar_init": _one(
+        "void mbar_init(uint32_t bar, uint32_t count)",
+        "mbarrier.init.shared::cta.b64 [%0], %1;",
+        '"r"(bar), "r"(count)',
+    ),
+    "mbar_init_fence": _one("void mbar_init_fence()", "fence.mbarrier_init.release.cluster;"),
+    "mbar_expect": _one(
+        "void mbar_expect(uint32_t bar, uint32_t bytes)",
+        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;",
+        '"r"(bar), "r"(bytes)',
+    ),
+    "mbar_arrive": _one(
+        "void mbar_arrive(uint32_t bar)", "mbarrier.arrive.shared::cta.b64 _, [%0];", '"r"(bar)'
+    ),
+    "mbar_arrive_at": (
+        "// The same barrier in CTA `cta` of the cluster. No .release.cluster: the slot was only\n"
+        "// read, and that form costs a device-wide fence.\n"
+        + _one(
+            "void mbar_arrive_at(uint32_t bar, uint32_t cta)",
+            "{\\n.reg .b32 ra;\\nmapa.shared::cluster.u32 ra, %0, %1;\\n"
+            "mbarrier.arrive.shared::cluster.b64 _, [ra];\\n}",
+            '"r"(bar), "r"(cta)',
+        )
+    ),
+    "mbar_wait": (
+        "DEVICE void mbar_wait(uint32_t bar, uint32_t parity) {\n  uint32_t done;\n  do {\n"
+        '    asm volatile("{\\n.reg .pred p;\\n'
+        'mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\\nselp.u32 %0, 1, 0, p;\\n}"\n'
+        '                 : "=r"(done) : "r"(bar), "r"(parity) : "memory");\n'
+        "  } while (!done);\n}\n"
+    ),
+    "tma_load": _one(
+        f"void tma_load({_LOAD_ARGS})", f"{_TMA_LOAD} [%0], [%1, {{%3, %4}}], [%2];", _TMA_OPERANDS
+    ),
+    "tma_load_hint": _one(
+        f"void tma_load_hint({_LOAD_ARGS}, uint64_t policy)",
+        f"{_TMA_LOAD}.L2::cache_hint [%0], [%1, {{%3, %4}}], [%2], %5;",
+        f'{_TMA_OPERANDS}, "l"(policy)',
+    ),
+    "tma_load_multicast": _one(
+        f"void tma_load_multicast({_LOAD_ARGS}, uint16_t ctas)",
+        f"{_TMA_LOAD}.multicast::cluster [%0], [%1, {{%3, %4}}], [%2], %5;",
+        f'{_TMA_OPERANDS}, "h"(ctas)',
+    ),
+    "tma_load_multicast_hint": _one(
+        f"void tma_load_multicast_hint({_LOAD_ARGS}, uint16_t ctas, uint64_t policy)",
+        f"{_TMA_LOAD}.multicast::cluster.L2::cache_hint [%0], [%1, {{%3, %4}}], [%2], %5, %6;",
+        f'{_TMA_OPERANDS}, "h"(ctas), "l"(policy)',
+    ),
+    "policy_evict_last": (
+        "DEVICE uint64_t policy_evict_last() {\n  uint64_t p;\n"
+        '  asm volatile("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(p));\n'
+        "  return p;\n}\n"
+    ),
+    "policy_evict_first": (
+        "DEVICE uint64_t policy_evict_first() {\n  uint64_t p;\n"
+        '  asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(p));\n'
+        "  return p;\n}\n"
+    ),
+    "tma_store": _one(
+        "void tma_store(const TensorMap* map, uint32_t src, int x, int y)",
+        "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];",
+        '"l"(map), "r"(src), "r"(x), "r"(y)',
+    ),
+    "bulk_commit": _one("void bulk_commit()", "cp.async.bulk.commit_group;"),
+    "bulk_wait_read": (
+        "template <int N> "
+        + _one("void bulk_wait_read()", "cp.async.bulk.wait_group.read %0;", '"n"(N)')
+    ),
+    "bulk_wait": (
+        "template <int N> " + _one("void bulk_wait()", "cp.async.bulk.wait_group %0;", '"n"(N)')
+    ),
+    "proxy_fence": _one("void proxy_fence()", "fence.proxy.async.shared::cta;"),
+    "prefetch_map": _one(
+        "void prefetch_map(const TensorMap* map)", "prefetch.tensormap [%0];", '"l"(map)'
+    ),
+    "wgmma_fence": _one("void wgmma_fence()", "wgmma.fence.sync.aligned;"),
+    "wgmma_commit": _one("void wgmma_commit()", "wgmma.commit_group.sync.aligned;"),
+    "wgmma_wait": (
+        "template <int N> "
+        + _one("void wgmma_wait()", "wgmma.wait_group.sync.aligned %0;", '"n"(N)')
+    ),
+    "named_sync": _one(
+        "void named_sync(uint32_t id, uint32_t threads)",
+        "bar.sync %0, %1;",
+        '"r"(id), "r"(threads)',
+    ),
+    "named_arrive": _one(
+        "void named_arrive(uint32_t id, uint32_t threads)",
+        "bar.arrive %0, %1;",
+        '"r"(id), "r"(threads)',
+    ),
+    "cluster_rank": (
+        "DEVICE uint32_t cluster_rank() {\n  uint32_t r;\n"
+        '  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(r));\n  return r;\n}\n'
+    ),
+    "cluster_sync": (
+        "DEVICE void cluster_sync() {\n"
+        '  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");\n'
+        '  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");\n}\n'
+    ),
+    "registers_down": (
+        "template <int R> "
+        + _one(
+            "void registers_down()", "setmaxnreg.dec.sync.aligned.u32 %0;", '"n"(R)', memory=False
+        )
+    ),
+    "registers_up": (
+        "template <int R> "
+        + _one("void registers_up()", "setmaxnreg.inc.sync.aligned.u32 %0;", '"n"(R)', memory=False)
+    ),
+    "operand_k_major": (
+        "// wgmma descriptor of a K-major operand tile, 128-byte rows, 128-byte swizzle.\n"
+        "DEVICE uint64_t operand_k_major(uint32_t address) {\n"
+        "  return (uint64_t)((address & 0x3FFFF) >> 4) | (1ull << 16) | (64ull << 32)"
+        " | (1ull << 62);\n}\n"
+    ),
+    "operand_mn_major": (
+        "// wgmma descriptor of an MN-major operand tile, 128-byte swizzle: blocks of 64 columns\n"
+        "// `block_bytes` apart, groups of 8 rows 1024 bytes apart.\n"
+        "DEVICE uint64_t operand_mn_major(uint32_t address, uint32_t block_bytes) {\n"
+        "  return (uint64_t)((address & 0x3FFFF) >> 4) | ((uint64_t)(block_bytes >> 4) << 16)"
+        " | (64ull << 32)\n         | (1ull << 62);\n}\n"
+    ),
+    "stmatrix4": _one(
+        "void stmatrix4(uint32_t address, uint32_t a, uint32_t b, uint32_t c, uint32_t d)",
+        "stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};",
+        '"r"(address), "r"(a), "r"(b), "r"(c), "r"(d)',
+    ),
+    "store_shared2": _one(
+        "void store_shared2(uint32_t address, float a, float b)",
+        "st.shared.v2.f32 [%0], {%1, %2};",
+        '"r"(address), "f"(a), "f"(b)',
+    ),
+    "pack_bf16": (
+        "DEVICE uint32_t pack_bf16(float lo, float hi) {\n  uint32_t r;\n"
+        '  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(hi), "f"(lo));\n  return r;\n}\n'
+    ),
+    "pack_fp16": (
+        "DEVICE uint32_t pack_fp16(float lo, float hi) {\n  uint32_t r;\n"
+        '  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(hi), "f"(lo));\n  return r;\n}\n'
+    ),
+    "exp2_approx": (
+        "DEVICE float exp2_approx(float x) {\n  float y;\n"
+        '  asm volatile("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));\n  return y;\n}\n'
+    ),
+}
+
+_CALL = re.compile(r"\b([a-z_][a-z0-9_]*)\s*(?:<[^;(){}]*>)?\s*\(")
+_WGMMA_TYPES = {
+    "bf16": (16, "bf16.bf16"),
+    "fp16": (16, "f16.f16"),
+    "e4m3": (32, "e4m3.e4m3"),
+}
+
+
+def helpers_for(text: str) -> str:
+    """The helper functions ``text`` calls, in a fixed order."""
+    called = set(_CALL.findall(text))
+    return "\n".join(HELPERS[name] for name in HELPERS if name in called)
+
+
+def wgmma_name(
+    n: int, dtype: str, *, a_in_registers: bool = False, b_mn_major: bool = False
+) -> str:
+    """The name of the wrapper ``wgmma_function`` writes."""
+    tags = ("_rs" if a_in_registers else "") + ("_tb" if b_mn_major else "")
+    return f"wgmma_m64n{n}_{dtype}{tags}"
+
+
+def wgmma_function(
+    n: int, dtype: str, *, a_in_registers: bool = False, b_mn_major: bool = False
+) -> str:
+    """A wrapper of one wgmma: D (n/2 registers a thread) = A * B (+ D if ``accumulate``)."""
+    if dtype not in _WGMMA_TYPES:
+        raise BackendError(
+            f"wgmma has no operand type {dtype!r}", fix=f"known: {', '.join(_WGMMA_TYPES)}"
+        )
+    if b_mn_major and dtype == "e4m3":
+        raise BackendError("fp8 operands are K-major only", where="wgmma B")
+    k, types = _WGMMA_TYPES[dtype]
+    count = n // 2
+    accumulators = ", ".join(f"%{i}" for i in range(count))
+    if a_in_registers:
+        a = "{" + ", ".join(f"%{count + i}" for i in range(4)) + "}"
+        arguments, inputs, at = (
+            "const uint32_t (&a)[4]",
+            ", ".join(f'"r"(a[{i}])' for i in range(4)),
+            count + 4,
+        )
+    else:
+        a, arguments, inputs, at = f"%{count}", "uint64_t a", '"l"(a)', count + 1
+    transposes = "" if dtype == "e4m3" else (", " if a_in_registers else ", 0, ") + str(+b_mn_major)
+    name = wgmma_name(n, dtype, a_in_registers=a_in_registers, b_mn_major=b_mn_major)
+    outputs = ", ".join(f'"+f"(d[{i}])' for i in range(count))
+    return (
+        f"DEVICE void {name}(float (&d)[{count}], {arguments}, uint64_t b, int accumulate) {{\n"
+        f'  asm volatile("{{\\n.reg .pred p;\\nsetp.ne.b32 p, %{at + 1}, 0;\\n"\n'
+        f'    "wgmma.mma_async.sync.aligned.m64n{n}k{k}.f32.{types} "\n'
+        f'    "{{{accumulators}}}, {a}, %{at}, p, 1, 1{transposes};\\n}}"\n'
+        f"    : {outputs}\n"
+        f'    : {inputs}, "l"(b), "r"(accumulate));\n}}\n'
+    )

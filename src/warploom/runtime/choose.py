@@ -1,0 +1,118 @@
+"""Which kernel for which shape: cycles by wave count, and joules by bytes moved.
+
+A persistent kernel runs ``ceil(tiles / SMs)`` tiles one after the other, so a tile that divides the
+problem badly idles SMs. Long dense products run at the power cap, where bytes moved per FLOP decide
+as much as cycles. The estimate takes both: time is the larger of the cycle time at full clock and
+of the energy at the power cap.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from warploom.errors import BackendError
+from warploom.runtime.launch import Choice
+from warploom.schedules.hopper.kernel import Dtype, Epilogue, GemmKernel
+from warploom.target.h200 import HopperTarget, h200
+
+GROUP_ROWS = 2048  # rows of A visited together: their panel stays in the L2
+EPILOGUE_CYCLES = 550  # one 64-column chunk of a consumer, not overlapped
+FILL_CYCLES = 1500  # first loads of a launch
+
+_TILES = (
+    (128, 256, 2),
+    *((256, n, 2) for n in (128, 160, 168, 176, 184, 192, 200, 208)),
+    (128, 192, 2),
+    (128, 128, 2),
+    (128, 64, 2),
+    (64, 256, 1),
+    (64, 128, 1),
+)
+_STAGES = {(128, 64): 6, (64, 128): 6}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """M, N, K of a product, and its operand type."""
+
+    m: int
+    n: int
+    k: int
+    dtype: Dtype = Dtype.BF16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """Seconds by cycles, and joules, of one kernel on one shape."""
+
+    waves: int
+    cycle_seconds: float
+    joules: float
+    seconds: float
+
+
+def candidates(dtype: Dtype, out: Dtype, epilogue: Epilogue) -> tuple[GemmKernel, ...]:
+    """The kernels the heuristic chooses from."""
+    return tuple(
+        GemmKernel(
+            tile_m=m,
+            tile_n=n,
+            consumers=c,
+            dtype=dtype,
+            out=out,
+            epilogue=epilogue,
+            stages=_STAGES.get((m, n)),
+        )
+        for m, n, c in _TILES
+    )
+
+
+def estimate(kernel: GemmKernel, shape: Shape, target: HopperTarget | None = None) -> Estimate:
+    """What the kernel is expected to take on the shape."""
+    target = target or h200()
+    cm, cn = kernel.cluster
+    tiles_m, tiles_n = -(-shape.m // (kernel.tile_m * cm)), -(-shape.n // (kernel.tile_n * cn))
+    workers = target.limits.resident_clusters(cm * cn)
+    waves = -(-tiles_m * tiles_n // workers)
+    k_tiles = max(1, -(-shape.k // kernel.block_k))
+    steps = kernel.consumers * kernel.blocks_m * kernel.k_steps
+    stage = max(
+        steps * target.wgmma_interval(kernel.tile_n),
+        int(kernel.stage_bytes / target.l2_bytes_per_cycle),
+    )
+    tile = k_tiles * stage + EPILOGUE_CYCLES * len(kernel.chunks())
+    seconds = (waves * tile + FILL_CYCLES) / target.clock_hz
+    joules = _joules(kernel, shape, target, tiles_m * tiles_n * cm * cn * k_tiles)
+    capped = joules / (target.energy.power_cap - target.energy.idle_watts)
+    return Estimate(waves=waves, cycle_seconds=seconds, joules=joules, seconds=max(seconds, capped))
+
+
+def _joules(kernel: GemmKernel, shape: Shape, target: HopperTarget, stages: int) -> float:
+    e = target.energy
+    flop = e.joules_per_flop_fp8 if shape.dtype is Dtype.E4M3 else e.joules_per_flop_bf16
+    read = kernel.consumers * kernel.blocks_m * (64 + kernel.tile_n) * 128
+    cm, cn = kernel.cluster
+    l2 = kernel.a_bytes / cn + kernel.b_bytes / cm
+    moved = stages * (read * e.joules_per_smem_byte + l2 * e.joules_per_l2_byte)
+    size = shape.dtype.bytes
+    dram = (shape.m + shape.n) * shape.k * size + shape.m * shape.n * kernel.out.bytes
+    return 2.0 * shape.m * shape.n * shape.k * flop + moved + dram * e.joules_per_dram_byte
+
+
+def group_for(kernel: GemmKernel) -> int:
+    """How many tile rows are visited together."""
+    return max(1, GROUP_ROWS // kernel.tile_m)
+
+
+def choose(shape: Shape, out: Dtype = Dtype.BF16, epilogue: Epilogue | None = None) -> Choice:
+    """The kernel with the least estimated time."""
+    if min(shape.m, shape.n, shape.k) < 1:
+        raise BackendError(f"a product of shape {shape.m}x{shape.n}x{shape.k} is empty")
+    options = candidates(shape.dtype, out, epilogue or Epilogue())
+    best = min(options, key=lambda k: estimate(k, shape).seconds)
+    return Choice(kernel=best, group=group_for(best))
+
+
+def with_types(choice: Choice, dtype: Dtype, out: Dtype, epilogue: Epilogue) -> Choice:
+    """The same structure for other element types."""
+    return replace(choice, kernel=replace(choice.kernel, dtype=dtype, out=out, epilogue=epilogue))

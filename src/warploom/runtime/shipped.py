@@ -1,0 +1,56 @@
+"""Solved schedules that ship with the package, with their proof records: no solver at run time.
+
+A schedule does not depend on the element type (a stage row is 128 bytes for all), so one document
+serves bf16, fp16 and fp8 kernels of the same tile. ``resolve`` derives it anew and says whether it
+still is the shipped one.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+
+from warploom.errors import BackendError
+from warploom.interchange.roles import RolesDocument
+from warploom.interchange.roles_json import read_roles
+from warploom.schedules.hopper.kernel import GemmKernel
+from warploom.sync.mbarrier.plan import Release
+
+SHIPPED: tuple[GemmKernel, ...] = (
+    GemmKernel(tile_m=128, tile_n=256),
+    GemmKernel(tile_m=128, tile_n=256, cluster=(2, 1)),
+    GemmKernel(tile_m=128, tile_n=256, cluster=(1, 2)),
+    GemmKernel(tile_m=128, tile_n=256, stages=3),
+    GemmKernel(tile_m=128, tile_n=256, release=Release.SAME_ITERATION),
+    GemmKernel(tile_m=128, tile_n=192),
+    GemmKernel(tile_m=128, tile_n=128),
+    GemmKernel(tile_m=128, tile_n=128, stages=4),
+    GemmKernel(tile_m=128, tile_n=64, stages=6),
+    GemmKernel(tile_m=256, tile_n=128),
+    *(GemmKernel(tile_m=256, tile_n=n) for n in (160, 168, 176, 184, 192, 200, 208)),
+    GemmKernel(tile_m=256, tile_n=176, cluster=(2, 1)),
+    GemmKernel(tile_m=256, tile_n=192, cluster=(2, 1)),
+    GemmKernel(tile_m=256, tile_n=192, cluster=(1, 2)),
+    GemmKernel(tile_m=64, tile_n=256, consumers=1),
+    GemmKernel(tile_m=64, tile_n=128, consumers=1, stages=6),
+    GemmKernel(tile_m=192, tile_n=160, consumers=3),
+)
+
+
+@cache
+def shipped_schedule(name: str) -> RolesDocument:
+    """The document of that name."""
+    path = files("warploom.runtime") / "data" / f"{name}.json"
+    if not path.is_file():
+        known = sorted({k.name for k in SHIPPED})
+        raise BackendError(
+            f"no solved schedule {name!r} ships with the package",
+            where="shipped_schedule",
+            fix=f"derive it (warploom.schedules.hopper.solve.derive_gemm); shipped: {known}",
+        )
+    return read_roles(path.read_text())
+
+
+def is_shipped(kernel: GemmKernel) -> bool:
+    """True when a solved schedule of the kernel's structure ships."""
+    return (files("warploom.runtime") / "data" / f"{kernel.name}.json").is_file()
