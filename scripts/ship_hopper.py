@@ -1,7 +1,7 @@
 """Solve, verify and write the Hopper GEMM schedules that ship with the package.
 
-    python scripts/ship_hopper.py            write all
-    python scripts/ship_hopper.py --check    only say whether the shipped ones are still derived
+python scripts/ship_hopper.py            write all
+python scripts/ship_hopper.py --check    only say whether the shipped ones are still derived
 """
 
 from __future__ import annotations

@@ -61,6 +61,7 @@ from warploom.ops.kinds import (
     ResourceKind,
     ScheduleOps,
 )
+from warploom.runtime.gemm import gemm
 from warploom.schedule import PipelineSchedule
 from warploom.schedules.fourwave import Pipeline4Wave, build_fourwave_schedule
 from warploom.schedules.pingpong import DeclarativeSchedule, build_schedule
@@ -160,6 +161,7 @@ __all__ = [
     "compile_schedule",
     "derive_edges_from_ops",
     "derive_safe_max_globals",
+    "gemm",
     "mi355x_cost_model",
     "mi355x_double_buffer",
     "mi355x_single_buffer",

@@ -1,7 +1,8 @@
 """CUDA source to cubin: NVRTC or nvcc, ptxas messages judged, results kept on disk.
 
 The cache key is the source and the toolchain, so an edited kernel or a new compiler never meets an
-old binary. ``WARPLOOM_CACHE`` moves the cache.
+old binary. ``WARPLOOM_CACHE`` moves the cache, ``WARPLOOM_COMPILER`` (``nvcc`` or ``nvrtc``) picks
+the compiler; otherwise NVRTC is taken where its library loads, else nvcc.
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ def _judge(report: BuildReport) -> None:
 @cache
 def find_toolchain() -> str:
     """The compiler in use, with its version; ``BackendError`` when there is none."""
-    library = _nvrtc_library()
+    library = None if os.environ.get("WARPLOOM_COMPILER") == "nvcc" else _nvrtc_library()
     if library is not None:
         major, minor = c.c_int(), c.c_int()
         library.nvrtcVersion(c.byref(major), c.byref(minor))

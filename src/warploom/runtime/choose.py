@@ -2,8 +2,8 @@
 
 A persistent kernel runs ``ceil(tiles / SMs)`` tiles one after the other, so a tile that divides the
 problem badly idles SMs. Long dense products run at the power cap, where bytes moved per FLOP decide
-as much as cycles. The estimate takes both: time is the larger of the cycle time at full clock and
-of the energy at the power cap.
+as much as cycles. The estimate takes both: no less than the cycles at full clock, and the power
+model's time where that is longer.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ class Shape:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """Seconds by cycles, and joules, of one kernel on one shape."""
+    """Waves, cycles, joules and expected seconds of one kernel on one shape."""
 
     waves: int
-    cycle_seconds: float
+    cycles: int
     joules: float
     seconds: float
 
@@ -81,22 +81,34 @@ def estimate(kernel: GemmKernel, shape: Shape, target: HopperTarget | None = Non
         int(kernel.stage_bytes / target.l2_bytes_per_cycle),
     )
     tile = k_tiles * stage + EPILOGUE_CYCLES * len(kernel.chunks())
-    seconds = (waves * tile + FILL_CYCLES) / target.clock_hz
-    joules = _joules(kernel, shape, target, tiles_m * tiles_n * cm * cn * k_tiles)
-    capped = joules / (target.energy.power_cap - target.energy.idle_watts)
-    return Estimate(waves=waves, cycle_seconds=seconds, joules=joules, seconds=max(seconds, capped))
+    cycles = waves * tile + FILL_CYCLES
+    joules = _joules(kernel, shape, target, (tiles_m * cm, tiles_n * cn))
+    capped = target.energy.seconds(cycles=cycles, joules=joules)
+    return Estimate(
+        waves=waves,
+        cycles=cycles,
+        joules=joules,
+        seconds=max(cycles / target.clock_hz, capped),
+    )
 
 
-def _joules(kernel: GemmKernel, shape: Shape, target: HopperTarget, stages: int) -> float:
-    e = target.energy
+def _joules(
+    kernel: GemmKernel, shape: Shape, target: HopperTarget, tiles: tuple[int, int]
+) -> float:
+    """Products, operand reads from shared memory, bytes landed in it, and bytes from DRAM."""
+    e, (tiles_m, tiles_n) = target.energy, tiles
     flop = e.joules_per_flop_fp8 if shape.dtype is Dtype.E4M3 else e.joules_per_flop_bf16
-    read = kernel.consumers * kernel.blocks_m * (64 + kernel.tile_n) * 128
-    cm, cn = kernel.cluster
-    l2 = kernel.a_bytes / cn + kernel.b_bytes / cm
-    moved = stages * (read * e.joules_per_smem_byte + l2 * e.joules_per_l2_byte)
-    size = shape.dtype.bytes
-    dram = (shape.m + shape.n) * shape.k * size + shape.m * shape.n * kernel.out.bytes
-    return 2.0 * shape.m * shape.n * shape.k * flop + moved + dram * e.joules_per_dram_byte
+    row = shape.k * shape.dtype.bytes
+    blocks = -(-shape.m // 64) * tiles_n
+    operands = blocks * (64 + kernel.tile_n) * row
+    landed = (shape.m * tiles_n + shape.n * tiles_m) * row
+    dram = (shape.m + shape.n) * row + shape.m * shape.n * kernel.out.bytes
+    return (
+        2.0 * shape.m * shape.n * shape.k * flop
+        + operands * e.joules_per_operand_byte
+        + landed * e.joules_per_landed_byte
+        + dram * e.joules_per_dram_byte
+    )
 
 
 def group_for(kernel: GemmKernel) -> int:

@@ -93,11 +93,24 @@ class EnergyModel:
 
     power_cap: float = 690.0
     idle_watts: float = 150.0
-    joules_per_flop_bf16: float = 0.52e-12
-    joules_per_flop_fp8: float = 0.25e-12
-    joules_per_smem_byte: float = 0.9e-12
-    joules_per_l2_byte: float = 9.0e-12
-    joules_per_dram_byte: float = 32.0e-12
+    capped_clock_hz: float = 1.40e9
+    cycle_share: float = 0.33
+    joules_per_flop_bf16: float = 0.585e-12
+    joules_per_flop_fp8: float = 0.308e-12
+    joules_per_operand_byte: float = 4.0e-12
+    joules_per_landed_byte: float = 12.0e-12
+    joules_per_dram_byte: float = 10.0e-12
+
+    def seconds(self, *, cycles: float, joules: float) -> float:
+        """Time of a dense kernel at the power cap.
+
+        Voltage follows the clock, so a kernel that wastes cycles must run at a higher clock to
+        keep up and pays for it in energy: time is a weighted geometric mean of both demands.
+        """
+        by_cycles = cycles / self.capped_clock_hz
+        by_energy = joules / (self.power_cap - self.idle_watts)
+        share = self.cycle_share
+        return float(by_cycles**share * by_energy ** (1.0 - share))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

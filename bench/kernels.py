@@ -1,0 +1,92 @@
+"""Which shapes and kernels the H200 GEMM benchmark looks at (needs no GPU and no torch).
+
+python bench/kernels.py [--dtype D]     compile them all into the kernel cache
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+
+from warploom.codegen.cuda import emit_gemm
+from warploom.runtime.build import compile_source
+from warploom.runtime.choose import Shape, candidates, choose, estimate, group_for
+from warploom.runtime.launch import Choice
+from warploom.runtime.shipped import SHIPPED, shipped_schedule
+from warploom.schedules.hopper import Dtype, Epilogue, GemmKernel, L2Hints
+
+SHAPES = (
+    (4096, 4096, 4096),
+    (8192, 8192, 8192),
+    (16384, 16384, 16384),
+    (4096, 14336, 4096),
+    (8192, 5120, 8192),
+    (2048, 4096, 7168),
+    (512, 8192, 8192),
+)
+ODD = (
+    (1000, 1496, 776),
+    (129, 256, 72),
+    (4096, 4104, 8200),
+    (17, 4096, 4096),
+    (1, 8, 8),
+    (3000, 5000, 1000),
+    (128, 11008, 4096),
+    (2049, 2056, 2056),
+)
+
+
+def screened(m, n, k, dtype):
+    """The kernels worth trying on a shape: the best few by estimate, with variations."""
+    shape = Shape(m=m, n=n, k=k, dtype=Dtype(dtype))
+    pool = candidates(Dtype(dtype), Dtype.BF16, Epilogue())
+    ranked = sorted(pool, key=lambda x: estimate(x, shape).seconds)[:4]
+    base = GemmKernel(dtype=Dtype(dtype))
+    picks = {x.name: x for x in ranked}
+    picks.setdefault(base.name, base)
+    for name, kernel in list(picks.items()):
+        group = group_for(kernel)
+        yield f"{name}/g{group}", Choice(kernel=kernel, group=group)
+        if kernel in ranked[:2] or kernel == base:
+            yield f"{name}/g{group // 2}", Choice(kernel=kernel, group=max(1, group // 2))
+            plain = replace(kernel, hints=L2Hints.NONE)
+            yield f"{name}/nohint", Choice(kernel=plain, group=group)
+        if kernel in ranked[:1] or kernel == base:
+            serp = replace(kernel, serpentine=True)
+            yield f"{name}/serp", Choice(kernel=serp, group=group)
+    for kernel in SHIPPED:
+        near = (kernel.tile_m, kernel.tile_n) in {(x.tile_m, x.tile_n) for x in [base, *ranked[:2]]}
+        if kernel.cluster != (1, 1) and near:
+            kind = replace(kernel, dtype=Dtype(dtype))
+            yield f"{kernel.name}/g{group_for(kind)}", Choice(kernel=kind, group=group_for(kind))
+
+
+def kernels_needed():
+    """Every kernel the benchmark may load, once."""
+    found = {}
+    for dtype in ("bf16", "fp16", "e4m3"):
+        for kernel in SHIPPED if dtype == "bf16" else SHIPPED[::4]:
+            found[replace(kernel, dtype=Dtype(dtype))] = None
+        for m, n, k in (*SHAPES, *ODD):
+            shape = Shape(m=m, n=n, k=k, dtype=Dtype(dtype))
+            found[choose(shape).kernel] = None
+            if dtype != "fp16" and (m, n, k) in SHAPES:
+                for _, choice in screened(m, n, k, dtype):
+                    found[choice.kernel] = None
+    return list(found)
+
+
+def main():
+    needed = kernels_needed()
+    for i, kernel in enumerate(needed):
+        cubin = compile_source(emit_gemm(shipped_schedule(kernel.name), kernel))
+        report = cubin.report
+        print(
+            f"{i + 1}/{len(needed)} {kernel.name} {kernel.dtype} {report.registers} registers,",
+            f"{report.spill_bytes} bytes spilled",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,7 @@
+"""Running emitted kernels: choose, compile, cache, launch. Nothing is loaded on import."""
+
+from warploom.runtime.choose import Estimate, Shape, choose, estimate
+from warploom.runtime.gemm import gemm
+from warploom.runtime.launch import Choice
+
+__all__ = ["Choice", "Estimate", "Shape", "choose", "estimate", "gemm"]
