@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = [p for p in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))]
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 WITH_CODE = [p for p in PAGES if "```python\n" in p.read_text()]
 
 

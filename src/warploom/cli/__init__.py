@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import typer
 
-from warploom.cli import verify
+from warploom.cli import compile as compile_command
+from warploom.cli import show, verify
+from warploom.errors import VerificationError, WarploomError
 
 app = typer.Typer(
     name="warploom",
     help="Compile, prove and run GPU software-pipeline schedules.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 
@@ -20,9 +21,14 @@ def _root() -> None:
     """Keeps commands as subcommands even when there is only one."""
 
 
-verify.register(app)
+for command in (compile_command, show, verify):
+    command.register(app)
 
 
 def main() -> None:
-    """Entry point of the ``warploom`` command."""
-    app()
+    """Entry point of the ``warploom`` command: errors speak, nothing ends in a traceback."""
+    try:
+        app()
+    except WarploomError as error:
+        typer.echo(f"{type(error).__name__}: {error}", err=True)
+        raise SystemExit(1 if isinstance(error, VerificationError) else 2) from None

@@ -1,0 +1,101 @@
+"""Command-line options made from ``ScheduleConfig``, so that none can be forgotten."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import fields
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from warploom.config.field_docs import field_docs
+from warploom.config.parts import SchedulingStrategy
+from warploom.config.schedule import ScheduleConfig
+from warploom.sync.policy import SyncPolicy
+
+Strategy = StrEnum("Strategy", {s.name: s.name.lower() for s in SchedulingStrategy})  # type: ignore[misc]
+Sync = StrEnum("Sync", {p.name: p.name.lower() for p in SyncPolicy})  # type: ignore[misc]
+
+
+class Dtype(StrEnum):
+    """Element types of the built-in kernels."""
+
+    BF16 = "bf16"
+    FP16 = "fp16"
+    FP8 = "fp8"
+
+
+def _options() -> list[inspect.Parameter]:
+    docs = field_docs(ScheduleConfig)
+    out = []
+    for field in fields(ScheduleConfig):
+        kind = {"SchedulingStrategy": Strategy, "bool": bool}.get(str(field.type), int)
+        out.append(
+            inspect.Parameter(
+                f"knob_{field.name}",
+                inspect.Parameter.KEYWORD_ONLY,
+                default=None,
+                annotation=Annotated[
+                    kind | None,
+                    typer.Option(
+                        _flag(field.name, kind), help=docs[field.name], show_default=False
+                    ),
+                ],
+            )
+        )
+    return out
+
+
+def _flag(name: str, kind: object) -> str:
+    flag = name.replace("_", "-")
+    return f"--{flag}/--no-{flag}" if kind is bool else f"--{flag}"
+
+
+def with_knobs(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command one option per knob; it receives the ones set as ``knobs``."""
+    signature = inspect.signature(command, eval_str=True)
+    own = [p for p in signature.parameters.values() if p.name != "knobs"]
+    options = _options()
+
+    @functools.wraps(command)
+    def wrapper(**values: Any) -> None:  # noqa: ANN401 (options of several types)
+        knobs = {
+            p.name.removeprefix("knob_"): _value(values.pop(p.name))
+            for p in options
+            if values.get(p.name) is not None
+        }
+        for p in options:
+            values.pop(p.name, None)
+        command(**values, knobs=knobs)
+
+    parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*own, *options)]
+    wrapper.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    wrapper.__annotations__ = {p.name: p.annotation for p in parameters}
+    return wrapper
+
+
+def _value(given: Any) -> Any:  # noqa: ANN401 (an option's value)
+    return SchedulingStrategy[given.name] if isinstance(given, Strategy) else given
+
+
+def sync_policy(given: Sync | None) -> SyncPolicy | None:
+    """The chosen sync policy, if any."""
+    return None if given is None else SyncPolicy[given.name]
+
+
+SpecArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="SCHEDULE",
+        help="pingpong, fourwave, single_buffer, module:object, file.py:object or FILE.json",
+    ),
+]
+TileOption = Annotated[str | None, typer.Option(metavar="MxNxK", help="Tile of a built-in kernel.")]
+DtypeOption = Annotated[Dtype, typer.Option(help="Element type of a built-in kernel.")]
+SyncOption = Annotated[
+    Sync | None, typer.Option(help="Who decides waits and barriers; default: the schedule itself.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]

@@ -1,0 +1,95 @@
+"""``warploom compile`` and ``warploom show``: good input, bad input, JSON."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from warploom.interchange import read_schedule
+
+
+def warploom(*arguments, cwd=None):
+    return subprocess.run(
+        [sys.executable, "-m", "warploom", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=cwd,
+    )
+
+
+def test_compile_writes_a_document_that_verifies(tmp_path):
+    path = tmp_path / "fourwave.json"
+    done = warploom("compile", "fourwave", "-o", str(path))
+    assert done.returncode == 0
+    assert "proven for all trip counts" in done.stdout
+    assert read_schedule(path.read_text()).name == "fourwave"
+    assert warploom("verify", str(path)).returncode == 0
+
+
+def test_compile_to_json_and_back():
+    done = warploom("compile", "pingpong", "--json", "--dtype", "fp8")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["schema"] == "warploom.schedule/1"
+
+
+def test_a_racy_schedule_is_refused_or_marked(tmp_path):
+    done = warploom("compile", "pingpong", "--scheduling", "identity")
+    assert done.returncode == 1
+    assert "VerificationError" in done.stderr
+    path = tmp_path / "racy.json"
+    done = warploom(
+        "compile", "pingpong", "--scheduling", "identity", "--allow-races", "-o", str(path)
+    )
+    assert done.returncode == 1
+    assert "WAR-LDS" in done.stdout
+    assert path.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["pingpog"], "did you mean 'pingpong'?"),
+        (["pingpong", "--tile", "256"], "is no tile"),
+        (["pingpong", "--tile", "64x256x32"], "vm_per_load_a would be 0"),
+        (["nowhere:thing"], "cannot be imported"),
+        (["warploom.errors:ConfigErrr"], "did you mean 'ConfigError'?"),
+        (["single_buffer", "--wait-vm-last", "3"], "has no knobs"),
+        (["pingpong", "--max-vgpr", "10"], "registers"),
+    ],
+)
+def test_mistakes_exit_2_with_a_message(arguments, message):
+    done = warploom("compile", *arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_show_names_blocks_waits_and_reasons():
+    done = warploom("show", "fourwave")
+    assert done.returncode == 0
+    assert "block 7" in done.stdout
+    assert "must be complete before" in done.stdout
+    assert "s_barrier" in done.stdout
+
+
+def test_show_json_and_documents(tmp_path):
+    path = tmp_path / "p.json"
+    warploom("compile", "pingpong", "-o", str(path))
+    done = warploom("show", str(path), "--json")
+    assert json.loads(done.stdout)["schedule"]["name"] == "pingpong"
+    assert warploom("show", str(tmp_path / "none.json")).returncode == 2
+    assert warploom("show", str(path), "--wait-vm-last", "3").returncode == 2
+
+
+def test_a_user_schedule_from_a_file(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "from warploom import DeclarativeSchedule\n"
+        "def make():\n    return DeclarativeSchedule(lgkm_a=8, lgkm_b=4)\n"
+    )
+    done = warploom("show", "mine.py:make", "--scheduling", "greedy", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "greedy order" in done.stdout
+    assert warploom("show", f"{Path('mine.py')}:nothing", cwd=tmp_path).returncode == 2
