@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from functools import cache
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
 pytest.importorskip("llvmlite")
-
-import listing
 
 from warploom.codegen.amdgpu import ElementType, EmittedKernel, emit_kernel, gemm_tile
 from warploom.codegen.amdgpu.kernels import ready_kernel
+
+from . import listing
 
 BF16, FP16, FP8 = ElementType.BF16, ElementType.FP16, ElementType.FP8
 WAVES4 = {"waves": (2, 2)}

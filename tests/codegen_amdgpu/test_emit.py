@@ -6,7 +6,6 @@ import dataclasses
 import json
 import subprocess
 
-import listing
 import pytest
 
 from warploom.codegen.amdgpu import (
@@ -24,6 +23,8 @@ from warploom.codegen.amdgpu.registers import require_registers
 from warploom.codegen.amdgpu.toolchain import compile_ir, find_linker
 from warploom.errors import BackendError, ConfigError, GeometryError
 from warploom.ops.desc import OpDesc
+
+from . import listing
 
 BF16 = ElementType.BF16
 

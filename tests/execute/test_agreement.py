@@ -2,11 +2,12 @@
 
 import pytest
 from hypothesis import given, settings
-from test_explore import small_documents
 
 from warploom.execute import Scripted, Truth, adversaries, execute, explore
 from warploom.execute.program import lower
 from warploom.verify import Severity, verify, witness
+
+from .test_explore import small_documents
 
 TRIPS = range(4)
 

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from golden_documents import cases, find_ping_pong, four_wave, ping_pong, single_buffer
-from notation import written
 
 from warploom.errors import ConfigError, DocumentError
 from warploom.execute import Drift, Early, Late, Random, adversaries, execute, sample_matrices
 from warploom.execute.program import lower
+
+from .golden_documents import cases, find_ping_pong, four_wave, ping_pong, single_buffer
+from .notation import written
 
 CLEAN = "LA[0,0]K0 LB[0,0]K0 W0 B"
 LOOP = "FA[0,0] FB[0,0] L0 B LA[0,0]K0 LB[0,0]K0 M[0,0] W0 B"

@@ -5,11 +5,12 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from notation import entries, written
 
 from warploom.execute import Truth, adversaries, execute, explore
 from warploom.execute.program import lower
 from warploom.ops.kinds import Phase
+
+from .notation import entries, written
 
 CLEAN = "LA[0,0]K0 LB[0,0]K0 W0 B"
 LOOP = "FA[0,0] FB[0,0] L0 B LA[0,0]K0 LB[0,0]K0 M[0,0] W0 B"

@@ -7,14 +7,15 @@ on the executor and sees wrong numbers, and shows that the healthy schedule has 
 from dataclasses import replace
 
 import pytest
-from golden_documents import find_ping_pong, four_wave, ping_pong
-from notation import replace_entries
 
 from warploom.execute import Early, Scripted, adversaries, execute
 from warploom.execute.program import lower
 from warploom.mutation.subjects import subject
 from warploom.ops.kinds import OpRole, Phase, ScheduleOps
 from warploom.verify import Code, verify, witness
+
+from .golden_documents import find_ping_pong, four_wave, ping_pong
+from .notation import replace_entries
 
 K, E = Phase.KERNEL, Phase.EPILOGUE
 

@@ -3,12 +3,13 @@
 from dataclasses import replace
 
 import pytest
-from notation import written
 
 from warploom.errors import ConfigError, DocumentError
 from warploom.execute import Scripted, execute
 from warploom.interchange.witness import Point, Step, StepKind, WaveId, Witness
 from warploom.ops.kinds import Phase
+
+from .notation import written
 
 LATE_WAIT = written(
     "LA[0,0]K0 LB[0,0]K0 W0 B",

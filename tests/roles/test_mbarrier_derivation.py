@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from samples import gemm_document, placed
 
 from warploom.errors import CostModelError, GeometryError, SchedulingError
 from warploom.interchange.roles import Arrive, Commit, Expect, Load, Mma, WaitFull, WaitGroup
@@ -14,6 +13,8 @@ from warploom.schedules.hopper.gemm import gemm_plan, gemm_problem, roles_of
 from warploom.sync.mbarrier import Release, derive_roles
 from warploom.target.h200 import h100, h200, hopper_target
 from warploom.verify.roles import verify_roles
+
+from .samples import gemm_document, placed
 
 
 def kinds(entries):

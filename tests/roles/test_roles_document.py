@@ -8,7 +8,6 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from samples import gemm_document
 
 from warploom.errors import DocumentError
 from warploom.interchange.roles_json import (
@@ -19,6 +18,8 @@ from warploom.interchange.roles_json import (
     write_roles,
 )
 from warploom.schedules.hopper import GemmKernel
+
+from .samples import gemm_document
 
 DOCUMENT = gemm_document()
 DATA = roles_to_json(DOCUMENT)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from machine import breaks
-from samples import gemm_document
 
 from warploom.errors import VerificationError
 from warploom.interchange.roles import (
@@ -28,6 +26,9 @@ from warploom.interchange.roles import (
 from warploom.schedules.hopper import GemmKernel
 from warploom.sync.mbarrier import Release
 from warploom.verify.roles import Code, Severity, require_clean, tile_sequences, verify_roles
+
+from .machine import breaks
+from .samples import gemm_document
 
 KERNELS = (
     GemmKernel(),

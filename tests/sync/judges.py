@@ -1,6 +1,6 @@
 """Judges the tests hand to ``check_minimal``: the verifier, and the naive one beside it."""
 
-import naive_judge
+from . import naive_judge
 
 try:
     from warploom.verify import verify

@@ -1,7 +1,6 @@
 """The policies beside the reference's rules, through the compiler."""
 
 import pytest
-from naive_judge import clean, findings
 
 from warploom import (
     DeclarativeSchedule,
@@ -16,6 +15,8 @@ from warploom import (
     compile_schedule,
     mi355x_target,
 )
+
+from .naive_judge import clean, findings
 
 GEOMETRY = KernelGeometry(
     BM=256,
@@ -97,9 +98,9 @@ def test_the_target_without_stagger_is_handled():
 
 
 def test_an_order_that_loses_loads_is_refused():
-    from golden_documents import pingpong
-
     from warploom import synthesise
+
+    from .golden_documents import pingpong
 
     with pytest.raises(OrderError) as caught:
         synthesise(pingpong("strategy2_mg2"))

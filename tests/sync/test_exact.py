@@ -1,13 +1,14 @@
 """Barrier counts against CP-SAT: barriers and waits of all phases decided at once, exactly."""
 
 import pytest
-from golden_documents import fourwave, pingpong
 
 from warploom.ops.kinds import Phase
 from warploom.sync.proven import Queue, synthesise
 from warploom.sync.proven.order import checked_trips
 from warploom.sync.proven.program import unroll
 from warploom.sync.proven.text import PHASES, Act, read_text
+
+from .golden_documents import fourwave, pingpong
 
 pytestmark = pytest.mark.slow
 

@@ -3,8 +3,6 @@
 from dataclasses import replace
 
 import pytest
-from generated_documents import entries, mma, ring
-from judges import clean, verified
 
 from warploom.errors import OrderError, SyncError
 from warploom.interchange import BarrierKind
@@ -13,6 +11,9 @@ from warploom.ops.kinds import Phase
 from warploom.sync.proven import check_minimal, repair, synthesise
 from warploom.sync.proven.order import span
 from warploom.sync.proven.text import read_text
+
+from .generated_documents import entries, mma, ring
+from .judges import clean, verified
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,8 @@
 from dataclasses import replace
 
 import pytest
-from golden_documents import fourwave, pingpong, single_buffer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from judges import clean, verified
 
 from warploom.errors import OrderError
 from warploom.interchange import BarrierKind, Counters, RegisterWaits
@@ -14,6 +12,9 @@ from warploom.ops.kinds import OpRole, Phase
 from warploom.sync.proven import check_minimal, repair, synthesise
 from warploom.sync.proven.order import checked_trips
 from warploom.sync.proven.text import read_text
+
+from .golden_documents import fourwave, pingpong, single_buffer
+from .judges import clean, verified
 
 BASES = {
     "csp": pingpong("strategy2_mg1"),

@@ -1,9 +1,9 @@
 """Every derived wait and barrier says why it is there, in place and in words."""
 
-from golden_documents import fourwave, pingpong, single_buffer
-
 from warploom.ops.kinds import Phase
 from warploom.sync.proven import Hazard, Queue, synthesise
+
+from .golden_documents import fourwave, pingpong, single_buffer
 
 
 def reasons(document, **options):

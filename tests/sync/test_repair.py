@@ -3,12 +3,13 @@
 from dataclasses import replace
 
 import pytest
-from golden_documents import fourwave, pingpong, single_buffer
-from judges import clean, verified
 
 from warploom.ops.kinds import Phase, ScheduleOps
 from warploom.sync.proven import ChangeKind, check_minimal, count_sync, repair
 from warploom.sync.proven.minimal import replace_entry
+
+from .golden_documents import fourwave, pingpong, single_buffer
+from .judges import clean, verified
 
 
 def test_a_clean_schedule_is_left_alone():

@@ -1,11 +1,12 @@
 """The counts this room promises: barriers, vm waits, lgkm waits per phase."""
 
 import pytest
-from golden_documents import fourwave, pingpong
-from naive_judge import clean
 
 from warploom.ops.kinds import Phase
 from warploom.sync.proven import CHIP, REFERENCE, check_minimal, count_sync, synthesise
+
+from .golden_documents import fourwave, pingpong
+from .naive_judge import clean
 
 PHASES = (Phase.PROLOGUE, Phase.KERNEL, Phase.EPILOGUE)
 CSP1, CSP0 = "pingpong/strategy2_mg1", "pingpong/strategy0_mg0"

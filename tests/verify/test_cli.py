@@ -6,11 +6,12 @@ import subprocess
 import sys
 
 import pytest
-from documents import golden_document, pingpong_named
 
 from warploom.interchange import write_schedule
 from warploom.verify import exit_code, judge_files
 from warploom.verify.report import parse_trips, render
+
+from .documents import golden_document, pingpong_named
 
 
 @pytest.fixture(scope="module")

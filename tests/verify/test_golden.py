@@ -3,11 +3,12 @@
 import time
 
 import pytest
-from documents import golden_cases, golden_document, pingpong_named
 
 from warploom.errors import DocumentError
 from warploom.ops.kinds import Phase
 from warploom.verify import Code, Severity, verify
+
+from .documents import golden_cases, golden_document, pingpong_named
 
 
 @pytest.mark.parametrize(

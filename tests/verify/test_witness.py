@@ -1,12 +1,13 @@
 """Every race can be shown: the executor runs its witness and gets wrong numbers."""
 
 import pytest
-from documents import document, golden_cases, golden_document, pingpong_named
 
 from warploom.errors import ConfigError, DocumentError
 from warploom.execute import Scripted, execute
 from warploom.interchange import StepKind, witness_from_json, witness_to_json
 from warploom.verify import Assumptions, Code, verify, witness
+
+from .documents import document, golden_cases, golden_document, pingpong_named
 
 ONLY_PROLOGUE_AND_EPILOGUE = range(1)
 
