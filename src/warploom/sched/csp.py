@@ -30,7 +30,7 @@ from warploom.sched.search.optimise import (
 from warploom.sched.search.problem import OrderProblem, order_problem, price
 
 UNLIMITED_VGPR = 999999
-DEFAULT_WORK_LIMIT = 200_000
+DEFAULT_WORK_LIMIT = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
