@@ -13,16 +13,17 @@ from pathlib import Path
 
 import families
 import forms
+from csp_deviations import (
+    halves_search_keeps_over_budget_seed,
+    plain_search_keeps_over_budget_seed,
+)
 
 from warploom.compile import compile_schedule, derive_order
 from warploom.config.policy import SchedulePolicy
 from warploom.errors import VerificationError, WarploomError
 from warploom.graph.loop_body import LoopBody
 from warploom.ops.kinds import OpRole
-from warploom.sched.evaluate import evaluate_schedule
-from warploom.sched.greedy import greedy_schedule, simple_greedy_schedule
 
-UNLIMITED = 999999
 COMPILED = {"pingpong", "generic_compile", "verify_failures", "single_buffer", "fourwave"}
 
 
@@ -207,25 +208,23 @@ def manual_wait_is_negative(family, inputs):
 
 
 def register_budget_decides(family, inputs):
-    """The greedy seed needs more registers than the budget allows."""
+    """The reference returns its greedy seed although that is over the budget."""
     if "ops" in inputs and "max_vgpr" in inputs:
         body = LoopBody.of(forms.ops(inputs["ops"]), forms.edges(inputs["edges"]))
-        budget, seeds = inputs["max_vgpr"], [simple_greedy_schedule, greedy_schedule]
-    elif "is_fp8" in inputs and inputs["schedule_config"]["scheduling"] == "CSP":
+        budget, penalty = inputs["max_vgpr"], inputs["lds_contention_penalty"]
+        return halves_search_keeps_over_budget_seed(
+            body, inputs["max_globals_per_block"], penalty, budget
+        ) or plain_search_keeps_over_budget_seed(body, budget)
+    if "is_fp8" in inputs and inputs["schedule_config"]["scheduling"] == "CSP":
         schedule = _schedule(family, inputs)
         ops = schedule.build_body()
-        body = LoopBody.of(ops, schedule.derive_edges(ops))
-        budget, seeds = inputs["schedule_config"]["max_vgpr"], [greedy_schedule]
-    else:
-        return False
-    if budget == UNLIMITED:
-        return False
-    for seed in seeds:
-        try:
-            if evaluate_schedule(body, seed(body)).vgpr_peak > budget:
-                return True
-        except WarploomError:
-            continue
+        config = schedule.schedule_config()
+        return halves_search_keeps_over_budget_seed(
+            LoopBody.of(ops, schedule.derive_edges(ops)),
+            schedule.config().block_sizing.max_globals,
+            config.lds_contention_penalty,
+            inputs["schedule_config"]["max_vgpr"],
+        )
     return False
 
 
