@@ -1,5 +1,8 @@
 """The public door: sorted, complete, and documented names only."""
 
+import subprocess
+import sys
+
 import warploom
 
 
@@ -32,3 +35,11 @@ def test_schedule_config_is_frozen_and_flat():
     assert len(warploom.ScheduleConfig.__dataclass_fields__) == 19
     assert len(warploom.PipelineConfig.__dataclass_fields__) == 20
     assert warploom.ScheduleConfig.from_strategies() == config
+
+
+def test_the_core_imports_no_heavy_package():
+    code = (
+        "import sys, warploom; print([m for m in ('numpy', 'ortools', 'rich') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

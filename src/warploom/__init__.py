@@ -11,6 +11,9 @@ derived waits and barriers:
 This module is the public door: everything listed in ``__all__`` is stable, the rest is not.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from warploom.blocks.program import PipelineProgram
 from warploom.blocks.spec import MMABlockSpec
 from warploom.compile import CompiledSchedule, ScheduleCompiler, compile_schedule
@@ -61,7 +64,6 @@ from warploom.ops.kinds import (
     ResourceKind,
     ScheduleOps,
 )
-from warploom.runtime.gemm import gemm
 from warploom.schedule import PipelineSchedule
 from warploom.schedules.fourwave import Pipeline4Wave, build_fourwave_schedule
 from warploom.schedules.pingpong import DeclarativeSchedule, build_schedule
@@ -82,7 +84,22 @@ from warploom.target.mi355x import (
 from warploom.target.tags import DefaultMatmulOps, FourWaveOps, PingPongOps
 from warploom.verify import Finding, Report, Severity, verify, witness
 
+if TYPE_CHECKING:
+    from warploom.runtime.gemm import gemm
+
 __version__ = "0.1.0"
+
+# Names whose rooms are heavy (numpy, compilers, GPU runtime): loaded when first asked for.
+_ON_DEMAND = {"gemm": "warploom.runtime.gemm"}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 (whatever the room exports)
+    if name in _ON_DEMAND:
+        value = getattr(import_module(_ON_DEMAND[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "AMDScheduleHints",
