@@ -111,6 +111,12 @@ def test_the_makespan_is_that_of_a_constraint_solver(max_globals, penalty):
             if unit[i] == unit[j]:
                 model.add(start[j] >= start[i] + hold[i]).only_enforce_if(b)
                 model.add(start[i] >= start[j] + hold[j]).only_enforce_if(~b)
+    for name in ("port", "mma"):  # says nothing new, but lets the solver reason about the unit
+        model.add_no_overlap(
+            model.new_fixed_size_interval_var(start[i], hold[i], f"i{i}")
+            for i in range(n)
+            if unit[i] == name
+        )
     for e in body.edges:
         if e.loop_distance == 0:
             p, c = e.producer_idx, e.consumer_idx
