@@ -47,6 +47,11 @@ class _Shape:
 def random_schedule(seed: int) -> ScheduleDocument:
     """A correct schedule with little synchronisation to spare; same seed, same schedule."""
     rng = random.Random(seed)
+    return _pruned(rng, serialised_schedule(rng))
+
+
+def serialised_schedule(rng: random.Random) -> ScheduleDocument:
+    """A random order of data ops with everything drained and joined between any two of them."""
     shape = _Shape(
         rows=rng.choice((1, 1, 1, 2)),
         cols=rng.choice((1, 2)),
@@ -57,8 +62,8 @@ def random_schedule(seed: int) -> ScheduleDocument:
     rng.shuffle(loads)
     kernel = _shuffled(rng, shape, with_loads=True)
     epilogue = _shuffled(rng, shape, with_loads=False)
-    document = ScheduleDocument(
-        name=f"random body {seed}",
+    return ScheduleDocument(
+        name="random body",
         target="random",
         strategy="random",
         protocol=_protocol(rng, shape, len(loads)),
@@ -70,7 +75,6 @@ def random_schedule(seed: int) -> ScheduleDocument:
         kernel=_synchronised(kernel, Phase.KERNEL, shape.groups),
         epilogue=_synchronised(epilogue, Phase.EPILOGUE, shape.groups),
     )
-    return _pruned(rng, document)
 
 
 def _protocol(rng: random.Random, shape: _Shape, loads: int) -> Protocol:
