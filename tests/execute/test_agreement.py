@@ -3,12 +3,13 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from .test_explore import small_documents
-from .thinned_schedules import thinned
 
 from warploom.execute import Scripted, Truth, execute, explore
 from warploom.mutation import decide
 from warploom.verify import Severity, verify, witness
+
+from .test_exploration import small_documents
+from .thinned_schedules import thinned
 
 TRIPS = range(4)
 

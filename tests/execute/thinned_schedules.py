@@ -3,11 +3,11 @@
 import random
 from dataclasses import replace
 
-from .notation import written
-
 from warploom.interchange import BarrierKind, RegisterWaits
 from warploom.mutation.random_bodies import serialised_schedule
 from warploom.ops.kinds import ScheduleOps
+
+from .notation import written
 
 WAITS = (ScheduleOps.WAIT_VM, ScheduleOps.WAIT_LGKM)
 
