@@ -6,6 +6,7 @@ from warploom.ops.kinds import Phase
 from warploom.sync.proven import CHIP, REFERENCE, check_minimal, count_sync, synthesise
 
 from .golden_documents import fourwave, pingpong
+from .judges import verified
 from .naive_judge import clean
 
 PHASES = (Phase.PROLOGUE, Phase.KERNEL, Phase.EPILOGUE)
@@ -73,3 +74,11 @@ def test_a_fourth_kernel_barrier_is_faster_than_the_fewest():
     assert more.counts(Phase.KERNEL).barriers == fewest.counts(Phase.KERNEL).barriers + 1 == 4
     assert more.cost < fewest.cost == 2736
     assert not more.complete
+
+
+def test_stronger_kernel_waits_may_spare_the_epilogue_a_barrier():
+    # The weakest kernel leaves so much in flight that the epilogue needs barriers; the kernel with
+    # the fewest waits completes it, and the epilogue must not keep barriers for nothing.
+    result = synthesise(pingpong("sizing_h5_l3_mg2_b0_s0"), mode="fewest", limit=8)
+    assert {p for p, _ in result.derived_barriers} == {Phase.KERNEL}
+    assert not check_minimal(result.document, verified, barriers=result.derived_barriers)

@@ -125,8 +125,8 @@ def synthesise(
     stabbing, places = kernel_barriers(Windows(text, trips), extra_barriers, limit)
     best = min(
         (
-            _Candidate(finish(text.with_barriers(Phase.KERNEL, chosen), trips), cost)
-            for chosen in _barrier_sets(text, stabbing, places)
+            _Candidate(finish(start, trips), cost, start)
+            for start in _with_kernel_barriers(text, stabbing, places)
         ),
         key=lambda c: c.key,
     )
@@ -174,9 +174,10 @@ def _arc(instance: Instance, places: list[int]) -> Arc:
     return Arc(places.index(inside[0]), len(inside), demand)
 
 
-def _barrier_sets(text: Text, stabbing: Stabbing, places: list[int]) -> Iterator[tuple[int, ...]]:
+def _with_kernel_barriers(text: Text, stabbing: Stabbing, places: list[int]) -> Iterator[Text]:
     for chosen in stabbing.sets:
-        yield tuple(text.front(Phase.KERNEL, places[c]) for c in chosen)
+        fronts = [text.front(Phase.KERNEL, places[c]) for c in chosen]
+        yield text.with_barriers(Phase.KERNEL, fronts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,10 +227,10 @@ def _with_barrier_for(text: Text, short: Short) -> Text:
 
 
 class _Candidate:
-    """A solution with its document and its rank."""
+    """A solution with its document and its rank. ``start``: the text before ``finish``."""
 
-    def __init__(self, solution: Solution, cost: Cost) -> None:
-        self.solution = solution
+    def __init__(self, solution: Solution, cost: Cost, start: Text) -> None:
+        self.solution, self.start = solution, start
         self.emitted: Emitted = emit(solution.text, solution.placed)
         self.cost = float(cost(self.emitted.document))
         counts = {p: count_sync(self.emitted.document, p) for p in PHASES}
@@ -273,9 +274,10 @@ def _count_sum(placed: Placed) -> int:
 
 
 def _fewest(best: _Candidate, trips: range, cost: Cost, limit: int) -> _Candidate:
-    """Same barriers, fewest waits. Places of the weakest solution suffice: any wait can move later
-    to one of them. Queue by queue, ranked by cost among equals."""
-    windows = best.solution.windows
+    """Same kernel barriers, fewest waits. Places of the weakest solution suffice: any wait can move
+    later to one of them. Queue by queue, ranked by cost among equals. Prologue and epilogue start
+    afresh: stronger waits in the kernel may spare them a barrier."""
+    start, windows = best.start, Windows(best.start, trips)
     kernel = {
         q: {s[1] for s, c in best.solution.placed.counts.items() if q in c and s[0] is Phase.KERNEL}
         for q in Queue
@@ -286,8 +288,8 @@ def _fewest(best: _Candidate, trips: range, cost: Cost, limit: int) -> _Candidat
             trial = {**kernel, queue: set(places)}
             allowed = frozenset((i, q) for q, mine in trial.items() for i in mine)
             placed = kernel_waits(windows, at_last_of(allowed))
-            done = finish(windows.text, trips, placed, style=Style.FEWEST)
-            ranked.append((_Candidate(done, cost), places))
+            done = finish(start, trips, placed, style=Style.FEWEST)
+            ranked.append((_Candidate(done, cost, start), places))
         best, places = min(ranked, key=lambda r: r[0].fewest_key)
         kernel[queue] = set(places)
     return best

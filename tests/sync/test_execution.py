@@ -1,0 +1,34 @@
+"""Synthesised schedules executed on matrices: A @ B under every timing tried."""
+
+import pytest
+
+from warploom.execute import Early, Late, Random, execute
+from warploom.sync.proven import repair, synthesise
+
+from .golden_documents import fourwave, pingpong, single_buffer
+
+DOCUMENTS = {
+    "pingpong": pingpong("strategy2_mg1"),
+    "identity": pingpong("strategy0_mg1"),
+    "fourwave": fourwave("geom0_default"),
+    "single": single_buffer("T2_h0"),
+}
+TIMINGS = [Early(), Late(), *(Random(seed=s) for s in range(4))]
+
+
+def fails(document, timing, trips):
+    return not execute(document, timing=timing, trips=trips).correct
+
+
+@pytest.mark.parametrize("name", sorted(DOCUMENTS))
+@pytest.mark.parametrize("keep", [True, False])
+def test_synthesised(name, keep):
+    document = synthesise(DOCUMENTS[name], keep_barriers=keep, mode="fewest", limit=4).document
+    assert not [t for t in TIMINGS for n in (0, 1, 2, 3) if fails(document, t, n)]
+
+
+def test_the_reference_fourwave_fails_and_its_repair_does_not():
+    document = DOCUMENTS["fourwave"]
+    assert [t for t in TIMINGS for n in (0, 1, 2) if fails(document, t, n)]
+    repaired = repair(document).document
+    assert not [t for t in TIMINGS for n in (0, 1, 2) if fails(repaired, t, n)]
