@@ -15,7 +15,11 @@ def import_ms(runs=7):
         "print((time.perf_counter() - t) * 1e3)"
     )
     times = [
-        float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout)
+        float(
+            subprocess.run(
+                [sys.executable, "-c", code], capture_output=True, text=True, check=True
+            ).stdout
+        )
         for _ in range(runs)
     ]
     return statistics.median(times)

@@ -244,6 +244,15 @@ def test_ping_pong_geometry_that_loads_nothing():
         KernelGeometry.ping_pong((64, 256, 32))
 
 
+@pytest.mark.parametrize("k", [0, 64, 192, 300])
+def test_k_not_a_multiple_of_the_iteration(k):
+    protocol = compile_schedule(DeclarativeSchedule(lgkm_a=8, lgkm_b=4)).protocol
+    with pytest.raises(ConfigError, match=f"K = {k}"):
+        protocol.trip_count(k, 64)
+    assert protocol.trip_count(128, 64) == 0
+    assert protocol.trip_count(512, 64) == 3
+
+
 def test_hints_without_reads():
     hints = AMDScheduleHints(0, 0, 1, 16, 16, 1, 1)
     with pytest.raises(ConfigError, match="hints"):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from warploom.errors import ConfigError
 from warploom.ops.desc import DepEdge, OpDesc, ScheduleEntry
 from warploom.ops.kinds import Phase
 
@@ -48,6 +49,22 @@ class Protocol:
     epilogue_drain: bool = False
     barrier: BarrierKind = BarrierKind.EXECUTION
     register_waits: RegisterWaits = RegisterWaits.EXPLICIT
+
+    def trip_count(self, k: int, tile_k: int) -> int:
+        """Loop iterations for a problem of depth ``k`` in tiles of ``tile_k``.
+
+        Raises ``ConfigError`` unless prologue, loop and epilogue together take exactly ``k``.
+        """
+        first, step = self.kernel_k_base * tile_k, self.k_tiles_per_iteration * tile_k
+        if tile_k <= 0 or k < first or (k - first) % step:
+            nearest = first + max(-(-(k - first) // step), 0) * step if tile_k > 0 else first
+            raise ConfigError(
+                f"K = {k} is not {first} plus a multiple of {step}",
+                where=f"tile depth {tile_k}, {self.k_tiles_per_iteration} tile(s) an iteration",
+                why="the loop would read past the operands or leave the last tiles out",
+                fix=f"pad K with zeros to {nearest}",
+            )
+        return (k - first) // step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
