@@ -8,41 +8,39 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from warploom.codegen.amdgpu import ElementType, EmittedKernel, emit_kernel, gemm_tile
+from warploom.codegen.amdgpu import ElementType, EmittedKernel, emit_kernel
 from warploom.codegen.amdgpu.kernels import ready_kernel
-
-from . import listing
+from warploom.sync.policy import SyncPolicy
 
 BF16, FP16, FP8 = ElementType.BF16, ElementType.FP16, ElementType.FP8
-WAVES4 = {"waves": (2, 2)}
 
 
-def _source(name: str):
-    match name:
-        case "pingpong":
-            return ready_kernel("pingpong", (256, 256, 64), BF16)
-        case "pingpong-fp16":
-            return ready_kernel("pingpong", (256, 256, 64), FP16)
-        case "pingpong-fp8":
-            return ready_kernel("pingpong", (256, 256, 128), FP8)
-        case "fourwave":
-            tile = gemm_tile(256, 256, 64, BF16, mma=(32, 32, 16), waves=(2, 2))
-            return listing.fourwave_proven(), tile
-        case "fourwave-fp8":
-            tile = gemm_tile(256, 256, 128, FP8, mma=(32, 32, 64), waves=(2, 2))
-            return listing.fourwave_proven(), tile
-        case "fourwave-16x16":
-            return listing.fourwave_proven(), gemm_tile(256, 256, 64, BF16, waves=(2, 2))
-        case "fourwave-reference":
-            return ready_kernel("fourwave", (256, 256, 64), BF16)
-        case "single-buffer":
-            return ready_kernel("single-buffer", (128, 128, 64), BF16)
-    raise KeyError(name)
+# schedule, block, element type, matrix instruction, who synchronises
+KERNELS = {
+    "pingpong": ("pingpong", (256, 256, 64), BF16, None, None),
+    "pingpong-fp16": ("pingpong", (256, 256, 64), FP16, None, None),
+    "pingpong-fp8": ("pingpong", (256, 256, 128), FP8, None, None),
+    "pingpong-proven": ("pingpong", (256, 256, 64), BF16, None, SyncPolicy.PROVEN_WEAKEST),
+    "fourwave": ("fourwave", (256, 256, 64), BF16, None, None),
+    "fourwave-fewest": ("fourwave", (256, 256, 64), BF16, None, SyncPolicy.PROVEN_FEWEST),
+    "fourwave-fp8": ("fourwave", (256, 256, 128), FP8, None, None),
+    "fourwave-16x16": ("fourwave", (256, 256, 64), BF16, (16, 16, 32), None),
+    "fourwave-reference": ("fourwave", (256, 256, 64), BF16, None, SyncPolicy.REFERENCE),
+    "fourwave-small": ("fourwave", (64, 64, 32), BF16, (16, 16, 32), None),
+    "single-buffer": ("single-buffer", (128, 128, 64), BF16, None, None),
+    "single-buffer-256": ("single-buffer", (256, 256, 64), BF16, (32, 32, 16), None),
+}
+
+
+def ready(name: str):
+    schedule, block, element, mma, sync = KERNELS[name]
+    return ready_kernel(schedule, block, element, mma=mma, sync=sync, on_race="skip")
 
 
 @cache
 def _emitted(name: str) -> EmittedKernel:
-    return emit_kernel(*_source(name), insist=name != "fourwave-reference")
+    source = ready(name)
+    return emit_kernel(source.document, source.tile, insist=name != "fourwave-reference")
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,14 @@ from warploom.codegen.amdgpu import check_isa
 from warploom.errors import BackendError
 
 EXACT = ["pingpong", "pingpong-fp8", "fourwave", "fourwave-fp8", "single-buffer"]
-MORE = ["pingpong-fp16", "fourwave-16x16"]
+MORE = [
+    "pingpong-fp16",
+    "pingpong-proven",
+    "fourwave-16x16",
+    "fourwave-fewest",
+    "fourwave-small",
+    "single-buffer-256",
+]
 
 
 @pytest.mark.parametrize("name", [*EXACT, *(pytest.param(n, marks=pytest.mark.slow) for n in MORE)])

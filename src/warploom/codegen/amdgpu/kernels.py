@@ -7,22 +7,37 @@ register file, and only the 32x32 form updates them in place, without copies.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from warploom.codegen.amdgpu.mfma import ElementType
 from warploom.codegen.amdgpu.tile import GemmTile, gemm_tile, tile_of_geometry
+from warploom.compile import OnRace, compile_schedule
 from warploom.errors import ConfigError
 from warploom.interchange import ScheduleDocument
-from warploom.schedules.fourwave import build_fourwave_schedule
-from warploom.schedules.pingpong import build_schedule
-from warploom.schedules.single_buffer import build_default_matmul_schedule
+from warploom.ops.kinds import Phase
+from warploom.schedule import PipelineSchedule
+from warploom.schedules.fourwave import Pipeline4Wave
+from warploom.schedules.pingpong import DeclarativeSchedule
+from warploom.schedules.single_buffer import SingleBufferSchedule
+from warploom.sync.policy import SyncPolicy
+from warploom.target.cost import TargetProfile
 from warploom.target.geometry import KernelGeometry
-from warploom.target.mi355x import mi355x_target
+from warploom.target.mi355x import AMDScheduleHints, mi355x_target
 
 Block = tuple[int, int, int]
-Ready = tuple[ScheduleDocument, GemmTile]
+Recipe = Callable[[Block, ElementType, Block | None], tuple[PipelineSchedule, GemmTile]]
 
-_MMA16 = {ElementType.BF16: (16, 16, 32), ElementType.FP16: (16, 16, 32)}
-_MMA32 = {ElementType.BF16: (32, 32, 16), ElementType.FP16: (32, 32, 16)}
+_MMA16 = {ElementType.FP8: (16, 16, 128)}
+_MMA32 = {ElementType.FP8: (32, 32, 64)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadyKernel:
+    """A shipped schedule compiled for a tile; ``reasons`` says why a wait or barrier is there."""
+
+    document: ScheduleDocument
+    tile: GemmTile
+    reasons: tuple[tuple[Phase, int, str], ...]
 
 
 def ready_kernel(
@@ -30,63 +45,78 @@ def ready_kernel(
     block: Block,
     element: ElementType,
     *,
-    mma: tuple[int, int, int] | None = None,
-) -> Ready:
-    """The document (with the reference's waits) and tile of a shipped schedule."""
+    mma: Block | None = None,
+    sync: SyncPolicy | None = None,
+    on_race: OnRace = "raise",
+) -> ReadyKernel:
+    """Compile a shipped schedule for a tile. ``sync`` and ``on_race`` as in compiling."""
     if schedule not in SCHEDULES:
         raise ConfigError(
             f"no schedule {schedule!r}", fix=f"known schedules: {', '.join(SCHEDULES)}"
         )
-    return SCHEDULES[schedule](block, element, mma)
+    source, tile = SCHEDULES[schedule](block, element, mma)
+    compiled = compile_schedule(source, sync=sync, on_race=on_race)
+    reasons = tuple((r.phase, r.index, r.text) for r in compiled.reasons)
+    return ReadyKernel(document=compiled.document(), tile=tile, reasons=reasons)
 
 
-def _pingpong(block: Block, element: ElementType, mma: Block | None) -> Ready:
-    shape = mma or _MMA16.get(element, (16, 16, 128))
+def _pingpong(
+    block: Block, element: ElementType, mma: Block | None
+) -> tuple[PipelineSchedule, GemmTile]:
     geometry = KernelGeometry.ping_pong(
-        block, shape, elem_bytes=element.size, is_fp8=element is ElementType.FP8
+        block,
+        mma or _MMA16.get(element, (16, 16, 32)),
+        elem_bytes=element.size,
+        is_fp8=element is ElementType.FP8,
     )
-    target = mi355x_target(
-        vm_per_load_a=geometry.vm_per_load_a,
-        vm_per_load_b=geometry.vm_per_load_b,
-        max_globals=geometry.max_globals(wave=(block[0] // 2, block[1] // 4)),
+    source = DeclarativeSchedule(
+        geometry.is_fp8,
+        geometry.lgkm_per_load_a,
+        geometry.lgkm_per_load_b,
+        target=_target(geometry, (block[0] // 2, block[1] // 4)),
     )
-    compiled = build_schedule(
-        geometry.is_fp8, geometry.lgkm_per_load_a, geometry.lgkm_per_load_b, target=target
-    )
-    return compiled.document(), tile_of_geometry(geometry, element, (2, 4))
+    return source, tile_of_geometry(geometry, element, (2, 4))
 
 
-def _fourwave(block: Block, element: ElementType, mma: Block | None) -> Ready:
-    shape = mma or _MMA32.get(element, (32, 32, 64))
+def _fourwave(
+    block: Block, element: ElementType, mma: Block | None
+) -> tuple[PipelineSchedule, GemmTile]:
     geometry = KernelGeometry.four_wave(
-        block, shape, elem_bytes=element.size, is_fp8=element is ElementType.FP8
+        block,
+        mma or _MMA32.get(element, (32, 32, 16)),
+        elem_bytes=element.size,
+        is_fp8=element is ElementType.FP8,
     )
-    target = mi355x_target(
-        vm_per_load_a=geometry.vm_per_load_a,
-        vm_per_load_b=geometry.vm_per_load_b,
-        max_globals=geometry.max_globals(),
-    )
-    compiled = build_fourwave_schedule(geometry, target=target)
-    return compiled.document(), tile_of_geometry(geometry, element, (2, 2))
+    target = _target(geometry, (block[0] // 2, block[1] // 2))
+    return Pipeline4Wave(geometry, target=target), tile_of_geometry(geometry, element, (2, 2))
 
 
-def _single_buffer(block: Block, element: ElementType, mma: Block | None) -> Ready:
+def _single_buffer(
+    block: Block, element: ElementType, mma: Block | None
+) -> tuple[PipelineSchedule, GemmTile]:
     tile = gemm_tile(*block, element, mma=mma, waves=(2, 2))
     a, b = tile.operands
-    compiled = build_default_matmul_schedule(
-        num_k_tiles=tile.k_steps,
-        num_m_mmas=a.tiles(1),
-        num_n_mmas=b.tiles(1),
-        num_k_mmas=tile.k_steps,
-        MMA_M=tile.mfma.m,
-        MMA_N=tile.mfma.n,
-        a_loads_per_thread=tile.loads(0, 1),
-        b_loads_per_thread=tile.loads(1, 1),
+    hints = AMDScheduleHints(
+        a.tiles(1),
+        b.tiles(1),
+        tile.k_steps,
+        tile.mfma.m,
+        tile.mfma.n,
+        tile.loads(0, 1),
+        tile.loads(1, 1),
     )
-    return compiled.document(), tile
+    return SingleBufferSchedule(tile.k_steps, hints), tile
 
 
-SCHEDULES: dict[str, Callable[[Block, ElementType, Block | None], Ready]] = {
+def _target(geometry: KernelGeometry, wave: tuple[int, int]) -> TargetProfile:
+    return mi355x_target(
+        vm_per_load_a=geometry.vm_per_load_a,
+        vm_per_load_b=geometry.vm_per_load_b,
+        max_globals=geometry.max_globals(wave=wave),
+    )
+
+
+SCHEDULES: dict[str, Recipe] = {
     "pingpong": _pingpong,
     "fourwave": _fourwave,
     "single-buffer": _single_buffer,

@@ -106,11 +106,11 @@ class GemmTile:
 
     def loads(self, channel: int, subtiles: int) -> int:
         """16-byte loads a thread issues to fetch one sub-tile of an operand."""
-        return self.operands[channel].rows // subtiles // self.rows_per_step
+        return -(-(self.operands[channel].rows // subtiles) // self.rows_per_step)
 
     def slot_bytes(self, channel: int, subtiles: int) -> int:
-        """LDS bytes of one sub-tile of an operand."""
-        return self.operands[channel].rows // subtiles * self.row_bytes
+        """LDS bytes of one sub-tile of an operand, filled up to whole loads of all threads."""
+        return self.loads(channel, subtiles) * self.rows_per_step * self.row_bytes
 
     def fragment_reads(self, channel: int, subtiles: int, k_steps: int) -> int:
         """16-byte LDS reads of one fragment load."""
@@ -171,7 +171,6 @@ def tile_of_geometry(
 def check_subtiles(tile: GemmTile, subtiles: int, stages: int) -> None:
     """Check that the tile can be cut into ``subtiles`` and held in LDS ``stages`` times."""
     for operand in tile.operands:
-        rows = operand.rows // subtiles
         unit = operand.waves * operand.mma_rows
         if operand.rows % (subtiles * unit):
             _refuse(
@@ -180,14 +179,7 @@ def check_subtiles(tile: GemmTile, subtiles: int, stages: int) -> None:
                 f"sub-tile(s) of {unit} rows a step",
                 f"make the rows a multiple of {subtiles * unit}",
             )
-        if rows % tile.rows_per_step:
-            _refuse(
-                tile,
-                f"a sub-tile of {rows} rows of {operand.name.upper()} is no whole number of "
-                f"{tile.threads}-thread loads ({tile.rows_per_step} rows each)",
-                "enlarge the block, or use fewer waves",
-            )
-    need = stages * (tile.block_m + tile.block_n) * tile.row_bytes
+    need = stages * subtiles * sum(tile.slot_bytes(c, subtiles) for c in (0, 1))
     if need > LDS_LIMIT:
         _refuse(
             tile,

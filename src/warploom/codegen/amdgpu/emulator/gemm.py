@@ -60,7 +60,9 @@ def encode(values: Floats, dtype: str) -> tuple[NDArray[np.uint8], Floats]:
     """The bytes of a matrix in an element type, and the values after rounding."""
     if dtype == "bf16":
         bits = values.view(np.uint32)
-        rounded = (bits + np.uint32(0x7FFF) + (bits >> np.uint32(16) & np.uint32(1))) >> np.uint32(16)
+        rounded = (bits + np.uint32(0x7FFF) + (bits >> np.uint32(16) & np.uint32(1))) >> np.uint32(
+            16
+        )
         return rounded.astype(np.uint16).view(np.uint8), (rounded << np.uint32(16)).view(np.float32)
     if dtype == "fp16":
         halves = values.astype(np.float16)

@@ -6,6 +6,7 @@ Input is assembly text, memory and argument bytes; nothing of the schedule that 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -171,14 +172,15 @@ def _end(wave: Wave) -> None:
 
 
 def _branch(name: str, target: int) -> Effect:
-    taken = {
+    tests: dict[str, Callable[[Wave], bool]] = {
         "s_cbranch_scc0": lambda w: not w.scc,
-        "s_cbranch_scc1": lambda w: w.scc,
+        "s_cbranch_scc1": lambda w: bool(w.scc),
         "s_cbranch_vccz": lambda w: not w.vcc,
-        "s_cbranch_vccnz": lambda w: w.vcc,
+        "s_cbranch_vccnz": lambda w: bool(w.vcc),
         "s_cbranch_execz": lambda w: not w.exec,
-        "s_cbranch_execnz": lambda w: w.exec,
-    }.get(name)
+        "s_cbranch_execnz": lambda w: bool(w.exec),
+    }
+    taken = tests.get(name)
     if taken is None:
         raise EmulationError(f"the emulator does not know {name!r}")
 
@@ -192,5 +194,5 @@ def _branch(name: str, target: int) -> Effect:
 def _number(text: str, pattern: str) -> int:
     match = re.search(pattern, text)
     if match is None:
-        raise EmulationError(f"the assembly has no {pattern.split('[')[0]!r} line")
+        raise EmulationError(f"the assembly has no {pattern.split('[', maxsplit=1)[0]!r} line")
     return int(match[1])

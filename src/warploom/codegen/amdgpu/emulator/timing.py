@@ -73,7 +73,7 @@ class Turns:
     """Chooses the next wave and for how many instructions it runs."""
 
     def __init__(self, order: Order, waves: int, seed: int) -> None:
-        self._random = random.Random(seed)  # noqa: S311 (no secret: must be reproducible)
+        self._random = random.Random(seed)
         self._mixed = order is Order.MIXED
         self._priority = list(range(waves))
         if order is Order.REVERSE:

@@ -140,7 +140,7 @@ def _buffer_store(operands: Sequence[str], modifiers: Sequence[str], devices: De
 
 
 def _lds_addresses(w: Wave, row: int, immediate: int, size: int) -> NDArray[np.int64]:
-    addresses = w.v[row].astype(np.int64) + immediate
+    addresses: NDArray[np.int64] = w.v[row].astype(np.int64) + immediate
     if int(addresses.max()) + 16 > size or np.any(addresses & 15):
         raise EmulationError(f"an LDS access to byte {int(addresses.max())} of {size}")
     return addresses >> 4

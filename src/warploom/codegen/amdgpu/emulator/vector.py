@@ -180,8 +180,9 @@ def _reverse_bits(a: Words) -> Words:
 
 
 def _field(a: Words, at: Words, width: Words) -> Words:
-    mask = (np.uint64(1) << (width & _U31).astype(np.uint64)) - np.uint64(1)
-    return (a >> (at & _U31)) & mask.astype(np.uint32)
+    wide = (np.uint64(1) << (width & _U31).astype(np.uint64)) - np.uint64(1)
+    mask: Words = wide.astype(np.uint32)
+    return (a >> (at & _U31)) & mask
 
 
 def _same(a: Words) -> Words:
@@ -213,6 +214,7 @@ VECTOR: Mapping[str, Make] = {
     "v_mul_lo_u32": _map(lambda a, b: a * b),
     "v_mul_u32_u24": _map(lambda a, b: (a & _24) * (b & _24)),
     "v_mad_u32_u24": _map(lambda a, b, c: (a & _24) * (b & _24) + c),
+    "v_bfi_b32": _map(lambda a, b, c: a & b | ~a & c),
     "v_bfe_u32": _map(_field),
     "v_bfrev_b32": _map(_reverse_bits),
     "v_min_u32": _map(np.minimum),

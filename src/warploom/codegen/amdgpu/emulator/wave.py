@@ -69,7 +69,7 @@ class Wave:
         self.lgkm: deque[Work] = deque()
         self.deepest = (0, 0)
         self._timing = timing
-        self._random = random.Random(timing.seed * 1009 + index)  # noqa: S311
+        self._random = random.Random(timing.seed * 1009 + index)
 
     def issue_dma(self, act: Callable[[], None]) -> None:
         """A load from memory to LDS: takes effect when the timing says."""
@@ -80,8 +80,10 @@ class Wave:
         self._issue_vm(Work(sample, finish), Moment.ISSUE)
 
     def issue_store(self, act: Callable[[], None]) -> None:
-        """A store to memory."""
+        """A store to memory; it counts in vmcnt like a load, but not in the statistics."""
+        deepest = self.deepest
         self._issue_vm(Work(act), Moment.ISSUE)
+        self.deepest = deepest
 
     def issue_read(self, sample: Callable[[], None], finish: Callable[[], None]) -> None:
         """An LDS read: samples when the timing says, writes its register at retirement."""
