@@ -33,7 +33,7 @@ from warploom.phases.program import (
     warp_stagger_index,
 )
 from warploom.phases.recipes import default_epilogue, default_kernel, default_prologue
-from warploom.sched.csp import OrderResult, optimal_schedule_with_halves
+from warploom.sched.csp import OrderResult, optimal_block_order
 from warploom.sched.greedy import greedy_schedule
 from warploom.schedule import PipelineSchedule
 from warploom.sync.policy import SyncPolicy
@@ -278,7 +278,7 @@ def derive_order(
     graph = LoopBody.of(body, search_edges(body, edges, config))
     match policy.strategy:
         case Strategy.CSP:
-            return optimal_schedule_with_halves(
+            return optimal_block_order(
                 graph,
                 config.block_sizing.max_globals,
                 policy.port_interval,

@@ -9,7 +9,11 @@ from warploom.graph.loop_body import LoopBody
 from warploom.ops.desc import DepEdge, OpDesc
 from warploom.ops.kinds import OpRole, ResourceKind
 from warploom.sched.bounds import asap_lower_bound
-from warploom.sched.csp import optimal_schedule, optimal_schedule_with_halves
+from warploom.sched.csp import (
+    optimal_block_order,
+    optimal_schedule,
+    optimal_schedule_with_halves,
+)
 from warploom.sched.evaluate import evaluate_schedule
 from warploom.sched.greedy import greedy_schedule, simple_greedy_schedule
 
@@ -61,6 +65,43 @@ def test_whole_search_returns_the_first_fastest_order(graph, max_vgpr):
     assert got.order == expected
     assert got.proven
     assert got.lower_bound == got.makespan
+
+
+def ends_in_compute(graph, order):
+    n = len(graph)
+    roles = [graph.ops[i].op.role for i in order]
+    halves = (roles[: n // 2], roles[n // 2 :])
+    return all(h[-1] is OpRole.COMPUTE for h in halves if OpRole.COMPUTE in h)
+
+
+@settings(max_examples=150, deadline=None)
+@given(bodies(max_ops=8), load_limits, penalties, budgets)
+def test_blocks_can_be_asked_to_close(graph, loads, penalty, max_vgpr):
+    limits = {"partitions": 2, "max_loads": loads, "budget": budget_of(max_vgpr)}
+    seed = greedy_schedule(graph)
+    admissible = [o for o in scan.orders(graph, **limits) if ends_in_compute(graph, o)]
+    if ends_in_compute(graph, seed) and scan.price(graph, seed)[1] <= limits["budget"]:
+        admissible.append(seed)
+    ask = (graph, loads, penalty, max_vgpr)
+    if not admissible:
+        with pytest.raises(SchedulingError):
+            optimal_schedule_with_halves(*ask, end_in_compute=True)
+        return
+    got = optimal_schedule_with_halves(*ask, end_in_compute=True)
+    assert got.order in admissible
+    best = min(scan.price(graph, o, penalty) for o in admissible)
+    bound = asap_lower_bound(graph, penalty)
+    assert got.makespan == best[0] or got.makespan == bound  # the seed may end the search early
+    assert got.lower_bound <= best[0]
+    assert ends_in_compute(graph, optimal_block_order(*ask).order)
+
+
+def test_an_op_behind_the_last_compute_leaves_no_block_order():
+    mma = OpDesc.op(5, ResourceKind.MMA_UNIT, 16, OpRole.COMPUTE)
+    store = OpDesc.op(1, ResourceKind.LDS, 20, OpRole.SHARED_STORE)
+    graph = LoopBody.of([mma, store], [DepEdge.flow(0, 1)])
+    with pytest.raises(SchedulingError, match="end in a COMPUTE"):
+        optimal_block_order(graph, partitions=1)
 
 
 @settings(max_examples=60, deadline=None)

@@ -9,6 +9,7 @@ Search effort is limited by a count of placed ops; ``OrderResult`` says what was
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from warploom.errors import CycleError, InfeasibleError, SchedulingError
@@ -27,7 +28,7 @@ from warploom.sched.search.optimise import (
     lower_peak,
     take_first,
 )
-from warploom.sched.search.problem import OrderProblem, order_problem, price
+from warploom.sched.search.problem import OrderProblem, is_closed, order_problem, price
 
 UNLIMITED_VGPR = 999999
 DEFAULT_WORK_LIMIT = 100_000
@@ -81,8 +82,12 @@ class _Task:
     meter: WorkMeter
 
     @property
+    def seed_is_closed(self) -> bool:
+        return not self.problem.closed or is_closed(self.problem, self.seed)
+
+    @property
     def seed_fits(self) -> bool:
-        return self.seed_peak <= self.budget
+        return self.seed_peak <= self.budget and self.seed_is_closed
 
 
 def optimal_schedule(
@@ -106,12 +111,14 @@ def optimal_schedule_with_halves(
     max_vgpr: int | None = None,
     *,
     partitions: int = 2,
+    end_in_compute: bool = False,
     work_limit: int = DEFAULT_WORK_LIMIT,
 ) -> OrderResult:
     """The best order that keeps partitions apart.
 
     At most ``max_globals_per_block`` global loads (0: any number) come between two COMPUTEs of a
     partition. The greedy seed is returned when nothing beats it, even if it breaks that limit.
+    With ``end_in_compute`` every partition that has a COMPUTE ends in one, seed or not.
     """
     task = _task(
         body,
@@ -119,6 +126,7 @@ def optimal_schedule_with_halves(
         max_globals_per_block,
         lds_contention_penalty,
         max_vgpr,
+        closed=end_in_compute,
         work_limit=work_limit,
     )
     if task.seed_fits and task.seed_makespan == task.stated_bound:
@@ -128,8 +136,29 @@ def optimal_schedule_with_halves(
     lower_peak(task.problem, best, task.meter.share(2))
     if not best.is_seed:
         take_first(task.problem, best, best.peak, task.meter)
-    _stop_at_stated_bound(task, best)
+    if not end_in_compute:
+        _stop_at_stated_bound(task, best)
     return _result(task, best)
+
+
+def optimal_block_order(
+    body: LoopBody,
+    max_globals_per_block: int = 0,
+    lds_contention_penalty: int = 0,
+    max_vgpr: int | None = None,
+    *,
+    partitions: int = 2,
+) -> OrderResult:
+    """The best order that can be cut into blocks, each closed by its COMPUTE.
+
+    The order of ``optimal_schedule_with_halves`` when its partitions end in a COMPUTE, as they do
+    unless a penalty or budget moves loads to the very end; otherwise the best order that does.
+    """
+    limits = (max_globals_per_block, lds_contention_penalty, max_vgpr)
+    found = optimal_schedule_with_halves(body, *limits, partitions=partitions)
+    if is_closed(order_problem(body, partitions=partitions), found.order):
+        return found
+    return optimal_schedule_with_halves(body, *limits, partitions=partitions, end_in_compute=True)
 
 
 def _task(
@@ -139,12 +168,15 @@ def _task(
     penalty: int,
     max_vgpr: int | None,
     *,
+    closed: bool = False,
     work_limit: int,
 ) -> _Task:
     seed = greedy_schedule(body, partitions)
     metrics = evaluate_schedule(body, seed, penalty)
     unlimited = max_vgpr is None or max_vgpr == UNLIMITED_VGPR
-    problem = order_problem(body, partitions=partitions, max_loads=max_loads, penalty=penalty)
+    problem = order_problem(
+        body, partitions=partitions, max_loads=max_loads, penalty=penalty, closed=closed
+    )
     return _Task(
         problem=problem,
         seed=seed,
@@ -158,7 +190,7 @@ def _task(
 
 
 def _starting_point(task: _Task) -> Incumbent:
-    """The seed, or any order within the budget when the seed is over it."""
+    """The seed, or any order within the limits when the seed breaks them."""
     bound = task.true_bound
     if task.seed_fits:
         return Incumbent(task.seed, task.seed_makespan, task.seed_peak, bound, is_seed=True)
@@ -217,15 +249,15 @@ def _result(task: _Task, best: Incumbent) -> OrderResult:
     )
 
 
-def _infeasible(task: _Task) -> InfeasibleError:
+def _infeasible(task: _Task) -> SchedulingError:
     """The error for a proven lack of orders, with the budget that would do."""
-    try:
-        least = least_peak(task.problem, task.meter)
-    except WorkLimitReached:
-        smallest = None
-        fix = f"raise max_vgpr; the greedy order needs {task.seed_peak}"
-    else:
-        smallest = task.seed_peak if least is None else min(least, task.seed_peak)
+    fix, smallest = f"raise max_vgpr; the greedy order needs {task.seed_peak}", None
+    with suppress(WorkLimitReached):
+        peaks = [least_peak(task.problem, task.meter)]
+        peaks += [task.seed_peak] if task.seed_is_closed else []
+        smallest = min((p for p in peaks if p is not None), default=None)
+        if smallest is None:
+            return _cannot_close(task)
         fix = f"raise max_vgpr to at least {smallest}"
     return InfeasibleError(
         f"no order of these {task.problem.n} ops needs as few as {task.budget} registers",
@@ -233,6 +265,16 @@ def _infeasible(task: _Task) -> InfeasibleError:
         why="every order that respects the dependences has more registers live at some op",
         fix=fix,
         smallest_feasible=smallest,
+    )
+
+
+def _cannot_close(task: _Task) -> SchedulingError:
+    return SchedulingError(
+        "no order lets every partition end in a COMPUTE",
+        where=f"{task.problem.n} ops in {len(task.problem.bounds) - 1} partition(s), at most "
+        f"{task.problem.max_loads or 'any number of'} loads between two COMPUTEs",
+        why="some other op waits for a partition's last COMPUTE, or its loads find no place",
+        fix="move that op to the next partition, or raise max_globals_per_block",
     )
 
 

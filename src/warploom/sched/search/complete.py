@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from operator import le
 from typing import NamedTuple
 
@@ -70,6 +71,7 @@ class Completer:
         self._failed: dict[int, list[tuple[int, ...]]] = {}
         self._frontiers: dict[int, tuple[tuple[int, int], ...]] = {}
         self._served = _served_by_urgency(problem)
+        self._closing = _closing_masks(problem)
 
     def complete(self, state: State) -> tuple[int, ...] | None:
         """The ops that finish ``state`` within the limits, or None when there is no way."""
@@ -133,7 +135,14 @@ class Completer:
             and p.vgpr_def[i] <= room
             and not (full and p.is_load[i])
             and (p.twin[i] < 0 or placed >> p.twin[i] & 1)
+            and not (p.closed and self._strands(placed, i))
         ]
+
+    def _strands(self, placed: int, op: int) -> bool:
+        """Whether ``op`` is the last compute of its partition while other ops are left."""
+        members, computes = self._closing[self.problem.partition[op]]
+        left = members & ~placed & ~(1 << op)
+        return left != 0 and computes >> op & 1 == 1 and not left & computes
 
     def _partition_of(self, state: State) -> int:
         first_open = (~state.placed & (state.placed + 1)).bit_length() - 1
@@ -169,7 +178,9 @@ class Completer:
         p = self.problem
         if self._time_binds and p.unit[op] != NO_UNIT:
             return False
-        if p.max_loads > 0 and (p.is_load[op] or p.is_compute[op]):
+        if p.is_compute[op] and (p.closed or p.max_loads > 0):
+            return False
+        if p.is_load[op] and p.max_loads > 0:
             return False
         return not self._registers_bind or p.vgpr_kill[op] >= p.vgpr_def[op]
 
@@ -229,6 +240,17 @@ def _released(ready: tuple[int, ...], succs: tuple[int, ...], finish: int) -> tu
     for k in succs:
         later[k] = max(later[k], finish)
     return tuple(later)
+
+
+def _closing_masks(problem: OrderProblem) -> tuple[tuple[int, int], ...]:
+    """[partition]: the bits of its ops, and of its computes."""
+    return tuple(
+        (
+            sum(1 << i for i in range(lo, hi)),
+            sum(1 << i for i in range(lo, hi) if problem.is_compute[i]),
+        )
+        for lo, hi in pairwise(problem.bounds)
+    )
 
 
 _Served = tuple[tuple[int, tuple[tuple[int, int, int], ...]], ...]

@@ -38,6 +38,7 @@ class OrderProblem:
     is_load: tuple[bool, ...]
     is_compute: tuple[bool, ...]
     max_loads: int  # global loads between two computes of a partition; 0 = no limit
+    closed: bool  # every partition that has a compute must end in one
     partition: tuple[int, ...]
     bounds: tuple[int, ...]  # where each partition begins, closed by n
     tail: tuple[int, ...]
@@ -56,7 +57,12 @@ class OrderProblem:
 
 
 def order_problem(
-    body: LoopBody, *, partitions: int = 1, max_loads: int = 0, penalty: int = 0
+    body: LoopBody,
+    *,
+    partitions: int = 1,
+    max_loads: int = 0,
+    penalty: int = 0,
+    closed: bool = False,
 ) -> OrderProblem:
     """Flatten ``body``; its distance-0 edges must be acyclic and never lead to an earlier part."""
     n = len(body.ops)
@@ -82,6 +88,7 @@ def order_problem(
         is_load=tuple(node.op.role is OpRole.GLOBAL_LOAD for node in body.ops),
         is_compute=tuple(node.op.role is OpRole.COMPUTE for node in body.ops),
         max_loads=max(max_loads, 0),
+        closed=closed,
         partition=partition,
         bounds=bounds,
         tail=tail,
@@ -197,6 +204,14 @@ def price(problem: OrderProblem, order: Sequence[int]) -> tuple[int, int]:
         peak = max(peak, live)
         live -= problem.vgpr_kill[i]
     return makespan, peak
+
+
+def is_closed(problem: OrderProblem, order: Sequence[int]) -> bool:
+    """Whether every partition that has a compute ends in one."""
+    return all(
+        not any(problem.is_compute[lo:hi]) or problem.is_compute[order[hi - 1]]
+        for lo, hi in pairwise(problem.bounds)
+    )
 
 
 def _cost_class(node: OpNode) -> tuple[object, ...]:
