@@ -139,7 +139,8 @@ class _Goals:
         """CP-SAT's bound, where its model leaves out no schedule that could be better."""
         if grid > 1 or answer.bound is None or answer.status is CpStatus.UNKNOWN:
             return 0
-        return answer.bound if self._stages(goal, grid) >= value // self.ii + 1 else 0
+        enough = value // self.ii + 1 if goal is Goal.LENGTH else 0
+        return answer.bound if self._stages(goal, grid) >= enough else 0
 
     def _stages(self, goal: Goal, grid: int) -> int:
         """Few stages to find quickly; the safe number for the last word, except on length.
