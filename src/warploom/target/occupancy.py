@@ -1,0 +1,50 @@
+"""From tag-priced ops to units: how long each op of a body holds its unit, and what it stores.
+
+Backward compatible: a cost model without occupancies gets the defaults below, which are those of
+the shipped MI355X schedules. Occupancies may be given per tag (exact) or per unit (for all its ops).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from warploom.errors import CostModelError
+from warploom.ops.desc import OpDesc
+from warploom.ops.kinds import ResourceKind
+
+MEMORY_OCCUPANCY = 8
+"""A load or an LDS read holds its port for the 8 cycles that 64 lanes * 16 bytes take."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OccupancyModel:
+    """Cycles an op holds its unit; capacities of units; bytes of one LDS buffer.
+
+    An op without an entry holds a memory port for ``MEMORY_OCCUPANCY`` cycles and a compute unit
+    for its whole latency, since the reference prices MMAs by their issue interval.
+    """
+
+    by_tag: Mapping[int, int] = field(default_factory=dict)
+    by_unit: Mapping[ResourceKind, int] = field(default_factory=dict)
+    capacities: Mapping[ResourceKind, int] = field(default_factory=dict)
+    buffer_bytes: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("by_tag", "by_unit", "capacities"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+        for name, table in (("by_tag", self.by_tag), ("by_unit", self.by_unit)):
+            for key, cycles in table.items():
+                if cycles < 0:
+                    raise CostModelError(f"occupancy {cycles} is negative", where=f"{name}[{key}]")
+
+    def occupancy(self, op: OpDesc) -> int:
+        """Cycles from issue for which ``op`` holds its unit."""
+        if op.tag in self.by_tag:
+            return self.by_tag[op.tag]
+        if op.resource in self.by_unit:
+            return self.by_unit[op.resource]
+        if op.resource in (ResourceKind.GLOBAL_MEM, ResourceKind.LDS):
+            return MEMORY_OCCUPANCY
+        return op.latency
