@@ -1,7 +1,7 @@
 """From tag-priced ops to units: how long each op of a body holds its unit, and what it stores.
 
 Backward compatible: a cost model without occupancies gets the defaults below, which are those of
-the shipped MI355X schedules. Occupancies may be given per tag (exact) or per unit (for all its ops).
+the shipped MI355X schedules. Occupancies may be given per tag (exact) or per unit (all its ops).
 """
 
 from __future__ import annotations
