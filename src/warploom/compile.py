@@ -18,12 +18,15 @@ from warploom.config.parts import SchedulingStrategy as Strategy
 from warploom.config.pipeline import PipelineConfig
 from warploom.config.policy import OrderPolicy, SchedulePolicy
 from warploom.config.schedule import ScheduleConfig, warn_without_effect
-from warploom.errors import VerificationError
+from warploom.errors import ConfigError, VerificationError
 from warploom.graph.edges import derive_edges_from_ops
 from warploom.graph.loop_body import LoopBody
 from warploom.graph.partitions import search_edges
 from warploom.interchange.document import Counters, Protocol, ScheduleDocument
 from warploom.listing import phase_listing
+from warploom.modulo import ModuloResult, solve_modulo
+from warploom.modulo.bridge import ModuloRequest, body_problem, check_match_fields
+from warploom.modulo.entries import modulo_phases
 from warploom.ops.desc import DepEdge, OpDesc, ScheduleEntry
 from warploom.ops.kinds import Phase
 from warploom.phases.program import (
@@ -53,6 +56,7 @@ class CompiledSchedule:
     ``program`` the block structure of a double-buffered kernel as the reference's rules guard it.
     ``reasons`` says of every wait and barrier that was derived why it is there; empty under
     ``SyncPolicy.REFERENCE``. ``report`` is the verifier's, unless verification was skipped.
+    ``modulo`` is the schedule behind the phases under ``SchedulingStrategy.MODULO``.
     """
 
     name: str
@@ -74,6 +78,7 @@ class CompiledSchedule:
     sync: SyncPolicy = SyncPolicy.REFERENCE
     reasons: tuple[Reason, ...] = ()
     report: Report | None = None
+    modulo: ModuloResult | None = None
 
     def notes(self, phase: Phase) -> dict[int, str]:
         """The reasons of one phase by entry index, for listings."""
@@ -126,13 +131,15 @@ def compile_schedule(
     sync: SyncPolicy | None = None,
     on_race: OnRace = "raise",
     observer: Observer | None = None,
+    modulo: ModuloRequest | None = None,
 ) -> CompiledSchedule:
     """Compile a schedule and prove it free of races for every timing and trip count.
 
     ``sync`` says who decides waits and barriers, instead of the schedule's own
     ``sync_policy()``. ``on_race`` says what happens with a schedule that can race: ``"raise"``
     VerificationError, ``"report"`` keeps the findings on the result's ``report``, ``"skip"``
-    does not judge at all. ``observer(step, value)`` sees every intermediate value.
+    does not judge at all. ``observer(step, value)`` sees every intermediate value. ``modulo``
+    asks for ``SchedulingStrategy.MODULO`` whatever the schedule's own strategy, with its details.
     """
     see = observer or (lambda step, value: None)
     config, sched = schedule.config(), schedule.schedule_config()
@@ -142,6 +149,11 @@ def compile_schedule(
     edges = tuple(schedule.derive_edges(body))
     see("edges", edges)
     LoopBody.of(body, edges)  # refuses edges that join no two ops
+    if modulo is not None or sched.scheduling is Strategy.MODULO:
+        shifted = _modulo(schedule, body, edges, modulo or ModuloRequest(), see)
+        guarded = _synchronised(shifted, _proven(sync or schedule.sync_policy()))
+        see("phases", guarded)
+        return _judged(guarded, on_race)
     if config.depth >= 2:
         phases = _double_buffer(schedule, body, edges, config, sched, see)
     else:
@@ -206,6 +218,50 @@ def _synchronised(ruled: CompiledSchedule, policy: SyncPolicy) -> CompiledSchedu
         warp_stagger_index=document.warp_stagger_index,
         sync=policy,
         reasons=proven.reasons,
+    )
+
+
+def _proven(policy: SyncPolicy) -> SyncPolicy:
+    """The reference has no rules for derived phases; they are always guarded by proof."""
+    return SyncPolicy.PROVEN_WEAKEST if policy is SyncPolicy.REFERENCE else policy
+
+
+def _modulo(
+    schedule: PipelineSchedule,
+    body: tuple[OpDesc, ...],
+    edges: tuple[DepEdge, ...],
+    request: ModuloRequest,
+    see: Observer,
+) -> CompiledSchedule:
+    """Phases from the schedule of least II; one wave group, no synchronisation yet."""
+    config, sched = schedule.config(), schedule.schedule_config()
+    check_match_fields(config.ch0_match_field, config.ch1_match_field)
+    budget = SchedulePolicy.of(sched).order.register_budget
+    problem = body_problem(body, edges, name=schedule.name, request=request, register_budget=budget)
+    see("problem", problem)
+    result = solve_modulo(problem.problem, request.options)
+    see("modulo", result)
+    units = counters(config, sched)
+    phases = modulo_phases(problem, result, peeled=request.peeled, vm_costs=units.vm_per_load)
+    waves = schedule.protocol(0)
+    return CompiledSchedule(
+        name=schedule.name,
+        target=schedule.target_name,
+        config=config,
+        schedule_config=replace(sched, scheduling=Strategy.MODULO),
+        protocol=Protocol(
+            waves_per_group=waves.groups * waves.waves_per_group,
+            k_tiles_per_iteration=phases.k_tiles_per_iteration,
+            kernel_k_base=phases.kernel_k_base,
+        ),
+        body=body,
+        edges=edges,
+        prologue=phases.prologue,
+        kernel=phases.kernel,
+        epilogue=phases.epilogue,
+        kernel_deps=(),
+        warp_stagger_index=0,
+        modulo=result,
     )
 
 
@@ -287,6 +343,13 @@ def derive_order(
             )
         case Strategy.GREEDY:
             return OrderResult.given(graph, greedy_schedule(graph, partitions))
+        case Strategy.MODULO:
+            raise ConfigError(
+                "SchedulingStrategy.MODULO does not order ops within blocks",
+                where="ScheduleConfig.scheduling",
+                why="its order spans iterations and comes with its own phases",
+                fix="compile the whole schedule with compile_schedule",
+            )
 
 
 def build_double_buffer_program(

@@ -10,11 +10,15 @@ from warploom.ops.kinds import OpRole
 
 
 class SchedulingStrategy(Enum):
-    """How the ops of a body are put in order."""
+    """How the ops of a body are put in order.
+
+    MODULO minimises the initiation interval and derives stages, buffer depths and phases as well.
+    """
 
     IDENTITY = 0
     GREEDY = 1
     CSP = 2
+    MODULO = 3
 
 
 @dataclass(frozen=True, slots=True)

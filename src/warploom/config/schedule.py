@@ -31,7 +31,7 @@ class ScheduleConfig:
         lgkm_after_last: lgkm(0) after the last block's barrier.
         minimal_barriers: Barriers only where an entry wait stands.
         omit_mma_set_prio: With ``minimal_barriers``: no priority hints at all.
-        max_vgpr: Register budget for the CSP search.
+        max_vgpr: Register budget for the CSP and MODULO searches.
         global_before_frag: Global loads before fragment loads inside a block.
         barrier_before_pre_ops: The wait and barrier section before the loads of a block.
         inter_block_lgkm_drain: lgkm(0) at interior block starts.
@@ -106,6 +106,7 @@ def settings_without_effect(config: ScheduleConfig) -> list[tuple[str, str]]:
     """The settings that change nothing in this combination, each with its reason."""
     default = ScheduleConfig()
     searched = config.scheduling is SchedulingStrategy.CSP
+    budgeted = searched or config.scheduling is SchedulingStrategy.MODULO
     first_given = config.wait_lgkm_first != default.wait_lgkm_first
     rules = (
         (
@@ -135,8 +136,8 @@ def settings_without_effect(config: ScheduleConfig) -> list[tuple[str, str]]:
         ),
         (
             "max_vgpr",
-            config.max_vgpr != default.max_vgpr and not searched,
-            "only SchedulingStrategy.CSP searches under a register budget",
+            config.max_vgpr != default.max_vgpr and not budgeted,
+            "only SchedulingStrategy.CSP and MODULO search under a register budget",
         ),
         (
             "lds_contention_penalty",

@@ -25,12 +25,31 @@ from warploom.modulo.model import (
     Unit,
     Value,
 )
+from warploom.modulo.options import ModuloOptions
 from warploom.ops.desc import DepEdge, OpDesc
 from warploom.ops.kinds import DepKind, OpRole, ResourceKind
 from warploom.target.occupancy import OccupancyModel
 
 _DATA = (OpRole.GLOBAL_LOAD, OpRole.SHARED_STORE, OpRole.FRAGMENT_LOAD, OpRole.COMPUTE)
 _DROPPED = (OpRole.SYNC, OpRole.FENCE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModuloRequest:
+    """What a compilation with ``SchedulingStrategy.MODULO`` may be told beyond its configs.
+
+    ``lds``: a slot per K-partition, or one ring over all partitions (more depths are possible).
+    ``smem_budget`` counts in units of ``occupancies.buffer_bytes``. ``peeled`` iterations beyond
+    the pipeline fill run in the prologue, for trip counts that the unrolled kernel does not divide.
+    """
+
+    options: ModuloOptions | None = None
+    occupancies: OccupancyModel | None = None
+    lds: Lds = Lds.SLOT
+    max_depth: int = 8
+    smem_budget: int | None = None
+    isolate: bool = False
+    peeled: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,18 +72,17 @@ def body_problem(
     edges: Sequence[DepEdge] = (),
     *,
     name: str = "body",
-    occupancies: OccupancyModel | None = None,
-    lds: Lds = Lds.SLOT,
-    max_depth: int = 8,
-    smem_budget: int | None = None,
+    request: ModuloRequest | None = None,
     register_budget: int | None = None,
-    isolate: bool = False,
 ) -> BodyProblem:
     """The modulo problem of a priced body; sync ops are left out, they are derived at the end."""
-    reader = _Reader(body, occupancies or OccupancyModel(), lds, max_depth)
+    request = request or ModuloRequest()
+    reader = _Reader(body, request)
     flow = reader.flow_edges() + reader.declared_edges(edges)
     rings = reader.rings()
-    roles = (Role(name=MAIN_ROLE, register_budget=register_budget),) if register_budget else ()
+    role = Role(
+        name=MAIN_ROLE, register_budget=register_budget, static_registers=reader.accumulators()
+    )
     problem = ModuloProblem(
         name=name,
         ops=reader.modulo_ops(),
@@ -72,9 +90,9 @@ def body_problem(
         capacities=reader.capacities(),
         rings=tuple(r for r, _ in rings),
         values=reader.values(edges),
-        roles=roles,
-        smem_budget=smem_budget,
-        isolate=isolate,
+        roles=(role,),
+        smem_budget=request.smem_budget,
+        isolate=request.isolate,
     )
     return BodyProblem(
         problem=problem,
@@ -88,13 +106,12 @@ def body_problem(
 class _Reader:
     """The body's ops sorted by what they touch."""
 
-    def __init__(
-        self, body: Sequence[OpDesc], occupancies: OccupancyModel, lds: Lds, max_depth: int
-    ) -> None:
+    def __init__(self, body: Sequence[OpDesc], request: ModuloRequest) -> None:
         self.kept = [v for v, op in enumerate(body) if op.role not in _DROPPED]
         self.index = {old: new for new, old in enumerate(self.kept)}
         self.ops = tuple(body[v] for v in self.kept)
-        self.occupancies, self.lds, self.max_depth = occupancies, lds, max_depth
+        self.occupancies = request.occupancies or OccupancyModel()
+        self.lds, self.max_depth = request.lds, request.max_depth
         for op in self.ops:
             if op.role is OpRole.NONE:
                 raise CostModelError(
@@ -160,6 +177,10 @@ class _Reader:
             )
             for v, op in enumerate(self.ops)
         )
+
+    def accumulators(self) -> int:
+        """Registers of all accumulators: live for the whole loop."""
+        return sum(max(self.ops[v].vgpr_def for v in chain) for chain in self.mmas.values())
 
     def capacities(self) -> tuple[Unit, ...]:
         """Declared unit capacities."""
