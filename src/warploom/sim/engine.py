@@ -74,6 +74,7 @@ class _RowState:
     queues: dict[str, InOrderQueue] = field(default_factory=dict)
     registers: dict[str, Due] = field(default_factory=dict)
     steps: list[StepTime] = field(default_factory=list)
+    worst: StallEvent | None = None  # the longest stall since the row last met others
 
     def queue(self, name: str) -> InOrderQueue:
         return self.queues.setdefault(name, InOrderQueue())
@@ -200,10 +201,12 @@ class _Engine:
         self._schedule(row)
 
     def _stall(self, row: _RowState, step: Step, until: int, cause: StallCause) -> None:
-        if until > row.time:
-            self.stalls.append(
-                StallEvent(row=row.index, place=step.place, start=row.time, end=until, cause=cause)
-            )
+        if until <= row.time:
+            return
+        stall = StallEvent(row=row.index, place=step.place, start=row.time, end=until, cause=cause)
+        self.stalls.append(stall)
+        if row.worst is None or until - row.time > row.worst.end - row.worst.start:
+            row.worst = stall
 
     def _issue(self, row: _RowState, step: Issue, now: int) -> None:
         unit = self.units[step.unit]
@@ -317,11 +320,14 @@ class _Engine:
             ((i, place) for i, time, place in arrivals if time == last), key=lambda late: late[0]
         )
         text = f"{self._row_name(slow)} came last, to {place.text()}"
+        if (worst := self.rows[slow].worst) is not None:
+            text += f", held up {worst.end - worst.start} cycles at {worst.place.label}"
         cause = StallCause(kind=StallKind.BARRIER, text=text, row=slow)
         for index, _, _ in arrivals:
             member = self.rows[index]
             here = member.program.steps[member.pc]
             self._stall(member, here, last, cause)
+            member.worst = None
             self._pass(member, here, last, barrier.spec.cost)
 
     def _await(self, row: _RowState, step: Await) -> None:

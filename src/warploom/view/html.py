@@ -1,0 +1,256 @@
+"""The timeline as one interactive HTML file: no network, no server, opens from disk.
+
+The page holds the events as JSON and a small script that draws what is visible: zoom and pan,
+hover for details, click an op to follow its data, a stall or an arrow to read the reason.
+"""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from importlib.resources import files
+from itertools import pairwise
+from typing import Any
+
+from warploom.sim.events import OpEvent, Place, StallKind
+from warploom.sim.simulation import Simulation
+from warploom.view.palette import STALL_COLOURS, STALL_WORDS, op_colour, op_word
+from warploom.view.scene import (
+    Band,
+    Lane,
+    Scene,
+    build_scene,
+    representative_rows,
+    steady_window,
+)
+from warploom.view.svg import hatch
+from warploom.view.wording import short_labels
+
+
+def timeline_html(sim: Simulation, *, rows: tuple[int, ...] | None = None) -> str:
+    """The page as text. It holds all rows, and shows one of each group until asked for more."""
+    scene = build_scene(sim, rows=rows if rows is not None else tuple(range(len(sim.rows))))
+    return _PAGE.format(
+        title=escape(f"Timeline of {sim.name}"),
+        name=escape(sim.name),
+        figures=_figures(sim),
+        units=_units(sim),
+        sites=_sites(sim, scene),
+        legend=_legend(sim),
+        all_rows="" if len(scene.bands) > len(representative_rows(sim)) else " disabled",
+        css=_asset("timeline.css"),
+        script=_asset("timeline.js"),
+        data=_embed(_data(scene)),
+    )
+
+
+def _asset(name: str) -> str:
+    return files("warploom.view").joinpath("assets").joinpath(name).read_text(encoding="utf-8")
+
+
+def _embed(data: dict[str, Any]) -> str:
+    """JSON that cannot close the script element it stands in."""
+    return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _data(scene: Scene) -> dict[str, Any]:
+    sim = scene.sim
+    shown = set(representative_rows(sim)) | ({b.row for b in scene.bands} if _few(scene) else set())
+    loop = [s.start for s in sim.spans if s.row == 0 and s.iteration is not None]
+    first = sim.state.first_iteration if sim.state else 0
+    return {
+        "cycles": sim.cycles,
+        "ii": None if sim.ii is None else round(sim.ii, 2),
+        "marks": list(pairwise(loop[first:])) or list(pairwise(loop)),
+        "steadyWindow": steady_window(sim),
+        "defs": "".join(hatch(kind, "h") for kind in StallKind) + _ARROW,
+        "rows": [{"name": row.name} for row in sim.rows],
+        "ops": [_op(op) for op in sim.ops],
+        "stalls": [
+            {
+                "row": stall.row,
+                "place": _place(stall.place),
+                "start": stall.start,
+                "end": stall.end,
+                "kind": str(stall.cause.kind),
+                "text": stall.cause.text,
+                "op": stall.cause.op,
+                "culprit": stall.cause.row,
+            }
+            for stall in sim.stalls
+        ],
+        "barriers": [
+            {
+                "name": barrier.name,
+                "ordinal": barrier.ordinal,
+                "release": barrier.release,
+                "arrivals": barrier.arrivals,
+            }
+            for barrier in sim.barriers
+        ],
+        "slots": [
+            {
+                "slot": slot.slot,
+                "content": slot.content,
+                "start": slot.start,
+                "ready": slot.ready,
+                "end": slot.end,
+                "readers": len(slot.readers),
+            }
+            for slot in sim.slots
+        ],
+        "slotLines": [{"name": line.name, "lives": line.lives} for line in scene.slots],
+        "links": [{"src": link.src, "dst": link.dst, "via": link.via} for link in sim.links],
+        "bands": [_band(band, band.row in shown) for band in scene.bands],
+    }
+
+
+def _few(scene: Scene) -> bool:
+    """Whether the caller chose rows; then all of them show."""
+    return len(scene.bands) < len(scene.sim.rows)
+
+
+def _place(place: Place) -> dict[str, Any]:
+    return {
+        "label": place.label,
+        "phase": place.phase,
+        "index": place.index,
+        "iteration": place.iteration,
+    }
+
+
+def _op(op: OpEvent) -> dict[str, Any]:
+    return {
+        "row": op.row,
+        "place": _place(op.place),
+        "labels": short_labels(op.place.label),
+        "word": op_word(op.kind),
+        "colour": op_colour(op.kind),
+        "unit": op.unit,
+        "issue": op.issue,
+        "issued": op.issued,
+        "start": op.start,
+        "end": op.end,
+        "done": op.done,
+        "queue": op.queue,
+        "count": op.count,
+        "detail": [pair for pair in op.detail if pair[0] != "role"],
+    }
+
+
+def _band(band: Band, representative: bool) -> dict[str, Any]:
+    return {
+        "row": band.row,
+        "name": band.name,
+        "representative": representative,
+        "issue": _lane(band.issue),
+        "stalls": band.stalls,
+        "lanes": [_lane(lane) for lane in band.lanes],
+        "spans": [(span.phase, span.iteration, span.start, span.end) for span in band.spans],
+    }
+
+
+def _lane(lane: Lane) -> dict[str, Any]:
+    bars = [(bar.op, bar.start, bar.end, bar.done, bar.track) for bar in lane.bars]
+    return {"name": lane.name, "tracks": lane.tracks, "bars": bars}
+
+
+def _figures(sim: Simulation) -> str:
+    facts = [("costs", sim.costs), ("trips", str(sim.trips)), ("cycles", str(sim.cycles))]
+    if sim.ii is not None:
+        kind = "exact" if sim.steady else "average; not yet steady"
+        facts.append(("initiation interval", f"{sim.ii:g} ({kind})"))
+    if sim.bound is not None and sim.bound.cycles:
+        facts.append(("resource bound", f"{float(sim.bound.bound):g} by {sim.bound.unit}"))
+    return "".join(f"<span>{name} <b>{escape(value)}</b></span>" for name, value in facts)
+
+
+def _units(sim: Simulation) -> str:
+    rows = []
+    for use in sim.units:
+        share = use.utilisation if use.steady_utilisation is None else use.steady_utilisation
+        rows.append(
+            f"<tr><td>{escape(use.unit)}</td><td class='num'>{share:.0%}</td><td>"
+            f"<div class='meter'><i style='width:{min(share, 1):.0%}'></i></div></td></tr>"
+        )
+    return "".join(rows)
+
+
+def _sites(sim: Simulation, scene: Scene, most: int = 14) -> str:
+    """The places that stall most; a click leads to their longest stall on a row that shows."""
+    rows = []
+    bands = {band.row for band in scene.bands}
+    for site in sim.sites[:most]:
+        here = [
+            (i, stall)
+            for i, stall in enumerate(sim.stalls)
+            if stall.row in bands
+            and (stall.place.phase, stall.place.index) == (site.phase, site.index)
+            and (stall.place.label, stall.cause.kind) == (site.label, site.kind)
+        ]
+        if not here:
+            continue
+        longest = max(here, key=lambda item: item[1].end - item[1].start)[0]
+        rows.append(
+            f"<tr class='jump' data-stall='{longest}'><td class='num'>{site.cycles}</td>"
+            f"<td>{escape(site.label)}<br><small>{site.phase} {site.index}: "
+            f"{escape(site.cause)}</small></td></tr>"
+        )
+    return "".join(rows) or "<tr><td>none</td></tr>"
+
+
+def _legend(sim: Simulation) -> str:
+    keys = [(op_colour(kind), op_word(kind)) for kind in dict.fromkeys(op.kind for op in sim.ops)]
+    used = {stall.cause.kind for stall in sim.stalls}
+    keys += [(STALL_COLOURS[kind], STALL_WORDS[kind]) for kind in StallKind if kind in used]
+    keys += [("var(--fill)", "slot filling"), ("var(--held)", "slot holds data")]
+    return "".join(
+        f"<span class='key'><i style='background:{colour}'></i>{escape(words)}</span>"
+        for colour, words in keys
+    )
+
+
+_ARROW = (
+    '<marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '
+    'orient="auto-start-reverse"><path d="M0 0L8 4L0 8z" fill="var(--mark)"/></marker>'
+)
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,">
+<title>{title}</title>
+<style>
+{css}</style>
+</head>
+<body>
+<header><h1>{name}</h1><div id="figures">{figures}</div></header>
+<div id="tools">
+<button id="fit" title="key 0">whole run</button>
+<button id="steady" title="key i">steady state</button>
+<button id="zoomin" title="key +">zoom in</button>
+<button id="zoomout" title="key -">zoom out</button>
+<label><input type="checkbox" id="all"{all_rows}> all waves</label>
+<label class="hint">wheel zooms, drag moves, click explains</label>
+</div>
+<main>
+<div id="plot" tabindex="0"></div>
+<aside>
+<div id="detail"></div>
+<h2>Units, share of the steady state</h2>
+<table>{units}</table>
+<h2>Where it stalls: cycles, all rows</h2>
+<table>{sites}</table>
+<h2>Legend</h2>
+<div>{legend}</div>
+</aside>
+</main>
+<div id="tip" role="tooltip"></div>
+<script type="application/json" id="data">{data}</script>
+<script>
+{script}</script>
+</body>
+</html>
+"""

@@ -1,0 +1,206 @@
+"""The timeline as a layout-free picture: bands of lanes of bars, shared by SVG and HTML.
+
+A ``Scene`` is cut from a ``Simulation``: the rows to show, for each an issue lane (what the row's
+own stream does, with its stalls) and one lane for every unit it uses, then the storage slots. It
+holds cycles, never pixels, so that every picture shows the same thing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from warploom.errors import ConfigError
+from warploom.sim.events import OpEvent, PhaseSpan, SlotEvent, StallEvent
+from warploom.sim.simulation import Simulation
+
+LANE_ORDER = ("GLOBAL_MEM", "LDS", "MMA_UNIT", "VALU", "SCALAR")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """Op ``op`` holds the lane's unit in ``[start, end)``; its result is there at ``done``."""
+
+    op: int
+    start: int
+    end: int
+    done: int
+    track: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lane:
+    """One unit as one row uses it. Overlapping bars lie on different ``tracks``."""
+
+    name: str
+    bars: tuple[Bar, ...]
+    tracks: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Band:
+    """A row of the picture: its stream first, then its units."""
+
+    row: int
+    name: str
+    issue: Lane
+    stalls: tuple[int, ...]
+    lanes: tuple[Lane, ...]
+    spans: tuple[PhaseSpan, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotLine:
+    """One storage slot and its contents over time, as indices into ``Simulation.slots``."""
+
+    name: str
+    lives: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """Everything a timeline shows, between two cycles."""
+
+    sim: Simulation
+    start: int
+    end: int
+    bands: tuple[Band, ...]
+    slots: tuple[SlotLine, ...]
+    mark: tuple[int, int] | None
+
+
+def representative_rows(sim: Simulation) -> tuple[int, ...]:
+    """One row of each wave group, and every role: rows that differ in what they show."""
+    seen: set[tuple[int, str]] = set()
+    rows = []
+    for index, row in enumerate(sim.rows):
+        key = (row.group, row.role)
+        if key not in seen:
+            seen.add(key)
+            rows.append(index)
+    return tuple(rows)
+
+
+def steady_window(sim: Simulation, iterations: int = 2) -> tuple[int, int]:
+    """The cycles of a few iterations of the first row, in the middle of the steady state."""
+    loop = [s for s in sim.spans if s.row == 0 and s.iteration is not None]
+    if not loop:
+        return 0, sim.cycles
+    first = sim.state.first_iteration if sim.state else 0
+    begin = min(max(first, (len(loop) - iterations) // 2), max(0, len(loop) - iterations))
+    last = loop[min(begin + iterations, len(loop)) - 1]
+    return loop[begin].start, last.end
+
+
+def build_scene(
+    sim: Simulation,
+    *,
+    rows: Sequence[int] | None = None,
+    window: tuple[int, int] | None = None,
+    registers: bool = False,
+) -> Scene:
+    """Cut a scene: by default one row of each group over the whole run, without registers."""
+    start, end = window if window is not None else (0, sim.cycles)
+    shown = tuple(rows) if rows is not None else representative_rows(sim)
+    if not all(0 <= row < len(sim.rows) for row in shown):
+        raise ConfigError(
+            f"there is no row {max(shown, key=lambda r: (r >= len(sim.rows), abs(r)))}",
+            where="rows",
+            fix=f"rows are 0..{len(sim.rows) - 1}",
+        )
+    if end < start:
+        raise ConfigError(f"the window ends at {end}, before its start {start}", where="window")
+    return Scene(
+        sim=sim,
+        start=start,
+        end=max(end, start + 1),
+        bands=tuple(_band(sim, row) for row in shown),
+        slots=_slot_lines(sim, shown, registers),
+        mark=_interval_mark(sim, start, end),
+    )
+
+
+def _band(sim: Simulation, row: int) -> Band:
+    mine = [(i, op) for i, op in enumerate(sim.ops) if op.row == row]
+    names = sorted({op.lane for _, op in mine}, key=_lane_rank)
+    issue = Lane(
+        name="issue",
+        bars=tuple(
+            Bar(op=i, start=op.issue, end=op.issued, done=op.issued, track=0) for i, op in mine
+        ),
+        tracks=1,
+    )
+    return Band(
+        row=row,
+        name=sim.rows[row].name,
+        issue=issue,
+        stalls=tuple(i for i, stall in enumerate(sim.stalls) if stall.row == row),
+        lanes=tuple(_lane(name, [(i, op) for i, op in mine if op.lane == name]) for name in names),
+        spans=tuple(span for span in sim.spans if span.row == row),
+    )
+
+
+def _lane_rank(name: str) -> tuple[int, str]:
+    return (LANE_ORDER.index(name) if name in LANE_ORDER else len(LANE_ORDER)), name
+
+
+def _lane(name: str, ops: Iterable[tuple[int, OpEvent]]) -> Lane:
+    """Bars of one unit; ops in flight together get tracks of their own, first fit."""
+    free: list[int] = []
+    bars = []
+    for i, op in sorted(ops, key=lambda item: (item[1].start, item[0])):
+        until = max(op.end, op.done)
+        track = next((t for t, time in enumerate(free) if time <= op.start), len(free))
+        if track == len(free):
+            free.append(until)
+        free[track] = until
+        bars.append(Bar(op=i, start=op.start, end=op.end, done=until, track=track))
+    return Lane(name=name, bars=tuple(bars), tracks=max(1, len(free)))
+
+
+def _slot_lines(sim: Simulation, rows: tuple[int, ...], registers: bool) -> tuple[SlotLine, ...]:
+    lives: dict[str, list[int]] = {}
+    for i, slot in enumerate(sim.slots):
+        if slot.row is None or (registers and slot.row in rows):
+            lives.setdefault(_slot_name(sim, slot), []).append(i)
+    return tuple(SlotLine(name=name, lives=tuple(items)) for name, items in lives.items())
+
+
+def _slot_name(sim: Simulation, slot: SlotEvent) -> str:
+    if slot.row is None or len(sim.rows) == 1:
+        return slot.slot
+    return f"{sim.rows[slot.row].name}: {slot.slot}"
+
+
+def _interval_mark(sim: Simulation, start: int, end: int) -> tuple[int, int] | None:
+    """Start of two successive iterations of the first row, in the window and the steady state."""
+    loop = [s for s in sim.spans if s.row == 0 and s.iteration is not None]
+    first = sim.state.first_iteration if sim.state else 0
+    pairs = [(a.start, b.start) for a, b in pairwise(loop)]
+    inside = [pair for pair in pairs if start <= pair[0] and pair[1] <= end]
+    steady = [pair for pair in pairs[first:] if pair in inside]
+    chosen = steady or inside
+    return chosen[len(chosen) // 2] if chosen else None
+
+
+def visible(scene: Scene, start: int, end: int) -> bool:
+    """Whether something from ``start`` to ``end`` shows in the scene's window."""
+    return end >= scene.start and start <= scene.end
+
+
+def stall_text(stall: StallEvent) -> str:
+    """A stall in one sentence."""
+    cycles = stall.end - stall.start
+    return f"{stall.place.text()} stalls {cycles} cycles: {stall.cause.text}"
+
+
+def headline(sim: Simulation) -> str:
+    """The run in one line: name, costs, trips, interval and what bounds it."""
+    parts = [f"{sim.name}", f"costs: {sim.costs}", f"{sim.trips} trips, {sim.cycles} cycles"]
+    if sim.ii is not None:
+        kind = "exact" if sim.steady else "average"
+        parts.append(f"II {sim.ii:g} cycles ({kind})")
+    if sim.bound is not None and sim.bound.cycles:
+        parts.append(f"at least {float(sim.bound.bound):g} by {sim.bound.unit}")
+    return " | ".join(parts)

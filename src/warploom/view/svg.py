@@ -1,0 +1,226 @@
+"""The timeline as a standalone SVG picture.
+
+Rows from top to bottom: for each wave or role its stream (ops it issues and hatched stalls) and
+its units, with thin tails for results in flight; then the storage slots, pale while they fill and
+solid while they hold data. Barriers are lines through all rows, the initiation interval is the
+bracket under the ruler. Every shape has a tooltip.
+"""
+
+from __future__ import annotations
+
+from warploom.errors import ConfigError
+from warploom.sim.events import StallKind
+from warploom.sim.simulation import Simulation
+from warploom.view.drawing import Drawing, number
+from warploom.view.palette import STALL_COLOURS, STALL_WORDS, op_colour, op_word
+from warploom.view.scene import (
+    Band,
+    Bar,
+    Lane,
+    Scene,
+    build_scene,
+    headline,
+    stall_text,
+    visible,
+)
+from warploom.view.wording import op_text, short_labels, slot_text
+
+LEFT, RIGHT, TOP = 158.0, 16.0, 74.0
+LANE, TRACK, GAP, BAND_GAP, PHASE = 15.0, 7.0, 3.0, 14.0, 13.0
+MIN_WIDTH, CHAR = 400, 5.6
+
+_STYLE = (
+    "text{font:10px system-ui,-apple-system,'Segoe UI',sans-serif;fill:#222}"
+    ".h{font-size:13px;font-weight:600}.row{font-size:11px;font-weight:600}"
+    ".lane,.tick{fill:#666}.tick,.phase{text-anchor:middle}.right{text-anchor:end}"
+    ".in{fill:#fff;text-anchor:middle;pointer-events:none}.dark{fill:#222}"
+    ".ii{fill:#b2182b;font-weight:600;text-anchor:middle}"
+    ".bg{fill:#f6f6f6}.odd{fill:#e9edf2}.even{fill:#f4f6f8}"
+    ".grid{stroke:#ddd}.barrier{stroke:#7f7f7f;stroke-width:1}.iiline{stroke:#b2182b;fill:none}"
+    ".bar{stroke:#fff;stroke-width:.4}.tail{opacity:.28}.fill{fill:#c9d8c5}.held{fill:#6a9f5b}"
+)
+
+
+def timeline_svg(
+    sim: Simulation,
+    *,
+    width: int = 1400,
+    window: tuple[int, int] | None = None,
+    rows: tuple[int, ...] | None = None,
+) -> str:
+    """The picture as text of an SVG file, ``width`` pixels wide."""
+    if width < MIN_WIDTH:
+        raise ConfigError(f"a timeline of {width} pixels has no room", where="width")
+    return _Painter(build_scene(sim, rows=rows, window=window), float(width)).paint()
+
+
+class _Painter:
+    """Paints one scene; ``y`` is how far down the picture has grown."""
+
+    def __init__(self, scene: Scene, width: float) -> None:
+        self.scene = scene
+        self.sim = scene.sim
+        self.width = width
+        self.scale = (width - LEFT - RIGHT) / (scene.end - scene.start)
+        self.out = Drawing()
+        self.y = TOP
+
+    def paint(self) -> str:
+        self.out.text(12, 22, headline(self.sim), "h")
+        self._ruler()
+        for band in self.scene.bands:
+            self._band(band)
+        if self.scene.slots:
+            self._slots()
+        self._legend()
+        defs = "".join(hatch(kind) for kind in StallKind)
+        title = f"Timeline of {self.sim.name}"
+        return self.out.document(self.width, self.y + 8, _STYLE, title, defs)
+
+    def x(self, cycle: int) -> float:
+        """Where a cycle lies, cut to the plot."""
+        return LEFT + (min(max(cycle, self.scene.start), self.scene.end) - self.scene.start) * (
+            self.scale
+        )
+
+    def _ruler(self) -> None:
+        step = _nice_step((self.scene.end - self.scene.start) / ((self.width - LEFT) / 90))
+        self.out.text(LEFT - 8, 46, "cycles", "lane right")
+        for cycle in range(-(-self.scene.start // step) * step, self.scene.end + 1, step):
+            self.out.text(self.x(cycle), 46, str(cycle), "tick")
+            self.out.line(self.x(cycle), 50, self.x(cycle), 54, "grid")
+        if self.scene.mark is not None and self.sim.ii is not None:
+            a, b = (self.x(cycle) for cycle in self.scene.mark)
+            self.out.path(f"M{number(a)} 68V60H{number(b)}V68", "iiline")
+            kind = "" if self.sim.steady else " (average)"
+            words = f"II {self.sim.ii:g}{kind}"
+            self.out.rect((a + b) / 2 - 3.2 * len(words), 54, 6.4 * len(words), 12, "", fill="#fff")
+            self.out.text((a + b) / 2, 64, words, "ii")
+
+    def _band(self, band: Band) -> None:
+        self.out.open_group("band", data_row=str(band.row))
+        self.out.text(12, self.y + PHASE + 11, band.name, "row")
+        for i, span in enumerate(band.spans):
+            if visible(self.scene, span.start, span.end):
+                self._phase(i, span.start, span.end, span.phase, span.iteration)
+        self.y += PHASE + 2
+        top = self.y
+        self._lane(band.issue, band.stalls)
+        for lane in band.lanes:
+            self._lane(lane, ())
+        self._barriers(band.row, top - 2, self.y)
+        self.out.close_group()
+        self.y += BAND_GAP - GAP
+
+    def _phase(self, i: int, start: int, end: int, phase: str, turn: int | None) -> None:
+        a, b = self.x(start), self.x(end)
+        self.out.rect(a, self.y, b - a, PHASE, "odd" if i % 2 else "even")
+        words = phase if turn is None else f"iteration {turn}"
+        short = phase[:1] if turn is None else str(turn)
+        for text in (words, short):
+            if b - a > CHAR * len(text) + 4:
+                self.out.text((a + b) / 2, self.y + 10, text, "phase lane")
+                break
+
+    def _lane(self, lane: Lane, stalls: tuple[int, ...]) -> None:
+        height = LANE if lane.tracks == 1 else max(LANE, min(lane.tracks, 9) * TRACK)
+        self.out.text(LEFT - 8, self.y + height / 2 + 4, lane.name, "lane right")
+        self.out.rect(LEFT, self.y, self.width - LEFT - RIGHT, height, "bg")
+        for index in stalls:
+            stall = self.sim.stalls[index]
+            if visible(self.scene, stall.start, stall.end):
+                a, b = self.x(stall.start), self.x(stall.end)
+                fill = f"url(#hatch-{stall.cause.kind})"
+                title = stall_text(stall)
+                self.out.rect(a, self.y, b - a, height, "stall", fill=fill, title=title)
+        for bar in lane.bars:
+            if visible(self.scene, bar.start, bar.done):
+                self._bar(bar, height / lane.tracks, lane.tracks == 1)
+        self.y += height + GAP
+
+    def _bar(self, bar: Bar, height: float, labelled: bool) -> None:
+        op = self.sim.ops[bar.op]
+        colour, title = op_colour(op.kind), op_text(op, self.sim.rows[op.row].name)
+        y = self.y + bar.track * height
+        a, b, c = self.x(bar.start), self.x(bar.end), self.x(bar.done)
+        if c > b:
+            self.out.rect(b, y + 1, c - b, height - 2, "tail", fill=colour, title=title)
+        if bar.end > bar.start:
+            self.out.rect(a, y, max(b - a, 1), height, "bar", fill=colour, title=title)
+        room = (b - a) if labelled else (c - a)
+        for text in short_labels(op.place.label):
+            if room > CHAR * len(text) + 4 and height >= 10:
+                self.out.text(a + room / 2, y + height / 2 + 3.5, text, "in")
+                break
+
+    def _barriers(self, row: int, top: float, bottom: float) -> None:
+        for barrier in self.sim.barriers:
+            here = any(member == row for member, _ in barrier.arrivals)
+            if here and self.scene.start <= barrier.release <= self.scene.end:
+                x = self.x(barrier.release)
+                last = max(barrier.arrivals, key=lambda arrival: arrival[1])
+                title = (
+                    f"barrier {barrier.ordinal} ({barrier.name}): all met at {last[1]} "
+                    f"({self.sim.rows[last[0]].name} last), released at {barrier.release}"
+                )
+                self.out.line(x, top, x, bottom, "barrier", title=title)
+
+    def _slots(self) -> None:
+        self.out.text(12, self.y + 9, "storage", "row")
+        for line in self.scene.slots:
+            self.out.text(LEFT - 8, self.y + 9, line.name, "lane right")
+            self.out.rect(LEFT, self.y, self.width - LEFT - RIGHT, 11, "bg")
+            for life in (self.sim.slots[i] for i in line.lives):
+                if not visible(self.scene, life.start, life.end):
+                    continue
+                a, b, c = self.x(life.start), self.x(life.ready), self.x(life.end)
+                title = slot_text(life)
+                self.out.rect(a, self.y + 1, b - a, 9, "fill", title=title)
+                self.out.rect(b, self.y + 1, max(c - b, 0.8), 9, "held", title=title)
+                if c - b > CHAR * len(life.content) + 4:
+                    self.out.text((b + c) / 2, self.y + 9, life.content, "in")
+            self.y += 11 + GAP
+        self.y += 4
+
+    def _legend(self) -> None:
+        shown = [self.sim.ops[bar.op].kind for band in self.scene.bands for bar in band.issue.bars]
+        x = 12.0
+        self.y += 6
+        for kind in dict.fromkeys(shown):
+            x = self._key(x, op_word(kind), fill=op_colour(kind))
+        x = self._key(x, "in flight", fill="#0072b2", opacity=".28")
+        if self.scene.slots:
+            x = self._key(x, "slot filling", fill="#c9d8c5")
+            x = self._key(x, "slot holds data", fill="#6a9f5b")
+        x, self.y = 12.0, self.y + 16
+        used = {self.sim.stalls[i].cause.kind for band in self.scene.bands for i in band.stalls}
+        for stall in StallKind:
+            if stall in used:
+                x = self._key(x, f"stall: {STALL_WORDS[stall]}", fill=f"url(#hatch-{stall})")
+        self.y += 16
+
+    def _key(self, x: float, words: str, **attrs: str) -> float:
+        self.out.rect(x, self.y, 16, 10, "", **attrs)
+        self.out.text(x + 21, self.y + 9, words, "lane")
+        return x + 40 + CHAR * len(words)
+
+
+def hatch(kind: StallKind, prefix: str = "hatch") -> str:
+    """A pattern of slanted lines in the stall's colour."""
+    colour = STALL_COLOURS[kind]
+    return (
+        f'<pattern id="{prefix}-{kind}" width="6" height="6" patternUnits="userSpaceOnUse" '
+        f'patternTransform="rotate(45)"><rect width="6" height="6" fill="{colour}" '
+        f'fill-opacity=".13"/><rect width="2" height="6" fill="{colour}" fill-opacity=".6"/>'
+        "</pattern>"
+    )
+
+
+def _nice_step(least: float) -> int:
+    """The smallest of 1, 2, 5, 10, 20, ... that is not below ``least``."""
+    power = 1
+    while True:
+        for factor in (1, 2, 5):
+            if factor * power >= least:
+                return factor * power
+        power *= 10
