@@ -17,6 +17,7 @@ from warploom.sim.events import (
     StallCause,
     StallEvent,
     StallKind,
+    WaitEvent,
 )
 from warploom.sim.program import (
     Await,
@@ -67,6 +68,7 @@ __all__ = [
     "UnitLoad",
     "UnitSpec",
     "UnitUse",
+    "WaitEvent",
     "WaitQueue",
     "Workload",
     "mi355x_costs",

@@ -20,6 +20,7 @@ from warploom.sim.events import (
     StallCause,
     StallEvent,
     StallKind,
+    WaitEvent,
 )
 from warploom.sim.program import (
     Await,
@@ -57,6 +58,7 @@ class Trace:
     ops: tuple[OpEvent, ...]
     issues: tuple[Issue, ...]
     stalls: tuple[StallEvent, ...]
+    waits: tuple[WaitEvent, ...]
     barriers: tuple[BarrierEvent, ...]
     steps: tuple[tuple[StepTime, ...], ...]
 
@@ -140,6 +142,7 @@ class _Engine:
         self.ops: list[OpEvent] = []
         self.issues: list[Issue] = []
         self.stalls: list[StallEvent] = []
+        self.waits: list[WaitEvent] = []
         self.meetings: list[BarrierEvent] = []
         # (time, kind, -priority, ready, number): kind 0 gives a signal, kind 1 moves a row.
         self.heap: list[tuple[int, int, int, int, int]] = []
@@ -160,6 +163,7 @@ class _Engine:
             ops=tuple(self.ops),
             issues=tuple(self.issues),
             stalls=tuple(self.stalls),
+            waits=tuple(self.waits),
             barriers=tuple(self.meetings),
             steps=tuple(tuple(row.steps) for row in self.rows),
         )
@@ -280,7 +284,19 @@ class _Engine:
         queue = row.queue(step.queue)
         due = queue.due(step.leave)
         went = max(row.time, due.time)
-        self._stall(row, step, went, self._queue_cause(step.queue, step.leave, due))
+        cause = self._queue_cause(step.queue, step.leave, due)
+        self.waits.append(
+            WaitEvent(
+                row=row.index,
+                place=step.place,
+                start=row.time,
+                end=went,
+                op=due.op,
+                ready=due.time,
+                text=cause.text,
+            )
+        )
+        self._stall(row, step, went, cause)
         self._pass(row, step, went, step.cost)
 
     def _queue_cause(self, queue: str, leave: int, due: Due) -> StallCause:

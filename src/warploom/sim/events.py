@@ -99,6 +99,22 @@ class StallEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WaitEvent:
+    """A wait was reached at ``start`` and left at ``end``; both are equal when it cost nothing.
+
+    ``op`` is the op that must complete (None: nothing was in flight), ``ready`` when it did.
+    """
+
+    row: int
+    place: Place
+    start: int
+    end: int
+    op: int | None
+    ready: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BarrierEvent:
     """All participants met: ``arrivals`` holds (row, cycle); they went on at ``release``."""
 

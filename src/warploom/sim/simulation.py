@@ -26,6 +26,7 @@ from warploom.sim.events import (
     SlotEvent,
     StallEvent,
     StallKind,
+    WaitEvent,
 )
 from warploom.sim.lower import lower
 from warploom.sim.program import Workload
@@ -71,6 +72,7 @@ class Simulation:
     rows: tuple[Row, ...]
     ops: tuple[OpEvent, ...]
     stalls: tuple[StallEvent, ...]
+    waits: tuple[WaitEvent, ...]
     barriers: tuple[BarrierEvent, ...]
     slots: tuple[SlotEvent, ...]
     links: tuple[Link, ...]
@@ -132,6 +134,7 @@ def simulate_workload(workload: Workload, *, costs: str = "given", trips: int = 
         rows=trace.rows,
         ops=trace.ops,
         stalls=trace.stalls,
+        waits=trace.waits,
         barriers=trace.barriers,
         slots=slots,
         links=links,

@@ -1,7 +1,24 @@
 """Room view: pictures of schedules. It reads simulator events and graphs, and never simulates."""
 
+from warploom.view.graph import graph_dot, graph_svg, recurrence_text
 from warploom.view.html import timeline_html
+from warploom.view.perfetto import perfetto_trace
+from warploom.view.recurrence import Recurrence, critical_recurrence
+from warploom.view.scene import headline, representative_rows, steady_window
 from warploom.view.svg import timeline_svg
 from warploom.view.text import timeline_text
 
-__all__ = ["timeline_html", "timeline_svg", "timeline_text"]
+__all__ = [
+    "Recurrence",
+    "critical_recurrence",
+    "graph_dot",
+    "graph_svg",
+    "headline",
+    "perfetto_trace",
+    "recurrence_text",
+    "representative_rows",
+    "steady_window",
+    "timeline_html",
+    "timeline_svg",
+    "timeline_text",
+]

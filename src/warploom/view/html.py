@@ -7,6 +7,7 @@ hover for details, click an op to follow its data, a stall or an arrow to read t
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from html import escape
 from importlib.resources import files
 from itertools import pairwise
@@ -24,11 +25,20 @@ from warploom.view.scene import (
     steady_window,
 )
 from warploom.view.svg import hatch
-from warploom.view.wording import short_labels
+from warploom.view.wording import short_labels, wait_text
 
 
-def timeline_html(sim: Simulation, *, rows: tuple[int, ...] | None = None) -> str:
-    """The page as text. It holds all rows, and shows one of each group until asked for more."""
+def timeline_html(
+    sim: Simulation,
+    *,
+    rows: tuple[int, ...] | None = None,
+    reasons: Mapping[tuple[str, int], str] | None = None,
+) -> str:
+    """The page as text. It holds all rows, and shows one of each group until asked for more.
+
+    ``reasons`` says of entries, by phase name and index, why they are there; a click on a wait or
+    barrier shows it.
+    """
     scene = build_scene(sim, rows=rows if rows is not None else tuple(range(len(sim.rows))))
     return _PAGE.format(
         title=escape(f"Timeline of {sim.name}"),
@@ -40,7 +50,7 @@ def timeline_html(sim: Simulation, *, rows: tuple[int, ...] | None = None) -> st
         all_rows="" if len(scene.bands) > len(representative_rows(sim)) else " disabled",
         css=_asset("timeline.css"),
         script=_asset("timeline.js"),
-        data=_embed(_data(scene)),
+        data=_embed({**_data(scene), "reasons": _reasons(reasons or {})}),
     )
 
 
@@ -79,6 +89,16 @@ def _data(scene: Scene) -> dict[str, Any]:
             }
             for stall in sim.stalls
         ],
+        "waits": [
+            {
+                "row": wait.row,
+                "place": _place(wait.place),
+                "start": wait.start,
+                "op": wait.op,
+                "text": wait_text(wait),
+            }
+            for wait in sim.waits
+        ],
         "barriers": [
             {
                 "name": barrier.name,
@@ -103,6 +123,10 @@ def _data(scene: Scene) -> dict[str, Any]:
         "links": [{"src": link.src, "dst": link.dst, "via": link.via} for link in sim.links],
         "bands": [_band(band, band.row in shown) for band in scene.bands],
     }
+
+
+def _reasons(reasons: Mapping[tuple[str, int], str]) -> dict[str, str]:
+    return {f"{phase.lower()} {index}": text for (phase, index), text in reasons.items()}
 
 
 def _few(scene: Scene) -> bool:
@@ -145,6 +169,7 @@ def _band(band: Band, representative: bool) -> dict[str, Any]:
         "representative": representative,
         "issue": _lane(band.issue),
         "stalls": band.stalls,
+        "waits": band.waits,
         "lanes": [_lane(lane) for lane in band.lanes],
         "spans": [(span.phase, span.iteration, span.start, span.end) for span in band.spans],
     }

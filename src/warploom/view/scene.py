@@ -46,6 +46,7 @@ class Band:
     name: str
     issue: Lane
     stalls: tuple[int, ...]
+    waits: tuple[int, ...]
     lanes: tuple[Lane, ...]
     spans: tuple[PhaseSpan, ...]
 
@@ -136,6 +137,7 @@ def _band(sim: Simulation, row: int) -> Band:
         name=sim.rows[row].name,
         issue=issue,
         stalls=tuple(i for i, stall in enumerate(sim.stalls) if stall.row == row),
+        waits=tuple(i for i, wait in enumerate(sim.waits) if wait.row == row),
         lanes=tuple(_lane(name, [(i, op) for i, op in mine if op.lane == name]) for name in names),
         spans=tuple(span for span in sim.spans if span.row == row),
     )

@@ -23,7 +23,7 @@ from warploom.view.scene import (
     stall_text,
     visible,
 )
-from warploom.view.wording import op_text, short_labels, slot_text
+from warploom.view.wording import op_text, short_labels, slot_text, wait_text
 
 LEFT, RIGHT, TOP = 158.0, 16.0, 74.0
 LANE, TRACK, GAP, BAND_GAP, PHASE = 15.0, 7.0, 3.0, 14.0, 13.0
@@ -36,7 +36,7 @@ _STYLE = (
     ".in{fill:#fff;text-anchor:middle;pointer-events:none}.dark{fill:#222}"
     ".ii{fill:#b2182b;font-weight:600;text-anchor:middle}"
     ".bg{fill:#f6f6f6}.odd{fill:#e9edf2}.even{fill:#f4f6f8}"
-    ".grid{stroke:#ddd}.barrier{stroke:#7f7f7f;stroke-width:1}.iiline{stroke:#b2182b;fill:none}"
+    ".wait{fill:#d55e00}.grid{stroke:#ddd}.barrier{stroke:#7f7f7f;stroke-width:1}.iiline{stroke:#b2182b;fill:none}"
     ".bar{stroke:#fff;stroke-width:.4}.tail{opacity:.28}.fill{fill:#c9d8c5}.held{fill:#6a9f5b}"
 )
 
@@ -109,6 +109,7 @@ class _Painter:
         for lane in band.lanes:
             self._lane(lane, ())
         self._barriers(band.row, top - 2, self.y)
+        self._waits(band.waits, top)
         self.out.close_group()
         self.y += BAND_GAP - GAP
 
@@ -153,6 +154,13 @@ class _Painter:
                 self.out.text(a + room / 2, y + height / 2 + 3.5, text, "in")
                 break
 
+    def _waits(self, waits: tuple[int, ...], y: float) -> None:
+        """A small mark above the stream for every wait, also for those that cost nothing."""
+        for wait in (self.sim.waits[i] for i in waits):
+            if self.scene.start <= wait.start <= self.scene.end:
+                mark = f"M{number(self.x(wait.start))} {number(y)}l-2.5 -4h5z"
+                self.out.path(mark, "wait", title=wait_text(wait))
+
     def _barriers(self, row: int, top: float, bottom: float) -> None:
         for barrier in self.sim.barriers:
             here = any(member == row for member, _ in barrier.arrivals)
@@ -189,6 +197,10 @@ class _Painter:
         for kind in dict.fromkeys(shown):
             x = self._key(x, op_word(kind), fill=op_colour(kind))
         x = self._key(x, "in flight", fill="#0072b2", opacity=".28")
+        if self.sim.waits:
+            self.out.path(f"M{number(x + 8)} {number(self.y + 8)}l-4 -6h8z", "wait")
+            self.out.text(x + 21, self.y + 9, "a wait", "lane")
+            x += 40 + CHAR * 6
         if self.scene.slots:
             x = self._key(x, "slot filling", fill="#c9d8c5")
             x = self._key(x, "slot holds data", fill="#6a9f5b")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warploom.sim.events import OpEvent, SlotEvent
+from warploom.sim.events import OpEvent, SlotEvent, WaitEvent
 from warploom.view.palette import op_word
 
 
@@ -17,6 +17,15 @@ def op_text(op: OpEvent, row: str) -> str:
         lines.append(f"takes {op.count} units of {op.queue}")
     lines += [f"{name}: {value}" for name, value in op.detail if name != "role"]
     return "\n".join(lines)
+
+
+def wait_text(wait: WaitEvent) -> str:
+    """A wait in words: for what, and what it cost."""
+    if wait.op is None:
+        return f"{wait.place.text()}: nothing was in flight that it could wait for"
+    cost = wait.end - wait.start
+    fate = f"stalls {cost} cycles" if cost else f"no stall: complete since {wait.ready}"
+    return f"{wait.place.text()}: {wait.text}; {fate}"
 
 
 def slot_text(life: SlotEvent) -> str:

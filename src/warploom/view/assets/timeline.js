@@ -25,7 +25,12 @@
     o.detail.map(([k, v]) => `\n${k}: ${v}`).join("");
   const stallText = (s) =>
     `${place(s.place)} of ${D.rows[s.row].name}\nstalls ${s.end - s.start} cycles, ` +
-    `${s.start}..${s.end}\nbecause ${s.text}`;
+    `${s.start}..${s.end}\nbecause ${s.text}${reason(s.place)}`;
+  const reason = (p) => {
+    const why = D.reasons[`${p.phase} ${p.index}`];
+    return why ? `\nwhy it is there: ${why}` : "";
+  };
+  const waitText = (w) => w.text + reason(w.place);
   const barrierText = (b) => `barrier ${b.ordinal} (${b.name}), released at ${b.release}\n` +
     b.arrivals.map(([r, t]) => `${D.rows[r].name} came at ${t}`).join("\n");
   const slotText = (s) => `${s.slot}${s.content ? " with " + s.content : ""}\nfilled from ${s.start}` +
@@ -36,7 +41,7 @@
   const texts = {
     op: (i) => opText(D.ops[i]), stall: (i) => stallText(D.stalls[i]),
     barrier: (i) => barrierText(D.barriers[i]), slot: (i) => slotText(D.slots[i]),
-    link: (i) => linkText(D.links[i]), cause: (i) => stallText(D.stalls[i]),
+    link: (i) => linkText(D.links[i]), wait: (i) => waitText(D.waits[i]), cause: (i) => stallText(D.stalls[i]),
   };
 
   // --- layout -------------------------------------------------------------------------------
@@ -60,7 +65,10 @@
   function chosen(what, id) {
     const s = state.selected;
     if (s && s.what === what && s.id === id) return " selected";
-    if (s && s.what === "stall" && what === "op" && D.stalls[s.id].op === id) return " culprit";
+    if (s && what === "op") {
+      const from = s.what === "stall" ? D.stalls[s.id] : s.what === "wait" ? D.waits[s.id] : null;
+      if (from && from.op === id) return " culprit";
+    }
     return "";
   }
 
@@ -109,6 +117,12 @@
         }
       front += laneSvg(lane, y, h);
       y += h + GAP;
+    }
+    for (const i of band.waits) {
+      const w = D.waits[i];
+      if (w.start < state.t0 || w.start > state.t1) continue;
+      front += `<path class="wait hit${chosen("wait", i)}" d="M${x(w.start).toFixed(1)} ${first + 1}l-3.5 -6h7z" ` +
+        `data-what="wait" data-id="${i}"/>`;
     }
     // What can be clicked of a barrier lies behind the ops, or it would cover the narrow ones.
     let lines = "";
@@ -160,6 +174,10 @@
       const l = D.links[i], a = centre(l.src), b = centre(l.dst);
       if (a === undefined || b === undefined) continue;
       out += curve(x(D.ops[l.src].done), a, x(D.ops[l.dst].start), b, "link", i, chosen("link", i));
+    }
+    if (s.what === "wait" && D.waits[s.id].op !== null) {
+      const wait = D.waits[s.id], row = rowTop.get(wait.row), from = centre(wait.op);
+      if (from) out += curve(x(D.ops[wait.op].done), from, x(wait.start), row, "wait", s.id, "");
     }
     if (s.what === "stall" || s.what === "cause") {
       const stall = D.stalls[s.id], row = rowTop.get(stall.row);
@@ -288,7 +306,7 @@
       add("div", "Hover for details. Click an op to see where its data comes from and goes, a " +
         "stall to see what it waits for, an arrow to read its reason.", "dim");
     } else {
-      const names = { op: "Op", stall: "Stall", barrier: "Barrier", slot: "Storage", link: "Data", cause: "Reason" };
+      const names = { op: "Op", stall: "Stall", barrier: "Barrier", slot: "Storage", link: "Data", wait: "Wait", cause: "Reason" };
       add("h2", names[what.what]);
       add("div", texts[what.what](what.id)).style.whiteSpace = "pre-line";
       if (what.what === "op") {
