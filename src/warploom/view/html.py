@@ -74,7 +74,7 @@ def _data(scene: Scene) -> dict[str, Any]:
         "marks": list(pairwise(loop[first:])) or list(pairwise(loop)),
         "steadyWindow": steady_window(sim),
         "defs": "".join(hatch(kind, "h") for kind in StallKind) + _ARROW,
-        "rows": [{"name": row.name} for row in sim.rows],
+        "rows": [{"name": row.name, "group": row.group} for row in sim.rows],
         "ops": [_op(op) for op in sim.ops],
         "stalls": [
             {

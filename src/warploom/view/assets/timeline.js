@@ -164,6 +164,13 @@
       `<path class="link${css}" d="${d}" marker-end="url(#arrow)"/>`;
   }
 
+  // The stream of a row, or of a row of its group when it is not shown itself.
+  function rowPlace(row) {
+    if (rowTop.has(row)) return rowTop.get(row);
+    const alike = [...rowTop.keys()].find((r) => row !== null && D.rows[r].group === D.rows[row].group);
+    return rowTop.get(alike);
+  }
+
   function linksSvg() {
     const s = state.selected;
     if (!s) return "";
@@ -181,7 +188,7 @@
     }
     if (s.what === "stall" || s.what === "cause") {
       const stall = D.stalls[s.id], row = rowTop.get(stall.row);
-      const from = stall.op !== null ? centre(stall.op) : rowTop.get(stall.culprit) + LANE / 2;
+      const from = stall.op !== null ? centre(stall.op) : rowPlace(stall.culprit) + LANE / 2;
       if (row !== undefined && from) {
         const at = stall.op !== null ? Math.min(D.ops[stall.op].done, stall.end) : stall.end;
         out += curve(x(at) - (stall.op !== null ? 0 : 24), from, x(stall.end), row + LANE / 2, "cause", s.id, "");
