@@ -12,7 +12,7 @@ from warploom.codegen.cuda import emit_gemm
 from warploom.runtime.build import compile_source
 from warploom.runtime.choose import Shape, candidates, choose, estimate, group_for
 from warploom.runtime.launch import Choice
-from warploom.runtime.shipped import SHIPPED, shipped_schedule
+from warploom.runtime.shipped import SHIPPED, is_shipped, shipped_schedule
 from warploom.schedules.hopper import Dtype, Epilogue, GemmKernel, L2Hints
 
 SHAPES = (
@@ -40,25 +40,29 @@ def screened(m, n, k, dtype):
     """The kernels worth trying on a shape: the best few by estimate, with variations."""
     shape = Shape(m=m, n=n, k=k, dtype=Dtype(dtype))
     pool = candidates(Dtype(dtype), Dtype.BF16, Epilogue())
-    ranked = sorted(pool, key=lambda x: estimate(x, shape).seconds)[:4]
+    ranked = sorted(pool, key=lambda x: estimate(x, shape).seconds)[:3]
     base = GemmKernel(dtype=Dtype(dtype))
-    picks = {x.name: x for x in ranked}
-    picks.setdefault(base.name, base)
-    for name, kernel in list(picks.items()):
-        group = group_for(kernel)
-        yield f"{name}/g{group}", Choice(kernel=kernel, group=group)
-        if kernel in ranked[:2] or kernel == base:
-            yield f"{name}/g{group // 2}", Choice(kernel=kernel, group=max(1, group // 2))
-            plain = replace(kernel, hints=L2Hints.NONE)
-            yield f"{name}/nohint", Choice(kernel=plain, group=group)
-        if kernel in ranked[:1] or kernel == base:
-            serp = replace(kernel, serpentine=True)
-            yield f"{name}/serp", Choice(kernel=serp, group=group)
-    for kernel in SHIPPED:
-        near = (kernel.tile_m, kernel.tile_n) in {(x.tile_m, x.tile_n) for x in [base, *ranked[:2]]}
-        if kernel.cluster != (1, 1) and near:
-            kind = replace(kernel, dtype=Dtype(dtype))
-            yield f"{kernel.name}/g{group_for(kind)}", Choice(kernel=kind, group=group_for(kind))
+    for kernel in dict.fromkeys((*ranked, base)):
+        yield from variations(kernel, kernel in (base, ranked[0]))
+
+
+def variations(kernel, thorough):
+    """A kernel with other tile orders, walks of K, cache hints and staging."""
+    group = group_for(kernel)
+    yield f"{kernel.name}/g{group}", Choice(kernel=kernel, group=group)
+    staged = replace(kernel, staging=4 if kernel.tile_m == 128 else 3)
+    if is_shipped(staged):
+        yield f"{staged.name}/g{group}", Choice(kernel=staged, group=group)
+    if not thorough:
+        return
+    serpentine = replace(kernel, serpentine=True)
+    yield f"{kernel.name}/serp", Choice(kernel=serpentine, group=group)
+    if is_shipped(staged):
+        both = replace(staged, serpentine=True)
+        yield f"{staged.name}/serp", Choice(kernel=both, group=group)
+    yield f"{kernel.name}/g{group // 2}", Choice(kernel=kernel, group=max(1, group // 2))
+    plain = replace(kernel, hints=L2Hints.NONE)
+    yield f"{kernel.name}/nohint", Choice(kernel=plain, group=group)
 
 
 def kernels_needed():

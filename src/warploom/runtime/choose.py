@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from warploom.errors import BackendError
 from warploom.runtime.launch import Choice
+from warploom.runtime.shipped import is_shipped
 from warploom.schedules.hopper.kernel import Dtype, Epilogue, GemmKernel
 from warploom.target.h200 import HopperTarget, h200
 
@@ -52,8 +53,8 @@ class Estimate:
 
 
 def candidates(dtype: Dtype, out: Dtype, epilogue: Epilogue) -> tuple[GemmKernel, ...]:
-    """The kernels the heuristic chooses from."""
-    return tuple(
+    """The kernels the heuristic chooses from: those of which a solved schedule ships."""
+    every = (
         GemmKernel(
             tile_m=m,
             tile_n=n,
@@ -65,6 +66,7 @@ def candidates(dtype: Dtype, out: Dtype, epilogue: Epilogue) -> tuple[GemmKernel
         )
         for m, n, c in _TILES
     )
+    return tuple(k for k in every if is_shipped(k))
 
 
 def estimate(kernel: GemmKernel, shape: Shape, target: HopperTarget | None = None) -> Estimate:

@@ -1,8 +1,8 @@
 """Solved schedules that ship with the package, with their proof records: no solver at run time.
 
-A schedule does not depend on the element type (a stage row is 128 bytes for all), so one document
-serves bf16, fp16 and fp8 kernels of the same tile. ``resolve`` derives it anew and says whether it
-still is the shipped one.
+A schedule does not depend on the operand type (a stage row is 128 bytes for all), so one document
+serves bf16, fp16 and fp8 kernels of the same tile; fp32 results have documents of their own.
+``scripts/ship_hopper.py`` derives them anew; with ``--check`` it says whether they are the same.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from importlib.resources import files
 from warploom.errors import BackendError
 from warploom.interchange.roles import RolesDocument
 from warploom.interchange.roles_json import read_roles
-from warploom.schedules.hopper.kernel import GemmKernel
+from warploom.schedules.hopper.kernel import Dtype, GemmKernel
 from warploom.sync.mbarrier.plan import Release
 
 SHIPPED: tuple[GemmKernel, ...] = (
@@ -34,6 +34,18 @@ SHIPPED: tuple[GemmKernel, ...] = (
     GemmKernel(tile_m=64, tile_n=256, consumers=1),
     GemmKernel(tile_m=64, tile_n=128, consumers=1, stages=6),
     GemmKernel(tile_m=192, tile_n=160, consumers=3),
+    GemmKernel(tile_m=128, tile_n=256, staging=4),
+    GemmKernel(tile_m=128, tile_n=128, staging=3),
+    *(GemmKernel(tile_m=256, tile_n=n, staging=3) for n in (176, 184, 192, 200)),
+    *(
+        GemmKernel(tile_m=m, tile_n=n, consumers=c, out=Dtype.FP32, stages=s)
+        for m, n, c, s in (
+            (128, 256, 2, None),
+            (128, 128, 2, None),
+            (256, 192, 2, None),
+            (64, 128, 1, 6),
+        )
+    ),
 )
 
 

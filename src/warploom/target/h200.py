@@ -94,12 +94,12 @@ class EnergyModel:
     power_cap: float = 690.0
     idle_watts: float = 150.0
     capped_clock_hz: float = 1.40e9
-    cycle_share: float = 0.33
-    joules_per_flop_bf16: float = 0.585e-12
-    joules_per_flop_fp8: float = 0.308e-12
-    joules_per_operand_byte: float = 4.0e-12
-    joules_per_landed_byte: float = 12.0e-12
-    joules_per_dram_byte: float = 10.0e-12
+    cycle_share: float = 0.58
+    joules_per_flop_bf16: float = 0.575e-12
+    joules_per_flop_fp8: float = 0.330e-12
+    joules_per_operand_byte: float = 7.2e-12
+    joules_per_landed_byte: float = 15.2e-12
+    joules_per_dram_byte: float = 43.0e-12
 
     def seconds(self, *, cycles: float, joules: float) -> float:
         """Time of a dense kernel at the power cap.

@@ -120,14 +120,15 @@ def _check_fits(document: RolesDocument, kernel: GemmKernel) -> None:
     """The document is one of this kernel's: same tile, consumers and cluster."""
     parts = {p.name: p.bytes for p in document.rings[0].parts}
     consumer = document.program("consumer")
-    found = (parts.get("A"), parts.get("B"), consumer.instances, document.cluster)
+    stored = tuple(e.args for e in consumer.epilogue if isinstance(e, BulkStore))
+    found = (parts.get("A"), parts.get("B"), consumer.instances, document.cluster, stored)
     cm, cn = kernel.cluster
-    want = (kernel.a_bytes, kernel.b_bytes, kernel.consumers, cm * cn)
+    want = (kernel.a_bytes, kernel.b_bytes, kernel.consumers, cm * cn, kernel.chunks())
     if found != want:
         raise BackendError(
             f"schedule {document.name!r} is not one of kernel {kernel.name!r}",
             where="emit_gemm",
-            why=f"(A bytes, B bytes, consumers, cluster) are {found}, the kernel has {want}",
+            why=f"(A bytes, B bytes, consumers, cluster, stores) are {found}, not {want}",
             fix="derive the schedule from the same GemmKernel",
         )
 

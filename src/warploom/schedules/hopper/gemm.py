@@ -19,7 +19,7 @@ from warploom.modulo import (
     RingKind,
     Role,
 )
-from warploom.schedules.hopper.kernel import STAGING_BYTES, STAGING_COPIES, GemmKernel
+from warploom.schedules.hopper.kernel import STAGING_BYTES, GemmKernel
 from warploom.sync.mbarrier import Copy, Plan, Product, RingPlan, RolePlan, Store, derive_roles
 from warploom.target.h200 import TENSOR_DRAIN, HopperTarget, h200
 
@@ -99,7 +99,7 @@ def gemm_plan(kernel: GemmKernel, target: HopperTarget) -> Plan:
             ),
         ),
         buffers=(
-            StagingBuffer(name="c", role=CONSUMER, copies=STAGING_COPIES, bytes=STAGING_BYTES),
+            StagingBuffer(name="c", role=CONSUMER, copies=kernel.staging, bytes=STAGING_BYTES),
         ),
         cluster=cm * cn,
         release=kernel.release,
@@ -114,7 +114,7 @@ def _stores(kernel: GemmKernel) -> tuple[tuple[str, Store], ...]:
                 fill="convert_c",
                 reads=("acc",),
                 buffer="c",
-                copy=i % STAGING_COPIES,
+                copy=i % kernel.staging,
                 args=(block, column),
             ),
         )

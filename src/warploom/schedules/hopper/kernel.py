@@ -16,7 +16,6 @@ from warploom.target.h200 import HopperTarget, h200
 ROW_BYTES = 128  # one row of a stage: a 128-byte swizzle atom is 8 rows of it
 WGMMA_K_BYTES = 32
 STAGING_BYTES = 8192  # 4 warps x 16 rows x 128 bytes, per copy and consumer
-STAGING_COPIES = 2
 BARRIER_BYTES = 16
 ALIGNMENT = 1024
 
@@ -64,6 +63,8 @@ class Epilogue:
 class GemmKernel:
     """The choices of a Hopper GEMM. ``stages`` None: as many as shared memory holds.
 
+    ``staging`` copies of a store chunk a consumer may have on their way out at once: with one for
+    every chunk the stores of a tile run behind the next tile's products.
     ``cluster`` = (along M, along N): two CTAs along M share B by multicast, two along N share A.
     """
 
@@ -74,6 +75,7 @@ class GemmKernel:
     consumers: int = 2
     cluster: tuple[int, int] = (1, 1)
     stages: int | None = None
+    staging: int = 2
     hints: L2Hints = L2Hints.KEEP_A
     serpentine: bool = False
     release: Release = Release.WHEN_RETIRED
@@ -93,10 +95,12 @@ class GemmKernel:
 
     @property
     def name(self) -> str:
-        """A name that tells the choices apart; independent of dtype and epilogue."""
+        """A name that tells schedules apart; operand type and epilogue do not change one."""
         cm, cn = self.cluster
         tags = [f"c{cm}x{cn}" if cm * cn > 1 else "", f"w{self.consumers}"]
         tags += [f"s{self.stages}" if self.stages else ""]
+        tags += [f"o{self.staging}" if self.staging != 2 else ""]
+        tags += ["fp32" if self.out is Dtype.FP32 else ""]
         tags += ["drain" if self.release is Release.SAME_ITERATION else ""]
         return "_".join([f"gemm_{self.tile_m}x{self.tile_n}", *(t for t in tags if t)])
 
@@ -157,13 +161,13 @@ class GemmKernel:
 
     def stages_that_fit(self, target: HopperTarget) -> int:
         """How many stages shared memory holds beside the staging buffers."""
-        staging = self.consumers * STAGING_COPIES * STAGING_BYTES
+        staging = self.consumers * self.staging * STAGING_BYTES
         left = target.limits.smem_per_block - staging - ALIGNMENT
         return left // (self.stage_bytes + BARRIER_BYTES)
 
     def smem_bytes(self, depth: int) -> int:
         """Dynamic shared memory of the kernel with that many stages."""
-        staging = self.consumers * STAGING_COPIES * STAGING_BYTES
+        staging = self.consumers * self.staging * STAGING_BYTES
         return depth * (self.stage_bytes + BARRIER_BYTES) + staging + ALIGNMENT
 
 
@@ -183,6 +187,8 @@ def _check_tile(k: GemmKernel) -> None:
         refuse(f"tile_n = {k.tile_n}", f"a multiple of 8 between {k.chunk_columns} and 256")
     if k.out is Dtype.E4M3 or k.dtype is Dtype.FP32:
         refuse(f"{k.dtype} operands with {k.out} results", "operands bf16, fp16, e4m3; no e4m3 out")
+    if not 1 <= k.staging <= 8:
+        refuse(f"{k.staging} staging copies", "1 to 8")
     limit = 208 if k.consumers <= 2 else 96
     if k.accumulators > limit:
         refuse(

@@ -1,0 +1,159 @@
+"""Planted protocol defects on the H200: found statically, and failing when they are run.
+
+    python bench/h200_mutants.py list            the verifier's findings (needs no GPU)
+    python bench/h200_mutants.py build           compile them into the kernel cache (needs no GPU)
+    python bench/h200_mutants.py run --out DIR   run each in a child process under a time limit
+
+The kernel has two stages only and small operands that stay in the L2, so that copies come back
+quickly enough to hit a slot that was released too early.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from warploom.codegen.cuda import emit_gemm
+from warploom.interchange.roles import Arrive, Expect, WaitEmpty, WaitFull, WaitGroup
+from warploom.runtime.build import compile_source
+from warploom.runtime.shipped import shipped_schedule
+from warploom.schedules.hopper import GemmKernel
+from warploom.verify.roles import verify_roles
+
+KERNEL = GemmKernel(tile_m=128, tile_n=256, stages=2)
+SHAPE = (2048, 2048, 8192)
+LIMIT_S = 12
+
+
+def base():
+    """The 128x256 schedule with two stages."""
+    document = shipped_schedule("gemm_128x256_w2")
+    ring = replace(document.rings[0], depth=2)
+    return replace(document, name=KERNEL.name, rings=(ring,))
+
+
+def edited(document, role, phase, change):
+    program = document.program(role)
+    entries = tuple(x for e in getattr(program, phase) for x in change(e))
+    new = replace(program, **{phase: entries})
+    return replace(
+        document, programs=tuple(new if p.name == role else p for p in document.programs)
+    )
+
+
+def on(kind, **fields):
+    return lambda e: (replace(e, **fields),) if isinstance(e, kind) else (e,)
+
+
+def weaker(document):
+    """The kernel's wait; a weaker one in the epilogue is refused by ptxas (C7517) already."""
+    return edited(
+        document,
+        "consumer",
+        "kernel",
+        lambda e: (replace(e, pending=e.pending + 1),) if isinstance(e, WaitGroup) else (e,),
+    )
+
+
+def early_arrive(document):
+    """Every slot is released as soon as its products are issued, before any wait."""
+
+    def change(e):
+        if isinstance(e, WaitGroup):
+            return ()
+        return (replace(e, k=0),) if isinstance(e, Arrive) else (e,)
+
+    program = document.program("consumer")
+    kernel = tuple(x for e in program.kernel for x in change(e))
+    arrive = next(e for e in kernel if isinstance(e, Arrive))
+    epilogue = tuple(e for e in program.epilogue if not isinstance(e, Arrive))
+    new = replace(program, prologue=(*program.prologue, arrive), kernel=kernel, epilogue=epilogue)
+    return replace(document, programs=(document.program("producer"), new))
+
+
+def mutants():
+    d = base()
+    bytes_of = d.rings[0].slot_bytes
+    return {
+        "unchanged": d,
+        "wait_group one too weak": weaker(d),
+        "empty arrive before the wait": early_arrive(d),
+        "consumer phase wrong": edited(d, "consumer", "kernel", on(WaitFull, parity=1)),
+        "producer phase wrong": edited(d, "producer", "kernel", on(WaitEmpty, parity=0)),
+        "16 bytes too many expected": edited(
+            d, "producer", "kernel", on(Expect, bytes=bytes_of + 16)
+        ),
+        "half the bytes expected": edited(d, "producer", "kernel", on(Expect, bytes=bytes_of // 2)),
+        "one empty arrival too few": replace(d, rings=(replace(d.rings[0], empty_arrivals=7),)),
+    }
+
+
+def child(name):
+    """Run one mutant and print what happened."""
+    import torch
+    from h200_gemm import inputs, sampled_error  # noqa: F401 (same inputs as the benchmark)
+
+    from warploom.runtime.launch import Choice, GemmCall, prepare_gemm
+    from warploom.runtime.tensors import view_of
+
+    document = mutants()[name]
+    torch.manual_seed(1)
+    a, b = inputs(*SHAPE, "bf16")
+    want = (a.float() @ b.float().T).bfloat16()
+    c = torch.empty(SHAPE[0], SHAPE[1], device="cuda", dtype=torch.bfloat16)
+    call = GemmCall(a=view_of(a, "a"), b=view_of(b, "b"), c=view_of(c, "out"))
+    go = prepare_gemm(call, Choice(kernel=KERNEL), document)
+    wrong = 0
+    for _ in range(50):
+        c.fill_(float("nan"))
+        go(torch.cuda.current_stream().cuda_stream)
+        torch.cuda.synchronize()
+        error = ((c.float() - want.float()).norm() / want.float().norm()).item()
+        wrong += not error < 5e-3
+    print(json.dumps({"wrong_runs": wrong, "of": 50}))
+
+
+def run(out):
+    rows = []
+    for name, document in mutants().items():
+        codes = sorted({str(f.code) for f in verify_roles(document).findings})
+        command = [sys.executable, __file__, "child", name]
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=LIMIT_S + 8, check=False
+            )
+            text = done.stdout.strip().splitlines()
+            seen = text[-1] if done.returncode == 0 and text else f"error: {done.stderr[-200:]}"
+        except subprocess.TimeoutExpired:
+            seen = "hangs"
+        rows.append({"mutant": name, "static": codes, "device": seen})
+        print(f"{name:32s} static {codes or 'clean'}  device {seen}", flush=True)
+    folder = Path(out)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "mutants.json").write_text(json.dumps(rows, indent=1) + "\n")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("mode", choices=("list", "build", "run", "child"))
+    parser.add_argument("name", nargs="?")
+    parser.add_argument("--out", default="bench/results")
+    args = parser.parse_args()
+    if args.mode == "child":
+        child(args.name)
+    elif args.mode == "run":
+        run(args.out)
+    else:
+        for name, document in mutants().items():
+            if args.mode == "build":
+                compile_source(emit_gemm(document, KERNEL))
+            codes = sorted({str(f.code) for f in verify_roles(document).findings})
+            print(f"{name:32s} {codes or 'clean'}")
+
+
+if __name__ == "__main__":
+    main()
