@@ -44,22 +44,23 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a step stands: ``kernel[7] of iteration 2``. ``index`` is -1 for protocol steps.
+    """Where a step stands: ``kernel[7] of iteration 2``.
 
-    ``gap`` says which point ``(phase, iteration, index)`` a protocol step stands in front of.
+    Steps of the protocol have no phase, index -1 and their name in place of an op; ``gap`` says
+    which point ``(phase, iteration, index)`` they stand in front of.
     """
 
     phase: Phase | None
     index: int
     iteration: int
-    label: str
+    op: OpDesc | str
     gap: tuple[int, int, int] = (0, 0, 0)
 
     def __str__(self) -> str:
-        if self.phase is None:
-            return self.label
+        if self.phase is None or isinstance(self.op, str):
+            return str(self.op)
         loop = f" of iteration {self.iteration}" if self.phase is Phase.KERNEL else ""
-        return f"{self.label} at {self.phase.name.lower()}[{self.index}]{loop}"
+        return f"{self.op.label()} at {self.phase.name.lower()}[{self.index}]{loop}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +166,7 @@ class _Lowering:
             )
         return Program(
             name=self.document.name,
-            steps=tuple(tuple(self._group(g)) for g in range(p.groups)),
+            steps=tuple(self._groups()),
             group_of=group_of,
             slots=self.slots,
             rows=(0,) if self.joined else rows,
@@ -196,14 +197,19 @@ class _Lowering:
         """The slots of LDS. A store writes a whole stage, whose parts the fragment loads name."""
         return tuple(sorted({(self.channel(op), op.stage, op.subtile) for op in data}))
 
-    def _group(self, group: int) -> Iterator[Step]:
+    def _groups(self) -> Iterator[tuple[Step, ...]]:
+        """What each group executes: the same steps around its own extra barriers."""
+        p, entries = self.protocol, self.document.prologue
+        stagger = None if p.stagger_index is None else min(p.stagger_index, len(entries))
+        head = tuple(self._entries(entries[:stagger], 0))
+        rest = tuple(self._behind_stagger(len(entries) if stagger is None else stagger))
+        for group in range(p.groups):
+            extra = 0 if stagger is None else group
+            apart = _barriers(extra, "stagger barrier", (0, 0, stagger or 0))
+            yield (*head, *apart, *rest, *_barriers(_tail(p, group), "tail barrier", (3, 0, 0)))
+
+    def _behind_stagger(self, head: int) -> Iterator[Step]:
         p, doc = self.protocol, self.document
-        self.next_tile = {}
-        stagger = None if p.stagger_index is None else min(p.stagger_index, len(doc.prologue))
-        head = len(doc.prologue) if stagger is None else stagger
-        yield from self._entries(doc.prologue[:head], 0)
-        if stagger is not None:
-            yield from _barriers(group, "stagger barrier", (0, 0, head))
         yield from self._entries(doc.prologue[head:], 0, start=head)
         yield from _barriers(int(p.barrier_after_prologue), "barrier after the prologue", (1, 0, 0))
         for i in range(self.trips):
@@ -214,15 +220,12 @@ class _Lowering:
             yield from _barriers(1, "barrier before the epilogue", (2, 0, 0))
         end = p.kernel_k_base + p.k_tiles_per_iteration * self.trips
         yield from self._entries(doc.epilogue, end)
-        yield from _barriers(_tail(p, group), "tail barrier", (3, 0, 0))
 
     def _entries(
         self, entries: Iterable[ScheduleEntry], base: int, *, iteration: int = 0, start: int = 0
     ) -> Iterator[Step]:
         for index, entry in enumerate(entries, start):
-            place = Place(
-                phase=entry.phase, index=index, iteration=iteration, label=entry.op.label()
-            )
+            place = Place(phase=entry.phase, index=index, iteration=iteration, op=entry.op)
             step = self._step(entry.op, place, base)
             if step is not None:
                 yield step
@@ -315,7 +318,7 @@ def _protocol_step(
     vm: int | None = None,
     lgkm: int | None = None,
 ) -> Step:
-    place = Place(phase=None, index=-1, iteration=0, label=label, gap=gap)
+    place = Place(phase=None, index=-1, iteration=0, op=label, gap=gap)
     return Step(kind=kind, place=place, vm=vm, lgkm=lgkm)
 
 

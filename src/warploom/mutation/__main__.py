@@ -37,14 +37,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         scores.append(result)
         seconds = time.perf_counter() - start
         print(f"{name}: {result.distinct} mutants, {seconds:.0f} s", file=sys.stderr, flush=True)
+        if options.json:
+            text = json.dumps([s.to_json() for s in scores], indent=1)
+            Path(options.json).write_text(text + "\n", encoding="utf-8")
     print(table(scores))
     for outcome in (o for s in scores for o in s.suspects):
         print(
             f"{outcome.kind}: {outcome.subject}: {outcome.mutant.operator}, {outcome.mutant.where}"
         )
-    if options.json:
-        text = json.dumps([s.to_json() for s in scores], indent=1)
-        Path(options.json).write_text(text + "\n", encoding="utf-8")
     return int(any(s.suspects for s in scores))
 
 

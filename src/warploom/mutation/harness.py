@@ -175,7 +175,7 @@ def _distinct(
 
 def program_key(document: ScheduleDocument) -> int:
     """Equal for documents whose waves execute the same steps, whatever hints stand between."""
-    program = lower(document, 2)
+    program = lower(document, 1)
     return hash(
         (
             program.tiles,

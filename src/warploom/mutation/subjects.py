@@ -26,6 +26,12 @@ def subjects() -> dict[str, Callable[[], ScheduleDocument]]:
     proven waits: the reference's race."""
     s, p = SchedulingStrategy, SyncPolicy
     return {
+        "4-wave, weakest": partial(_four_wave, p.PROVEN_WEAKEST),
+        "4-wave, fewest": partial(_four_wave, p.PROVEN_FEWEST),
+        "single buffer, 1 slice": partial(_single_buffer, 1),
+        "single buffer, 2 slices": partial(_single_buffer, 2),
+        "single buffer, 4 slices": partial(_single_buffer, 4),
+        **{f"random body {i}": partial(random_schedule, i) for i in range(RANDOM_BODIES)},
         "ping-pong CSP, 0 globals": partial(_ping_pong, s.CSP, 0, (8, 4)),
         "ping-pong CSP, 1 global": partial(_ping_pong, s.CSP, 1, (8, 4)),
         "ping-pong GREEDY, 0 globals": partial(_ping_pong, s.GREEDY, 0, (8, 8)),
@@ -39,12 +45,6 @@ def subjects() -> dict[str, Callable[[], ScheduleDocument]]:
         "ping-pong IDENTITY, 2 globals, weakest": partial(
             _ping_pong, s.IDENTITY, 2, (8, 4), sync=p.PROVEN_WEAKEST
         ),
-        "4-wave, weakest": partial(_four_wave, p.PROVEN_WEAKEST),
-        "4-wave, fewest": partial(_four_wave, p.PROVEN_FEWEST),
-        "single buffer, 1 slice": partial(_single_buffer, 1),
-        "single buffer, 2 slices": partial(_single_buffer, 2),
-        "single buffer, 4 slices": partial(_single_buffer, 4),
-        **{f"random body {i}": partial(random_schedule, i) for i in range(RANDOM_BODIES)},
     }
 
 
