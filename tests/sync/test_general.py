@@ -159,3 +159,9 @@ def test_the_cost_ranks_equal_counts():
     result = synthesise(ring(2, 2, 2), cost=count_entries, limit=8)
     assert result.cost == min(len(d.kernel) for d in seen)
     assert len(seen) == result.ranked
+
+
+def test_documents_too_large_to_search_are_refused():
+    document = ring(1, 1, 1)
+    with pytest.raises(SyncError, match="too many"):
+        synthesise(replace(document, epilogue=document.epilogue * 1000))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from warploom.cli import compile as compile_command
-from warploom.cli import show, verify
+from warploom.cli import repair, show, verify
 from warploom.errors import VerificationError, WarploomError
 
 app = typer.Typer(
@@ -21,7 +21,7 @@ def _root() -> None:
     """Keeps commands as subcommands even when there is only one."""
 
 
-for command in (compile_command, show, verify):
+for command in (compile_command, repair, show, verify):
     command.register(app)
 
 

@@ -156,22 +156,27 @@ def kernel_barriers(
     kernel = windows.text.kernel
     places = [i for i, x in enumerate(kernel) if x.queue is not None or x.act is Act.MMA]
     places = [i for i in places if kernel[i].act is not Act.WAIT]
-    arcs = [_arc(i, places) for i in windows.kernel if i.need.cross]
+    arcs = []
+    for i in windows.kernel:
+        if i.need.cross:
+            program, need = i.program, i.need
+            have = program.barriers[need.consumer] - program.barriers[need.producer]
+            arcs.append(_arc(i, need.consumer, places, program.demand(need.consumer) - have))
     found = stab(arcs, len(places), extra=extra, limit=limit)
     assert found is not None, "a window ends in front of a data operation, which is a place"
     return found, places
 
 
-def _arc(instance: Instance, places: list[int]) -> Arc:
-    program, need = instance.program, instance.need
+def _arc(instance: Instance, last: int, places: list[int], demand: int) -> Arc:
+    """The places between a producer and gap ``last``, both on the circle of the kernel."""
+    program = instance.program
+    ordinal = {index: k for k, index in enumerate(places)}
     inside = [
-        program.elements[t].index
-        for t in range(need.producer + 1, need.consumer + 1)
-        if program.elements[t].index in places
+        ordinal[e.index]
+        for e in program.elements[instance.need.producer + 1 : last + 1]
+        if e.index in ordinal
     ]
-    have = program.barriers[need.consumer] - program.barriers[need.producer]
-    demand = program.demand(need.consumer) - have
-    return Arc(places.index(inside[0]), len(inside), demand)
+    return Arc(inside[0] if inside else 0, len(inside), demand)
 
 
 def _with_kernel_barriers(text: Text, stabbing: Stabbing, places: list[int]) -> Iterator[Text]:
@@ -299,16 +304,11 @@ def wait_places(
     windows: Windows, queue: Queue, places: list[int], limit: int
 ) -> list[tuple[int, ...]]:
     """All smallest sets of kernel places at which every requirement of a queue can be met."""
-    arcs = []
-    for i in windows.kernel:
-        if i.need.queue is not queue or i.due is None or served(i, Placed()):
-            continue
-        inside = [
-            i.program.elements[t].index
-            for t in range(i.need.producer + 1, i.due + 1)
-            if i.program.elements[t].index in places
-        ]
-        arcs.append(Arc(places.index(inside[0]), len(inside), 1))
+    arcs = [
+        _arc(i, i.due, places, 1)
+        for i in windows.kernel
+        if i.need.queue is queue and i.due is not None and not served(i, Placed())
+    ]
     found = stab(arcs, max(1, len(places)), limit=limit)
     assert found is not None
     return [tuple(places[c] for c in chosen) for chosen in found.sets]

@@ -16,6 +16,9 @@ from warploom.interchange.document import BarrierKind, Protocol, RegisterWaits, 
 from warploom.ops.desc import OpDesc, ScheduleEntry
 from warploom.ops.kinds import MAX_KERNEL_TAG, OpRole, Phase, ScheduleOps
 
+MAX_ENTRIES = 2000
+"""Work grows with the square of the text; more entries than this are refused, not tried."""
+
 PHASES = (Phase.PROLOGUE, Phase.KERNEL, Phase.EPILOGUE)
 LETTER = {Phase.PROLOGUE: "P", Phase.KERNEL: "K", Phase.EPILOGUE: "E"}
 
@@ -172,6 +175,13 @@ def read_text(
     keep_waits: bool = False,
 ) -> Text:
     """Read a document. Raises ``SyncError`` when an op cannot be placed in the model."""
+    size = sum(len(document.phase(phase)) for phase in PHASES)
+    if size > MAX_ENTRIES:
+        raise SyncError(
+            f"the schedule has {size} entries, too many to synchronise",
+            where=document.name,
+            fix=f"at most {MAX_ENTRIES}",
+        )
     reader = _Reader(document)
     phases = {phase: reader.items(phase, phase in keep_barriers, keep_waits) for phase in PHASES}
     return Text(
