@@ -41,10 +41,15 @@ class Flow:
     writes: dict[Slot, list[int]]
     fills: dict[Register, list[int]]
     user: list[int]
+    unsure: frozenset[int] = frozenset()
 
 
-def trace(program: Program) -> Flow:
-    """Run the program in order and record who carries what."""
+def trace(program: Program, unsure: frozenset[int] = frozenset()) -> Flow:
+    """Run the program in order and record who carries what.
+
+    ``unsure`` are stores that may write something else than their tile (their load may still be
+    in flight): they belong to no run.
+    """
     size = len(program.items)
     flow = Flow(
         tile=[None] * size,
@@ -56,6 +61,7 @@ def trace(program: Program) -> Flow:
         writes={},
         fills={},
         user=[NOTHING] * size,
+        unsure=unsure,
     )
     tracer = _Tracer(program, flow)
     for position, item in enumerate(program.items):
@@ -111,6 +117,7 @@ class _Tracer:
         if row:
             last = row[-1]
             same = flow.tile[last] == flow.tile[position] is not None
+            same = same and flow.unsure.isdisjoint((last, position))
             flow.run[position] = flow.run[last] if same else position
             flow.before[position] = flow.before[last] if same else last
         row.append(position)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+
 from warploom.ops.kinds import Phase
+from warploom.verify.assumptions import Queue
 from warploom.verify.completion import NEVER
 from warploom.verify.findings import Code, Event, Finding, Severity
 from warploom.verify.program import Program
@@ -121,10 +124,14 @@ def latest_gap(program: Program, first: int, second: int, *, joined: bool) -> in
     """The latest position in front of which a wait for ``first`` still serves ``second``."""
     if not joined:
         return second
-    for gap in range(second, first, -1):
-        if program.barriers[second] - program.barriers[gap] >= 1 + _lag(program, gap):
-            return gap
-    return None
+    barriers, stagger = program.barriers, program.stagger
+    groups = program.text.protocol.groups if stagger >= 0 else 1
+    # The last position from which enough barriers are left: all groups behind the stagger point,
+    # one barrier in front of it.
+    gap = bisect_right(barriers, barriers[second] - groups) - 1
+    if gap <= stagger:
+        gap = min(bisect_right(barriers, barriers[second] - 1) - 1, stagger)
+    return gap if gap > first else None
 
 
 def _fix(run: Run, conflict: Conflict) -> str:
@@ -149,10 +156,8 @@ def _fix(run: Run, conflict: Conflict) -> str:
     return f"lower {event(program, weak)} to {count}"
 
 
-def _wait_in(program: Program, first: int, gap: int, queue: object) -> int | None:
+def _wait_in(program: Program, first: int, gap: int, queue: Queue) -> int | None:
     """The last wait on the queue between an operation and a gap, if there is one."""
-    for position in range(gap - 1, first, -1):
-        item = program.items[position]
-        if item.kind is Kind.WAIT and item.queue is queue:
-            return position
-    return None
+    waits = program.waits[queue]
+    last = bisect_left(waits, gap) - 1
+    return waits[last] if last >= 0 and waits[last] > first else None

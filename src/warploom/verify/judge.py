@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
@@ -9,13 +10,11 @@ from warploom.errors import ConfigError, DocumentError
 from warploom.interchange import ScheduleDocument
 from warploom.ops.kinds import Phase
 from warploom.verify.assumptions import Assumptions, Limits
-from warploom.verify.completion import NEVER, complete
+from warploom.verify.completion import NEVER
 from warploom.verify.data import find_data_errors
-from warploom.verify.dataflow import trace
 from warploom.verify.explain import event, explain
 from warploom.verify.findings import Code, Event, Finding, Report, Severity
-from warploom.verify.program import Program, unroll
-from warploom.verify.races import Conflict, Run, find_conflicts
+from warploom.verify.races import Conflict, Run, analyse, find_conflicts
 from warploom.verify.structure import (
     encoding_finding,
     find_deadlock,
@@ -25,7 +24,8 @@ from warploom.verify.text import Item, Text, read_text
 from warploom.verify.trips import dependence_depth, loads_follow_the_loop
 
 MAX_EVENTS = 3_000_000
-MAX_FINDINGS = 500
+MAX_FINDINGS = 250
+"""Findings of one severity that a report lists."""
 _BEYOND = 6
 """Further trip counts to look at where the argument for all of them does not apply."""
 
@@ -110,28 +110,40 @@ class _Court:
     assumptions: Assumptions
     found: dict[Hashable, Finding] = field(default_factory=dict)
     needed: dict[tuple[Phase, int], tuple[int, Event]] = field(default_factory=dict)
+    omitted: set[Hashable] = field(default_factory=set)
+    kept: Counter[Severity] = field(default_factory=Counter)
     first: int | None = None
 
     def add_all(self, findings: Iterable[Finding]) -> None:
         """Keep findings that are new."""
         for finding in findings:
-            self.found.setdefault(_key(finding), finding)
+            key = _key(finding)
+            if self._has_room(key, finding.severity):
+                self.found[key] = finding
+
+    def _has_room(self, key: Hashable, severity: Severity) -> bool:
+        """Is this finding new, and one of the first of its severity?"""
+        if key in self.found or key in self.omitted:
+            return False
+        self.kept[severity] += 1
+        if self.kept[severity] <= MAX_FINDINGS:
+            return True
+        self.omitted.add(key)
+        return False
 
     def try_all(self, counts: range) -> None:
         """Judge each trip count."""
         _check_size(self.text, counts)
         self.first = counts[0]
         for count in counts:
-            self._try(unroll(self.text, count))
+            self._try(analyse(self.text, count, self.assumptions))
 
-    def _try(self, program: Program) -> None:
-        flow = trace(program)
-        run = Run(program=program, flow=flow, completion=complete(program, flow, self.assumptions))
+    def _try(self, run: Run) -> None:
         conflicts = list(find_conflicts(run))
         for conflict in conflicts:
             self._add_conflict(run, conflict)
         self.add_all(find_data_errors(run))
-        self.add_all(find_deadlock(program))
+        self.add_all(find_deadlock(run.program))
         if self.assumptions.issue_stalls:
             self.add_all(self._resting_on_stalls(run, conflicts))
 
@@ -140,7 +152,7 @@ class _Court:
         if severity is Severity.RACE:
             self._note_encoding(run, conflict)
         key = _conflict_key(run, conflict)
-        if key not in self.found:
+        if self._has_room(key, severity):
             self.found[key] = explain(run, conflict, severity, note)
 
     def _severity(self, run: Run, conflict: Conflict) -> tuple[Severity, str]:
@@ -169,7 +181,7 @@ class _Court:
     def _resting_on_stalls(self, run: Run, conflicts: list[Conflict]) -> Iterator[Finding]:
         """What only A3 keeps in order: reported as information, so that it is seen."""
         without = replace(self.assumptions, issue_stalls=False)
-        bare = replace(run, completion=complete(run.program, run.flow, without))
+        bare = analyse(self.text, run.program.trips, without)
         known = {_conflict_key(run, c) for c in conflicts}
         for conflict in find_conflicts(bare):
             if _conflict_key(bare, conflict) not in known and not conflict.harmless:
@@ -186,9 +198,9 @@ class _Court:
 
     def verdict(self) -> tuple[tuple[Finding, ...], int]:
         """The findings, worst first, and how many did not fit."""
-        found = [*self.found.values(), *self._encodings()]
-        found.sort(key=lambda f: (_ORDER[f.severity], f.trip_count))
-        return tuple(found[:MAX_FINDINGS]), max(len(found) - MAX_FINDINGS, 0)
+        self.add_all(self._encodings())
+        found = sorted(self.found.values(), key=lambda f: (_ORDER[f.severity], f.trip_count))
+        return tuple(found), len(self.omitted)
 
     def _encodings(self) -> Iterator[Finding]:
         for item in self.text.items():

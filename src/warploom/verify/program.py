@@ -20,8 +20,8 @@ class Program:
     """The events of one wave for ``trips`` iterations.
 
     ``barriers[t]`` counts the barriers in front of position ``t`` in group 0; ``stagger`` is the
-    position of the stagger point, or -1. ``issued[t]`` are the units of both queues issued in
-    front of ``t``.
+    position of the stagger point, or -1. ``issued[queue][t]`` are the units issued in front of
+    ``t``, ``waits[queue]`` the positions of its waits.
     """
 
     text: Text
@@ -31,6 +31,7 @@ class Program:
     barriers: list[int]
     stagger: int
     issued: dict[Queue, list[int]]
+    waits: dict[Queue, list[int]]
 
     def barriers_before(self, position: int, group: int) -> int:
         """Barriers a wave of a group has executed in front of a position."""
@@ -65,6 +66,7 @@ def _count(text: Text, trips: int, items: list[Item], turns: list[int]) -> Progr
     barriers, stagger = [0], -1
     issued: dict[Queue, list[int]] = {Queue.VM: [0], Queue.LGKM: [0]}
     vm, lgkm = issued[Queue.VM], issued[Queue.LGKM]
+    waits: dict[Queue, list[int]] = {Queue.VM: [], Queue.LGKM: []}
     for position, item in enumerate(items):
         kind, queue = item.kind, item.queue
         barriers.append(barriers[-1] + (kind is Kind.BARRIER))
@@ -72,6 +74,8 @@ def _count(text: Text, trips: int, items: list[Item], turns: list[int]) -> Progr
         lgkm.append(lgkm[-1] + (item.units if queue is Queue.LGKM else 0))
         if kind is Kind.STAGGER:
             stagger = position
+        elif kind is Kind.WAIT and queue is not None:
+            waits[queue].append(position)
     return Program(
         text=text,
         trips=trips,
@@ -80,4 +84,5 @@ def _count(text: Text, trips: int, items: list[Item], turns: list[int]) -> Progr
         barriers=barriers,
         stagger=stagger,
         issued=issued,
+        waits=waits,
     )

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from warploom.interchange import RegisterWaits, WaveId
-from warploom.verify.completion import NEVER, Completion
-from warploom.verify.dataflow import NOTHING, Flow
+from warploom.verify.assumptions import Assumptions
+from warploom.verify.completion import NEVER, Completion, complete
+from warploom.verify.dataflow import NOTHING, Flow, trace
 from warploom.verify.findings import Code
-from warploom.verify.program import Program
+from warploom.verify.program import Program, unroll
 from warploom.verify.text import Item, Kind, Text
 
 
@@ -42,6 +43,7 @@ class Run:
     program: Program
     flow: Flow
     completion: Completion
+    pairs: tuple[tuple[WaveId, WaveId], ...]
 
     def complete_in_wave(self, first: int, second: int) -> bool:
         """Is ``first`` complete before ``second`` in the wave that executes both?"""
@@ -49,7 +51,7 @@ class Run:
 
     def broken_pair(self, first: int, second: int) -> tuple[WaveId, WaveId] | None:
         """Two waves in which ``first`` need not be complete when the other issues ``second``."""
-        for producer, consumer in worst_pairs(self.program.text):
+        for producer, consumer in self.pairs:
             late = producer.group > 0
             done = (self.completion.late if late else self.completion.done)[first]
             if done == NEVER:
@@ -61,6 +63,27 @@ class Run:
             elif ahead <= self.program.barriers_before(done, producer.group):
                 return producer, consumer
         return None
+
+
+def analyse(text: Text, trips: int, assumptions: Assumptions) -> Run:
+    """Unroll, trace and complete a text for one trip count."""
+    program = unroll(text, trips)
+    flow = trace(program)
+    completion = complete(program, flow, assumptions)
+    unsure = frozenset(
+        position
+        for position, item in enumerate(program.items)
+        if item.kind is Kind.STORE
+        and flow.source[position] != NOTHING
+        and completion.done[flow.source[position]] > position
+    )
+    # Where the code generator guards registers, each load completes at its store.
+    return Run(
+        program=program,
+        flow=trace(program, unsure) if unsure else flow,
+        completion=completion,
+        pairs=worst_pairs(text),
+    )
 
 
 def worst_pairs(text: Text) -> tuple[tuple[WaveId, WaveId], ...]:
@@ -111,9 +134,7 @@ def _register_rules(run: Run) -> tuple[set[int], list[Conflict]]:
             used.update(visible or [read])
             if not visible:
                 found.append(_in_wave(Code.RAW_REG, read, position))
-    if explicit:
-        found += _staging_rules(run)
-    return used, found
+    return used, found + _staging_rules(run, used)
 
 
 def _visible_reads(run: Run, read: int, user: int) -> list[int]:
@@ -132,15 +153,11 @@ def _visible_reads(run: Run, read: int, user: int) -> list[int]:
     return fills[complete - 1 : last + 1] if complete > first else []
 
 
-def _staging_rules(run: Run) -> list[Conflict]:
+def _staging_rules(run: Run, used: set[int]) -> list[Conflict]:
     """A store takes registers that a global load fills: the load must be complete."""
-    return [
-        _in_wave(Code.RAW_REG, run.flow.source[position], position)
-        for position, item in enumerate(run.program.items)
-        if item.kind is Kind.STORE
-        and run.flow.source[position] != NOTHING
-        and not run.complete_in_wave(run.flow.source[position], position)
-    ]
+    flow = run.flow
+    stores = sorted({flow.source[read] for read in used} & flow.unsure)
+    return [_in_wave(Code.RAW_REG, flow.source[store], store) for store in stores]
 
 
 def _slot_rules(run: Run, read: int, item: Item) -> Iterator[Conflict]:

@@ -11,13 +11,12 @@ from warploom.errors import ConfigError
 from warploom.interchange import Point, ScheduleDocument, Step, StepKind, WaveId, Witness
 from warploom.ops.kinds import Phase
 from warploom.verify.assumptions import Assumptions
-from warploom.verify.completion import complete
-from warploom.verify.dataflow import NOTHING, trace
+from warploom.verify.dataflow import NOTHING
 from warploom.verify.explain import event
 from warploom.verify.findings import Code, Event, Finding, Severity
 from warploom.verify.judge import verify
-from warploom.verify.program import Program, unroll
-from warploom.verify.races import Run, first_sure_write
+from warploom.verify.program import Program
+from warploom.verify.races import Run, analyse, first_sure_write
 from warploom.verify.text import Kind, Text, read_text
 
 _TIMING_FREE = (Code.TOKEN, Code.WAR_REG, Code.COVERAGE, Code.DEADLOCK)
@@ -41,10 +40,7 @@ def witness(
     if finding.code is Code.ENCODING:
         shown = _race_behind(document, finding, assumptions)
     text = read_text(document)
-    program = unroll(text, shown.trip_count)
-    flow = trace(program)
-    run = Run(program=program, flow=flow, completion=complete(program, flow, assumptions))
-    script = _Script(run, _model_waves(text))
+    script = _Script(analyse(text, shown.trip_count, assumptions), _model_waves(text))
     outcome = script.write(shown)
     return Witness(
         document=document.name,
@@ -127,6 +123,7 @@ class _Script:
         if reader != holder:
             self._advance(reader, read, "and stands in front of the read")
         older = flow.before[write]
+        self._spoil(older, write, holder)
         if older != NOTHING and not run.complete_in_wave(older, flow.run[write]):
             self._advance(holder, run.completion.done[older])
             self._step(StepKind.LAND, holder, older, "behind younger writes of another tile")
@@ -143,12 +140,13 @@ class _Script:
         if writer != holder:
             self._advance(writer, write, "and stands in front of the overwriting write")
             self._advance(holder, stop, "the read is in flight" if read < stop else "")
+        self._spoil(write, read, writer)
         self._pass(writer, write, "the write lands at once")
         if read < stop:
             self._step(StepKind.READ, holder, read, "and finds the new tile")
-        self._hold_back_younger_reads(read, holder)
+        self._hold_back_younger_reads(read, holder, writer)
 
-    def _hold_back_younger_reads(self, read: int, wave: WaveId) -> None:
+    def _hold_back_younger_reads(self, read: int, wave: WaveId, other: WaveId) -> None:
         """Younger reads of the same tile into the register would hide a wrong older one."""
         flow, program = self.run.flow, self.run.program
         fills = flow.fills[program.items[read].registers[0]]
@@ -156,6 +154,8 @@ class _Script:
         if flow.user[read] != NOTHING or not younger:
             return
         user = next(m for m, reads in flow.operands.items() if set(reads) & set(younger))
+        if other != wave:
+            self._advance(other, None)
         self._pass(wave, user, "the MMA uses the older read")
         for position in younger:
             if position < user:
@@ -163,8 +163,19 @@ class _Script:
 
     def _late_write(self, older: int, younger: int, holder: WaveId, _: WaveId) -> None:
         """WAW-LDS: the older write lands behind the younger one of the same wave."""
+        self._spoil(older, younger, holder)
         self._pass(holder, younger, "both writes are issued; the younger one lands")
         self._step(StepKind.LAND, holder, older, "and replaces the younger tile")
+
+    def _spoil(self, write: int, right: int, wave: WaveId) -> None:
+        """Let a store whose load may be in flight take the registers before the load does.
+
+        Only where the tile it should write would be the right one and so hide the harm.
+        """
+        flow = self.run.flow
+        if write in flow.unsure and flow.tile[write] == flow.tile[right]:
+            self._pass(wave, write, "the store takes what the registers held before")
+            self._step(StepKind.LAND, wave, self.run.flow.source[write], "too late for the store")
 
     def _early_use(self, producer: int, user: int, holder: WaveId, _: WaveId) -> None:
         """RAW-REG: the user takes the register before the read or load that fills it."""
