@@ -2,7 +2,7 @@
 
 import random
 
-from documents import document
+from .documents import document
 
 ORDERS = (
     # one stage: load, read, multiply, load the next
@@ -27,7 +27,12 @@ ORDERS = (
     ),
     # staged: loads fill registers, stores write the slot, the code generator guards registers
     ("LA[0,0] SA[0,0]", "FA[0,0] M[0,0] LA[0,0] SA[0,0]", "FA[0,0] M[0,0]", 1),
-    ("LA[0,0] SA[0,0] LA[0,0]", "FA[0,0] M[0,0] SA[0,0] LA[0,0]", "FA[0,0] M[0,0] SA[0,0] X FA[0,0] M[0,0]", 2),
+    (
+        "LA[0,0] SA[0,0] LA[0,0]",
+        "FA[0,0] M[0,0] SA[0,0] LA[0,0]",
+        "FA[0,0] M[0,0] SA[0,0] X FA[0,0] M[0,0]",
+        2,
+    ),
 )
 SYNC = ("B", "B", "W0", "W1", "W2", "L0", "L1", "L2", "W63", "L15")
 
@@ -77,7 +82,9 @@ def _disturb(rng, words):
     out = []
     for word in words:
         if dense and word[0] in "FL" and rng.random() < 0.8:
-            out += rng.choice((["W0", "B"], ["L0", "B"], ["L0", "W0", "B"], ["W1", "B"], ["B", "W0"]))
+            out += rng.choice(
+                (["W0", "B"], ["L0", "B"], ["L0", "W0", "B"], ["W1", "B"], ["B", "W0"])
+            )
         if dense and word[0] in "MS" and rng.random() < 0.9:
             out += rng.choice((["L0"], ["L0", "W0"], ["L1"], ["L0", "B"]))
         out.append(word)

@@ -8,10 +8,10 @@ accepted. ``Limits`` are budgets to check the document against; ``None`` means "
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 
 
-class Queue(Enum):
+class Queue(StrEnum):
     """A counter of asynchronous operations in flight, in order of issue."""
 
     VM = "vm"
@@ -20,12 +20,12 @@ class Queue(Enum):
     @property
     def largest_wait(self) -> int:
         """The largest count a wait can carry; the operand above it waits for nothing."""
-        return {Queue.VM: 62, Queue.LGKM: 14}[self]
+        return self.capacity - 1
 
     @property
     def capacity(self) -> int:
         """Units the counter can hold."""
-        return {Queue.VM: 63, Queue.LGKM: 15}[self]
+        return 63 if self is Queue.VM else 15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ from warploom.verify.structure import (
 from warploom.verify.text import Item, Text, read_text
 from warploom.verify.trips import dependence_depth, loads_follow_the_loop
 
-MAX_EVENTS = 3_000_000
+MAX_EVENTS = 600_000
 MAX_FINDINGS = 250
 """Findings of one severity that a report lists."""
 _BEYOND = 6
@@ -73,6 +73,7 @@ def verify(
 def _deciding(text: Text) -> tuple[range, bool, int]:
     """The trip counts to judge, whether they decide all, and the depth."""
     _check_size(text, [4])
+    _check_size(text, range(3))
     depth = dependence_depth(text)
     if depth is None:
         return range(_BEYOND + 1), False, _BEYOND
@@ -82,7 +83,7 @@ def _deciding(text: Text) -> tuple[range, bool, int]:
 
 
 def _check_range(trips: range) -> None:
-    if not trips or min(trips) < 0 or trips.step != 1:
+    if not trips or trips[0] < 0 or trips.step != 1:
         raise ConfigError(
             f"no trip counts to judge in {trips}",
             fix="give a range of counts from 0 up, such as range(0, 5)",

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 
 from warploom.errors import DocumentError
 from warploom.interchange import BarrierKind, Protocol, ScheduleDocument
@@ -26,7 +26,7 @@ Slot = tuple[int, int, int]
 Register = tuple[int, int]
 
 
-class Kind(Enum):
+class Kind(StrEnum):
     """What an event does."""
 
     LOAD = "load"
@@ -45,7 +45,8 @@ class Item:
 
     ``slot`` is what a load, store or read touches (``None`` for a load into staging registers),
     ``registers`` what a read fills or an MMA takes, ``offset`` a load's tile relative to the base
-    (``None``: the next tile of its channel), ``count`` a wait's operand.
+    (``None``: the next tile of its channel), ``count`` a wait's operand, which can be one that the
+    hardware can not express (``is_unencodable``): then it does not wait.
     """
 
     kind: Kind
@@ -59,16 +60,12 @@ class Item:
     registers: tuple[Register, ...] = ()
     offset: int | None = None
     count: int = 0
+    is_unencodable: bool = False
 
     @property
     def label(self) -> str:
         """A short name for messages."""
         return f"{self.kind.name} (protocol)" if self.op is None else self.op.label()[-80:]
-
-    @property
-    def is_unencodable(self) -> bool:
-        """A wait whose count its counter can not express: the hardware does not wait."""
-        return self.queue is not None and self.count > self.queue.largest_wait
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,7 +175,13 @@ class _Reader:
                 fix="counts are 0 or more",
             )
         return Item(
-            kind=Kind.WAIT, phase=phase, index=index, op=op, queue=queue, count=op.wait_value
+            kind=Kind.WAIT,
+            phase=phase,
+            index=index,
+            op=op,
+            queue=queue,
+            count=op.wait_value,
+            is_unencodable=op.wait_value > queue.largest_wait,
         )
 
     def _transfer(self, phase: Phase, index: int, op: OpDesc) -> Item:
