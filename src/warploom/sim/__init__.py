@@ -27,10 +27,12 @@ from warploom.sim.program import (
     Priority,
     Program,
     Signal,
+    Turn,
     Unit,
     WaitQueue,
     Workload,
 )
+from warploom.sim.roles import RoleCosts, RoleOpCost, lower_roles, simulate_roles
 from warploom.sim.simulation import (
     Simulation,
     StallSite,
@@ -55,6 +57,8 @@ __all__ = [
     "Place",
     "Priority",
     "Program",
+    "RoleCosts",
+    "RoleOpCost",
     "Row",
     "Signal",
     "Simulation",
@@ -64,6 +68,7 @@ __all__ = [
     "StallKind",
     "StallSite",
     "SteadyState",
+    "Turn",
     "Unit",
     "UnitLoad",
     "UnitSpec",
@@ -72,7 +77,9 @@ __all__ = [
     "WaitQueue",
     "Workload",
     "mi355x_costs",
+    "lower_roles",
     "simulate",
+    "simulate_roles",
     "simulate_workload",
     "simulation_to_json",
 ]

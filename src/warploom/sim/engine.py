@@ -31,6 +31,7 @@ from warploom.sim.program import (
     Program,
     Signal,
     Step,
+    Turn,
     Unit,
     WaitQueue,
     Workload,
@@ -103,10 +104,21 @@ class _BarrierState:
     arrivals: list[tuple[int, int, Place]] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A row that stands before ``step`` until a signal has been given ``count`` times."""
+
+    row: int
+    step: Await | Turn
+    count: int
+    cost: int
+
+
 @dataclass(slots=True)
 class _SignalState:
     given: int = 0
-    waiting: list[tuple[int, Await]] = field(default_factory=list)
+    promised: int = 0
+    waiting: list[_Waiting] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +198,10 @@ class _Engine:
                 self._await(row, step)
             case Signal():
                 self._pass(row, step, row.time, step.cost)
-                self._promise(_Gift(step.signal, step.place, None, row.index), row.time)
+                gift = _Gift(step.signal, step.place, None, row.index)
+                self._promise(gift, row.time + step.handoff)
+            case Turn():
+                self._turn(row, step)
             case Priority():
                 row.priority = step.value
                 self._pass(row, step, row.time, step.cost)
@@ -232,7 +247,7 @@ class _Engine:
         for register in step.gives:
             row.registers[register] = Due(done, op)
         for signal in step.signals:
-            self._promise(_Gift(signal, step.place, op, row.index), done)
+            self._promise(_Gift(signal, step.place, op, row.index), done + step.handoff)
         issued = until + step.instructions * timing.issue
         self.issues.append(step)
         self.ops.append(
@@ -351,7 +366,19 @@ class _Engine:
         if signal.given >= step.count:
             self._pass(row, step, row.time, step.cost)
         else:
-            signal.waiting.append((row.index, step))
+            signal.waiting.append(_Waiting(row.index, step, step.count, step.cost))
+
+    def _turn(self, row: _RowState, step: Turn) -> None:
+        """Arrive; the round that counts is the one under way at the time of arrival."""
+        signal = self.signals.setdefault(step.barrier, _SignalState())
+        signal.promised += 1
+        count = -(-signal.promised // step.per) * step.per
+        gift = _Gift(step.barrier, step.place, None, row.index)
+        self._promise(gift, row.time + step.handoff)
+        if step.waits:
+            signal.waiting.append(_Waiting(row.index, step, count, 0))
+        else:
+            self._pass(row, step, row.time, 0)
 
     def _promise(self, gift: _Gift, time: int) -> None:
         """Give a signal at a later time, in its place among all events."""
@@ -361,16 +388,16 @@ class _Engine:
     def _give(self, gift: _Gift, time: int) -> None:
         signal = self.signals.setdefault(gift.signal, _SignalState())
         signal.given += 1
-        ready = [item for item in signal.waiting if item[1].count <= signal.given]
-        signal.waiting = [item for item in signal.waiting if item[1].count > signal.given]
+        ready = [item for item in signal.waiting if item.count <= signal.given]
+        signal.waiting = [item for item in signal.waiting if item.count > signal.given]
         how = "arrives" if gift.op is None else "completes"
         text = f"{gift.signal}: {gift.place.text()} of {self._row_name(gift.row)} {how}"
         cause = StallCause(kind=StallKind.SIGNAL, text=text, op=gift.op, row=gift.row)
-        for index, step in ready:
-            row = self.rows[index]
+        for item in ready:
+            row = self.rows[item.row]
             went = max(row.time, time)
-            self._stall(row, step, went, cause)
-            self._pass(row, step, went, step.cost)
+            self._stall(row, item.step, went, cause)
+            self._pass(row, item.step, went, item.cost)
 
     def _row_name(self, index: int) -> str:
         return self.rows[index].program.row.name

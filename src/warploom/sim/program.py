@@ -30,7 +30,8 @@ class Issue:
     """Issue an op of ``instructions`` instructions on a unit.
 
     It waits for every register in ``needs`` and delivers those in ``gives``; with a ``queue`` it
-    takes ``count`` units of it and retires in order. Each of ``signals`` is given once it is done.
+    takes ``count`` units of it and retires in order. Each of ``signals`` is given ``handoff``
+    cycles after it is done.
     """
 
     place: Place
@@ -43,6 +44,7 @@ class Issue:
     needs: tuple[str, ...] = ()
     gives: tuple[str, ...] = ()
     signals: tuple[str, ...] = ()
+    handoff: int = 0
     writes: str = ""
     reads: tuple[str, ...] = ()
     content: str = ""
@@ -70,11 +72,12 @@ class Meet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signal:
-    """Give a signal now (an arrive)."""
+    """Give a signal (an arrive); others see it ``handoff`` cycles later."""
 
     place: Place
     signal: str
     cost: int = 0
+    handoff: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +91,20 @@ class Await:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """Arrive at a barrier that ``per`` arrivals complete again and again.
+
+    A row that ``waits`` goes on when the round it arrived in is complete; others only arrive.
+    """
+
+    place: Place
+    barrier: str
+    per: int
+    waits: bool
+    handoff: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Priority:
     """From here on this row wins (or loses) ties for a unit."""
 
@@ -96,7 +113,7 @@ class Priority:
     cost: int = 0
 
 
-Step = Issue | WaitQueue | Meet | Signal | Await | Priority
+Step = Issue | WaitQueue | Meet | Signal | Await | Turn | Priority
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

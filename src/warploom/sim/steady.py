@@ -10,7 +10,7 @@ bound. A run that is not steady has only an average over its last iterations.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -49,18 +49,18 @@ class UnitLoad:
 
 def steady_state(trace: Trace, loop: str = "kernel") -> SteadyState | None:
     """The steady state of the loop, or None when fewer than two iterations ran."""
-    times, span = _iteration_times(trace, loop)
+    times, span, base = _iteration_times(trace, loop)
     trips = len(times)
     if trips < 2:
         return None
     for period in range(1, min(MAX_PERIOD, trips - 1) + 1):
         found = _periodic(times, span, period)
         if found is not None:
-            return found
+            return replace(found, first_iteration=base + found.first_iteration)
     first = trips // 2 if trips > 3 else 0
     starts = times.min(axis=1)
     interval = Fraction(int(starts[-1] - starts[first]), trips - 1 - first)
-    return SteadyState(interval=interval, steady=False, period=1, first_iteration=first)
+    return SteadyState(interval=interval, steady=False, period=1, first_iteration=base + first)
 
 
 def _periodic(times: npt.NDArray[np.int64], span: int, period: int) -> SteadyState | None:
@@ -94,8 +94,11 @@ def _longest_run(shifts: npt.NDArray[np.int64], uniform: npt.NDArray[np.bool_]) 
     return best
 
 
-def _iteration_times(trace: Trace, loop: str) -> tuple[npt.NDArray[np.int64], int]:
-    """Step times as (iteration, step of any row), and the longest extent of an iteration."""
+def _iteration_times(trace: Trace, loop: str) -> tuple[npt.NDArray[np.int64], int, int]:
+    """Step times as (iteration, step of any row), the longest extent of an iteration, the first.
+
+    Roles may run their loops over different iterations; only those that all have count.
+    """
     table: dict[int, list[int]] = {}
     for steps in trace.steps:
         for step in steps:
@@ -105,19 +108,31 @@ def _iteration_times(trace: Trace, loop: str) -> tuple[npt.NDArray[np.int64], in
     for op in trace.ops:
         if op.place.phase == loop and op.place.iteration is not None:
             ends[op.place.iteration] = max(ends.get(op.place.iteration, 0), op.end)
-    span = max((ends[i] - min(table[i]) for i in ends), default=0)
-    widths = {len(values) for values in table.values()}
-    if len(widths) != 1:
-        return np.zeros((0, 0), dtype=np.int64), 0
-    return np.array([table[i] for i in sorted(table)], dtype=np.int64), span
+    width = max((len(values) for values in table.values()), default=0)
+    whole = _longest_stretch(sorted(i for i, values in table.items() if len(values) == width))
+    if not whole:
+        return np.zeros((0, 0), dtype=np.int64), 0, 0
+    span = max(ends.get(i, 0) - min(table[i]) for i in whole)
+    return np.array([table[i] for i in whole], dtype=np.int64), span, whole[0]
+
+
+def _longest_stretch(numbers: list[int]) -> list[int]:
+    """The longest run of consecutive numbers in an ascending list; the first of equals."""
+    best: list[int] = []
+    run: list[int] = []
+    for number in numbers:
+        run = [*run, number] if run and run[-1] + 1 == number else [number]
+        best = run if len(run) > len(best) else best
+    return best
 
 
 def unit_loads(workload: Workload, loop: str = "kernel") -> tuple[UnitLoad, ...]:
     """What one loop iteration of all rows asks of each unit, heaviest bound first."""
     cycles: Counter[str] = Counter()
     for program in workload.programs:
-        for step in program.steps:
-            if isinstance(step, Issue) and step.place.phase == loop and step.place.iteration == 0:
+        turns = [s for s in program.steps if isinstance(s, Issue) and s.place.phase == loop]
+        for step in turns:
+            if step.place.iteration == turns[0].place.iteration:
                 cycles[step.unit] += step.instructions * step.timing.occupancy
     loads = [
         UnitLoad(unit=unit.name, cycles=cycles[unit.name], capacity=unit.capacity)

@@ -2,7 +2,7 @@
 
 Every row runs the same text over shared storage, so the n-th write of a row to a slot and the
 n-th write of any other row together make the slot's n-th content. Private storage (registers)
-lives row by row.
+lives row by row. A slot named with ``#`` and a number says itself which content is meant.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from warploom.sim.engine import Trace
 from warploom.sim.events import Link, SlotEvent
 
-SHARED_PREFIX = "LDS "
+USE = "#"
+SHARED_PREFIXES = ("LDS ", "smem ")
 
 
 @dataclass(slots=True)
@@ -53,13 +54,15 @@ def storage_events(trace: Trace) -> tuple[tuple[SlotEvent, ...], tuple[Link, ...
 
 
 def _key(slot: str, row: int, ordinal: int) -> tuple[str, int | None, int]:
-    return slot, (None if slot.startswith(SHARED_PREFIX) else row), ordinal
+    if USE in slot:  # the program says which use it means: writer and reader need not be one row
+        return slot, None, 0
+    return slot, (None if slot.startswith(SHARED_PREFIXES) else row), ordinal
 
 
 def _event(trace: Trace, life: _Life) -> SlotEvent:
     ready = max(trace.ops[i].done for i in life.writers)
     return SlotEvent(
-        slot=life.slot,
+        slot=life.slot.split(USE, maxsplit=1)[0],
         row=life.row,
         content=life.content,
         start=min(trace.ops[i].issue for i in life.writers),
@@ -73,14 +76,15 @@ def _event(trace: Trace, life: _Life) -> SlotEvent:
 def _links(trace: Trace, life: _Life) -> list[Link]:
     """From each row's own write to its reads; the other rows' shares look the same."""
     links = []
+    slot = life.slot.split(USE, maxsplit=1)[0]
     for reader in life.readers:
         row = trace.ops[reader].row
         own = [i for i in life.writers if trace.ops[i].row == row]
-        for writer in own:
+        for writer in own or life.writers:
             what = f" ({life.content})" if life.content else ""
             text = (
-                f"{trace.ops[reader].place.text()} reads {life.slot}{what} written by "
+                f"{trace.ops[reader].place.text()} reads {slot}{what} written by "
                 f"{trace.ops[writer].place.text()}"
             )
-            links.append(Link(src=writer, dst=reader, via=life.slot, text=text))
+            links.append(Link(src=writer, dst=reader, via=slot, text=text))
     return links

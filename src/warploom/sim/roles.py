@@ -1,0 +1,312 @@
+"""Warp-specialised schedules: from a ``RolesDocument`` to programs, one per role instance.
+
+One CTA is run. A ``full`` barrier of a ring slot is the signal that its announcement and all its
+copies have come, an ``empty`` barrier that all its readers have arrived; both are counted per use
+of the ring, so slot, phase and parity follow. Products retire in groups, in order. Fences and
+meetings inside one instance cost nothing, and so does meeting other CTAs of a cluster, which are
+taken to run alike. A bulk wait for reading the source waits for the whole store.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from warploom.errors import ConfigError, CostModelError, DocumentError
+from warploom.interchange.roles import (
+    Arrive,
+    BulkCommit,
+    BulkStore,
+    BulkWait,
+    Commit,
+    Compute,
+    Expect,
+    Load,
+    Mma,
+    NamedArrive,
+    NamedSync,
+    Per,
+    RoleEntry,
+    RoleProgram,
+    RolesDocument,
+    WaitEmpty,
+    WaitFull,
+    WaitGroup,
+)
+from warploom.sim.costs import OpTiming
+from warploom.sim.events import Place, Row
+from warploom.sim.program import (
+    Await,
+    Issue,
+    Program,
+    Signal,
+    Step,
+    Turn,
+    Unit,
+    WaitQueue,
+    Workload,
+    check_length,
+)
+from warploom.sim.simulation import DEFAULT_TRIPS, Simulation, simulate_workload
+
+SHARED = "smem "
+GROUPS, STORES = "wgmma", "bulk store"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoleOpCost:
+    """What an op of a role costs: the unit it holds and for how long."""
+
+    unit: str
+    timing: OpTiming
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoleCosts:
+    """Prices of a warp-specialised schedule, by op name.
+
+    The latency of a copy reaches until a waiting role goes on; ``handoff`` is the same for an
+    arrival, ``arrive`` what an arrival or announcement costs the role that does it. Units named
+    in ``waiting`` make a role that finds them busy stand still; others queue.
+    """
+
+    name: str
+    ops: tuple[tuple[str, RoleOpCost], ...]
+    handoff: int = 0
+    arrive: int = 0
+    barrier_handoff: int = 0
+    waiting: tuple[str, ...] = ()
+
+    def of(self, op: str) -> RoleOpCost:
+        """The price of an op."""
+        cost = dict(self.ops).get(op)
+        if cost is None:
+            known = ", ".join(sorted(name for name, _ in self.ops))
+            raise CostModelError(
+                f"no price for op {op!r}", where=f"RoleCosts({self.name!r})", fix=f"known: {known}"
+            )
+        return cost
+
+
+def simulate_roles(
+    document: RolesDocument, costs: RoleCosts, *, trips: int = DEFAULT_TRIPS, tiles: int = 1
+) -> Simulation:
+    """Run ``tiles`` output tiles of ``trips`` iterations each on all role instances of a CTA."""
+    workload = lower_roles(document, costs, trips, tiles)
+    return simulate_workload(workload, costs=costs.name, trips=trips * tiles)
+
+
+def lower_roles(document: RolesDocument, costs: RoleCosts, trips: int, tiles: int = 1) -> Workload:
+    """The workload of one CTA."""
+    if trips < max(1, document.minimum_trips) or tiles < 1:
+        raise ConfigError(
+            f"cannot run {tiles} tiles of {trips} iterations",
+            where=document.name,
+            fix=f"a tile needs at least {max(1, document.minimum_trips)} iterations",
+        )
+    entries = sum(
+        p.instances * sum(len(e) for _, e in p.phases()) * trips * tiles for p in document.programs
+    )
+    check_length(entries, document.name)
+    reader = _Reader(document, costs, trips, tiles)
+    programs = tuple(
+        Program(row=_row(group, role, instance), steps=tuple(reader.steps(role, instance)))
+        for group, role in enumerate(document.programs)
+        for instance in range(role.instances)
+    )
+    names = sorted({s.unit for p in programs for s in p.steps if isinstance(s, Issue)})
+    units = tuple(Unit(name=n, lane=n, blocking=n in costs.waiting) for n in names)
+    return Workload(name=document.name, programs=programs, units=units)
+
+
+def _row(group: int, role: RoleProgram, instance: int) -> Row:
+    name = role.name if role.instances == 1 else f"{role.name} {instance}"
+    return Row(name=name, group=group, wave=instance, role=name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """Where in the run an entry stands; ``first`` is the iteration its ``k`` = 0 speaks of."""
+
+    phase: str
+    tile: int
+    iteration: int | None
+    first: int
+
+
+class _Reader:
+    """Turns entries into steps. What completes a barrier is counted over all programs first."""
+
+    def __init__(self, document: RolesDocument, costs: RoleCosts, trips: int, tiles: int) -> None:
+        self.document, self.costs = document, costs
+        self.trips, self.tiles = trips, tiles
+        self.fills: Counter[tuple[str, int]] = Counter()
+        self.releases: Counter[tuple[str, int]] = Counter()
+        for role in document.programs:
+            for turn, entries in self._turns(role):
+                for entry in entries:
+                    if isinstance(entry, Expect | Load):
+                        self.fills[self._use(entry.ring, entry.k, turn)] += role.instances
+                    elif isinstance(entry, Arrive):
+                        self.releases[self._use(entry.ring, entry.k, turn)] += role.instances
+
+    def steps(self, role: RoleProgram, instance: int) -> Iterator[Step]:
+        """Everything one instance executes."""
+        for turn, entries in self._turns(role):
+            open_group = {GROUPS: False, STORES: False}
+            for index, entry in enumerate(entries):
+                place = Place(
+                    phase=turn.phase, index=index, iteration=turn.iteration, label=_label(entry)
+                )
+                step = self._step(entry, turn, place, role, instance)
+                if isinstance(step, Issue) and step.queue:
+                    step = _grouped(step, open_group)
+                elif isinstance(entry, Commit | BulkCommit):
+                    open_group[GROUPS if isinstance(entry, Commit) else STORES] = False
+                if step is not None:
+                    yield step
+
+    def _turns(self, role: RoleProgram) -> Iterator[tuple[_Turn, tuple[RoleEntry, ...]]]:
+        """The lists a role runs, in order, each with its place in the run."""
+        yield _Turn("setup", 0, None, 0), role.setup
+        for tile in range(self.tiles):
+            yield _Turn("prologue", tile, None, 0), role.prologue
+            for i in range(role.peel, self.trips):
+                yield _Turn("kernel", tile, tile * self.trips + i, i), role.kernel
+            yield _Turn("epilogue", tile, None, self.trips), role.epilogue
+        yield _Turn("finish", self.tiles - 1, None, self.trips), role.finish
+
+    def _use(self, ring: str, k: int, turn: _Turn) -> tuple[str, int]:
+        """Which use of the ring an entry speaks of, counted over all tiles."""
+        if self.document.ring(ring).per is Per.TILE:
+            return ring, turn.tile
+        return ring, turn.tile * self.trips + turn.first + k
+
+    def _step(
+        self, entry: RoleEntry, turn: _Turn, place: Place, role: RoleProgram, instance: int
+    ) -> Step | None:
+        match entry:
+            case WaitFull() | WaitEmpty():
+                return self._wait(entry, turn, place)
+            case Expect() | Arrive():
+                ring, use = self._use(entry.ring, entry.k, turn)
+                what = "full" if isinstance(entry, Expect) else "empty"
+                return Signal(
+                    place=place,
+                    signal=_signal(ring, what, use),
+                    cost=self.costs.arrive,
+                    handoff=self.costs.handoff,
+                )
+            case Load() | Mma() | Compute() | BulkStore():
+                return self._issue(entry, turn, place)
+            case WaitGroup() | BulkWait():
+                queue = GROUPS if isinstance(entry, WaitGroup) else STORES
+                return WaitQueue(place=place, queue=queue, leave=entry.pending)
+            case NamedSync() | NamedArrive():
+                return self._named(entry, place, role, instance)
+            case _:  # fences, commits and meetings inside an instance or a cluster
+                return None
+
+    def _wait(self, entry: WaitFull | WaitEmpty, turn: _Turn, place: Place) -> Await | None:
+        full = isinstance(entry, WaitFull)
+        if entry.parity != (0 if full else 1):
+            raise DocumentError(
+                f"{place.text()} waits for the other parity",
+                path=f"$.{place.phase}[{place.index}]",
+                why="what it waits for then depends on timing; the verifier can judge it",
+            )
+        ring, use = self._use(entry.ring, entry.k, turn)
+        if full:
+            signal, count = _signal(ring, "full", use), self.fills[ring, use]
+        else:
+            before = use - self.document.ring(ring).depth
+            if before < 0:
+                return None  # a fresh slot is free
+            signal, count = _signal(ring, "empty", before), self.releases[ring, before]
+        # Without anyone to give it, one is awaited all the same: the run then says who is stuck.
+        return Await(place=place, signal=signal, count=max(1, count))
+
+    def _issue(self, entry: Load | Mma | Compute | BulkStore, turn: _Turn, place: Place) -> Issue:
+        cost = self.costs.of(entry.op)
+        queue, kind = "", "VALU_COMPUTE"
+        needs: tuple[str, ...] = ()
+        gives: tuple[str, ...] = ()
+        signals: tuple[str, ...] = ()
+        reads: tuple[str, ...] = ()
+        writes, content = "", ""
+        match entry:
+            case Load():
+                ring, use = self._use(entry.ring, entry.k, turn)
+                signals, kind = (_signal(ring, "full", use),), "GLOBAL_LOAD"
+                writes, content = self._slot(ring, entry.part, use), f"use {use}"
+            case Mma():
+                queue, kind = GROUPS, "COMPUTE"
+                needs = (*entry.registers, entry.accumulator)
+                reads = self._slots_read(entry, turn)
+            case Compute():
+                needs, gives = entry.reads, entry.writes
+                reads = self._slots_read(entry, turn)
+            case BulkStore():
+                queue, kind = STORES, "SHARED_STORE"
+        return Issue(
+            place=place,
+            kind=kind,
+            unit=cost.unit,
+            timing=cost.timing,
+            queue=queue,
+            needs=needs,
+            gives=gives,
+            signals=signals,
+            writes=writes,
+            reads=reads,
+            content=content,
+            detail=(("iteration of the tile", str(turn.first)),) if turn.phase == "kernel" else (),
+        )
+
+    def _slot(self, ring: str, part: str, use: int) -> str:
+        return f"{SHARED}{ring}[{use % self.document.ring(ring).depth}].{part}#{use}"
+
+    def _slots_read(self, entry: Mma | Compute, turn: _Turn) -> tuple[str, ...]:
+        uses = ((slot, self._use(slot.ring, entry.k, turn)[1]) for slot in entry.slots)
+        return tuple(self._slot(slot.ring, slot.part, use) for slot, use in uses)
+
+    def _named(
+        self, entry: NamedSync | NamedArrive, place: Place, role: RoleProgram, instance: int
+    ) -> Turn | None:
+        if entry.instance is not None and entry.instance != instance:
+            return None
+        barrier = next(b for b in self.document.barriers if b.name == entry.barrier)
+        number = (instance + entry.turn) % barrier.count
+        return Turn(
+            place=place,
+            barrier=f"{barrier.name} {number}",
+            per=max(1, barrier.threads // role.threads),
+            waits=isinstance(entry, NamedSync),
+            handoff=self.costs.barrier_handoff,
+        )
+
+
+def _signal(ring: str, what: str, use: int) -> str:
+    return f"{ring} {what}, use {use}"
+
+
+def _grouped(step: Issue, open_group: dict[str, bool]) -> Issue:
+    """The first op of a group stands for the group's one unit of its queue."""
+    count = 0 if open_group[step.queue] else 1
+    open_group[step.queue] = True
+    return replace(step, count=count)
+
+
+def _label(entry: RoleEntry) -> str:
+    match entry:
+        case Load() | Mma() | Compute() | BulkStore():
+            return entry.op
+        case WaitFull() | WaitEmpty() | Expect() | Arrive():
+            return f"{type(entry).__name__}({entry.ring})"
+        case WaitGroup() | BulkWait():
+            return f"{type(entry).__name__}({entry.pending})"
+        case NamedSync() | NamedArrive():
+            return f"{type(entry).__name__}({entry.barrier})"
+        case _:
+            return type(entry).__name__
