@@ -36,7 +36,7 @@ def test_json_round_trip():
 
 def test_text_numbers_the_steps_and_names_the_held_operation():
     text = WITNESS.text()
-    assert "2. wave 0.0 runs up to kernel[3] of iteration 0: x" in text
+    assert "2. wave 0.0 may run up to kernel[3] of iteration 0: x" in text
     assert "held: the operation of wave 0.1 at prologue[0]" in text
     assert text.endswith("=> wave 0.0 reads a stale tile")
 

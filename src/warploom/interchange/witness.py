@@ -94,7 +94,7 @@ class Step:
     def __str__(self) -> str:
         place = "its end" if self.point is None else str(self.point)
         action = {
-            StepKind.ADVANCE: f"{self.wave} runs up to {place}",
+            StepKind.ADVANCE: f"{self.wave} may run up to {place}",
             StepKind.LAND: f"{self.wave}: the write issued at {place} lands now",
             StepKind.READ: f"{self.wave}: the read issued at {place} takes its data now",
         }[self.kind]

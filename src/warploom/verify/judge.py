@@ -77,9 +77,10 @@ def _deciding(text: Text) -> tuple[range, bool, int]:
     depth = dependence_depth(text)
     if depth is None:
         return range(_BEYOND + 1), False, _BEYOND
+    end = max(depth + 2, 3)
     if loads_follow_the_loop(text):
-        return range(depth + 2), True, depth
-    return range(depth + 2 + _BEYOND), False, depth
+        return range(end), True, depth
+    return range(end + _BEYOND), False, depth
 
 
 def _check_range(trips: range) -> None:

@@ -49,11 +49,17 @@ class Run:
         """Is ``first`` complete before ``second`` in the wave that executes both?"""
         return self.completion.done[first] < second
 
-    def broken_pair(self, first: int, second: int) -> tuple[WaveId, WaveId] | None:
-        """Two waves in which ``first`` need not be complete when the other issues ``second``."""
+    def broken_pair(
+        self, first: int, second: int, harmless_behind: int = NEVER
+    ) -> tuple[WaveId, WaveId] | None:
+        """Two waves in which ``first`` need not be over when the other issues ``second``.
+
+        Over means complete, or harmless: its wave has passed ``harmless_behind``.
+        """
         for producer, consumer in self.pairs:
             late = producer.group > 0
             done = (self.completion.late if late else self.completion.done)[first]
+            done = min(done, harmless_behind)
             if done == NEVER:
                 return producer, consumer
             ahead = self.program.barriers_before(second, consumer.group)
@@ -105,12 +111,12 @@ def worst_pairs(text: Text) -> tuple[tuple[WaveId, WaveId], ...]:
 
 def find_conflicts(run: Run) -> Iterator[Conflict]:
     """All conflicts of one unrolled program."""
-    used, register_conflicts = _register_rules(run)
+    used, register_conflicts = register_rules(run)
     yield from register_conflicts
     lost: set[int] = set()
     for position, item in enumerate(run.program.items):
         if item.kind is Kind.READ:
-            for conflict in _slot_rules(run, position, item):
+            for conflict in _slot_rules(run, position, item, used.get(position, NEVER)):
                 if position in used:
                     yield conflict
                     if conflict.code is Code.WAW_LDS:
@@ -121,9 +127,9 @@ def find_conflicts(run: Run) -> Iterator[Conflict]:
     yield from _unread_overwrites(run, lost)
 
 
-def _register_rules(run: Run) -> tuple[set[int], list[Conflict]]:
-    """RAW-REG of every MMA and store; and the reads whose value some MMA can see."""
-    used: set[int] = set()
+def register_rules(run: Run) -> tuple[dict[int, int], list[Conflict]]:
+    """The reads whose value an MMA can see, each with the last such MMA; and all RAW-REG."""
+    used: dict[int, int] = {}
     found: list[Conflict] = []
     explicit = run.program.text.protocol.register_waits is RegisterWaits.EXPLICIT
     for position, reads in run.flow.operands.items():
@@ -131,7 +137,7 @@ def _register_rules(run: Run) -> tuple[set[int], list[Conflict]]:
             if read == NOTHING:
                 continue
             visible = _visible_reads(run, read, position) if explicit else [read]
-            used.update(visible or [read])
+            used.update(dict.fromkeys(visible or [read], position))
             if not visible:
                 found.append(_in_wave(Code.RAW_REG, read, position))
     return used, found + _staging_rules(run, used)
@@ -153,14 +159,14 @@ def _visible_reads(run: Run, read: int, user: int) -> list[int]:
     return fills[complete - 1 : last + 1] if complete > first else []
 
 
-def _staging_rules(run: Run, used: set[int]) -> list[Conflict]:
+def _staging_rules(run: Run, used: dict[int, int]) -> list[Conflict]:
     """A store takes registers that a global load fills: the load must be complete."""
     flow = run.flow
     stores = sorted({flow.source[read] for read in used} & flow.unsure)
     return [_in_wave(Code.RAW_REG, flow.source[store], store) for store in stores]
 
 
-def _slot_rules(run: Run, read: int, item: Item) -> Iterator[Conflict]:
+def _slot_rules(run: Run, read: int, item: Item, last_user: int) -> Iterator[Conflict]:
     """RAW-LDS, WAR-LDS and WAW-LDS around one fragment load."""
     flow = run.flow
     write = flow.source[read]
@@ -175,7 +181,7 @@ def _slot_rules(run: Run, read: int, item: Item) -> Iterator[Conflict]:
             yield Conflict(code=Code.RAW_LDS, first=sure, second=read, joined=True, waves=waves)
     overwrite = flow.after[write]
     if overwrite != NOTHING:
-        waves = run.broken_pair(read, overwrite)
+        waves = run.broken_pair(read, overwrite, last_user)
         if waves:
             yield Conflict(
                 code=Code.WAR_LDS, first=read, second=overwrite, joined=True, waves=waves

@@ -2,8 +2,8 @@
 
 Every condition of the judge speaks about a few events and the text between them. Let ``depth`` be
 the largest number of loop back edges such a group of events spans, the epilogue counted as one
-more iteration. Then the counts 0 .. depth + 1 decide every count; docs/explain/hazards.md has the
-argument. The depth is measured on a program long enough to show it.
+more iteration. Then the counts 0 .. depth + 1, and at least 0 .. 2, decide every count;
+docs/explain/hazards.md has the argument. The depth is measured on a program long enough to show it.
 """
 
 from __future__ import annotations

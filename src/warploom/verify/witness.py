@@ -16,7 +16,7 @@ from warploom.verify.explain import event
 from warploom.verify.findings import Code, Event, Finding, Severity
 from warploom.verify.judge import verify
 from warploom.verify.program import Program
-from warploom.verify.races import Run, analyse, first_sure_write
+from warploom.verify.races import Run, analyse, first_sure_write, register_rules
 from warploom.verify.text import Kind, Text, read_text
 
 _TIMING_FREE = (Code.TOKEN, Code.WAR_REG, Code.COVERAGE, Code.DEADLOCK)
@@ -136,7 +136,8 @@ class _Script:
 
     def _late_read(self, read: int, write: int, holder: WaveId, writer: WaveId) -> None:
         """WAR-LDS: the holder's read samples the slot when the next tile has landed in it."""
-        stop = self._stop(read, write, holder, writer)
+        used, _ = register_rules(self.run)
+        stop = min(self._stop(read, write, holder, writer), used[read])
         if writer != holder:
             self._advance(writer, write, "and stands in front of the overwriting write")
             self._advance(holder, stop, "the read is in flight" if read < stop else "")
