@@ -8,6 +8,7 @@ from warploom.execute import Scripted, Truth, execute, explore
 from warploom.mutation import decide
 from warploom.verify import Severity, verify, witness
 
+from .golden_documents import cases, four_wave, ping_pong, single_buffer
 from .test_exploration import small_documents
 from .thinned_schedules import thinned
 
@@ -32,6 +33,29 @@ def agree(document, *, limit=0):
         if finding.severity is not Severity.INFO:
             run = execute(document, timing=Scripted(witness(document, finding)))
             assert not run.correct, (finding.text(), witness(document, finding).text())
+
+
+def recorded():
+    """Every schedule the reference gave for its three kernels."""
+    for family, make in (
+        ("pingpong", ping_pong),
+        ("fourwave", four_wave),
+        ("single_buffer", single_buffer),
+    ):
+        for name in cases(family):
+            if name != "pingpong/manual_waits_l-1_v4":  # a negative count: malformed
+                yield make, name
+
+
+@pytest.mark.parametrize(("make", "name"), list(recorded())[::11])
+def test_verdicts_agree_on_recorded_schedules(make, name):
+    agree(make(name))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("make", "name"), list(recorded()))
+def test_verdicts_agree_on_all_recorded_schedules(make, name):
+    agree(make(name))
 
 
 @settings(max_examples=60, deadline=None)

@@ -175,6 +175,12 @@ def test_bad_requests_are_refused():
         execute(document, timing=Drift(leader=0, laggard=9))
 
 
+def test_a_negative_count_is_refused():
+    document = ping_pong("pingpong/manual_waits_l-1_v4")
+    with pytest.raises(DocumentError, match="negative count"):
+        execute(document)
+
+
 def test_an_op_of_no_operand_is_refused():
     from dataclasses import replace
 

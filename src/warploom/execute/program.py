@@ -303,6 +303,8 @@ def _sync_step(op: OpDesc, place: Place) -> Step | None:
     n = op.wait_value
     if op.tag == ScheduleOps.BARRIER:
         return Step(kind=Kind.BARRIER, place=place)
+    if n < 0 and op.tag in (ScheduleOps.WAIT_VM, ScheduleOps.WAIT_LGKM):
+        raise DocumentError(f"{place} waits for a negative count", fix="counts are 0 or more")
     if op.tag == ScheduleOps.WAIT_VM and n < VM_NO_WAIT:
         return Step(kind=Kind.WAIT, place=place, vm=n)
     if op.tag == ScheduleOps.WAIT_LGKM and n < LGKM_NO_WAIT:
