@@ -37,7 +37,7 @@ def run(arguments):
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "scores.json"
-        status = main(["--witnesses", "--explore", "800", "--json", str(file), *arguments])
+        status = main(["--witnesses", "--explore", "1500", "--json", str(file), *arguments])
         rows = json.loads(file.read_text())
     report = {
         "script": "bench/mutation.py",

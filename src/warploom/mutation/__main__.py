@@ -25,13 +25,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     seen: set[int] = set()
     for name in names:
         start = time.perf_counter()
-        explore_limit = options.explore if name.startswith("random") else 0
         result = score(
             subject(name),
             judge_by_verifier,
             every=options.every,
             seen=seen,
-            explore_limit=explore_limit,
+            explore_limit=options.explore,
             show_witnesses=options.witnesses,
         )
         scores.append(result)

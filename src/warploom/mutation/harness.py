@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from warploom.errors import DocumentError
-from warploom.execute import Scripted, execute
+from warploom.execute import Scripted, Truth, execute, explore
 from warploom.execute.program import lower
 from warploom.interchange.document import ScheduleDocument
 from warploom.interchange.witness import Witness
@@ -116,10 +116,13 @@ def score(
         judge: what is being tested.
         every: take only every n-th distinct mutant.
         seen: programs that do not count again; shared between subjects by the caller.
-        explore_limit: states of complete exploration per trip count, 0 for none.
+        explore_limit: states of complete exploration per trip count, 0 for none; only for a
+            subject that is itself small enough.
         show_witnesses: run the judge's witnesses for every defective mutant, too.
     """
     result = Score(subject=subject.name)
+    if explore_limit and not _small(subject, explore_limit):
+        explore_limit = 0
     for outcome in _outcomes(subject, judge, result, seen, every, explore_limit, show_witnesses):
         result.kinds[outcome.kind] += 1
         result.operators[outcome.mutant.operator] += 1
@@ -128,6 +131,10 @@ def score(
         if outcome.kind in ("survived", "false alarm"):
             result.suspects.append(outcome)
     return result
+
+
+def _small(subject: ScheduleDocument, limit: int) -> bool:
+    return explore(subject, trips=2, limit=limit).truth is not Truth.UNDECIDED
 
 
 def _outcomes(
