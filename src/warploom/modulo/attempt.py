@@ -71,14 +71,14 @@ class Attempter:
         found = self._heuristic(ii, least)
         if found is not None or not exact or self.solver is None:
             return found or Open()
-        if self._small():
+        if self.small():
             return self._exact(ii, least)
         return self._coarse(ii, least) or self._exact(ii, least)
 
     def _heuristic(self, ii: int, least: tuple[int, ...]) -> Incumbent | None:
         """At least depths first: success there proves them least. Then with more copies."""
         tried: set[tuple[int, ...]] = set()
-        for more in (0,) if self._small() else (0, 1, 2, 4):
+        for more in (0,) if self.small() else (0, 1, 2, 4):
             depths = tuple(
                 min(r.max_depth, x + more)
                 for r, x in zip(self.system.problem.rings, least, strict=True)
@@ -92,12 +92,12 @@ class Attempter:
                 return found
         return None
 
-    def _small(self) -> bool:
+    def small(self) -> bool:
         """True when the exact solver answers sooner than many tries of the heuristic."""
         return self.solver is not None and self.system.n <= SMALL
 
     def _tries(self, more: int) -> int:
-        if self._small():
+        if self.small():
             return 1
         return self.options.tries if more == 0 else max(1, self.options.tries // 2)
 

@@ -159,8 +159,8 @@ class _Search:
         ii, step = max(self.low, 2), 1
         ceiling = 8 * (self.low + sum(a.latency for a in self.system.arcs)) + 8
         while self.high is None:
-            outcome = self.attempter.quick(ii) if step < ii else self.attempter.full(ii)
-            if self._take(ii, outcome):
+            hard = step >= self.low or self.attempter.small()
+            if self._take(ii, self.attempter.full(ii) if hard else self.attempter.quick(ii)):
                 return
             if ii > ceiling:
                 raise SchedulingError(
