@@ -1,8 +1,8 @@
 """K best: distinct schedules near the optimum, re-ranked by what the model does not know.
 
 An optimal solver exploits every error of its cost model, so the model's best is one candidate among
-several. ``k_best`` collects different orders at the least II and slightly above it; ``rerank`` sorts
-them by any score: a simulator's cycles, or measured times from a file.
+several. ``k_best`` collects different orders at the least II and slightly above it; ``rerank``
+sorts them by any score: a simulator's cycles, or measured times from a file.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def issue_arcs(result: ModuloResult) -> list[Arc]:
         order = sorted(cycles, key=lambda v: (result.phase(v), v))
         for v, w in zip(order, [*order[1:], order[0]], strict=True):
             wrap = 1 if w == order[0] else 0
-            distance = result.stage(w) - result.stage(v) + wrap
+            distance = result.stage(v) - result.stage(w) + wrap
             out.append(Arc(v, w, cycles[v], distance, f"unit {unit.name}"))
     return out
 
@@ -173,7 +173,7 @@ def issue_arcs(result: ModuloResult) -> list[Arc]:
 def read_measurements(text: str) -> Mapping[str, float]:
     """Measured times by schedule digest from JSON.
 
-    Form: ``{"schema": "warploom.measured/1", "measurements": [{"schedule": digest, "cycles": 1}]}``.
+    ``{"schema": "warploom.measured/1", "measurements": [{"schedule": digest, "cycles": 1}]}``
     """
     try:
         data = json.loads(text)
