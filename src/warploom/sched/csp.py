@@ -183,7 +183,7 @@ def _task(
         seed_makespan=metrics.makespan,
         seed_peak=metrics.vgpr_peak,
         stated_bound=asap_lower_bound(body, penalty),
-        true_bound=max(asap_lower_bound(body), problem.lower_bound()),
+        true_bound=problem.least_makespan,
         budget=NO_LIMIT if unlimited or max_vgpr is None else max_vgpr,
         meter=WorkMeter(work_limit),
     )

@@ -8,13 +8,15 @@ prefix never costs more than the distinct, undominated states below it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import le
 from typing import NamedTuple
 
-from warploom.sched.search.problem import NO_UNIT, UNITS, OrderProblem
+from warploom.sched.search.bound import UnitBound
+from warploom.sched.search.problem import OrderProblem
+from warploom.sched.search.windows import NO_UNIT, UNITS
 
 
 class WorkLimitReached(Exception):  # noqa: N818 - a signal between the parts of the search
@@ -47,14 +49,14 @@ class State(NamedTuple):
 
     placed: int  # bit mask
     free: tuple[int, ...]  # when each unit is free; the last slot is for ops without one
-    ready: tuple[int, ...]  # per op: latest finish of its placed predecessors
+    ready: tuple[int, ...]  # per op: its head, or the latest finish of its placed predecessors
     live: int
     loads: int  # global loads since the last compute of the partition
 
 
 def start_state(problem: OrderProblem) -> State:
     """Nothing placed."""
-    return State(0, (0,) * (UNITS + 1), (0,) * problem.n, 0, 0)
+    return State(0, (0,) * (UNITS + 1), problem.head, 0, 0)
 
 
 class Completer:
@@ -70,7 +72,7 @@ class Completer:
         self._time_binds = makespan < problem.horizon()
         self._failed: dict[int, list[tuple[int, ...]]] = {}
         self._frontiers: dict[int, tuple[tuple[int, int], ...]] = {}
-        self._served = _served_by_urgency(problem)
+        self._bound = UnitBound(problem, makespan)
         self._closing = _closing_masks(problem)
 
     def complete(self, state: State) -> tuple[int, ...] | None:
@@ -186,19 +188,11 @@ class Completer:
 
     def _open(self, state: State) -> bool:
         """Whether bound and memory leave any hope for ``state``."""
-        return self._within_bound(state) and not self._failed_before(state)
-
-    def _within_bound(self, state: State) -> bool:
-        """Per unit: the ops it still has to serve, most urgent first, must end in time."""
-        placed = state.placed
-        for unit, served in self._served[self._partition_of(state)]:
-            clock = state.free[unit]
-            for bit, tail, hold in served:
-                if not placed & bit:
-                    if clock + tail > self.makespan:
-                        return False
-                    clock += hold
-        return True
+        placed, free, ready, _, loads = state
+        in_time = not self._time_binds or self._bound.holds(
+            placed, free, ready, loads, self._partition_of(state)
+        )
+        return in_time and not self._failed_before(state)
 
     def _failed_before(self, state: State) -> bool:
         known = self._failed.get(state.placed)
@@ -250,24 +244,4 @@ def _closing_masks(problem: OrderProblem) -> tuple[tuple[int, int], ...]:
             sum(1 << i for i in range(lo, hi) if problem.is_compute[i]),
         )
         for lo, hi in pairwise(problem.bounds)
-    )
-
-
-_Served = tuple[tuple[int, tuple[tuple[int, int, int], ...]], ...]
-
-
-def _served_by_urgency(problem: OrderProblem) -> tuple[_Served, ...]:
-    """[partition]: each unit with (bit, tail, hold) of its ops, most urgent first."""
-    order = sorted(range(problem.n), key=lambda i: (problem.hold[i] - problem.tail[i], i))
-
-    def served(part: int, unit: int) -> Sequence[int]:
-        return [i for i in order if problem.partition[i] == part and problem.unit[i] == unit]
-
-    return tuple(
-        tuple(
-            (unit, tuple((1 << i, problem.tail[i], problem.hold[i]) for i in ops))
-            for unit in range(UNITS)
-            if (ops := served(part, unit))
-        )
-        for part in range(len(problem.bounds) - 1)
     )

@@ -1,9 +1,8 @@
-"""``OrderProblem``: a loop body flattened to plain integers, with a tail for every op.
+"""``OrderProblem``: a loop body flattened to plain integers, with bounds for every op.
 
 A *unit* is anything that serves one op at a time: the matrix unit, the vector unit and, when a
 penalty is set, the memory port. An op holds its unit for ``hold`` cycles (its latency, or the
-penalty on the port). The *tail* of an op is a lower bound on the time from its start to the end of
-any complete schedule; tails are what makes the search finish.
+penalty on the port).
 """
 
 from __future__ import annotations
@@ -16,11 +15,9 @@ from warploom.graph.loop_body import LoopBody, OpNode
 from warploom.ops.kinds import OpRole, ResourceKind
 from warploom.sched.evaluate import PORT_RESOURCES
 from warploom.sched.greedy import partition_bounds
+from warploom.sched.search.windows import NO_UNIT, UNITS, Shape, heads, least_makespan, tails
 
-UNITS = 3
-NO_UNIT = UNITS
 _MMA, _VALU, _PORT = range(UNITS)
-_NOTHING = -(10**12)  # tail of a unit that has no ops left to serve
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,15 +38,12 @@ class OrderProblem:
     closed: bool  # every partition that has a compute must end in one
     partition: tuple[int, ...]
     bounds: tuple[int, ...]  # where each partition begins, closed by n
-    tail: tuple[int, ...]
-    after: tuple[tuple[int, ...], ...]  # [partition][unit]: tail of everything from there on
+    head: tuple[int, ...]  # no order starts the op sooner
+    tail: tuple[int, ...]  # no order ends sooner than this after the op's start
+    least_makespan: int  # no order ends sooner than this
     twin: tuple[int, ...]  # the next lower op that is interchangeable with this one, or -1
     betters: tuple[tuple[int, ...], ...]  # ops worth placing first if they start no later
     least_registers: int  # no order has a lower peak
-
-    def lower_bound(self) -> int:
-        """A true bound on the makespan of every order."""
-        return max([0, *self.tail, *self.after[0]])
 
     def horizon(self) -> int:
         """A makespan that no order exceeds: everything one after the other."""
@@ -74,8 +68,9 @@ def order_problem(
     preds, succs = body.predecessors(), body.successors()
     vgpr_def = tuple(node.op.vgpr_def for node in body.ops)
     vgpr_kill = tuple(node.op.vgpr_kill for node in body.ops)
-    shape = _Shape(latency, unit, hold, succs, partition, body.topological_order())
-    tail, after = _tails(shape, partitions)
+    shape = Shape(latency, unit, hold, preds, succs, partition, body.topological_order())
+    tail = tails(shape, partitions)
+    head = heads(shape, partitions)
     return OrderProblem(
         n=n,
         latency=latency,
@@ -91,8 +86,9 @@ def order_problem(
         closed=closed,
         partition=partition,
         bounds=bounds,
+        head=head,
         tail=tail,
-        after=after,
+        least_makespan=least_makespan(shape, head, tail),
         twin=_twins(body, partition, preds, succs),
         betters=_betters(body, shape),
         least_registers=_least_registers(bounds, vgpr_def, vgpr_kill),
@@ -107,73 +103,6 @@ def _unit_of(node: OpNode, penalty: int) -> int:
     if penalty > 0 and node.resource in PORT_RESOURCES:
         return _PORT
     return NO_UNIT
-
-
-@dataclass(frozen=True, slots=True)
-class _Shape:
-    latency: Sequence[int]
-    unit: Sequence[int]
-    hold: Sequence[int]
-    succs: Sequence[Sequence[int]]
-    partition: Sequence[int]
-    topological: Sequence[int]
-
-    def gap(self, i: int, j: int) -> int:
-        """Least time from the start of ``i`` to the start of its direct successor ``j``."""
-        same_unit = self.unit[i] == self.unit[j] != NO_UNIT
-        return max(self.latency[i], self.hold[i]) if same_unit else self.latency[i]
-
-    def reach(self, i: int) -> dict[int, int]:
-        """Every descendant of ``i`` with the longest path from the start of ``i`` to its own."""
-        far = {i: 0}
-        for j in self.topological:
-            if j in far:
-                for k in self.succs[j]:
-                    far[k] = max(far.get(k, 0), far[j] + self.gap(j, k))
-        del far[i]
-        return far
-
-
-def _tails(shape: _Shape, partitions: int) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
-    """Tails, last partition first: ops of a unit run before all its ops of later partitions."""
-    n = len(shape.latency)
-    tail = [0] * n
-    after = [[_NOTHING] * UNITS for _ in range(partitions + 1)]
-    for p in reversed(range(partitions)):
-        members = [i for i in reversed(shape.topological) if shape.partition[i] == p]
-        for i in members:
-            tail[i] = _tail(shape, i, tail, after[p + 1])
-        for u in range(UNITS):
-            mine = [i for i in members if shape.unit[i] == u]
-            after[p][u] = sequence_tail(mine, shape.hold, tail) if mine else after[p + 1][u]
-    return tuple(tail), tuple(tuple(a) for a in after)
-
-
-def _tail(shape: _Shape, i: int, tail: Sequence[int], after: Sequence[int]) -> int:
-    unit = shape.unit[i]
-    found = [shape.latency[i]]
-    if unit != NO_UNIT:
-        found.append(shape.hold[i] + after[unit])
-    reach = shape.reach(i)
-    found += [distance + tail[j] for j, distance in reach.items()]
-    for u in range(UNITS):
-        below = [j for j in reach if shape.unit[j] == u]
-        if below:
-            found.append(min(reach[j] for j in below) + sequence_tail(below, shape.hold, tail))
-    return max(found)
-
-
-def sequence_tail(ops: Sequence[int], hold: Sequence[int], tail: Sequence[int]) -> int:
-    """Time from the unit's release to the end when it serves ``ops``, most urgent first.
-
-    Urgent is what has the longest tail after it leaves the unit: the best order on one machine
-    when all ops are available (Jackson's rule), hence a bound.
-    """
-    clock = worst = 0
-    for i in sorted(ops, key=lambda j: hold[j] - tail[j]):
-        worst = max(worst, clock + tail[i])
-        clock += hold[i]
-    return worst
 
 
 def _least_registers(bounds: Sequence[int], defs: Sequence[int], kills: Sequence[int]) -> int:
@@ -236,7 +165,7 @@ def _twins(
     return tuple(twin)
 
 
-def _betters(body: LoopBody, shape: _Shape) -> tuple[tuple[int, ...], ...]:
+def _betters(body: LoopBody, shape: Shape) -> tuple[tuple[int, ...], ...]:
     """Per op j, the ops i that may as well trade places with it whenever both can be next.
 
     They cost the same and every op that waits for j waits for i too. If i starts no later than j
@@ -253,7 +182,7 @@ def _betters(body: LoopBody, shape: _Shape) -> tuple[tuple[int, ...], ...]:
     )
 
 
-def _timed_successors(shape: _Shape, i: int) -> frozenset[int]:
+def _timed_successors(shape: Shape, i: int) -> frozenset[int]:
     """Successors that can feel when ``i`` finishes.
 
     One of a later partition on the same unit cannot: the unit itself is busy at least as long.
