@@ -4,8 +4,9 @@
     python bench/h200_mutants.py build           compile them into the kernel cache (needs no GPU)
     python bench/h200_mutants.py run --out DIR   run each in a child process under a time limit
 
-The kernel has two stages only and small operands that stay in the L2, so that copies come back
-quickly enough to hit a slot that was released too early.
+Most have two stages only and small operands that stay in the L2, so that copies come back
+quickly enough to hit a slot that was released too early; the weak wait needs all stages, since
+only a consumer that runs ahead has the group in flight that it should have waited for.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from warploom.runtime.shipped import shipped_schedule
 from warploom.schedules.hopper import GemmKernel
 from warploom.verify.roles import verify_roles
 
-KERNEL = GemmKernel(tile_m=128, tile_n=256, stages=2)
-SHAPE = (2048, 2048, 8192)
+KERNEL = GemmKernel(tile_m=128, tile_n=256)
+SHAPE = (1024, 1024, 16384)
 LIMIT_S = 12
 
 
@@ -33,7 +34,7 @@ def base():
     """The 128x256 schedule with two stages."""
     document = shipped_schedule("gemm_128x256_w2")
     ring = replace(document.rings[0], depth=2)
-    return replace(document, name=KERNEL.name, rings=(ring,))
+    return replace(document, name=f"{KERNEL.name}_s2", rings=(ring,))
 
 
 def edited(document, role, phase, change):
@@ -80,7 +81,7 @@ def mutants():
     bytes_of = d.rings[0].slot_bytes
     return {
         "unchanged": d,
-        "wait_group one too weak": weaker(d),
+        "wait_group one too weak": weaker(shipped_schedule(GemmKernel().name)),
         "empty arrive before the wait": early_arrive(d),
         "consumer phase wrong": edited(d, "consumer", "kernel", on(WaitFull, parity=1)),
         "producer phase wrong": edited(d, "producer", "kernel", on(WaitEmpty, parity=0)),

@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 import warploom
 from warploom.errors import BackendError
 from warploom.interchange.roles_json import write_roles
-from warploom.runtime import driver
+from warploom.runtime import driver, tune
 from warploom.runtime.choose import Shape, candidates, choose, estimate, group_for
 from warploom.runtime.gemm import _check_operands, _check_result
 from warploom.runtime.shipped import SHIPPED, is_shipped, shipped_schedule
 from warploom.runtime.tensors import TensorView, view_of
+from warploom.runtime.tune import likely, measure, recall, remember
 from warploom.schedules.hopper import Dtype, Epilogue, GemmKernel
 from warploom.schedules.hopper.solve import derive_gemm
 from warploom.verify.roles import verify_roles
@@ -75,6 +76,45 @@ def test_estimates_punish_bad_wave_counts():
     fit = estimate(GemmKernel(tile_m=128, tile_n=256), shape)
     assert wide.waves * 256 * 200 > fit.waves * 128 * 256
     assert wide.seconds > fit.seconds
+
+
+def test_tuned_choices_are_remembered(tmp_path):
+    shape, epilogue = Shape(m=64, n=64, k=64), Epilogue(bias=True)
+    assert recall(shape, Dtype.FP16, epilogue, tmp_path) is None
+    choice = list(likely(shape, Dtype.FP16, epilogue))[2]
+    remember(shape, Dtype.FP16, epilogue, choice, tmp_path)
+    assert recall(shape, Dtype.FP16, epilogue, tmp_path) == choice
+    assert recall(shape, Dtype.BF16, epilogue, tmp_path) is None
+    (tmp_path / "tuned.json").write_text("{ damaged")
+    recall.cache_clear()
+    assert recall(shape, Dtype.FP16, epilogue, tmp_path) is None
+
+
+def test_measuring_sorts_by_time(monkeypatch):
+    class Clock:
+        def __init__(self):
+            self.now, self.marks = 0.0, [0.0, 0.0]
+
+        def mark(self, which, stream):
+            self.marks[which] = self.now
+
+        def milliseconds(self):
+            return self.marks[1] - self.marks[0]
+
+    clock = Clock()
+    monkeypatch.setattr(tune, "Timer", lambda: clock)
+
+    def costs(ms):
+        def launch(stream):
+            clock.now += ms
+
+        return launch
+
+    shape = Shape(m=4096, n=4096, k=4096)
+    options = list(likely(shape, Dtype.BF16, Epilogue()))[:3]
+    found = measure(list(zip(options, map(costs, (3.0, 1.0, 2.0)), strict=True)), None)
+    assert [m.choice for m in found] == [options[1], options[2], options[0]]
+    assert found[0].milliseconds == pytest.approx(1.0)
 
 
 def test_an_empty_product_is_refused():

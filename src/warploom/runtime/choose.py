@@ -17,7 +17,8 @@ from warploom.schedules.hopper.kernel import Dtype, Epilogue, GemmKernel
 from warploom.target.h200 import HopperTarget, h200
 
 GROUP_ROWS = 2048  # rows of A visited together: their panel stays in the L2
-EPILOGUE_CYCLES = 550  # one 64-column chunk of a consumer, not overlapped
+STORE_CYCLES = 550  # one 64-column chunk of a consumer that has to wait for its staging copy
+CONVERT_CYCLES = 220  # one that finds a free copy
 FILL_CYCLES = 1500  # first loads of a launch
 
 _TILES = (
@@ -30,6 +31,7 @@ _TILES = (
     (64, 128, 1),
 )
 _STAGES = {(128, 64): 6, (64, 128): 6}
+_STAGING = {(128, 256): 4, (128, 128): 3, **{(256, n): 3 for n in (176, 184, 192, 200)}}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +65,7 @@ def candidates(dtype: Dtype, out: Dtype, epilogue: Epilogue) -> tuple[GemmKernel
             out=out,
             epilogue=epilogue,
             stages=_STAGES.get((m, n)),
+            staging=_STAGING.get((m, n), 2) if out is not Dtype.FP32 else 2,
         )
         for m, n, c in _TILES
     )
@@ -82,7 +85,7 @@ def estimate(kernel: GemmKernel, shape: Shape, target: HopperTarget | None = Non
         steps * target.wgmma_interval(kernel.tile_n),
         int(kernel.stage_bytes / target.l2_bytes_per_cycle),
     )
-    tile = k_tiles * stage + EPILOGUE_CYCLES * len(kernel.chunks())
+    tile = k_tiles * stage + _epilogue_cycles(kernel)
     cycles = waves * tile + FILL_CYCLES
     joules = _joules(kernel, shape, target, (tiles_m * cm, tiles_n * cn))
     capped = target.energy.seconds(cycles=cycles, joules=joules)
@@ -92,6 +95,14 @@ def estimate(kernel: GemmKernel, shape: Shape, target: HopperTarget | None = Non
         joules=joules,
         seconds=max(cycles / target.clock_hz, capped),
     )
+
+
+def _epilogue_cycles(kernel: GemmKernel) -> int:
+    """Stores wait for a staging copy once all copies of a consumer are on their way out."""
+    chunks = len(kernel.chunks())
+    free = min(chunks, kernel.staging - 2) if kernel.staging > 2 else 0
+    free = chunks if kernel.staging >= chunks else free
+    return free * CONVERT_CYCLES + (chunks - free) * STORE_CYCLES
 
 
 def _joules(

@@ -16,6 +16,7 @@ from warploom.runtime.choose import Shape, choose, with_types
 from warploom.runtime.driver import require_hopper
 from warploom.runtime.launch import Choice, GemmCall, prepare_gemm
 from warploom.runtime.tensors import TensorView, is_torch, view_of
+from warploom.runtime.tune import likely, measure, recall, remember
 from warploom.schedules.hopper.kernel import Activation, Dtype, Epilogue
 
 ALIGNMENT = 16
@@ -31,13 +32,15 @@ def gemm(
     activation: str = "none",
     out_dtype: str | None = None,
     choice: Choice | None = None,
+    tune: bool = False,
     stream: int | None = None,
 ) -> Any:  # noqa: ANN401 (the caller's own tensor type)
     """``act(alpha * a @ b + bias)``; ``a`` is [M, K] with contiguous rows, ``b`` is [K, N] with
     contiguous columns (``weight.T`` of a linear layer). Returns ``out``.
 
     ``out_dtype`` is ``"bf16"``, ``"fp16"`` or ``"fp32"``; by default that of the operands, bf16
-    for fp8. ``choice`` overrides the shape heuristic; ``stream`` is a CUDA stream handle.
+    for fp8. ``choice`` overrides the shape heuristic; ``tune`` measures the likely kernels on
+    these tensors first and remembers the quickest; ``stream`` is a CUDA stream handle.
     """
     left, right = view_of(a, "a"), view_of(b, "b").transposed()
     _check_operands(left, right)
@@ -50,19 +53,34 @@ def gemm(
     epilogue = Epilogue(
         scale=alpha is not None, bias=bias is not None, activation=_activation(activation)
     )
-    picked = _pick(left, right, kind, epilogue, choice)
-    launch = _launcher(left, right, target, alpha, side, picked)
-    launch(stream if stream is not None else _stream_of(a))
+    at = stream if stream is not None else _stream_of(a)
+
+    def prepared(picked: Choice) -> Callable[[int | None], None]:
+        return _launcher(left, right, target, alpha, side, picked)
+
+    shape = Shape(m=left.shape[0], n=right.shape[0], k=left.shape[1], dtype=Dtype(left.dtype))
+    if choice is not None:
+        picked = with_types(choice, shape.dtype, kind, epilogue)
+    elif tune:
+        picked = _tuned(shape, kind, epilogue, prepared, at)
+    else:
+        picked = recall(shape, kind, epilogue) or choose(shape, kind, epilogue)
+    prepared(picked)(at)
     return result
 
 
-def _pick(
-    a: TensorView, b: TensorView, kind: Dtype, epilogue: Epilogue, choice: Choice | None
+def _tuned(
+    shape: Shape,
+    kind: Dtype,
+    epilogue: Epilogue,
+    prepared: Callable[[Choice], Callable[[int | None], None]],
+    stream: int | None,
 ) -> Choice:
-    dtype = Dtype(a.dtype)
-    if choice is not None:
-        return with_types(choice, dtype, kind, epilogue)
-    return choose(Shape(m=a.shape[0], n=b.shape[0], k=a.shape[1], dtype=dtype), kind, epilogue)
+    """Measure the likely kernels and remember the quickest."""
+    options = [(c, prepared(c)) for c in likely(shape, kind, epilogue)]
+    best = measure(options, stream)[0].choice
+    remember(shape, kind, epilogue, best)
+    return best
 
 
 @lru_cache(maxsize=256)
