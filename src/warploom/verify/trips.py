@@ -8,7 +8,7 @@ docs/explain/hazards.md has the argument. The depth is measured on a program lon
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 
 from warploom.ops.kinds import Phase
 from warploom.verify.dataflow import NOTHING, Flow, trace
@@ -24,7 +24,7 @@ def dependence_depth(text: Text) -> int | None:
     trips = _FIRST_TRY
     while trips <= _LONGEST_TRY:
         program = unroll(text, trips)
-        depth = max(_spans(program, trace(program)), default=0)
+        depth = max(_spans(program, trace(program)).values(), default=0)
         if depth + 2 <= trips:
             return depth
         trips *= 2
@@ -44,16 +44,24 @@ def loads_follow_the_loop(text: Text) -> bool:
     return set(rates.values()) <= {text.protocol.k_tiles_per_iteration}
 
 
-def _spans(program: Program, flow: Flow) -> Iterator[int]:
-    """Back edges spanned by each group of events that one condition looks at."""
+def _spans(program: Program, flow: Flow) -> dict[Hashable, int]:
+    """Back edges spanned by each group of entries that one condition looks at.
+
+    The same entries can lie different numbers of iterations apart only around entries of the
+    prologue; then the group closest together decides, since more text between orders more.
+    """
     turn = _turns(program)
     taken = {read for reads in flow.operands.values() for read in reads if read != NOTHING}
     seen = {flow.run[flow.source[read]] for read in taken if flow.source[read] != NOTHING}
+    spans: dict[Hashable, int] = {}
     for mma, reads in flow.operands.items():
         for read in reads:
-            turns = [turn[e] for e in (mma, *_group(flow, read, seen)) if e != NOTHING]
-            inside = [t for t in turns if t >= 0]
-            yield max(inside, default=0) - min(inside, default=0)
+            events = [e for e in (mma, *_group(flow, read, seen)) if e != NOTHING]
+            inside = [turn[e] for e in events if turn[e] >= 0]
+            span = max(inside, default=0) - min(inside, default=0)
+            key = tuple((program.items[e].phase.value, program.items[e].index) for e in events)
+            spans[key] = min(span, spans.get(key, span))
+    return spans
 
 
 def _group(flow: Flow, read: int, seen: set[int]) -> Iterator[int]:
