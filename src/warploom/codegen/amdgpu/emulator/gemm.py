@@ -21,7 +21,8 @@ from warploom.codegen.amdgpu.emulator.memory import GlobalMemory
 from warploom.codegen.amdgpu.emulator.timing import Order, Timing
 
 Floats = NDArray[np.float32]
-_ARGUMENT = re.compile(r"\.name:\s+(\S+)\s+\.offset:\s+(\d+)\s+\.size:\s+(\d+)")
+# Clang appends ".coerce" to pointers it has moved to the global address space.
+_ARGUMENT = re.compile(r"\.name:\s+(\w+)(?:\.coerce)?\s+\.offset:\s+(\d+)\s+\.size:\s+(\d+)")
 SENTINEL = np.float32(-12345.0)
 
 

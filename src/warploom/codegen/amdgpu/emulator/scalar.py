@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 
 from warploom.codegen.amdgpu.emulator.operands import (
@@ -145,7 +146,33 @@ def _nothing(operands: Sequence[str]) -> Effect:
     return lambda w: None
 
 
+_TESTS: Mapping[str, Callable[[int, int], bool]] = {
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
+    "eq": operator.eq,
+    "lg": operator.ne,
+}
+
+
+def _comparisons() -> dict[str, Make]:
+    """``s_cmp`` and ``s_cmpk`` of every test, signed and unsigned."""
+    table: dict[str, Make] = {}
+    for name, test in _TESTS.items():
+        for short in ("", "k"):
+            table[f"s_cmp{short}_{name}_u32"] = _compare(test)
+            table[f"s_cmp{short}_{name}_i32"] = _compare(_signed(test, short=bool(short)))
+    return table
+
+
+def _signed(test: Callable[[int, int], bool], *, short: bool) -> Callable[[int, int], bool]:
+    """The test on signed numbers; the second one has 16 bits in the short form."""
+    return lambda a, b: test(signed(a), _short(str(b)) if short else signed(b))
+
+
 SCALAR: Mapping[str, Make] = {
+    **_comparisons(),
     "s_mov_b32": _move,
     "s_movk_i32": _move_short,
     "s_mov_b64": _move_pair,
@@ -178,18 +205,6 @@ SCALAR: Mapping[str, Make] = {
     "s_lshl_b64": _shift_pair,
     "s_cselect_b32": _select,
     "s_cselect_b64": _select_pair,
-    "s_cmp_lt_i32": _compare(lambda a, b: signed(a) < signed(b)),
-    "s_cmp_le_i32": _compare(lambda a, b: signed(a) <= signed(b)),
-    "s_cmp_gt_i32": _compare(lambda a, b: signed(a) > signed(b)),
-    "s_cmp_ge_i32": _compare(lambda a, b: signed(a) >= signed(b)),
-    "s_cmp_lt_u32": _compare(lambda a, b: a < b),
-    "s_cmp_le_u32": _compare(lambda a, b: a <= b),
-    "s_cmp_gt_u32": _compare(lambda a, b: a > b),
-    "s_cmp_ge_u32": _compare(lambda a, b: a >= b),
-    "s_cmp_eq_u32": _compare(lambda a, b: a == b),
-    "s_cmp_lg_u32": _compare(lambda a, b: a != b),
-    "s_cmp_eq_i32": _compare(lambda a, b: a == b),
-    "s_cmp_lg_i32": _compare(lambda a, b: a != b),
     "s_bitcmp0_b32": _compare(lambda a, b: not a >> (b & 31) & 1),
     "s_bitcmp1_b32": _compare(lambda a, b: bool(a >> (b & 31) & 1)),
     "s_nop": _nothing,

@@ -1,9 +1,9 @@
 """The ISA gate: the instruction stream of the whole kernel against its schedule, step by step.
 
 Exact order, exact wait counts, nothing added, nothing lost, no spills. Outside the schedule stand
-only the setup in front of the first load (kernel arguments), the zeroing of the accumulators and
-the store of C. When the document leaves register waits to the compiler, waits the compiler added
-are allowed and counted; they can only order more.
+only the setup in front of the first load (kernel arguments) and the store of C. When the document
+leaves register waits to the compiler, waits it added are allowed and counted; they can only order
+more.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from warploom.codegen.amdgpu.gate.expected import (
     Expected,
     Step,
     expected_steps,
-    join_waits,
 )
 from warploom.codegen.amdgpu.gate.observed import observed_paths
 from warploom.codegen.amdgpu.gate.report import side_by_side
@@ -99,16 +98,15 @@ class _Path:
 
 
 def _scheduled(path: tuple[Step, ...]) -> _Path:
-    """Cut the setup off and take the zeroing out, naming what does not belong there."""
+    """Cut the setup off, naming what does not belong there."""
     first = next((i for i, s in enumerate(path) if s.kind in FIRST), len(path))
     setup, rest = path[:first], path[first:]
     wrong = [
         f"before the first load: {s.label()} ({s.source})"
         for s in setup
-        if s.kind != "wait" and not s.kind.startswith("s_load") and s.kind != "zero mfma"
+        if s.kind != "wait" and not s.kind.startswith("s_load")
     ]
-    steps = tuple(s for s in rest if s.kind != "zero mfma")
-    return _Path(join_waits(steps), tuple(wrong))
+    return _Path(rest, tuple(wrong))
 
 
 def _without_stores(steps: tuple[Step, ...]) -> tuple[Step, ...]:

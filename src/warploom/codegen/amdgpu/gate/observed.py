@@ -61,7 +61,7 @@ def scheduled_step(instruction: Instruction) -> Step | None:
     elif name == "s_setprio":
         kind, detail = name, (int(instruction.operands[0]),)
     elif name.startswith("v_mfma"):
-        kind = "zero mfma" if instruction.operands[3] == "0" else "mfma"
+        kind = "mfma"
     elif name.startswith("buffer_load"):
         kind = "dma" if "lds" in instruction.modifiers else "load"
     elif name.startswith(("buffer_store", "global_store")):

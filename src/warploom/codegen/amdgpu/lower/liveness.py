@@ -33,6 +33,16 @@ def live_in(plan: KernelPlan) -> LiveIn:
     return LiveIn(_exposed(plan, document.kernel) | through, epilogue)
 
 
+def unused_reads(plan: KernelPlan) -> tuple[tuple[int, int], ...]:
+    """Fragments ``(channel, index)`` the epilogue loads last and no MMA takes."""
+    pending: dict[Slot, None] = {}
+    for entry in plan.document.epilogue:
+        for slot in _uses(plan, entry.op):
+            pending.pop(slot, None)
+        pending.update(dict.fromkeys(_defines(plan, entry.op)))
+    return tuple((c, i) for kind, c, i in pending if kind == "fragment")
+
+
 def _exposed(plan: KernelPlan, entries: tuple[ScheduleEntry, ...]) -> frozenset[Slot]:
     exposed: set[Slot] = set()
     written: set[Slot] = set()

@@ -1,15 +1,11 @@
 """Starting values of the accumulators.
 
 With few registers a wave the zeros are plain constants. When the accumulators need the upper half
-of the register file (AGPRs) constants make the register allocator copy and spill; a matrix
-instruction of zeros, one for each accumulator, puts them where the loop wants them, and no copy
-remains. LLVM must not see that the instructions are equal, or it merges them: each multiplies
-another pattern of a value that is zero at run time only (the sign bit of a size).
+of the register file (AGPRs) LLVM has to be told: left alone it keeps them in the lower half, copies
+and spills. An empty assembly statement with an AGPR operand says so and emits nothing.
 """
 
 from __future__ import annotations
-
-import math
 
 from warploom.codegen.amdgpu.lower.state import Machine
 from warploom.codegen.amdgpu.plan import KernelPlan, Movement
@@ -40,41 +36,12 @@ def wants_agprs(plan: KernelPlan) -> bool:
 def start_accumulators(machine: Machine) -> None:
     """Give every accumulator its starting value."""
     rows, columns = machine.plan.grid
-    names = [(row, column) for row in range(rows) for column in range(columns)]
-    if not wants_agprs(machine.plan):
-        for name in names:
-            machine.accumulators[name] = "zeroinitializer"
-        return
+    kind = machine.accumulator_type
+    upper = wants_agprs(machine.plan)
     machine.text.comment("zero the accumulators")
-    hidden = [_hidden_zero(machine, size) for size in ("%dim_k", "%dim_n")]
-    width = math.isqrt(len(names) - 1) + 1
-    patterns: dict[tuple[int, int], str] = {}
-    for index, (row, column) in enumerate(names):
-        high, low = divmod(index, width)
-        left = _pattern(machine, patterns, hidden, 0, low + 1)
-        right = _pattern(machine, patterns, hidden, 1, high + 1)
-        machine.multiply(row, column, left, right)
-
-
-def _hidden_zero(machine: Machine, size: str) -> str:
-    """Zero at run time (sizes are below 2^31), and in a vector register."""
-    mixed = machine.text.value(f"xor i32 %tid, {size}")
-    return machine.text.value(f"lshr i32 {mixed}, 31")
-
-
-def _pattern(
-    machine: Machine, made: dict[tuple[int, int], str], hidden: list[str], side: int, bits: int
-) -> str:
-    """An operand whose dwords named by ``bits`` hold the hidden zero, the others a plain one."""
-    if (side, bits) in made:
-        return made[side, bits]
-    mfma = machine.plan.tile.mfma
-    words = mfma.operand_bytes // 4
-    vector = "zeroinitializer"
-    for word in range(4):
-        if bits >> word & 1:
-            vector = machine.text.value(
-                f"insertelement <{words} x i32> {vector}, i32 {hidden[side]}, i32 {word}"
-            )
-    made[side, bits] = machine.text.value(f"bitcast <{words} x i32> {vector} to {mfma.operand_ir}")
-    return made[side, bits]
+    for row in range(rows):
+        for column in range(columns):
+            zero = "zeroinitializer"
+            if upper:
+                zero = machine.text.value(f'call {kind} asm sideeffect "", "=a,0"({kind} {zero})')
+            machine.accumulators[row, column] = zero
