@@ -270,14 +270,13 @@ def test_a_chain_over_two_back_edges_races_only_from_three_iterations_on():
 
 
 def test_a_loop_that_lives_on_the_prologue_alone_is_wrong_from_two_iterations_on():
-    """No condition spans a back edge, and 0 and 1 iterations are right: 2 must be judged too."""
+    """Nothing moves from iteration to iteration, and 0 and 1 iterations are right."""
     doc = document(
         "LA[0,0]0 LB[0,0]0 W0 B FA[0,0] FB[0,0] L0 B",
         "M[0,0]",
         "LA[0,0]- LB[0,0]- W0 B FA[0,0] FB[0,0] L0 M[0,0]",
     )
     report = verify(doc)
-    assert report.depth == 0
     assert {(f.code, f.trip_count) for f in report.races()} == {(Code.COVERAGE, 2)}
 
 

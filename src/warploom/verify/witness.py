@@ -133,6 +133,7 @@ class _Script:
         self._pass(reader, read, "the read takes its data now: the old tile")
         for position in held:
             self._step(StepKind.LAND, holder, position, "too late for the read")
+        self._hold_back_younger_reads(read, reader, holder)
 
     def _late_read(self, read: int, write: int, holder: WaveId, writer: WaveId) -> None:
         """WAR-LDS: the holder's read samples the slot when the next tile has landed in it."""
