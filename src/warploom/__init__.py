@@ -43,6 +43,7 @@ from warploom.errors import (
     PhaseError,
     ProgramError,
     SchedulingError,
+    SimulationError,
     StructureError,
     SyncError,
     VerificationError,
@@ -86,11 +87,18 @@ from warploom.verify import Finding, Report, Severity, verify, witness
 
 if TYPE_CHECKING:
     from warploom.runtime.gemm import gemm
+    from warploom.sim import MachineCosts, Simulation, mi355x_costs, simulate
 
 __version__ = "0.1.0"
 
 # Names whose rooms are heavy (numpy, compilers, GPU runtime): loaded when first asked for.
-_ON_DEMAND = {"gemm": "warploom.runtime.gemm"}
+_ON_DEMAND = {
+    "MachineCosts": "warploom.sim",
+    "Simulation": "warploom.sim",
+    "gemm": "warploom.runtime.gemm",
+    "mi355x_costs": "warploom.sim",
+    "simulate": "warploom.sim",
+}
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 (whatever the room exports)
@@ -129,6 +137,7 @@ __all__ = [
     "LoopBody",
     "LoopCarriedSpec",
     "MMABlockSpec",
+    "MachineCosts",
     "MissingExtraError",
     "NoEffectWarning",
     "OpCost",
@@ -157,6 +166,8 @@ __all__ = [
     "SchedulingError",
     "SchedulingStrategy",
     "Severity",
+    "Simulation",
+    "SimulationError",
     "SingleBufferSchedule",
     "StructureError",
     "SyncError",
@@ -180,6 +191,7 @@ __all__ = [
     "derive_safe_max_globals",
     "gemm",
     "mi355x_cost_model",
+    "mi355x_costs",
     "mi355x_double_buffer",
     "mi355x_single_buffer",
     "mi355x_single_buffer_cost_model",
@@ -188,6 +200,7 @@ __all__ = [
     "pipe",
     "read_schedule",
     "repair",
+    "simulate",
     "synthesise",
     "verify",
     "witness",

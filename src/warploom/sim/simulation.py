@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from warploom.interchange.document import ScheduleDocument
@@ -61,7 +62,7 @@ class StallSite:
     cause: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Simulation:
     """One run. All times are in cycles from the start of the prologue."""
 
@@ -91,6 +92,14 @@ class Simulation:
     def steady(self) -> bool:
         """Whether ``ii`` is exact: the run became periodic."""
         return self.state is not None and self.state.steady
+
+    def __repr__(self) -> str:
+        interval = "" if self.ii is None else f", II {self.ii:g}"
+        return f"<Simulation {self.name}: {self.trips} trips, {self.cycles} cycles{interval}>"
+
+    def _repr_html_(self) -> str:
+        # Pictures live above this room; the name is looked up only when a notebook asks for one.
+        return str(import_module("warploom.view.notebook").simulation_html(self))
 
     @property
     def bound(self) -> UnitLoad | None:

@@ -37,7 +37,7 @@ def picture(svg: str) -> str:
 def simulation_html(sim: Simulation) -> str:
     """A run: the timeline of its first iterations as a picture."""
     loop = [span for span in sim.spans if span.row == 0 and span.iteration is not None]
-    window = (0, loop[3].end) if len(loop) > 5 else None
+    window = (0, loop[2].end) if len(loop) > 4 else None
     return picture(timeline_svg(sim, window=window))
 
 
@@ -84,7 +84,7 @@ def verdict_html(report: Report) -> str:
     colour = _VERDICT.get(report.verdict, "#666")
     head = (
         f"<b style='color:{colour}'>{escape(report.verdict)}</b> {escape(report.name)}, "
-        f"proven for {escape(report.trips_proven)}"
+        f"trip counts judged: {escape(report.trips_proven)}"
     )
     if not report.findings:
         return f"<div>{head}</div>"

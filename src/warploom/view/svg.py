@@ -103,7 +103,7 @@ class _Painter:
         for i, span in enumerate(band.spans):
             if visible(self.scene, span.start, span.end):
                 self._phase(i, span.start, span.end, span.phase, span.iteration)
-        self.y += PHASE + 2
+        self.y += PHASE + 6
         top = self.y
         self._lane(band.issue, band.stalls)
         for lane in band.lanes:

@@ -101,7 +101,7 @@
       const word = [long, turn === null ? phase[0] : String(turn)].find((w) => b - a > 6 * w.length + 4);
       if (word) out += `<text class="tick" text-anchor="middle" x="${(a + b) / 2}" y="${y + 10.5}">${word}</text>`;
     });
-    y += PHASE + 2;
+    y += PHASE + 7;
     const first = y;
     rowTop.set(band.row, y);
     let front = "";
