@@ -24,6 +24,7 @@ class UnitBound:
         self.problem = problem
         self.makespan = makespan
         self._jobs = _jobs_by_urgency(problem)
+        self._awaited = _awaited(problem)
         self._gates = _gates(problem) if problem.max_loads else ()
 
     def holds(
@@ -31,6 +32,7 @@ class UnitBound:
     ) -> bool:
         """Whether the ops left, partition ``part`` being under way, may still end in time."""
         release = list(free)
+        ready = self._propagated(placed, free, ready, part)
         for p in range(part, len(self._jobs)):
             if self._gates and not self._loads_in_time(placed, release, ready, loads, p):
                 return False
@@ -42,6 +44,21 @@ class UnitBound:
                 release[unit] = end
             loads = 0
         return True
+
+    def _propagated(
+        self, placed: int, free: Sequence[int], ready: Sequence[int], part: int
+    ) -> list[int]:
+        """Earliest starts, pushed back by predecessors that still wait for their own unit."""
+        earliest = list(ready)
+        for i, bit, awaited in self._awaited[part]:
+            if placed & bit:
+                continue
+            start = earliest[i]
+            for p, pred_bit, unit, gap in awaited:
+                if not placed & pred_bit:
+                    start = max(start, max(earliest[p], free[unit]) + gap)
+            earliest[i] = start
+        return earliest
 
     def _served(self, left: Sequence[_Job], free: int, ready: Sequence[int]) -> int | None:
         """When the unit is free after ``left`` at the earliest; None when one ends too late.
@@ -119,6 +136,29 @@ def _jobs_by_urgency(problem: OrderProblem) -> tuple[_Jobs, ...]:
             )
             for unit in range(UNITS)
             if unit in problem.unit[lo:hi]
+        )
+        for lo, hi in pairwise(problem.bounds)
+    )
+
+
+_Awaited = tuple[tuple[int, int, tuple[tuple[int, int, int, int], ...]], ...]
+
+
+def _awaited(problem: OrderProblem) -> tuple[_Awaited, ...]:
+    """[partition]: in topological order, ops with the predecessors they await in it."""
+    return tuple(
+        tuple(
+            (
+                i,
+                1 << i,
+                tuple(
+                    (p, 1 << p, problem.unit[p], problem.latency[p])
+                    for p in range(lo, hi)
+                    if problem.preds[i] >> p & 1
+                ),
+            )
+            for i in problem.topological
+            if lo <= i < hi and problem.preds[i] >> lo
         )
         for lo, hi in pairwise(problem.bounds)
     )

@@ -160,7 +160,7 @@ class Completer:
         return state.loads + p.is_load[op]
 
     def _guided(self, state: State) -> list[int]:
-        """Candidates worth trying, soonest and then most urgent first.
+        """Candidates worth trying: soon started and urgent ones first.
 
         A single one when placing it now can do no harm.
         """
@@ -173,7 +173,7 @@ class Completer:
         kept = [
             i for i in found if not any(b in start and start[b] <= start[i] for b in p.betters[i])
         ]
-        return sorted(kept, key=lambda i: (start[i], -p.tail[i], i))
+        return sorted(kept, key=lambda i: (start[i] + p.hold[i] - p.tail[i], i))
 
     def _is_harmless(self, op: int) -> bool:
         """Placing the candidate now delays nothing, takes no load slot and frees registers."""

@@ -30,6 +30,7 @@ class OrderProblem:
     hold: tuple[int, ...]
     preds: tuple[int, ...]  # bit masks
     succs: tuple[tuple[int, ...], ...]
+    topological: tuple[int, ...]
     vgpr_def: tuple[int, ...]
     vgpr_kill: tuple[int, ...]
     is_load: tuple[bool, ...]
@@ -78,6 +79,7 @@ def order_problem(
         hold=hold,
         preds=tuple(sum(1 << p for p in ps) for ps in preds),
         succs=succs,
+        topological=tuple(shape.topological),
         vgpr_def=vgpr_def,
         vgpr_kill=vgpr_kill,
         is_load=tuple(node.op.role is OpRole.GLOBAL_LOAD for node in body.ops),
