@@ -9,6 +9,7 @@ from warploom.mutation import decide
 from warploom.verify import Severity, verify, witness
 
 from .golden_documents import cases, four_wave, ping_pong, single_buffer
+from .notation import written
 from .test_exploration import small_documents
 from .thinned_schedules import thinned
 
@@ -84,3 +85,17 @@ def test_verdicts_agree_with_all_interleavings_at_length(document):
 @given(seed=st.integers(0, 10**9))
 def test_verdicts_agree_on_random_orders_at_length(seed):
     agree(thinned(seed))
+
+
+def test_a_race_that_needs_three_iterations():
+    """A loaded tile is read one iteration later and used two later; the epilogue starts afresh."""
+    document = written(
+        "LA[0,0]K0 LB[0,0]K0 W0 B FA[0,0] FB[0,0] L0 B LA[0,0]K1 LB[0,0]K1 W0 B",
+        "M[0,0] FA[0,0] FB[0,0] L0 B LA[0,0]K1 LB[0,0]K1",
+        "L0 W0 B LA[0,0]K_PREV LB[0,0]K_PREV W0 B FA[0,0] FB[0,0] L0 M[0,0]",
+    )
+    verdicts = [decide(document, trips=(n,)).defective for n in range(5)]
+    assert verdicts == [False, False, False, True, True]
+    assert verify(document, trips=range(3)).is_clean
+    assert min(f.trip_count for f in verify(document).races()) == 3
+    agree(document)
