@@ -81,7 +81,8 @@ def small_documents(draw):
     for words in DATA[kind]:
         phases.append(" ".join(f"{next(rest)} {word}" for word in (*words, "")))
     units = st.tuples(st.integers(0, 2), st.integers(0, 2))
-    document = written(*phases, vm=draw(units), lgkm=draw(units), waves_per_group=2)
+    waves = draw(st.sampled_from([2, 2, 1]))
+    document = written(*phases, vm=draw(units), lgkm=draw(units), waves_per_group=waves)
     if kind == "two stages, no loop":
         document = replace(document, protocol=replace(document.protocol, kernel_k_base=2))
     if draw(st.booleans()):

@@ -105,6 +105,13 @@ def test_command_line(tmp_path, capsys):
     assert row["distinct"] == row["defective"] + row["harmless"]
 
 
+def test_command_line_names_the_subjects_when_none_matches(capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["--only", "no such schedule"])
+    assert stop.value.code == 2
+    assert "4-wave, weakest" in capsys.readouterr().err
+
+
 def test_table_adds_up():
     result = score(subject("single buffer, 1 slice"), judge_by_verifier, every=10)
     lines = table([result, result]).splitlines()

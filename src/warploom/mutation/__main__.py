@@ -19,8 +19,11 @@ from warploom.mutation.subjects import subject, subjects
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the harness from the command line."""
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
     names = [n for n in subjects() if any(part in n for part in options.only or [""])]
+    if not names or options.every < 1:
+        parser.error("nothing to do; subjects: " + "; ".join(subjects()))
     scores: list[Score] = []
     seen: set[int] = set()
     for name in names:
