@@ -1,34 +1,64 @@
-"""The command line: one module per command, registered here and nowhere else."""
+"""The command line: one module per command, named here and nowhere else.
+
+Exit codes: 0 fine, 1 findings or differences, 2 input that cannot be used, 130 interrupted.
+"""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+
 import typer
 
-from warploom.cli import compile as compile_command
-from warploom.cli import repair, show, verify
 from warploom.errors import VerificationError, WarploomError
 
-app = typer.Typer(
-    name="warploom",
-    help="Compile, prove and run GPU software-pipeline schedules.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
+COMMANDS = (
+    "compile",
+    "show",
+    "verify",
+    "repair",
+    "simulate",
+    "timeline",
+    "graph",
+    "diff",
+    "explore",
+    "doctor",
 )
 
 
-@app.callback()
-def _root() -> None:
-    """Keeps commands as subcommands even when there is only one."""
+def build_app(commands: Iterable[str] = COMMANDS) -> typer.Typer:
+    """The application with some commands; each is a module of this package."""
+    app = typer.Typer(
+        name="warploom",
+        help="Compile, prove, simulate and look at GPU software-pipeline schedules.",
+        epilog="Exit codes: 0 fine, 1 findings or differences, 2 unusable input, 130 interrupted.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+    )
+
+    @app.callback()
+    def _root() -> None:
+        """Keeps commands as subcommands even when there is only one."""
+
+    for name in commands:
+        import_module(f"warploom.cli.{name}").register(app)
+    return app
 
 
-for command in (compile_command, repair, show, verify):
-    command.register(app)
+def needed_commands(arguments: Sequence[str]) -> Sequence[str]:
+    """The one command asked for, so that others' rooms need not load; all for help."""
+    first = arguments[0] if arguments else ""
+    return (first,) if first in COMMANDS else COMMANDS
 
 
 def main() -> None:
     """Entry point of the ``warploom`` command: errors speak, nothing ends in a traceback."""
     try:
-        app()
+        build_app(needed_commands(sys.argv[1:]))()
     except WarploomError as error:
         typer.echo(f"{type(error).__name__}: {error}", err=True)
         raise SystemExit(1 if isinstance(error, VerificationError) else 2) from None
+    except KeyboardInterrupt:
+        typer.echo("interrupted", err=True)
+        raise SystemExit(130) from None

@@ -1,0 +1,85 @@
+"""``warploom doctor``: which extras, compilers and GPUs are here, and what that enables."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import json
+import platform
+import shutil
+import subprocess
+from dataclasses import asdict, dataclass
+
+import typer
+
+from warploom import __version__
+from warploom.cli.knobs import JsonOption
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing looked for."""
+
+    what: str
+    found: str | None
+    enables: str
+    fix: str
+
+
+PACKAGES = (
+    ("numpy", "numeric executor, simulator", "pip install warploom"),
+    ("ortools", "exact modulo scheduling", "pip install 'warploom[solver]'"),
+    ("llvmlite", "gfx950 code", "pip install 'warploom[amdgpu]'"),
+    ("torch", "torch tensors and custom ops on a GPU", "pip install torch"),
+    ("pyarrow", "Parquet output of explore", "pip install 'warploom[explore]'"),
+    ("distributed", "explore on a Dask cluster", "pip install 'warploom[explore]'"),
+)
+PROGRAMS = (
+    ("nvcc", "CUDA kernels compiled ahead of time", "install the CUDA toolkit"),
+    ("cuobjdump", "SASS checks of CUDA kernels", "install the CUDA toolkit"),
+    ("ld.lld", "loadable gfx950 code objects", "install lld, or pip install ziglang"),
+    ("chromium", "browser tests of the HTML timeline", "install chromium"),
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command(name="doctor")(_doctor)
+
+
+def _doctor(as_json: JsonOption = False) -> None:
+    """Say what is installed here, what it enables, and how to get the rest."""
+    checks = [*map(_package, PACKAGES), *map(_program, PROGRAMS), _gpu()]
+    if as_json:
+        typer.echo(json.dumps({"warploom": __version__, "checks": [asdict(c) for c in checks]}))
+        return
+    typer.echo(f"warploom {__version__}, Python {platform.python_version()}")
+    for check in checks:
+        mark = "yes" if check.found else "no "
+        tail = check.found or f"missing: {check.fix}"
+        typer.echo(f"  {mark}  {check.what:<12} {check.enables:<42} {tail}")
+
+
+def _package(row: tuple[str, str, str]) -> Check:
+    name, enables, fix = row
+    found = None
+    if importlib.util.find_spec(name) is not None:
+        try:
+            found = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found = "present"
+    return Check(name, found, enables, fix)
+
+
+def _program(row: tuple[str, str, str]) -> Check:
+    name, enables, fix = row
+    return Check(name, shutil.which(name), enables, fix)
+
+
+def _gpu() -> Check:
+    found = None
+    if shutil.which("nvidia-smi"):
+        query = ["nvidia-smi", "--query-gpu=name,compute_cap", "--format=csv,noheader"]
+        done = subprocess.run(query, capture_output=True, text=True, check=False, timeout=20)
+        found = done.stdout.strip().splitlines()[0] if done.returncode == 0 else None
+    return Check("GPU", found, "running Hopper kernels (capability 9.0)", "use such a machine")

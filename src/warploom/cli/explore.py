@@ -1,0 +1,150 @@
+"""``warploom explore``: sweep configurations, rank them, keep the results."""
+
+from __future__ import annotations
+
+import json
+import os
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from warploom.cli.knobs import JsonOption
+from warploom.cli.output import write_file
+from warploom.cli.source import parse_tile
+from warploom.config.parts import SchedulingStrategy
+from warploom.errors import ConfigError, MissingExtraError
+from warploom.explore import (
+    Cache,
+    Sweep,
+    explore,
+    ranked,
+    scatter_html,
+    to_csv,
+    to_parquet,
+    to_table,
+)
+from warploom.sync.policy import SyncPolicy
+
+CACHE = (
+    Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "warploom" / "explore.jsonl"
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command(name="explore")(_explore)
+
+
+def _explore(
+    schedule: Annotated[list[str] | None, typer.Option(help="pingpong, fourwave; repeat.")] = None,
+    tile: Annotated[list[str] | None, typer.Option(help="MxNxK; repeat.")] = None,
+    dtype: Annotated[list[str] | None, typer.Option(help="bf16, fp8; repeat.")] = None,
+    strategy: Annotated[list[str] | None, typer.Option(help="Order strategy; repeat.")] = None,
+    sync: Annotated[list[str] | None, typer.Option(help="Sync policy; repeat.")] = None,
+    max_globals: Annotated[list[int] | None, typer.Option(help="Loads a block; repeat.")] = None,
+    lds_penalty: Annotated[list[int] | None, typer.Option(help="Port interval; repeat.")] = None,
+    jobs: Annotated[int, typer.Option("-j", "--jobs", min=1, help="Local processes.")] = 2,
+    dask: Annotated[
+        str | None, typer.Option(help="Dask scheduler address, or 'local' for a cluster here.")
+    ] = None,
+    cache: Annotated[Path, typer.Option(help="Where results are kept.")] = CACHE,
+    top: Annotated[int, typer.Option(min=1, help="Rows to print.")] = 20,
+    csv: Annotated[Path | None, typer.Option(help="Write all rows as CSV.")] = None,
+    parquet: Annotated[Path | None, typer.Option(help="Write all rows as Parquet.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Write a scatter plot.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Sweep schedules, tiles, strategies and sync policies; rank by verdict, then cycles.
+
+    Results are kept as they come: a stopped sweep goes on where it was.
+
+    Example: warploom explore --tile 256x256x64 --tile 128x256x64 --csv sweep.csv
+    """
+    space = sweep_of(schedule, tile, dtype, strategy, sync, max_globals, lds_penalty)
+    with _executor(jobs, dask) as executor:
+        outcomes = ranked(_with_bar(space, executor, Cache(cache)))
+    if csv is not None:
+        write_file(csv, to_csv(outcomes))
+    if parquet is not None:
+        to_parquet(outcomes, parquet)
+    if html is not None:
+        write_file(html, scatter_html(outcomes))
+    if as_json:
+        typer.echo(json.dumps([o.row() for o in outcomes]))
+    else:
+        typer.echo(to_table(outcomes, top))
+        clean = sum(o.verdict == "clean" for o in outcomes)
+        typer.echo(f"\n{len(outcomes)} configurations, {clean} clean; results in {cache}")
+
+
+def sweep_of(*choices: list[Any] | None) -> Sweep:
+    """A sweep from command-line lists; what is not given keeps its default."""
+    schedule, tile, dtype, strategy, sync, max_globals, lds_penalty = choices
+    default = Sweep()
+    return Sweep(
+        schedules=_known(schedule, ("pingpong", "fourwave"), default.schedules, "--schedule"),
+        tiles=tuple(parse_tile(t, "bf16") for t in tile) if tile else default.tiles,
+        dtypes=_known(dtype, ("bf16", "fp8"), default.dtypes, "--dtype"),
+        strategies=_known(
+            strategy,
+            tuple(s.name for s in SchedulingStrategy if s.name in default.strategies),
+            default.strategies,
+            "--strategy",
+        ),
+        syncs=_known(sync, tuple(p.name for p in SyncPolicy), default.syncs, "--sync"),
+        max_globals=tuple(max_globals) if max_globals else default.max_globals,
+        lds_penalties=tuple(lds_penalty) if lds_penalty else default.lds_penalties,
+    )
+
+
+def _known(
+    given: list[str] | None, allowed: tuple[str, ...], default: tuple[str, ...], option: str
+) -> tuple[str, ...]:
+    if not given:
+        return default
+    names = {a.lower(): a for a in allowed}
+    for value in given:
+        if value.lower() not in names:
+            raise ConfigError(
+                f"{value!r} is not to be had", where=option, fix=f"one of {', '.join(allowed)}"
+            )
+    return tuple(names[v.lower()] for v in given)
+
+
+def _executor(jobs: int, dask: str | None) -> AbstractContextManager[Executor | None]:
+    if dask is not None:
+        return _dask_executor(dask, jobs)
+    return nullcontext(None) if jobs == 1 else ProcessPoolExecutor(jobs)
+
+
+def _dask_executor(address: str, jobs: int) -> AbstractContextManager[Executor]:
+    try:
+        dask: Any = import_module("distributed")
+    except ImportError:
+        raise MissingExtraError("distributed", "explore", "A Dask sweep") from None
+    here = {"n_workers": jobs, "threads_per_worker": 1, "dashboard_address": None}
+    client = dask.Client(dask.LocalCluster(**here) if address == "local" else address)
+    executor: AbstractContextManager[Executor] = client.get_executor()
+    return executor
+
+
+def _with_bar(space: Sweep, executor: Executor | None, cache: Cache) -> list[Any]:
+    columns = (
+        TextColumn("sweep"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("sweep", total=None)
+
+        def tell(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+
+        return explore(space, executor=executor, cache=cache, progress=tell)

@@ -1,0 +1,26 @@
+"""Writing what a command made: to a file if asked, else to standard output."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from warploom.errors import BackendError
+
+
+def deliver(text: str, output: Path | None, what: str) -> None:
+    """Write ``text`` to ``output``, or print it."""
+    if output is None:
+        typer.echo(text, nl=not text.endswith("\n"))
+        return
+    write_file(output, text)
+    typer.echo(f"{what}: {output}")
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a file; what stands in the way is said without a traceback."""
+    try:
+        path.write_text(text)
+    except OSError as error:
+        raise BackendError(f"cannot write {path}: {error.strerror}") from None

@@ -1,0 +1,79 @@
+"""``simulate``, ``timeline``, ``graph``, ``diff``, ``explore`` and ``doctor``."""
+
+import json
+
+import pytest
+
+from .test_compile_and_show import warploom
+
+
+def test_simulate_gives_figures_and_json():
+    text = warploom("simulate", "fourwave", "--trips", "4")
+    assert text.returncode == 0, text.stderr
+    assert "interval" in text.stdout
+    data = json.loads(warploom("simulate", "fourwave", "--trips", "4", "--json").stdout)
+    assert data["cycles"] > 0
+
+
+@pytest.mark.parametrize(
+    ("form", "start"), [("text", ""), ("svg", "<svg"), ("html", "<!"), ("perfetto", "{")]
+)
+def test_timeline_forms(form, start, tmp_path):
+    path = tmp_path / "picture"
+    done = warploom("timeline", "pingpong", "--format", form, "--trips", "2", "-o", str(path))
+    assert done.returncode == 0, done.stderr
+    assert path.read_text().lstrip().lower().startswith(start)
+
+
+def test_graph_forms():
+    assert "critical recurrence" in warploom("graph", "pingpong").stdout
+    assert warploom("graph", "pingpong", "--format", "dot").stdout.startswith("digraph")
+    assert len(json.loads(warploom("graph", "pingpong", "--json").stdout)["edges"]) == 54
+
+
+def test_diff_of_equal_and_different_schedules():
+    assert warploom("diff", "pingpong", "pingpong").returncode == 0
+    done = warploom("diff", "pingpong", "fourwave", "--json")
+    assert done.returncode == 1
+    data = json.loads(done.stdout)
+    assert data["equal"] is False
+    assert data["facts"][0]["verdict"] == "clean"
+
+
+def test_explore_ranks_and_keeps(tmp_path):
+    arguments = ["explore", "--schedule", "fourwave", "-j", "1", "--cache", str(tmp_path / "c")]
+    done = warploom(*arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(done.stdout)) == 3
+    again = warploom(*arguments, "--csv", str(tmp_path / "x.csv"))
+    assert "3 configurations" in again.stdout
+    assert (tmp_path / "x.csv").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["simulate", "nothing"],
+        ["timeline", "pingpong", "-o", "/nowhere/at/all"],
+        ["explore", "--strategy", "luck"],
+        ["explore", "--tile", "3"],
+        ["graph", "missing.json"],
+    ],
+)
+def test_mistakes_exit_2(arguments):
+    done = warploom(*arguments)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+def test_doctor_speaks_of_extras():
+    done = warploom("doctor", "--json")
+    names = {c["what"] for c in json.loads(done.stdout)["checks"]}
+    assert {"numpy", "ortools", "llvmlite", "GPU"} <= names
+    assert "warploom" in warploom("doctor").stdout
+
+
+def test_help_names_every_command():
+    text = warploom("--help").stdout
+    for command in ("compile", "show", "verify", "simulate", "timeline", "graph", "diff"):
+        assert command in text
