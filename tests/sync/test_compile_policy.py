@@ -64,7 +64,11 @@ def test_pingpong_proven(policy, strategy):
         for i, e in enumerate(compiled.document().phase(p))
         if e.op.name.startswith("WAIT")
     ]
-    assert {(r.phase, r.index) for r in compiled.reasons} == set(waits)
+    reasons = {(r.phase, r.index): r for r in compiled.reasons}
+    assert {place for place, r in reasons.items() if r.queue is not None} == set(waits)
+    for (phase, index), reason in reasons.items():
+        if reason.queue is None:
+            assert compiled.document().phase(phase)[index].op.name == "BARRIER"
 
 
 def test_a_hook_of_the_schedule_chooses_the_policy():

@@ -7,12 +7,12 @@ import pytest
 from warploom.errors import OrderError, SyncError
 from warploom.interchange import BarrierKind
 from warploom.ops.desc import OpDesc
-from warploom.ops.kinds import Phase
-from warploom.sync.proven import check_minimal, repair, synthesise
+from warploom.ops.kinds import KOffsetKind, Phase
+from warploom.sync.proven import Hazard, check_minimal, repair, synthesise
 from warploom.sync.proven.order import span
 from warploom.sync.proven.text import read_text
 
-from .generated_documents import entries, mma, ring
+from .generated_documents import entries, load, mma, ring
 from .judges import clean, verified
 
 
@@ -159,6 +159,17 @@ def test_the_cost_ranks_equal_counts():
     result = synthesise(ring(2, 2, 2), cost=count_entries, limit=8)
     assert result.cost == min(len(d.kernel) for d in seen)
     assert len(seen) == result.ranked
+
+
+def test_two_writes_without_a_read_between_are_ordered():
+    document = ring(1, 1, 1)
+    wrong_first = replace(load(0, 0, 0), k_offset=KOffsetKind.K1)
+    ops = [wrong_first, *(e.op for e in document.prologue)]
+    result = synthesise(replace(document, prologue=entries(ops, Phase.PROLOGUE)))
+    assert result.reasons[0].binding.hazard is Hazard.WAW_LDS
+    assert [e.op.label() for e in result.document.prologue][1] == "WAIT_VM(0)"
+    assert clean(result.document)
+    assert not check_minimal(result.document, verified, barriers=result.derived_barriers)
 
 
 def test_documents_too_large_to_search_are_refused():

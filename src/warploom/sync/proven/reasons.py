@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from warploom.ops.kinds import Phase
 from warploom.sync.proven.emit import Emitted
 from warploom.sync.proven.program import Hazard, Program, Site
-from warploom.sync.proven.text import LETTER, PHASES, Act, Queue, Text
+from warploom.sync.proven.text import LETTER, PHASES, Act, Queue
 from warploom.sync.proven.waits import Instance, Placed, Windows
 
 _VERB = {
@@ -242,11 +242,3 @@ def _relative(program: Program, t: int, seen_from: int) -> str:
         return f"{name} of the first iteration" if a.iteration == 0 else f"{name} of iteration 1"
     behind = program.trips - a.iteration
     return f"{name} of the last iteration" if behind == 1 else f"{name} of iteration n-{behind}"
-
-
-def listing(text: Text) -> str:
-    """The order in one line a phase, for errors and tests."""
-    return "\n".join(
-        f"{LETTER[p]} " + " ".join(x.name for x in text.phase(p) if x.entry or x.derived)
-        for p in PHASES
-    )
