@@ -7,7 +7,7 @@ import pytest
 from warploom.errors import ConfigError, CostModelError, DocumentError, SimulationError
 from warploom.interchange import BarrierKind, RegisterWaits
 from warploom.ops.desc import OpDesc
-from warploom.ops.kinds import OpRole, OpTag, ResourceKind
+from warploom.ops.kinds import KOffsetKind, OpRole, OpTag, ResourceKind
 from warploom.sim import MachineCosts, OpTiming, StallKind, UnitSpec, simulate
 
 from .documents import document, frag, load, mma
@@ -171,6 +171,18 @@ def test_slots_live_from_the_first_load_to_the_last_read_of_any_wave():
     assert [len(s.writers) for s in slots] == [2, 2]
     link = next(link for link in sim.links if link.via == "LDS A[0,0]")
     assert "reads LDS A[0,0] (tile 2) written by LOAD_A" in link.text
+
+
+def test_loads_without_an_offset_take_the_next_tile_of_their_subtile():
+    none = KOffsetKind.NONE
+    ops = [load(0, 0, k=none), load(0, 1, k=none), load(1, 0, k=none), load(1, 1, k=none)]
+    sim = simulate(document(prologue=ops), trips=0)
+    assert [dict(op.detail)["content"] for op in sim.ops] == [
+        "tile 0",
+        "tile 0",
+        "tile 1",
+        "tile 1",
+    ]
 
 
 def test_bootstrap_ops_take_price_and_channel_from_their_tag():

@@ -331,10 +331,10 @@ class _Writer:
 
 
 class _TileCounter:
-    """Which K-tile a global load fetches; without a k-offset, the next one in order."""
+    """Which K-tile a global load fetches; without a k-offset, the next one of its sub-tile."""
 
     def __init__(self) -> None:
-        self.following: dict[int, int] = {}
+        self.following: dict[tuple[int, int], int] = {}
 
     def of(self, op: OpDesc, k_base: int) -> int | None:
         """The tile of ``op``, or None when it is no global load."""
@@ -342,6 +342,7 @@ class _TileCounter:
             return None
         if op.k_offset is not KOffsetKind.NONE:
             return k_base + op.k_offset.signed_bk_multiple()
-        tile = self.following.get(op.tag, 0)
-        self.following[op.tag] = tile + 1
+        loader = (int(op.tag), op.subtile)
+        tile = self.following.get(loader, 0)
+        self.following[loader] = tile + 1
         return tile
