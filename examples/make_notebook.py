@@ -22,14 +22,20 @@ it, look at its dependences, prove it, and run it on a model of the chip.""",
     ),
     (
         "code",
-        """from IPython.display import HTML
+        """from warploom import (
+    DeclarativeSchedule,
+    LoopBody,
+    SyncPolicy,
+    compile_schedule,
+    mi355x_costs,
+    simulate,
+    verify,
+)
+from warploom.view.notebook import InteractiveTimeline
 
-from warploom import DeclarativeSchedule, compile_schedule, mi355x_costs, simulate, verify
-from warploom.view.notebook import InteractiveTimeline, graph_html, schedule_html, verdict_html
-
-compiled = compile_schedule(DeclarativeSchedule(lgkm_a=8, lgkm_b=4))
-document = compiled.document()
-HTML(schedule_html(document))""",
+schedule = DeclarativeSchedule(lgkm_a=8, lgkm_b=4)
+compiled = compile_schedule(schedule, sync=SyncPolicy.PROVEN_WEAKEST)
+compiled  # hover over a wait to read why it is there""",
     ),
     (
         "text",
@@ -38,9 +44,13 @@ HTML(schedule_html(document))""",
 Solid edges carry data, dashed ones keep a buffer from being overwritten too early. The red cycle
 bounds the initiation interval: with one buffer a slot, a load and the read of it alternate.""",
     ),
-    ("code", "HTML(graph_html(document.body, document.edges, name=document.name))"),
+    ("code", "LoopBody.of(compiled.body, compiled.edges)"),
     ("text", "## Is it right, for every timing and every trip count?"),
-    ("code", "HTML(verdict_html(verify(document)))"),
+    (
+        "code",
+        """document = compiled.document()
+verify(document)""",
+    ),
     (
         "text",
         """## How fast is it?
@@ -62,7 +72,10 @@ the four of its group here, to keep the page small.)""",
     ),
     (
         "code",
-        "InteractiveTimeline(simulate(document, mi355x_costs(), trips=3, waves=1), height=560)",
+        """reasons = {(r.phase.name, r.index): r.text for r in compiled.reasons}
+InteractiveTimeline(
+    simulate(document, mi355x_costs(), trips=3, waves=1), height=560, reasons=reasons
+)""",
     ),
     ("text", "## As text, for a terminal or a commit message"),
     (

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from typing import Any, Literal
 
 from warploom.blocks.group import build_blocks
@@ -95,6 +96,12 @@ class CompiledSchedule:
             )
         ]
         return "\n\n".join(parts)
+
+    def _repr_html_(self) -> str:
+        # Pictures live above this room; looked up only when a notebook asks for one.
+        reasons = {(r.phase.name, r.index): r.text for r in self.reasons}
+        show = import_module("warploom.view.notebook").schedule_html
+        return str(show(self.document(), reasons))
 
     def document(self) -> ScheduleDocument:
         """This schedule as a ``warploom.schedule/1`` document."""

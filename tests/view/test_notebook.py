@@ -9,6 +9,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from warploom import DeclarativeSchedule, LoopBody, SyncPolicy, compile_schedule
 from warploom.sim import simulate
 from warploom.verify import verify
 from warploom.view.notebook import (
@@ -57,6 +58,18 @@ def test_a_verdict_lists_its_findings():
     clean = verify(golden("pingpong", "pingpong/grid_mg0_vm1x1_lgkm4x4_s0"))
     assert "clean</b>" in verdict_html(clean)
     assert "<table" not in verdict_html(clean)
+
+
+def test_schedules_graphs_and_verdicts_show_themselves():
+    compiled = compile_schedule(DeclarativeSchedule(lgkm_a=8, lgkm_b=4))
+    assert compiled._repr_html_() == schedule_html(compiled.document())
+    body = LoopBody.of(compiled.body, compiled.edges)
+    assert body._repr_html_() == graph_html(compiled.body, compiled.edges)
+    assert compiled.report._repr_html_() == verdict_html(compiled.report)
+    reasoned = compile_schedule(
+        DeclarativeSchedule(lgkm_a=8, lgkm_b=4), sync=SyncPolicy.PROVEN_WEAKEST
+    )
+    assert reasoned._repr_html_().count("title=") == len(reasoned.reasons)
 
 
 def test_the_interactive_page_is_framed():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 
 from warploom.errors import CycleError, GraphError
 from warploom.ops.desc import DepEdge, OpDesc
@@ -62,6 +63,11 @@ class LoopBody:
 
     def __len__(self) -> int:
         return len(self.ops)
+
+    def _repr_html_(self) -> str:
+        # Pictures live above this room; looked up only when a notebook asks for one.
+        show = import_module("warploom.view.notebook").graph_html
+        return str(show(tuple(node.op for node in self.ops), self.edges))
 
     def label(self, index: int) -> str:
         """An op as errors name it, e.g. ``op 3 MMA[0,1]``."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from importlib import import_module
 from typing import Any
 
 from warploom.interchange import WaveId
@@ -112,6 +113,10 @@ class Report:
     def races(self) -> tuple[Finding, ...]:
         """The findings that make the schedule wrong."""
         return tuple(f for f in self.findings if f.severity is Severity.RACE)
+
+    def _repr_html_(self) -> str:
+        # Pictures live above this room; looked up only when a notebook asks for one.
+        return str(import_module("warploom.view.notebook").verdict_html(self))
 
     def text(self) -> str:
         """The report as readable lines."""
