@@ -58,8 +58,8 @@ def steady_state(trace: Trace, loop: str = "kernel") -> SteadyState | None:
         if found is not None:
             return replace(found, first_iteration=base + found.first_iteration)
     first = trips // 2 if trips > 3 else 0
-    starts = times.min(axis=1)
-    interval = Fraction(int(starts[-1] - starts[first]), trips - 1 - first)
+    reached = times.max(axis=1)  # by the row that comes last: others may run ahead
+    interval = Fraction(int(reached[-1] - reached[first]), trips - 1 - first)
     return SteadyState(interval=interval, steady=False, period=1, first_iteration=base + first)
 
 

@@ -21,6 +21,7 @@ from warploom.view.scene import (
     Lane,
     Scene,
     build_scene,
+    loop_spans,
     representative_rows,
     steady_window,
 )
@@ -66,7 +67,7 @@ def _embed(data: dict[str, Any]) -> str:
 def _data(scene: Scene) -> dict[str, Any]:
     sim = scene.sim
     shown = set(representative_rows(sim)) | ({b.row for b in scene.bands} if _few(scene) else set())
-    loop = [s.start for s in sim.spans if s.row == 0 and s.iteration is not None]
+    loop = [span.start for span in loop_spans(sim)]
     first = sim.state.first_iteration if sim.state else 0
     return {
         "cycles": sim.cycles,

@@ -18,6 +18,7 @@ from warploom.verify.findings import Report
 from warploom.view.graph import graph_svg
 from warploom.view.html import timeline_html
 from warploom.view.palette import op_colour
+from warploom.view.scene import loop_spans
 from warploom.view.svg import timeline_svg
 
 Reasons = Mapping[tuple[str, int], str]
@@ -36,7 +37,7 @@ def picture(svg: str) -> str:
 
 def simulation_html(sim: Simulation) -> str:
     """A run: the timeline of its first iterations as a picture."""
-    loop = [span for span in sim.spans if span.row == 0 and span.iteration is not None]
+    loop = loop_spans(sim)
     window = (0, loop[2].end) if len(loop) > 4 else None
     return picture(timeline_svg(sim, window=window))
 

@@ -83,9 +83,18 @@ def representative_rows(sim: Simulation) -> tuple[int, ...]:
     return tuple(rows)
 
 
+def loop_spans(sim: Simulation) -> tuple[PhaseSpan, ...]:
+    """The iterations of the row that sets the pace: the first wave, or the last role.
+
+    A producer runs ahead until its buffers are full, so its first iterations tell little.
+    """
+    row = len(sim.rows) - 1 if sim.rows and sim.rows[-1].role else 0
+    return tuple(s for s in sim.spans if s.row == row and s.iteration is not None)
+
+
 def steady_window(sim: Simulation, iterations: int = 2) -> tuple[int, int]:
-    """The cycles of a few iterations of the first row, in the middle of the steady state."""
-    loop = [s for s in sim.spans if s.row == 0 and s.iteration is not None]
+    """The cycles of a few iterations of one row, in the middle of the steady state."""
+    loop = loop_spans(sim)
     if not loop:
         return 0, sim.cycles
     first = sim.state.first_iteration if sim.state else 0
@@ -176,8 +185,8 @@ def _slot_name(sim: Simulation, slot: SlotEvent) -> str:
 
 
 def _interval_mark(sim: Simulation, start: int, end: int) -> tuple[int, int] | None:
-    """Start of two successive iterations of the first row, in the window and the steady state."""
-    loop = [s for s in sim.spans if s.row == 0 and s.iteration is not None]
+    """Start of two successive iterations of one row, in the window and the steady state."""
+    loop = loop_spans(sim)
     first = sim.state.first_iteration if sim.state else 0
     pairs = [(a.start, b.start) for a, b in pairwise(loop)]
     inside = [pair for pair in pairs if start <= pair[0] and pair[1] <= end]

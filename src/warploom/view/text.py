@@ -24,7 +24,16 @@ from warploom.errors import ConfigError
 from warploom.sim.events import OpEvent
 from warploom.sim.simulation import Simulation, UnitUse
 from warploom.view.palette import STALL_SYMBOLS, STALL_WORDS
-from warploom.view.scene import Band, Bar, Lane, Scene, build_scene, headline, steady_window
+from warploom.view.scene import (
+    Band,
+    Bar,
+    Lane,
+    Scene,
+    build_scene,
+    headline,
+    loop_spans,
+    steady_window,
+)
 
 _SYMBOLS = ascii_letters + digits + "@#$%&*+<>"
 _LABEL = 26
@@ -216,17 +225,20 @@ def _stalls(sim: Simulation, most: int = 12) -> list[str]:
 
 
 def _one_iteration(sim: Simulation, width: int) -> list[str]:
-    """One steady iteration of the first row, a line per op, as llvm-mca shows instructions."""
+    """One steady iteration of one row, a line per op, as llvm-mca shows instructions."""
     start, end = steady_window(sim, 1)
-    turn = next((s.iteration for s in sim.spans if s.row == 0 and s.start == start), None)
-    ops = [o for o in sim.ops if o.row == 0 and o.place.iteration == turn and turn is not None]
+    span = next((s for s in loop_spans(sim) if s.start == start), None)
+    if span is None:
+        return []
+    row, turn = span.row, span.iteration
+    ops = [o for o in sim.ops if o.row == row and o.place.iteration == turn]
     if not ops:
         return []
     last = max(end, *(op.done for op in ops))
     columns = width - 34
     step = max(1, -(-(last - start) // columns))
     lines = [
-        f"Iteration {turn} of {sim.rows[0].name}, one column = {step} cycles from cycle {start}",
+        f"Iteration {turn} of {sim.rows[row].name}, one column = {step} cycles from cycle {start}",
         "  = stands before the op   I issues   q queued at the unit   e unit works   "
         "- in flight   R result",
     ]
