@@ -98,6 +98,17 @@ def test_writes_of_the_same_tile_do_no_harm():
     assert [(f.code, f.severity) for f in report.findings] == [(Code.WAW_LDS, Severity.INFO)]
 
 
+def test_what_is_harmless_for_one_trip_count_can_race_for_another():
+    """Without iterations nobody uses the fragments; with some, the loop does."""
+    doc = document(
+        "LA[0,0]1 LB[0,0]1 LA[0,0]0 LB[0,0]0 W0 B FA[0,0] FB[0,0] L0",
+        "M[0,0] B",
+        "LA[0,0]- LB[0,0]- W0 B FA[0,0] FB[0,0] L0 M[0,0]",
+    )
+    found = {(f.severity, f.trip_count) for f in verify(doc).findings if f.code is Code.WAW_LDS}
+    assert found == {(Severity.INFO, 0), (Severity.RACE, 1)}
+
+
 def test_a_racing_read_that_no_mma_takes_is_information():
     doc = document(GOOD + " B LA[0,0]1", "", "M[0,0] FA[0,0]")
     (finding,) = verify(doc, trips=ONCE).findings

@@ -119,7 +119,7 @@ class _Court:
     def add_all(self, findings: Iterable[Finding]) -> None:
         """Keep findings that are new."""
         for finding in findings:
-            key = _key(finding)
+            key = finding.severity, _key(finding)
             if self._has_room(key, finding.severity):
                 self.found[key] = finding
 
@@ -153,7 +153,7 @@ class _Court:
         severity, note = self._severity(run, conflict)
         if severity is Severity.RACE:
             self._note_encoding(run, conflict)
-        key = _conflict_key(run, conflict)
+        key = severity, _conflict_key(run, conflict)
         if self._has_room(key, severity):
             self.found[key] = explain(run, conflict, severity, note)
 
