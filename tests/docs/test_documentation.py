@@ -1,6 +1,7 @@
 """Code blocks of the docs run, and generated pages are up to date."""
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,27 @@ def test_python_blocks_run(page, capsys):
     namespace = {}
     for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.S):
         exec(compile(block, str(page), "exec"), namespace)
+
+
+WITH_COMMANDS = [p for p in PAGES if re.search(r"^warploom ", p.read_text(), re.M)]
+
+
+@pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda p: p.stem)
+def test_commands_run(page, tmp_path):
+    """Commands of a page run one after the other; 1 means findings or differences."""
+    for block in re.findall(r"```sh\n(.*?)```", page.read_text(), re.S):
+        for line in block.splitlines():
+            if not line.startswith("warploom "):
+                continue
+            done = subprocess.run(
+                [sys.executable, "-m", *shlex.split(line, comments=True)],
+                capture_output=True,
+                text=True,
+                check=False,
+                cwd=tmp_path,
+            )
+            assert done.returncode in (0, 1), f"{line}\n{done.stderr}"
+            assert "Error" not in done.stderr, f"{line}\n{done.stderr}"
 
 
 def test_generated_reference_is_up_to_date():

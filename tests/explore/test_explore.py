@@ -32,7 +32,7 @@ def test_an_impossible_point_is_an_outcome():
     assert "vm_per_load_a" in outcome.error
 
 
-class Stopped(Exception):
+class StoppedError(Exception):
     pass
 
 
@@ -50,9 +50,9 @@ def test_a_killed_sweep_goes_on_without_recomputation(tmp_path, monkeypatch):
 
     def stop_at_three(done, total):
         if done == 3:
-            raise Stopped
+            raise StoppedError
 
-    with pytest.raises(Stopped):
+    with pytest.raises(StoppedError):
         explore(SMALL, cache=Cache(path), progress=stop_at_three)
     with path.open("a") as file:
         file.write('{"key": "cut off')  # a process killed while writing
