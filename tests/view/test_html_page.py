@@ -94,6 +94,21 @@ def page(browser, sim, tmp_path):
     assert messages == []
 
 
+@pytest.mark.parametrize("trips", [0, 1])
+def test_short_runs_open_too(browser, tmp_path, trips):
+    path = tmp_path / "short.html"
+    path.write_text(timeline_html(simulate(document(kernel=[mma()]), trips=trips)))
+    page = browser.new_page()
+    messages = []
+    page.on("pageerror", lambda error: messages.append(str(error)))
+    page.on("console", lambda message: messages.append(message.text))
+    page.goto(path.as_uri())
+    page.wait_for_selector("html[data-ready=yes]")
+    page.click("#steady")
+    page.close()
+    assert messages == []
+
+
 def settle(page):
     """Wait until the frame that was asked for is drawn."""
     page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
