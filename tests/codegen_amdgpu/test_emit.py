@@ -213,6 +213,6 @@ def test_a_spilling_kernel_is_refused_with_what_to_change(kernel):
 
 @pytest.mark.slow
 def test_a_tile_too_large_for_the_registers_is_refused():
-    ready = ready_kernel("single-buffer", (256, 256, 64), BF16)
+    ready = ready_kernel("single_buffer", (256, 256, 64), BF16)
     with pytest.raises(BackendError, match="spills"):
         emit_kernel(ready.document, gemm_tile(512, 256, 64, BF16, waves=(1, 4)))

@@ -23,6 +23,9 @@ COMMANDS = (
     "graph",
     "diff",
     "explore",
+    "emit",
+    "check-isa",
+    "emulate",
     "doctor",
 )
 
@@ -42,7 +45,7 @@ def build_app(commands: Iterable[str] = COMMANDS) -> typer.Typer:
         """Keeps commands as subcommands even when there is only one."""
 
     for name in commands:
-        import_module(f"warploom.cli.{name}").register(app)
+        import_module(f"warploom.cli.{name.replace('-', '_')}").register(app)
     return app
 
 

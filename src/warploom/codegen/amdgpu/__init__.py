@@ -6,11 +6,17 @@ waits and barriers. Needs the extra ``amdgpu``; the gate and the emulator need n
 """
 
 from warploom.codegen.amdgpu.emit import EmittedKernel, emit_kernel, write_kernel
+from warploom.codegen.amdgpu.estimate import LoopEstimate, estimate_loop
 from warploom.codegen.amdgpu.gate import GateReport, check_isa
 from warploom.codegen.amdgpu.mfma import ElementType, element_type
 from warploom.codegen.amdgpu.plan import KernelPlan, plan_kernel
 from warploom.codegen.amdgpu.registers import RegisterTruth, register_truth
-from warploom.codegen.amdgpu.sidecar import LaunchPlan, launch_plan
+from warploom.codegen.amdgpu.sidecar import (
+    LaunchPlan,
+    launch_plan,
+    read_sidecar,
+    tile_of_sidecar,
+)
 from warploom.codegen.amdgpu.tile import GemmTile, gemm_tile
 
 __all__ = [
@@ -20,13 +26,17 @@ __all__ = [
     "GemmTile",
     "KernelPlan",
     "LaunchPlan",
+    "LoopEstimate",
     "RegisterTruth",
     "check_isa",
     "element_type",
     "emit_kernel",
+    "estimate_loop",
     "gemm_tile",
     "launch_plan",
     "plan_kernel",
+    "read_sidecar",
     "register_truth",
+    "tile_of_sidecar",
     "write_kernel",
 ]

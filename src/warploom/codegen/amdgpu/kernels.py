@@ -119,5 +119,5 @@ def _target(geometry: KernelGeometry, wave: tuple[int, int]) -> TargetProfile:
 SCHEDULES: dict[str, Recipe] = {
     "pingpong": _pingpong,
     "fourwave": _fourwave,
-    "single-buffer": _single_buffer,
+    "single_buffer": _single_buffer,
 }

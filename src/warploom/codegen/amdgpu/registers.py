@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from warploom.codegen.amdgpu.isa import Resources
-from warploom.codegen.amdgpu.lower.module import waves_per_simd
 from warploom.codegen.amdgpu.lower.zeroing import ADDRESSES
 from warploom.codegen.amdgpu.plan import KernelPlan, Movement
+from warploom.codegen.amdgpu.tile import waves_per_simd
 from warploom.errors import BackendError
 from warploom.ops.desc import OpDesc
 from warploom.ops.kinds import OpRole
@@ -23,7 +23,11 @@ FILE = 512  # vector registers of one SIMD lane, for all its waves
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisterTruth:
-    """Modelled and real registers of one wave."""
+    """Modelled and real registers of one wave.
+
+    ``fragment_loads`` lists each kind of fragment load with the registers its ``vgpr_def`` claims
+    and those it really fills.
+    """
 
     modelled_peak: int
     fragments: int
@@ -31,6 +35,7 @@ class RegisterTruth:
     real: int
     agprs: int
     budget: int
+    fragment_loads: tuple[tuple[str, int, int], ...]
 
     @property
     def overhead(self) -> int:
@@ -45,10 +50,18 @@ class RegisterTruth:
     def text(self) -> str:
         """One line for reports."""
         verdict = "agrees with" if self.model_agrees else "differs from"
-        return (
-            f"{self.real} of {self.budget} registers ({self.agprs} AGPR): {self.accumulators} "
-            f"accumulators, {self.fragments} fragments at the peak, {self.overhead} others; the "
-            f"cost model's peak of {self.modelled_peak} {verdict} the fragments"
+        wrong = [
+            f"{name} defines {claimed} in the model and {real} in the code"
+            for name, claimed, real in self.fragment_loads
+            if claimed != real
+        ]
+        return "; ".join(
+            [
+                f"{self.real} of {self.budget} registers ({self.agprs} AGPR): {self.accumulators} "
+                f"accumulators, {self.fragments} fragments at the peak, {self.overhead} others",
+                f"the cost model's peak of {self.modelled_peak} {verdict} the fragments",
+                *wrong,
+            ]
         )
 
 
@@ -62,7 +75,23 @@ def register_truth(plan: KernelPlan, resources: Resources) -> RegisterTruth:
         real=resources.vgprs,
         agprs=resources.agprs,
         budget=FILE // waves_per_simd(plan.tile),
+        fragment_loads=_fragment_loads(plan),
     )
+
+
+def _fragment_loads(plan: KernelPlan) -> tuple[tuple[str, int, int], ...]:
+    size = _fragment_sizes(plan)
+    return tuple(
+        dict.fromkeys(
+            (e.op.name, e.op.vgpr_def, sum(size[c] for c in plan.channels(e.op)))
+            for e in plan.document.kernel
+            if e.op.role is OpRole.FRAGMENT_LOAD
+        )
+    )
+
+
+def _fragment_sizes(plan: KernelPlan) -> dict[int, int]:
+    return {c: 4 * plan.tile.fragment_reads(c, plan.subtiles, plan.k_steps) for c in (0, 1)}
 
 
 def require_registers(plan: KernelPlan, resources: Resources) -> None:
@@ -98,7 +127,7 @@ def _modelled_peak(plan: KernelPlan) -> int:
 
 def _fragment_peak(plan: KernelPlan) -> int:
     """Most fragment registers that hold a value still to be used, over a steady iteration."""
-    size = {c: 4 * plan.tile.fragment_reads(c, plan.subtiles, plan.k_steps) for c in (0, 1)}
+    size = _fragment_sizes(plan)
     accesses = [a for _ in range(3) for e in plan.document.kernel for a in _accesses(plan, e.op)]
     last_use = _last_uses(accesses)
     live: dict[tuple[int, int], int] = {}

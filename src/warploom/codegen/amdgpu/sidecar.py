@@ -12,7 +12,9 @@ from typing import Any
 
 from warploom.codegen.amdgpu.isa import Resources
 from warploom.codegen.amdgpu.lower.module import ARGUMENTS, KERNEL_NAME
+from warploom.codegen.amdgpu.mfma import element_type
 from warploom.codegen.amdgpu.plan import KernelPlan
+from warploom.codegen.amdgpu.tile import GemmTile, gemm_tile
 from warploom.errors import BackendError
 
 SCHEMA = "warploom.kernel.gfx950/1"
@@ -70,6 +72,36 @@ def sidecar(plan: KernelPlan, resources: Resources, versions: dict[str, str]) ->
 def sidecar_text(values: dict[str, Any]) -> str:
     """Canonical text of a sidecar."""
     return json.dumps(values, indent=2) + "\n"
+
+
+def read_sidecar(text: str) -> dict[str, Any]:
+    """Parse a sidecar. Raises ``BackendError`` for anything else."""
+    try:
+        values = json.loads(text)
+    except ValueError as error:
+        raise BackendError(f"the sidecar is no JSON: {error}") from None
+    if not isinstance(values, dict) or values.get("schema") != SCHEMA:
+        raise BackendError(
+            "not the sidecar of a gfx950 kernel",
+            fix=f"give the JSON file written beside the kernel (schema {SCHEMA})",
+        )
+    return values
+
+
+def tile_of_sidecar(values: dict[str, Any]) -> GemmTile:
+    """The tile a sidecar describes."""
+    tile = values["tile"]
+    block_m, block_n, block_k = tile["block"]
+    mma_m, mma_n, mma_k = tile["mma"]
+    waves_m, waves_n = tile["waves"]
+    return gemm_tile(
+        block_m,
+        block_n,
+        block_k,
+        element_type(tile["dtype"]),
+        mma=(mma_m, mma_n, mma_k),
+        waves=(waves_m, waves_n),
+    )
 
 
 def launch_plan(values: dict[str, Any], m: int, n: int, k: int) -> LaunchPlan:

@@ -148,6 +148,11 @@ def gemm_tile(
     return tile
 
 
+def waves_per_simd(tile: GemmTile) -> int:
+    """Waves of one workgroup on each of the four SIMDs of a compute unit."""
+    return max(1, -(-tile.waves // 4))
+
+
 def tile_of_geometry(
     geometry: KernelGeometry, element: ElementType, waves: tuple[int, int]
 ) -> GemmTile:

@@ -12,9 +12,10 @@ from collections.abc import Iterable, Mapping
 from warploom.codegen.amdgpu.hip.notes import Place, wait_notes
 from warploom.codegen.amdgpu.hip.template import preamble
 from warploom.codegen.amdgpu.lower.liveness import unused_reads
-from warploom.codegen.amdgpu.lower.module import KERNEL_NAME, waves_per_simd
+from warploom.codegen.amdgpu.lower.module import KERNEL_NAME
 from warploom.codegen.amdgpu.lower.waits import encode_wait
 from warploom.codegen.amdgpu.plan import KernelPlan, Movement
+from warploom.codegen.amdgpu.tile import waves_per_simd
 from warploom.interchange import BarrierKind
 from warploom.ops.desc import OpDesc
 from warploom.ops.kinds import KOffsetKind, OpRole, Phase, ScheduleOps

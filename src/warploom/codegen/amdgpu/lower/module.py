@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from warploom.codegen.amdgpu.lower.zeroing import wants_agprs
 from warploom.codegen.amdgpu.plan import KernelPlan
-from warploom.codegen.amdgpu.tile import GemmTile
+from warploom.codegen.amdgpu.tile import GemmTile, waves_per_simd
 
 KERNEL_NAME = "warploom_gemm"
 # In order. No argument may be called `n`: in the code object's YAML that word means false.
@@ -78,11 +78,6 @@ def module_text(plan: KernelPlan, body: list[str]) -> str:
     parts.append("}")
     parts.append(_attributes(plan))
     return "\n".join(parts) + _DECLARATIONS + _mfma_declaration(plan.tile) + _METADATA
-
-
-def waves_per_simd(tile: GemmTile) -> int:
-    """Waves of one workgroup on each of the four SIMDs of a compute unit."""
-    return max(1, -(-tile.waves // 4))
 
 
 def _attributes(plan: KernelPlan) -> str:

@@ -1,0 +1,56 @@
+"""``warploom check-isa``: does an assembly file carry exactly its schedule?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from warploom.codegen.amdgpu import check_isa, plan_kernel, read_sidecar, tile_of_sidecar
+from warploom.errors import BackendError
+from warploom.interchange import read_schedule
+
+AssemblyArgument = Annotated[
+    Path, typer.Argument(metavar="KERNEL.s", help="Assembly that `warploom emit gfx950` wrote.")
+]
+SidecarOption = Annotated[
+    Path | None, typer.Option(help="The kernel's JSON; default: KERNEL.json beside it.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command(name="check-isa")(_check)
+
+
+def _check(
+    assembly: AssemblyArgument,
+    schedule: Annotated[
+        Path | None,
+        typer.Option(help="The schedule document; default: KERNEL.schedule.json beside it."),
+    ] = None,
+    sidecar: SidecarOption = None,
+) -> None:
+    """Compare the instruction stream of the whole kernel with its schedule, entry by entry.
+
+    Exit code 0: exact order, exact waits, nothing added or lost, no spills. 1: they differ; the
+    two are shown side by side.
+
+    Example: warploom check-isa out/kernel.s
+    """
+    text = read_text(assembly)
+    document = read_schedule(read_text(schedule or assembly.with_suffix(".schedule.json")))
+    values = read_sidecar(read_text(sidecar or assembly.with_suffix(".json")))
+    report = check_isa(plan_kernel(document, tile_of_sidecar(values)), text)
+    typer.echo(report.text())
+    raise typer.Exit(0 if report.exact else 1)
+
+
+def read_text(path: Path) -> str:
+    """A file's text, or a typed error that names it."""
+    try:
+        return path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not a text file"
+        raise BackendError(f"cannot read {path}: {reason}") from None

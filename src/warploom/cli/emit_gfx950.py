@@ -1,0 +1,107 @@
+"""``warploom emit gfx950``: a schedule becomes a checked MI355X kernel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from warploom.cli.knobs import Dtype, DtypeOption, SyncOption, TileOption, sync_policy
+from warploom.cli.source import load_document, parse_tile
+from warploom.codegen.amdgpu import (
+    KernelPlan,
+    emit_kernel,
+    estimate_loop,
+    gemm_tile,
+    register_truth,
+    write_kernel,
+)
+from warploom.codegen.amdgpu.hip import check_hip, find_hip_compiler, hip_source
+from warploom.codegen.amdgpu.kernels import ReadyKernel, ready_kernel
+from warploom.codegen.amdgpu.mfma import ElementType, element_type
+from warploom.errors import BackendError
+
+
+def register(group: typer.Typer) -> None:
+    """Add the command to the group of back ends."""
+    group.command(name="gfx950")(_emit)
+
+
+def _emit(
+    schedule: Annotated[
+        str, typer.Option(help="pingpong, fourwave, single_buffer or a document FILE.json.")
+    ] = "pingpong",
+    tile: TileOption = None,
+    dtype: DtypeOption = Dtype.BF16,
+    mma: Annotated[
+        str | None, typer.Option(metavar="MxNxK", help="Matrix instruction; default by schedule.")
+    ] = None,
+    sync: SyncOption = None,
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")] = Path(
+        "kernel"
+    ),
+    hip: Annotated[bool, typer.Option("--hip", help="Also write the HIP C++ source.")] = False,
+    races: Annotated[
+        bool, typer.Option("--allow-races", help="Emit a schedule that was not proven race-free.")
+    ] = False,
+) -> None:
+    """Emit, compile and check a kernel; write assembly, object, sidecar and schedule.
+
+    The ISA gate must find exactly the schedule in the code, with no spills; otherwise nothing is
+    written and the differences are shown.
+
+    Example: warploom emit gfx950 --schedule pingpong --tile 256x256x64 --dtype bf16 -o out
+    """
+    element = element_type(dtype.value)
+    shape = None if mma is None else parse_tile(mma, dtype.value)
+    if schedule.endswith(".json"):
+        ready = _from_document(schedule, parse_tile(tile, dtype.value), element, shape)
+    else:
+        block = (128, 128, 64) if schedule == "single_buffer" and tile is None else None
+        ready = ready_kernel(
+            schedule,
+            block or parse_tile(tile, dtype.value),
+            element,
+            mma=shape,
+            sync=sync_policy(sync),
+            on_race="skip" if races else "raise",
+        )
+    kernel = emit_kernel(ready.document, ready.tile)
+    try:
+        paths = list(write_kernel(kernel, output))
+        if hip:
+            paths.append(_write_hip(kernel.plan, ready, output))
+    except OSError as error:
+        raise BackendError(f"cannot write to {output}: {error.strerror}") from None
+    typer.echo(f"{ready.document.name}: {ready.tile.label()}")
+    typer.echo(kernel.gate.text())
+    typer.echo(register_truth(kernel.plan, kernel.gate.resources).text())
+    typer.echo(estimate_loop(ready.tile, kernel.assembly).text())
+    typer.echo("wrote " + ", ".join(str(p) for p in paths))
+
+
+def _from_document(
+    path: str,
+    block: tuple[int, int, int],
+    element: ElementType,
+    mma: tuple[int, int, int] | None,
+) -> ReadyKernel:
+    document, _ = load_document(path, {})
+    waves = document.protocol.groups * document.protocol.waves_per_group
+    grid = (2, waves // 2) if waves % 2 == 0 else (1, waves)
+    tile = gemm_tile(*block, element, mma=mma, waves=grid)
+    return ReadyKernel(document=document, tile=tile, reasons=())
+
+
+def _write_hip(plan: KernelPlan, ready: ReadyKernel, folder: Path) -> Path:
+    source = hip_source(plan, ready.reasons)
+    compiler = find_hip_compiler()
+    if compiler is None:
+        typer.echo("HIP source: not compiled, no gfx950 clang found")
+    else:
+        check = check_hip(plan, source, compiler)
+        typer.echo(f"HIP source through {check.compiler}: {check.gate.text()}")
+    path = folder / "kernel.hip"
+    path.write_text(source)
+    return path

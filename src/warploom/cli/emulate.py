@@ -1,0 +1,99 @@
+"""``warploom emulate``: run an emitted kernel on the CPU under adversarial timings."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from warploom.cli.check_isa import AssemblyArgument, SidecarOption, read_text
+from warploom.codegen.amdgpu import launch_plan, read_sidecar
+from warploom.codegen.amdgpu.emulator import (
+    Order,
+    Timing,
+    emulate_gemm,
+    integer_matrix,
+    normal_matrix,
+    timing_named,
+)
+from warploom.errors import BackendError, ConfigError
+
+
+class Data(StrEnum):
+    """What the matrices hold."""
+
+    INTEGER = "integer"
+    NORMAL = "normal"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command(name="emulate")(_emulate)
+
+
+def _emulate(
+    assembly: AssemblyArgument,
+    m: Annotated[int | None, typer.Option(help="Rows of C; default: one tile.")] = None,
+    n: Annotated[int | None, typer.Option(help="Columns of C; default: one tile.")] = None,
+    k: Annotated[int | None, typer.Option(help="Default: three loop iterations.")] = None,
+    timing: Annotated[
+        list[str] | None,
+        typer.Option(help="late, early, starved, trampled or random-SEED; repeat for several."),
+    ] = None,
+    order: Annotated[
+        list[Order] | None, typer.Option(help="How waves take turns; repeat for several.")
+    ] = None,
+    data: Annotated[Data, typer.Option(help="integer: C must be exact.")] = Data.INTEGER,
+    sidecar: SidecarOption = None,
+) -> None:
+    """Run a kernel from its assembly text and compare C with NumPy.
+
+    Exit code 0: right under every timing and order asked for. 1: wrong under some, or a fault.
+
+    Example: warploom emulate out/kernel.s --timing late --timing random-3 --order reverse
+    """
+    text = read_text(assembly)
+    values = read_sidecar(read_text(sidecar or assembly.with_suffix(".json")))
+    tile, rule = values["tile"], values["k"]
+    m, n = m or tile["block"][0], n or tile["block"][1]
+    k = k if k is not None else rule["minimum"] + 3 * rule["multiple"]
+    plan = launch_plan(values, m, n, k)
+    make = integer_matrix if data is Data.INTEGER else normal_matrix
+    a, b = make(m, k, 1), make(n, k, 2)
+    typer.echo(f"M, N, K = {m}, {n}, {k}: grid {plan.grid[:2]}, {plan.trips} loop iteration(s)")
+    wrong = 0
+    for when in [_timing(name) for name in timing or ["late", "early", "random-0"]]:
+        for turns in order or [Order.FORWARD]:
+            try:
+                result = emulate_gemm(
+                    text,
+                    a,
+                    b,
+                    dtype=tile["dtype"],
+                    block=(tile["block"][0], tile["block"][1]),
+                    timing=when,
+                    order=turns,
+                )
+            except BackendError as fault:
+                wrong += 1
+                typer.echo(f"{when.name:>10} {turns.value:<9} FAULT {fault}")
+                continue
+            wrong += not result.correct
+            verdict = "right" if result.correct else "WRONG"
+            typer.echo(
+                f"{when.name:>10} {turns.value:<9} {verdict}  largest error {result.error:g} "
+                f"(allowed {result.tolerance:g})"
+            )
+    raise typer.Exit(1 if wrong else 0)
+
+
+def _timing(name: str) -> Timing:
+    found = timing_named(name)
+    if found is None:
+        raise ConfigError(
+            f"no timing {name!r}",
+            where="--timing",
+            fix="late, early, starved, trampled, random or random-SEED",
+        )
+    return found

@@ -1,0 +1,100 @@
+"""``warploom emit gfx950``, ``check-isa`` and ``emulate`` as a user runs them."""
+
+import json
+
+import pytest
+
+pytest.importorskip("llvmlite")
+
+from .test_compile_and_show import warploom
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("kernel")
+    done = warploom(
+        "emit", "gfx950", "--schedule", "fourwave", "--tile", "64x64x32", "--mma", "16x16x32",
+        "-o", str(folder), "--hip",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "exact: " in done.stdout
+    assert "matrix bound" in done.stdout
+    return folder
+
+
+def test_all_files_are_there(folder):
+    names = {p.name for p in folder.iterdir()}
+    assert {"kernel.s", "kernel.o", "kernel.json", "kernel.schedule.json", "kernel.hip"} <= names
+    assert json.loads((folder / "kernel.json").read_text())["tile"]["block"] == [64, 64, 32]
+
+
+def test_the_written_kernel_passes_the_gate(folder):
+    done = warploom("check-isa", str(folder / "kernel.s"))
+    assert done.returncode == 0
+    assert done.stdout.startswith("exact")
+
+
+def test_a_changed_kernel_does_not(folder, tmp_path):
+    text = (folder / "kernel.s").read_text()
+    broken = tmp_path / "broken.s"
+    broken.write_text(text.replace("lgkmcnt(1)", "lgkmcnt(2)", 1))
+    done = warploom(
+        "check-isa", str(broken), "--sidecar", str(folder / "kernel.json"),
+        "--schedule", str(folder / "kernel.schedule.json"),
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "! s_waitcnt lgkmcnt(1)" in done.stdout
+
+
+def test_the_written_kernel_computes(folder):
+    done = warploom(
+        "emulate", str(folder / "kernel.s"), "--m", "70", "--n", "50", "--k", "128",
+        "--timing", "late", "--timing", "random-3", "--order", "forward", "--order", "mixed",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("right") == 4
+    assert "1 loop iteration(s)" in done.stdout
+
+
+def test_a_broken_kernel_computes_wrong(folder, tmp_path):
+    text = (folder / "kernel.s").read_text()
+    broken = tmp_path / "broken.s"
+    broken.write_text(text.replace("\ts_barrier\n", ""))
+    done = warploom(
+        "emulate", str(broken), "--sidecar", str(folder / "kernel.json"), "--timing", "starved"
+    )
+    assert done.returncode == 1
+    assert "WRONG" in done.stdout
+
+
+def test_sizes_and_timings_are_checked(folder):
+    done = warploom("emulate", str(folder / "kernel.s"), "--k", "100")
+    assert done.returncode == 2
+    assert "pad K" in done.stderr
+    done = warploom("emulate", str(folder / "kernel.s"), "--timing", "soon")
+    assert done.returncode == 2
+    assert "no timing 'soon'" in done.stderr
+
+
+def test_a_racy_schedule_is_not_emitted_unasked(tmp_path):
+    done = warploom(
+        "emit", "gfx950", "--schedule", "fourwave", "--sync", "reference", "-o", str(tmp_path / "x")
+    )
+    assert done.returncode == 1
+    assert "can race" in done.stderr
+    assert not (tmp_path / "x").exists()
+
+
+def test_missing_files_are_named(tmp_path):
+    done = warploom("check-isa", str(tmp_path / "none.s"))
+    assert done.returncode == 2
+    assert "none.s" in done.stderr
+
+
+def test_documents_can_be_emitted(folder, tmp_path):
+    done = warploom(
+        "emit", "gfx950", "--schedule", str(folder / "kernel.schedule.json"),
+        "--tile", "64x64x32", "-o", str(tmp_path),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "kernel.s").read_text() == (folder / "kernel.s").read_text()
