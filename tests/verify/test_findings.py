@@ -291,6 +291,20 @@ def test_a_loop_that_lives_on_the_prologue_alone_is_wrong_from_two_iterations_on
     assert {(f.code, f.trip_count) for f in report.races()} == {(Code.COVERAGE, 2)}
 
 
+def test_a_loop_that_starts_with_the_prologues_tile_is_judged_for_one_more_iteration():
+    """Iterations 0 and 1 find the tile the register held before; iteration 2 does not."""
+    full = "W0 L0 B"
+    loads = "LA[0,0]{k} LB[0,0]{k}"
+    doc = document(
+        f"{loads.format(k=2)} {full} FA[0,0] FB[0,0] {full}",
+        f"FA[0,0] FB[0,0] M[0,0] {full} {loads.format(k=1)} {full}",
+        f"{loads.format(k='-')} {full}",
+    )
+    report = verify(doc)
+    assert report.depth == 2
+    assert 3 in {f.trip_count for f in report.races() if f.code is Code.RAW_REG}
+
+
 def test_loads_of_the_next_tile_that_outrun_the_loop_are_not_proven_for_all():
     doc = document(
         "LA[0,0] LB[0,0] W0 B",

@@ -24,7 +24,8 @@ def dependence_depth(text: Text) -> int | None:
     trips = _FIRST_TRY
     while trips <= _LONGEST_TRY:
         program = unroll(text, trips)
-        depth = max(_spans(program, trace(program)).values(), default=0)
+        flow = trace(program)
+        depth = max(_spans(program, flow).values(), default=0) + _starts_alike(program, flow)
         if depth + 2 <= trips:
             return depth
         trips *= 2
@@ -42,6 +43,15 @@ def loads_follow_the_loop(text: Text) -> bool:
             loader = (item.channel, NOTHING if item.slot is None else item.slot[2])
             rates[loader] = rates.get(loader, 0) + (item.phase is Phase.KERNEL)
     return set(rates.values()) <= {text.protocol.k_tiles_per_iteration}
+
+
+def _starts_alike(program: Program, flow: Flow) -> bool:
+    """Does the loop at first repeat a tile the prologue has put in place already?
+
+    Then the first iterations can be right by accident, and one more is needed to tell.
+    """
+    turn = _turns(program)
+    return any(turn[start] < 0 <= turn[event] for event, start in enumerate(flow.run))
 
 
 def _spans(program: Program, flow: Flow) -> dict[Hashable, int]:
