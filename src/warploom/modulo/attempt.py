@@ -22,6 +22,7 @@ from warploom.modulo.result import Limit, LimitKind
 from warploom.modulo.roles import candidate_assignments
 
 FEW_STAGES = 4
+COPIES = (0, 1, 4)  # how many copies above the least the heuristic is given
 SMALL = 24  # ops up to which the exact question is as quick as the coarse one
 
 
@@ -55,6 +56,20 @@ class Attempter:
         d = distances(self.system.n, self.system.all_arcs(self.system.max_depths()), ii)
         return self._bounded(ii, d, exact=False)
 
+    def find(self, ii: int) -> Incumbent | None:
+        """A schedule at the plain bound: the heuristic once, then CP-SAT at least depths.
+
+        Neither needs the energetic closure, which takes longer than both on large bodies.
+        """
+        d = distances(self.system.n, self.system.all_arcs(self.system.max_depths()), ii)
+        least = depth_bounds(self.system, ii, d) if d is not None else None
+        if d is None or least is None or budget_limit(self.system, ii, least, d) is not None:
+            return None
+        found = self._heuristic(ii, least, 1, (0,))
+        if found is not None or self.solver is None or self.small():
+            return found
+        return self._coarse(ii, least)
+
     def full(self, ii: int) -> Outcome:
         """Everything, up to the work limits."""
         return self._bounded(ii, closure(self.system, ii, self.system.max_depths()), exact=True)
@@ -68,17 +83,25 @@ class Attempter:
         if blocked is not None or least is None:
             self.say(f"II {ii}: refuted by {blocked}")
             return Refuted(blocked or Limit(kind=LimitKind.SEARCH, text="no feasible depth"))
-        found = self._heuristic(ii, least)
-        if found is not None or not exact or self.solver is None:
+        if self.solver is None:
+            return self._heuristic(ii, least, self.options.tries, COPIES) or Open()
+        found = self._heuristic(ii, least, 1, (0,) if exact else COPIES)
+        if found is not None or not exact:
             return found or Open()
         if self.small():
             return self._exact(ii, least)
-        return self._coarse(ii, least) or self._exact(ii, least)
+        return (
+            self._coarse(ii, least)
+            or self._heuristic(ii, least, self.options.tries, COPIES)
+            or self._exact(ii, least)
+        )
 
-    def _heuristic(self, ii: int, least: tuple[int, ...]) -> Incumbent | None:
+    def _heuristic(
+        self, ii: int, least: tuple[int, ...], tries: int, copies: tuple[int, ...]
+    ) -> Incumbent | None:
         """At least depths first: success there proves them least. Then with more copies."""
         tried: set[tuple[int, ...]] = set()
-        for more in (0,) if self.small() else (0, 1, 2, 4):
+        for more in (0,) if self.small() else copies:
             depths = tuple(
                 min(r.max_depth, x + more)
                 for r, x in zip(self.system.problem.rings, least, strict=True)
@@ -86,7 +109,7 @@ class Attempter:
             if depths in tried:
                 break
             tried.add(depths)
-            found = self._place(ii, depths, self._tries(more))
+            found = self._place(ii, depths, tries)
             if found is not None:
                 self.say(f"II {ii}: heuristic found a schedule, {more} copies above the least")
                 return found
@@ -95,11 +118,6 @@ class Attempter:
     def small(self) -> bool:
         """True when the exact solver answers sooner than many tries of the heuristic."""
         return self.solver is not None and self.system.n <= SMALL
-
-    def _tries(self, more: int) -> int:
-        if self.small():
-            return 1
-        return self.options.tries if more == 0 else max(1, self.options.tries // 2)
 
     def _place(self, ii: int, depths: tuple[int, ...], tries: int) -> Incumbent | None:
         problem = self.system.problem

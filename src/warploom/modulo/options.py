@@ -40,6 +40,11 @@ class ModuloOptions:
     exact: ExactUse = ExactUse.AUTO
 
     def __post_init__(self) -> None:
+        try:
+            object.__setattr__(self, "exact", ExactUse(self.exact))
+            object.__setattr__(self, "goals", tuple(Goal(g) for g in self.goals))
+        except ValueError as error:
+            raise ConfigError(f"unknown setting: {error}", where="ModuloOptions") from None
         if self.tries < 1 or min(self.find_work, self.prove_work, self.optimise_work) < 0:
             raise ConfigError("a work limit below zero, or no tries at all", where="ModuloOptions")
         if len(set(self.goals)) < len(self.goals):

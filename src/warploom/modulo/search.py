@@ -126,7 +126,9 @@ class _Search:
         )
 
     def _find_ii(self) -> None:
-        if self._take(self.low, self.attempter.quick(self.low)):
+        found = self.attempter.find(self.low)
+        if found is not None:
+            self.high, self.best = self.low, found
             return
         self._raise_by_energy()
         if self._take(self.low, self.attempter.full(self.low)):
