@@ -244,6 +244,7 @@ def test_budgets():
     assert codes(doc, trips=ONCE, limits=Limits(lds_bytes=3072, **sizes)) == set()
     report = verify(doc, limits=Limits(lds_bytes=3071, waves=1, vgprs=0, **sizes))
     assert [f.code for f in report.races()].count(Code.CAPACITY) == 2
+    assert codes(doc, trips=ONCE, limits=Limits(waves=1)) == {"CAPACITY"}
 
 
 def test_ranges_of_trip_counts():

@@ -112,11 +112,11 @@ def test_the_deciding_trip_counts_really_decide():
 
 def verify_exactly(document, n):
     """Race and timing findings of one trip count, without the argument for all of them."""
-    from warploom.verify.assumptions import Assumptions
+    from warploom.verify.assumptions import Assumptions, Limits
     from warploom.verify.judge import _Court
     from warploom.verify.text import read_text
 
     court = _Court(text=read_text(document), assumptions=Assumptions())
-    court.try_all(range(n, n + 1))
+    court.try_all(range(n, n + 1), Limits())
     found, _ = court.verdict()
     return [f for f in found if f.severity is not Severity.INFO]

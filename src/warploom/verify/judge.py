@@ -45,20 +45,20 @@ def verify(
     ``ConfigError`` for an impossible range.
     """
     text = read_text(document)
-    court = _Court(text=text, assumptions=assumptions or Assumptions())
-    court.add_all(find_over_budget(text, limits or Limits()))
-    deciding, proven, depth = _deciding(text)
-    court.try_all(deciding)
-    checked: Iterable[int] = deciding
     if trips is not None:
         _check_range(trips)
-        if court.is_wrong() or not proven:
-            court = _Court(text=text, assumptions=court.assumptions)
-            court.try_all(trips)
-            checked = trips
-        else:
-            court.keep_trips(trips)
-    scope = trips if trips is not None else deciding
+    limits = limits or Limits()
+    assumptions = assumptions or Assumptions()
+    checked, proven, depth = _deciding(text)
+    court = _Court(text=text, assumptions=assumptions)
+    court.try_all(checked, limits)
+    if trips is not None and proven and not court.is_wrong():
+        court.keep_trips(trips)
+    elif trips is not None:
+        checked = trips
+        court = _Court(text=text, assumptions=assumptions)
+        court.try_all(checked, limits)
+    scope = checked if trips is None else trips
     found, omitted = court.verdict()
     return Report(
         name=document.name,
@@ -133,9 +133,10 @@ class _Court:
         self.omitted.add(key)
         return False
 
-    def try_all(self, counts: range) -> None:
-        """Judge each trip count."""
+    def try_all(self, counts: range, limits: Limits) -> None:
+        """Judge the budgets and each trip count."""
         _check_size(self.text, counts)
+        self.add_all(find_over_budget(self.text, limits))
         self.first = counts[0]
         for count in counts:
             self._try(analyse(self.text, count, self.assumptions))

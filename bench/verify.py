@@ -1,0 +1,114 @@
+"""The judge on the reference's schedules: verdicts, time, and what its witnesses do.
+
+Writes bench/results/verify.md. Run: ``python bench/verify.py`` in the repository root (a minute or
+two: every race finding's witness is executed).
+"""
+
+import datetime
+import platform
+import statistics
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from tests.verify.documents import golden_cases, golden_document, pingpong_named  # noqa: E402
+from tests.verify.random_documents import random_document  # noqa: E402
+from tests.verify.test_golden import verify_exactly  # noqa: E402
+
+from warploom import KernelGeometry, Pipeline4Wave, __version__, compile_schedule  # noqa: E402
+from warploom.errors import DocumentError  # noqa: E402
+from warploom.execute import Scripted, Truth, execute, explore  # noqa: E402
+from warploom.verify import verify, witness  # noqa: E402
+
+OUT = ROOT / "bench" / "results" / "verify.md"
+FAMILIES = ("pingpong", "fourwave", "single_buffer")
+AGREEMENT_DOCUMENTS = 1500
+
+
+def timings():
+    proven = compile_schedule(Pipeline4Wave(KernelGeometry.four_wave((256, 256, 64)))).document()
+    subjects = {
+        "ping-pong CSP, max_globals 1": pingpong_named("CSP", 1),
+        "ping-pong IDENTITY, max_globals 1": pingpong_named("IDENTITY", 1),
+        "4-wave, reference waits": golden_document("fourwave", "geom0_default"),
+        "4-wave, proven waits": proven,
+        "single buffer": golden_document("single_buffer", "T1_h0"),
+    }
+    yield "| schedule | verdict | trip counts unrolled | depth | CPU ms, median of 15 |"
+    yield "|---|---|---|---|---|"
+    for name, document in subjects.items():
+        report = verify(document)
+        taken = []
+        for _ in range(15):
+            start = time.process_time()
+            verify(document)
+            taken.append((time.process_time() - start) * 1000)
+        checked = ", ".join(map(str, report.trips_checked))
+        milliseconds = statistics.median(taken)
+        yield f"| {name} | {report.verdict} | {checked} | {report.depth} | {milliseconds:.1f} |"
+
+
+def verdicts():
+    yield "| family | clean | race | malformed | witnesses run | of them wrong numbers |"
+    yield "|---|---|---|---|---|---|"
+    for family in FAMILIES:
+        counts, run, wrong = Counter(), 0, 0
+        for name in golden_cases(family):
+            document = golden_document(family, name)
+            try:
+                report = verify(document)
+            except DocumentError:
+                counts["malformed"] += 1
+                continue
+            counts[report.verdict] += 1
+            for finding in report.races():
+                run += 1
+                timing = Scripted(witness(document, finding))
+                wrong += not execute(document, timing=timing).correct
+        shown = " | ".join(str(counts[v]) for v in ("clean", "race", "malformed"))
+        yield f"| {family} | {shown} | {run} | {wrong} |"
+
+
+def agreement():
+    counts = Counter()
+    for seed in range(AGREEMENT_DOCUMENTS):
+        document = random_document(seed)
+        for trips in range(3):
+            truth = explore(document, trips=trips, limit=6000).truth
+            counts[truth, bool(verify_exactly(document, trips))] += 1
+    yield "| truth by complete exploration | judged clean | judged racy |"
+    yield "|---|---|---|"
+    for truth in Truth:
+        yield f"| {truth.value} | {counts[truth, False]} | {counts[truth, True]} |"
+
+
+def main():
+    today = datetime.datetime.now(tz=datetime.UTC).date()
+    lines = [
+        "# The verifier: verdicts, time, witnesses",
+        "",
+        f"Made by `bench/verify.py` on {today}, warploom {__version__}, "
+        f"Python {platform.python_version()}, {platform.machine()}.",
+        "",
+        "## Time for all trip counts",
+        "",
+        *timings(),
+        "",
+        "## The reference's schedules (golden cases)",
+        "",
+        *verdicts(),
+        "",
+        f"## {AGREEMENT_DOCUMENTS} random tiny schedules, 0, 1 and 2 iterations each",
+        "",
+        *agreement(),
+    ]
+    OUT.write_text("\n".join(lines) + "\n")
+    print(OUT.read_text())
+
+
+if __name__ == "__main__":
+    main()
