@@ -25,7 +25,7 @@ from .test_trace import SCHEMA
     st.integers(1, 2),
     st.integers(60, 160),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_views_of_any_run_are_well_formed(body, last, lgkm, costs, trips, waves, width):
     doc = document(kernel=body, epilogue=last, lgkm=lgkm, waves_per_group=waves)
     sim = simulate(doc, costs, trips=trips)

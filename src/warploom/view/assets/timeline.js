@@ -327,7 +327,7 @@
 
   for (const row of document.querySelectorAll("tr.jump"))
     row.addEventListener("click", () => {
-      const i = +row.dataset.stall, s = D.stalls[i], pad = D.ii || (s.end - s.start) * 3;
+      const i = +row.dataset.stall, s = D.stalls[i], pad = Math.max(D.ii || 0, (s.end - s.start) * 1.3);
       if (!D.bands.find((b) => b.row === s.row).representative) {
         state.all = true;
         document.getElementById("all").checked = true;
