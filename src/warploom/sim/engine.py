@@ -8,15 +8,12 @@ then the lower row. Nothing is random, so equal input gives equal events.
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass, field
 from typing import assert_never
 
 from warploom.errors import SimulationError
 from warploom.sim.events import (
     BarrierEvent,
     OpEvent,
-    Place,
-    Row,
     StallCause,
     StallEvent,
     StallKind,
@@ -24,111 +21,27 @@ from warploom.sim.events import (
 )
 from warploom.sim.program import (
     Await,
-    BarrierSpec,
     Issue,
     Meet,
     Priority,
-    Program,
     Signal,
     Step,
     Turn,
-    Unit,
     WaitQueue,
     Workload,
     check_length,
 )
-from warploom.sim.queues import Due, InOrderQueue
-
-
-@dataclass(frozen=True, slots=True)
-class StepTime:
-    """A step that was run: reached at ``arrive``, begun at ``went``, left at ``leave``."""
-
-    place: Place
-    arrive: int
-    went: int
-    leave: int
-    served: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trace:
-    """The raw outcome of a run. ``steps`` has one list per row, ``issues`` one step per op."""
-
-    rows: tuple[Row, ...]
-    ops: tuple[OpEvent, ...]
-    issues: tuple[Issue, ...]
-    stalls: tuple[StallEvent, ...]
-    waits: tuple[WaitEvent, ...]
-    barriers: tuple[BarrierEvent, ...]
-    steps: tuple[tuple[StepTime, ...], ...]
-
-
-@dataclass(slots=True)
-class _RowState:
-    """Where a row is: next step, its clock, priority, queues and registers."""
-
-    index: int
-    program: Program
-    limits: dict[str, int]
-    time: int = 0
-    pc: int = 0
-    priority: int = 0
-    queues: dict[str, InOrderQueue] = field(default_factory=dict)
-    registers: dict[str, Due] = field(default_factory=dict)
-    steps: list[StepTime] = field(default_factory=list)
-    worst: StallEvent | None = None  # the longest stall since the row last met others
-
-    def queue(self, name: str) -> InOrderQueue:
-        return self.queues.setdefault(name, InOrderQueue())
-
-
-@dataclass(slots=True)
-class _UnitState:
-    """A unit's servers: the cycle each is free, and the op it last served."""
-
-    unit: Unit
-    servers: list[Due]
-
-    def free(self) -> Due:
-        return min(self.servers, key=lambda server: server.time)
-
-    def take(self, until: int, op: int) -> None:
-        self.servers[self.servers.index(self.free())] = Due(until, op)
-
-
-@dataclass(slots=True)
-class _BarrierState:
-    spec: BarrierSpec
-    ordinal: int = 0
-    arrivals: list[tuple[int, int, Place]] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class _Waiting:
-    """A row that stands before ``step`` until a signal has been given ``count`` times."""
-
-    row: int
-    step: Await | Turn
-    count: int
-    cost: int
-
-
-@dataclass(slots=True)
-class _SignalState:
-    given: int = 0
-    promised: int = 0
-    waiting: list[_Waiting] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class _Gift:
-    """A signal on its way: given by a step, or by op ``op`` when it completes."""
-
-    signal: str
-    place: Place
-    op: int | None
-    row: int
+from warploom.sim.queues import Due
+from warploom.sim.state import (
+    BarrierState,
+    Gift,
+    RowState,
+    SignalState,
+    StepTime,
+    Trace,
+    UnitState,
+    Waiting,
+)
 
 
 def run(workload: Workload) -> Trace:
@@ -143,14 +56,14 @@ class _Engine:
     def __init__(self, workload: Workload) -> None:
         self.name = workload.name
         self.rows = [
-            _RowState(i, program, dict(program.limits))
+            RowState(i, program, dict(program.limits))
             for i, program in enumerate(workload.programs)
         ]
         self.units = {
-            unit.name: _UnitState(unit, [Due(0, None)] * unit.capacity) for unit in workload.units
+            unit.name: UnitState(unit, [Due(0, None)] * unit.capacity) for unit in workload.units
         }
-        self.barriers = {spec.name: _BarrierState(spec) for spec in workload.barriers}
-        self.signals: dict[str, _SignalState] = {}
+        self.barriers = {spec.name: BarrierState(spec) for spec in workload.barriers}
+        self.signals: dict[str, SignalState] = {}
         self.ops: list[OpEvent] = []
         self.issues: list[Issue] = []
         self.stalls: list[StallEvent] = []
@@ -158,7 +71,7 @@ class _Engine:
         self.meetings: list[BarrierEvent] = []
         # (time, kind, -priority, ready, number): kind 0 gives a signal, kind 1 moves a row.
         self.heap: list[tuple[int, int, int, int, int]] = []
-        self.gifts: list[_Gift] = []
+        self.gifts: list[Gift] = []
 
     def run(self) -> Trace:
         for row in self.rows:
@@ -180,12 +93,12 @@ class _Engine:
             steps=tuple(tuple(row.steps) for row in self.rows),
         )
 
-    def _schedule(self, row: _RowState, time: int | None = None) -> None:
+    def _schedule(self, row: RowState, time: int | None = None) -> None:
         if row.pc < len(row.program.steps):
             at = row.time if time is None else time
             heapq.heappush(self.heap, (at, 1, -row.priority, row.time, row.index))
 
-    def _step(self, row: _RowState, now: int) -> None:
+    def _step(self, row: RowState, now: int) -> None:
         step = row.program.steps[row.pc]
         match step:
             case Issue():
@@ -198,7 +111,7 @@ class _Engine:
                 self._await(row, step)
             case Signal():
                 self._pass(row, step, row.time, step.cost)
-                gift = _Gift(step.signal, step.place, None, row.index)
+                gift = Gift(step.signal, step.place, None, row.index)
                 self._promise(gift, row.time + step.handoff)
             case Turn():
                 self._turn(row, step)
@@ -209,7 +122,7 @@ class _Engine:
                 assert_never(step)
 
     def _pass(
-        self, row: _RowState, step: Step, went: int, cost: int, served: int | None = None
+        self, row: RowState, step: Step, went: int, cost: int, served: int | None = None
     ) -> None:
         """The row leaves a step it could begin at ``went`` and goes on ``cost`` cycles later."""
         leave = went + cost
@@ -219,7 +132,7 @@ class _Engine:
         row.pc += 1
         self._schedule(row)
 
-    def _stall(self, row: _RowState, step: Step, until: int, cause: StallCause) -> None:
+    def _stall(self, row: RowState, step: Step, until: int, cause: StallCause) -> None:
         if until <= row.time:
             return
         stall = StallEvent(row=row.index, place=step.place, start=row.time, end=until, cause=cause)
@@ -227,7 +140,7 @@ class _Engine:
         if row.worst is None or until - row.time > row.worst.end - row.worst.start:
             row.worst = stall
 
-    def _issue(self, row: _RowState, step: Issue, now: int) -> None:
+    def _issue(self, row: RowState, step: Issue, now: int) -> None:
         unit = self.units[step.unit]
         until, cause = self._earliest(row, step, unit)
         if until > now:
@@ -247,7 +160,7 @@ class _Engine:
         for register in step.gives:
             row.registers[register] = Due(done, op)
         for signal in step.signals:
-            self._promise(_Gift(signal, step.place, op, row.index), done + step.handoff)
+            self._promise(Gift(signal, step.place, op, row.index), done + step.handoff)
         issued = until + step.instructions * timing.issue
         self.issues.append(step)
         self.ops.append(
@@ -269,7 +182,7 @@ class _Engine:
         )
         self._pass(row, step, until, issued - until, start)
 
-    def _earliest(self, row: _RowState, step: Issue, unit: _UnitState) -> tuple[int, StallCause]:
+    def _earliest(self, row: RowState, step: Issue, unit: UnitState) -> tuple[int, StallCause]:
         """When the step may begin, and what holds it up until then."""
         due, kind = Due(row.time, None), StallKind.UNIT
         if unit.unit.blocking and unit.free().time > due.time:
@@ -295,7 +208,7 @@ class _Engine:
         }[kind]
         return StallCause(kind=kind, text=text, op=due.op, row=culprit.row)
 
-    def _wait(self, row: _RowState, step: WaitQueue) -> None:
+    def _wait(self, row: RowState, step: WaitQueue) -> None:
         queue = row.queue(step.queue)
         due = queue.due(step.leave)
         went = max(row.time, due.time)
@@ -321,7 +234,7 @@ class _Engine:
         text += f"; {leave} younger {queue} units may stay in flight" if leave else ""
         return StallCause(kind=StallKind.QUEUE, text=text, op=due.op, row=self.ops[due.op].row)
 
-    def _meet(self, row: _RowState, step: Meet, now: int) -> None:
+    def _meet(self, row: RowState, step: Meet, now: int) -> None:
         for name in step.drain:
             due = row.queue(name).due(0)
             if due.time > row.time:
@@ -361,32 +274,32 @@ class _Engine:
             member.worst = None
             self._pass(member, here, last, barrier.spec.cost)
 
-    def _await(self, row: _RowState, step: Await) -> None:
-        signal = self.signals.setdefault(step.signal, _SignalState())
+    def _await(self, row: RowState, step: Await) -> None:
+        signal = self.signals.setdefault(step.signal, SignalState())
         if signal.given >= step.count:
             self._pass(row, step, row.time, step.cost)
         else:
-            signal.waiting.append(_Waiting(row.index, step, step.count, step.cost))
+            signal.waiting.append(Waiting(row.index, step, step.count, step.cost))
 
-    def _turn(self, row: _RowState, step: Turn) -> None:
+    def _turn(self, row: RowState, step: Turn) -> None:
         """Arrive; the round that counts is the one under way at the time of arrival."""
-        signal = self.signals.setdefault(step.barrier, _SignalState())
+        signal = self.signals.setdefault(step.barrier, SignalState())
         signal.promised += 1
         count = -(-signal.promised // step.per) * step.per
-        gift = _Gift(step.barrier, step.place, None, row.index)
+        gift = Gift(step.barrier, step.place, None, row.index)
         self._promise(gift, row.time + step.handoff)
         if step.waits:
-            signal.waiting.append(_Waiting(row.index, step, count, 0))
+            signal.waiting.append(Waiting(row.index, step, count, 0))
         else:
             self._pass(row, step, row.time, 0)
 
-    def _promise(self, gift: _Gift, time: int) -> None:
+    def _promise(self, gift: Gift, time: int) -> None:
         """Give a signal at a later time, in its place among all events."""
         self.gifts.append(gift)
         heapq.heappush(self.heap, (time, 0, 0, 0, len(self.gifts) - 1))
 
-    def _give(self, gift: _Gift, time: int) -> None:
-        signal = self.signals.setdefault(gift.signal, _SignalState())
+    def _give(self, gift: Gift, time: int) -> None:
+        signal = self.signals.setdefault(gift.signal, SignalState())
         signal.given += 1
         ready = [item for item in signal.waiting if item.count <= signal.given]
         signal.waiting = [item for item in signal.waiting if item.count > signal.given]

@@ -17,7 +17,7 @@ from typing import Any
 
 from warploom.interchange.document import ScheduleDocument
 from warploom.sim.costs import MachineCosts
-from warploom.sim.engine import Trace, run
+from warploom.sim.engine import run
 from warploom.sim.events import (
     BarrierEvent,
     Link,
@@ -31,6 +31,7 @@ from warploom.sim.events import (
 )
 from warploom.sim.lower import lower
 from warploom.sim.program import Workload
+from warploom.sim.state import Trace
 from warploom.sim.steady import SteadyState, UnitLoad, phase_spans, steady_state, unit_loads
 from warploom.sim.storage import storage_events
 

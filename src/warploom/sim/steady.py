@@ -16,9 +16,9 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from warploom.sim.engine import StepTime, Trace
 from warploom.sim.events import PhaseSpan
 from warploom.sim.program import Issue, Workload
+from warploom.sim.state import StepTime, Trace
 
 MAX_PERIOD = 8
 

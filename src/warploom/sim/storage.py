@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from warploom.sim.engine import Trace
 from warploom.sim.events import Link, SlotEvent
+from warploom.sim.state import Trace
 
 USE = "#"
 SHARED_PREFIXES = ("LDS ", "smem ")
