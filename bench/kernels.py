@@ -10,10 +10,11 @@ from dataclasses import replace
 
 from warploom.codegen.cuda import emit_gemm
 from warploom.runtime.build import compile_source
-from warploom.runtime.choose import Shape, candidates, choose, estimate, group_for
+from warploom.runtime.choose import candidates, choose, estimate, group_for
 from warploom.runtime.launch import Choice
 from warploom.runtime.shipped import SHIPPED, is_shipped, shipped_schedule
 from warploom.schedules.hopper import Dtype, Epilogue, GemmKernel, L2Hints
+from warploom.schedules.hopper.energy import Shape
 
 SHAPES = (
     (4096, 4096, 4096),

@@ -16,12 +16,13 @@ import warploom
 from warploom.errors import BackendError
 from warploom.interchange.roles_json import write_roles
 from warploom.runtime import driver, tune
-from warploom.runtime.choose import Shape, candidates, choose, estimate, group_for
+from warploom.runtime.choose import candidates, choose, estimate, group_for
 from warploom.runtime.gemm import _check_operands, _check_result
 from warploom.runtime.shipped import SHIPPED, is_shipped, shipped_schedule
 from warploom.runtime.tensors import TensorView, view_of
 from warploom.runtime.tune import likely, measure, recall, remember
 from warploom.schedules.hopper import Dtype, Epilogue, GemmKernel
+from warploom.schedules.hopper.energy import Shape
 from warploom.schedules.hopper.solve import derive_gemm
 from warploom.verify.roles import verify_roles
 

@@ -45,15 +45,20 @@ T = TypeVar("T")
 
 def read_schedule(text: str | bytes) -> ScheduleDocument:
     """Parse a document. Raises ``DocumentError`` on anything that is not exactly the form."""
+    return schedule_from_json(parse_json(text))
+
+
+def parse_json(text: str | bytes) -> object:
+    """The JSON value of a document's text, of bounded size and without repeated keys."""
     if len(text) > MAX_TEXT:
         raise DocumentError(f"the document is larger than {MAX_TEXT} bytes")
     try:
-        data = json.loads(text, object_pairs_hook=_no_duplicates)
+        data: object = json.loads(text, object_pairs_hook=_no_duplicates)
     except DocumentError:
         raise
     except (ValueError, RecursionError) as error:
         raise DocumentError(f"not a JSON document: {error}") from None
-    return schedule_from_json(data)
+    return data
 
 
 def schedule_from_json(data: object) -> ScheduleDocument:

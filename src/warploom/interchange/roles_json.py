@@ -20,14 +20,13 @@ from warploom.interchange import roles
 from warploom.interchange.document import SCHEMA
 from warploom.interchange.reader import (
     MAX_LIST,
-    MAX_TEXT,
     _bool,
     _int,
     _kind,
-    _no_duplicates,
     _object,
     _text,
     _value,
+    parse_json,
 )
 from warploom.interchange.roles import RoleEntry, RolesDocument
 
@@ -41,15 +40,7 @@ _BIT = {"parity"}
 
 def read_roles(text: str | bytes) -> RolesDocument:
     """Parse a multi-program document; ``DocumentError`` on anything that is not the form."""
-    if len(text) > MAX_TEXT:
-        raise DocumentError(f"the document is larger than {MAX_TEXT} bytes")
-    try:
-        data = json.loads(text, object_pairs_hook=_no_duplicates)
-    except DocumentError:
-        raise
-    except (ValueError, RecursionError) as error:
-        raise DocumentError(f"not a JSON document: {error}") from None
-    return roles_from_json(data)
+    return roles_from_json(parse_json(text))
 
 
 def roles_from_json(data: object) -> RolesDocument:

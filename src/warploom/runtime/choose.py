@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from warploom.errors import BackendError
 from warploom.runtime.launch import Choice
 from warploom.runtime.shipped import is_shipped
+from warploom.schedules.hopper.energy import GROUP_ROWS, Shape, joules_of
 from warploom.schedules.hopper.kernel import Dtype, Epilogue, GemmKernel
 from warploom.target.h200 import HopperTarget, h200
 
-GROUP_ROWS = 2048  # rows of A visited together: their panel stays in the L2
 STORE_CYCLES = 550  # one 64-column chunk of a consumer that has to wait for its staging copy
 CONVERT_CYCLES = 220  # one that finds a free copy
 FILL_CYCLES = 1500  # first loads of a launch
@@ -32,16 +32,6 @@ _TILES = (
 )
 _STAGES = {(128, 64): 6, (64, 128): 6}
 _STAGING = {(128, 256): 4, (128, 128): 3, **{(256, n): 3 for n in (176, 184, 192, 200)}}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
-    """M, N, K of a product, and its operand type."""
-
-    m: int
-    n: int
-    k: int
-    dtype: Dtype = Dtype.BF16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +77,7 @@ def estimate(kernel: GemmKernel, shape: Shape, target: HopperTarget | None = Non
     )
     tile = k_tiles * stage + _epilogue_cycles(kernel)
     cycles = waves * tile + FILL_CYCLES
-    joules = _joules(kernel, shape, target, (tiles_m * cm, tiles_n * cn))
+    joules = joules_of(kernel, shape, target)
     capped = target.energy.seconds(cycles=cycles, joules=joules)
     return Estimate(
         waves=waves,
@@ -103,25 +93,6 @@ def _epilogue_cycles(kernel: GemmKernel) -> int:
     free = min(chunks, kernel.staging - 2) if kernel.staging > 2 else 0
     free = chunks if kernel.staging >= chunks else free
     return free * CONVERT_CYCLES + (chunks - free) * STORE_CYCLES
-
-
-def _joules(
-    kernel: GemmKernel, shape: Shape, target: HopperTarget, tiles: tuple[int, int]
-) -> float:
-    """Products, operand reads from shared memory, bytes landed in it, and bytes from DRAM."""
-    e, (tiles_m, tiles_n) = target.energy, tiles
-    flop = e.joules_per_flop_fp8 if shape.dtype is Dtype.E4M3 else e.joules_per_flop_bf16
-    row = shape.k * shape.dtype.bytes
-    blocks = -(-shape.m // 64) * tiles_n
-    operands = blocks * (64 + kernel.tile_n) * row
-    landed = (shape.m * tiles_n + shape.n * tiles_m) * row
-    dram = (shape.m + shape.n) * row + shape.m * shape.n * kernel.out.bytes
-    return (
-        2.0 * shape.m * shape.n * shape.k * flop
-        + operands * e.joules_per_operand_byte
-        + landed * e.joules_per_landed_byte
-        + dram * e.joules_per_dram_byte
-    )
 
 
 def group_for(kernel: GemmKernel) -> int:

@@ -12,11 +12,12 @@ from functools import lru_cache
 from typing import Any
 
 from warploom.errors import BackendError
-from warploom.runtime.choose import Shape, choose, with_types
+from warploom.runtime.choose import choose, with_types
 from warploom.runtime.driver import require_hopper
 from warploom.runtime.launch import Choice, GemmCall, prepare_gemm
 from warploom.runtime.tensors import TensorView, is_torch, view_of
 from warploom.runtime.tune import likely, measure, recall, remember
+from warploom.schedules.hopper.energy import Shape
 from warploom.schedules.hopper.kernel import Activation, Dtype, Epilogue
 
 ALIGNMENT = 16

@@ -10,11 +10,11 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
+from warploom.config.release import Release
 from warploom.errors import BackendError
 from warploom.interchange.roles import RolesDocument
 from warploom.interchange.roles_json import read_roles
 from warploom.schedules.hopper.kernel import Dtype, GemmKernel
-from warploom.sync.mbarrier.plan import Release
 
 SHIPPED: tuple[GemmKernel, ...] = (
     GemmKernel(tile_m=128, tile_n=256),

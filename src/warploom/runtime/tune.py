@@ -13,10 +13,11 @@ from functools import cache
 from pathlib import Path
 
 from warploom.runtime.build import default_cache
-from warploom.runtime.choose import Shape, candidates, estimate, group_for
+from warploom.runtime.choose import candidates, estimate, group_for
 from warploom.runtime.driver import Timer
 from warploom.runtime.launch import Choice
 from warploom.runtime.shipped import SHIPPED
+from warploom.schedules.hopper.energy import Shape
 from warploom.schedules.hopper.kernel import Dtype, Epilogue
 
 ROUNDS, SLICE_MS = 5, 8.0

@@ -13,10 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from warploom.errors import ConfigError, DocumentError, WarploomError
-from warploom.interchange import read_schedule
+from warploom.interchange import schedule_from_json
+from warploom.interchange.reader import parse_json
+from warploom.interchange.roles_json import is_roles_json, roles_from_json
 from warploom.verify.assumptions import Assumptions
 from warploom.verify.findings import Report, report_to_json
 from warploom.verify.judge import verify
+from warploom.verify.roles import RolesReport, roles_report_to_json, verify_roles
 
 MAX_BYTES = 64 * 1024 * 1024
 EXIT_CLEAN, EXIT_RACE, EXIT_MALFORMED = 0, 1, 2
@@ -27,7 +30,7 @@ class FileVerdict:
     """The verdict on one file: a report, or the error that made it impossible."""
 
     file: str
-    report: Report | None = None
+    report: Report | RolesReport | None = None
     error: str = ""
 
     @property
@@ -46,6 +49,8 @@ class FileVerdict:
                 "trips_proven": None,
                 "findings": [],
             }
+        if isinstance(self.report, RolesReport):
+            return {"file": self.file, **roles_report_to_json(self.report)}
         return {"file": self.file, **report_to_json(self.report)}
 
     def text(self) -> str:
@@ -71,7 +76,10 @@ def judge_file(
     """Judge one file."""
     name = str(path)
     try:
-        document = read_schedule(_read(Path(path)))
+        data = parse_json(_read(Path(path)))
+        if is_roles_json(data):
+            return FileVerdict(file=name, report=_judge_roles(data, trips))
+        document = schedule_from_json(data)
         return FileVerdict(file=name, report=verify(document, trips=trips, assumptions=assumptions))
     except WarploomError as error:
         return FileVerdict(file=name, error=str(error))
@@ -79,6 +87,15 @@ def judge_file(
         return FileVerdict(file=name, error=f"the file can not be read: {error}")
     except (MemoryError, RecursionError):
         return FileVerdict(file=name, error="the document is too large to judge")
+
+
+def _judge_roles(data: object, trips: range | None) -> RolesReport:
+    """A document of role programs; with ``trips`` only tiles of those lengths, in pairs."""
+    document = roles_from_json(data)
+    if trips is None:
+        return verify_roles(document)
+    least = max(1, document.minimum_trips)
+    return verify_roles(document, sequences=[(n, n) for n in trips if n >= least])
 
 
 def _read(path: Path) -> bytes:

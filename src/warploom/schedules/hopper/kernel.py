@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from warploom.config.release import Release
 from warploom.errors import GeometryError
-from warploom.sync.mbarrier.plan import Release
 from warploom.target.h200 import HopperTarget, h200
 
 ROW_BYTES = 128  # one row of a stage: a 128-byte swizzle atom is 8 rows of it

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from warploom.config.release import Release
 from warploom.errors import SchedulingError
 from warploom.interchange.roles import (
     BulkWait,
@@ -32,7 +33,6 @@ from warploom.sync.mbarrier.plan import (
     Copy,
     Plan,
     Product,
-    Release,
     RingPlan,
     RolePlan,
     Store,

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from warploom.config.release import Release
 from warploom.errors import SchedulingError
 from warploom.interchange.roles import Per, SlotRead
 from warploom.modulo import ModuloResult
-from warploom.sync.mbarrier.plan import Action, Plan, Product, Release, RolePlan, Work
+from warploom.sync.mbarrier.plan import Action, Plan, Product, RolePlan, Work
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 
+from warploom.config.release import Release
 from warploom.interchange.roles import (
     NamedBarrier,
     Part,
@@ -101,13 +101,6 @@ class RolePlan:
     head: tuple[tuple[str, Action], ...] = ()
     tail: tuple[tuple[str, Action], ...] = ()
     setup: tuple[RoleEntry, ...] = ()
-
-
-class Release(StrEnum):
-    """When a slot is given back: where its reader is expected to retire, or in its iteration."""
-
-    WHEN_RETIRED = "when retired"
-    SAME_ITERATION = "same iteration"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

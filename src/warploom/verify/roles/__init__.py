@@ -21,7 +21,14 @@ from warploom.errors import VerificationError
 from warploom.interchange.roles import Per, RolesDocument
 from warploom.verify.roles import agent as agent_checks
 from warploom.verify.roles import barriers, slots
-from warploom.verify.roles.finding import Code, Place, RoleFinding, RolesReport, Severity
+from warploom.verify.roles.finding import (
+    Code,
+    Place,
+    RoleFinding,
+    RolesReport,
+    Severity,
+    roles_report_to_json,
+)
 from warploom.verify.roles.order import Order, build_order
 
 __all__ = [
@@ -31,6 +38,7 @@ __all__ = [
     "RolesReport",
     "Severity",
     "require_clean",
+    "roles_report_to_json",
     "tile_sequences",
     "verify_roles",
 ]

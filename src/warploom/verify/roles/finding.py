@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 
 class Code(StrEnum):
@@ -91,6 +92,26 @@ class RolesReport:
         """True when no race was found and the verdict covers every trip count."""
         return self.complete and not any(f.severity is Severity.RACE for f in self.findings)
 
+    @property
+    def verdict(self) -> str:
+        """``race``, ``timing`` (an assumption is needed) or ``clean``.
+
+        A document that could not be judged for every trip count is never clean.
+        """
+        if not self.clean:
+            return "race"
+        return "timing" if self.findings else "clean"
+
+    @property
+    def trips_proven(self) -> str:
+        """``all`` when the verdict covers every tile length and number of tiles."""
+        return "all" if self.complete else f"{self.sequences} tile sequences"
+
+    def text(self) -> str:
+        """The verdict as readable lines."""
+        head = f"{self.verdict} (trip counts: {self.trips_proven})"
+        return "\n".join([head, *(str(f) for f in self.findings)])
+
     def codes(self) -> frozenset[Code]:
         """The kinds of findings."""
         return frozenset(f.code for f in self.findings)
@@ -98,3 +119,35 @@ class RolesReport:
     def __str__(self) -> str:
         head = f"{self.document}: " + ("clean" if self.clean else "NOT clean")
         return "\n".join([head, *(str(f) for f in self.findings)])
+
+
+def roles_report_to_json(report: RolesReport) -> dict[str, Any]:
+    """Verdict and findings in the documented form; an event also names its role and tile."""
+    return {
+        "verdict": report.verdict,
+        "trips_proven": report.trips_proven,
+        "findings": [_finding_to_json(f) for f in report.findings],
+    }
+
+
+def _finding_to_json(finding: RoleFinding) -> dict[str, Any]:
+    return {
+        "code": finding.code.value,
+        "severity": finding.severity.value,
+        "trip_count": max(finding.tiles, default=None),
+        "where": [
+            {
+                "phase": p.phase.upper(),
+                "index": p.index,
+                "iteration": p.iteration,
+                "op": p.entry,
+                "role": p.role,
+                "tile": p.tile,
+            }
+            for p in finding.where
+        ],
+        "slot": None,
+        "waves": [[p.cta, p.instance] for p in finding.where],
+        "why": finding.why,
+        "fix": finding.fix,
+    }

@@ -1,0 +1,138 @@
+"""How long a Hopper GEMM takes: its programs in the timing simulator, waves, and the power model.
+
+One CTA is simulated for a few short tiles; the steady interval and the cost of a tile's end follow,
+and with them any K and any number of tiles. At the power cap the joules of the bytes moved count
+as well (``EnergyModel.seconds``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from warploom.interchange.roles import RolesDocument
+from warploom.schedules.hopper.energy import Shape, joules_of
+from warploom.schedules.hopper.kernel import STAGING_BYTES, GemmKernel
+from warploom.sim.costs import OpTiming
+from warploom.sim.roles import RoleCosts, RoleOpCost, simulate_roles
+from warploom.target.h200 import TENSOR_DRAIN, HopperTarget, h200
+
+MMA_ISSUE = 16
+CONVERT_CYCLES = 110  # 64x64 results: 2048 conversions of pairs, 8 KB of stmatrix
+STORE_BYTES_PER_CYCLE = 30  # of all consumers of an SM
+STORE_LATENCY = 300
+FILL_CYCLES = 1500  # launch and first loads
+SUSTAINED = (
+    0.957  # simulated over profiled cycles, within 1 % for every kernel the tensor cores bind
+)
+SHORT, LONG = 8, 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TileTime:
+    """Cycles of a tile: ``interval`` for each stage of K and ``rest`` once."""
+
+    interval: float
+    rest: float
+
+    def cycles(self, k_tiles: int) -> float:
+        """Cycles of a tile of that many stages."""
+        return self.interval * k_tiles + self.rest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """What a kernel is expected to take on a shape."""
+
+    waves: int
+    cycles: float
+    joules: float
+    seconds: float
+
+
+def gemm_costs(kernel: GemmKernel, target: HopperTarget) -> RoleCosts:
+    """Prices of the GEMM's ops on one SM."""
+    cm, cn = kernel.cluster
+    tensor = kernel.blocks_m * kernel.k_steps * target.wgmma_interval(kernel.tile_n)
+
+    def copy(size: int, share: int) -> RoleOpCost:
+        hold = int(size / share / target.l2_bytes_per_cycle)
+        latency = target.load_latency(size // share)
+        latency += target.sync.cluster_handoff if share > 1 else 0
+        timing = OpTiming(issue=target.sync.tma_issue, occupancy=hold, latency=latency)
+        return RoleOpCost(unit="copy engine", timing=timing)
+
+    store = STAGING_BYTES // STORE_BYTES_PER_CYCLE
+    return RoleCosts(
+        name=target.name,
+        ops=(
+            ("load.A", copy(kernel.a_bytes, cn)),
+            ("load.B", copy(kernel.b_bytes, cm)),
+            (
+                "mma",
+                RoleOpCost(
+                    unit="tensor",
+                    timing=OpTiming(
+                        issue=MMA_ISSUE, occupancy=tensor, latency=tensor + TENSOR_DRAIN
+                    ),
+                ),
+            ),
+            (
+                "convert_c",
+                RoleOpCost(
+                    unit="alu",
+                    timing=OpTiming(
+                        issue=CONVERT_CYCLES,
+                        occupancy=CONVERT_CYCLES // 2,
+                        latency=CONVERT_CYCLES,
+                    ),
+                ),
+            ),
+            (
+                "store_c",
+                RoleOpCost(
+                    unit="store",
+                    timing=OpTiming(issue=20, occupancy=store, latency=store + STORE_LATENCY),
+                ),
+            ),
+        ),
+        handoff=target.sync.cluster_handoff if cm * cn > 1 else target.sync.mbarrier_handoff,
+        arrive=target.sync.mbarrier_arrive,
+        barrier_handoff=target.sync.named_barrier_handoff,
+    )
+
+
+@cache
+def tile_time(document: RolesDocument, kernel: GemmKernel, target: HopperTarget) -> TileTime:
+    """Simulate tiles of two lengths: the difference is the interval, what is left the rest."""
+    costs = gemm_costs(kernel, target)
+
+    def tile(trips: int) -> float:
+        ends = [
+            simulate_roles(document, costs, trips=trips, tiles=tiles).cycles for tiles in (2, 4)
+        ]
+        return (ends[1] - ends[0]) / 2
+
+    short, long = tile(SHORT), tile(LONG)
+    interval = (long - short) / (LONG - SHORT)
+    return TileTime(interval=interval, rest=short - SHORT * interval)
+
+
+def predict(
+    document: RolesDocument, kernel: GemmKernel, shape: Shape, target: HopperTarget | None = None
+) -> Prediction:
+    """Waves, cycles, joules and seconds of the kernel on the shape."""
+    target = target or h200()
+    cm, cn = kernel.cluster
+    tiles_m, tiles_n = -(-shape.m // (kernel.tile_m * cm)), -(-shape.n // (kernel.tile_n * cn))
+    waves = -(-tiles_m * tiles_n // target.limits.resident_clusters(cm * cn))
+    k_tiles = max(1, -(-shape.k // kernel.block_k))
+    cycles = waves * tile_time(document, kernel, target).cycles(k_tiles) / SUSTAINED + FILL_CYCLES
+    joules = joules_of(kernel, shape, target)
+    capped = target.energy.seconds(cycles=cycles, joules=joules)
+    return Prediction(
+        waves=waves,
+        cycles=cycles,
+        joules=joules,
+        seconds=max(cycles / target.clock_hz, capped),
+    )
