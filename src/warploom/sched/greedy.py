@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from warploom.errors import SchedulingError
 from warploom.graph.loop_body import LoopBody, binds
+from warploom.ops.kinds import OpRole
 
 
 def partition_bounds(n: int, partitions: int) -> tuple[int, ...]:
@@ -47,6 +48,13 @@ def check_partition_order(body: LoopBody, bounds: Sequence[int]) -> None:
                 fix="use the IDENTITY strategy with explicit blocks, or one partition, or give "
                 "the edge a distance of 1",
             )
+
+
+def ends_in_compute(body: LoopBody, order: Sequence[int], partitions: int) -> bool:
+    """Whether every partition that has a COMPUTE ends in one, so that blocks can be cut."""
+    compute = [body.ops[i].op.role is OpRole.COMPUTE for i in order]
+    bounds = partition_bounds(len(body.ops), partitions)
+    return all(not any(compute[lo:hi]) or compute[hi - 1] for lo, hi in pairwise(bounds))
 
 
 def greedy_schedule(body: LoopBody, partitions: int = 2) -> tuple[int, ...]:

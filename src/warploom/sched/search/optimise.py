@@ -7,6 +7,7 @@ when given, is the answer to beat; it need not obey the load limit.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from warploom.sched.search.complete import (
@@ -77,21 +78,31 @@ def _smallest_step(
 
 
 def lower_makespan(problem: OrderProblem, best: Incumbent, budget: int, meter: WorkMeter) -> None:
-    """Bisect between bound and incumbent; a question that costs too much is left open."""
+    """Bisect between bound and incumbent, then press on from the incumbent downwards."""
     probe = best.lower_bound
     while probe < best.makespan:
         middle = (probe + best.makespan) // 2
-        share = meter.share(2)
         try:
-            order = any_within(problem, middle, budget, share)
-        except WorkLimitReached:
+            _ask(problem, best, middle, budget, meter.share(2))
+        except WorkLimitReached:  # left open: look for something slower
             probe = middle + 1
-            continue
-        if order is not None:
-            best.improve(problem, order)
         else:
-            probe = best.lower_bound = middle + 1
+            probe = max(probe, best.lower_bound)
+    with suppress(WorkLimitReached):
+        while best.lower_bound < best.makespan:
+            _ask(problem, best, best.makespan - 1, budget, meter)
     best.exact = best.makespan <= best.lower_bound
+
+
+def _ask(
+    problem: OrderProblem, best: Incumbent, makespan: int, budget: int, meter: WorkMeter
+) -> None:
+    """Is there an order as fast as this? Either answer sharpens the incumbent."""
+    order = any_within(problem, makespan, budget, meter)
+    if order is not None:
+        best.improve(problem, order)
+    else:
+        best.lower_bound = makespan + 1
 
 
 def lower_peak(problem: OrderProblem, best: Incumbent, meter: WorkMeter) -> None:

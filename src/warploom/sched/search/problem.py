@@ -137,14 +137,6 @@ def price(problem: OrderProblem, order: Sequence[int]) -> tuple[int, int]:
     return makespan, peak
 
 
-def is_closed(problem: OrderProblem, order: Sequence[int]) -> bool:
-    """Whether every partition that has a compute ends in one."""
-    return all(
-        not any(problem.is_compute[lo:hi]) or problem.is_compute[order[hi - 1]]
-        for lo, hi in pairwise(problem.bounds)
-    )
-
-
 def _cost_class(node: OpNode) -> tuple[object, ...]:
     """What the search can see of an op besides its neighbours."""
     op = node.op
