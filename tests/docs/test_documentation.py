@@ -49,3 +49,15 @@ def test_generated_reference_is_up_to_date():
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_readme_shows_real_output():
+    shown = re.search(r"```text\n(.*?)```", (ROOT / "README.md").read_text(), re.S).group(1)
+    done = subprocess.run(
+        [sys.executable, "-m", "warploom", "show", "fourwave"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for line in shown.splitlines():
+        assert line == "..." or line.removesuffix("...") in done.stdout

@@ -54,7 +54,8 @@ def _show(
     typer.echo(summary(compiled) if compiled else heading(document))
     for phase in PHASES:
         typer.echo()
-        typer.echo(block_listing(phase.name.lower(), document.phase(phase), notes[phase]))
+        short = {i: text.partition(": ")[2] or text for i, text in notes[phase].items()}
+        typer.echo(block_listing(phase.name.lower(), document.phase(phase), short))
     typer.echo("\nwaits and barriers")
     for phase in PHASES:
         counts = WaitCounts.of(document.phase(phase))
