@@ -292,6 +292,18 @@ def test_a_loop_that_lives_on_the_prologue_alone_is_wrong_from_two_iterations_on
     assert {(f.code, f.trip_count) for f in report.races()} == {(Code.COVERAGE, 2)}
 
 
+def test_a_loop_that_reads_the_prologues_tile_one_iteration_ahead_is_wrong_from_three_on():
+    """Iteration 0 uses tile 0, iteration 1 tile 1, and iteration 2 uses tile 1 again."""
+    doc = document(
+        "LA[0,0]0 LB[0,0]0 LA[1,0]1 LB[1,0]1 W0 B FA[0,0] FB[0,0] L0 B",
+        "M[0,0] FA[1,0] FB[1,0] L0 B",
+        "LA[0,0]- LB[0,0]- W0 B FA[0,0] FB[0,0] L0 M[0,0]",
+    )
+    report = verify(doc)
+    assert {(f.code, f.trip_count) for f in report.races()} == {(Code.COVERAGE, 3)}
+    assert report.depth == 2
+
+
 def test_a_loop_that_starts_with_the_prologues_tile_is_judged_for_one_more_iteration():
     """Iterations 0 and 1 find the tile the register held before; iteration 2 does not."""
     full = "W0 L0 B"

@@ -8,7 +8,7 @@ docs/explain/hazards.md has the argument. The depth is measured on a program lon
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 
 from warploom.ops.kinds import Phase
 from warploom.verify.dataflow import NOTHING, Flow, trace
@@ -25,7 +25,7 @@ def dependence_depth(text: Text) -> int | None:
     while trips <= _LONGEST_TRY:
         program = unroll(text, trips)
         flow = trace(program)
-        depth = max(_spans(program, flow).values(), default=0) + _starts_alike(program, flow)
+        depth = max(_spans(program, flow), default=0) + _starts_alike(program, flow)
         if depth + 2 <= trips:
             return depth
         trips *= 2
@@ -54,35 +54,41 @@ def _starts_alike(program: Program, flow: Flow) -> bool:
     return any(turn[start] < 0 <= turn[event] for event, start in enumerate(flow.run))
 
 
-def _spans(program: Program, flow: Flow) -> dict[Hashable, int]:
-    """Back edges spanned by each group of entries that one condition looks at.
-
-    The same entries can lie different numbers of iterations apart only around entries of the
-    prologue; then the group closest together decides, since more text between orders more.
-    """
+def _spans(program: Program, flow: Flow) -> Iterator[int]:
+    """Back edges spanned by each group of events that one condition looks at."""
     turn = _turns(program)
     taken = {read for reads in flow.operands.values() for read in reads if read != NOTHING}
     seen = {flow.run[flow.source[read]] for read in taken if flow.source[read] != NOTHING}
-    spans: dict[Hashable, int] = {}
     for mma, reads in flow.operands.items():
         for read in reads:
-            events = [e for e in (mma, *_group(flow, read, seen)) if e != NOTHING]
-            inside = [turn[e] for e in events if turn[e] >= 0]
-            span = max(inside, default=0) - min(inside, default=0)
-            key = tuple((program.items[e].phase.value, program.items[e].index) for e in events)
-            spans[key] = min(span, spans.get(key, span))
-    return spans
+            chain = [turn[e] for e in (mma, *_chain(flow, read))]
+            if min(chain) < 0:
+                # Rooted in the prologue: the tile is the same in every iteration. One iteration
+                # behind the first full chain accumulates it again.
+                inside = [t for t in chain if 0 <= t < program.trips]
+                yield max(inside) - min(inside) + 1 if inside else 0
+            else:
+                around = [turn[e] for e in _around(flow, read, seen) if turn[e] >= 0]
+                yield max(chain + around) - min(chain + around)
 
 
-def _group(flow: Flow, read: int, seen: set[int]) -> Iterator[int]:
-    """The events that decide whether one fragment load is right."""
-    if read == NOTHING:
+def _chain(flow: Flow, read: int) -> list[int]:
+    """A fragment load, the write it sees, and the load behind a store."""
+    chain = []
+    while read != NOTHING:
+        chain.append(read)
+        read = flow.source[read]
+    return chain
+
+
+def _around(flow: Flow, read: int, seen: set[int]) -> Iterator[int]:
+    """The further events that decide whether one fragment load is right."""
+    if read == NOTHING or flow.source[read] == NOTHING:
         return
-    yield from (read, flow.run[read])
     write = flow.source[read]
-    if write == NOTHING:
-        return
-    yield from (write, flow.source[write], flow.run[write], flow.after[write])
+    yield from (flow.run[read], flow.run[write])
+    if flow.after[write] != NOTHING:
+        yield flow.after[write]
     older = flow.before[write]
     # An older write whose own tile is read in between was complete by then, or is a finding.
     if older != NOTHING and flow.run[older] not in seen:
