@@ -61,7 +61,7 @@ def main():
     print(
         f"Made by `bench/simulator.py` on {date.today()}, warploom {warploom.__version__}, "
         f"Python {platform.python_version()}. {TRIPS} iterations, all waves. The MI355X costs are "
-        "documented and derived numbers, not measured by this project; those of Hopper are.\n"
+        "derived or assumed, not measured; those of Hopper are measured.\n"
     )
     print("| schedule | costs | II | | bound | busiest unit | worst stall |")
     print("|---|---|---|---|---|---|---|")

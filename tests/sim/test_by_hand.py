@@ -8,7 +8,7 @@ from warploom.errors import ConfigError, CostModelError, DocumentError, Simulati
 from warploom.interchange import BarrierKind, RegisterWaits
 from warploom.ops.desc import OpDesc
 from warploom.ops.kinds import KOffsetKind, OpRole, OpTag, ResourceKind
-from warploom.sim import MachineCosts, OpTiming, StallKind, UnitSpec, simulate
+from warploom.sim import MachineCosts, OpTiming, StallKind, UnitSpec, mi355x_costs, simulate
 
 from .documents import document, frag, load, mma
 
@@ -244,6 +244,14 @@ def test_a_negative_wait_is_refused():
     with pytest.raises(DocumentError) as error:
         simulate(document(kernel=[mma(), wait_vm(-1)]), trips=1)
     assert error.value.path == "$.kernel[1]"
+
+
+def test_the_chip_s_bandwidths_can_be_chosen():
+    costs = dict(mi355x_costs(lds_bytes=256, memory_bytes=100).by_role)
+    assert costs[OpRole.FRAGMENT_LOAD].occupancy == 4
+    assert costs[OpRole.GLOBAL_LOAD].occupancy == 11  # 1024 bytes, rounded up
+    with pytest.raises(ConfigError, match="must be positive"):
+        mi355x_costs(lds_bytes=0)
 
 
 def test_impossible_machines_are_refused():

@@ -124,26 +124,39 @@ class MachineCosts:
         return OpTiming(issue=1, occupancy=1, latency=op.latency)
 
 
-def mi355x_costs(*, mma_cycles: int = 256) -> MachineCosts:
+_KIB = 1024
+
+
+def mi355x_costs(
+    *, mma_cycles: int = 256, lds_bytes: int = 128, memory_bytes: int = 64
+) -> MachineCosts:
     """One compute unit of an MI355X in real cycles, for bf16 tiles of 16-byte lanes.
 
-    - ``mma_cycles``: a quadrant of MFMAs. The chip does 1024 bf16 FLOP a clock and SIMD (2.5
-      PFLOP/s over 256 units of 4 SIMDs at 2.4 GHz, product brief), so ``16x16x32`` takes 16
-      cycles. The ping-pong kernel 256x256x64 has 16 of them in a quadrant of a wave, hence 256;
-      the 4-wave kernel of the same tile has 32: pass 512.
-    - LDS: 128 bytes a clock (CDNA 4 white paper), so one 64-lane ``ds_read_b128`` (1 KiB) holds
-      it 8 cycles; 128 cycles until the data is there.
-    - global memory: 64 bytes a clock into a compute unit, 16 cycles for 1 KiB; a round trip of
-      900 cycles, the usual figure for a loaded memory system.
-    - a wave issues one instruction in 4 cycles; a barrier costs 16.
-    - vmcnt holds 63 units, lgkmcnt 15: issuing past that stalls.
+    Nothing here was timed on the chip. What each number rests on:
+
+    - ``mma_cycles``, a quadrant of MFMAs: derived. 2.5 PFLOP/s dense bf16 over 256 compute units
+      of 4 SIMDs at 2.4 GHz are 1024 FLOP a clock and SIMD, so ``16x16x32`` takes 16 cycles. The
+      ping-pong kernel 256x256x64 has 16 of them in a quadrant of a wave, hence 256; the 4-wave
+      kernel of the same tile has 32: pass 512.
+    - ``lds_bytes`` a clock read from LDS: assumed as in this project's unit tables; public
+      accounts of the chip name 128 and 256. One 64-lane ``ds_read_b128`` moves 1 KiB: 8 cycles.
+    - ``memory_bytes`` a clock from the caches into a compute unit: assumed; 16 cycles for 1 KiB.
+    - latencies, 128 cycles for LDS and 900 for a loaded memory system: round figures of stall
+      models for this family.
+    - a wave issues one instruction in 4 cycles (a wave of 64 on 16 lanes); a barrier costs 16,
+      assumed.
+    - vmcnt has 6 bits and lgkmcnt 4 (gfx9 ISA): issuing past 63 and 15 units stalls.
     """
+    if min(mma_cycles, lds_bytes, memory_bytes) < 1:
+        raise ConfigError("cycles and bytes per cycle must be positive", where="mi355x_costs")
+    read = OpTiming(issue=4, occupancy=-(-_KIB // lds_bytes), latency=128)
+    load = OpTiming(issue=4, occupancy=-(-_KIB // memory_bytes), latency=900)
     return MachineCosts(
         name="mi355x",
         by_role=(
-            (OpRole.GLOBAL_LOAD, OpTiming(issue=4, occupancy=16, latency=900)),
-            (OpRole.SHARED_STORE, OpTiming(issue=4, occupancy=8, latency=128)),
-            (OpRole.FRAGMENT_LOAD, OpTiming(issue=4, occupancy=8, latency=128)),
+            (OpRole.GLOBAL_LOAD, load),
+            (OpRole.SHARED_STORE, read),
+            (OpRole.FRAGMENT_LOAD, read),
             (
                 OpRole.COMPUTE,
                 OpTiming(issue=mma_cycles, occupancy=mma_cycles, latency=mma_cycles),
