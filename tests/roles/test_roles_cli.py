@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from typer.testing import CliRunner
 
-from warploom.cli import app
+from warploom.cli import build_app
 from warploom.interchange.roles_json import write_roles
 
 from .samples import gemm_document
@@ -16,7 +16,7 @@ from .samples import gemm_document
 def judged(tmp_path, document, *options):
     path = tmp_path / "roles.json"
     path.write_text(write_roles(document))
-    return CliRunner().invoke(app, ["verify", str(path), *options])
+    return CliRunner().invoke(build_app(("verify",)), ["verify", str(path), *options])
 
 
 def test_a_derived_schedule_is_clean(tmp_path):
@@ -47,6 +47,6 @@ def test_trips_restrict_the_verdict(tmp_path):
 def test_a_damaged_document_is_malformed(tmp_path):
     path = tmp_path / "roles.json"
     path.write_text('{"schema": "warploom.schedule/1", "programs": 3}')
-    result = CliRunner().invoke(app, ["verify", str(path)])
+    result = CliRunner().invoke(build_app(("verify",)), ["verify", str(path)])
     assert result.exit_code == 2
     assert "malformed" in result.stdout

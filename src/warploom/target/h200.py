@@ -87,7 +87,7 @@ class VectorRates:
 class EnergyModel:
     """Joules: what sets the sustained rate of a kernel that runs at the power cap.
 
-    Fitted to 90 sustained rates of 26 kernels on seven shapes in bf16 and fp8 (H200, November
+    Fitted to 104 sustained rates of 26 kernels on seven shapes in bf16 and fp8 (H200, November
     2026): 1.3 % rms within a shape. The split between the terms is a fit, not a measurement;
     ``tests/cuda/test_hopper_ranking.py`` holds the rates and repeats the comparison.
     """
