@@ -49,10 +49,44 @@ def run(arguments):
         "totals": totals(rows),
         "subjects": rows,
     }
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "mutation.json").write_text(json.dumps(report, indent=1) + "\n")
+    publish(report)
     print(json.dumps(report["totals"], indent=1))
     return status
+
+
+def publish(report):
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / "mutation.json").write_text(json.dumps(report, indent=1) + "\n")
+    (RESULTS / "mutation.md").write_text(page(report))
+
+
+def page(report):
+    columns = ("distinct", "defective", "killed", "survived", "harmless", "false_alarms")
+    lines = [
+        "# Mutation score of the verifier",
+        "",
+        f"Made by `bench/mutation.py` on {report['date']}, Python {report['python']}, NumPy "
+        f"{report['numpy']}; details in `mutation.json`.",
+        "",
+        "Every distinct mutant is run by the numeric executor (adversarial timings, trip counts 0 "
+        "to 3), which decides whether it is defective, and judged by the verifier. Mutants whose "
+        "program equals the subject's or an earlier mutant's are not counted.",
+        "",
+        "| subject | " + " | ".join(c.replace("_", " ") for c in columns) + " | witnesses shown |",
+        "|---|" + "---|" * (len(columns) + 1),
+    ]
+    for row in report["subjects"]:
+        figures = [str(row[c]) for c in columns]
+        lines.append(f"| {' | '.join([row['subject'], *figures, shown(row['witnesses'])])} |")
+    sums = report["totals"]
+    witnesses = {k: sums[f"witnesses {k}"] for k in ("shown", "not shown")}
+    figures = [str(sums[c]) for c in columns]
+    lines.append(f"| {' | '.join(['all', *figures, shown(witnesses)])} |")
+    return "\n".join([*lines, ""])
+
+
+def shown(witnesses):
+    return f"{witnesses.get('shown', 0)} of {sum(witnesses.values())}"
 
 
 if __name__ == "__main__":
