@@ -152,6 +152,16 @@ def section(name, document):
     for keep in (True, False):
         lines += derived_rows(document, keep)
     lines.append(ranked_by_simulator(document))
+    more = synthesise(document, keep_barriers=False, extra_barriers=1)
+    lines.append(
+        row(
+            "weakest, none kept, one kernel barrier more",
+            more.document,
+            len(more.derived_barriers),
+            "",
+            "",
+        )
+    )
     if document.protocol.groups > 1:
         alone = replace(
             document,

@@ -13,17 +13,13 @@ from enum import StrEnum
 
 from warploom.interchange.document import ScheduleDocument
 from warploom.ops.kinds import Phase
+from warploom.sync.proven.barriers import kernel_barriers
 from warploom.sync.proven.cost import CHIP, Cost
 from warploom.sync.proven.emit import Emitted, emit
 from warploom.sync.proven.order import checked_trips, matching_tails
 from warploom.sync.proven.program import kept_count
 from warploom.sync.proven.reasons import Reason, explain
-from warploom.sync.proven.synthesis import (
-    Solution,
-    finish,
-    kernel_barriers,
-    wait_places,
-)
+from warploom.sync.proven.synthesis import Solution, finish, wait_places
 from warploom.sync.proven.text import LETTER, PHASES, Act, Item, Queue, Text, read_text
 from warploom.sync.proven.waits import (
     Placed,
@@ -96,14 +92,8 @@ def repair(document: ScheduleDocument, *, cost: Cost = CHIP, limit: int = 16) ->
         document = replace(document, protocol=replace(document.protocol, tail_barriers=tails))
     text = _clamped(read_text(document, keep_waits=True))
     trips = checked_trips(text)
-    stabbing, places = kernel_barriers(Windows(text, trips), limit=limit)
-    best: _Trial | None = None
-    for chosen in stabbing.sets:
-        fronts = [text.front(Phase.KERNEL, places[c]) for c in chosen]
-        trial = _best_waits(text.with_barriers(Phase.KERNEL, fronts), trips, cost, limit)
-        if best is None or trial.key < best.key:
-            best = trial
-    assert best is not None
+    barriers = kernel_barriers(Windows(text, trips), limit=limit)
+    best, _ = barriers.best(lambda t: _best_waits(t, trips, cost, limit), limit)
     reasons = explain(best.solution.windows, best.solution.placed, best.emitted)
     changes = [*_protocol_change(given, tails), *_changes(best, reasons)]
     return Repair(document=best.emitted.document, changes=tuple(changes), trips=tuple(trips))
@@ -133,7 +123,7 @@ class _Trial:
         edits = [(s, q) for s, counts in solution.placed.counts.items() for q in counts]
         kernel = [e for e in edits if e[0][0] is Phase.KERNEL]
         added = [e for e in kernel if not _is_tightened(solution.text, *e)]
-        self.key = (
+        self.key: tuple[float, ...] = (
             len(kernel),
             len(added),
             float(cost(self.emitted.document)),

@@ -7,18 +7,19 @@ exactly; the waits follow by deadlines, kernel, prologue, epilogue.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 
 from warploom.errors import SyncError
 from warploom.interchange.document import ScheduleDocument
 from warploom.ops.kinds import Phase, ScheduleOps
+from warploom.sync.proven.barriers import arc_up_to, kernel_barriers
 from warploom.sync.proven.cost import CHIP, Cost, StallModel
 from warploom.sync.proven.emit import Emitted, emit
 from warploom.sync.proven.order import checked_trips
 from warploom.sync.proven.reasons import Reason, explain
-from warploom.sync.proven.stab import Arc, Stabbing, stab
+from warploom.sync.proven.stab import Stabbing, stab
 from warploom.sync.proven.text import PHASES, Act, Queue, Text, read_text
 from warploom.sync.proven.waits import (
     Instance,
@@ -122,17 +123,11 @@ def synthesise(
         )
     text = read_text(document, keep_barriers=_phases(keep_barriers))
     trips = checked_trips(text)
-    stabbing, places = kernel_barriers(Windows(text, trips), extra_barriers, limit)
-    best = min(
-        (
-            _Candidate(finish(start, trips), cost, start)
-            for start in _with_kernel_barriers(text, stabbing, places)
-        ),
-        key=lambda c: c.key,
-    )
+    barriers = kernel_barriers(Windows(text, trips), extra_barriers, limit)
+    best, ranked = barriers.best(lambda t: _Candidate(finish(t, trips), cost, t), limit)
     if mode is Mode.FEWEST:
         best = _fewest(best, trips, cost, limit)
-    return _result(best, mode, trips, stabbing, cost)
+    return _result(best, mode, trips, barriers.stabbing, ranked, cost)
 
 
 def _mode(mode: Mode | str) -> Mode:
@@ -147,42 +142,6 @@ def _phases(keep: bool | Collection[Phase]) -> tuple[Phase, ...]:
     if isinstance(keep, bool):
         return PHASES if keep else ()
     return tuple(p for p in PHASES if p in keep)
-
-
-def kernel_barriers(
-    windows: Windows, extra: int = 0, limit: int = 64
-) -> tuple[Stabbing, list[int]]:
-    """The fewest barriers the kernel lacks; places are indices of its data operations."""
-    kernel = windows.text.kernel
-    places = [i for i, x in enumerate(kernel) if x.queue is not None or x.act is Act.MMA]
-    places = [i for i in places if kernel[i].act is not Act.WAIT]
-    arcs = []
-    for i in windows.kernel:
-        if i.need.cross:
-            program, need = i.program, i.need
-            have = program.barriers[need.consumer] - program.barriers[need.producer]
-            arcs.append(_arc(i, need.consumer, places, program.demand(need.consumer) - have))
-    found = stab(arcs, len(places), extra=extra, limit=limit)
-    assert found is not None, "a window ends in front of a data operation, which is a place"
-    return found, places
-
-
-def _arc(instance: Instance, last: int, places: list[int], demand: int) -> Arc:
-    """The places between a producer and gap ``last``, both on the circle of the kernel."""
-    program = instance.program
-    ordinal = {index: k for k, index in enumerate(places)}
-    inside = [
-        ordinal[e.index]
-        for e in program.elements[instance.need.producer + 1 : last + 1]
-        if e.index in ordinal
-    ]
-    return Arc(inside[0] if inside else 0, len(inside), demand)
-
-
-def _with_kernel_barriers(text: Text, stabbing: Stabbing, places: list[int]) -> Iterator[Text]:
-    for chosen in stabbing.sets:
-        fronts = [text.front(Phase.KERNEL, places[c]) for c in chosen]
-        yield text.with_barriers(Phase.KERNEL, fronts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +200,7 @@ class _Candidate:
         counts = {p: count_sync(self.emitted.document, p) for p in PHASES}
         outside = [counts[Phase.PROLOGUE], counts[Phase.EPILOGUE]]
         k = counts[Phase.KERNEL]
-        self.key = (
+        self.key: tuple[float, ...] = (
             k.barriers,
             self.cost,
             -_weakness(solution),
@@ -305,7 +264,7 @@ def wait_places(
 ) -> list[tuple[int, ...]]:
     """All smallest sets of kernel places at which every requirement of a queue can be met."""
     arcs = [
-        _arc(i, i.due, places, 1)
+        arc_up_to(i, i.due, places, 1)
         for i in windows.kernel
         if i.need.queue is queue and i.due is not None and not served(i, Placed())
     ]
@@ -315,7 +274,7 @@ def wait_places(
 
 
 def _result(
-    best: _Candidate, mode: Mode, trips: range, stabbing: Stabbing, cost: Cost
+    best: _Candidate, mode: Mode, trips: range, stabbing: Stabbing, ranked: int, cost: Cost
 ) -> Synthesis:
     solution, emitted = best.solution, best.emitted
     model = cost if isinstance(cost, StallModel) else CHIP
@@ -332,7 +291,7 @@ def _result(
         reasons=reasons,
         trips=tuple(trips),
         kernel_barriers=stabbing.count,
-        ranked=len(stabbing.sets),
+        ranked=ranked,
         complete=stabbing.complete,
         cost=best.cost,
         derived_barriers=tuple(derived),
