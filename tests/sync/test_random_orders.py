@@ -68,7 +68,7 @@ def documents(draw):
 
 
 SETTINGS = settings(
-    max_examples=15,
+    max_examples=8,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
