@@ -2,10 +2,13 @@
 
 import pytest
 
-from warploom.execute import Early, Late, Random, execute
+from warploom import Pipeline4Wave, SyncPolicy, compile_schedule
+from warploom.execute import Early, Late, Random, Scripted, execute
 from warploom.sync.proven import repair, synthesise
+from warploom.verify import Severity, witness
 
 from .golden_documents import fourwave, pingpong, single_buffer
+from .test_compile_policy import GEOMETRY
 
 DOCUMENTS = {
     "pingpong": pingpong("strategy2_mg1"),
@@ -32,3 +35,15 @@ def test_the_reference_fourwave_fails_and_its_repair_does_not():
     assert [t for t in TIMINGS for n in (0, 1, 2) if fails(document, t, n)]
     repaired = repair(document).document
     assert not [t for t in TIMINGS for n in (0, 1, 2) if fails(repaired, t, n)]
+
+
+def test_the_witnesses_behind_the_fourwave_deviation():
+    """Each kind of race the reference's waits leave in the 4-wave kernel gives wrong numbers."""
+    schedule = Pipeline4Wave(GEOMETRY)
+    ruled = compile_schedule(schedule, sync=SyncPolicy.REFERENCE, on_race="report")
+    races = {f.code.value: f for f in ruled.report.findings if f.severity is Severity.RACE}
+    assert set(races) == {"RAW-LDS", "WAR-LDS", "RAW-REG"}
+    for finding in races.values():
+        timing = Scripted(witness(ruled.document(), finding))
+        assert not execute(ruled.document(), timing=timing).correct
+    assert compile_schedule(schedule).report.is_clean
