@@ -5,25 +5,49 @@ from __future__ import annotations
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
-from warploom import KernelGeometry, Pipeline4Wave, build_schedule, compile_schedule
-from warploom.sim import mi355x_costs, simulate
-from warploom.view import graph_svg, timeline_html, timeline_svg
+from warploom import (
+    DeclarativeSchedule,
+    KernelGeometry,
+    Pipeline4Wave,
+    PipelineSchedule,
+    SyncPolicy,
+    compile_schedule,
+    mi355x_costs,
+    simulate,
+)
+from warploom.runtime.shipped import shipped_schedule
+from warploom.schedules.hopper import GemmKernel
+from warploom.schedules.hopper.pricing import gemm_costs
+from warploom.sim import simulate_roles
+from warploom.view import graph_svg, steady_window, timeline_html, timeline_svg
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add generated pictures to the site."""
-    for name, text in _pictures().items():
+    """Add the pictures to the site."""
+    geometry = KernelGeometry.four_wave((256, 256, 64))
+    pictures = {
+        **_counter_target("pingpong", DeclarativeSchedule(lgkm_a=8, lgkm_b=4), 256),
+        **_counter_target("fourwave", Pipeline4Wave(geometry), 512),
+        **_hopper(GemmKernel(tile_m=128, tile_n=256)),
+    }
+    for name, text in pictures.items():
         files.append(File.generated(config, f"pictures/{name}", content=text))
     return files
 
 
-def _pictures() -> dict[str, str]:
-    pingpong = build_schedule(False, 8, 4)
-    fourwave = compile_schedule(Pipeline4Wave(KernelGeometry.four_wave((256, 256, 64))))
-    out = {"pingpong_graph.svg": graph_svg(pingpong.body, pingpong.edges, name="pingpong")}
-    for compiled, quadrant in ((pingpong, 256), (fourwave, 512)):
-        sim = simulate(compiled.document(), mi355x_costs(mma_cycles=quadrant), trips=3)
-        reasons = {(r.phase.name.lower(), r.index): r.text for r in compiled.reasons}
-        out[f"{compiled.name}_timeline.svg"] = timeline_svg(sim)
-        out[f"{compiled.name}_timeline.html"] = timeline_html(sim, reasons=reasons)
-    return out
+def _counter_target(name: str, schedule: PipelineSchedule, mma: int) -> dict[str, str]:
+    compiled = compile_schedule(schedule, sync=SyncPolicy.PROVEN_WEAKEST)
+    document = compiled.document()
+    sim = simulate(document, mi355x_costs(mma_cycles=mma), trips=6)
+    reasons = {(r.phase.name, r.index): r.text for r in compiled.reasons}
+    return {
+        f"{name}.svg": timeline_svg(sim),
+        f"{name}_steady.svg": timeline_svg(sim, window=steady_window(sim)),
+        f"{name}.html": timeline_html(sim, reasons=reasons),
+        f"{name}_graph.svg": graph_svg(document.body, document.edges, name=name),
+    }
+
+
+def _hopper(kernel: GemmKernel) -> dict[str, str]:
+    sim = simulate_roles(shipped_schedule(kernel.name), gemm_costs(kernel), trips=8, tiles=2)
+    return {"hopper_gemm.svg": timeline_svg(sim), "hopper_gemm.html": timeline_html(sim)}
