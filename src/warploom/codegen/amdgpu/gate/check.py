@@ -106,6 +106,10 @@ def _scheduled(path: tuple[Step, ...]) -> _Path:
         for s in setup
         if s.kind != "wait" and not s.kind.startswith("s_load")
     ]
+    loads = [i for i, s in enumerate(setup) if s.kind.startswith("s_load")]
+    waited = any(s.kind == "wait" and s.detail[1] == 0 for s in setup[max(loads, default=0) :])
+    if loads and not waited:
+        wrong.append("the kernel arguments are never waited for")
     return _Path(rest, tuple(wrong))
 
 
@@ -125,7 +129,7 @@ def _match(expected: Expected, steps: tuple[Step, ...], lenient: bool) -> tuple[
 def _follows(want: tuple[Step, ...], got: tuple[Step, ...], lenient: bool) -> int | None:
     """Waits the compiler added, or None when the code is not the schedule.
 
-    Behind the last scheduled step only C is stored: waits and stores may follow.
+    Behind the last scheduled step C is stored and nothing else happens.
     """
     at = added = 0
     for step in want:
@@ -137,8 +141,8 @@ def _follows(want: tuple[Step, ...], got: tuple[Step, ...], lenient: bool) -> in
         if at == len(got):
             return None
         at += 1
-    behind = got[at:]
-    return added if all(s.kind in ("store", "wait") for s in behind) else None
+    allowed = ("store", "wait") if lenient else ("store",)
+    return added if all(s.kind in allowed for s in got[at:]) else None
 
 
 def _serves(want: Step, got: Step, lenient: bool) -> bool:

@@ -69,7 +69,22 @@ def expected_steps(plan: KernelPlan) -> Expected:
         epilogue += _barrier(plan, "drain before epilogue")
     epilogue += _phase(plan, Phase.EPILOGUE)
     epilogue += [Step("guarded barrier", (), "tail")] * max(protocol.tail_barriers)
+    if _ends_with_unused_reads(plan):
+        epilogue.append(Step("wait", (63, 0), "reads no MMA takes"))
     return Expected(tuple(prologue), tuple(_phase(plan, Phase.KERNEL)), tuple(epilogue))
+
+
+def _ends_with_unused_reads(plan: KernelPlan) -> bool:
+    """Whether some fragment is read in the epilogue and not multiplied afterwards."""
+    staged = plan.movement is Movement.STAGED
+    pending: set[tuple[int, int]] = set()
+    for entry in plan.document.epilogue:
+        op = entry.op
+        if op.role is OpRole.FRAGMENT_LOAD:
+            pending |= {(c, op.subtile) for c in plan.channels(op)}
+        elif op.role is OpRole.COMPUTE:
+            pending -= {(0, op.subtile if staged else op.stage), (1, op.subtile)}
+    return bool(pending)
 
 
 def join_waits(steps: tuple[Step, ...]) -> tuple[Step, ...]:

@@ -60,6 +60,8 @@ def _kernel(plan: KernelPlan, notes: Mapping[Place, str]) -> list[str]:
     for extra in range(1, max(protocol.tail_barriers) + 1):
         groups = [g for g, t in enumerate(protocol.tail_barriers) if t >= extra]
         lines.append(_guarded(groups, "even out the barriers of the wave groups"))
+    if unused_reads(plan):
+        lines.append(_wait("  ", None, 0, "reads no multiplication takes: counted, so kept"))
     lines += [f"  w.keep(w.frag_{'ab'[c]}[{index}]);" for c, index in unused_reads(plan)]
     return [*lines, "  w.store();", "}"]
 

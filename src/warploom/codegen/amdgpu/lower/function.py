@@ -115,9 +115,21 @@ def _epilogue(machine: Machine) -> None:
         lower_op(machine, entry.op)
     for extra in range(1, max(protocol.tail_barriers) + 1):
         _guarded_barrier(machine, {g for g, t in enumerate(protocol.tail_barriers) if t >= extra})
+    _keep_unused(machine)
+    machine.pin()
+
+
+def _keep_unused(machine: Machine) -> None:
+    """A read no MMA consumes still counts in the waits, so it must stay in the code.
+
+    An empty assembly statement uses its register, behind a wait of our own: otherwise LLVM would
+    put one there.
+    """
+    if not machine.unused:
+        return
+    emit_wait(machine, lgkm=0)
     machine.pin()
     for name in machine.unused:
-        # A read no MMA consumes still counts in the waits, so it must stay in the code.
         machine.text.add(f'call void asm sideeffect "", "v"({machine.chunk_type} {name})')
 
 
