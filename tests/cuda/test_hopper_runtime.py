@@ -18,7 +18,13 @@ from warploom.interchange.roles_json import write_roles
 from warploom.runtime import driver, tune
 from warploom.runtime.choose import candidates, choose, estimate, group_for
 from warploom.runtime.gemm import _check_operands, _check_result
-from warploom.runtime.shipped import SHIPPED, is_shipped, shipped_schedule
+from warploom.runtime.shipped import (
+    SHIPPED,
+    is_shipped,
+    schedule_for,
+    shipped_schedule,
+    solved_schedule,
+)
 from warploom.runtime.tensors import TensorView, view_of
 from warploom.runtime.tune import likely, measure, recall, remember
 from warploom.schedules.hopper import Dtype, Epilogue, GemmKernel
@@ -43,6 +49,15 @@ def test_shipped_schedules_are_verified_again(kernel):
 @pytest.mark.parametrize("kernel", [SHIPPED[0], SHIPPED[-1]], ids=lambda k: k.name)
 def test_shipped_schedules_are_what_the_solver_derives(kernel):
     assert write_roles(derive_gemm(kernel)) == write_roles(shipped_schedule(kernel.name))
+
+
+def test_other_tiles_are_solved_and_verified_on_request():
+    kernel = GemmKernel(tile_m=256, tile_n=152)
+    assert not is_shipped(kernel)
+    document = schedule_for(kernel)
+    assert document.proof.proven
+    assert document.proof.ii == 4 * 4 * 76
+    assert write_roles(solved_schedule(SHIPPED[0])) == write_roles(schedule_for(SHIPPED[0]))
 
 
 def test_unknown_schedules_are_refused_with_the_known_ones():

@@ -11,7 +11,7 @@ from warploom.codegen.cuda import ENTRY, emit_gemm, layout_of
 from warploom.interchange.roles import RolesDocument
 from warploom.runtime.build import compile_source
 from warploom.runtime.driver import Kernel, ensure_context, require_hopper, tensor_map
-from warploom.runtime.shipped import shipped_schedule
+from warploom.runtime.shipped import schedule_for
 from warploom.runtime.tensors import TensorView
 from warploom.schedules.hopper.kernel import GemmKernel
 
@@ -40,7 +40,7 @@ class GemmCall:
 @cache
 def load_gemm(kernel: GemmKernel, document: RolesDocument | None = None) -> Kernel:
     """Emit, compile (or take from the cache) and load a kernel."""
-    document = document or shipped_schedule(kernel.name)
+    document = document or schedule_for(kernel)
     cubin = compile_source(emit_gemm(document, kernel))
     return Kernel(cubin.data, ENTRY, shared_bytes=layout_of(document).bytes)
 

@@ -8,6 +8,7 @@ serves bf16, fp16 and fp8 kernels of the same tile; fp32 results have documents 
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
 from importlib.resources import files
 
 from warploom.config.release import Release
@@ -58,9 +59,26 @@ def shipped_schedule(name: str) -> RolesDocument:
         raise BackendError(
             f"no solved schedule {name!r} ships with the package",
             where="shipped_schedule",
-            fix=f"derive it (warploom.schedules.hopper.solve.derive_gemm); shipped: {known}",
+            fix=f"derive it with solved_schedule(kernel); shipped: {known}",
         )
     return read_roles(path.read_text())
+
+
+def solved_schedule(kernel: GemmKernel) -> RolesDocument:
+    """Solve, derive and verify the kernel's schedule now; needs the package's solver.
+
+    For tiles that do not ship, and to re-solve one that does.
+    """
+    solve = import_module("warploom.schedules.hopper.solve")
+    judge = import_module("warploom.verify.roles")
+    document: RolesDocument = solve.derive_gemm(kernel)
+    judge.require_clean(document)
+    return document
+
+
+def schedule_for(kernel: GemmKernel) -> RolesDocument:
+    """The shipped schedule of the kernel's structure, or one solved now."""
+    return shipped_schedule(kernel.name) if is_shipped(kernel) else solved_schedule(kernel)
 
 
 def is_shipped(kernel: GemmKernel) -> bool:
