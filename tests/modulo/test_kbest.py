@@ -1,0 +1,103 @@
+"""K best, re-ranking and calibration."""
+
+import json
+
+import pytest
+
+from warploom.errors import ConfigError, DocumentError
+from warploom.modulo import ModuloOptions, check_result, solve_modulo
+from warploom.modulo.bodies.attention import AttentionShape, attention_body
+from warploom.modulo.bodies.gemm import gemm_body
+from warploom.modulo.calibrate import (
+    Measurement,
+    apply_calibration,
+    critical_features,
+    fit,
+)
+from warploom.modulo.kbest import (
+    digest,
+    emitted_ii,
+    k_best,
+    read_measurements,
+    rerank,
+    rerank_by_file,
+    signature,
+    write_measurements,
+)
+
+II_ONLY = ModuloOptions(goals=())
+
+
+@pytest.fixture(scope="module")
+def candidates():
+    best = solve_modulo(gemm_body(2, 2), II_ONLY)
+    return k_best(best, 6, slack=0.1)
+
+
+def test_candidates_are_distinct_valid_and_near_the_optimum(candidates):
+    assert len(candidates) == 6
+    assert len({signature(r) for r in candidates}) == 6
+    assert len({digest(r) for r in candidates}) == 6
+    for r in candidates:
+        check_result(r)
+        assert 128 <= r.ii <= 140
+        assert emitted_ii(r) == r.ii
+
+
+def test_candidates_are_deterministic(candidates):
+    again = k_best(solve_modulo(gemm_body(2, 2), II_ONLY), 6, slack=0.1)
+    assert [digest(r) for r in again] == [digest(r) for r in candidates]
+
+
+def test_rerank_by_score_and_by_measured_times(candidates, tmp_path):
+    backwards = rerank(candidates, lambda r: -candidates.index(r))
+    assert backwards == tuple(reversed(candidates))
+    path = tmp_path / "times.json"
+    path.write_text(write_measurements([(candidates[4], 100.0), (candidates[2], 90.5)]))
+    ranked = rerank_by_file(candidates, path)
+    assert ranked[:3] == (candidates[2], candidates[4], candidates[0])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "[]",
+        '{"schema": "other"}',
+        json.dumps({"schema": "warploom.measured/1", "measurements": 3}),
+        json.dumps({"schema": "warploom.measured/1", "measurements": [{"cycles": 1}]}),
+        json.dumps(
+            {"schema": "warploom.measured/1", "measurements": [{"schedule": "x", "cycles": -1}]}
+        ),
+    ],
+)
+def test_malformed_measurements_are_refused(text):
+    with pytest.raises(DocumentError):
+        read_measurements(text)
+
+
+def test_k_best_refuses_nonsense(candidates):
+    with pytest.raises(ConfigError):
+        k_best(candidates[0], 0)
+    with pytest.raises(ConfigError):
+        fit([])
+
+
+def test_calibration_finds_a_wrong_unit_cost():
+    best = solve_modulo(gemm_body(2, 2), II_ONLY)
+    features, distance = critical_features(best)
+    assert (features, distance) == ({"unit MMA": 128}, 1)
+    measured = [Measurement(result=r, cycles=160.0) for r in k_best(best, 4)]
+    found = fit(measured, ridge=0.01)
+    assert found.after < found.before == 32
+    assert found.factor("unit MMA") == pytest.approx(1.25, abs=0.01)
+    assert found.factor("latency MMA") == 1.0
+    corrected = solve_modulo(apply_calibration(best.problem, found), II_ONLY)
+    assert corrected.ii == pytest.approx(160, abs=8)
+
+
+def test_calibration_of_a_recurrence():
+    result = solve_modulo(attention_body(AttentionShape()), II_ONLY)
+    found = fit([Measurement(result=result, cycles=1400.0)], ridge=0.001)
+    assert found.after == pytest.approx(0, abs=5)
+    assert all(f >= 0 for _, f in found.factors)
