@@ -71,6 +71,7 @@ class _Run:
         self.ii, self.n, self.d, self.table, self.mode = ii, system.n, d, table, mode
         self.rng = random.Random(seed)
         self.times: list[int | None] = [None] * self.n
+        self.at = np.zeros(self.n, dtype=np.int64)
         self.placed = np.zeros(self.n, dtype=bool)
         self.forced: list[int | None] = [None] * self.n
         self.ejections = np.zeros(self.n)
@@ -160,14 +161,16 @@ class _Run:
         self.forced[v] = time
         for w in self.table.blockers(v, time, self.times):
             self._eject(w)
-        for x, other in enumerate(self.times):
-            if other is not None and (other - time < self.d[v, x] or time - other < self.d[x, v]):
-                self._eject(x)
+        gap = self.at - time
+        clash = self.placed & ((gap < self.d[v]) | (-gap < self.d[:, v]))
+        for x in np.nonzero(clash)[0]:
+            self._eject(int(x))
         self._windows()
         self._put(v, time)
 
     def _put(self, v: int, time: int) -> None:
         self.times[v] = time
+        self.at[v] = time
         self.placed[v] = True
         self.table.reserve(v, time)
         self.early = np.maximum(self.early, self.d[v] + time)
@@ -186,7 +189,7 @@ class _Run:
         done = np.nonzero(self.placed)[0]
         self.early, self.late = self.first.copy(), self.last.copy()
         if len(done):
-            times = np.array([self.times[v] for v in done], dtype=np.int64)
+            times = self.at[done]
             self.early = np.maximum(self.early, (self.d[done] + times[:, None]).max(axis=0))
             self.late = np.minimum(self.late, (times[None, :] - self.d[:, done]).min(axis=1))
 

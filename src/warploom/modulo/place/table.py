@@ -25,6 +25,7 @@ class ReservationTable:
         self._claims: list[list[tuple[int, int]]] = [[] for _ in range(system.n)]
         self._mask = [self.everywhere] * system.n
         self._free: list[list[int]] = []
+        self._users: list[list[tuple[int, int]]] = []
         self._served: list[dict[int, int]] = [{} for _ in range(system.n)]
         for index, unit in enumerate(system.units):
             whole = sum(c // ii for _, c in unit.ops)
@@ -33,6 +34,7 @@ class ReservationTable:
             self.feasible &= servers >= (1 if rest else 0)
             self._free.append([self.everywhere] * max(servers, 0))
             self._align(rest, servers)
+            self._users.append(rest)
             for v, cycles in rest:
                 self._claims[v].append((index, cycles))
         if system.problem.isolate:
@@ -87,12 +89,11 @@ class ReservationTable:
         if self._free[unit][server] & need == need:
             return set()
         out = set()
-        for v, served in enumerate(self._served):
-            if served.get(unit) == server:
-                start = times[v]
-                cycles = next(c for u, c in self._claims[v] if u == unit)
-                if start is not None and span(start, cycles, self.ii) & need:
-                    out.add(v)
+        for v, cycles in self._users[unit]:
+            start = times[v]
+            here = start is not None and self._served[v].get(unit) == server
+            if here and span(start or 0, cycles, self.ii) & need:
+                out.add(v)
         return out
 
     def _align(self, ops: list[tuple[int, int]], servers: int) -> None:
