@@ -8,9 +8,9 @@ from warploom import DeclarativeSchedule
 from warploom.errors import InfeasibleError
 from warploom.graph.loop_body import LoopBody
 from warploom.ops.kinds import OpRole, ResourceKind
-from warploom.sched.csp import optimal_schedule_with_halves
+from warploom.sched.csp import optimal_block_order, optimal_schedule_with_halves
 from warploom.sched.evaluate import evaluate_schedule
-from warploom.sched.greedy import greedy_schedule
+from warploom.sched.greedy import ends_in_compute, greedy_schedule
 from warploom.target.mi355x import mi355x_target
 
 from .test_csp import most_loads_between_computes
@@ -56,6 +56,10 @@ def test_every_penalty_is_answered_exactly(max_globals, penalty):
     assert got.exact
     assert got.proven
     check(body, got, max_globals, penalty)
+    blocks = optimal_block_order(body, max_globals, penalty)
+    assert ends_in_compute(body, blocks.order, 2)
+    assert blocks.makespan == got.makespan
+    check(body, blocks, max_globals, penalty)
 
 
 @pytest.mark.parametrize("penalty", [0, 10, 40])

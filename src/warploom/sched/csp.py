@@ -3,7 +3,8 @@
 ``optimal_schedule`` and ``optimal_schedule_with_halves`` start from a greedy seed and return it
 when it meets the makespan bound. Otherwise they return the lexicographically first order with the
 least makespan (with partitions: the least makespan and, among those, the least register peak).
-Search effort is limited by a count of placed ops; ``OrderResult`` says what was proven.
+Search effort is limited by a count of placed ops (``work_limit``; by default 100,000, fewer in
+bodies of more than 64 ops); ``OrderResult`` says what was proven.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ __all__ = [
 ]
 
 UNLIMITED_VGPR = 999999
-DEFAULT_WORK_LIMIT = 100_000
+DEFAULT_WORK = 6_400_000  # ops placed times ops in the body, at least 64: seconds, not minutes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,14 +87,14 @@ class _Seed:
 
 
 def optimal_schedule(
-    body: LoopBody, max_vgpr: int | None = None, *, work_limit: int = DEFAULT_WORK_LIMIT
+    body: LoopBody, max_vgpr: int | None = None, *, work_limit: int | None = None
 ) -> OrderResult:
     """The first order of least makespan within ``max_vgpr`` registers (None: no limit)."""
     limits = _Limits(budget=_budget(max_vgpr))
     seed = _seed(body, limits)
     if answer := seed.answer():
         return answer
-    problem, meter = limits.problem(body), WorkMeter(work_limit)
+    problem, meter = limits.problem(body), _meter(body, work_limit)
     best = _starting_point(problem, seed, limits, meter)
     lower_makespan(problem, best, limits.budget, meter.share(2))
     if not best.is_seed:
@@ -109,7 +110,7 @@ def optimal_schedule_with_halves(
     *,
     partitions: int = 2,
     end_in_compute: bool = False,
-    work_limit: int = DEFAULT_WORK_LIMIT,
+    work_limit: int | None = None,
 ) -> OrderResult:
     """The best order that keeps partitions apart.
 
@@ -128,7 +129,7 @@ def optimal_schedule_with_halves(
     answer = seed.answer()
     if answer and lds_contention_penalty <= 0:
         return answer
-    problem, meter = limits.problem(body), WorkMeter(work_limit)
+    problem, meter = limits.problem(body), _meter(body, work_limit)
     if answer:
         return replace(answer, lower_bound=problem.least_makespan)
     best = _starting_point(problem, seed, limits, meter)
@@ -163,6 +164,12 @@ def optimal_block_order(
 
 def _budget(max_vgpr: int | None) -> int:
     return NO_LIMIT if max_vgpr is None or max_vgpr == UNLIMITED_VGPR else max_vgpr
+
+
+def _meter(body: LoopBody, work_limit: int | None) -> WorkMeter:
+    if work_limit is None:
+        return WorkMeter(DEFAULT_WORK // max(len(body.ops), 64))
+    return WorkMeter(work_limit)
 
 
 def _seed(body: LoopBody, limits: _Limits) -> _Seed:

@@ -54,6 +54,14 @@ class State(NamedTuple):
     loads: int  # global loads since the last compute of the partition
 
 
+class _Members(NamedTuple):
+    """Bit masks of one partition."""
+
+    ops: int
+    computes: int
+    loads: int
+
+
 def start_state(problem: OrderProblem) -> State:
     """Nothing placed."""
     return State(0, (0,) * (UNITS + 1), problem.head, 0, 0)
@@ -73,13 +81,17 @@ class Completer:
         self._failed: dict[int, list[tuple[int, ...]]] = {}
         self._frontiers: dict[int, tuple[tuple[int, int], ...]] = {}
         self._bound = UnitBound(problem, makespan)
-        self._closing = _closing_masks(problem)
+        self._members = tuple(_members(problem, lo, hi) for lo, hi in pairwise(problem.bounds))
+        self._possible = budget >= problem.least_registers and (
+            problem.max_loads == 0
+            or all(self._loads_fit(part, 0, 0) for part in range(len(self._members)))
+        )
 
     def complete(self, state: State) -> tuple[int, ...] | None:
         """The ops that finish ``state`` within the limits, or None when there is no way."""
         if state.placed == self._everything:
             return ()
-        if self.budget < self.problem.least_registers or not self._open(state):
+        if not self._possible or not self._open(state):
             return None
         path: list[int] = []
         stack: list[tuple[State, Iterator[int]]] = [(state, iter(self._guided(state)))]
@@ -142,9 +154,9 @@ class Completer:
 
     def _strands(self, placed: int, op: int) -> bool:
         """Whether ``op`` is the last compute of its partition while other ops are left."""
-        members, computes = self._closing[self.problem.partition[op]]
-        left = members & ~placed & ~(1 << op)
-        return left != 0 and computes >> op & 1 == 1 and not left & computes
+        members = self._members[self.problem.partition[op]]
+        left = members.ops & ~placed & ~(1 << op)
+        return self.problem.is_compute[op] and left != 0 and not left & members.computes
 
     def _partition_of(self, state: State) -> int:
         first_open = (~state.placed & (state.placed + 1)).bit_length() - 1
@@ -189,10 +201,20 @@ class Completer:
     def _open(self, state: State) -> bool:
         """Whether bound and memory leave any hope for ``state``."""
         placed, free, ready, _, loads = state
-        in_time = not self._time_binds or self._bound.holds(
-            placed, free, ready, loads, self._partition_of(state)
-        )
+        part = self._partition_of(state)
+        if self.problem.max_loads and not self._loads_fit(part, placed, loads):
+            return False
+        in_time = not self._time_binds or self._bound.holds(placed, free, ready, loads, part)
         return in_time and not self._failed_before(state)
+
+    def _loads_fit(self, part: int, placed: int, loads: int) -> bool:
+        """Whether the blocks left in the partition have room for the loads left."""
+        p = self.problem
+        members = self._members[part]
+        computes = (members.computes & ~placed).bit_count()
+        tail_block = not p.closed or not members.computes  # loads behind the last compute
+        room = p.max_loads * (computes + tail_block) - loads
+        return (members.loads & ~placed).bit_count() <= room
 
     def _failed_before(self, state: State) -> bool:
         known = self._failed.get(state.placed)
@@ -236,12 +258,10 @@ def _released(ready: tuple[int, ...], succs: tuple[int, ...], finish: int) -> tu
     return tuple(later)
 
 
-def _closing_masks(problem: OrderProblem) -> tuple[tuple[int, int], ...]:
-    """[partition]: the bits of its ops, and of its computes."""
-    return tuple(
-        (
-            sum(1 << i for i in range(lo, hi)),
-            sum(1 << i for i in range(lo, hi) if problem.is_compute[i]),
-        )
-        for lo, hi in pairwise(problem.bounds)
+def _members(problem: OrderProblem, lo: int, hi: int) -> _Members:
+    span = range(lo, hi)
+    return _Members(
+        sum(1 << i for i in span),
+        sum(1 << i for i in span if problem.is_compute[i]),
+        sum(1 << i for i in span if problem.is_load[i]),
     )
