@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import replace
 from itertools import pairwise
@@ -39,13 +38,13 @@ def source(kernel):
 
 
 @pytest.mark.parametrize("kernel", GOLDENS, ids=lambda k: f"{k.name}_{k.dtype}")
-def test_golden_source(kernel):
+def test_golden_source(kernel, pytestconfig):
     path = GOLDEN / f"{kernel.name}_{kernel.dtype}.cu"
     text = source(kernel)
-    if os.environ.get("UPDATE_GOLDEN"):
+    if pytestconfig.getoption("--update-golden"):
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
-    assert path.read_text() == text, "emitted CUDA changed; UPDATE_GOLDEN=1 if that is meant"
+    assert path.read_text() == text, "emitted CUDA changed; --update-golden if that is meant"
 
 
 def test_waits_and_barriers_follow_the_entries():

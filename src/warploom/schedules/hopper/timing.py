@@ -12,15 +12,11 @@ from functools import cache
 
 from warploom.interchange.roles import RolesDocument
 from warploom.schedules.hopper.energy import Shape, joules_of
-from warploom.schedules.hopper.kernel import STAGING_BYTES, GemmKernel
-from warploom.sim.costs import OpTiming
-from warploom.sim.roles import RoleCosts, RoleOpCost, simulate_roles
-from warploom.target.h200 import TENSOR_DRAIN, HopperTarget, h200
+from warploom.schedules.hopper.kernel import GemmKernel
+from warploom.schedules.hopper.pricing import gemm_costs
+from warploom.sim.roles import simulate_roles
+from warploom.target.h200 import HopperTarget, h200
 
-MMA_ISSUE = 16
-CONVERT_CYCLES = 110  # 64x64 results: 2048 conversions of pairs, 8 KB of stmatrix
-STORE_BYTES_PER_CYCLE = 30  # of all consumers of an SM
-STORE_LATENCY = 300
 FILL_CYCLES = 1500  # launch and first loads
 SUSTAINED = (
     0.957  # simulated over profiled cycles, within 1 % for every kernel the tensor cores bind
@@ -48,58 +44,6 @@ class Prediction:
     cycles: float
     joules: float
     seconds: float
-
-
-def gemm_costs(kernel: GemmKernel, target: HopperTarget) -> RoleCosts:
-    """Prices of the GEMM's ops on one SM."""
-    cm, cn = kernel.cluster
-    tensor = kernel.blocks_m * kernel.k_steps * target.wgmma_interval(kernel.tile_n)
-
-    def copy(size: int, share: int) -> RoleOpCost:
-        hold = int(size / share / target.l2_bytes_per_cycle)
-        latency = target.load_latency(size // share)
-        latency += target.sync.cluster_handoff if share > 1 else 0
-        timing = OpTiming(issue=target.sync.tma_issue, occupancy=hold, latency=latency)
-        return RoleOpCost(unit="copy engine", timing=timing)
-
-    store = STAGING_BYTES // STORE_BYTES_PER_CYCLE
-    return RoleCosts(
-        name=target.name,
-        ops=(
-            ("load.A", copy(kernel.a_bytes, cn)),
-            ("load.B", copy(kernel.b_bytes, cm)),
-            (
-                "mma",
-                RoleOpCost(
-                    unit="tensor",
-                    timing=OpTiming(
-                        issue=MMA_ISSUE, occupancy=tensor, latency=tensor + TENSOR_DRAIN
-                    ),
-                ),
-            ),
-            (
-                "convert_c",
-                RoleOpCost(
-                    unit="alu",
-                    timing=OpTiming(
-                        issue=CONVERT_CYCLES,
-                        occupancy=CONVERT_CYCLES // 2,
-                        latency=CONVERT_CYCLES,
-                    ),
-                ),
-            ),
-            (
-                "store_c",
-                RoleOpCost(
-                    unit="store",
-                    timing=OpTiming(issue=20, occupancy=store, latency=store + STORE_LATENCY),
-                ),
-            ),
-        ),
-        handoff=target.sync.cluster_handoff if cm * cn > 1 else target.sync.mbarrier_handoff,
-        arrive=target.sync.mbarrier_arrive,
-        barrier_handoff=target.sync.named_barrier_handoff,
-    )
 
 
 @cache
