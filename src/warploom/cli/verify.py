@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, TextIO
 
 import typer
 
@@ -43,12 +44,13 @@ def _verify(
     verdicts = []
     for verdict in judge_files(files, wanted):
         verdicts.append(verdict)
-        typer.echo(_printable(render(verdict, form.value)))
+        typer.echo(_printable(render(verdict, form.value), sys.stdout))
         if verdict.report is None and form is Form.JSON:
-            typer.echo(_printable(f"{verdict.file}: {verdict.error}"), err=True)
+            typer.echo(_printable(f"{verdict.file}: {verdict.error}", sys.stderr), err=True)
     raise typer.Exit(exit_code(verdicts))
 
 
-def _printable(text: str) -> str:
-    """Text that any terminal encoding can carry."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+def _printable(text: str, stream: TextIO) -> str:
+    """Text that the stream's encoding can carry; documents may hold any character."""
+    encoding = stream.encoding or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)

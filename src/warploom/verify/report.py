@@ -21,7 +21,7 @@ from warploom.verify.findings import Report, report_to_json
 from warploom.verify.judge import verify
 from warploom.verify.roles import RolesReport, roles_report_to_json, verify_roles
 
-MAX_BYTES = 64 * 1024 * 1024
+MAX_BYTES = 24 * 1024 * 1024
 EXIT_CLEAN, EXIT_RACE, EXIT_MALFORMED = 0, 1, 2
 
 
