@@ -2,7 +2,7 @@
 
 Every wait of the assembly is weakened by one and dropped, every barrier dropped, one at a time, in
 several kernels. Writes bench/results/gfx950_mutants.md. Run: ``python bench/gfx950_mutants.py``
-(about half an hour on one core: a mutant the emulator does not find costs every timing).
+(some ten minutes on an idle core: a mutant the emulator does not find costs every run).
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ OUT = Path(__file__).parent / "results" / "gfx950_mutants.md"
 BF16, FP8 = ElementType.BF16, ElementType.FP8
 # name, schedule, block, element type, matrix instruction, who synchronises
 SUBJECTS = (
-    ("ping-pong bf16", "pingpong", (128, 128, 64), BF16, None, SyncPolicy.REFERENCE),
-    ("ping-pong bf16, proven", "pingpong", (128, 128, 64), BF16, None, SyncPolicy.PROVEN_WEAKEST),
-    ("ping-pong fp8", "pingpong", (128, 128, 128), FP8, None, SyncPolicy.REFERENCE),
     ("4-wave bf16, proven", "fourwave", (64, 64, 32), BF16, (16, 16, 32), None),
     ("4-wave fp8, proven", "fourwave", (64, 64, 128), FP8, (16, 16, 128), None),
     ("single buffer bf16", "single_buffer", (64, 64, 64), BF16, None, None),
+    ("ping-pong bf16", "pingpong", (128, 128, 64), BF16, None, SyncPolicy.REFERENCE),
+    ("ping-pong bf16, proven", "pingpong", (128, 128, 64), BF16, None, SyncPolicy.PROVEN_WEAKEST),
 )
-RUNS = [
-    (trips, timing, order)
-    for trips in (1, 0, 2)
-    for timing in (STARVED, TRAMPLED, LATE)
-    for order in (Order.FORWARD, Order.REVERSE)
-]
+RUNS = (
+    (1, STARVED, Order.FORWARD),
+    (1, TRAMPLED, Order.FORWARD),
+    (0, STARVED, Order.FORWARD),
+    (1, TRAMPLED, Order.REVERSE),
+    (2, LATE, Order.REVERSE),
+)
 
 
 def gate_finds(plan, text):
@@ -105,7 +105,13 @@ def measure(name, schedule, block, element, mma, sync):
 
 def main():
     started = time.time()
-    results = [measure(*subject) for subject in SUBJECTS]
+    results = []
+    for subject in SUBJECTS:
+        results.append(measure(*subject))
+        report(results, time.time() - started)
+
+
+def report(results, seconds):
     kinds = (
         "vmcnt weakened", "vmcnt dropped", "lgkmcnt weakened", "lgkmcnt dropped", "barrier dropped",
     )  # fmt: skip
@@ -114,11 +120,12 @@ def main():
         "",
         f"Made by `bench/gfx950_mutants.py` on {datetime.date.today()}, warploom "
         f"{warploom.__version__}, Python {platform.python_version()}, NumPy {np.__version__}; "
-        f"{time.time() - started:.0f} s.",
+        f"{seconds:.0f} s.",
         "",
         "One change a mutant, in the assembly text. A cell is found by the gate / by the emulator "
-        "/ by either, of all. The emulator ran timings starved, trampled and late, waves forward "
-        "and in reverse, trip counts 1, 0 and 2, until something went wrong. Barriers that only "
+        "/ by either, of all. The emulator stopped at the first of these runs that went wrong: "
+        + "; ".join(f"n = {n}, {t.name}, {o.value}" for n, t, o in RUNS)
+        + ". Barriers that only "
         "keep the wave groups in phase, and waits that are stronger than needed (the reference's), "
         "change no result: those only the gate can see. Waits the compiler added by itself "
         "(single buffer) the gate does not claim: those only the emulator can see.",

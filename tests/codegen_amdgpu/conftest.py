@@ -28,6 +28,7 @@ KERNELS = {
     "fourwave-reference": ("fourwave", (256, 256, 64), BF16, None, SyncPolicy.REFERENCE),
     "fourwave-small": ("fourwave", (64, 64, 32), BF16, (16, 16, 32), None),
     "single-buffer": ("single_buffer", (128, 128, 64), BF16, None, None),
+    "single-buffer-small": ("single_buffer", (64, 64, 64), BF16, None, None),
     "single-buffer-256": ("single_buffer", (256, 256, 64), BF16, (32, 32, 16), None),
 }
 
