@@ -87,9 +87,17 @@ class Run:
         queue = {"vm": [], "lgkm": []}
         issued = {"vm": 0, "lgkm": 0}
         barriers = ordinal = 0
+        guarded = p.register_waits is RegisterWaits.COMPILER
+        filled, joint = {}, self._joint()
 
         def wait(name, count, t):
             while queue[name] and issued[name] - queue[name][0][1] >= count:
+                self.done[queue[name].pop(0)[0]] = t
+
+        def guard(name, registers, t):
+            """The code generator's own wait in front of an op that takes registers."""
+            last = max(filled.get(r, -1) for r in registers) if guarded else -1
+            while queue[name] and queue[name][0][0] <= last:
                 self.done[queue[name].pop(0)[0]] = t
 
         for t, (op, _, _) in enumerate(self.events):
@@ -113,7 +121,14 @@ class Run:
             elif op.role is OpRole.GLOBAL_LOAD:
                 issued["vm"] += counters.vm_per_load[self.channel(op)]
                 queue["vm"].append((t, issued["vm"]))
+                filled["staging", self.channel(op)] = t
+            elif op.role is OpRole.COMPUTE and op.tag <= 127:
+                guard("lgkm", operands(op, joint), t)
             elif op.role in (OpRole.FRAGMENT_LOAD, OpRole.SHARED_STORE):
+                if op.role is OpRole.SHARED_STORE:
+                    guard("vm", [("staging", self.channel(op))], t)
+                else:
+                    filled[self.channel(op), op.subtile] = t
                 cost = counters.lgkm_per_load[self.channel(op)]
                 if op.role is OpRole.SHARED_STORE and op.lgkm_cost:
                     cost = op.lgkm_cost

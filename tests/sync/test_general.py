@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from warploom.errors import OrderError, SyncError
-from warploom.interchange import BarrierKind
+from warploom.interchange import BarrierKind, RegisterWaits
 from warploom.ops.desc import OpDesc
 from warploom.ops.kinds import KOffsetKind, Phase
 from warploom.sync.proven import Hazard, check_minimal, repair, synthesise
@@ -51,6 +51,18 @@ def test_fencing_barriers_drain_by_themselves():
     result = synthesise(document)
     assert clean(result.document)
     assert result.counts(Phase.KERNEL).vm == 0
+    assert not check_minimal(result.document, verified, barriers=result.derived_barriers)
+
+
+@pytest.mark.parametrize("barrier", list(BarrierKind))
+@pytest.mark.parametrize("waves", [1, 4])
+def test_waits_of_the_code_generator_count(barrier, waves):
+    document = ring(2, 2, 1, waves=waves)
+    protocol = replace(document.protocol, barrier=barrier, register_waits=RegisterWaits.COMPILER)
+    result = synthesise(replace(document, protocol=protocol))
+    # An MMA in front of each load has taken every fragment, so no lgkm wait is left to do.
+    assert [result.counts(p).lgkm for p in Phase] == [0, 0, 0]
+    assert clean(result.document)
     assert not check_minimal(result.document, verified, barriers=result.derived_barriers)
 
 

@@ -63,7 +63,11 @@ class Need(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """The text as one wave executes it for ``trips`` loop iterations."""
+    """The text as one wave executes it for ``trips`` loop iterations.
+
+    ``guards[t]``: the youngest operation the code generator itself waits for in front of element
+    ``t``, or -1.
+    """
 
     text: Text
     trips: int
@@ -72,6 +76,7 @@ class Program:
     issued: Mapping[Queue, tuple[int, ...]]
     stagger: int
     starts: tuple[int, ...]
+    guards: tuple[int, ...]
 
     def demand(self, gap: int) -> int:
         """Barriers needed between a wait at ``gap`` and a consumer, over all pairs of waves."""
@@ -114,6 +119,9 @@ class Program:
     def completed_at(self, waits: Waits, need: Need, last: int) -> int | None:
         """The first gap up to ``last`` at which the producer is complete; ``None`` if it is not."""
         for t in range(need.producer + 1, last + 1):
+            guard = self.guards[t]
+            if guard >= need.producer and self.queue(guard) is need.queue:
+                return t
             n = self.count_at(waits, t, need.queue)
             if n is not None and self.younger(need.queue, need.producer, t) >= n:
                 return t
@@ -205,7 +213,19 @@ def unroll(text: Text, trips: int) -> Program:
         {q: tuple(s) for q, s in issued.items()},
         marks[0] if marks else -1,
         tuple(starts),
+        _guards(elements) if text.registers_guarded else (-1,) * len(elements),
     )
+
+
+def _guards(elements: list[Element]) -> tuple[int, ...]:
+    """Per MMA or store, the youngest operation that fills one of its registers."""
+    holder: dict[Register, int] = {}
+    out = []
+    for t, e in enumerate(elements):
+        out.append(max((holder.get(r, -1) for r in e.item.uses), default=-1))
+        if e.item.defines is not None:
+            holder[e.item.defines] = t
+    return tuple(out)
 
 
 def _elements(text: Text, trips: int) -> tuple[list[Element], list[int]]:
