@@ -130,7 +130,13 @@ def main():
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--hard-up-to", type=int, default=384)
     given = parser.parse_args()
-    rows = [measure(kind, body) for kind, body in cases(given.seeds, given.hard_up_to)]
+    rows = []
+    for kind, body in cases(given.seeds, given.hard_up_to):
+        rows.append(measure(kind, body))
+        write(rows)
+
+
+def write(rows):
     text = [
         "# Growth of the exact modulo scheduler",
         "",

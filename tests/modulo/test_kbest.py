@@ -4,16 +4,19 @@ import json
 
 import pytest
 
+from tests.modulo.samples import document, matmul_ops
 from warploom.errors import ConfigError, DocumentError
 from warploom.modulo import ModuloOptions, check_result, solve_modulo
 from warploom.modulo.bodies.attention import AttentionShape, attention_body
 from warploom.modulo.bodies.gemm import gemm_body
+from warploom.modulo.bridge import ModuloRequest, body_problem
 from warploom.modulo.calibrate import (
     Measurement,
     apply_calibration,
     critical_features,
     fit,
 )
+from warploom.modulo.entries import modulo_phases
 from warploom.modulo.kbest import (
     digest,
     emitted_ii,
@@ -24,6 +27,8 @@ from warploom.modulo.kbest import (
     signature,
     write_measurements,
 )
+from warploom.sim import simulate
+from warploom.sync.proven import synthesise
 
 II_ONLY = ModuloOptions(goals=())
 
@@ -101,3 +106,18 @@ def test_calibration_of_a_recurrence():
     found = fit([Measurement(result=result, cycles=1400.0)], ridge=0.001)
     assert found.after == pytest.approx(0, abs=5)
     assert all(f >= 0 for _, f in found.factors)
+
+
+def test_candidates_are_re_ranked_by_the_simulator():
+    body = body_problem(matmul_ops(1, 2, 1), request=ModuloRequest(max_depth=2))
+    found = k_best(solve_modulo(body.problem, II_ONLY), 4, slack=0.2)
+
+    def simulated(result):
+        done = synthesise(document(modulo_phases(body, result))).document
+        interval = simulate(done, trips=12, waves=1).ii
+        return interval / done.protocol.k_tiles_per_iteration
+
+    ranked = rerank(found, simulated)
+    scores = [simulated(r) for r in ranked]
+    assert scores == sorted(scores)
+    assert set(map(digest, ranked)) == set(map(digest, found))
