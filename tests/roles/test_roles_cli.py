@@ -50,3 +50,9 @@ def test_a_damaged_document_is_malformed(tmp_path):
     result = CliRunner().invoke(build_app(("verify",)), ["verify", str(path)])
     assert result.exit_code == 2
     assert "malformed" in result.stdout
+
+
+def test_a_range_too_long_to_judge_is_refused_at_once(tmp_path):
+    result = judged(tmp_path, gemm_document(), "--trips", "1..999999999")
+    assert result.exit_code == 2
+    assert "tile lengths" in result.stdout

@@ -22,6 +22,8 @@ from warploom.verify.judge import verify
 from warploom.verify.roles import RolesReport, roles_report_to_json, verify_roles
 
 MAX_BYTES = 24 * 1024 * 1024
+MAX_LENGTHS = 256
+"""Tile lengths of a role program that are judged one by one."""
 EXIT_CLEAN, EXIT_RACE, EXIT_MALFORMED = 0, 1, 2
 
 
@@ -95,7 +97,13 @@ def _judge_roles(data: object, trips: range | None) -> RolesReport:
     if trips is None:
         return verify_roles(document)
     least = max(1, document.minimum_trips)
-    return verify_roles(document, sequences=[(n, n) for n in trips if n >= least])
+    wanted = trips[max(least - trips.start, 0) :]
+    if not 0 < len(wanted) <= MAX_LENGTHS:
+        raise ConfigError(
+            f"{len(wanted)} tile lengths to judge in {trips.start}..{trips.stop - 1}",
+            fix=f"give 1 to {MAX_LENGTHS} counts of at least {least}, or none to prove all",
+        )
+    return verify_roles(document, sequences=[(n, n) for n in wanted])
 
 
 def _read(path: Path) -> bytes:
