@@ -329,6 +329,42 @@ def test_loads_of_the_next_tile_that_outrun_the_loop_are_not_proven_for_all():
     assert "TOKEN" in {f.code.value for f in report.races()}
 
 
+def grid_schedule(rows, columns, stages):
+    """A fully synchronised pipeline with one stage per partition and any grid."""
+
+    def loads(stage, offset):
+        a = " ".join(f"LA[{stage},{i}]{offset}" for i in range(rows))
+        return a + " " + " ".join(f"LB[{stage},{j}]{offset}" for j in range(columns))
+
+    def multiply(stage):
+        a = " ".join(f"FA[{stage},{i}]" for i in range(rows))
+        b = " ".join(f"FB[{stage},{j}]" for j in range(columns))
+        cells = " ".join(f"M[{i},{j}]" for i in range(rows) for j in range(columns))
+        return f"{a} {b} L0 B {cells}"
+
+    prologue = " ".join(loads(s, s) for s in range(stages)) + " W0 B"
+    kernel = " ".join(f"{multiply(s)} {loads(s, s)} W0 B" for s in range(stages))
+    epilogue = " ".join(multiply(s) for s in range(stages))
+    return {
+        "prologue": prologue,
+        "kernel": kernel,
+        "epilogue": epilogue,
+        "k_tiles_per_iteration": stages,
+        "kernel_k_base": stages,
+    }
+
+
+@pytest.mark.parametrize("grid", [(1, 1), (2, 3), (4, 4), (1, 5)])
+@pytest.mark.parametrize("stages", [1, 2, 3])
+def test_any_grid_and_any_number_of_partitions(grid, stages):
+    texts = grid_schedule(*grid, stages)
+    assert verify(document(**texts)).findings == ()
+    last = f"M[{grid[0] - 1},{grid[1] - 1}]"
+    assert codes(document(**(texts | {"kernel": texts["kernel"].replace(last, "X", 1)}))) == {
+        "COVERAGE"
+    }
+
+
 def test_an_empty_document_multiplies_nothing():
     assert codes(document()) == {"COVERAGE"}
 
