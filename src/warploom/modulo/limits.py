@@ -6,9 +6,10 @@ from dataclasses import replace
 
 from warploom.modulo.attempt import Attempter
 from warploom.modulo.bounds.energy import closure
-from warploom.modulo.bounds.system import System, build_system
+from warploom.modulo.bounds.system import STREAM, System, build_system
 from warploom.modulo.exact.request import Incumbent
 from warploom.modulo.model import ModuloProblem
+from warploom.modulo.options import ModuloOptions
 from warploom.modulo.result import Limit, LimitKind
 
 
@@ -33,11 +34,12 @@ def explain_energy(system: System, ii: int) -> Limit:
 def explain_refusal(attempter: Attempter, ii: int) -> Limit:
     """Relax one thing at a time at an II that search refuted; what makes it feasible blocks it."""
     problem = attempter.system.problem
+    brief = replace(attempter, options=_brief(attempter.options), say=_silent)
     for kind, text, culprits, relaxed in _relaxations(problem):
-        trial = replace(attempter, system=build_system(relaxed), say=_silent)
+        trial = replace(brief, system=build_system(relaxed))
         if isinstance(trial.full(ii), Incumbent):
             return Limit(kind=kind, text=f"{text} blocks II {ii}", culprits=culprits)
-    blocking = [u.name for u in attempter.system.units if _needed(attempter, u.name, ii)]
+    blocking = [u.name for u in attempter.system.units if _needed(brief, u.name, ii)]
     if blocking:
         names = ", ".join(repr(b) for b in blocking)
         return Limit(
@@ -56,16 +58,29 @@ def explain_refusal(attempter: Attempter, ii: int) -> Limit:
 def _needed(attempter: Attempter, unit: str, ii: int) -> bool:
     """True when II is feasible as soon as one unit is taken away."""
     problem = attempter.system.problem
+    uses = [u for u in attempter.system.units if u.name == unit and unit.startswith(STREAM)]
+    streamed = {v for u in uses for v, _ in u.ops}
     ops = tuple(
         replace(
             op,
             unit=None if op.unit == unit else op.unit,
             also=tuple(h for h in op.also if h.unit != unit),
+            issue=0 if v in streamed else op.issue,
         )
-        for op in problem.ops
+        for v, op in enumerate(problem.ops)
     )
-    trial = replace(attempter, system=build_system(replace(problem, ops=ops)), say=_silent)
+    trial = replace(attempter, system=build_system(replace(problem, ops=ops)))
     return isinstance(trial.full(ii), Incumbent)
+
+
+def _brief(options: ModuloOptions) -> ModuloOptions:
+    """An explanation is worth little work: what it does not find stays unnamed."""
+    return replace(
+        options,
+        tries=1,
+        find_work=min(options.find_work, 2.0),
+        prove_work=min(options.prove_work, 2.0),
+    )
 
 
 def _relaxations(

@@ -14,6 +14,9 @@ from typing import NamedTuple
 
 from warploom.modulo.model import ModuloProblem, RingKind
 
+STREAM = "stream "
+"""Names of units that are role streams begin like this."""
+
 
 class Arc(NamedTuple):
     """``t[dst] + distance * ii >= t[src] + latency``; a ring's arcs may have distance < 0."""
@@ -140,7 +143,7 @@ def _streams(problem: ModuloProblem) -> list[UnitUse]:
     out = []
     for roles in sorted(set(allowed.values()), key=lambda s: (len(s), sorted(s))):
         ops = tuple((v, problem.ops[v].issue) for v in issuing if allowed[v] <= roles)
-        out.append(UnitUse("stream " + "+".join(sorted(roles)), len(roles), ops))
+        out.append(UnitUse(STREAM + "+".join(sorted(roles)), len(roles), ops))
     return out
 
 
