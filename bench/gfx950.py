@@ -175,7 +175,8 @@ def main():
         "",
         "Busy cycles of one iteration on one compute unit, counted from the assembly, and the "
         "TFLOP/s of the whole chip if only the busiest unit counted; then the timing simulator's "
-        "interval for the same schedule, with latencies and waits.",
+        "interval for the same schedule, with latencies and waits (the single-buffer document "
+        "carries no instruction counts, so the simulator cannot price it on this chip).",
         "",
         "| kernel | matrix | issue | LDS | memory | of the matrix bound | TFLOP/s at best "
         "| simulated cycles | of the matrix bound | TFLOP/s simulated |",

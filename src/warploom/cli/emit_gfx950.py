@@ -20,7 +20,10 @@ from warploom.codegen.amdgpu import (
 from warploom.codegen.amdgpu.hip import check_hip, find_hip_compiler, hip_source
 from warploom.codegen.amdgpu.kernels import ReadyKernel, ready_kernel
 from warploom.codegen.amdgpu.mfma import ElementType, element_type
+from warploom.compile import OnRace
 from warploom.errors import BackendError
+
+SMALLER = {"single_buffer": "128x128x64"}  # default tiles other than the double-buffer kernels
 
 
 def register(group: typer.Typer) -> None:
@@ -55,17 +58,13 @@ def _emit(
     """
     element = element_type(dtype.value)
     shape = None if mma is None else parse_tile(mma, dtype.value)
+    block = parse_tile(tile or SMALLER.get(schedule), dtype.value)
     if schedule.endswith(".json"):
-        ready = _from_document(schedule, parse_tile(tile, dtype.value), element, shape)
+        ready = _from_document(schedule, block, element, shape)
     else:
-        block = (128, 128, 64) if schedule == "single_buffer" and tile is None else None
+        on_race: OnRace = "skip" if races else "raise"
         ready = ready_kernel(
-            schedule,
-            block or parse_tile(tile, dtype.value),
-            element,
-            mma=shape,
-            sync=sync_policy(sync),
-            on_race="skip" if races else "raise",
+            schedule, block, element, mma=shape, sync=sync_policy(sync), on_race=on_race
         )
     kernel = emit_kernel(ready.document, ready.tile)
     try:

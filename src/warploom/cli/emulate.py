@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from warploom.cli.check_isa import AssemblyArgument, SidecarOption, read_text
 from warploom.codegen.amdgpu import launch_plan, read_sidecar
 from warploom.codegen.amdgpu.emulator import (
+    EmulationError,
+    Floats,
     Order,
     Timing,
     emulate_gemm,
@@ -17,7 +19,7 @@ from warploom.codegen.amdgpu.emulator import (
     normal_matrix,
     timing_named,
 )
-from warploom.errors import BackendError, ConfigError
+from warploom.errors import ConfigError
 
 
 class Data(StrEnum):
@@ -65,27 +67,32 @@ def _emulate(
     wrong = 0
     for when in [_timing(name) for name in timing or ["late", "early", "random-0"]]:
         for turns in order or [Order.FORWARD]:
-            try:
-                result = emulate_gemm(
-                    text,
-                    a,
-                    b,
-                    dtype=tile["dtype"],
-                    block=(tile["block"][0], tile["block"][1]),
-                    timing=when,
-                    order=turns,
-                )
-            except BackendError as fault:
-                wrong += 1
-                typer.echo(f"{when.name:>10} {turns.value:<9} FAULT {fault}")
-                continue
-            wrong += not result.correct
-            verdict = "right" if result.correct else "WRONG"
-            typer.echo(
-                f"{when.name:>10} {turns.value:<9} {verdict}  largest error {result.error:g} "
-                f"(allowed {result.tolerance:g})"
-            )
+            right, words = _verdict(text, a, b, tile, when, turns)
+            wrong += not right
+            typer.echo(f"{when.name:>10} {turns.value:<9} {words}")
     raise typer.Exit(1 if wrong else 0)
+
+
+def _verdict(
+    text: str, a: Floats, b: Floats, tile: dict[str, Any], timing: Timing, order: Order
+) -> tuple[bool, str]:
+    block_m, block_n, _ = tile["block"]
+    try:
+        result = emulate_gemm(
+            text,
+            a,
+            b,
+            dtype=tile["dtype"],
+            block=(block_m, block_n),
+            timing=timing,
+            order=order,
+        )
+    except EmulationError as fault:
+        return False, f"FAULT {fault}"
+    word = "right" if result.correct else "WRONG"
+    return result.correct, (
+        f"{word}  largest error {result.error:g} (allowed {result.tolerance:g})"
+    )
 
 
 def _timing(name: str) -> Timing:

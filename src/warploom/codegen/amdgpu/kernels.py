@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from warploom.codegen.amdgpu.mfma import ElementType
 from warploom.codegen.amdgpu.tile import GemmTile, gemm_tile, tile_of_geometry
@@ -51,8 +52,10 @@ def ready_kernel(
 ) -> ReadyKernel:
     """Compile a shipped schedule for a tile. ``sync`` and ``on_race`` as in compiling."""
     if schedule not in SCHEDULES:
+        near = get_close_matches(schedule, SCHEDULES, 1)
+        guess = f"did you mean {near[0]!r}? " if near else ""
         raise ConfigError(
-            f"no schedule {schedule!r}", fix=f"known schedules: {', '.join(SCHEDULES)}"
+            f"no schedule {schedule!r}", fix=f"{guess}known schedules: {', '.join(SCHEDULES)}"
         )
     source, tile = SCHEDULES[schedule](block, element, mma)
     compiled = compile_schedule(source, sync=sync, on_race=on_race)

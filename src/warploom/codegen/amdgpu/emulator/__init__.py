@@ -7,6 +7,7 @@ counters allow. Hazards inside a wave that the assembler resolves (``s_nop``) ar
 
 from warploom.codegen.amdgpu.emulator.fault import EmulationError
 from warploom.codegen.amdgpu.emulator.gemm import (
+    Floats,
     GemmResult,
     emulate_gemm,
     integer_matrix,
@@ -31,6 +32,7 @@ __all__ = [
     "STARVED",
     "TRAMPLED",
     "EmulationError",
+    "Floats",
     "GemmResult",
     "Moment",
     "Order",
