@@ -3,11 +3,13 @@
 from collections import Counter
 from dataclasses import replace
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from warploom import (
     BlockSizing,
+    DeclarativeSchedule,
     KOffsetKind,
     OpRole,
     PingPongOps,
@@ -16,11 +18,13 @@ from warploom import (
     ProgramError,
     ScheduleConfig,
     SchedulingStrategy,
+    SyncPolicy,
     WarpStaggerRule,
     annotate_ops,
     compile_schedule,
     mi355x_cost_model,
     mi355x_double_buffer,
+    mi355x_target,
 )
 from warploom.graph.partitions import search_edges
 
@@ -125,3 +129,24 @@ def test_csp_is_between_bound_and_greedy(schedule):
         makespans[strategy] = compiled_if_possible(schedule).order
     csp, greedy = makespans[SchedulingStrategy.CSP], makespans[SchedulingStrategy.GREEDY]
     assert csp.lower_bound <= csp.makespan <= greedy.makespan
+
+
+@pytest.mark.parametrize("max_globals", [0, 1, 2])
+@pytest.mark.parametrize("penalty", [1, 10, 40])
+def test_every_port_penalty_compiles_with_proven_waits(penalty, max_globals):
+    config = ScheduleConfig(scheduling=SchedulingStrategy.CSP, lds_contention_penalty=penalty)
+    schedule = DeclarativeSchedule(
+        lgkm_a=8, lgkm_b=4, config=config, target=mi355x_target(4, 4, max_globals)
+    )
+    compiled = compile_schedule(schedule, sync=SyncPolicy.PROVEN_WEAKEST)
+    assert compiled.order.proven
+    assert compiled.report.verdict == "clean"
+
+
+def test_small_blocks_without_a_cap_lose_no_load():
+    config = replace(mi355x_double_buffer(max_globals=0), block_sizing=BlockSizing(2, 2, 0))
+    schedule = DeclarativeSchedule(
+        lgkm_a=8, lgkm_b=4, hw_config=config, cost_model=mi355x_cost_model()
+    )
+    compiled = compile_schedule(schedule)
+    assert [len(b.loads) for b in compiled.program.blocks] == [0, 0, 0, 4, 0, 0, 0, 4]

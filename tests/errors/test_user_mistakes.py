@@ -132,8 +132,13 @@ def test_op_without_a_place_in_a_block():
 
 
 def test_reordering_never_loses_an_op():
-    config = replace(mi355x_double_buffer(), block_sizing=BlockSizing(3, 2, 0))
+    config = replace(mi355x_double_buffer(), block_sizing=BlockSizing(1, 1, 0))
     schedule = DeclarativeSchedule(hw_config=config, cost_model=mi355x_cost_model())
+    assert len(schedule.build_body()) == 24
+    model = mi355x_cost_model().with_cost(
+        PingPongOps.LOAD_B, OpCost(ResourceKind.VALU, 4, OpRole.VALU_COMPUTE)
+    )
+    schedule = DeclarativeSchedule(target=TargetProfile(model, mi355x_double_buffer()))
     with pytest.raises(ProgramError, match="lose") as caught:
         compile_schedule(schedule)
     assert "LOAD_B" in caught.value.where

@@ -8,7 +8,7 @@ from warploom.blocks.spec import MMABlockSpec
 from warploom.config.pipeline import PipelineConfig
 from warploom.config.schedule import NO_WAIT
 from warploom.errors import StructureError
-from warploom.ops.kinds import OpRole
+from warploom.ops.kinds import OpRole, ScheduleOps
 
 Blocks = Sequence[MMABlockSpec]
 
@@ -16,12 +16,15 @@ Blocks = Sequence[MMABlockSpec]
 def verify_schedule(
     blocks: Blocks,
     config: PipelineConfig,
-    lgkm_fallback: tuple[int, int],
-    waits: tuple[int, int],
+    lgkm_units: tuple[int, int] = (0, 0),
 ) -> None:
-    """Run all structural checks; the first violation raises ``StructureError``."""
+    """Run all structural checks; the first violation raises ``StructureError``.
+
+    ``lgkm_units`` are the counter units of a load per channel; with them derived first waits are
+    held against what can be outstanding. Manual waits are the caller's: give (0, 0).
+    """
     _block_completeness(blocks, config)
-    _wait_bounds(blocks, config, lgkm_fallback, waits)
+    _wait_bounds(blocks, config, lgkm_units)
     _uniform_distribution(blocks, config)
     _prefetch_coverage(blocks)
     if config.depth == 2 and not config.cross_stage_rotation:
@@ -54,28 +57,21 @@ def _block_completeness(blocks: Blocks, config: PipelineConfig) -> None:
             )
 
 
-def _wait_bounds(
-    blocks: Blocks,
-    config: PipelineConfig,
-    fallback: tuple[int, int],
-    waits: tuple[int, int],
-) -> None:
-    lgkm_first = waits[0]
-    if lgkm_first >= NO_WAIT or max(fallback) <= 0:
+def _wait_bounds(blocks: Blocks, config: PipelineConfig, units: tuple[int, int]) -> None:
+    if max(units) <= 0:
         return
     for p, part in _partitions(blocks, config):
-        bound = sum(fallback[0 if op.channel == 0 else 1] for op, _ in part[0].loads)
-        if lgkm_first > bound:
-            raise StructureError(
-                f"the first wait leaves {lgkm_first} LDS operations outstanding, "
-                f"but only {bound} can be",
-                check="wait_bounds",
-                where=f"partition {p}, block {p * len(part)}",
-                why="the wait would not wait for this partition's fragments: the partitions' "
-                "first blocks load different amounts",
-                fix="give every partition's first block the same loads, or auto_waits=False "
-                f"with wait_lgkm_first <= {bound}",
-            )
+        bound = sum(units[0 if op.channel == 0 else 1] for op, _ in part[0].loads)
+        for wait in (part[0].entry_wait_lgkm, part[0].pre_sync):
+            if wait.tag == ScheduleOps.WAIT_LGKM and bound < wait.wait_value < NO_WAIT:
+                raise StructureError(
+                    f"the first wait leaves {wait.wait_value} LDS operations outstanding, "
+                    f"but only {bound} can be",
+                    check="wait_bounds",
+                    where=f"partition {p}, block {p * len(part)}",
+                    why="it would not wait for this partition's fragments",
+                    fix=f"wait for {bound} or fewer",
+                )
 
 
 def _uniform_distribution(blocks: Blocks, config: PipelineConfig) -> None:

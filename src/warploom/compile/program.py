@@ -62,11 +62,10 @@ def build_double_buffer_program(
     """Blocks of an ordered body, balanced, guarded by the reference's rules and checked."""
     blocks = build_blocks(body, order, config, edges)
     blocks = guard_blocks(blocks, body, config, policy)
-    derived = (0, 0)
     if policy.waits.derive:
         derived = derive_waits_from_blocks(blocks, config, policy.lgkm_fallback)
         blocks = apply_derived_waits(blocks, config, policy, derived)
-    verify_schedule(blocks, config, policy.lgkm_fallback, derived)
+    verify_schedule(blocks, config, policy.lgkm_fallback if policy.waits.derive else (0, 0))
     return PipelineProgram.of(blocks)
 
 

@@ -16,7 +16,8 @@ def mma_block_interleave_list(ops: Sequence[OpDesc], config: PipelineConfig) -> 
     """One block per MMA, in MMA order: fragments, global loads, MMA.
 
     A block reads the B fragment of a column and the A fragment of a row when it is the first to
-    need them; loads are dealt out by ``block_sizing``. Raises if any op would be left out.
+    need them; loads are dealt out by ``block_sizing``. Loads beyond every block's share go to the
+    last block if there is no cap. Raises if any op would be left out.
     """
     out = _interleave(ops, config, config.block_sizing.max_globals)
     _refuse_lost_ops(ops, out)
@@ -46,7 +47,8 @@ def _interleave(ops: Sequence[OpDesc], config: PipelineConfig, max_globals: int)
     columns: set[int] = set()
     out: list[OpDesc] = []
     taken = 0
-    for mma in (op for op in ops if op.role is OpRole.COMPUTE):
+    mmas = [op for op in ops if op.role is OpRole.COMPUTE]
+    for i, mma in enumerate(mmas):
         new_row, new_column = mma.stage not in rows, mma.subtile not in columns
         rows.add(mma.stage)
         columns.add(mma.subtile)
@@ -57,6 +59,8 @@ def _interleave(ops: Sequence[OpDesc], config: PipelineConfig, max_globals: int)
         quota = max(target - new_row - new_column - 1, 0)
         if max_globals > 0:
             quota = min(max(quota, 1), max_globals)
+        elif i == len(mmas) - 1:
+            quota = len(loads)
         out += loads[taken : taken + quota]
         taken += len(loads[taken : taken + quota])
         out.append(mma)

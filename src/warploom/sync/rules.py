@@ -175,10 +175,10 @@ def apply_derived_waits(
     out = _with_drains(blocks, policy.waits)
     if per_partition == 0:
         return out
-    first_count = 0 if policy.layout.barrier_before_pre_ops else lgkm_first
     for first in range(0, len(out), per_partition):
         if lgkm_first < 255:
-            wait = OpDesc.wait_lgkm(first_count)
+            bound = _outstanding(out[first], lgkm_first, policy.lgkm_fallback)
+            wait = OpDesc.wait_lgkm(0 if policy.layout.barrier_before_pre_ops else bound)
             at_entry = (
                 isinstance(policy.barriers, MinimalBarriers) and out[first].entry_wait.is_present()
             )
@@ -190,6 +190,17 @@ def apply_derived_waits(
         last = first + per_partition - 1
         out[last] = replace(out[last], pre_sync=OpDesc.wait_vm(vm_last))
     return out
+
+
+def _outstanding(block: MMABlockSpec, derived: int, units: tuple[int, int]) -> int:
+    """The derived count, but no more than this partition's own first block leaves outstanding.
+
+    The count is derived for the partition that loads most; a partition that loads less would
+    otherwise wait for nothing.
+    """
+    if max(units) <= 0:
+        return derived
+    return min(derived, sum(units[0 if op.channel == 0 else 1] for op, _ in block.loads))
 
 
 def _with_drains(blocks: Sequence[MMABlockSpec], waits: WaitPolicy) -> list[MMABlockSpec]:
