@@ -15,6 +15,7 @@ from warploom.config.release import Release
 from warploom.errors import BackendError
 from warploom.interchange.roles import RolesDocument
 from warploom.interchange.roles_json import read_roles
+from warploom.schedules.hopper.attention import AttentionKernel
 from warploom.schedules.hopper.kernel import Dtype, GemmKernel
 
 SHIPPED: tuple[GemmKernel, ...] = (
@@ -49,13 +50,17 @@ SHIPPED: tuple[GemmKernel, ...] = (
     ),
 )
 
+SHIPPED_ATTENTION: tuple[AttentionKernel, ...] = tuple(
+    AttentionKernel(margin=margin) for margin in (0, 256, 512)
+)
+
 
 @cache
 def shipped_schedule(name: str) -> RolesDocument:
     """The document of that name."""
     path = files("warploom.runtime") / "data" / f"{name}.json"
     if not path.is_file():
-        known = sorted({k.name for k in SHIPPED})
+        known = sorted({*(k.name for k in SHIPPED), *(k.name for k in SHIPPED_ATTENTION)})
         raise BackendError(
             f"no solved schedule {name!r} ships with the package",
             where="shipped_schedule",
@@ -64,23 +69,25 @@ def shipped_schedule(name: str) -> RolesDocument:
     return read_roles(path.read_text())
 
 
-def solved_schedule(kernel: GemmKernel) -> RolesDocument:
+def solved_schedule(kernel: GemmKernel | AttentionKernel) -> RolesDocument:
     """Solve, derive and verify the kernel's schedule now; needs the package's solver.
 
     For tiles that do not ship, and to re-solve one that does.
     """
     solve = import_module("warploom.schedules.hopper.solve")
     judge = import_module("warploom.verify.roles")
-    document: RolesDocument = solve.derive_gemm(kernel)
+    attention = isinstance(kernel, AttentionKernel)
+    derive = solve.derive_attention if attention else solve.derive_gemm
+    document: RolesDocument = derive(kernel)
     judge.require_clean(document)
     return document
 
 
-def schedule_for(kernel: GemmKernel) -> RolesDocument:
+def schedule_for(kernel: GemmKernel | AttentionKernel) -> RolesDocument:
     """The shipped schedule of the kernel's structure, or one solved now."""
     return shipped_schedule(kernel.name) if is_shipped(kernel) else solved_schedule(kernel)
 
 
-def is_shipped(kernel: GemmKernel) -> bool:
+def is_shipped(kernel: GemmKernel | AttentionKernel) -> bool:
     """True when a solved schedule of the kernel's structure ships."""
     return (files("warploom.runtime") / "data" / f"{kernel.name}.json").is_file()

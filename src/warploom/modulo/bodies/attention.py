@@ -44,6 +44,11 @@ class AttentionShape:
     and PV. ``in_order``: QK of the next tile only after PV of this one. ``side_by_side``: consumers
     issue their QK products one after the other, so that they cannot alternate. ``open_roles``: the
     solver assigns tiles to the consumer roles. ``register_budget`` is per consumer.
+
+    ``in_place`` is the storage an emitted kernel has: exponentials overwrite S, which is free when
+    they are converted, and the factor that rescales O lies in one pair of registers. ``margin``
+    cycles of the softmax of a tile may come late without delaying anything: they stand for what the
+    costs leave out (waits, issue conflicts).
     """
 
     consumers: int = 1
@@ -58,6 +63,8 @@ class AttentionShape:
     handoff: int = 0
     release: int = 0
     max_depth: int = 4
+    in_place: bool = False
+    margin: int = 0
 
 
 def attention_body(
@@ -67,6 +74,8 @@ def attention_body(
     shape = shape or AttentionShape()
     if min(shape.consumers, shape.s_copies, shape.chunks, shape.max_depth) < 1:
         raise ConfigError("consumers, s_copies, chunks and max_depth must be at least 1")
+    if shape.margin < 0:
+        raise ConfigError(f"margin {shape.margin} is negative", where="AttentionShape")
     build = _Builder(shape, costs)
     return build.problem()
 
@@ -112,6 +121,8 @@ class _Builder:
         parts += [f"{s.chunks} chunks"] if s.chunks > 1 else []
         parts += ["in order"] if s.in_order else []
         parts += ["side by side"] if s.side_by_side else []
+        parts += ["in place"] if s.in_place else []
+        parts += [f"margin {s.margin}"] if s.margin else []
         return ", ".join(parts)
 
     def _add(self, op: ModuloOp) -> int:
@@ -201,7 +212,7 @@ class _Builder:
         for i in range(self.shape.chunks):
             self._edge(t.row_max, t.exp[i], costs.row_max.latency, why="maximum")
             self._edge(t.exp[i], t.convert[i], exp.latency, why="exponentials")
-            self._edge(t.convert[i], t.pv[i], convert.latency, why="P")
+            self._edge(t.convert[i], t.pv[i], convert.latency + self.shape.margin, why="P")
             self._edge(load_v, t.pv[i], costs.load.latency, why="V tile")
             self._edge(t.rescale, t.pv[i], costs.rescale.latency, why="rescaled O")
             self._edge(t.pv[i], t.rescale, product.latency, 1, why="O")
@@ -217,6 +228,12 @@ class _Builder:
         product = self._chunk(costs.product, costs.product_tail)
         reads = [Read(op=t.row_max, hold=costs.row_max.occupancy)]
         reads += [Read(op=e, hold=exp.occupancy) for e in t.exp]
+        if s.in_place:
+            convert = self._chunk(costs.convert)
+            reads += [Read(op=v, hold=convert.occupancy) for v in t.convert]
+            factor = [Read(op=t.rescale, hold=costs.rescale.occupancy)]
+            factor += [Read(op=e, hold=exp.occupancy) for e in t.exp]
+            self._register(f"A{c}", 2, t.row_max, tuple(factor), 1)
         self._register(f"S{c}", costs.s_registers, t.qk, tuple(reads), s.s_copies)
         for i in range(s.chunks):
             name = f"P{c}" if s.chunks == 1 else f"P{c}.{i}"

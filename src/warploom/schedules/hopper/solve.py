@@ -1,9 +1,17 @@
-"""Solving the Hopper GEMM body: the only module here that needs the modulo solver."""
+"""Solving the Hopper bodies: the only module here that needs the modulo solver."""
 
 from __future__ import annotations
 
 from warploom.interchange.roles import RolesDocument
 from warploom.modulo import ModuloOptions, ModuloResult, solve_modulo
+from warploom.modulo.alike import make_alike
+from warploom.schedules.hopper.attention import (
+    AttentionKernel,
+    attention_problem,
+    attention_roles,
+    consumer_roles,
+    op_names,
+)
 from warploom.schedules.hopper.gemm import gemm_problem, roles_of
 from warploom.schedules.hopper.kernel import GemmKernel
 from warploom.target.h200 import HopperTarget, h200
@@ -21,3 +29,22 @@ def derive_gemm(
 ) -> RolesDocument:
     """Solve the body and derive the synchronised programs of producer and consumers."""
     return roles_of(solve_gemm(kernel, target, options), kernel, target)
+
+
+def solve_attention(
+    kernel: AttentionKernel,
+    target: HopperTarget | None = None,
+    options: ModuloOptions | None = None,
+) -> ModuloResult:
+    """The body's schedule of least initiation interval, with one program for both consumers."""
+    result = solve_modulo(attention_problem(kernel, target or h200()), options)
+    return make_alike(result, consumer_roles(), op_names())
+
+
+def derive_attention(
+    kernel: AttentionKernel,
+    target: HopperTarget | None = None,
+    options: ModuloOptions | None = None,
+) -> RolesDocument:
+    """Solve the body and derive the synchronised programs of producer and consumers."""
+    return attention_roles(solve_attention(kernel, target, options), kernel, target)

@@ -36,9 +36,11 @@ from warploom.sync.mbarrier.plan import (
     RingPlan,
     RolePlan,
     Store,
+    Turns,
     Verbatim,
     Work,
 )
+from warploom.sync.mbarrier.turns import first_turn, last_turn, take_turns
 
 __all__ = [
     "Action",
@@ -49,6 +51,7 @@ __all__ = [
     "RingPlan",
     "RolePlan",
     "Store",
+    "Turns",
     "Verbatim",
     "Work",
     "derive_roles",
@@ -59,7 +62,7 @@ WARP_THREADS = 32
 
 def derive_roles(result: ModuloResult, plan: Plan) -> RolesDocument:
     """The synchronised programs of all roles."""
-    expanded = {role.name: expand_role(result, plan, role) for role in plan.roles}
+    expanded = {role.name: _expanded(result, plan, role) for role in plan.roles}
     return RolesDocument(
         name=plan.name,
         target=plan.target,
@@ -73,6 +76,13 @@ def derive_roles(result: ModuloResult, plan: Plan) -> RolesDocument:
     )
 
 
+def _expanded(result: ModuloResult, plan: Plan, role: RolePlan) -> Lists:
+    lists = expand_role(result, plan, role)
+    if plan.turns is None or plan.turns.role != role.name:
+        return lists
+    return take_turns(result, plan, role, lists)
+
+
 def _program(plan: Plan, role: RolePlan, lists: Lists) -> RoleProgram:
     guards = guards_of(plan, lists)
     prologue = entries(plan, guards, "prologue", lists.prologue)
@@ -81,7 +91,7 @@ def _program(plan: Plan, role: RolePlan, lists: Lists) -> RoleProgram:
         instances=role.instances,
         threads=role.threads,
         peel=lists.peel,
-        setup=role.setup,
+        setup=role.setup + first_turn(plan, role),
         prologue=tuple(_started(e, plan) for e in prologue),
         kernel=entries(plan, guards, "kernel", lists.kernel),
         epilogue=entries(plan, guards, "epilogue", lists.epilogue),
@@ -98,7 +108,7 @@ def _started(entry: RoleEntry, plan: Plan) -> RoleEntry:
 
 
 def _finish(plan: Plan, role: RolePlan) -> tuple[RoleEntry, ...]:
-    out: list[RoleEntry] = []
+    out: list[RoleEntry] = [*last_turn(plan, role)]
     if any(isinstance(a, Store) for _, a in role.tail):
         out.append(BulkWait(pending=0, source_read=False, reason="stores end before the CTA does"))
     if plan.cluster > 1:

@@ -52,7 +52,19 @@ class _Placed:
 
 def expand_role(result: ModuloResult, plan: Plan, role: RolePlan) -> Lists:
     """The role's ops in order of issue, as prologue, kernel and epilogue."""
-    placed = _placed_ops(result, plan, role)
+    first, *others = (_expand(result, plan, role, member) for member in role.members)
+    if any(lists != first for lists in others):
+        raise SchedulingError(
+            f"the instances of {role.name} would run different programs",
+            where=f"plan {plan.name!r}",
+            why=f"the schedule orders the ops of {', '.join(role.members)} differently",
+            fix="make the schedule alike first (warploom.modulo.alike), or give each its own role",
+        )
+    return first
+
+
+def _expand(result: ModuloResult, plan: Plan, role: RolePlan, member: str) -> Lists:
+    placed = _placed_ops(result, plan, member)
     ii = result.ii
     stages = [p.time // ii for p in placed]
     lag = max(stages, default=0)
@@ -82,12 +94,13 @@ def _discards_first(placed: list[_Placed]) -> bool:
     return any(isinstance(a, Product) and not a.fresh for a in actions)
 
 
-def _placed_ops(result: ModuloResult, plan: Plan, role: RolePlan) -> list[_Placed]:
-    ops = [v for v in result.kernel_order() if result.roles[v] == role.name]
+def _placed_ops(result: ModuloResult, plan: Plan, member: str) -> list[_Placed]:
+    ops = [v for v in result.kernel_order() if result.roles[v] == member]
     first = min((result.times[v] for v in ops), default=0)
     placed = []
     for rank, v in enumerate(ops):
         name = result.problem.ops[v].name
+        name = plan.aliases.get(name, name)
         if name not in plan.actions:
             raise SchedulingError(
                 f"the plan does not say what op {name!r} does",
@@ -95,17 +108,17 @@ def _placed_ops(result: ModuloResult, plan: Plan, role: RolePlan) -> list[_Place
                 fix=f"add it to actions; known: {', '.join(plan.actions)}",
             )
         placed.append(_Placed(result.times[v] - first, rank, Step(name, plan.actions[name], 0)))
-    return placed + _releases(result, plan, role, first, len(ops))
+    return placed + _releases(result, plan, member, first, len(ops))
 
 
 def _releases(
-    result: ModuloResult, plan: Plan, role: RolePlan, first: int, rank: int
+    result: ModuloResult, plan: Plan, member: str, first: int, rank: int
 ) -> list[_Placed]:
     out: list[_Placed] = []
     for ring in result.problem.rings:
         if ring.name not in {r.name for r in plan.rings if r.per is Per.ITERATION}:
             continue
-        reads = [r for group in ring.readers for r in group if result.roles[r.op] == role.name]
+        reads = [r for group in ring.readers for r in group if result.roles[r.op] == member]
         if not reads:
             continue
         over = max(result.times[r.op] + r.distance * result.ii + r.hold for r in reads) - first

@@ -8,7 +8,7 @@ all that ``derive_roles`` needs; waits, barriers, counts and phases follow.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from warploom.config.release import Release
 from warploom.interchange.roles import (
@@ -91,7 +91,8 @@ class RolePlan:
     """A role: how many instances of how many threads, and what it does once a tile.
 
     ``head`` and ``tail`` are (op name, action) pairs run before and behind the loop of a tile,
-    ``setup`` entries once before the first tile.
+    ``setup`` entries once before the first tile. ``of`` names the schedule's roles that the
+    instances stand for, in order, when the schedule tells them apart: their programs must be equal.
     """
 
     name: str
@@ -101,11 +102,32 @@ class RolePlan:
     head: tuple[tuple[str, Action], ...] = ()
     tail: tuple[tuple[str, Action], ...] = ()
     setup: tuple[RoleEntry, ...] = ()
+    of: tuple[str, ...] = ()
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The schedule's roles this one runs."""
+        return self.of or (self.name,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turns:
+    """Instances of ``role`` use ``unit`` in turns, in the order the schedule found.
+
+    ``barrier`` names one named barrier for each instance, for its threads and its neighbour's.
+    """
+
+    role: str
+    unit: str
+    barrier: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The meaning of a modulo schedule's ops. ``actions`` maps op names to what they do."""
+    """The meaning of a modulo schedule's ops. ``actions`` maps op names to what they do.
+
+    ``aliases`` gives ops of equal meaning (those of several consumers) one name.
+    """
 
     name: str
     target: str
@@ -115,6 +137,8 @@ class Plan:
     buffers: tuple[StagingBuffer, ...] = ()
     barriers: tuple[NamedBarrier, ...] = ()
     cluster: int = 1
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    turns: Turns | None = None
     release: Release = Release.WHEN_RETIRED
     scope: Scope = Scope.WARP
 

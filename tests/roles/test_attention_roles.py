@@ -1,0 +1,282 @@
+"""Attention on Hopper: one program for both consumers, its turns, its proof, planted defects."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from warploom.errors import ConfigError, GeometryError, SchedulingError
+from warploom.interchange.roles import (
+    Arrive,
+    Commit,
+    Compute,
+    Expect,
+    Load,
+    Mma,
+    MmaFence,
+    NamedArrive,
+    NamedSync,
+    ProxyFence,
+    ScopeSync,
+    WaitEmpty,
+    WaitFull,
+    WaitGroup,
+)
+from warploom.interchange.roles_json import read_roles, write_roles
+from warploom.modulo import Limit, LimitKind, ModuloResult, check_schedule
+from warploom.modulo.alike import make_alike
+from warploom.modulo.bodies.attention import AttentionShape, attention_body
+from warploom.runtime.shipped import SHIPPED_ATTENTION, shipped_schedule
+from warploom.schedules.hopper import Dtype
+from warploom.schedules.hopper.attention import (
+    AttentionKernel,
+    attention_problem,
+    attention_roles,
+    consumer_roles,
+    op_names,
+)
+from warploom.target.h200 import h200
+from warploom.verify.roles import Code, require_clean, verify_roles
+
+from .attention_numbers import consumer_output
+
+MARGINS = tuple(k.margin for k in SHIPPED_ATTENTION)
+# One schedule of least interval, as the solver may leave it: the consumers' programs differ.
+UNLIKE = {
+    "LOAD_K": 0,
+    "LOAD_V": 1156,
+    "QK0": 1156,
+    "MAX0": 1730,
+    "EXP0": 1918,
+    "CVT0": 2544,
+    "RESCALE0": 2608,
+    "PV0": 2692,
+    "QK1": 2180,
+    "MAX1": 2754,
+    "RESCALE1": 2942,
+    "EXP1": 3080,
+    "CVT1": 3632,
+    "PV1": 3716,
+}
+
+
+def document(margin=512):
+    return shipped_schedule(AttentionKernel(margin=margin).name)
+
+
+def placed(times, margin=0):
+    problem = attention_problem(AttentionKernel(margin=margin), h200())
+    depths = tuple(2 if r.name in "KV" else 1 for r in problem.rings)
+    return ModuloResult(
+        problem=problem,
+        ii=2048,
+        lower_bound=2048,
+        proven=True,
+        times=tuple(times[op.name] for op in problem.ops),
+        depths=depths,
+        roles=tuple(op.role for op in problem.ops),
+        limit=Limit(kind=LimitKind.UNIT, text="the tensor unit is full"),
+        res_mii=2048,
+        rec_mii=1,
+        rec_mii_at_depths=1,
+    )
+
+
+def products_and_turns(entries):
+    short = {NamedSync: "take", NamedArrive: "give"}
+    return [
+        e.op if isinstance(e, Mma) else short[type(e)]
+        for e in entries
+        if isinstance(e, Mma | NamedSync | NamedArrive)
+    ]
+
+
+@pytest.mark.parametrize("margin", MARGINS)
+def test_shipped_schedules_are_proven_least_and_clean(margin):
+    found = document(margin)
+    assert (found.proof.ii, found.proof.lower_bound, found.proof.proven) == (2048, 2048, True)
+    assert dict(found.proof.least_depths)["K"] == 2
+    report = require_clean(found)
+    assert report.verdict == "clean"
+    assert report.trips_proven == "all"
+    assert read_roles(write_roles(found)) == found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kernel", SHIPPED_ATTENTION, ids=lambda k: k.name)
+def test_shipped_schedules_are_what_the_solver_finds(kernel):
+    pytest.importorskip("ortools")
+    from warploom.schedules.hopper.solve import derive_attention
+
+    assert derive_attention(kernel) == shipped_schedule(kernel.name)
+
+
+def test_without_margin_a_turn_is_pv_of_this_tile_and_qk_of_the_next():
+    consumer = document(0).program("consumer")
+    assert products_and_turns(consumer.prologue) == ["take", "qk", "give", "take", "pv"]
+    assert products_and_turns(consumer.kernel) == ["qk", "give", "take", "pv"]
+    assert products_and_turns(consumer.epilogue) == ["give"]
+    assert [e.pending for e in consumer.kernel if isinstance(e, WaitGroup)] == [1, 0]
+
+
+def test_with_a_wide_margin_qk_of_the_next_tile_runs_in_front_of_pv():
+    consumer = document(512).program("consumer")
+    assert products_and_turns(consumer.prologue) == ["take", "qk", "give"]
+    assert products_and_turns(consumer.kernel) == ["take", "qk", "pv", "give"]
+    assert products_and_turns(consumer.epilogue) == ["take", "pv", "give"]
+    assert [(e.op, e.k) for e in consumer.kernel if isinstance(e, Mma)] == [("qk", 0), ("pv", -1)]
+    assert [e.pending for e in consumer.kernel if isinstance(e, WaitGroup)] == [1, 0]
+    works = [e.op for e in consumer.kernel if isinstance(e, Compute)]
+    assert works.index("exp") < works.index("cvt")
+
+
+def test_counts_follow_from_the_programs():
+    found = document()
+    assert {r.name: (r.depth, r.full_arrivals, r.empty_arrivals) for r in found.rings} == {
+        "Q": (2, 1, 8),
+        "K": (2, 1, 8),
+        "V": (2, 1, 8),
+    }
+    expected = [e.bytes for e in found.program("producer").kernel if isinstance(e, Expect)]
+    assert expected == [32768, 32768]
+    assert found.program("consumer").setup[0].instance == 1
+
+
+@pytest.mark.parametrize("margin", MARGINS)
+@pytest.mark.parametrize("trips", [1, 2, 3, 6])
+def test_the_order_of_the_ops_computes_attention(margin, trips):
+    got, exact = consumer_output(document(margin), trips)
+    np.testing.assert_allclose(got, exact, rtol=1e-12)
+
+
+def edited(found, role, phase, change):
+    program = found.program(role)
+    entries = tuple(x for e in getattr(program, phase) for x in change(e))
+    assert entries != getattr(program, phase), "the mutation changes nothing"
+    new = replace(program, **{phase: entries})
+    return replace(found, programs=tuple(new if p.name == role else p for p in found.programs))
+
+
+def dropped(kind, **fields):
+    def change(e):
+        hit = isinstance(e, kind) and all(getattr(e, n) == v for n, v in fields.items())
+        return () if hit else (e,)
+
+    return change
+
+
+def changed(kind, new, **fields):
+    def change(e):
+        hit = isinstance(e, kind) and all(getattr(e, n) == v for n, v in fields.items())
+        return (replace(e, **new(e)),) if hit else (e,)
+
+    return change
+
+
+def weaker(e):
+    return {"pending": e.pending + 1}
+
+
+DEFECTS = {
+    "s read before qk retired": ("consumer", "kernel", changed(WaitGroup, weaker, pending=1)),
+    "v released before pv retired": ("consumer", "kernel", changed(WaitGroup, weaker, pending=0)),
+    "no wait for s": ("consumer", "kernel", dropped(WaitGroup, pending=1)),
+    "last pv not waited for": ("consumer", "epilogue", dropped(WaitGroup)),
+    "first qk not waited for": ("consumer", "prologue", dropped(WaitGroup)),
+    "no wait for K": ("consumer", "kernel", dropped(WaitFull, ring="K")),
+    "no wait for V": ("consumer", "kernel", dropped(WaitFull, ring="V")),
+    "no wait for Q": ("consumer", "prologue", dropped(WaitFull, ring="Q")),
+    "K never released": ("consumer", "kernel", dropped(Arrive, ring="K")),
+    "V never released": ("consumer", "kernel", dropped(Arrive, ring="V")),
+    "Q never released": ("consumer", "epilogue", dropped(Arrive, ring="Q")),
+    "V of the wrong tile": ("consumer", "kernel", changed(Mma, lambda e: {"k": 0}, op="pv")),
+    "K released for the wrong use": (
+        "consumer",
+        "kernel",
+        changed(Arrive, lambda e: {"k": -1}, ring="K"),
+    ),
+    "wrong phase of K": (
+        "consumer",
+        "kernel",
+        changed(WaitFull, lambda e: {"parity": 1}, ring="K"),
+    ),
+    "wrong phase of empty V": (
+        "producer",
+        "kernel",
+        changed(WaitEmpty, lambda e: {"parity": 0}, ring="V"),
+    ),
+    "K filled without asking": ("producer", "kernel", dropped(WaitEmpty, ring="K")),
+    "Q filled without asking": ("producer", "prologue", dropped(WaitEmpty, ring="Q")),
+    "bytes off": ("producer", "kernel", changed(Expect, lambda e: {"bytes": e.bytes - 128})),
+    "half of Q missing": ("producer", "prologue", dropped(Load, part="hi")),
+    "turn not taken": ("consumer", "kernel", dropped(NamedSync)),
+    "turn not given": ("consumer", "kernel", dropped(NamedArrive)),
+    "turn given to itself": ("consumer", "kernel", changed(NamedArrive, lambda e: {"turn": 0})),
+    "no first turn": ("consumer", "setup", dropped(NamedArrive)),
+    "two first turns": ("consumer", "setup", changed(NamedArrive, lambda e: {"instance": None})),
+    "last turn left over": ("consumer", "finish", dropped(NamedSync)),
+    "no fence": ("consumer", "kernel", dropped(MmaFence)),
+    "one group for both products": ("consumer", "kernel", dropped(Commit)),
+    "no proxy fence": ("consumer", "epilogue", dropped(ProxyFence)),
+    "no barrier before the store": ("consumer", "epilogue", dropped(ScopeSync)),
+    "O accumulates what was there": ("consumer", "prologue", dropped(Compute, op="start_tile")),
+}
+
+
+@pytest.mark.parametrize("name", DEFECTS)
+def test_planted_defects_are_found(name):
+    role, phase, change = DEFECTS[name]
+    assert not verify_roles(edited(document(), role, phase, change)).clean
+
+
+def test_a_missing_first_turn_is_a_deadlock():
+    role, phase, change = DEFECTS["no first turn"]
+    codes = verify_roles(edited(document(), role, phase, change)).codes()
+    assert codes & {Code.DEADLOCK, Code.BARRIER}
+
+
+@pytest.mark.parametrize("op", ["rescale", "max", "exp", "cvt"])
+def test_an_op_left_out_no_longer_computes_attention(op):
+    wrong = edited(document(), "consumer", "kernel", dropped(Compute, op=op))
+    got, exact = consumer_output(wrong, 4)
+    assert not np.allclose(got, exact, rtol=1e-6)
+
+
+def test_programs_that_differ_are_refused_and_can_be_made_alike():
+    result = placed(UNLIKE)
+    assert not check_schedule(
+        result.problem, result.ii, result.times, result.depths, roles=result.roles
+    ).errors
+    with pytest.raises(SchedulingError, match="different programs"):
+        attention_roles(result, AttentionKernel(margin=0))
+    alike = make_alike(result, consumer_roles(), op_names())
+    times = {op.name: t for op, t in zip(alike.problem.ops, alike.times, strict=True)}
+    assert {times[f"{s}1"] - times[f"{s}0"] for s in ("QK", "MAX", "RESCALE", "EXP", "PV")} == {
+        1024
+    }
+    assert verify_roles(attention_roles(alike, AttentionKernel(margin=0))).clean
+
+
+def test_alike_refuses_roles_of_different_ops():
+    result = placed(UNLIKE)
+    with pytest.raises(SchedulingError, match="different ops"):
+        make_alike(result, ("producer", "consumer0"), op_names())
+    assert make_alike(result, ("consumer0",), op_names()) is result
+
+
+def test_a_schedule_no_program_can_share_is_refused():
+    """At an interval of 2047 cycles the tensor cores are over-full whatever the times."""
+    result = replace(placed(UNLIKE), ii=2047)
+    with pytest.raises(SchedulingError, match="no program serves"):
+        make_alike(result, consumer_roles(), op_names())
+
+
+def test_bad_choices_are_refused():
+    with pytest.raises(GeometryError, match="e4m3"):
+        AttentionKernel(dtype=Dtype.E4M3)
+    with pytest.raises(GeometryError, match="margin"):
+        AttentionKernel(margin=-1)
+    with pytest.raises(ConfigError, match="margin"):
+        attention_body(AttentionShape(margin=-1))
