@@ -114,7 +114,8 @@ def test_damaged_schedules_are_repaired(document, random):
 
 
 @pytest.mark.slow
-@settings(SETTINGS, max_examples=400)
+@pytest.mark.timeout(1800)
+@settings(SETTINGS, max_examples=200)
 @given(documents(), st.booleans(), st.sampled_from(["weakest", "fewest"]))
 def test_many_random_orders(document, keep, mode):
     result = synthesise(document, keep_barriers=keep, mode=mode, limit=16)
