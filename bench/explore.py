@@ -97,7 +97,8 @@ def dask_line(points, cache):
     ):
         through = ranked(explore(points, executor=client.get_executor()))
     same = through == ranked(explore(points, cache=Cache(cache)))
-    return f"* {len(points)} of them through a Dask cluster, uncached: ranking {'equal' if same else 'DIFFERENT'}."
+    word = "equal" if same else "DIFFERENT"
+    return f"* {len(points)} of them through a Dask cluster, uncached: ranking {word}."
 
 
 if __name__ == "__main__":
