@@ -29,7 +29,7 @@ class Machine:
         self.staged: dict[tuple[int, int], str] = {}
         self.accumulators: dict[tuple[int, int], str] = {}
         self.unused: dict[str, None] = {}
-        self._next_loads = 0
+        self._next_loads: dict[tuple[int, int], int] = {}
 
     @property
     def chunk_type(self) -> str:
@@ -57,7 +57,7 @@ class Machine:
         """Start a phase; ``k_base`` is the byte offset along K its loads count from."""
         self.phase = phase
         self.k_base = k_base
-        self._next_loads = 0
+        self._next_loads = {}
 
     def k_offset(self, op: OpDesc) -> str:
         """Byte offset along K of the tile an op loads."""
@@ -69,14 +69,19 @@ class Machine:
     def _tile_offset(self, op: OpDesc) -> int:
         if op.k_offset is not KOffsetKind.NONE:
             return op.k_offset.signed_bk_multiple()
-        # Loads without a k-offset take the next tile in order of execution.
+        # Loads without a k-offset take the next tile in order of execution, each slot its own.
         document = self.plan.document
-        before = sum(e.op.role is OpRole.GLOBAL_LOAD for e in document.prologue)
-        ahead = self._next_loads
-        self._next_loads += 1
+        loader = self._loader(op)
+        loads = (e.op for e in document.prologue if e.op.role is OpRole.GLOBAL_LOAD)
+        before = sum(self._loader(load) == loader for load in loads)
+        ahead = self._next_loads.get(loader, 0)
+        self._next_loads[loader] = ahead + 1
         if self.phase is Phase.PROLOGUE:
             return ahead
         return before - document.protocol.kernel_k_base + ahead
+
+    def _loader(self, op: OpDesc) -> tuple[int, int]:
+        return self.plan.channel(op), op.subtile
 
     def staged_value(self, channel: int, load: int, op: OpDesc) -> str:
         """The register a store writes to LDS."""
