@@ -107,6 +107,14 @@ def test_a_ring_too_shallow_for_its_reads_at_any_ii():
         solve_modulo(body(rings=(late,), edges=edges))
 
 
+def test_unknown_names_offer_the_nearest():
+    problem = gemm_body(1, 1, partitions=1)
+    with pytest.raises(GraphError, match="did you mean"):
+        problem.index("MMA0.0.1")
+    with pytest.raises(GraphError, match="rings:"):
+        solve_modulo(problem, ModuloOptions(goals=())).depth("nothing")
+
+
 def test_bad_shapes_and_options():
     with pytest.raises(ConfigError):
         gemm_body(0, 2)

@@ -25,7 +25,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from enum import StrEnum
+
+from warploom.errors import GraphError
 
 
 class RingKind(StrEnum):
@@ -210,7 +213,15 @@ class ModuloProblem:
 
     def index(self, name: str) -> int:
         """The index of the op of that name."""
-        return next(i for i, op in enumerate(self.ops) if op.name == name)
+        for i, op in enumerate(self.ops):
+            if op.name == name:
+                return i
+        near = get_close_matches(name, [op.name for op in self.ops], 1)
+        raise GraphError(
+            f"no op is called {name!r}",
+            where=self.name,
+            fix=f"did you mean {near[0]!r}?" if near else "",
+        )
 
 
 MAIN_ROLE = "main"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from warploom.errors import GraphError
 from warploom.modulo.model import Goal, ModuloProblem, RingKind
 
 
@@ -107,9 +108,10 @@ class ModuloResult:
 
     def depth(self, ring: str) -> int:
         """The copies of the ring of that name."""
-        return next(
-            d for r, d in zip(self.problem.rings, self.depths, strict=True) if r.name == ring
-        )
+        found = {r.name: d for r, d in zip(self.problem.rings, self.depths, strict=True)}
+        if ring not in found:
+            raise GraphError(f"no ring is called {ring!r}", fix=f"rings: {', '.join(found)}")
+        return found[ring]
 
     def storage(self, kind: RingKind) -> int:
         """Total size of the rings of one kind at the depths chosen."""

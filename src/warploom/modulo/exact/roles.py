@@ -7,7 +7,7 @@ and values charge the role that owns them. Interchangeable roles are numbered by
 
 from __future__ import annotations
 
-from warploom.modulo.bounds.system import must_cross, ring_role, value_role
+from warploom.modulo.bounds.system import must_cross, ring_role
 from warploom.modulo.exact.model import CoreModel, Expr
 from warploom.modulo.model import ModuloProblem, RingKind
 
@@ -105,12 +105,10 @@ class RoleLayer:
         return sum(self.cut(a, b) for a, b in sorted(pairs))
 
     def unsupported(self) -> str | None:
-        """Values of open roles cannot be charged to a budget in this layer."""
-        open_values = [
-            i for i in range(len(self.problem.values)) if not value_role(self.problem, i)
-        ]
+        """This layer charges rings to budgets, but not renamed values."""
         budgets = any(r.register_budget is not None for r in self.problem.roles)
-        return "renamed values on open roles" if open_values and budgets else None
+        charged = bool(self.problem.values) and budgets
+        return "renamed values under a budget, with open roles" if charged else None
 
     def _add_stream(self, role: str) -> None:
         core, intervals = self.core, []
