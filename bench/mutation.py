@@ -70,7 +70,8 @@ def page(report):
         "",
         "Every distinct mutant is run by the numeric executor (adversarial timings, trip counts 0 "
         "to 3), which decides whether it is defective, and judged by the verifier. Mutants whose "
-        "program equals the subject's or an earlier mutant's are not counted.",
+        "program equals the subject's or an earlier mutant's, of any subject, are not counted "
+        "(the ping-pong programs with 2 globals a block are those with 0).",
         "",
         "| subject | " + " | ".join(c.replace("_", " ") for c in columns) + " | witnesses shown |",
         "|---|" + "---|" * (len(columns) + 1),
