@@ -73,6 +73,7 @@ def page(report):
         "program equals the subject's or an earlier mutant's, of any subject, are not counted "
         "(the ping-pong programs with 2 globals a block are those with 0).",
         "",
+        *([report["note"], ""] if report.get("note") else []),
         "| subject | " + " | ".join(c.replace("_", " ") for c in columns) + " | witnesses shown |",
         "|---|" + "---|" * (len(columns) + 1),
     ]
