@@ -98,3 +98,15 @@ def test_documents_can_be_emitted(folder, tmp_path):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "kernel.s").read_text() == (folder / "kernel.s").read_text()
+
+
+def test_machine_readable_output(folder, tmp_path):
+    gate = json.loads(warploom("check-isa", str(folder / "kernel.s"), "--json").stdout)
+    assert gate["exact"] is True
+    assert gate["resources"]["vgpr_spills"] == 0
+    done = warploom("emulate", str(folder / "kernel.s"), "--timing", "late", "--json")
+    report = json.loads(done.stdout)
+    assert report["trips"] == 3
+    assert report["runs"] == [
+        {"timing": "late", "order": "forward", "right": True, "error": 0.0, "allowed": 0.0}
+    ]

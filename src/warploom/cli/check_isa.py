@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from warploom.cli.knobs import JsonOption
 from warploom.codegen.amdgpu import check_isa, plan_kernel, read_sidecar, tile_of_sidecar
 from warploom.errors import BackendError
 from warploom.interchange import read_schedule
@@ -31,6 +33,7 @@ def _check(
         typer.Option(help="The schedule document; default: KERNEL.schedule.json beside it."),
     ] = None,
     sidecar: SidecarOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Compare the instruction stream of the whole kernel with its schedule, entry by entry.
 
@@ -43,7 +46,7 @@ def _check(
     document = read_schedule(read_text(schedule or assembly.with_suffix(".schedule.json")))
     values = read_sidecar(read_text(sidecar or assembly.with_suffix(".json")))
     report = check_isa(plan_kernel(document, tile_of_sidecar(values)), text)
-    typer.echo(report.text())
+    typer.echo(json.dumps(report.to_json()) if as_json else report.text())
     raise typer.Exit(0 if report.exact else 1)
 
 

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from warploom.cli.knobs import Dtype, DtypeOption, SyncOption, TileOption, sync_policy
+from warploom.cli.knobs import (
+    Dtype,
+    DtypeOption,
+    JsonOption,
+    SyncOption,
+    TileOption,
+    sync_policy,
+)
 from warploom.cli.source import load_document, parse_tile
 from warploom.codegen.amdgpu import (
     KernelPlan,
@@ -48,6 +57,7 @@ def _emit(
     races: Annotated[
         bool, typer.Option("--allow-races", help="Emit a schedule that was not proven race-free.")
     ] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Emit, compile and check a kernel; write assembly, object, sidecar and schedule.
 
@@ -67,17 +77,41 @@ def _emit(
             schedule, block, element, mma=shape, sync=sync_policy(sync), on_race=on_race
         )
     kernel = emit_kernel(ready.document, ready.tile)
+    exported = _hip(kernel.plan, ready) if hip else None
     try:
-        paths = list(write_kernel(kernel, output))
-        if hip:
-            paths.append(_write_hip(kernel.plan, ready, output))
+        paths = [str(p) for p in write_kernel(kernel, output)]
+        if exported is not None:
+            output.joinpath("kernel.hip").write_text(exported.source)
+            paths.append(str(output / "kernel.hip"))
     except OSError as error:
         raise BackendError(f"cannot write to {output}: {error.strerror}") from None
+    if as_json:
+        report = {"files": paths, "gate": kernel.gate.to_json(), "sidecar": kernel.sidecar}
+        typer.echo(json.dumps(report | ({"hip": exported.verdict} if exported else {})))
+        return
     typer.echo(f"{ready.document.name}: {ready.tile.label()}")
     typer.echo(kernel.gate.text())
     typer.echo(register_truth(kernel.plan, kernel.gate.resources).text())
     typer.echo(estimate_loop(ready.tile, kernel.assembly).text())
-    typer.echo("wrote " + ", ".join(str(p) for p in paths))
+    if exported is not None:
+        typer.echo(f"HIP source: {exported.verdict}")
+    typer.echo("wrote " + ", ".join(paths))
+
+
+@dataclass(frozen=True, slots=True)
+class _Exported:
+    source: str
+    verdict: str
+
+
+def _hip(plan: KernelPlan, ready: ReadyKernel) -> _Exported:
+    """The HIP source, and what a compiler at hand made of it."""
+    source = hip_source(plan, ready.reasons)
+    compiler = find_hip_compiler()
+    if compiler is None:
+        return _Exported(source, "not compiled, no gfx950 clang found")
+    check = check_hip(plan, source, compiler)
+    return _Exported(source, f"through {check.compiler}: {check.gate.text()}")
 
 
 def _from_document(
@@ -91,16 +125,3 @@ def _from_document(
     grid = (2, waves // 2) if waves % 2 == 0 else (1, waves)
     tile = gemm_tile(*block, element, mma=mma, waves=grid)
     return ReadyKernel(document=document, tile=tile, reasons=())
-
-
-def _write_hip(plan: KernelPlan, ready: ReadyKernel, folder: Path) -> Path:
-    source = hip_source(plan, ready.reasons)
-    compiler = find_hip_compiler()
-    if compiler is None:
-        typer.echo("HIP source: not compiled, no gfx950 clang found")
-    else:
-        check = check_hip(plan, source, compiler)
-        typer.echo(f"HIP source through {check.compiler}: {check.gate.text()}")
-    path = folder / "kernel.hip"
-    path.write_text(source)
-    return path

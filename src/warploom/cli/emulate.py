@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import math
 from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
 from warploom.cli.check_isa import AssemblyArgument, SidecarOption, read_text
+from warploom.cli.knobs import JsonOption
 from warploom.codegen.amdgpu import launch_plan, read_sidecar
 from warploom.codegen.amdgpu.emulator import (
     EmulationError,
@@ -48,6 +51,7 @@ def _emulate(
     ] = None,
     data: Annotated[Data, typer.Option(help="integer: C must be exact.")] = Data.INTEGER,
     sidecar: SidecarOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Run a kernel from its assembly text and compare C with NumPy.
 
@@ -63,36 +67,47 @@ def _emulate(
     plan = launch_plan(values, m, n, k)
     make = integer_matrix if data is Data.INTEGER else normal_matrix
     a, b = make(m, k, 1), make(n, k, 2)
-    typer.echo(f"M, N, K = {m}, {n}, {k}: grid {plan.grid[:2]}, {plan.trips} loop iteration(s)")
-    wrong = 0
-    for when in [_timing(name) for name in timing or ["late", "early", "random-0"]]:
-        for turns in order or [Order.FORWARD]:
-            right, words = _verdict(text, a, b, tile, when, turns)
-            wrong += not right
-            typer.echo(f"{when.name:>10} {turns.value:<9} {words}")
-    raise typer.Exit(1 if wrong else 0)
+    runs = [
+        _run(text, (a, b), tile, _timing(name), turns)
+        for name in timing or ["late", "early", "random-0"]
+        for turns in order or [Order.FORWARD]
+    ]
+    if as_json:
+        typer.echo(json.dumps({"m": m, "n": n, "k": k, "trips": plan.trips, "runs": runs}))
+    else:
+        typer.echo(f"M, N, K = {m}, {n}, {k}: grid {plan.grid[:2]}, {plan.trips} loop iteration(s)")
+        for run in runs:
+            typer.echo(f"{run['timing']:>10} {run['order']:<9} {_words(run)}")
+    raise typer.Exit(0 if all(run["right"] for run in runs) else 1)
 
 
-def _verdict(
-    text: str, a: Floats, b: Floats, tile: dict[str, Any], timing: Timing, order: Order
-) -> tuple[bool, str]:
+def _run(
+    text: str, matrices: tuple[Floats, Floats], tile: dict[str, Any], timing: Timing, order: Order
+) -> dict[str, Any]:
+    """One emulated launch as JSON-ready values."""
     block_m, block_n, _ = tile["block"]
+    found: dict[str, Any] = {"timing": timing.name, "order": order.value}
     try:
         result = emulate_gemm(
             text,
-            a,
-            b,
+            *matrices,
             dtype=tile["dtype"],
             block=(block_m, block_n),
             timing=timing,
             order=order,
         )
     except EmulationError as fault:
-        return False, f"FAULT {fault}"
-    word = "right" if result.correct else "WRONG"
-    return result.correct, (
-        f"{word}  largest error {result.error:g} (allowed {result.tolerance:g})"
-    )
+        return found | {"right": False, "fault": str(fault)}
+    error = result.error if math.isfinite(result.error) else None  # JSON knows no infinity
+    return found | {"right": result.correct, "error": error, "allowed": result.tolerance}
+
+
+def _words(run: dict[str, Any]) -> str:
+    if "fault" in run:
+        return f"FAULT {run['fault']}"
+    error = "not a number" if run["error"] is None else f"{run['error']:g}"
+    verdict = "right" if run["right"] else "WRONG"
+    return f"{verdict}  largest error {error} (allowed {run['allowed']:g})"
 
 
 def _timing(name: str) -> Timing:

@@ -8,7 +8,8 @@ more.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from warploom.codegen.amdgpu.gate.expected import (
     Expected,
@@ -46,6 +47,10 @@ class GateReport:
             f"{r.spills} spills, {r.lds_bytes} bytes of LDS"
         )
         return "\n".join([head, *self.differences])
+
+    def to_json(self) -> dict[str, Any]:
+        """The verdict as JSON-ready values."""
+        return asdict(self)
 
     def require(self) -> None:
         """Raise unless the code is exactly the schedule."""
