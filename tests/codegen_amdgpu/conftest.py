@@ -24,7 +24,6 @@ KERNELS = {
     "fourwave": ("fourwave", (256, 256, 64), BF16, None, None),
     "fourwave-fewest": ("fourwave", (256, 256, 64), BF16, None, SyncPolicy.PROVEN_FEWEST),
     "fourwave-fp8": ("fourwave", (256, 256, 128), FP8, None, None),
-    "fourwave-16x16": ("fourwave", (256, 256, 64), BF16, (16, 16, 32), None),
     "fourwave-reference": ("fourwave", (256, 256, 64), BF16, None, SyncPolicy.REFERENCE),
     "fourwave-small": ("fourwave", (64, 64, 32), BF16, (16, 16, 32), None),
     "single-buffer": ("single_buffer", (128, 128, 64), BF16, None, None),

@@ -212,6 +212,17 @@ def test_a_spilling_kernel_is_refused_with_what_to_change(kernel):
 
 
 @pytest.mark.slow
+def test_a_tight_kernel_fits_or_says_what_would():
+    """256x256 over four waves with 16x16 instructions fills the register file to the brim."""
+    ready = ready_kernel("fourwave", (256, 256, 64), BF16, mma=(16, 16, 32))
+    try:
+        assert emit_kernel(ready.document, ready.tile).gate.exact
+    except BackendError as refused:
+        assert "spills" in refused.what
+        assert "32x32" in refused.fix
+
+
+@pytest.mark.slow
 def test_a_tile_too_large_for_the_registers_is_refused():
     ready = ready_kernel("single_buffer", (256, 256, 64), BF16)
     with pytest.raises(BackendError, match="spills"):

@@ -13,7 +13,6 @@ EXACT = ["pingpong", "pingpong-fp8", "fourwave", "fourwave-fp8", "single-buffer"
 MORE = [
     "pingpong-fp16",
     "pingpong-proven",
-    "fourwave-16x16",
     "fourwave-fewest",
     "fourwave-small",
     "single-buffer-256",
