@@ -86,6 +86,7 @@ from warploom.target.tags import DefaultMatmulOps, FourWaveOps, PingPongOps
 from warploom.verify import Finding, Report, Severity, verify, witness
 
 if TYPE_CHECKING:
+    from warploom.runtime.attention import attention
     from warploom.runtime.gemm import gemm
     from warploom.sim import MachineCosts, Simulation, mi355x_costs, simulate
 
@@ -95,6 +96,7 @@ __version__ = "0.1.0"
 _ON_DEMAND = {
     "MachineCosts": "warploom.sim",
     "Simulation": "warploom.sim",
+    "attention": "warploom.runtime.attention",
     "gemm": "warploom.runtime.gemm",
     "mi355x_costs": "warploom.sim",
     "simulate": "warploom.sim",
@@ -183,6 +185,7 @@ __all__ = [
     "WarploomWarning",
     "__version__",
     "annotate_ops",
+    "attention",
     "build_default_matmul_schedule",
     "build_fourwave_schedule",
     "build_schedule",

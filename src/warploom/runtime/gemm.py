@@ -15,7 +15,7 @@ from warploom.errors import BackendError
 from warploom.runtime.choose import choose, with_types
 from warploom.runtime.driver import require_hopper
 from warploom.runtime.launch import Choice, GemmCall, prepare_gemm
-from warploom.runtime.tensors import TensorView, is_torch, view_of
+from warploom.runtime.tensors import TensorView, is_torch, stream_of, view_of
 from warploom.runtime.tune import likely, measure, recall, remember
 from warploom.schedules.hopper.energy import Shape
 from warploom.schedules.hopper.kernel import Activation, Dtype, Epilogue
@@ -54,7 +54,7 @@ def gemm(
     epilogue = Epilogue(
         scale=alpha is not None, bias=bias is not None, activation=_activation(activation)
     )
-    at = stream if stream is not None else _stream_of(a)
+    at = stream if stream is not None else stream_of(a)
 
     def prepared(picked: Choice) -> Callable[[int | None], None]:
         return _launcher(left, right, target, alpha, side, picked)
@@ -209,15 +209,3 @@ def _empty(like: Any, m: int, n: int, kind: Dtype) -> object:  # noqa: ANN401
         where="gemm",
         fix="pass out=",
     )
-
-
-def _stream_of(tensor: object) -> int | None:
-    """The caller's current stream, for libraries that have one."""
-    if is_torch(tensor):
-        cuda = importlib.import_module("torch").cuda
-        handle: int = cuda.current_stream(getattr(tensor, "device", None)).cuda_stream
-        return handle
-    if type(tensor).__module__.partition(".")[0] == "cupy":
-        pointer: int = importlib.import_module("cupy").cuda.get_current_stream().ptr
-        return pointer
-    return None

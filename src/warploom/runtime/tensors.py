@@ -7,6 +7,7 @@ Nothing is imported for it: torch-like objects are read through their attributes
 from __future__ import annotations
 
 import ctypes as c
+import importlib
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -110,6 +111,18 @@ def _from_interface(tensor: Any, name: str) -> TensorView:  # noqa: ANN401
     return TensorView(
         pointer=data["data"][0], shape=shape, strides=steps, dtype=dtype, device=0, owner=tensor
     )
+
+
+def stream_of(tensor: object) -> int | None:
+    """The caller's current stream, for libraries that have one."""
+    if is_torch(tensor):
+        cuda = importlib.import_module("torch").cuda
+        handle: int = cuda.current_stream(getattr(tensor, "device", None)).cuda_stream
+        return handle
+    if type(tensor).__module__.partition(".")[0] == "cupy":
+        pointer: int = importlib.import_module("cupy").cuda.get_current_stream().ptr
+        return pointer
+    return None
 
 
 class _DlTensor(c.Structure):

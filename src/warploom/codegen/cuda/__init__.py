@@ -4,17 +4,21 @@ In: a ``RolesDocument`` and a kernel description. Out: one self-contained CUDA s
 waits and barriers are the document's entries, each wait with its reason, to read, keep and edit.
 """
 
+from warploom.codegen.cuda.attention import ATTENTION_ENTRY, attention_table, emit_attention
 from warploom.codegen.cuda.gemm import ENTRY, emit_gemm, gemm_table
 from warploom.codegen.cuda.layout import Layout, layout_of
 from warploom.codegen.cuda.lowering import Lowering, LoweringTable, Site, base_table
 
 __all__ = [
+    "ATTENTION_ENTRY",
     "ENTRY",
     "Layout",
     "Lowering",
     "LoweringTable",
     "Site",
+    "attention_table",
     "base_table",
+    "emit_attention",
     "emit_gemm",
     "gemm_table",
     "layout_of",

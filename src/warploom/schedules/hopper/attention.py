@@ -63,7 +63,7 @@ class AttentionKernel:
     schedule: the mask falls into the first iteration of a tile, which is peeled.
     """
 
-    margin: int = 256
+    margin: int = 512
     causal: bool = False
     dtype: Dtype = Dtype.BF16
 

@@ -1,0 +1,191 @@
+"""Attention: emitted source, its compilation, and what the runtime refuses."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import replace
+
+import pytest
+
+import warploom
+from warploom.codegen.cuda import attention_table, emit_attention, layout_of
+from warploom.errors import BackendError, GeometryError
+from warploom.interchange.roles import Arrive, NamedSync, WaitEmpty, WaitFull, WaitGroup
+from warploom.runtime import attention as runtime
+from warploom.runtime import build
+from warploom.runtime.shipped import shipped_schedule
+from warploom.schedules.hopper import Dtype
+from warploom.schedules.hopper.attention import AttentionKernel
+
+needs_nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
+KERNEL = AttentionKernel()
+
+
+def source(kernel=KERNEL):
+    return emit_attention(shipped_schedule(kernel.name), kernel)
+
+
+def loop_of(text, role):
+    """The lines of a role's key-tile loop."""
+    part = text.split("} else {")[-1] if role == "consumer" else text.split("} else {")[0]
+    start = part.index("for (int k = ")
+    return part[start : part.index("\n      }\n", start)]
+
+
+def test_every_wait_is_emitted_with_its_reason():
+    text = source()
+    for program in shipped_schedule(KERNEL.name).programs:
+        for _, entries in program.phases():
+            for e in entries:
+                if isinstance(e, WaitFull | WaitEmpty | WaitGroup | Arrive | NamedSync):
+                    assert f"// {e.reason}" in text
+
+
+def test_the_loop_is_the_schedule():
+    loop = loop_of(source(), "consumer")
+    calls = re.findall(
+        r"(named_sync|named_arrive|wgmma_wait<\d>|wgmma_m64n128_bf16\w*|row_max|exponentials"
+        r"|to_p|rescale|mbar_arrive)\(",
+        loop,
+    )
+    assert calls == [
+        "named_sync",
+        "wgmma_m64n128_bf16",
+        "wgmma_m64n128_bf16_rs_tb",
+        "named_arrive",
+        "wgmma_wait<1>",
+        "row_max",
+        "mbar_arrive",
+        "exponentials",
+        "wgmma_wait<0>",
+        "mbar_arrive",
+        "to_p",
+        "rescale",
+    ]
+
+
+def test_a_causal_mask_is_outside_the_loop():
+    text = source(AttentionKernel(causal=True))
+    assert text.count("mask_diagonal(s, instance") == 1
+    assert "mask_diagonal" not in loop_of(text, "consumer")
+    assert "mask_diagonal" not in source()
+
+
+def test_users_can_replace_an_op():
+    table = attention_table(KERNEL).with_op("cvt", lambda e, s: ["to_my_p(p, s);"])
+    text = emit_attention(shipped_schedule(KERNEL.name), KERNEL, table)
+    assert "to_my_p(p, s);" in loop_of(text, "consumer")
+
+
+def test_shared_memory_fits():
+    assert layout_of(shipped_schedule(KERNEL.name)).bytes <= 232_448
+
+
+def test_a_schedule_of_another_kernel_is_refused():
+    with pytest.raises(BackendError, match="not one of kernel"):
+        emit_attention(shipped_schedule("gemm_128x256_w2"), KERNEL)
+    with pytest.raises(BackendError, match="not one of kernel"):
+        emit_attention(shipped_schedule(KERNEL.name), replace(KERNEL, margin=0))
+
+
+@needs_nvcc
+@pytest.mark.parametrize(
+    "kernel",
+    [KERNEL, AttentionKernel(causal=True, dtype=Dtype.FP16)],
+    ids=["full bf16", "causal fp16"],
+)
+def test_kernels_compile_without_spills_or_serialisation(kernel, tmp_path, monkeypatch):
+    monkeypatch.setenv("WARPLOOM_COMPILER", "nvcc")
+    build.find_toolchain.cache_clear()
+    try:
+        report = build.compile_source(source(kernel), cache_dir=tmp_path).report
+    finally:
+        build.find_toolchain.cache_clear()
+    assert (report.spill_bytes, report.messages, report.registers) == (0, (), 168)
+
+
+class Fake:
+    """Looks like a torch tensor on a GPU; has no memory."""
+
+    class device:  # noqa: N801
+        type = "cuda"
+        index = 0
+
+    def __init__(self, shape, dtype="torch.bfloat16", strides=None, pointer=4096):
+        self.shape, self.dtype, self.pointer = shape, dtype, pointer
+        steps, step = [], 1
+        for n in reversed(shape):
+            steps.append(step)
+            step *= n
+        self.strides = strides or tuple(reversed(steps))
+
+    def data_ptr(self):
+        return self.pointer
+
+    def stride(self):
+        return self.strides
+
+
+GOOD = (2, 4, 256, 128)
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"q": Fake((2, 4, 256, 64))}, "shape"),
+        ({"q": Fake((4, 256, 128))}, "shape"),
+        ({"q": Fake((2, 4, 250, 128))}, "250 queries"),
+        ({"k": Fake((2, 4, 200, 128)), "v": Fake((2, 4, 200, 128))}, "200 keys"),
+        ({"k": Fake((2, 3, 256, 128)), "v": Fake((2, 3, 256, 128))}, "q is"),
+        ({"v": Fake((2, 4, 128, 128))}, "q is"),
+        ({"q": Fake(GOOD, "torch.float16")}, "q, k, v are"),
+        ({"q": Fake(GOOD, strides=(131072, 128, 512, 1))}, "not contiguous"),
+        ({"q": Fake(GOOD, pointer=4098)}, "misaligned"),
+        ({"q": Fake((2, 4, 0, 128))}, "empty"),
+        ({"q": Fake((2, 4, 128, 128)), "causal": True}, "causal with 128 queries"),
+        ({"q": 3}, "not a CUDA tensor"),
+    ],
+    ids=lambda v: v if isinstance(v, str) else "",
+)
+def test_what_the_kernel_cannot_do_is_refused(change, match):
+    arguments = {"q": Fake(GOOD), "k": Fake(GOOD), "v": Fake(GOOD), **change}
+    with pytest.raises(BackendError, match=match):
+        warploom.attention(**arguments)
+
+
+@pytest.fixture
+def no_gpu(monkeypatch):
+    """Everything up to the launch, which is recorded."""
+    launched = []
+    monkeypatch.setattr(runtime, "require_hopper", lambda device: 132)
+    monkeypatch.setattr(
+        runtime, "_launcher", lambda call, kernel: lambda s: launched.append((call, kernel, s))
+    )
+    return launched
+
+
+def test_a_call_reaches_the_kernel_with_its_sizes(no_gpu):
+    out = Fake((2, 8, 256, 128))
+    kv = Fake(GOOD)
+    same = warploom.attention(Fake((2, 8, 256, 128)), kv, kv, True, 0.5, out=out, stream=7)
+    assert same is out
+    [(call, kernel, stream)] = no_gpu
+    assert (call.heads, call.kv_heads, call.queries, call.keys, call.scale) == (8, 4, 256, 256, 0.5)
+    assert (kernel.causal, kernel.dtype, stream) == (True, Dtype.BF16, 7)
+
+
+@pytest.mark.parametrize("scale", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_scale_that_is_no_positive_number_is_refused(no_gpu, scale):
+    t = Fake(GOOD)
+    with pytest.raises(BackendError, match="scale"):
+        warploom.attention(t, t, t, scale=scale, out=t)
+    assert not no_gpu
+
+
+def test_a_wrong_result_tensor_or_margin_is_refused(no_gpu):
+    t = Fake(GOOD)
+    with pytest.raises(BackendError, match="out is"):
+        warploom.attention(t, t, t, out=Fake((2, 4, 128, 128)))
+    with pytest.raises(GeometryError, match="margin"):
+        warploom.attention(t, t, t, out=t, margin=-5)
