@@ -215,11 +215,13 @@ def test_a_spilling_kernel_is_refused_with_what_to_change(kernel):
 def test_a_tight_kernel_fits_or_says_what_would():
     """256x256 over four waves with 16x16 instructions fills the register file to the brim."""
     ready = ready_kernel("fourwave", (256, 256, 64), BF16, mma=(16, 16, 32))
-    try:
-        assert emit_kernel(ready.document, ready.tile).gate.exact
-    except BackendError as refused:
-        assert "spills" in refused.what
-        assert "32x32" in refused.fix
+    emitted = emit_kernel(ready.document, ready.tile, insist=False)
+    if emitted.gate.resources.spills == 0:
+        assert emitted.gate.exact
+        return
+    with pytest.raises(BackendError, match="spills") as caught:
+        require_registers(emitted.plan, emitted.gate.resources)
+    assert "32x32" in caught.value.fix
 
 
 @pytest.mark.slow
