@@ -17,12 +17,10 @@ from pathlib import Path
 
 from warploom.explore import Cache, Sweep, explore, ranked
 
-TILES = tuple((m, n, k) for m in (128, 256) for n in (128, 256) for k in (32, 64))
 SWEEP = Sweep(
-    tiles=TILES,
-    dtypes=("bf16", "fp8"),
+    tiles=((256, 256, 64), (128, 256, 64), (256, 128, 64), (128, 128, 64), (128, 128, 128)),
     max_globals=(None, 0, 1, 2),
-    lds_penalties=(0, 4, 16),
+    lds_penalties=(0, 2, 4, 8, 16, 32),
 )
 CHILD = """
 import sys
