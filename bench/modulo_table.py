@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from warploom.compile import compile_schedule
-from warploom.modulo import Goal, RingKind, check_result, solve_modulo
+from warploom.modulo import Goal, ModuloOptions, RingKind, check_result, solve_modulo
 from warploom.modulo.bodies.attention import AttentionShape, attention_body
 from warploom.modulo.bodies.gemm import Fragments, Lds, gemm_body
 from warploom.modulo.bridge import ModuloRequest
@@ -79,10 +79,14 @@ def body_rows(slow):
 
 
 def chip_target():
-    """The double-buffer target in cycles of the chip: 900 for DRAM, 128 for LDS, 256 a quadrant."""
-    load = OpCost(ResourceKind.GLOBAL_MEM, 900, OpRole.GLOBAL_LOAD)
-    read = OpCost(ResourceKind.LDS, 128, OpRole.FRAGMENT_LOAD, vgpr_def=8)
-    mma = OpCost(ResourceKind.MMA_UNIT, 256, OpRole.COMPUTE, vgpr_def=4)
+    """The 4-wave kernel in chip cycles, with the ports shared by four waves.
+
+    A load is 4 instructions of 16 cycles, a fragment 8 of 8, each times four waves: 256 cycles of
+    port time on top of 900 and 128 of latency; a quadrant of MFMAs is 512.
+    """
+    load = OpCost(ResourceKind.GLOBAL_MEM, 900 + 256, OpRole.GLOBAL_LOAD)
+    read = OpCost(ResourceKind.LDS, 128 + 256, OpRole.FRAGMENT_LOAD, vgpr_def=8)
+    mma = OpCost(ResourceKind.MMA_UNIT, 512, OpRole.COMPUTE, vgpr_def=4)
     t = PingPongOps
     costs = {t.LOAD_A: load, t.LOAD_B: load, t.COMPUTE: mma, t.MMA: mma}
     costs |= {t.MMA_LOAD_A: read, t.MMA_LOAD_B: read}
@@ -99,16 +103,27 @@ def per_pair(compiled, costs):
 def simulated_rows():
     warnings.simplefilter("ignore")
     geometry = KernelGeometry.four_wave((256, 256, 64))
-    chip = OccupancyModel(by_unit={ResourceKind.GLOBAL_MEM: 64, ResourceKind.LDS: 64})
+    kinds = ResourceKind
+    chip = OccupancyModel(
+        by_unit={kinds.GLOBAL_MEM: 256, kinds.LDS: 256},
+        issue={kinds.GLOBAL_MEM: 16, kinds.LDS: 32, kinds.MMA_UNIT: 512},
+    )
+    roomy = ModuloOptions(goals=())
     cases = [
         ("ping-pong, op latencies", DeclarativeSchedule(False, 8, 8), None, ModuloRequest()),
         ("4-wave, op latencies", Pipeline4Wave(geometry), None, ModuloRequest()),
         ("single buffer, op latencies", SingleBufferSchedule(2, HINTS), None, ModuloRequest()),
         (
-            "4-wave, chip cycles",
+            "4-wave, chip cycles, least LDS",
             Pipeline4Wave(geometry, target=chip_target()),
-            mi355x_costs(),
+            mi355x_costs(mma_cycles=512),
             ModuloRequest(occupancies=chip),
+        ),
+        (
+            "4-wave, chip cycles, LDS not minimised",
+            Pipeline4Wave(geometry, target=chip_target()),
+            mi355x_costs(mma_cycles=512),
+            ModuloRequest(occupancies=chip, options=roomy),
         ),
     ]
     for name, schedule, machine, request in cases:
@@ -139,12 +154,14 @@ def main():
         "length | stages | s to II | s all | limited by |",
         "|" + "---|" * 15,
     ]
-    add(lines, body_rows(slow))
+    add(lines, () if "--only-simulated" in sys.argv else body_rows(slow))
     lines += [
         "",
         "## Against the reference's order, in the timing simulator",
         "",
-        "Steady-state cycles per two K-tiles, one wave of each group standing for all.",
+        "Steady-state cycles per two K-tiles, one wave of each group standing for all. The model "
+        "knows no waits and barriers: with op latencies that costs MODULO little, in chip cycles "
+        "its least-storage schedule has no slack for them and is slower than the reference's.",
         "",
         "| schedule, costs | reference strategy | its waits | proven waits | MODULO | model II | "
         "proven | stages | K-tiles a trip | verdict |",

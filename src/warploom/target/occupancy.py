@@ -20,21 +20,24 @@ MEMORY_OCCUPANCY = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OccupancyModel:
-    """Cycles an op holds its unit; capacities of units; bytes of one LDS buffer.
+    """Cycles an op holds its unit and its wave's stream; unit capacities; bytes of one LDS buffer.
 
     An op without an entry holds a memory port for ``MEMORY_OCCUPANCY`` cycles and a compute unit
-    for its whole latency, since the reference prices MMAs by their issue interval.
+    for its whole latency, since the reference prices MMAs by their issue interval. ``issue`` is the
+    time an op of a unit takes on its wave's instruction stream, which issues in order.
     """
 
     by_tag: Mapping[int, int] = field(default_factory=dict)
     by_unit: Mapping[ResourceKind, int] = field(default_factory=dict)
+    issue: Mapping[ResourceKind, int] = field(default_factory=dict)
     capacities: Mapping[ResourceKind, int] = field(default_factory=dict)
     buffer_bytes: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("by_tag", "by_unit", "capacities"):
+        for name in ("by_tag", "by_unit", "issue", "capacities"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
-        for name, table in (("by_tag", self.by_tag), ("by_unit", self.by_unit)):
+        tables = (("by_tag", self.by_tag), ("by_unit", self.by_unit), ("issue", self.issue))
+        for name, table in tables:
             for key, cycles in table.items():
                 if cycles < 0:
                     raise CostModelError(f"occupancy {cycles} is negative", where=f"{name}[{key}]")
