@@ -15,6 +15,7 @@ import argparse
 import json
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -25,12 +26,15 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 import warploom
 from warploom.runtime.attention import AttentionCall, prepare_attention
 from warploom.runtime.tensors import view_of
-from warploom.schedules.hopper import Dtype
 from warploom.schedules.hopper.attention import AttentionKernel
 
 CASES = ((4, 32, 4096, 128), (2, 32, 8192, 128), (1, 32, 16384, 128))
 NOT_BUILT = ((4, 32, 4096, 64), (2, 16, 8192, 256))
-MARGINS = (256, 512)
+VARIANTS = {
+    "margin 256": AttentionKernel(margin=256, q_registers=False),
+    "margin 512": AttentionKernel(margin=512, q_registers=False),
+    "margin 512, Q in registers": AttentionKernel(margin=512),
+}
 ERROR_LIMIT = {"bf16": 5e-3, "fp16": 1e-3}
 TORCH = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
@@ -79,16 +83,16 @@ def correct(out_folder):
     for b, h, kv, sq, sk in shapes:
         for dtype in ("bf16", "fp16"):
             for causal in (False, True) if sq == sk else (False,):
-                for margin in MARGINS:
+                for variant, kernel in VARIANTS.items():
                     for scale in (None, 0.3):
                         q, k, v = tensors(b, h, kv, sq, sk, dtype)
                         o = torch.full_like(q, float("nan"))
-                        warploom.attention(q, k, v, causal, scale, out=o, margin=margin)
+                        warploom.attention(q, k, v, causal, scale, out=o, kernel=kernel)
                         torch.cuda.synchronize()
                         error = error_of(o, q, k, v, causal, scale or 128**-0.5)
                         good = bool(torch.isfinite(o).all()) and error < ERROR_LIMIT[dtype]
                         bad += not good
-                        row = (b, h, kv, sq, sk, dtype, causal, margin, scale)
+                        row = (b, h, kv, sq, sk, dtype, causal, variant, scale)
                         rows.append({"case": row, "error": error, "good": good})
                         if not good:
                             print("WRONG", row, error, flush=True)
@@ -130,8 +134,8 @@ def library(backend, sets, causal):
     return [call(q, k, v) for q, k, v in sets]
 
 
-def ours(sets, causal, margin):
-    kernel = AttentionKernel(causal=causal, margin=margin, dtype=Dtype.BF16)
+def ours(sets, causal, kernel):
+    kernel = replace(kernel, causal=causal)
     stream = torch.cuda.current_stream().cuda_stream
     calls, keep = [], []
     for q, k, v in sets:
@@ -155,9 +159,9 @@ def final(out_folder, rounds, run_ms):
             }
             errors = {"cudnn": error_of(contestants["cudnn"][0](), *sets[0], causal)}
             kept = []
-            for margin in MARGINS:
-                name = f"warploom margin {margin}"
-                contestants[name], outs = ours(sets, causal, margin)
+            for variant, kernel in VARIANTS.items():
+                name = f"warploom {variant}"
+                contestants[name], outs = ours(sets, causal, kernel)
                 contestants[name][0]()
                 torch.cuda.synchronize()
                 errors[name] = error_of(outs[0], *sets[0], causal)
@@ -171,7 +175,7 @@ def final(out_folder, rounds, run_ms):
             print((b, h, s, d), "causal" if causal else "full", flush=True)
             for name, ms in times.items():
                 print(
-                    f"   {name:22s} {flops / ms / 1e9:7.1f} x{times['cudnn'] / ms:.3f}"
+                    f"   {name:36s} {flops / ms / 1e9:7.1f} x{times['cudnn'] / ms:.3f}"
                     f" {errors.get(name, float('nan')):.2e}",
                     flush=True,
                 )
@@ -199,15 +203,16 @@ def summary(table):
     }
 
 
-def once(shape):
+def once(shape, with_library=False):
     b, h, s = shape
     q, k, v = tensors(b, h, h, s, s)
     for causal in (False, True):
-        library(SDPBackend.CUDNN_ATTENTION, [(q, k, v)], causal)[0]()
-        for margin in MARGINS:
-            o = warploom.attention(q, k, v, causal, margin=margin)
+        if with_library:
+            library(SDPBackend.CUDNN_ATTENTION, [(q, k, v)], causal)[0]()
+        for variant, kernel in VARIANTS.items():
+            o = warploom.attention(q, k, v, causal, kernel=kernel)
             torch.cuda.synchronize()
-            print("once", causal, margin, error_of(o, q, k, v, causal), flush=True)
+            print("once", causal, variant, error_of(o, q, k, v, causal), flush=True)
 
 
 def save(folder, name, data):
@@ -223,6 +228,7 @@ def main():
     parser.add_argument("--out", default="bench/results")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--run-ms", type=float, default=200.0)
+    parser.add_argument("--library", action="store_true", help="cuDNN's kernel too (once)")
     args = parser.parse_args()
     torch.manual_seed(int(time.time()) & 0xFFFF)
     if args.mode == "correct":
@@ -232,7 +238,7 @@ def main():
     if args.mode == "final":
         final(args.out, args.rounds, args.run_ms)
     else:
-        once(tuple(args.rest) or (1, 4, 512))
+        once(tuple(args.rest) or (1, 4, 512), args.library)
     return 0
 
 

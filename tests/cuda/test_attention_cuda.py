@@ -51,7 +51,7 @@ def test_the_loop_is_the_schedule():
     )
     assert calls == [
         "named_sync",
-        "wgmma_m64n128_bf16",
+        "wgmma_m64n128_bf16_rs",
         "wgmma_m64n128_bf16_rs_tb",
         "named_arrive",
         "wgmma_wait<1>",
@@ -92,8 +92,12 @@ def test_a_schedule_of_another_kernel_is_refused():
 @needs_nvcc
 @pytest.mark.parametrize(
     "kernel",
-    [KERNEL, AttentionKernel(causal=True, dtype=Dtype.FP16)],
-    ids=["full bf16", "causal fp16"],
+    [
+        KERNEL,
+        AttentionKernel(causal=True, dtype=Dtype.FP16),
+        AttentionKernel(q_registers=False),
+    ],
+    ids=["full bf16", "causal fp16", "Q in shared memory"],
 )
 def test_kernels_compile_without_spills_or_serialisation(kernel, tmp_path, monkeypatch):
     monkeypatch.setenv("WARPLOOM_COMPILER", "nvcc")
@@ -183,9 +187,12 @@ def test_a_scale_that_is_no_positive_number_is_refused(no_gpu, scale):
     assert not no_gpu
 
 
-def test_a_wrong_result_tensor_or_margin_is_refused(no_gpu):
+def test_a_wrong_result_tensor_is_refused_and_another_kernel_taken(no_gpu):
     t = Fake(GOOD)
     with pytest.raises(BackendError, match="out is"):
         warploom.attention(t, t, t, out=Fake((2, 4, 128, 128)))
     with pytest.raises(GeometryError, match="margin"):
-        warploom.attention(t, t, t, out=t, margin=-5)
+        AttentionKernel(margin=-5)
+    other = AttentionKernel(margin=256, q_registers=False)
+    warploom.attention(t, t, t, True, out=t, kernel=other, stream=1)
+    assert no_gpu[0][1] == replace(other, causal=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -42,7 +43,8 @@ from warploom.verify.roles import Code, require_clean, verify_roles
 
 from .attention_numbers import consumer_output
 
-MARGINS = tuple(k.margin for k in SHIPPED_ATTENTION)
+NAMES = [k.name for k in SHIPPED_ATTENTION]
+PLAIN = AttentionKernel(margin=0, q_registers=False)
 # One schedule of least interval, as the solver may leave it: the consumers' programs differ.
 UNLIKE = {
     "LOAD_K": 0,
@@ -63,7 +65,7 @@ UNLIKE = {
 
 
 def document(margin=512):
-    return shipped_schedule(AttentionKernel(margin=margin).name)
+    return shipped_schedule(AttentionKernel(margin=margin, q_registers=False).name)
 
 
 def placed(times, margin=0):
@@ -93,9 +95,9 @@ def products_and_turns(entries):
     ]
 
 
-@pytest.mark.parametrize("margin", MARGINS)
-def test_shipped_schedules_are_proven_least_and_clean(margin):
-    found = document(margin)
+@pytest.mark.parametrize("name", NAMES)
+def test_shipped_schedules_are_proven_least_and_clean(name):
+    found = shipped_schedule(name)
     assert (found.proof.ii, found.proof.lower_bound, found.proof.proven) == (2048, 2048, True)
     assert dict(found.proof.least_depths)["K"] == 2
     report = require_clean(found)
@@ -132,6 +134,26 @@ def test_with_a_wide_margin_qk_of_the_next_tile_runs_in_front_of_pv():
     assert works.index("exp") < works.index("cvt")
 
 
+def test_data_is_waited_for_before_a_turn_not_in_it():
+    for name in NAMES:
+        for _, entries in shipped_schedule(name).program("consumer").phases():
+            for a, b in pairwise(entries):
+                assert not (isinstance(a, NamedSync) and isinstance(b, WaitFull | WaitGroup))
+
+
+def test_queries_in_registers_are_fetched_once_and_not_overwritten_in_flight():
+    found = shipped_schedule(AttentionKernel().name)
+    consumer = found.program("consumer")
+    [fetch] = [e for e in consumer.prologue if isinstance(e, Compute) and e.op == "fetch_q"]
+    assert (fetch.writes, {s.ring for s in fetch.slots}) == (("q",), {"Q"})
+    early = edited(found, "consumer", "prologue", dropped(WaitFull, ring="Q"))
+    assert Code.RAW_SLOT in verify_roles(early).codes()
+    again = edited(
+        found, "consumer", "kernel", lambda e: (e, fetch) if isinstance(e, Commit) else (e,)
+    )
+    assert Code.WAR_REG in verify_roles(again).codes()
+
+
 def test_counts_follow_from_the_programs():
     found = document()
     assert {r.name: (r.depth, r.full_arrivals, r.empty_arrivals) for r in found.rings} == {
@@ -144,10 +166,10 @@ def test_counts_follow_from_the_programs():
     assert found.program("consumer").setup[0].instance == 1
 
 
-@pytest.mark.parametrize("margin", MARGINS)
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("trips", [1, 2, 3, 6])
-def test_the_order_of_the_ops_computes_attention(margin, trips):
-    got, exact = consumer_output(document(margin), trips)
+def test_the_order_of_the_ops_computes_attention(name, trips):
+    got, exact = consumer_output(shipped_schedule(name), trips)
     np.testing.assert_allclose(got, exact, rtol=1e-12)
 
 
@@ -216,7 +238,6 @@ DEFECTS = {
     "turn given to itself": ("consumer", "kernel", changed(NamedArrive, lambda e: {"turn": 0})),
     "no first turn": ("consumer", "setup", dropped(NamedArrive)),
     "two first turns": ("consumer", "setup", changed(NamedArrive, lambda e: {"instance": None})),
-    "last turn left over": ("consumer", "finish", dropped(NamedSync)),
     "no fence": ("consumer", "kernel", dropped(MmaFence)),
     "one group for both products": ("consumer", "kernel", dropped(Commit)),
     "no proxy fence": ("consumer", "epilogue", dropped(ProxyFence)),
@@ -229,6 +250,10 @@ DEFECTS = {
 def test_planted_defects_are_found(name):
     role, phase, change = DEFECTS[name]
     assert not verify_roles(edited(document(), role, phase, change)).clean
+
+
+def test_a_last_hand_over_that_nobody_takes_is_harmless():
+    assert verify_roles(edited(document(), "consumer", "finish", dropped(NamedSync))).clean
 
 
 def test_a_missing_first_turn_is_a_deadlock():
@@ -250,13 +275,13 @@ def test_programs_that_differ_are_refused_and_can_be_made_alike():
         result.problem, result.ii, result.times, result.depths, roles=result.roles
     ).errors
     with pytest.raises(SchedulingError, match="different programs"):
-        attention_roles(result, AttentionKernel(margin=0))
+        attention_roles(result, PLAIN)
     alike = make_alike(result, consumer_roles(), op_names())
     times = {op.name: t for op, t in zip(alike.problem.ops, alike.times, strict=True)}
     assert {times[f"{s}1"] - times[f"{s}0"] for s in ("QK", "MAX", "RESCALE", "EXP", "PV")} == {
         1024
     }
-    assert verify_roles(attention_roles(alike, AttentionKernel(margin=0))).clean
+    assert verify_roles(attention_roles(alike, PLAIN)).clean
 
 
 def test_alike_refuses_roles_of_different_ops():

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Any
 
@@ -34,7 +34,7 @@ def attention(
     scale: float | None = None,
     *,
     out: object | None = None,
-    margin: int | None = None,
+    kernel: AttentionKernel | None = None,
     stream: int | None = None,
 ) -> Any:  # noqa: ANN401 (the caller's own tensor type)
     """``softmax(scale * q @ k^T) @ v`` for every head; returns ``out``.
@@ -42,7 +42,7 @@ def attention(
     ``q`` is [batch, heads, queries, 128], ``k`` and ``v`` are [batch, kv heads, keys, 128], all
     contiguous, bf16 or fp16; queries and keys are multiples of 128 and kv heads divide heads.
     ``causal``: query i sees keys 0..i (as many keys as queries). ``scale`` is 1 / sqrt(128) unless
-    given. ``margin`` picks another schedule; ``stream`` is a CUDA stream handle.
+    given. ``kernel`` picks another schedule; ``stream`` is a CUDA stream handle.
     """
     views = [view_of(t, name) for t, name in ((q, "q"), (k, "k"), (v, "v"))]
     _check(views, causal)
@@ -50,8 +50,7 @@ def attention(
     result = out if out is not None else _empty_like(q, views[0])
     target = view_of(result, "out")
     _check_result(views[0], target)
-    choice = {} if margin is None else {"margin": margin}
-    kernel = AttentionKernel(causal=causal, dtype=Dtype(views[0].dtype), **choice)
+    kernel = replace(kernel or AttentionKernel(), causal=causal, dtype=Dtype(views[0].dtype))
     call = AttentionCall.of(views[0], views[1], views[2], target, _scale(scale))
     _launcher(call, kernel)(stream if stream is not None else stream_of(q))
     return result

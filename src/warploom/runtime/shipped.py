@@ -50,8 +50,9 @@ SHIPPED: tuple[GemmKernel, ...] = (
     ),
 )
 
-SHIPPED_ATTENTION: tuple[AttentionKernel, ...] = tuple(
-    AttentionKernel(margin=margin) for margin in (0, 256, 512)
+SHIPPED_ATTENTION: tuple[AttentionKernel, ...] = (
+    *(AttentionKernel(margin=margin, q_registers=False) for margin in (0, 256, 512)),
+    AttentionKernel(margin=512),
 )
 
 

@@ -53,6 +53,10 @@ def attention_table(kernel: AttentionKernel) -> LoweringTable:
         mask = ["mask_diagonal(s, instance, warp_in_group);"] if masked else []
         return [*mask, "row_max(s, m, a, scale);"]
 
+    def fetch(e: RoleEntry, site: Site) -> list[str]:
+        rows = f"{site.part('Q', 'lo', 0)} + instance * {ROWS * 128} + warp_in_group * 2048"
+        return [f"fetch_q(q, {rows}, {TILE_Q * 128});"]
+
     def convert(e: RoleEntry, site: Site) -> list[str]:
         assert isinstance(e, Compute)
         return [f"stage_o(o, {e.args[0]}, l, {_staging(e.fills[0].copy)});"]
@@ -66,6 +70,7 @@ def attention_table(kernel: AttentionKernel) -> LoweringTable:
         **{f"{op}.{half}": load for op in ("load_q", "LOAD_K", "LOAD_V") for half in ("lo", "hi")},
         "qk": qk,
         "pv": pv,
+        "fetch_q": fetch,
         "start_tile": _call("start_rows(o, m, l);"),
         "max": row_max,
         "exp": _call("exponentials(s, m, a, l, scale);"),
@@ -99,17 +104,19 @@ def _load(e: Load, site: Site) -> list[str]:
 
 
 def _qk(kernel: AttentionKernel, e: Mma, site: Site) -> list[str]:
-    call = ptx.wgmma_name(TILE_K, kernel.dtype)
+    call = ptx.wgmma_name(TILE_K, kernel.dtype, a_in_registers=kernel.q_registers)
     half_q, half_k = TILE_Q * 128 >> 4, TILE_K * 128 >> 4
     rows = f"{site.part('Q', 'lo', 0)} + instance * {ROWS * 128}"
+    queries = [] if kernel.q_registers else [f"  const uint64_t queries = operand_k_major({rows});"]
+    at = f"queries + i / {HALF_STEPS} * {half_q} + i % {HALF_STEPS} * 2"
+    a = "q[i]" if kernel.q_registers else at
     return [
         "{",
-        f"  const uint64_t q = operand_k_major({rows});",
+        *queries,
         f"  const uint64_t keys = operand_k_major({site.part('K', 'lo', e.k)});",
         "#pragma unroll",
         f"  for (int i = 0; i < {K_STEPS}; ++i)",
-        f"    {call}(s, q + i / {HALF_STEPS} * {half_q} + i % {HALF_STEPS} * 2,"
-        f" keys + i / {HALF_STEPS} * {half_k} + i % {HALF_STEPS} * 2, i != 0);",
+        f"    {call}(s, {a}, keys + i / {HALF_STEPS} * {half_k} + i % {HALF_STEPS} * 2, i != 0);",
         "}",
     ]
 
@@ -134,14 +141,16 @@ def emit_attention(
     _check_fits(document, kernel)
     table = table or attention_table(kernel)
     body = _kernel_text(document, kernel, table)
-    functions = softmax_functions(kernel.dtype, causal=kernel.causal)
+    functions = softmax_functions(
+        kernel.dtype, causal=kernel.causal, q_registers=kernel.q_registers
+    )
     dtype = kernel.dtype
     parts = [
         "\n".join(_head(document, kernel)),
         ptx.TYPES,
         ptx.CURSOR,
         ptx.helpers_for("\n".join([functions, *body])),
-        ptx.wgmma_function(TILE_K, dtype),
+        ptx.wgmma_function(TILE_K, dtype, a_in_registers=kernel.q_registers),
         ptx.wgmma_function(HEAD_DIM, dtype, a_in_registers=True, b_mn_major=True),
         "\n".join(layout.constants(document)) + "\n",
         functions,
@@ -194,7 +203,7 @@ def _kernel_text(
         "  extern __shared__ uint8_t dynamic_smem[];",
         "  const uint32_t smem = (shared_address(dynamic_smem) + 1023) & ~1023u;",
         "  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, group_of_warps = warp / 4;",
-        f"  const int q_tiles = queries / {TILE_Q}, tiles = q_tiles * heads * batches;",
+        f"  const int q_tiles = queries / {TILE_Q};",
         "  if (threadIdx.x == 0) {",
         *indent(barrier_setup(document), 4),
         "  }",
@@ -212,25 +221,34 @@ def _kernel_text(
 def _tile_loop(body: list[str], kernel: AttentionKernel) -> list[str]:
     """Query tiles of a head are neighbours: CTAs at work share K and V in the L2.
 
-    Causal tiles have different lengths: the longest of all heads come first.
+    Causal tiles differ in length: a CTA takes them in pairs, a long one and the short one that
+    makes up for it, so that all pairs are equal.
     """
-    if kernel.causal:
-        order = [
-            "  const int per_row = heads * batches, q_tile = q_tiles - 1 - tile / per_row;",
-            "  const int head = tile % per_row;",
+    if not kernel.causal:
+        return [
+            "const int tiles = q_tiles * heads * batches;",
+            "for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {",
+            "  const int head = tile / q_tiles, q_tile = tile % q_tiles;",
+            f"  const int k_tiles = keys_of_head / {TILE_K};",
+            *_tile_body(body),
+            "}",
         ]
-        count = "q_tile + 1"
-    else:
-        order = ["  const int head = tile / q_tiles, q_tile = tile % q_tiles;"]
-        count = f"keys_of_head / {TILE_K}"
     return [
-        "for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {",
-        *order,
-        f"  const int k_tiles = {count};",
-        f"  const int q_row = head * queries + q_tile * {TILE_Q};",
-        *indent(body, 2),
+        "const int pairs_of_head = (q_tiles + 1) / 2, pairs = pairs_of_head * heads * batches;",
+        "for (int pair = blockIdx.x; pair < pairs; pair += gridDim.x) {",
+        "  const int head = pair / pairs_of_head, short_tile = pair % pairs_of_head;",
+        "  const int long_tile = q_tiles - 1 - short_tile;",
+        "  for (int part = 0; part < (short_tile == long_tile ? 1 : 2); ++part) {",
+        "    const int q_tile = part == 0 ? long_tile : short_tile;",
+        "    const int k_tiles = q_tile + 1;",
+        *indent(_tile_body(body), 2),
+        "  }",
         "}",
     ]
+
+
+def _tile_body(body: list[str]) -> list[str]:
+    return indent([f"const int q_row = head * queries + q_tile * {TILE_Q};", *body], 2)
 
 
 def _registers(which: int) -> list[str]:
@@ -262,7 +280,7 @@ def _consumer(document: RolesDocument, table: LoweringTable, kernel: AttentionKe
         "const int instance = group_of_warps - 1, warp_in_group = warp % 4;",
         "const uint32_t staging = smem + O_STAGING + instance * O_INSTANCE + warp_in_group * 2048;",
         "float s[64], o[64], m[2], l[2], a[2];",
-        "uint32_t p[8][4];",
+        "uint32_t p[8][4], q[8][4];" if kernel.q_registers else "uint32_t p[8][4];",
         *cursors(document, program),
         *entry_lines(document, program, "setup", table),
         *_tile_loop(role_tile(document, program, table), kernel),

@@ -186,6 +186,12 @@ HELPERS: dict[str, str] = {
         "  return (uint64_t)((address & 0x3FFFF) >> 4) | ((uint64_t)(block_bytes >> 4) << 16)"
         " | (64ull << 32)\n         | (1ull << 62);\n}\n"
     ),
+    "ldmatrix4": (
+        "DEVICE void ldmatrix4(uint32_t (&r)[4], uint32_t address) {\n"
+        '  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"\n'
+        '               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(address)'
+        ' : "memory");\n}\n'
+    ),
     "stmatrix4": _one(
         "void stmatrix4(uint32_t address, uint32_t a, uint32_t b, uint32_t c, uint32_t d)",
         "stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};",

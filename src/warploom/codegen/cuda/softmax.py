@@ -6,9 +6,10 @@ They touch registers only; which of them runs when is the schedule's business.
 from __future__ import annotations
 
 
-def softmax_functions(dtype: str, *, causal: bool) -> str:
-    """The functions, with conversions to ``dtype``; the mask only where one is asked for."""
-    return _SOFTMAX.replace("PACK", f"pack_{dtype}") + (_MASK if causal else "")
+def softmax_functions(dtype: str, *, causal: bool, q_registers: bool) -> str:
+    """The functions, with conversions to ``dtype``; mask and Q's fragments where asked for."""
+    extra = (_MASK if causal else "") + (_FETCH_Q if q_registers else "")
+    return _SOFTMAX.replace("PACK", f"pack_{dtype}") + extra
 
 
 _SOFTMAX = """\
@@ -112,6 +113,17 @@ DEVICE void mask_diagonal(float (&s)[64], int instance, int warp_in_group) {
     for (int q = 0; q < 4; ++q)
       if (8 * j + lane % 4 * 2 + q % 2 > first + q / 2 * 8)
         s[4 * j + q] = __int_as_float(0xff800000);
+}
+
+"""
+
+_FETCH_Q = """\
+// A warp's 16 rows of Q as A fragments: two blocks of 64 columns, `block` bytes apart.
+DEVICE void fetch_q(uint32_t (&q)[8][4], uint32_t address, uint32_t block) {
+  const int lane = threadIdx.x % 32, row = lane % 16, half = lane / 16;
+#pragma unroll
+  for (int i = 0; i < 8; ++i)
+    ldmatrix4(q[i], address + i / 4 * block + row * 128 + (((i % 4 * 2 + half) ^ (row % 8)) << 4));
 }
 
 """

@@ -59,11 +59,13 @@ STEPS = ("QK", "MAX", "RESCALE", "EXP", "CVT", "PV")
 class AttentionKernel:
     """The choices of an attention kernel: head dimension 128, 128 queries by 128 keys.
 
-    ``margin``: cycles the softmax of a tile may be late. ``causal`` and ``dtype`` do not change the
-    schedule: the mask falls into the first iteration of a tile, which is peeled.
+    ``margin``: cycles the softmax of a tile may be late. ``q_registers``: a consumer holds its rows
+    of Q in registers, so that QK reads only K from shared memory. ``causal`` and ``dtype`` do not
+    change the schedule: the mask falls into the first iteration of a tile, which is peeled.
     """
 
     margin: int = 512
+    q_registers: bool = True
     causal: bool = False
     dtype: Dtype = Dtype.BF16
 
@@ -80,7 +82,8 @@ class AttentionKernel:
     @property
     def name(self) -> str:
         """A name that tells schedules apart."""
-        return f"attention_{HEAD_DIM}_w{CONSUMERS}_m{self.margin}"
+        tag = "_q" if self.q_registers else ""
+        return f"attention_{HEAD_DIM}_w{CONSUMERS}_m{self.margin}{tag}"
 
     @property
     def threads(self) -> int:
@@ -119,7 +122,7 @@ def attention_plan(kernel: AttentionKernel, target: HopperTarget) -> Plan:
     return Plan(
         name=kernel.name,
         target=target.name,
-        actions=_actions(),
+        actions=_actions(kernel),
         aliases=op_names(),
         rings=(
             RingPlan(name="Q", parts=_parts(TILE_Q), per=Per.TILE, depth=2),
@@ -135,8 +138,8 @@ def attention_plan(kernel: AttentionKernel, target: HopperTarget) -> Plan:
                 instances=CONSUMERS,
                 threads=128,
                 of=consumer_roles(),
-                registers=(("s", 64), ("p", 32), ("o", 64), ("m", 2), ("l", 2), ("a", 2)),
-                head=(("start_tile", Work(writes=("o", "m", "l"))),),
+                registers=_registers(kernel),
+                head=_head(kernel),
                 tail=(("finish_rows", Work(reads=("l",), writes=("l",))), *_stores()),
             ),
         ),
@@ -146,17 +149,32 @@ def attention_plan(kernel: AttentionKernel, target: HopperTarget) -> Plan:
     )
 
 
-def _actions() -> dict[str, Action]:
+def _actions(kernel: AttentionKernel) -> dict[str, Action]:
+    if kernel.q_registers:
+        qk = Product(slots=_reads("K"), accumulator="s", registers=("q",), fresh=True)
+    else:
+        qk = Product(slots=(*_reads("Q"), *_reads("K")), accumulator="s", fresh=True)
     return {
         "LOAD_K": _copies("K", TILE_K),
         "LOAD_V": _copies("V", TILE_K),
-        "qk": Product(slots=(*_reads("Q"), *_reads("K")), accumulator="s", fresh=True),
+        "qk": qk,
         "max": Work(reads=("s", "m"), writes=("m", "a")),
         "exp": Work(reads=("s", "m", "a", "l"), writes=("s", "l")),
         "cvt": Work(reads=("s",), writes=("p",)),
         "rescale": Work(reads=("o", "a"), writes=("o",)),
         "pv": Product(slots=_reads("V"), accumulator="o", registers=("p",)),
     }
+
+
+def _registers(kernel: AttentionKernel) -> tuple[tuple[str, int], ...]:
+    held = (("q", 32),) if kernel.q_registers else ()
+    return (("s", 64), ("p", 32), ("o", 64), ("m", 2), ("l", 2), ("a", 2), *held)
+
+
+def _head(kernel: AttentionKernel) -> tuple[tuple[str, Action], ...]:
+    start = ("start_tile", Work(writes=("o", "m", "l")))
+    fetch = ("fetch_q", Work(slots=_reads("Q"), writes=("q",)))
+    return (start, fetch) if kernel.q_registers else (start,)
 
 
 def _parts(rows: int) -> tuple[Part, ...]:

@@ -27,7 +27,7 @@ from warploom.interchange.roles import (
 )
 from warploom.modulo import ModuloResult
 from warploom.sync.mbarrier.emit import entries, guards_of
-from warploom.sync.mbarrier.expand import Lists, expand_role
+from warploom.sync.mbarrier.expand import Lists, Step, expand_role
 from warploom.sync.mbarrier.plan import (
     Action,
     Copy,
@@ -40,7 +40,7 @@ from warploom.sync.mbarrier.plan import (
     Verbatim,
     Work,
 )
-from warploom.sync.mbarrier.turns import first_turn, last_turn, take_turns
+from warploom.sync.mbarrier.turns import first_turn, last_turn, take_turns, wait_before_turns
 
 __all__ = [
     "Action",
@@ -85,7 +85,11 @@ def _expanded(result: ModuloResult, plan: Plan, role: RolePlan) -> Lists:
 
 def _program(plan: Plan, role: RolePlan, lists: Lists) -> RoleProgram:
     guards = guards_of(plan, lists)
-    prologue = entries(plan, guards, "prologue", lists.prologue)
+
+    def listed(name: str, steps: tuple[Step, ...]) -> tuple[RoleEntry, ...]:
+        return wait_before_turns(plan, entries(plan, guards, name, steps))
+
+    prologue = listed("prologue", lists.prologue)
     return RoleProgram(
         name=role.name,
         instances=role.instances,
@@ -93,8 +97,8 @@ def _program(plan: Plan, role: RolePlan, lists: Lists) -> RoleProgram:
         peel=lists.peel,
         setup=role.setup + first_turn(plan, role),
         prologue=tuple(_started(e, plan) for e in prologue),
-        kernel=entries(plan, guards, "kernel", lists.kernel),
-        epilogue=entries(plan, guards, "epilogue", lists.epilogue),
+        kernel=listed("kernel", lists.kernel),
+        epilogue=listed("epilogue", lists.epilogue),
         finish=_finish(plan, role),
         registers=role.registers,
     )

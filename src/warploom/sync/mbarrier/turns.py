@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from warploom.errors import SchedulingError
-from warploom.interchange.roles import NamedArrive, NamedSync, RoleEntry
+from warploom.interchange.roles import NamedArrive, NamedSync, RoleEntry, WaitFull, WaitGroup
 from warploom.modulo import ModuloResult
 from warploom.sync.mbarrier.expand import Lists, Step
 from warploom.sync.mbarrier.plan import Plan, Product, RolePlan, Turns, Verbatim
@@ -59,6 +59,24 @@ def take_turns(result: ModuloResult, plan: Plan, role: RolePlan, lists: Lists) -
         kernel=with_turns("kernel", lists.kernel),
         epilogue=(end, *epilogue) if mixed else epilogue,
     )
+
+
+def wait_before_turns(plan: Plan, entries: tuple[RoleEntry, ...]) -> tuple[RoleEntry, ...]:
+    """The entries with every wait for data or groups in front of the turn it stands in.
+
+    A turn that waits for a copy would keep the unit from everybody.
+    """
+    if plan.turns is None:
+        return entries
+    out = list(entries)
+    for i in range(len(out) - 2, -1, -1):
+        at, first = i, out[i]
+        if not isinstance(first, NamedSync) or first.barrier != plan.turns.barrier:
+            continue
+        while at + 1 < len(out) and isinstance(out[at + 1], WaitFull | WaitGroup):
+            out[at], at = out[at + 1], at + 1
+        out[at] = first
+    return tuple(out)
 
 
 def first_turn(plan: Plan, role: RolePlan) -> tuple[RoleEntry, ...]:
