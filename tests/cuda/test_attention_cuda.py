@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
 from dataclasses import replace
 
 import pytest
@@ -17,6 +18,8 @@ from warploom.runtime import build
 from warploom.runtime.shipped import shipped_schedule
 from warploom.schedules.hopper import Dtype
 from warploom.schedules.hopper.attention import AttentionKernel
+
+from .test_cuda_compile import disassembler
 
 needs_nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
 KERNEL = AttentionKernel()
@@ -107,6 +110,35 @@ def test_kernels_compile_without_spills_or_serialisation(kernel, tmp_path, monke
     finally:
         build.find_toolchain.cache_clear()
     assert (report.spill_bytes, report.messages, report.registers) == (0, (), 168)
+
+
+@needs_nvcc
+@pytest.mark.skipif(disassembler() is None, reason="no cuobjdump (CUDA toolkit or Triton's wheel)")
+def test_turns_products_and_waits_keep_their_order_in_sass(tmp_path, monkeypatch):
+    """The consumer's loop: wait for K, take the turn, QK, wait for V, PV, give the turn, wait."""
+    monkeypatch.setenv("WARPLOOM_COMPILER", "nvcc")
+    build.find_toolchain.cache_clear()
+    path = tmp_path / "kernel.cubin"
+    path.write_bytes(build.compile_source(source(), cache_dir=tmp_path).data)
+    build.find_toolchain.cache_clear()
+    done = subprocess.run(
+        [disassembler(), "--dump-sass", str(path)], capture_output=True, text=True, check=True
+    )
+    names = (
+        r"SYNCS\.PHASECHK|HGMMA|WARPGROUP\.DEPBAR\.LE gsb0, 0x\d|SYNCS\.ARRIVE|BAR\.SYNC|BAR\.ARV"
+    )
+    order = re.findall(names, done.stdout)
+    wait = order.index("WARPGROUP.DEPBAR.LE gsb0, 0x1")
+    assert order[wait - 20 : wait] == [
+        "SYNCS.PHASECHK",
+        "BAR.SYNC",
+        *["HGMMA"] * 8,
+        "SYNCS.PHASECHK",
+        *["HGMMA"] * 8,
+        "BAR.ARV",
+    ]
+    behind = order[wait + 1 : wait + 4]
+    assert [b.split(".")[1] for b in behind] == ["ARRIVE", "DEPBAR", "ARRIVE"]
 
 
 class Fake:

@@ -6,8 +6,8 @@ order of these, their overlap, and that the consumers take turns on the tensor c
 solver's; the body only says what the ops need and where values lie.
 
 A softmax that takes longer than its measured rates say would stall the tensor cores in the tightest
-schedule. ``margin`` is how late it may be: from about 140 cycles on, the schedule of least interval
-puts QK of the next tile in front of PV of this one.
+schedule. ``margin`` is how late it may be: beyond the 74 cycles of slack of the tightest one, the
+schedule of least interval puts QK of the next tile in front of PV of this one.
 """
 
 from __future__ import annotations
