@@ -17,6 +17,9 @@ from warploom.interchange.roles import (
     Expect,
     Load,
     Mma,
+    NamedArrive,
+    NamedSync,
+    Per,
     RolesDocument,
     Scope,
     WaitEmpty,
@@ -65,6 +68,8 @@ class Agent:
     groups: list = field(default_factory=list)  # lists of unfinished Groups
     open: list = field(default_factory=list)
     acc: dict = field(default_factory=dict)
+    instance: int = 0
+    joined: tuple | None = None  # the named barrier this agent stands at, and its generation
 
 
 class Machine:
@@ -79,28 +84,53 @@ class Machine:
                         self.bar[cta, r.name, kind, s] = Barrier(n, n)
         self.slot = {}
         self.flying = []
+        self.named = {}  # (cta, hardware barrier) -> [threads there, generations over]
         self.agents = [
-            Agent(cta, p, self.unroll(p))
+            Agent(cta, p, self.unroll(p, i), instance=i)
             for cta in range(doc.cluster)
             for p in doc.programs
-            for _ in range(p.instances)
+            for i in range(p.instances)
         ]
 
-    def unroll(self, p):
-        out, base = [], 0
-        for n in self.tiles:
+    def unroll(self, p, instance):
+        out = [(e, 0, 0, 0, 0, 0) for e in p.setup]
+        base = 0
+        for tile, n in enumerate(self.tiles):
             rows = [(e, getattr(e, "k", 0)) for e in p.prologue]
             for i in range(p.peel, n):
                 rows += [(e, i + getattr(e, "k", 0)) for e in p.kernel]
             rows += [(e, n + getattr(e, "k", 0)) for e in p.epilogue]
-            out += [(e, k, base + k, k if not p.carries_phase else base + k, n) for e, k in rows]
+            for e, k in rows:
+                ring = self.rings.get(getattr(e, "ring", None))
+                use = tile if ring is not None and ring.per is Per.TILE else base + k
+                own = use if p.carries_phase else k
+                out.append((e, k, use, own, n, tile))
             base += n
-        return out
+        out += [(e, 0, 0, 0, 0, 0) for e in p.finish]
+        mine = (None, instance)
+        return [x for x in out if getattr(x[0], "instance", None) in mine]
+
+    def hardware(self, a, e):
+        b = next(b for b in self.doc.barriers if b.name == e.barrier)
+        index = (a.instance + e.turn) % b.count if b.count > 1 else 0
+        return (a.cta, b.id + index), b.threads
+
+    def join(self, a, e):
+        """Threads come to a named barrier; the last ones open it."""
+        key, needed = self.hardware(a, e)
+        state = self.named.setdefault(key, [0, 0])
+        generation = state[1]
+        state[0] += a.program.threads
+        if state[0] > needed:
+            raise Fault("too many threads at a named barrier")
+        if state[0] == needed:
+            state[0], state[1] = 0, generation + 1
+        return key, generation
 
     def ready(self, a):
         if a.at >= len(a.events):
             return False
-        e, _, _, own, _ = a.events[a.at]
+        e, _, _, own, _, _ = a.events[a.at]
         if isinstance(e, WaitFull | WaitEmpty):
             ring = self.rings[e.ring]
             kind = "full" if isinstance(e, WaitFull) else "empty"
@@ -109,14 +139,22 @@ class Machine:
         if isinstance(e, WaitGroup):
             older = a.groups[: max(0, len(a.groups) - e.pending)]
             return not any(older)
+        if isinstance(e, NamedSync):
+            if a.joined is None:
+                a.joined = self.join(a, e)
+            key, generation = a.joined
+            return self.named[key][1] > generation
         return True
 
     def reach(self, cta, n):
         return range(cta // n * n, cta // n * n + n)
 
     def execute(self, a):
-        e, k, use, own, trips = a.events[a.at]
+        e, k, use, own, trips, tile = a.events[a.at]
         a.at += 1
+        a.joined = None
+        if isinstance(e, NamedArrive):
+            self.join(a, e)
         depth = self.rings[e.ring].depth if hasattr(e, "ring") else 1
         if isinstance(e, Expect):
             b = self.bar[a.cta, e.ring, "full", own % depth]
@@ -135,10 +173,7 @@ class Machine:
             for cta in self.reach(a.cta, e.ctas):
                 self.bar[cta, e.ring, "empty", own % depth].arrive(n)
         elif isinstance(e, Mma):
-            slots = []
-            for s in e.slots:
-                d = self.rings[s.ring].depth
-                slots.append(((a.cta, s.ring, own % d, s.part), use))
+            slots = self.read_slots(a, e, tile, use, own)
             g = Group(e, a, slots, k)
             self.inspect(g)
             if not e.accumulate:
@@ -149,12 +184,27 @@ class Machine:
             a.groups.append(a.open)
             a.open = []
         elif isinstance(e, Compute):
+            self.inspect(Group(e, a, self.read_slots(a, e, tile, use, own), k))
             for g in [g for gs in a.groups for g in gs] + a.open:
                 if g.mma.accumulator in (*e.reads, *e.writes):
                     raise Fault("accumulator touched in flight")
-            for name in e.reads:
+            a.acc.update({name: [] for name in e.writes if name not in e.reads})
+            summed = {m.accumulator for m in self.products(a.program)}
+            for name in summed.intersection(e.reads) if e.fills else ():
                 if sorted(a.acc.get(name, [])) != list(range(trips)):
                     raise Fault(f"accumulated {a.acc.get(name)} of {trips}")
+
+    def products(self, program):
+        return [e for _, entries in program.phases() for e in entries if isinstance(e, Mma)]
+
+    def read_slots(self, a, e, tile, use, own):
+        """(slot, use it should hold) of every part an entry reads."""
+        out = []
+        for r in e.slots:
+            ring = self.rings[r.ring]
+            meant, at = (tile, tile) if ring.per is Per.TILE else (use, own)
+            out.append(((a.cta, r.ring, at % ring.depth, r.part), meant))
+        return out
 
     def busy(self, key):
         for item in self.flying:
