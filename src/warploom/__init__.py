@@ -70,7 +70,6 @@ from warploom.schedules.fourwave import Pipeline4Wave, build_fourwave_schedule
 from warploom.schedules.pingpong import DeclarativeSchedule, build_schedule
 from warploom.schedules.single_buffer import SingleBufferSchedule, build_default_matmul_schedule
 from warploom.sync.policy import SyncPolicy
-from warploom.sync.proven import Repair, Synthesis, repair, synthesise
 from warploom.target.cost import OpCost, TargetCostModel, TargetProfile, annotate_ops
 from warploom.target.geometry import KernelGeometry, derive_safe_max_globals
 from warploom.target.mi355x import (
@@ -89,17 +88,22 @@ if TYPE_CHECKING:
     from warploom.runtime.attention import attention
     from warploom.runtime.gemm import gemm
     from warploom.sim import MachineCosts, Simulation, mi355x_costs, simulate
+    from warploom.sync.proven import Repair, Synthesis, repair, synthesise
 
 __version__ = "0.1.0"
 
-# Names whose rooms are heavy (numpy, compilers, GPU runtime): loaded when first asked for.
+# Names whose rooms are heavy or seldom needed: loaded when first asked for.
 _ON_DEMAND = {
     "MachineCosts": "warploom.sim",
+    "Repair": "warploom.sync.proven",
     "Simulation": "warploom.sim",
+    "Synthesis": "warploom.sync.proven",
     "attention": "warploom.runtime.attention",
     "gemm": "warploom.runtime.gemm",
     "mi355x_costs": "warploom.sim",
+    "repair": "warploom.sync.proven",
     "simulate": "warploom.sim",
+    "synthesise": "warploom.sync.proven",
 }
 
 

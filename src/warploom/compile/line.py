@@ -25,11 +25,11 @@ from warploom.phases.program import (
 )
 from warploom.schedule import PipelineSchedule
 from warploom.sync.policy import SyncPolicy
-from warploom.sync.proven import Mode, synthesise
 from warploom.verify import Severity, verify
 
 if TYPE_CHECKING:
     from warploom.modulo.bridge import ModuloRequest
+    from warploom.sync.proven import Synthesis
 
 OnRace = Literal["raise", "report", "skip"]
 
@@ -109,14 +109,15 @@ def _judged(compiled: CompiledSchedule, on_race: OnRace) -> CompiledSchedule:
     return replace(compiled, report=report)
 
 
-_MODE = {SyncPolicy.PROVEN_WEAKEST: Mode.WEAKEST, SyncPolicy.PROVEN_FEWEST: Mode.FEWEST}
+_MODE = {SyncPolicy.PROVEN_WEAKEST: "weakest", SyncPolicy.PROVEN_FEWEST: "fewest"}
 
 
 def _synchronised(ruled: CompiledSchedule, policy: SyncPolicy) -> CompiledSchedule:
     """The schedule with its waits replaced by proven ones, if the policy asks for it."""
     if policy is SyncPolicy.REFERENCE:
         return ruled
-    proven = synthesise(ruled.document(), mode=_MODE[policy])
+    synthesise = import_module("warploom.sync.proven").synthesise
+    proven: Synthesis = synthesise(ruled.document(), mode=_MODE[policy])
     document = proven.document
     return replace(
         ruled,
