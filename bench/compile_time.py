@@ -9,10 +9,9 @@ import sys
 import time
 
 
-def import_ms(runs=7):
+def import_ms(statement, runs=9):
     code = (
-        "import time; t = time.perf_counter(); import warploom; "
-        "print((time.perf_counter() - t) * 1e3)"
+        f"import time; t = time.perf_counter(); {statement}; print((time.perf_counter() - t) * 1e3)"
     )
     times = [
         float(
@@ -52,7 +51,9 @@ def main():
         "4-wave (proven waits)": lambda: Pipeline4Wave(geometry),
         "single buffer": lambda: SingleBufferSchedule(2, hints),
     }
-    print(f"import warploom: {import_ms():.0f} ms")
+    core = "from warploom import DeclarativeSchedule, compile_schedule"
+    for statement in ("import warploom", core):
+        print(f"{statement}: {import_ms(statement):.0f} ms")
     for name, make in schedules.items():
         proven, plain = compile_ms(make), compile_ms(make, on_race="skip")
         print(f"compile {name}: {plain:.1f} ms, with verification {proven:.1f} ms")

@@ -25,11 +25,11 @@ from warploom.phases.program import (
 )
 from warploom.schedule import PipelineSchedule
 from warploom.sync.policy import SyncPolicy
-from warploom.verify import Severity, verify
 
 if TYPE_CHECKING:
     from warploom.modulo.bridge import ModuloRequest
     from warploom.sync.proven import Synthesis
+    from warploom.verify import Report
 
 OnRace = Literal["raise", "report", "skip"]
 
@@ -94,8 +94,8 @@ def _judged(compiled: CompiledSchedule, on_race: OnRace) -> CompiledSchedule:
     """The schedule with the verifier's report; races raise unless they are only to be reported."""
     if on_race == "skip":
         return compiled
-    report = verify(compiled.document())
-    races = [f for f in report.findings if f.severity is Severity.RACE]
+    report: Report = import_module("warploom.verify").verify(compiled.document())
+    races = [f for f in report.findings if f.severity.value == "race"]
     if races and on_race == "raise":
         first = races[0]
         raise VerificationError(

@@ -15,11 +15,11 @@ from warploom.ops.desc import DepEdge, OpDesc, ScheduleEntry
 from warploom.ops.kinds import Phase
 from warploom.sched.csp import OrderResult
 from warploom.sync.policy import SyncPolicy
-from warploom.verify import Report
 
 if TYPE_CHECKING:
     from warploom.modulo import ModuloResult
     from warploom.sync.proven import Reason
+    from warploom.verify import Report
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
