@@ -77,3 +77,15 @@ def test_help_names_every_command():
     text = warploom("--help").stdout
     for command in ("compile", "show", "verify", "simulate", "timeline", "graph", "diff"):
         assert command in text
+
+
+def test_verify_speaks_json_like_the_others(tmp_path):
+    path = tmp_path / "p.json"
+    warploom("compile", "pingpong", "-o", str(path))
+    assert json.loads(warploom("verify", str(path), "--json").stdout)["verdict"] == "clean"
+
+
+def test_modulo_on_the_command_line():
+    done = warploom("compile", "fourwave", "--scheduling", "modulo")
+    assert done.returncode == 0, done.stderr
+    assert "proven for all trip counts" in done.stdout

@@ -6,8 +6,10 @@ Exit codes: 0 fine, 1 findings or differences, 2 input that cannot be used, 130 
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterable, Sequence
 from importlib import import_module
+from typing import TextIO
 
 import typer
 
@@ -55,8 +57,21 @@ def needed_commands(arguments: Sequence[str]) -> Sequence[str]:
     return (first,) if first in COMMANDS else COMMANDS
 
 
+def _say(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """A warning in one line, without the place in our code that gave it."""
+    typer.echo(f"{category.__name__}: {message}", err=True)
+
+
 def main() -> None:
     """Entry point of the ``warploom`` command: errors speak, nothing ends in a traceback."""
+    warnings.showwarning = _say
     try:
         build_app(needed_commands(sys.argv[1:]))()
     except WarploomError as error:

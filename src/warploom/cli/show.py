@@ -80,6 +80,10 @@ def summary(compiled: CompiledSchedule) -> str:
         lines.append(
             f"  order: makespan {order.makespan} cycles ({proof}), {order.vgpr_peak} registers"
         )
+    if compiled.modulo is not None:
+        result = compiled.modulo
+        proof = "proven least" if result.proven else f"bound {result.lower_bound}"
+        lines.append(f"  interval: {result.ii} cycles ({proof}), limited by {result.limit}")
     sizes = ", ".join(
         f"{name} {len(entries)}"
         for name, entries in (

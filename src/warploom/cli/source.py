@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import sys
 from collections.abc import Callable
 from dataclasses import replace
 from difflib import get_close_matches
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -133,7 +133,7 @@ def _user_object(spec: str) -> Any:  # noqa: ANN401 (the user's own object)
 def _import_module(name: str) -> ModuleType:
     sys.path.insert(0, "")
     try:
-        return importlib.import_module(name)
+        return import_module(name)
     finally:
         sys.path.remove("")
 
@@ -180,8 +180,16 @@ def load_compiled(
     sync: SyncPolicy | None = None,
     on_race: OnRace = "report",
 ) -> CompiledSchedule:
-    """Compile what a spec names."""
-    return compile_schedule(load_schedule(spec, knobs, tile, dtype), sync=sync, on_race=on_race)
+    """Compile what a spec names; the modulo strategy overrides a schedule's own order."""
+    by_interval = knobs.get("scheduling") is SchedulingStrategy.MODULO
+    own = {k: v for k, v in knobs.items() if not (by_interval and k == "scheduling")}
+    schedule = load_schedule(spec, own, tile, dtype)
+    return compile_schedule(
+        schedule,
+        sync=sync,
+        on_race=on_race,
+        modulo=import_module("warploom.modulo.bridge").ModuloRequest() if by_interval else None,
+    )
 
 
 def load_document(

@@ -8,6 +8,7 @@ from typing import Annotated, TextIO
 
 import typer
 
+from warploom.cli.knobs import JsonOption
 from warploom.errors import ConfigError
 from warploom.verify.report import exit_code, judge_files, parse_trips, render
 
@@ -32,6 +33,7 @@ def _verify(
     form: Annotated[
         Form, typer.Option("--format", help="text, or json: one report a line.")
     ] = Form.TEXT,
+    as_json: JsonOption = False,
 ) -> None:
     """Judge schedules for every timing and trip count.
 
@@ -41,6 +43,7 @@ def _verify(
         wanted = None if trips is None else parse_trips(trips)
     except ConfigError as error:
         raise typer.BadParameter(str(error), param_hint="--trips") from None
+    form = Form.JSON if as_json else form
     verdicts = []
     for verdict in judge_files(files, wanted):
         verdicts.append(verdict)
