@@ -152,12 +152,13 @@ def optimal_block_order(
 ) -> OrderResult:
     """The best order that can be cut into blocks, each closed by its COMPUTE.
 
-    The order of ``optimal_schedule_with_halves`` when its partitions end in a COMPUTE, as they do
-    unless a penalty or budget moves loads to the very end; otherwise the best order that does.
+    The order of ``optimal_schedule_with_halves`` when it ends in a COMPUTE, as it does unless a
+    penalty or budget moves loads to the very end (loads behind an earlier partition's last
+    COMPUTE belong to the next block); otherwise the best order whose partitions all end in one.
     """
     limits = (max_globals_per_block, lds_contention_penalty, max_vgpr)
     found = optimal_schedule_with_halves(body, *limits, partitions=partitions)
-    if ends_in_compute(body, found.order, partitions):
+    if ends_in_compute(body, found.order, 1):
         return found
     return optimal_schedule_with_halves(body, *limits, partitions=partitions, end_in_compute=True)
 
