@@ -1,0 +1,120 @@
+"""Candidates of an attention kernel: distinct, verified, complete, named stably."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from warploom.errors import ConfigError, SchedulingError
+from warploom.interchange.roles_json import read_roles, write_roles
+from warploom.modulo import ModuloOptions, check_result, solve_modulo
+from warploom.modulo.alike import make_alike
+from warploom.modulo.kbest import k_best
+from warploom.runtime.shipped import SHIPPED_ATTENTION, shipped_schedule
+from warploom.schedules.hopper.attention import (
+    AttentionKernel,
+    attention_roles,
+    consumer_roles,
+    op_names,
+)
+from warploom.schedules.hopper.candidates import (
+    attention_candidates,
+    document_digest,
+    free_body,
+)
+from warploom.verify.roles import verify_roles
+
+KERNEL = AttentionKernel(q_registers=False)
+
+
+@pytest.fixture(scope="module")
+def candidates():
+    return attention_candidates(KERNEL, slacks=(0.0,))
+
+
+def without_reasons(document):
+    def bare(entries):
+        return tuple(replace(e, reason="") if e.reason else e for e in entries)
+
+    return tuple((p.name, *(bare(entries) for _, entries in p.phases())) for p in document.programs)
+
+
+def test_every_program_at_the_least_interval(candidates):
+    assert candidates.complete
+    assert len(candidates.found) == 85
+    assert "interval 2048: 85 programs, all there are" in candidates.text()
+    assert {c.result.ii for c in candidates.found} == {2048}
+    assert all(c.result.proven for c in candidates.found)
+
+
+def test_candidates_are_distinct_programs_under_distinct_names(candidates):
+    assert len({c.name for c in candidates.found}) == len(candidates.found)
+    assert len({without_reasons(c.document) for c in candidates.found}) == len(candidates.found)
+
+
+def test_candidates_are_verified_and_checked(candidates):
+    for c in candidates.found[::7]:
+        assert verify_roles(c.document).clean
+        check_result(c.result)
+        assert document_digest(read_roles(write_roles(c.document))) == c.name
+
+
+def test_what_the_solver_chose_is_among_them(candidates):
+    names = {c.name for c in candidates.found}
+    shipped = [k for k in SHIPPED_ATTENTION if k == replace(KERNEL, margin=k.margin)]
+    assert len(shipped) >= 3
+    assert all(document_digest(shipped_schedule(k.name)) in names for k in shipped)
+
+
+def test_what_other_seeds_find_is_among_them(candidates):
+    """The heuristic's schedules know nothing of the enumeration."""
+    names = {c.name for c in candidates.found}
+    best = solve_modulo(free_body(KERNEL), ModuloOptions(goals=()))
+    found = set()
+    for result in k_best(best, 12):
+        try:
+            alike = make_alike(result, consumer_roles(), op_names())
+            found.add(document_digest(attention_roles(alike, KERNEL)))
+        except SchedulingError:
+            continue
+    assert len(found) >= 2
+    assert found <= names
+
+
+def test_reasons_do_not_make_another_candidate(candidates):
+    document = candidates.found[0].document
+    assert document_digest(replace(document, name="other", proof=None)) == candidates.found[0].name
+    consumer = document.program("consumer")
+    spoken = replace(
+        consumer, kernel=(replace(consumer.kernel[0], reason="x"), *consumer.kernel[1:])
+    )
+    same = replace(document, programs=(document.program("producer"), spoken))
+    assert document_digest(same) == candidates.found[0].name
+    shorter = replace(document, programs=(replace(consumer, kernel=consumer.kernel[1:]),))
+    assert document_digest(shorter) != candidates.found[0].name
+
+
+@pytest.mark.slow
+def test_programs_come_once_and_what_is_dropped_is_counted(candidates):
+    """Each slack repeats the programs of the one before it."""
+    more = attention_candidates(KERNEL, slacks=(0.0, 0.05))
+    names = [c.name for c in more.found]
+    assert len(set(names)) == len(names)
+    assert {c.name for c in candidates.found} <= set(names)
+    assert dict(more.dropped)["the same program at a smaller interval"] == 85
+    longer = [c for c in more.found if c.result.ii > 2048]
+    assert longer
+    assert not any(c.result.proven for c in longer)
+    assert names[: len(candidates.found)] == [c.name for c in candidates.found]
+
+
+def test_a_work_limit_is_said():
+    few = attention_candidates(KERNEL, slacks=(0.0,), work=500)
+    assert not few.complete
+    assert "search ended" in few.text()
+
+
+def test_bad_slacks_are_refused():
+    with pytest.raises(ConfigError):
+        attention_candidates(KERNEL, slacks=(-0.1,))
