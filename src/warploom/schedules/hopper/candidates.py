@@ -26,13 +26,10 @@ from warploom.modulo.enumerate import WORK, Enumeration, Found, enumerate_progra
 from warploom.modulo.model import RingKind
 from warploom.modulo.programs import Programs, Space
 from warploom.schedules.hopper.attention import (
-    PRODUCER,
     AttentionKernel,
     attention_plan,
     attention_problem,
     attention_roles,
-    consumer_roles,
-    op_names,
 )
 from warploom.target.h200 import HopperTarget, h200
 from warploom.verify.roles import verify_roles
@@ -97,8 +94,8 @@ def program_space(kernel: AttentionKernel, target: HopperTarget | None = None) -
     """Consumers run one program, take turns on the tensor cores and release K and V."""
     plan = attention_plan(kernel, target or h200())
     return Space(
-        roles=((PRODUCER,), consumer_roles()),
-        names=op_names(),
+        roles=tuple(role.members for role in plan.roles),
+        names=plan.aliases,
         rings=tuple(r.name for r in plan.rings),
         unit=plan.turns.unit if plan.turns is not None else None,
     )
