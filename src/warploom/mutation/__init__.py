@@ -2,10 +2,13 @@
 
 Schedules are mutated systematically; the numeric executor runs every mutant under adversarial
 timings and so decides the truth; the verifier judges it; the two are compared.
+Warp-specialised schedules have mutants and a model of their own (``role_mutants``, ``role_score``).
 """
 
 from warploom.mutation.harness import Judge, Outcome, Score, Verdict, score, table
 from warploom.mutation.mutants import Mutant, mutants
+from warploom.mutation.role_mutants import RoleMutant, role_mutants
+from warploom.mutation.role_score import RoleOutcome, RoleVerdict, score_roles
 from warploom.mutation.truth import GroundTruth, decide
 
 __all__ = [
@@ -13,10 +16,15 @@ __all__ = [
     "Judge",
     "Mutant",
     "Outcome",
+    "RoleMutant",
+    "RoleOutcome",
+    "RoleVerdict",
     "Score",
     "Verdict",
     "decide",
     "mutants",
+    "role_mutants",
     "score",
+    "score_roles",
     "table",
 ]

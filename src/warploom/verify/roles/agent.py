@@ -149,6 +149,9 @@ def _touch(order: Order, event: Event, op: Compute, state: _Registers) -> Iterat
     state.filled |= set(op.writes)
 
 
+_UNSTORED = ("written", "fenced", "warp", "visible")
+
+
 @dataclass(slots=True)
 class _Copy:
     """A staging copy: ordinary writes on their way to the copy engine, and back."""
@@ -181,7 +184,14 @@ def check_staging(order: Order, agent: Agent) -> Iterator[RoleFinding]:
                 _finish_stores(copies, event.entry, group)
             case _:
                 pass
-    if last and any(c.state in ("reading", "read") for c in copies.values()):
+    if last:
+        yield from _end_of_stores(order, last, {c.state for c in copies.values()})
+
+
+def _end_of_stores(order: Order, last: Event, states: set[str]) -> Iterator[RoleFinding]:
+    if states & set(_UNSTORED):
+        yield _unstored(order, last, "a staging copy is filled and never stored")
+    if states & {"reading", "read"}:
         yield _at(
             order,
             last,
@@ -222,7 +232,14 @@ def _fill(order: Order, event: Event, copy: _Copy) -> Iterator[RoleFinding]:
             f"{describe(event.entry)} overwrites a staging copy a bulk store may still read",
             "BulkWait for the store's group, then ScopeSync, in front",
         )
+    if copy.state in _UNSTORED and copy.state != "written":  # several ops may fill one copy
+        why = f"{describe(event.entry)} overwrites a staging copy that nobody stored"
+        yield _unstored(order, event, why)
     copy.state = "written"
+
+
+def _unstored(order: Order, event: Event, why: str) -> RoleFinding:
+    return _at(order, event, Code.COVERAGE, why, "a BulkStore behind every fill")
 
 
 def _store(

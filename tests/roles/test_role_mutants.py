@@ -1,0 +1,97 @@
+"""Single-entry mutants of warp-specialised schedules: none that runs wrong passes the verifier."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from warploom.execute.roles import first_fault
+from warploom.mutation.role_mutants import RoleMutant, label, role_mutants
+from warploom.mutation.role_score import (
+    RoleOutcome,
+    RoleVerdict,
+    count_outcomes,
+    judge_mutant,
+    score_roles,
+)
+from warploom.runtime.shipped import SHIPPED_ATTENTION, shipped_schedule
+from warploom.schedules.hopper.attention import AttentionKernel
+
+from .samples import gemm_document
+
+D = shipped_schedule(AttentionKernel().name)
+MUTANTS = tuple(role_mutants(D))
+
+
+def test_every_entry_is_mutated_and_no_two_mutants_are_equal():
+    dropped = [m for m in MUTANTS if m.operator.startswith("drop")]
+    entries = [
+        f"{p.name}.{phase}[{i}] {label(e)}"
+        for p in D.programs
+        for phase, es in p.phases()
+        for i, e in enumerate(es)
+    ]
+    dropped_at = {m.where for m in dropped}
+    # Of two equal neighbours only one is left out: the rest is the same program.
+    assert dropped_at <= set(entries)
+    assert len(entries) - len(dropped_at) <= 2
+    assert len({m.document for m in MUTANTS}) == len(MUTANTS)
+    assert D not in {m.document for m in MUTANTS}
+
+
+def test_the_operators_are_those_of_the_protocol():
+    operators = Counter(m.operator for m in MUTANTS)
+    for name in ("drop WaitFull", "drop Arrive", "drop MmaFence", "drop ProxyFence", "swap"):
+        assert operators[name]
+    for name in ("k +1", "k -1", "pending +1", "pending -1", "parity flipped", "bytes", "turn"):
+        assert operators[name]
+    assert operators["one slot less"] == len([r for r in D.rings if r.depth > 1])
+
+
+@pytest.mark.parametrize("start", range(3))
+def test_a_sample_of_mutants_is_judged_alike(start):
+    """Every 33rd mutant here; all of them in ``bench/attention_mutants.py``."""
+    outcomes = score_roles(D, only=slice(start * 11, None, 33))
+    protocol = [o for o in outcomes if not o.mutant.work]
+    assert not [o.mutant.where for o in protocol if o.verdict is RoleVerdict.MISSED]
+    assert count_outcomes(outcomes)[RoleVerdict.FOUND] >= len(protocol) // 2
+
+
+def test_mutants_of_a_matrix_product_are_judged_alike():
+    document = gemm_document()
+    outcomes = score_roles(document, only=slice(3, None, 17))
+    assert not [o.mutant.where for o in outcomes if o.verdict is RoleVerdict.MISSED]
+    assert count_outcomes(outcomes)[RoleVerdict.FOUND] > 3
+
+
+def test_work_left_out_shows_in_values_only():
+    [mutant] = [m for m in MUTANTS if m.where == "consumer.kernel[17] Compute rescale"]
+    assert mutant.work
+    outcome = judge_mutant(mutant, D)
+    assert (outcome.fault, outcome.codes) == ("wrong values are stored", ())
+    assert first_fault(mutant.document, (2, 3), range(4)) is None
+
+
+def test_verdicts():
+    mutant = RoleMutant(operator="none", where="nowhere", document=D)
+    outcomes = [
+        RoleOutcome(mutant=mutant, fault=fault, codes=codes)
+        for fault in (None, "deadlock")
+        for codes in ((), ("PHASE",))
+    ]
+    assert [o.verdict.value for o in outcomes] == ["passed", "reported only", "missed", "found"]
+    assert count_outcomes(outcomes)["found"] == 1
+    assert judge_mutant(mutant, D, seeds=1).verdict is RoleVerdict.PASSED
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kernel", SHIPPED_ATTENTION, ids=lambda k: k.name)
+def test_no_mutant_of_a_shipped_schedule_runs_wrong_unseen(kernel):
+    document = shipped_schedule(kernel.name)
+    outcomes = score_roles(document)
+    assert not [
+        (o.mutant.operator, o.mutant.where)
+        for o in outcomes
+        if o.verdict is RoleVerdict.MISSED and not o.mutant.work
+    ]
