@@ -12,22 +12,19 @@ only a consumer that runs ahead has the group in flight that it should have wait
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
-import sys
 from dataclasses import replace
-from pathlib import Path
+
+from device_mutants import listing, report, wrong_runs
 
 from warploom.codegen.cuda import emit_gemm
 from warploom.interchange.roles import Arrive, Expect, WaitEmpty, WaitFull, WaitGroup
 from warploom.runtime.build import compile_source
 from warploom.runtime.shipped import shipped_schedule
 from warploom.schedules.hopper import GemmKernel
-from warploom.verify.roles import verify_roles
 
 KERNEL = GemmKernel(tile_m=128, tile_n=256)
 SHAPE = (1024, 1024, 16384)
-LIMIT_S = 12
+LIMIT_S = 6
 
 
 def base():
@@ -93,69 +90,46 @@ def mutants():
     }
 
 
-def child(name):
-    """Run one mutant and print what happened."""
+def prepare(document):
+    """The runs of one mutant."""
     import torch
-    from h200_gemm import inputs, sampled_error  # noqa: F401 (same inputs as the benchmark)
+    from h200_gemm import inputs  # same inputs as the benchmark
 
     from warploom.runtime.launch import Choice, GemmCall, prepare_gemm
     from warploom.runtime.tensors import view_of
 
-    document = mutants()[name]
     torch.manual_seed(1)
     a, b = inputs(*SHAPE, "bf16")
-    want = (a.float() @ b.float().T).bfloat16()
+    want = a.double() @ b.double().T
     c = torch.empty(SHAPE[0], SHAPE[1], device="cuda", dtype=torch.bfloat16)
     call = GemmCall(a=view_of(a, "a"), b=view_of(b, "b"), c=view_of(c, "out"))
     go = prepare_gemm(call, Choice(kernel=KERNEL), document)
-    wrong = 0
-    for _ in range(50):
-        c.fill_(float("nan"))
+
+    def launch():
         go(torch.cuda.current_stream().cuda_stream)
         torch.cuda.synchronize()
-        error = ((c.float() - want.float()).norm() / want.float().norm()).item()
-        wrong += not error < 5e-3
-    print(json.dumps({"wrong_runs": wrong, "of": 50}))
+
+    torch.cuda.synchronize()
+    return lambda: wrong_runs(launch, c, want, runs=50, limit=5e-3)
 
 
-def run(out, only=None):
-    rows = []
-    for name, document in mutants().items():
-        if only and only not in name:
-            continue
-        codes = sorted({str(f.code) for f in verify_roles(document).findings})
-        command = [sys.executable, __file__, "child", name]
-        try:
-            done = subprocess.run(
-                command, capture_output=True, text=True, timeout=LIMIT_S + 8, check=False
-            )
-            text = done.stdout.strip().splitlines()
-            seen = text[-1] if done.returncode == 0 and text else f"error: {done.stderr[-200:]}"
-        except subprocess.TimeoutExpired:
-            seen = "hangs"
-        rows.append({"mutant": name, "static": codes, "device": seen})
-        print(f"{name:32s} static {codes or 'clean'}  device {seen}", flush=True)
-    folder = Path(out)
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "mutants.json").write_text(json.dumps(rows, indent=1) + "\n")
+def build(document):
+    return compile_source(emit_gemm(document, KERNEL)).toolchain
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("mode", choices=("list", "build", "run", "child"))
-    parser.add_argument("name", nargs="?")
+    parser.add_argument("mode", choices=("list", "build", "run"))
+    parser.add_argument("name", nargs="?", default="")
     parser.add_argument("--out", default="bench/results")
     args = parser.parse_args()
-    if args.mode == "child":
-        child(args.name)
-    elif args.mode == "run":
-        run(args.out, args.name)
+    chosen = {n: d for n, d in mutants().items() if args.name in n}
+    if args.mode == "run":
+        import torch  # noqa: F401 (imported once, for all children)
+
+        report(chosen, prepare, f"{args.out}/mutants.json", limit_s=LIMIT_S, budget_s=150)
     else:
-        for name, document in mutants().items():
-            if args.mode == "build":
-                compile_source(emit_gemm(document, KERNEL))
-            codes = sorted({str(f.code) for f in verify_roles(document).findings})
-            print(f"{name:32s} {codes or 'clean'}")
+        listing(chosen, build if args.mode == "build" else lambda document: "")
 
 
 if __name__ == "__main__":
