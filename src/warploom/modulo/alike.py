@@ -1,107 +1,83 @@
 """Alike roles: a schedule in which several roles run one program, each a while after the other.
 
 The solver treats roles apart, so ops of no consequence may come out in another order on each. A
-kernel wants one program for all consumers. ``make_alike`` gives every role the times of one of
-them, shifted, and moves single ops where that makes roles collide. The interval and the ring depths
-stay, so their proofs do; the independent checker judges the result.
+kernel wants one program for all consumers. ``solve_alike`` says so in the problem: every op of a
+role issues a fixed time behind its fellow of the role before, an even share of the interval.
+
+In edges: ``t1 >= t0 + shift`` and ``t0 + ii >= t1 + ii - shift``. The second holds the interval in
+its latency, so the tie is exact at that interval only; the interval is raised until it is kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
 
 from warploom.errors import SchedulingError
-from warploom.modulo.check import check_schedule
+from warploom.modulo.bounds.plain import plain_bound
+from warploom.modulo.bounds.system import build_system
+from warploom.modulo.check import check_result
+from warploom.modulo.model import ModuloEdge, ModuloProblem
+from warploom.modulo.options import ModuloOptions
 from warploom.modulo.result import ModuloResult
+from warploom.modulo.search import solve_modulo
 
-PARTS = 32  # shifts and moves are tried in such parts of the interval
-MOVES = 4  # how many ops may be moved
+TRIES = 8
 
 
-def make_alike(
-    result: ModuloResult, roles: Sequence[str], names: Mapping[str, str]
+def solve_alike(
+    problem: ModuloProblem,
+    roles: Sequence[str],
+    names: Mapping[str, str],
+    options: ModuloOptions | None = None,
 ) -> ModuloResult:
-    """The schedule with one program for all ``roles``; ``names`` gives equal ops one name.
+    """The schedule of least interval with one program for all ``roles``.
 
-    Role number ``i`` runs ``i`` shifts behind the first; an even split of the interval is tried
-    first. Raises ``SchedulingError`` when no pattern and shift passes the checker.
+    ``names`` gives equal ops one name. ``proven`` means that no schedule of a smaller interval
+    exists at all, alike or not. Raises ``SchedulingError`` when no interval tried keeps the tie.
     """
     if len(roles) < 2:
-        return result
-    ops = {role: _ops(result, role, names) for role in roles}
-    if any(set(found) != set(ops[roles[0]]) for found in ops.values()):
-        raise SchedulingError(f"roles {', '.join(roles)} have different ops", where="make_alike")
-    for shift in _shifts(result.ii, len(roles)):
-        for i, role in enumerate(roles):
-            times = {name: result.times[v] - i * shift for name, v in ops[role].items()}
-            late = -min(0, *times.values())
-            turns = -(-late // result.ii) * result.ii
-            trial = _Trial(result, tuple(ops[r] for r in roles), shift)
-            found = trial.settle({name: t + turns for name, t in times.items()})
-            if found is not None:
-                return replace(result, times=found)
+        return solve_modulo(problem, options)
+    bound, *_ = plain_bound(build_system(problem))
+    ii = bound
+    for _ in range(TRIES):
+        result = solve_modulo(tied(problem, roles, names, ii), options)
+        if result.ii == ii:
+            proven = ii == bound
+            found = replace(result, problem=problem, lower_bound=bound, proven=proven)
+            check_result(found)
+            return found
+        ii = result.ii
     raise SchedulingError(
-        f"no program serves all of {', '.join(roles)} at an interval of {result.ii} cycles",
-        where=f"schedule {result.problem.name!r}",
-        why="every shift of every role's program breaks a unit, an edge or a ring",
+        f"no program serves all of {', '.join(roles)} at intervals from {bound} to {ii} cycles",
+        where=f"problem {problem.name!r}",
+        why="an even shift between the roles breaks a unit, an edge or a ring",
         fix="emit one program for each role",
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Trial:
-    """One shift between the roles; a pattern of times for the first of them makes a schedule."""
-
-    result: ModuloResult
-    ops: tuple[dict[str, int], ...]
-    shift: int
-
-    def settle(self, pattern: dict[str, int]) -> tuple[int, ...] | None:
-        """Times without errors: the pattern's, or with a few ops moved; None if there are none."""
-        errors = self.errors(pattern)
-        for _ in range(MOVES):
-            if not errors:
-                break
-            moved = [(self.errors(p), i, p) for i, p in enumerate(self._moves(pattern))]
-            fewest, _, best = min(moved, key=lambda m: m[:2])
-            if fewest >= errors:
-                return None
-            errors, pattern = fewest, best
-        return None if errors else self.times(pattern)
-
-    def errors(self, pattern: Mapping[str, int]) -> int:
-        """How many violations the checker finds."""
-        r = self.result
-        return len(
-            check_schedule(r.problem, r.ii, self.times(pattern), r.depths, roles=r.roles).errors
-        )
-
-    def times(self, pattern: Mapping[str, int]) -> tuple[int, ...]:
-        """Issue times of all ops."""
-        out = list(self.result.times)
-        for i, ops in enumerate(self.ops):
-            for name, v in ops.items():
-                out[v] = pattern[name] + i * self.shift
-        return tuple(out)
-
-    def _moves(self, pattern: dict[str, int]) -> Iterator[dict[str, int]]:
-        step = max(1, self.result.ii // PARTS)
-        for name, time in pattern.items():
-            for parts in (1, -1, 2, -2, 3, -3, 4, -4, 6, -6, 8, -8):
-                if time + parts * step >= 0:
-                    yield {**pattern, name: time + parts * step}
+def tied(
+    problem: ModuloProblem, roles: Sequence[str], names: Mapping[str, str], ii: int
+) -> ModuloProblem:
+    """The problem with role number ``i + 1`` an even share of ``ii`` behind role number ``i``."""
+    ops = [_ops(problem, role, names) for role in roles]
+    if any(set(found) != set(ops[0]) for found in ops):
+        raise SchedulingError(f"roles {', '.join(roles)} have different ops", where="solve_alike")
+    shift, handoff = ii // len(roles), problem.handoff  # the model adds it between roles
+    ties = []
+    for first, second in pairwise(ops):
+        for name, v in first.items():
+            ties += [
+                _tie(v, second[name], shift - handoff, 0),
+                _tie(second[name], v, ii - shift - handoff, 1),
+            ]
+    return replace(problem, edges=(*problem.edges, *ties))
 
 
-def _ops(result: ModuloResult, role: str, names: Mapping[str, str]) -> dict[str, int]:
-    ops = result.problem.ops
-    mine = [v for v in range(len(ops)) if result.roles[v] == role]
-    return {names.get(ops[v].name, ops[v].name): v for v in mine}
+def _tie(src: int, dst: int, latency: int, distance: int) -> ModuloEdge:
+    return ModuloEdge(src=src, dst=dst, latency=latency, distance=distance, why="alike roles")
 
 
-def _shifts(ii: int, count: int) -> Iterator[int]:
-    """The even split, then the other multiples of a part of the interval."""
-    even = ii // count
-    yield even
-    step = max(1, ii // (4 * count))
-    yield from (s for s in range(step, ii, step) if s != even)
+def _ops(problem: ModuloProblem, role: str, names: Mapping[str, str]) -> dict[str, int]:
+    return {names.get(op.name, op.name): v for v, op in enumerate(problem.ops) if op.role == role}

@@ -1,9 +1,10 @@
 """Costs of one key tile of attention forward, per consumer, on Hopper and on MI355X.
 
-Hopper: 64 query rows, 128 keys, head dimension 128, from measured rates. QK and PV are eight
-m64n128k16 each (512 cycles of tensor cores, 574 until usable). Row maximum 8192 FMNMX (128 cycles
-of ALU, 188 with its shuffles), exponentials 8192 ex2 at 16 a cycle (512), conversion 64, rescaling
-of the output 64. MI355X: 32 rows and 64 keys a wave, derived from peak rates, not measured.
+Hopper: 64 query rows, from measured rates. With 128 keys and head dimension 128, QK and PV are
+eight m64n128k16 each (512 cycles of tensor cores, 574 until usable). Row maximum 8192 FMNMX (128
+cycles of ALU, 188 with its shuffles), exponentials 8192 ex2 at 16 a cycle (512), conversion 64,
+rescaling of the output 64; other tiles in proportion. MI355X: 32 rows and 64 keys a wave, derived
+from peak rates, not measured.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ class AttentionCosts:
 
     name: str
     matrix_unit: str
-    product: UnitCost
+    qk: UnitCost
+    pv: UnitCost
     row_max: UnitCost
     exp: UnitCost
     convert: UnitCost
@@ -46,34 +48,54 @@ def _cost(occupancy: int, latency: int, source: Source) -> UnitCost:
     return UnitCost(occupancy=occupancy, latency=latency, source=source)
 
 
-_HOPPER = h200()
+ROWS = 64  # query rows of a Hopper consumer: one wgmma
+LANES = 128  # results a cycle of the ordinary units of an SM
 
-HOPPER_ATTENTION = AttentionCosts(
-    name="hopper",
-    matrix_unit="tensor",
-    product=_cost(
-        8 * _HOPPER.wgmma_interval(128), _HOPPER.group_latency(n=128, count=8), Source.MEASURED
-    ),
-    row_max=_cost(128, 188, Source.MEASURED),
-    exp=_cost(512, 552, Source.MEASURED),
-    convert=_cost(64, 84, Source.MEASURED),
-    rescale=_cost(64, 84, Source.MEASURED),
-    load=_cost(400, 1000, Source.MEASURED),
-    issue=16,
-    product_tail=TENSOR_DRAIN,
-    exp_unit="mufu",
-    alu_unit="alu",
-    exp_alu=128,
-    s_registers=64,
-    p_registers=32,
-    o_registers=64,
-    tile_bytes=32_768,
-)
+
+def hopper_attention(
+    *, head_dim: int = 128, tile_k: int = 128, q_registers: bool = False
+) -> AttentionCosts:
+    """One consumer of 64 query rows, ``tile_k`` keys; ``q_registers``: Q is not read from smem."""
+    target, scores = h200(), ROWS * tile_k
+    qk_steps, pv_steps = head_dim // 16, tile_k // 16
+    qk, pv = target.wgmma_interval(tile_k, a_in_registers=q_registers), target.wgmma_interval(
+        head_dim, a_in_registers=True
+    )
+    tile_bytes = tile_k * head_dim * 2
+    landing = -(-400 * tile_bytes // 32_768)
+
+    def vector(cycles: int, tail: int) -> UnitCost:
+        return _cost(cycles, cycles + tail, Source.MEASURED)
+
+    return AttentionCosts(
+        name="hopper",
+        matrix_unit="tensor",
+        qk=vector(qk_steps * qk, TENSOR_DRAIN),
+        pv=vector(pv_steps * pv, TENSOR_DRAIN),
+        row_max=vector(scores // 64, 60),
+        exp=vector(scores // 16, 40),
+        convert=vector(scores // 128, 20),
+        rescale=vector(ROWS * head_dim // LANES, 20),
+        load=vector(landing, 600),
+        issue=16,
+        product_tail=TENSOR_DRAIN,
+        exp_unit="mufu",
+        alu_unit="alu",
+        exp_alu=2 * scores // LANES,
+        s_registers=tile_k // 2,
+        p_registers=tile_k // 4,
+        o_registers=head_dim // 2,
+        tile_bytes=tile_bytes,
+    )
+
+
+HOPPER_ATTENTION = hopper_attention()
 
 MI355X_ATTENTION = AttentionCosts(
     name="mi355x",
     matrix_unit="mma",
-    product=_cost(512, 544, Source.DERIVED),
+    qk=_cost(512, 544, Source.DERIVED),
+    pv=_cost(512, 544, Source.DERIVED),
     row_max=_cost(64, 112, Source.DERIVED),
     exp=_cost(640, 660, Source.DERIVED),
     convert=_cost(64, 72, Source.DERIVED),

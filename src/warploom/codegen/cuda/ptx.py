@@ -96,6 +96,12 @@ HELPERS: dict[str, str] = {
     "tma_load": _one(
         f"void tma_load({_LOAD_ARGS})", f"{_TMA_LOAD} [%0], [%1, {{%3, %4}}], [%2];", _TMA_OPERANDS
     ),
+    "tma_load4": _one(
+        "void tma_load4(uint32_t dst, const TensorMap* map, uint32_t bar, int x, int y, int z,"
+        " int w)",
+        f"{_TMA_LOAD.replace('2d', '4d')} [%0], [%1, {{%3, %4, %5, %6}}], [%2];",
+        f'{_TMA_OPERANDS}, "r"(z), "r"(w)',
+    ),
     "tma_load_hint": _one(
         f"void tma_load_hint({_LOAD_ARGS}, uint64_t policy)",
         f"{_TMA_LOAD}.L2::cache_hint [%0], [%1, {{%3, %4}}], [%2], %5;",
@@ -209,6 +215,28 @@ HELPERS: dict[str, str] = {
     "pack_fp16": (
         "DEVICE uint32_t pack_fp16(float lo, float hi) {\n  uint32_t r;\n"
         '  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(hi), "f"(lo));\n  return r;\n}\n'
+    ),
+    "quad_transpose": (
+        "// x[j] of thread i of four becomes x[i] of thread j.\n"
+        "DEVICE void quad_transpose(uint32_t (&x)[4]) {\n"
+        "  const bool odd = threadIdx.x & 1, upper = threadIdx.x & 2;\n"
+        "#pragma unroll\n"
+        "  for (int j = 0; j < 4; j += 2) {\n"
+        "    const uint32_t got = __shfl_xor_sync(~0u, odd ? x[j] : x[j + 1], 1);\n"
+        "    if (odd) x[j] = got; else x[j + 1] = got;\n  }\n"
+        "#pragma unroll\n"
+        "  for (int j = 0; j < 2; ++j) {\n"
+        "    const uint32_t got = __shfl_xor_sync(~0u, upper ? x[j] : x[j + 2], 2);\n"
+        "    if (upper) x[j] = got; else x[j + 2] = got;\n  }\n}\n"
+    ),
+    "store_global4": _one(
+        "void store_global4(void* at, const uint32_t (&x)[4])",
+        "st.global.v4.b32 [%0], {%1, %2, %3, %4};",
+        '"l"(at), "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3])',
+    ),
+    "log2_approx": (
+        "DEVICE float log2_approx(float x) {\n  float y;\n"
+        '  asm volatile("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));\n  return y;\n}\n'
     ),
     "exp2_approx": (
         "DEVICE float exp2_approx(float x) {\n  float y;\n"

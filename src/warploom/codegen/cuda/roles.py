@@ -36,8 +36,19 @@ def cursors(document: RolesDocument, program: RoleProgram) -> list[str]:
     return [f"Cursor<{r.upper()}_DEPTH> {r};" for r in _rings(document, program)]
 
 
-def role_tile(document: RolesDocument, program: RoleProgram, table: LoweringTable) -> list[str]:
-    """One tile of one role: prologue, loop, epilogue, and the cursors' steps between them."""
+Loop = tuple[str, LoweringTable]  # up to which iteration, and what its entries become
+
+
+def role_tile(
+    document: RolesDocument,
+    program: RoleProgram,
+    table: LoweringTable,
+    first: Sequence[Loop] = (),
+) -> list[str]:
+    """One tile of one role: prologue, loop, epilogue, and the cursors' steps between them.
+
+    ``first``: copies of the loop with tables of their own, for the iterations below their bounds.
+    """
     steady = [r for r in _rings(document, program) if document.ring(r).per is Per.ITERATION]
     tiled = [r for r in _rings(document, program) if document.ring(r).per is Per.TILE]
     step = [f"{r}.advance();" for r in steady]
@@ -46,9 +57,13 @@ def role_tile(document: RolesDocument, program: RoleProgram, table: LoweringTabl
         lines.append("// Prologue.")
         lines += entry_lines(document, program, "prologue", table)
         lines += step * program.peel
-    lines.append(f"for (int k = {program.peel}; k < k_tiles; ++k) {{")
-    lines += indent([*entry_lines(document, program, "kernel", table), *step], 2)
-    lines.append("}")
+    if first:
+        lines.append(f"int k = {program.peel};")
+    start = "" if first else f"int k = {program.peel}"
+    for bound, lowerings in (*first, ("k_tiles", table)):
+        lines.append(f"for ({start}; k < {bound}; ++k) {{")
+        lines += indent([*entry_lines(document, program, "kernel", lowerings), *step], 2)
+        lines.append("}")
     if program.epilogue:
         lines.append("// Epilogue.")
         lines += entry_lines(document, program, "epilogue", table)

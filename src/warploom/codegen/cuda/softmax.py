@@ -1,24 +1,30 @@
-"""Device functions of the softmax between attention's two products: 64 rows, 128 keys a warpgroup.
+"""Device functions of the softmax between attention's two products: 64 rows of a warpgroup.
 
-They touch registers only; which of them runs when is the schedule's business.
+They touch registers only (and the results' global memory at the end of a tile); which of them runs
+when is the schedule's business. HEAD_DIM and TILE_K are constants of the source they stand in.
 """
 
 from __future__ import annotations
 
 
-def softmax_functions(dtype: str, *, causal: bool, q_registers: bool) -> str:
-    """The functions, with conversions to ``dtype``; mask and Q's fragments where asked for."""
-    extra = (_MASK if causal else "") + (_FETCH_Q if q_registers else "")
-    return _SOFTMAX.replace("PACK", f"pack_{dtype}") + extra
+def softmax_functions(dtype: str, *, q_registers: bool) -> str:
+    """The functions, with conversions to ``dtype``; Q's fragments where asked for."""
+    return _SOFTMAX.replace("PACK", f"pack_{dtype}") + (_FETCH_Q if q_registers else "")
 
 
 _SOFTMAX = """\
 // A consumer thread holds accumulators d[4j + 2i + c]: row 8i + lane / 4 of its warp's 16 rows,
 // column 8j + 2 (lane % 4) + c. m, l and a have one value for each of its two rows i.
 
-DEVICE void start_rows(float (&o)[64], float (&m)[2], float (&l)[2]) {
+constexpr int S_REGS = TILE_K / 2, O_REGS = HEAD_DIM / 2, P_STEPS = TILE_K / 16;
+
+// The score of a key that a query does not see. Finite: a row whose first tiles are masked whole
+// takes it for its maximum, and all that came of it vanishes with the first key the row does see.
+constexpr float MASKED = -1e30f;
+
+DEVICE void start_rows(float (&o)[O_REGS], float (&m)[2], float (&l)[2]) {
 #pragma unroll
-  for (int i = 0; i < 64; ++i) o[i] = 0.0f;
+  for (int i = 0; i < O_REGS; ++i) o[i] = 0.0f;
   m[0] = m[1] = __int_as_float(0xff800000);
   l[0] = l[1] = 0.0f;
 }
@@ -33,13 +39,29 @@ DEVICE float quad_sum(float x) {
   return x + __shfl_xor_sync(~0u, x, 2);
 }
 
+// Keep the scores of the first `seen` keys of the tile for row 0, one more for each row below.
+// `most` is how many keys of the tile exist.
+DEVICE void mask_keys(float (&s)[S_REGS], int seen, int most) {
+  const int column = threadIdx.x % 4 * 2;
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    const int end = min(seen + 8 * i, most) - column;
+#pragma unroll
+    for (int j = 0; j < TILE_K / 8; ++j)
+#pragma unroll
+      for (int c = 0; c < 2; ++c)
+        if (8 * j + c >= end) s[4 * j + 2 * i + c] = MASKED;
+  }
+}
+
 // The running maximum m, and a: what exponentials taken with the old maximum are multiplied by.
-DEVICE void row_max(const float (&s)[64], float (&m)[2], float (&a)[2], float scale) {
+DEVICE void row_max(const float (&s)[S_REGS], float (&m)[2], float (&a)[2], float scale) {
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
     float x = m[i];
 #pragma unroll
-    for (int j = 0; j < 16; ++j) x = fmaxf(x, fmaxf(s[4 * j + 2 * i], s[4 * j + 2 * i + 1]));
+    for (int j = 0; j < TILE_K / 8; ++j)
+      x = fmaxf(x, fmaxf(s[4 * j + 2 * i], s[4 * j + 2 * i + 1]));
     x = quad_max(x);
     a[i] = exp2_approx((m[i] - x) * scale);
     m[i] = x;
@@ -47,12 +69,12 @@ DEVICE void row_max(const float (&s)[64], float (&m)[2], float (&a)[2], float sc
 }
 
 // s = exp2(scale * (s - m)) in place, and the thread's part of the row sums.
-DEVICE void exponentials(float (&s)[64], const float (&m)[2], const float (&a)[2], float (&l)[2],
-                         float scale) {
+DEVICE void exponentials(float (&s)[S_REGS], const float (&m)[2], const float (&a)[2],
+                         float (&l)[2], float scale) {
   const float shift[2] = {m[0] * scale, m[1] * scale};
   float sum[2] = {0.0f, 0.0f};
 #pragma unroll
-  for (int j = 0; j < 16; ++j)
+  for (int j = 0; j < TILE_K / 8; ++j)
 #pragma unroll
     for (int i = 0; i < 2; ++i)
 #pragma unroll
@@ -66,16 +88,16 @@ DEVICE void exponentials(float (&s)[64], const float (&m)[2], const float (&a)[2
 }
 
 // Eight accumulators, packed in pairs, are the A fragment of one k-step.
-DEVICE void to_p(uint32_t (&p)[8][4], const float (&s)[64]) {
+DEVICE void to_p(uint32_t (&p)[P_STEPS][4], const float (&s)[S_REGS]) {
 #pragma unroll
-  for (int i = 0; i < 8; ++i)
+  for (int i = 0; i < P_STEPS; ++i)
 #pragma unroll
     for (int u = 0; u < 4; ++u) p[i][u] = PACK(s[8 * i + 2 * u], s[8 * i + 2 * u + 1]);
 }
 
-DEVICE void rescale(float (&o)[64], const float (&a)[2]) {
+DEVICE void rescale(float (&o)[O_REGS], const float (&a)[2]) {
 #pragma unroll
-  for (int j = 0; j < 16; ++j) {
+  for (int j = 0; j < HEAD_DIM / 8; ++j) {
     o[4 * j] *= a[0];
     o[4 * j + 1] *= a[0];
     o[4 * j + 2] *= a[1];
@@ -83,46 +105,50 @@ DEVICE void rescale(float (&o)[64], const float (&a)[2]) {
   }
 }
 
-// The rows' sums over the four threads that share them, inverted.
-DEVICE void finish_rows(float (&l)[2]) {
-  l[0] = 1.0f / quad_sum(l[0]);
-  l[1] = 1.0f / quad_sum(l[1]);
+// The rows' sums over the four threads that share them, inverted (0 for a row that sees no key),
+// and the logarithms of the sums of exponentials, where wanted: `row` is the thread's first one.
+DEVICE void finish_rows(float (&l)[2], const float (&m)[2], float scale, float* lse, int row,
+                        int rows) {
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    const float sum = quad_sum(l[i]);
+    const bool sees = m[i] > MASKED;
+    l[i] = sees ? 1.0f / sum : 0.0f;
+    if (lse != nullptr && threadIdx.x % 4 == 0 && row + 8 * i < rows)
+      lse[row + 8 * i] = sees ? (m[i] * scale + log2_approx(sum)) * 0.6931471805599453f
+                              : __int_as_float(0xff800000);
+  }
 }
 
-// 64 columns of a warp's 16 rows, normalised, into its swizzled staging copy.
-DEVICE void stage_o(const float (&o)[64], int column, const float (&l)[2], uint32_t buffer) {
-  const int lane = threadIdx.x % 32, row = lane % 16, half = lane / 16;
+// Four threads hold a row in pairs of columns; they exchange them, so that each writes 16 bytes.
+DEVICE void store_rows(const float (&o)[O_REGS], const float (&l)[2], uint16_t* out,
+                       long long stride, int row, int rows) {
+  const int lane = threadIdx.x % 4;
 #pragma unroll
-  for (int j = 0; j < 4; ++j) {
-    const float* d = &o[column / 2 + 8 * j];
-    const uint32_t address = buffer + row * 128 + (((2 * j + half) ^ (row % 8)) << 4);
-    stmatrix4(address, PACK(d[0] * l[0], d[1] * l[0]), PACK(d[2] * l[1], d[3] * l[1]),
-              PACK(d[4] * l[0], d[5] * l[0]), PACK(d[6] * l[1], d[7] * l[1]));
+  for (int i = 0; i < 2; ++i) {
+    uint16_t* at = out + (row + 8 * i) * stride + 8 * lane;
+#pragma unroll
+    for (int g = 0; g < HEAD_DIM / 32; ++g) {
+      uint32_t x[4];
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        const float* d = &o[16 * g + 4 * j + 2 * i];
+        x[j] = PACK(d[0] * l[i], d[1] * l[i]);
+      }
+      quad_transpose(x);
+      if (row + 8 * i < rows) store_global4(at + 32 * g, x);
+    }
   }
 }
 
 """
 
-_MASK = """\
-// Keys behind a query of the tile on the diagonal: weight zero.
-DEVICE void mask_diagonal(float (&s)[64], int instance, int warp_in_group) {
-  const int lane = threadIdx.x % 32, first = 64 * instance + 16 * warp_in_group + lane / 4;
-#pragma unroll
-  for (int j = 0; j < 16; ++j)
-#pragma unroll
-    for (int q = 0; q < 4; ++q)
-      if (8 * j + lane % 4 * 2 + q % 2 > first + q / 2 * 8)
-        s[4 * j + q] = __int_as_float(0xff800000);
-}
-
-"""
-
 _FETCH_Q = """\
-// A warp's 16 rows of Q as A fragments: two blocks of 64 columns, `block` bytes apart.
-DEVICE void fetch_q(uint32_t (&q)[8][4], uint32_t address, uint32_t block) {
+// A warp's 16 rows of Q as A fragments: blocks of 64 columns, `block` bytes apart.
+DEVICE void fetch_q(uint32_t (&q)[HEAD_DIM / 16][4], uint32_t address, uint32_t block) {
   const int lane = threadIdx.x % 32, row = lane % 16, half = lane / 16;
 #pragma unroll
-  for (int i = 0; i < 8; ++i)
+  for (int i = 0; i < HEAD_DIM / 16; ++i)
     ldmatrix4(q[i], address + i / 4 * block + row * 128 + (((i % 4 * 2 + half) ^ (row % 8)) << 4));
 }
 

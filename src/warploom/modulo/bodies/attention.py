@@ -93,9 +93,8 @@ class _Builder:
         load_k = self._load("LOAD_K")
         load_v = self._load("LOAD_V")
         tiles = [self._consumer(c, load_k, load_v) for c in range(self.shape.consumers)]
-        hold = self.costs.product.latency
-        k_reads = tuple(Read(op=t.qk, hold=hold) for t in tiles)
-        last = self._chunk(self.costs.product, self.costs.product_tail).latency
+        k_reads = tuple(Read(op=t.qk, hold=self.costs.qk.latency) for t in tiles)
+        last = self._part_of_pv().latency
         v_reads = tuple(Read(op=pv, hold=last) for t in tiles for pv in t.pv)
         self._smem("K", load_k, k_reads)
         self._smem("V", load_v, v_reads)
@@ -140,11 +139,13 @@ class _Builder:
             ModuloOp(name=name, unit="memory", occupancy=cost.occupancy, role=PRODUCER)
         )
 
-    def _matrix(self, name: str, consumer: int, cost: UnitCost) -> int:
+    def _matrix(self, name: str, consumer: int, cost: UnitCost, chunks: int = 1) -> int:
         """A product, or the part of one: its issue time shrinks with it."""
-        whole = self.costs.product.occupancy
-        issue = -(-self.costs.issue * cost.occupancy // whole)
+        issue = -(-self.costs.issue // chunks)
         return self._on_stream(name, consumer, self.costs.matrix_unit, cost, issue)
+
+    def _part_of_pv(self) -> UnitCost:
+        return self._chunk(self.costs.pv, self.costs.product_tail)
 
     def _vector(self, name: str, consumer: int, cost: UnitCost) -> int:
         return self._on_stream(name, consumer, self.costs.alu_unit, cost, cost.occupancy)
@@ -180,7 +181,7 @@ class _Builder:
 
     def _consumer(self, c: int, load_k: int, load_v: int) -> _Tile:
         costs = self.costs
-        qk = self._matrix("QK", c, costs.product)
+        qk = self._matrix("QK", c, costs.qk)
         row_max = self._vector("MAX", c, costs.row_max)
         rescale = self._vector("RESCALE", c, costs.rescale)
         exps, converts, pvs = [], [], []
@@ -188,8 +189,7 @@ class _Builder:
             part = f"{i}." if self.shape.chunks > 1 else ""
             exps.append(self._exp(f"EXP{part}", c))
             converts.append(self._vector(f"CVT{part}", c, self._chunk(costs.convert)))
-            product = self._chunk(costs.product, costs.product_tail)
-            pvs.append(self._matrix(f"PV{part}", c, product))
+            pvs.append(self._matrix(f"PV{part}", c, self._part_of_pv(), self.shape.chunks))
         tile = _Tile(qk, row_max, rescale, tuple(exps), tuple(converts), tuple(pvs))
         self._flow(tile, load_k, load_v)
         self._accumulators(tile, c)
@@ -204,11 +204,11 @@ class _Builder:
     def _flow(self, t: _Tile, load_k: int, load_v: int) -> None:
         costs = self.costs
         self._edge(load_k, t.qk, costs.load.latency, why="K tile")
-        self._edge(t.qk, t.row_max, costs.product.latency, why="S")
+        self._edge(t.qk, t.row_max, costs.qk.latency, why="S")
         self._edge(t.row_max, t.row_max, costs.row_max.latency, 1, why="running maximum")
         self._edge(t.row_max, t.rescale, costs.row_max.latency, why="scale")
         exp, convert = self._chunk(costs.exp), self._chunk(costs.convert)
-        product = self._chunk(costs.product, costs.product_tail)
+        product = self._part_of_pv()
         for i in range(self.shape.chunks):
             self._edge(t.row_max, t.exp[i], costs.row_max.latency, why="maximum")
             self._edge(t.exp[i], t.convert[i], exp.latency, why="exponentials")
@@ -225,7 +225,7 @@ class _Builder:
     def _accumulators(self, t: _Tile, c: int) -> None:
         costs, s = self.costs, self.shape
         exp = self._chunk(costs.exp)
-        product = self._chunk(costs.product, costs.product_tail)
+        product = self._part_of_pv()
         reads = [Read(op=t.row_max, hold=costs.row_max.occupancy)]
         reads += [Read(op=e, hold=exp.occupancy) for e in t.exp]
         if s.in_place:
@@ -270,7 +270,7 @@ class _Builder:
 
     def _forbid_alternation(self, tiles: list[_Tile]) -> None:
         """All QK products before any PV product."""
-        held = self.costs.product.occupancy
+        held = self.costs.qk.occupancy
         for a, b in pairwise(tiles):
             self._edge(a.qk, b.qk, held, why="side by side")
             self._edge(b.qk, a.pv[0], held, why="side by side")

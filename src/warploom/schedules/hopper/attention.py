@@ -1,13 +1,13 @@
 """Flash-attention forward on Hopper as a loop body, and its schedule derived from it.
 
-One iteration is one tile of 128 keys. A producer loads K and V; two consumers of 64 query rows
+One iteration is one tile of keys. A producer loads K and V; two or three consumers of 64 query rows
 each run QK, row maximum, exponentials with row sum, conversion to P, rescaling of O, and PV. The
 order of these, their overlap, and that the consumers take turns on the tensor cores are the
 solver's; the body only says what the ops need and where values lie.
 
 A softmax that takes longer than its measured rates say would stall the tensor cores in the tightest
-schedule. ``margin`` is how late it may be: beyond the 74 cycles of slack of the tightest one, the
-schedule of least interval puts QK of the next tile in front of PV of this one.
+schedule. ``margin`` is how late it may be: beyond the slack of the tightest one, the schedule of
+least interval puts QK of the next tile in front of PV of this one.
 """
 
 from __future__ import annotations
@@ -15,21 +15,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from warploom.errors import GeometryError
-from warploom.interchange.roles import (
-    NamedBarrier,
-    Part,
-    Per,
-    RolesDocument,
-    SlotRead,
-    StagingBuffer,
-)
+from warploom.interchange.roles import NamedBarrier, Part, Per, RolesDocument, SlotRead
 from warploom.modulo import ModuloProblem, ModuloResult
 from warploom.modulo.bodies.attention import (
     AttentionShape,
     attention_body,
     consumer_role,
 )
-from warploom.schedules.hopper.kernel import ROW_BYTES, STAGING_BYTES, Dtype
+from warploom.schedules.hopper.kernel import ALIGNMENT, BARRIER_BYTES, ROW_BYTES, Dtype
 from warploom.sync.mbarrier import (
     Action,
     Copy,
@@ -37,164 +30,230 @@ from warploom.sync.mbarrier import (
     Product,
     RingPlan,
     RolePlan,
-    Store,
     Turns,
     Work,
     derive_roles,
 )
+from warploom.target.attention_costs import ROWS, AttentionCosts, hopper_attention
 from warploom.target.h200 import HopperTarget, h200
 
 PRODUCER, CONSUMER = "producer", "consumer"
-CONSUMERS = 2
-ROWS = 64  # query rows of a consumer
-TILE_Q = CONSUMERS * ROWS
-TILE_K = 128
-HEAD_DIM = 128
-HALVES = ("lo", "hi")  # 64 columns of 2 bytes each: a 128-byte row of a swizzled tile
+HEAD_DIMS = (64, 128, 256)
+COLUMNS = 64  # of 2 bytes: one 128-byte row of a swizzled tile
 TURN_BARRIER = 1  # hardware barrier of the first instance
+OTHER_REGISTERS = 24  # of a consumer thread: row state, addresses, loop counters
 STEPS = ("QK", "MAX", "RESCALE", "EXP", "CVT", "PV")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttentionKernel:
-    """The choices of an attention kernel: head dimension 128, 128 queries by 128 keys.
+    """The choices of an attention kernel; a tile is 64 queries a consumer by ``tile_k`` keys.
 
-    ``margin``: cycles the softmax of a tile may be late. ``q_registers``: a consumer holds its rows
-    of Q in registers, so that QK reads only K from shared memory. ``causal`` and ``dtype`` do not
-    change the schedule: the mask falls into the first iteration of a tile, which is peeled.
+    ``stages``: slots of the K and V rings. ``margin``: cycles the softmax of a tile may be late.
+    ``in_order``: QK of the next tile only behind PV of this one. ``q_registers``: a consumer holds
+    its rows of Q in registers, so that QK reads only K from shared memory. ``causal`` and ``dtype``
+    do not change the schedule: masked tiles are visited first, by a copy of the loop.
     """
 
+    head_dim: int = 128
+    tile_k: int = 128
+    consumers: int = 2
+    stages: int = 2
     margin: int = 512
+    in_order: bool = False
     q_registers: bool = True
     causal: bool = False
     dtype: Dtype = Dtype.BF16
 
     def __post_init__(self) -> None:
         if self.dtype not in (Dtype.BF16, Dtype.FP16):
-            raise GeometryError(
-                f"attention in {self.dtype}", where="AttentionKernel.dtype", fix="bf16 or fp16"
-            )
+            raise _geometry("dtype", f"attention in {self.dtype}", "bf16 or fp16")
+        if self.head_dim not in HEAD_DIMS:
+            raise _geometry("head_dim", f"head dimension {self.head_dim}", f"one of {HEAD_DIMS}")
+        if self.tile_k % 16 or not 16 <= self.tile_k <= 256:
+            raise _geometry("tile_k", f"{self.tile_k} keys a tile", "a multiple of 16, 16 to 256")
+        if not 1 <= self.consumers <= 3:
+            raise _geometry("consumers", f"{self.consumers} consumers", "1, 2 or 3")
+        if self.stages < 1:
+            raise _geometry("stages", f"{self.stages} stages", "1 or more")
         if self.margin < 0:
-            raise GeometryError(
-                f"a margin of {self.margin} cycles", where="AttentionKernel.margin", fix="0 or more"
+            raise _geometry("margin", f"a margin of {self.margin} cycles", "0 or more")
+        self._check_storage(h200())
+
+    def _check_storage(self, target: HopperTarget) -> None:
+        limit = target.limits.smem_per_block
+        if self.smem_bytes > limit:
+            raise _geometry(
+                "stages", f"{self.smem_bytes} bytes of shared memory, {limit} exist", "fewer keys"
             )
+        split = target.register_split(self.consumers)
+        most = split[1] if split else target.entry_registers(self.threads)
+        need = sum(n for _, n in register_plan(self)) + OTHER_REGISTERS
+        if need > most:
+            raise _geometry("tile_k", f"{need} registers a thread, {most} exist", "fewer keys")
 
     @property
     def name(self) -> str:
         """A name that tells schedules apart."""
-        tag = "_q" if self.q_registers else ""
-        return f"attention_{HEAD_DIM}_w{CONSUMERS}_m{self.margin}{tag}"
+        tag = ("_o" if self.in_order else "") + ("_q" if self.q_registers else "")
+        tile = f"attention_{self.head_dim}x{self.tile_k}"
+        return f"{tile}_w{self.consumers}_s{self.stages}_m{self.margin}{tag}"
 
     @property
     def threads(self) -> int:
         """Threads of the CTA: a producer warpgroup and the consumers."""
-        return 128 * (CONSUMERS + 1)
+        return 128 * (self.consumers + 1)
+
+    @property
+    def tile_q(self) -> int:
+        """Query rows of a tile."""
+        return ROWS * self.consumers
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of 64 columns of a row."""
+        return self.head_dim // COLUMNS
+
+    @property
+    def smem_bytes(self) -> int:
+        """Q, the rings of K and V, their barriers, and the room to align them."""
+        rows = self.tile_q + 2 * self.stages * self.tile_k
+        barriers = BARRIER_BYTES * (1 + 2 * self.stages)
+        return rows * self.blocks * ROW_BYTES + barriers + ALIGNMENT
+
+    def op_names(self) -> dict[str, str]:
+        """Ops of the consumers (QK0, QK1, ..) by their common name (qk, ..)."""
+        return {f"{s}{c}": s.lower() for s in STEPS for c in range(self.consumers)}
+
+    def roles(self) -> tuple[str, ...]:
+        """The schedule's roles that run the consumer program."""
+        return tuple(consumer_role(c) for c in range(self.consumers))
 
 
-def op_names() -> dict[str, str]:
-    """Ops of the consumers (QK0, QK1, ..) by their common name (qk, ..)."""
-    return {f"{s}{c}": s.lower() for s in STEPS for c in range(CONSUMERS)}
+def _geometry(field: str, what: str, fix: str) -> GeometryError:
+    return GeometryError(what, where=f"AttentionKernel.{field}", fix=fix)
 
 
-def consumer_roles() -> tuple[str, ...]:
-    """The schedule's roles that run the consumer program."""
-    return tuple(consumer_role(c) for c in range(CONSUMERS))
+def attention_costs(kernel: AttentionKernel) -> AttentionCosts:
+    """What the ops of the kernel's tile cost."""
+    return hopper_attention(
+        head_dim=kernel.head_dim, tile_k=kernel.tile_k, q_registers=kernel.q_registers
+    )
 
 
-def attention_problem(kernel: AttentionKernel, target: HopperTarget) -> ModuloProblem:
+def attention_problem(
+    kernel: AttentionKernel, target: HopperTarget, costs: AttentionCosts | None = None
+) -> ModuloProblem:
     """The body with its costs on the target: one S accumulator a consumer, exponentials in it."""
-    tile = TILE_K * HEAD_DIM * kernel.dtype.bytes
+    costs = costs or attention_costs(kernel)
     return attention_body(
         AttentionShape(
-            consumers=CONSUMERS,
+            consumers=kernel.consumers,
             in_place=True,
+            in_order=kernel.in_order,
             margin=kernel.margin,
-            max_depth=2,
-            smem_budget=4 * tile,
+            max_depth=kernel.stages,
+            smem_budget=2 * kernel.stages * costs.tile_bytes,
             handoff=target.sync.mbarrier_handoff,
             release=target.sync.mbarrier_handoff,
-        )
+        ),
+        costs,
     )
 
 
 def attention_plan(kernel: AttentionKernel, target: HopperTarget) -> Plan:
     """What the ops do, and what happens once a tile: load Q, start, normalise, store O."""
+    several = kernel.consumers > 1
     return Plan(
         name=kernel.name,
         target=target.name,
         actions=_actions(kernel),
-        aliases=op_names(),
+        aliases=kernel.op_names(),
         rings=(
-            RingPlan(name="Q", parts=_parts(TILE_Q), per=Per.TILE, depth=2),
-            RingPlan(name="K", parts=_parts(TILE_K)),
-            RingPlan(name="V", parts=_parts(TILE_K)),
+            RingPlan(name="Q", parts=_parts(kernel, kernel.tile_q), per=Per.TILE, depth=1),
+            RingPlan(name="K", parts=_parts(kernel, kernel.tile_k), depth=kernel.stages),
+            RingPlan(name="V", parts=_parts(kernel, kernel.tile_k), depth=kernel.stages),
         ),
         roles=(
             RolePlan(
-                name=PRODUCER, instances=1, threads=1, head=(("load_q", _copies("Q", TILE_Q)),)
+                name=PRODUCER,
+                instances=1,
+                threads=1,
+                head=(("load_q", _copies(kernel, "Q", kernel.tile_q)),),
             ),
             RolePlan(
                 name=CONSUMER,
-                instances=CONSUMERS,
+                instances=kernel.consumers,
                 threads=128,
-                of=consumer_roles(),
-                registers=_registers(kernel),
+                of=kernel.roles(),
+                registers=register_plan(kernel),
                 head=_head(kernel),
-                tail=(("finish_rows", Work(reads=("l",), writes=("l",))), *_stores()),
+                tail=(
+                    ("finish_rows", Work(reads=("l", "m"), writes=("l",))),
+                    ("store_o", Work(reads=("o", "l"))),
+                ),
             ),
         ),
-        buffers=(StagingBuffer(name="O", role=CONSUMER, copies=2, bytes=STAGING_BYTES),),
-        barriers=(NamedBarrier(name="turn", id=TURN_BARRIER, threads=2 * 128, count=CONSUMERS),),
-        turns=Turns(role=CONSUMER, unit="tensor", barrier="turn"),
+        barriers=_turn_barriers(kernel) if several else (),
+        turns=Turns(role=CONSUMER, unit="tensor", barrier="turn") if several else None,
     )
 
 
+def _turn_barriers(kernel: AttentionKernel) -> tuple[NamedBarrier, ...]:
+    """One for each consumer: its own threads and those of the one in front of it."""
+    return (NamedBarrier(name="turn", id=TURN_BARRIER, threads=256, count=kernel.consumers),)
+
+
 def _actions(kernel: AttentionKernel) -> dict[str, Action]:
+    keys = _reads(kernel, "K")
     if kernel.q_registers:
-        qk = Product(slots=_reads("K"), accumulator="s", registers=("q",), fresh=True)
+        qk = Product(slots=keys, accumulator="s", registers=("q",), fresh=True)
     else:
-        qk = Product(slots=(*_reads("Q"), *_reads("K")), accumulator="s", fresh=True)
+        qk = Product(slots=(*_reads(kernel, "Q"), *keys), accumulator="s", fresh=True)
     return {
-        "LOAD_K": _copies("K", TILE_K),
-        "LOAD_V": _copies("V", TILE_K),
+        "LOAD_K": _copies(kernel, "K", kernel.tile_k),
+        "LOAD_V": _copies(kernel, "V", kernel.tile_k),
         "qk": qk,
-        "max": Work(reads=("s", "m"), writes=("m", "a")),
+        "max": Work(reads=("s", "m"), writes=("s", "m", "a")),
         "exp": Work(reads=("s", "m", "a", "l"), writes=("s", "l")),
         "cvt": Work(reads=("s",), writes=("p",)),
         "rescale": Work(reads=("o", "a"), writes=("o",)),
-        "pv": Product(slots=_reads("V"), accumulator="o", registers=("p",)),
+        "pv": Product(slots=_reads(kernel, "V"), accumulator="o", registers=("p",)),
     }
 
 
-def _registers(kernel: AttentionKernel) -> tuple[tuple[str, int], ...]:
-    held = (("q", 32),) if kernel.q_registers else ()
-    return (("s", 64), ("p", 32), ("o", 64), ("m", 2), ("l", 2), ("a", 2), *held)
+def register_plan(kernel: AttentionKernel) -> tuple[tuple[str, int], ...]:
+    """Registers of a consumer thread by value."""
+    held = (("q", kernel.head_dim // 4),) if kernel.q_registers else ()
+    scores, row = kernel.tile_k // 2, kernel.head_dim // 2
+    return (("s", scores), ("p", scores // 2), ("o", row), ("m", 2), ("l", 2), ("a", 2), *held)
 
 
 def _head(kernel: AttentionKernel) -> tuple[tuple[str, Action], ...]:
     start = ("start_tile", Work(writes=("o", "m", "l")))
-    fetch = ("fetch_q", Work(slots=_reads("Q"), writes=("q",)))
+    fetch = ("fetch_q", Work(slots=_reads(kernel, "Q"), writes=("q",)))
     return (start, fetch) if kernel.q_registers else (start,)
 
 
-def _parts(rows: int) -> tuple[Part, ...]:
+def part_name(block: int) -> str:
+    """The ring part of a block of 64 columns."""
+    return f"c{block}"
+
+
+def _parts(kernel: AttentionKernel, rows: int) -> tuple[Part, ...]:
     size = rows * ROW_BYTES
-    return tuple(Part(name=h, offset=i * size, bytes=size) for i, h in enumerate(HALVES))
-
-
-def _copies(ring: str, rows: int) -> tuple[Copy, ...]:
-    return tuple(Copy(ring=ring, part=h, bytes=rows * ROW_BYTES) for h in HALVES)
-
-
-def _reads(ring: str) -> tuple[SlotRead, ...]:
-    return tuple(SlotRead(ring=ring, part=h) for h in HALVES)
-
-
-def _stores() -> tuple[tuple[str, Store], ...]:
     return tuple(
-        ("store_o", Store(fill="convert_o", reads=("o", "l"), buffer="O", copy=i, args=(64 * i,)))
-        for i in range(len(HALVES))
+        Part(name=part_name(i), offset=i * size, bytes=size) for i in range(kernel.blocks)
     )
+
+
+def _copies(kernel: AttentionKernel, ring: str, rows: int) -> tuple[Copy, ...]:
+    size = rows * ROW_BYTES
+    return tuple(Copy(ring=ring, part=part_name(i), bytes=size) for i in range(kernel.blocks))
+
+
+def _reads(kernel: AttentionKernel, ring: str) -> tuple[SlotRead, ...]:
+    return tuple(SlotRead(ring=ring, part=part_name(i)) for i in range(kernel.blocks))
 
 
 def attention_roles(

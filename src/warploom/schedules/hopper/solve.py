@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from warploom.interchange.roles import RolesDocument
 from warploom.modulo import ModuloOptions, ModuloResult, solve_modulo
-from warploom.modulo.alike import make_alike
+from warploom.modulo.alike import solve_alike
 from warploom.schedules.hopper.attention import (
     AttentionKernel,
     attention_problem,
     attention_roles,
-    consumer_roles,
-    op_names,
 )
 from warploom.schedules.hopper.gemm import gemm_problem, roles_of
 from warploom.schedules.hopper.kernel import GemmKernel
@@ -36,9 +34,9 @@ def solve_attention(
     target: HopperTarget | None = None,
     options: ModuloOptions | None = None,
 ) -> ModuloResult:
-    """The body's schedule of least initiation interval, with one program for both consumers."""
-    result = solve_modulo(attention_problem(kernel, target or h200()), options)
-    return make_alike(result, consumer_roles(), op_names())
+    """The body's schedule of least initiation interval, with one program for all consumers."""
+    problem = attention_problem(kernel, target or h200())
+    return solve_alike(problem, kernel.roles(), kernel.op_names(), options)
 
 
 def derive_attention(

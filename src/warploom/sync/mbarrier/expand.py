@@ -76,10 +76,11 @@ def _expand(result: ModuloResult, plan: Plan, role: RolePlan, member: str) -> Li
     prologue = tuple(_moved(st, j - s) for j in range(peel) for st, s in at if s <= j)
     kernel = tuple(_moved(st, -s) for st, s in at)
     epilogue = tuple(_moved(st, j - s) for j in range(lag) for st, s in at if s > j)
+    early, late = _tile_releases(plan, role, placed)
     return Lists(
-        prologue=head + prologue,
+        prologue=head + early + prologue,
         kernel=kernel,
-        epilogue=epilogue + _tile_releases(plan, role, placed) + tail,
+        epilogue=_behind_readers(epilogue, late) + tail,
         peel=peel,
     )
 
@@ -130,12 +131,29 @@ def _releases(
     return out
 
 
-def _tile_releases(plan: Plan, role: RolePlan, placed: list[_Placed]) -> tuple[Step, ...]:
-    """Slots used once a tile go back at the tile's end, by every role that reads them."""
-    actions = [a for _, a in role.head] + [p.step.action for p in placed]
-    read = {s.ring for a in actions for s in slots_of(a)}
-    rings = [r.name for r in plan.rings if r.per is Per.TILE and r.name in read]
-    return tuple(Step(f"release {name}", None, 0, name, once=True) for name in rings)
+def _tile_releases(
+    plan: Plan, role: RolePlan, placed: list[_Placed]
+) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
+    """Releases of slots used once a tile: behind the head if only it reads them, or at the end."""
+    head = {s.ring for _, a in role.head for s in slots_of(a)}
+    body = {s.ring for p in placed for s in slots_of(p.step.action)}
+    rings = [r.name for r in plan.rings if r.per is Per.TILE]
+
+    def release(name: str) -> Step:
+        return Step(f"release {name}", None, 0, name, once=True)
+
+    early = tuple(release(name) for name in rings if name in head - body)
+    return early, tuple(release(name) for name in rings if name in body)
+
+
+def _behind_readers(steps: tuple[Step, ...], releases: tuple[Step, ...]) -> tuple[Step, ...]:
+    """The steps with each release right behind the last one that reads its ring."""
+    out = list(steps)
+    for release in releases:
+        reads = [release.ring in {r.ring for r in slots_of(s.action)} for s in out]
+        at = max((i + 1 for i, found in enumerate(reads) if found), default=0)
+        out.insert(at, release)
+    return tuple(out)
 
 
 def slots_of(action: Action | None) -> tuple[SlotRead, ...]:
