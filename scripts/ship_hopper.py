@@ -1,11 +1,13 @@
 """Solve, verify and write the Hopper schedules that ship with the package.
 
-python scripts/ship_hopper.py            write all
-python scripts/ship_hopper.py --check    only say whether the shipped ones are still derived
+python scripts/ship_hopper.py                     write all
+python scripts/ship_hopper.py --only attention    write those whose names start so
+python scripts/ship_hopper.py --check             say whether the shipped ones are still derived
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 
@@ -29,8 +31,14 @@ def derive(kernel: GemmKernel | AttentionKernel) -> RolesDocument:
 
 def main() -> int:
     """Write or check every shipped schedule."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--check", action="store_true", help="write nothing")
+    parser.add_argument("--only", default="", help="names that start so")
+    arguments = parser.parse_args()
     changed = 0
     for kernel in (*SHIPPED, *SHIPPED_ATTENTION):
+        if not kernel.name.startswith(arguments.only):
+            continue
         document = derive(kernel)
         report = require_clean(document)
         text, path = write_roles(document), DATA / f"{kernel.name}.json"
@@ -43,9 +51,9 @@ def main() -> int:
             f"{document.rings[0].depth} stages, {report.sequences} sequences, "
             f"{'unchanged' if same else 'changed'}"
         )
-        if "--check" not in sys.argv[1:]:
+        if not arguments.check:
             path.write_text(text)
-    return changed if "--check" in sys.argv[1:] else 0
+    return changed if arguments.check else 0
 
 
 if __name__ == "__main__":

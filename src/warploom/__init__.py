@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from warploom.ops.body import Pipe, PipelineBody, pipe
     from warploom.ops.desc import DepEdge, OpDesc, ScheduleEntry
     from warploom.ops.kinds import DepKind, KOffsetKind, OpRole, Phase, ResourceKind, ScheduleOps
-    from warploom.runtime.attention import attention
+    from warploom.runtime.attention import attention, attention_packed
     from warploom.runtime.gemm import gemm
     from warploom.schedule import PipelineSchedule
     from warploom.schedules.fourwave import Pipeline4Wave, build_fourwave_schedule
@@ -164,6 +164,7 @@ _HOMES = {
     "WarploomWarning": "warploom.errors",
     "annotate_ops": "warploom.target.cost",
     "attention": "warploom.runtime.attention",
+    "attention_packed": "warploom.runtime.attention",
     "build_default_matmul_schedule": "warploom.schedules.single_buffer",
     "build_fourwave_schedule": "warploom.schedules.fourwave",
     "build_schedule": "warploom.schedules.pingpong",
@@ -287,6 +288,7 @@ __all__ = [
     "__version__",
     "annotate_ops",
     "attention",
+    "attention_packed",
     "build_default_matmul_schedule",
     "build_fourwave_schedule",
     "build_schedule",

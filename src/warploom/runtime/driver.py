@@ -107,33 +107,42 @@ def _aligned_buffer(size: int, alignment: int) -> tuple[Any, int]:
 
 @dataclass(frozen=True, slots=True)
 class TensorMap:
-    """A 2D tensor map in host memory; ``owner`` keeps the bytes alive."""
+    """A tensor map in host memory; ``owner`` keeps the bytes alive."""
 
     address: int
     owner: object
 
 
 def tensor_map(
-    pointer: int, dtype: str, shape: tuple[int, int], row_bytes: int, box: tuple[int, int]
+    pointer: int,
+    dtype: str,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    box: tuple[int, int],
 ) -> TensorMap:
-    """Rows x columns with 128-byte swizzle; ``box`` = (rows, columns) of one copy."""
+    """A tensor with 128-byte swizzle; ``box`` = (rows, columns) of one copy.
+
+    The last axis is contiguous; ``strides`` are the bytes of a step along each of the others.
+    """
     owner, address = _aligned_buffer(128, 64)
-    rows, columns = shape
+    rank = len(shape)
+    boxes = (box[1], box[0], *(1 for _ in range(rank - 2)))
     code = library().cuTensorMapEncodeTiled(
         c.c_void_p(address),
         c.c_int(MAP_TYPES[dtype]),
-        c.c_uint32(2),
+        c.c_uint32(rank),
         c.c_void_p(pointer),
-        (c.c_uint64 * 2)(columns, rows),
-        (c.c_uint64 * 1)(row_bytes),
-        (c.c_uint32 * 2)(box[1], box[0]),
-        (c.c_uint32 * 2)(1, 1),
+        (c.c_uint64 * rank)(*reversed(shape)),
+        (c.c_uint64 * (rank - 1))(*reversed(strides)),
+        (c.c_uint32 * rank)(*boxes),
+        (c.c_uint32 * rank)(*(1 for _ in range(rank))),
         c.c_int(0),
         c.c_int(SWIZZLE_128B),
         c.c_int(PROMOTE_128B),
         c.c_int(0),
     )
-    check(code, f"tensor map of {rows}x{columns} {dtype}, box {box[0]}x{box[1]}")
+    sizes = "x".join(map(str, shape))
+    check(code, f"tensor map of {sizes} {dtype}, strides {strides}, box {box[0]}x{box[1]}")
     return TensorMap(address, owner)
 
 

@@ -76,5 +76,5 @@ def prepare_gemm(
 def _map(view: TensorView, box: tuple[int, int]) -> object:
     rows, columns = view.shape
     return tensor_map(
-        view.pointer, view.dtype, (rows, columns), view.strides[0] * view.element_bytes, box
+        view.pointer, view.dtype, (rows, columns), (view.strides[0] * view.element_bytes,), box
     )

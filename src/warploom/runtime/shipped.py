@@ -7,6 +7,7 @@ serves bf16, fp16 and fp8 kernels of the same tile; fp32 results have documents 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
@@ -51,9 +52,17 @@ SHIPPED: tuple[GemmKernel, ...] = (
 )
 
 SHIPPED_ATTENTION: tuple[AttentionKernel, ...] = (
-    *(AttentionKernel(margin=margin, q_registers=False) for margin in (0, 256, 512)),
-    AttentionKernel(margin=512),
+    AttentionKernel(),
+    AttentionKernel(q_registers=False),
+    AttentionKernel(head_dim=64, consumers=3, margin=256, q_registers=False),
+    AttentionKernel(head_dim=256, tile_k=80, margin=1024, q_registers=False),
 )
+
+
+def attention_kernel(head_dim: int, *, causal: bool) -> AttentionKernel:
+    """The attention kernel that measured best for a head dimension."""
+    found = next((k for k in SHIPPED_ATTENTION if k.head_dim == head_dim), None)
+    return replace(found or AttentionKernel(head_dim=head_dim), causal=causal)
 
 
 @cache

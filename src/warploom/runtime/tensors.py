@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes as c
 import importlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from warploom.errors import BackendError
@@ -19,10 +19,21 @@ _TORCH = {
     "torch.float16": "fp16",
     "torch.float32": "fp32",
     "torch.float8_e4m3fn": "e4m3",
+    "torch.int32": "int32",
 }
-_ARRAY_INTERFACE = {"<f2": "fp16", "<f4": "fp32"}
-_DLPACK = {(4, 16): "bf16", (2, 16): "fp16", (2, 32): "fp32", (10, 8): "e4m3"}
-ELEMENT_BYTES = {"bf16": 2, "fp16": 2, "fp32": 4, "e4m3": 1}
+_ARRAY_INTERFACE = {"<f2": "fp16", "<f4": "fp32", "<i4": "int32"}
+_DLPACK = {(4, 16): "bf16", (2, 16): "fp16", (2, 32): "fp32", (10, 8): "e4m3", (0, 32): "int32"}
+ELEMENT_BYTES = {"bf16": 2, "fp16": 2, "fp32": 4, "e4m3": 1, "int32": 4}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """Where a tensor lies and how; a value that keeps nothing alive."""
+
+    pointer: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    device: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,13 +54,19 @@ class TensorView:
 
     def transposed(self) -> TensorView:
         """The matrix with its two axes exchanged."""
-        return TensorView(
-            pointer=self.pointer,
-            shape=self.shape[::-1],
-            strides=self.strides[::-1],
-            dtype=self.dtype,
-            device=self.device,
-            owner=self.owner,
+        return replace(self, shape=self.shape[::-1], strides=self.strides[::-1])
+
+    def as_batch(self) -> TensorView:
+        """[rows, heads, columns] seen as one batch of [heads, rows, columns]."""
+        (rows, heads, columns), (row, head, column) = self.shape, self.strides
+        return replace(
+            self, shape=(1, heads, rows, columns), strides=(rows * row, head, row, column)
+        )
+
+    def placed(self) -> Placed:
+        """The view without its owner."""
+        return Placed(
+            pointer=self.pointer, shape=self.shape, strides=self.strides, device=self.device
         )
 
 

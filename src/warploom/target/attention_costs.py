@@ -58,8 +58,9 @@ def hopper_attention(
     """One consumer of 64 query rows, ``tile_k`` keys; ``q_registers``: Q is not read from smem."""
     target, scores = h200(), ROWS * tile_k
     qk_steps, pv_steps = head_dim // 16, tile_k // 16
-    qk, pv = target.wgmma_interval(tile_k, a_in_registers=q_registers), target.wgmma_interval(
-        head_dim, a_in_registers=True
+    qk, pv = (
+        target.wgmma_interval(tile_k, a_in_registers=q_registers),
+        target.wgmma_interval(head_dim, a_in_registers=True),
     )
     tile_bytes = tile_k * head_dim * 2
     landing = -(-400 * tile_bytes // 32_768)

@@ -11,7 +11,7 @@ causal there may be more, so the loop is written twice: with the mask, and witho
 from __future__ import annotations
 
 from warploom.codegen.cuda import layout, ptx
-from warploom.codegen.cuda.attention_tiles import KEY_RANGE, tile_loop
+from warploom.codegen.cuda.attention_tiles import TILES, tile_loop
 from warploom.codegen.cuda.lowering import Lowering, LoweringTable, Site, base_table
 from warploom.codegen.cuda.roles import barrier_setup, cursors, entry_lines, indent, role_tile
 from warploom.codegen.cuda.softmax import softmax_functions
@@ -23,7 +23,9 @@ from warploom.target.h200 import h200
 
 ATTENTION_ENTRY = "warploom_attention"
 BLOCK_STEPS = COLUMNS // 16  # k-steps in one 128-byte row
-THREAD_ROW = f"q_first + {ROWS} * instance + 16 * warp_in_group + lane / 4"
+WARP_ROW = f"{ROWS} * instance + 16 * warp_in_group + lane / 4"  # a thread's first row of a tile
+# The tile once more, from its number: nothing of it is kept in registers during the loop.
+_TILE_AGAIN = "  const Tile end = tile_of(call, opaque(visit));"
 
 
 def attention_table(kernel: AttentionKernel, *, masked: bool = False) -> LoweringTable:
@@ -45,7 +47,7 @@ def attention_table(kernel: AttentionKernel, *, masked: bool = False) -> Lowerin
         assert isinstance(e, Compute)
         first = site.phase == "prologue" and e.k == 0
         mask = _mask(kernel, site.iteration(e.k)) if masked or first else []
-        return [*mask, "row_max(s, m, a, scale);"]
+        return [*mask, "row_max(s, m, a, call.scale);"]
 
     def fetch(e: RoleEntry, site: Site) -> list[str]:
         rows = f"{site.part('Q', part_name(0), 0)} + instance * {ROWS * 128} + warp_in_group * 2048"
@@ -57,13 +59,25 @@ def attention_table(kernel: AttentionKernel, *, masked: bool = False) -> Lowerin
         "qk": qk,
         "pv": pv,
         "fetch_q": fetch,
-        "start_tile": _call("start_rows(o, m, l);"),
+        "start_tile": _lines("start_rows(o, m, l);"),
         "max": row_max,
-        "exp": _call("exponentials(s, m, a, l, scale);"),
-        "cvt": _call("to_p(p, s);"),
-        "rescale": _call("rescale(o, a);"),
-        "finish_rows": _call(f"finish_rows(l, m, scale, row_lse, {THREAD_ROW}, queries);"),
-        "store_o": _call(f"store_rows(o, l, row_out, out_row, {THREAD_ROW}, queries);"),
+        "exp": _lines("exponentials(s, m, a, l, call.scale);"),
+        "cvt": _lines("to_p(p, s);"),
+        "rescale": _lines("rescale(o, a);"),
+        "finish_rows": _lines(
+            "{",
+            _TILE_AGAIN,
+            "  finish_rows(l, m, call.scale, lse_of(call, end),",
+            f"              end.q_first + {WARP_ROW}, end.queries);",
+            "}",
+        ),
+        "store_o": _lines(
+            "{",
+            _TILE_AGAIN,
+            "  store_rows(o, l, out_of(call, end), call.out_row,",
+            f"             end.q_first + {WARP_ROW}, end.queries);",
+            "}",
+        ),
     }
     table = base_table()
     for name, lowering in ops.items():
@@ -71,18 +85,21 @@ def attention_table(kernel: AttentionKernel, *, masked: bool = False) -> Lowerin
     return table
 
 
-def _call(line: str) -> Lowering:
-    return lambda entry, site: [line]
+def _lines(*lines: str) -> Lowering:
+    return lambda entry, site: list(lines)
 
 
 def _mask(kernel: AttentionKernel, iteration: str) -> list[str]:
     """Hide what queries do not see of the key tile; without a causal mask, keys past the end."""
     lines = [
         f"  const int key = (k_tiles - 1 - ({iteration})) * TILE_K;",
-        "  mask_keys(s, TILE_K, keys - key);",
+        "  mask_keys(s, TILE_K, tile.keys - key);",
     ]
     if kernel.causal:
-        lines[1] = f"  mask_keys(s, {THREAD_ROW} + 1 + diagonal - key, keys - key);"
+        lines[1:] = [
+            f"  const int seen = tile.q_first + {WARP_ROW} + 1 + tile.diagonal;",
+            "  mask_keys(s, seen - key, tile.keys - key);",
+        ]
     return ["if (range.masked) {" if not kernel.causal else "{", *lines, "}"]
 
 
@@ -90,10 +107,11 @@ def _load(e: Load, site: Site) -> list[str]:
     dst, bar = site.part(e.ring, e.part, e.k), site.barrier(e.ring, "full", e.k)
     x = int(e.part[1:]) * COLUMNS
     if e.ring == "Q":
-        at = "q_base + q_first, of_batch"
+        at = "tile.q_base + tile.q_first, tile.head"
     else:
-        at = f"k_base + (k_tiles - 1 - ({site.iteration(e.k)})) * TILE_K, of_batch / share"
-    return [f"tma_load4({dst}, &map_{e.ring.lower()}, {bar}, {x}, {at}, outer);"]
+        row = f"tile.k_base + (k_tiles - 1 - ({site.iteration(e.k)})) * TILE_K"
+        at = f"{row}, tile.head / call.share"
+    return [f"tma_load4({dst}, &map_{e.ring.lower()}, {bar}, {x}, {at}, tile.outer);"]
 
 
 def _qk(kernel: AttentionKernel, e: Mma, site: Site) -> list[str]:
@@ -149,7 +167,7 @@ def emit_attention(
         ptx.wgmma_function(kernel.tile_k, dtype, a_in_registers=kernel.q_registers),
         ptx.wgmma_function(kernel.head_dim, dtype, a_in_registers=True, b_mn_major=True),
         "\n".join([*layout.constants(document), *tile_constants(kernel)]) + "\n",
-        KEY_RANGE,
+        TILES,
         functions,
         "\n".join(body) + "\n",
     ]
@@ -194,15 +212,7 @@ def _head(document: RolesDocument, kernel: AttentionKernel) -> list[str]:
 _PARAMETERS = (
     "const __grid_constant__ TensorMap map_k,",
     "const __grid_constant__ TensorMap map_v,",
-    "uint16_t* out, long long out_row, long long out_head, long long out_batch,",
-    "float* lse, const int* q_starts, const int* k_starts,",
-    "int batches, int heads, int share, int most_queries, int most_keys, int align_end,",
-    "float scale) {",
-)
-_PARAMETER_NOTES = (
-    "// scale includes log2(e). `share` query heads read one head of K and V. Sequences lie in",
-    "// batches, or packed behind one another from q_starts[batch] and k_starts[batch] on.",
-    "// align_end: the last query sees the last key; else the first query sees the first key.",
+    "const __grid_constant__ Call call) {",
 )
 
 
@@ -213,11 +223,9 @@ def _kernel_text(
         f'extern "C" __global__ void __launch_bounds__({kernel.threads}, 1)',
         f"{ATTENTION_ENTRY}(const __grid_constant__ TensorMap map_q,",
         *indent(_PARAMETERS, len(ATTENTION_ENTRY) + 1),
-        *indent(_PARAMETER_NOTES, 2),
         "  extern __shared__ uint8_t dynamic_smem[];",
         "  const uint32_t smem = (shared_address(dynamic_smem) + 1023) & ~1023u;",
         "  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, group_of_warps = warp / 4;",
-        "  const int q_tiles = (most_queries + TILE_Q - 1) / TILE_Q;",
         "  if (threadIdx.x == 0) {",
         *indent(barrier_setup(document), 4),
         "  }",
@@ -244,7 +252,7 @@ def _producer(document: RolesDocument, table: LoweringTable, kernel: AttentionKe
         "if (warp == 0 && elect_one()) {",
         *(f"  prefetch_map(&map_{name});" for name in "qkv"),
         *indent(cursors(document, program), 2),
-        *indent(tile_loop(role_tile(document, program, table), kernel), 2),
+        *indent(tile_loop(role_tile(document, program, table)), 2),
         "}",
     ]
 
@@ -257,13 +265,6 @@ def _consumer(
     masked = table or attention_table(kernel, masked=True)
     first = [("range.masked", masked)] if kernel.causal else []
     held = f", q[{kernel.head_dim // 16}][4]" if kernel.q_registers else ""
-    tile = [
-        "uint16_t* row_out = out + outer * out_batch + of_batch * out_head + q_base * out_row;",
-        "float* row_lse = lse == nullptr ? nullptr",
-        "    : lse + (packed ? (long long)of_batch * q_starts[batches] + q_base",
-        "                    : (long long)head * queries);",
-        *role_tile(document, program, plain, first),
-    ]
     return [
         *_registers(kernel, 1),
         "const int instance = group_of_warps - 1, warp_in_group = warp % 4;",
@@ -271,6 +272,6 @@ def _consumer(
         f"uint32_t p[P_STEPS][4]{held};",
         *cursors(document, program),
         *entry_lines(document, program, "setup", plain),
-        *tile_loop(tile, kernel),
+        *tile_loop(role_tile(document, program, plain, first)),
         *entry_lines(document, program, "finish", plain),
     ]

@@ -56,6 +56,11 @@ HELPERS: dict[str, str] = {
         "DEVICE uint32_t shared_address(const void* p) {\n"
         "  return (uint32_t)__cvta_generic_to_shared(p);\n}\n"
     ),
+    "opaque": (
+        "// The same value, computed behind the compiler's back.\n"
+        "DEVICE int opaque(int x) {\n"
+        '  asm volatile("" : "+r"(x));\n  return x;\n}\n'
+    ),
     "elect_one": (
         "// One lane of a converged warp.\n"
         "DEVICE bool elect_one() {\n  uint32_t p;\n"

@@ -242,9 +242,7 @@ def part_name(block: int) -> str:
 
 def _parts(kernel: AttentionKernel, rows: int) -> tuple[Part, ...]:
     size = rows * ROW_BYTES
-    return tuple(
-        Part(name=part_name(i), offset=i * size, bytes=size) for i in range(kernel.blocks)
-    )
+    return tuple(Part(name=part_name(i), offset=i * size, bytes=size) for i in range(kernel.blocks))
 
 
 def _copies(kernel: AttentionKernel, ring: str, rows: int) -> tuple[Copy, ...]:
