@@ -18,9 +18,12 @@ _SOFTMAX = """\
 
 constexpr int S_REGS = TILE_K / 2, O_REGS = HEAD_DIM / 2, P_STEPS = TILE_K / 16;
 
-// The score of a key that a query does not see. Finite: a row whose first tiles are masked whole
-// takes it for its maximum, and all that came of it vanishes with the first key the row does see.
+// The score of a key that a query does not see; finite, so that differences of it are numbers.
 constexpr float MASKED = -1e30f;
+
+// The maximum that exponentials are taken with moves only when a score exceeds it by more than this
+// (in powers of two): sums stay far below overflow, and most tiles leave the output as it is.
+constexpr float MAX_LAG = 8.0f;
 
 DEVICE void start_rows(float (&o)[O_REGS], float (&m)[2], float (&l)[2]) {
 #pragma unroll
@@ -54,7 +57,8 @@ DEVICE void mask_keys(float (&s)[S_REGS], int seen, int most) {
   }
 }
 
-// The running maximum m, and a: what exponentials taken with the old maximum are multiplied by.
+// The running maximum m, within MAX_LAG, and a: what exponentials taken with the old one are
+// multiplied by.
 DEVICE void row_max(const float (&s)[S_REGS], float (&m)[2], float (&a)[2], float scale) {
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
@@ -63,15 +67,17 @@ DEVICE void row_max(const float (&s)[S_REGS], float (&m)[2], float (&a)[2], floa
     for (int j = 0; j < TILE_K / 8; ++j)
       x = fmaxf(x, fmaxf(s[4 * j + 2 * i], s[4 * j + 2 * i + 1]));
     x = quad_max(x);
+    x = (x - m[i]) * scale <= MAX_LAG ? m[i] : x;
     a[i] = exp2_approx((m[i] - x) * scale);
     m[i] = x;
   }
 }
 
-// s = exp2(scale * (s - m)) in place, and the thread's part of the row sums.
+// s = exp2(scale * (s - m)) in place, and the thread's part of the row sums. A row that saw no key
+// yet has zeros.
 DEVICE void exponentials(float (&s)[S_REGS], const float (&m)[2], const float (&a)[2],
                          float (&l)[2], float scale) {
-  const float shift[2] = {m[0] * scale, m[1] * scale};
+  const float shift[2] = {m[0] > MASKED ? m[0] * scale : 0.0f, m[1] > MASKED ? m[1] * scale : 0.0f};
   float sum[2] = {0.0f, 0.0f};
 #pragma unroll
   for (int j = 0; j < TILE_K / 8; ++j)
@@ -79,9 +85,10 @@ DEVICE void exponentials(float (&s)[S_REGS], const float (&m)[2], const float (&
     for (int i = 0; i < 2; ++i)
 #pragma unroll
       for (int c = 0; c < 2; ++c) {
-        float& x = s[4 * j + 2 * i + c];
-        x = exp2_approx(fmaf(x, scale, -shift[i]));
-        sum[i] += x;
+        const int e = 4 * j + 2 * i + c;
+        const float x = fmaf(s[e], scale, -shift[i]);
+        s[e] = e * FMA_EXP % 8 < FMA_EXP ? exp2_fma(x) : exp2_approx(x);
+        sum[i] += s[e];
       }
   l[0] = fmaf(l[0], a[0], sum[0]);
   l[1] = fmaf(l[1], a[1], sum[1]);
@@ -96,6 +103,7 @@ DEVICE void to_p(uint32_t (&p)[P_STEPS][4], const float (&s)[S_REGS]) {
 }
 
 DEVICE void rescale(float (&o)[O_REGS], const float (&a)[2]) {
+  if (__all_sync(~0u, a[0] == 1.0f && a[1] == 1.0f)) return;
 #pragma unroll
   for (int j = 0; j < HEAD_DIM / 8; ++j) {
     o[4 * j] *= a[0];
