@@ -50,17 +50,12 @@ def _cost(occupancy: int, latency: int, source: Source) -> UnitCost:
 
 ROWS = 64  # query rows of a Hopper consumer: one wgmma
 LANES = 128  # results a cycle of the ordinary units of an SM
-EXP2_FMA_OPS = 8
 
 
 def hopper_attention(
-    *, head_dim: int = 128, tile_k: int = 128, q_registers: bool = False, fma_exp: int = 0
+    *, head_dim: int = 128, tile_k: int = 128, q_registers: bool = False
 ) -> AttentionCosts:
-    """One consumer of 64 query rows, ``tile_k`` keys.
-
-    ``q_registers``: Q is not read from shared memory. ``fma_exp`` of 8 exponentials are polynomials
-    of ``EXP2_FMA_OPS`` ordinary instructions more.
-    """
+    """One consumer of 64 query rows, ``tile_k`` keys; ``q_registers``: Q is not read from smem."""
     target, scores = h200(), ROWS * tile_k
     qk_steps, pv_steps = head_dim // 16, tile_k // 16
     qk, pv = (
@@ -68,7 +63,6 @@ def hopper_attention(
         target.wgmma_interval(head_dim, a_in_registers=True),
     )
     tile_bytes = tile_k * head_dim * 2
-    exp_alu = (2 * 8 + EXP2_FMA_OPS * fma_exp) * scores // (8 * LANES)
     landing = -(-400 * tile_bytes // 32_768)
 
     def vector(cycles: int, tail: int) -> UnitCost:
@@ -80,7 +74,7 @@ def hopper_attention(
         qk=vector(qk_steps * qk, TENSOR_DRAIN),
         pv=vector(pv_steps * pv, TENSOR_DRAIN),
         row_max=vector(scores // 64, 60),
-        exp=vector(max(scores * (8 - fma_exp) // 128, exp_alu), 40),
+        exp=vector(scores // 16, 40),
         convert=vector(scores // 128, 20),
         rescale=vector(ROWS * head_dim // LANES, 20),
         load=vector(landing, 600),
@@ -88,7 +82,7 @@ def hopper_attention(
         product_tail=TENSOR_DRAIN,
         exp_unit="mufu",
         alu_unit="alu",
-        exp_alu=exp_alu,
+        exp_alu=2 * scores // LANES,
         s_registers=tile_k // 2,
         p_registers=tile_k // 4,
         o_registers=head_dim // 2,

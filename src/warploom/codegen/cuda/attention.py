@@ -180,7 +180,6 @@ def tile_constants(kernel: AttentionKernel) -> list[str]:
         f"constexpr int HEAD_DIM = {kernel.head_dim}, TILE_Q = {kernel.tile_q}, "
         f"TILE_K = {kernel.tile_k};",
         f"constexpr bool CAUSAL = {'true' if kernel.causal else 'false'};",
-        f"constexpr int FMA_EXP = {kernel.fma_exp};  // of 8 exponentials, on the FMA units",
     ]
 
 

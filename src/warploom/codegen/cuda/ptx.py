@@ -243,17 +243,6 @@ HELPERS: dict[str, str] = {
         "DEVICE float log2_approx(float x) {\n  float y;\n"
         '  asm volatile("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));\n  return y;\n}\n'
     ),
-    "exp2_fma": (
-        "// 2^x without the special function unit: 2^n * 2^f, n the nearest whole number, and a\n"
-        "// cubic in f that is right to 7.5e-5, a sixth of fp16's rounding.\n"
-        "DEVICE float exp2_fma(float x) {\n"
-        "  x = fmaxf(x, -126.0f);\n"
-        "  const float n = x + 12582912.0f;  // 1.5 * 2^23: n stands in the low bits\n"
-        "  const float f = x - (n - 12582912.0f);\n"
-        "  float y = fmaf(0.05517167f, f, 0.24261112f);\n"
-        "  y = fmaf(fmaf(y, f, 0.69326099f), f, 0.99992807f);\n"
-        "  return __int_as_float(__float_as_int(y) + (__float_as_int(n) << 23));\n}\n"
-    ),
     "exp2_approx": (
         "DEVICE float exp2_approx(float x) {\n  float y;\n"
         '  asm volatile("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));\n  return y;\n}\n'

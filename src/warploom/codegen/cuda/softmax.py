@@ -85,10 +85,9 @@ DEVICE void exponentials(float (&s)[S_REGS], const float (&m)[2], const float (&
     for (int i = 0; i < 2; ++i)
 #pragma unroll
       for (int c = 0; c < 2; ++c) {
-        const int e = 4 * j + 2 * i + c;
-        const float x = fmaf(s[e], scale, -shift[i]);
-        s[e] = e * FMA_EXP % 8 < FMA_EXP ? exp2_fma(x) : exp2_approx(x);
-        sum[i] += s[e];
+        float& x = s[4 * j + 2 * i + c];
+        x = exp2_approx(fmaf(x, scale, -shift[i]));
+        sum[i] += x;
       }
   l[0] = fmaf(l[0], a[0], sum[0]);
   l[1] = fmaf(l[1], a[1], sum[1]);

@@ -51,9 +51,8 @@ class AttentionKernel:
 
     ``stages``: slots of the K and V rings. ``margin``: cycles the softmax of a tile may be late.
     ``in_order``: QK of the next tile only behind PV of this one. ``q_registers``: a consumer holds
-    its rows of Q in registers, so that QK reads only K from shared memory. ``fma_exp``: of every 8
-    exponentials, so many are polynomials on the FMA units. ``causal`` and ``dtype`` do not change
-    the schedule: masked tiles are visited first, by a copy of the loop.
+    its rows of Q in registers, so that QK reads only K from shared memory. ``causal`` and ``dtype``
+    do not change the schedule: masked tiles are visited first, by a copy of the loop.
     """
 
     head_dim: int = 128
@@ -63,7 +62,6 @@ class AttentionKernel:
     margin: int = 512
     in_order: bool = False
     q_registers: bool = True
-    fma_exp: int = 0
     causal: bool = False
     dtype: Dtype = Dtype.BF16
 
@@ -78,8 +76,6 @@ class AttentionKernel:
             raise _geometry("consumers", f"{self.consumers} consumers", "1, 2 or 3")
         if self.stages < 1:
             raise _geometry("stages", f"{self.stages} stages", "1 or more")
-        if not 0 <= self.fma_exp <= 8:
-            raise _geometry("fma_exp", f"{self.fma_exp} of 8 exponentials", "0 to 8")
         if self.margin < 0:
             raise _geometry("margin", f"a margin of {self.margin} cycles", "0 or more")
         self._check_storage(h200())
@@ -100,7 +96,6 @@ class AttentionKernel:
     def name(self) -> str:
         """A name that tells schedules apart."""
         tag = ("_o" if self.in_order else "") + ("_q" if self.q_registers else "")
-        tag += f"_e{self.fma_exp}" if self.fma_exp else ""
         tile = f"attention_{self.head_dim}x{self.tile_k}"
         return f"{tile}_w{self.consumers}_s{self.stages}_m{self.margin}{tag}"
 
@@ -142,10 +137,7 @@ def _geometry(field: str, what: str, fix: str) -> GeometryError:
 def attention_costs(kernel: AttentionKernel) -> AttentionCosts:
     """What the ops of the kernel's tile cost."""
     return hopper_attention(
-        head_dim=kernel.head_dim,
-        tile_k=kernel.tile_k,
-        q_registers=kernel.q_registers,
-        fma_exp=kernel.fma_exp,
+        head_dim=kernel.head_dim, tile_k=kernel.tile_k, q_registers=kernel.q_registers
     )
 
 
