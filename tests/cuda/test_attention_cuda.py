@@ -15,9 +15,10 @@ from warploom.errors import BackendError, GeometryError
 from warploom.interchange.roles import Arrive, NamedSync, WaitEmpty, WaitFull, WaitGroup
 from warploom.runtime import attention as runtime
 from warploom.runtime import build
-from warploom.runtime.shipped import shipped_schedule
+from warploom.runtime.shipped import SHIPPED_ATTENTION, attention_kernel, shipped_schedule
 from warploom.schedules.hopper import Dtype
 from warploom.schedules.hopper.attention import AttentionKernel
+from warploom.target.h200 import h200
 
 from .test_cuda_compile import disassembler
 
@@ -29,10 +30,10 @@ def source(kernel=KERNEL):
     return emit_attention(shipped_schedule(kernel.name), kernel)
 
 
-def loop_of(text, role):
-    """The lines of a role's key-tile loop."""
-    part = text.split("} else {")[-1] if role == "consumer" else text.split("} else {")[0]
-    start = part.index("for (int k = ")
+def loop_of(text, bound="k_tiles"):
+    """The lines of the consumer's key-tile loop up to a bound."""
+    part = text.split("\n  } else {\n")[-1]
+    start = part.index(f"k < {bound}; ++k)")
     return part[start : part.index("\n      }\n", start)]
 
 
@@ -46,7 +47,7 @@ def test_every_wait_is_emitted_with_its_reason():
 
 
 def test_the_loop_is_the_schedule():
-    loop = loop_of(source(), "consumer")
+    loop = loop_of(source())
     calls = re.findall(
         r"(named_sync|named_arrive|wgmma_wait<\d>|wgmma_m64n128_bf16\w*|row_max|exponentials"
         r"|to_p|rescale|mbar_arrive)\(",
@@ -68,21 +69,29 @@ def test_the_loop_is_the_schedule():
     ]
 
 
-def test_a_causal_mask_is_outside_the_loop():
+def test_a_causal_mask_is_in_a_loop_of_its_own():
     text = source(AttentionKernel(causal=True))
-    assert text.count("mask_diagonal(s, instance") == 1
-    assert "mask_diagonal" not in loop_of(text, "consumer")
-    assert "mask_diagonal" not in source()
+    assert text.count("mask_keys(s, seen") == 2  # the peeled iteration, and the masked loop
+    assert "mask_keys" in loop_of(text, "range.masked")
+    assert "mask_keys" not in loop_of(text)
+    assert loop_of(source()) == loop_of(text).replace("for (; k", "for (int k = 1; k")
+
+
+def test_without_a_causal_mask_only_a_ragged_tile_is_masked():
+    text = source()
+    assert text.count("mask_keys(s, TILE_K, tile.keys - key);") == 1
+    assert "mask_keys" not in loop_of(text)
 
 
 def test_users_can_replace_an_op():
     table = attention_table(KERNEL).with_op("cvt", lambda e, s: ["to_my_p(p, s);"])
     text = emit_attention(shipped_schedule(KERNEL.name), KERNEL, table)
-    assert "to_my_p(p, s);" in loop_of(text, "consumer")
+    assert "to_my_p(p, s);" in loop_of(text)
 
 
-def test_shared_memory_fits():
-    assert layout_of(shipped_schedule(KERNEL.name)).bytes <= 232_448
+@pytest.mark.parametrize("kernel", SHIPPED_ATTENTION, ids=lambda k: k.name)
+def test_shared_memory_is_what_the_kernel_says(kernel):
+    assert layout_of(shipped_schedule(kernel.name)).bytes == kernel.smem_bytes <= 232_448
 
 
 def test_a_schedule_of_another_kernel_is_refused():
@@ -96,11 +105,10 @@ def test_a_schedule_of_another_kernel_is_refused():
 @pytest.mark.parametrize(
     "kernel",
     [
-        KERNEL,
-        AttentionKernel(causal=True, dtype=Dtype.FP16),
-        AttentionKernel(q_registers=False),
+        *SHIPPED_ATTENTION,
+        *(replace(k, causal=True, dtype=Dtype.FP16) for k in SHIPPED_ATTENTION),
     ],
-    ids=["full bf16", "causal fp16", "Q in shared memory"],
+    ids=lambda k: f"{k.name} {k.dtype}",
 )
 def test_kernels_compile_without_spills_or_serialisation(kernel, tmp_path, monkeypatch):
     monkeypatch.setenv("WARPLOOM_COMPILER", "nvcc")
@@ -109,7 +117,8 @@ def test_kernels_compile_without_spills_or_serialisation(kernel, tmp_path, monke
         report = build.compile_source(source(kernel), cache_dir=tmp_path).report
     finally:
         build.find_toolchain.cache_clear()
-    assert (report.spill_bytes, report.messages, report.registers) == (0, (), 168)
+    entry = h200().entry_registers(kernel.threads)
+    assert (report.spill_bytes, report.messages, report.registers) == (0, (), entry)
 
 
 @needs_nvcc
@@ -169,17 +178,17 @@ GOOD = (2, 4, 256, 128)
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        ({"q": Fake((2, 4, 256, 64))}, "shape"),
+        ({"q": Fake((2, 4, 256, 96))}, "shape"),
         ({"q": Fake((4, 256, 128))}, "shape"),
-        ({"q": Fake((2, 4, 250, 128))}, "250 queries"),
-        ({"k": Fake((2, 4, 200, 128)), "v": Fake((2, 4, 200, 128))}, "200 keys"),
+        ({"q": Fake((2, 4, 256, 64))}, "one head dimension"),
         ({"k": Fake((2, 3, 256, 128)), "v": Fake((2, 3, 256, 128))}, "q is"),
         ({"v": Fake((2, 4, 128, 128))}, "q is"),
         ({"q": Fake(GOOD, "torch.float16")}, "q, k, v are"),
-        ({"q": Fake(GOOD, strides=(131072, 128, 512, 1))}, "not contiguous"),
+        ({"q": Fake(GOOD, strides=(131072, 32768, 1, 256))}, "strides"),
+        ({"q": Fake(GOOD, strides=(131072, 32768, 132, 1))}, "strides"),
+        ({"q": Fake(GOOD, strides=(0, 32768, 128, 1))}, "strides"),
         ({"q": Fake(GOOD, pointer=4098)}, "misaligned"),
         ({"q": Fake((2, 4, 0, 128))}, "empty"),
-        ({"q": Fake((2, 4, 128, 128)), "causal": True}, "causal with 128 queries"),
         ({"q": 3}, "not a CUDA tensor"),
     ],
     ids=lambda v: v if isinstance(v, str) else "",
@@ -202,13 +211,66 @@ def no_gpu(monkeypatch):
 
 
 def test_a_call_reaches_the_kernel_with_its_sizes(no_gpu):
-    out = Fake((2, 8, 256, 128))
-    kv = Fake(GOOD)
-    same = warploom.attention(Fake((2, 8, 256, 128)), kv, kv, True, 0.5, out=out, stream=7)
+    out = Fake((2, 8, 250, 128))
+    kv = Fake((2, 4, 77, 128))
+    same = warploom.attention(Fake((2, 8, 250, 128)), kv, kv, True, 0.5, out=out, stream=7)
     assert same is out
     [(call, kernel, stream)] = no_gpu
-    assert (call.heads, call.kv_heads, call.queries, call.keys, call.scale) == (8, 4, 256, 256, 0.5)
+    assert (call.q.shape, call.k.shape, call.scale) == ((2, 8, 250, 128), (2, 4, 77, 128), 0.5)
+    assert (call.batches, call.lengths, call.align_end, call.lse) == (2, (250, 77), False, 0)
     assert (kernel.causal, kernel.dtype, stream) == (True, Dtype.BF16, 7)
+
+
+@pytest.mark.parametrize("head_dim", [64, 128, 256])
+@pytest.mark.parametrize("causal", [False, True, "upper_left", "lower_right"])
+def test_every_head_dimension_and_mask_has_a_kernel(no_gpu, head_dim, causal):
+    t = Fake((1, 2, 100, head_dim), strides=(2 * 100 * head_dim, head_dim, 2 * head_dim, 1))
+    warploom.attention(t, t, t, causal, out=t, stream=1)
+    [(call, kernel, _)] = no_gpu
+    assert (kernel.head_dim, kernel.causal) == (head_dim, causal is not False)
+    assert call.align_end == (causal == "lower_right")
+    assert replace(kernel, causal=False) in SHIPPED_ATTENTION
+
+
+def starts(count, dtype="torch.int32"):
+    return Fake((count,), dtype)
+
+
+def test_packed_sequences_reach_the_kernel_as_one_batch(no_gpu):
+    q, kv = Fake((700, 8, 64)), Fake((900, 2, 64))
+    warploom.attention_packed(
+        q, kv, kv, starts(5), starts(5), 300, 400, "lower_right", out=q, stream=1
+    )
+    [(call, kernel, _)] = no_gpu
+    assert (call.q.shape, call.q.strides) == ((1, 8, 700, 64), (700 * 512, 64, 512, 1))
+    assert (call.sequences, call.batches, call.lengths) == (4, 4, (300, 400))
+    assert (kernel.head_dim, kernel.causal, call.align_end) == (64, True, True)
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"q_starts": starts(5, "torch.float32")}, "q_starts is fp32"),
+        ({"k_starts": starts(1)}, "k_starts is int32"),
+        ({"q_starts": starts(4)}, "4 and 5"),
+        ({"most_queries": 0}, "longest"),
+        ({"q": Fake((700, 8, 80))}, "shape"),
+        ({"k": Fake((900, 3, 64)), "v": Fake((900, 3, 64))}, "kv heads"),
+    ],
+    ids=lambda v: v if isinstance(v, str) else "",
+)
+def test_packed_sequences_that_do_not_fit_are_refused(change, match):
+    kv = Fake((900, 2, 64))
+    good = {"q": Fake((700, 8, 64)), "k": kv, "v": kv}
+    good |= {"q_starts": starts(5), "k_starts": starts(5), "most_queries": 300, "most_keys": 400}
+    with pytest.raises(BackendError, match=match):
+        warploom.attention_packed(**(good | change))
+
+
+def test_a_mask_by_another_name_is_refused():
+    t = Fake(GOOD)
+    with pytest.raises(BackendError, match="'lower-left'"):
+        warploom.attention(t, t, t, "lower-left", out=t)
 
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, float("nan"), float("inf")])
@@ -225,6 +287,8 @@ def test_a_wrong_result_tensor_is_refused_and_another_kernel_taken(no_gpu):
         warploom.attention(t, t, t, out=Fake((2, 4, 128, 128)))
     with pytest.raises(GeometryError, match="margin"):
         AttentionKernel(margin=-5)
+    with pytest.raises(BackendError, match="head dimension 64"):
+        warploom.attention(t, t, t, out=t, kernel=attention_kernel(64, causal=False))
     other = AttentionKernel(margin=256, q_registers=False)
     warploom.attention(t, t, t, True, out=t, kernel=other, stream=1)
-    assert no_gpu[0][1] == replace(other, causal=True)
+    assert no_gpu[-1][1] == replace(other, causal=True)

@@ -63,4 +63,4 @@ def _compute(regs, op):
     elif op == "finish_rows":
         regs["l"] = 1.0 / regs["l"]
     else:
-        assert op in ("convert_o", "fetch_q"), op
+        assert op in ("store_o", "fetch_q"), op

@@ -56,6 +56,7 @@ def attention(
     """
     views = [view_of(t, name) for t, name in ((q, "q"), (k, "k"), (v, "v"))]
     check_operands(views)
+    chosen = _kernel(kernel, views[0], causal)
     require_hopper(views[0].device)
     shape = views[0].shape
     result = out if out is not None else _empty(q, views[0], shape)
@@ -69,7 +70,6 @@ def attention(
         scale=scale_of(scale, shape[3]),
         align_end=is_aligned_end(causal),
     )
-    chosen = _kernel(kernel, views[0], causal)
     _launcher(call, chosen)(stream if stream is not None else stream_of(q))
     return (result, lse) if return_lse else result
 
@@ -99,7 +99,8 @@ def attention_packed(
     """
     views = [view_of(t, name) for t, name in ((q, "q"), (k, "k"), (v, "v"))]
     check_packed(views)
-    starts = [check_starts(t, name) for t, name in ((q_starts, "q_starts"), (k_starts, "k_starts"))]
+    starts = check_starts(q_starts, k_starts, (most_queries, most_keys))
+    chosen = _kernel(kernel, views[0], causal)
     require_hopper(views[0].device)
     rows, heads, head_dim = views[0].shape
     result = out if out is not None else _empty(q, views[0], views[0].shape)
@@ -114,9 +115,8 @@ def attention_packed(
         align_end=is_aligned_end(causal),
         starts=(starts[0].pointer, starts[1].pointer),
         sequences=starts[0].shape[0] - 1,
-        most=(int(most_queries), int(most_keys)),
+        most=(most_queries, most_keys),
     )
-    chosen = _kernel(kernel, views[0], causal)
     _launcher(call, chosen)(stream if stream is not None else stream_of(q))
     return (result, lse) if return_lse else result
 

@@ -114,8 +114,28 @@ def check_result(q: TensorView, out: TensorView) -> TensorView:
     return out
 
 
-def check_starts(starts: object, name: str) -> TensorView:
-    """Row numbers at which sequences start, on the GPU."""
+def check_starts(
+    q_starts: object, k_starts: object, most: tuple[int, int]
+) -> tuple[TensorView, TensorView]:
+    """Row numbers at which sequences start, on the GPU, and the longest lengths."""
+    q, k = _starts(q_starts, "q_starts"), _starts(k_starts, "k_starts")
+    if q.shape != k.shape:
+        raise BackendError(
+            f"q_starts and k_starts have {q.shape[0]} and {k.shape[0]} entries",
+            where="attention_packed",
+            fix="the same sequences in both",
+        )
+    if min(most) < 1:
+        raise BackendError(
+            f"longest lengths {most[0]} and {most[1]}",
+            where="attention_packed",
+            why="the grid is made for them; a length on the GPU cannot be read without waiting",
+            fix="most_queries and most_keys of 1 or more",
+        )
+    return q, k
+
+
+def _starts(starts: object, name: str) -> TensorView:
     view = view_of(starts, name)
     if view.dtype != "int32" or len(view.shape) != 1 or view.shape[0] < 2 or view.strides[0] != 1:
         raise BackendError(
