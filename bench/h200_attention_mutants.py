@@ -20,12 +20,11 @@ from warploom.errors import BackendError
 from warploom.interchange.roles import Arrive, Commit
 from warploom.mutation.role_mutants import role_mutants
 from warploom.runtime.build import compile_source
-from warploom.runtime.shipped import schedule_for
-from warploom.schedules.hopper.attention import AttentionKernel
+from warploom.runtime.shipped import attention_kernel, schedule_for
 
-KERNEL = AttentionKernel()
-BATCHES, HEADS, KV_HEADS, LENGTH = 1, 64, 4, 1024
 HEAD_DIM = 128
+KERNEL = attention_kernel(HEAD_DIM, causal=False)
+BATCHES, HEADS, KV_HEADS, LENGTH = 1, 64, 4, 1024
 RUNS = 30
 LIMIT_S = 4
 
@@ -51,8 +50,6 @@ CHOSEN = {
     "turn not taken": ("drop NamedSync", "consumer.kernel", "NamedSync turn", 0),
     "turn not given": ("drop NamedArrive", "consumer.kernel", "NamedArrive turn", 0),
     "no first turn": ("drop NamedArrive", "consumer.setup", "NamedArrive turn", 0),
-    "no proxy fence": ("drop ProxyFence", "consumer.epilogue", "ProxyFence", 0),
-    "staging refilled too early": ("drop BulkWait", "consumer.epilogue", "BulkWait", 0),
 }
 
 
@@ -97,7 +94,7 @@ def prepare(document):
     """The runs of one mutant."""
     import torch
 
-    from warploom.runtime.attention import AttentionCall, prepare_attention
+    from warploom.runtime.attention_launch import AttentionCall, prepare_attention
     from warploom.runtime.tensors import view_of
 
     def make(heads):
@@ -110,8 +107,8 @@ def prepare(document):
     scale = HEAD_DIM**-0.5
     want = torch.softmax(q.double() @ keys.transpose(-1, -2) * scale, -1) @ values
     out = torch.empty_like(q)
-    views = [view_of(t, n) for t, n in ((q, "q"), (k, "k"), (v, "v"), (out, "out"))]
-    go = prepare_attention(AttentionCall.of(*views, scale), KERNEL, document)
+    placed = {n: view_of(t, n).placed() for n, t in (("q", q), ("k", k), ("v", v), ("out", out))}
+    go = prepare_attention(AttentionCall(**placed, scale=scale), KERNEL, document)
 
     def launch():
         go(torch.cuda.current_stream().cuda_stream)
