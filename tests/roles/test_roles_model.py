@@ -29,6 +29,7 @@ from warploom.verify.roles import Code, verify_roles
 from .samples import gemm_document
 
 D = shipped_schedule(AttentionKernel().name)
+G = gemm_document()  # stores through staging copies, each used twice a tile
 RUNS = ((1, 1, 1), (1, 2, 2), (3, 1, 1, 2))
 
 
@@ -52,8 +53,8 @@ def without(kind, nth=0):
     return change
 
 
-def fails(document, seeds=40):
-    faults = (first_fault(document, tiles, range(seeds), intended=D) for tiles in RUNS)
+def fails(document, seeds=40, intended=D):
+    faults = (first_fault(document, tiles, range(seeds), intended=intended) for tiles in RUNS)
     return next((f for f in faults if f), None)
 
 
@@ -103,26 +104,31 @@ def test_multicast_copies_and_cluster_exits_run(cluster):
 @pytest.mark.parametrize(
     ("phase", "kind", "nth", "code"),
     [
-        ("kernel", MmaFence, 0, Code.FENCE),
         ("epilogue", ProxyFence, 0, Code.PROXY),
         ("epilogue", ScopeSync, 0, Code.STAGING),
         ("epilogue", ScopeSync, 1, Code.PROXY),
         ("epilogue", BulkWait, 0, Code.STAGING),
         ("epilogue", BulkStore, 0, Code.COVERAGE),
-        ("epilogue", BulkStore, 1, Code.COVERAGE),
+        ("epilogue", BulkStore, 3, Code.COVERAGE),
         ("finish", BulkWait, 0, Code.DRAIN),
     ],
     ids=str,
 )
-def test_fences_and_staging_left_out_run_wrong_and_are_found(phase, kind, nth, code):
-    wrong = edited(phase, without(kind, nth))
-    assert fails(wrong) is not None
+def test_staging_left_out_runs_wrong_and_is_found(phase, kind, nth, code):
+    wrong = edited(phase, without(kind, nth), G)
+    assert fails(wrong, intended=G) is not None
     assert code in verify_roles(wrong).codes()
+
+
+def test_a_fence_left_out_runs_wrong_and_is_found():
+    wrong = edited("kernel", without(MmaFence))
+    assert fails(wrong) is not None
+    assert Code.FENCE in verify_roles(wrong).codes()
 
 
 def test_a_store_left_out_is_found_also_in_the_last_tile():
     """The last fill is behind every refill: only the end of the program shows it."""
-    wrong = edited("epilogue", without(BulkStore, 1))
+    wrong = edited("epilogue", without(BulkStore, 3), G)
     report = verify_roles(wrong, sequences=[(1,)])
     assert any("never stored" in f.why for f in report.findings)
 
@@ -134,8 +140,9 @@ def test_stores_of_a_warpgroup_need_a_barrier_of_the_warpgroup():
     def wider(i, e):
         return (replace(e, scope=Scope.WARPGROUP),) if isinstance(e, ScopeSync) else (e,)
 
-    assert fails(edited("epilogue", wide)) is not None
-    assert fails(edited("epilogue", wider, edited("epilogue", wide)), seeds=10) is None
+    one = edited("epilogue", wide, G)
+    assert fails(one, intended=G) is not None
+    assert fails(edited("epilogue", wider, one), seeds=10, intended=G) is None
 
 
 def test_products_in_flight_at_the_end_are_a_fault():
