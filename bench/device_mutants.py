@@ -86,7 +86,12 @@ def listing(subjects, build):
 
 def report(subjects, prepare, out, *, limit_s, budget_s):
     """Run all subjects, print a table and write it; ``prepare(document)`` gives the runs."""
-    rows, start = [], time.perf_counter()
+    from protocol import environment  # needs torch
+
+    result = {"environment": environment(), "rows": []}
+    rows, start = result["rows"], time.perf_counter()
+    path = Path(out)
+    path.parent.mkdir(parents=True, exist_ok=True)
     for name, document in subjects.items():
         began = time.perf_counter()
         if began - start > budget_s:
@@ -95,10 +100,8 @@ def report(subjects, prepare, out, *, limit_s, budget_s):
         seen = observe(lambda document=document: prepare(document), limit_s)
         took = round(time.perf_counter() - began, 1)
         rows.append({"mutant": name, "static": codes(document), "device": seen, "seconds": took})
+        path.write_text(json.dumps(result, indent=1) + "\n")
         print(f"{took:5.1f} s  {name}: {seen}", flush=True)
-    path = Path(out)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(rows, indent=1) + "\n")
     print(f"\n{'mutant':36s} {'verifier':44s} device   ({time.perf_counter() - start:.0f} s)")
     for row in rows:
         print(f"{row['mutant']:36s} {' '.join(row['static']) or 'clean':44s} {row['device']}")
