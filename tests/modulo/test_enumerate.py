@@ -235,6 +235,6 @@ def test_turns_that_differ_are_no_program(attention):
 def test_a_program_reads_from_the_first_op_on():
     space = attention_space()
     programs = Programs(roles=((("a", 0), ("b", 1)),), turns=(("a", "b", 1),))
-    assert programs.text() == "a b(-1) | together: a>b"
+    assert programs.text() == "a b(-1); together: a>b"
     assert space.alike == ("consumer0", "consumer1")
     assert program_of((), (), 4) == ()

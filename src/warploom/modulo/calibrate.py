@@ -8,7 +8,7 @@ over the features of that cycle. Few measurements cannot fix many factors, so ea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,7 +17,7 @@ from warploom.errors import ConfigError
 from warploom.modulo.bounds.paths import rec_mii
 from warploom.modulo.bounds.system import build_system
 from warploom.modulo.kbest import issue_arcs
-from warploom.modulo.model import ModuloOp, ModuloProblem
+from warploom.modulo.model import ModuloOp, ModuloProblem, Read
 from warploom.modulo.result import ModuloResult
 
 
@@ -120,3 +120,44 @@ def apply_calibration(problem: ModuloProblem, calibration: Calibration) -> Modul
         for r in problem.rings
     )
     return replace(problem, ops=tuple(op(v) for v in problem.ops), edges=edges, rings=rings)
+
+
+def duration(problem: ModuloProblem, op: int) -> int:
+    """Cycles from issue of an op until its result is usable: the longest of its edges."""
+    own = problem.ops[op]
+    return max((e.latency for e in problem.edges if e.src == op), default=own.occupancy)
+
+
+def with_durations(problem: ModuloProblem, cycles: Mapping[str, float]) -> ModuloProblem:
+    """The problem with the durations of some ops, by name, replaced by measured ones.
+
+    Edges and holds of the op grow by the difference. So does the time on its role's stream, if the
+    op holds it (its issue takes as long as its unit); the units' own times stay.
+    """
+    unknown = sorted(set(cycles) - {op.name for op in problem.ops})
+    if unknown or any(not c > 0 for c in cycles.values()):
+        raise ConfigError(
+            f"no durations can be set for {', '.join(unknown)}" if unknown else "a duration <= 0",
+            where=f"body {problem.name!r}",
+        )
+    more = [
+        round(cycles[op.name] - duration(problem, v)) if op.name in cycles else 0
+        for v, op in enumerate(problem.ops)
+    ]
+
+    def op(v: int, own: ModuloOp) -> ModuloOp:
+        blocks = own.issue >= own.occupancy
+        return replace(own, issue=max(1, own.issue + more[v])) if blocks and more[v] else own
+
+    def read(u: Read) -> Read:
+        return replace(u, hold=max(0, u.hold + more[u.op]))
+
+    return replace(
+        problem,
+        ops=tuple(op(v, own) for v, own in enumerate(problem.ops)),
+        edges=tuple(replace(e, latency=max(0, e.latency + more[e.src])) for e in problem.edges),
+        rings=tuple(
+            replace(r, readers=tuple(tuple(read(u) for u in reads) for reads in r.readers))
+            for r in problem.rings
+        ),
+    )

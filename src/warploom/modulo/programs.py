@@ -74,7 +74,7 @@ class Programs:
             for program in self.roles
         ]
         joined = ", ".join(f"{a}>{b}" for a, b, _ in self.turns)
-        return " | ".join(lines) + (f" | together: {joined}" if joined else "")
+        return "; ".join(lines) + (f"; together: {joined}" if joined else "")
 
 
 def points_of(problem: ModuloProblem, space: Space, role: str, ii: int) -> tuple[Point, ...]:

@@ -80,9 +80,16 @@ def prepare_attention(
     call: AttentionCall, kernel: AttentionKernel, document: RolesDocument | None = None
 ) -> Callable[[int | None], None]:
     """A launcher of the call; it takes a stream."""
-    sms = require_hopper(call.q.device)
+    require_hopper(call.q.device)
     ensure_context(call.q.device)
-    loaded = load_attention(kernel, document)
+    return launcher_of(load_attention(kernel, document), call, kernel)
+
+
+def launcher_of(
+    loaded: Kernel, call: AttentionCall, kernel: AttentionKernel
+) -> Callable[[int | None], None]:
+    """A launcher of the call on a loaded kernel."""
+    sms = require_hopper(call.q.device)
     maps = (
         _map(call.q, kernel, kernel.tile_q),
         _map(call.k, kernel, kernel.tile_k),

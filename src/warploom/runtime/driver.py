@@ -165,6 +165,30 @@ class Kernel:
         )
         self._shared_bytes = shared_bytes
 
+    def read(self, symbol: str) -> bytes:
+        """The bytes of an array of the module, by name."""
+        address, size = self._symbol(symbol)
+        held = c.create_string_buffer(size)
+        code = library().cuMemcpyDtoH_v2(held, c.c_uint64(address), c.c_size_t(size))
+        check(code, f"reading {symbol}")
+        return held.raw
+
+    def write(self, symbol: str, data: bytes) -> None:
+        """Fill an array of the module from its start."""
+        address, size = self._symbol(symbol)
+        if len(data) > size:
+            raise BackendError(f"{symbol} holds {size} bytes, not {len(data)}", where="Kernel")
+        code = library().cuMemcpyHtoD_v2(c.c_uint64(address), data, c.c_size_t(len(data)))
+        check(code, f"writing {symbol}")
+
+    def _symbol(self, symbol: str) -> tuple[int, int]:
+        address, size = c.c_uint64(), c.c_size_t()
+        code = library().cuModuleGetGlobal_v2(
+            c.byref(address), c.byref(size), self._module, symbol.encode()
+        )
+        check(code, f"symbol {symbol}")
+        return address.value, size.value
+
     def resident_clusters(self, threads: int, cluster: int) -> int:
         """How many clusters run at once."""
         config, _keep = self._config(cluster, threads, cluster, None)

@@ -10,6 +10,8 @@ causal there may be more, so the loop is written twice: with the mask, and witho
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from warploom.codegen.cuda import layout, ptx
 from warploom.codegen.cuda.attention_tiles import TILES, tile_loop
 from warploom.codegen.cuda.lowering import Lowering, LoweringTable, Site, base_table
@@ -148,15 +150,19 @@ def _pv(kernel: AttentionKernel, e: Mma, site: Site) -> list[str]:
 
 
 def emit_attention(
-    document: RolesDocument, kernel: AttentionKernel, table: LoweringTable | None = None
+    document: RolesDocument,
+    kernel: AttentionKernel,
+    table: LoweringTable | None = None,
+    *,
+    more: Mapping[str, Lowering] | None = None,
 ) -> str:
     """The whole CUDA source of a kernel: document plus skeleton, ready for nvcc or NVRTC.
 
     A ``table`` of the caller's serves all loops; its ``max`` must mask where ``attention_table``
-    does.
+    does. ``more`` are lowerings of further ops the document has.
     """
     _check_fits(document, kernel)
-    body = _kernel_text(document, kernel, table)
+    body = _kernel_text(document, kernel, table, more or {})
     functions = softmax_functions(kernel.dtype, q_registers=kernel.q_registers)
     dtype = kernel.dtype
     parts = [
@@ -217,8 +223,13 @@ _PARAMETERS = (
 
 
 def _kernel_text(
-    document: RolesDocument, kernel: AttentionKernel, table: LoweringTable | None
+    document: RolesDocument,
+    kernel: AttentionKernel,
+    table: LoweringTable | None,
+    more: Mapping[str, Lowering],
 ) -> list[str]:
+    plain = (table or attention_table(kernel)).with_ops(more)
+    masked = (table or attention_table(kernel, masked=True)).with_ops(more)
     return [
         f'extern "C" __global__ void __launch_bounds__({kernel.threads}, 1)',
         f"{ATTENTION_ENTRY}(const __grid_constant__ TensorMap map_q,",
@@ -232,9 +243,9 @@ def _kernel_text(
         "  __syncthreads();",
         "",
         "  if (group_of_warps == 0) {",
-        *indent(_producer(document, table or attention_table(kernel), kernel), 4),
+        *indent(_producer(document, plain, kernel), 4),
         "  } else {",
-        *indent(_consumer(document, table, kernel), 4),
+        *indent(_consumer(document, plain, masked, kernel), 4),
         "  }",
         "}",
     ]
@@ -258,11 +269,9 @@ def _producer(document: RolesDocument, table: LoweringTable, kernel: AttentionKe
 
 
 def _consumer(
-    document: RolesDocument, table: LoweringTable | None, kernel: AttentionKernel
+    document: RolesDocument, plain: LoweringTable, masked: LoweringTable, kernel: AttentionKernel
 ) -> list[str]:
     program = document.program("consumer")
-    plain = table or attention_table(kernel)
-    masked = table or attention_table(kernel, masked=True)
     first = [("range.masked", masked)] if kernel.causal else []
     held = f", q[{kernel.head_dim // 16}][4]" if kernel.q_registers else ""
     return [

@@ -86,6 +86,10 @@ class LoweringTable:
         """This table with the lowering of one op added or replaced."""
         return replace(self, ops={**self.ops, name: lowering})
 
+    def with_ops(self, more: Mapping[str, Lowering]) -> LoweringTable:
+        """This table with the lowerings of several ops added or replaced."""
+        return replace(self, ops={**self.ops, **more})
+
     def with_kind(self, kind: type, lowering: Lowering) -> LoweringTable:
         """This table with the lowering of one entry kind added or replaced."""
         return replace(self, kinds={**self.kinds, kind: lowering})

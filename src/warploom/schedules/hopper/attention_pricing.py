@@ -7,7 +7,7 @@ and thread, bytes at the rate of the copy engine.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from warploom.interchange.roles import BulkStore, Compute, Load, RoleProgram, RolesDocument
 from warploom.modulo import ModuloProblem
@@ -23,9 +23,9 @@ VECTOR = "alu"
 COPY_ENGINE = "memory"
 
 
-def attention_costs(
+def role_costs(
     problem: ModuloProblem,
-    names: dict[str, str],
+    names: Mapping[str, str],
     document: RolesDocument,
     target: HopperTarget | None = None,
 ) -> RoleCosts:
