@@ -14,6 +14,7 @@ from collections.abc import Mapping
 
 from warploom.codegen.cuda import layout, ptx
 from warploom.codegen.cuda.attention_tiles import TILES, tile_loop
+from warploom.codegen.cuda.holds import held
 from warploom.codegen.cuda.lowering import Lowering, LoweringTable, Site, base_table
 from warploom.codegen.cuda.roles import barrier_setup, cursors, entry_lines, indent, role_tile
 from warploom.codegen.cuda.softmax import softmax_functions
@@ -162,12 +163,18 @@ def emit_attention(
     does. ``more`` are lowerings of further ops the document has.
     """
     _check_fits(document, kernel)
+    held_text = ""
+    if kernel.hold:
+        extended = held(document)
+        document, held_text = extended.document, extended.text
+        more = {**(more or {}), **extended.ops}
     body = _kernel_text(document, kernel, table, more or {})
     functions = softmax_functions(kernel.dtype, q_registers=kernel.q_registers)
     dtype = kernel.dtype
     parts = [
         "\n".join(_head(document, kernel)),
         ptx.TYPES,
+        *([held_text] if held_text else []),
         ptx.CURSOR,
         ptx.helpers_for("\n".join([functions, *body])),
         ptx.wgmma_function(kernel.tile_k, dtype, a_in_registers=kernel.q_registers),

@@ -37,11 +37,14 @@ __device__ __forceinline__ void hold(unsigned int x) {
 
 RESULTS = {
     "s": ("__float_as_uint(s[S_REGS - 1])",),
-    "o": ("__float_as_uint(o[O_REGS - 1])",),
     "p": ("p[P_STEPS - 1][3]",),
     **{n: (f"__float_as_uint({n}[0])", f"__float_as_uint({n}[1])") for n in "mla"},
 }
-"""Registers that tell when an array has been written, by the array's name."""
+"""Registers that tell when an array has been written, by the array's name.
+
+Not those of O: they are rescaled in a branch of their own, which stays where it is, and reading one
+behind it costs the registers that keep products in flight.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,8 +51,9 @@ class AttentionKernel:
 
     ``stages``: slots of the K and V rings. ``margin``: cycles the softmax of a tile may be late.
     ``in_order``: QK of the next tile only behind PV of this one. ``q_registers``: a consumer holds
-    its rows of Q in registers, so that QK reads only K from shared memory. ``causal`` and ``dtype``
-    do not change the schedule: masked tiles are visited first, by a copy of the loop.
+    its rows of Q in registers, so that QK reads only K from shared memory. ``causal``, ``dtype``
+    and ``hold`` do not change the schedule: masked tiles are visited first, by a copy of the loop,
+    and holds keep the assembler from moving vector work behind waits.
     """
 
     head_dim: int = 128
@@ -62,6 +63,7 @@ class AttentionKernel:
     margin: int = 512
     in_order: bool = False
     q_registers: bool = True
+    hold: bool = False
     causal: bool = False
     dtype: Dtype = Dtype.BF16
 

@@ -131,8 +131,12 @@ def feed(
     problem: ModuloProblem,
     *,
     target: HopperTarget | None = None,
+    steps: int = STEPS,
 ) -> Feedback:
-    """Fit the corrections to measured cycles a key tile, and rank all measured candidates."""
+    """Fit the corrections to measured cycles a key tile, and rank all measured candidates.
+
+    ``steps`` bounds the rounds of the fit.
+    """
     known = [c for c in candidates if c.name in measured]
     if len(known) < 2:
         raise ConfigError(
@@ -142,7 +146,7 @@ def feed(
         )
     known.sort(key=lambda c: (measured[c.name], c.name))
     model = model_of(known[0], problem, target)
-    found = fit_corrections(known, measured, model)
+    found = fit_corrections(known, measured, model, steps=steps)
     after = replace(model, corrections=found.corrections)
     rows = tuple(
         Row(
@@ -158,15 +162,19 @@ def feed(
 
 
 def fit_corrections(
-    candidates: Sequence[Candidate], measured: Mapping[str, float], model: Model
+    candidates: Sequence[Candidate],
+    measured: Mapping[str, float],
+    model: Model,
+    *,
+    steps: int = STEPS,
 ) -> Fit:
     """The corrections with the least error on up to ``SAMPLE`` candidates, evenly taken by rank.
 
     Pattern search: from the present point one stride up and down in each direction; halved when
-    nothing is better. ``STEPS`` rounds.
+    nothing is better; at most ``steps`` rounds.
     """
-    step = max(1, len(candidates) // SAMPLE)
-    sample = list(candidates)[::step][:SAMPLE]
+    every = max(1, len(candidates) // SAMPLE)
+    sample = list(candidates)[::every][:SAMPLE]
 
     def error(at: Corrections) -> float:
         trial = replace(model, corrections=at)
@@ -175,7 +183,7 @@ def fit_corrections(
 
     best, strides = model.corrections, STRIDES
     least = before = error(best)
-    for _ in range(STEPS):
+    for _ in range(steps):
         trials = [(error(t), i, t) for i, t in enumerate(_neighbours(best, strides))]
         found, _, at = min(trials, key=lambda t: t[:2])
         if found < least:
