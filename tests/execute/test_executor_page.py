@@ -10,7 +10,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "explain" / "executor.md"
 
 def test_the_example_prints_what_the_page_says():
     blocks = re.findall(r"```(python|text)\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    assert [kind for kind, _ in blocks] == ["python", "text"] * 3
+    assert [kind for kind, _ in blocks] == ["python", "text"] * 4
     names = {}
     for (_, code), (_, expected) in zip(blocks[::2], blocks[1::2], strict=True):
         out = io.StringIO()
