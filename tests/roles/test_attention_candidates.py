@@ -8,14 +8,20 @@ import pytest
 
 from warploom.errors import ConfigError
 from warploom.interchange.roles_json import read_roles, write_roles
-from warploom.modulo import check_result
+from warploom.modulo import ModuloOptions, check_result, solve_modulo
+from warploom.modulo.alike import tied
+from warploom.modulo.enumerate import enumerate_programs
+from warploom.modulo.kbest import k_best
 from warploom.runtime.shipped import SHIPPED_ATTENTION, shipped_schedule
 from warploom.schedules.hopper.attention import (
     AttentionKernel,
+    attention_roles,
 )
 from warploom.schedules.hopper.candidates import (
     attention_candidates,
     document_digest,
+    free_body,
+    program_space,
 )
 from warploom.verify.roles import verify_roles
 
@@ -59,6 +65,37 @@ def test_what_the_solver_chose_is_among_them(candidates):
     shipped = [k for k in SHIPPED_ATTENTION if k == replace(KERNEL, margin=k.margin)]
     assert shipped
     assert all(document_digest(shipped_schedule(k.name)) in names for k in shipped)
+
+
+def test_what_other_seeds_find_is_among_them(candidates):
+    """The heuristic's schedules know nothing of the enumeration."""
+    names = {c.name for c in candidates.found}
+    body = free_body(KERNEL)
+    ties = tied(body, KERNEL.roles(), KERNEL.op_names(), 2048)
+    best = solve_modulo(ties, ModuloOptions(goals=()))
+    assert best.ii == 2048
+    alike = [replace(result, problem=body) for result in k_best(best, 12)]
+    found = {document_digest(attention_roles(result, KERNEL)) for result in alike}
+    assert len(found) >= 2
+    assert found <= names
+
+
+COUNTS = {(128, 128, 2): (2048, 85), (64, 128, 3): (1536, 56), (256, 80, 2): (2560, 223)}
+
+
+@pytest.mark.parametrize("shape", COUNTS)
+def test_how_many_programs_there_are(shape):
+    head_dim, tile_k, consumers = shape
+    kernel = AttentionKernel(
+        head_dim=head_dim, tile_k=tile_k, consumers=consumers, q_registers=False
+    )
+    body = free_body(kernel)
+    ii, count = COUNTS[shape]
+    depths = tuple(r.max_depth for r in body.rings)
+    found = enumerate_programs(body, program_space(kernel), ii, depths)
+    assert found.complete
+    assert len(found.found) == count
+    assert not enumerate_programs(body, program_space(kernel), ii - 1, depths).found
 
 
 def test_reasons_do_not_make_another_candidate(candidates):
