@@ -132,6 +132,8 @@ def one(store, causal, seconds):
     for name, ms in screen.items():
         rows.setdefault(name, {})["screen_ms"] = ms
     ranked = sorted((n for n in screen if n in store.rows), key=screen.get)
+    if not ranked:
+        raise SystemExit(f"no candidate of {store.facts['name']} gives right results")
     finalists = list(dict.fromkeys(["cudnn", "cudnn again", *ranked[:FINALISTS]]))
     shipped = store.facts["shipped"]
     finalists += [

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from warploom.errors import ConfigError
+from warploom.errors import ConfigError, SchedulingError
 from warploom.interchange.roles_json import read_roles, write_roles
 from warploom.modulo import ModuloOptions, check_result, solve_modulo
 from warploom.modulo.alike import tied
@@ -23,6 +23,7 @@ from warploom.schedules.hopper.candidates import (
     free_body,
     program_space,
 )
+from warploom.schedules.hopper.solve import derive_attention
 from warploom.verify.roles import verify_roles
 
 KERNEL = AttentionKernel(q_registers=False)
@@ -123,6 +124,18 @@ def test_programs_come_once_and_what_is_dropped_is_counted(candidates):
     assert longer
     assert not any(c.result.proven for c in longer)
     assert names[: len(candidates.found)] == [c.name for c in candidates.found]
+
+
+def test_a_kernel_can_name_its_program(candidates):
+    chosen = candidates.found[5]
+    kernel = replace(KERNEL, program=chosen.name)
+    document = derive_attention(kernel)
+    assert kernel.name in (document.name, f"attention_128x128_w2_s2_p{chosen.name}")
+    assert document_digest(document) == chosen.name
+    assert without_reasons(document) == without_reasons(chosen.document)
+    assert (document.proof.ii, document.proof.proven) == (2048, True)
+    with pytest.raises(SchedulingError, match="no program 'nonesuch'"):
+        derive_attention(replace(KERNEL, program="nonesuch"))
 
 
 def test_a_work_limit_is_said():

@@ -16,6 +16,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from itertools import product
 
 from warploom.errors import ConfigError, SchedulingError
@@ -87,7 +88,7 @@ class Candidates:
 
 def free_body(kernel: AttentionKernel, target: HopperTarget | None = None) -> ModuloProblem:
     """The kernel's body without margin: every program with one is also a program without."""
-    return attention_problem(replace(kernel, margin=0), target or h200())
+    return attention_problem(replace(kernel, margin=0, program=""), target or h200())
 
 
 def program_space(kernel: AttentionKernel, target: HopperTarget | None = None) -> Space:
@@ -126,6 +127,27 @@ def attention_candidates(
                 enumerate_programs(body, program_space(kernel, target), ii, depths, work=work)
             )
     return sieve.candidates()
+
+
+def candidate_of(
+    kernel: AttentionKernel,
+    target: HopperTarget | None = None,
+    options: ModuloOptions | None = None,
+) -> Candidate:
+    """The candidate at the least interval that ``kernel.program`` names."""
+    every = attention_candidates(
+        replace(kernel, program=""), slacks=(0.0,), target=target, options=options
+    )
+    found = next((c for c in every.found if c.name == kernel.program), None)
+    if found is None:
+        near = get_close_matches(kernel.program, [c.name for c in every.found], 1)
+        raise SchedulingError(
+            f"no program {kernel.program!r} exists at the least interval",
+            where=f"kernel {kernel.name}",
+            why=f"it has {len(every.found)} programs: " + every.text().splitlines()[0],
+            fix=f"did you mean {near[0]!r}?" if near else "attention_candidates lists them",
+        )
+    return replace(found, kernel=kernel, document=attention_roles(found.result, kernel, target))
 
 
 class _Sieve:

@@ -10,6 +10,7 @@ from warploom.schedules.hopper.attention import (
     attention_problem,
     attention_roles,
 )
+from warploom.schedules.hopper.candidates import candidate_of
 from warploom.schedules.hopper.gemm import gemm_problem, roles_of
 from warploom.schedules.hopper.kernel import GemmKernel
 from warploom.target.h200 import HopperTarget, h200
@@ -35,6 +36,8 @@ def solve_attention(
     options: ModuloOptions | None = None,
 ) -> ModuloResult:
     """The body's schedule of least initiation interval, with one program for all consumers."""
+    if kernel.program:
+        return candidate_of(kernel, target, options).result
     problem = attention_problem(kernel, target or h200())
     return solve_alike(problem, kernel.roles(), kernel.op_names(), options)
 
