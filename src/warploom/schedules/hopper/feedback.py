@@ -109,12 +109,17 @@ class Model:
     target: HopperTarget | None = None
 
     def interval(self, document: RolesDocument) -> float:
-        """Simulated cycles a key tile in the steady state."""
+        """Simulated cycles a key tile in the steady state.
+
+        Short of a steady state it is an average, which a fast start can bring below what the
+        busiest unit allows: never less than that.
+        """
         body = corrected(self.problem, self.corrections)
         costs = role_costs(body, self.names, document, self.target or h200())
         later = costs.barrier_handoff + round(self.corrections.turns)
         run = simulate_roles(document, replace(costs, barrier_handoff=later), trips=TRIPS)
-        return float(run.ii) if run.ii is not None else run.cycles / TRIPS
+        average = float(run.ii) if run.ii is not None else run.cycles / TRIPS
+        return max(average, float(run.bound.bound) if run.bound is not None else 0.0)
 
 
 def model_of(
