@@ -25,10 +25,11 @@ from warploom.target.attention_costs import ROWS
 from warploom.target.h200 import h200
 
 ATTENTION_ENTRY = "warploom_attention"
+SMEM_START = 1024  # behind what the system reserves; the kernel checks it
 BLOCK_STEPS = COLUMNS // 16  # k-steps in one 128-byte row
 WARP_ROW = f"{ROWS} * instance + 16 * warp_in_group + lane / 4"  # a thread's first row of a tile
 # The tile once more, from its number: nothing of it is kept in registers during the loop.
-_TILE_AGAIN = "  const Tile end = tile_of(call, opaque(visit));"
+TILE_AGAIN = "const Tile end = tile_of(call, opaque(visit));"
 
 
 def attention_table(kernel: AttentionKernel, *, masked: bool = False) -> LoweringTable:
@@ -68,19 +69,11 @@ def attention_table(kernel: AttentionKernel, *, masked: bool = False) -> Lowerin
         "cvt": _lines("to_p(p, s);"),
         "rescale": _lines("rescale(o, a);"),
         "finish_rows": _lines(
-            "{",
-            _TILE_AGAIN,
-            "  finish_rows(l, m, call.scale, lse_of(call, end),",
-            f"              end.q_first + {WARP_ROW}, end.queries);",
-            "}",
+            TILE_AGAIN,
+            f"const int row = end.q_first + {WARP_ROW};",
+            "finish_rows(l, m, call.scale, lse_of(call, end), row, end.queries);",
         ),
-        "store_o": _lines(
-            "{",
-            _TILE_AGAIN,
-            "  store_rows(o, l, out_of(call, end), call.out_row,",
-            f"             end.q_first + {WARP_ROW}, end.queries);",
-            "}",
-        ),
+        "store_o": _lines("store_rows(o, l, out_of(call, end), call.out_row, row, end.queries);"),
     }
     table = base_table()
     for name, lowering in ops.items():
@@ -242,7 +235,8 @@ def _kernel_text(
         f"{ATTENTION_ENTRY}(const __grid_constant__ TensorMap map_q,",
         *indent(_PARAMETERS, len(ATTENTION_ENTRY) + 1),
         "  extern __shared__ uint8_t dynamic_smem[];",
-        "  const uint32_t smem = (shared_address(dynamic_smem) + 1023) & ~1023u;",
+        f"  constexpr uint32_t smem = {SMEM_START};  // known here, so that no loop computes it",
+        '  if (shared_address(dynamic_smem) != smem) asm volatile("trap;");',
         "  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, group_of_warps = warp / 4;",
         "  if (threadIdx.x == 0) {",
         *indent(barrier_setup(document), 4),

@@ -43,14 +43,15 @@ DEVICE int next_visit(int visit, int ctas) {
   return CAUSAL ? (visit % 2 ? visit - 1 + 2 * ctas : visit + 1) : visit + ctas;
 }
 
-DEVICE Tile tile_of(const Call& call, int visit) {
+DEVICE Tile tile_of(const Call& call, unsigned visit) {
   const int q_tiles = (call.queries + TILE_Q - 1) / TILE_Q;
-  const int each = CAUSAL ? (q_tiles + 1) / 2 * 2 : q_tiles;
-  const int row = visit / each, place = visit % each;
+  const unsigned each = CAUSAL ? (q_tiles + 1) / 2 * 2 : q_tiles;
+  const unsigned row = visit / each;
+  const int place = visit - row * each;
   const int q_tile = !CAUSAL ? place : place % 2 ? place / 2 : q_tiles - 1 - place / 2;
   Tile t;
-  t.batch = row / call.heads;
-  t.head = row % call.heads;
+  t.batch = row / (unsigned)call.heads;
+  t.head = row - t.batch * call.heads;
   t.q_first = q_tile * TILE_Q;
   const bool packed = call.q_starts != nullptr;
   t.outer = packed ? 0 : t.batch;
