@@ -35,7 +35,7 @@ from warploom.interchange.roles import (
     WaitFull,
     WaitGroup,
 )
-from warploom.runtime.attention_launch import _Call
+from warploom.runtime.attention_launch import _Call, _Divisor, visits_of_head
 from warploom.runtime.shipped import schedule_for
 
 SILENT = (Arrive, Commit, MmaFence, NamedArrive, NamedSync, WaitEmpty, WaitFull, WaitGroup)
@@ -105,14 +105,14 @@ static float at(const float* data, int rows, int heads, const Tile& t, int head,
 }
 
 static void host_qk(float (&s)[S_REGS], const Call& call, const Tile& t, int row, int key) {
-  const int head = t.head / call.share, kv_heads = call.heads / call.share;
+  const int head = t.head / call.share, kv_heads = (int)call.heads.value / call.share;
   for (int i = 0; i < 2; ++i)
     for (int j = 0; j < TILE_K / 8; ++j)
       for (int c = 0; c < 2; ++c) {
         const int column = key + 8 * j + 2 * (threadIdx.x % 4) + c;
         float sum = 0.0f;
         for (int d = 0; d < HEAD_DIM; ++d)
-          sum += at(q_data, q_rows, call.heads, t, t.head, t.q_base + row + 8 * i, d) *
+          sum += at(q_data, q_rows, (int)call.heads.value, t, t.head, t.q_base + row + 8 * i, d) *
                  at(k_data, k_rows, kv_heads, t, head, t.k_base + column, d);
         s[4 * j + 2 * i + c] = sum;
       }
@@ -121,7 +121,7 @@ static void host_qk(float (&s)[S_REGS], const Call& call, const Tile& t, int row
 // A lane holds P of its own columns only: the sum over the four lanes is exchanged.
 static void host_pv(float (&o)[O_REGS], const uint32_t (&p)[P_STEPS][4], const Call& call,
                     const Tile& t, int key) {
-  const int head = t.head / call.share, kv_heads = call.heads / call.share;
+  const int head = t.head / call.share, kv_heads = (int)call.heads.value / call.share;
   for (int i = 0; i < 2; ++i)
     for (int d = 0; d < HEAD_DIM; ++d) {
       float sum = 0.0f;
@@ -209,7 +209,8 @@ class Host:
             out_head=rows * dim,
             out_batch=heads * rows * dim,
             batches=len(held[0]) - 1 if held else outer,
-            heads=heads,
+            heads=_Divisor.of(heads),
+            visits_of_head=visits_of_head(queries, self.kernel.tile_q, causal=self.kernel.causal),
             share=heads // kv_heads,
             queries=queries,
             keys=keys,

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from warploom.codegen.cuda.attention_tiles import TILES
-from warploom.runtime.attention_launch import _Call
+from warploom.runtime.attention_launch import _Call, _Divisor, visits_of_head
 from warploom.runtime.shipped import attention_kernel
 
 from .host_attention import build, host_of
@@ -48,6 +48,7 @@ def ranges():
 
 
 def visits(call, tile_q, tile_k, causal, ctas, most):
+    call.visits_of_head = visits_of_head(call.queries, tile_q, causal=causal)
     out = np.zeros(len(VISIT) * most, dtype=np.int32)
     pointer = out.ctypes.data_as(c.c_void_p)
     n = ranges().visits(c.byref(call), tile_q, tile_k, int(causal), ctas, pointer)
@@ -63,7 +64,7 @@ def call_of(lengths, heads, align_end, packed):
         q_starts=where[0],
         k_starts=where[1],
         batches=len(lengths),
-        heads=heads,
+        heads=_Divisor.of(heads),
         share=1,
         queries=max(n for n, _ in lengths),
         keys=max(n for _, n in lengths),
@@ -86,6 +87,16 @@ def check_range(v, tile_q, tile_k, causal):
     assert v["count"] == needed
     assert v["masked"] == v["count"] - int(whole[: v["count"]].sum())
     assert whole[: v["count"] - v["masked"]].all()  # tiles are visited from the last to the first
+
+
+@settings(max_examples=500, deadline=None)
+@given(n=st.integers(0, 2**31 - 1), value=st.integers(1, 2**31 - 1), near=st.booleans())
+def test_divisions_without_dividing_are_exact(n, value, near):
+    if near:  # next to a multiple, where rounding would show
+        n = max(0, n // value * value - 1)
+    d = _Divisor.of(value)
+    assert d.multiplier * value >= 1 << d.shift  # not cut to 32 bits
+    assert n * d.multiplier >> d.shift == n // value
 
 
 SEQUENCES = st.lists(

@@ -56,7 +56,7 @@ def test_a_hold_stands_between_work_and_the_wait_behind_it():
     assert isinstance(kernel[at + 1], WaitGroup)
     assert kernel[at + 1].pending == 0
     before = [n for n in names[:at] if n in ("max", "exp", "cvt", "rescale")]
-    assert before == ["max", "exp"]
+    assert before[-2:] == ["max", "exp"]
     text = emit_attention(DOCUMENT, replace(KERNEL, hold=True))
     assert "hold(__float_as_uint(l[0]));" in text
     assert "hold(" not in emit_attention(DOCUMENT, KERNEL)

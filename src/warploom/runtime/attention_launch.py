@@ -47,6 +47,18 @@ class AttentionCall:
         return self.most if self.sequences else (self.q.shape[2], self.k.shape[2])
 
 
+class _Divisor(c.Structure):
+    """``struct Divisor`` of the emitted source."""
+
+    _fields_ = (("value", c.c_uint), ("multiplier", c.c_uint), ("shift", c.c_uint))
+
+    @classmethod
+    def of(cls, value: int) -> _Divisor:
+        """``n // value == n * multiplier >> shift`` for all n below 2^31."""
+        shift = 31 + (value - 1).bit_length()
+        return cls(value=value, multiplier=-(-(1 << shift) // value), shift=shift)
+
+
 class _Call(c.Structure):
     """``struct Call`` of the emitted source."""
 
@@ -59,12 +71,13 @@ class _Call(c.Structure):
         ("out_head", c.c_longlong),
         ("out_batch", c.c_longlong),
         ("batches", c.c_int),
-        ("heads", c.c_int),
         ("share", c.c_int),
         ("queries", c.c_int),
         ("keys", c.c_int),
         ("align_end", c.c_int),
         ("scale", c.c_float),
+        ("visits_of_head", _Divisor),
+        ("heads", _Divisor),
     )
 
 
@@ -96,10 +109,16 @@ def launcher_of(
         _map(call.v, kernel, kernel.tile_k),
     )
     tiles = call.batches * call.q.shape[1] * -(-call.lengths[0] // kernel.tile_q)
-    return loaded.prepare(min(sms, tiles), kernel.threads, 1, [*maps, _arguments(call)])
+    return loaded.prepare(min(sms, tiles), kernel.threads, 1, [*maps, _arguments(call, kernel)])
 
 
-def _arguments(call: AttentionCall) -> _Call:
+def visits_of_head(queries: int, tile_q: int, *, causal: bool) -> _Divisor:
+    """Visits to the query tiles of a head: one each, or when causal in pairs."""
+    tiles = -(-queries // tile_q)
+    return _Divisor.of(-(-tiles // 2) * 2 if causal else tiles)
+
+
+def _arguments(call: AttentionCall, kernel: AttentionKernel) -> _Call:
     batch, head, row, _ = call.out.strides
     queries, keys = call.lengths
     return _Call(
@@ -111,7 +130,8 @@ def _arguments(call: AttentionCall) -> _Call:
         out_head=head,
         out_batch=batch,
         batches=call.batches,
-        heads=call.q.shape[1],
+        heads=_Divisor.of(call.q.shape[1]),
+        visits_of_head=visits_of_head(queries, kernel.tile_q, causal=kernel.causal),
         share=call.q.shape[1] // call.k.shape[1],
         queries=queries,
         keys=keys,

@@ -51,10 +51,14 @@ SHIPPED: tuple[GemmKernel, ...] = (
     ),
 )
 
+# For each head dimension the one that measured best first, then what the solver finds by itself.
 SHIPPED_ATTENTION: tuple[AttentionKernel, ...] = (
+    AttentionKernel(program="3da270337c"),
     AttentionKernel(),
     AttentionKernel(q_registers=False),
-    AttentionKernel(head_dim=64, consumers=3, margin=256, q_registers=False),
+    AttentionKernel(head_dim=64, consumers=3, stages=4, program="c65b7b640a", q_registers=False),
+    AttentionKernel(head_dim=64, consumers=3, stages=4, margin=256, q_registers=False),
+    AttentionKernel(head_dim=256, tile_k=80, program="3ed2ae24bd", q_registers=False),
     AttentionKernel(head_dim=256, tile_k=80, margin=1024, q_registers=False),
 )
 

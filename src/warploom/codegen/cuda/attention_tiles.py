@@ -13,17 +13,26 @@ from __future__ import annotations
 from warploom.codegen.cuda.roles import indent
 
 TILES = """\
+// A number to divide by, with what stands in for the division of numbers below 2^31.
+struct Divisor { unsigned value, multiplier, shift; };
+
+DEVICE unsigned quotient(unsigned n, const Divisor& d) {
+  return (unsigned)((unsigned long long)n * d.multiplier >> d.shift);
+}
+
 // One call. scale includes log2(e). `share` query heads read one head of K and V. Sequences lie in
 // batches, or packed behind one another from q_starts[batch] and k_starts[batch] on; `queries` and
 // `keys` are then the most of any of them. align_end: the last query sees the last key when causal;
-// else the first query sees the first key. Strides count elements.
+// else the first query sees the first key. Strides count elements. `visits_of_head`: the tiles of a
+// head, or when causal twice the pairs.
 struct Call {
   uint16_t* out;
   float* lse;
   const int *q_starts, *k_starts;
   long long out_row, out_head, out_batch;
-  int batches, heads, share, queries, keys, align_end;
+  int batches, share, queries, keys, align_end;
   float scale;
+  Divisor visits_of_head, heads;
 };
 
 // A tile of queries: the sequence it belongs to and where that lies. `skip`: there is none.
@@ -33,8 +42,7 @@ struct Tile {
 };
 
 DEVICE int visits_of(const Call& call) {
-  const int q_tiles = (call.queries + TILE_Q - 1) / TILE_Q;
-  return (CAUSAL ? (q_tiles + 1) / 2 * 2 : q_tiles) * call.heads * call.batches;
+  return call.visits_of_head.value * call.heads.value * call.batches;
 }
 
 // Visits of a CTA: tile by tile, or pair by pair.
@@ -45,13 +53,12 @@ DEVICE int next_visit(int visit, int ctas) {
 
 DEVICE Tile tile_of(const Call& call, unsigned visit) {
   const int q_tiles = (call.queries + TILE_Q - 1) / TILE_Q;
-  const unsigned each = CAUSAL ? (q_tiles + 1) / 2 * 2 : q_tiles;
-  const unsigned row = visit / each;
-  const int place = visit - row * each;
+  const unsigned row = quotient(visit, call.visits_of_head);
+  const int place = visit - row * call.visits_of_head.value;
   const int q_tile = !CAUSAL ? place : place % 2 ? place / 2 : q_tiles - 1 - place / 2;
   Tile t;
-  t.batch = row / (unsigned)call.heads;
-  t.head = row - t.batch * call.heads;
+  t.batch = quotient(row, call.heads);
+  t.head = row - t.batch * call.heads.value;
   t.q_first = q_tile * TILE_Q;
   const bool packed = call.q_starts != nullptr;
   t.outer = packed ? 0 : t.batch;
@@ -90,7 +97,7 @@ DEVICE float* lse_of(const Call& call, const Tile& t) {
   if (call.lse == nullptr) return nullptr;
   if (call.q_starts != nullptr)
     return call.lse + (long long)t.head * call.q_starts[call.batches] + t.q_base;
-  return call.lse + ((long long)t.batch * call.heads + t.head) * call.queries;
+  return call.lse + ((long long)t.batch * call.heads.value + t.head) * call.queries;
 }
 """
 
