@@ -12,25 +12,37 @@ import sys
 from pathlib import Path
 
 from warploom.runtime.shipped import SHIPPED_ATTENTION
+from warploom.schedules.hopper.attention import AttentionKernel
 from warploom.schedules.hopper.solve import solve_attention
 
 COLUMN = 32  # cycles a character
 LETTERS = {"QK": "q", "PV": "p", "MAX": "m", "EXP": "e", "CVT": "c", "RESCALE": "r"}
 
 
-def lane(result, unit):
-    """One interval of a unit, a letter for each column in which an op holds it."""
+def lane(result, unit, consumers="01"):
+    """One interval of a unit, a letter for each column in which one of the consumers holds it."""
     width = result.ii // COLUMN
     cells = ["."] * width
     for v, op in enumerate(result.problem.ops):
         letter = LETTERS.get(op.name[:-1])
         for hold in op.holds():
-            if letter is None or hold.unit != unit:
+            if letter is None or hold.unit != unit or op.name[-1] not in consumers:
                 continue
             shown = letter.upper() if op.name.endswith("1") else letter
             for cycle in range(result.phase(v), result.phase(v) + hold.cycles, COLUMN // 2):
                 cells[cycle // COLUMN % width] = shown
     return "".join(cells)
+
+
+def lanes(result, kernel):
+    """The lines of a timeline; of more than two consumers one line each."""
+    groups = ["01"] if kernel.consumers < 3 else [str(c) for c in range(kernel.consumers)]
+    return [
+        f"{unit:7s}{'' if len(groups) == 1 else group + ' '}|"
+        f"{rotated(result, lane(result, unit, group))}|"
+        for unit in ("tensor", "mufu", "alu")
+        for group in groups
+    ]
 
 
 def rotated(result, text):
@@ -45,17 +57,17 @@ def section(kernel):
     rows = sorted(zip(result.times, names, strict=True))
     start = result.times[names.index("QK0")]
     lines = [
-        f"## Margin {kernel.margin}",
+        f"## {kernel.name}",
+        "",
+        f"Head dimension {kernel.head_dim}, {kernel.tile_k} keys, {kernel.consumers} consumers, "
+        + (f"program {kernel.program}." if kernel.program else f"margin {kernel.margin}."),
         "",
         f"Interval {result.ii} cycles, proven least: {result.limit}. From the first load to the "
         f"end of PV {result.length} cycles. K and V rings: {result.depth('K')} and "
         f"{result.depth('V')} slots.",
         "",
         "```text",
-        *(
-            f"{unit:7s}|{rotated(result, lane(result, unit))}|"
-            for unit in ("tensor", "mufu", "alu")
-        ),
+        *lanes(result, kernel),
         "```",
         "",
         "Issue times in cycles, QK of consumer 0 at 0: "
@@ -75,8 +87,9 @@ def main():
         "capitals consumer 1: q QK, p PV,\nm row maximum, e exponentials (and what rides along "
         "on the ALU), c conversion, r rescaling.\n\n"
     )
-    kernels = {k.margin: k for k in SHIPPED_ATTENTION}
-    out.write_text(head + "\n".join(section(k) for k in kernels.values()))
+    kernels = [AttentionKernel(margin=0), *(k for k in SHIPPED_ATTENTION if k.hold is False)]
+    drawn = {k.name.removesuffix("_q"): k for k in kernels}  # where Q lies changes no time
+    out.write_text(head + "\n".join(section(k) for k in drawn.values()))
     print(out.read_text())
 
 

@@ -3,7 +3,8 @@
     python bench/h200_attention.py correct   lengths, types, masks, shared heads, strides, packed
     python bench/h200_attention.py repeat    100 runs of each head dimension and mask, bitwise equal
     python bench/h200_attention.py final     cuDNN twice, torch's flash backend, ours; the table
-    python bench/h200_attention.py once      one launch of each kernel (for ncu, sanitizers)
+    python bench/h200_attention.py once      one small launch of each (for sanitizers)
+    python bench/h200_attention.py profile   one launch of each kernel and of cuDNN (for ncu)
 
 Results go to the folder named by ``--out``. Errors are relative to float64.
 """
@@ -313,6 +314,18 @@ def once(shape):
     print("packed", packed_right(128, True), flush=True)
 
 
+def profile():
+    """One launch of every shipped kernel and of cuDNN, at the sizes of the benchmark."""
+    for d, causal in product(HEAD_DIMS, (False, True)):
+        b, h, s, _ = next(c for c in CASES if c[3] == d)
+        q, k, v = tensors(b, h, h, s, s, d)
+        for kernel in (found for found in SHIPPED_ATTENTION if found.head_dim == d):
+            warploom.attention(q, k, v, causal, kernel=kernel)
+            print("profile", kernel.name, causal, flush=True)
+        library(SDPBackend.CUDNN_ATTENTION, [(q, k, v)], causal)[0]()
+        torch.cuda.synchronize()
+
+
 def save(folder, name, data):
     path = Path(folder)
     path.mkdir(parents=True, exist_ok=True)
@@ -321,7 +334,7 @@ def save(folder, name, data):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("mode", choices=("correct", "repeat", "final", "once"))
+    parser.add_argument("mode", choices=("correct", "repeat", "final", "once", "profile"))
     parser.add_argument("rest", nargs="*", type=int)
     parser.add_argument("--out", default="bench/results")
     parser.add_argument("--rounds", type=int, default=5)
@@ -334,6 +347,8 @@ def main():
         return repeat()
     if args.mode == "final":
         final(args.out, args.rounds, args.run_ms)
+    elif args.mode == "profile":
+        profile()
     else:
         once(tuple(args.rest) or (1, 2, 300))
     return 0

@@ -51,7 +51,7 @@ SHIPPED: tuple[GemmKernel, ...] = (
     ),
 )
 
-# For each head dimension the one that measured best first, then what the solver finds by itself.
+# The solver's own schedules by margin, and the programs that measured best among all there are.
 SHIPPED_ATTENTION: tuple[AttentionKernel, ...] = (
     AttentionKernel(program="3da270337c"),
     AttentionKernel(),
@@ -61,11 +61,13 @@ SHIPPED_ATTENTION: tuple[AttentionKernel, ...] = (
     AttentionKernel(head_dim=256, tile_k=80, program="3ed2ae24bd", q_registers=False),
     AttentionKernel(head_dim=256, tile_k=80, margin=1024, q_registers=False),
 )
+FASTEST_CAUSAL = {128: AttentionKernel()}  # where another one than without a mask
 
 
 def attention_kernel(head_dim: int, *, causal: bool) -> AttentionKernel:
-    """The attention kernel that measured best for a head dimension."""
-    found = next((k for k in SHIPPED_ATTENTION if k.head_dim == head_dim), None)
+    """The attention kernel that measured best for a head dimension and mask."""
+    first = next((k for k in SHIPPED_ATTENTION if k.head_dim == head_dim), None)
+    found = FASTEST_CAUSAL.get(head_dim, first) if causal else first
     return replace(found or AttentionKernel(head_dim=head_dim), causal=causal)
 
 
