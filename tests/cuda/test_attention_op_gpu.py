@@ -4,25 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from warploom.errors import BackendError
-from warploom.runtime import driver, torch_op
+from warploom.runtime import torch_op
+
+from .gpu import NEEDS_HOPPER
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 
-def hopper():
-    try:
-        driver.library()
-        driver.require_hopper(0)
-    except BackendError:
-        return False
-    return True
-
-
-pytestmark = [
-    pytest.mark.gpu,
-    pytest.mark.skipif(not hopper(), reason="no Hopper GPU on this machine"),
-]
+pytestmark = NEEDS_HOPPER
 
 
 @pytest.fixture(scope="module")

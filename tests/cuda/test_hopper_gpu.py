@@ -5,27 +5,16 @@ from __future__ import annotations
 import pytest
 
 import warploom
-from warploom.errors import BackendError
-from warploom.runtime import driver, torch_op
+from warploom.runtime import torch_op
 from warploom.runtime.launch import Choice
 from warploom.runtime.shipped import SHIPPED
+
+from .gpu import NEEDS_HOPPER
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 
-def hopper():
-    try:
-        driver.library()
-        driver.require_hopper(0)
-    except BackendError:
-        return False
-    return True
-
-
-pytestmark = [
-    pytest.mark.gpu,
-    pytest.mark.skipif(not hopper(), reason="no Hopper GPU on this machine"),
-]
+pytestmark = NEEDS_HOPPER
 SHAPES = ((1000, 1496, 776), (129, 256, 72), (1, 8, 8), (512, 768, 1024))
 
 

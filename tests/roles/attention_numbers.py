@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from warploom.execute.roles.program import steps_of
 from warploom.interchange.roles import Compute, Mma
 
 ROWS, KEYS, DIM = 4, 3, 5
@@ -19,25 +20,15 @@ def consumer_output(document, trips, seed=0):
     q = rng.normal(size=(ROWS, DIM))
     k, v = (rng.normal(size=(trips, KEYS, DIM)) for _ in range(2))
     regs = {name: np.full((1,), np.nan) for name in ("s", "p", "o", "m", "l", "a")}
-    for entry, step in _steps(document.program("consumer"), trips):
-        if isinstance(entry, Mma):
-            _multiply(regs, entry, q, k[step], v[step])
-        elif isinstance(entry, Compute):
-            _compute(regs, entry.op)
+    for step in steps_of(document.program("consumer"), 0, (trips,)):
+        if isinstance(step.entry, Mma):
+            _multiply(regs, step.entry, q, k[step.index], v[step.index])
+        elif isinstance(step.entry, Compute):
+            _compute(regs, step.entry.op)
     s = q @ k.reshape(-1, DIM).T
     weights = np.exp2(s - s.max(1, keepdims=True))
     exact = weights @ v.reshape(-1, DIM) / weights.sum(1, keepdims=True)
     return regs["o"] * regs["l"][:, None], exact
-
-
-def _steps(program, trips):
-    for e in program.prologue:
-        yield e, getattr(e, "k", 0)
-    for i in range(program.peel, trips):
-        for e in program.kernel:
-            yield e, i + getattr(e, "k", 0)
-    for e in program.epilogue:
-        yield e, trips + getattr(e, "k", 0)
 
 
 def _multiply(regs, mma, q, k, v):

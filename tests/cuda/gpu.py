@@ -1,0 +1,24 @@
+"""The marks of tests that need a Hopper GPU."""
+
+from __future__ import annotations
+
+import pytest
+
+from warploom.errors import BackendError
+from warploom.runtime import driver
+
+
+def hopper():
+    """True where one can be used."""
+    try:
+        driver.library()
+        driver.require_hopper(0)
+    except BackendError:
+        return False
+    return True
+
+
+NEEDS_HOPPER = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not hopper(), reason="no Hopper GPU on this machine"),
+]
