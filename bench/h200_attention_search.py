@@ -23,7 +23,7 @@ from warploom.runtime.shipped import SHIPPED_ATTENTION
 
 
 def chosen_kernels(names):
-    known = {k.name: k for k in SHIPPED_ATTENTION}
+    known = {k.name: k for k in SHIPPED_ATTENTION if not k.program}  # those have one already
     unknown = sorted(set(names) - set(known))
     if unknown:
         sys.exit(f"unknown kernels {unknown}; known: {', '.join(known)}")
