@@ -1,7 +1,9 @@
 """What must hold for every body: bounds, proofs, determinism, monotone answers."""
 
+import sys
 from dataclasses import replace
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +19,7 @@ from warploom.modulo.bodies.random import RandomShape, random_body
 from warploom.modulo.bounds.energy import closure
 from warploom.modulo.bounds.system import build_system
 from warploom.modulo.exact.process import ChildSolver
+from warploom.modulo.exact.request import CpRequest
 from warploom.modulo.place import bitset
 
 RELAXED = settings(
@@ -123,6 +126,29 @@ def test_a_dying_solver_is_an_unknown_not_a_crash():
         assert result.limit.kind == "work limit"
     else:
         assert result.ii == solve_modulo(body).ii
+
+
+RAISING = """
+import warploom.modulo.exact.solve as room
+from warploom.modulo.exact.process import serve
+
+def solve_request(request):
+    raise IndexError("raw_hash_map::at")
+
+room.solve_request = solve_request
+serve()
+"""
+
+
+def test_a_solver_that_raises_says_so_and_goes_on(capfd):
+    pytest.importorskip("ortools")
+    child = ChildSolver((sys.executable, "-c", RAISING))
+    request = CpRequest(problem=random_body(RandomShape(ops=3), 1), ii=9, max_stage=2, work=1.0)
+    answers = [child.solve(request) for _ in range(2)]
+    child.close()
+    assert [a.note for a in answers] == ["the solver failed: IndexError: raw_hash_map::at"] * 2
+    assert not any(a.solved for a in answers)
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_zero_work_reports_bound_and_no_proof():

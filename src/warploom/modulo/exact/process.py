@@ -112,7 +112,12 @@ def serve() -> None:
             request = pickle.loads(read_message(source))
         except EOFError:
             return
-        write_message(sink, pickle.dumps(solve_request(request)))
+        try:
+            answer = solve_request(request)
+        except Exception as error:  # the library has raised on models it should have taken
+            why = f"the solver failed: {type(error).__name__}: {error}"
+            answer = CpAnswer(status=UNKNOWN.status, note=why)
+        write_message(sink, pickle.dumps(answer))
 
 
 def write_message(stream: IO[bytes], payload: bytes) -> None:
