@@ -50,12 +50,11 @@ class AttentionKernel:
     """The choices of an attention kernel; a tile is 64 queries a consumer by ``tile_k`` keys.
 
     ``stages``: slots of the K and V rings. ``margin``: cycles the softmax of a tile may be late.
-    ``in_order``: QK of the next tile only behind PV of this one. ``program``: the name of one of
-    all programs at the least interval (``candidates``), instead of a margin that makes the solver
-    prefer one. ``q_registers``: a consumer holds its rows of Q in registers, so that QK reads only
-    K from shared memory. ``causal``, ``dtype`` and ``hold`` do not change the schedule: masked
-    tiles are visited first, by a copy of the loop, and holds keep the assembler from moving vector
-    work behind waits.
+    ``program``: the name of one of all programs at the least interval (``candidates``), instead of
+    a margin that makes the solver prefer one. ``q_registers``: a consumer holds its rows of Q in
+    registers, so that QK reads only K from shared memory. ``causal``, ``dtype`` and ``hold`` do not
+    change the schedule: masked tiles are visited first, by a copy of the loop, and holds keep the
+    assembler from moving vector work behind waits.
     """
 
     head_dim: int = 128
@@ -63,7 +62,6 @@ class AttentionKernel:
     consumers: int = 2
     stages: int = 2
     margin: int = 512
-    in_order: bool = False
     program: str = ""
     q_registers: bool = True
     hold: bool = False
@@ -100,7 +98,7 @@ class AttentionKernel:
     @property
     def name(self) -> str:
         """A name that tells schedules apart."""
-        tag = ("_o" if self.in_order else "") + ("_q" if self.q_registers else "")
+        tag = "_q" if self.q_registers else ""
         tile = f"attention_{self.head_dim}x{self.tile_k}"
         choice = f"p{self.program}" if self.program else f"m{self.margin}"
         return f"{tile}_w{self.consumers}_s{self.stages}_{choice}{tag}"
@@ -156,7 +154,6 @@ def attention_problem(
         AttentionShape(
             consumers=kernel.consumers,
             in_place=True,
-            in_order=kernel.in_order,
             margin=kernel.margin,
             max_depth=kernel.stages,
             smem_budget=2 * kernel.stages * costs.tile_bytes,
