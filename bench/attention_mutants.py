@@ -14,9 +14,10 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from warploom.mutation.role_mutants import role_mutants
-from warploom.mutation.role_score import MORE_SEEDS, QUICK, SEEDS, judge_mutant
-from warploom.runtime.shipped import SHIPPED_ATTENTION, shipped_schedule
+from tests.mutation.role_mutants import role_mutants
+from tests.mutation.role_score import MORE_SEEDS, QUICK, SEEDS, judge_mutant
+
+from warploom.launch.shipped import SHIPPED_ATTENTION, shipped_schedule
 
 RESULTS = Path(__file__).parent / "results"
 VERDICTS = ("found", "missed", "reported only", "passed")

@@ -11,9 +11,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from warploom.runtime.shipped import SHIPPED_ATTENTION
-from warploom.schedules.hopper.attention import AttentionKernel
-from warploom.schedules.hopper.solve import solve_attention
+from warploom.hopper.attention import AttentionKernel
+from warploom.hopper.solve import solve_attention
+from warploom.launch.shipped import SHIPPED_ATTENTION
 
 COLUMN = 32  # cycles a character
 LETTERS = {"QK": "q", "PV": "p", "MAX": "m", "EXP": "e", "CVT": "c", "RESCALE": "r"}

@@ -17,20 +17,20 @@ from pathlib import Path
 from random import Random
 
 import warploom
-from warploom.config.parts import BlockSizing
+from warploom.document.kinds import KOffsetKind, OpRole, ResourceKind
+from warploom.document.ops import DepEdge, OpDesc
 from warploom.errors import InfeasibleError, SchedulingError
-from warploom.graph.edges import derive_edges_from_ops
-from warploom.graph.loop_body import LoopBody
-from warploom.ops.body import PipelineBody
-from warploom.ops.desc import DepEdge, OpDesc
-from warploom.ops.kinds import KOffsetKind, OpRole, ResourceKind
-from warploom.sched.csp import optimal_schedule_with_halves
-from warploom.sched.evaluate import evaluate_schedule
-from warploom.sched.greedy import greedy_schedule
-from warploom.sched.interleave import double_buffer_reorder
-from warploom.target.cost import annotate_ops
-from warploom.target.mi355x import mi355x_cost_model, mi355x_double_buffer
-from warploom.target.tags import PingPongOps as Op
+from warploom.seed.body import PipelineBody
+from warploom.seed.config.parts import BlockSizing
+from warploom.seed.graph.edges import derive_edges_from_ops
+from warploom.seed.graph.loop_body import LoopBody
+from warploom.seed.sched.csp import optimal_schedule_with_halves
+from warploom.seed.sched.evaluate import evaluate_schedule
+from warploom.seed.sched.greedy import greedy_schedule
+from warploom.seed.sched.interleave import double_buffer_reorder
+from warploom.seed.target.cost import annotate_ops
+from warploom.seed.target.mi355x import mi355x_cost_model, mi355x_double_buffer
+from warploom.seed.target.tags import PingPongOps as Op
 
 KILLS = {
     "none": {},

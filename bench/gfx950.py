@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 import warploom
-from warploom.codegen.amdgpu import ElementType, emit_kernel, estimate_loop
-from warploom.codegen.amdgpu.emulator import (
+from warploom.emit.gfx950 import ElementType, emit_kernel, estimate_loop
+from warploom.emit.gfx950.emulator import (
     EARLY,
     LATE,
     STARVED,
@@ -25,10 +25,10 @@ from warploom.codegen.amdgpu.emulator import (
     integer_matrix,
     random_timing,
 )
-from warploom.codegen.amdgpu.hip import check_hip, find_hip_compiler, hip_source
-from warploom.codegen.amdgpu.kernels import ready_kernel
+from warploom.emit.gfx950.hip import check_hip, find_hip_compiler, hip_source
+from warploom.emit.gfx950.kernels import ready_kernel
+from warploom.seed.sync.policy import SyncPolicy
 from warploom.sim import mi355x_costs, simulate
-from warploom.sync.policy import SyncPolicy
 
 OUT = Path(__file__).parent / "results" / "gfx950.md"
 BF16, FP8 = ElementType.BF16, ElementType.FP8

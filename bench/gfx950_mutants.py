@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 
 import warploom
-from warploom.codegen.amdgpu import ElementType, check_isa, emit_kernel
-from warploom.codegen.amdgpu.emulator import (
+from warploom.emit.gfx950 import ElementType, check_isa, emit_kernel
+from warploom.emit.gfx950.emulator import (
     LATE,
     STARVED,
     TRAMPLED,
@@ -27,10 +27,10 @@ from warploom.codegen.amdgpu.emulator import (
     emulate_gemm,
     integer_matrix,
 )
-from warploom.codegen.amdgpu.isa.mutants import text_mutants
-from warploom.codegen.amdgpu.kernels import ready_kernel
+from warploom.emit.gfx950.isa.mutants import text_mutants
+from warploom.emit.gfx950.kernels import ready_kernel
 from warploom.errors import WarploomError
-from warploom.sync.policy import SyncPolicy
+from warploom.seed.sync.policy import SyncPolicy
 
 OUT = Path(__file__).parent / "results" / "gfx950_mutants.md"
 BF16, FP8 = ElementType.BF16, ElementType.FP8

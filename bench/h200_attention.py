@@ -25,9 +25,9 @@ from torch.nn import functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 import warploom
-from warploom.runtime.attention_launch import AttentionCall, prepare_attention
-from warploom.runtime.shipped import SHIPPED_ATTENTION, attention_kernel
-from warploom.runtime.tensors import view_of
+from warploom.launch.attention_launch import AttentionCall, prepare_attention
+from warploom.launch.shipped import SHIPPED_ATTENTION, attention_kernel
+from warploom.launch.tensors import view_of
 
 CASES = (
     (4, 32, 4096, 128),

@@ -14,13 +14,13 @@ import argparse
 from dataclasses import replace
 
 from device_mutants import listing, report, wrong_runs
+from tests.mutation.role_mutants import role_mutants
 
-from warploom.codegen.cuda import emit_attention
+from warploom.document.roles import Arrive, Commit
+from warploom.emit.cuda import emit_attention
 from warploom.errors import BackendError
-from warploom.interchange.roles import Arrive, Commit
-from warploom.mutation.role_mutants import role_mutants
-from warploom.runtime.build import compile_source
-from warploom.runtime.shipped import attention_kernel, schedule_for
+from warploom.launch.build import compile_source
+from warploom.launch.shipped import attention_kernel, schedule_for
 
 HEAD_DIM = 128
 KERNEL = attention_kernel(HEAD_DIM, causal=False)
@@ -94,8 +94,8 @@ def prepare(document):
     """The runs of one mutant."""
     import torch
 
-    from warploom.runtime.attention_launch import AttentionCall, prepare_attention
-    from warploom.runtime.tensors import view_of
+    from warploom.launch.attention_launch import AttentionCall, prepare_attention
+    from warploom.launch.tensors import view_of
 
     def make(heads):
         shape = (BATCHES, heads, LENGTH, HEAD_DIM)

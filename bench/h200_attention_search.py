@@ -19,7 +19,7 @@ from pathlib import Path
 
 from search_store import derive, stores
 
-from warploom.runtime.shipped import SHIPPED_ATTENTION
+from warploom.launch.shipped import SHIPPED_ATTENTION
 
 
 def chosen_kernels(names):

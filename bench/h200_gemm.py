@@ -25,12 +25,12 @@ from kernels import ODD, SHAPES, screened
 from protocol import compare, environment, geometric_mean, sets_for
 
 from warploom.errors import WarploomError
-from warploom.runtime.choose import choose, group_for
-from warploom.runtime.launch import Choice, GemmCall, prepare_gemm
-from warploom.runtime.shipped import SHIPPED
-from warploom.runtime.tensors import view_of
-from warploom.schedules.hopper import Dtype
-from warploom.schedules.hopper.energy import Shape
+from warploom.hopper import Dtype
+from warploom.hopper.energy import Shape
+from warploom.launch.choose import choose, group_for
+from warploom.launch.launch import Choice, GemmCall, prepare_gemm
+from warploom.launch.shipped import SHIPPED
+from warploom.launch.tensors import view_of
 
 TORCH = {
     "bf16": torch.bfloat16,
@@ -106,7 +106,7 @@ def check_kernels(out):
 def check_public(out):
     """``warploom.gemm`` with epilogues, the torch op, and its errors."""
     import warploom
-    from warploom.runtime import torch_op
+    from warploom.launch import torch_op
 
     torch_op.register()
     a, b = inputs(512, 1024, 768, "bf16")

@@ -16,11 +16,11 @@ from dataclasses import replace
 
 from device_mutants import listing, report, wrong_runs
 
-from warploom.codegen.cuda import emit_gemm
-from warploom.interchange.roles import Arrive, Expect, WaitEmpty, WaitFull, WaitGroup
-from warploom.runtime.build import compile_source
-from warploom.runtime.shipped import shipped_schedule
-from warploom.schedules.hopper import GemmKernel
+from warploom.document.roles import Arrive, Expect, WaitEmpty, WaitFull, WaitGroup
+from warploom.emit.cuda import emit_gemm
+from warploom.hopper import GemmKernel
+from warploom.launch.build import compile_source
+from warploom.launch.shipped import shipped_schedule
 
 KERNEL = GemmKernel(tile_m=128, tile_n=256)
 SHAPE = (1024, 1024, 16384)
@@ -95,8 +95,8 @@ def prepare(document):
     import torch
     from h200_gemm import inputs  # same inputs as the benchmark
 
-    from warploom.runtime.launch import Choice, GemmCall, prepare_gemm
-    from warploom.runtime.tensors import view_of
+    from warploom.launch.launch import Choice, GemmCall, prepare_gemm
+    from warploom.launch.tensors import view_of
 
     torch.manual_seed(1)
     a, b = inputs(*SHAPE, "bf16")

@@ -8,13 +8,13 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 
-from warploom.codegen.cuda import emit_gemm
-from warploom.runtime.build import compile_source
-from warploom.runtime.choose import candidates, choose, estimate, group_for
-from warploom.runtime.launch import Choice
-from warploom.runtime.shipped import SHIPPED, is_shipped, shipped_schedule
-from warploom.schedules.hopper import Dtype, Epilogue, GemmKernel, L2Hints
-from warploom.schedules.hopper.energy import Shape
+from warploom.emit.cuda import emit_gemm
+from warploom.hopper import Dtype, Epilogue, GemmKernel, L2Hints
+from warploom.hopper.energy import Shape
+from warploom.launch.build import compile_source
+from warploom.launch.choose import candidates, choose, estimate, group_for
+from warploom.launch.launch import Choice
+from warploom.launch.shipped import SHIPPED, is_shipped, shipped_schedule
 
 SHAPES = (
     (4096, 4096, 4096),

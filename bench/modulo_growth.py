@@ -16,10 +16,11 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from warploom.modulo import Goal, ModuloOptions, check_result, solve_modulo
-from warploom.modulo.bodies.gemm import gemm_body
-from warploom.modulo.bodies.random import RandomShape, random_body
-from warploom.modulo.exact.process import shared_solver
+from tests.modulo.random_bodies import RandomShape, random_body
+
+from warploom.order import Goal, ModuloOptions, check_result, solve_modulo
+from warploom.order.bodies.gemm import gemm_body
+from warploom.order.exact.process import shared_solver
 
 RESULTS = Path(__file__).parent / "results"
 SIZES = (24, 48, 96, 192, 384)

@@ -13,23 +13,23 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from warploom.compile import compile_schedule
-from warploom.modulo import Goal, ModuloOptions, RingKind, check_result, solve_modulo
-from warploom.modulo.bodies.attention import AttentionShape, attention_body
-from warploom.modulo.bodies.gemm import Fragments, Lds, gemm_body
-from warploom.modulo.bridge import ModuloRequest
-from warploom.ops.kinds import OpRole, ResourceKind
-from warploom.schedules.fourwave import Pipeline4Wave
-from warploom.schedules.pingpong import DeclarativeSchedule
-from warploom.schedules.single_buffer import SingleBufferSchedule
+from warploom.document.kinds import OpRole, ResourceKind
+from warploom.order import Goal, ModuloOptions, RingKind, check_result, solve_modulo
+from warploom.order.bodies.attention import AttentionShape, attention_body
+from warploom.order.bodies.gemm import Fragments, Lds, gemm_body
+from warploom.seed.compile import compile_schedule
+from warploom.seed.modulo.bridge import ModuloRequest
+from warploom.seed.schedules.fourwave import Pipeline4Wave
+from warploom.seed.schedules.pingpong import DeclarativeSchedule
+from warploom.seed.schedules.single_buffer import SingleBufferSchedule
+from warploom.seed.sync.policy import SyncPolicy
+from warploom.seed.target.cost import OpCost, TargetCostModel, TargetProfile
+from warploom.seed.target.geometry import KernelGeometry
+from warploom.seed.target.mi355x import AMDScheduleHints, mi355x_double_buffer
+from warploom.seed.target.tags import PingPongOps
 from warploom.sim import MachineCosts, mi355x_costs, simulate
-from warploom.sync.policy import SyncPolicy
 from warploom.target.attention_costs import MI355X_ATTENTION
-from warploom.target.cost import OpCost, TargetCostModel, TargetProfile
-from warploom.target.geometry import KernelGeometry
-from warploom.target.mi355x import AMDScheduleHints, mi355x_double_buffer
 from warploom.target.occupancy import OccupancyModel
-from warploom.target.tags import PingPongOps
 
 HINTS = AMDScheduleHints(2, 2, 2, 16, 16, 4, 4)
 RESULTS = Path(__file__).parent / "results"

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from warploom.mutation.__main__ import main
+from tests.mutation.__main__ import main
 
 RESULTS = Path(__file__).parent / "results"
 

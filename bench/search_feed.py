@@ -15,17 +15,17 @@ from dataclasses import asdict
 from attention_timeline import lane, rotated
 from search_store import HELD
 
-from warploom.modulo import ModuloOptions, solve_modulo
-from warploom.modulo.calibrate import with_durations
-from warploom.schedules.hopper.candidates import attention_candidates, free_body, program_space
-from warploom.schedules.hopper.feedback import corrected, feed, rank_correlation
-from warploom.schedules.hopper.traces import (
+from warploom.hopper.candidates import attention_candidates, free_body, program_space
+from warploom.hopper.feedback import corrected, feed, rank_correlation
+from warploom.hopper.traces import (
     Trace,
     entry_times,
     op_durations,
     product_times,
     timeline,
 )
+from warploom.order import ModuloOptions, solve_modulo
+from warploom.order.calibrate import with_durations
 
 TOP = 8
 NOT_MEASURED = {"best": None, "rows": {}}  # a case that was not run

@@ -12,12 +12,12 @@ from search_store import HELD, WINDOW
 from torch.nn import functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from warploom.codegen.cuda import ATTENTION_ENTRY, layout_of
-from warploom.codegen.cuda.stamps import MOST_CTAS, SPAN_FIELDS, SPANS, STAMPS, labels
+from warploom.emit.cuda import ATTENTION_ENTRY, layout_of
+from warploom.emit.cuda.stamps import MOST_CTAS, SPAN_FIELDS, SPANS, STAMPS, labels
 from warploom.errors import BackendError
-from warploom.runtime.attention_launch import AttentionCall, launcher_of
-from warploom.runtime.driver import Kernel, ensure_context
-from warploom.runtime.tensors import view_of
+from warploom.launch.attention_launch import AttentionCall, launcher_of
+from warploom.launch.driver import Kernel, ensure_context
+from warploom.launch.tensors import view_of
 
 CASES = {64: (4, 32, 4096), 128: (4, 32, 4096), 256: (2, 16, 8192)}
 ERROR_LIMIT = 5e-3

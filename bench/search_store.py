@@ -20,21 +20,21 @@ from dataclasses import asdict, replace
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
 
-from warploom.codegen.cuda import emit_attention
-from warploom.codegen.cuda.holds import Extended, held
-from warploom.codegen.cuda.stamps import Window, spanned, traced
+from warploom.document.roles_json import read_roles, write_roles
+from warploom.emit.cuda import emit_attention
+from warploom.emit.cuda.holds import Extended, held
+from warploom.emit.cuda.stamps import Window, spanned, traced
 from warploom.errors import BackendError
-from warploom.interchange.roles_json import read_roles, write_roles
-from warploom.runtime.build import compile_source, find_toolchain
-from warploom.runtime.shipped import is_shipped, shipped_schedule
-from warploom.schedules.hopper.attention import AttentionKernel
-from warploom.schedules.hopper.candidates import (
+from warploom.hopper.attention import AttentionKernel
+from warploom.hopper.candidates import (
     attention_candidates,
     document_digest,
     free_body,
 )
-from warploom.schedules.hopper.feedback import Corrections, Model, model_of
-from warploom.schedules.hopper.kernel import Dtype
+from warploom.hopper.feedback import Corrections, Model, model_of
+from warploom.hopper.kernel import Dtype
+from warploom.launch.build import compile_source, find_toolchain
+from warploom.launch.shipped import is_shipped, shipped_schedule
 
 WINDOW = Window(first=8, count=12)
 LATE = (1.3, 1.6)  # vector work that much longer: how a candidate bears what the prices leave out

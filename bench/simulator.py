@@ -18,8 +18,8 @@ from warploom import (
     compile_schedule,
     mi355x_target,
 )
-from warploom.runtime.shipped import SHIPPED, shipped_schedule
-from warploom.schedules.hopper.pricing import gemm_costs
+from warploom.hopper.pricing import gemm_costs
+from warploom.launch.shipped import SHIPPED, shipped_schedule
 from warploom.sim import MachineCosts, mi355x_costs, simulate, simulate_roles
 
 TRIPS = 16

@@ -21,7 +21,7 @@ from tests.verify.test_golden import verify_exactly  # noqa: E402
 
 from warploom import KernelGeometry, Pipeline4Wave, __version__, compile_schedule  # noqa: E402
 from warploom.errors import DocumentError  # noqa: E402
-from warploom.execute import Scripted, Truth, execute, explore  # noqa: E402
+from warploom.run import Scripted, Truth, execute, explore  # noqa: E402
 from warploom.verify import verify, witness  # noqa: E402
 
 OUT = ROOT / "bench" / "results" / "verify.md"

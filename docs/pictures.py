@@ -15,9 +15,9 @@ from warploom import (
     mi355x_costs,
     simulate,
 )
-from warploom.runtime.shipped import shipped_schedule
-from warploom.schedules.hopper import GemmKernel
-from warploom.schedules.hopper.pricing import gemm_costs
+from warploom.hopper import GemmKernel
+from warploom.hopper.pricing import gemm_costs
+from warploom.launch.shipped import shipped_schedule
 from warploom.sim import simulate_roles
 from warploom.view import graph_svg, steady_window, timeline_html, timeline_svg
 

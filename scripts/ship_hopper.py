@@ -11,15 +11,15 @@ import argparse
 import sys
 from pathlib import Path
 
-from warploom.interchange.roles import RolesDocument
-from warploom.interchange.roles_json import write_roles
-from warploom.runtime.shipped import SHIPPED, SHIPPED_ATTENTION
-from warploom.schedules.hopper import GemmKernel
-from warploom.schedules.hopper.attention import AttentionKernel
-from warploom.schedules.hopper.solve import derive_attention, derive_gemm
+from warploom.document.roles import RolesDocument
+from warploom.document.roles_json import write_roles
+from warploom.hopper import GemmKernel
+from warploom.hopper.attention import AttentionKernel
+from warploom.hopper.solve import derive_attention, derive_gemm
+from warploom.launch.shipped import SHIPPED, SHIPPED_ATTENTION
 from warploom.verify.roles import require_clean
 
-DATA = Path(__file__).parent.parent / "src" / "warploom" / "runtime" / "data"
+DATA = Path(__file__).parent.parent / "src" / "warploom" / "launch" / "data"
 
 
 def derive(kernel: GemmKernel | AttentionKernel) -> RolesDocument:

@@ -19,19 +19,16 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from warploom.blocks.program import PipelineProgram
-    from warploom.blocks.spec import MMABlockSpec
-    from warploom.compile import CompiledSchedule, ScheduleCompiler, compile_schedule
-    from warploom.config.parts import (
-        BlockSizing,
-        FragOrder,
-        LoopCarriedSpec,
-        SchedulingStrategy,
-        WarpStaggerRule,
+    from warploom.document import ScheduleDocument, read_schedule, write_schedule
+    from warploom.document.kinds import (
+        DepKind,
+        KOffsetKind,
+        OpRole,
+        Phase,
+        ResourceKind,
+        ScheduleOps,
     )
-    from warploom.config.pipeline import PipelineConfig
-    from warploom.config.schedule import ScheduleConfig
-    from warploom.config.strategies import BarrierStrategy, LoadStrategy, WaitStrategy
+    from warploom.document.ops import DepEdge, OpDesc, ScheduleEntry
     from warploom.errors import (
         BackendError,
         ConfigError,
@@ -55,26 +52,38 @@ if TYPE_CHECKING:
         WarploomError,
         WarploomWarning,
     )
-    from warploom.graph.edges import derive_edges_from_ops
-    from warploom.graph.loop_body import LoopBody, OpNode
-    from warploom.graph.rules import EdgeRule
-    from warploom.interchange import ScheduleDocument, read_schedule, write_schedule
-    from warploom.listing import WaitCounts
-    from warploom.ops.body import Pipe, PipelineBody, pipe
-    from warploom.ops.desc import DepEdge, OpDesc, ScheduleEntry
-    from warploom.ops.kinds import DepKind, KOffsetKind, OpRole, Phase, ResourceKind, ScheduleOps
-    from warploom.runtime.attention import attention, attention_packed
-    from warploom.runtime.gemm import gemm
-    from warploom.schedule import PipelineSchedule
-    from warploom.schedules.fourwave import Pipeline4Wave, build_fourwave_schedule
-    from warploom.schedules.pingpong import DeclarativeSchedule, build_schedule
-    from warploom.schedules.single_buffer import SingleBufferSchedule, build_default_matmul_schedule
-    from warploom.sim import MachineCosts, Simulation, mi355x_costs, simulate
-    from warploom.sync.policy import SyncPolicy
-    from warploom.sync.proven import Repair, Synthesis, repair, synthesise
-    from warploom.target.cost import OpCost, TargetCostModel, TargetProfile, annotate_ops
-    from warploom.target.geometry import KernelGeometry, derive_safe_max_globals
-    from warploom.target.mi355x import (
+    from warploom.guard.counters import Repair, Synthesis, repair, synthesise
+    from warploom.launch.attention import attention, attention_packed
+    from warploom.launch.gemm import gemm
+    from warploom.seed.blocks.program import PipelineProgram
+    from warploom.seed.blocks.spec import MMABlockSpec
+    from warploom.seed.body import Pipe, PipelineBody, pipe
+    from warploom.seed.compile import CompiledSchedule, ScheduleCompiler, compile_schedule
+    from warploom.seed.config.parts import (
+        BlockSizing,
+        FragOrder,
+        LoopCarriedSpec,
+        SchedulingStrategy,
+        WarpStaggerRule,
+    )
+    from warploom.seed.config.pipeline import PipelineConfig
+    from warploom.seed.config.schedule import ScheduleConfig
+    from warploom.seed.config.strategies import BarrierStrategy, LoadStrategy, WaitStrategy
+    from warploom.seed.graph.edges import derive_edges_from_ops
+    from warploom.seed.graph.loop_body import LoopBody, OpNode
+    from warploom.seed.graph.rules import EdgeRule
+    from warploom.seed.listing import WaitCounts
+    from warploom.seed.schedule import PipelineSchedule
+    from warploom.seed.schedules.fourwave import Pipeline4Wave, build_fourwave_schedule
+    from warploom.seed.schedules.pingpong import DeclarativeSchedule, build_schedule
+    from warploom.seed.schedules.single_buffer import (
+        SingleBufferSchedule,
+        build_default_matmul_schedule,
+    )
+    from warploom.seed.sync.policy import SyncPolicy
+    from warploom.seed.target.cost import OpCost, TargetCostModel, TargetProfile, annotate_ops
+    from warploom.seed.target.geometry import KernelGeometry, derive_safe_max_globals
+    from warploom.seed.target.mi355x import (
         AMDScheduleHints,
         mi355x_cost_model,
         mi355x_double_buffer,
@@ -83,7 +92,8 @@ if TYPE_CHECKING:
         mi355x_single_buffer_target,
         mi355x_target,
     )
-    from warploom.target.tags import DefaultMatmulOps, FourWaveOps, PingPongOps
+    from warploom.seed.target.tags import DefaultMatmulOps, FourWaveOps, PingPongOps
+    from warploom.sim import MachineCosts, Simulation, mi355x_costs, simulate
     from warploom.verify import Finding, Report, Severity, verify, witness
 
 __version__ = "0.1.0"
@@ -91,102 +101,102 @@ __version__ = "0.1.0"
 # Where each public name lives. Rooms load when a name is first asked for, so that importing
 # warploom costs nothing and a tool that only verifies never loads a solver.
 _HOMES = {
-    "AMDScheduleHints": "warploom.target.mi355x",
+    "AMDScheduleHints": "warploom.seed.target.mi355x",
     "BackendError": "warploom.errors",
-    "BarrierStrategy": "warploom.config.strategies",
-    "BlockSizing": "warploom.config.parts",
-    "CompiledSchedule": "warploom.compile",
+    "BarrierStrategy": "warploom.seed.config.strategies",
+    "BlockSizing": "warploom.seed.config.parts",
+    "CompiledSchedule": "warploom.seed.compile",
     "ConfigError": "warploom.errors",
     "CostModelError": "warploom.errors",
     "CycleError": "warploom.errors",
-    "DeclarativeSchedule": "warploom.schedules.pingpong",
-    "DefaultMatmulOps": "warploom.target.tags",
-    "DepEdge": "warploom.ops.desc",
-    "DepKind": "warploom.ops.kinds",
+    "DeclarativeSchedule": "warploom.seed.schedules.pingpong",
+    "DefaultMatmulOps": "warploom.seed.target.tags",
+    "DepEdge": "warploom.document.ops",
+    "DepKind": "warploom.document.kinds",
     "DocumentError": "warploom.errors",
-    "EdgeRule": "warploom.graph.rules",
+    "EdgeRule": "warploom.seed.graph.rules",
     "Finding": "warploom.verify",
     "ForcedSettingWarning": "warploom.errors",
-    "FourWaveOps": "warploom.target.tags",
-    "FragOrder": "warploom.config.parts",
+    "FourWaveOps": "warploom.seed.target.tags",
+    "FragOrder": "warploom.seed.config.parts",
     "GeometryError": "warploom.errors",
     "GraphError": "warploom.errors",
     "InfeasibleError": "warploom.errors",
-    "KOffsetKind": "warploom.ops.kinds",
-    "KernelGeometry": "warploom.target.geometry",
-    "LoadStrategy": "warploom.config.strategies",
-    "LoopBody": "warploom.graph.loop_body",
-    "LoopCarriedSpec": "warploom.config.parts",
-    "MMABlockSpec": "warploom.blocks.spec",
+    "KOffsetKind": "warploom.document.kinds",
+    "KernelGeometry": "warploom.seed.target.geometry",
+    "LoadStrategy": "warploom.seed.config.strategies",
+    "LoopBody": "warploom.seed.graph.loop_body",
+    "LoopCarriedSpec": "warploom.seed.config.parts",
+    "MMABlockSpec": "warploom.seed.blocks.spec",
     "MachineCosts": "warploom.sim",
     "MissingExtraError": "warploom.errors",
     "NoEffectWarning": "warploom.errors",
-    "OpCost": "warploom.target.cost",
-    "OpDesc": "warploom.ops.desc",
-    "OpNode": "warploom.graph.loop_body",
-    "OpRole": "warploom.ops.kinds",
+    "OpCost": "warploom.seed.target.cost",
+    "OpDesc": "warploom.document.ops",
+    "OpNode": "warploom.seed.graph.loop_body",
+    "OpRole": "warploom.document.kinds",
     "OrderError": "warploom.errors",
-    "Phase": "warploom.ops.kinds",
+    "Phase": "warploom.document.kinds",
     "PhaseError": "warploom.errors",
-    "PingPongOps": "warploom.target.tags",
-    "Pipe": "warploom.ops.body",
-    "Pipeline4Wave": "warploom.schedules.fourwave",
-    "PipelineBody": "warploom.ops.body",
-    "PipelineConfig": "warploom.config.pipeline",
-    "PipelineProgram": "warploom.blocks.program",
-    "PipelineSchedule": "warploom.schedule",
+    "PingPongOps": "warploom.seed.target.tags",
+    "Pipe": "warploom.seed.body",
+    "Pipeline4Wave": "warploom.seed.schedules.fourwave",
+    "PipelineBody": "warploom.seed.body",
+    "PipelineConfig": "warploom.seed.config.pipeline",
+    "PipelineProgram": "warploom.seed.blocks.program",
+    "PipelineSchedule": "warploom.seed.schedule",
     "ProgramError": "warploom.errors",
-    "Repair": "warploom.sync.proven",
+    "Repair": "warploom.guard.counters",
     "Report": "warploom.verify",
-    "ResourceKind": "warploom.ops.kinds",
-    "ScheduleCompiler": "warploom.compile",
-    "ScheduleConfig": "warploom.config.schedule",
-    "ScheduleDocument": "warploom.interchange",
-    "ScheduleEntry": "warploom.ops.desc",
-    "ScheduleOps": "warploom.ops.kinds",
+    "ResourceKind": "warploom.document.kinds",
+    "ScheduleCompiler": "warploom.seed.compile",
+    "ScheduleConfig": "warploom.seed.config.schedule",
+    "ScheduleDocument": "warploom.document",
+    "ScheduleEntry": "warploom.document.ops",
+    "ScheduleOps": "warploom.document.kinds",
     "SchedulingError": "warploom.errors",
-    "SchedulingStrategy": "warploom.config.parts",
+    "SchedulingStrategy": "warploom.seed.config.parts",
     "Severity": "warploom.verify",
     "Simulation": "warploom.sim",
     "SimulationError": "warploom.errors",
-    "SingleBufferSchedule": "warploom.schedules.single_buffer",
+    "SingleBufferSchedule": "warploom.seed.schedules.single_buffer",
     "StructureError": "warploom.errors",
     "SyncError": "warploom.errors",
-    "SyncPolicy": "warploom.sync.policy",
-    "Synthesis": "warploom.sync.proven",
-    "TargetCostModel": "warploom.target.cost",
-    "TargetProfile": "warploom.target.cost",
+    "SyncPolicy": "warploom.seed.sync.policy",
+    "Synthesis": "warploom.guard.counters",
+    "TargetCostModel": "warploom.seed.target.cost",
+    "TargetProfile": "warploom.seed.target.cost",
     "VerificationError": "warploom.errors",
-    "WaitCounts": "warploom.listing",
-    "WaitStrategy": "warploom.config.strategies",
-    "WarpStaggerRule": "warploom.config.parts",
+    "WaitCounts": "warploom.seed.listing",
+    "WaitStrategy": "warploom.seed.config.strategies",
+    "WarpStaggerRule": "warploom.seed.config.parts",
     "WarploomError": "warploom.errors",
     "WarploomWarning": "warploom.errors",
-    "annotate_ops": "warploom.target.cost",
-    "attention": "warploom.runtime.attention",
-    "attention_packed": "warploom.runtime.attention",
-    "build_default_matmul_schedule": "warploom.schedules.single_buffer",
-    "build_fourwave_schedule": "warploom.schedules.fourwave",
-    "build_schedule": "warploom.schedules.pingpong",
-    "compile_schedule": "warploom.compile",
-    "derive_edges_from_ops": "warploom.graph.edges",
-    "derive_safe_max_globals": "warploom.target.geometry",
-    "gemm": "warploom.runtime.gemm",
-    "mi355x_cost_model": "warploom.target.mi355x",
+    "annotate_ops": "warploom.seed.target.cost",
+    "attention": "warploom.launch.attention",
+    "attention_packed": "warploom.launch.attention",
+    "build_default_matmul_schedule": "warploom.seed.schedules.single_buffer",
+    "build_fourwave_schedule": "warploom.seed.schedules.fourwave",
+    "build_schedule": "warploom.seed.schedules.pingpong",
+    "compile_schedule": "warploom.seed.compile",
+    "derive_edges_from_ops": "warploom.seed.graph.edges",
+    "derive_safe_max_globals": "warploom.seed.target.geometry",
+    "gemm": "warploom.launch.gemm",
+    "mi355x_cost_model": "warploom.seed.target.mi355x",
     "mi355x_costs": "warploom.sim",
-    "mi355x_double_buffer": "warploom.target.mi355x",
-    "mi355x_single_buffer": "warploom.target.mi355x",
-    "mi355x_single_buffer_cost_model": "warploom.target.mi355x",
-    "mi355x_single_buffer_target": "warploom.target.mi355x",
-    "mi355x_target": "warploom.target.mi355x",
-    "pipe": "warploom.ops.body",
-    "read_schedule": "warploom.interchange",
-    "repair": "warploom.sync.proven",
+    "mi355x_double_buffer": "warploom.seed.target.mi355x",
+    "mi355x_single_buffer": "warploom.seed.target.mi355x",
+    "mi355x_single_buffer_cost_model": "warploom.seed.target.mi355x",
+    "mi355x_single_buffer_target": "warploom.seed.target.mi355x",
+    "mi355x_target": "warploom.seed.target.mi355x",
+    "pipe": "warploom.seed.body",
+    "read_schedule": "warploom.document",
+    "repair": "warploom.guard.counters",
     "simulate": "warploom.sim",
-    "synthesise": "warploom.sync.proven",
+    "synthesise": "warploom.guard.counters",
     "verify": "warploom.verify",
     "witness": "warploom.verify",
-    "write_schedule": "warploom.interchange",
+    "write_schedule": "warploom.document",
 }
 
 

@@ -1,8 +1,9 @@
 """The documented debug forms."""
 
 from warploom import DeclarativeSchedule, WaitCounts, compile_schedule
-from warploom.blocks.dump import dump_program_blocks
-from warploom.listing import (
+from warploom.document.kinds import KOffsetKind
+from warploom.seed.blocks.dump import dump_program_blocks
+from warploom.seed.listing import (
     default_op_name,
     format_entry,
     format_phase_header,
@@ -10,7 +11,6 @@ from warploom.listing import (
     k_offset_name,
     split_blocks,
 )
-from warploom.ops.kinds import KOffsetKind
 
 COMPILED = compile_schedule(DeclarativeSchedule(lgkm_a=8, lgkm_b=4))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from warploom.interchange import read_schedule
+from warploom.document import read_schedule
 
 
 def warploom(*arguments, cwd=None):

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 from warploom import DeclarativeSchedule, ScheduleConfig, SchedulingStrategy, compile_schedule
-from warploom.interchange import read_schedule, write_schedule
+from warploom.document import read_schedule, write_schedule
 
 from .test_compile_and_show import warploom
 

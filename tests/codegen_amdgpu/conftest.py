@@ -8,9 +8,9 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from warploom.codegen.amdgpu import ElementType, EmittedKernel, emit_kernel
-from warploom.codegen.amdgpu.kernels import ready_kernel
-from warploom.sync.policy import SyncPolicy
+from warploom.emit.gfx950 import ElementType, EmittedKernel, emit_kernel
+from warploom.emit.gfx950.kernels import ready_kernel
+from warploom.seed.sync.policy import SyncPolicy
 
 BF16, FP16, FP8 = ElementType.BF16, ElementType.FP16, ElementType.FP8
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from warploom.interchange import Counters, Protocol, ScheduleDocument
-from warploom.ops.desc import OpDesc, ScheduleEntry
-from warploom.ops.kinds import KOffsetKind, OpRole, OpTag, Phase, ResourceKind
+from warploom.document import Counters, Protocol, ScheduleDocument
+from warploom.document.kinds import KOffsetKind, OpRole, OpTag, Phase, ResourceKind
+from warploom.document.ops import OpDesc, ScheduleEntry
 
 TAGS = {
     "LA": (OpTag(0, "LOAD_A"), OpRole.GLOBAL_LOAD, ResourceKind.GLOBAL_MEM, 0),
@@ -141,7 +141,7 @@ def fourwave_proven() -> ScheduleDocument:
 
 
 def single_buffer() -> ScheduleDocument:
-    from warploom.interchange import BarrierKind, RegisterWaits
+    from warploom.document import BarrierKind, RegisterWaits
 
     return document(
         "single-buffer",

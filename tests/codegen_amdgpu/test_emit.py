@@ -8,7 +8,8 @@ import subprocess
 
 import pytest
 
-from warploom.codegen.amdgpu import (
+from warploom.document.ops import OpDesc
+from warploom.emit.gfx950 import (
     ElementType,
     emit_kernel,
     gemm_tile,
@@ -17,12 +18,11 @@ from warploom.codegen.amdgpu import (
     register_truth,
     write_kernel,
 )
-from warploom.codegen.amdgpu.kernels import ready_kernel
-from warploom.codegen.amdgpu.lower.waits import encode_wait
-from warploom.codegen.amdgpu.registers import require_registers
-from warploom.codegen.amdgpu.toolchain import compile_ir, find_linker
+from warploom.emit.gfx950.kernels import ready_kernel
+from warploom.emit.gfx950.lower.waits import encode_wait
+from warploom.emit.gfx950.registers import require_registers
+from warploom.emit.gfx950.toolchain import compile_ir, find_linker
 from warploom.errors import BackendError, ConfigError, GeometryError
-from warploom.ops.desc import OpDesc
 
 from . import listing
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from warploom.codegen.amdgpu.emulator import (
+from warploom.emit.gfx950.emulator import (
     EARLY,
     LATE,
     STARVED,
@@ -23,9 +23,9 @@ from warploom.codegen.amdgpu.emulator import (
     random_timing,
     timing_named,
 )
-from warploom.codegen.amdgpu.emulator.gemm import encode
-from warploom.codegen.amdgpu.emulator.matrix import FP8, make_mfma
-from warploom.codegen.amdgpu.emulator.wave import Wave
+from warploom.emit.gfx950.emulator.gemm import encode
+from warploom.emit.gfx950.emulator.matrix import FP8, make_mfma
+from warploom.emit.gfx950.emulator.wave import Wave
 
 from .conftest import _emitted
 
@@ -185,7 +185,7 @@ def test_an_unknown_instruction_is_named(kernel):
 
 
 def test_an_endless_loop_is_stopped(kernel, monkeypatch):
-    from warploom.codegen.amdgpu.emulator import machine
+    from warploom.emit.gfx950.emulator import machine
 
     monkeypatch.setattr(machine, "MAX_STEPS", 5000)
     emitted = kernel("fourwave-small")

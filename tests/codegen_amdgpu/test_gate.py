@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from warploom.codegen.amdgpu import check_isa
+from warploom.emit.gfx950 import check_isa
 from warploom.errors import BackendError
 
 EXACT = ["pingpong", "pingpong-fp8", "fourwave", "fourwave-fp8", "single-buffer"]

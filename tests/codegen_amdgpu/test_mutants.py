@@ -9,15 +9,15 @@ import dataclasses
 
 import pytest
 
-from warploom.codegen.amdgpu import check_isa
-from warploom.codegen.amdgpu.emulator import (
+from warploom.emit.gfx950 import check_isa
+from warploom.emit.gfx950.emulator import (
     LATE,
     STARVED,
     TRAMPLED,
     EmulationError,
     Order,
 )
-from warploom.codegen.amdgpu.isa.mutants import text_mutants
+from warploom.emit.gfx950.isa.mutants import text_mutants
 
 from .test_emulator import run
 

@@ -26,7 +26,7 @@ from warploom import (
     mi355x_double_buffer,
     mi355x_target,
 )
-from warploom.graph.partitions import search_edges
+from warploom.seed.graph.partitions import search_edges
 
 OFFSETS = (KOffsetKind.K0, KOffsetKind.K1, KOffsetKind.K_NEXT)
 DATA = (OpRole.GLOBAL_LOAD, OpRole.FRAGMENT_LOAD, OpRole.COMPUTE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from warploom.errors import BackendError
-from warploom.runtime import driver
+from warploom.launch import driver
 
 
 def hopper():

@@ -20,12 +20,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from warploom.codegen.cuda import attention as emitter
-from warploom.codegen.cuda.attention_tiles import TILES, tile_loop
-from warploom.codegen.cuda.ptx import HELPERS
-from warploom.codegen.cuda.roles import role_tile
-from warploom.codegen.cuda.softmax import softmax_functions
-from warploom.interchange.roles import (
+from warploom.document.roles import (
     Arrive,
     Commit,
     MmaFence,
@@ -35,8 +30,13 @@ from warploom.interchange.roles import (
     WaitFull,
     WaitGroup,
 )
-from warploom.runtime.attention_launch import _Call, _Divisor, visits_of_head
-from warploom.runtime.shipped import schedule_for
+from warploom.emit.cuda import attention as emitter
+from warploom.emit.cuda.attention_tiles import TILES, tile_loop
+from warploom.emit.cuda.ptx import HELPERS
+from warploom.emit.cuda.roles import role_tile
+from warploom.emit.cuda.softmax import softmax_functions
+from warploom.launch.attention_launch import _Call, _Divisor, visits_of_head
+from warploom.launch.shipped import schedule_for
 
 SILENT = (Arrive, Commit, MmaFence, NamedArrive, NamedSync, WaitEmpty, WaitFull, WaitGroup)
 

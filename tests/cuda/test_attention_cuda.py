@@ -10,14 +10,14 @@ from dataclasses import replace
 import pytest
 
 import warploom
-from warploom.codegen.cuda import attention_table, emit_attention, layout_of
+from warploom.document.roles import Arrive, NamedSync, WaitEmpty, WaitFull, WaitGroup
+from warploom.emit.cuda import attention_table, emit_attention, layout_of
 from warploom.errors import BackendError, GeometryError
-from warploom.interchange.roles import Arrive, NamedSync, WaitEmpty, WaitFull, WaitGroup
-from warploom.runtime import attention as runtime
-from warploom.runtime import build
-from warploom.runtime.shipped import SHIPPED_ATTENTION, attention_kernel, shipped_schedule
-from warploom.schedules.hopper import Dtype
-from warploom.schedules.hopper.attention import AttentionKernel
+from warploom.hopper import Dtype
+from warploom.hopper.attention import AttentionKernel
+from warploom.launch import attention as runtime
+from warploom.launch import build
+from warploom.launch.shipped import SHIPPED_ATTENTION, attention_kernel, shipped_schedule
 from warploom.target.h200 import h200
 
 from .test_cuda_compile import disassembler

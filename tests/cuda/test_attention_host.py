@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from warploom.codegen.cuda.attention_tiles import TILES
-from warploom.runtime.attention_launch import _Call, _Divisor, visits_of_head
-from warploom.runtime.shipped import attention_kernel
+from warploom.emit.cuda.attention_tiles import TILES
+from warploom.launch.attention_launch import _Call, _Divisor, visits_of_head
+from warploom.launch.shipped import attention_kernel
 
 from .host_attention import build, host_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from warploom.runtime import torch_op
+from warploom.launch import torch_op
 
 from .gpu import NEEDS_HOPPER
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from warploom.codegen.cuda import emit_gemm
+from warploom.emit.cuda import emit_gemm
 from warploom.errors import BackendError
-from warploom.runtime import build
-from warploom.runtime.shipped import SHIPPED, shipped_schedule
-from warploom.schedules.hopper import Activation, Dtype, Epilogue, GemmKernel
+from warploom.hopper import Activation, Dtype, Epilogue, GemmKernel
+from warploom.launch import build
+from warploom.launch.shipped import SHIPPED, shipped_schedule
 
 needs_nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
 

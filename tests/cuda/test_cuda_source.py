@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from warploom.codegen.cuda import base_table, emit_gemm, gemm_table, layout_of
-from warploom.codegen.cuda.ptx import HELPERS, wgmma_function
+from warploom.document.roles import Compute, WaitGroup
+from warploom.emit.cuda import base_table, emit_gemm, gemm_table, layout_of
+from warploom.emit.cuda.ptx import HELPERS, wgmma_function
 from warploom.errors import BackendError
-from warploom.interchange.roles import Compute, WaitGroup
-from warploom.runtime.shipped import SHIPPED, shipped_schedule
-from warploom.schedules.hopper import Activation, Dtype, Epilogue, GemmKernel, L2Hints
+from warploom.hopper import Activation, Dtype, Epilogue, GemmKernel, L2Hints
+from warploom.launch.shipped import SHIPPED, shipped_schedule
 
 GOLDEN = Path(__file__).parent / "golden"
 GOLDENS = (

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import warploom
-from warploom.runtime import torch_op
-from warploom.runtime.launch import Choice
-from warploom.runtime.shipped import SHIPPED
+from warploom.launch import torch_op
+from warploom.launch.launch import Choice
+from warploom.launch.shipped import SHIPPED
 
 from .gpu import NEEDS_HOPPER
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from warploom.runtime.choose import choose
-from warploom.runtime.shipped import SHIPPED, shipped_schedule
-from warploom.schedules.hopper import Dtype
-from warploom.schedules.hopper.energy import Shape
-from warploom.schedules.hopper.timing import predict
+from warploom.hopper import Dtype
+from warploom.hopper.energy import Shape
+from warploom.hopper.timing import predict
+from warploom.launch.choose import choose
+from warploom.launch.shipped import SHIPPED, shipped_schedule
 
 DATA = json.loads((Path(__file__).parent / "h200_rates.json").read_text())
 KERNELS = {k.name: k for k in SHIPPED}

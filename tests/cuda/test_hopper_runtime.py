@@ -13,23 +13,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import warploom
+from warploom.document.roles_json import write_roles
 from warploom.errors import BackendError
-from warploom.interchange.roles_json import write_roles
-from warploom.runtime import driver, tune
-from warploom.runtime.choose import candidates, choose, estimate, group_for
-from warploom.runtime.gemm import _check_operands, _check_result
-from warploom.runtime.shipped import (
+from warploom.hopper import Dtype, Epilogue, GemmKernel
+from warploom.hopper.energy import Shape
+from warploom.hopper.solve import derive_gemm
+from warploom.launch import driver, tune
+from warploom.launch.choose import candidates, choose, estimate, group_for
+from warploom.launch.gemm import _check_operands, _check_result
+from warploom.launch.shipped import (
     SHIPPED,
     is_shipped,
     schedule_for,
     shipped_schedule,
     solved_schedule,
 )
-from warploom.runtime.tensors import TensorView, view_of
-from warploom.runtime.tune import likely, measure, recall, remember
-from warploom.schedules.hopper import Dtype, Epilogue, GemmKernel
-from warploom.schedules.hopper.energy import Shape
-from warploom.schedules.hopper.solve import derive_gemm
+from warploom.launch.tensors import TensorView, view_of
+from warploom.launch.tune import likely, measure, recall, remember
 from warploom.verify.roles import verify_roles
 
 
@@ -255,7 +255,7 @@ def test_the_runtime_imports_without_a_solver():
     code = (
         "import sys; sys.modules['ortools'] = None\n"
         "import warploom\n"
-        "from warploom.runtime.shipped import shipped_schedule\n"
+        "from warploom.launch.shipped import shipped_schedule\n"
         "assert shipped_schedule('gemm_128x256_w2').proof.proven"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

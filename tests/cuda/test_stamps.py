@@ -10,13 +10,13 @@ from itertools import pairwise
 
 import pytest
 
-from warploom.codegen.cuda import emit_attention
-from warploom.codegen.cuda.holds import Extended, held
-from warploom.codegen.cuda.stamps import SPANS, STAMPS, Window, labels, spanned, traced
+from warploom.document.roles import Compute, WaitGroup
+from warploom.emit.cuda import emit_attention
+from warploom.emit.cuda.holds import Extended, held
+from warploom.emit.cuda.stamps import SPANS, STAMPS, Window, labels, spanned, traced
 from warploom.errors import BackendError
-from warploom.interchange.roles import Compute, WaitGroup
-from warploom.runtime import build
-from warploom.runtime.shipped import SHIPPED_ATTENTION, shipped_schedule
+from warploom.launch import build
+from warploom.launch.shipped import SHIPPED_ATTENTION, shipped_schedule
 from warploom.verify.roles import verify_roles
 
 from .test_cuda_compile import disassembler

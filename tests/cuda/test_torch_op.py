@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from warploom.errors import MissingExtraError
-from warploom.runtime import torch_op
+from warploom.launch import torch_op
 
 
 class Matrix:

@@ -2,9 +2,9 @@
 
 import re
 
-from warploom.interchange import Counters, Protocol, ScheduleDocument
-from warploom.ops.desc import OpDesc, ScheduleEntry
-from warploom.ops.kinds import KOffsetKind, OpRole, OpTag, Phase
+from warploom.document import Counters, Protocol, ScheduleDocument
+from warploom.document.kinds import KOffsetKind, OpRole, OpTag, Phase
+from warploom.document.ops import OpDesc, ScheduleEntry
 
 _DATA = re.compile(r"(LA|LB|FA|FB|M|ST|D)\[(\d+),(\d+)\](K0|K1|K_PREV|K_NEXT)?")
 _KINDS = {

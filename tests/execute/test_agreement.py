@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from warploom.execute import Scripted, Truth, execute, explore
-from warploom.mutation import decide
+from tests.mutation import decide
+from warploom.run import Scripted, Truth, execute, explore
 from warploom.verify import Severity, verify, witness
 
 from .golden_documents import cases, four_wave, ping_pong, single_buffer

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from warploom.errors import ConfigError, DocumentError
-from warploom.execute import Drift, Early, Late, Random, adversaries, execute, sample_matrices
-from warploom.execute.program import lower
+from warploom.run import Drift, Early, Late, Random, adversaries, execute, sample_matrices
+from warploom.run.program import lower
 
 from .golden_documents import cases, find_ping_pong, four_wave, ping_pong, single_buffer
 from .notation import written
@@ -195,9 +195,9 @@ def test_the_room_loads_numpy_only_when_it_runs():
     import ast
     from pathlib import Path
 
-    import warploom.execute
+    import warploom.run
 
-    for file in Path(warploom.execute.__file__).parent.glob("*.py"):
+    for file in Path(warploom.run.__file__).parent.glob("*.py"):
         for node in ast.parse(file.read_text()).body:
             assert not (isinstance(node, ast.Import) and node.names[0].name == "numpy"), file
             assert not (isinstance(node, ast.ImportFrom) and node.module == "numpy"), file

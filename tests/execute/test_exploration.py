@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from warploom.execute import Truth, adversaries, execute, explore
-from warploom.execute.program import lower
-from warploom.ops.kinds import Phase
+from warploom.document.kinds import Phase
+from warploom.run import Truth, adversaries, execute, explore
+from warploom.run.program import lower
 
 from .notation import entries, written
 

@@ -3,11 +3,11 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from warploom.document import BarrierKind, Counters, Protocol, RegisterWaits, ScheduleDocument
+from warploom.document.kinds import KOffsetKind, OpRole, OpTag, Phase, ScheduleOps
+from warploom.document.ops import OpDesc, ScheduleEntry
 from warploom.errors import WarploomError
-from warploom.execute import Drift, Early, Execution, Late, Random, execute
-from warploom.interchange import BarrierKind, Counters, Protocol, RegisterWaits, ScheduleDocument
-from warploom.ops.desc import OpDesc, ScheduleEntry
-from warploom.ops.kinds import KOffsetKind, OpRole, OpTag, Phase, ScheduleOps
+from warploom.run import Drift, Early, Execution, Late, Random, execute
 from warploom.verify import verify
 
 from .notation import written

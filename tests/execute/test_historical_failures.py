@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from warploom.execute import Early, Scripted, adversaries, execute
-from warploom.execute.program import lower
-from warploom.mutation.subjects import subject
-from warploom.ops.kinds import OpRole, Phase, ScheduleOps
+from tests.mutation.subjects import subject
+from warploom.document.kinds import OpRole, Phase, ScheduleOps
+from warploom.run import Early, Scripted, adversaries, execute
+from warploom.run.program import lower
 from warploom.verify import Code, verify, witness
 
 from .golden_documents import find_ping_pong, four_wave, ping_pong

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from warploom.document.kinds import Phase
+from warploom.document.witness import Point, Step, StepKind, WaveId, Witness
 from warploom.errors import ConfigError, DocumentError
-from warploom.execute import Scripted, execute
-from warploom.interchange.witness import Point, Step, StepKind, WaveId, Witness
-from warploom.ops.kinds import Phase
+from warploom.run import Scripted, execute
 
 from .notation import written
 

@@ -3,9 +3,9 @@
 import random
 from dataclasses import replace
 
-from warploom.interchange import BarrierKind, RegisterWaits
-from warploom.mutation.random_bodies import serialised_schedule
-from warploom.ops.kinds import ScheduleOps
+from tests.mutation.random_bodies import serialised_schedule
+from warploom.document import BarrierKind, RegisterWaits
+from warploom.document.kinds import ScheduleOps
 
 from .notation import written
 

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from warploom.explore import Cache, Sweep, evaluate, explore, ranked, scatter_html, to_csv, to_table
+from warploom.search import Cache, Sweep, evaluate, explore, ranked, scatter_html, to_csv, to_table
 
 SMALL = Sweep(strategies=("CSP", "IDENTITY"), syncs=("REFERENCE", "PROVEN_WEAKEST"))
 
@@ -37,7 +37,7 @@ class StoppedError(Exception):
 
 
 def test_a_killed_sweep_goes_on_without_recomputation(tmp_path, monkeypatch):
-    from warploom.explore import runner
+    from warploom.search import runner
 
     path = tmp_path / "results.jsonl"
     calls = []
@@ -84,7 +84,7 @@ def test_tables_and_pictures():
 
 def test_parquet(tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
-    from warploom.explore import to_parquet
+    from warploom.search import to_parquet
 
     path = tmp_path / "sweep.parquet"
     to_parquet(explore(SMALL), path)

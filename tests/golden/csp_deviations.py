@@ -14,12 +14,12 @@ In exactly these cases warploom differs: it returns the best order within the bu
 from __future__ import annotations
 
 from warploom.errors import WarploomError
-from warploom.graph.loop_body import LoopBody
-from warploom.sched.evaluate import evaluate_schedule
-from warploom.sched.greedy import greedy_schedule
-from warploom.sched.search.complete import WorkMeter
-from warploom.sched.search.optimise import any_within
-from warploom.sched.search.problem import order_problem
+from warploom.seed.graph.loop_body import LoopBody
+from warploom.seed.sched.evaluate import evaluate_schedule
+from warploom.seed.sched.greedy import greedy_schedule
+from warploom.seed.sched.search.complete import WorkMeter
+from warploom.seed.sched.search.optimise import any_within
+from warploom.seed.sched.search.problem import order_problem
 
 UNLIMITED = 999999
 NO_WORK_LIMIT = 10**9

@@ -18,11 +18,11 @@ from csp_deviations import (
     plain_search_keeps_over_budget_seed,
 )
 
-from warploom.compile import compile_schedule, derive_order
-from warploom.config.policy import SchedulePolicy
+from warploom.document.kinds import OpRole
 from warploom.errors import VerificationError, WarploomError
-from warploom.graph.loop_body import LoopBody
-from warploom.ops.kinds import OpRole
+from warploom.seed.compile import compile_schedule, derive_order
+from warploom.seed.config.policy import SchedulePolicy
+from warploom.seed.graph.loop_body import LoopBody
 
 COMPILED = {"pingpong", "generic_compile", "verify_failures", "single_buffer", "fourwave"}
 

@@ -4,52 +4,55 @@ from __future__ import annotations
 
 import forms
 
-from warploom.blocks.expand import emit_minimal_barrier_block, expand_block
-from warploom.blocks.group import build_blocks
-from warploom.blocks.program import PipelineProgram
-from warploom.compile import build_kernel_program, compile_schedule
-from warploom.config.policy import SchedulePolicy
-from warploom.config.schedule import ScheduleConfig
-from warploom.config.strategies import BarrierStrategy, LoadStrategy, WaitStrategy
-from warploom.graph.edges import (
+from warploom.document.kinds import Phase
+from warploom.document.ops import OpDesc
+from warploom.seed.blocks.expand import emit_minimal_barrier_block, expand_block
+from warploom.seed.blocks.group import build_blocks
+from warploom.seed.blocks.program import PipelineProgram
+from warploom.seed.body import EntryBuilder, Pipe
+from warploom.seed.compile import build_kernel_program, compile_schedule
+from warploom.seed.config.policy import SchedulePolicy
+from warploom.seed.config.schedule import ScheduleConfig
+from warploom.seed.config.strategies import BarrierStrategy, LoadStrategy, WaitStrategy
+from warploom.seed.graph.edges import (
     apply_edge_rules,
     derive_cross_stage_rotation_edges,
     derive_edges_from_ops,
     filter_spurious_cross_stage_flow,
 )
-from warploom.graph.loop_body import LoopBody
-from warploom.graph.rules import double_buffer_edge_rules, single_buffer_edge_rules
-from warploom.listing import WaitCounts
-from warploom.ops.body import EntryBuilder, Pipe
-from warploom.ops.desc import OpDesc
-from warploom.ops.kinds import Phase
-from warploom.phases import program as phase_program
-from warploom.phases import recipes as phase_recipes
-from warploom.sched.bounds import asap_lower_bound
-from warploom.sched.csp import optimal_schedule, optimal_schedule_with_halves
-from warploom.sched.evaluate import evaluate_schedule
-from warploom.sched.greedy import greedy_schedule, simple_greedy_schedule
-from warploom.sched.interleave import (
+from warploom.seed.graph.loop_body import LoopBody
+from warploom.seed.graph.rules import double_buffer_edge_rules, single_buffer_edge_rules
+from warploom.seed.listing import WaitCounts
+from warploom.seed.phases import program as phase_program
+from warploom.seed.phases import recipes as phase_recipes
+from warploom.seed.sched.bounds import asap_lower_bound
+from warploom.seed.sched.csp import optimal_schedule, optimal_schedule_with_halves
+from warploom.seed.sched.evaluate import evaluate_schedule
+from warploom.seed.sched.greedy import greedy_schedule, simple_greedy_schedule
+from warploom.seed.sched.interleave import (
     double_buffer_reorder,
     mma_block_interleave,
     mma_block_interleave_list,
     single_buffer_reorder,
 )
-from warploom.sched.segments import optimize_within_barriers
-from warploom.schedule import PipelineSchedule
-from warploom.schedules.fourwave import Pipeline4Wave
-from warploom.schedules.pingpong import DeclarativeSchedule
-from warploom.schedules.single_buffer import SingleBufferSchedule, build_default_matmul_schedule
-from warploom.sync.policy import SyncPolicy
-from warploom.sync.rules import (
+from warploom.seed.sched.segments import optimize_within_barriers
+from warploom.seed.schedule import PipelineSchedule
+from warploom.seed.schedules.fourwave import Pipeline4Wave
+from warploom.seed.schedules.pingpong import DeclarativeSchedule
+from warploom.seed.schedules.single_buffer import (
+    SingleBufferSchedule,
+    build_default_matmul_schedule,
+)
+from warploom.seed.sync.policy import SyncPolicy
+from warploom.seed.sync.rules import (
     derive_drain_mask,
     derive_waits_from_blocks,
     guard_blocks,
     main_wait_vm,
 )
-from warploom.target import mi355x
-from warploom.target.cost import TargetProfile, annotate_ops
-from warploom.target.geometry import KernelGeometry, derive_safe_max_globals
+from warploom.seed.target import mi355x
+from warploom.seed.target.cost import TargetProfile, annotate_ops
+from warploom.seed.target.geometry import KernelGeometry, derive_safe_max_globals
 
 plain = forms.plain
 

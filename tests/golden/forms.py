@@ -5,21 +5,21 @@ from __future__ import annotations
 from dataclasses import asdict, fields
 from enum import Enum
 
-from warploom.blocks.program import PipelineProgram
-from warploom.blocks.spec import MMABlockSpec
-from warploom.config.parts import (
+from warploom.document.kinds import DepKind, KOffsetKind, OpRole, ResourceKind
+from warploom.document.ops import DepEdge, OpDesc, ScheduleEntry
+from warploom.seed.blocks.program import PipelineProgram
+from warploom.seed.blocks.spec import MMABlockSpec
+from warploom.seed.config.parts import (
     BlockSizing,
     FragOrder,
     LoopCarriedSpec,
     SchedulingStrategy,
     WarpStaggerRule,
 )
-from warploom.config.pipeline import PipelineConfig
-from warploom.config.schedule import ScheduleConfig
-from warploom.graph.rules import EdgeRule
-from warploom.ops.desc import DepEdge, OpDesc, ScheduleEntry
-from warploom.ops.kinds import DepKind, KOffsetKind, OpRole, ResourceKind
-from warploom.target.cost import OpCost, TargetCostModel
+from warploom.seed.config.pipeline import PipelineConfig
+from warploom.seed.config.schedule import ScheduleConfig
+from warploom.seed.graph.rules import EdgeRule
+from warploom.seed.target.cost import OpCost, TargetCostModel
 
 OP_FIELDS = (
     "tag",

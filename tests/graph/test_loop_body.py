@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 
 from tests.sched.random_bodies import bodies
+from warploom.document.kinds import OpRole, ResourceKind
+from warploom.document.ops import DepEdge, OpDesc
 from warploom.errors import CycleError, GraphError
-from warploom.graph.loop_body import LoopBody, OpNode
-from warploom.ops.desc import DepEdge, OpDesc
-from warploom.ops.kinds import OpRole, ResourceKind
+from warploom.seed.graph.loop_body import LoopBody, OpNode
 
 
 def mma(latency=16):

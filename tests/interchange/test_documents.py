@@ -16,7 +16,7 @@ from warploom import (
     read_schedule,
     write_schedule,
 )
-from warploom.interchange import schedule_from_json
+from warploom.document import schedule_from_json
 
 PINGPONG = compile_schedule(DeclarativeSchedule(lgkm_a=8, lgkm_b=4)).document()
 FOURWAVE = compile_schedule(Pipeline4Wave(KernelGeometry.four_wave((256, 256, 64)))).document()

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from warploom.errors import DocumentError
-from warploom.interchange import (
+from warploom.document import (
     Point,
     Step,
     StepKind,
@@ -14,7 +13,8 @@ from warploom.interchange import (
     witness_from_json,
     witness_to_json,
 )
-from warploom.ops.kinds import Phase
+from warploom.document.kinds import Phase
+from warploom.errors import DocumentError
 
 WITNESS = Witness(
     document="demo",

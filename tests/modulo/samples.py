@@ -1,11 +1,11 @@
 """Small matmul bodies of any grid and partition count, and their documents."""
 
-from warploom.interchange import Counters, Protocol, ScheduleDocument
-from warploom.ops.body import PipelineBody
-from warploom.ops.kinds import KOffsetKind
-from warploom.target.cost import annotate_ops
-from warploom.target.mi355x import mi355x_cost_model
-from warploom.target.tags import PingPongOps as T
+from warploom.document import Counters, Protocol, ScheduleDocument
+from warploom.document.kinds import KOffsetKind
+from warploom.seed.body import PipelineBody
+from warploom.seed.target.cost import annotate_ops
+from warploom.seed.target.mi355x import mi355x_cost_model
+from warploom.seed.target.tags import PingPongOps as T
 
 
 def matmul_ops(m, n, partitions):

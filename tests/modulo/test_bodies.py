@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from warploom.errors import SchedulingError
-from warploom.modulo import (
+from warploom.order import (
     Goal,
     LimitKind,
     ModuloEdge,
@@ -16,8 +16,8 @@ from warploom.modulo import (
     check_result,
     solve_modulo,
 )
-from warploom.modulo.bodies.attention import AttentionShape, attention_body
-from warploom.modulo.bodies.gemm import Fragments, Lds, gemm_body
+from warploom.order.bodies.attention import AttentionShape, attention_body
+from warploom.order.bodies.gemm import Fragments, Lds, gemm_body
 from warploom.target.attention_costs import MI355X_ATTENTION
 
 II_ONLY = ModuloOptions(goals=())

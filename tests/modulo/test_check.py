@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from warploom.errors import SchedulingError
-from warploom.modulo import (
+from warploom.order import (
     ModuloEdge,
     ModuloOp,
     ModuloOptions,
@@ -19,8 +19,8 @@ from warploom.modulo import (
     check_schedule,
     solve_modulo,
 )
-from warploom.modulo.bodies.attention import AttentionShape, attention_body
-from warploom.modulo.bodies.gemm import Lds, gemm_body
+from warploom.order.bodies.attention import AttentionShape, attention_body
+from warploom.order.bodies.gemm import Lds, gemm_body
 
 
 @pytest.fixture(scope="module")
@@ -120,9 +120,9 @@ def test_the_checker_imports_no_solver():
     import ast
     from pathlib import Path
 
-    import warploom.modulo.check as module
+    import warploom.order.check as module
 
     tree = ast.parse(Path(module.__file__).read_text())
     names = {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
     ours = {n for n in names if n and n.startswith("warploom")}
-    assert ours == {"warploom.errors", "warploom.modulo.model", "warploom.modulo.result"}
+    assert ours == {"warploom.errors", "warploom.order.model", "warploom.order.result"}

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from warploom.errors import SchedulingError
-from warploom.modulo import (
+from warploom.order import (
     ModuloEdge,
     ModuloOp,
     ModuloProblem,
@@ -21,9 +21,9 @@ from warploom.modulo import (
     Unit,
     check_schedule,
 )
-from warploom.modulo.bodies.attention import AttentionShape, attention_body
-from warploom.modulo.enumerate import enumerate_programs
-from warploom.modulo.programs import Programs, Space, program_of, programs_of, turns_of
+from warploom.order.bodies.attention import AttentionShape, attention_body
+from warploom.order.enumerate import enumerate_programs
+from warploom.order.programs import Programs, Space, program_of, programs_of, turns_of
 
 PAIR = Space(
     roles=(("load",), ("left", "right")),

@@ -12,7 +12,7 @@ from warploom.errors import (
     InfeasibleError,
     MissingExtraError,
 )
-from warploom.modulo import (
+from warploom.order import (
     ModuloEdge,
     ModuloOp,
     ModuloOptions,
@@ -25,9 +25,9 @@ from warploom.modulo import (
     Value,
     solve_modulo,
 )
-from warploom.modulo.bodies.attention import AttentionShape, attention_body
-from warploom.modulo.bodies.gemm import gemm_body
-from warploom.modulo.exact import process
+from warploom.order.bodies.attention import AttentionShape, attention_body
+from warploom.order.bodies.gemm import gemm_body
+from warploom.order.exact import process
 
 
 def body(**changes):
@@ -126,7 +126,7 @@ def test_bad_shapes_and_options():
 
 def test_without_ortools_bounds_and_heuristic_still_work(monkeypatch):
     monkeypatch.setattr(process, "exact_solver_available", lambda: False)
-    monkeypatch.setattr("warploom.modulo.search.exact_solver_available", lambda: False)
+    monkeypatch.setattr("warploom.order.search.exact_solver_available", lambda: False)
     result = solve_modulo(gemm_body(2, 2))
     assert (result.ii, result.proven) == (128, True)
     assert "not installed" in result.log[0]

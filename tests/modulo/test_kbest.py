@@ -6,18 +6,17 @@ import pytest
 
 from tests.modulo.samples import document, matmul_ops
 from warploom.errors import ConfigError, DocumentError
-from warploom.modulo import ModuloOptions, check_result, solve_modulo
-from warploom.modulo.bodies.attention import AttentionShape, attention_body
-from warploom.modulo.bodies.gemm import gemm_body
-from warploom.modulo.bridge import ModuloRequest, body_problem
-from warploom.modulo.calibrate import (
+from warploom.guard.counters import synthesise
+from warploom.order import ModuloOptions, check_result, solve_modulo
+from warploom.order.bodies.attention import AttentionShape, attention_body
+from warploom.order.bodies.gemm import gemm_body
+from warploom.order.calibrate import (
     Measurement,
     apply_calibration,
     critical_features,
     fit,
 )
-from warploom.modulo.entries import modulo_phases
-from warploom.modulo.kbest import (
+from warploom.order.kbest import (
     digest,
     emitted_ii,
     k_best,
@@ -27,8 +26,9 @@ from warploom.modulo.kbest import (
     signature,
     write_measurements,
 )
+from warploom.seed.modulo.bridge import ModuloRequest, body_problem
+from warploom.seed.modulo.entries import modulo_phases
 from warploom.sim import simulate
-from warploom.sync.proven import synthesise
 
 II_ONLY = ModuloOptions(goals=())
 

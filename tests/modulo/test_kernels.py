@@ -2,13 +2,13 @@
 
 import pytest
 
-from warploom.codegen.amdgpu import ElementType, emit_kernel, gemm_tile
-from warploom.codegen.amdgpu.emulator import EARLY, LATE, emulate_gemm, integer_matrix
-from warploom.compile import compile_schedule
-from warploom.modulo.bridge import ModuloRequest
-from warploom.schedules.fourwave import Pipeline4Wave
-from warploom.target.geometry import KernelGeometry
-from warploom.target.mi355x import mi355x_target
+from warploom.emit.gfx950 import ElementType, emit_kernel, gemm_tile
+from warploom.emit.gfx950.emulator import EARLY, LATE, emulate_gemm, integer_matrix
+from warploom.seed.compile import compile_schedule
+from warploom.seed.modulo.bridge import ModuloRequest
+from warploom.seed.schedules.fourwave import Pipeline4Wave
+from warploom.seed.target.geometry import KernelGeometry
+from warploom.seed.target.mi355x import mi355x_target
 
 pytest.importorskip("llvmlite")
 

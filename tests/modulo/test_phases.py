@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 
+from tests.modulo.random_bodies import RandomShape, random_body
 from tests.modulo.samples import document, matmul_ops
-from warploom.compile import compile_schedule
-from warploom.config.parts import SchedulingStrategy
-from warploom.config.schedule import ScheduleConfig
+from warploom.document.kinds import KOffsetKind
+from warploom.document.ops import OpDesc
 from warploom.errors import CostModelError, PhaseError, ProgramError
-from warploom.execute import execute
-from warploom.modulo import (
+from warploom.guard.counters import synthesise
+from warploom.order import (
     ModuloEdge,
     ModuloOp,
     ModuloOptions,
@@ -22,19 +22,19 @@ from warploom.modulo import (
     Value,
     solve_modulo,
 )
-from warploom.modulo.bodies.gemm import Lds
-from warploom.modulo.bodies.random import RandomShape, random_body
-from warploom.modulo.bridge import ModuloRequest, body_problem
-from warploom.modulo.entries import modulo_phases, short_phases
-from warploom.modulo.expand import copy_index, expand, unroll_factor
-from warploom.ops.desc import OpDesc
-from warploom.ops.kinds import KOffsetKind
-from warploom.schedules.fourwave import Pipeline4Wave
-from warploom.schedules.pingpong import DeclarativeSchedule
-from warploom.schedules.single_buffer import SingleBufferSchedule
-from warploom.sync.proven import synthesise
-from warploom.target.geometry import KernelGeometry
-from warploom.target.mi355x import AMDScheduleHints
+from warploom.order.bodies.gemm import Lds
+from warploom.order.expand import copy_index, expand, unroll_factor
+from warploom.run import execute
+from warploom.seed.compile import compile_schedule
+from warploom.seed.config.parts import SchedulingStrategy
+from warploom.seed.config.schedule import ScheduleConfig
+from warploom.seed.modulo.bridge import ModuloRequest, body_problem
+from warploom.seed.modulo.entries import modulo_phases, short_phases
+from warploom.seed.schedules.fourwave import Pipeline4Wave
+from warploom.seed.schedules.pingpong import DeclarativeSchedule
+from warploom.seed.schedules.single_buffer import SingleBufferSchedule
+from warploom.seed.target.geometry import KernelGeometry
+from warploom.seed.target.mi355x import AMDScheduleHints
 from warploom.verify import verify
 
 II_ONLY = ModuloOptions(goals=())
@@ -186,7 +186,7 @@ def test_a_loop_carried_read_keeps_its_copy():
         edges=(ModuloEdge(src=0, dst=1, latency=6, distance=1),),
     )
     result = solve_modulo(carried)
-    from warploom.modulo import check_schedule
+    from warploom.order import check_schedule
 
     times = list(result.times)
     times[0] -= min(times[0], 0)
@@ -197,7 +197,7 @@ def test_a_loop_carried_read_keeps_its_copy():
 
 def test_a_stage_change_needs_new_copies():
     body, result = solved(max_depth=3)
-    from warploom.modulo import check_schedule
+    from warploom.order import check_schedule
 
     load = next(v for v, op in enumerate(body.ops) if op.name.startswith("LOAD"))
     times = [t + result.ii for t in result.times]

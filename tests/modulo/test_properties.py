@@ -7,7 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from warploom.modulo import (
+from tests.modulo.random_bodies import RandomShape, random_body
+from warploom.order import (
     ExactUse,
     Goal,
     ModuloOptions,
@@ -15,12 +16,11 @@ from warploom.modulo import (
     check_result,
     solve_modulo,
 )
-from warploom.modulo.bodies.random import RandomShape, random_body
-from warploom.modulo.bounds.energy import closure
-from warploom.modulo.bounds.system import build_system
-from warploom.modulo.exact.process import ChildSolver
-from warploom.modulo.exact.request import CpRequest
-from warploom.modulo.place import bitset
+from warploom.order.bounds.energy import closure
+from warploom.order.bounds.system import build_system
+from warploom.order.exact.process import ChildSolver
+from warploom.order.exact.request import CpRequest
+from warploom.order.place import bitset
 
 RELAXED = settings(
     max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
@@ -129,8 +129,8 @@ def test_a_dying_solver_is_an_unknown_not_a_crash():
 
 
 RAISING = """
-import warploom.modulo.exact.solve as room
-from warploom.modulo.exact.process import serve
+import warploom.order.exact.solve as room
+from warploom.order.exact.process import serve
 
 def solve_request(request):
     raise IndexError("raw_hash_map::at")

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from warploom.errors import SchedulingError
-from warploom.modulo import (
+from warploom.order import (
     Goal,
     ModuloEdge,
     ModuloOp,
@@ -15,7 +15,7 @@ from warploom.modulo import (
     check_result,
     solve_modulo,
 )
-from warploom.modulo.bodies.attention import AttentionShape, attention_body
+from warploom.order.bodies.attention import AttentionShape, attention_body
 
 CUTS = ModuloOptions(goals=(Goal.CUTS,))
 

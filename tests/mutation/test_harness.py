@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from warploom.mutation import Verdict, decide, mutants, score, table
-from warploom.mutation.__main__ import main
-from warploom.mutation.harness import program_key
-from warploom.mutation.judging import judge_by_verifier
-from warploom.mutation.mutants import has_effect
-from warploom.mutation.random_bodies import random_schedule
-from warploom.mutation.subjects import subject, subjects
+from tests.mutation import Verdict, decide, mutants, score, table
+from tests.mutation.__main__ import main
+from tests.mutation.harness import program_key
+from tests.mutation.judging import judge_by_verifier
+from tests.mutation.mutants import has_effect
+from tests.mutation.random_bodies import random_schedule
+from tests.mutation.subjects import subject, subjects
 from warploom.verify import verify
 
 OPERATORS = {

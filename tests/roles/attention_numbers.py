@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from warploom.execute.roles.program import steps_of
-from warploom.interchange.roles import Compute, Mma
+from warploom.document.roles import Compute, Mma
+from warploom.run.roles.program import steps_of
 
 ROWS, KEYS, DIM = 4, 3, 5
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from warploom.interchange.roles import RolesDocument
-from warploom.modulo import Limit, LimitKind, ModuloProblem, ModuloResult
-from warploom.schedules.hopper import GemmKernel
-from warploom.schedules.hopper.gemm import gemm_problem, roles_of
+from warploom.document.roles import RolesDocument
+from warploom.hopper import GemmKernel
+from warploom.hopper.gemm import gemm_problem, roles_of
+from warploom.order import Limit, LimitKind, ModuloProblem, ModuloResult
 from warploom.target.h200 import h200
 
 

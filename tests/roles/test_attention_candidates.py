@@ -6,24 +6,24 @@ from dataclasses import replace
 
 import pytest
 
+from warploom.document.roles_json import read_roles, write_roles
 from warploom.errors import ConfigError, SchedulingError
-from warploom.interchange.roles_json import read_roles, write_roles
-from warploom.modulo import ModuloOptions, check_result, solve_modulo
-from warploom.modulo.alike import tied
-from warploom.modulo.enumerate import enumerate_programs
-from warploom.modulo.kbest import k_best
-from warploom.runtime.shipped import SHIPPED_ATTENTION, shipped_schedule
-from warploom.schedules.hopper.attention import (
+from warploom.hopper.attention import (
     AttentionKernel,
     attention_roles,
 )
-from warploom.schedules.hopper.candidates import (
+from warploom.hopper.candidates import (
     attention_candidates,
     document_digest,
     free_body,
     program_space,
 )
-from warploom.schedules.hopper.solve import derive_attention
+from warploom.hopper.solve import derive_attention
+from warploom.launch.shipped import SHIPPED_ATTENTION, shipped_schedule
+from warploom.order import ModuloOptions, check_result, solve_modulo
+from warploom.order.alike import tied
+from warploom.order.enumerate import enumerate_programs
+from warploom.order.kbest import k_best
 from warploom.verify.roles import verify_roles
 
 KERNEL = AttentionKernel(q_registers=False)

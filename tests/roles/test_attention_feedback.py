@@ -6,31 +6,31 @@ from dataclasses import replace
 
 import pytest
 
+from warploom.document.roles import Commit, Compute, Mma, WaitGroup
 from warploom.errors import ConfigError
-from warploom.interchange.roles import Commit, Compute, Mma, WaitGroup
-from warploom.modulo import validate
-from warploom.modulo.calibrate import duration, with_durations
-from warploom.schedules.hopper.attention import AttentionKernel
-from warploom.schedules.hopper.attention_pricing import predict_attention, role_costs
-from warploom.schedules.hopper.candidates import (
+from warploom.hopper.attention import AttentionKernel
+from warploom.hopper.attention_pricing import predict_attention, role_costs
+from warploom.hopper.candidates import (
     attention_candidates,
     free_body,
     program_space,
 )
-from warploom.schedules.hopper.feedback import (
+from warploom.hopper.feedback import (
     Corrections,
     corrected,
     feed,
     model_of,
     rank_correlation,
 )
-from warploom.schedules.hopper.traces import (
+from warploom.hopper.traces import (
     Trace,
     entry_times,
     op_durations,
     product_times,
     timeline,
 )
+from warploom.order import validate
+from warploom.order.calibrate import duration, with_durations
 
 KERNEL = AttentionKernel(q_registers=False)
 BODY = free_body(KERNEL)

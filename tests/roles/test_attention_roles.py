@@ -9,9 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from warploom.errors import ConfigError, GeometryError, SchedulingError
-from warploom.execute.roles import first_fault
-from warploom.interchange.roles import (
+from warploom.document.roles import (
     Arrive,
     Commit,
     Compute,
@@ -25,18 +23,20 @@ from warploom.interchange.roles import (
     WaitFull,
     WaitGroup,
 )
-from warploom.interchange.roles_json import read_roles, write_roles
-from warploom.modulo import Limit, LimitKind, ModuloResult, check_schedule
-from warploom.modulo.alike import solve_alike, tied
-from warploom.modulo.bodies.attention import AttentionShape, attention_body
-from warploom.runtime.shipped import SHIPPED_ATTENTION, shipped_schedule
-from warploom.schedules.hopper import Dtype
-from warploom.schedules.hopper.attention import (
+from warploom.document.roles_json import read_roles, write_roles
+from warploom.errors import ConfigError, GeometryError, SchedulingError
+from warploom.hopper import Dtype
+from warploom.hopper.attention import (
     AttentionKernel,
     attention_costs,
     attention_problem,
     attention_roles,
 )
+from warploom.launch.shipped import SHIPPED_ATTENTION, shipped_schedule
+from warploom.order import Limit, LimitKind, ModuloResult, check_schedule
+from warploom.order.alike import solve_alike, tied
+from warploom.order.bodies.attention import AttentionShape, attention_body
+from warploom.run.roles import first_fault
 from warploom.target.h200 import h200
 from warploom.verify.roles import Code, require_clean, verify_roles
 
@@ -70,7 +70,7 @@ def document():
 @cache
 def derived(**choices):
     pytest.importorskip("ortools")
-    from warploom.schedules.hopper.solve import derive_attention
+    from warploom.hopper.solve import derive_attention
 
     return derive_attention(AttentionKernel(**choices))
 
@@ -130,7 +130,7 @@ def enumerated_for_long(kernel):
 )
 def test_shipped_schedules_are_what_the_solver_finds(kernel):
     pytest.importorskip("ortools")
-    from warploom.schedules.hopper.solve import derive_attention
+    from warploom.hopper.solve import derive_attention
 
     assert derive_attention(kernel) == shipped_schedule(kernel.name)
 

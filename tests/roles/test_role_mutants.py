@@ -7,17 +7,17 @@ from collections import Counter
 
 import pytest
 
-from warploom.execute.roles import first_fault
-from warploom.mutation.role_mutants import RoleMutant, label, role_mutants
-from warploom.mutation.role_score import (
+from tests.mutation.role_mutants import RoleMutant, label, role_mutants
+from tests.mutation.role_score import (
     RoleOutcome,
     RoleVerdict,
     count_outcomes,
     judge_mutant,
     score_roles,
 )
-from warploom.runtime.shipped import SHIPPED_ATTENTION, shipped_schedule
-from warploom.schedules.hopper.attention import AttentionKernel
+from warploom.hopper.attention import AttentionKernel
+from warploom.launch.shipped import SHIPPED_ATTENTION, shipped_schedule
+from warploom.run.roles import first_fault
 
 from .samples import gemm_document
 

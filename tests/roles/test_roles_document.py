@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from warploom.errors import DocumentError
-from warploom.interchange.roles_json import (
+from warploom.document.roles_json import (
     is_roles_json,
     read_roles,
     roles_from_json,
     roles_to_json,
     write_roles,
 )
-from warploom.schedules.hopper import GemmKernel
+from warploom.errors import DocumentError
+from warploom.hopper import GemmKernel
 
 from .samples import gemm_document
 

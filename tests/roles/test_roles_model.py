@@ -8,10 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from warploom.errors import ConfigError
-from warploom.execute.roles import Fault, Machine, Plan, Values, first_fault, meaning
-from warploom.execute.roles.memory import MBarrier, NamedState
-from warploom.interchange.roles import (
+from warploom.document.roles import (
     BulkStore,
     BulkWait,
     Mma,
@@ -21,9 +18,12 @@ from warploom.interchange.roles import (
     ScopeSync,
     WaitGroup,
 )
-from warploom.runtime.shipped import shipped_schedule
-from warploom.schedules.hopper import GemmKernel
-from warploom.schedules.hopper.attention import AttentionKernel
+from warploom.errors import ConfigError
+from warploom.hopper import GemmKernel
+from warploom.hopper.attention import AttentionKernel
+from warploom.launch.shipped import shipped_schedule
+from warploom.run.roles import Fault, Machine, Plan, Values, first_fault, meaning
+from warploom.run.roles.memory import MBarrier, NamedState
 from warploom.verify.roles import Code, verify_roles
 
 from .samples import gemm_document

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from warploom.interchange.roles import (
+from warploom.document.roles import (
     Arrive,
     Compute,
     Mma,
@@ -22,7 +22,8 @@ from warploom.interchange.roles import (
     WaitFull,
     WaitGroup,
 )
-from warploom.modulo import (
+from warploom.guard.mbarrier import Copy, Plan, Product, RingPlan, RolePlan, Work, derive_roles
+from warploom.order import (
     Limit,
     LimitKind,
     ModuloEdge,
@@ -34,7 +35,6 @@ from warploom.modulo import (
     RingKind,
     Role,
 )
-from warploom.sync.mbarrier import Copy, Plan, Product, RingPlan, RolePlan, Work, derive_roles
 from warploom.verify.roles import Code, verify_roles
 
 TILE = 16 * 1024

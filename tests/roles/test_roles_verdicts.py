@@ -6,9 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from warploom.errors import VerificationError
-from warploom.execute.roles import first_fault
-from warploom.interchange.roles import (
+from warploom.document.roles import (
     Arrive,
     BulkWait,
     ClusterSync,
@@ -24,8 +22,10 @@ from warploom.interchange.roles import (
     WaitFull,
     WaitGroup,
 )
-from warploom.schedules.hopper import GemmKernel
-from warploom.sync.mbarrier import Release
+from warploom.errors import VerificationError
+from warploom.guard.mbarrier import Release
+from warploom.hopper import GemmKernel
+from warploom.run.roles import first_fault
 from warploom.verify.roles import Code, Severity, require_clean, tile_sequences, verify_roles
 
 from .samples import gemm_document

@@ -2,9 +2,9 @@
 
 from hypothesis import strategies as st
 
-from warploom.graph.loop_body import LoopBody
-from warploom.ops.desc import DepEdge, OpDesc
-from warploom.ops.kinds import DepKind, OpRole, ResourceKind
+from warploom.document.kinds import DepKind, OpRole, ResourceKind
+from warploom.document.ops import DepEdge, OpDesc
+from warploom.seed.graph.loop_body import LoopBody
 
 KINDS = (
     (ResourceKind.MMA_UNIT, OpRole.COMPUTE),

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from warploom.document.kinds import OpRole, ResourceKind
+from warploom.document.ops import DepEdge, OpDesc
 from warploom.errors import CycleError, SchedulingError
-from warploom.graph.loop_body import LoopBody
-from warploom.ops.desc import DepEdge, OpDesc
-from warploom.ops.kinds import OpRole, ResourceKind
-from warploom.sched.bounds import asap_lower_bound, partial_lower_bound
-from warploom.sched.evaluate import evaluate_makespan, evaluate_schedule
-from warploom.sched.greedy import greedy_schedule, partition_bounds, simple_greedy_schedule
+from warploom.seed.graph.loop_body import LoopBody
+from warploom.seed.sched.bounds import asap_lower_bound, partial_lower_bound
+from warploom.seed.sched.evaluate import evaluate_makespan, evaluate_schedule
+from warploom.seed.sched.greedy import greedy_schedule, partition_bounds, simple_greedy_schedule
 
 from . import defining_scan as scan
 from .random_bodies import bodies

@@ -3,9 +3,9 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from warploom.sched.search.bound import UnitBound
-from warploom.sched.search.complete import Completer, WorkMeter, start_state
-from warploom.sched.search.problem import order_problem
+from warploom.seed.sched.search.bound import UnitBound
+from warploom.seed.sched.search.complete import Completer, WorkMeter, start_state
+from warploom.seed.sched.search.problem import order_problem
 
 from . import defining_scan as scan
 from .random_bodies import bodies

@@ -6,15 +6,15 @@ import json
 from functools import cache
 from pathlib import Path
 
-from warploom.interchange import (
+from warploom.document import (
     BarrierKind,
     Counters,
     Protocol,
     RegisterWaits,
     ScheduleDocument,
 )
-from warploom.ops.desc import DepEdge, OpDesc, ScheduleEntry
-from warploom.ops.kinds import DepKind, KOffsetKind, OpRole, OpTag, Phase, ResourceKind
+from warploom.document.kinds import DepKind, KOffsetKind, OpRole, OpTag, Phase, ResourceKind
+from warploom.document.ops import DepEdge, OpDesc, ScheduleEntry
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 NAMES = {

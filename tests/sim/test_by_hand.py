@@ -4,10 +4,10 @@ from fractions import Fraction
 
 import pytest
 
+from warploom.document import BarrierKind, RegisterWaits
+from warploom.document.kinds import KOffsetKind, OpRole, OpTag, ResourceKind
+from warploom.document.ops import OpDesc
 from warploom.errors import ConfigError, CostModelError, DocumentError, SimulationError
-from warploom.interchange import BarrierKind, RegisterWaits
-from warploom.ops.desc import OpDesc
-from warploom.ops.kinds import KOffsetKind, OpRole, OpTag, ResourceKind
 from warploom.sim import MachineCosts, OpTiming, StallKind, UnitSpec, mi355x_costs, simulate
 
 from .documents import document, frag, load, mma

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from warploom.interchange import Counters
-from warploom.ops.desc import OpDesc
-from warploom.ops.kinds import OpRole, ResourceKind, ScheduleOps
+from warploom.document import Counters
+from warploom.document.kinds import OpRole, ResourceKind, ScheduleOps
+from warploom.document.ops import OpDesc
 from warploom.sim import MachineCosts, OpTiming, UnitSpec, mi355x_costs, simulate
 
 from .documents import case_names, document, entries, frag, golden, load, mma

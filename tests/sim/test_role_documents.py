@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 import warploom
-from warploom.errors import ConfigError, CostModelError, DocumentError, SimulationError
-from warploom.interchange.roles import (
+from warploom.document.roles import (
     Arrive,
     Commit,
     Compute,
@@ -27,12 +26,13 @@ from warploom.interchange.roles import (
     WaitFull,
     WaitGroup,
 )
-from warploom.interchange.roles_json import read_roles
-from warploom.schedules.hopper import GemmKernel
-from warploom.schedules.hopper.pricing import gemm_costs
+from warploom.document.roles_json import read_roles
+from warploom.errors import ConfigError, CostModelError, DocumentError, SimulationError
+from warploom.hopper import GemmKernel
+from warploom.hopper.pricing import gemm_costs
 from warploom.sim import OpTiming, RoleCosts, RoleOpCost, StallKind, simulate_roles
 
-SHIPPED = Path(warploom.__file__).parent / "runtime" / "data"
+SHIPPED = Path(warploom.__file__).parent / "launch" / "data"
 
 
 def ring_document(depth, pending=0):

@@ -3,7 +3,7 @@
 import pytest
 
 from warploom.errors import OrderError, WarploomError
-from warploom.sync.proven import check_minimal, repair, synthesise
+from warploom.guard.counters import check_minimal, repair, synthesise
 from warploom.verify import verify
 
 from .golden_documents import cases, fourwave, pingpong, single_buffer

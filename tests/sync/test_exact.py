@@ -2,11 +2,11 @@
 
 import pytest
 
-from warploom.ops.kinds import Phase
-from warploom.sync.proven import Queue, synthesise
-from warploom.sync.proven.order import checked_trips
-from warploom.sync.proven.program import unroll
-from warploom.sync.proven.text import PHASES, Act, read_text
+from warploom.document.kinds import Phase
+from warploom.guard.counters import Queue, synthesise
+from warploom.guard.counters.order import checked_trips
+from warploom.guard.counters.program import unroll
+from warploom.guard.counters.text import PHASES, Act, read_text
 
 from .golden_documents import fourwave, pingpong
 

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
+from warploom.document import BarrierKind, RegisterWaits
+from warploom.document.kinds import KOffsetKind, Phase
+from warploom.document.ops import OpDesc
 from warploom.errors import OrderError, SyncError
-from warploom.interchange import BarrierKind, RegisterWaits
-from warploom.ops.desc import OpDesc
-from warploom.ops.kinds import KOffsetKind, Phase
-from warploom.sync.proven import Hazard, check_minimal, repair, synthesise
-from warploom.sync.proven.order import span
-from warploom.sync.proven.text import read_text
+from warploom.guard.counters import Hazard, check_minimal, repair, synthesise
+from warploom.guard.counters.order import span
+from warploom.guard.counters.text import read_text
 
 from .generated_documents import entries, load, mma, ring
 from .judges import clean, verified

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from warploom.document import BarrierKind, Counters, RegisterWaits
+from warploom.document.kinds import OpRole, Phase
 from warploom.errors import OrderError
-from warploom.interchange import BarrierKind, Counters, RegisterWaits
-from warploom.ops.kinds import OpRole, Phase
-from warploom.sync.proven import check_minimal, repair, synthesise
-from warploom.sync.proven.order import checked_trips
-from warploom.sync.proven.text import read_text
+from warploom.guard.counters import check_minimal, repair, synthesise
+from warploom.guard.counters.order import checked_trips
+from warploom.guard.counters.text import read_text
 
 from .golden_documents import fourwave, pingpong, single_buffer
 from .judges import clean, verified

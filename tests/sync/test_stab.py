@@ -5,7 +5,7 @@ from itertools import combinations_with_replacement
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from warploom.sync.proven.stab import Arc, stab
+from warploom.guard.counters.stab import Arc, stab
 
 CIRCLE = st.integers(1, 7)
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from warploom.ops.kinds import Phase
-from warploom.sync.proven import CHIP, REFERENCE, check_minimal, count_sync, synthesise
+from warploom.document.kinds import Phase
+from warploom.guard.counters import CHIP, REFERENCE, check_minimal, count_sync, synthesise
 
 from .golden_documents import fourwave, pingpong
 from .judges import verified

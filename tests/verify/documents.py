@@ -5,9 +5,9 @@ from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
 
-from warploom.interchange import BarrierKind, Counters, Protocol, RegisterWaits, ScheduleDocument
-from warploom.ops.desc import OpDesc, ScheduleEntry
-from warploom.ops.kinds import KOffsetKind, OpRole, OpTag, Phase, ResourceKind
+from warploom.document import BarrierKind, Counters, Protocol, RegisterWaits, ScheduleDocument
+from warploom.document.kinds import KOffsetKind, OpRole, OpTag, Phase, ResourceKind
+from warploom.document.ops import OpDesc, ScheduleEntry
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 NAMES = {

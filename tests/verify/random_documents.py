@@ -68,7 +68,7 @@ def random_document(seed):
 
 
 def _staged_protocol(rng):
-    from warploom.interchange import BarrierKind, RegisterWaits
+    from warploom.document import BarrierKind, RegisterWaits
 
     return {
         "barrier": rng.choice(list(BarrierKind)),

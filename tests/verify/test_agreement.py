@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from warploom.execute import Scripted, Truth, execute, explore
+from warploom.run import Scripted, Truth, execute, explore
 from warploom.verify import Code, witness
 
 from .random_documents import random_document

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from warploom.interchange import write_schedule
+from warploom.document import write_schedule
 from warploom.verify import exit_code, judge_files
 from warploom.verify.report import parse_trips, render
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from warploom.document import BarrierKind, RegisterWaits
+from warploom.document.kinds import Phase
+from warploom.document.ops import OpDesc
 from warploom.errors import ConfigError, DocumentError
-from warploom.interchange import BarrierKind, RegisterWaits
-from warploom.ops.desc import OpDesc
-from warploom.ops.kinds import Phase
 from warploom.verify import Assumptions, Code, Limits, Severity, verify
 
 from .documents import document, golden_document, phase

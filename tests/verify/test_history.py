@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from warploom.ops.desc import OpDesc
-from warploom.ops.kinds import OpRole, Phase, ScheduleOps
+from warploom.document.kinds import OpRole, Phase, ScheduleOps
+from warploom.document.ops import OpDesc
 from warploom.verify import Code, verify
 
 from .documents import document, golden_document, pingpong_named

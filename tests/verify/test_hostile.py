@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from warploom.document import schedule_from_json, schedule_to_json, write_schedule
 from warploom.errors import WarploomError
-from warploom.interchange import schedule_from_json, schedule_to_json, write_schedule
 from warploom.verify import judge_file, verify
 from warploom.verify.report import render
 

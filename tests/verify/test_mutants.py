@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from warploom.execute import Scripted, adversaries, execute
-from warploom.execute.program import lower
-from warploom.ops.desc import OpDesc
-from warploom.ops.kinds import OpRole, Phase, ScheduleOps
+from warploom.document.kinds import OpRole, Phase, ScheduleOps
+from warploom.document.ops import OpDesc
+from warploom.run import Scripted, adversaries, execute
+from warploom.run.program import lower
 from warploom.verify import Code, verify, witness
 
 from .documents import pingpong_named

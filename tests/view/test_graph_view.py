@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from warploom.document.ops import DepEdge
 from warploom.errors import CycleError, GraphError
-from warploom.ops.desc import DepEdge
 from warploom.view import critical_recurrence, graph_dot, graph_svg, recurrence_text
 
 from ..sim.documents import golden, load, mma

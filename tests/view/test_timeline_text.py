@@ -4,8 +4,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from warploom.document.ops import OpDesc
 from warploom.errors import ConfigError
-from warploom.ops.desc import OpDesc
 from warploom.sim import StallKind, simulate
 from warploom.view import representative_rows, steady_window, timeline_svg, timeline_text
 

@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from warploom.cli.knobs import JsonOption
-from warploom.codegen.amdgpu import check_isa, plan_kernel, read_sidecar, tile_of_sidecar
+from warploom.document import read_schedule
+from warploom.emit.gfx950 import check_isa, plan_kernel, read_sidecar, tile_of_sidecar
 from warploom.errors import BackendError
-from warploom.interchange import read_schedule
 
 AssemblyArgument = Annotated[
     Path, typer.Argument(metavar="KERNEL.s", help="Assembly that `warploom emit gfx950` wrote.")

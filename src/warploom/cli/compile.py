@@ -19,8 +19,8 @@ from warploom.cli.knobs import (
 )
 from warploom.cli.show import summary
 from warploom.cli.source import Knobs, load_compiled
+from warploom.document import write_schedule
 from warploom.errors import BackendError
-from warploom.interchange import write_schedule
 
 
 def register(app: typer.Typer) -> None:

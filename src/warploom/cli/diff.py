@@ -11,10 +11,10 @@ import typer
 from warploom.cli.knobs import JsonOption, SpecArgument
 from warploom.cli.machine import Costs, CostsOption, TripsOption, run
 from warploom.cli.source import load_document
+from warploom.document import ScheduleDocument
+from warploom.document.kinds import Phase
 from warploom.errors import WarploomError
-from warploom.interchange import ScheduleDocument
-from warploom.listing import WaitCounts
-from warploom.ops.kinds import Phase
+from warploom.seed.listing import WaitCounts
 from warploom.verify import verify
 
 WIDTH = 34

@@ -18,7 +18,7 @@ from warploom.cli.knobs import (
     sync_policy,
 )
 from warploom.cli.source import load_document, parse_tile
-from warploom.codegen.amdgpu import (
+from warploom.emit.gfx950 import (
     KernelPlan,
     emit_kernel,
     estimate_loop,
@@ -26,11 +26,11 @@ from warploom.codegen.amdgpu import (
     register_truth,
     write_kernel,
 )
-from warploom.codegen.amdgpu.hip import check_hip, find_hip_compiler, hip_source
-from warploom.codegen.amdgpu.kernels import ReadyKernel, ready_kernel
-from warploom.codegen.amdgpu.mfma import ElementType, element_type
-from warploom.compile import OnRace
+from warploom.emit.gfx950.hip import check_hip, find_hip_compiler, hip_source
+from warploom.emit.gfx950.kernels import ReadyKernel, ready_kernel
+from warploom.emit.gfx950.mfma import ElementType, element_type
 from warploom.errors import BackendError
+from warploom.seed.compile import OnRace
 
 SMALLER = {"single_buffer": "128x128x64"}  # default tiles other than the double-buffer kernels
 

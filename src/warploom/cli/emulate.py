@@ -11,8 +11,8 @@ import typer
 
 from warploom.cli.check_isa import AssemblyArgument, SidecarOption, read_text
 from warploom.cli.knobs import JsonOption
-from warploom.codegen.amdgpu import launch_plan, read_sidecar
-from warploom.codegen.amdgpu.emulator import (
+from warploom.emit.gfx950 import launch_plan, read_sidecar
+from warploom.emit.gfx950.emulator import (
     EmulationError,
     Floats,
     Order,

@@ -17,9 +17,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from warploom.cli.knobs import JsonOption
 from warploom.cli.output import write_file
 from warploom.cli.source import parse_tile
-from warploom.config.parts import SchedulingStrategy
 from warploom.errors import ConfigError, MissingExtraError
-from warploom.explore import (
+from warploom.search import (
     Cache,
     Sweep,
     explore,
@@ -29,7 +28,8 @@ from warploom.explore import (
     to_parquet,
     to_table,
 )
-from warploom.sync.policy import SyncPolicy
+from warploom.seed.config.parts import SchedulingStrategy
+from warploom.seed.sync.policy import SyncPolicy
 
 CACHE = (
     Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "warploom" / "explore.jsonl"

@@ -19,8 +19,8 @@ from warploom.cli.knobs import (
 )
 from warploom.cli.output import deliver
 from warploom.cli.source import Knobs, load_document
+from warploom.document import ScheduleDocument, schedule_to_json
 from warploom.errors import DocumentError
-from warploom.interchange import ScheduleDocument, schedule_to_json
 from warploom.view import graph_dot, graph_svg, recurrence_text
 
 

@@ -11,10 +11,10 @@ from typing import Annotated, Any
 
 import typer
 
-from warploom.config.field_docs import field_docs
-from warploom.config.parts import SchedulingStrategy
-from warploom.config.schedule import ScheduleConfig
-from warploom.sync.policy import SyncPolicy
+from warploom.seed.config.field_docs import field_docs
+from warploom.seed.config.parts import SchedulingStrategy
+from warploom.seed.config.schedule import ScheduleConfig
+from warploom.seed.sync.policy import SyncPolicy
 
 Strategy = StrEnum("Strategy", {s.name: s.name.lower() for s in SchedulingStrategy})  # type: ignore[misc]
 Sync = StrEnum("Sync", {p.name: p.name.lower() for p in SyncPolicy})  # type: ignore[misc]

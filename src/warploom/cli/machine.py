@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from warploom.interchange import ScheduleDocument
+from warploom.document import ScheduleDocument
 from warploom.sim import MachineCosts, Simulation, mi355x_costs, simulate
 
 

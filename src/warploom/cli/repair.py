@@ -10,9 +10,9 @@ import typer
 
 from warploom.cli.knobs import JsonOption, SpecArgument
 from warploom.cli.source import load_document
+from warploom.document import write_schedule
 from warploom.errors import BackendError
-from warploom.interchange import write_schedule
-from warploom.sync.proven import Repair, repair
+from warploom.guard.counters import Repair, repair
 from warploom.verify import Severity, verify
 
 

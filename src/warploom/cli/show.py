@@ -17,10 +17,10 @@ from warploom.cli.knobs import (
     with_knobs,
 )
 from warploom.cli.source import Knobs, load_document
-from warploom.compile import CompiledSchedule
-from warploom.interchange import ScheduleDocument, schedule_to_json
-from warploom.listing import WaitCounts, block_listing, format_wait_counts
-from warploom.ops.kinds import Phase
+from warploom.document import ScheduleDocument, schedule_to_json
+from warploom.document.kinds import Phase
+from warploom.seed.compile import CompiledSchedule
+from warploom.seed.listing import WaitCounts, block_listing, format_wait_counts
 from warploom.verify import verify
 
 PHASES = (Phase.PROLOGUE, Phase.KERNEL, Phase.EPILOGUE)

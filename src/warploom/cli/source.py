@@ -12,18 +12,19 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from warploom.compile import CompiledSchedule, OnRace, compile_schedule
-from warploom.config.parts import SchedulingStrategy
-from warploom.config.schedule import ScheduleConfig
+from warploom.document import ScheduleDocument, read_schedule
 from warploom.errors import ConfigError, DocumentError
-from warploom.interchange import ScheduleDocument, read_schedule
-from warploom.schedule import PipelineSchedule
-from warploom.schedules.fourwave import Pipeline4Wave
-from warploom.schedules.pingpong import DeclarativeSchedule
-from warploom.schedules.single_buffer import SingleBufferSchedule
-from warploom.sync.policy import SyncPolicy
-from warploom.target.geometry import KernelGeometry
-from warploom.target.mi355x import AMDScheduleHints, mi355x_target
+from warploom.seed.compile import CompiledSchedule, OnRace, compile_schedule
+from warploom.seed.config.parts import SchedulingStrategy
+from warploom.seed.config.schedule import ScheduleConfig
+from warploom.seed.modulo.bridge import ModuloRequest
+from warploom.seed.schedule import PipelineSchedule
+from warploom.seed.schedules.fourwave import Pipeline4Wave
+from warploom.seed.schedules.pingpong import DeclarativeSchedule
+from warploom.seed.schedules.single_buffer import SingleBufferSchedule
+from warploom.seed.sync.policy import SyncPolicy
+from warploom.seed.target.geometry import KernelGeometry
+from warploom.seed.target.mi355x import AMDScheduleHints, mi355x_target
 
 Knobs = dict[str, Any]
 FP8_MMA = (16, 16, 128)
@@ -188,7 +189,7 @@ def load_compiled(
         schedule,
         sync=sync,
         on_race=on_race,
-        modulo=import_module("warploom.modulo.bridge").ModuloRequest() if by_interval else None,
+        modulo=ModuloRequest() if by_interval else None,
     )
 
 

@@ -22,7 +22,7 @@ from warploom.cli.knobs import (
 from warploom.cli.machine import Costs, CostsOption, TripsOption, run
 from warploom.cli.output import deliver
 from warploom.cli.source import Knobs, load_document
-from warploom.compile import CompiledSchedule
+from warploom.seed.compile import CompiledSchedule
 from warploom.sim import Simulation
 from warploom.view import perfetto_trace, timeline_html, timeline_svg, timeline_text
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+from warploom.document.kinds import OpRole, ResourceKind
+from warploom.document.ops import OpDesc
 from warploom.errors import ConfigError, CostModelError
-from warploom.ops.desc import OpDesc
-from warploom.ops.kinds import OpRole, ResourceKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from warploom.document.counters import BarrierKind, RegisterWaits, ScheduleDocument
+from warploom.document.kinds import KOffsetKind, OpRole, Phase, ResourceKind, ScheduleOps
+from warploom.document.ops import OpDesc, ScheduleEntry
 from warploom.errors import ConfigError, DocumentError
-from warploom.interchange.document import BarrierKind, RegisterWaits, ScheduleDocument
-from warploom.ops.desc import OpDesc, ScheduleEntry
-from warploom.ops.kinds import KOffsetKind, OpRole, Phase, ResourceKind, ScheduleOps
 from warploom.sim.costs import MachineCosts
 from warploom.sim.events import Place, Row
 from warploom.sim.program import (

@@ -13,8 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from warploom.errors import ConfigError, CostModelError, DocumentError
-from warploom.interchange.roles import (
+from warploom.document.roles import (
     Arrive,
     BulkCommit,
     BulkStore,
@@ -34,6 +33,7 @@ from warploom.interchange.roles import (
     WaitFull,
     WaitGroup,
 )
+from warploom.errors import ConfigError, CostModelError, DocumentError
 from warploom.sim.costs import OpTiming
 from warploom.sim.events import Place, Row
 from warploom.sim.program import (

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from warploom.interchange.document import ScheduleDocument
+from warploom.document.counters import ScheduleDocument
 from warploom.sim.costs import MachineCosts
 from warploom.sim.engine import run
 from warploom.sim.events import (

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from warploom.document.kinds import ResourceKind
+from warploom.document.ops import OpDesc
 from warploom.errors import CostModelError
-from warploom.ops.desc import OpDesc
-from warploom.ops.kinds import ResourceKind
 
 MEMORY_OCCUPANCY = 8
 """A load or an LDS read holds its port for the 8 cycles that 64 lanes * 16 bytes take."""

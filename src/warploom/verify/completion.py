@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
-from warploom.interchange import RegisterWaits
+from warploom.document import RegisterWaits
 from warploom.verify.assumptions import Assumptions, Queue
 from warploom.verify.dataflow import Flow
 from warploom.verify.program import Program

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from warploom.interchange import WaveId
+from warploom.document import WaveId
 from warploom.verify.dataflow import NOTHING
 from warploom.verify.explain import NO_EVENT, event, register_name
 from warploom.verify.findings import Code, Event, Finding, Severity

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from warploom.ops.kinds import Phase
+from warploom.document.kinds import Phase
 from warploom.verify.program import Program
 from warploom.verify.text import Item, Kind, Register, Slot
 

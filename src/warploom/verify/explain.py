@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 
-from warploom.ops.kinds import Phase
+from warploom.document.kinds import Phase
 from warploom.verify.assumptions import Queue
 from warploom.verify.completion import NEVER
 from warploom.verify.findings import Code, Event, Finding, Severity

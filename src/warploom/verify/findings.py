@@ -7,8 +7,8 @@ from enum import Enum
 from importlib import import_module
 from typing import Any
 
-from warploom.interchange import WaveId
-from warploom.ops.kinds import Phase
+from warploom.document import WaveId
+from warploom.document.kinds import Phase
 
 
 class Severity(Enum):

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
+from warploom.document import ScheduleDocument
+from warploom.document.kinds import Phase
 from warploom.errors import ConfigError, DocumentError
-from warploom.interchange import ScheduleDocument
-from warploom.ops.kinds import Phase
 from warploom.verify.assumptions import Assumptions, Limits
 from warploom.verify.completion import NEVER
 from warploom.verify.data import find_data_errors

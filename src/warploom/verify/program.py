@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from warploom.ops.kinds import Phase
+from warploom.document.kinds import Phase
 from warploom.verify.assumptions import Queue
 from warploom.verify.text import Item, Kind, Text
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from warploom.interchange import RegisterWaits, WaveId
+from warploom.document import RegisterWaits, WaveId
 from warploom.verify.assumptions import Assumptions
 from warploom.verify.completion import NEVER, Completion, complete
 from warploom.verify.dataflow import NOTHING, Flow, trace

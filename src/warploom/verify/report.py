@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from warploom.document import schedule_from_json
+from warploom.document.reader import parse_json
+from warploom.document.roles_json import is_roles_json, roles_from_json
 from warploom.errors import ConfigError, DocumentError, WarploomError
-from warploom.interchange import schedule_from_json
-from warploom.interchange.reader import parse_json
-from warploom.interchange.roles_json import is_roles_json, roles_from_json
 from warploom.verify.assumptions import Assumptions
 from warploom.verify.findings import Report, report_to_json
 from warploom.verify.judge import verify

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from warploom.interchange import WaveId
+from warploom.document import WaveId
 from warploom.verify.assumptions import Limits, Queue
 from warploom.verify.explain import NO_EVENT, channel_name, event
 from warploom.verify.findings import Code, Event, Finding, Severity

@@ -16,10 +16,10 @@ from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
 
+from warploom.document import BarrierKind, Protocol, ScheduleDocument
+from warploom.document.kinds import KOffsetKind, OpRole, Phase, ScheduleOps
+from warploom.document.ops import OpDesc, ScheduleEntry
 from warploom.errors import DocumentError
-from warploom.interchange import BarrierKind, Protocol, ScheduleDocument
-from warploom.ops.desc import OpDesc, ScheduleEntry
-from warploom.ops.kinds import KOffsetKind, OpRole, Phase, ScheduleOps
 from warploom.verify.assumptions import Queue
 
 Slot = tuple[int, int, int]

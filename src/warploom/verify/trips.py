@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from warploom.ops.kinds import Phase
+from warploom.document.kinds import Phase
 from warploom.verify.dataflow import NOTHING, Flow, trace
 from warploom.verify.program import Program, unroll
 from warploom.verify.text import Kind, Text

@@ -7,9 +7,9 @@ are not part of the finding run freely, as far as barriers let them.
 
 from __future__ import annotations
 
+from warploom.document import Point, ScheduleDocument, Step, StepKind, WaveId, Witness
+from warploom.document.kinds import Phase
 from warploom.errors import ConfigError
-from warploom.interchange import Point, ScheduleDocument, Step, StepKind, WaveId, Witness
-from warploom.ops.kinds import Phase
 from warploom.verify.assumptions import Assumptions
 from warploom.verify.dataflow import NOTHING
 from warploom.verify.explain import event

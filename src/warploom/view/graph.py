@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from warploom.ops.desc import DepEdge, OpDesc
-from warploom.ops.kinds import DepKind
+from warploom.document.kinds import DepKind
+from warploom.document.ops import DepEdge, OpDesc
 from warploom.view.drawing import Drawing, number
 from warploom.view.layers import Point, layered_layout
 from warploom.view.palette import op_colour, op_word

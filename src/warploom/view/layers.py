@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from warploom.document.ops import DepEdge
 from warploom.errors import CycleError
-from warploom.ops.desc import DepEdge
 
 SWEEPS = 12
 

@@ -10,9 +10,9 @@ from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from warploom.interchange.document import ScheduleDocument
-from warploom.ops.desc import DepEdge, OpDesc, ScheduleEntry
-from warploom.ops.kinds import OpRole, Phase, ScheduleOps
+from warploom.document.counters import ScheduleDocument
+from warploom.document.kinds import OpRole, Phase, ScheduleOps
+from warploom.document.ops import DepEdge, OpDesc, ScheduleEntry
 from warploom.sim.simulation import Simulation
 from warploom.verify.findings import Report
 from warploom.view.graph import graph_svg

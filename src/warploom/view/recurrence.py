@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from warploom.document.ops import DepEdge, OpDesc
 from warploom.errors import CycleError, GraphError
-from warploom.ops.desc import DepEdge, OpDesc
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,8 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from warploom.document.roles import Per, RolesDocument
 from warploom.errors import VerificationError
-from warploom.interchange.roles import Per, RolesDocument
 from warploom.verify.roles import agent as agent_checks
 from warploom.verify.roles import barriers, slots
 from warploom.verify.roles.finding import (

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from warploom.interchange.roles import (
+from warploom.document.roles import (
     BufferCopy,
     BulkCommit,
     BulkStore,

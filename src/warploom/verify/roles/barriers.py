@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from warploom.interchange.roles import (
+from warploom.document.roles import (
     Arrive,
     Expect,
     Load,

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from warploom.interchange.roles import (
+from warploom.document.roles import (
     Arrive,
     ClusterSync,
     Commit,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from warploom.interchange.roles import Arrive, Compute, Load, Mma, Scope
+from warploom.document.roles import Arrive, Compute, Load, Mma, Scope
 from warploom.verify.roles.finding import Code, RoleFinding, Severity
 from warploom.verify.roles.order import Order
 from warploom.verify.roles.unroll import Event, describe

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from warploom.interchange.roles import (
+from warploom.document.roles import (
     NamedArrive,
     NamedSync,
     Per,

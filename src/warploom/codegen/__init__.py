@@ -1,1 +1,0 @@
-"""Back ends: compiled schedules become kernels, checked against the schedule they came from."""

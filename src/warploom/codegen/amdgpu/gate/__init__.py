@@ -1,5 +1,0 @@
-"""The ISA gate: does the emitted code carry exactly the schedule?"""
-
-from warploom.codegen.amdgpu.gate.check import GateReport, check_isa
-
-__all__ = ["GateReport", "check_isa"]

@@ -1,6 +1,0 @@
-"""The same kernel as readable HIP C++, for users who compile with ROCm themselves."""
-
-from warploom.codegen.amdgpu.hip.check import HipCheck, check_hip, find_hip_compiler
-from warploom.codegen.amdgpu.hip.source import hip_source
-
-__all__ = ["HipCheck", "check_hip", "find_hip_compiler", "hip_source"]

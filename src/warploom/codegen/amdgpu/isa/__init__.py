@@ -1,6 +1,0 @@
-"""gfx950 assembly text as data: instructions, labels, control flow and the kernel's metadata."""
-
-from warploom.codegen.amdgpu.isa.assembly import Assembly, Instruction, parse_assembly
-from warploom.codegen.amdgpu.isa.metadata import Resources, read_resources
-
-__all__ = ["Assembly", "Instruction", "Resources", "parse_assembly", "read_resources"]

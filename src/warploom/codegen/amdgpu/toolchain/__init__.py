@@ -1,6 +1,0 @@
-"""LLVM in a subprocess, linkers, and what is installed of either."""
-
-from warploom.codegen.amdgpu.toolchain.compiler import CompiledText, compile_ir, compile_object
-from warploom.codegen.amdgpu.toolchain.linker import find_linker, link_code_object
-
-__all__ = ["CompiledText", "compile_ir", "compile_object", "find_linker", "link_code_object"]

@@ -1,0 +1,43 @@
+"""The document form of a compiled schedule: ``warploom.schedule/1`` as values and as JSON."""
+
+from warploom.document.counters import (
+    SCHEMA,
+    BarrierKind,
+    Counters,
+    Protocol,
+    RegisterWaits,
+    ScheduleDocument,
+)
+from warploom.document.reader import read_schedule, schedule_from_json
+from warploom.document.witness import (
+    WITNESS_SCHEMA,
+    Point,
+    Step,
+    StepKind,
+    WaveId,
+    Witness,
+    witness_from_json,
+    witness_to_json,
+)
+from warploom.document.writer import schedule_to_json, write_schedule
+
+__all__ = [
+    "SCHEMA",
+    "WITNESS_SCHEMA",
+    "BarrierKind",
+    "Counters",
+    "Point",
+    "Protocol",
+    "RegisterWaits",
+    "ScheduleDocument",
+    "Step",
+    "StepKind",
+    "WaveId",
+    "Witness",
+    "read_schedule",
+    "schedule_from_json",
+    "schedule_to_json",
+    "witness_from_json",
+    "witness_to_json",
+    "write_schedule",
+]

@@ -1,0 +1,101 @@
+"""``ScheduleDocument``: a compiled schedule as plain data, the content of ``warploom.schedule/1``.
+
+The document is what leaves the compiler and what judges read: verifier, executor, simulator and
+back ends work on it and on nothing else, so they cannot share an assumption with the scheduler.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from warploom.document.kinds import Phase
+from warploom.document.ops import DepEdge, OpDesc, ScheduleEntry
+from warploom.errors import ConfigError
+
+SCHEMA = "warploom.schedule/1"
+
+
+class BarrierKind(Enum):
+    """``FENCING``: each wave drains its own vm and lgkm queues before it joins the barrier."""
+
+    EXECUTION = "execution"
+    FENCING = "fencing"
+
+
+class RegisterWaits(Enum):
+    """Who waits for register dependences: the schedule itself, or the code generator."""
+
+    EXPLICIT = "explicit"
+    COMPILER = "compiler"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Protocol:
+    """How a kernel consumes the three entry lists.
+
+    Group ``g >= 1`` executes ``g`` extra barriers before prologue entry ``stagger_index``; the
+    loop runs its first iteration at K-tile ``kernel_k_base``; ``tail_barriers[g]`` extra barriers
+    end group ``g``.
+    """
+
+    groups: int = 1
+    waves_per_group: int = 4
+    stagger_index: int | None = None
+    barrier_after_prologue: bool = False
+    tail_barriers: tuple[int, ...] = (0,)
+    k_tiles_per_iteration: int = 2
+    kernel_k_base: int = 2
+    epilogue_drain: bool = False
+    barrier: BarrierKind = BarrierKind.EXECUTION
+    register_waits: RegisterWaits = RegisterWaits.EXPLICIT
+
+    def trip_count(self, k: int, tile_k: int) -> int:
+        """Loop iterations for a problem of depth ``k`` in tiles of ``tile_k``.
+
+        Raises ``ConfigError`` unless prologue, loop and epilogue together take exactly ``k``.
+        """
+        first, step = self.kernel_k_base * tile_k, self.k_tiles_per_iteration * tile_k
+        if tile_k <= 0 or k < first or (k - first) % step:
+            nearest = first + max(-(-(k - first) // step), 0) * step if tile_k > 0 else first
+            raise ConfigError(
+                f"K = {k} is not {first} plus a multiple of {step}",
+                where=f"tile depth {tile_k}, {self.k_tiles_per_iteration} tile(s) an iteration",
+                why="the loop would read past the operands or leave the last tiles out",
+                fix=f"pad K with zeros to {nearest}",
+            )
+        return (k - first) // step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counters:
+    """Counter units one load takes, per channel: ``(a, b)``."""
+
+    vm_per_load: tuple[int, int]
+    lgkm_per_load: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleDocument:
+    """A compiled schedule. ``body``, ``edges`` and ``kernel_deps`` may be empty."""
+
+    name: str
+    target: str
+    strategy: str
+    protocol: Protocol
+    counters: Counters
+    prologue: tuple[ScheduleEntry, ...]
+    kernel: tuple[ScheduleEntry, ...]
+    epilogue: tuple[ScheduleEntry, ...]
+    body: tuple[OpDesc, ...] = ()
+    edges: tuple[DepEdge, ...] = ()
+    kernel_deps: tuple[DepEdge, ...] = ()
+    warp_stagger_index: int = 0
+
+    def phase(self, phase: Phase) -> tuple[ScheduleEntry, ...]:
+        """The entries of one phase."""
+        return {
+            Phase.PROLOGUE: self.prologue,
+            Phase.KERNEL: self.kernel,
+            Phase.EPILOGUE: self.epilogue,
+        }[phase]

@@ -1,0 +1,69 @@
+"""``Flow``: what the ops of a document were declared to compute, apart from any order.
+
+A schedule's entries say when an op runs and which registers, slots and copies it touches. The flow
+says which *values* it must find there: a judge walks the entries and compares. Values are named;
+each is defined by one op, once an iteration (``loop``), once a tile before the loop (``head``) or
+after it (``tail``). A value lives in its ``home``: a register array, or ``ring.part`` for a part of
+a ring slot, or ``buffer#copy`` for a staging copy. Several values may share a home: an accumulator
+that is rescaled in place and then added to is three values in one array.
+
+Operand ``back`` = d of a loop op in iteration i is the value of iteration i - d. Where i - d lies
+before the first iteration, ``before`` names the head's value it stands for (loop-carried values
+start there). An operand of a tail op with ``back`` = d is the value of the tile's iteration
+n - 1 - d, the last one for 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class When(StrEnum):
+    """How often an op runs."""
+
+    HEAD = "head"
+    LOOP = "loop"
+    TAIL = "tail"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowOperand:
+    """A value an op reads: of which iteration, and what stands for it before the first one."""
+
+    value: str
+    back: int = 0
+    before: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowOp:
+    """One declared op: the role that runs it, what it reads, and the values it defines.
+
+    ``stores``: it writes results to memory, so a program without it is wrong. ``line`` is the
+    author's, as ``file.py:12``.
+    """
+
+    name: str
+    role: str
+    when: When = When.LOOP
+    operands: tuple[FlowOperand, ...] = ()
+    results: tuple[str, ...] = ()
+    stores: bool = False
+    line: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Home:
+    """Where a value lives."""
+
+    value: str
+    place: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flow:
+    """All declared ops, and the homes of their values."""
+
+    ops: tuple[FlowOp, ...]
+    homes: tuple[Home, ...]

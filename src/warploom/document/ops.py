@@ -1,0 +1,204 @@
+"""``OpDesc``: one operation of a loop body, and ``ScheduleEntry``: one slot of a phase.
+
+An op is declared with its tag and buffer metadata only (``OpDesc.logical``); resource, latency,
+role and register numbers are filled in from a cost model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from warploom.document.kinds import (
+    DepKind,
+    KOffsetKind,
+    OpRole,
+    Phase,
+    ResourceKind,
+    ScheduleOps,
+    tag_name,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpDesc:
+    """One operation.
+
+    For MMA ops ``stage`` is the row and ``subtile`` the column of the accumulator grid; for
+    scheduling hints ``subtile`` is the mask. ``wait_value`` is a wait count, priority or hint
+    count.
+    """
+
+    tag: int
+    stage: int = 0
+    subtile: int = 0
+    k_offset: KOffsetKind = KOffsetKind.NONE
+    vm_cost: int = 0
+    lgkm_cost: int = 0
+    wait_value: int = 0
+    resource: ResourceKind = ResourceKind.NONE
+    latency: int = 0
+    role: OpRole = OpRole.NONE
+    channel: int = -1
+    vgpr_def: int = 0
+    vgpr_kill: int = 0
+
+    @property
+    def name(self) -> str:
+        """The tag's name, for listings and errors."""
+        return tag_name(self.tag)
+
+    def is_present(self) -> bool:
+        """False only for the absent op ``OpDesc.none()``."""
+        return self.tag != ScheduleOps.NONE
+
+    def is_prefetch(self) -> bool:
+        """True when the op loads ahead of the loop variable (k-offset K0, K1 or K_NEXT)."""
+        return self.is_present() and self.k_offset not in (KOffsetKind.K_PREV, KOffsetKind.NONE)
+
+    def label(self) -> str:
+        """A short readable form, e.g. ``LOAD_A[1,0] K0`` or ``WAIT_VM(12)``."""
+        if self.tag in (ScheduleOps.WAIT_VM, ScheduleOps.WAIT_LGKM, ScheduleOps.SET_PRIO):
+            return f"{self.name}({self.wait_value})"
+        if self.tag == ScheduleOps.SCHED_GROUP_BARRIER:
+            return f"{self.name}({self.subtile}, {self.wait_value})"
+        if self.tag > 127:
+            return self.name
+        k = "" if self.k_offset is KOffsetKind.NONE else f" {self.k_offset.name}"
+        return f"{self.name}[{self.stage},{self.subtile}]{k}"
+
+    @classmethod
+    def op(
+        cls,
+        tag: int,
+        resource: ResourceKind,
+        latency: int,
+        role: OpRole,
+        *,
+        channel: int = -1,
+        stage: int = 0,
+        subtile: int = 0,
+        k_offset: KOffsetKind = KOffsetKind.NONE,
+        vm_cost: int = 0,
+        lgkm_cost: int = 0,
+        wait_value: int = 0,
+        vgpr_def: int = 0,
+        vgpr_kill: int = 0,
+    ) -> OpDesc:
+        """A fully priced op."""
+        return cls(
+            tag=tag,
+            stage=stage,
+            subtile=subtile,
+            k_offset=k_offset,
+            vm_cost=vm_cost,
+            lgkm_cost=lgkm_cost,
+            wait_value=wait_value,
+            resource=resource,
+            latency=latency,
+            role=role,
+            channel=channel,
+            vgpr_def=vgpr_def,
+            vgpr_kill=vgpr_kill,
+        )
+
+    @classmethod
+    def logical(
+        cls,
+        tag: int,
+        *,
+        channel: int = -1,
+        stage: int = 0,
+        subtile: int = 0,
+        k_offset: KOffsetKind = KOffsetKind.NONE,
+    ) -> OpDesc:
+        """An op as the algorithm declares it: what it is, not what it costs."""
+        return cls(tag=tag, channel=channel, stage=stage, subtile=subtile, k_offset=k_offset)
+
+    @classmethod
+    def barrier(cls) -> OpDesc:
+        """Workgroup execution barrier."""
+        return _sync(ScheduleOps.BARRIER)
+
+    @classmethod
+    def wait_vm(cls, n: int) -> OpDesc:
+        """Wait until at most ``n`` global-memory operations are outstanding."""
+        return _sync(ScheduleOps.WAIT_VM, n)
+
+    @classmethod
+    def wait_lgkm(cls, n: int) -> OpDesc:
+        """Wait until at most ``n`` LDS operations are outstanding."""
+        return _sync(ScheduleOps.WAIT_LGKM, n)
+
+    @classmethod
+    def set_prio(cls, priority: int) -> OpDesc:
+        """Wave priority hint."""
+        return _fence(ScheduleOps.SET_PRIO, count=priority)
+
+    @classmethod
+    def schedule_barrier(cls) -> OpDesc:
+        """Fence for the instruction scheduler; emits no instruction."""
+        return _fence(ScheduleOps.SCHEDULE_BARRIER)
+
+    @classmethod
+    def sched_group_barrier(cls, mask: int, count: int) -> OpDesc:
+        """Instruction-group hint."""
+        return _fence(ScheduleOps.SCHED_GROUP_BARRIER, mask=mask, count=count)
+
+    @classmethod
+    def none(cls) -> OpDesc:
+        """The absent op."""
+        return _NONE
+
+    # The reference has compile-time and run-time twins of these factories; they agree.
+    wait_vm_n = wait_vm
+    wait_lgkm_n = wait_lgkm
+
+
+def _sync(tag: ScheduleOps, count: int = 0) -> OpDesc:
+    return OpDesc(tag=tag, wait_value=count, resource=ResourceKind.SCALAR, role=OpRole.SYNC)
+
+
+def _fence(tag: ScheduleOps, mask: int = 0, count: int = 0) -> OpDesc:
+    return OpDesc(
+        tag=tag,
+        subtile=mask,
+        wait_value=count,
+        resource=ResourceKind.SCALAR,
+        role=OpRole.FENCE,
+    )
+
+
+_NONE = OpDesc(tag=ScheduleOps.NONE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleEntry:
+    """One slot of a phase: an op, its ordinal in the phase, and whether it prefetches."""
+
+    op: OpDesc
+    time_slot: int
+    phase: Phase
+    is_prefetch: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DepEdge:
+    """``consumer`` depends on ``producer`` of ``loop_distance`` iterations earlier.
+
+    For ANTI edges the producer is the reader and the consumer the later writer.
+    """
+
+    producer_idx: int
+    consumer_idx: int
+    dep_kind: DepKind
+    loop_distance: int = 0
+
+    @classmethod
+    def flow(cls, producer: int, consumer: int, loop_distance: int = 0) -> DepEdge:
+        """A read-after-write edge."""
+        return cls(producer, consumer, DepKind.FLOW, loop_distance)
+
+    @classmethod
+    def anti(cls, producer: int, consumer: int, loop_distance: int = 0) -> DepEdge:
+        """A write-after-read edge."""
+        return cls(producer, consumer, DepKind.ANTI, loop_distance)

@@ -1,0 +1,233 @@
+"""Reading and writing the multi-program form of ``warploom.schedule/1``: strict and canonical.
+
+The form of each value follows from its dataclass, so a field is described once. Unknown and missing
+keys, wrong types, names of rings, parts, buffers or barriers that are not declared, and
+out-of-range numbers raise ``DocumentError`` with the path inside the document.
+"""
+
+# ruff: noqa: ANN401  # the form is read off type hints, so values pass through untyped
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from enum import StrEnum
+from functools import cache
+from types import UnionType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+from warploom.document import roles
+from warploom.document.counters import SCHEMA
+from warploom.document.reader import (
+    MAX_LIST,
+    _bool,
+    _int,
+    _kind,
+    _object,
+    _text,
+    _value,
+    parse_json,
+)
+from warploom.document.roles import RoleEntry, RolesDocument
+from warploom.errors import DocumentError
+
+T = TypeVar("T")
+
+ENTRY_KINDS: dict[str, type] = {c.__name__: c for c in get_args(RoleEntry)}
+_NON_NEGATIVE = {"depth", "offset", "bytes", "pending", "peel", "full_arrivals", "empty_arrivals"}
+_POSITIVE = {"instances", "threads", "multicast", "ctas", "cluster", "copies", "count"}
+_BIT = {"parity"}
+
+
+def read_roles(text: str | bytes) -> RolesDocument:
+    """Parse a multi-program document; ``DocumentError`` on anything that is not the form."""
+    return roles_from_json(parse_json(text))
+
+
+def roles_from_json(data: object) -> RolesDocument:
+    """Build a document from parsed JSON."""
+    keys = ("schema", *(f.name for f in fields(RolesDocument)))
+    found = _object(data, "$", keys)
+    if found["schema"] != SCHEMA:
+        raise DocumentError(
+            f"unknown schema {found['schema']!r}", path="$.schema", fix=f"expected {SCHEMA!r}"
+        )
+    body = {k: v for k, v in found.items() if k != "schema"}
+    document = _record(body, "$", RolesDocument)
+    _check_names(document)
+    return document
+
+
+def roles_to_json(document: RolesDocument) -> dict[str, Any]:
+    """The document as JSON-ready dicts and lists."""
+    plain: dict[str, Any] = _plain(document)
+    return {"schema": SCHEMA, **plain}
+
+
+def write_roles(document: RolesDocument) -> str:
+    """The canonical text, one entry a line; reading and writing it gives the same bytes."""
+    return _layout(roles_to_json(document), 0) + "\n"
+
+
+def is_roles_json(data: object) -> bool:
+    """True for the multi-program form: it has ``programs`` where the other has three lists."""
+    return isinstance(data, dict) and "programs" in data
+
+
+def _layout(value: Any, depth: int) -> str:
+    nested = depth < 4 and isinstance(value, dict | list) and value
+    if not nested or (isinstance(value, dict) and depth > 2):
+        return json.dumps(value)
+    pad = " " * (depth + 1)
+    if isinstance(value, dict):
+        items = [f"{json.dumps(k)}: {_layout(v, depth + 1)}" for k, v in value.items()]
+        return "{\n" + ",\n".join(pad + i for i in items) + "\n" + " " * depth + "}"
+    items = [_layout(v, depth + 1) for v in value]
+    return "[\n" + ",\n".join(pad + i for i in items) + "\n" + " " * depth + "]"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, StrEnum):
+        return value.value
+    if isinstance(value, tuple):
+        return [_plain(v) for v in value]
+    if type(value).__name__ in ENTRY_KINDS:
+        return {"entry": type(value).__name__, **_plain_fields(value)}
+    if hasattr(type(value), "__dataclass_fields__"):
+        return _plain_fields(value)
+    return value
+
+
+def _plain_fields(value: Any) -> dict[str, Any]:
+    return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+
+
+@cache
+def _hints(cls: type) -> dict[str, Any]:
+    return get_type_hints(cls, vars(roles))
+
+
+def _record(data: object, path: str, cls: type[T]) -> T:
+    hints = _hints(cls)  # type: ignore[arg-type]  # a class is hashable
+    found = _object(data, path, tuple(hints))
+    return cls(**{k: _read(found[k], f"{path}.{k}", hints[k], k) for k in hints})
+
+
+def _entry(data: object, path: str) -> RoleEntry:
+    if not isinstance(data, dict):
+        raise DocumentError(f"expected an object, found {_kind(data)}", path=path)
+    name = data.get("entry")
+    if not isinstance(name, str) or name not in ENTRY_KINDS:
+        raise DocumentError(
+            f"unknown entry {str(name)[:40]!r}",
+            path=f"{path}.entry",
+            fix=f"known: {', '.join(ENTRY_KINDS)}",
+        )
+    rest = {k: v for k, v in data.items() if k != "entry"}
+    entry: RoleEntry = _record(rest, path, ENTRY_KINDS[name])
+    return entry
+
+
+def _read(data: object, path: str, kind: Any, key: str) -> Any:  # noqa: PLR0911
+    if kind is int:
+        return _number(data, path, key)
+    if kind is str:
+        return _text(data, path)
+    if kind is bool:
+        return _bool(data, path)
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        return _value(data, path, kind)
+    if get_origin(kind) is tuple:
+        return _sequence(data, path, get_args(kind), key)
+    if isinstance(kind, UnionType):
+        return _optional(data, path, kind, key)
+    return _record(data, path, kind)
+
+
+def _optional(data: object, path: str, kind: UnionType, key: str) -> Any:
+    options = get_args(kind)
+    if type(None) not in options:
+        return _entry(data, path)
+    if data is None:
+        return None
+    return _read(data, path, next(o for o in options if o is not type(None)), key)
+
+
+def _sequence(data: object, path: str, kinds: tuple[Any, ...], key: str) -> tuple[Any, ...]:
+    if not isinstance(data, list):
+        raise DocumentError(f"expected a list, found {_kind(data)}", path=path)
+    if len(data) > MAX_LIST:
+        raise DocumentError(f"more than {MAX_LIST} elements", path=path)
+    if kinds[-1] is Ellipsis:
+        kinds = (kinds[0],) * len(data)
+    if len(kinds) != len(data):
+        raise DocumentError(f"expected {len(kinds)} elements, found {len(data)}", path=path)
+    return tuple(
+        _read(v, f"{path}[{i}]", kind, key)
+        for i, (v, kind) in enumerate(zip(data, kinds, strict=True))
+    )
+
+
+def _number(data: object, path: str, key: str) -> int:
+    if key in _BIT:
+        return _int(data, path, 0, 1)
+    if key in _POSITIVE:
+        return _int(data, path, 1, 4096)
+    if key in _NON_NEGATIVE:
+        return _int(data, path, 0)
+    return _int(data, path)
+
+
+def _check_names(document: RolesDocument) -> None:
+    rings = {r.name: {p.name for p in r.parts} for r in document.rings}
+    buffers = {b.name: b.copies for b in document.buffers}
+    barriers = {b.name for b in document.barriers}
+    for name in ("rings", "programs", "buffers", "barriers"):
+        _check_unique(getattr(document, name), f"$.{name}")
+    for i, ring in enumerate(document.rings):
+        if ring.depth < 1:
+            raise DocumentError("a ring needs at least one slot", path=f"$.rings[{i}].depth")
+    for i, program in enumerate(document.programs):
+        for phase, entries in program.phases():
+            for j, entry in enumerate(entries):
+                path = f"$.programs[{i}].{phase}[{j}]"
+                _check_entry(entry, path, rings, buffers)
+                named = getattr(entry, "barrier", None)
+                if named is not None and named not in barriers:
+                    raise DocumentError(f"no barrier {named!r}", path=f"{path}.barrier")
+                _check_registers(entry, path, {n for n, _ in program.registers})
+
+
+def _check_unique(values: tuple[Any, ...], path: str) -> None:
+    names = [v.name for v in values]
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise DocumentError(f"the name {name!r} is declared twice", path=f"{path}[{i}].name")
+
+
+def _check_entry(
+    entry: RoleEntry, path: str, rings: dict[str, set[str]], buffers: dict[str, int]
+) -> None:
+    ring = getattr(entry, "ring", None)
+    pairs = [(ring, getattr(entry, "part", None))] if ring is not None else []
+    pairs += [(s.ring, s.part) for s in getattr(entry, "slots", ())]
+    for name, part in pairs:
+        if name not in rings:
+            raise DocumentError(f"no ring {name!r}", path=path, fix=f"known: {', '.join(rings)}")
+        if part is not None and part not in rings[name]:
+            raise DocumentError(f"ring {name!r} has no part {part!r}", path=path)
+    copies = [*getattr(entry, "fills", ())]
+    copies += [entry.source] if isinstance(entry, roles.BulkStore) else []
+    for c in copies:
+        if not 0 <= c.copy < buffers.get(c.buffer, 0):
+            raise DocumentError(f"no copy {c.copy} of a buffer {c.buffer!r}", path=path)
+
+
+def _check_registers(entry: RoleEntry, path: str, known: set[str]) -> None:
+    names = [*getattr(entry, "reads", ()), *getattr(entry, "writes", ())]
+    names += [*getattr(entry, "registers", ())]
+    names += [entry.accumulator] if isinstance(entry, roles.Mma) else []
+    for name in names:
+        if name not in known:
+            raise DocumentError(
+                f"no register array {name!r}", path=path, fix=f"known: {', '.join(sorted(known))}"
+            )

@@ -1,0 +1,1 @@
+"""From documents to code: CUDA C++ for Hopper, LLVM IR and HIP for gfx950."""

@@ -1,0 +1,84 @@
+"""Where the rings, staging buffers and barriers of a roles document lie in shared memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from warploom.document.roles import RolesDocument
+from warploom.errors import BackendError
+
+ATOM = 1024  # a 128-byte swizzle atom; operand tiles and store sources start on one
+BARRIER = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """Byte offsets from the aligned start of dynamic shared memory."""
+
+    rings: tuple[tuple[str, int], ...]
+    buffers: tuple[tuple[str, int], ...]
+    barriers: tuple[tuple[str, int], ...]
+    end: int
+
+    @property
+    def bytes(self) -> int:
+        """What the launch asks for: everything, and room to align the start."""
+        return self.end + ATOM
+
+
+def layout_of(document: RolesDocument) -> Layout:
+    """Rings first, staging buffers behind them, barriers last."""
+    at = 0
+    rings, buffers, barriers = [], [], []
+    for ring in document.rings:
+        for part in ring.parts:
+            _aligned(part.offset, f"ring {ring.name}, part {part.name}")
+        _aligned(ring.slot_bytes, f"ring {ring.name}, slot size")
+        rings.append((ring.name, at))
+        at += ring.depth * ring.slot_bytes
+    for buffer in document.buffers:
+        _aligned(buffer.bytes, f"buffer {buffer.name}")
+        buffers.append((buffer.name, at))
+        at += document.program(buffer.role).instances * buffer.copies * buffer.bytes
+    for ring in document.rings:
+        barriers.append((ring.name, at))
+        at += 2 * BARRIER * ring.depth
+    return Layout(rings=tuple(rings), buffers=tuple(buffers), barriers=tuple(barriers), end=at)
+
+
+def constants(document: RolesDocument) -> list[str]:
+    """The layout as C++ constants, named after rings, parts and buffers."""
+    layout = layout_of(document)
+    lines = ["// Shared memory, in bytes from its aligned start."]
+    starts, bars = dict(layout.rings), dict(layout.barriers)
+    for ring in document.rings:
+        name = ring.name.upper()
+        lines += [
+            f"constexpr int {name}_DEPTH = {ring.depth};",
+            f"constexpr uint32_t {name}_SLOT = {ring.slot_bytes};",
+        ]
+        lines += [
+            f"constexpr uint32_t {name}_{p.name.upper()} = {starts[ring.name] + p.offset};"
+            for p in ring.parts
+        ]
+        lines += [
+            f"constexpr uint32_t {name}_FULL = {bars[ring.name]};",
+            f"constexpr uint32_t {name}_EMPTY = {bars[ring.name] + BARRIER * ring.depth};",
+        ]
+    for buffer in document.buffers:
+        name, at = buffer.name.upper(), dict(layout.buffers)[buffer.name]
+        lines += [
+            f"constexpr uint32_t {name}_STAGING = {at};",
+            f"constexpr uint32_t {name}_COPY = {buffer.bytes};",
+            f"constexpr uint32_t {name}_INSTANCE = {buffer.bytes * buffer.copies};",
+        ]
+    return lines
+
+
+def _aligned(value: int, what: str) -> None:
+    if value % ATOM:
+        raise BackendError(
+            f"{what} is {value}, no multiple of {ATOM} bytes",
+            why="a tile with 128-byte swizzle must start on a whole atom",
+            fix="operand rows in multiples of 8",
+        )

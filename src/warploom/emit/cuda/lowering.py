@@ -1,0 +1,197 @@
+"""The lowering table: which CUDA lines an entry of a role program becomes.
+
+Synchronisation entries lower by their kind; ops (loads, products, ordinary work, stores) by their
+name, which the kernel's skeleton and its users register. A lowering sees one entry and its
+``Site``; it returns lines. Tables are values: ``with_op`` returns a new one.
+
+>>> table = base_table().with_op("scale", lambda entry, site: ["acc[0][0] *= 2.0f;"])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+
+from warploom.document.roles import (
+    Arrive,
+    BulkCommit,
+    BulkWait,
+    ClusterSync,
+    Commit,
+    Expect,
+    MmaFence,
+    NamedArrive,
+    NamedSync,
+    Per,
+    ProxyFence,
+    RoleEntry,
+    RoleProgram,
+    RolesDocument,
+    Scope,
+    ScopeSync,
+    WaitEmpty,
+    WaitFull,
+    WaitGroup,
+)
+from warploom.errors import BackendError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """Where an entry is emitted: its program, the list, and the text of the running iteration."""
+
+    document: RolesDocument
+    program: RoleProgram
+    phase: str
+
+    def cursor(self, ring: str, k: int) -> str:
+        """The ring position of iteration ``k``, as an expression."""
+        if k == 0 or self.document.ring(ring).per is Per.TILE:
+            return ring
+        return f"{ring}.at<{k}>()"
+
+    def slot(self, ring: str, k: int) -> str:
+        """The slot number of iteration ``k``."""
+        return f"{self.cursor(ring, k)}.slot"
+
+    def part(self, ring: str, part: str, k: int) -> str:
+        """The shared address of a part of the slot."""
+        name = ring.upper()
+        return f"smem + {name}_{part.upper()} + {self.slot(ring, k)} * {name}_SLOT"
+
+    def barrier(self, ring: str, which: str, k: int) -> str:
+        """The shared address of the slot's ``full`` or ``empty`` barrier."""
+        return f"smem + {ring.upper()}_{which.upper()} + 8 * {self.slot(ring, k)}"
+
+    def iteration(self, k: int) -> str:
+        """The iteration number an entry with that ``k`` speaks of."""
+        base = {"prologue": "0", "kernel": "k", "epilogue": "k_tiles"}.get(self.phase, "0")
+        if base == "0":
+            return str(k)
+        return base if k == 0 else f"{base} {'-' if k < 0 else '+'} {abs(k)}"
+
+
+Lowering = Callable[[RoleEntry, Site], Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoweringTable:
+    """Lowerings by entry kind and by op name."""
+
+    kinds: Mapping[type, Lowering]
+    ops: Mapping[str, Lowering]
+
+    def with_op(self, name: str, lowering: Lowering) -> LoweringTable:
+        """This table with the lowering of one op added or replaced."""
+        return replace(self, ops={**self.ops, name: lowering})
+
+    def with_ops(self, more: Mapping[str, Lowering]) -> LoweringTable:
+        """This table with the lowerings of several ops added or replaced."""
+        return replace(self, ops={**self.ops, **more})
+
+    def with_kind(self, kind: type, lowering: Lowering) -> LoweringTable:
+        """This table with the lowering of one entry kind added or replaced."""
+        return replace(self, kinds={**self.kinds, kind: lowering})
+
+    def lower(self, entry: RoleEntry, site: Site) -> list[str]:
+        """The lines of one entry, its reason as a comment in front."""
+        found = self._find(entry)
+        lines = list(found(entry, site))
+        return [f"// {entry.reason}", *lines] if entry.reason and lines else lines
+
+    def _find(self, entry: RoleEntry) -> Lowering:
+        name: str | None = getattr(entry, "op", None)
+        if name is not None and name in self.ops:
+            return self.ops[name]
+        if type(entry) in self.kinds:
+            return self.kinds[type(entry)]
+        what = f"op {name!r}" if name else type(entry).__name__
+        near = get_close_matches(str(name), self.ops, 1)
+        raise BackendError(
+            f"no lowering for {what}",
+            where="LoweringTable",
+            why="the back end does not know what code it stands for",
+            fix=f"did you mean {near[0]!r}?" if near else "register it: table.with_op(name, f)",
+        )
+
+
+def base_table() -> LoweringTable:
+    """The lowerings of everything that synchronises."""
+    kinds: dict[type, Lowering] = {
+        WaitFull: _wait_full,
+        WaitEmpty: _wait_empty,
+        Expect: _expect,
+        Arrive: _arrive,
+        MmaFence: lambda e, s: ["wgmma_fence();"],
+        Commit: lambda e, s: ["wgmma_commit();"],
+        WaitGroup: _wait_group,
+        ProxyFence: lambda e, s: ["proxy_fence();"],
+        ScopeSync: _scope_sync,
+        NamedSync: _named,
+        NamedArrive: _named,
+        BulkCommit: lambda e, s: ["if (lane == 0) bulk_commit();"],
+        BulkWait: _bulk_wait,
+        ClusterSync: lambda e, s: [],  # the skeleton ends every thread with it
+    }
+    return LoweringTable(kinds=kinds, ops={})
+
+
+def _wait_full(e: RoleEntry, site: Site) -> list[str]:
+    assert isinstance(e, WaitFull)
+    return _wait(e, site, "full", e.parity)
+
+
+def _wait_empty(e: RoleEntry, site: Site) -> list[str]:
+    assert isinstance(e, WaitEmpty)
+    return _wait(e, site, "empty", e.parity)
+
+
+def _wait(e: WaitFull | WaitEmpty, site: Site, which: str, parity: int) -> list[str]:
+    phase = f"{site.cursor(e.ring, e.k)}.phase" + (" ^ 1" if parity else "")
+    return [f"mbar_wait({site.barrier(e.ring, which, e.k)}, {phase});"]
+
+
+def _expect(e: RoleEntry, site: Site) -> list[str]:
+    assert isinstance(e, Expect)
+    return [f"mbar_expect({site.barrier(e.ring, 'full', e.k)}, {e.bytes});"]
+
+
+def _arrive(e: RoleEntry, site: Site) -> list[str]:
+    assert isinstance(e, Arrive)
+    bar = site.barrier(e.ring, "empty", e.k)
+    warps = " && warp_in_group == 0" if e.scope is Scope.WARPGROUP else ""
+    if e.ctas == 1:
+        guard = "" if site.program.threads == 1 else f"if (lane == 0{warps}) "
+        return [f"{guard}mbar_arrive({bar});"]
+    return [f"if (lane < {e.ctas}{warps}) mbar_arrive_at({bar}, lane);"]
+
+
+def _wait_group(e: RoleEntry, site: Site) -> list[str]:
+    assert isinstance(e, WaitGroup)
+    return [f"wgmma_wait<{e.pending}>();"]
+
+
+def _scope_sync(e: RoleEntry, site: Site) -> list[str]:
+    assert isinstance(e, ScopeSync)
+    if e.scope is Scope.WARP:
+        return ["__syncwarp();"]
+    return ["named_sync(GROUP_BARRIER + instance, 128);"]
+
+
+def _named(e: RoleEntry, site: Site) -> list[str]:
+    assert isinstance(e, NamedSync | NamedArrive)
+    barrier = next(b for b in site.document.barriers if b.name == e.barrier)
+    number = str(barrier.id)
+    if barrier.count > 1:
+        turn = f"(instance + {e.turn}) % {barrier.count}" if e.turn else "instance"
+        number = f"{barrier.id} + {turn}"
+    call = "named_sync" if isinstance(e, NamedSync) else "named_arrive"
+    guard = f"if (instance == {e.instance}) " if e.instance is not None else ""
+    return [f"{guard}{call}({number}, {barrier.threads});"]
+
+
+def _bulk_wait(e: RoleEntry, site: Site) -> list[str]:
+    assert isinstance(e, BulkWait)
+    call = "bulk_wait_read" if e.source_read else "bulk_wait"
+    return [f"if (lane == 0) {call}<{e.pending}>();"]

@@ -1,0 +1,42 @@
+"""gfx950 (MI355X): schedules become real kernels, checked instruction by instruction.
+
+``emit_kernel(document, tile)`` lowers a schedule document to LLVM IR, compiles it in a subprocess,
+and passes the result through the ISA gate; what comes back carries exactly the schedule's order,
+waits and barriers. Needs the extra ``amdgpu``; the gate and the emulator need nothing but the text.
+"""
+
+from warploom.emit.gfx950.emit import EmittedKernel, emit_kernel, write_kernel
+from warploom.emit.gfx950.estimate import LoopEstimate, estimate_loop
+from warploom.emit.gfx950.gate import GateReport, check_isa
+from warploom.emit.gfx950.mfma import ElementType, element_type
+from warploom.emit.gfx950.plan import KernelPlan, plan_kernel
+from warploom.emit.gfx950.registers import RegisterTruth, register_truth
+from warploom.emit.gfx950.sidecar import (
+    LaunchPlan,
+    launch_plan,
+    read_sidecar,
+    tile_of_sidecar,
+)
+from warploom.emit.gfx950.tile import GemmTile, gemm_tile
+
+__all__ = [
+    "ElementType",
+    "EmittedKernel",
+    "GateReport",
+    "GemmTile",
+    "KernelPlan",
+    "LaunchPlan",
+    "LoopEstimate",
+    "RegisterTruth",
+    "check_isa",
+    "element_type",
+    "emit_kernel",
+    "estimate_loop",
+    "gemm_tile",
+    "launch_plan",
+    "plan_kernel",
+    "read_sidecar",
+    "register_truth",
+    "tile_of_sidecar",
+    "write_kernel",
+]

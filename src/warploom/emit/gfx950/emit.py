@@ -1,0 +1,74 @@
+"""``emit_kernel``: a schedule document and a tile become a checked gfx950 kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from warploom.document import ScheduleDocument, write_schedule
+from warploom.emit.gfx950.gate import GateReport, check_isa
+from warploom.emit.gfx950.lower.function import kernel_ir
+from warploom.emit.gfx950.plan import KernelPlan, plan_kernel
+from warploom.emit.gfx950.registers import require_registers
+from warploom.emit.gfx950.sidecar import sidecar, sidecar_text
+from warploom.emit.gfx950.tile import GemmTile
+from warploom.emit.gfx950.toolchain import (
+    compile_ir,
+    compile_object,
+    find_linker,
+    link_code_object,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmittedKernel:
+    """A kernel as IR and assembly. ``gate`` is exact unless the caller asked not to insist."""
+
+    plan: KernelPlan
+    ir: str
+    assembly: str
+    gate: GateReport
+    sidecar: dict[str, Any]
+
+
+def emit_kernel(
+    document: ScheduleDocument, tile: GemmTile, *, insist: bool = True
+) -> EmittedKernel:
+    """Emit, compile and check. ``insist=False`` returns a kernel that fails the gate, too."""
+    plan = plan_kernel(document, tile)
+    ir = kernel_ir(plan)
+    compiled = compile_ir(ir)
+    gate = check_isa(plan, compiled.assembly)
+    if insist:
+        require_registers(plan, gate.resources)
+        gate.require()
+    versions = {"llvm": compiled.llvm, "llvmlite": compiled.llvmlite}
+    return EmittedKernel(
+        plan=plan,
+        ir=ir,
+        assembly=compiled.assembly,
+        gate=gate,
+        sidecar=sidecar(plan, gate.resources, versions),
+    )
+
+
+def write_kernel(kernel: EmittedKernel, folder: Path, stem: str = "kernel") -> tuple[Path, ...]:
+    """Write every form beside each other; the linked code object only when an lld is found."""
+    folder.mkdir(parents=True, exist_ok=True)
+    parts: dict[str, bytes] = {
+        "ll": kernel.ir.encode(),
+        "s": kernel.assembly.encode(),
+        "o": compile_object(kernel.ir),
+        "json": sidecar_text(kernel.sidecar).encode(),
+        "schedule.json": write_schedule(kernel.plan.document).encode(),
+    }
+    linker = find_linker()
+    if linker is not None:
+        parts["hsaco"] = link_code_object(parts["o"], linker)
+    paths = []
+    for suffix, data in parts.items():
+        path = folder / f"{stem}.{suffix}"
+        path.write_bytes(data)
+        paths.append(path)
+    return tuple(paths)

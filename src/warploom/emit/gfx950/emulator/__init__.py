@@ -1,0 +1,47 @@
+"""A NumPy interpreter of gfx950 assembly text, with adversarial asynchrony.
+
+It reads assembly and nothing else: no schedule, no plan, no code of the back end. Waves run in any
+order between barriers; DMA writes and LDS reads take effect as late, as early or as randomly as the
+counters allow. Hazards inside a wave that the assembler resolves (``s_nop``) are not modelled.
+"""
+
+from warploom.emit.gfx950.emulator.fault import EmulationError
+from warploom.emit.gfx950.emulator.gemm import (
+    Floats,
+    GemmResult,
+    emulate_gemm,
+    integer_matrix,
+    normal_matrix,
+)
+from warploom.emit.gfx950.emulator.machine import RunStatistics, run_kernel
+from warploom.emit.gfx950.emulator.timing import (
+    EARLY,
+    LATE,
+    STARVED,
+    TRAMPLED,
+    Moment,
+    Order,
+    Timing,
+    random_timing,
+    timing_named,
+)
+
+__all__ = [
+    "EARLY",
+    "LATE",
+    "STARVED",
+    "TRAMPLED",
+    "EmulationError",
+    "Floats",
+    "GemmResult",
+    "Moment",
+    "Order",
+    "RunStatistics",
+    "Timing",
+    "emulate_gemm",
+    "integer_matrix",
+    "normal_matrix",
+    "random_timing",
+    "run_kernel",
+    "timing_named",
+]

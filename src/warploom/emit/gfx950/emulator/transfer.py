@@ -1,0 +1,207 @@
+"""Memory instructions: DMA to LDS, loads, LDS reads and writes, stores, scalar loads."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warploom.emit.gfx950.emulator.fault import EmulationError
+from warploom.emit.gfx950.emulator.memory import Bytes, GlobalMemory
+from warploom.emit.gfx950.emulator.operands import (
+    literal,
+    read_scalar,
+    register,
+    vector_rows,
+)
+from warploom.emit.gfx950.emulator.scalar import Effect
+from warploom.emit.gfx950.emulator.vector import lanes_of
+from warploom.emit.gfx950.emulator.wave import LANES, POISON, SCALAR_POISON, Wave
+
+_LANE = np.arange(LANES, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Devices:
+    """What instructions can reach: the workgroup's LDS, memory, kernel arguments."""
+
+    lds: Bytes
+    memory: GlobalMemory
+    arguments: bytes
+
+
+def make_transfer(
+    mnemonic: str, operands: Sequence[str], modifiers: Sequence[str], devices: Devices
+) -> Effect | None:
+    """The effect of a memory instruction, or None for other mnemonics."""
+    if mnemonic == "buffer_load_dwordx4":
+        kind = _dma if "lds" in modifiers else _buffer_load
+        return kind(operands, modifiers, devices)
+    makers: dict[str, Callable[[Sequence[str], Sequence[str], Devices], Effect]] = {
+        "buffer_store_dword": _buffer_store,
+        "ds_read_b128": _lds_read,
+        "ds_write_b128": _lds_write,
+    }
+    if mnemonic in makers:
+        return makers[mnemonic](operands, modifiers, devices)
+    if mnemonic.startswith("s_load_dword"):
+        return _scalar_load(mnemonic, operands, devices)
+    return None
+
+
+def _immediate(modifiers: Sequence[str]) -> int:
+    return next((int(m[7:], 0) for m in modifiers if m.startswith("offset:")), 0)
+
+
+def _buffer(
+    offset_register: str, resource: str, soffset: str, modifiers: Sequence[str], size: int
+) -> Callable[[Wave], tuple[NDArray[np.int64], NDArray[np.bool_]]]:
+    """Addresses of all lanes and which of them are inside the buffer."""
+    if "offen" not in modifiers:
+        raise EmulationError("a buffer access without a lane offset")
+    _, voffset, _ = vector_rows(offset_register)
+    _, base, count = register(resource)
+    if count != 4:
+        raise EmulationError(f"{resource} is no buffer resource")
+    scalar, immediate = read_scalar(soffset), _immediate(modifiers)
+
+    def resolve(w: Wave) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        s = w.s
+        start = s[base] | (s[base + 1] & 0xFFFF) << 32
+        records, uniform = s[base + 2], scalar(w)
+        offset = w.v[voffset].astype(np.int64) + immediate
+        inside = offset + uniform + size <= records
+        if np.any(inside != (offset + size <= records)):
+            raise EmulationError(
+                "whether an access is in range depends on its scalar offset",
+                why="sources differ on whether the hardware's range check includes it",
+            )
+        return start + uniform + offset, inside & lanes_of(w.exec)
+
+    return resolve
+
+
+def _dma(operands: Sequence[str], modifiers: Sequence[str], devices: Devices) -> Effect:
+    resolve = _buffer(operands[0], operands[1], operands[2], modifiers, 16)
+    immediate = _immediate(modifiers)
+
+    def effect(w: Wave) -> None:
+        addresses, inside = resolve(w)
+        data = np.zeros((LANES, 4), np.uint32)
+        data[inside] = devices.memory.gather(addresses[inside], 4)
+        at = w.m0 + immediate
+        if at + 16 * LANES > devices.lds.size:
+            raise EmulationError(f"a DMA to LDS byte {at} of {devices.lds.size}")
+
+        def land() -> None:
+            devices.lds[at : at + 16 * LANES] = data.view(np.uint8).ravel()
+
+        w.issue_dma(land)
+
+    return effect
+
+
+def _buffer_load(operands: Sequence[str], modifiers: Sequence[str], devices: Devices) -> Effect:
+    file, row, _ = vector_rows(operands[0])
+    resolve = _buffer(operands[1], operands[2], operands[3], modifiers, 16)
+
+    def effect(w: Wave) -> None:
+        addresses, inside = resolve(w)
+        data = np.zeros((LANES, 4), np.uint32)
+        data[inside] = devices.memory.gather(addresses[inside], 4)
+        rows = w.v if file == "v" else w.a
+        rows[row : row + 4] = POISON
+
+        def finish() -> None:
+            rows[row : row + 4] = data.T
+
+        w.issue_load(lambda: None, finish)
+
+    return effect
+
+
+def _buffer_store(operands: Sequence[str], modifiers: Sequence[str], devices: Devices) -> Effect:
+    file, row, _ = vector_rows(operands[0])
+    resolve = _buffer(operands[1], operands[2], operands[3], modifiers, 4)
+
+    def effect(w: Wave) -> None:
+        addresses, inside = resolve(w)
+        values = (w.v if file == "v" else w.a)[row]
+
+        def land() -> None:
+            devices.memory.scatter(addresses[inside], values[inside][:, None])
+
+        w.issue_store(land)
+
+    return effect
+
+
+def _lds_addresses(w: Wave, row: int, immediate: int, size: int) -> NDArray[np.int64]:
+    addresses: NDArray[np.int64] = w.v[row].astype(np.int64) + immediate
+    if int(addresses.max()) + 16 > size or np.any(addresses & 15):
+        raise EmulationError(f"an LDS access to byte {int(addresses.max())} of {size}")
+    return addresses >> 4
+
+
+def _lds_read(operands: Sequence[str], modifiers: Sequence[str], devices: Devices) -> Effect:
+    file, row, _ = vector_rows(operands[0])
+    _, address, _ = vector_rows(operands[1])
+    immediate = _immediate(modifiers)
+    chunks = devices.lds.view(np.uint32).reshape(-1, 4)
+
+    def effect(w: Wave) -> None:
+        at = _lds_addresses(w, address, immediate, devices.lds.size)
+        rows = w.v if file == "v" else w.a
+        rows[row : row + 4] = POISON
+        data = np.empty((LANES, 4), np.uint32)
+
+        def sample() -> None:
+            data[:] = chunks[at]
+
+        def finish() -> None:
+            rows[row : row + 4] = data.T
+
+        w.issue_read(sample, finish)
+
+    return effect
+
+
+def _lds_write(operands: Sequence[str], modifiers: Sequence[str], devices: Devices) -> Effect:
+    _, address, _ = vector_rows(operands[0])
+    file, row, _ = vector_rows(operands[1])
+    immediate = _immediate(modifiers)
+    chunks = devices.lds.view(np.uint32).reshape(-1, 4)
+
+    def effect(w: Wave) -> None:
+        at = _lds_addresses(w, address, immediate, devices.lds.size)
+        data = (w.v if file == "v" else w.a)[row : row + 4].T.copy()
+
+        def land() -> None:
+            chunks[at] = data
+
+        w.issue_lds_write(land)
+
+    return effect
+
+
+def _scalar_load(mnemonic: str, operands: Sequence[str], devices: Devices) -> Effect:
+    """Kernel arguments: the only thing these kernels load through the scalar cache."""
+    _, to, count = register(operands[0])
+    offset = literal(operands[2])
+    if register(operands[1])[1] != 0 or offset is None:
+        raise EmulationError(f"{mnemonic} from something else than the kernel arguments")
+    padded = devices.arguments + bytes(64)
+
+    def effect(w: Wave) -> None:
+        w.s[to : to + count] = [SCALAR_POISON] * count
+        values = list(struct.unpack_from(f"<{count}I", padded, offset))
+
+        def act() -> None:
+            w.s[to : to + count] = values
+
+        w.issue_scalar(act)
+
+    return effect

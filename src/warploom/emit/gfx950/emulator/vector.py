@@ -1,0 +1,233 @@
+"""Vector arithmetic: a table from mnemonic to a maker of the instruction's effect on 64 lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warploom.emit.gfx950.emulator.fault import EmulationError
+from warploom.emit.gfx950.emulator.operands import (
+    read_pair,
+    read_vector,
+    register,
+    vector_rows,
+    write_pair,
+)
+from warploom.emit.gfx950.emulator.scalar import Effect
+from warploom.emit.gfx950.emulator.wave import LANES, Wave
+
+Words = NDArray[np.uint32]
+Make = Callable[[Sequence[str], Sequence[str]], Effect]
+
+_ALL = (1 << LANES) - 1
+_U31 = np.uint32(31)
+_24 = np.uint32(0xFFFFFF)
+_BITS = np.arange(LANES, dtype=np.uint64)
+
+
+def put(w: Wave, file: str, row: int, value: Words) -> None:
+    """Write one register; lanes that are switched off keep theirs."""
+    rows = w.v if file == "v" else w.a
+    if w.exec == _ALL:
+        rows[row] = value
+    else:
+        mask = lanes_of(w.exec)
+        rows[row][mask] = np.broadcast_to(value, (LANES,))[mask]
+
+
+def lanes_of(mask: int) -> NDArray[np.bool_]:
+    """A 64-bit mask as one truth value a lane."""
+    return (np.uint64(mask) >> _BITS & np.uint64(1)).astype(bool)
+
+
+def mask_of(lanes: NDArray[np.bool_]) -> int:
+    """The reverse."""
+    return int(np.bitwise_or.reduce(np.where(lanes, np.uint64(1) << _BITS, np.uint64(0))))
+
+
+def _map(compute: Callable[..., Words]) -> Make:
+    """``dst = compute(*sources)``."""
+
+    def make(operands: Sequence[str], modifiers: Sequence[str]) -> Effect:
+        file, row, _ = vector_rows(operands[0])
+        sources = [read_vector(text) for text in operands[1:]]
+
+        def effect(w: Wave) -> None:
+            put(w, file, row, compute(*(read(w) for read in sources)))
+
+        return effect
+
+    return make
+
+
+def _bitop3(operands: Sequence[str], modifiers: Sequence[str]) -> Effect:
+    table = next(int(m[7:], 0) for m in modifiers if m.startswith("bitop3:"))
+    file, row, _ = vector_rows(operands[0])
+    sources = [read_vector(text) for text in operands[1:4]]
+
+    def effect(w: Wave) -> None:
+        a, b, c = (read(w) for read in sources)
+        result = np.zeros(LANES, np.uint32)
+        for index in range(8):
+            if table >> index & 1:
+                result |= (
+                    (a if index & 4 else ~a) & (b if index & 2 else ~b) & (c if index & 1 else ~c)
+                )
+        put(w, file, row, result)
+
+    return effect
+
+
+def _move_pair(operands: Sequence[str], modifiers: Sequence[str]) -> Effect:
+    file, row, _ = vector_rows(operands[0])
+    low, high = read_vector(operands[1]), read_vector(operands[1], 1)
+
+    def effect(w: Wave) -> None:
+        a, b = low(w).copy(), high(w).copy()
+        put(w, file, row, a)
+        put(w, file, row + 1, b)
+
+    return effect
+
+
+def _wide(read: Sequence[Callable[[Wave], Words]], w: Wave) -> NDArray[np.uint64]:
+    low, high = (r(w).astype(np.uint64) for r in read)
+    return low | high << np.uint64(32)
+
+
+def _put_wide(w: Wave, file: str, row: int, value: NDArray[np.uint64]) -> None:
+    put(w, file, row, (value & np.uint64(0xFFFFFFFF)).astype(np.uint32))
+    put(w, file, row + 1, (value >> np.uint64(32)).astype(np.uint32))
+
+
+def _mad_wide(operands: Sequence[str], modifiers: Sequence[str]) -> Effect:
+    """``v_mad_u64_u32 dst, carry, a, b, c``; the carry out is not needed here."""
+    file, row, _ = vector_rows(operands[0])
+    a, b = read_vector(operands[2]), read_vector(operands[3])
+    c = read_vector(operands[4]), read_vector(operands[4], 1)
+
+    def effect(w: Wave) -> None:
+        product = a(w).astype(np.uint64) * b(w).astype(np.uint64)
+        _put_wide(w, file, row, product + _wide(c, w))
+
+    return effect
+
+
+def _shift_add_wide(operands: Sequence[str], modifiers: Sequence[str]) -> Effect:
+    file, row, _ = vector_rows(operands[0])
+    a = read_vector(operands[1]), read_vector(operands[1], 1)
+    by = read_vector(operands[2])
+    c = read_vector(operands[3]), read_vector(operands[3], 1)
+
+    def effect(w: Wave) -> None:
+        _put_wide(w, file, row, (_wide(a, w) << (by(w).astype(np.uint64))) + _wide(c, w))
+
+    return effect
+
+
+def _shift_left_wide(operands: Sequence[str], modifiers: Sequence[str]) -> Effect:
+    file, row, _ = vector_rows(operands[0])
+    by = read_vector(operands[1])
+    a = read_vector(operands[2]), read_vector(operands[2], 1)
+
+    def effect(w: Wave) -> None:
+        shift = by(w).astype(np.uint64) & np.uint64(63)
+        _put_wide(w, file, row, _wide(a, w) << shift + np.zeros(LANES, np.uint64))
+
+    return effect
+
+
+def _compare(test: Callable[[Words, Words], NDArray[np.bool_]]) -> Make:
+    def make(operands: Sequence[str], modifiers: Sequence[str]) -> Effect:
+        write = write_pair(operands[0])
+        a, b = read_vector(operands[1]), read_vector(operands[2])
+
+        def effect(w: Wave) -> None:
+            lanes = np.broadcast_to(test(a(w), b(w)), (LANES,))
+            write(w, mask_of(lanes) & w.exec)
+
+        return effect
+
+    return make
+
+
+def _select(operands: Sequence[str], modifiers: Sequence[str]) -> Effect:
+    file, row, _ = vector_rows(operands[0])
+    a, b, chosen = read_vector(operands[1]), read_vector(operands[2]), read_pair(operands[3])
+    return lambda w: put(w, file, row, np.where(lanes_of(chosen(w)), b(w), a(w)))
+
+
+def _first_lane(operands: Sequence[str], modifiers: Sequence[str]) -> Effect:
+    file, to, _ = register(operands[0])
+    if file != "s":
+        raise EmulationError("v_readfirstlane writes a scalar register")
+    read = read_vector(operands[1])
+
+    def effect(w: Wave) -> None:
+        lane = (w.exec & -w.exec).bit_length() - 1 if w.exec else 0
+        w.s[to] = int(read(w)[lane])
+
+    return effect
+
+
+def _reverse_bits(a: Words) -> Words:
+    result = np.zeros_like(a)
+    for bit in range(32):
+        result |= (a >> np.uint32(bit) & np.uint32(1)) << np.uint32(31 - bit)
+    return result
+
+
+def _field(a: Words, at: Words, width: Words) -> Words:
+    wide = (np.uint64(1) << (width & _U31).astype(np.uint64)) - np.uint64(1)
+    mask: Words = wide.astype(np.uint32)
+    return (a >> (at & _U31)) & mask
+
+
+def _same(a: Words) -> Words:
+    return a.copy()
+
+
+VECTOR: Mapping[str, Make] = {
+    "v_mov_b32": _map(_same),
+    "v_mov_b64": _move_pair,
+    "v_accvgpr_mov_b32": _map(_same),
+    "v_accvgpr_read_b32": _map(_same),
+    "v_accvgpr_write_b32": _map(_same),
+    "v_add_u32": _map(lambda a, b: a + b),
+    "v_sub_u32": _map(lambda a, b: a - b),
+    "v_subrev_u32": _map(lambda a, b: b - a),
+    "v_add3_u32": _map(lambda a, b, c: a + b + c),
+    "v_and_b32": _map(lambda a, b: a & b),
+    "v_or_b32": _map(lambda a, b: a | b),
+    "v_xor_b32": _map(lambda a, b: a ^ b),
+    "v_or3_b32": _map(lambda a, b, c: a | b | c),
+    "v_and_or_b32": _map(lambda a, b, c: a & b | c),
+    "v_not_b32": _map(lambda a: ~a),
+    "v_xad_u32": _map(lambda a, b, c: (a ^ b) + c),
+    "v_lshlrev_b32": _map(lambda a, b: b << (a & _U31)),
+    "v_lshrrev_b32": _map(lambda a, b: b >> (a & _U31)),
+    "v_lshl_add_u32": _map(lambda a, b, c: (a << (b & _U31)) + c),
+    "v_lshl_or_b32": _map(lambda a, b, c: a << (b & _U31) | c),
+    "v_add_lshl_u32": _map(lambda a, b, c: (a + b) << (c & _U31)),
+    "v_mul_lo_u32": _map(lambda a, b: a * b),
+    "v_mul_u32_u24": _map(lambda a, b: (a & _24) * (b & _24)),
+    "v_mad_u32_u24": _map(lambda a, b, c: (a & _24) * (b & _24) + c),
+    "v_bfi_b32": _map(lambda a, b, c: a & b | ~a & c),
+    "v_bfe_u32": _map(_field),
+    "v_bfrev_b32": _map(_reverse_bits),
+    "v_min_u32": _map(np.minimum),
+    "v_bitop3_b32": _bitop3,
+    "v_mad_u64_u32": _mad_wide,
+    "v_lshl_add_u64": _shift_add_wide,
+    "v_lshlrev_b64": _shift_left_wide,
+    "v_cndmask_b32": _select,
+    "v_cmp_gt_u32": _compare(lambda a, b: a > b),
+    "v_cmp_lt_u32": _compare(lambda a, b: a < b),
+    "v_cmp_ge_u32": _compare(lambda a, b: a >= b),
+    "v_cmp_le_u32": _compare(lambda a, b: a <= b),
+    "v_cmp_eq_u32": _compare(lambda a, b: a == b),
+    "v_cmp_ne_u32": _compare(lambda a, b: a != b),
+    "v_readfirstlane_b32": _first_lane,
+}

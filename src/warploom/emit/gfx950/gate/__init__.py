@@ -1,0 +1,5 @@
+"""The ISA gate: does the emitted code carry exactly the schedule?"""
+
+from warploom.emit.gfx950.gate.check import GateReport, check_isa
+
+__all__ = ["GateReport", "check_isa"]

@@ -1,0 +1,6 @@
+"""gfx950 assembly text as data: instructions, labels, control flow and the kernel's metadata."""
+
+from warploom.emit.gfx950.isa.assembly import Assembly, Instruction, parse_assembly
+from warploom.emit.gfx950.isa.metadata import Resources, read_resources
+
+__all__ = ["Assembly", "Instruction", "Resources", "parse_assembly", "read_resources"]

@@ -1,0 +1,103 @@
+"""Entry block: who a lane is, where it loads from, writes to and reads from.
+
+All values named here are computed once, before the first scheduled instruction, and stay in
+registers. Rows beyond M or N are made harmless by the buffer resource: its size ends with the last
+row of the matrix, so loads behind it return zero and stores behind it are dropped.
+"""
+
+from __future__ import annotations
+
+from warploom.emit.gfx950.lower.text import IrText
+from warploom.emit.gfx950.plan import KernelPlan
+from warploom.emit.gfx950.tile import CHUNK, LANES, Operand
+
+BUFFER_FLAGS = 0x27000  # raw buffer of untyped 32-bit data, swizzling off
+
+
+def emit_entry(text: IrText, plan: KernelPlan) -> None:
+    """Emit everything that does not depend on the loop."""
+    tile = plan.tile
+    text.add("%tid = call i32 @llvm.amdgcn.workitem.id.x()")
+    text.add("%block0 = call i32 @llvm.amdgcn.workgroup.id.x()")
+    text.add("%block1 = call i32 @llvm.amdgcn.workgroup.id.y()")
+    wave = text.over("%tid", LANES)
+    text.add(f"%wave = call i32 @llvm.amdgcn.readfirstlane.i32(i32 {wave})")
+    text.add(f"%lane = and i32 %tid, {LANES - 1}")
+    text.add(f"%wave0 = udiv i32 %wave, {tile.waves_n}")
+    text.add(f"%wave1 = urem i32 %wave, {tile.waves_n}")
+    text.add(f"%group = udiv i32 %wave, {plan.document.protocol.waves_per_group}")
+    text.add(f"%row_pitch = mul i32 %dim_k, {tile.element.size}")
+    for operand, dim in zip(tile.operands, ("%dim_m", "%dim_n"), strict=True):
+        _matrix_resource(text, operand, dim)
+        _load_offsets(text, plan, operand)
+        _fragment_bases(text, plan, operand)
+    text.add(f"%share = mul i32 %wave, {LANES * CHUNK}")
+    text.add(f"%thread_share = mul i32 %tid, {CHUNK}")
+    _trip_count(text, plan)
+    # Fetched here and not sunk to its use: a scalar load in flight would make every lgkm count
+    # of the schedule meaningless.
+    text.add('call void asm sideeffect "", "s"(ptr addrspace(1) %mat_c)')
+
+
+def _matrix_resource(text: IrText, operand: Operand, dim: str) -> None:
+    """A buffer over the rows this workgroup may touch: at most its own, never past the end."""
+    c = operand.channel
+    text.add(f"%first_row{c} = mul i32 %block{c}, {operand.rows}")
+    left = text.value(f"sub i32 {dim}, %first_row{c}")
+    text.add(f"%rows{c} = call i32 @llvm.umin.i32(i32 {left}, i32 {operand.rows})")
+    size = text.value(f"mul i32 %rows{c}, %row_pitch")
+    size = text.value(f"zext i32 {size} to i64")
+    row = text.value(f"zext i32 %first_row{c} to i64")
+    pitch = text.value("zext i32 %row_pitch to i64")
+    offset = text.value(f"mul i64 {row}, {pitch}")
+    base = text.value(f"getelementptr i8, ptr addrspace(1) %mat_{operand.name}, i64 {offset}")
+    text.add(
+        f"%rsrc{c} = call ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1("
+        f"ptr addrspace(1) {base}, i16 0, i64 {size}, i32 {BUFFER_FLAGS})"
+    )
+
+
+def _load_offsets(text: IrText, plan: KernelPlan, operand: Operand) -> None:
+    """``%load_<channel>_<subtile>_<i>``: byte offset of a lane's 16 bytes in the matrix block.
+
+    LDS is written linearly (a DMA cannot do otherwise), so the swizzle is applied to the address
+    in memory: the lane that fills chunk ``c`` of row ``r`` fetches chunk ``c ^ swizzle(r)``.
+    """
+    tile = plan.tile
+    row = text.over("%tid", tile.chunks_per_row)
+    chunk = text.modulo("%tid", tile.chunks_per_row)
+    chunk = text.value(f"xor i32 {chunk}, {_swizzle(text, plan, row)}")
+    column = text.times(chunk, CHUNK)
+    for subtile in range(plan.subtiles):
+        for i in range(tile.loads(operand.channel, plan.subtiles)):
+            first = subtile * (operand.rows // plan.subtiles) + i * tile.rows_per_step
+            at = text.value(f"mul i32 {text.sum(row, first)}, %row_pitch")
+            text.value(f"add i32 {at}, {column}", f"load_{operand.channel}_{subtile}_{i}")
+
+
+def _fragment_bases(text: IrText, plan: KernelPlan, operand: Operand) -> None:
+    """``%frag_<channel>_<q>``: LDS byte offset of a lane's q-th 16 bytes along K in its share."""
+    tile, c = plan.tile, operand.channel
+    row = text.modulo("%lane", operand.mma_rows)
+    part = text.over("%lane", operand.mma_rows)
+    swizzle = _swizzle(text, plan, row)
+    share = text.times(f"%wave{c}", operand.rows // plan.subtiles // operand.waves)
+    start = text.times(text.value(f"add i32 {share}, {row}"), tile.row_bytes)
+    for q in range(tile.k_steps * tile.reads_per_operand):
+        chunk = text.sum(part, q * (LANES // operand.mma_rows))
+        chunk = text.value(f"xor i32 {chunk}, {swizzle}")
+        text.value(f"add i32 {start}, {text.times(chunk, CHUNK)}", f"frag_{c}_{q}")
+
+
+def _swizzle(text: IrText, plan: KernelPlan, row: str) -> str:
+    shift, mask = plan.tile.swizzle
+    return text.value(f"and i32 {text.over(row, 1 << shift)}, {mask}")
+
+
+def _trip_count(text: IrText, plan: KernelPlan) -> None:
+    """``%trips``: kernel iterations; ``%k_end``: bytes along K behind the last iteration."""
+    protocol, tile = plan.document.protocol, plan.tile
+    tiles = text.value(f"udiv i32 %dim_k, {tile.block_k}")
+    left = text.value(f"sub i32 {tiles}, {protocol.kernel_k_base}")
+    text.add(f"%trips = sdiv i32 {left}, {protocol.k_tiles_per_iteration}")
+    text.add("%k_end = add i32 %row_pitch, 0")

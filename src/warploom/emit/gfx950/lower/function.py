@@ -1,0 +1,202 @@
+"""The whole kernel as LLVM IR text: entry, prologue, loop, epilogue, store of C.
+
+``kernel_ir(plan)`` follows the consumption protocol of the document: the stagger barrier in front
+of its prologue entry, the barrier after the prologue, ``trips`` iterations, the drain before the
+epilogue, tail barriers. The loop tests its trip count before it is entered, so K may be as short
+as the prologue.
+"""
+
+from __future__ import annotations
+
+from warploom.document.kinds import OpRole, Phase
+from warploom.emit.gfx950.lower.addresses import emit_entry
+from warploom.emit.gfx950.lower.liveness import LiveIn, Slot, live_in
+from warploom.emit.gfx950.lower.module import module_text
+from warploom.emit.gfx950.lower.state import Machine
+from warploom.emit.gfx950.lower.store import emit_store
+from warploom.emit.gfx950.lower.table import emit_barrier, emit_wait, lower_op
+from warploom.emit.gfx950.lower.text import IrText
+from warploom.emit.gfx950.lower.zeroing import start_accumulators
+from warploom.emit.gfx950.plan import KernelPlan
+
+Values = dict[tuple[object, ...], tuple[str, str]]  # register -> (LLVM type, SSA name)
+
+
+def kernel_ir(plan: KernelPlan) -> str:
+    """LLVM IR of the kernel."""
+    text = IrText()
+    machine = Machine(text, plan)
+    live = live_in(plan)
+    emit_entry(text, plan)
+    _prologue(machine)
+    before = _live_values(machine, live.kernel)
+    after = _loop(machine, before)
+    _join(machine, live, before, after)
+    _epilogue(machine)
+    emit_store(text, plan, machine.accumulators)
+    return module_text(plan, text.lines)
+
+
+def _prologue(machine: Machine) -> None:
+    document = machine.plan.document
+    protocol = document.protocol
+    machine.enter(Phase.PROLOGUE, "0")
+    first_wait = next(
+        (i for i, e in enumerate(document.prologue) if e.op.role is not OpRole.GLOBAL_LOAD),
+        len(document.prologue),
+    )
+    for index in range(len(document.prologue) + 1):
+        if index == first_wait:
+            start_accumulators(machine)  # behind the first loads, which hide it
+        if index == protocol.stagger_index:
+            for extra in range(1, protocol.groups):
+                _guarded_barrier(machine, {g for g in range(protocol.groups) if g >= extra})
+        if index < len(document.prologue):
+            lower_op(machine, document.prologue[index].op)
+    if protocol.barrier_after_prologue:
+        emit_barrier(machine)
+
+
+def _loop(machine: Machine, before: Values) -> Values:
+    """The loop; returns the values of all registers behind its last iteration."""
+    text, document = machine.text, machine.plan.document
+    protocol, row_bytes = document.protocol, machine.plan.tile.row_bytes
+    machine.pin()
+    text.add("br label %guard")
+    text.label("guard")
+    text.add("%enter = icmp sgt i32 %trips, 0")
+    text.add("br i1 %enter, label %loop, label %drain")
+    text.label("loop")
+    phis_at = len(text.lines)
+    inside = _rename(machine, before, "loop")
+    machine.enter(Phase.KERNEL, "%k_now")
+    for entry in document.kernel:
+        lower_op(machine, entry.op)
+    machine.pin()
+    text.add(f"%k_next = add i32 %k_now, {protocol.k_tiles_per_iteration * row_bytes}")
+    text.add("%trip_next = add i32 %trip, 1")
+    text.add("%again = icmp slt i32 %trip_next, %trips")
+    text.add("br i1 %again, label %loop, label %drain")
+    after = _all_values(machine)
+    phis = [
+        f"  %k_now = phi i32 [ {protocol.kernel_k_base * row_bytes}, %guard ], [ %k_next, %loop ]",
+        "  %trip = phi i32 [ 0, %guard ], [ %trip_next, %loop ]",
+    ]
+    for key, (kind, name) in inside.items():
+        phis.append(
+            f"  {name} = phi {kind} [ {before[key][1]}, %guard ], [ {after[key][1]}, %loop ]"
+        )
+    text.lines[phis_at:phis_at] = phis
+    return after
+
+
+def _join(machine: Machine, live: LiveIn, before: Values, after: Values) -> None:
+    """Values behind the loop: from the prologue when it ran no iteration, else from the loop."""
+    machine.text.label("drain")
+    wanted = {k: v for k, v in after.items() if k[0] == "accumulator" or _slot(k) in live.epilogue}
+    _restore(machine, {})
+    for key, (kind, name) in wanted.items():
+        from_prologue = before[key][1] if key in before else "poison"
+        joined = machine.text.value(
+            f"phi {kind} [ {from_prologue}, %guard ], [ {name}, %loop ]", f"end_{_word(key)}"
+        )
+        _set(machine, key, joined)
+
+
+def _epilogue(machine: Machine) -> None:
+    document = machine.plan.document
+    protocol = document.protocol
+    machine.enter(Phase.EPILOGUE, "%k_end")
+    machine.unused.clear()
+    if protocol.epilogue_drain:
+        emit_wait(machine, vm=0, lgkm=0)
+        emit_barrier(machine)
+    for entry in document.epilogue:
+        lower_op(machine, entry.op)
+    for extra in range(1, max(protocol.tail_barriers) + 1):
+        _guarded_barrier(machine, {g for g, t in enumerate(protocol.tail_barriers) if t >= extra})
+    _keep_unused(machine)
+    machine.pin()
+
+
+def _keep_unused(machine: Machine) -> None:
+    """A read no MMA consumes still counts in the waits, so it must stay in the code.
+
+    An empty assembly statement uses its register, behind a wait of our own: otherwise LLVM would
+    put one there.
+    """
+    if not machine.unused:
+        return
+    emit_wait(machine, lgkm=0)
+    machine.pin()
+    for name in machine.unused:
+        machine.text.add(f'call void asm sideeffect "", "v"({machine.chunk_type} {name})')
+
+
+def _guarded_barrier(machine: Machine, groups: set[int]) -> None:
+    """A barrier that only the waves of some groups execute."""
+    text = machine.text
+    mask = sum(1 << g for g in groups)
+    bit = text.value(f"lshr i32 {mask}, %group")
+    bit = text.value(f"and i32 {bit}, 1")
+    test = text.value(f"icmp ne i32 {bit}, 0")
+    name = f"only{test[1:]}"
+    machine.pin()
+    text.add(f"br i1 {test}, label %{name}, label %{name}_join")
+    text.label(name)
+    emit_barrier(machine)
+    text.add(f"br label %{name}_join")
+    text.label(f"{name}_join")
+
+
+# Registers as one flat mapping, for the phis.
+
+
+def _all_values(machine: Machine) -> Values:
+    values: Values = {}
+    for key, name in machine.accumulators.items():
+        values["accumulator", *key] = (machine.accumulator_type, name)
+    for fragment, name in machine.fragments.items():
+        values["fragment", *fragment] = (machine.chunk_type, name)
+    for load, name in machine.staged.items():
+        values["staged", *load] = ("<4 x i32>", name)
+    return values
+
+
+def _live_values(machine: Machine, live: frozenset[Slot]) -> Values:
+    return {
+        key: value
+        for key, value in _all_values(machine).items()
+        if key[0] == "accumulator" or _slot(key) in live
+    }
+
+
+def _slot(key: tuple[object, ...]) -> object:
+    return (key[0], key[1], key[2]) if key[0] == "fragment" else (key[0], key[1], 0)
+
+
+def _rename(machine: Machine, values: Values, prefix: str) -> Values:
+    renamed = {key: (kind, f"%{prefix}_{_word(key)}") for key, (kind, _) in values.items()}
+    _restore(machine, renamed)
+    return renamed
+
+
+def _restore(machine: Machine, values: Values) -> None:
+    machine.accumulators.clear()
+    machine.fragments.clear()
+    machine.staged.clear()
+    for key, (_, name) in values.items():
+        _set(machine, key, name)
+
+
+def _set(machine: Machine, key: tuple[object, ...], name: str) -> None:
+    target: dict[tuple[object, ...], str] = {
+        "accumulator": machine.accumulators,
+        "fragment": machine.fragments,
+        "staged": machine.staged,
+    }[str(key[0])]  # type: ignore[assignment]
+    target[key[1:]] = name
+
+
+def _word(key: tuple[object, ...]) -> str:
+    return "_".join(str(part) for part in key)

@@ -1,0 +1,133 @@
+"""``Machine``: which value stands in which register while a kernel is being lowered.
+
+Fragments are keyed ``(channel, fragment, tile, read)``, accumulators ``(row, column)``, staged
+loads ``(channel, load)``. The values are SSA names, so a register that the schedule overwrites
+while it is still read is simply another name; LLVM assigns the registers.
+"""
+
+from __future__ import annotations
+
+from warploom.document.kinds import KOffsetKind, OpRole, Phase
+from warploom.document.ops import OpDesc
+from warploom.emit.gfx950.lower.text import IrText
+from warploom.emit.gfx950.mfma import ElementType
+from warploom.emit.gfx950.plan import KernelPlan
+from warploom.errors import BackendError
+
+FragmentKey = tuple[int, int, int, int]
+
+
+class Machine:
+    """The lowering state of one kernel: text, register values, position along K."""
+
+    def __init__(self, text: IrText, plan: KernelPlan) -> None:
+        self.text = text
+        self.plan = plan
+        self.phase = Phase.PROLOGUE
+        self.k_base = "0"
+        self.fragments: dict[FragmentKey, str] = {}
+        self.staged: dict[tuple[int, int], str] = {}
+        self.accumulators: dict[tuple[int, int], str] = {}
+        self.unused: dict[str, None] = {}
+        self._next_loads: dict[tuple[int, int], int] = {}
+
+    @property
+    def chunk_type(self) -> str:
+        """LLVM type of one 16-byte LDS read."""
+        mfma = self.plan.tile.mfma
+        return "<4 x i32>" if mfma.element is ElementType.FP8 else mfma.operand_ir
+
+    @property
+    def accumulator_type(self) -> str:
+        """LLVM type of one accumulator tile."""
+        return f"<{self.plan.tile.mfma.accumulator_registers} x float>"
+
+    def pin(self) -> None:
+        """Nothing moves across this point."""
+        self.text.add("call void @llvm.amdgcn.sched.barrier(i32 0)")
+
+    def slot(self, channel: int, stage: int, subtile: int, offset: int) -> str:
+        """Address of byte ``offset`` of an LDS slot."""
+        plan = self.plan
+        slot = stage * plan.subtiles + subtile
+        at = slot * plan.tile.slot_bytes(channel, plan.subtiles) + offset
+        return f"getelementptr (i8, ptr addrspace(3) @lds_{'ab'[channel]}, i32 {at})"
+
+    def enter(self, phase: Phase, k_base: str) -> None:
+        """Start a phase; ``k_base`` is the byte offset along K its loads count from."""
+        self.phase = phase
+        self.k_base = k_base
+        self._next_loads = {}
+
+    def k_offset(self, op: OpDesc) -> str:
+        """Byte offset along K of the tile an op loads."""
+        tiles = self._tile_offset(op)
+        if self.k_base == "0":
+            return str(tiles * self.plan.tile.row_bytes)
+        return self.text.sum(self.k_base, tiles * self.plan.tile.row_bytes)
+
+    def _tile_offset(self, op: OpDesc) -> int:
+        if op.k_offset is not KOffsetKind.NONE:
+            return op.k_offset.signed_bk_multiple()
+        # Loads without a k-offset take the next tile in order of execution, each slot its own.
+        document = self.plan.document
+        loader = self._loader(op)
+        loads = (e.op for e in document.prologue if e.op.role is OpRole.GLOBAL_LOAD)
+        before = sum(self._loader(load) == loader for load in loads)
+        ahead = self._next_loads.get(loader, 0)
+        self._next_loads[loader] = ahead + 1
+        if self.phase is Phase.PROLOGUE:
+            return ahead
+        return before - document.protocol.kernel_k_base + ahead
+
+    def _loader(self, op: OpDesc) -> tuple[int, int]:
+        return self.plan.channel(op), op.subtile
+
+    def staged_value(self, channel: int, load: int, op: OpDesc) -> str:
+        """The register a store writes to LDS."""
+        value = self.staged.get((channel, load))
+        if value is None:
+            raise self._never("a store before any load", op)
+        return value
+
+    def define_fragment(self, key: FragmentKey, name: str) -> None:
+        """A read fills a fragment register; until an MMA takes it, it counts as unused."""
+        self.fragments[key] = name
+        self.unused[name] = None
+
+    def operand(self, channel: int, fragment: int, tile: int, step: int, op: OpDesc) -> str:
+        """The A or B operand of a matrix instruction, joined from its LDS reads."""
+        count = self.plan.tile.reads_per_operand
+        keys = [(channel, fragment, tile, step * count + c) for c in range(count)]
+        parts = [self.fragments.get(key) for key in keys]
+        names = [p for p in parts if p is not None]
+        if len(names) != count:
+            raise self._never(
+                f"an MMA reads fragment {'AB'[channel]}{fragment} before its load", op
+            )
+        for name in names:
+            self.unused.pop(name, None)
+        if count == 1:
+            return names[0]
+        return self.text.value(
+            f"shufflevector <4 x i32> {names[0]}, <4 x i32> {names[1]}, "
+            "<8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>"
+        )
+
+    def multiply(self, row: int, column: int, left: str, right: str) -> None:
+        """One matrix instruction into accumulator ``(row, column)``."""
+        mfma, kind = self.plan.tile.mfma, self.accumulator_type
+        self.pin()
+        into = self.accumulators.get((row, column), "zeroinitializer")
+        self.accumulators[row, column] = self.text.value(
+            f"call {kind} @{mfma.intrinsic}({mfma.operand_ir} {left}, {mfma.operand_ir} {right}, "
+            f"{kind} {into}, {mfma.tail_ir})"
+        )
+
+    def _never(self, what: str, op: OpDesc) -> BackendError:
+        return BackendError(
+            what,
+            where=f"{self.phase.name.lower()}: {op.label()}",
+            why="the register has no value on some path to this op",
+            fix="verify the schedule; it uses data that was never loaded",
+        )

@@ -1,0 +1,172 @@
+"""The lowering table: what each op becomes. Rows are keyed by role, or by tag for sync ops.
+
+Every machine instruction of a scheduled op is preceded by ``sched.barrier(0)``, which forbids
+the instruction scheduler to move anything across; without it loads and matrix instructions cross
+barriers and priorities. DMA writes and LDS reads carry alias scopes: otherwise LLVM, which cannot
+tell one LDS slot from another, puts a full ``vmcnt(0)`` before each read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from warploom.document import BarrierKind
+from warploom.document.kinds import OpRole, ScheduleOps
+from warploom.document.ops import OpDesc
+from warploom.emit.gfx950.lower.state import Machine
+from warploom.emit.gfx950.lower.waits import encode_wait
+from warploom.emit.gfx950.plan import Movement
+from warploom.emit.gfx950.tile import CHUNK
+from warploom.errors import BackendError
+
+Lower = Callable[[Machine, OpDesc], None]
+
+DMA_SCOPE = ", !alias.scope !3, !noalias !4"
+READ_SCOPE = ", !alias.scope !4, !noalias !3"
+
+
+def lower_op(machine: Machine, op: OpDesc) -> None:
+    """Emit one op through the table."""
+    machine.text.comment(op.label())
+    rows = ROWS[machine.plan.movement]
+    row = SYNC.get(int(op.tag)) or rows.get(op.role)
+    if row is None:
+        raise BackendError(
+            f"no lowering for an op of role {op.role.name}",
+            where=f"{machine.phase.name.lower()}: {op.label()}",
+            fix=f"roles with a lowering: {', '.join(r.name for r in rows)}",
+        )
+    row(machine, op)
+
+
+def emit_barrier(machine: Machine) -> None:
+    """A workgroup barrier; a fencing one drains the wave's own queues first."""
+    if machine.plan.document.protocol.barrier is BarrierKind.FENCING:
+        emit_wait(machine, vm=0, lgkm=0)
+    machine.pin()
+    machine.text.add("call void @llvm.amdgcn.s.barrier()")
+
+
+def emit_wait(machine: Machine, *, vm: int | None = None, lgkm: int | None = None) -> None:
+    """One wait on one or both counters."""
+    machine.pin()
+    machine.text.add(f"call void @llvm.amdgcn.s.waitcnt(i32 {encode_wait(vm=vm, lgkm=lgkm)})")
+
+
+def _set_priority(machine: Machine, op: OpDesc) -> None:
+    machine.pin()
+    machine.text.add(f"call void @llvm.amdgcn.s.setprio(i16 {op.wait_value})")
+
+
+def _load_to_lds(machine: Machine, op: OpDesc) -> None:
+    """One 16-byte DMA a lane and step; lane ``l`` of a wave lands at the wave's base + 16 l."""
+    plan, text = machine.plan, machine.text
+    channel = plan.channel(op)
+    along_k = machine.k_offset(op)
+    for i in range(plan.tile.loads(channel, plan.subtiles)):
+        machine.pin()
+        slot = machine.slot(channel, op.stage, op.subtile, i * plan.tile.threads * CHUNK)
+        at = text.value(f"getelementptr inbounds i8, ptr addrspace(3) {slot}, i32 %share")
+        text.add(
+            "call void @llvm.amdgcn.raw.ptr.buffer.load.lds("
+            f"ptr addrspace(8) %rsrc{channel}, ptr addrspace(3) {at}, i32 16, "
+            f"i32 %load_{channel}_{op.subtile}_{i}, i32 {along_k}, i32 0, i32 0){DMA_SCOPE}"
+        )
+
+
+def _load_to_registers(machine: Machine, op: OpDesc) -> None:
+    plan = machine.plan
+    along_k = machine.k_offset(op)
+    for channel in plan.channels(op):
+        for i in range(plan.tile.loads(channel, plan.subtiles)):
+            machine.pin()
+            machine.staged[channel, i] = machine.text.value(
+                "call <4 x i32> @llvm.amdgcn.raw.ptr.buffer.load.v4i32("
+                f"ptr addrspace(8) %rsrc{channel}, i32 %load_{channel}_0_{i}, "
+                f"i32 {along_k}, i32 0)"
+            )
+
+
+def _store_to_lds(machine: Machine, op: OpDesc) -> None:
+    plan, text = machine.plan, machine.text
+    for channel in plan.channels(op):
+        for i in range(plan.tile.loads(channel, plan.subtiles)):
+            machine.pin()
+            slot = machine.slot(channel, 0, 0, i * plan.tile.threads * CHUNK)
+            at = text.value(
+                f"getelementptr inbounds i8, ptr addrspace(3) {slot}, i32 %thread_share"
+            )
+            data = machine.staged_value(channel, i, op)
+            text.add(f"store <4 x i32> {data}, ptr addrspace(3) {at}, align 16")
+
+
+def _read_fragment(machine: Machine, op: OpDesc) -> None:
+    plan = machine.plan
+    if plan.movement is Movement.STAGED:
+        for channel in (0, 1):
+            _read_operand(machine, channel, op.subtile, stage=0, slot_subtile=0)
+        return
+    _read_operand(machine, plan.channel(op), op.subtile, op.stage, op.subtile)
+
+
+def _read_operand(
+    machine: Machine, channel: int, fragment: int, stage: int, slot_subtile: int
+) -> None:
+    """Read a wave's share of a slot into fragment ``(channel, fragment)``, one pin a read."""
+    plan, text, tile = machine.plan, machine.text, machine.plan.tile
+    operand = tile.operands[channel]
+    reads = plan.k_steps * tile.reads_per_operand
+    first = fragment * reads if plan.movement is Movement.STAGED else 0
+    for q in range(reads):
+        for t in range(operand.tiles(plan.subtiles)):
+            machine.pin()
+            below = t * operand.mma_rows * tile.row_bytes
+            slot = machine.slot(channel, stage, slot_subtile, below)
+            at = text.value(
+                f"getelementptr inbounds i8, ptr addrspace(3) {slot}, "
+                f"i32 %frag_{channel}_{first + q}"
+            )
+            scope = READ_SCOPE if plan.movement is Movement.DMA else ""
+            name = text.value(f"load {machine.chunk_type}, ptr addrspace(3) {at}, align 16{scope}")
+            machine.define_fragment((channel, fragment, t, q), name)
+
+
+def _multiply(machine: Machine, op: OpDesc) -> None:
+    """All matrix instructions of one quadrant (or, staged, of one K part of the whole tile)."""
+    plan, tile = machine.plan, machine.plan.tile
+    a, b = tile.operands
+    staged = plan.movement is Movement.STAGED
+    fragment_a, fragment_b = (op.subtile, op.subtile) if staged else (op.stage, op.subtile)
+    row0 = 0 if staged else op.stage * a.tiles(plan.subtiles)
+    column0 = 0 if staged else op.subtile * b.tiles(plan.subtiles)
+    for step in range(plan.k_steps):
+        for i in range(a.tiles(plan.subtiles)):
+            left = machine.operand(0, fragment_a, i, step, op)
+            for j in range(b.tiles(plan.subtiles)):
+                right = machine.operand(1, fragment_b, j, step, op)
+                machine.multiply(row0 + i, column0 + j, left, right)
+
+
+SYNC: Mapping[int, Lower] = {
+    int(ScheduleOps.BARRIER): lambda m, op: emit_barrier(m),
+    int(ScheduleOps.WAIT_VM): lambda m, op: emit_wait(m, vm=op.wait_value),
+    int(ScheduleOps.WAIT_LGKM): lambda m, op: emit_wait(m, lgkm=op.wait_value),
+    int(ScheduleOps.SET_PRIO): _set_priority,
+    int(ScheduleOps.SCHEDULE_BARRIER): lambda m, op: m.pin(),
+    # A hint to a scheduler that may not move anything: the order is the schedule's already.
+    int(ScheduleOps.SCHED_GROUP_BARRIER): lambda m, op: None,
+}
+
+ROWS: Mapping[Movement, Mapping[OpRole, Lower]] = {
+    Movement.DMA: {
+        OpRole.GLOBAL_LOAD: _load_to_lds,
+        OpRole.FRAGMENT_LOAD: _read_fragment,
+        OpRole.COMPUTE: _multiply,
+    },
+    Movement.STAGED: {
+        OpRole.GLOBAL_LOAD: _load_to_registers,
+        OpRole.SHARED_STORE: _store_to_lds,
+        OpRole.FRAGMENT_LOAD: _read_fragment,
+        OpRole.COMPUTE: _multiply,
+    },
+}

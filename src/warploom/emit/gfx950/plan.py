@@ -1,0 +1,203 @@
+"""``KernelPlan``: a schedule document and a tile that fit together, checked once.
+
+Input: any ``ScheduleDocument`` and a ``GemmTile``. Output: the plan, or a typed error that says
+which of the two to change. What an op moves or multiplies is decided here from its role, channel
+and position; nothing below reads tags or names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from warploom.document import ScheduleDocument
+from warploom.document.kinds import KOffsetKind, OpRole, Phase, ScheduleOps
+from warploom.document.ops import OpDesc, ScheduleEntry
+from warploom.emit.gfx950.tile import GemmTile, check_subtiles
+from warploom.errors import BackendError
+
+MAX_VM_WAIT = 62  # a 6-bit counter; 63 waits for nothing
+MAX_LGKM_WAIT = 14  # a 4-bit counter; 15 waits for nothing
+
+
+class Movement(Enum):
+    """How tiles reach LDS: ``DMA`` straight from memory, ``STAGED`` through registers."""
+
+    DMA = "dma"
+    STAGED = "staged"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelPlan:
+    """A document that can be emitted for a tile.
+
+    ``stages`` LDS stages of ``subtiles`` row sub-tiles each; with staged movement a K-tile is
+    consumed in ``k_parts`` parts, otherwise in one.
+    """
+
+    document: ScheduleDocument
+    tile: GemmTile
+    movement: Movement
+    stages: int
+    subtiles: int
+    k_parts: int
+    channel_by_tag: tuple[tuple[int, int], ...]
+
+    def channel(self, op: OpDesc) -> int:
+        """The operand an op moves: its own channel, or that of other ops with its tag."""
+        return op.channel if op.channel >= 0 else dict(self.channel_by_tag).get(int(op.tag), -1)
+
+    def channels(self, op: OpDesc) -> tuple[int, ...]:
+        """The operands a load, store or fragment load moves."""
+        return (0, 1) if self.movement is Movement.STAGED else (self.channel(op),)
+
+    @property
+    def lds_bytes(self) -> int:
+        """LDS of one workgroup."""
+        return sum(self.channel_lds_bytes(c) for c in (0, 1))
+
+    def channel_lds_bytes(self, channel: int) -> int:
+        """LDS that one operand takes."""
+        return self.stages * self.subtiles * self.tile.slot_bytes(channel, self.subtiles)
+
+    @property
+    def k_steps(self) -> int:
+        """Matrix instructions along K that one fragment serves."""
+        return self.tile.k_steps // self.k_parts
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        """Accumulator tiles of one wave, along M and N."""
+        a, b = self.tile.operands
+        return self.subtiles * a.tiles(self.subtiles), self.subtiles * b.tiles(self.subtiles)
+
+
+def plan_kernel(document: ScheduleDocument, tile: GemmTile) -> KernelPlan:
+    """Check that the document can be emitted for the tile, and say how."""
+    entries = [*document.prologue, *document.kernel, *document.epilogue]
+    roles = {e.op.role for e in entries}
+    staged = OpRole.SHARED_STORE in roles
+    moved = [e.op for e in entries if e.op.role in (OpRole.GLOBAL_LOAD, OpRole.FRAGMENT_LOAD)]
+    computed = [e.op for e in entries if e.op.role is OpRole.COMPUTE]
+    if not moved or not computed:
+        raise BackendError(
+            "the schedule moves or computes nothing",
+            where=f"schedule {document.name!r}",
+            fix="emit a schedule with global loads, fragment loads and MMA ops",
+        )
+    plan = KernelPlan(
+        document=document,
+        tile=tile,
+        movement=Movement.STAGED if staged else Movement.DMA,
+        stages=1 if staged else 1 + max(op.stage for op in moved),
+        subtiles=1 if staged else 2,
+        k_parts=1 + max(op.subtile for op in computed) if staged else 1,
+        channel_by_tag=_channels([e.op for e in entries] + list(document.body)),
+    )
+    check_subtiles(tile, plan.subtiles, plan.stages)
+    _check_waves(plan)
+    _check_parts(plan)
+    _check_counters(plan)
+    for phase, index, entry in located_entries(document):
+        _check_entry(plan, entry.op, f"{phase.name.lower()} entry {index}: {entry.op.label()}")
+    return plan
+
+
+def located_entries(document: ScheduleDocument) -> Iterator[tuple[Phase, int, ScheduleEntry]]:
+    """Every entry with its phase and index."""
+    for phase in Phase:
+        for index, entry in enumerate(document.phase(phase)):
+            yield phase, index, entry
+
+
+def _channels(ops: list[OpDesc]) -> tuple[tuple[int, int], ...]:
+    known = {int(op.tag): op.channel for op in ops if op.channel >= 0}
+    return tuple(sorted(known.items()))
+
+
+def _check_waves(plan: KernelPlan) -> None:
+    protocol, tile = plan.document.protocol, plan.tile
+    waves = protocol.groups * protocol.waves_per_group
+    if waves != tile.waves:
+        raise BackendError(
+            f"the schedule is for {waves} waves, the tile for {tile.waves}",
+            where=tile.label(),
+            fix=f"use a wave grid of {waves} waves",
+        )
+
+
+def _check_parts(plan: KernelPlan) -> None:
+    if plan.tile.k_steps % plan.k_parts:
+        raise BackendError(
+            f"{plan.k_parts} compute parts do not divide the {plan.tile.k_steps} matrix "
+            "instructions along BK",
+            where=plan.tile.label(),
+            fix=f"schedule {plan.tile.k_steps} (or a divisor) k-tiles",
+        )
+
+
+def _check_counters(plan: KernelPlan) -> None:
+    """The waits count instructions, so the document's units must be this tile's instructions."""
+    if plan.movement is Movement.STAGED:
+        return
+    counters = plan.document.counters
+    for channel, name in enumerate("AB"):
+        real = (
+            plan.tile.loads(channel, plan.subtiles),
+            plan.tile.fragment_reads(channel, plan.subtiles, plan.k_steps),
+        )
+        declared = (counters.vm_per_load[channel], counters.lgkm_per_load[channel])
+        if real != declared:
+            raise BackendError(
+                f"the schedule counts (vm, lgkm) = {declared} for a load of {name}, this tile "
+                f"needs {real} instructions",
+                where=plan.tile.label(),
+                why="wait counts are in instructions; with other counts they would be wrong",
+                fix=f"compile the schedule with vm_per_load_{name.lower()}={real[0]} and "
+                f"lgkm_per_load_{name.lower()}={real[1]}",
+            )
+
+
+def _check_entry(plan: KernelPlan, op: OpDesc, where: str) -> None:
+    if op.role in (OpRole.GLOBAL_LOAD, OpRole.FRAGMENT_LOAD, OpRole.SHARED_STORE):
+        _check_move(plan, op, where)
+    elif op.role is OpRole.COMPUTE and plan.movement is Movement.DMA:
+        if max(op.stage, op.subtile) >= plan.subtiles:
+            raise BackendError("an MMA outside the 2x2 quadrant grid", where=where)
+    elif op.role in (OpRole.VALU_COMPUTE, OpRole.NONE):
+        raise BackendError(
+            f"a GEMM kernel has no lowering for role {op.role.name}",
+            where=where,
+            fix="price every op with a cost model that gives it a role",
+        )
+    elif op.tag in (ScheduleOps.WAIT_VM, ScheduleOps.WAIT_LGKM):
+        _check_wait(op, where)
+
+
+def _check_move(plan: KernelPlan, op: OpDesc, where: str) -> None:
+    if plan.movement is Movement.STAGED:
+        if op.role is OpRole.GLOBAL_LOAD and op.k_offset is not KOffsetKind.NONE:
+            raise BackendError("a staged load names a K-tile; it takes the next one", where=where)
+        if op.role is OpRole.FRAGMENT_LOAD and op.subtile >= plan.k_parts:
+            raise BackendError("a fragment of a K part that no compute op uses", where=where)
+        return
+    if plan.channel(op) not in (0, 1):
+        raise BackendError(
+            "cannot tell whether the op moves A or B",
+            where=where,
+            fix="give the op, or another op of its tag, channel 0 (A) or 1 (B)",
+        )
+    if op.subtile >= plan.subtiles:
+        raise BackendError(f"sub-tile {op.subtile} of {plan.subtiles}", where=where)
+
+
+def _check_wait(op: OpDesc, where: str) -> None:
+    limit = MAX_VM_WAIT if op.tag == ScheduleOps.WAIT_VM else MAX_LGKM_WAIT
+    if op.wait_value > limit:
+        raise BackendError(
+            f"a wait count of {op.wait_value} cannot be encoded",
+            where=where,
+            why=f"the hardware counter ends at {limit}; a larger count would wait for nothing",
+            fix=f"clamp the count to {limit}, which is stronger",
+        )

@@ -1,0 +1,130 @@
+"""What a launcher must know about a kernel: the JSON file beside it, and its use.
+
+The sidecar is complete: arguments in order, block size, grid formula, LDS, registers, what M, N
+and K may be. ``launch_plan`` turns sizes into a grid, or refuses them with a reason.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from warploom.emit.gfx950.isa import Resources
+from warploom.emit.gfx950.lower.module import ARGUMENTS, KERNEL_NAME
+from warploom.emit.gfx950.mfma import element_type
+from warploom.emit.gfx950.plan import KernelPlan
+from warploom.emit.gfx950.tile import GemmTile, gemm_tile
+from warploom.errors import BackendError
+
+SCHEMA = "warploom.kernel.gfx950/1"
+MAX_BYTES = 1 << 31  # offsets inside one workgroup's rows are 32-bit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchPlan:
+    """Grid, block and loop iterations of one launch."""
+
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    trips: int
+
+
+def sidecar(plan: KernelPlan, resources: Resources, versions: dict[str, str]) -> dict[str, Any]:
+    """The sidecar of an emitted kernel as JSON-ready values."""
+    tile, protocol, document = plan.tile, plan.document.protocol, plan.document
+    return {
+        "schema": SCHEMA,
+        "kernel": KERNEL_NAME,
+        "target": "gfx950",
+        "schedule": {
+            "name": document.name,
+            "strategy": document.strategy,
+            "target": document.target,
+        },
+        "computes": "C[M,N] fp32 = A[M,K] x B[N,K]^T, row-major and dense",
+        "arguments": [{"name": name, "kind": kind} for name, kind in ARGUMENTS],
+        "tile": {
+            "block": [tile.block_m, tile.block_n, tile.block_k],
+            "mma": [tile.mfma.m, tile.mfma.n, tile.mfma.k],
+            "dtype": tile.element.value,
+            "waves": [tile.waves_m, tile.waves_n],
+        },
+        "block_size": [tile.threads, 1, 1],
+        "grid": {
+            "formula": f"[ceil(M / {tile.block_m}), ceil(N / {tile.block_n}), 1]",
+            "m_per_block": tile.block_m,
+            "n_per_block": tile.block_n,
+        },
+        "k": {
+            "minimum": protocol.kernel_k_base * tile.block_k,
+            "multiple": protocol.k_tiles_per_iteration * tile.block_k,
+            "trips": f"(K / {tile.block_k} - {protocol.kernel_k_base}) / "
+            f"{protocol.k_tiles_per_iteration}",
+        },
+        "lds_bytes": resources.lds_bytes,
+        "registers": {k: v for k, v in asdict(resources).items() if k.endswith("gprs")},
+        "spills": {"vgpr": resources.vgpr_spills, "sgpr": resources.sgpr_spills},
+        "made_with": versions,
+    }
+
+
+def sidecar_text(values: dict[str, Any]) -> str:
+    """Canonical text of a sidecar."""
+    return json.dumps(values, indent=2) + "\n"
+
+
+def read_sidecar(text: str) -> dict[str, Any]:
+    """Parse a sidecar. Raises ``BackendError`` for anything else."""
+    try:
+        values = json.loads(text)
+    except ValueError as error:
+        raise BackendError(f"the sidecar is no JSON: {error}") from None
+    if not isinstance(values, dict) or values.get("schema") != SCHEMA:
+        raise BackendError(
+            "not the sidecar of a gfx950 kernel",
+            fix=f"give the JSON file written beside the kernel (schema {SCHEMA})",
+        )
+    return values
+
+
+def tile_of_sidecar(values: dict[str, Any]) -> GemmTile:
+    """The tile a sidecar describes."""
+    tile = values["tile"]
+    block_m, block_n, block_k = tile["block"]
+    mma_m, mma_n, mma_k = tile["mma"]
+    waves_m, waves_n = tile["waves"]
+    return gemm_tile(
+        block_m,
+        block_n,
+        block_k,
+        element_type(tile["dtype"]),
+        mma=(mma_m, mma_n, mma_k),
+        waves=(waves_m, waves_n),
+    )
+
+
+def launch_plan(values: dict[str, Any], m: int, n: int, k: int) -> LaunchPlan:
+    """Grid and block for a problem. Raises ``BackendError`` for sizes the kernel cannot do."""
+    rule, tile = values["k"], values["tile"]
+    block_m, block_n, _ = tile["block"]
+    if min(m, n) < 1:
+        raise BackendError(f"M and N must be at least 1, got {m} and {n}")
+    if k < rule["minimum"] or (k - rule["minimum"]) % rule["multiple"]:
+        near = max(rule["minimum"], k - (k - rule["minimum"]) % rule["multiple"])
+        raise BackendError(
+            f"K = {k} is no whole number of loop iterations",
+            why=f"the kernel takes {rule['minimum']} and then {rule['multiple']} at a time",
+            fix=f"pad K with zeros to {near + rule['multiple']}"
+            if k > rule["minimum"]
+            else f"pad K with zeros to {rule['minimum']}",
+        )
+    size = 1 if tile["dtype"] == "fp8" else 2
+    if max(block_m, block_n) * k * size >= MAX_BYTES or block_m * n * 4 >= MAX_BYTES:
+        raise BackendError(
+            f"M, N, K = {m}, {n}, {k}: one workgroup's rows exceed {MAX_BYTES} bytes",
+            fix="split K or N over several launches",
+        )
+    trips = (k - rule["minimum"]) // rule["multiple"]
+    grid = (-(-m // block_m), -(-n // block_n), 1)
+    return LaunchPlan(grid=grid, block=(values["block_size"][0], 1, 1), trips=trips)

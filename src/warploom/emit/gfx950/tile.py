@@ -1,0 +1,223 @@
+"""``GemmTile``: what one workgroup computes, and every number that follows from it.
+
+C[M, N] (fp32) = A[M, K] x B[N, K]^T. The workgroup owns a ``block_m x block_n`` tile of C, its
+waves stand in a ``waves_m x waves_n`` grid. A and B are cut into two sub-tiles of rows; a wave's
+quadrant ``i`` of A is its share of sub-tile ``i``, so that the rows of one LDS slot are contiguous
+rows of the matrix.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from warploom.emit.gfx950.mfma import ElementType, Mfma, find_mfma
+from warploom.errors import GeometryError
+from warploom.seed.target.geometry import KernelGeometry
+
+LANES = 64
+CHUNK = 16  # bytes one lane moves with one instruction
+LDS_LIMIT = 163_840  # gfx950: 160 KB a workgroup
+BANK_ROW = 128  # bytes over which the LDS banks repeat for 16-byte accesses
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operand:
+    """A (channel 0) or B (channel 1): its rows in the tile and in a wave."""
+
+    channel: int
+    rows: int
+    waves: int
+    mma_rows: int
+
+    @property
+    def name(self) -> str:
+        """``a`` or ``b``."""
+        return "ab"[self.channel]
+
+    def tiles(self, subtiles: int) -> int:
+        """MMA tiles along this operand that one wave has in one sub-tile."""
+        return self.rows // subtiles // self.waves // self.mma_rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GemmTile:
+    """A workgroup's tile: block and MMA shape, element type, wave grid."""
+
+    block_m: int
+    block_n: int
+    block_k: int
+    mfma: Mfma
+    waves_m: int
+    waves_n: int
+
+    @property
+    def waves(self) -> int:
+        """Waves of the workgroup."""
+        return self.waves_m * self.waves_n
+
+    @property
+    def threads(self) -> int:
+        """Work items of the workgroup."""
+        return self.waves * LANES
+
+    @property
+    def element(self) -> ElementType:
+        """Element type of A and B."""
+        return self.mfma.element
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of one row of a K-tile."""
+        return self.block_k * self.element.size
+
+    @property
+    def chunks_per_row(self) -> int:
+        """16-byte chunks of one row of a K-tile."""
+        return self.row_bytes // CHUNK
+
+    @property
+    def rows_per_step(self) -> int:
+        """Rows that one 16-byte load of every thread covers."""
+        return self.threads // self.chunks_per_row
+
+    @property
+    def operands(self) -> tuple[Operand, Operand]:
+        """A and B."""
+        return (
+            Operand(channel=0, rows=self.block_m, waves=self.waves_m, mma_rows=self.mfma.m),
+            Operand(channel=1, rows=self.block_n, waves=self.waves_n, mma_rows=self.mfma.n),
+        )
+
+    @property
+    def k_steps(self) -> int:
+        """Matrix instructions along K in one K-tile."""
+        return self.block_k // self.mfma.k
+
+    @property
+    def reads_per_operand(self) -> int:
+        """16-byte LDS reads that fill one A or B operand of a matrix instruction."""
+        return self.mfma.operand_bytes // CHUNK
+
+    @property
+    def swizzle(self) -> tuple[int, int]:
+        """``(shift, mask)``: chunk ``c`` of row ``r`` lies at ``c ^ ((r >> shift) & mask)``."""
+        shift = max(1, BANK_ROW // self.row_bytes).bit_length() - 1
+        return shift, min(self.chunks_per_row, 8) - 1
+
+    def loads(self, channel: int, subtiles: int) -> int:
+        """16-byte loads a thread issues to fetch one sub-tile of an operand."""
+        return -(-(self.operands[channel].rows // subtiles) // self.rows_per_step)
+
+    def slot_bytes(self, channel: int, subtiles: int) -> int:
+        """LDS bytes of one sub-tile of an operand, filled up to whole loads of all threads."""
+        return self.loads(channel, subtiles) * self.rows_per_step * self.row_bytes
+
+    def fragment_reads(self, channel: int, subtiles: int, k_steps: int) -> int:
+        """16-byte LDS reads of one fragment load."""
+        return self.operands[channel].tiles(subtiles) * k_steps * self.reads_per_operand
+
+    def label(self) -> str:
+        """E.g. ``256x256x64 bf16, mfma 16x16x32, 2x4 waves``."""
+        m = self.mfma
+        return (
+            f"{self.block_m}x{self.block_n}x{self.block_k} {self.element.value}, "
+            f"mfma {m.m}x{m.n}x{m.k}, {self.waves_m}x{self.waves_n} waves"
+        )
+
+
+def gemm_tile(
+    block_m: int,
+    block_n: int,
+    block_k: int,
+    element: ElementType,
+    *,
+    mma: tuple[int, int, int] | None = None,
+    waves: tuple[int, int] = (2, 4),
+) -> GemmTile:
+    """A checked tile. ``mma`` defaults to the 16x16 instruction of the element type."""
+    shape = mma or (16, 16, 128 if element is ElementType.FP8 else 32)
+    tile = GemmTile(
+        block_m=block_m,
+        block_n=block_n,
+        block_k=block_k,
+        mfma=find_mfma(element, *shape),
+        waves_m=waves[0],
+        waves_n=waves[1],
+    )
+    _check(tile)
+    return tile
+
+
+def waves_per_simd(tile: GemmTile) -> int:
+    """Waves of one workgroup on each of the four SIMDs of a compute unit."""
+    return max(1, -(-tile.waves // 4))
+
+
+def tile_of_geometry(
+    geometry: KernelGeometry, element: ElementType, waves: tuple[int, int]
+) -> GemmTile:
+    """The tile of a kernel geometry, which does not say bf16 or fp16 nor how the waves stand."""
+    if geometry.elem_bytes != element.size:
+        raise GeometryError(
+            f"{element.value} has {element.size} byte(s) an element, the geometry "
+            f"{geometry.elem_bytes}",
+            fix="build the geometry with the element size of the type",
+        )
+    return gemm_tile(
+        geometry.BM,
+        geometry.BN,
+        geometry.BK,
+        element,
+        mma=(geometry.MMA_M, geometry.MMA_N, geometry.MMA_K),
+        waves=waves,
+    )
+
+
+def check_subtiles(tile: GemmTile, subtiles: int, stages: int) -> None:
+    """Check that the tile can be cut into ``subtiles`` and held in LDS ``stages`` times."""
+    for operand in tile.operands:
+        unit = operand.waves * operand.mma_rows
+        if operand.rows % (subtiles * unit):
+            _refuse(
+                tile,
+                f"{operand.rows} rows of {operand.name.upper()} do not split into {subtiles} "
+                f"sub-tile(s) of {unit} rows a step",
+                f"make the rows a multiple of {subtiles * unit}",
+            )
+    need = stages * subtiles * sum(tile.slot_bytes(c, subtiles) for c in (0, 1))
+    if need > LDS_LIMIT:
+        _refuse(
+            tile,
+            f"{stages} stage(s) need {need} bytes of LDS, a workgroup has {LDS_LIMIT}",
+            "shrink the block or BK",
+        )
+
+
+def _check(tile: GemmTile) -> None:
+    if min(tile.block_m, tile.block_n, tile.block_k, tile.waves_m, tile.waves_n) < 1:
+        _refuse(tile, "a size is below 1", "give positive sizes")
+    if tile.waves > 16:
+        _refuse(tile, f"{tile.waves} waves do not fit one workgroup", "use at most 16 waves")
+    if tile.block_k % tile.mfma.k:
+        _refuse(
+            tile,
+            f"BK {tile.block_k} is no multiple of the matrix instruction's K {tile.mfma.k}",
+            f"use a multiple of {tile.mfma.k}",
+        )
+    if tile.row_bytes not in (64, 128, 256):
+        _refuse(
+            tile,
+            f"a K-tile row of {tile.row_bytes} bytes has no swizzle here",
+            f"choose BK so that a row is 64, 128 or 256 bytes ({64 // tile.element.size} to "
+            f"{256 // tile.element.size} elements)",
+        )
+    if tile.threads % tile.chunks_per_row or tile.rows_per_step % 16:
+        _refuse(
+            tile,
+            f"{tile.threads} threads cover {tile.threads / tile.chunks_per_row:g} rows a load",
+            "one load of the workgroup must cover a multiple of 16 rows: use more waves",
+        )
+
+
+def _refuse(tile: GemmTile, what: str, fix: str) -> None:
+    raise GeometryError(what, where=tile.label(), fix=fix)

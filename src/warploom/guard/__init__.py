@@ -1,0 +1,1 @@
+"""Derived synchronisation: counter waits and barriers, mbarriers and turns."""

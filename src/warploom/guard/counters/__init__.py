@@ -1,0 +1,41 @@
+"""Proven synchronisation: waits and barriers derived from the hazard model, minimal and explained.
+
+In goes a schedule document (an order and the barriers it insists on), out comes one without races
+for any timing and trip count: ``synthesise`` replaces all waits, ``repair`` changes as little as it
+can. Nothing here judges: the verifier is another room, and ``check_minimal`` takes any judge.
+
+    result = synthesise(document)
+    for reason in result.reasons:
+        print(reason.text)
+"""
+
+from warploom.guard.counters.cost import CHIP, REFERENCE, Cost, StallModel
+from warploom.guard.counters.minimal import Judge, Loose, check_minimal
+from warploom.guard.counters.program import Hazard
+from warploom.guard.counters.reasons import Reason, Served
+from warploom.guard.counters.repair import Change, ChangeKind, Repair, repair
+from warploom.guard.counters.synthesis import Mode, PhaseCounts, Synthesis, count_sync, synthesise
+from warploom.guard.counters.text import Queue
+
+__all__ = [
+    "CHIP",
+    "REFERENCE",
+    "Change",
+    "ChangeKind",
+    "Cost",
+    "Hazard",
+    "Judge",
+    "Loose",
+    "Mode",
+    "PhaseCounts",
+    "Queue",
+    "Reason",
+    "Repair",
+    "Served",
+    "StallModel",
+    "Synthesis",
+    "check_minimal",
+    "count_sync",
+    "repair",
+    "synthesise",
+]

@@ -1,0 +1,115 @@
+"""What a schedule costs: a small in-order model of one wave, to rank solutions of equal count.
+
+A wave issues entry after entry; a wait stalls until the operations it completes have returned, in
+order, a fixed latency after issue. There is one wave and no contention: it ranks, it does not
+predict. Anything callable on a ``ScheduleDocument`` can replace it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from warploom.document.counters import ScheduleDocument
+from warploom.document.kinds import Phase
+from warploom.guard.counters.program import kept_count
+from warploom.guard.counters.text import Act, Item, Queue, Text, read_text
+
+Cost = Callable[[ScheduleDocument], float]
+
+_ITERATIONS = 16
+_WARM_UP = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StallModel:
+    """Cycles of one MMA group, of a round trip per queue, to issue one unit, of a barrier."""
+
+    mma: int
+    vm_latency: int
+    lgkm_latency: int
+    issue: int
+    barrier: int
+
+    def __call__(self, document: ScheduleDocument) -> float:
+        """Cycles of a steady-state iteration: an average, since patterns may span several."""
+        wave = _run(self, read_text(document, keep_waits=True))
+        marks = wave.marks
+        return (marks[-1] - marks[_WARM_UP]) / (len(marks) - 1 - _WARM_UP)
+
+    def slack(self, document: ScheduleDocument) -> dict[tuple[Phase, int], int]:
+        """Per wait: the fewest cycles it comes behind the data it waits for (negative: stalls)."""
+        return _run(self, read_text(document, keep_waits=True)).slack
+
+
+CHIP = StallModel(mma=256, vm_latency=900, lgkm_latency=128, issue=4, barrier=16)
+"""A large tile on an MI355X-class chip: 32 MFMAs a quadrant, a memory round trip."""
+
+REFERENCE = StallModel(mma=16, vm_latency=200, lgkm_latency=20, issue=1, barrier=4)
+"""The latencies of the reference's default cost model."""
+
+
+@dataclass(slots=True)
+class _Wave:
+    model: StallModel
+    time: int = 0
+    marks: list[int] = field(default_factory=list)
+    slack: dict[tuple[Phase, int], int] = field(default_factory=dict)
+    flight: dict[Queue, list[tuple[int, int]]] = field(
+        default_factory=lambda: {q: [] for q in Queue}
+    )
+    issued: dict[Queue, int] = field(default_factory=lambda: dict.fromkeys(Queue, 0))
+
+    def drain(self, queue: Queue, count: int) -> int | None:
+        """Retire all but ``count`` units; the cycle at which the last of them returned."""
+        flight, done = self.flight[queue], None
+        while flight and self.issued[queue] - flight[0][0] >= count:
+            done = flight.pop(0)[1]
+        return done
+
+    def step(self, place: tuple[Phase, int], item: Item) -> None:
+        if item.act is Act.WAIT and item.queue is not None:
+            count = kept_count(item)
+            if count is not None:
+                self._wait(place, item.queue, count)
+        elif item.act is Act.BARRIER:
+            for queue in Queue if item.drains else ():
+                self._wait(None, queue, 0)
+            self.time += self.model.barrier
+        elif item.act is Act.MMA:
+            self.time += self.model.mma
+        elif item.queue is not None:
+            self._issue(item.queue, item.units)
+
+    def _wait(self, place: tuple[Phase, int] | None, queue: Queue, count: int) -> None:
+        done = self.drain(queue, count)
+        if done is None:
+            return
+        if place is not None:
+            self.slack[place] = min(self.time - done, self.slack.get(place, self.time - done))
+        self.time = max(self.time, done)
+
+    def _issue(self, queue: Queue, units: int) -> None:
+        latency = self.model.vm_latency if queue is Queue.VM else self.model.lgkm_latency
+        self.time += self.model.issue * units
+        self.issued[queue] += units
+        flight = self.flight[queue]
+        last = flight[-1][1] if flight else 0
+        flight.append((self.issued[queue], max(last, self.time + latency)))
+
+
+def _run(model: StallModel, text: Text) -> _Wave:
+    wave = _Wave(model)
+    for item in text.prologue:
+        wave.step((Phase.PROLOGUE, item.source), item)
+    if text.protocol.barrier_after_prologue:
+        wave.step((Phase.PROLOGUE, -1), Item(act=Act.BARRIER, drains=text.fencing))
+    for _ in range(_ITERATIONS):
+        wave.marks.append(wave.time)
+        for item in text.kernel:
+            wave.step((Phase.KERNEL, item.source), item)
+    if text.protocol.epilogue_drain:
+        wave.step((Phase.EPILOGUE, -1), Item(act=Act.BARRIER, drains=True))
+    for item in text.epilogue:
+        wave.step((Phase.EPILOGUE, item.source), item)
+    return wave

@@ -1,0 +1,298 @@
+"""``synthesise``: waits and barriers derived from the hazard model instead of by rule.
+
+Barriers first, waits second: a window between waves can be served iff it holds enough barriers,
+whatever the counts are. So the kernel's barriers are a stabbing problem of their own, solved
+exactly; the waits follow by deadlines, kernel, prologue, epilogue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import StrEnum
+
+from warploom.document.counters import ScheduleDocument
+from warploom.document.kinds import Phase, ScheduleOps
+from warploom.errors import SyncError
+from warploom.guard.counters.barriers import arc_up_to, kernel_barriers
+from warploom.guard.counters.cost import CHIP, Cost, StallModel
+from warploom.guard.counters.emit import Emitted, emit
+from warploom.guard.counters.order import checked_trips
+from warploom.guard.counters.reasons import Reason, explain
+from warploom.guard.counters.stab import Stabbing, stab
+from warploom.guard.counters.text import PHASES, Act, Queue, Text, read_text
+from warploom.guard.counters.waits import (
+    Instance,
+    Placed,
+    Short,
+    Style,
+    Windows,
+    at_last_of,
+    epilogue_waits,
+    kernel_waits,
+    prologue_waits,
+    served,
+)
+
+
+class Mode(StrEnum):
+    """``WEAKEST``: every wait as late and as weak as can be; ``FEWEST``: fewest instructions."""
+
+    WEAKEST = "weakest"
+    FEWEST = "fewest"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseCounts:
+    """Barriers, vm waits and lgkm waits of one phase."""
+
+    barriers: int
+    vm: int
+    lgkm: int
+
+    def __str__(self) -> str:
+        return f"{self.barriers},{self.vm},{self.lgkm}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Synthesis:
+    """A schedule with derived synchronisation.
+
+    ``trips``: the trip counts that were looked at and decide all. ``kernel_barriers``: how many
+    barriers the kernel got beyond the kept ones, proven smallest; ``ranked`` of them were compared
+    by ``cost``, and ``complete`` says whether these were all. ``derived_barriers`` lists the
+    derived ones as (phase, entry index).
+    """
+
+    document: ScheduleDocument
+    mode: Mode
+    reasons: tuple[Reason, ...]
+    trips: tuple[int, ...]
+    kernel_barriers: int
+    ranked: int
+    complete: bool
+    cost: float
+    derived_barriers: tuple[tuple[Phase, int], ...]
+
+    def counts(self, phase: Phase) -> PhaseCounts:
+        """How much synchronisation a phase has."""
+        return count_sync(self.document, phase)
+
+    def reason(self, phase: Phase, index: int) -> Reason | None:
+        """Why the entry is there, if it is derived."""
+        return next((r for r in self.reasons if (r.phase, r.index) == (phase, index)), None)
+
+
+def count_sync(document: ScheduleDocument, phase: Phase) -> PhaseCounts:
+    """Barriers and waits in one phase of any document."""
+    tags = [e.op.tag for e in document.phase(phase)]
+    return PhaseCounts(
+        barriers=tags.count(ScheduleOps.BARRIER),
+        vm=tags.count(ScheduleOps.WAIT_VM),
+        lgkm=tags.count(ScheduleOps.WAIT_LGKM),
+    )
+
+
+def synthesise(
+    document: ScheduleDocument,
+    *,
+    keep_barriers: bool | Collection[Phase] = True,
+    mode: Mode | str = Mode.WEAKEST,
+    extra_barriers: int = 0,
+    cost: Cost = CHIP,
+    limit: int = 64,
+) -> Synthesis:
+    """Replace the waits of a schedule by proven ones; add the fewest barriers that are missing.
+
+    Args:
+        document: gives order, stagger and protocol; its waits are ignored.
+        keep_barriers: keep the document's barriers (in all phases, none, or those named).
+        mode: weakest waits, or fewest wait instructions.
+        extra_barriers: rank kernels with that many barriers more than the fewest.
+        cost: ranks equal counts; cycles of an iteration, or anything to be small.
+        limit: how many sets of kernel barriers are ranked at most.
+
+    Raises ``OrderError`` for an order that loses or mixes tiles, ``SyncError`` for one that cannot
+    be synchronised.
+    """
+    mode = _mode(mode)
+    if extra_barriers < 0 or limit < 1:
+        raise SyncError(
+            f"extra_barriers {extra_barriers} and limit {limit} are out of range",
+            fix="extra_barriers >= 0, limit >= 1",
+        )
+    text = read_text(document, keep_barriers=_phases(keep_barriers))
+    trips = checked_trips(text)
+    barriers = kernel_barriers(Windows(text, trips), extra_barriers, limit)
+    best, ranked = barriers.best(lambda t: _Candidate(finish(t, trips), cost, t), limit)
+    if mode is Mode.FEWEST:
+        best = _fewest(best, trips, cost, limit)
+    return _result(best, mode, trips, barriers.stabbing, ranked, cost)
+
+
+def _mode(mode: Mode | str) -> Mode:
+    try:
+        return Mode(mode)
+    except ValueError:
+        known = ", ".join(repr(m.value) for m in Mode)
+        raise SyncError(f"unknown mode {mode!r}", fix=f"one of {known}") from None
+
+
+def _phases(keep: bool | Collection[Phase]) -> tuple[Phase, ...]:
+    if isinstance(keep, bool):
+        return PHASES if keep else ()
+    return tuple(p for p in PHASES if p in keep)
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """A text with all its barriers and waits decided."""
+
+    windows: Windows
+    placed: Placed
+
+    @property
+    def text(self) -> Text:
+        """The text, derived barriers included."""
+        return self.windows.text
+
+
+def finish(
+    text: Text, trips: range, kernel: Placed | None = None, *, style: Style = Style.WEAKEST
+) -> Solution:
+    """Waits of all phases, and barriers of prologue and epilogue where a window lacks them.
+
+    The kernel's barriers are decided; ``kernel`` gives its waits, or the weakest are taken.
+    """
+    windows = Windows(text, trips)
+    loop = kernel if kernel is not None else kernel_waits(windows)
+    late: tuple[Instance, ...] = ()
+    while True:
+        placed = loop.copy()
+        try:
+            prologue_waits(windows, placed, late, style=style)
+            missing = epilogue_waits(windows, placed, style=style)
+        except Short as short:
+            windows = Windows(_with_barrier_for(windows.text, short), trips)
+            late = ()
+            continue
+        if not missing:
+            return Solution(windows, placed)
+        late += missing
+
+
+def _with_barrier_for(text: Text, short: Short) -> Text:
+    """One more barrier: right in front of the consumer, or at the end of the prologue."""
+    e = short.program.elements[short.need.consumer]
+    if e.phase is Phase.EPILOGUE:
+        return text.with_barriers(Phase.EPILOGUE, [text.front(Phase.EPILOGUE, e.index)])
+    place = e.index if e.phase is Phase.PROLOGUE else len(text.prologue)
+    return text.with_barriers(Phase.PROLOGUE, [place])
+
+
+class _Candidate:
+    """A solution with its document and its rank. ``start``: the text before ``finish``."""
+
+    def __init__(self, solution: Solution, cost: Cost, start: Text) -> None:
+        self.solution, self.start = solution, start
+        self.emitted: Emitted = emit(solution.text, solution.placed)
+        self.cost = float(cost(self.emitted.document))
+        counts = {p: count_sync(self.emitted.document, p) for p in PHASES}
+        outside = [counts[Phase.PROLOGUE], counts[Phase.EPILOGUE]]
+        k = counts[Phase.KERNEL]
+        self.key: tuple[float, ...] = (
+            k.barriers,
+            self.cost,
+            -_weakness(solution),
+            k.vm + k.lgkm,
+            sum(c.barriers for c in outside),
+            sum(c.vm + c.lgkm for c in outside),
+        )
+        self.fewest_key = (k.vm + k.lgkm, self.cost, -_count_sum(solution.placed))
+
+
+def _weakness(solution: Solution) -> int:
+    """Sum over the kernel's operations of the MMAs between issue and forced completion."""
+    loop, size = solution.windows.loop, len(solution.text.kernel)
+    total = 0
+    for start in loop.starts[1:2]:
+        for t in range(start, start + size):
+            queue = loop.elements[t].item.queue
+            if queue is not None:
+                total += _mmas_in_flight(solution, t, queue, min(t + 2 * size, loop.starts[-1]))
+    return total
+
+
+def _mmas_in_flight(solution: Solution, producer: int, queue: Queue, last: int) -> int:
+    loop, mmas = solution.windows.loop, 0
+    for t in range(producer + 1, last):
+        n = loop.count_at(solution.placed.counts, t, queue)
+        if n is not None and loop.younger(queue, producer, t) >= n:
+            break
+        mmas += loop.elements[t].item.act is Act.MMA
+    return mmas
+
+
+def _count_sum(placed: Placed) -> int:
+    return sum(n for counts in placed.counts.values() for n in counts.values())
+
+
+def _fewest(best: _Candidate, trips: range, cost: Cost, limit: int) -> _Candidate:
+    """Same kernel barriers, fewest waits. Places of the weakest solution suffice: any wait can move
+    later to one of them. Queue by queue, ranked by cost among equals. Prologue and epilogue start
+    afresh: stronger waits in the kernel may spare them a barrier."""
+    start, windows = best.start, Windows(best.start, trips)
+    kernel = {
+        q: {s[1] for s, c in best.solution.placed.counts.items() if q in c and s[0] is Phase.KERNEL}
+        for q in Queue
+    }
+    for queue in Queue:
+        ranked = []
+        for places in wait_places(windows, queue, sorted(kernel[queue]), min(limit, 24)):
+            trial = {**kernel, queue: set(places)}
+            allowed = frozenset((i, q) for q, mine in trial.items() for i in mine)
+            placed = kernel_waits(windows, at_last_of(allowed))
+            done = finish(start, trips, placed, style=Style.FEWEST)
+            ranked.append((_Candidate(done, cost, start), places))
+        best, places = min(ranked, key=lambda r: r[0].fewest_key)
+        kernel[queue] = set(places)
+    return best
+
+
+def wait_places(
+    windows: Windows, queue: Queue, places: list[int], limit: int
+) -> list[tuple[int, ...]]:
+    """All smallest sets of kernel places at which every requirement of a queue can be met."""
+    arcs = [
+        arc_up_to(i, i.due, places, 1)
+        for i in windows.kernel
+        if i.need.queue is queue and i.due is not None and not served(i, Placed())
+    ]
+    found = stab(arcs, max(1, len(places)), limit=limit)
+    assert found is not None
+    return [tuple(places[c] for c in chosen) for chosen in found.sets]
+
+
+def _result(
+    best: _Candidate, mode: Mode, trips: range, stabbing: Stabbing, ranked: int, cost: Cost
+) -> Synthesis:
+    solution, emitted = best.solution, best.emitted
+    model = cost if isinstance(cost, StallModel) else CHIP
+    reasons = explain(solution.windows, solution.placed, emitted, model.slack(emitted.document))
+    derived = [
+        (p, emitted.items[p, i])
+        for p in PHASES
+        for i, x in enumerate(solution.text.phase(p))
+        if x.act is Act.BARRIER and x.derived
+    ]
+    return Synthesis(
+        document=emitted.document,
+        mode=mode,
+        reasons=reasons,
+        trips=tuple(trips),
+        kernel_barriers=stabbing.count,
+        ranked=ranked,
+        complete=stabbing.complete,
+        cost=best.cost,
+        derived_barriers=tuple(derived),
+    )

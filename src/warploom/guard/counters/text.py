@@ -1,0 +1,319 @@
+"""The text of a schedule as this room reads it: what each entry does to slots, registers, queues.
+
+Input is a ``ScheduleDocument``; output a ``Text``: per phase a tuple of ``Item``. Reading happens
+once, here; every later step works on items only. Waits of the document are left out
+(``keep_waits=False``, synthesis) or kept as items (repair).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from warploom.document.counters import BarrierKind, Protocol, RegisterWaits, ScheduleDocument
+from warploom.document.kinds import MAX_KERNEL_TAG, OpRole, Phase, ScheduleOps
+from warploom.document.ops import OpDesc, ScheduleEntry
+from warploom.errors import SyncError
+
+MAX_ENTRIES = 2000
+"""Work grows with the square of the text; more entries than this are refused, not tried."""
+
+PHASES = (Phase.PROLOGUE, Phase.KERNEL, Phase.EPILOGUE)
+LETTER = {Phase.PROLOGUE: "P", Phase.KERNEL: "K", Phase.EPILOGUE: "E"}
+
+Slot = tuple[int, ...]
+Register = tuple[str, int, int]
+
+
+class Queue(Enum):
+    """An in-order counter: ``vm`` for global memory, ``lgkm`` for LDS."""
+
+    VM = "vm"
+    LGKM = "lgkm"
+
+    @property
+    def capacity(self) -> int:
+        """The largest count a wait can express (6-bit vm, 4-bit lgkm; all ones means no wait)."""
+        return 62 if self is Queue.VM else 14
+
+
+class Act(Enum):
+    """What an item does."""
+
+    LOAD = "load into an LDS slot"
+    FETCH = "load into staging registers"
+    STORE = "write staging registers to an LDS slot"
+    READ = "read an LDS slot into a fragment register"
+    MMA = "multiply two fragments"
+    BARRIER = "join all waves"
+    WAIT = "wait of the document"
+    STAGGER = "group g runs g extra barriers here"
+    IDLE = "nothing that matters here"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One element of the text. ``source`` is its index in the document's phase, -1 if derived."""
+
+    act: Act
+    entry: ScheduleEntry | None = None
+    source: int = -1
+    channel: int = -1
+    slot: Slot | None = None
+    defines: Register | None = None
+    uses: tuple[Register, ...] = ()
+    queue: Queue | None = None
+    units: int = 0
+    drains: bool = False
+    derived: bool = False
+
+    @property
+    def op(self) -> OpDesc:
+        """The op of the entry behind this item."""
+        assert self.entry is not None
+        return self.entry.op
+
+    @property
+    def name(self) -> str:
+        """``LOAD_B[0,1]``, ``FRAG_A[1,0]``, ``MMA[0,1]`` or ``BARRIER``."""
+        if self.act is Act.BARRIER:
+            return "BARRIER"
+        if self.entry is None:
+            return self.act.name
+        if self.act is Act.MMA:
+            return f"MMA[{self.op.stage},{self.op.subtile}]"
+        kind = {Act.LOAD: "LOAD", Act.FETCH: "LOAD", Act.STORE: "STORE", Act.READ: "FRAG"}
+        if self.act not in kind:
+            return self.op.label()
+        return f"{kind[self.act]}_{_letter(self.channel)}[{self.op.stage},{self.op.subtile}]"
+
+    @property
+    def writes_slot(self) -> bool:
+        """True for items that put a tile into an LDS slot."""
+        return self.act in (Act.LOAD, Act.STORE)
+
+    @property
+    def raises_priority(self) -> bool:
+        """True for ``set_prio`` above 0: no wait belongs between it and its MMA."""
+        return (
+            self.act is Act.IDLE
+            and self.entry is not None
+            and self.op.tag == ScheduleOps.SET_PRIO
+            and self.op.wait_value > 0
+        )
+
+
+def _letter(channel: int) -> str:
+    return chr(ord("A") + channel) if 0 <= channel < 26 else f"CH{channel}"
+
+
+END = Item(act=Act.IDLE)
+DERIVED_BARRIER = Item(act=Act.BARRIER, derived=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text:
+    """The three phases as items, with the protocol that runs them."""
+
+    document: ScheduleDocument
+    prologue: tuple[Item, ...]
+    kernel: tuple[Item, ...]
+    epilogue: tuple[Item, ...]
+
+    @property
+    def protocol(self) -> Protocol:
+        """How the kernel consumes the phases."""
+        return self.document.protocol
+
+    @property
+    def fencing(self) -> bool:
+        """True when a barrier drains the queues of the wave that joins it."""
+        return self.protocol.barrier is BarrierKind.FENCING
+
+    @property
+    def registers_guarded(self) -> bool:
+        """True when the code generator waits for register dependences."""
+        return self.protocol.register_waits is RegisterWaits.COMPILER
+
+    def phase(self, phase: Phase) -> tuple[Item, ...]:
+        """The items of one phase."""
+        return {
+            Phase.PROLOGUE: self.prologue,
+            Phase.KERNEL: self.kernel,
+            Phase.EPILOGUE: self.epilogue,
+        }[phase]
+
+    def with_phase(self, phase: Phase, items: tuple[Item, ...]) -> Text:
+        """The text with one phase replaced."""
+        p = items if phase is Phase.PROLOGUE else self.prologue
+        k = items if phase is Phase.KERNEL else self.kernel
+        e = items if phase is Phase.EPILOGUE else self.epilogue
+        return Text(document=self.document, prologue=p, kernel=k, epilogue=e)
+
+    def with_barriers(self, phase: Phase, places: Collection[int]) -> Text:
+        """The text with one derived barrier in front of each of the item indices ``places``."""
+        items = list(self.phase(phase))
+        barrier = replace(DERIVED_BARRIER, drains=self.fencing)
+        for place in sorted(places, reverse=True):
+            items.insert(place, barrier)
+        return self.with_phase(phase, tuple(items))
+
+    def front(self, phase: Phase, index: int) -> int:
+        """Where sync for item ``index`` goes: in front of the ``set_prio(1)`` of an MMA."""
+        items = self.phase(phase)
+        if index < len(items) and items[index].act is Act.MMA:
+            while index > 0 and items[index - 1].raises_priority:
+                index -= 1
+        return index
+
+
+def read_text(
+    document: ScheduleDocument,
+    *,
+    keep_barriers: Collection[Phase] = PHASES,
+    keep_waits: bool = False,
+) -> Text:
+    """Read a document. Raises ``SyncError`` when an op cannot be placed in the model."""
+    size = sum(len(document.phase(phase)) for phase in PHASES)
+    if size > MAX_ENTRIES:
+        raise SyncError(
+            f"the schedule has {size} entries, too many to synchronise",
+            where=document.name,
+            fix=f"at most {MAX_ENTRIES}",
+        )
+    reader = _Reader(document)
+    phases = {phase: reader.items(phase, phase in keep_barriers, keep_waits) for phase in PHASES}
+    return Text(
+        document=document,
+        prologue=phases[Phase.PROLOGUE],
+        kernel=phases[Phase.KERNEL],
+        epilogue=phases[Phase.EPILOGUE],
+    )
+
+
+class _Reader:
+    """Turns entries into items; holds what must be known of the whole document first."""
+
+    def __init__(self, document: ScheduleDocument) -> None:
+        self.document = document
+        self.fencing = document.protocol.barrier is BarrierKind.FENCING
+        self.channels = _channels_by_tag(document)
+        ops = [e.op for phase in PHASES for e in document.phase(phase)]
+        self.stored = {self.channel(o) for o in ops if o.role is OpRole.SHARED_STORE}
+        fragments = {self.channel(o) for o in ops if o.role is OpRole.FRAGMENT_LOAD}
+        # One staged channel that feeds both operands: a subtile is then a slice of the K-tile.
+        self.joint = min(fragments) if len(fragments) == 1 and fragments <= self.stored else None
+
+    def channel(self, op: OpDesc) -> int:
+        if op.channel >= 0:
+            return op.channel
+        if int(op.tag) in self.channels:
+            return self.channels[int(op.tag)]
+        if op.name[-2:] in ("_A", "_B"):
+            return int(op.name.endswith("_B"))
+        raise SyncError(
+            f"the channel of {op.label()} is unknown",
+            where=op.label(),
+            why="no op of the same tag carries one, and its name ends in no _A or _B",
+            fix="give the op its channel (0 = A, 1 = B)",
+        )
+
+    def items(self, phase: Phase, barriers: bool, waits: bool) -> tuple[Item, ...]:
+        entries = self.document.phase(phase)
+        stagger = self.document.protocol.stagger_index if phase is Phase.PROLOGUE else None
+        out: list[Item] = []
+        for i, entry in enumerate(entries):
+            if stagger == i:
+                out.append(Item(act=Act.STAGGER))
+            item = self.item(entry, i)
+            dropped = (item.act is Act.WAIT and not waits) or (
+                item.act is Act.BARRIER and not barriers
+            )
+            if not dropped:
+                out.append(item)
+        if stagger is not None and stagger >= len(entries):
+            out.append(Item(act=Act.STAGGER))
+        return tuple(out)
+
+    def item(self, entry: ScheduleEntry, index: int) -> Item:
+        op = entry.op
+        base = Item(act=Act.IDLE, entry=entry, source=index)
+        if op.tag == ScheduleOps.BARRIER:
+            return replace(base, act=Act.BARRIER, drains=self.fencing)
+        if op.tag in (ScheduleOps.WAIT_VM, ScheduleOps.WAIT_LGKM):
+            queue = Queue.VM if op.tag == ScheduleOps.WAIT_VM else Queue.LGKM
+            return replace(base, act=Act.WAIT, queue=queue)
+        build = {
+            OpRole.GLOBAL_LOAD: self._load,
+            OpRole.SHARED_STORE: self._store,
+            OpRole.FRAGMENT_LOAD: self._read,
+            OpRole.COMPUTE: self._mma,
+        }.get(op.role)
+        return base if build is None or op.tag > MAX_KERNEL_TAG else build(base, op)
+
+    def _load(self, base: Item, op: OpDesc) -> Item:
+        c = self.channel(op)
+        table = self.document.counters.vm_per_load
+        units = table[c] if c < len(table) else op.vm_cost
+        item = replace(base, channel=c, queue=Queue.VM, units=units)
+        if c in self.stored:
+            return replace(item, act=Act.FETCH, defines=("staging", c, 0))
+        return replace(item, act=Act.LOAD, slot=self._slot(op, c))
+
+    def _store(self, base: Item, op: OpDesc) -> Item:
+        c = self.channel(op)
+        return replace(
+            base,
+            act=Act.STORE,
+            channel=c,
+            slot=self._slot(op, c),
+            uses=(("staging", c, 0),),
+            queue=Queue.LGKM,
+            units=op.lgkm_cost or self._lgkm(op, c),
+        )
+
+    def _read(self, base: Item, op: OpDesc) -> Item:
+        c = self.channel(op)
+        return replace(
+            base,
+            act=Act.READ,
+            channel=c,
+            slot=self._slot(op, c),
+            defines=("fragment", c, op.subtile),
+            queue=Queue.LGKM,
+            units=self._lgkm(op, c),
+        )
+
+    def _lgkm(self, op: OpDesc, channel: int) -> int:
+        table = self.document.counters.lgkm_per_load
+        return table[channel] if channel < len(table) else op.lgkm_cost
+
+    def _mma(self, base: Item, op: OpDesc) -> Item:
+        return replace(base, act=Act.MMA, uses=self._fragments(op))
+
+    def _slot(self, op: OpDesc, channel: int) -> Slot:
+        """A store writes a whole stage; its fragments name parts of it."""
+        slot = (channel, op.stage)
+        return slot if channel in self.stored else (*slot, op.subtile)
+
+    def _fragments(self, op: OpDesc) -> tuple[Register, ...]:
+        if self.joint is not None:
+            return (("fragment", self.joint, op.subtile),)
+        return (("fragment", 0, op.stage), ("fragment", 1, op.subtile))
+
+
+_CHANNELLED = (OpRole.GLOBAL_LOAD, OpRole.SHARED_STORE, OpRole.FRAGMENT_LOAD)
+
+
+def _channels_by_tag(document: ScheduleDocument) -> Mapping[int, int]:
+    """The channel the ops of each tag carry (prologue loads of a tag may leave it out)."""
+    out: dict[int, int] = {}
+    for entries in (document.kernel, document.epilogue, document.prologue):
+        for e in entries:
+            if e.op.channel >= 0 and e.op.role in _CHANNELLED:
+                out.setdefault(int(e.op.tag), e.op.channel)
+    for op in document.body:
+        if op.channel >= 0 and op.role in _CHANNELLED:
+            out.setdefault(int(op.tag), op.channel)
+    return out

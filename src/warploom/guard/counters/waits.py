@@ -1,0 +1,358 @@
+"""Waits for a text whose barriers are decided.
+
+Every requirement has a deadline. Waiting at deadlines only, for the youngest operation that is due
+and not yet waited for, with a count that leaves all younger units in flight, is the *weakest*
+solution: any correct one has completed at least as much at every point. *Fewest* positions are a
+stabbing problem over the intervals (issue, deadline]; counts are then as weak as the positions
+allow.
+
+The kernel comes first (it runs n times), then the prologue, which must only do what the kernel's
+own waits do not do in time, then the epilogue, one count for all trip counts.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from warploom.document.kinds import Phase
+from warploom.guard.counters.program import Need, Program, Site, unroll
+from warploom.guard.counters.text import Act, Queue, Text
+
+
+class Style(Enum):
+    """Where waits go: at deadlines, at the fewest places, or at waits the document has already."""
+
+    WEAKEST = "weakest"
+    FEWEST = "fewest"
+    REUSE = "reuse"
+
+
+class Short(Exception):  # noqa: N818 - a signal inside this room, not an error for callers
+    """A window has too few barriers behind every place where it could be waited for."""
+
+    def __init__(self, program: Program, need: Need) -> None:
+        super().__init__()
+        self.program, self.need = program, need
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A requirement in one program; ``due`` is its deadline there (``None``: no gap serves it)."""
+
+    program: Program
+    need: Need
+    due: int | None
+
+
+@dataclass(slots=True)
+class Placed:
+    """Waits decided so far: count per place and queue, and the requirement that forced it."""
+
+    counts: dict[Site, dict[Queue, int]] = field(default_factory=dict)
+    binding: dict[tuple[Site, Queue], tuple[Program, Need, int]] = field(default_factory=dict)
+
+    def copy(self) -> Placed:
+        """An independent copy."""
+        return Placed({k: dict(v) for k, v in self.counts.items()}, dict(self.binding))
+
+    def put(self, program: Program, need: Need, gap: int) -> None:
+        """Wait at ``gap`` for ``need.producer`` and nothing younger."""
+        site, queue = program.site(gap), need.queue
+        assert site is not None
+        count = min(program.younger(queue, need.producer, gap), queue.capacity)
+        here = self.counts.setdefault(site, {})
+        if queue not in here or count < here[queue]:
+            here[queue] = count
+            self.binding[site, queue] = (program, need, gap)
+
+    def remove(self, site: Site, queue: Queue) -> None:
+        """Forget one wait."""
+        del self.counts[site][queue]
+        del self.binding[site, queue]
+        if not self.counts[site]:
+            del self.counts[site]
+
+
+class Windows:
+    """Every distinct requirement of a text, over all trip counts that decide.
+
+    A window is told by its two places and the back edges between them: what lies between is
+    then the same text, whatever the trip count. A loop read that only the epilogue uses counts.
+    """
+
+    def __init__(self, text: Text, trips: Iterable[int]) -> None:
+        self.text = text
+        self.programs = {n: unroll(text, n) for n in trips}
+        depth = max(self.programs) + 3
+        self.loop = unroll(text, depth)
+        self._anchor = depth // 2
+        self.kernel: list[Instance] = []
+        self.entering: list[Instance] = []
+        self.leaving: list[Instance] = []
+        seen: set[object] = set()
+        for n, program in self.programs.items():
+            for need in program.needs():
+                key = _window_key(program, need)
+                if key not in seen:
+                    seen.add(key)
+                    self._sort_in(program, need, n)
+
+    def _sort_in(self, program: Program, need: Need, trips: int) -> None:
+        a, b = program.elements[need.producer], program.elements[need.consumer]
+        if b.phase is Phase.EPILOGUE:
+            self.leaving.append(Instance(program, need, program.deadline(need)))
+        elif a.phase is Phase.KERNEL:
+            self.kernel.append(self._in_loop(need, a.index, b.index, b.iteration - a.iteration))
+        else:
+            self.entering.append(Instance(program, need, program.deadline(need)))
+
+    def _in_loop(self, need: Need, producer: int, consumer: int, distance: int) -> Instance:
+        starts = self.loop.starts
+        moved = need._replace(
+            producer=starts[self._anchor - distance] + producer,
+            consumer=starts[self._anchor] + consumer,
+        )
+        return Instance(self.loop, moved, self.loop.deadline(moved))
+
+
+def _window_key(program: Program, need: Need) -> object:
+    a, b = program.elements[need.producer], program.elements[need.consumer]
+    if b.phase is Phase.EPILOGUE:
+        distance = program.trips - a.iteration if a.phase is Phase.KERNEL else program.trips
+        if a.phase is Phase.EPILOGUE:
+            distance = 0
+    else:
+        distance = b.iteration - a.iteration
+    return (need.hazard, need.queue, a.phase, a.index, b.phase, b.index, distance)
+
+
+Job = tuple[Instance, int, int]
+"""A requirement with the first and last gap at which it may be waited for."""
+
+Positions = Callable[[Instance], int | None]
+"""Where a requirement is waited for: a gap behind its producer and not behind its deadline."""
+
+
+def at_deadline(instance: Instance) -> int | None:
+    """The weakest choice."""
+    return instance.due
+
+
+def at_last_of(allowed: frozenset[tuple[int, Queue]]) -> Positions:
+    """The last allowed kernel position (item index, queue) before the deadline."""
+
+    def choose(instance: Instance) -> int | None:
+        program, need, due = instance.program, instance.need, instance.due
+        if due is None:
+            return None
+        for t in range(due, need.producer, -1):
+            e = program.elements[t]
+            if e.phase is Phase.KERNEL and (e.index, need.queue) in allowed:
+                return t
+        return None
+
+    return choose
+
+
+def kernel_waits(windows: Windows, positions: Positions = at_deadline) -> Placed:
+    """The loop's waits. Raises ``Short`` when a window has no position or too few barriers."""
+    placed, size = Placed(), len(windows.text.kernel)
+    due: dict[tuple[int, Queue], tuple[int, Instance, int]] = {}
+    for instance in windows.kernel:
+        if served(instance, placed):
+            continue
+        gap = positions(instance)
+        if gap is None:
+            raise Short(instance.program, instance.need)
+        e = instance.program.elements[gap]
+        age = instance.need.producer - windows.loop.starts[e.iteration]
+        key = (e.index, instance.need.queue)
+        if key not in due or age > due[key][0]:
+            due[key] = (age, instance, gap)
+    for queue in Queue:
+        mine = sorted((i, *rest) for (i, q), rest in due.items() if q is queue)
+        # What the same places waited for one iteration ago. Compared by age and not by count: a
+        # clamped count completes more than it must, which would make the pattern aperiodic.
+        reached = max((age - size for _, age, _, _ in mine), default=0)
+        for _, age, instance, gap in mine:
+            if age > reached:
+                reached = age
+                placed.put(instance.program, instance.need, gap)
+    if _completes_more(windows.text, placed):
+        _relax(windows.kernel, placed)
+    return placed
+
+
+def served(instance: Instance, placed: Placed) -> bool:
+    """Is the requirement met in time by the decided waits and what the text holds?"""
+    if instance.due is None:
+        return False
+    done = instance.program.completed_at(placed.counts, instance.need, instance.due)
+    return done is not None
+
+
+def _completes_more(text: Text, placed: Placed) -> bool:
+    """Some wait completes more than its requirement asks: clamped, or operations without units."""
+    free = any(x.queue is not None and x.units == 0 and x.act is not Act.WAIT for x in text.kernel)
+    return free or any(
+        p.younger(q, need.producer, gap) > placed.counts[site][q]
+        for (site, q), (p, need, gap) in placed.binding.items()
+    )
+
+
+def _relax(instances: Sequence[Instance], placed: Placed) -> None:
+    """Drop or weaken waits one by one while every requirement still holds."""
+
+    def clean() -> bool:
+        return all(served(i, placed) for i in instances)
+
+    for site, queue in sorted(placed.binding, key=lambda k: (k[0][1], k[1].value)):
+        count, reason = placed.counts[site][queue], placed.binding[site, queue]
+        placed.remove(site, queue)
+        if clean():
+            continue
+        placed.binding[site, queue] = reason
+        here = placed.counts.setdefault(site, {})
+        here[queue] = count
+        while here[queue] < queue.capacity:
+            here[queue] += 1
+            if not clean():
+                here[queue] -= 1
+                break
+
+
+def prologue_waits(
+    windows: Windows, placed: Placed, late: Sequence[Instance] = (), *, style: Style = Style.WEAKEST
+) -> None:
+    """Waits the prologue's own reads and the first iteration need beyond the kernel's waits.
+
+    ``late``: requirements of the epilogue that can only be waited for here.
+    """
+    end = len(windows.text.prologue)
+    jobs: list[Job] = []
+    short = []
+    for instance in (*windows.entering, *late):
+        if served(instance, placed):
+            continue
+        if instance.due is None:
+            short.append(instance)
+        else:
+            jobs.append((instance, instance.need.producer + 1, min(instance.due, end)))
+    if short:
+        raise _first_short(short)
+    _place_on_line(jobs, placed, style)
+
+
+def epilogue_waits(
+    windows: Windows, placed: Placed, *, style: Style = Style.WEAKEST
+) -> tuple[Instance, ...]:
+    """Waits of the epilogue: one count for all trip counts.
+
+    Returns the requirements that must be waited for in the prologue already (the last barriers in
+    front of their consumer lie there); nothing is placed then.
+    """
+    jobs: list[Job] = []
+    short, late = [], []
+    for instance in windows.leaving:
+        if served(instance, placed):
+            continue
+        span = _epilogue_span(instance)
+        if span is not None:
+            jobs.append((instance, *span))
+        elif instance.due is not None and _from_prologue(instance):
+            late.append(instance)
+        else:
+            short.append(instance)
+    if short:
+        raise _first_short(short)
+    if not late:
+        _place_on_line(jobs, placed, style)
+    return tuple(late)
+
+
+def _from_prologue(instance: Instance) -> bool:
+    return instance.program.elements[instance.need.producer].phase is Phase.PROLOGUE
+
+
+def _epilogue_span(instance: Instance) -> tuple[int, int] | None:
+    """First and last gap of the epilogue at which the requirement can be waited for."""
+    program, due = instance.program, instance.due
+    if due is None or program.elements[due].phase is not Phase.EPILOGUE:
+        return None
+    first = len(program.elements) - len(program.text.epilogue)
+    return max(first, instance.need.producer + 1), due
+
+
+def _first_short(short: list[Instance]) -> Short:
+    """The window whose consumer comes first in the text (right-end greedy is optimal on a line)."""
+
+    def place(i: Instance) -> tuple[bool, int, bool]:
+        e = i.program.elements[i.need.consumer]
+        return e.phase is not Phase.PROLOGUE, e.index, i.program.trips == 0
+
+    first = min(short, key=place)
+    return Short(first.program, first.need)
+
+
+def _place_on_line(jobs: list[Job], placed: Placed, style: Style) -> None:
+    at: dict[int, list[tuple[Instance, int]]] = defaultdict(list)
+    chosen = None if style is Style.WEAKEST else _positions_on_line(jobs, style)
+    for instance, _, high in jobs:
+        shift = high - instance.program.elements[high].index
+        index = high - shift
+        if chosen is not None:
+            index = max(i for i in chosen[instance.need.queue] if i <= index)
+        at[index].append((instance, index + shift))
+    for index in sorted(at):
+        for queue in Queue:
+            todo = [(i, g) for i, g in at[index] if i.need.queue is queue and not served(i, placed)]
+            if todo:
+                i, gap = min(
+                    todo, key=lambda x: x[0].program.younger(queue, x[0].need.producer, x[1])
+                )
+                placed.put(i.program, i.need, gap)
+
+
+def _positions_on_line(jobs: list[Job], style: Style) -> dict[Queue, set[int]]:
+    """Fewest positions that meet every interval: always the right end of the earliest one left.
+
+    ``REUSE`` moves such a position back to a wait of the document that meets the same intervals.
+    """
+    chosen: dict[Queue, set[int]] = {q: set() for q in Queue}
+    for queue in Queue:
+        mine = [j for j in jobs if j[0].need.queue is queue]
+        common: dict[int, int] = {}
+        for instance, low, high in sorted(mine, key=_right_end):
+            first, last = _index(instance, low), _index(instance, high)
+            met = [p for p in common if first <= p <= last]
+            if met:
+                common[max(met)] = max(common[max(met)], first)
+            else:
+                common[last] = first
+        for last, first in common.items():
+            kept = _kept_between(mine, first, last, queue) if style is Style.REUSE else None
+            chosen[queue].add(last if kept is None else kept)
+    return chosen
+
+
+def _index(instance: Instance, gap: int) -> int:
+    return instance.program.elements[gap].index
+
+
+def _right_end(job: Job) -> int:
+    return _index(job[0], job[2])
+
+
+def _kept_between(jobs: list[Job], first: int, last: int, queue: Queue) -> int | None:
+    """The latest wait of the document at ``first .. last`` in the phase of the jobs."""
+    instance, _, high = jobs[0]
+    phase = instance.program.elements[high].phase
+    assert phase is not None
+    items = instance.program.text.phase(phase)
+    for i in range(min(last, len(items) - 1), first - 1, -1):
+        if items[i].act is Act.WAIT and items[i].queue is queue:
+            return i
+    return None

@@ -1,0 +1,174 @@
+"""Guarding warp-specialised schedules: full/empty barriers, phases, counts, fences.
+
+In: a ``ModuloResult`` (when, where, ring depths) and a ``Plan`` (what each op does). Out: a
+``RolesDocument`` with one program per role. Nothing is chosen by pattern: a consumer waits on
+``full`` in front of the first reader of a slot, ``wait_group`` counts follow from the order of
+committed groups, a slot is released behind the groups that read it, and arrival and byte counts
+are sums over what the programs do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from warploom.document.roles import (
+    BulkWait,
+    ClusterSync,
+    Mma,
+    Per,
+    ProofRecord,
+    RoleEntry,
+    RoleProgram,
+    RoleRing,
+    RolesDocument,
+    Scope,
+)
+from warploom.errors import SchedulingError
+from warploom.guard.mbarrier.emit import entries, guards_of
+from warploom.guard.mbarrier.expand import Lists, Step, expand_role
+from warploom.guard.mbarrier.plan import (
+    Action,
+    Copy,
+    Plan,
+    Product,
+    RingPlan,
+    RolePlan,
+    Store,
+    Turns,
+    Verbatim,
+    Work,
+)
+from warploom.guard.mbarrier.release import Release
+from warploom.guard.mbarrier.turns import first_turn, last_turn, take_turns, wait_before_turns
+from warploom.order import ModuloResult
+
+__all__ = [
+    "Action",
+    "Copy",
+    "Plan",
+    "Product",
+    "Release",
+    "RingPlan",
+    "RolePlan",
+    "Store",
+    "Turns",
+    "Verbatim",
+    "Work",
+    "derive_roles",
+]
+
+WARP_THREADS = 32
+
+
+def derive_roles(result: ModuloResult, plan: Plan) -> RolesDocument:
+    """The synchronised programs of all roles."""
+    expanded = {role.name: _expanded(result, plan, role) for role in plan.roles}
+    return RolesDocument(
+        name=plan.name,
+        target=plan.target,
+        strategy="modulo",
+        rings=tuple(_ring(result, plan, ring, expanded) for ring in plan.rings),
+        programs=tuple(_program(plan, role, expanded[role.name]) for role in plan.roles),
+        buffers=plan.buffers,
+        barriers=plan.barriers,
+        cluster=plan.cluster,
+        proof=_proof(result),
+    )
+
+
+def _expanded(result: ModuloResult, plan: Plan, role: RolePlan) -> Lists:
+    lists = expand_role(result, plan, role)
+    if plan.turns is None or plan.turns.role != role.name:
+        return lists
+    return take_turns(result, plan, role, lists)
+
+
+def _program(plan: Plan, role: RolePlan, lists: Lists) -> RoleProgram:
+    guards = guards_of(plan, lists)
+
+    def listed(name: str, steps: tuple[Step, ...]) -> tuple[RoleEntry, ...]:
+        return wait_before_turns(plan, entries(plan, guards, name, steps))
+
+    prologue = listed("prologue", lists.prologue)
+    return RoleProgram(
+        name=role.name,
+        instances=role.instances,
+        threads=role.threads,
+        peel=lists.peel,
+        setup=role.setup + first_turn(plan, role),
+        prologue=tuple(_started(e, plan) for e in prologue),
+        kernel=listed("kernel", lists.kernel),
+        epilogue=listed("epilogue", lists.epilogue),
+        finish=_finish(plan, role),
+        registers=role.registers,
+    )
+
+
+def _started(entry: RoleEntry, plan: Plan) -> RoleEntry:
+    """The first product of a tile discards what the accumulator held."""
+    if isinstance(entry, Mma) and entry.k == 0:
+        return replace(entry, accumulate=False, reason="first product of the tile")
+    return entry
+
+
+def _finish(plan: Plan, role: RolePlan) -> tuple[RoleEntry, ...]:
+    out: list[RoleEntry] = [*last_turn(plan, role)]
+    if any(isinstance(a, Store) for _, a in role.tail):
+        out.append(BulkWait(pending=0, source_read=False, reason="stores end before the CTA does"))
+    if plan.cluster > 1:
+        out.append(ClusterSync(reason="no CTA leaves while its peers copy or arrive here"))
+    return tuple(out)
+
+
+def _ring(result: ModuloResult, plan: Plan, ring: RingPlan, expanded: dict[str, Lists]) -> RoleRing:
+    found = next((i for i, r in enumerate(result.problem.rings) if r.name == ring.name), None)
+    least = result.depths[found] if found is not None else 1
+    depth = ring.depth if ring.depth is not None else least
+    if ring.per is Per.ITERATION and depth < least:
+        raise SchedulingError(
+            f"ring {ring.name} with {depth} slots cannot keep the interval of {result.ii} cycles",
+            where=f"plan {plan.name!r}",
+            why=f"the schedule needs {least} slots",
+            fix="solve with that depth as the ring's max_depth, or allow more slots",
+        )
+    return RoleRing(
+        name=ring.name,
+        depth=depth,
+        parts=ring.parts,
+        full_arrivals=sum(_fills(lists, ring.name) for lists in expanded.values()),
+        empty_arrivals=sum(_releases(plan, r, expanded[r.name], ring.name) for r in plan.roles),
+        per=ring.per,
+    )
+
+
+def _fills(lists: Lists, ring: str) -> int:
+    """One arrival (the expected bytes) of the role that loads the ring."""
+    steps = (*lists.prologue, *lists.kernel)
+    return int(any(isinstance(s.action, tuple) and s.action[0].ring == ring for s in steps))
+
+
+def _releases(plan: Plan, role: RolePlan, lists: Lists, ring: str) -> int:
+    steps = (*lists.prologue, *lists.kernel, *lists.epilogue)
+    if not any(s.is_release and s.ring == ring for s in steps):
+        return 0
+    multicast = _multicast(plan, ring)
+    per = {Scope.THREAD: 1, Scope.WARP: max(1, role.threads // WARP_THREADS), Scope.WARPGROUP: 1}
+    return role.instances * per[plan.scope] * multicast
+
+
+def _multicast(plan: Plan, ring: str) -> int:
+    actions = [*plan.actions.values(), *(a for r in plan.roles for _, a in (*r.head, *r.tail))]
+    copies = [c for a in actions if isinstance(a, tuple) for c in a if c.ring == ring]
+    return max((c.multicast for c in copies), default=1)
+
+
+def _proof(result: ModuloResult) -> ProofRecord:
+    depths = zip(result.problem.rings, result.depths, strict=True)
+    return ProofRecord(
+        ii=result.ii,
+        lower_bound=result.lower_bound,
+        proven=result.proven,
+        limit=result.limit.text,
+        least_depths=tuple((r.name, d) for r, d in depths),
+        solver="warploom.order",
+    )

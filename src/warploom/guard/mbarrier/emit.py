@@ -1,0 +1,174 @@
+"""A role's steps with everything that guards them: the entries of its program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from warploom.document.roles import (
+    Arrive,
+    BufferCopy,
+    BulkCommit,
+    BulkStore,
+    BulkWait,
+    Commit,
+    Compute,
+    Expect,
+    Load,
+    Mma,
+    MmaFence,
+    Per,
+    ProxyFence,
+    RoleEntry,
+    ScopeSync,
+    WaitEmpty,
+    WaitFull,
+    WaitGroup,
+)
+from warploom.guard.mbarrier.expand import Lists, Step, slots_of
+from warploom.guard.mbarrier.groups import REACH, group_waits
+from warploom.guard.mbarrier.plan import Copy, Plan, Product, Store, Verbatim, Work
+from warploom.guard.mbarrier.stores import store_waits
+from warploom.guard.mbarrier.unrolled import Position, runs
+
+
+@dataclass(frozen=True, slots=True)
+class Guards:
+    """What stands in front of each position."""
+
+    groups: dict[Position, tuple[int, str]]
+    stores: dict[Position, int]
+    first_reads: dict[Position, tuple[str, ...]]
+    first_loads: dict[Position, tuple[str, ...]]
+
+
+def guards_of(plan: Plan, lists: Lists) -> Guards:
+    """Derive the guards of a role from its steps."""
+    return Guards(
+        groups=group_waits(lists),
+        stores=store_waits(lists),
+        first_reads=_firsts(plan, lists, lambda s: {r.ring for r in slots_of(s.action)}),
+        first_loads=_firsts(plan, lists, _loaded),
+    )
+
+
+def entries(
+    plan: Plan, guards: Guards, name: str, steps: tuple[Step, ...]
+) -> tuple[RoleEntry, ...]:
+    """The entries of one list."""
+    return tuple(e for i, s in enumerate(steps) for e in _guarded(plan, guards, (name, i), s))
+
+
+def _loaded(step: Step) -> set[str]:
+    action = step.action
+    return {c.ring for c in action} if isinstance(action, tuple) else set()
+
+
+def _firsts(
+    plan: Plan, lists: Lists, touches: Callable[[Step], set[str]]
+) -> dict[Position, tuple[str, ...]]:
+    """Positions that are the first of the role to touch a use of a ring, in some run."""
+    found: dict[Position, set[str]] = {}
+    for run in runs(lists, REACH):
+        seen: set[tuple[str, int]] = set()
+        for o in run:
+            for ring in touches(o.step):
+                use = (ring, o.tile if plan.ring(ring).per is Per.TILE else o.use)
+                if use not in seen:
+                    seen.add(use)
+                    found.setdefault(o.position, set()).add(ring)
+    return {p: tuple(sorted(rings)) for p, rings in found.items()}
+
+
+def _guarded(plan: Plan, guards: Guards, at: Position, step: Step) -> Iterator[RoleEntry]:
+    for ring in guards.first_reads.get(at, ()):
+        yield WaitFull(ring=ring, k=step.k, reason=f"{step.op} reads {ring}: its bytes landed")
+    if at in guards.groups:
+        pending, why = guards.groups[at]
+        left = f"; {pending} younger group(s) stay in flight" if pending else ""
+        yield WaitGroup(pending=pending, reason=why + left)
+    yield from _body(plan, guards, at, step)
+
+
+def _body(plan: Plan, guards: Guards, at: Position, step: Step) -> Iterator[RoleEntry]:
+    match step.action:
+        case None:
+            yield _release(plan, step)
+        case Product() as product:
+            yield from _product(step, product)
+        case Work() as work:
+            yield Compute(
+                op=step.op,
+                k=step.k,
+                reads=work.reads,
+                writes=work.writes,
+                slots=work.slots,
+                args=work.args,
+            )
+        case Store() as store:
+            yield from _store(step, store, guards.stores.get(at))
+        case Verbatim(entries=listed):
+            yield from listed
+        case copies:
+            yield from _copies(plan, guards, at, step, copies)
+
+
+def _copies(
+    plan: Plan, guards: Guards, at: Position, step: Step, copies: tuple[Copy, ...]
+) -> Iterator[RoleEntry]:
+    for ring in guards.first_loads.get(at, ()):
+        total = sum(p.bytes for p in plan.ring(ring).parts)
+        yield WaitEmpty(ring=ring, k=step.k, reason="its readers released the slot")
+        yield Expect(ring=ring, k=step.k, bytes=total, reason="all parts of the slot")
+    for c in copies:
+        yield Load(
+            op=f"{step.op}.{c.part}",
+            ring=c.ring,
+            part=c.part,
+            k=step.k,
+            bytes=c.bytes,
+            multicast=c.multicast,
+        )
+
+
+def _product(step: Step, product: Product) -> Iterator[RoleEntry]:
+    yield MmaFence(reason="registers written before are ordered before the products")
+    yield Mma(
+        op=step.op,
+        k=step.k,
+        slots=product.slots,
+        registers=product.registers,
+        accumulator=product.accumulator,
+        accumulate=not product.fresh,
+    )
+    yield Commit(reason=f"{step.op} is one group")
+
+
+def _release(plan: Plan, step: Step) -> Arrive:
+    multicast = max((c.multicast for c in _copies_into(plan, step.ring)), default=1)
+    return Arrive(
+        ring=step.ring,
+        k=step.k,
+        scope=plan.scope,
+        ctas=multicast,
+        reason=f"the slot of {step.ring} may be filled again",
+    )
+
+
+def _copies_into(plan: Plan, ring: str) -> Iterator[Copy]:
+    actions = [*plan.actions.values(), *(a for r in plan.roles for _, a in (*r.head, *r.tail))]
+    for action in actions:
+        if isinstance(action, tuple):
+            yield from (c for c in action if c.ring == ring)
+
+
+def _store(step: Step, store: Store, pending: int | None) -> Iterator[RoleEntry]:
+    copy = BufferCopy(buffer=store.buffer, copy=store.copy)
+    if pending is not None:
+        yield BulkWait(pending=pending, reason=f"the store that read copy {store.copy} is over")
+        yield ScopeSync(scope=store.scope, reason="known to all threads that refill it")
+    yield Compute(op=store.fill, reads=store.reads, fills=(copy,), args=store.args)
+    yield ProxyFence(reason="ordinary writes become visible to the copy engine")
+    yield ScopeSync(scope=store.scope, reason="all writers have fenced")
+    yield BulkStore(op=step.op, source=copy, scope=store.scope, args=store.args)
+    yield BulkCommit()

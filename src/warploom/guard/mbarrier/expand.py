@@ -1,0 +1,161 @@
+"""From issue times to one role's prologue, kernel and epilogue, still without synchronisation.
+
+A role's times are shifted so that its first op is at 0: roles are coupled through rings only, and
+how far one runs ahead of another is the rings' business. An op whose shifted time lies in interval
+``s`` runs ``s`` iterations late. Slot releases are steps of their own, at the time the last reader
+is expected to be over: that time is what decides how many groups may stay in flight.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from warploom.document.roles import Per, SlotRead
+from warploom.errors import SchedulingError
+from warploom.guard.mbarrier.plan import Action, Plan, Product, RolePlan, Work
+from warploom.guard.mbarrier.release import Release
+from warploom.order import ModuloResult
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One op of the role, or the release of a ring's slot (``action`` None), for index ``k``."""
+
+    op: str
+    action: Action | None
+    k: int
+    ring: str = ""
+    once: bool = False  # a release of a slot that is used once a tile
+
+    @property
+    def is_release(self) -> bool:
+        """True for the release of a slot."""
+        return self.action is None
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """The three lists of a role and the iterations its prologue runs."""
+
+    prologue: tuple[Step, ...]
+    kernel: tuple[Step, ...]
+    epilogue: tuple[Step, ...]
+    peel: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    time: int
+    rank: int
+    step: Step
+
+
+def expand_role(result: ModuloResult, plan: Plan, role: RolePlan) -> Lists:
+    """The role's ops in order of issue, as prologue, kernel and epilogue."""
+    first, *others = (_expand(result, plan, role, member) for member in role.members)
+    if any(lists != first for lists in others):
+        raise SchedulingError(
+            f"the instances of {role.name} would run different programs",
+            where=f"plan {plan.name!r}",
+            why=f"the schedule orders the ops of {', '.join(role.members)} differently",
+            fix="make the schedule alike first (warploom.order.alike), or give each its own role",
+        )
+    return first
+
+
+def _expand(result: ModuloResult, plan: Plan, role: RolePlan, member: str) -> Lists:
+    placed = _placed_ops(result, plan, member)
+    ii = result.ii
+    stages = [p.time // ii for p in placed]
+    lag = max(stages, default=0)
+    peel = max(lag, 1 if _discards_first(placed) else 0)
+    order = sorted(zip(placed, stages, strict=True), key=lambda x: (x[0].time % ii, x[0].rank))
+    at = [(p.step, s) for p, s in order]
+    head = tuple(Step(op, action, 0) for op, action in role.head)
+    tail = tuple(Step(op, action, 0) for op, action in role.tail)
+    prologue = tuple(_moved(st, j - s) for j in range(peel) for st, s in at if s <= j)
+    kernel = tuple(_moved(st, -s) for st, s in at)
+    epilogue = tuple(_moved(st, j - s) for j in range(lag) for st, s in at if s > j)
+    early, late = _tile_releases(plan, role, placed)
+    return Lists(
+        prologue=head + early + prologue,
+        kernel=kernel,
+        epilogue=_behind_readers(epilogue, late) + tail,
+        peel=peel,
+    )
+
+
+def _moved(step: Step, k: int) -> Step:
+    return Step(step.op, step.action, k, step.ring)
+
+
+def _discards_first(placed: list[_Placed]) -> bool:
+    """A product that starts afresh on the first iteration needs that iteration apart."""
+    actions = [p.step.action for p in placed]
+    return any(isinstance(a, Product) and not a.fresh for a in actions)
+
+
+def _placed_ops(result: ModuloResult, plan: Plan, member: str) -> list[_Placed]:
+    ops = [v for v in result.kernel_order() if result.roles[v] == member]
+    first = min((result.times[v] for v in ops), default=0)
+    placed = []
+    for rank, v in enumerate(ops):
+        name = result.problem.ops[v].name
+        name = plan.aliases.get(name, name)
+        if name not in plan.actions:
+            raise SchedulingError(
+                f"the plan does not say what op {name!r} does",
+                where=f"plan {plan.name!r}",
+                fix=f"add it to actions; known: {', '.join(plan.actions)}",
+            )
+        placed.append(_Placed(result.times[v] - first, rank, Step(name, plan.actions[name], 0)))
+    return placed + _releases(result, plan, member, first, len(ops))
+
+
+def _releases(
+    result: ModuloResult, plan: Plan, member: str, first: int, rank: int
+) -> list[_Placed]:
+    out: list[_Placed] = []
+    for ring in result.problem.rings:
+        if ring.name not in {r.name for r in plan.rings if r.per is Per.ITERATION}:
+            continue
+        reads = [r for group in ring.readers for r in group if result.roles[r.op] == member]
+        if not reads:
+            continue
+        over = max(result.times[r.op] + r.distance * result.ii + r.hold for r in reads) - first
+        if plan.release is Release.SAME_ITERATION:
+            last = max(result.times[r.op] - first for r in reads)
+            over = min(over, last // result.ii * result.ii + result.ii - 1)
+        step = Step(f"release {ring.name}", None, 0, ring.name)
+        out.append(_Placed(over, rank + len(out), step))
+    return out
+
+
+def _tile_releases(
+    plan: Plan, role: RolePlan, placed: list[_Placed]
+) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
+    """Releases of slots used once a tile: behind the head if only it reads them, or at the end."""
+    head = {s.ring for _, a in role.head for s in slots_of(a)}
+    body = {s.ring for p in placed for s in slots_of(p.step.action)}
+    rings = [r.name for r in plan.rings if r.per is Per.TILE]
+
+    def release(name: str) -> Step:
+        return Step(f"release {name}", None, 0, name, once=True)
+
+    early = tuple(release(name) for name in rings if name in head - body)
+    return early, tuple(release(name) for name in rings if name in body)
+
+
+def _behind_readers(steps: tuple[Step, ...], releases: tuple[Step, ...]) -> tuple[Step, ...]:
+    """The steps with each release right behind the last one that reads its ring."""
+    out = list(steps)
+    for release in releases:
+        reads = [release.ring in {r.ring for r in slots_of(s.action)} for s in out]
+        at = max((i + 1 for i, found in enumerate(reads) if found), default=0)
+        out.insert(at, release)
+    return tuple(out)
+
+
+def slots_of(action: Action | None) -> tuple[SlotRead, ...]:
+    """The slots an action reads."""
+    return action.slots if isinstance(action, Product | Work) else ()

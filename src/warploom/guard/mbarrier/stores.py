@@ -1,0 +1,27 @@
+"""Counts of bulk stores: a staging copy is refilled when the store that reads it is over."""
+
+from __future__ import annotations
+
+from warploom.guard.mbarrier.expand import Lists
+from warploom.guard.mbarrier.plan import Store
+from warploom.guard.mbarrier.unrolled import Position, runs
+
+
+def store_waits(lists: Lists) -> dict[Position, int]:
+    """For each store position, how many younger store groups may be unread when it fills."""
+    out: dict[Position, int] = {}
+    for run in runs(lists, 1):
+        last: dict[tuple[str, int], int] = {}
+        committed = 0
+        for occurrence in run:
+            action = occurrence.step.action
+            if not isinstance(action, Store):
+                continue
+            key = (action.buffer, action.copy)
+            if key in last:
+                younger = committed - last[key] - 1
+                position = occurrence.position
+                out[position] = min(out.get(position, younger), younger)
+            last[key] = committed
+            committed += 1
+    return out

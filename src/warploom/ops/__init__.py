@@ -1,1 +1,0 @@
-"""Room 1, declare: what one loop iteration does. Op kinds, ``OpDesc``, entries, edges, bodies."""

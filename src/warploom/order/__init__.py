@@ -1,0 +1,54 @@
+"""Exact order: schedules of least initiation interval, with a proof and a reason.
+
+In: a ``ModuloProblem`` (ops with occupancy, edges with latency and distance, storage rings,
+budgets, roles). Out: a ``ModuloResult`` whose ``proven`` flag, bounds and ``limit`` say how good it
+is and why it is not better.
+"""
+
+from warploom.order.check import CheckReport, check_result, check_schedule
+from warploom.order.model import (
+    MAIN_ROLE,
+    Goal,
+    Hold,
+    ModuloEdge,
+    ModuloOp,
+    ModuloProblem,
+    Read,
+    Ring,
+    RingKind,
+    Role,
+    Unit,
+    Value,
+)
+from warploom.order.options import DEFAULT_GOALS, ExactUse, ModuloOptions, Progress
+from warploom.order.result import GoalValue, Limit, LimitKind, ModuloResult
+from warploom.order.search import solve_modulo
+from warploom.order.validate import validate
+
+__all__ = [
+    "DEFAULT_GOALS",
+    "MAIN_ROLE",
+    "CheckReport",
+    "ExactUse",
+    "Goal",
+    "GoalValue",
+    "Hold",
+    "Limit",
+    "LimitKind",
+    "ModuloEdge",
+    "ModuloOp",
+    "ModuloOptions",
+    "ModuloProblem",
+    "ModuloResult",
+    "Progress",
+    "Read",
+    "Ring",
+    "RingKind",
+    "Role",
+    "Unit",
+    "Value",
+    "check_result",
+    "check_schedule",
+    "solve_modulo",
+    "validate",
+]

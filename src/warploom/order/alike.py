@@ -1,0 +1,83 @@
+"""Alike roles: a schedule in which several roles run one program, each a while after the other.
+
+The solver treats roles apart, so ops of no consequence may come out in another order on each. A
+kernel wants one program for all consumers. ``solve_alike`` says so in the problem: every op of a
+role issues a fixed time behind its fellow of the role before, an even share of the interval.
+
+In edges: ``t1 >= t0 + shift`` and ``t0 + ii >= t1 + ii - shift``. The second holds the interval in
+its latency, so the tie is exact at that interval only; the interval is raised until it is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from warploom.errors import SchedulingError
+from warploom.order.bounds.plain import plain_bound
+from warploom.order.bounds.system import build_system
+from warploom.order.check import check_result
+from warploom.order.model import ModuloEdge, ModuloProblem
+from warploom.order.options import ModuloOptions
+from warploom.order.result import ModuloResult
+from warploom.order.search import solve_modulo
+
+TRIES = 8
+
+
+def solve_alike(
+    problem: ModuloProblem,
+    roles: Sequence[str],
+    names: Mapping[str, str],
+    options: ModuloOptions | None = None,
+) -> ModuloResult:
+    """The schedule of least interval with one program for all ``roles``.
+
+    ``names`` gives equal ops one name. ``proven`` means that no schedule of a smaller interval
+    exists at all, alike or not. Raises ``SchedulingError`` when no interval tried keeps the tie.
+    """
+    if len(roles) < 2:
+        return solve_modulo(problem, options)
+    bound, *_ = plain_bound(build_system(problem))
+    ii = bound
+    for _ in range(TRIES):
+        result = solve_modulo(tied(problem, roles, names, ii), options)
+        if result.ii == ii:
+            proven = ii == bound
+            found = replace(result, problem=problem, lower_bound=bound, proven=proven)
+            check_result(found)
+            return found
+        ii = result.ii
+    raise SchedulingError(
+        f"no program serves all of {', '.join(roles)} at intervals from {bound} to {ii} cycles",
+        where=f"problem {problem.name!r}",
+        why="an even shift between the roles breaks a unit, an edge or a ring",
+        fix="emit one program for each role",
+    )
+
+
+def tied(
+    problem: ModuloProblem, roles: Sequence[str], names: Mapping[str, str], ii: int
+) -> ModuloProblem:
+    """The problem with role number ``i + 1`` an even share of ``ii`` behind role number ``i``."""
+    ops = [_ops(problem, role, names) for role in roles]
+    if any(set(found) != set(ops[0]) for found in ops):
+        raise SchedulingError(f"roles {', '.join(roles)} have different ops", where="solve_alike")
+    shift, handoff = ii // len(roles), problem.handoff  # the model adds it between roles
+    ties = []
+    for first, second in pairwise(ops):
+        for name, v in first.items():
+            ties += [
+                _tie(v, second[name], shift - handoff, 0),
+                _tie(second[name], v, ii - shift - handoff, 1),
+            ]
+    return replace(problem, edges=(*problem.edges, *ties))
+
+
+def _tie(src: int, dst: int, latency: int, distance: int) -> ModuloEdge:
+    return ModuloEdge(src=src, dst=dst, latency=latency, distance=distance, why="alike roles")
+
+
+def _ops(problem: ModuloProblem, role: str, names: Mapping[str, str]) -> dict[str, int]:
+    return {names.get(op.name, op.name): v for v, op in enumerate(problem.ops) if op.role == role}

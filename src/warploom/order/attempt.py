@@ -1,0 +1,221 @@
+"""Is there a schedule at one II? Bounds, heuristic, CP-SAT on a coarse grid, CP-SAT exact.
+
+The answer is a schedule (``Found``), a proof that there is none (``Refuted``), or neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import gcd
+
+from warploom.order.bounds.energy import closure
+from warploom.order.bounds.paths import IntMatrix, distances
+from warploom.order.bounds.plain import budget_limit, depth_bounds
+from warploom.order.bounds.system import System, build_system
+from warploom.order.check import check_schedule
+from warploom.order.exact.process import ExactSolver
+from warploom.order.exact.request import CpAnswer, CpRequest, CpStatus, Incumbent
+from warploom.order.options import ModuloOptions
+from warploom.order.place.heuristic import find_schedule
+from warploom.order.result import Limit, LimitKind
+from warploom.order.roles import candidate_assignments
+
+FEW_STAGES = 4
+COPIES = (0, 1, 4)  # how many copies above the least the heuristic is given
+SMALL = 24  # ops up to which the exact question is as quick as the coarse one
+
+
+@dataclass(frozen=True, slots=True)
+class Refuted:
+    """A proof that the II is impossible."""
+
+    limit: Limit
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """The work limit was reached first."""
+
+
+Outcome = Incumbent | Refuted | Open
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Attempter:
+    """Everything needed to try one II after another."""
+
+    system: System
+    options: ModuloOptions
+    solver: ExactSolver | None
+    say: Say
+
+    def quick(self, ii: int) -> Outcome:
+        """Bounds and heuristic only."""
+        d = distances(self.system.n, self.system.all_arcs(self.system.max_depths()), ii)
+        return self._bounded(ii, d, exact=False)
+
+    def find(self, ii: int) -> Incumbent | None:
+        """A schedule at the plain bound: the heuristic once, then CP-SAT at least depths.
+
+        Neither needs the energetic closure, which takes longer than both on large bodies.
+        """
+        d = distances(self.system.n, self.system.all_arcs(self.system.max_depths()), ii)
+        least = depth_bounds(self.system, ii, d) if d is not None else None
+        if d is None or least is None or budget_limit(self.system, ii, least, d) is not None:
+            return None
+        found = self._heuristic(ii, least, 1, (0,))
+        if found is not None or self.solver is None or self.small():
+            return found
+        return self._coarse(ii, least)
+
+    def full(self, ii: int) -> Outcome:
+        """Everything, up to the work limits."""
+        return self._bounded(ii, closure(self.system, ii, self.system.max_depths()), exact=True)
+
+    def _bounded(self, ii: int, d: IntMatrix | None, *, exact: bool) -> Outcome:
+        if d is None:
+            text = f"units and recurrences together forbid II {ii} (energetic bound)"
+            return Refuted(Limit(kind=LimitKind.ENERGY, text=text))
+        least = depth_bounds(self.system, ii, d)
+        blocked = budget_limit(self.system, ii, least, d)
+        if blocked is not None or least is None:
+            self.say(f"II {ii}: refuted by {blocked}")
+            return Refuted(blocked or Limit(kind=LimitKind.SEARCH, text="no feasible depth"))
+        if self.solver is None:
+            return self._heuristic(ii, least, self.options.tries, COPIES) or Open()
+        found = self._heuristic(ii, least, 1, (0,) if exact else COPIES)
+        if found is not None or not exact:
+            return found or Open()
+        if self.small():
+            return self._exact(ii, least)
+        return (
+            self._coarse(ii, least)
+            or self._heuristic(ii, least, self.options.tries, COPIES)
+            or self._exact(ii, least)
+        )
+
+    def _heuristic(
+        self, ii: int, least: tuple[int, ...], tries: int, copies: tuple[int, ...]
+    ) -> Incumbent | None:
+        """At least depths first: success there proves them least. Then with more copies."""
+        tried: set[tuple[int, ...]] = set()
+        for more in (0,) if self.small() else copies:
+            depths = tuple(
+                min(r.max_depth, x + more)
+                for r, x in zip(self.system.problem.rings, least, strict=True)
+            )
+            if depths in tried:
+                break
+            tried.add(depths)
+            found = self._place(ii, depths, tries)
+            if found is not None:
+                self.say(f"II {ii}: heuristic found a schedule, {more} copies above the least")
+                return found
+        return None
+
+    def small(self) -> bool:
+        """True when the exact solver answers sooner than many tries of the heuristic."""
+        return self.solver is not None and self.system.n <= SMALL
+
+    def _place(self, ii: int, depths: tuple[int, ...], tries: int) -> Incumbent | None:
+        problem = self.system.problem
+        for roles in candidate_assignments(problem):
+            fixed = problem.with_roles(roles) if self.system.relaxed else problem
+            system = build_system(fixed) if self.system.relaxed else self.system
+            times = find_schedule(system, ii, depths, tries=tries, seed=self.options.seed)
+            if times is not None:
+                report = check_schedule(problem, ii, times, depths, roles=roles)
+                if not report.errors:
+                    return Incumbent(times=times, depths=depths, roles=roles)
+        return None
+
+    def _coarse(self, ii: int, least: tuple[int, ...]) -> Incumbent | None:
+        """CP-SAT at least depths on coarse grids, few stages: quick to find, proves nothing."""
+        for grid in [*coarse_grids(self.system, ii), 1]:
+            work = self.options.find_work if grid > 1 else self.options.find_work / 4
+            answer = self.ask(
+                CpRequest(
+                    problem=self.system.problem,
+                    ii=ii,
+                    max_stage=FEW_STAGES,
+                    work=work,
+                    grid=grid,
+                    least_depths=least,
+                    most_depths=least,
+                    light=True,
+                )
+            )
+            self.say(f"II {ii}: CP grid {grid}, least depths: {describe(answer)}")
+            if answer.solved:
+                return as_incumbent(answer)
+        return None
+
+    def _exact(self, ii: int, least: tuple[int, ...]) -> Outcome:
+        answer = self.ask(
+            CpRequest(
+                problem=self.system.problem,
+                ii=ii,
+                max_stage=safe_stages(self.system, ii),
+                work=self.options.prove_work,
+                least_depths=least,
+            )
+        )
+        self.say(f"II {ii}: CP exact: {describe(answer)}")
+        if answer.solved:
+            return as_incumbent(answer)
+        if answer.status is CpStatus.INFEASIBLE:
+            return Refuted(
+                Limit(kind=LimitKind.SEARCH, text=f"exhaustive search: II {ii} is infeasible")
+            )
+        return Open()
+
+    def ask(self, request: CpRequest) -> CpAnswer:
+        """Put one question to the exact solver."""
+        assert self.solver is not None
+        return self.solver.solve(request)
+
+
+def describe(answer: CpAnswer) -> str:
+    """An answer as a few words for the log."""
+    note = f", {answer.note}" if answer.note else ""
+    return f"{answer.status.value} (work {answer.work:.2f}{note})"
+
+
+def as_incumbent(answer: CpAnswer) -> Incumbent:
+    """The schedule of a solved answer."""
+    return Incumbent(times=answer.times, depths=answer.depths, roles=answer.roles)
+
+
+def coarse_grids(system: System, ii: int) -> list[int]:
+    """Grids worth trying, coarse first: divisors shared with the fullest unit, then with all."""
+    if not system.units:
+        return []
+    fullest = max(system.units, key=lambda u: u.load() / u.capacity)
+    first = gcd(ii, *(c for _, c in fullest.ops))
+    second = gcd(first, *(c for u in system.units for _, c in u.ops))
+    out: list[int] = []
+    for g in (first, second):
+        if g > 1 and g not in out and _fits(system, ii, g):
+            out.append(g)
+    return out
+
+
+def _fits(system: System, ii: int, g: int) -> bool:
+    return all(sum(-(-c // g) for _, c in u.ops) * g <= ii * u.capacity for u in system.units)
+
+
+def safe_stages(system: System, ii: int) -> int:
+    """A stage no schedule needs to exceed.
+
+    With phases, depths and roles fixed the stages solve difference constraints; the least solution
+    is a simple path, which leaves each op once.
+    """
+    extra = max(system.problem.handoff, system.problem.release) if system.relaxed else 0
+    reach = [1] * system.n
+    shallow: Sequence[int] = [r.min_depth for r in system.problem.rings]
+    for a in system.all_arcs(shallow):
+        steps = -(-(a.latency + extra + ii - 1) // ii) - min(a.distance, 0)
+        reach[a.src] = max(reach[a.src], steps)
+    return sum(reach)

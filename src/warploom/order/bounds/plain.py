@@ -1,0 +1,188 @@
+"""Lower bounds, each a proof without search: units, recurrences, buffer depths and budgets.
+
+A bound also carries its reason (``Limit``), so that a result can say what it is limited by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from warploom.errors import InfeasibleError
+from warploom.order.bounds.paths import UNREACHED, IntMatrix, distances, positive_cycle, rec_mii
+from warploom.order.bounds.system import Arc, RegisterFile, System
+from warploom.order.model import ModuloProblem
+from warploom.order.result import Limit, LimitKind
+
+
+def res_mii(system: System) -> tuple[int, Limit]:
+    """The busiest unit's demand per server."""
+    best, limit = 1, Limit(kind=LimitKind.TRIVIAL, text="II cannot be less than one cycle")
+    for unit in system.units:
+        need = -(-unit.load() // unit.capacity)
+        if need > best:
+            best = need
+            limit = Limit(
+                kind=LimitKind.UNIT,
+                text=f"unit {unit.name!r} is held {unit.load()} cycles an iteration"
+                + (f" by {unit.capacity} servers" if unit.capacity > 1 else ""),
+                culprits=(unit.name,),
+            )
+    return best, limit
+
+
+def recurrence_limit(problem: ModuloProblem, cycle: Sequence[Arc]) -> Limit:
+    """The sentence for a recurrence: its ops, latency and distance."""
+    names = [problem.ops[a.src].name for a in cycle]
+    latency, distance = sum(a.latency for a in cycle), sum(a.distance for a in cycle)
+    rings = sorted({a.why for a in cycle if a.why.startswith("ring ")})
+    through = f", through {', '.join(rings)}" if rings else ""
+    return Limit(
+        kind=LimitKind.RECURRENCE,
+        text=f"recurrence {' > '.join([*names, names[0]])}: {latency} cycles over {distance} "
+        f"iteration(s){through}",
+        culprits=tuple(names),
+    )
+
+
+def body_rec_mii(system: System) -> tuple[int, Limit]:
+    """RecMII with every ring at its largest depth."""
+    rec, cycle = rec_mii(system.n, system.all_arcs(system.max_depths()))
+    if rec == 0:
+        limit = recurrence_limit(system.problem, cycle)
+        raise InfeasibleError(
+            f"body {system.problem.name!r} cannot be scheduled at any II",
+            where=limit.text,
+            why="the ring has fewer copies than the iterations its values must survive",
+            fix="raise the ring's max_depth",
+        )
+    if not cycle:
+        return max(rec, 1), Limit(kind=LimitKind.TRIVIAL, text="no recurrence")
+    return rec, recurrence_limit(system.problem, cycle)
+
+
+def depth_bounds(system: System, ii: int, d: IntMatrix) -> tuple[int, ...] | None:
+    """Per ring the least depth that leaves no positive cycle, all others at their largest.
+
+    ``d`` holds the distances at largest depths (or stronger ones). A single reuse arc decides for
+    one writer; with several writers a cycle may pass the ring more than once, so the whole graph is
+    tried. None: some ring has no feasible depth at this II.
+    """
+    out: list[int] = []
+    largest = list(system.max_depths())
+    for index, ring in enumerate(system.problem.rings):
+        depth = ring.min_depth
+        while depth <= ring.max_depth and _breaks(system.ring_arcs(index, depth), ii, d):
+            depth += 1
+        if len(ring.writers) > 1:
+            while depth < ring.max_depth:
+                trial = [*largest[:index], depth, *largest[index + 1 :]]
+                if positive_cycle(system.n, system.all_arcs(trial), ii) is None:
+                    break
+                depth += 1
+        if depth > ring.max_depth:
+            return None
+        out.append(depth)
+    return tuple(out)
+
+
+def _breaks(arcs: Sequence[Arc], ii: int, d: IntMatrix) -> bool:
+    return any(
+        d[a.dst, a.src] > UNREACHED and d[a.dst, a.src] + a.latency - a.distance * ii > 0
+        for a in arcs
+    )
+
+
+def live_area(system: System, file: RegisterFile, ii: int, d: IntMatrix) -> int:
+    """Register-cycles the values of a file need at least in one interval."""
+    total = 0
+    for index in file.values:
+        value = system.problem.values[index]
+        reach = [
+            int(d[value.src, u.op]) + u.distance * ii + u.hold
+            for u in value.uses
+            if d[value.src, u.op] > UNREACHED
+        ]
+        total += value.size * max(0, max(reach, default=0) - value.late)
+    return total
+
+
+def register_bound(
+    system: System, file: RegisterFile, ii: int, depths: Sequence[int], d: IntMatrix
+) -> int:
+    """Static registers, rings at these depths, and the average of what the values need."""
+    return system.file_ring_registers(file, depths) - (-live_area(system, file, ii, d) // ii)
+
+
+def budget_limit(
+    system: System, ii: int, depths: Sequence[int] | None, d: IntMatrix
+) -> Limit | None:
+    """Why the budgets forbid this II even at the least depths; None when they do not."""
+    problem = system.problem
+    if depths is None:
+        return Limit(kind=LimitKind.SEARCH, text=f"some ring has no feasible depth at II {ii}")
+    need = system.smem(depths)
+    if problem.smem_budget is not None and need > problem.smem_budget:
+        return Limit(
+            kind=LimitKind.SMEM,
+            text=f"shared-memory budget {problem.smem_budget}: II {ii} needs {need}",
+            culprits=_deep_rings(system, depths),
+        )
+    for file in system.files:
+        if file.budget is None:
+            continue
+        need = register_bound(system, file, ii, depths, d)
+        if need > file.budget:
+            return Limit(
+                kind=LimitKind.REGISTERS,
+                text=f"register budget {file.budget} of role {file.role!r}: II {ii} needs {need}",
+                culprits=(file.role,),
+            )
+    return None
+
+
+def _deep_rings(system: System, depths: Sequence[int]) -> tuple[str, ...]:
+    rings = system.problem.rings
+    return tuple(r.name for r, x in zip(rings, depths, strict=True) if x > r.min_depth)
+
+
+def plain_bound(system: System) -> tuple[int, Limit, int, int]:
+    """(II, why not less, ResMII, RecMII) from units, recurrences and budgets together."""
+    res, unit_limit = res_mii(system)
+    rec, rec_limit = body_rec_mii(system)
+    low, limit = (res, unit_limit) if res >= rec else (rec, rec_limit)
+    blocked = budgets_block(system, low)
+    if blocked is None:
+        return low, limit, res, rec
+    high, step = low, 1
+    while (why := budgets_block(system, high)) is not None:
+        low, limit = high, why
+        high, step = high + step, step * 2
+        if step > 1 << 24:
+            raise _never(system, why)
+    while low + 1 < high:
+        mid = (low + high) // 2
+        found = budgets_block(system, mid)
+        if found is None:
+            high = mid
+        else:
+            low, limit = mid, found
+    return high, limit, res, rec
+
+
+def budgets_block(system: System, ii: int) -> Limit | None:
+    """The budget that forbids ``ii`` at the least depths, if any."""
+    if not system.problem.rings and all(f.budget is None for f in system.files):
+        return None
+    d = distances(system.n, system.all_arcs(system.max_depths()), ii)
+    if d is None:
+        return Limit(kind=LimitKind.RECURRENCE, text=f"a recurrence forbids II {ii}")
+    return budget_limit(system, ii, depth_bounds(system, ii, d), d)
+
+
+def _never(system: System, why: Limit) -> InfeasibleError:
+    return InfeasibleError(
+        f"body {system.problem.name!r} fits its budgets at no II",
+        where=", ".join(why.culprits),
+        why=why.text,
+        fix="raise the budget, or allow fewer copies to be demanded (min_depth)",
+    )

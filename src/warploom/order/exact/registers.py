@@ -1,0 +1,90 @@
+"""Register files in the CP-SAT model: most live values plus rings, per role.
+
+A value that lives ``ii * q + r`` cycles takes q registers all the time and one more on an arc of r
+cycles; arcs are cumulative intervals with a variable capacity.
+"""
+
+from __future__ import annotations
+
+from warploom.order.bounds.system import RegisterFile
+from warploom.order.exact.model import CoreModel, Expr
+from warploom.order.model import Value
+
+HUGE = 1 << 20
+
+
+def add_file(core: CoreModel, file: RegisterFile) -> Expr:
+    """Constrain one file of known contents; returns the live-register expression (no rings)."""
+    values = [core.request.problem.values[i] for i in file.values]
+    if not values:
+        live: Expr = 0
+    else:
+        live = _Live(core, file.role, values).total
+    rings = sum(core.request.problem.rings[i].size * core.depth[i] for i in file.rings)
+    if file.budget is not None:
+        core.m.add(live + rings + file.static <= file.budget)
+    return live
+
+
+class _Live:
+    """The live-register count of one role as a variable, with a complete hint."""
+
+    def __init__(self, core: CoreModel, role: str, values: list[Value]) -> None:
+        self.core, self.role = core, role
+        self.hint = core.hinted_times()
+        m, n = core.m, core.period
+        self.peak = [0] * n
+        self.base_hint = 0
+        self.intervals: list[Expr] = []
+        self.demands: list[int] = []
+        base, area = 0, 0
+        for value in values:
+            turns, lifetime = self._add_value(value)
+            base = base + value.size * turns
+            area = area + value.size * lifetime
+        capacity = m.new_int_var(0, sum(v.size for v in values), f"arcs {role}")
+        m.add_cumulative(self.intervals, self.demands, capacity)
+        self.total = m.new_int_var(0, HUGE, f"live {role}")
+        m.add(self.total == capacity + base)
+        m.add(n * self.total >= area)  # redundant: the average is at most the peak
+        if self.hint is not None:
+            m.add_hint(capacity, max(self.peak))
+            m.add_hint(self.total, max(self.peak) + self.base_hint)
+
+    def _add_value(self, value: Value) -> tuple[Expr, Expr]:
+        core, m, n = self.core, self.core.m, self.core.period
+        late = value.late // core.g
+        turns_max = core.max_stage + 2 + max((u.distance for u in value.uses), default=0)
+        start = core.time[value.src] + late
+        end = m.new_int_var(0, n * (core.max_stage + turns_max + 2), f"end {value.name}")
+        for u in value.uses:
+            m.add(end >= core.time[u.op] + u.distance * n + core.up(u.hold))
+        turns = m.new_int_var(0, turns_max, f"turns {value.name}")
+        rest = m.new_int_var(0, n - 1, f"rest {value.name}")
+        m.add(end - start == n * turns + rest)
+        wrap = m.new_int_var(0, late // n + 1, f"wrap {value.name}")
+        at = m.new_int_var(0, n - 1, f"arc {value.name}")
+        m.add(at == core.phase[value.src] + late - n * wrap)
+        stop = m.new_int_var(0, 2 * n, f"stop {value.name}")
+        stop_back = m.new_int_var(-n, n, f"stop_back {value.name}")
+        self.intervals.append(m.new_interval_var(at, rest, stop, f"live {value.name}"))
+        self.intervals.append(m.new_interval_var(at - n, rest, stop_back, f"back {value.name}"))
+        self.demands += [value.size, value.size]
+        if self.hint is not None:
+            self._hint_value(value, late, end, turns, rest, wrap, at, stop, stop_back)
+        return turns, end - start
+
+    def _hint_value(self, value: Value, late: int, *variables: Expr) -> None:
+        assert self.hint is not None
+        core, n = self.core, self.core.period
+        start = self.hint[value.src] + late
+        ends = [self.hint[u.op] + u.distance * n + core.up(u.hold) for u in value.uses]
+        end = max([start, *ends])
+        turns, rest = divmod(end - start, n)
+        wrap, at = divmod(self.hint[value.src] % n + late, n)
+        known = (end, turns, rest, wrap, at, at + rest, at - n + rest)
+        for variable, number in zip(variables, known, strict=True):
+            core.m.add_hint(variable, number)
+        self.base_hint += value.size * turns
+        for c in range(at, at + rest):
+            self.peak[c % n] += value.size

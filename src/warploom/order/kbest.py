@@ -1,0 +1,208 @@
+"""K best: distinct schedules near the optimum, re-ranked by what the model does not know.
+
+An optimal solver exploits every error of its cost model, so the model's best is one candidate among
+several. ``k_best`` collects different orders at the least II and slightly above it; ``rerank``
+sorts them by any score: a simulator's cycles, or measured times from a file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from warploom.errors import ConfigError, DocumentError
+from warploom.order.attempt import Attempter, as_incumbent
+from warploom.order.bounds.paths import rec_mii
+from warploom.order.bounds.system import Arc, build_system
+from warploom.order.check import check_result, check_schedule
+from warploom.order.exact.process import (
+    ExactSolver,
+    exact_solver_available,
+    shared_solver,
+)
+from warploom.order.exact.request import CpRequest, Incumbent
+from warploom.order.goals import fewest_stages
+from warploom.order.options import ExactUse, ModuloOptions
+from warploom.order.place.heuristic import find_schedule
+from warploom.order.result import ModuloResult
+
+MEASURED_SCHEMA = "warploom.measured/1"
+SEEDS_PER_SCHEDULE = 4
+
+Signature = tuple[object, ...]
+
+
+def signature(result: ModuloResult) -> Signature:
+    """What makes two schedules different programs: roles, order of issue, stages, depths."""
+    order = result.kernel_order()
+    first = order.index(0)
+    turned = order[first:] + order[:first]
+    base = result.stage(0)
+    stages = tuple(result.stage(v) - base for v in range(len(result.times)))
+    return (result.ii, result.roles, turned, stages, result.depths)
+
+
+def digest(result: ModuloResult) -> str:
+    """A short stable name of a schedule, for files of measured times."""
+    text = json.dumps(signature(result), default=list)
+    return hashlib.sha256(f"{result.problem.name}|{text}".encode()).hexdigest()[:16]
+
+
+def k_best(
+    best: ModuloResult,
+    k: int,
+    *,
+    slack: float = 0.0,
+    options: ModuloOptions | None = None,
+    solver: ExactSolver | None = None,
+) -> tuple[ModuloResult, ...]:
+    """Up to ``k`` distinct schedules, the given one first, then by II and length.
+
+    ``slack`` allows IIs up to ``(1 + slack) * best.ii``. Each is re-checked; deterministic.
+    """
+    if k < 1 or slack < 0:
+        raise ConfigError("k must be at least 1 and slack not negative", where="k_best")
+    options = options or ModuloOptions()
+    found: dict[Signature, ModuloResult] = {signature(best): best}
+    ceiling = int(best.ii * (1 + slack))
+    step = max(1, (ceiling - best.ii) // max(k, 1))
+    for ii in range(best.ii, ceiling + 1, step):
+        for candidate in _variants(best, ii, k * SEEDS_PER_SCHEDULE, options, solver):
+            found.setdefault(signature(candidate), candidate)
+            if len(found) >= k and ii == best.ii:
+                break
+        if len(found) >= k:
+            break
+    others = [r for r in found.values() if r is not best]
+    others.sort(key=lambda r: (r.ii, r.length, digest(r)))
+    return (best, *others[: k - 1])
+
+
+def _variants(
+    best: ModuloResult,
+    ii: int,
+    count: int,
+    options: ModuloOptions,
+    solver: ExactSolver | None,
+) -> Iterator[ModuloResult]:
+    """Schedules at one II from other seeds of the heuristic, then of CP-SAT."""
+    fixed = best.problem.with_roles(best.roles) if best.problem.roles else best.problem
+    system = build_system(fixed)
+    for seed in range(1, count + 1):
+        times = find_schedule(system, ii, best.depths, tries=1, seed=seed)
+        if times is not None:
+            yield from _checked(
+                best, ii, Incumbent(times=times, depths=best.depths, roles=best.roles)
+            )
+    if options.exact is ExactUse.NEVER or not (solver or exact_solver_available()):
+        return
+    attempter = Attempter(system, options, solver or shared_solver(), lambda step: None)
+    for seed in range(2, 2 + count // SEEDS_PER_SCHEDULE):
+        answer = attempter.ask(
+            CpRequest(
+                problem=fixed,
+                ii=ii,
+                max_stage=best.stages + 1,
+                work=options.find_work / 4,
+                least_depths=best.depths,
+                most_depths=best.depths,
+                seed=seed,
+                light=True,
+            )
+        )
+        if answer.solved:
+            yield from _checked(best, ii, as_incumbent(answer))
+
+
+def _checked(best: ModuloResult, ii: int, found: Incumbent) -> Iterator[ModuloResult]:
+    times = fewest_stages(found.times, ii)
+    if check_schedule(best.problem, ii, times, found.depths, roles=best.roles).errors:
+        return
+    result = replace(
+        best,
+        ii=ii,
+        times=times,
+        depths=found.depths,
+        proven=best.proven and ii == best.ii,
+        goals=(),
+        log=(),
+    )
+    check_result(result)
+    yield result
+
+
+def rerank(
+    candidates: Sequence[ModuloResult], score: Callable[[ModuloResult], float]
+) -> tuple[ModuloResult, ...]:
+    """Candidates by rising score (cycles or seconds); equal scores keep the model's order."""
+    scored = [(score(r), i) for i, r in enumerate(candidates)]
+    return tuple(candidates[i] for _, i in sorted(scored))
+
+
+def emitted_ii(result: ModuloResult) -> int:
+    """The II of the emitted program: ops issue in order on each unit, copies are as chosen.
+
+    In-order issue adds arcs the schedule itself does not need; the largest cycle ratio over all of
+    them is what an in-order machine with exactly these costs reaches.
+    """
+    fixed = result.problem.with_roles(result.roles) if result.problem.roles else result.problem
+    system = build_system(fixed)
+    arcs = [*system.all_arcs(result.depths), *issue_arcs(result)]
+    return max(1, rec_mii(system.n, arcs)[0])
+
+
+def issue_arcs(result: ModuloResult) -> list[Arc]:
+    """Each unit of capacity 1 takes its ops in the order of issue, turn after turn."""
+    fixed = result.problem.with_roles(result.roles) if result.problem.roles else result.problem
+    out = []
+    for unit in build_system(fixed).units:
+        if unit.capacity > 1 or len(unit.ops) < 2:
+            continue
+        cycles = dict(unit.ops)
+        order = sorted(cycles, key=lambda v: (result.phase(v), v))
+        for v, w in zip(order, [*order[1:], order[0]], strict=True):
+            wrap = 1 if w == order[0] else 0
+            distance = result.stage(v) - result.stage(w) + wrap
+            out.append(Arc(v, w, cycles[v], distance, f"unit {unit.name}"))
+    return out
+
+
+def read_measurements(text: str) -> Mapping[str, float]:
+    """Measured times by schedule digest from JSON.
+
+    ``{"schema": "warploom.measured/1", "measurements": [{"schedule": digest, "cycles": 1}]}``
+    """
+    try:
+        data = json.loads(text)
+    except ValueError as error:
+        raise DocumentError(f"not a JSON document: {error}") from None
+    if not isinstance(data, dict) or data.get("schema") != MEASURED_SCHEMA:
+        raise DocumentError("not a file of measured times", fix=f'"schema": "{MEASURED_SCHEMA}"')
+    out: dict[str, float] = {}
+    rows = data.get("measurements")
+    if not isinstance(rows, list):
+        raise DocumentError("expected a list", path="$.measurements")
+    for i, row in enumerate(rows):
+        path = f"$.measurements[{i}]"
+        if not isinstance(row, dict) or not isinstance(row.get("schedule"), str):
+            raise DocumentError("expected an object with a schedule", path=path)
+        cycles = row.get("cycles")
+        if isinstance(cycles, bool) or not isinstance(cycles, int | float) or not cycles > 0:
+            raise DocumentError("cycles must be a positive number", path=f"{path}.cycles")
+        out[row["schedule"]] = float(cycles)
+    return out
+
+
+def write_measurements(times: Iterable[tuple[ModuloResult, float]]) -> str:
+    """The counterpart of ``read_measurements``."""
+    rows = [{"schedule": digest(r), "cycles": cycles} for r, cycles in times]
+    return json.dumps({"schema": MEASURED_SCHEMA, "measurements": rows}, indent=1) + "\n"
+
+
+def rerank_by_file(candidates: Sequence[ModuloResult], path: Path) -> tuple[ModuloResult, ...]:
+    """Measured candidates first, fastest first; the others keep their order behind them."""
+    times = read_measurements(path.read_text())
+    return rerank(candidates, lambda r: times.get(digest(r), float("inf")))

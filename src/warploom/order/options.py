@@ -1,0 +1,63 @@
+"""How hard to try, in which order to minimise, and how to hear about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from warploom.errors import ConfigError
+from warploom.order.model import Goal
+
+
+class ExactUse(StrEnum):
+    """Whether CP-SAT takes part: when it is installed, never, or it must be there."""
+
+    AUTO = "auto"
+    NEVER = "never"
+    REQUIRE = "require"
+
+
+DEFAULT_GOALS = (Goal.SMEM, Goal.RING_REGISTERS, Goal.REGISTERS, Goal.LENGTH)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModuloOptions:
+    """Work limits and preferences of a solve.
+
+    ``goals`` are minimised after II, in this order. ``tries`` bounds the heuristic (each try is a
+    fixed number of placements); the ``*_work`` numbers are CP-SAT's deterministic time for one
+    question: to find a schedule, to refute an II, to improve a goal. None of them is wall-clock
+    time, so equal inputs give equal results.
+    """
+
+    goals: tuple[Goal, ...] = DEFAULT_GOALS
+    tries: int = 4
+    find_work: float = 8.0
+    prove_work: float = 30.0
+    optimise_work: float = 8.0
+    seed: int = 0
+    exact: ExactUse = ExactUse.AUTO
+
+    def __post_init__(self) -> None:
+        try:
+            object.__setattr__(self, "exact", ExactUse(self.exact))
+            object.__setattr__(self, "goals", tuple(Goal(g) for g in self.goals))
+        except ValueError as error:
+            raise ConfigError(f"unknown setting: {error}", where="ModuloOptions") from None
+        if self.tries < 1 or min(self.find_work, self.prove_work, self.optimise_work) < 0:
+            raise ConfigError("a work limit below zero, or no tries at all", where="ModuloOptions")
+        if len(set(self.goals)) < len(self.goals):
+            raise ConfigError("a goal is named twice", where="ModuloOptions.goals")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """One step of a solve: what was done, and the interval in which the least II lies now."""
+
+    step: str
+    low: int
+    high: int | None
+
+
+ProgressCallback = Callable[[Progress], None]

@@ -1,0 +1,30 @@
+"""The numeric executor: runs a schedule on integer matrices under a chosen timing.
+
+It reads ``warploom.schedule/1`` documents and nothing else, and it shares no code with the
+verifier: waves, queues, barriers and shared memory are its own model. A correct schedule gives
+A @ B under every timing; a racy one can be made to fail.
+"""
+
+from warploom.run.explore import Exploration, Truth, explore
+from warploom.run.outcome import Execution, WrongAccumulator
+from warploom.run.run import Trial, execute, sample_matrices
+from warploom.run.script import Scripted
+from warploom.run.timing import Drift, Early, Late, Random, Timing, adversaries
+
+__all__ = [
+    "Drift",
+    "Early",
+    "Execution",
+    "Exploration",
+    "Late",
+    "Random",
+    "Scripted",
+    "Timing",
+    "Trial",
+    "Truth",
+    "WrongAccumulator",
+    "adversaries",
+    "execute",
+    "explore",
+    "sample_matrices",
+]

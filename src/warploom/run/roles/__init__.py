@@ -1,0 +1,17 @@
+"""Warp-specialised schedules run literally: barriers that count, copies that land when they like.
+
+It reads ``RolesDocument`` and nothing else and shares no code with the verifier. Barriers count
+arrivals and bytes and have one phase bit; copies land, groups retire and register writes settle at
+any time; data are names that say what was computed from what. A run either stores what the
+document means, or ends in a ``Fault``.
+
+    first_fault(document, (1, 2, 3), range(40))     # None, or what went wrong in a random run
+"""
+
+from warploom.run.roles.machine import Machine
+from warploom.run.roles.meaning import meaning
+from warploom.run.roles.memory import Fault, Values
+from warploom.run.roles.program import Plan
+from warploom.run.roles.run import Pace, first_fault, run_once
+
+__all__ = ["Fault", "Machine", "Pace", "Plan", "Values", "first_fault", "meaning", "run_once"]

@@ -1,0 +1,289 @@
+"""The machine: what may happen next, and what happens. It decides nothing about time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from warploom.document.roles import (
+    Arrive,
+    BulkCommit,
+    BulkStore,
+    BulkWait,
+    ClusterSync,
+    Commit,
+    Compute,
+    Expect,
+    Load,
+    Mma,
+    MmaFence,
+    NamedArrive,
+    NamedSync,
+    ProxyFence,
+    Scope,
+    SlotRead,
+    WaitEmpty,
+    WaitFull,
+    WaitGroup,
+)
+from warploom.run.roles.agent import FIRST, SECOND, Agent, Product, Store, over
+from warploom.run.roles.meaning import (
+    Outputs,
+    compute_values,
+    fill_value,
+    output_key,
+    product_value,
+)
+from warploom.run.roles.memory import (
+    GARBAGE,
+    Copy,
+    Fault,
+    MBarrier,
+    NamedState,
+    SharedMemory,
+    SlotKey,
+    StagingCopy,
+    Values,
+)
+from warploom.run.roles.program import Plan, Step
+
+
+@dataclass(frozen=True, slots=True)
+class Unseen:
+    """Ordinary writes of one strand that the copy engine may not see yet."""
+
+    copy: StagingCopy
+    strand: int
+
+
+Action = tuple[str, Agent | None, object]
+"""What can happen: the ``first`` or ``second`` strand of an agent steps, its oldest ``product``
+retires, a ``store`` reads, a ``copy`` lands, a register ``settle``-s, staged writes can be
+``see``-n."""
+
+
+class Machine:
+    """All agents of a cluster in the midst of a run."""
+
+    def __init__(self, plan: Plan, values: Values) -> None:
+        self.document, self.values = plan.document, values
+        self.rings = {r.name: r for r in plan.document.rings}
+        self.memory = SharedMemory(plan.document)
+        self.agents = [Agent(a, {name for name, _ in a.program.registers}) for a in plan.agents]
+        self.unseen: list[Unseen] = []
+        self.named: dict[tuple[int, str, int], NamedState] = {}
+        self.gone: set[int] = set()
+        self.outputs: Outputs = {}
+        self._meets = plan.meets
+
+    def actions(self) -> list[Action]:
+        """Everything that may happen next."""
+        out: list[Action] = [("copy", None, c) for c in self.memory.copies]
+        out += [("see", None, u) for u in self.unseen]
+        for a in self.agents:
+            steps = a.plan.steps
+            if a.at < len(steps) and self._ready(a, steps[a.at]):
+                out.append(("first", a, None))
+            if a.second_may_go() and not self._meets[id(steps[a.plan.strand[a.strand_at]].entry)]:
+                out.append(("second", a, None))
+            if a.products:
+                out.append(("product", a, None))
+            out += [("store", a, s) for s in a.stores]
+            out += [("settle", a, name) for name in sorted(a.unsettled)]
+        return out
+
+    def _ready(self, a: Agent, step: Step) -> bool:
+        entry = step.entry
+        if a.plan.strand and self._meets[id(entry)] and not a.together:
+            return False
+        match entry:
+            case WaitFull() | WaitEmpty():
+                kind = "full" if isinstance(entry, WaitFull) else "empty"
+                turn = self._position(a, step, entry.ring) // self.rings[entry.ring].depth
+                return self._barrier(a, step, entry.ring, kind).passes((turn + entry.parity) % 2)
+            case WaitGroup(pending=n):
+                return over(a.groups, n)
+            case BulkWait(pending=n):
+                return over(a.store_groups, n)
+            case NamedSync() | ClusterSync():
+                if a.joined is None:
+                    a.joined = self._join(a, entry)
+                key, generation = a.joined
+                return self.named[key].generation > generation
+            case _:
+                return True
+
+    def _join(
+        self, a: Agent, entry: NamedSync | NamedArrive | ClusterSync
+    ) -> tuple[tuple[int, str, int], int]:
+        if isinstance(entry, ClusterSync):
+            key, came, needed = (-1, "cluster", 0), 1, len(self.agents)
+        else:
+            barrier = next(b for b in self.document.barriers if b.name == entry.barrier)
+            which = (a.plan.instance + entry.turn) % barrier.count if barrier.count > 1 else 0
+            key, needed = (a.cta, entry.barrier, which), barrier.threads
+            came = -(-a.program.threads // 32) * 32  # hardware counts whole warps
+        return key, self.named.setdefault(key, NamedState()).join(came, needed)
+
+    def perform(self, action: Action) -> None:
+        """One action happens."""
+        match action:
+            case "copy", _, Copy() as copy:
+                self.memory.land(copy)
+            case "see", _, Unseen() as unseen:
+                self._see(unseen.strand, [unseen.copy])
+            case "first", Agent() as a, _:
+                self._first(a)
+            case "second", Agent() as a, _:
+                self._second(a)
+            case "product", Agent() as a, _:
+                self._retire(a)
+            case "store", Agent() as a, Store() as store:
+                self._read_staging(a, store)
+            case "settle", Agent() as a, str() as name:
+                a.unsettled.discard(name)
+            case _:
+                raise AssertionError(action)
+        if action[1] is not None and action[1].done:
+            self._leave(action[1].cta)
+
+    def _first(self, a: Agent) -> None:
+        step = a.plan.steps[a.at]
+        if a.plan.strand and self._meets[id(step.entry)]:
+            a.strand_at += 1
+        self._step(a, step)
+        a.at += 1
+        a.joined = None
+
+    def _second(self, a: Agent) -> None:
+        index = a.plan.strand[a.strand_at]
+        a.strand_at += 1
+        entry = a.plan.steps[index].entry
+        if isinstance(entry, ProxyFence):
+            self._see(SECOND, list(a.staging.values()))
+        elif isinstance(entry, Compute):
+            known = a.filled.get(index)
+            made = fill_value(self.values, entry, a.registers) if known is None else known
+            self._fill(a, SECOND, entry, made)
+
+    def _step(self, a: Agent, step: Step) -> None:  # noqa: C901 (dispatch)
+        match step.entry:
+            case Expect() as e:
+                barrier = self._barrier(a, step, e.ring, "full")
+                barrier.bytes += e.bytes
+                barrier.arrive()
+            case Load() as e:
+                self._load(a, step, e)
+            case Arrive() as e:
+                self._arrive(a, step, e)
+            case Mma() as e:
+                a.issue(Product(e, self._read(a, step, e.slots)))
+            case Commit():
+                a.groups.append(a.open)
+                a.open = []
+            case MmaFence():
+                a.unsettled.clear()
+            case Compute() as e:
+                self._compute(a, step, e)
+            case ProxyFence():
+                self._see(FIRST, list(a.staging.values()))
+            case NamedArrive() as e:
+                self._join(a, e)
+            case BulkStore() as e:
+                store = Store(step, e.source)
+                a.stores.append(store)
+                a.open_stores.append(store)
+            case BulkCommit():
+                a.store_groups.append(a.open_stores)
+                a.open_stores = []
+            case _:
+                pass
+
+    def _position(self, a: Agent, step: Step, ring: str) -> int:
+        return step.position(self.rings[ring], a.program.carries_phase)
+
+    def _barrier(
+        self, a: Agent, step: Step, ring: str, kind: str, cta: int | None = None
+    ) -> MBarrier:
+        slot = self._position(a, step, ring) % self.rings[ring].depth
+        return self.memory.barriers[a.cta if cta is None else cta, ring, kind, slot]
+
+    def _load(self, a: Agent, step: Step, e: Load) -> None:
+        ring = self.rings[e.ring]
+        slot = self._position(a, step, e.ring) % ring.depth
+        value = self.values.of("loaded", e.ring, e.part, step.content(ring))
+        read = {key for b in self.agents for p in b.products for key, _ in p.slots}
+        for cta in self._reached(a.cta, e.multicast):
+            self.memory.start((cta, e.ring, slot, e.part), value, e.bytes, read)
+
+    def _arrive(self, a: Agent, step: Step, e: Arrive) -> None:
+        size = {Scope.THREAD: a.program.threads, Scope.WARP: 32, Scope.WARPGROUP: 128}[e.scope]
+        for cta in self._reached(a.cta, e.ctas):
+            barrier = self._barrier(a, step, e.ring, "empty", cta)
+            barrier.arrive(max(1, a.program.threads // size))
+
+    def _reached(self, cta: int, n: int) -> range:
+        first = cta // n * n
+        reached = range(first, first + n)
+        if self.gone.intersection(reached):
+            raise Fault("a CTA of the cluster has exited")
+        return reached
+
+    def _read(
+        self, a: Agent, step: Step, reads: Sequence[SlotRead]
+    ) -> tuple[tuple[SlotKey, int], ...]:
+        out = []
+        for r in reads:
+            slot = self._position(a, step, r.ring) % self.rings[r.ring].depth
+            key = (a.cta, r.ring, slot, r.part)
+            out.append((key, self.memory.whole(key)))
+        return tuple(out)
+
+    def _compute(self, a: Agent, step: Step, e: Compute) -> None:
+        slots = tuple(value for _, value in self._read(a, step, e.slots))
+        a.touch(e)
+        if e.fills or not e.writes:
+            made = fill_value(self.values, e, a.registers)
+            a.filled[a.at] = made
+            self._fill(a, FIRST, e, made)
+            if not e.fills:
+                self.outputs[output_key(a.cta, a.program, a.plan.instance, step)] = made
+        a.registers.update(compute_values(self.values, e, slots, a.registers))
+
+    def _fill(self, a: Agent, strand: int, e: Compute, made: int) -> None:
+        for which in e.fills:
+            copy = a.copy(which)
+            copy.fill(strand, made)
+            self.unseen.append(Unseen(copy, strand))
+
+    def _see(self, strand: int, copies: list[StagingCopy]) -> None:
+        for copy in copies:
+            copy.unseen.discard(strand)
+        self.unseen = [u for u in self.unseen if u.strand in u.copy.unseen]
+
+    def _retire(self, a: Agent) -> None:
+        product = a.retire()
+        if any(self.memory.whole(key) != value for key, value in product.slots):
+            raise Fault("a slot changed under a product")
+        held = tuple(value for _, value in product.slots)
+        made = product_value(self.values, product.mma, held, a.registers)
+        a.registers[product.mma.accumulator] = made
+
+    def _read_staging(self, a: Agent, store: Store) -> None:
+        a.stored(store)
+        copy = a.copy(store.source)
+        strands = (FIRST, SECOND) if a.plan.strand else (FIRST, FIRST)
+        seen = [copy.written.get(s, GARBAGE) if s not in copy.unseen else GARBAGE for s in strands]
+        key = output_key(a.cta, a.program, a.plan.instance, store.step)
+        self.outputs[key] = self.values.of("stored", *seen)
+
+    def _leave(self, cta: int) -> None:
+        """The CTA exits when its last agent is through: nothing of it may be in flight."""
+        mine = [a for a in self.agents if a.cta == cta]
+        if not all(a.done for a in mine):
+            return
+        self.gone.add(cta)
+        if any(c.key[0] == cta for c in self.memory.copies) or any(a.products for a in mine):
+            raise Fault("the CTA exits with copies or products in flight")
+        if any(a.stores for a in mine):
+            raise Fault("the CTA exits before its stores read their data")

@@ -1,0 +1,150 @@
+"""What agents share: mbarriers, slots of rings, named barriers; and the names of values."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Hashable
+from dataclasses import dataclass, field
+
+from warploom.document.roles import RolesDocument
+
+GARBAGE = -1  # the value of bytes that were not there
+
+
+class Fault(Exception):  # noqa: N818 (an outcome of a run, not a mistake of a caller)
+    """A run went wrong; the text says how."""
+
+
+@dataclass(slots=True)
+class Values:
+    """Names for data: equal numbers are made in the same way from the same inputs."""
+
+    known: dict[tuple[Hashable, ...], int] = field(default_factory=dict)
+
+    def of(self, *parts: Hashable) -> int:
+        """The number of the value made from these parts."""
+        return self.known.setdefault(parts, len(self.known))
+
+
+@dataclass(slots=True)
+class MBarrier:
+    """Pending arrivals, bytes still to come, and how many phases are over."""
+
+    count: int
+    pending: int
+    bytes: int = 0
+    phase: int = 0
+
+    def arrive(self, n: int = 1) -> None:
+        """``n`` arrivals at once."""
+        self.pending -= n
+        if self.pending < 0:
+            raise Fault("more arrivals than the barrier was initialised for")
+        self.settle()
+
+    def settle(self) -> None:
+        """The phase is over when nothing is missing."""
+        if self.pending == 0 and self.bytes == 0:
+            self.phase += 1
+            self.pending = self.count
+
+    def passes(self, parity: int) -> bool:
+        """Whether a wait for this parity goes through now."""
+        return self.phase % 2 != parity
+
+
+@dataclass(slots=True)
+class NamedState:
+    """Threads that came to a named barrier, and how often it opened."""
+
+    threads: int = 0
+    generation: int = 0
+
+    def join(self, threads: int, needed: int) -> int:
+        """Threads come; the last ones open it. Returns the generation they came to."""
+        mine = self.generation
+        self.threads += threads
+        if self.threads > needed:
+            raise Fault("too many threads at a named barrier")
+        if self.threads == needed:
+            self.threads = 0
+            self.generation += 1
+        return mine
+
+
+@dataclass(slots=True)
+class Slot:
+    """One part of a slot: the value that copies bring, and how many of its bytes are there."""
+
+    value: int
+    landed: int = 0
+
+
+SlotKey = tuple[int, str, int, str]  # cta, ring, slot, part
+
+
+@dataclass(slots=True, eq=False)
+class Copy:
+    """A bulk copy on its way into one part of a slot."""
+
+    key: SlotKey
+    value: int
+    bytes: int
+
+
+class SharedMemory:
+    """Slots and mbarriers of all CTAs, and the copies under way into them."""
+
+    def __init__(self, document: RolesDocument) -> None:
+        self.size = {(r.name, p.name): p.bytes for r in document.rings for p in r.parts}
+        self.slots: dict[SlotKey, Slot] = {}
+        self.copies: list[Copy] = []
+        self.barriers = {
+            (cta, r.name, kind, slot): MBarrier(n, n)
+            for cta in range(document.cluster)
+            for r in document.rings
+            for slot in range(r.depth)
+            for kind, n in (("full", r.full_arrivals), ("empty", r.empty_arrivals))
+        }
+
+    def start(self, key: SlotKey, value: int, size: int, read: Container[SlotKey]) -> None:
+        """A copy starts; ``read`` are the parts that products in flight read.
+
+        Shares of one multicast copy come from several CTAs and belong together.
+        """
+        held = self.slots.get(key)
+        if held is None or held.value != value or held.landed >= self.size[key[1], key[3]]:
+            if any(c.key == key for c in self.copies):
+                raise Fault("two copies are under way into one slot")
+            if key in read:
+                raise Fault("a copy overwrites what a product reads")
+            self.slots[key] = Slot(value)
+        self.copies.append(Copy(key, value, size))
+
+    def land(self, copy: Copy) -> None:
+        """A copy has landed and counts on the slot's barrier."""
+        self.copies.remove(copy)
+        self.slots[copy.key].landed += copy.bytes
+        cta, ring, slot, _ = copy.key
+        barrier = self.barriers[cta, ring, "full", slot]
+        barrier.bytes -= copy.bytes
+        barrier.settle()
+
+    def whole(self, key: SlotKey) -> int:
+        """The value of a part all of whose bytes are there."""
+        held = self.slots.get(key)
+        if held is None or held.landed < self.size[key[1], key[3]]:
+            raise Fault("a slot is read before its bytes landed")
+        return held.value
+
+
+@dataclass(slots=True)
+class StagingCopy:
+    """What the two strands of an agent wrote, and whose writes the copy engine may not see yet."""
+
+    written: dict[int, int] = field(default_factory=dict)
+    unseen: set[int] = field(default_factory=set)
+
+    def fill(self, strand: int, value: int) -> None:
+        """Ordinary stores of one strand."""
+        self.written[strand] = value
+        self.unseen.add(strand)

@@ -1,1 +1,0 @@
-"""Ready-made schedules: ping-pong, 4-wave and single buffer."""

@@ -1,0 +1,23 @@
+"""Explore: many configurations of a schedule, compiled, judged, simulated and ranked.
+
+In: a ``Sweep`` (the grid of choices). Out: ``Outcome`` rows, cached on disk by content, so that a
+sweep that was stopped goes on where it was. Runs through any ``concurrent.futures.Executor``.
+"""
+
+from warploom.search.report import scatter_html, to_csv, to_parquet, to_table
+from warploom.search.runner import Cache, explore, ranked
+from warploom.search.space import Outcome, Point, Sweep, evaluate
+
+__all__ = [
+    "Cache",
+    "Outcome",
+    "Point",
+    "Sweep",
+    "evaluate",
+    "explore",
+    "ranked",
+    "scatter_html",
+    "to_csv",
+    "to_parquet",
+    "to_table",
+]

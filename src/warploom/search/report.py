@@ -1,0 +1,75 @@
+"""Outcomes as a table, as CSV or Parquet, and as a scatter plot."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import json
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from warploom.errors import MissingExtraError
+from warploom.search.space import Outcome
+
+COLUMNS = (
+    "schedule",
+    "tile",
+    "dtype",
+    "strategy",
+    "sync",
+    "max_globals",
+    "lds_penalty",
+    "verdict",
+    "interval",
+    "mma_utilisation",
+    "waits",
+    "barriers",
+    "registers",
+    "lds_bytes",
+)
+
+
+def to_table(outcomes: Sequence[Outcome], limit: int | None = None) -> str:
+    """A plain table, best first."""
+    rows = [[_cell(o.row()[c]) for c in COLUMNS] for o in outcomes[:limit]]
+    widths = [max(len(r[i]) for r in [list(COLUMNS), *rows]) for i in range(len(COLUMNS))]
+    lines = ["  ".join(c.ljust(w) for c, w in zip(COLUMNS, widths, strict=True))]
+    lines += ["  ".join(c.ljust(w) for c, w in zip(r, widths, strict=True)) for r in rows]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.3f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+
+
+def to_csv(outcomes: Sequence[Outcome]) -> str:
+    """All columns as CSV."""
+    rows = [o.row() for o in outcomes]
+    out = io.StringIO()
+    writer = csv.DictWriter(out, fieldnames=list(rows[0]) if rows else list(COLUMNS))
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def to_parquet(outcomes: Sequence[Outcome], path: Path) -> None:
+    """All columns as a Parquet file."""
+    try:
+        arrow: Any = import_module("pyarrow")
+        parquet: Any = import_module("pyarrow.parquet")
+    except ImportError:
+        raise MissingExtraError("pyarrow", "explore", "Parquet output") from None
+    parquet.write_table(arrow.Table.from_pylist([o.row() for o in outcomes]), path)
+
+
+def scatter_html(outcomes: Sequence[Outcome], title: str = "warploom explore") -> str:
+    """A standalone page: interval against waits and barriers, coloured by verdict."""
+    data = json.dumps([o.row() for o in outcomes]).replace("<", "\\u003c")
+    page = files("warploom.search").joinpath("scatter.html").read_text(encoding="utf-8")
+    return page.replace("__TITLE__", html.escape(title)).replace("__DATA__", data)

@@ -1,0 +1,151 @@
+"""``MMABlockSpec``: one MMA with its fragments, loads, waits and barriers.
+
+The first two fragments and loads have documented slots (``pre_op_0/1``, ``global_load/_1``);
+further ones follow in ``more_pre_ops`` and ``more_global_loads``, so that no op is ever dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from warploom.document.ops import OpDesc
+
+_ABSENT = OpDesc.none()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MMABlockSpec:
+    """One block of a program. Absent ops are ``OpDesc.none()``."""
+
+    mma: OpDesc
+    pre_op_0: OpDesc = _ABSENT
+    pre_op_1: OpDesc = _ABSENT
+    global_load: OpDesc = _ABSENT
+    global_load_1: OpDesc = _ABSENT
+    entry_wait: OpDesc = _ABSENT
+    entry_wait_lgkm: OpDesc = _ABSENT
+    pre_sync: OpDesc = _ABSENT
+    fused_mma: OpDesc = _ABSENT
+    pre_mma_barrier: bool = True
+    pre_mma_set_prio: bool = True
+    post_mma_barrier: bool = True
+    post_mma_set_prio: bool = True
+    post_barrier_lgkm: bool = True
+    post_barrier_sched: bool = False
+    trailing_sched_barrier: bool = False
+    global_load_prefetch: bool = False
+    global_load_1_prefetch: bool = False
+    drain_lgkm_before_loads: bool = False
+    global_before_frag: bool = False
+    barrier_before_pre_ops: bool = False
+    wrap_waits_with_sched_barrier: bool = False
+    more_pre_ops: tuple[OpDesc, ...] = ()
+    more_global_loads: tuple[OpDesc, ...] = ()
+    more_global_prefetch: tuple[bool, ...] = ()
+
+    @property
+    def fragments(self) -> tuple[OpDesc, ...]:
+        """All present fragment loads, in order."""
+        return tuple(
+            op for op in (self.pre_op_0, self.pre_op_1, *self.more_pre_ops) if op.is_present()
+        )
+
+    @property
+    def loads(self) -> tuple[tuple[OpDesc, bool], ...]:
+        """All present global loads with their prefetch flags, in order."""
+        slots = (
+            (self.global_load, self.global_load_prefetch),
+            (self.global_load_1, self.global_load_1_prefetch),
+            *zip(self.more_global_loads, self.more_global_prefetch, strict=True),
+        )
+        return tuple((op, flag) for op, flag in slots if op.is_present())
+
+    def with_fragments(self, fragments: Sequence[OpDesc]) -> MMABlockSpec:
+        """This block with other fragment loads."""
+        first, second = (*fragments, _ABSENT, _ABSENT)[:2]
+        return replace(self, pre_op_0=first, pre_op_1=second, more_pre_ops=tuple(fragments[2:]))
+
+    def with_loads(self, loads: Sequence[tuple[OpDesc, bool]]) -> MMABlockSpec:
+        """This block with other global loads, each with its prefetch flag."""
+        first, second = (*loads, (_ABSENT, False), (_ABSENT, False))[:2]
+        return replace(
+            self,
+            global_load=first[0],
+            global_load_prefetch=first[1],
+            global_load_1=second[0],
+            global_load_1_prefetch=second[1],
+            more_global_loads=tuple(op for op, _ in loads[2:]),
+            more_global_prefetch=tuple(flag for _, flag in loads[2:]),
+        )
+
+    @property
+    def has_entry_group(self) -> bool:
+        """Whether any wait stands at the start of the block."""
+        return self.entry_wait.is_present() or self.entry_wait_lgkm.is_present()
+
+    @property
+    def has_sync_group(self) -> bool:
+        """Whether a wait or barrier stands before the MMA."""
+        return self.pre_sync.is_present() or self.pre_mma_barrier
+
+    @property
+    def wraps_entry(self) -> bool:
+        """Whether the entry group is fenced."""
+        return self.wrap_waits_with_sched_barrier and self.has_entry_group
+
+    @property
+    def wraps_sync(self) -> bool:
+        """Whether the sync group is fenced."""
+        return self.wrap_waits_with_sched_barrier and self.has_sync_group
+
+    def _ops_before_mma(self) -> int:
+        """Entries before the MMA, without barrier section and priority."""
+        return (
+            2 * self.entry_wait.is_present()
+            + self.entry_wait_lgkm.is_present()
+            + len(self.fragments)
+            + self.drain_lgkm_before_loads
+            + len(self.loads)
+            + self.pre_sync.is_present()
+            + 2 * self.wraps_entry
+            + 2 * self.wraps_sync
+        )
+
+    def _barrier_section(self) -> int:
+        if not self.pre_mma_barrier:
+            return 0
+        return 1 + self.post_barrier_sched + self.post_barrier_lgkm
+
+    def entry_count(self) -> int:
+        """Entries this block expands to."""
+        after = int(self.post_mma_set_prio)
+        if self.post_mma_barrier:
+            after += 1 + self.trailing_sched_barrier
+        return self.mma_position() + 1 + self.fused_mma.is_present() + after
+
+    def mma_position(self) -> int:
+        """Index of the MMA among the block's entries."""
+        return self._ops_before_mma() + self._barrier_section() + self.pre_mma_set_prio
+
+    def n_ops_before_barrier_section(self) -> int:
+        """The documented estimate of where the barrier section starts.
+
+        Kept as documented: it counts the closing fence of a wrapped sync group, and not the
+        barrier behind an entry wait. For exact positions look at the expanded entries.
+        """
+        if not self.barrier_before_pre_ops:
+            return self._ops_before_mma()
+        return (
+            self.entry_wait.is_present()
+            + self.entry_wait_lgkm.is_present()
+            + self.pre_sync.is_present()
+            + 2 * self.wraps_entry
+            + self.wraps_sync
+        )
+
+    def post_barrier_lgkm_position(self) -> int:
+        """The documented estimate of the post-barrier lgkm wait's index; -1 if there is none."""
+        if not (self.post_barrier_lgkm and self.pre_mma_barrier):
+            return -1
+        return self.n_ops_before_barrier_section() + 1 + self.post_barrier_sched

@@ -1,0 +1,140 @@
+"""Structural checks on a built program: always on, each with its own name and fix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from warploom.document.kinds import OpRole, ScheduleOps
+from warploom.errors import StructureError
+from warploom.seed.blocks.spec import MMABlockSpec
+from warploom.seed.config.pipeline import PipelineConfig
+from warploom.seed.config.schedule import NO_WAIT
+
+Blocks = Sequence[MMABlockSpec]
+
+
+def verify_schedule(
+    blocks: Blocks,
+    config: PipelineConfig,
+    lgkm_units: tuple[int, int] = (0, 0),
+) -> None:
+    """Run all structural checks; the first violation raises ``StructureError``.
+
+    ``lgkm_units`` are the counter units of a load per channel; with them derived first waits are
+    held against what can be outstanding. Manual waits are the caller's: give (0, 0).
+    """
+    _block_completeness(blocks, config)
+    _wait_bounds(blocks, config, lgkm_units)
+    _uniform_distribution(blocks, config)
+    _prefetch_coverage(blocks)
+    if config.depth == 2 and not config.cross_stage_rotation:
+        _stage_consistency(blocks, config)
+        _completion_coverage(blocks, config)
+    if config.depth == 2 and config.warp_stagger.enabled and config.block_sizing.max_globals <= 0:
+        _stagger_safety(blocks, config)
+
+
+def _partitions(blocks: Blocks, config: PipelineConfig) -> Iterator[tuple[int, Blocks]]:
+    size = config.blocks_per_partition()
+    for p in range(config.num_partitions):
+        yield p, blocks[p * size : (p + 1) * size]
+
+
+def _block_completeness(blocks: Blocks, config: PipelineConfig) -> None:
+    if len(blocks) != config.total_blocks() or not blocks:
+        raise StructureError(
+            f"the program has {len(blocks)} blocks, the grid needs {config.total_blocks()}",
+            check="block_completeness",
+            fix="one MMA per grid cell and partition",
+        )
+    for b, block in enumerate(blocks):
+        if block.mma.role is not OpRole.COMPUTE:
+            raise StructureError(
+                "a block has no MMA",
+                check="block_completeness",
+                where=f"block {b}: {block.mma.label()}",
+                why="its fragments would be loaded for nothing",
+            )
+
+
+def _wait_bounds(blocks: Blocks, config: PipelineConfig, units: tuple[int, int]) -> None:
+    if max(units) <= 0:
+        return
+    for p, part in _partitions(blocks, config):
+        bound = sum(units[0 if op.channel == 0 else 1] for op, _ in part[0].loads)
+        for wait in (part[0].entry_wait_lgkm, part[0].pre_sync):
+            if wait.tag == ScheduleOps.WAIT_LGKM and bound < wait.wait_value < NO_WAIT:
+                raise StructureError(
+                    f"the first wait leaves {wait.wait_value} LDS operations outstanding, "
+                    f"but only {bound} can be",
+                    check="wait_bounds",
+                    where=f"partition {p}, block {p * len(part)}",
+                    why="it would not wait for this partition's fragments",
+                    fix=f"wait for {bound} or fewer",
+                )
+
+
+def _uniform_distribution(blocks: Blocks, config: PipelineConfig) -> None:
+    cap = config.block_sizing.max_globals
+    if cap <= 0 or sum(len(b.loads) for b in blocks) < len(blocks) * cap:
+        return
+    for b, block in enumerate(blocks):
+        if len(block.loads) != cap:
+            raise StructureError(
+                f"a block has {len(block.loads)} global loads instead of {cap}",
+                check="uniform_distribution",
+                where=f"block {b}",
+                fix="BlockSizing.max_globals=0 lifts the cap",
+            )
+
+
+def _stage_consistency(blocks: Blocks, config: PipelineConfig) -> None:
+    for p, part in _partitions(blocks, config):
+        for block in part:
+            for fragment in block.fragments:
+                if fragment.stage != p:
+                    raise StructureError(
+                        f"partition {p} reads a fragment of stage {fragment.stage}",
+                        check="stage_consistency",
+                        where=f"{fragment.label()} before {block.mma.label()}",
+                        why="partition p computes the tile in stage p",
+                        fix="set cross_stage_rotation=True if the rotation is intended",
+                    )
+
+
+def _prefetch_coverage(blocks: Blocks) -> None:
+    if not any(flag for block in blocks for _, flag in block.loads):
+        raise StructureError(
+            "no global load prefetches",
+            check="prefetch_coverage",
+            why="the next iteration would find no data",
+            fix="give loads a k-offset of K0, K1 or K_NEXT",
+        )
+
+
+def _completion_coverage(blocks: Blocks, config: PipelineConfig) -> None:
+    for p, part in _partitions(blocks, config):
+        if all(op.stage == p for block in part for op, _ in block.loads):
+            raise StructureError(
+                f"partition {p} completes no tile of another stage",
+                check="completion_coverage",
+                where=f"partition {p}",
+                why="double buffering here leaves one sub-tile of a stage to the other partition",
+                fix="declare the completion load, or cross_stage_rotation=True",
+            )
+
+
+def _stagger_safety(blocks: Blocks, config: PipelineConfig) -> None:
+    for p, part in _partitions(blocks, config):
+        for i in range(1, len(part) - 1):
+            written = {op.stage for op, _ in part[i].loads if op.stage == p}
+            for fragment in part[i + 1].fragments:
+                if fragment.stage in written:
+                    raise StructureError(
+                        "a prefetch may land while the staggered wave group still reads",
+                        check="stagger_safety",
+                        where=f"block {p * len(part) + i} loads stage {p}, the next block reads "
+                        f"{fragment.label()}",
+                        why="the second group runs one barrier interval behind",
+                        fix="BlockSizing.max_globals=1, or move the load",
+                    )

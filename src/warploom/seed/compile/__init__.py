@@ -1,0 +1,23 @@
+"""The straight line through the rooms: ``compile_schedule`` and what it returns."""
+
+from warploom.seed.compile.compiler import ScheduleCompiler
+from warploom.seed.compile.line import OnRace, compile_schedule
+from warploom.seed.compile.phases import Observer
+from warploom.seed.compile.program import (
+    build_double_buffer_program,
+    build_kernel_program,
+    derive_order,
+)
+from warploom.seed.compile.result import CompiledSchedule, counters
+
+__all__ = [
+    "CompiledSchedule",
+    "Observer",
+    "OnRace",
+    "ScheduleCompiler",
+    "build_double_buffer_program",
+    "build_kernel_program",
+    "compile_schedule",
+    "counters",
+    "derive_order",
+]

@@ -1,0 +1,59 @@
+"""Compilation by the schedule of least interval: phases, depths and expansion derived from it.
+
+Loaded only when asked for, since the solver's room needs numpy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from warploom.document.counters import Protocol
+from warploom.document.ops import DepEdge, OpDesc
+from warploom.order import solve_modulo
+from warploom.seed.compile.phases import Observer
+from warploom.seed.compile.result import CompiledSchedule, counters
+from warploom.seed.config.parts import SchedulingStrategy as Strategy
+from warploom.seed.config.policy import SchedulePolicy
+from warploom.seed.modulo.bridge import ModuloRequest, body_problem, check_match_fields
+from warploom.seed.modulo.entries import modulo_phases
+from warploom.seed.schedule import PipelineSchedule
+
+
+def modulo_schedule(
+    schedule: PipelineSchedule,
+    body: tuple[OpDesc, ...],
+    edges: tuple[DepEdge, ...],
+    request: ModuloRequest | None,
+    see: Observer,
+) -> CompiledSchedule:
+    """Phases from the schedule of least II; one wave group, no synchronisation yet."""
+    request = request or ModuloRequest()
+    config, sched = schedule.config(), schedule.schedule_config()
+    check_match_fields(config.ch0_match_field, config.ch1_match_field)
+    budget = SchedulePolicy.of(sched).order.register_budget
+    problem = body_problem(body, edges, name=schedule.name, request=request, register_budget=budget)
+    see("problem", problem)
+    result = solve_modulo(problem.problem, request.options)
+    see("modulo", result)
+    units = counters(config, sched)
+    phases = modulo_phases(problem, result, peeled=request.peeled, vm_costs=units.vm_per_load)
+    waves = schedule.protocol(0)
+    return CompiledSchedule(
+        name=schedule.name,
+        target=schedule.target_name,
+        config=config,
+        schedule_config=replace(sched, scheduling=Strategy.MODULO),
+        protocol=Protocol(
+            waves_per_group=waves.groups * waves.waves_per_group,
+            k_tiles_per_iteration=phases.k_tiles_per_iteration,
+            kernel_k_base=phases.kernel_k_base,
+        ),
+        body=body,
+        edges=edges,
+        prologue=phases.prologue,
+        kernel=phases.kernel,
+        epilogue=phases.epilogue,
+        kernel_deps=(),
+        warp_stagger_index=0,
+        modulo=result,
+    )

@@ -1,0 +1,105 @@
+"""``CompiledSchedule``: what compilation returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from warploom.document.counters import Counters, Protocol, ScheduleDocument
+from warploom.document.kinds import Phase
+from warploom.document.ops import DepEdge, OpDesc, ScheduleEntry
+from warploom.seed.blocks.program import PipelineProgram
+from warploom.seed.config.pipeline import PipelineConfig
+from warploom.seed.config.schedule import ScheduleConfig
+from warploom.seed.listing import phase_listing
+from warploom.seed.sched.csp import OrderResult
+from warploom.seed.sync.policy import SyncPolicy
+
+if TYPE_CHECKING:
+    from warploom.guard.counters import Reason
+    from warploom.order import ModuloResult
+    from warploom.verify import Report
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompiledSchedule:
+    """What compilation returns: the three phases and everything they were derived from.
+
+    ``order`` is the body's order with makespan, bound and proof when a search made it;
+    ``program`` the block structure of a double-buffered kernel as the reference's rules guard it.
+    ``reasons`` says of every wait and barrier that was derived why it is there; empty under
+    ``SyncPolicy.REFERENCE``. ``report`` is the verifier's, unless verification was skipped.
+    ``modulo`` is the schedule behind the phases under ``SchedulingStrategy.MODULO``.
+    """
+
+    name: str
+    target: str
+    config: PipelineConfig
+    schedule_config: ScheduleConfig
+    protocol: Protocol
+    body: tuple[OpDesc, ...]
+    edges: tuple[DepEdge, ...]
+    prologue: tuple[ScheduleEntry, ...]
+    kernel: tuple[ScheduleEntry, ...]
+    epilogue: tuple[ScheduleEntry, ...]
+    kernel_deps: tuple[DepEdge, ...]
+    warp_stagger_index: int
+    lgkm_per_load_a: int = 0
+    lgkm_per_load_b: int = 0
+    program: PipelineProgram | None = None
+    order: OrderResult | None = None
+    sync: SyncPolicy = SyncPolicy.REFERENCE
+    reasons: tuple[Reason, ...] = ()
+    report: Report | None = None
+    modulo: ModuloResult | None = None
+
+    def notes(self, phase: Phase) -> dict[int, str]:
+        """The reasons of one phase by entry index, for listings."""
+        return {r.index: r.text for r in self.reasons if r.phase is phase}
+
+    def listing(self) -> str:
+        """All phases, one entry a line, each derived wait and barrier with its reason."""
+        parts = [
+            phase_listing(phase.name, entries, notes=self.notes(phase))
+            for phase, entries in (
+                (Phase.PROLOGUE, self.prologue),
+                (Phase.KERNEL, self.kernel),
+                (Phase.EPILOGUE, self.epilogue),
+            )
+        ]
+        return "\n\n".join(parts)
+
+    def _repr_html_(self) -> str:
+        # Pictures live above this room; looked up only when a notebook asks for one.
+        reasons = {(r.phase.name, r.index): r.text for r in self.reasons}
+        show = import_module("warploom.view.notebook").schedule_html
+        return str(show(self.document(), reasons))
+
+    def document(self) -> ScheduleDocument:
+        """This schedule as a ``warploom.schedule/1`` document."""
+        return ScheduleDocument(
+            name=self.name,
+            target=self.target,
+            strategy=self.schedule_config.scheduling.name,
+            protocol=self.protocol,
+            counters=counters(self.config, self.schedule_config),
+            body=self.body,
+            edges=self.edges,
+            prologue=self.prologue,
+            kernel=self.kernel,
+            epilogue=self.epilogue,
+            kernel_deps=self.kernel_deps,
+            warp_stagger_index=self.warp_stagger_index,
+        )
+
+
+def counters(config: PipelineConfig, sched: ScheduleConfig) -> Counters:
+    """Counter units per load: the pipeline's, or the schedule config's where it has none."""
+    return Counters(
+        vm_per_load=(config.vm_per_load_a, config.vm_per_load_b),
+        lgkm_per_load=(
+            config.lgkm_per_load_a or sched.lgkm_per_load_a,
+            config.lgkm_per_load_b or sched.lgkm_per_load_b,
+        ),
+    )

@@ -1,0 +1,111 @@
+"""The small records that configurations are made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from warploom.document.kinds import OpRole
+from warploom.errors import ConfigError
+
+
+class SchedulingStrategy(Enum):
+    """How the ops of a body are put in order.
+
+    MODULO minimises the initiation interval and derives stages, buffer depths and phases as well.
+    """
+
+    IDENTITY = 0
+    GREEDY = 1
+    CSP = 2
+    MODULO = 3
+
+
+@dataclass(frozen=True, slots=True)
+class LoopCarriedSpec:
+    """Which ops cross the loop boundary: those of ``role`` with subtile ``selector``."""
+
+    role: OpRole
+    selector: int
+
+    @classmethod
+    def fragment_zero(cls) -> LoopCarriedSpec:
+        """The fragment load of subtile 0."""
+        return cls(OpRole.FRAGMENT_LOAD, 0)
+
+    @classmethod
+    def none(cls) -> LoopCarriedSpec:
+        """No role. The selector is still 0, which some derivations look at."""
+        return cls(OpRole.NONE, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class BlockSizing:
+    """How many ops an MMA block takes: ``heavy`` when it opens a row, else ``light``.
+
+    ``max_globals`` caps the global loads of a block; 0 means no cap.
+    """
+
+    heavy: int
+    light: int
+    max_globals: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("heavy", "light", "max_globals"):
+            if getattr(self, name) < 0:
+                raise ConfigError(
+                    f"{name} = {getattr(self, name)} is negative",
+                    where=f"BlockSizing.{name}",
+                    fix="give a number >= 0",
+                )
+
+    @classmethod
+    def default_2x2(cls) -> BlockSizing:
+        """The sizing of a 2x2 grid: 4 and 2, no cap."""
+        return cls(4, 2, 0)
+
+    @classmethod
+    def uniform(cls, n: int) -> BlockSizing:
+        """The same size for every block."""
+        return cls(n, n, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class FragOrder:
+    """Whether a block reads its B fragment before its A fragment."""
+
+    b_before_a: bool
+
+    @classmethod
+    def b_first(cls) -> FragOrder:
+        """B, then A."""
+        return cls(True)
+
+    @classmethod
+    def a_first(cls) -> FragOrder:
+        """A, then B."""
+        return cls(False)
+
+
+@dataclass(frozen=True, slots=True)
+class WarpStaggerRule:
+    """Where the second wave group falls behind: nowhere, after the stage-0 loads, or fixed."""
+
+    enabled: bool
+    compute_from_body: bool
+    fixed_amount: int
+
+    @classmethod
+    def none(cls) -> WarpStaggerRule:
+        """No stagger."""
+        return cls(False, False, 0)
+
+    @classmethod
+    def auto(cls) -> WarpStaggerRule:
+        """After the prefetches of stage 0."""
+        return cls(True, True, 0)
+
+    @classmethod
+    def fixed(cls, amount: int) -> WarpStaggerRule:
+        """Before prologue entry ``amount``."""
+        return cls(True, False, amount)

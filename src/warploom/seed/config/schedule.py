@@ -1,0 +1,153 @@
+"""``ScheduleConfig``: the tunable knobs of schedule generation, flat as documented."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, fields
+from typing import Any
+
+from warploom.errors import ConfigError, NoEffectWarning
+from warploom.seed.config.parts import SchedulingStrategy
+
+UNLIMITED_VGPR = 999999
+NO_WAIT = 255
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleConfig:
+    """Tunable parameters of schedule generation.
+
+    Attributes:
+        scheduling: Strategy for op order.
+        sched_barrier_mask: Bit b gives block b a trailing scheduler fence.
+        auto_waits: Derive wait counts from the program.
+        drain_lgkm_mask: Bit b drains LDS before the global loads of block b.
+        auto_drain: Derive that mask (only with ``auto_waits``).
+        lds_contention_penalty: Cycles between two memory issues in the CSP model.
+        wait_lgkm_first: Manual lgkm wait of each partition's first block; 255 or more: none.
+        wait_vm_last: Manual vm wait of each partition's last block.
+        lgkm_per_load_a: lgkmcnt units per channel-A fragment load, if PipelineConfig has none.
+        lgkm_per_load_b: lgkmcnt units per channel-B fragment load, if PipelineConfig has none.
+        lgkm_after_last: lgkm(0) after the last block's barrier.
+        minimal_barriers: Barriers only where an entry wait stands.
+        omit_mma_set_prio: With ``minimal_barriers``: no priority hints at all.
+        max_vgpr: Register budget for the CSP and MODULO searches.
+        global_before_frag: Global loads before fragment loads inside a block.
+        barrier_before_pre_ops: The wait and barrier section before the loads of a block.
+        inter_block_lgkm_drain: lgkm(0) at interior block starts.
+        partial_prologue_drain: Prefetches stay in flight on entry to the kernel.
+        wrap_waits_with_sched_barrier: Scheduler fences around each group of waits.
+    """
+
+    scheduling: SchedulingStrategy = SchedulingStrategy.IDENTITY
+    sched_barrier_mask: int = 85
+    auto_waits: bool = True
+    drain_lgkm_mask: int = 0
+    auto_drain: bool = False
+    lds_contention_penalty: int = 0
+    wait_lgkm_first: int = 8
+    wait_vm_last: int = 6
+    lgkm_per_load_a: int = 0
+    lgkm_per_load_b: int = 0
+    lgkm_after_last: bool = False
+    minimal_barriers: bool = False
+    omit_mma_set_prio: bool = False
+    max_vgpr: int = UNLIMITED_VGPR
+    global_before_frag: bool = False
+    barrier_before_pre_ops: bool = False
+    inter_block_lgkm_drain: bool = False
+    partial_prologue_drain: bool = False
+    wrap_waits_with_sched_barrier: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("sched_barrier_mask", "drain_lgkm_mask", "lds_contention_penalty"):
+            _not_negative(self, name, "masks and penalties are not negative")
+        for name in ("lgkm_per_load_a", "lgkm_per_load_b", "max_vgpr"):
+            _not_negative(self, name, "it counts operations or registers")
+        for name in ("wait_lgkm_first", "wait_vm_last"):
+            _not_negative(
+                self, name, "a wait for fewer than zero outstanding operations never ends"
+            )
+
+    @classmethod
+    def from_strategies(cls, **flat: Any) -> ScheduleConfig:  # noqa: ANN401
+        """Build from the flat values of strategy bundles; the same names and defaults."""
+        known = {f.name for f in fields(cls)}
+        for name in flat:
+            if name not in known:
+                raise ConfigError(
+                    f"unknown setting {name!r}",
+                    where="ScheduleConfig.from_strategies",
+                    why="it takes the flat ScheduleConfig fields, not strategy records",
+                    fix=f"one of: {', '.join(sorted(known))}",
+                )
+        return cls(**flat)
+
+
+def _not_negative(config: ScheduleConfig, name: str, why: str) -> None:
+    if getattr(config, name) < 0:
+        raise ConfigError(
+            f"{name} = {getattr(config, name)} is negative",
+            where=f"ScheduleConfig.{name}",
+            why=why,
+            fix="give a number >= 0",
+        )
+
+
+def warn_without_effect(config: ScheduleConfig) -> None:
+    """Warn about settings that have no effect in their combination; the result stands."""
+    for name, reason in settings_without_effect(config):
+        warnings.warn(
+            f"ScheduleConfig.{name} has no effect: {reason}", NoEffectWarning, stacklevel=3
+        )
+
+
+def settings_without_effect(config: ScheduleConfig) -> list[tuple[str, str]]:
+    """The settings that change nothing in this combination, each with its reason."""
+    default = ScheduleConfig()
+    searched = config.scheduling is SchedulingStrategy.CSP
+    budgeted = searched or config.scheduling is SchedulingStrategy.MODULO
+    first_given = config.wait_lgkm_first != default.wait_lgkm_first
+    rules = (
+        (
+            "omit_mma_set_prio",
+            config.omit_mma_set_prio and not config.minimal_barriers,
+            "it applies only with minimal_barriers=True",
+        ),
+        (
+            "wait_lgkm_first",
+            config.auto_waits and first_given and config.wait_lgkm_first < NO_WAIT,
+            "auto_waits=True derives the count",
+        ),
+        (
+            "wait_vm_last",
+            config.auto_waits and config.wait_vm_last != default.wait_vm_last,
+            "auto_waits=True derives the count",
+        ),
+        (
+            "drain_lgkm_mask",
+            config.auto_waits and config.auto_drain and config.drain_lgkm_mask != 0,
+            "auto_drain=True derives the mask",
+        ),
+        (
+            "auto_drain",
+            config.auto_drain and not config.auto_waits,
+            "it applies only with auto_waits=True",
+        ),
+        (
+            "max_vgpr",
+            config.max_vgpr != default.max_vgpr and not budgeted,
+            "only SchedulingStrategy.CSP and MODULO search under a register budget",
+        ),
+        (
+            "lds_contention_penalty",
+            config.lds_contention_penalty != 0 and not searched,
+            "only SchedulingStrategy.CSP uses the port model",
+        ),
+        (
+            "lgkm_after_last",
+            config.minimal_barriers and config.lgkm_after_last,
+            "minimal_barriers=True removes the barrier it follows",
+        ),
+    )
+    return [(name, reason) for name, idle, reason in rules if idle]

@@ -1,0 +1,1 @@
+"""The modulo scheduler applied to seed bodies, and the way back to blocks."""

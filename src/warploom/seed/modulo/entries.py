@@ -1,0 +1,148 @@
+"""A modulo schedule of a body as phase entries of a counter-target document.
+
+LDS copies become slot (stage) indices. Tiles are named by k-offset where the four offsets suffice
+(two stages, no unrolling); otherwise loads carry no offset and take the next tile in order of
+execution, which any depth and any number of stages can say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from warploom.document.kinds import KOffsetKind, OpRole, Phase
+from warploom.document.ops import OpDesc, ScheduleEntry
+from warploom.order.expand import Expansion, Instance, copy_index, expand, kernel_rank
+from warploom.order.expand import unroll_factor as unroll_of
+from warploom.order.result import ModuloResult
+from warploom.seed.modulo.bridge import BodyProblem
+
+_OFFSETS = {
+    -1: KOffsetKind.K_PREV,
+    0: KOffsetKind.K0,
+    1: KOffsetKind.K1,
+    2: KOffsetKind.K_NEXT,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModuloPhases:
+    """The three phases without synchronisation, and what a kernel must know to run them.
+
+    The loop covers ``kernel_k_base + k_tiles_per_iteration * trips`` K-tiles, for any ``trips``.
+    """
+
+    prologue: tuple[ScheduleEntry, ...]
+    kernel: tuple[ScheduleEntry, ...]
+    epilogue: tuple[ScheduleEntry, ...]
+    k_tiles_per_iteration: int
+    kernel_k_base: int
+    unroll: int
+    named_tiles: bool
+
+
+def modulo_phases(
+    body: BodyProblem, result: ModuloResult, *, peeled: int = 0, vm_costs: Sequence[int] = (0, 0)
+) -> ModuloPhases:
+    """Entries for ``stages - 1 + peeled`` iterations and any number of kernel trips.
+
+    With an unrolled kernel the iterations left over (``peeled`` < unroll) run in the prologue.
+    """
+    unroll = unroll_of(result)
+    filled = result.stages - 1 + peeled % unroll
+    loop = expand(result, filled)
+    kernel = expand(result, filled + unroll).kernel
+    return _entries(body, result, replace(loop, kernel=kernel), filled, vm_costs)
+
+
+def short_phases(
+    body: BodyProblem, result: ModuloResult, iterations: int, *, vm_costs: Sequence[int] = (0, 0)
+) -> ModuloPhases:
+    """Entries for few iterations: all of them overlapped in the prologue.
+
+    The loop behind it runs one iteration a trip without overlap, so that the program stays valid
+    for every larger count too. Copies must repeat with the loop: it uses those of ``iterations``.
+    """
+    program = expand(result, iterations)
+    unroll = unroll_of(result)
+    order = sorted(range(len(result.times)), key=lambda v: (result.times[v], _rank(result, v)))
+    kernel = tuple(Instance(v, iterations + turn) for turn in range(unroll) for v in order)
+    whole = replace(program, prologue=program.instances(), kernel=kernel, epilogue=(), trips=0)
+    return _entries(body, result, whole, iterations, vm_costs)
+
+
+def _rank(result: ModuloResult, op: int) -> int:
+    return kernel_rank(result).index(op)
+
+
+def _entries(
+    body: BodyProblem,
+    result: ModuloResult,
+    program: Expansion,
+    filled: int,
+    vm_costs: Sequence[int],
+) -> ModuloPhases:
+    parts = body.partitions
+    base = filled * parts
+    named = _nameable(body, program, base)
+
+    def entry(slot: int, x: Instance, phase: Phase, k_base: int) -> ScheduleEntry:
+        tile = x.iteration * parts + body.partition[x.op] - k_base
+        op = _placed(body, result, x, _OFFSETS[tile] if named and _loads(body, x) else None)
+        if phase is Phase.PROLOGUE and op.role is OpRole.GLOBAL_LOAD and op.channel in (0, 1):
+            op = replace(op, vm_cost=vm_costs[op.channel])
+        return ScheduleEntry(op=op, time_slot=slot, phase=phase, is_prefetch=op.is_prefetch())
+
+    def phase(
+        instances: tuple[Instance, ...], name: Phase, k_base: int
+    ) -> tuple[ScheduleEntry, ...]:
+        return tuple(entry(i, x, name, k_base) for i, x in enumerate(instances))
+
+    return ModuloPhases(
+        prologue=phase(program.prologue, Phase.PROLOGUE, 0),
+        kernel=phase(program.kernel, Phase.KERNEL, base),
+        epilogue=phase(program.epilogue, Phase.EPILOGUE, base),
+        k_tiles_per_iteration=parts * program.unroll,
+        kernel_k_base=base,
+        unroll=program.unroll,
+        named_tiles=named,
+    )
+
+
+def _loads(body: BodyProblem, x: Instance) -> bool:
+    return body.ops[x.op].role is OpRole.GLOBAL_LOAD
+
+
+def _nameable(body: BodyProblem, program: Expansion, base: int) -> bool:
+    """True when every load's tile is one of the four offsets, and nothing is staged."""
+    if any(op.role is OpRole.SHARED_STORE for op in body.ops):
+        return False
+    phases = ((program.prologue, 0), (program.kernel, base), (program.epilogue, base))
+    return all(
+        x.iteration * body.partitions + body.partition[x.op] - k_base in _OFFSETS
+        for instances, k_base in phases
+        for x in instances
+        if _loads(body, x)
+    )
+
+
+def _placed(
+    body: BodyProblem, result: ModuloResult, x: Instance, offset: KOffsetKind | None
+) -> OpDesc:
+    """The op with its slot index; MMAs keep their row and column."""
+    op, touched = body.ops[x.op], body.slot_rings[x.op]
+    if touched is not None:
+        ring, write = touched
+        op = replace(op, stage=_slot(body, result, ring, write, x.iteration))
+    if op.role is OpRole.GLOBAL_LOAD:
+        op = replace(op, k_offset=offset or KOffsetKind.NONE)
+    return op
+
+
+def _slot(body: BodyProblem, result: ModuloResult, ring: int, write: int, iteration: int) -> int:
+    """Slot index of a copy: rings of one partition interleave, so that slots stay distinct."""
+    copy = copy_index(result, ring, write, iteration)
+    writers = result.problem.rings[ring].writers
+    if len(writers) == body.partitions:
+        return copy
+    return copy * body.partitions + body.partition[writers[write]]

@@ -1,0 +1,182 @@
+"""Double-buffer phases: prologue and epilogue from the kernel's program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from warploom.document.kinds import KOffsetKind, OpRole, Phase, ScheduleOps
+from warploom.document.ops import DepEdge, OpDesc, ScheduleEntry
+from warploom.errors import PhaseError
+from warploom.seed.blocks.expand import expand_block
+from warploom.seed.blocks.program import PipelineProgram
+from warploom.seed.blocks.spec import MMABlockSpec
+from warploom.seed.body import EntryBuilder
+from warploom.seed.config.pipeline import PipelineConfig
+
+_ABSENT = OpDesc.none()
+
+
+def derive_prologue_from_program(
+    program: PipelineProgram,
+    config: PipelineConfig,
+    *,
+    partial_drain: bool = False,
+    bootstrap: Sequence[OpDesc] = (),
+) -> list[ScheduleEntry]:
+    """Fill every stage with the kernel's prefetches, then drain fully or per bootstrap fragment.
+
+    Stage 0 lands first, so that the first partition can start; the other stages follow together.
+    """
+    out = EntryBuilder(Phase.PROLOGUE)
+    first, others = _prologue_loads(program, config)
+    for op in first:
+        out.emit(op)
+    if not partial_drain:
+        out.emit(OpDesc.wait_vm(0))
+        out.emit(OpDesc.barrier())
+    for op in others:
+        out.emit(op)
+    if partial_drain:
+        _emit_bootstrap(out, [op.vm_cost for op in (*first, *others)], bootstrap)
+    else:
+        out.emit(OpDesc.wait_vm(0))
+    return out.entries
+
+
+def _prologue_loads(
+    program: PipelineProgram, config: PipelineConfig
+) -> tuple[list[OpDesc], list[OpDesc]]:
+    """Prefetches of stage 0, and of the other stages in stage order, as prologue loads."""
+    loads = [op for block in program.blocks for op, prefetch in block.loads if prefetch]
+    stages = {
+        stage: [op for op in loads if op.stage == stage] for stage in {x.stage for x in loads}
+    }
+    fixed = {0: KOffsetKind.K0, 1: KOffsetKind.K1}
+    made = {
+        stage: [_prologue_load(op, fixed.get(stage, op.k_offset), config) for op in ops]
+        for stage, ops in stages.items()
+    }
+    return made.pop(0, []), [op for stage in sorted(made) for op in made[stage]]
+
+
+def _prologue_load(load: OpDesc, k_offset: KOffsetKind, config: PipelineConfig) -> OpDesc:
+    """The load with its own offset and cost; channel and registers stay unset, as documented."""
+    return OpDesc(
+        tag=load.tag,
+        stage=load.stage,
+        subtile=load.subtile,
+        k_offset=k_offset,
+        vm_cost=config.vm_per_channel(load.channel),
+        resource=load.resource,
+        latency=load.latency,
+        role=load.role,
+    )
+
+
+def _emit_bootstrap(out: EntryBuilder, units: Sequence[int], bootstrap: Sequence[OpDesc]) -> None:
+    if len(bootstrap) > len(units):
+        raise PhaseError(
+            f"{len(bootstrap)} bootstrap fragments for {len(units)} prefetches",
+            where=", ".join(op.label() for op in bootstrap[len(units) :]),
+            why="the i-th bootstrap fragment reads what the i-th prefetch loaded",
+            fix="return at most one bootstrap fragment per prologue load",
+        )
+    outstanding = sum(units)
+    for op, landed in zip(bootstrap, units, strict=False):
+        outstanding -= landed
+        out.emit(OpDesc.wait_vm(outstanding))
+        out.emit(OpDesc.barrier())
+        out.emit(op)
+
+
+def derive_epilogue_from_program(
+    program: PipelineProgram, config: PipelineConfig
+) -> list[ScheduleEntry]:
+    """The kernel's blocks without prefetches, with full drains; MMAs fuse where nothing is left."""
+    size = config.blocks_per_partition()
+    drained: list[MMABlockSpec] = []
+    for p in range(config.num_partitions):
+        drained += _drained(program.blocks[p * size : (p + 1) * size])
+    if drained:
+        drained[-1] = replace(drained[-1], pre_sync=_ABSENT)
+    out = EntryBuilder(Phase.EPILOGUE)
+    for block in drained:
+        expand_block(block, out)
+    out.emit(OpDesc.barrier())
+    return out.entries
+
+
+def _drained(blocks: Sequence[MMABlockSpec]) -> list[MMABlockSpec]:
+    first = next((i for i, b in enumerate(blocks) if any(f for _, f in b.loads)), len(blocks))
+    out, i = [], 0
+    while i < len(blocks):
+        block = _drained_block(blocks[i], drain=i >= first)
+        following = blocks[i + 1] if i + 1 < len(blocks) else None
+        if following and not following.fragments and all(f for _, f in following.loads):
+            block = replace(block, fused_mma=following.mma)
+            i += 1
+        out.append(block)
+        i += 1
+    return out
+
+
+def _drained_block(block: MMABlockSpec, *, drain: bool) -> MMABlockSpec:
+    return (
+        MMABlockSpec(
+            mma=block.mma,
+            entry_wait_lgkm=OpDesc.wait_lgkm(0),
+            pre_sync=OpDesc.wait_vm(0) if drain else _ABSENT,
+            pre_mma_barrier=block.pre_mma_barrier,
+            pre_mma_set_prio=block.pre_mma_set_prio,
+            post_mma_barrier=block.post_mma_barrier,
+            post_mma_set_prio=block.post_mma_set_prio,
+            post_barrier_lgkm=block.post_barrier_lgkm,
+        )
+        .with_fragments(block.fragments)
+        .with_loads([(op, False) for op, prefetch in block.loads if not prefetch])
+    )
+
+
+def default_warp_stagger(prologue: Sequence[ScheduleEntry]) -> int:
+    """An index behind the prologue: no stagger."""
+    return len(prologue) + 1
+
+
+def default_warp_stagger_double_buffer(body: Sequence[OpDesc]) -> int:
+    """Behind the prologue's stage-0 loads."""
+    return sum(op.role is OpRole.GLOBAL_LOAD and op.is_prefetch() and op.stage == 0 for op in body)
+
+
+def warp_stagger_index(
+    config: PipelineConfig, body: Sequence[OpDesc], prologue: Sequence[ScheduleEntry]
+) -> int:
+    """The prologue entry before which later wave groups execute an extra barrier."""
+    rule = config.warp_stagger
+    if not rule.enabled:
+        return default_warp_stagger(prologue)
+    if rule.compute_from_body:
+        return default_warp_stagger_double_buffer(body)
+    return rule.fixed_amount
+
+
+def default_kernel_deps_double_buffer(
+    kernel: Sequence[ScheduleEntry], config: PipelineConfig
+) -> list[DepEdge]:
+    """Order edges inside each partition's slice: sync to first MMA, then the first three MMAs."""
+    if config.num_partitions <= 0:
+        return []
+    size = len(kernel) // config.num_partitions
+    edges = []
+    for start in range(0, size * config.num_partitions, max(size, 1)):
+        ops = [e.op for e in kernel[start : start + size]]
+        mmas = [start + i for i, op in enumerate(ops) if op.role is OpRole.COMPUTE]
+        if not mmas:
+            continue
+        before = range(mmas[0] - start)
+        syncs = [start + i for i in before if ops[i].role is OpRole.SYNC]
+        waits = [start + i for i, op in enumerate(ops) if op.tag == ScheduleOps.WAIT_LGKM]
+        edges += [DepEdge.flow(i, mmas[0]) for i in (*syncs[:1], *waits[:1])]
+        if len(mmas) >= 3:
+            edges += [DepEdge.flow(mmas[0], mmas[1]), DepEdge.flow(mmas[1], mmas[2])]
+    return edges

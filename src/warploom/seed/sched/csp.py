@@ -1,0 +1,239 @@
+"""Optimal orders, of a whole body or partition by partition.
+
+``optimal_schedule`` and ``optimal_schedule_with_halves`` start from a greedy seed and return it
+when it meets the makespan bound. Otherwise they return the lexicographically first order with the
+least makespan (with partitions: the least makespan and, among those, the least register peak).
+Search effort is limited by a count of placed ops (``work_limit``; by default 100,000, fewer in
+bodies of more than 64 ops); ``OrderResult`` says what was proven.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from warploom.seed.graph.loop_body import LoopBody
+from warploom.seed.sched.bounds import asap_lower_bound
+from warploom.seed.sched.evaluate import evaluate_schedule
+from warploom.seed.sched.greedy import ends_in_compute, greedy_schedule
+from warploom.seed.sched.result import OrderResult
+from warploom.seed.sched.search.complete import WorkLimitReached, WorkMeter
+from warploom.seed.sched.search.optimise import (
+    NO_LIMIT,
+    Incumbent,
+    any_within,
+    first_within,
+    lower_makespan,
+    lower_peak,
+    take_first,
+)
+from warploom.seed.sched.search.problem import OrderProblem, order_problem, price
+from warploom.seed.sched.search.refusals import no_order, undecided
+
+__all__ = [
+    "OrderResult",
+    "optimal_block_order",
+    "optimal_schedule",
+    "optimal_schedule_with_halves",
+]
+
+UNLIMITED_VGPR = 999999
+DEFAULT_WORK = 6_400_000  # ops placed times ops in the body, at least 64: seconds, not minutes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Limits:
+    """What an order must obey, and the memory port it is priced with."""
+
+    partitions: int = 1
+    max_loads: int = 0
+    penalty: int = 0
+    budget: int
+    closed: bool = False
+
+    def problem(self, body: LoopBody) -> OrderProblem:
+        """The search problem of ``body`` under these limits."""
+        return order_problem(
+            body,
+            partitions=self.partitions,
+            max_loads=self.max_loads,
+            penalty=self.penalty,
+            closed=self.closed,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Seed:
+    """The greedy order: the answer to beat."""
+
+    order: tuple[int, ...]
+    makespan: int
+    peak: int
+    closes: bool  # ends its partitions in a COMPUTE, or need not
+    fits: bool
+    stated_bound: int  # decides when the seed is good enough; with a penalty it may be too high
+
+    def answer(self) -> OrderResult | None:
+        """The seed as the result when it meets the bound without a search."""
+        if not self.fits or self.makespan != self.stated_bound:
+            return None
+        return OrderResult(
+            order=self.order,
+            makespan=self.makespan,
+            vgpr_peak=self.peak,
+            lower_bound=self.stated_bound,
+            exact=True,
+            work=0,
+        )
+
+
+def optimal_schedule(
+    body: LoopBody, max_vgpr: int | None = None, *, work_limit: int | None = None
+) -> OrderResult:
+    """The first order of least makespan within ``max_vgpr`` registers (None: no limit)."""
+    limits = _Limits(budget=_budget(max_vgpr))
+    seed = _seed(body, limits)
+    if answer := seed.answer():
+        return answer
+    problem, meter = limits.problem(body), _meter(body, work_limit)
+    best = _starting_point(problem, seed, limits, meter)
+    lower_makespan(problem, best, limits.budget, meter.share(2))
+    if not best.is_seed:
+        take_first(problem, best, limits.budget, meter)
+    return _result(best, meter)
+
+
+def optimal_schedule_with_halves(
+    body: LoopBody,
+    max_globals_per_block: int = 0,
+    lds_contention_penalty: int = 0,
+    max_vgpr: int | None = None,
+    *,
+    partitions: int = 2,
+    end_in_compute: bool = False,
+    work_limit: int | None = None,
+) -> OrderResult:
+    """The best order that keeps partitions apart.
+
+    At most ``max_globals_per_block`` global loads (0: any number) come between two COMPUTEs of a
+    partition. The greedy seed is returned when nothing beats it, even if it breaks that limit.
+    With ``end_in_compute`` every partition that has a COMPUTE ends in one, seed or not.
+    """
+    limits = _Limits(
+        partitions=partitions,
+        max_loads=max_globals_per_block,
+        penalty=lds_contention_penalty,
+        budget=_budget(max_vgpr),
+        closed=end_in_compute,
+    )
+    seed = _seed(body, limits)
+    answer = seed.answer()
+    if answer and lds_contention_penalty <= 0:
+        return answer
+    problem, meter = limits.problem(body), _meter(body, work_limit)
+    if answer:
+        return replace(answer, lower_bound=problem.least_makespan)
+    best = _starting_point(problem, seed, limits, meter)
+    lower_makespan(problem, best, limits.budget, meter.share(2))
+    lower_peak(problem, best, meter.share(2))
+    if not best.is_seed:
+        take_first(problem, best, best.peak, meter)
+    if not end_in_compute:
+        _stop_at_stated_bound(problem, best, seed, limits.budget, meter)
+    return _result(best, meter)
+
+
+def optimal_block_order(
+    body: LoopBody,
+    max_globals_per_block: int = 0,
+    lds_contention_penalty: int = 0,
+    max_vgpr: int | None = None,
+    *,
+    partitions: int = 2,
+) -> OrderResult:
+    """The best order that can be cut into blocks, each closed by its COMPUTE.
+
+    The order of ``optimal_schedule_with_halves`` when it ends in a COMPUTE, as it does unless a
+    penalty or budget moves loads to the very end (loads behind an earlier partition's last
+    COMPUTE belong to the next block); otherwise the best order whose partitions all end in one.
+    """
+    limits = (max_globals_per_block, lds_contention_penalty, max_vgpr)
+    found = optimal_schedule_with_halves(body, *limits, partitions=partitions)
+    if ends_in_compute(body, found.order, 1):
+        return found
+    return optimal_schedule_with_halves(body, *limits, partitions=partitions, end_in_compute=True)
+
+
+def _budget(max_vgpr: int | None) -> int:
+    return NO_LIMIT if max_vgpr is None or max_vgpr == UNLIMITED_VGPR else max_vgpr
+
+
+def _meter(body: LoopBody, work_limit: int | None) -> WorkMeter:
+    if work_limit is None:
+        return WorkMeter(DEFAULT_WORK // max(len(body.ops), 64))
+    return WorkMeter(work_limit)
+
+
+def _seed(body: LoopBody, limits: _Limits) -> _Seed:
+    order = greedy_schedule(body, limits.partitions)
+    cost = evaluate_schedule(body, order, limits.penalty)
+    closes = not limits.closed or ends_in_compute(body, order, limits.partitions)
+    return _Seed(
+        order=order,
+        makespan=cost.makespan,
+        peak=cost.vgpr_peak,
+        closes=closes,
+        fits=closes and cost.vgpr_peak <= limits.budget,
+        stated_bound=asap_lower_bound(body, limits.penalty),
+    )
+
+
+def _starting_point(
+    problem: OrderProblem, seed: _Seed, limits: _Limits, meter: WorkMeter
+) -> Incumbent:
+    """The seed, or any order within the limits when the seed breaks them."""
+    bound = problem.least_makespan
+    if seed.fits:
+        return Incumbent(seed.order, seed.makespan, seed.peak, bound, is_seed=True)
+    try:
+        order = any_within(problem, NO_LIMIT, limits.budget, meter.share(2))
+    except WorkLimitReached:
+        raise undecided(limits.budget, seed.peak, meter) from None
+    if order is None:
+        raise no_order(problem, limits.budget, seed.peak if seed.closes else None, meter)
+    makespan, peak = price(problem, order)
+    return Incumbent(order, makespan, peak, bound, is_seed=False)
+
+
+def _stop_at_stated_bound(
+    problem: OrderProblem, best: Incumbent, seed: _Seed, budget: int, meter: WorkMeter
+) -> None:
+    """Honour the early end of the defining scan.
+
+    The scan in lexicographic order ends at the first order that uses no register and has exactly
+    the stated bound as makespan. With a penalty that bound can lie above the optimum; the scan
+    then ends early unless a faster order comes first.
+    """
+    bound = seed.stated_bound
+    if best.makespan >= bound or budget < 0 or seed.makespan < bound:
+        return
+    try:
+        stop = first_within(problem, bound, 0, meter)
+        if stop is None:
+            return
+        faster = first_within(problem, bound - 1, budget, meter)
+    except WorkLimitReached:
+        best.exact = False
+        return
+    if price(problem, stop)[0] == bound and (faster is None or stop < faster):
+        best.improve(problem, stop)
+
+
+def _result(best: Incumbent, meter: WorkMeter) -> OrderResult:
+    return OrderResult(
+        order=best.order,
+        makespan=best.makespan,
+        vgpr_peak=best.peak,
+        lower_bound=best.lower_bound,
+        exact=best.exact,
+        work=meter.used,
+    )

@@ -1,0 +1,95 @@
+"""``PipelineSchedule``: what a kernel author writes; two methods are required.
+
+class MyKernel(PipelineSchedule):
+    def config(self): return my_target.pipeline
+    def build_body(self): return annotate_ops(my_ops, my_target.cost_model)
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from warploom.document.counters import BarrierKind, Protocol, RegisterWaits
+from warploom.document.ops import DepEdge, OpDesc, ScheduleEntry
+from warploom.seed.blocks.program import PipelineProgram
+from warploom.seed.config.pipeline import PipelineConfig
+from warploom.seed.config.schedule import ScheduleConfig
+from warploom.seed.graph.edges import derive_edges_from_ops
+from warploom.seed.sync.policy import SyncPolicy
+
+
+class PipelineSchedule(ABC):
+    """A kernel's schedule: its structure and its loop body."""
+
+    @property
+    def name(self) -> str:
+        """How listings and documents call this schedule."""
+        return type(self).__name__
+
+    @property
+    def target_name(self) -> str:
+        """The target's name in documents."""
+        return "custom"
+
+    @abstractmethod
+    def config(self) -> PipelineConfig:
+        """Pipeline structure: depth, MMA grid, partitions, counters."""
+
+    @abstractmethod
+    def build_body(self) -> list[OpDesc]:
+        """The priced ops of one loop iteration, in body order."""
+
+    def derive_edges(self, body: Sequence[OpDesc]) -> list[DepEdge]:
+        """Dependence edges; by default from roles, buffers and depth."""
+        return derive_edges_from_ops(body, self.config())
+
+    def schedule_config(self) -> ScheduleConfig:
+        """Tuning knobs."""
+        return ScheduleConfig()
+
+    def sync_policy(self) -> SyncPolicy:
+        """Who decides waits and barriers; ``compile_schedule(..., sync=...)`` overrides it."""
+        return SyncPolicy.REFERENCE
+
+    def transform_kernel(
+        self, ker: Sequence[ScheduleEntry], body: Sequence[OpDesc]
+    ) -> list[ScheduleEntry]:
+        """Post-process the kernel's entries (single-buffer path only)."""
+        return list(ker)
+
+    def build_explicit_blocks(
+        self, body: Sequence[OpDesc], program: PipelineProgram
+    ) -> list[list[OpDesc]]:
+        """Explicit ops per block, or nothing to use the template (double-buffer path only)."""
+        return []
+
+    def bootstrap_frags(self) -> list[OpDesc]:
+        """Fragment loads at the prologue's end (with a partial prologue drain only)."""
+        return []
+
+    def protocol(self, stagger_index: int) -> Protocol:
+        """How the kernel consumes the phases; by default from depth and stagger."""
+        return default_protocol(self.config(), stagger_index)
+
+
+def default_protocol(config: PipelineConfig, stagger_index: int) -> Protocol:
+    """Two staggered groups, one group, or the single-buffer form."""
+    if config.depth < 2:
+        return Protocol(
+            k_tiles_per_iteration=1,
+            kernel_k_base=2,
+            barrier=BarrierKind.FENCING,
+            register_waits=RegisterWaits.COMPILER,
+        )
+    tiles = max(config.num_partitions, 1)
+    if not config.warp_stagger.enabled:
+        return Protocol(k_tiles_per_iteration=tiles, kernel_k_base=tiles)
+    return Protocol(
+        groups=2,
+        stagger_index=stagger_index,
+        barrier_after_prologue=True,
+        tail_barriers=(1, 0),
+        k_tiles_per_iteration=tiles,
+        kernel_k_base=tiles,
+    )

@@ -1,0 +1,1 @@
+"""Schedules the seed declares: ping-pong, 4-wave, single buffer."""

@@ -1,0 +1,95 @@
+"""``SingleBufferSchedule``: the single-buffer matmul with a loop-carried fragment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from warploom.document.ops import OpDesc, ScheduleEntry
+from warploom.errors import ConfigError
+from warploom.seed.body import PipelineBody
+from warploom.seed.compile import CompiledSchedule, compile_schedule
+from warploom.seed.config.pipeline import PipelineConfig
+from warploom.seed.phases.hints import append_amd_hints
+from warploom.seed.sched.interleave import single_buffer_reorder
+from warploom.seed.sched.segments import optimize_within_barriers
+from warploom.seed.schedule import PipelineSchedule
+from warploom.seed.target.cost import TargetProfile, annotate_ops
+from warploom.seed.target.mi355x import AMDScheduleHints, mi355x_single_buffer_target
+from warploom.seed.target.tags import DefaultMatmulOps
+
+
+class SingleBufferSchedule(PipelineSchedule):
+    """One LDS buffer: load to registers, store between barriers, ``num_k_tiles`` fragments."""
+
+    def __init__(
+        self,
+        num_k_tiles: int,
+        hints: AMDScheduleHints,
+        target: TargetProfile | None = None,
+    ) -> None:
+        if num_k_tiles < 1:
+            raise ConfigError(
+                f"num_k_tiles = {num_k_tiles} leaves nothing to compute",
+                where="SingleBufferSchedule.num_k_tiles",
+                fix="give at least 1",
+            )
+        self.num_k_tiles, self.hints = num_k_tiles, hints
+        self.target = target or mi355x_single_buffer_target()
+
+    @property
+    def name(self) -> str:
+        """How listings and documents call this schedule."""
+        return "single_buffer"
+
+    @property
+    def target_name(self) -> str:
+        """The target's name in documents."""
+        return self.target.name
+
+    def config(self) -> PipelineConfig:
+        """The target's pipeline structure."""
+        return self.target.pipeline
+
+    def declare_ops(self) -> list[OpDesc]:
+        """Load, store, barrier, then fragments and compute for every k-tile."""
+        with PipelineBody() as body:
+            body.load(DefaultMatmulOps.LOAD_DRAM, ch=0)
+            body.store(DefaultMatmulOps.STORE_SMEM, ch=0)
+            body.barrier()
+            body.fan(self.num_k_tiles, DefaultMatmulOps.LOAD_FRAG, ch=0)
+            body.fan(self.num_k_tiles, DefaultMatmulOps.COMPUTE)
+        return body.done()
+
+    def build_body(self) -> list[OpDesc]:
+        """Priced ops, reordered around the two barriers and optimised between them."""
+        priced = annotate_ops(self.declare_ops(), self.target.cost_model)
+        return optimize_within_barriers(single_buffer_reorder(priced, self.config()), self.config())
+
+    def transform_kernel(
+        self, ker: Sequence[ScheduleEntry], body: Sequence[OpDesc]
+    ) -> list[ScheduleEntry]:
+        """The kernel followed by instruction-group hints."""
+        return append_amd_hints(ker, body, self.config(), self.hints)
+
+
+def build_default_matmul_schedule(
+    num_k_tiles: int,
+    num_m_mmas: int,
+    num_n_mmas: int,
+    num_k_mmas: int,
+    MMA_M: int,  # noqa: N803 (documented name)
+    MMA_N: int,  # noqa: N803 (documented name)
+    a_loads_per_thread: int,
+    b_loads_per_thread: int,
+) -> CompiledSchedule:
+    """Compile the single-buffer schedule with hints from the kernel's shape."""
+    hints = AMDScheduleHints(
+        num_m_mmas,
+        num_n_mmas,
+        num_k_mmas,
+        MMA_M,
+        MMA_N,
+        a_loads_per_thread,
+        b_loads_per_thread,
+    )
+    return compile_schedule(SingleBufferSchedule(num_k_tiles, hints))

@@ -1,0 +1,216 @@
+"""The reference's rules: where waits, barriers, priorities and drains stand in each block."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from warploom.document.kinds import OpRole
+from warploom.document.ops import OpDesc
+from warploom.seed.blocks.spec import MMABlockSpec
+from warploom.seed.config.pipeline import PipelineConfig
+from warploom.seed.config.policy import MinimalBarriers, SchedulePolicy, WaitPolicy
+
+_ABSENT = OpDesc.none()
+_DRAIN = OpDesc.wait_lgkm(0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a block stands in its partition, and how its fragments cross stages."""
+
+    position: int
+    last: bool
+    first_cross: bool
+    top_drain: bool
+
+    @property
+    def has_entry_wait(self) -> bool:
+        return self.first_cross or self.top_drain
+
+
+def main_wait_vm(body: Sequence[OpDesc], config: PipelineConfig) -> int:
+    """The count of entry waits: prefetch units of an iteration, less one partition's share."""
+    total = sum(
+        config.vm_per_channel(op.channel)
+        for op in body
+        if op.role is OpRole.GLOBAL_LOAD and op.is_prefetch()
+    )
+    return total - total // config.num_partitions if config.num_partitions > 0 else total
+
+
+def guard_blocks(
+    blocks: Sequence[MMABlockSpec],
+    body: Sequence[OpDesc],
+    config: PipelineConfig,
+    policy: SchedulePolicy,
+) -> list[MMABlockSpec]:
+    """Give every block its waits, barriers, priorities, drain and fences."""
+    count = main_wait_vm(body, config)
+    out = []
+    for b, (block, place) in enumerate(zip(blocks, _places(blocks, config), strict=True)):
+        guarded, after_barrier = _with_waits(block, place, count, policy)
+        guarded = _with_barriers(guarded, place, after_barrier, policy)
+        out.append(
+            replace(
+                guarded,
+                trailing_sched_barrier=b in policy.layout.fenced_blocks,
+                drain_lgkm_before_loads=b in policy.waits.drains
+                and bool(block.fragments and block.loads),
+                global_before_frag=policy.layout.global_before_frag,
+                barrier_before_pre_ops=policy.layout.barrier_before_pre_ops,
+                wrap_waits_with_sched_barrier=policy.layout.wrap_waits,
+            )
+        )
+    return out
+
+
+def _places(blocks: Sequence[MMABlockSpec], config: PipelineConfig) -> list[_Place]:
+    per_partition = config.blocks_per_partition()
+    places = []
+    for p in range(config.num_partitions):
+        part = blocks[p * per_partition : (p + 1) * per_partition]
+        cross = [any(f.stage != p for f in block.fragments) for block in part]
+        for i in range(len(part)):
+            places.append(
+                _Place(
+                    position=i,
+                    last=i == per_partition - 1,
+                    first_cross=cross[i] and not any(cross[:i]),
+                    top_drain=i == 0 and any(cross),
+                )
+            )
+    return places
+
+
+def _with_waits(
+    block: MMABlockSpec, place: _Place, count: int, policy: SchedulePolicy
+) -> tuple[MMABlockSpec, bool]:
+    """The block with its waits, and whether a post-barrier lgkm wait is wanted."""
+    waits, minimal = policy.waits, isinstance(policy.barriers, MinimalBarriers)
+    entry = OpDesc.wait_vm(count) if place.has_entry_wait else _ABSENT
+    at_entry = minimal and place.has_entry_wait
+    block = replace(block, entry_wait=entry)
+    if place.position == 0 and waits.lgkm_first is not None:
+        wait = _DRAIN if at_entry else OpDesc.wait_lgkm(waits.lgkm_first)
+        return _with_lgkm(block, wait, at_entry=at_entry), True
+    if place.first_cross:
+        return _with_lgkm(block, _DRAIN, at_entry=at_entry), True
+    if place.last:
+        return replace(block, pre_sync=OpDesc.wait_vm(waits.vm_last)), waits.lgkm_after_last
+    if waits.drain_between_blocks:
+        return _with_lgkm(block, _DRAIN, at_entry=True), True
+    return block, True
+
+
+def _with_lgkm(block: MMABlockSpec, wait: OpDesc, *, at_entry: bool) -> MMABlockSpec:
+    if at_entry:
+        return replace(block, entry_wait_lgkm=wait)
+    return replace(block, pre_sync=wait)
+
+
+def _with_barriers(
+    block: MMABlockSpec, place: _Place, after_barrier: bool, policy: SchedulePolicy
+) -> MMABlockSpec:
+    match policy.barriers:
+        case MinimalBarriers(set_priority=set_priority):
+            return replace(
+                block,
+                pre_mma_barrier=False,
+                pre_mma_set_prio=set_priority and (place.position == 0 or place.first_cross),
+                post_mma_barrier=False,
+                post_mma_set_prio=False,
+                post_barrier_lgkm=False,
+            )
+        case _:
+            return replace(block, post_barrier_lgkm=after_barrier)
+
+
+def derive_waits_from_blocks(
+    blocks: Sequence[MMABlockSpec],
+    config: PipelineConfig,
+    lgkm_fallback: tuple[int, int] = (0, 0),
+) -> tuple[int, int]:
+    """(lgkm count of each partition's first block, vm count of its last), from the loads.
+
+    A load into this partition's own stage is a prefetch and may stay in flight; one into another
+    stage completes a tile that is read next and must land before the partition ends.
+    """
+    per_partition = config.blocks_per_partition()
+    lgkm_first, vm_last = 0, 255
+    for p in range(config.num_partitions):
+        part = blocks[p * per_partition : (p + 1) * per_partition]
+        first = sum(_lgkm(op.channel, config, lgkm_fallback) for b in part[:1] for op, _ in b.loads)
+        in_flight = sum(
+            config.vm_per_channel(op.channel) for b in part for op, _ in b.loads if op.stage == p
+        )
+        lgkm_first, vm_last = max(lgkm_first, first), min(vm_last, in_flight)
+    return lgkm_first, vm_last
+
+
+def _lgkm(channel: int, config: PipelineConfig, fallback: tuple[int, int]) -> int:
+    return config.lgkm_per_channel(channel) or fallback[0 if channel == 0 else 1]
+
+
+def derive_drain_mask(blocks: Sequence[MMABlockSpec]) -> int:
+    """Blocks whose fragments and first load use different channels, as a bit mask."""
+    mask = 0
+    for b, block in enumerate(blocks):
+        if block.global_load.is_present() and any(
+            f.channel >= 0 and f.channel != block.global_load.channel for f in block.fragments
+        ):
+            mask |= 1 << b
+    return mask
+
+
+def apply_derived_waits(
+    blocks: Sequence[MMABlockSpec],
+    config: PipelineConfig,
+    policy: SchedulePolicy,
+    derived: tuple[int, int],
+) -> list[MMABlockSpec]:
+    """Put derived counts into each partition's first and last block, and derived drains."""
+    per_partition = config.blocks_per_partition()
+    lgkm_first, vm_last = derived
+    out = _with_drains(blocks, policy.waits)
+    if per_partition == 0:
+        return out
+    for first in range(0, len(out), per_partition):
+        if lgkm_first < 255:
+            bound = _outstanding(out[first], lgkm_first, policy.lgkm_fallback)
+            wait = OpDesc.wait_lgkm(0 if policy.layout.barrier_before_pre_ops else bound)
+            at_entry = (
+                isinstance(policy.barriers, MinimalBarriers) and out[first].entry_wait.is_present()
+            )
+            out[first] = (
+                replace(out[first], entry_wait_lgkm=wait, pre_sync=_ABSENT)
+                if at_entry
+                else replace(out[first], pre_sync=wait)
+            )
+        last = first + per_partition - 1
+        out[last] = replace(out[last], pre_sync=OpDesc.wait_vm(vm_last))
+    return out
+
+
+def _outstanding(block: MMABlockSpec, derived: int, units: tuple[int, int]) -> int:
+    """The derived count, but no more than this partition's own first block leaves outstanding.
+
+    The count is derived for the partition that loads most; a partition that loads less would
+    otherwise wait for nothing.
+    """
+    if max(units) <= 0:
+        return derived
+    return min(derived, sum(units[0 if op.channel == 0 else 1] for op, _ in block.loads))
+
+
+def _with_drains(blocks: Sequence[MMABlockSpec], waits: WaitPolicy) -> list[MMABlockSpec]:
+    if not waits.derive_drains:
+        return list(blocks)
+    mask = derive_drain_mask(blocks)
+    return [
+        replace(
+            block,
+            drain_lgkm_before_loads=bool(mask >> b & 1 and block.fragments and block.loads),
+        )
+        for b, block in enumerate(blocks)
+    ]

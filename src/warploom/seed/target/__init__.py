@@ -1,0 +1,1 @@
+"""Toy costs, geometry and tags of the targets the seed documents."""

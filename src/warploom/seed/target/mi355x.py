@@ -1,0 +1,124 @@
+"""AMD MI355X (gfx950): the reference's cost models and pipeline structures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from warploom.document.kinds import OpRole, ResourceKind
+from warploom.seed.config.parts import BlockSizing, FragOrder, LoopCarriedSpec, WarpStaggerRule
+from warploom.seed.config.pipeline import PipelineConfig
+from warploom.seed.target.cost import OpCost, TargetCostModel, TargetProfile
+from warploom.seed.target.tags import DefaultMatmulOps, PingPongOps
+
+_DRAM = OpCost(ResourceKind.GLOBAL_MEM, 200, OpRole.GLOBAL_LOAD)
+
+
+def mi355x_cost_model() -> TargetCostModel:
+    """Costs of the double-buffer kernels (ping-pong and 4-wave share their tags)."""
+    fragment = OpCost(ResourceKind.LDS, 20, OpRole.FRAGMENT_LOAD, vgpr_def=8)
+    mma = OpCost(ResourceKind.MMA_UNIT, 16, OpRole.COMPUTE, vgpr_def=4)
+    return TargetCostModel(
+        {
+            PingPongOps.LOAD_A: _DRAM,
+            PingPongOps.LOAD_B: _DRAM,
+            PingPongOps.COMPUTE: mma,
+            PingPongOps.MMA_LOAD_A: fragment,
+            PingPongOps.MMA_LOAD_B: fragment,
+            PingPongOps.MMA: mma,
+        }
+    )
+
+
+def mi355x_single_buffer_cost_model() -> TargetCostModel:
+    """Costs of the single-buffer kernel."""
+    return TargetCostModel(
+        {
+            DefaultMatmulOps.LOAD_DRAM: _DRAM,
+            DefaultMatmulOps.STORE_SMEM: OpCost(ResourceKind.LDS, 20, OpRole.SHARED_STORE),
+            DefaultMatmulOps.LOAD_FRAG: OpCost(
+                ResourceKind.LDS, 20, OpRole.FRAGMENT_LOAD, vgpr_def=4
+            ),
+            DefaultMatmulOps.COMPUTE: OpCost(
+                ResourceKind.MMA_UNIT, 64, OpRole.COMPUTE, vgpr_def=16
+            ),
+        }
+    )
+
+
+def mi355x_double_buffer(
+    vm_per_load_a: int = 4, vm_per_load_b: int = 4, max_globals: int = 1
+) -> PipelineConfig:
+    """Two buffers, a 2x2 MMA grid, two K-partitions."""
+    return PipelineConfig(
+        depth=2,
+        prefetch=1,
+        drain_passes=2,
+        prologue_fill=1,
+        loop_carried=LoopCarriedSpec.none(),
+        block_sizing=BlockSizing(4, 2, max_globals),
+        frag_order=FragOrder.b_first(),
+        m_mmas=2,
+        n_mmas=2,
+        num_partitions=2,
+        mma_serial=True,
+        mma_latency=16,
+        vm_per_load_a=vm_per_load_a,
+        vm_per_load_b=vm_per_load_b,
+        ch0_match_field=0,
+        ch1_match_field=1,
+        warp_stagger=WarpStaggerRule.auto(),
+    )
+
+
+def mi355x_single_buffer() -> PipelineConfig:
+    """One buffer, one partition; the fragment of subtile 0 crosses the loop boundary."""
+    return PipelineConfig(
+        depth=1,
+        prefetch=1,
+        drain_passes=2,
+        prologue_fill=0,
+        loop_carried=LoopCarriedSpec.fragment_zero(),
+        block_sizing=BlockSizing.default_2x2(),
+        frag_order=FragOrder.b_first(),
+        m_mmas=2,
+        n_mmas=2,
+        num_partitions=1,
+        mma_serial=True,
+        mma_latency=16,
+        vm_per_load_a=4,
+        vm_per_load_b=4,
+        ch0_match_field=0,
+        ch1_match_field=1,
+        warp_stagger=WarpStaggerRule.none(),
+    )
+
+
+def mi355x_target(
+    vm_per_load_a: int = 4, vm_per_load_b: int = 4, max_globals: int = 1
+) -> TargetProfile:
+    """The double-buffer target: cost model and structure in one call."""
+    return TargetProfile(
+        mi355x_cost_model(),
+        mi355x_double_buffer(vm_per_load_a, vm_per_load_b, max_globals),
+        name="mi355x",
+    )
+
+
+def mi355x_single_buffer_target() -> TargetProfile:
+    """The single-buffer target."""
+    return TargetProfile(
+        mi355x_single_buffer_cost_model(), mi355x_single_buffer(), name="mi355x-single"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class AMDScheduleHints:
+    """What the instruction-group hints of the single-buffer kernel are computed from."""
+
+    m_mmas: int
+    n_mmas: int
+    k_mmas: int
+    mma_m: int
+    mma_n: int
+    a_loads_per_thread: int
+    b_loads_per_thread: int

@@ -1,1 +1,0 @@
-"""Room 7, guard: waits and barriers. Reference rules here; proven derivation beside them."""
