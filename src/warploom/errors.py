@@ -56,10 +56,6 @@ class ConfigError(WarploomError):
     """A configuration value or combination of values is impossible."""
 
 
-class KernelError(WarploomError):
-    """A tile kernel's text, at one of the author's lines."""
-
-
 class GeometryError(WarploomError):
     """Tile shape, MMA shape and dtype give no valid kernel geometry."""
 

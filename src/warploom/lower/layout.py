@@ -271,11 +271,13 @@ def _homes(
         if isinstance(op, Dot) and op.into is not None and op.into in kept:
             join(op.into, op.result.name)
     for step in steps:
+        taken: set[str] = set()
         for result in step.results:
             if find(result) != result or any(find(n) == result for n in kept if n != result):
                 continue
-            spare = _spare(body, steps, step, result, kept, forms)
+            spare = _spare(body, steps, step, result, kept, forms, {n for n in kept if find(n) in taken})
             if spare is not None:
+                taken.add(find(spare))
                 join(spare, result)
     _ = tiling
     return {n: _short(find(n)) for n in kept}
@@ -292,11 +294,12 @@ def _spare(
     result: str,
     kept: dict[str, Value],
     forms: dict[str, Form],
+    taken: set[str],
 ) -> str | None:
     """An operand of the same shape that nobody needs after this step."""
     want = (kept[result].vars, forms[result])
     for name in step.reads:
-        if name not in kept or (kept[name].vars, forms[name]) != want:
+        if name in taken or name not in kept or (kept[name].vars, forms[name]) != want:
             continue
         if name in body.inside or any(c.last == name for c in body.loop.carried):
             continue
@@ -371,7 +374,7 @@ def _merged(
 
 
 def _ring_name(tiles: list[SlotTile]) -> str:
-    return "_".join(t.value.replace(".", "_") for t in tiles)
+    return "ring_" + "_".join(t.value.replace(".", "_") for t in tiles)
 
 
 def _readers(body: Body, name: str, steps: tuple[Step, ...]) -> Iterator[str]:

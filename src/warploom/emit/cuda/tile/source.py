@@ -29,7 +29,7 @@ from warploom.emit.cuda.tile.signature import Param
 from warploom.emit.cuda.tile.stores import direct_text, fill_text, store_call
 from warploom.emit.cuda.tile.ties import retired_at
 from warploom.emit.cuda.tile.vector import Vector, step_text
-from warploom.kernel.values import Dot, Load, Reduce, Store
+from warploom.kernel.values import Dot, Fn, Indices, Load, Pointwise, Reduce, Store, operands
 from warploom.lower.body import Body
 from warploom.lower.column import Lowered
 from warploom.lower.fuse import Step
@@ -160,7 +160,9 @@ class _Writer:
             f"const int k_tiles = max(({until} + {extent - 1}) / {extent} - first_{loop.var}, 1);",
         ]
         if self.masked:
-            lines.append(f"const int whole = max({size} / {extent} - first_{loop.var}, 0);")
+            hidden = any(hides(self.layout.body, s) for s in self.layout.steps)
+            whole = "0" if hidden else f"max({size} / {extent} - first_{loop.var}, 0)"
+            lines.append(f"const int whole = {whole};")
         step = f"first_{loop.var} + k"
         if self.layout.tiling.serpentine:
             step = f"first_{loop.var} + (backwards ? k_tiles - 1 - k : k)"
@@ -439,9 +441,24 @@ def masked_steps(body: Body, steps: tuple[Step, ...]) -> frozenset[str]:
         if step.when is not When.LOOP:
             continue
         over = any(isinstance(op, Reduce) and op.over == body.loop.var for op in step.ops)
-        if over:
+        if over or hides(body, step):
             found.add(step.name)
     return frozenset(found)
+
+
+def hides(body: Body, step: Step) -> bool:
+    """Whether a step chooses by a condition that changes along the loop."""
+    return any(
+        isinstance(op, Pointwise) and op.fn is Fn.WHERE and _moves(body, op.args[0])
+        for op in step.ops
+    )
+
+
+def _moves(body: Body, name: str) -> bool:
+    op = body.ops.get(name)
+    if isinstance(op, Indices):
+        return op.var == body.loop.var
+    return op is not None and any(_moves(body, n) for n in operands(op))
 
 
 def array_declaration(array) -> str:  # noqa: ANN001

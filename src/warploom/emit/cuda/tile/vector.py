@@ -247,8 +247,7 @@ def step_text(context: Context, step: Step, iteration: str | None) -> list[str]:
             continue
         if len(op.result.dims) == 2:
             if name in step.results:
-                text = inner.value(name)
-                _store_element(context, name, text, stores, packs)
+                _store_element(context, name, _unrounded(inner, op), stores, packs)
             continue
         if name in after or step.cols is None:
             text = outer.value(name)
@@ -313,6 +312,12 @@ def _reduce(context: Context, vector: Vector, op: Reduce, step: Step) -> list[st
     if op.over == context.layout.body.loop.var:  # elements past the end take no part
         return [f"if (!MASKED || {vector.in_range(op.over)}) {line}"]
     return [line]
+
+
+def _unrounded(vector: Vector, op: Pointwise | Spread) -> str:
+    """The value of a result; packing rounds by itself."""
+    last = isinstance(op, Pointwise) and op.fn is Fn.CAST and op.result.dtype.bits < 32
+    return vector.value(op.args[0] if last and isinstance(op, Pointwise) else op.result.name)
 
 
 def _store_element(
