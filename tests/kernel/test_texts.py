@@ -81,9 +81,7 @@ def test_grouped(extents):
     starts = np.array([0, 5, 5, 17, 23])
     x, w = normal(23, 40), normal(4, 11, 40)
     kernel = grouped.specialise(bf16("x", "w", "out"))
-    wanted = np.concatenate(
-        [x[a:b] @ w[e].T for e, (a, b) in enumerate(pairwise(starts))]
-    )
+    wanted = np.concatenate([x[a:b] @ w[e].T for e, (a, b) in enumerate(pairwise(starts))])
     close(kernel.reference(x, w, starts, extents=extents), wanted)
 
 
