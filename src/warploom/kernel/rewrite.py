@@ -20,7 +20,7 @@ from warploom.kernel.values import (
 )
 
 
-def with_operands(op: Op, new: Callable[[str], str]) -> Op:
+def with_operands(op: Op, new: Callable[[str], str]) -> Op:  # noqa: PLR0911 (one a kind)
     """The op with each operand's name replaced (loops: throughout their bodies)."""
 
     def places(at: tuple[At, ...]) -> tuple[At, ...]:

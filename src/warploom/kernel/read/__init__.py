@@ -104,8 +104,11 @@ def _check_loops(frame: Frame) -> None:
                 if frame.build.without:
                     continue
                 assert op.line is not None
-                node = next(n for n in ast.walk(frame.source.tree)
-                            if isinstance(n, ast.For) and n.lineno == op.line.number)
+                node = next(
+                    n
+                    for n in ast.walk(frame.source.tree)
+                    if isinstance(n, ast.For) and n.lineno == op.line.number
+                )
                 frame.fail(
                     KernelSyntaxError,
                     node,

@@ -150,11 +150,11 @@ class Builder:
     def call(self, value: Value, name: str) -> Value:
         """Name a value as the author does, if it was just made for that."""
         last = self.scopes[-1][-1] if self.scopes[-1] else None
-        made = getattr(last, "result", None)
+        made: Value | None = getattr(last, "result", None)
         if made is not value or isinstance(last, SHARED) or not _is_temporary(value.name):
             return value
-        new = replace(value, name=self.fresh(name))
-        op: Op = replace(last, result=new)  # type: ignore[arg-type, type-var]
+        new: Value = replace(value, name=self.fresh(name))
+        op: Any = replace(last, result=new)  # type: ignore[type-var]
         self.scopes[-1][-1] = op
         self.names.discard(value.name)
         del self.made[value.name]
@@ -211,8 +211,13 @@ class Frame:
         if name in self.env:
             found = self.env[name]
             if isinstance(found, Gone):
-                self.fail(KernelNameError, node, f"'{name}' has no value here", why=found.why,
-                          fix=found.fix)
+                self.fail(
+                    KernelNameError,
+                    node,
+                    f"'{name}' has no value here",
+                    why=found.why,
+                    fix=found.fix,
+                )
             return found
         code = self.function.__code__
         cells = dict(zip(code.co_freevars, self.function.__closure__ or (), strict=False))

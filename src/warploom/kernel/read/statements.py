@@ -120,8 +120,10 @@ def _assign(frame: Frame, target: ast.expr, value: ast.expr) -> None:
         and isinstance(value, ast.Tuple)
         and len(target.elts) == len(value.elts)
     ):
-        symbols = [_named(frame, t, evaluate(frame, v))
-                   for t, v in zip(target.elts, value.elts, strict=True)]
+        symbols = [
+            _named(frame, t, evaluate(frame, v))
+            for t, v in zip(target.elts, value.elts, strict=True)
+        ]
         frame.hints = ()
         for one, symbol in zip(target.elts, symbols, strict=True):
             _bind(frame, one, symbol)
@@ -237,7 +239,9 @@ def _return(frame: Frame, node: ast.Return) -> Returned:
 def _for(frame: Frame, node: ast.For) -> Returned | None:
     if node.orelse:
         frame.fail(
-            KernelSyntaxError, node, "'else' of a for is not part of the tile language",
+            KernelSyntaxError,
+            node,
+            "'else' of a for is not part of the tile language",
             fix="write it after the loop",
         )
     function = evaluate(frame, node.iter.func) if isinstance(node.iter, ast.Call) else None
