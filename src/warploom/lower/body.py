@@ -114,6 +114,22 @@ class Body:
             return whole and all(self.is_free(a) for a in op.args)
         return False
 
+    def is_inline(self, name: str) -> bool:
+        """Whether a value is computed wherever it is used: free, or a tile times a scalar."""
+        return self.is_free(name) or self.is_cheap(name)
+
+    def is_cheap(self, name: str) -> bool:
+        """A tile of the loop times a scalar: one instruction, often none beside an addition."""
+        op = self.ops.get(name)
+        if not (isinstance(op, Pointwise) and op.fn is Fn.MUL and len(op.result.dims) == 2):
+            return False
+        if name in self.inside or any(name in (c.first, c.last) for c in self.loop.carried):
+            return False
+        users = [u for _, u in self.users[name]]
+        if not all(isinstance(u, Pointwise | Reduce) for u in users):
+            return False
+        return any(not self.values[a].dims and self.is_free(a) for a in op.args)
+
     def through(self, name: str) -> tuple[str, bool]:
         """The value a transposed view shows, and whether it is transposed."""
         op = self.ops.get(name)
@@ -132,7 +148,7 @@ class Body:
     def is_vector_work(self, op: Op) -> bool:
         """Whether an op is arithmetic that a step must do."""
         if isinstance(op, Pointwise | Reduce | Spread):
-            return not self.is_free(op.result.name)
+            return not self.is_inline(op.result.name)
         return False
 
 

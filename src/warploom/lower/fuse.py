@@ -229,7 +229,7 @@ def _gather(
         return
     if isinstance(op, Load) and inner not in body.inside:
         loads[inner] = None
-    if body.is_free(inner):
+    if body.is_inline(inner):
         for n in operands(op) if op is not None else ():
             _gather(body, n, made, reads, loads)
     elif not isinstance(op, Load):
@@ -241,7 +241,7 @@ def _leaves(body: Body, name: str, made: set[str], when: When) -> bool:
         return True
     for user_when, user in body.users[name]:
         inner = hasattr(user, "result") and user.result.name in made
-        through = hasattr(user, "result") and body.is_free(user.result.name)
+        through = hasattr(user, "result") and body.is_inline(user.result.name)
         if through and _leaves(body, user.result.name, made, when):
             return True
         if not inner and not through:

@@ -28,6 +28,7 @@ from warploom.kernel.values import (
     Op,
     Pointwise,
     Reduce,
+    Spread,
     Store,
     Value,
     Walk,
@@ -302,6 +303,8 @@ def _spare(
         if name in taken or name not in kept or (kept[name].vars, forms[name]) != want:
             continue
         if name in body.inside or any(c.last == name for c in body.loop.carried):
+            continue
+        if any(op.result.name == result and isinstance(op, Spread) for op in step.ops):
             continue
         others = [s for s in steps if s is not step and name in s.reads]
         if all(_before(steps, s, step) for s in others) and not _used_by_others(body, name):

@@ -113,6 +113,16 @@ class Context:
             return f"step_{var}({iteration})"
         return f"pos_{var}"
 
+    def ends_early(self) -> bool:
+        """Whether the loop ends before its axis may."""
+        return self.layout.body.loop.until is not None
+
+    def end_of(self, var: str) -> str:
+        """The first element after those a variable covers."""
+        if var == self.layout.body.loop.var and self.ends_early():
+            return f"until_{var}"
+        return self.size(self.kernel.var(var).axis)
+
     def uniform(self, name: str, iteration: str | None = None) -> str:
         """A scalar value as an expression."""
         op = self.layout.body.ops[name]

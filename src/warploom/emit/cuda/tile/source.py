@@ -151,22 +151,22 @@ class _Writer:
         loop = self.layout.body.loop
         axis = self.context.kernel.var(loop.var).axis
         extent = self.layout.extent(loop.var)
-        size = self.context.size(axis)
-        until = self.context.uniform(loop.until) if loop.until else size
+        end = self.context.size(axis)
         start = self.context.uniform(loop.start) if loop.start else "0"
-        first = f"({start}) / {extent}" if loop.start else "0"
-        lines = [
-            f"const int first_{loop.var} = {first};",
-            f"const int k_tiles = max(({until} + {extent - 1}) / {extent} - first_{loop.var}, 1);",
-        ]
+        lines = [f"const int first_{loop.var} = {start};"]
+        if loop.until:
+            lines.append(f"const int until_{loop.var} = {self.context.uniform(loop.until)};")
+            end = f"until_{loop.var}"
+        count = f"({end} - first_{loop.var} + {extent - 1}) / {extent}"
+        lines.append(f"const int k_tiles = max({count}, 1);")
         if self.masked:
             hidden = any(hides(self.layout.body, s) for s in self.layout.steps)
-            whole = "0" if hidden else f"max({size} / {extent} - first_{loop.var}, 0)"
+            whole = "0" if hidden else f"max(({end} - first_{loop.var}) / {extent}, 0)"
             lines.append(f"const int whole = {whole};")
-        step = f"first_{loop.var} + k"
+        step = f"{extent} * k"
         if self.layout.tiling.serpentine:
-            step = f"first_{loop.var} + (backwards ? k_tiles - 1 - k : k)"
-        return [*lines, f"auto step_{loop.var} = [&](int k) {{ return ({step}) * {extent}; }};"]
+            step = f"{extent} * (backwards ? k_tiles - 1 - k : k)"
+        return [*lines, f"auto step_{loop.var} = [&](int k) {{ return first_{loop.var} + {step}; }};"]
 
     def tile_loop(self, body: list[str], before: Sequence[str] = ()) -> list[str]:
         turn = ["backwards = !backwards;"] if self.layout.tiling.serpentine else []
@@ -441,7 +441,11 @@ def masked_steps(body: Body, steps: tuple[Step, ...]) -> frozenset[str]:
         if step.when is not When.LOOP:
             continue
         over = any(isinstance(op, Reduce) and op.over == body.loop.var for op in step.ops)
-        if over or hides(body, step):
+        cut = body.loop.until is not None and any(
+            isinstance(op, Pointwise) and op.fn is Fn.CAST and op.result.vars[1:] == (body.loop.var,)
+            for op in step.ops
+        )
+        if over or cut or hides(body, step):
             found.add(step.name)
     return frozenset(found)
 

@@ -215,8 +215,7 @@ class Vector:
 
     def in_range(self, var: str) -> str:
         """Whether the element at hand exists along a variable."""
-        axis = self.body.kernel.var(var).axis
-        return f"{self._indices(var)} < {self.context.size(axis)}"
+        return f"{self._indices(var)} < {self.context.end_of(var)}"
 
 
 def _label(kind: str, name: str) -> str:
@@ -225,7 +224,6 @@ def _label(kind: str, name: str) -> str:
 
 def step_text(context: Context, step: Step, iteration: str | None) -> list[str]:
     """The body of a step: rows without reductions, elements, reductions and rows after them."""
-    body = context.layout.body
     made = {op.result.name for op in step.ops}
     inner = Vector(context, step.rows, step.cols, local=made, iteration=iteration)
     outer = Vector(context, step.rows, None, local=made, iteration=iteration)
@@ -261,9 +259,8 @@ def step_text(context: Context, step: Step, iteration: str | None) -> list[str]:
         if op.result.name in step.results:
             home = dict(context.layout.homes)[op.result.name]
             row_stores.append((home, outer.names[op.result.name]))
-    _ = body
     blocks = _blocks(context, step)
-    lines = [*inner.scopes.step]
+    lines = [*_skip(context, step, blocks), *inner.scopes.step]
     for op in reduces:
         first = LEAST.get(op.fn, "0.0f")
         label = _label("red", op.result.name)
@@ -277,6 +274,22 @@ def step_text(context: Context, step: Step, iteration: str | None) -> list[str]:
     if outer.scopes.rows or row_stores:
         lines += _row_loop(inner, outer, row_stores, blocks, rows_first=step.cols is not None)
     return lines
+
+
+def _skip(context: Context, step: Step, blocks: int) -> list[str]:
+    """Multiplying by 1 changes nothing: a warp whose rows all say so leaves the tile as it is."""
+    homes = dict(context.layout.homes)
+    if len(step.ops) != 1 or not isinstance(step.ops[0], Pointwise):
+        return []
+    op = step.ops[0]
+    rows = [a for a in op.args if len(context.layout.body.values[a].dims) == 1 and a in homes]
+    tiles = [a for a in op.args if a in homes and homes[a] == homes.get(op.result.name)]
+    if op.fn is not Fn.MUL or len(rows) != 1 or len(tiles) != 1:
+        return []
+    same = " && ".join(
+        f"{homes[rows[0]]}[{b}][{i}] == 1.0f" for b in range(blocks) for i in range(2)
+    )
+    return [f"if (__all_sync(~0u, {same})) return;"]
 
 
 def _kept(context: Context, name: str) -> bool:
@@ -317,7 +330,10 @@ def _reduce(context: Context, vector: Vector, op: Reduce, step: Step) -> list[st
 def _unrounded(vector: Vector, op: Pointwise | Spread) -> str:
     """The value of a result; packing rounds by itself."""
     last = isinstance(op, Pointwise) and op.fn is Fn.CAST and op.result.dtype.bits < 32
-    return vector.value(op.args[0] if last and isinstance(op, Pointwise) else op.result.name)
+    text = vector.value(op.args[0] if last and isinstance(op, Pointwise) else op.result.name)
+    if last and vector.context.ends_early() and op.result.vars[1] == vector.body.loop.var:
+        return f"(!MASKED || {vector.in_range(vector.body.loop.var)}) ? {text} : 0.0f"
+    return text
 
 
 def _store_element(
