@@ -72,6 +72,7 @@ def compile_schedule(
     ruled = CompiledSchedule(
         name=schedule.name,
         target=schedule.target_name,
+        shape=schedule.shape,
         config=config,
         schedule_config=sched,
         protocol=schedule.protocol(stagger),

@@ -41,6 +41,7 @@ def modulo_schedule(
     return CompiledSchedule(
         name=schedule.name,
         target=schedule.target_name,
+        shape=schedule.shape,
         config=config,
         schedule_config=replace(sched, scheduling=Strategy.MODULO),
         protocol=Protocol(

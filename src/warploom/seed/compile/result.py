@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from warploom.document.counters import Counters, Protocol, ScheduleDocument
+from warploom.document.counters import Counters, KernelShape, Protocol, ScheduleDocument
 from warploom.document.kinds import Phase
 from warploom.document.ops import DepEdge, OpDesc, ScheduleEntry
 from warploom.seed.blocks.program import PipelineProgram
@@ -53,6 +53,7 @@ class CompiledSchedule:
     reasons: tuple[Reason, ...] = ()
     report: Report | None = None
     modulo: ModuloResult | None = None
+    shape: KernelShape | None = None
 
     def notes(self, phase: Phase) -> dict[int, str]:
         """The reasons of one phase by entry index, for listings."""
@@ -91,6 +92,7 @@ class CompiledSchedule:
             epilogue=self.epilogue,
             kernel_deps=self.kernel_deps,
             warp_stagger_index=self.warp_stagger_index,
+            shape=self.shape,
         )
 
 

@@ -6,11 +6,37 @@ import warnings
 from dataclasses import dataclass, fields
 from typing import Any
 
+from warploom.document.checks import booleans, integer, member
 from warploom.errors import ConfigError, NoEffectWarning
 from warploom.seed.config.parts import SchedulingStrategy
 
 UNLIMITED_VGPR = 999999
 NO_WAIT = 255
+
+_COUNT = "it counts operations or registers"
+_WAIT = "a wait for fewer than zero outstanding operations never ends"
+_NUMBERS = {
+    "sched_barrier_mask": "it is a mask of blocks",
+    "drain_lgkm_mask": "it is a mask of blocks",
+    "lds_contention_penalty": "it counts cycles",
+    "wait_lgkm_first": _WAIT,
+    "wait_vm_last": _WAIT,
+    "lgkm_per_load_a": _COUNT,
+    "lgkm_per_load_b": _COUNT,
+    "max_vgpr": _COUNT,
+}
+_FLAGS = (
+    "auto_waits",
+    "auto_drain",
+    "lgkm_after_last",
+    "minimal_barriers",
+    "omit_mma_set_prio",
+    "global_before_frag",
+    "barrier_before_pre_ops",
+    "inter_block_lgkm_drain",
+    "partial_prologue_drain",
+    "wrap_waits_with_sched_barrier",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,14 +86,10 @@ class ScheduleConfig:
     wrap_waits_with_sched_barrier: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("sched_barrier_mask", "drain_lgkm_mask", "lds_contention_penalty"):
-            _not_negative(self, name, "masks and penalties are not negative")
-        for name in ("lgkm_per_load_a", "lgkm_per_load_b", "max_vgpr"):
-            _not_negative(self, name, "it counts operations or registers")
-        for name in ("wait_lgkm_first", "wait_vm_last"):
-            _not_negative(
-                self, name, "a wait for fewer than zero outstanding operations never ends"
-            )
+        member(self.scheduling, SchedulingStrategy, "scheduling", "ScheduleConfig")
+        for name, why in _NUMBERS.items():
+            integer(getattr(self, name), name, "ScheduleConfig", least=0, why=why)
+        booleans(self, _FLAGS)
 
     @classmethod
     def from_strategies(cls, **flat: Any) -> ScheduleConfig:  # noqa: ANN401
@@ -82,16 +104,6 @@ class ScheduleConfig:
                     fix=f"one of: {', '.join(sorted(known))}",
                 )
         return cls(**flat)
-
-
-def _not_negative(config: ScheduleConfig, name: str, why: str) -> None:
-    if getattr(config, name) < 0:
-        raise ConfigError(
-            f"{name} = {getattr(config, name)} is negative",
-            where=f"ScheduleConfig.{name}",
-            why=why,
-            fix="give a number >= 0",
-        )
 
 
 def warn_without_effect(config: ScheduleConfig) -> None:
