@@ -19,6 +19,7 @@ class OrderPolicy:
     strategy: SchedulingStrategy
     port_interval: int
     register_budget: int | None
+    insist_on_registers: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

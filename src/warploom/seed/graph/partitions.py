@@ -22,9 +22,24 @@ def search_edges(
     body: Sequence[OpDesc], edges: Sequence[DepEdge], config: PipelineConfig
 ) -> tuple[DepEdge, ...]:
     """The edges a search must keep: the given ones, unless they are defaults cut at two halves."""
-    if config.num_partitions == 2 or list(edges) != derive_edges_from_ops(body, config):
-        return tuple(edges)
-    return tuple(partition_edges(body, config))
+    return edge_choices(body, edges, config)[0]
+
+
+def edge_choices(
+    body: Sequence[OpDesc], edges: Sequence[DepEdge], config: PipelineConfig
+) -> list[tuple[DepEdge, ...]]:
+    """The edges a search must keep, and what to fall back on where they leave no order.
+
+    Edges a schedule states itself have no alternative. Derived ones are over-cautious about LDS;
+    slot by slot they say the same of the data.
+    """
+    if not edges or list(edges) not in (
+        derive_edges_from_ops(body, config),
+        partition_edges(body, config),
+    ):
+        return [tuple(edges)]
+    by_stage = edges if config.num_partitions == 2 else partition_edges(body, config)
+    return [tuple(by_stage), tuple(slot_edges(body, config))]
 
 
 def partition_edges(body: Sequence[OpDesc], config: PipelineConfig) -> list[DepEdge]:
