@@ -63,7 +63,8 @@ class KOffsetKind(Enum):
         """The offset in K-tiles; K_PREV is -1. Meaningless (255) for NONE."""
         if self is KOffsetKind.K_PREV:
             return -1
-        return self.value - 1 if KOffsetKind.K_PREV.value < self.value < 255 else self.value
+        number: int = self.value
+        return number - 1 if KOffsetKind.K_PREV.value < number < 255 else number
 
 
 class Phase(Enum):

@@ -58,7 +58,7 @@ class PipelineSchedule(ABC):
 
     def sync_policy(self) -> SyncPolicy:
         """Who decides waits and barriers; ``compile_schedule(..., sync=...)`` overrides it."""
-        return SyncPolicy.REFERENCE
+        return SyncPolicy.REPAIRED
 
     def transform_kernel(
         self, ker: Sequence[ScheduleEntry], body: Sequence[OpDesc]

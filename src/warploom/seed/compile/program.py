@@ -22,7 +22,12 @@ from warploom.seed.graph.loop_body import LoopBody
 from warploom.seed.graph.partitions import edge_choices
 from warploom.seed.sched.csp import OrderResult, first_block_order, optimal_block_order
 from warploom.seed.sched.greedy import greedy_schedule
-from warploom.seed.sync.rules import apply_derived_waits, derive_waits_from_blocks, guard_blocks
+from warploom.seed.sync.rules import (
+    apply_derived_waits,
+    derive_waits_from_blocks,
+    guard_blocks,
+    lgkm_units,
+)
 
 
 def derive_order(
@@ -112,15 +117,21 @@ def build_double_buffer_program(
     config: PipelineConfig,
     policy: SchedulePolicy,
     edges: Sequence[DepEdge] = (),
+    *,
+    to_the_letter: bool = True,
 ) -> PipelineProgram:
-    """Blocks of an ordered body, balanced, guarded by the reference's rules and checked."""
+    """Blocks of an ordered body, balanced, guarded by the reference's rules and checked.
+
+    Unless ``to_the_letter``, checks that only guess at races are left to the proof.
+    """
     blocks = _blocks(body, order, config, edges)
     blocks = guard_blocks(blocks, body, config, policy)
     if policy.waits.derive:
         derived = derive_waits_from_blocks(blocks, config, policy.lgkm_fallback)
         blocks = apply_derived_waits(blocks, config, policy, derived)
-    verify_schedule(blocks, config, policy.lgkm_fallback if policy.waits.derive else (0, 0))
-    return PipelineProgram.of(blocks)
+    units = lgkm_units(config, policy.lgkm_fallback) if policy.waits.derive else (0, 0)
+    verify_schedule(blocks, config, units, guesses=to_the_letter)
+    return PipelineProgram.of(blocks, to_the_letter=to_the_letter)
 
 
 def _blocks(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, fields
 from typing import Any
 
 from warploom.document.checks import booleans, integer, member
-from warploom.errors import ConfigError, NoEffectWarning
+from warploom.errors import ConfigError
 from warploom.seed.config.parts import SchedulingStrategy
 
 UNLIMITED_VGPR = 999999
@@ -104,62 +103,3 @@ class ScheduleConfig:
                     fix=f"one of: {', '.join(sorted(known))}",
                 )
         return cls(**flat)
-
-
-def warn_without_effect(config: ScheduleConfig) -> None:
-    """Warn about settings that have no effect in their combination; the result stands."""
-    for name, reason in settings_without_effect(config):
-        warnings.warn(
-            f"ScheduleConfig.{name} has no effect: {reason}", NoEffectWarning, stacklevel=3
-        )
-
-
-def settings_without_effect(config: ScheduleConfig) -> list[tuple[str, str]]:
-    """The settings that change nothing in this combination, each with its reason."""
-    default = ScheduleConfig()
-    searched = config.scheduling is SchedulingStrategy.CSP
-    budgeted = searched or config.scheduling is SchedulingStrategy.MODULO
-    first_given = config.wait_lgkm_first != default.wait_lgkm_first
-    rules = (
-        (
-            "omit_mma_set_prio",
-            config.omit_mma_set_prio and not config.minimal_barriers,
-            "it applies only with minimal_barriers=True",
-        ),
-        (
-            "wait_lgkm_first",
-            config.auto_waits and first_given and config.wait_lgkm_first < NO_WAIT,
-            "auto_waits=True derives the count",
-        ),
-        (
-            "wait_vm_last",
-            config.auto_waits and config.wait_vm_last != default.wait_vm_last,
-            "auto_waits=True derives the count",
-        ),
-        (
-            "drain_lgkm_mask",
-            config.auto_waits and config.auto_drain and config.drain_lgkm_mask != 0,
-            "auto_drain=True derives the mask",
-        ),
-        (
-            "auto_drain",
-            config.auto_drain and not config.auto_waits,
-            "it applies only with auto_waits=True",
-        ),
-        (
-            "max_vgpr",
-            config.max_vgpr != default.max_vgpr and not budgeted,
-            "only SchedulingStrategy.CSP and MODULO search under a register budget",
-        ),
-        (
-            "lds_contention_penalty",
-            config.lds_contention_penalty != 0 and not searched,
-            "only SchedulingStrategy.CSP uses the port model",
-        ),
-        (
-            "lgkm_after_last",
-            config.minimal_barriers and config.lgkm_after_last,
-            "minimal_barriers=True removes the barrier it follows",
-        ),
-    )
-    return [(name, reason) for name, idle, reason in rules if idle]

@@ -192,9 +192,13 @@ class Pipeline4Wave(PipelineSchedule):
     def build_explicit_blocks(
         self, body: Sequence[OpDesc], program: PipelineProgram
     ) -> list[list[OpDesc]]:
-        """Every block in its minimal-barrier form."""
+        """Every block in its minimal-barrier form; the reference ignores ``global_before_frag``."""
         return [
-            emit_minimal_barrier_block(block, block.wrap_waits_with_sched_barrier)
+            emit_minimal_barrier_block(
+                block,
+                block.wrap_waits_with_sched_barrier,
+                block.global_before_frag and not program.to_the_letter,
+            )
             for block in program.blocks
         ]
 

@@ -191,7 +191,8 @@ _KINDS = {
 
 def _named(positional: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
     """Every argument by its name, of the right type."""
-    owner, names = "DeclarativeSchedule", _PARAMETERS
+    owner = "DeclarativeSchedule"
+    names: tuple[str, ...] = _PARAMETERS
     if positional and isinstance(positional[0], ScheduleConfig):
         names = ("config", "target")
         if len(positional) > 1 and isinstance(positional[1], PipelineConfig):

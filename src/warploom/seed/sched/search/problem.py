@@ -163,7 +163,7 @@ def _twins(
     latest: dict[tuple[object, ...], int] = {}
     twin = []
     for i, node in enumerate(body.ops):
-        key = (_cost_class(node), partition[i], preds[i], succs[i])
+        key: tuple[object, ...] = (_cost_class(node), partition[i], preds[i], succs[i])
         if lifetimes and (node.op.role is not OpRole.GLOBAL_LOAD or node.op.vgpr_def):
             key = (*key, i)
         twin.append(latest.get(key, -1))
