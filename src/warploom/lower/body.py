@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from warploom.document.flow import When
 from warploom.errors import KernelError
 from warploom.kernel.values import (
     Carried,
@@ -35,7 +36,6 @@ from warploom.kernel.values import (
     operands,
     results,
 )
-from warploom.document.flow import When
 
 
 @dataclass(frozen=True)

@@ -113,9 +113,7 @@ def _zeros(ops: tuple[Op, ...]) -> frozenset[str]:
     """Constants 0 (spread or not)."""
     names: set[str] = set()
     for op in ops:
-        if isinstance(op, Const) and op.value == 0:
-            names.add(op.result.name)
-        elif isinstance(op, Spread) and op.arg in names:
+        if (isinstance(op, Const) and op.value == 0) or (isinstance(op, Spread) and op.arg in names):
             names.add(op.result.name)
     return frozenset(names)
 

@@ -200,7 +200,7 @@ def _forms(body: Body, steps: tuple[Step, ...], kept: dict[str, Value]) -> dict[
             forms[name] = Form.PACKED if packed else Form.TILE
         else:
             forms[name] = Form.ROW
-    return forms | {n: Form.PART for n in part_sums(body)}
+    return forms | dict.fromkeys(part_sums(body), Form.PART)
 
 
 def part_sums(body: Body) -> frozenset[str]:

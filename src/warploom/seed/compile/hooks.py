@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from warploom.document.fields import all_of, instance, member, text
 from warploom.document.counters import KernelShape, Protocol
+from warploom.document.fields import all_of, instance, member, text
 from warploom.document.ops import DepEdge, OpDesc, ScheduleEntry
 from warploom.errors import ConfigError
 from warploom.seed.blocks.program import PipelineProgram

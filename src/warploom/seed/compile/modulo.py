@@ -8,8 +8,8 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 
-from warploom.document.fields import instance
 from warploom.document.counters import Protocol
+from warploom.document.fields import instance
 from warploom.document.ops import DepEdge, OpDesc
 from warploom.errors import InfeasibleError, OverBudgetWarning
 from warploom.order import solve_modulo

@@ -6,8 +6,8 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from warploom.document.fields import instance
 from warploom.document.counters import KernelShape
+from warploom.document.fields import instance
 from warploom.document.kinds import KOffsetKind, OpRole
 from warploom.document.ops import DepEdge, OpDesc
 from warploom.errors import ForcedSettingWarning

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, overload
 
-from warploom.document.fields import boolean, instance, integer
 from warploom.document.counters import KernelShape
+from warploom.document.fields import boolean, instance, integer
 from warploom.document.kinds import KOffsetKind
 from warploom.document.ops import DepEdge, OpDesc
 from warploom.errors import ConfigError

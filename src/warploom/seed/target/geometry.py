@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from warploom.document.fields import boolean, instance, integer
 from warploom.document.counters import KernelShape
+from warploom.document.fields import boolean, instance, integer
 from warploom.errors import GeometryError
 
 _SIZES = (

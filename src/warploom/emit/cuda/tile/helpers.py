@@ -79,6 +79,9 @@ TILE_HELPERS: dict[str, str] = {
         )
         for name, text in (("max", "fmaxf(x, {})"), ("min", "fminf(x, {})"), ("sum", "x + {}"))
     },
+    "floor_div": (
+        "DEVICE int floor_div(int a, int b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }\n"
+    ),
     "store_line": (
         "// Eight elements of 16 bits, of which the first `left` exist.\n"
         "DEVICE void store_line(uint16_t* at, const uint32_t (&x)[4], int left) {\n"

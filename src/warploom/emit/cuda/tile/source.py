@@ -24,12 +24,13 @@ from warploom.emit.cuda.roles import barrier_setup, cursors, indent
 from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.grid import count_lines, place_lines
 from warploom.emit.cuda.tile.helpers import helpers_for, wait_function
+from warploom.emit.cuda.tile.iterations import range_lines
 from warploom.emit.cuda.tile.operands import load_lines, product_function, product_lines
 from warploom.emit.cuda.tile.signature import Param
 from warploom.emit.cuda.tile.stores import direct_text, fill_text, store_call
 from warploom.emit.cuda.tile.ties import retired_at
 from warploom.emit.cuda.tile.vector import Vector, step_text
-from warploom.kernel.values import Dot, Fn, Indices, Load, Pointwise, Reduce, Store, operands
+from warploom.kernel.values import Dot, Fn, Load, Pointwise, Reduce, Store
 from warploom.lower.body import Body
 from warploom.lower.column import Lowered
 from warploom.lower.fuse import Step
@@ -45,6 +46,7 @@ from warploom.lower.plan import (
     started,
     store_name,
 )
+from warploom.lower.ranges import cut_of, moves
 from warploom.lower.storage import staged_stores
 from warploom.target.h200 import HopperTarget, h200
 
@@ -77,6 +79,7 @@ class _Writer:
         self.context = Context(self.layout)
         self.waits: dict[str, str] = {}
         self.masked = masked_steps(self.layout.body, self.layout.steps)
+        self.cut = cut_of(self.layout.body, self.layout.steps)
 
     def source(self) -> Source:
         body = self.kernel_text()
@@ -153,16 +156,11 @@ class _Writer:
         extent = self.layout.extent(loop.var)
         end = self.context.size(axis)
         start = self.context.uniform(loop.start) if loop.start else "0"
-        lines = [f"const int first_{loop.var} = {start};"]
+        lines = [f"int first_{loop.var} = {start};"]
         if loop.until:
             lines.append(f"const int until_{loop.var} = {self.context.uniform(loop.until)};")
             end = f"until_{loop.var}"
-        count = f"({end} - first_{loop.var} + {extent - 1}) / {extent}"
-        lines.append(f"const int k_tiles = max({count}, 1);")
-        if self.masked:
-            hidden = any(hides(self.layout.body, s) for s in self.layout.steps)
-            whole = "0" if hidden else f"max(({end} - first_{loop.var}) / {extent}, 0)"
-            lines.append(f"const int whole = {whole};")
+        lines += range_lines(self.context, self.cut, end, masked=bool(self.masked))
         step = f"{extent} * k"
         if self.layout.tiling.serpentine:
             step = f"{extent} * (backwards ? k_tiles - 1 - k : k)"
@@ -330,7 +328,7 @@ class _Writer:
             if step.name not in self.masked or site.phase == "kernel":
                 return [call.format(masked)]
             return [
-                f"if ({at} < whole) {call.format('No{}')}",
+                f"if ({at} >= whole_from && {at} < whole_to) {call.format('No{}')}",
                 f"else {call.format('Yes{}')}",
             ]
 
@@ -425,8 +423,12 @@ class _Writer:
         once = [f"{r.name}.advance();" for r in rings if r.per is Per.TILE]
         lines = [*self.list_lines(program, "prologue", table), *step * program.peel]
         lines.append(f"int k = {program.peel};")
-        loops = [("k_tiles", table)] if masked is None else [
-            ("min(whole, k_tiles)", table), ("k_tiles", masked)]
+        loops = [("k_tiles", table)]
+        if masked is not None:
+            first = [("whole_from", masked)] if self.cut is not None and self.cut.below else []
+            unknown = self.cut is not None and not self.cut.known
+            plain = [] if unknown else [("whole_to", table)]
+            loops = [*first, *plain, ("k_tiles", masked)]
         for bound, lowerings in loops:
             lines.append(f"for (; k < {bound}; ++k) {{")
             lines += indent([*self.list_lines(program, "kernel", lowerings), *step], 2)
@@ -445,24 +447,13 @@ def masked_steps(body: Body, steps: tuple[Step, ...]) -> frozenset[str]:
             isinstance(op, Pointwise) and op.fn is Fn.CAST and op.result.vars[1:] == (body.loop.var,)
             for op in step.ops
         )
-        if over or cut or hides(body, step):
+        hides = any(
+            isinstance(op, Pointwise) and op.fn is Fn.WHERE and moves(body, op.args[0])
+            for op in step.ops
+        )
+        if over or cut or hides:
             found.add(step.name)
     return frozenset(found)
-
-
-def hides(body: Body, step: Step) -> bool:
-    """Whether a step chooses by a condition that changes along the loop."""
-    return any(
-        isinstance(op, Pointwise) and op.fn is Fn.WHERE and _moves(body, op.args[0])
-        for op in step.ops
-    )
-
-
-def _moves(body: Body, name: str) -> bool:
-    op = body.ops.get(name)
-    if isinstance(op, Indices):
-        return op.var == body.loop.var
-    return op is not None and any(_moves(body, n) for n in operands(op))
 
 
 def array_declaration(array) -> str:  # noqa: ANN001
