@@ -10,6 +10,7 @@ from typing import Any
 from warploom.errors import KernelMemoryError, KernelSyntaxError
 from warploom.kernel.read.state import Builder, Frame, ScalarOf
 from warploom.kernel.read.statements import inline, run
+from warploom.kernel.rewrite import titled
 from warploom.kernel.signature import Signature
 from warploom.kernel.source import Source
 from warploom.kernel.values import Access, Kernel, Loop, Parameter, Store, Tensor, operands, walk
@@ -43,7 +44,8 @@ def read(
     assert isinstance(source.tree, ast.FunctionDef)
     run(frame, source.tree.body)
     _check_end(frame)
-    ops = tuple(build.scopes[0])
+    names = {was: build.fresh(title) for was, title in build.titles.items()}
+    ops = tuple(titled(op, names) for op in build.scopes[0])
     used = {getattr(op, "parameter", None) for op in walk(ops)}
     return Kernel(
         name=source.tree.name,

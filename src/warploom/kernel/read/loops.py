@@ -126,6 +126,8 @@ def _bounds(frame: Frame, node: ast.Call) -> _Bounds:
             why="the size of a step shapes the kernel",
             fix="a positive number known while reading: wl.steps(x.k, 128)",
         )
+    if kwargs.get("until") == axis:
+        del kwargs["until"]
     start, until = (_bound(frame, node, name, kwargs.get(name)) for name in ("start", "until"))
     return _Bounds(axis, extent, start, until)
 
