@@ -8,7 +8,7 @@ Everything else is a load, a product, a store or vector work.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from warploom.document.flow import When
@@ -165,7 +165,17 @@ def body_of(kernel: Kernel) -> Body:
     at = loops[0]
     loop = kernel.ops[at]
     assert isinstance(loop, Loop)
+    if _is_whole(kernel, loop):
+        loop = replace(loop, until=None)
     return Body(kernel=kernel, head=kernel.ops[:at], loop=loop, tail=kernel.ops[at + 1 :])
+
+
+def _is_whole(kernel: Kernel, loop: Loop) -> bool:
+    """Whether the loop's end is that of its axis."""
+    found = next(
+        (op for op in kernel.ops if isinstance(op, Size) and op.result.name == loop.until), None
+    )
+    return found is not None and found.axis == kernel.var(loop.var).axis
 
 
 def refusal(what: str, line: Line | None, *, why: str = "", fix: str = "") -> KernelError:

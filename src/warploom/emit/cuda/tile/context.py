@@ -63,7 +63,7 @@ class Context:
     def size(self, axis: str) -> str:
         """The size of a named axis; of ``k/128``, of its blocks."""
         name, _, per = axis.partition("/")
-        whole = self._add(SizeParam(name=f"size_{name}", axis=name))
+        whole = self._add(SizeParam(name=f"len_{name}", axis=name))
         return f"(({whole} + {int(per) - 1}) / {per})" if per else whole
 
     def size_of(self, tensor: str, axis: str) -> str:

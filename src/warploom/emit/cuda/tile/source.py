@@ -443,7 +443,7 @@ def masked_steps(body: Body, steps: tuple[Step, ...]) -> frozenset[str]:
         if step.when is not When.LOOP:
             continue
         over = any(isinstance(op, Reduce) and op.over == body.loop.var for op in step.ops)
-        cut = body.loop.until is not None and any(
+        cut = any(
             isinstance(op, Pointwise) and op.fn is Fn.CAST and op.result.vars[1:] == (body.loop.var,)
             for op in step.ops
         )

@@ -331,7 +331,7 @@ def _unrounded(vector: Vector, op: Pointwise | Spread) -> str:
     """The value of a result; packing rounds by itself."""
     last = isinstance(op, Pointwise) and op.fn is Fn.CAST and op.result.dtype.bits < 32
     text = vector.value(op.args[0] if last and isinstance(op, Pointwise) else op.result.name)
-    if last and vector.context.ends_early() and op.result.vars[1] == vector.body.loop.var:
+    if last and op.result.vars[1] == vector.body.loop.var:  # nothing past the end takes part
         return f"(!MASKED || {vector.in_range(vector.body.loop.var)}) ? {text} : 0.0f"
     return text
 
