@@ -46,11 +46,10 @@ def read(
     _check_end(frame)
     names = {was: build.fresh(title) for was, title in build.titles.items()}
     ops = tuple(titled(op, names) for op in build.scopes[0])
-    used = {getattr(op, "parameter", None) for op in walk(ops)}
     return Kernel(
         name=source.tree.name,
         tensors=tuple(_sized(t, build.sizes) for n, t in tensors.items() if n not in without),
-        parameters=tuple(Parameter(name=n, dtype=d) for n, d in scalars.items() if n in used),
+        parameters=tuple(Parameter(name=n, dtype=d) for n, d in scalars.items()),
         vars=tuple(build.vars.values()),
         grid=build.grid,
         ops=ops,
