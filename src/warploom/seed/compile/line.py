@@ -29,6 +29,7 @@ from warploom.seed.sync.policy import SyncPolicy
 if TYPE_CHECKING:
     from warploom.guard.counters import Synthesis
     from warploom.seed.modulo.bridge import ModuloRequest
+    from warploom.sim import MachineCosts
     from warploom.verify import Report
 
 OnRace = Literal["raise", "report", "skip"]
@@ -61,7 +62,8 @@ def compile_schedule(
     if modulo is not None or sched.scheduling is Strategy.MODULO:
         by_interval = import_module("warploom.seed.compile.modulo").modulo_schedule
         shifted: CompiledSchedule = by_interval(schedule, body, edges, modulo, see)
-        guarded = _synchronised(shifted, _proven(sync or schedule.sync_policy()))
+        machine = modulo.machine if modulo is not None else None
+        guarded = _synchronised(shifted, _proven(sync or schedule.sync_policy()), machine)
         see("phases", guarded)
         return _judged(guarded, on_race)
     if config.depth >= 2:
@@ -112,12 +114,15 @@ def _judged(compiled: CompiledSchedule, on_race: OnRace) -> CompiledSchedule:
 _MODE = {SyncPolicy.PROVEN_WEAKEST: "weakest", SyncPolicy.PROVEN_FEWEST: "fewest"}
 
 
-def _synchronised(ruled: CompiledSchedule, policy: SyncPolicy) -> CompiledSchedule:
+def _synchronised(
+    ruled: CompiledSchedule, policy: SyncPolicy, machine: MachineCosts | None = None
+) -> CompiledSchedule:
     """The schedule with its waits replaced by proven ones, if the policy asks for it."""
     if policy is SyncPolicy.REFERENCE:
         return ruled
     synthesise = import_module("warploom.guard.counters").synthesise
-    proven: Synthesis = synthesise(ruled.document(), mode=_MODE[policy])
+    cost = None if machine is None else import_module("warploom.sim").interval_cost(machine)
+    proven: Synthesis = synthesise(ruled.document(), mode=_MODE[policy], cost=cost)
     document = proven.document
     return replace(
         ruled,
