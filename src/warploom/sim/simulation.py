@@ -11,6 +11,7 @@ unit was, and how long each wait stalled and for which op.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -127,6 +128,18 @@ def simulate(
     costs = costs or MachineCosts()
     workload = lower(document, costs, trips, waves)
     return simulate_workload(workload, costs=costs.name, trips=trips)
+
+
+def interval_cost(
+    costs: MachineCosts, *, trips: int = 16, waves: int | None = 1
+) -> Callable[[ScheduleDocument], float]:
+    """A score of documents: simulated cycles per loop iteration (infinite when none is reached)."""
+
+    def score(document: ScheduleDocument) -> float:
+        interval = simulate(document, costs, trips=trips, waves=waves).ii
+        return float("inf") if interval is None else float(interval)
+
+    return score
 
 
 def simulate_workload(workload: Workload, *, costs: str = "given", trips: int = 0) -> Simulation:

@@ -72,7 +72,10 @@ def compile_schedule(
         shifted: CompiledSchedule = import_module("warploom.seed.compile.modulo").modulo_schedule(
             hooks, body, edges, modulo, see, insist=insist_on_registers
         )
-        guard = Guard(policy=_proven(wanted), on_race=on_race, strengthen=strengthen)
+        machine = modulo.machine if modulo is not None else None
+        guard = Guard(
+            policy=_proven(wanted), on_race=on_race, strengthen=strengthen, machine=machine
+        )
         return _seen(guard.applied(shifted), see)
     if config.depth >= 2:
         policy = SchedulePolicy.of(

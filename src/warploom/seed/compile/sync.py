@@ -17,6 +17,7 @@ from warploom.seed.sync.policy import SyncPolicy
 
 if TYPE_CHECKING:
     from warploom.guard.counters import Change, Repair, Synthesis
+    from warploom.sim import MachineCosts
     from warploom.verify import Report
 
 _MODE = {SyncPolicy.PROVEN_WEAKEST: "weakest", SyncPolicy.PROVEN_FEWEST: "fewest"}
@@ -29,6 +30,7 @@ class Guard:
     policy: SyncPolicy
     on_race: str
     strengthen: bool
+    machine: MachineCosts | None = None
 
     def applied(self, ruled: CompiledSchedule) -> CompiledSchedule:
         """The schedule, synchronised and judged."""
@@ -53,7 +55,9 @@ class Guard:
         if any(is_stated(entry) for entry in ruled.kernel):
             return self._repaired(ruled, _without_derived_waits(ruled.document()))
         synthesise = import_module("warploom.guard.counters").synthesise
-        proven: Synthesis = synthesise(ruled.document(), mode=_MODE[self.policy])
+        prices = self.machine
+        cost = None if prices is None else import_module("warploom.sim").interval_cost(prices)
+        proven: Synthesis = synthesise(ruled.document(), mode=_MODE[self.policy], cost=cost)
         return replace(_of_document(ruled, proven.document, self.policy), reasons=proven.reasons)
 
     def _repaired(self, ruled: CompiledSchedule, document: ScheduleDocument) -> CompiledSchedule:
