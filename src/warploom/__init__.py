@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from warploom.document import ScheduleDocument, read_schedule, write_schedule
+    from warploom.document import KernelShape, ScheduleDocument, read_schedule, write_schedule
     from warploom.document.kinds import (
         DepKind,
         KOffsetKind,
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         MissingExtraError,
         NoEffectWarning,
         OrderError,
+        OverBudgetWarning,
         PhaseError,
         ProgramError,
         SchedulingError,
@@ -55,9 +56,10 @@ if TYPE_CHECKING:
     from warploom.guard.counters import Repair, Synthesis, repair, synthesise
     from warploom.launch.attention import attention, attention_packed
     from warploom.launch.gemm import gemm
+    from warploom.seed.blocks.expand import emit_minimal_barrier_block
     from warploom.seed.blocks.program import PipelineProgram
     from warploom.seed.blocks.spec import MMABlockSpec
-    from warploom.seed.body import Pipe, PipelineBody, pipe
+    from warploom.seed.body import EntryBuilder, Pipe, PipelineBody, pipe
     from warploom.seed.compile import CompiledSchedule, ScheduleCompiler, compile_schedule
     from warploom.seed.config.parts import (
         BlockSizing,
@@ -69,10 +71,16 @@ if TYPE_CHECKING:
     from warploom.seed.config.pipeline import PipelineConfig
     from warploom.seed.config.schedule import ScheduleConfig
     from warploom.seed.config.strategies import BarrierStrategy, LoadStrategy, WaitStrategy
-    from warploom.seed.graph.edges import derive_edges_from_ops
+    from warploom.seed.graph.edges import (
+        derive_cross_stage_rotation_edges,
+        derive_edges_from_ops,
+        filter_spurious_cross_stage_flow,
+    )
     from warploom.seed.graph.loop_body import LoopBody, OpNode
     from warploom.seed.graph.rules import EdgeRule
     from warploom.seed.listing import WaitCounts
+    from warploom.seed.sched.csp import OrderResult, optimal_schedule, optimal_schedule_with_halves
+    from warploom.seed.sched.interleave import double_buffer_reorder
     from warploom.seed.schedule import PipelineSchedule
     from warploom.seed.schedules.fourwave import Pipeline4Wave, build_fourwave_schedule
     from warploom.seed.schedules.pingpong import DeclarativeSchedule, build_schedule
@@ -81,6 +89,7 @@ if TYPE_CHECKING:
         build_default_matmul_schedule,
     )
     from warploom.seed.sync.policy import SyncPolicy
+    from warploom.seed.sync.rules import derive_wait_counts, derive_waits_from_blocks
     from warploom.seed.target.cost import OpCost, TargetCostModel, TargetProfile, annotate_ops
     from warploom.seed.target.geometry import KernelGeometry, derive_safe_max_globals
     from warploom.seed.target.mi355x import (
@@ -115,6 +124,7 @@ _HOMES = {
     "DepKind": "warploom.document.kinds",
     "DocumentError": "warploom.errors",
     "EdgeRule": "warploom.seed.graph.rules",
+    "EntryBuilder": "warploom.seed.body",
     "Finding": "warploom.verify",
     "ForcedSettingWarning": "warploom.errors",
     "FourWaveOps": "warploom.seed.target.tags",
@@ -124,6 +134,7 @@ _HOMES = {
     "InfeasibleError": "warploom.errors",
     "KOffsetKind": "warploom.document.kinds",
     "KernelGeometry": "warploom.seed.target.geometry",
+    "KernelShape": "warploom.document",
     "LoadStrategy": "warploom.seed.config.strategies",
     "LoopBody": "warploom.seed.graph.loop_body",
     "LoopCarriedSpec": "warploom.seed.config.parts",
@@ -136,6 +147,8 @@ _HOMES = {
     "OpNode": "warploom.seed.graph.loop_body",
     "OpRole": "warploom.document.kinds",
     "OrderError": "warploom.errors",
+    "OrderResult": "warploom.seed.sched.csp",
+    "OverBudgetWarning": "warploom.errors",
     "Phase": "warploom.document.kinds",
     "PhaseError": "warploom.errors",
     "PingPongOps": "warploom.seed.target.tags",
@@ -179,8 +192,14 @@ _HOMES = {
     "build_fourwave_schedule": "warploom.seed.schedules.fourwave",
     "build_schedule": "warploom.seed.schedules.pingpong",
     "compile_schedule": "warploom.seed.compile",
+    "derive_cross_stage_rotation_edges": "warploom.seed.graph.edges",
     "derive_edges_from_ops": "warploom.seed.graph.edges",
     "derive_safe_max_globals": "warploom.seed.target.geometry",
+    "derive_wait_counts": "warploom.seed.sync.rules",
+    "derive_waits_from_blocks": "warploom.seed.sync.rules",
+    "double_buffer_reorder": "warploom.seed.sched.interleave",
+    "emit_minimal_barrier_block": "warploom.seed.blocks.expand",
+    "filter_spurious_cross_stage_flow": "warploom.seed.graph.edges",
     "gemm": "warploom.launch.gemm",
     "mi355x_cost_model": "warploom.seed.target.mi355x",
     "mi355x_costs": "warploom.sim",
@@ -189,6 +208,8 @@ _HOMES = {
     "mi355x_single_buffer_cost_model": "warploom.seed.target.mi355x",
     "mi355x_single_buffer_target": "warploom.seed.target.mi355x",
     "mi355x_target": "warploom.seed.target.mi355x",
+    "optimal_schedule": "warploom.seed.sched.csp",
+    "optimal_schedule_with_halves": "warploom.seed.sched.csp",
     "pipe": "warploom.seed.body",
     "read_schedule": "warploom.document",
     "repair": "warploom.guard.counters",
@@ -238,6 +259,7 @@ __all__ = [
     "DepKind",
     "DocumentError",
     "EdgeRule",
+    "EntryBuilder",
     "Finding",
     "ForcedSettingWarning",
     "FourWaveOps",
@@ -247,6 +269,7 @@ __all__ = [
     "InfeasibleError",
     "KOffsetKind",
     "KernelGeometry",
+    "KernelShape",
     "LoadStrategy",
     "LoopBody",
     "LoopCarriedSpec",
@@ -259,6 +282,8 @@ __all__ = [
     "OpNode",
     "OpRole",
     "OrderError",
+    "OrderResult",
+    "OverBudgetWarning",
     "Phase",
     "PhaseError",
     "PingPongOps",
@@ -303,8 +328,14 @@ __all__ = [
     "build_fourwave_schedule",
     "build_schedule",
     "compile_schedule",
+    "derive_cross_stage_rotation_edges",
     "derive_edges_from_ops",
     "derive_safe_max_globals",
+    "derive_wait_counts",
+    "derive_waits_from_blocks",
+    "double_buffer_reorder",
+    "emit_minimal_barrier_block",
+    "filter_spurious_cross_stage_flow",
     "gemm",
     "mi355x_cost_model",
     "mi355x_costs",
@@ -313,6 +344,8 @@ __all__ = [
     "mi355x_single_buffer_cost_model",
     "mi355x_single_buffer_target",
     "mi355x_target",
+    "optimal_schedule",
+    "optimal_schedule_with_halves",
     "pipe",
     "read_schedule",
     "repair",
