@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from warploom.document import ScheduleDocument, read_schedule, write_schedule
+    from warploom.document import KernelShape, ScheduleDocument, read_schedule, write_schedule
     from warploom.document.kinds import (
         DepKind,
         KOffsetKind,
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         MissingExtraError,
         NoEffectWarning,
         OrderError,
+        OverBudgetWarning,
         PhaseError,
         ProgramError,
         SchedulingError,
@@ -101,9 +102,10 @@ if TYPE_CHECKING:
     )
     from warploom.launch.attention import attention, attention_packed
     from warploom.launch.gemm import gemm
+    from warploom.seed.blocks.expand import emit_minimal_barrier_block
     from warploom.seed.blocks.program import PipelineProgram
     from warploom.seed.blocks.spec import MMABlockSpec
-    from warploom.seed.body import Pipe, PipelineBody, pipe
+    from warploom.seed.body import EntryBuilder, Pipe, PipelineBody, pipe
     from warploom.seed.compile import CompiledSchedule, ScheduleCompiler, compile_schedule
     from warploom.seed.config.parts import (
         BlockSizing,
@@ -115,10 +117,16 @@ if TYPE_CHECKING:
     from warploom.seed.config.pipeline import PipelineConfig
     from warploom.seed.config.schedule import ScheduleConfig
     from warploom.seed.config.strategies import BarrierStrategy, LoadStrategy, WaitStrategy
-    from warploom.seed.graph.edges import derive_edges_from_ops
+    from warploom.seed.graph.edges import (
+        derive_cross_stage_rotation_edges,
+        derive_edges_from_ops,
+        filter_spurious_cross_stage_flow,
+    )
     from warploom.seed.graph.loop_body import LoopBody, OpNode
     from warploom.seed.graph.rules import EdgeRule
     from warploom.seed.listing import WaitCounts
+    from warploom.seed.sched.csp import OrderResult, optimal_schedule, optimal_schedule_with_halves
+    from warploom.seed.sched.interleave import double_buffer_reorder
     from warploom.seed.schedule import PipelineSchedule
     from warploom.seed.schedules.fourwave import Pipeline4Wave, build_fourwave_schedule
     from warploom.seed.schedules.pingpong import DeclarativeSchedule, build_schedule
@@ -127,6 +135,7 @@ if TYPE_CHECKING:
         build_default_matmul_schedule,
     )
     from warploom.seed.sync.policy import SyncPolicy
+    from warploom.seed.sync.rules import derive_wait_counts, derive_waits_from_blocks
     from warploom.seed.target.cost import OpCost, TargetCostModel, TargetProfile, annotate_ops
     from warploom.seed.target.geometry import KernelGeometry, derive_safe_max_globals
     from warploom.seed.target.mi355x import (
@@ -161,6 +170,7 @@ _HOMES = {
     "DepKind": "warploom.document.kinds",
     "DocumentError": "warploom.errors",
     "EdgeRule": "warploom.seed.graph.rules",
+    "EntryBuilder": "warploom.seed.body",
     "Finding": "warploom.verify",
     "ForcedSettingWarning": "warploom.errors",
     "FourWaveOps": "warploom.seed.target.tags",
@@ -178,6 +188,7 @@ _HOMES = {
     "KernelShapeError": "warploom.errors",
     "KernelSyntaxError": "warploom.errors",
     "KernelTypeError": "warploom.errors",
+    "KernelShape": "warploom.document",
     "LoadStrategy": "warploom.seed.config.strategies",
     "LoopBody": "warploom.seed.graph.loop_body",
     "LoopCarriedSpec": "warploom.seed.config.parts",
@@ -191,6 +202,8 @@ _HOMES = {
     "OpRole": "warploom.document.kinds",
     "OrderError": "warploom.errors",
     "Out": "warploom.kernel.words",
+    "OrderResult": "warploom.seed.sched.csp",
+    "OverBudgetWarning": "warploom.errors",
     "Phase": "warploom.document.kinds",
     "PhaseError": "warploom.errors",
     "PingPongOps": "warploom.seed.target.tags",
@@ -250,6 +263,14 @@ _HOMES = {
     "floor": "warploom.kernel.words",
     "full": "warploom.kernel.words",
     "gelu": "warploom.kernel.words",
+    "derive_cross_stage_rotation_edges": "warploom.seed.graph.edges",
+    "derive_edges_from_ops": "warploom.seed.graph.edges",
+    "derive_safe_max_globals": "warploom.seed.target.geometry",
+    "derive_wait_counts": "warploom.seed.sync.rules",
+    "derive_waits_from_blocks": "warploom.seed.sync.rules",
+    "double_buffer_reorder": "warploom.seed.sched.interleave",
+    "emit_minimal_barrier_block": "warploom.seed.blocks.expand",
+    "filter_spurious_cross_stage_flow": "warploom.seed.graph.edges",
     "gemm": "warploom.launch.gemm",
     "i32": "warploom.kernel.words",
     "i4": "warploom.kernel.words",
@@ -268,6 +289,8 @@ _HOMES = {
     "mi355x_single_buffer_target": "warploom.seed.target.mi355x",
     "mi355x_target": "warploom.seed.target.mi355x",
     "minimum": "warploom.kernel.words",
+    "optimal_schedule": "warploom.seed.sched.csp",
+    "optimal_schedule_with_halves": "warploom.seed.sched.csp",
     "pipe": "warploom.seed.body",
     "read_schedule": "warploom.document",
     "relu": "warploom.kernel.words",
@@ -328,6 +351,7 @@ __all__ = [
     "DepKind",
     "DocumentError",
     "EdgeRule",
+    "EntryBuilder",
     "Finding",
     "ForcedSettingWarning",
     "FourWaveOps",
@@ -345,6 +369,7 @@ __all__ = [
     "KernelShapeError",
     "KernelSyntaxError",
     "KernelTypeError",
+    "KernelShape",
     "LoadStrategy",
     "LoopBody",
     "LoopCarriedSpec",
@@ -358,6 +383,8 @@ __all__ = [
     "OpRole",
     "OrderError",
     "Out",
+    "OrderResult",
+    "OverBudgetWarning",
     "Phase",
     "PhaseError",
     "PingPongOps",
@@ -418,6 +445,14 @@ __all__ = [
     "floor",
     "full",
     "gelu",
+    "derive_cross_stage_rotation_edges",
+    "derive_edges_from_ops",
+    "derive_safe_max_globals",
+    "derive_wait_counts",
+    "derive_waits_from_blocks",
+    "double_buffer_reorder",
+    "emit_minimal_barrier_block",
+    "filter_spurious_cross_stage_flow",
     "gemm",
     "i32",
     "i4",
@@ -436,6 +471,8 @@ __all__ = [
     "mi355x_single_buffer_target",
     "mi355x_target",
     "minimum",
+    "optimal_schedule",
+    "optimal_schedule_with_halves",
     "pipe",
     "read_schedule",
     "relu",

@@ -38,17 +38,17 @@ class PipelineConfig:
 
     Attributes:
         depth: Buffers of the ring: 1 single, 2 double, up to 8; one K-partition each.
-        prefetch: Distance of the DRAM prefetch in iterations (informational).
-        drain_passes: Epilogue drain iterations (informational).
-        prologue_fill: Extra load iterations in the prologue (informational).
+        prefetch: Distance of the DRAM prefetch in iterations; 1, since depth reaches further.
+        drain_passes: K-tiles the epilogue drains: a description, partitions decide.
+        prologue_fill: Extra load iterations in the prologue: a description, depth decides.
         loop_carried: Ops that cross the loop boundary.
         block_sizing: How many ops an MMA block takes.
         frag_order: Fragment order inside a block.
         m_mmas: Rows of the MMA grid of one partition.
         n_mmas: Columns of the MMA grid of one partition.
         num_partitions: K-partitions in one loop body.
-        mma_serial: Whether the matrix unit is serial (informational).
-        mma_latency: Matrix latency in cycles (informational; the cost model decides).
+        mma_serial: Whether the matrix unit is serial in the model orders are judged by.
+        mma_latency: Matrix latency in cycles: a description, the cost model decides.
         vm_per_load_a: vmcnt units of one channel-A global load.
         vm_per_load_b: vmcnt units of one channel-B global load.
         lgkm_per_load_a: lgkmcnt units of one channel-A fragment load; 0 uses ScheduleConfig's.

@@ -54,9 +54,9 @@ class ScheduleConfig:
         lgkm_per_load_a: lgkmcnt units per channel-A fragment load, if PipelineConfig has none.
         lgkm_per_load_b: lgkmcnt units per channel-B fragment load, if PipelineConfig has none.
         lgkm_after_last: lgkm(0) after the last block's barrier.
-        minimal_barriers: Barriers only where an entry wait stands.
+        minimal_barriers: Barriers only at the top of a partition and where an entry wait stands.
         omit_mma_set_prio: With ``minimal_barriers``: no priority hints at all.
-        max_vgpr: Register budget for the CSP and MODULO searches.
+        max_vgpr: Register budget of the CSP and MODULO searches: a hint, unless insisted on.
         global_before_frag: Global loads before fragment loads inside a block.
         barrier_before_pre_ops: The wait and barrier section before the loads of a block.
         inter_block_lgkm_drain: lgkm(0) at interior block starts.

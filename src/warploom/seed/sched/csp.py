@@ -210,12 +210,13 @@ def optimal_block_order(
     max_vgpr: int | None = None,
     *,
     partitions: int = 2,
-    blocks: Callable[[Sequence[int]], bool],
+    blocks: Callable[[Sequence[int]], bool] | None = None,
     insist: bool = False,
 ) -> OrderResult:
     """The best order that can be cut into blocks, each closed by its COMPUTE.
 
-    ``blocks`` says of an order whether it can. The order of ``optimal_schedule_with_halves`` is
+    ``blocks`` says of an order whether it can; by default one that ends each partition in a
+    COMPUTE and keeps the cap. The order of ``optimal_schedule_with_halves`` is
     taken if so; a penalty, a cost model or a budget may move loads to the end of a partition, and
     then it is the best order whose partitions all end in a COMPUTE and whose blocks keep the cap.
     A register budget is held against what is live, every value being freed by its last reader.
@@ -225,7 +226,10 @@ def optimal_block_order(
     found = optimal_schedule_with_halves(
         body, *limits, partitions=partitions, lifetimes=budgeted, insist=insist
     )
-    if blocks(found.order):
+    closed = _Limits(
+        partitions=partitions, max_loads=max_globals_per_block, budget=NO_LIMIT, closed=True
+    )
+    if blocks(found.order) if blocks is not None else closed.admits(body, found.order):
         return found
     return optimal_schedule_with_halves(
         body,
