@@ -152,6 +152,7 @@ class FakeDriver:
         read = [ctypes.string_at(a, n) for a, n in zip(at, self.parameters, strict=True)]
         made = Launch(
             function=function,
+            cubin=self.loaded[function[0] - 1][1],
             grid=grid,
             threads=threads,
             stream=stream,
@@ -165,8 +166,10 @@ class FakeDriver:
 
 
 def clear_caches():
-    """Forget what was learnt from another driver."""
-    from warploom.launch import driver, plan
+    """Forget what was learnt from another driver or compiler."""
+    from warploom.launch import attention_launch, driver, launch, plan
+    from warploom.launch.attention import PACKED, RUNNER
+    from warploom.launch.gemm import RUNNER as GEMM
 
     for cached in (
         driver.library,
@@ -174,5 +177,54 @@ def clear_caches():
         driver.device_count,
         driver.require_hopper,
         plan._load,
+        attention_launch.attention_binary,
+        launch.gemm_binary,
     ):
         cached.cache_clear()
+    for runner in (GEMM, RUNNER, PACKED):
+        runner.forget()
+
+
+def install(monkeypatch, **options):
+    """A fresh fake driver in place of the real one; the thread has a context."""
+    from warploom.launch import driver
+
+    fake = FakeDriver(**options)
+    clear_caches()
+    monkeypatch.setattr(driver, "bindings", lambda part="driver": fake)
+    driver.ensure_context(0)
+    return fake
+
+
+def fake_compiler(monkeypatch):
+    """Cubins are the kernels' names, so that launches say which kernel they run."""
+    from warploom.launch import attention_launch, launch
+    from warploom.launch.build import Cubin, read_log
+
+    def compile_source(source, *, name="kernel", **_):
+        return Cubin(data=name.encode(), toolchain="none", report=read_log(""))
+
+    for module in (attention_launch, launch):
+        monkeypatch.setattr(module, "compile_source", compile_source)
+
+
+class FakeTensor:
+    """Looks like a torch tensor on a GPU; has no memory."""
+
+    class device:  # noqa: N801
+        type = "cuda"
+        index = 0
+
+    def __init__(self, shape, dtype="torch.bfloat16", strides=None, pointer=4096):
+        self.shape, self.dtype, self.pointer = shape, dtype, pointer
+        steps, step = [], 1
+        for n in reversed(shape):
+            steps.append(step)
+            step *= n
+        self.strides = strides or tuple(reversed(steps))
+
+    def data_ptr(self):
+        return self.pointer
+
+    def stride(self):
+        return self.strides

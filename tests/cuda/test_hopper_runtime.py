@@ -186,7 +186,7 @@ class FakeTorch:
     """Just the attributes of a torch tensor that the view reads."""
 
     def __init__(self, dtype="torch.bfloat16", kind="cuda"):
-        self.dtype, self.shape = dtype, (4, 8)
+        self.dtype, self.shape = dtype, (8, 8)
         self.device = type("Device", (), {"type": kind, "index": 1})()
 
     def data_ptr(self):
@@ -197,11 +197,11 @@ class FakeTorch:
 
 
 class Transposed(FakeTorch):
-    """The same bytes as an [8, 4] matrix with contiguous columns."""
+    """The same bytes as a matrix with contiguous columns."""
 
     def __init__(self):
         super().__init__()
-        self.shape = (8, 4)
+        self.shape = (8, 8)
 
     def stride(self):
         return (1, 8)
@@ -210,7 +210,7 @@ class Transposed(FakeTorch):
 def test_torch_tensors_are_read_by_their_attributes():
     view = view_of(FakeTorch(), "a")
     assert view.pointer == 4096
-    assert view.layout == Layout((4, 8), (8, 1), DType.BF16, 1)
+    assert view.layout == Layout((8, 8), (8, 1), DType.BF16, 1)
     with pytest.raises(BackendError, match=r"dtype torch\.int16"):
         view_of(FakeTorch("torch.int16"), "a")
     with pytest.raises(BackendError, match="argument a"):

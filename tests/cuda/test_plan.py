@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from warploom.errors import BackendError
 from warploom.kernel.values import Access, Axis, DType, Tensor
-from warploom.launch import driver, plan
+from warploom.launch import plan
 from warploom.launch.binary import (
     Binary,
     Extent,
@@ -28,7 +28,7 @@ from warploom.launch.binary import (
 from warploom.launch.layout import Layout, bind, map_geometry
 from warploom.launch.plan import BLOCKS, prepare
 
-from .fake_driver import FakeDriver, clear_caches
+from .fake_driver import FakeDriver, clear_caches, install
 
 
 def axes(names):
@@ -83,14 +83,7 @@ LAYOUTS = (
 
 @pytest.fixture
 def cuda(monkeypatch):
-    def install(**options):
-        fake = FakeDriver(parameters=options.pop("parameters", SIZES), **options)
-        clear_caches()
-        monkeypatch.setattr(driver, "bindings", lambda part="driver": fake)
-        driver.ensure_context(0)
-        return fake
-
-    yield install
+    yield lambda **options: install(monkeypatch, **{"parameters": SIZES, **options})
     monkeypatch.undo()
     clear_caches()
 

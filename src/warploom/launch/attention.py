@@ -22,6 +22,7 @@ from warploom.launch.attention_checks import (
 )
 from warploom.launch.attention_launch import Packed, attention_binary, exponent_of
 from warploom.launch.binary import Binary
+from warploom.launch.driver import require_hopper
 from warploom.launch.layout import Layout
 from warploom.launch.runner import Layouts, Runner
 from warploom.launch.shipped import attention_kernel
@@ -148,4 +149,5 @@ def _kernel(kernel: AttentionKernel | None, q: Layout, causal: bool | str) -> At
             f"the kernel has head dimension {chosen.head_dim}, q has {q.shape[-1]}",
             where="argument kernel",
         )
+    require_hopper(q.device)  # before compiling anything
     return replace(chosen, causal=wanted, dtype=Dtype.named(q.dtype))

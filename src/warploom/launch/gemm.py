@@ -15,6 +15,7 @@ from warploom.hopper.kernel import Activation, Dtype, Epilogue
 from warploom.kernel.values import DType
 from warploom.launch.binary import Binary
 from warploom.launch.choose import choose, with_types
+from warploom.launch.driver import require_hopper
 from warploom.launch.launch import Choice, gemm_binary
 from warploom.launch.layout import STRIDE_ALIGNMENT, Layout
 from warploom.launch.runner import Layouts, Runner
@@ -64,7 +65,9 @@ def gemm(
 
 def _binary(layouts: Layouts, options: tuple[bool, str, str | None, Choice | None]) -> Binary:
     """The kernel of a call: what it runs, once its operands are fit for it."""
-    return gemm_binary(_choice(layouts, _Options(*options)))
+    choice = _choice(layouts, _Options(*options))
+    require_hopper(next(w.device for w in layouts if w is not None))  # before compiling anything
+    return gemm_binary(choice)
 
 
 RUNNER = Runner(NAMES, _binary)
