@@ -6,7 +6,7 @@ from warploom.view.perfetto import perfetto_trace
 from warploom.view.recurrence import Recurrence, critical_recurrence
 from warploom.view.scene import headline, representative_rows, steady_window
 from warploom.view.svg import timeline_svg
-from warploom.view.text import timeline_text
+from warploom.view.text import timeline_strip, timeline_text
 
 __all__ = [
     "Recurrence",
@@ -19,6 +19,7 @@ __all__ = [
     "representative_rows",
     "steady_window",
     "timeline_html",
+    "timeline_strip",
     "timeline_svg",
     "timeline_text",
 ]
