@@ -19,6 +19,7 @@ from warploom import __version__
 from warploom.errors import VerificationError, WarploomError
 
 COMMANDS = (
+    "demo",
     "compile",
     "show",
     "verify",

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from warploom.cli.builtin import Knobs
 from warploom.cli.knobs import (
     DtypeOption,
     JsonOption,
@@ -18,7 +19,7 @@ from warploom.cli.knobs import (
 )
 from warploom.cli.output import write_file
 from warploom.cli.show import summary
-from warploom.cli.source import Knobs, load
+from warploom.cli.source import load
 from warploom.cli.style import WidthOption, columns
 
 

@@ -91,7 +91,9 @@ def _emit(
             spec, block, element, mma=shape, sync=sync_policy(sync), on_race=on_race
         )
     pace = find_pace(
-        lambda trips: simulate(ready.document, chip_costs(ready.document, block, kind), trips=trips),
+        lambda trips: simulate(
+            ready.document, chip_costs(ready.document, block, kind), trips=trips
+        ),
         ready.document.protocol.k_tiles_per_iteration,
     )
     with working(f"emitting {ready.document.name}"):
@@ -105,8 +107,12 @@ def _emit(
     except OSError as error:
         raise BackendError(f"cannot write to {output}: {error.strerror}") from None
     if as_json:
-        report = {"files": paths, "gate": kernel.gate.to_json(), "sidecar": kernel.sidecar}
-        report["pace"] = pace.to_json() if pace else None
+        report = {
+            "files": paths,
+            "gate": kernel.gate.to_json(),
+            "sidecar": kernel.sidecar,
+            "pace": pace.to_json() if pace else None,
+        }
         typer.echo(json.dumps(report | ({"hip": exported.verdict} if exported else {})))
         return
     scheduled = ready.document.target
@@ -166,7 +172,5 @@ def _from_source(
     waves = document.protocol.groups * document.protocol.waves_per_group
     grid = (2, waves // 2) if waves % 2 == 0 else (1, waves)
     tile = gemm_tile(*block, element, mma=mma, waves=grid)
-    reasons = tuple(
-        (Phase[name.upper()], i, text) for (name, i), text in subject.reasons().items()
-    )
+    reasons = tuple((Phase[name.upper()], i, text) for (name, i), text in subject.reasons().items())
     return ReadyKernel(document=document, tile=tile, reasons=reasons)

@@ -52,15 +52,16 @@ def _emit(
     except OSError as error:
         raise BackendError(f"cannot write to {output}: {error.strerror}") from None
     files: dict[str, str | bytes] = {"kernel.cu": text, "kernel.schedule.json": subject.text()}
-    built = _built(text) if build else {"compiler": None, "note": "not compiled, as asked"}
-    if "cubin" in built:
-        files["kernel.cubin"] = built.pop("cubin")
+    built: dict[str, Any] = {"compiler": None, "note": "not compiled, as asked"}
+    if build:
+        built, cubin = _built(text)
+        files |= {"kernel.cubin": cubin} if cubin is not None else {}
     for name, content in files.items():
         write_file(output / name, content)
-    pace = subject.pace()
+    paths, pace = [str(output / name) for name in files], subject.pace()
     report = {
         "name": subject.name,
-        "files": [str(output / name) for name in files],
+        "files": paths,
         "pace": pace.to_json() if pace else None,
         "build": built,
     }
@@ -70,7 +71,7 @@ def _emit(
     typer.echo(f"{subject.name}: {subject.work()}, {len(text.splitlines())} lines of CUDA")
     typer.echo(f"pace: {subject.pace_text()}")
     typer.echo(f"build: {_words(built)}")
-    typer.echo("wrote " + ", ".join(report["files"]))
+    typer.echo("wrote " + ", ".join(paths))
 
 
 def cuda_text(subject: Subject, *, races: bool = False) -> str:
@@ -94,19 +95,20 @@ def cuda_text(subject: Subject, *, races: bool = False) -> str:
     return kernel_source(subject.document, subject.kernel)
 
 
-def _built(text: str) -> dict[str, Any]:
+def _built(text: str) -> tuple[dict[str, Any], bytes | None]:
     try:
         compiler = find_toolchain()
     except BackendError as error:
-        return {"compiler": None, "note": f"not compiled: {error.what}"}
+        return {"compiler": None, "note": f"not compiled: {error.what}"}, None
     with working("compiling CUDA"):
         cubin = compile_source(text)
-    return {
+    report = cubin.report
+    facts = {
         "compiler": compiler,
-        "registers": cubin.report.registers,
-        "spilled": cubin.report.spill_bytes,
-        "cubin": cubin.data,
+        "registers": report.registers,
+        "spilled": report.spill_bytes,
     }
+    return facts, cubin.data
 
 
 def _words(built: dict[str, Any]) -> str:

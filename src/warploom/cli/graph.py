@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from warploom.cli.builtin import Knobs
 from warploom.cli.hopper import kernel_costs
 from warploom.cli.knobs import (
     DtypeOption,
@@ -19,7 +20,7 @@ from warploom.cli.knobs import (
     with_knobs,
 )
 from warploom.cli.output import deliver
-from warploom.cli.source import Knobs, load
+from warploom.cli.source import load
 from warploom.cli.style import WidthOption, columns
 from warploom.cli.subject import Subject
 from warploom.document.ops import DepEdge
@@ -113,9 +114,7 @@ def drawing(
 def _as_json(subject: Subject, body: Sequence[Node], edges: Sequence[DepEdge]) -> dict[str, Any]:
     pace = subject.pace()
     return {
-        "body": [
-            {"label": op.label(), "role": op.role.name, "latency": op.latency} for op in body
-        ],
+        "body": [{"label": op.label(), "role": op.role.name, "latency": op.latency} for op in body],
         "edges": [
             {
                 "producer_idx": e.producer_idx,

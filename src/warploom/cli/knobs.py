@@ -68,9 +68,7 @@ def knobs_text(width: int) -> str:
         value = "|".join(Strategy) if kind is Strategy else "" if kind is bool else "N"
         lines.append(f"  {flag} {value}".rstrip())
         text = docs[field.name].replace("``", "")
-        lines += textwrap.wrap(
-            text, width - 8, initial_indent=" " * 6, subsequent_indent=" " * 6
-        )
+        lines += textwrap.wrap(text, width - 8, initial_indent=" " * 6, subsequent_indent=" " * 6)
     return "\n".join(lines)
 
 
@@ -118,7 +116,9 @@ def with_knobs(command: Callable[..., None]) -> Callable[..., None]:
             values.pop(p.name, None)
         command(**values, knobs=knobs)
 
-    parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*own, _HELP_KNOBS, *options)]
+    parameters = [
+        p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*own, _HELP_KNOBS, *options)
+    ]
     wrapper.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     wrapper.__annotations__ = {p.name: p.annotation for p in parameters}
     return wrapper

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from warploom.cli import gpu
+from warploom.cli.builtin import Knobs
 from warploom.cli.knobs import (
     DtypeOption,
     JsonOption,
@@ -18,7 +19,7 @@ from warploom.cli.knobs import (
     with_knobs,
 )
 from warploom.cli.progress import working
-from warploom.cli.source import Knobs, load
+from warploom.cli.source import load
 from warploom.cli.style import paint
 from warploom.cli.subject import Subject
 from warploom.document.roles import RolesDocument
@@ -41,9 +42,7 @@ def _run(
     host: Annotated[
         bool, typer.Option("--host", help="Run in the numeric executor, also where a GPU is.")
     ] = False,
-    runs: Annotated[
-        int, typer.Option(min=1, max=1000, help="Random timings in the executor.")
-    ] = 8,
+    runs: Annotated[int, typer.Option(min=1, max=1000, help="Random timings in the executor.")] = 8,
     tile: TileOption = None,
     dtype: DtypeOption = None,
     sync: SyncOption = None,

@@ -8,19 +8,18 @@ from typing import Annotated
 
 import typer
 
-from warploom.cli.builtin import BUILT_IN
+from warploom.cli.builtin import BUILT_IN, Knobs
 from warploom.cli.hopper import kernel_names
 from warploom.cli.knobs import (
     DtypeOption,
     JsonOption,
-    SpecArgument,
     SyncOption,
     TileOption,
     complete_source,
     sync_policy,
     with_knobs,
 )
-from warploom.cli.source import Knobs, load
+from warploom.cli.source import load
 from warploom.cli.style import WidthOption, columns, paint
 from warploom.cli.subject import Subject
 from warploom.document.kinds import Phase
@@ -168,10 +167,10 @@ def _synchronisation(subject: Subject) -> list[str]:
         lines.append(
             f"  {phase.name.lower()}: {c.n_vm} vmcnt, {c.n_lgkm} lgkmcnt, {c.n_barrier} barriers"
         )
-    units = document.counters
+    vm, lgkm = document.counters.vm_per_load, document.counters.lgkm_per_load
     lines.append(
-        f"  counters: a load of A, B takes {units.vm_per_load[0]}, {units.vm_per_load[1]} vm units, "
-        f"a fragment read {units.lgkm_per_load[0]}, {units.lgkm_per_load[1]} lgkm units"
+        f"  counters: a load of A takes {vm[0]} vm units, of B {vm[1]}; "
+        f"a fragment read of A {lgkm[0]} lgkm units, of B {lgkm[1]}"
     )
     return lines
 

@@ -7,6 +7,7 @@ import textwrap
 
 import typer
 
+from warploom.cli.builtin import Knobs
 from warploom.cli.knobs import (
     DtypeOption,
     JsonOption,
@@ -17,7 +18,7 @@ from warploom.cli.knobs import (
     with_knobs,
 )
 from warploom.cli.machine import Costs, CostsOption, TripsOption
-from warploom.cli.source import Knobs, load
+from warploom.cli.source import load
 from warploom.cli.style import WidthOption, columns, paint
 from warploom.sim import Simulation, simulation_to_json
 
@@ -73,9 +74,7 @@ def figures(sim: Simulation, width: int) -> list[str]:
     if sim.sites:
         lines += ["", paint("stalls: cycles of all waves, place, cause", "title")]
     for s in sim.sites[:MOST]:
-        lines += _wrapped(
-            f"  {s.cycles:>7}  ", f"{s.phase}[{s.index}] {s.label}: {s.cause}", width
-        )
+        lines += _wrapped(f"  {s.cycles:>7}  ", f"{s.phase}[{s.index}] {s.label}: {s.cause}", width)
     if len(sim.sites) > MOST:
         lines.append(f"           and {len(sim.sites) - MOST} more places (--json has all)")
     return lines

@@ -158,7 +158,9 @@ def _from_kernel(kernel: HopperKernel, spec: str, request: Request) -> Subject:
 
 def _from_document(document: Document, spec: str, request: Request) -> Subject:
     if request.changes_order:
-        raise ConfigError("a document is already compiled; knobs and --sync do not apply", where=spec)
+        raise ConfigError(
+            "a document is already compiled; knobs and --sync do not apply", where=spec
+        )
     if isinstance(document, RolesDocument):
         kernel = kernel_named(document.name, None, request.dtype or "bf16")
         return Subject(spec=spec, document=document, kernel=kernel, dtype=request.dtype or "bf16")

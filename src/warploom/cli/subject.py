@@ -12,6 +12,7 @@ from warploom.document.kinds import Phase
 from warploom.document.roles import RolesDocument
 from warploom.document.roles_json import roles_to_json, write_roles
 from warploom.errors import WarploomError
+from warploom.hopper.attention import AttentionKernel
 from warploom.hopper.kernel import GemmKernel
 from warploom.seed.compile import CompiledSchedule
 from warploom.seed.target.chip import Tile, chip_costs, model_costs
@@ -75,8 +76,9 @@ class Subject:
     def pace(self, *, model: bool = False) -> Pace | None:
         """How fast the loop runs: the figure all commands show."""
         least = self.least_trips
+        word = "key tile" if isinstance(self.kernel, AttentionKernel) else "K-tile"
         return find_pace(
-            lambda trips: self.simulate(max(trips, least), model=model), self.k_tiles
+            lambda trips: self.simulate(max(trips, least), model=model), self.k_tiles, word
         )
 
     def pace_text(self, *, model: bool = False) -> str:
@@ -90,7 +92,9 @@ class Subject:
     @property
     def least_trips(self) -> int:
         """The fewest iterations a run may have."""
-        return max(1, self.document.minimum_trips) if isinstance(self.document, RolesDocument) else 0
+        return (
+            max(1, self.document.minimum_trips) if isinstance(self.document, RolesDocument) else 0
+        )
 
     @property
     def k_tiles(self) -> int:

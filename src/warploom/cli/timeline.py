@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from warploom.cli.builtin import Knobs
 from warploom.cli.knobs import (
     DtypeOption,
     JsonOption,
@@ -20,7 +21,7 @@ from warploom.cli.knobs import (
 )
 from warploom.cli.machine import Costs, CostsOption, TripsOption
 from warploom.cli.output import deliver
-from warploom.cli.source import Knobs, load
+from warploom.cli.source import load
 from warploom.cli.style import WidthOption, columns, paint
 from warploom.cli.subject import ROLE_TILES, Subject
 from warploom.sim import Simulation
@@ -68,9 +69,7 @@ def _timeline(
     deliver(text, output, "timeline")
 
 
-def picture(
-    subject: Subject, sim: Simulation, form: Picture, pace: Pace | None, width: int
-) -> str:
+def picture(subject: Subject, sim: Simulation, form: Picture, pace: Pace | None, width: int) -> str:
     """The timeline in one form."""
     match form:
         case Picture.TEXT:

@@ -9,7 +9,7 @@ become periodic wherever there is one, so it does not depend on how many trips a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from warploom.sim.simulation import Simulation
@@ -34,6 +34,7 @@ class Pace:
     bound: float
     unit: str
     matrix: float | None
+    word: str = "K-tile"
 
     @property
     def per_tile(self) -> float:
@@ -51,7 +52,7 @@ class Pace:
         average = "" if self.exact else ", average"
         matrix = "" if self.matrix is None else f", matrix unit {self.matrix:.0%} busy"
         return (
-            f"{self.per_tile:g} cycles a K-tile{whole}{average}, "
+            f"{self.per_tile:g} cycles a {self.word}{whole}{average}, "
             f"bound {self.bound / self.tiles:g} by {self.unit}{matrix}, on {self.costs} costs"
         )
 
@@ -69,14 +70,20 @@ class Pace:
         }
 
 
-def find_pace(run: Callable[[int], Simulation], tiles: int = 1) -> Pace | None:
-    """The pace of a loop: ``run`` simulates it for a number of trips, few first."""
+def find_pace(
+    run: Callable[[int], Simulation], tiles: int = 1, word: str = "K-tile"
+) -> Pace | None:
+    """The pace of a loop: ``run`` simulates it for a number of trips, few first.
+
+    ``word`` names what an iteration walks over.
+    """
     sim = None
     for trips in TRIPS:
         sim = run(trips)
         if sim.steady:
             break
-    return None if sim is None else pace_of(sim, tiles)
+    found = None if sim is None else pace_of(sim, tiles)
+    return None if found is None else replace(found, word=word)
 
 
 def pace_of(sim: Simulation, tiles: int = 1) -> Pace | None:

@@ -20,7 +20,8 @@ td,th{text-align:left;padding:2px 14px 2px 0;vertical-align:top}
 .facts tr.diff td{font-weight:600} .facts td:first-child{color:#667}
 .lists{display:flex;flex-wrap:wrap;gap:10px 28px;align-items:flex-start}
 .list td{font:12px ui-monospace,monospace;padding:0 10px;border-left:3px solid transparent}
-.list td.l{background:#fdecea;border-color:#b2182b} .list td.r{background:#e8f4ea;border-color:#2e7d32}
+.list td.l{background:#fdecea;border-color:#b2182b}
+.list td.r{background:#e8f4ea;border-color:#2e7d32}
 .list th{font-weight:600;padding:0 10px} .runs svg{max-width:100%;height:auto;display:block}
 label{margin-right:14px;color:#667} .only tr.same{display:none}
 """
@@ -36,6 +37,7 @@ def compare_html(
     differ = sum(not p.same for pairs in rows.values() for p in pairs)
     total = sum(len(pairs) for pairs in rows.values())
     title = f"{names[0]} and {names[1]}"
+    lists = "".join(_list(*item, names) for item in rows.items())
     return (
         "<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
@@ -45,7 +47,7 @@ def compare_html(
         f"<div class='runs'>{_runs(runs)}</div>"
         "<h2>Entries <label><input type='checkbox' onchange=\"document.getElementById('lists')"
         ".classList.toggle('only', this.checked)\"> only what differs</label></h2>"
-        f"<div class='lists' id='lists'>{''.join(_list(*item, names) for item in rows.items())}</div>"
+        f"<div class='lists' id='lists'>{lists}</div>"
         "</body></html>\n"
     )
 
@@ -85,4 +87,5 @@ def _list(name: str, pairs: Sequence[Pair], names: Sequence[str]) -> str:
             body.append(f"<tr><td{mark_l}>{left}</td><td{mark_r}>{right}</td></tr>")
     different = sum(not p.same for p in pairs)
     head = f"<tr><th colspan='2'>{escape(name)}: {different} of {len(pairs)} differ</th></tr>"
-    return f"<table class='list'>{head}<tr><th>{names[0]}</th><th>{names[1]}</th></tr>{''.join(body)}</table>"
+    sides = f"<tr><th>{names[0]}</th><th>{names[1]}</th></tr>"
+    return f"<table class='list'>{head}{sides}{''.join(body)}</table>"

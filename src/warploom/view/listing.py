@@ -88,8 +88,9 @@ def sections(
 def _role_sections(document: RolesDocument, notes: Reasons) -> list[Section]:
     found = []
     for program in document.programs:
-        many = f", {program.instances} instances" if program.instances > 1 else ""
-        found.append(Section(title=f"{program.name}: {program.threads} threads{many}", level=0))
+        many = f"{program.instances} x " if program.instances > 1 else ""
+        threads = f"{program.threads} threads" if program.threads > 1 else "one thread"
+        found.append(Section(title=f"{program.name}: {many}{threads}", level=0))
         for phase, entries in program.phases():
             if not entries:
                 continue
@@ -113,7 +114,7 @@ def entry_label(entry: Any, document: RolesDocument | None = None) -> str:  # no
     return _role_label(entry, document)
 
 
-def _role_label(entry: RoleEntry, document: RolesDocument | None) -> str:
+def _role_label(entry: RoleEntry, document: RolesDocument | None) -> str:  # noqa: PLR0911
     match entry:
         case WaitFull() | WaitEmpty() | Arrive():
             return f"{type(entry).__name__}({entry.ring}{_turn(entry, document)})"

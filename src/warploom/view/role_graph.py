@@ -48,9 +48,7 @@ def role_graph(
         if isinstance(entry, Op)
     ]
     price = latency or (lambda op: 1)
-    nodes = tuple(
-        RoleNode(program, e.op, _ROLES[type(e)], price(e.op)) for program, e in found
-    )
+    nodes = tuple(RoleNode(program, e.op, _ROLES[type(e)], price(e.op)) for program, e in found)
     edges = [*_ring_edges(document, found)]
     for program in document.programs:
         indices = [i for i, (name, _) in enumerate(found) if name == program.name]
@@ -58,9 +56,7 @@ def role_graph(
     return nodes, tuple(dict.fromkeys(edges))
 
 
-def _ring_edges(
-    document: RolesDocument, found: Sequence[tuple[str, RoleEntry]]
-) -> list[DepEdge]:
+def _ring_edges(document: RolesDocument, found: Sequence[tuple[str, RoleEntry]]) -> list[DepEdge]:
     edges = []
     for i, (_, copy) in enumerate(found):
         if not isinstance(copy, Load) or document.ring(copy.ring).per is Per.TILE:

@@ -24,7 +24,7 @@ from string import ascii_letters, digits
 
 from warploom.errors import ConfigError
 from warploom.sim.events import OpEvent
-from warploom.sim.pace import MATRIX_LANES, Pace
+from warploom.sim.pace import Pace
 from warploom.sim.simulation import Simulation, UnitUse
 from warploom.view.palette import STALL_SYMBOLS, STALL_WORDS
 from warploom.view.scene import (
@@ -39,7 +39,7 @@ from warploom.view.scene import (
 )
 
 _SYMBOLS = ascii_letters + digits + "@#$%&*+<>"
-_LABEL = 26
+_LABEL = 27
 _TABLE = 90  # columns of the widest table
 Paint = Callable[[str, str], str]
 
@@ -72,12 +72,16 @@ def timeline_text(
 
 
 def timeline_strip(
-    sim: Simulation, *, width: int = 78, pace: Pace | None = None, paint: Paint | None = None
+    sim: Simulation,
+    *,
+    width: int = 78,
+    lanes: tuple[str, ...] = (),
+    pace: Pace | None = None,
+    paint: Paint | None = None,
 ) -> list[str]:
-    """A few lines: the streams and matrix units of a steady iteration or two, for a summary."""
-    scene = build_scene(sim, window=steady_window(sim), pace=pace)
-    canvas = _Canvas(scene, width - _LABEL, paint)
-    return canvas.strip()
+    """A few lines: one steady iteration on the ``lanes`` named (default: all), for a summary."""
+    scene = build_scene(sim, window=steady_window(sim, 1), pace=pace)
+    return _Canvas(scene, width - _LABEL, paint).strip(lanes)
 
 
 def _headline(sim: Simulation, pace: Pace | None, width: int) -> list[str]:
@@ -121,18 +125,16 @@ class _Canvas:
         self.kinds = {self.symbols[op.place.label]: op.kind for op in ops}
         self.kinds |= dict.fromkeys(STALL_SYMBOLS.values(), "stall")
 
-    def strip(self) -> list[str]:
-        """The ruler, and for each band its stream and its matrix unit."""
-        lines = [self._ruler(), self._interval()]
+    def strip(self, lanes: tuple[str, ...]) -> list[str]:
+        """The ruler, and for each band those of its lanes that are asked for."""
+        lines = [self._ruler()[: _LABEL + self.columns]]
         for band in self.scene.bands:
-            shown = self._band(band)[:-1]
-            names = ["issue", *(lane.name for lane in band.lanes)]
-            lines += [
-                line
-                for line in shown
-                if any(f" {n} " in line[:_LABEL] for n in (*MATRIX_LANES, names[0]))
-            ]
-        return [line for line in lines if line]
+            shown = [lane for lane in band.lanes if not lanes or lane.name in lanes]
+            for i, lane in enumerate(shown):
+                line = _Line(self)
+                self._letters(line, lane)
+                lines.append(_label(band.name if i == 0 else " ", lane.name) + line.text())
+        return lines
 
     def lines(self) -> list[str]:
         lines = [self._ruler(), self._phases(), self._interval()]
@@ -214,7 +216,7 @@ def _bars(scene: Scene) -> Iterable[Bar]:
 
 
 def _label(name: str, lane: str = "") -> str:
-    left = f"{name[:14]:<15}{lane}" if lane else name[: _LABEL - 1]
+    left = f"{name[:14]:<15}{lane[: _LABEL - 16]}" if lane else name[: _LABEL - 1]
     return f"{left:<{_LABEL}}"
 
 
