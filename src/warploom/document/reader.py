@@ -242,7 +242,9 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return out
 
 
-def _object(data: object, path: str, keys: tuple[str, ...]) -> Mapping[str, object]:
+def _object(
+    data: object, path: str, keys: tuple[str, ...], optional: frozenset[str] = frozenset()
+) -> Mapping[str, object]:
     if not isinstance(data, dict):
         raise DocumentError(f"expected an object, found {_kind(data)}", path=path)
     for key in data:
@@ -254,7 +256,7 @@ def _object(data: object, path: str, keys: tuple[str, ...]) -> Mapping[str, obje
                 fix=f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(keys)}",
             )
     for key in keys:
-        if key not in data:
+        if key not in data and key not in optional:
             raise DocumentError(f"missing key {key!r}", path=path, fix=f"add {key!r}")
     return data
 
