@@ -145,4 +145,7 @@ class Subject:
             return f"{k.tile_m}x{k.tile_n}x{k.block_k} {k.dtype}"
         if self.kernel is not None:
             return f"{self.kernel.tile_q} queries x {self.kernel.tile_k} keys, {self.kernel.dtype}"
+        shape = getattr(self.document, "shape", None)
+        if self.tile is None and shape is not None:
+            return f"{'x'.join(map(str, shape.tile))} {shape.dtype}"
         return f"{'x'.join(map(str, self.tile))} {self.dtype}" if self.tile else ""

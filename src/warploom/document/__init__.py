@@ -8,6 +8,7 @@ from warploom.document.counters import (
     RegisterWaits,
     ScheduleDocument,
 )
+from warploom.document.given import HasDocument, document_of
 from warploom.document.reader import read_schedule, schedule_from_json
 from warploom.document.witness import (
     WITNESS_SCHEMA,
@@ -26,6 +27,7 @@ __all__ = [
     "WITNESS_SCHEMA",
     "BarrierKind",
     "Counters",
+    "HasDocument",
     "Point",
     "Protocol",
     "RegisterWaits",
@@ -34,6 +36,7 @@ __all__ = [
     "StepKind",
     "WaveId",
     "Witness",
+    "document_of",
     "read_schedule",
     "schedule_from_json",
     "schedule_to_json",

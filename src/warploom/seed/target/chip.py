@@ -25,11 +25,15 @@ def chip_costs(
 ) -> MachineCosts:
     """The costs to simulate a document with: the chip's for MI355X, else the ops' own latencies.
 
-    Without a ``tile`` the block of products an entry stands for is read off the counters (one
-    fragment read each), at the depth of the shipped tiles.
+    Without a ``tile`` the document's own shape counts; where it carries none, the block of products
+    an entry stands for is read off the counters (one fragment read each), at the depth of the
+    shipped tiles.
     """
     if document.target.partition("-")[0] != CHIP:
         return model_costs(document)
+    shape = getattr(document, "shape", None)
+    if tile is None and shape is not None:
+        tile, dtype = shape.tile, shape.dtype
     return replace(mi355x_costs(mma_cycles=_block_cycles(document, tile, dtype)), name=CHIP)
 
 

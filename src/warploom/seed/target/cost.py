@@ -11,6 +11,7 @@ from warploom.document.ops import OpDesc
 from warploom.errors import CostModelError
 from warploom.seed.body import Pipe
 from warploom.seed.config.pipeline import PipelineConfig
+from warploom.sim.costs import MachineCosts
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +123,14 @@ def _annotated(op: OpDesc, model: TargetCostModel, *, registers: bool) -> OpDesc
 
 @dataclass(frozen=True, slots=True)
 class TargetProfile:
-    """A target: its cost model and the pipeline structure it runs best."""
+    """A target: its cost model, the pipeline structure it runs best, and its machine.
+
+    ``compile_schedule`` takes it through a schedule; ``simulate``, ``timeline`` and the commands
+    take ``machine``: real cycles, shared units, counter limits. Without one they count the
+    latencies of the cost model, and say so.
+    """
 
     cost_model: TargetCostModel
     pipeline: PipelineConfig
     name: str = "custom"
+    machine: MachineCosts | None = None
