@@ -16,6 +16,7 @@ from typing import Annotated, TextIO
 import typer
 
 from warploom import __version__
+from warploom.cli.style import coloured
 from warploom.errors import VerificationError, WarploomError
 
 COMMANDS = (
@@ -53,6 +54,7 @@ def build_app(commands: Iterable[str] = COMMANDS) -> typer.Typer:
 
     @app.callback()
     def _root(
+        context: typer.Context,
         version: Annotated[
             bool,
             typer.Option(
@@ -61,6 +63,7 @@ def build_app(commands: Iterable[str] = COMMANDS) -> typer.Typer:
         ] = False,
     ) -> None:
         """Keeps commands as subcommands even when there is only one."""
+        context.color = coloured() or None
 
     for name in commands:
         import_module(f"warploom.cli.{name.replace('-', '_')}").register(app)
@@ -95,7 +98,7 @@ def main() -> None:
     """Entry point of the ``warploom`` command: errors speak, nothing ends in a traceback."""
     warnings.showwarning = _say
     try:
-        build_app(needed_commands(sys.argv[1:]))()
+        build_app(needed_commands(sys.argv[1:]))(prog_name="warploom")
     except WarploomError as error:
         typer.echo(f"{type(error).__name__}: {error}", err=True)
         raise SystemExit(1 if isinstance(error, VerificationError) else 2) from None

@@ -65,6 +65,7 @@ def knobs_text(width: int) -> str:
     for field in fields(ScheduleConfig):
         kind = {"SchedulingStrategy": Strategy, "bool": bool}.get(str(field.type), int)
         flag = _flag(field.name, kind)
+        flag = f"--[no-]{flag.partition('/')[0][2:]}" if kind is bool else flag
         value = "|".join(Strategy) if kind is Strategy else "" if kind is bool else "N"
         lines.append(f"  {flag} {value}".rstrip())
         text = docs[field.name].replace("``", "")

@@ -168,10 +168,8 @@ def _synchronisation(subject: Subject) -> list[str]:
             f"  {phase.name.lower()}: {c.n_vm} vmcnt, {c.n_lgkm} lgkmcnt, {c.n_barrier} barriers"
         )
     vm, lgkm = document.counters.vm_per_load, document.counters.lgkm_per_load
-    lines.append(
-        f"  counters: a load of A takes {vm[0]} vm units, of B {vm[1]}; "
-        f"a fragment read of A {lgkm[0]} lgkm units, of B {lgkm[1]}"
-    )
+    lines.append(f"  a load of A takes {vm[0]} vm units, of B {vm[1]}")
+    lines.append(f"  a fragment read of A takes {lgkm[0]} lgkm units, of B {lgkm[1]}")
     return lines
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from warploom.sim.simulation import Simulation
 
-TRIPS = (16, 32, 64)
+TRIPS = (8, 16, 32, 64)
 MATRIX_LANES = ("MMA_UNIT", "tensor")
 
 

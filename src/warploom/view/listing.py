@@ -227,6 +227,6 @@ def legend(document: ScheduleDocument | RolesDocument) -> list[str]:
         "K_PREV        the tile before it, whose last part was left for this iteration",
         "*             fetched ahead of its use in a later part of the schedule (prefetch)",
         "WAIT_VM(n)    until at most n counter units of global loads are in flight",
-        "WAIT_LGKM(n)  the same for LDS reads; one load counts several units, see `counters`",
+        "WAIT_LGKM(n)  the same for LDS reads; one load counts several units",
         "BARRIER       all waves of the workgroup meet; SCHEDULE_BARRIER only holds the compiler",
     ]

@@ -127,7 +127,7 @@ class _Canvas:
 
     def strip(self, lanes: tuple[str, ...]) -> list[str]:
         """The ruler, and for each band those of its lanes that are asked for."""
-        lines = [self._ruler()[: _LABEL + self.columns]]
+        lines = [self._ruler()]
         for band in self.scene.bands:
             shown = [lane for lane in band.lanes if not lanes or lane.name in lanes]
             for i, lane in enumerate(shown):
@@ -158,7 +158,8 @@ class _Canvas:
             text = str(self.scene.start + column * self.step)
             if column + len(text) <= self.columns + 8 and len(text) < 10:
                 chars[column : column + len(text)] = text
-        return _label(f"1 column = {self.step} cycles") + "".join(chars)
+        text = "".join(chars[: self.columns]).rstrip()
+        return _label(f"1 column = {self.step} cycles") + text
 
     def _phases(self) -> str:
         chars = ["."] * self.columns
@@ -237,7 +238,7 @@ def _legend(scene: Scene, canvas: _Canvas, width: int) -> list[str]:
         if kind in used
     ]
     if scene.slots:
-        lines.append("  - slot is being filled   = slot holds data that is still read")
+        lines += ["  - slot is being filled", "  = slot holds data that is still read"]
     return lines
 
 
@@ -246,14 +247,15 @@ def _units(sim: Simulation, width: int) -> list[str]:
     wide = width >= _TABLE
     lines = ["Unit pressure          units  capacity  busy cycles  of the run  of the steady state"]
     if not wide:
-        lines = ["Unit pressure          units  of the run  of the steady state"[:width]]
+        lines = ["Unit pressure          units  of the run  when steady"]
     alike: Counter[tuple[str, UnitUse]] = Counter()
     for use in sim.units:
         alike[use.lane, replace(use, unit=use.lane)] += 1
     for (name, use), count in alike.items():
         steady = "" if use.steady_utilisation is None else f"{use.steady_utilisation:.1%}"
         middle = f"{use.capacity:>10}{use.busy:>13}" if wide else ""
-        lines.append(f"  {name:<20}{count:>6}{middle}{use.utilisation:>12.1%}{steady:>21}")
+        last = f"{steady:>{21 if wide else 13}}"
+        lines.append(f"  {name:<20}{count:>6}{middle}{use.utilisation:>12.1%}{last}")
     return lines
 
 
@@ -293,7 +295,10 @@ def _one_iteration(sim: Simulation, width: int) -> list[str]:
     columns = width - 34
     step = max(1, -(-(last - start) // columns))
     lines = [
-        f"Iteration {turn} of {sim.rows[row].name}, one column = {step} cycles from cycle {start}",
+        *textwrap.wrap(
+            f"Iteration {turn} of {sim.rows[row].name}, one column = {step} cycles from {start}",
+            width,
+        ),
         *textwrap.wrap(
             "= stands before the op   I issues   q queued at the unit   e unit works   "
             "- in flight   R result",
