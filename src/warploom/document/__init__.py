@@ -9,6 +9,7 @@ from warploom.document.counters import (
     RegisterWaits,
     ScheduleDocument,
 )
+from warploom.document.given import HasDocument, document_of
 from warploom.document.reader import read_schedule, schedule_from_json
 from warploom.document.witness import (
     WITNESS_SCHEMA,
@@ -28,6 +29,7 @@ __all__ = [
     "BarrierKind",
     "Counters",
     "KernelShape",
+    "HasDocument",
     "Point",
     "Protocol",
     "RegisterWaits",
@@ -36,6 +38,7 @@ __all__ = [
     "StepKind",
     "WaveId",
     "Witness",
+    "document_of",
     "read_schedule",
     "schedule_from_json",
     "schedule_to_json",

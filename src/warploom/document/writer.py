@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from warploom.document.counters import SCHEMA, KernelShape, ScheduleDocument
+from warploom.document.given import Given, counter_document_of
 from warploom.document.ops import DepEdge, OpDesc, ScheduleEntry
 
 
@@ -44,10 +45,10 @@ def schedule_to_json(document: ScheduleDocument) -> dict[str, Any]:
     }
 
 
-def write_schedule(document: ScheduleDocument) -> str:
+def write_schedule(given: Given) -> str:
     """The canonical text of a document; reading and writing it gives the same bytes."""
     lines = []
-    for key, value in schedule_to_json(document).items():
+    for key, value in schedule_to_json(counter_document_of(given)).items():
         if isinstance(value, list) and value:
             body = ",\n  ".join(json.dumps(item) for item in value)
             lines.append(f"{json.dumps(key)}: [\n  {body}\n]")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from warploom.verify import Report
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class CompiledSchedule:
     """What compilation returns: the three phases and everything they were derived from.
 
@@ -56,6 +56,15 @@ class CompiledSchedule:
     report: Report | None = None
     modulo: ModuloResult | None = None
     shape: KernelShape | None = None
+
+    def __repr__(self) -> str:
+        sizes = f"{len(self.prologue)} + {len(self.kernel)} + {len(self.epilogue)} entries"
+        verdict = self.report.verdict if self.report else "not judged"
+        order = self.schedule_config.scheduling.name
+        return (
+            f"<CompiledSchedule {self.name} on {self.target}: {sizes}, order {order}, "
+            f"waits {self.sync.name}, {verdict}>"
+        )
 
     def notes(self, phase: Phase) -> dict[int, str]:
         """The reasons of one phase by entry index, for listings."""

@@ -12,6 +12,7 @@ from warploom.document.ops import OpDesc
 from warploom.errors import CostModelError
 from warploom.seed.body import Pipe
 from warploom.seed.config.pipeline import PipelineConfig
+from warploom.sim.costs import MachineCosts
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +129,17 @@ def _annotated(op: OpDesc, model: TargetCostModel, *, registers: bool) -> OpDesc
 
 @dataclass(frozen=True, slots=True)
 class TargetProfile:
-    """A target: its cost model and the pipeline structure it runs best."""
+    """A target: its cost model, the pipeline structure it runs best, and its machine.
+
+    ``compile_schedule`` takes it through a schedule; ``simulate``, ``timeline`` and the commands
+    take ``machine``: real cycles, shared units, counter limits. Without one they count the
+    latencies of the cost model, and say so.
+    """
 
     cost_model: TargetCostModel
     pipeline: PipelineConfig
     name: str = "custom"
+    machine: MachineCosts | None = None
 
     def __post_init__(self) -> None:
         instance(self.cost_model, TargetCostModel, "cost_model", "TargetProfile")

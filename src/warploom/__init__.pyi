@@ -1,0 +1,236 @@
+"""The public names of warploom and the rooms they live in: the one list.
+
+Type checkers read it as a stub; the package itself reads it too, and loads a room when one of its
+names is first asked for.
+"""
+
+from warploom.document import (
+    KernelShape as KernelShape,
+    ScheduleDocument as ScheduleDocument,
+    read_schedule as read_schedule,
+    write_schedule as write_schedule,
+)
+from warploom.document.kinds import (
+    DepKind as DepKind,
+    KOffsetKind as KOffsetKind,
+    OpRole as OpRole,
+    Phase as Phase,
+    ResourceKind as ResourceKind,
+    ScheduleOps as ScheduleOps,
+)
+from warploom.document.ops import (
+    DepEdge as DepEdge,
+    OpDesc as OpDesc,
+    ScheduleEntry as ScheduleEntry,
+)
+from warploom.errors import (
+    BackendError as BackendError,
+    ConfigError as ConfigError,
+    CostModelError as CostModelError,
+    CycleError as CycleError,
+    DocumentError as DocumentError,
+    ForcedSettingWarning as ForcedSettingWarning,
+    GeometryError as GeometryError,
+    GraphError as GraphError,
+    InfeasibleError as InfeasibleError,
+    KernelCallError as KernelCallError,
+    KernelError as KernelError,
+    KernelMemoryError as KernelMemoryError,
+    KernelNameError as KernelNameError,
+    KernelShapeError as KernelShapeError,
+    KernelSyntaxError as KernelSyntaxError,
+    KernelTypeError as KernelTypeError,
+    MissingExtraError as MissingExtraError,
+    NoEffectWarning as NoEffectWarning,
+    OrderError as OrderError,
+    OverBudgetWarning as OverBudgetWarning,
+    PhaseError as PhaseError,
+    ProgramError as ProgramError,
+    SchedulingError as SchedulingError,
+    SimulationError as SimulationError,
+    StructureError as StructureError,
+    SyncError as SyncError,
+    VerificationError as VerificationError,
+    WarploomError as WarploomError,
+    WarploomWarning as WarploomWarning,
+)
+from warploom.guard.counters import (
+    Repair as Repair,
+    Synthesis as Synthesis,
+    repair as repair,
+    synthesise as synthesise,
+)
+from warploom.kernel.text import (
+    kernel as kernel,
+)
+from warploom.kernel.words import (
+    In as In,
+    Out as Out,
+    Starts as Starts,
+    abs as abs,
+    bf16 as bf16,
+    cos as cos,
+    e4m3 as e4m3,
+    e5m2 as e5m2,
+    erf as erf,
+    exp as exp,
+    exp2 as exp2,
+    f16 as f16,
+    f32 as f32,
+    floor as floor,
+    full as full,
+    gelu as gelu,
+    i32 as i32,
+    i4 as i4,
+    i8 as i8,
+    index as index,
+    inf as inf,
+    log as log,
+    log2 as log2,
+    maximum as maximum,
+    minimum as minimum,
+    relu as relu,
+    rsqrt as rsqrt,
+    sigmoid as sigmoid,
+    silu as silu,
+    sin as sin,
+    sqrt as sqrt,
+    steps as steps,
+    tanh as tanh,
+    tile as tile,
+    where as where,
+    zeros as zeros,
+)
+from warploom.launch.attention import (
+    attention as attention,
+    attention_packed as attention_packed,
+)
+from warploom.launch.gemm import (
+    gemm as gemm,
+)
+from warploom.seed.blocks.expand import (
+    emit_minimal_barrier_block as emit_minimal_barrier_block,
+)
+from warploom.seed.blocks.program import (
+    PipelineProgram as PipelineProgram,
+)
+from warploom.seed.blocks.spec import (
+    MMABlockSpec as MMABlockSpec,
+)
+from warploom.seed.body import (
+    EntryBuilder as EntryBuilder,
+    Pipe as Pipe,
+    PipelineBody as PipelineBody,
+    pipe as pipe,
+)
+from warploom.seed.compile import (
+    CompiledSchedule as CompiledSchedule,
+    ScheduleCompiler as ScheduleCompiler,
+    compile_schedule as compile_schedule,
+)
+from warploom.seed.config.parts import (
+    BlockSizing as BlockSizing,
+    FragOrder as FragOrder,
+    LoopCarriedSpec as LoopCarriedSpec,
+    SchedulingStrategy as SchedulingStrategy,
+    WarpStaggerRule as WarpStaggerRule,
+)
+from warploom.seed.config.pipeline import (
+    PipelineConfig as PipelineConfig,
+)
+from warploom.seed.config.schedule import (
+    ScheduleConfig as ScheduleConfig,
+)
+from warploom.seed.config.strategies import (
+    BarrierStrategy as BarrierStrategy,
+    LoadStrategy as LoadStrategy,
+    WaitStrategy as WaitStrategy,
+)
+from warploom.seed.graph.edges import (
+    derive_cross_stage_rotation_edges as derive_cross_stage_rotation_edges,
+    derive_edges_from_ops as derive_edges_from_ops,
+    filter_spurious_cross_stage_flow as filter_spurious_cross_stage_flow,
+)
+from warploom.seed.graph.loop_body import (
+    LoopBody as LoopBody,
+    OpNode as OpNode,
+)
+from warploom.seed.graph.rules import (
+    EdgeRule as EdgeRule,
+)
+from warploom.seed.listing import (
+    WaitCounts as WaitCounts,
+)
+from warploom.seed.sched.csp import (
+    OrderResult as OrderResult,
+    optimal_schedule as optimal_schedule,
+    optimal_schedule_with_halves as optimal_schedule_with_halves,
+)
+from warploom.seed.sched.interleave import (
+    double_buffer_reorder as double_buffer_reorder,
+)
+from warploom.seed.schedule import (
+    PipelineSchedule as PipelineSchedule,
+)
+from warploom.seed.schedules.fourwave import (
+    Pipeline4Wave as Pipeline4Wave,
+    build_fourwave_schedule as build_fourwave_schedule,
+)
+from warploom.seed.schedules.pingpong import (
+    DeclarativeSchedule as DeclarativeSchedule,
+    build_schedule as build_schedule,
+)
+from warploom.seed.schedules.single_buffer import (
+    SingleBufferSchedule as SingleBufferSchedule,
+    build_default_matmul_schedule as build_default_matmul_schedule,
+)
+from warploom.seed.sync.policy import (
+    SyncPolicy as SyncPolicy,
+)
+from warploom.seed.sync.rules import (
+    derive_wait_counts as derive_wait_counts,
+    derive_waits_from_blocks as derive_waits_from_blocks,
+)
+from warploom.seed.target.cost import (
+    OpCost as OpCost,
+    TargetCostModel as TargetCostModel,
+    TargetProfile as TargetProfile,
+    annotate_ops as annotate_ops,
+)
+from warploom.seed.target.geometry import (
+    KernelGeometry as KernelGeometry,
+    derive_safe_max_globals as derive_safe_max_globals,
+)
+from warploom.seed.target.mi355x import (
+    AMDScheduleHints as AMDScheduleHints,
+    mi355x_cost_model as mi355x_cost_model,
+    mi355x_double_buffer as mi355x_double_buffer,
+    mi355x_single_buffer as mi355x_single_buffer,
+    mi355x_single_buffer_cost_model as mi355x_single_buffer_cost_model,
+    mi355x_single_buffer_target as mi355x_single_buffer_target,
+    mi355x_target as mi355x_target,
+)
+from warploom.seed.target.tags import (
+    DefaultMatmulOps as DefaultMatmulOps,
+    FourWaveOps as FourWaveOps,
+    PingPongOps as PingPongOps,
+)
+from warploom.sim import (
+    MachineCosts as MachineCosts,
+    Pace as Pace,
+    Simulation as Simulation,
+    mi355x_costs as mi355x_costs,
+    simulate as simulate,
+)
+from warploom.verify import (
+    Finding as Finding,
+    Report as Report,
+    Severity as Severity,
+    verify as verify,
+    witness as witness,
+)
+from warploom.view import (
+    timeline as timeline,
+)
+
+__version__: str
