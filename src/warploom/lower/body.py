@@ -184,11 +184,13 @@ def refusal(what: str, line: Line | None, *, why: str = "", fix: str = "") -> Ke
     return KernelError(what, where=where, why=why, fix=fix)
 
 
+def made_by(op: Op) -> str | None:
+    """The name of the value an op defines; None for stores and loops."""
+    return None if isinstance(op, Loop | Store) else op.result.name
+
+
 def line_of(op: Op) -> Line | None:
     """The author's line of an op."""
     if isinstance(op, Loop | Store):
         return op.line
     return op.result.line
-
-
-__all__ = ["Body", "Fn", "body_of", "line_of", "refusal"]

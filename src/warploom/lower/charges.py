@@ -76,7 +76,7 @@ def _loop_charges(
     found: dict[str, Found] = dict(start)
     numbers = _numbers((*kernel.ops, *loop.body))
     for op in loop.body:
-        if isinstance(op, Store) or not hasattr(op, "result"):
+        if isinstance(op, Store | Loop):
             return None
         if op.result.name == reference.last:
             found[op.result.name] = Charge(shift=(0, 1))
@@ -124,7 +124,9 @@ def _numbers(ops: tuple[Op, ...]) -> dict[str, float]:
     return found
 
 
-def _charge(op: Op, found: dict[str, Found], numbers: dict[str, float]) -> Found:
+def _charge(  # noqa: PLR0911 (one rule a kind of op)
+    op: Op, found: dict[str, Found], numbers: dict[str, float]
+) -> Found:
     args = [found.get(n, NONE) for n in operands(op)]
     if any(a is None for a in args):
         return None

@@ -1,10 +1,10 @@
 """Which iterations of the loop a tile needs, and which of them hide nothing.
 
 A condition that hides elements (``where(visible, x, -inf)``) is, where possible, a conjunction of
-comparisons that are affine in indices: ``sign * t + slope * s + rest >= 0`` with the loop's index t,
-the rows' index s, and a rest that is the same for the whole tile. Such a condition cuts the loop to
-a range of iterations and splits it into a part where every element is seen and parts where some are
-hidden. Other conditions cut nothing: every iteration is visited with its mask.
+comparisons that are affine in indices: ``sign * t + slope * s + rest >= 0`` with the loop's index
+t, the rows' index s, and a rest that is the same for the whole tile. Such a condition cuts the loop
+to a range of iterations and splits it into a part where every element is seen and parts where some
+are hidden. Other conditions cut nothing: every iteration is visited with its mask.
 """
 
 from __future__ import annotations
@@ -72,9 +72,10 @@ def cut_of(body: Body, steps: tuple[Step, ...]) -> Cut | None:
         for op in step.ops:
             if isinstance(op, Pointwise) and op.fn is Fn.WHERE and moves(body, op.args[0]):
                 hides = _is_lowest(body, op.args[2]) and step.cols == body.loop.var
-                bounds = list(_comparisons(body, op.args[0], step.rows)) if hides else [None]
-                whole = None if None in bounds else [b for b in bounds if b is not None]
-                found.append((step.rows, whole))
+                parts = list(_comparisons(body, op.args[0], step.rows))
+                known_parts = [b for b in parts if b is not None]
+                exact = hides and len(known_parts) == len(parts)
+                found.append((step.rows, known_parts if exact else None))
     if not found:
         return None
     rows = {r for r, _ in found}

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from warploom.kernel.rewrite import renamed
 from warploom.kernel.values import (
     Carried,
     Const,
@@ -22,9 +21,8 @@ from warploom.kernel.values import (
     Reduce,
     Scalar,
     Spread,
-    Value,
-    operands,
 )
+from warploom.lower.body import made_by
 from warploom.lower.charges import shift_is_harmless
 
 LAG = 8.0  # powers of two by which a maximum may lag: sums of 2^8 more stay far below overflow
@@ -63,8 +61,8 @@ class _Known:
     """Values of a loop that are a tile times a positive scalar."""
 
     def __init__(self, kernel: Kernel, loop: Loop, positive: frozenset[str]) -> None:
-        self.ops = {op.result.name: op for op in _defining(kernel)}
-        self.ops |= {op.result.name: op for op in loop.body if hasattr(op, "result")}
+        every = (*kernel.ops, *loop.body)
+        self.ops = {name: op for op in every if (name := made_by(op)) is not None}
         self.positive = positive
 
     def scaled(self, name: str) -> tuple[str, str] | None:
@@ -131,7 +129,7 @@ def lazy_maximum(kernel: Kernel, positive: frozenset[str]) -> Kernel:
     _ = positive
 
     def change(loop: Loop) -> Loop:
-        defs = {op.result.name: op for op in loop.body if hasattr(op, "result")}
+        defs = {name: op for op in loop.body if (name := made_by(op)) is not None}
         for c in loop.carried:
             if _is_running_maximum(defs, c) and shift_is_harmless(kernel, loop, c):
                 loop = _delayed(loop, c)
@@ -146,38 +144,31 @@ def _is_running_maximum(defs: dict[str, Op], c: Carried) -> bool:
 
 
 def _delayed(loop: Loop, c: Carried) -> Loop:
+    """The loop whose maximum moves only when it is exceeded by far."""
     body: list[Op] = []
     for op in loop.body:
-        if not (isinstance(op, Pointwise) and op.result.name == c.last):
+        if isinstance(op, Pointwise) and op.result.name == c.last:
+            body += _moved_late(op, c.inside.name)
+        else:
             body.append(op)
-            continue
-        top = c.inside.name
-        highest = next(a for a in op.args if a != top)
-        line = op.result.line
-
-        def value(tag: str, dtype: DType = DType.F32, dims: bool = True, op: Pointwise = op) -> Value:
-            shape = op.result.dims if dims else ()
-            return Value(name=f"{op.result.name}_{tag}", dims=shape, dtype=dtype, line=op.result.line)
-
-        _ = line
-        lag, far, moves = value("lag", dims=False), value("far"), value("moves", DType.BOOL)
-        body += [
-            Const(result=lag, value=LAG),
-            Pointwise(result=far, fn=Fn.ADD, args=(top, lag.name)),
-            Pointwise(result=moves, fn=Fn.GT, args=(highest, far.name)),
-            Pointwise(result=op.result, fn=Fn.WHERE, args=(moves.name, highest, top)),
-        ]
     return replace(loop, body=tuple(body))
+
+
+def _moved_late(op: Pointwise, top: str) -> tuple[Op, ...]:
+    highest = next(a for a in op.args if a != top)
+    lag = replace(op.result, name=f"{op.result.name}_lag", dims=())
+    far = replace(op.result, name=f"{op.result.name}_far")
+    moves = replace(op.result, name=f"{op.result.name}_moves", dtype=DType.BOOL)
+    return (
+        Const(result=lag, value=LAG),
+        Pointwise(result=far, fn=Fn.ADD, args=(top, lag.name)),
+        Pointwise(result=moves, fn=Fn.GT, args=(highest, far.name)),
+        Pointwise(result=op.result, fn=Fn.WHERE, args=(moves.name, highest, top)),
+    )
 
 
 def _is_where(op: Op) -> bool:
     return isinstance(op, Pointwise) and op.fn is Fn.WHERE and len(op.result.dims) == 2
-
-
-def _defining(kernel: Kernel) -> Iterator[Op]:
-    for op in kernel.ops:
-        if hasattr(op, "result"):
-            yield op
 
 
 def _with_loops(kernel: Kernel, change: Callable[[Loop], Loop]) -> Kernel:
@@ -189,5 +180,3 @@ REWRITES: dict[str, Rewrite] = {
     "scale_after_maximum": scale_after_maximum,
     "lazy_maximum": lazy_maximum,
 }
-
-__all__ = ["REWRITES", "operands", "renamed", "rewrite"]

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from warploom.document.counters import ScheduleDocument
 from warploom.document.given import Given, counter_document_of
 from warploom.sim.costs import MachineCosts, TargetCosts, costs_of
 from warploom.sim.engine import run

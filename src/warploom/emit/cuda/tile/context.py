@@ -123,7 +123,7 @@ class Context:
             return f"until_{var}"
         return self.size(self.kernel.var(var).axis)
 
-    def uniform(self, name: str, iteration: str | None = None) -> str:
+    def uniform(self, name: str, iteration: str | None = None) -> str:  # noqa: PLR0911
         """A scalar value as an expression."""
         op = self.layout.body.ops[name]
         match op:

@@ -7,7 +7,7 @@ from warploom.lower.ranges import Affine, Cut
 
 
 def range_lines(context: Context, cut: Cut | None, end: str, *, masked: bool) -> list[str]:
-    """``k_tiles`` iterations from ``first``; [``whole_from``, ``whole_to``) of them need no mask."""
+    """``k_tiles`` iterations; those from ``whole_from`` to ``whole_to`` need no mask."""
     loop = context.layout.body.loop.var
     extent = context.layout.extent(loop)
     lines = [f"int end_{loop} = {end};"]
@@ -40,9 +40,7 @@ def _solved(context: Context, cut: Cut | None, bound: Affine, *, widest: bool) -
     """The loop's index at which a bound holds for some row of the tile, or for all of them."""
     assert cut is not None
     terms = [str(bound.constant)] if bound.constant or not bound.rest else []
-    terms += [
-        f"{'' if f == 1 else f'{f} * '}({context.uniform(v)})" for f, v in bound.rest
-    ]
+    terms += [f"{'' if f == 1 else f'{f} * '}({context.uniform(v)})" for f, v in bound.rest]
     if bound.rows and cut.row is not None:
         most = f"(pos_{cut.row} + {context.layout.extent(cut.row) - 1})"
         at = most if (bound.rows > 0) is widest else f"pos_{cut.row}"

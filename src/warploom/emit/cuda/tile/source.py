@@ -19,7 +19,7 @@ from warploom.document.roles import (
 from warploom.document.roles import Load as LoadEntry
 from warploom.emit.cuda import layout as shared_layout
 from warploom.emit.cuda import ptx
-from warploom.emit.cuda.lowering import LoweringTable, Site, base_table
+from warploom.emit.cuda.lowering import Lowering, LoweringTable, Site, base_table
 from warploom.emit.cuda.roles import barrier_setup, cursors, indent
 from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.grid import count_lines, place_lines
@@ -34,7 +34,7 @@ from warploom.kernel.values import Dot, Fn, Load, Pointwise, Reduce, Store
 from warploom.lower.body import Body
 from warploom.lower.column import Lowered
 from warploom.lower.fuse import Step
-from warploom.lower.layout import Form, Layout
+from warploom.lower.layout import Array, Form, Layout
 from warploom.lower.plan import (
     START,
     SUMS,
@@ -42,11 +42,11 @@ from warploom.lower.plan import (
     held_loads,
     part_arrays,
     part_name,
-    product_name,
     started,
     store_name,
 )
 from warploom.lower.ranges import cut_of, moves
+from warploom.lower.relate import product_name
 from warploom.lower.storage import staged_stores
 from warploom.target.h200 import HopperTarget, h200
 
@@ -112,7 +112,7 @@ class _Writer:
     def head(self) -> list[str]:
         kernel, proof = self.lowered.kernel, self.document.proof
         lines = [
-            f"// {self.document.name}: kernel {kernel.name} of {kernel.line or 'the tile language'}.",
+            f"// {self.document.name}: kernel {kernel.name}, {kernel.line or 'a tile kernel'}.",
             "// Written by warploom from a derived and verified schedule.",
         ]
         if proof is not None:
@@ -164,7 +164,8 @@ class _Writer:
         step = f"{extent} * k"
         if self.layout.tiling.serpentine:
             step = f"{extent} * (backwards ? k_tiles - 1 - k : k)"
-        return [*lines, f"auto step_{loop.var} = [&](int k) {{ return first_{loop.var} + {step}; }};"]
+        position = f"[&](int k) {{ return first_{loop.var} + {step}; }}"
+        return [*lines, f"auto step_{loop.var} = {position};"]
 
     def tile_loop(self, body: list[str], before: Sequence[str] = ()) -> list[str]:
         turn = ["backwards = !backwards;"] if self.layout.tiling.serpentine else []
@@ -314,7 +315,7 @@ class _Writer:
                 table = self._with_store(table, op, staged=op in staged)
         return table
 
-    def _step_lowering(self, step: Step, masked: str):  # noqa: ANN202 (a Lowering)
+    def _step_lowering(self, step: Step, masked: str) -> Lowering:
         def lowering(e: RoleEntry, site: Site) -> list[str]:
             assert isinstance(e, Compute)
             slots = [v for v in step.loads if self.layout.slot_of(v) is not None]
@@ -417,8 +418,11 @@ class _Writer:
         self, program: RoleProgram, table: LoweringTable, masked: LoweringTable | None
     ) -> list[str]:
         """One tile of a role: prologue, loop (and its copy with masks), epilogue."""
-        rings = [r for r in self.document.rings if f"Cursor<{r.name.upper()}_DEPTH> {r.name};"
-                 in cursors(self.document, program)]
+        rings = [
+            r
+            for r in self.document.rings
+            if f"Cursor<{r.name.upper()}_DEPTH> {r.name};" in cursors(self.document, program)
+        ]
         step = [f"{r.name}.advance();" for r in rings if r.per is Per.ITERATION]
         once = [f"{r.name}.advance();" for r in rings if r.per is Per.TILE]
         lines = [*self.list_lines(program, "prologue", table), *step * program.peel]
@@ -444,7 +448,9 @@ def masked_steps(body: Body, steps: tuple[Step, ...]) -> frozenset[str]:
             continue
         over = any(isinstance(op, Reduce) and op.over == body.loop.var for op in step.ops)
         cut = any(
-            isinstance(op, Pointwise) and op.fn is Fn.CAST and op.result.vars[1:] == (body.loop.var,)
+            isinstance(op, Pointwise)
+            and op.fn is Fn.CAST
+            and op.result.vars[1:] == (body.loop.var,)
             for op in step.ops
         )
         hides = any(
@@ -456,7 +462,7 @@ def masked_steps(body: Body, steps: tuple[Step, ...]) -> frozenset[str]:
     return frozenset(found)
 
 
-def array_declaration(array) -> str:  # noqa: ANN001
+def array_declaration(array: Array) -> str:
     """The registers of an array."""
     if array.form is Form.PACKED:
         return f"uint32_t {array.name}[{array.blocks}][{array.cols // 16}][4];"

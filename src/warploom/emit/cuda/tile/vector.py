@@ -178,14 +178,21 @@ class Vector:
         indices = []
         for n, at in enumerate(op.at):
             per = self.context.kernel.tensor(op.tensor).axes[n].per
-            text = self.context.index(at, self.iteration) if at.var is None else (
-                self._indices(at.var) if at.var in (self.rows, self.cols)
-                else self.context.position(at.var, self.iteration))
+            text = (
+                self.context.index(at, self.iteration)
+                if at.var is None
+                else (
+                    self._indices(at.var)
+                    if at.var in (self.rows, self.cols)
+                    else self.context.position(at.var, self.iteration)
+                )
+            )
             indices.append(f"({text}) / {per}" if per > 1 and at.var else text)
         inside = [
             f"{i} < {self.context.size_of(op.tensor, a.name)}"
-            for i, at, a in zip(indices, op.at, self.context.kernel.tensor(op.tensor).axes,
-                                strict=True)
+            for i, at, a in zip(
+                indices, op.at, self.context.kernel.tensor(op.tensor).axes, strict=True
+            )
             if at.var in (self.rows, self.cols)
         ]
         element = self.context.element_at(op, indices)
@@ -376,7 +383,11 @@ def tile_loop(
         *indent([*vector.scopes.chunk, *chunk], 4),
         "#pragma unroll",
         f"    for (int e = 0; e < {ELEMENTS}; ++e) {{",
-        *(["      const int i = e / 2 % 2;"] if _uses_row([*vector.scopes.element, *element]) else []),
+        *(
+            ["      const int i = e / 2 % 2;"]
+            if _uses_row([*vector.scopes.element, *element])
+            else []
+        ),
         *indent([*vector.scopes.element, *element], 6),
         "    }",
         *indent(after, 4),
