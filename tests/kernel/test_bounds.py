@@ -1,6 +1,7 @@
 """Bounds of conditions over indices, against all elements of random tiles."""
 
 import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import warploom as wl
+from tests.kernel.random_kernels import random_kernels
 from tests.kernel.sources import run_source
 from warploom.kernel.bounds import (
     Certainty,
@@ -25,7 +27,7 @@ from warploom.kernel.bounds import (
 from warploom.kernel.idle import idle_conditions
 from warploom.kernel.pointwise import FUNCTIONS
 from warploom.kernel.simplify import simplify
-from warploom.kernel.values import Const, Fn, Pointwise, Scalar, Size, walk
+from warploom.kernel.values import Const, DType, Fn, Pointwise, Scalar, Size, Value, walk
 from warploom.kernels.attention import attention
 from warploom.kernels.attention_grad import attention_grad
 
@@ -241,3 +243,28 @@ def test_steps_that_count_are_not_idle():
         kernel = run_source(source, wl=wl)["kernel"].specialise({"x": "f32", "out": "f32"})
         kernel = simplify(kernel)
         assert len(idle_conditions(kernel, kernel.loops[0])) == idle
+
+
+@settings(parent=SETTINGS, max_examples=60)
+@given(random_kernels(forms=("softmax",), largest=40), st.integers(0, 39), st.integers(0, 39))
+def test_steps_out_of_reach_change_nothing(case, one, two):
+    """Rows of a tile are the same when only the steps in reach of its masks are made."""
+    kernel = simplify(case.kernel)
+    (loop,) = kernel.loops
+    last = case.sizes["m"] - 1
+    first, last = sorted((min(one, last), min(two, last)))
+    place = Place(spans={"m": (first, last)}, scalars={})
+    begin, end = 0, case.sizes["k"]
+    for mask in idle_conditions(kernel, loop):
+        stretch = reach(kernel, mask, "k")
+        begin = max(begin, term_at(stretch.first, place)) if stretch.first else begin
+        end = min(end, term_at(stretch.last, place) + 1) if stretch.last else end
+    ends = [
+        Const(result=Value(name=n, dims=(), dtype=DType.I32), value=v)
+        for n, v in (("begin", begin), ("end", end))
+    ]
+    ops = [replace(o, start="begin", until="end") if o is loop else o for o in kernel.ops]
+    short = replace(kernel, ops=(*ends, *ops))
+    for whole, part in zip(case.reference(), case.reference(short), strict=True):
+        rows = slice(first, last + 1)
+        np.testing.assert_allclose(part[rows], whole[rows], rtol=1e-9, atol=1e-9)
