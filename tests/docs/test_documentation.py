@@ -15,9 +15,12 @@ WITH_CODE = [p for p in PAGES if "```python\n" in p.read_text()]
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=lambda p: p.stem)
 def test_python_blocks_run(page, capsys):
+    """Blocks keep their places in the page: kernels are read from where they stand."""
     namespace = {}
-    for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.S):
-        exec(compile(block, str(page), "exec"), namespace)
+    text = page.read_text()
+    for block in re.finditer(r"```python\n(.*?)```", text, re.S):
+        above = text.count("\n", 0, block.start(1))
+        exec(compile("\n" * above + block.group(1), str(page), "exec"), namespace)
 
 
 WITH_COMMANDS = [p for p in PAGES if re.search(r"^warploom ", p.read_text(), re.M)]

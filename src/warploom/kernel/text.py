@@ -73,6 +73,49 @@ class Text:
         self._read(types, {}, constants or {}, without, found)
         return frozenset(found)
 
+    def reference(
+        self,
+        *arrays: Any,  # noqa: ANN401 (arrays of any library)
+        types: Mapping[str, str | DType] | None = None,
+        constants: Mapping[str, object] | None = None,
+        without: Collection[str] = (),
+        **given: Any,  # noqa: ANN401
+    ) -> Any:  # noqa: ANN401 (NumPy arrays)
+        """What the kernel computes for these inputs, in NumPy; types not named are f32.
+
+        Optional inputs are left out by None, or at the end by nothing. All else as in
+        ``Kernel.reference``: scalars by name, ``exact``, ``extents``, ``sizes``, ``initial``.
+        """
+        inputs = self.signature.inputs
+        every = (*arrays, *(None for t in inputs[len(arrays) :] if t.optional))
+        if len(every) != len(inputs):
+            self._fail(
+                f"{len(arrays)} arrays for {len(inputs)} tensors",
+                why=f"the kernel takes {', '.join(t.name for t in inputs)}; outputs are made",
+                fix="one array for each, in order",
+            )
+        pairs = list(zip(inputs, every, strict=True))
+        left_out = {t.name for t, a in pairs if a is None} | set(without)
+        kinds = {t.name: "f32" for t in self.signature.tensors if t.dtype is None}
+        kinds |= dict(types or {})
+        choices = dict(constants or {})
+        sizes = {
+            axis.name: size
+            for t, a in pairs
+            if a is not None
+            for axis, size in zip(t.axes, a.shape, strict=False)
+            if axis.per == 1 and t.access is not Access.STARTS
+        }
+        whole = self.whole_axes(kinds, constants=choices, without=left_out)
+        kernel = self.specialise(
+            kinds,
+            sizes={n: s for n, s in sizes.items() if n in whole},
+            constants=choices,
+            without=left_out,
+        )
+        built_in = {n: v for n, v in self.signature.scalar_defaults.items() if n not in choices}
+        return kernel.reference(*(a for _, a in pairs if a is not None), **(built_in | given))
+
     def _read(
         self,
         types: Mapping[str, str | DType],
