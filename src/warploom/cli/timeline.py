@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
+from warploom.cli.builtin import Knobs
 from warploom.cli.knobs import (
-    Dtype,
     DtypeOption,
     JsonOption,
     SpecArgument,
@@ -19,11 +19,13 @@ from warploom.cli.knobs import (
     sync_policy,
     with_knobs,
 )
-from warploom.cli.machine import Costs, CostsOption, TripsOption, run
+from warploom.cli.machine import Costs, CostsOption, TripsOption
 from warploom.cli.output import deliver
-from warploom.cli.source import Knobs, load_document
-from warploom.seed.compile import CompiledSchedule
+from warploom.cli.source import load
+from warploom.cli.style import WidthOption, columns, paint
+from warploom.cli.subject import ROLE_TILES, Subject
 from warploom.sim import Simulation
+from warploom.sim.pace import Pace
 from warploom.view import perfetto_trace, timeline_html, timeline_svg, timeline_text
 
 
@@ -42,43 +44,39 @@ def register(app: typer.Typer) -> None:
 
 
 def _timeline(
-    schedule: SpecArgument,
+    source: SpecArgument,
     form: Annotated[Picture, typer.Option("--format", help="Form of the picture.")] = Picture.TEXT,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write it here.")] = None,
     trips: TripsOption = 4,
     costs: CostsOption = Costs.CHIP,
     tile: TileOption = None,
-    dtype: DtypeOption = Dtype.BF16,
+    dtype: DtypeOption = None,
     sync: SyncOption = None,
+    width: WidthOption = None,
     as_json: JsonOption = False,
     *,
     knobs: Knobs,
 ) -> None:
-    """Draw waves, units, waits, barriers and buffer lifetimes over cycles.
+    """Draw waves or roles, units, waits, hand-overs and buffer lifetimes over cycles.
 
     --json is the Perfetto trace. Example: warploom timeline pingpong --format html -o t.html
     """
-    document, compiled = load_document(
-        schedule, knobs, tile=tile, dtype=dtype.value, sync=sync_policy(sync)
-    )
-    sim = run(document, costs, trips)
+    subject = load(source, knobs, tile=tile, dtype=dtype, sync=sync_policy(sync))
+    model = costs is Costs.MODEL
+    sim = subject.simulate(max(trips, subject.least_trips), model=model, tiles=ROLE_TILES)
     form = Picture.PERFETTO if as_json else form
-    deliver(picture(sim, form, compiled), output, "timeline")
+    text = picture(subject, sim, form, subject.pace(model=model), columns(width))
+    deliver(text, output, "timeline")
 
 
-def picture(sim: Simulation, form: Picture, compiled: CompiledSchedule | None) -> str:
+def picture(subject: Subject, sim: Simulation, form: Picture, pace: Pace | None, width: int) -> str:
     """The timeline in one form."""
     match form:
         case Picture.TEXT:
-            return timeline_text(sim)
+            return timeline_text(sim, width=width, pace=pace, paint=paint)
         case Picture.SVG:
-            return timeline_svg(sim)
+            return timeline_svg(sim, pace=pace)
         case Picture.HTML:
-            return timeline_html(sim, reasons=_reasons(compiled))
+            return timeline_html(sim, pace=pace, reasons=subject.reasons())
         case Picture.PERFETTO:
             return json.dumps(perfetto_trace(sim))
-
-
-def _reasons(compiled: CompiledSchedule | None) -> dict[tuple[str, int], str]:
-    reasons = compiled.reasons if compiled else ()
-    return {(r.phase.name.lower(), r.index): r.text for r in reasons}

@@ -5,7 +5,7 @@ It shares no code with the solver and imports errors, ops and interchange only; 
 never correctness.
 """
 
-from warploom.sim.costs import MachineCosts, OpTiming, UnitSpec, mi355x_costs
+from warploom.sim.costs import MachineCosts, OpTiming, TargetCosts, UnitSpec, mi355x_costs
 from warploom.sim.events import (
     BarrierEvent,
     Link,
@@ -19,6 +19,7 @@ from warploom.sim.events import (
     StallKind,
     WaitEvent,
 )
+from warploom.sim.pace import Pace, find_pace, pace_of
 from warploom.sim.program import (
     Await,
     BarrierSpec,
@@ -54,6 +55,7 @@ __all__ = [
     "Meet",
     "OpEvent",
     "OpTiming",
+    "Pace",
     "PhaseSpan",
     "Place",
     "Priority",
@@ -69,6 +71,7 @@ __all__ = [
     "StallKind",
     "StallSite",
     "SteadyState",
+    "TargetCosts",
     "Turn",
     "Unit",
     "UnitLoad",
@@ -77,9 +80,11 @@ __all__ = [
     "WaitEvent",
     "WaitQueue",
     "Workload",
+    "find_pace",
     "interval_cost",
-    "mi355x_costs",
     "lower_roles",
+    "mi355x_costs",
+    "pace_of",
     "simulate",
     "simulate_roles",
     "simulate_workload",

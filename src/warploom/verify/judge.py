@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from warploom.document import ScheduleDocument
+from warploom.document.given import Given, counter_document_of
 from warploom.document.kinds import Phase
 from warploom.errors import ConfigError, DocumentError
 from warploom.verify.assumptions import Assumptions, Limits
@@ -33,17 +33,18 @@ _ORDER = {Severity.RACE: 0, Severity.TIMING: 1, Severity.INFO: 2}
 
 
 def verify(
-    document: ScheduleDocument,
+    document: Given,
     *,
     trips: range | None = None,
     assumptions: Assumptions | None = None,
     limits: Limits | None = None,
 ) -> Report:
-    """Judge a schedule. Without ``trips`` the verdict covers every iteration count.
+    """Judge a document, or what compilation returned. Without ``trips``: every iteration count.
 
     Raises ``DocumentError`` for a document that has no meaning or is too large to judge, and
     ``ConfigError`` for an impossible range.
     """
+    document = counter_document_of(document)
     text = read_text(document)
     if trips is not None:
         _check_range(trips)

@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from warploom.sim.events import OpEvent, Place, StallKind
+from warploom.sim.pace import Pace, pace_of
 from warploom.sim.simulation import Simulation
 from warploom.view.palette import STALL_COLOURS, STALL_WORDS, op_colour, op_word
 from warploom.view.scene import (
@@ -34,17 +35,20 @@ def timeline_html(
     *,
     rows: tuple[int, ...] | None = None,
     reasons: Mapping[tuple[str, int], str] | None = None,
+    pace: Pace | None = None,
 ) -> str:
     """The page as text. It holds all rows, and shows one of each group until asked for more.
 
-    ``reasons`` says of entries, by phase name and index, why they are there; a click on a wait or
-    barrier shows it.
+    ``reasons`` says of entries, by phase name (of a role: ``consumer.kernel``) and index, why they
+    are there; hovering or clicking shows it. ``pace`` is the loop's interval, where the run is too
+    short to show it.
     """
-    scene = build_scene(sim, rows=rows if rows is not None else tuple(range(len(sim.rows))))
+    every = rows if rows is not None else tuple(range(len(sim.rows)))
+    scene = build_scene(sim, rows=every, pace=pace)
     return _PAGE.format(
         title=escape(f"Timeline of {sim.name}"),
         name=escape(sim.name),
-        figures=_figures(sim),
+        figures=_figures(scene),
         units=_units(sim),
         sites=_sites(sim, scene),
         legend=_legend(sim),
@@ -71,11 +75,14 @@ def _data(scene: Scene) -> dict[str, Any]:
     first = sim.state.first_iteration if sim.state else 0
     return {
         "cycles": sim.cycles,
-        "ii": None if sim.ii is None else round(sim.ii, 2),
+        "ii": None if scene.interval is None else round(scene.interval, 2),
         "marks": list(pairwise(loop[first:])) or list(pairwise(loop)),
         "steadyWindow": steady_window(sim),
         "defs": "".join(hatch(kind, "h") for kind in StallKind) + _ARROW,
-        "rows": [{"name": row.name, "group": row.group} for row in sim.rows],
+        "rows": [
+            {"name": row.name, "group": row.group, "program": row.role.partition(" ")[0]}
+            for row in sim.rows
+        ],
         "ops": [_op(op) for op in sim.ops],
         "stalls": [
             {
@@ -181,13 +188,17 @@ def _lane(lane: Lane) -> dict[str, Any]:
     return {"name": lane.name, "tracks": lane.tracks, "bars": bars}
 
 
-def _figures(sim: Simulation) -> str:
-    facts = [("costs", sim.costs), ("trips", str(sim.trips)), ("cycles", str(sim.cycles))]
-    if sim.ii is not None:
-        kind = "exact" if sim.steady else "average; not yet steady"
-        facts.append(("initiation interval", f"{sim.ii:g} ({kind})"))
-    if sim.bound is not None and sim.bound.cycles:
-        facts.append(("resource bound", f"{float(sim.bound.bound):g} by {sim.bound.unit}"))
+def _figures(scene: Scene) -> str:
+    sim, pace = scene.sim, scene.pace or pace_of(scene.sim)
+    facts = [("costs", sim.costs), ("trips shown", str(sim.trips)), ("cycles", str(sim.cycles))]
+    if pace is not None:
+        kind = "exact" if pace.exact else "average; not yet steady"
+        facts.append(("initiation interval", f"{pace.interval:g} ({kind})"))
+        if pace.tiles > 1:
+            facts.append(("a K-tile", f"{pace.per_tile:g}"))
+        facts.append(("resource bound", f"{pace.bound:g} by {pace.unit}"))
+        if pace.matrix is not None:
+            facts.append(("matrix unit", f"{pace.matrix:.0%} busy"))
     return "".join(f"<span>{name} <b>{escape(value)}</b></span>" for name, value in facts)
 
 

@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from warploom.errors import ConfigError
 from warploom.sim.events import OpEvent, PhaseSpan, SlotEvent, StallEvent
+from warploom.sim.pace import Pace
 from warploom.sim.simulation import Simulation
 
 LANE_ORDER = ("GLOBAL_MEM", "LDS", "MMA_UNIT", "VALU", "SCALAR")
@@ -69,6 +70,17 @@ class Scene:
     bands: tuple[Band, ...]
     slots: tuple[SlotLine, ...]
     mark: tuple[int, int] | None
+    pace: Pace | None = None
+
+    @property
+    def interval(self) -> float | None:
+        """Cycles an iteration: of the loop's pace where it is known, else of this run."""
+        return self.sim.ii if self.pace is None else self.pace.interval
+
+    @property
+    def exact(self) -> bool:
+        """Whether the interval is exact."""
+        return self.sim.steady if self.pace is None else self.pace.exact
 
 
 def representative_rows(sim: Simulation) -> tuple[int, ...]:
@@ -109,6 +121,7 @@ def build_scene(
     rows: Sequence[int] | None = None,
     window: tuple[int, int] | None = None,
     registers: bool = False,
+    pace: Pace | None = None,
 ) -> Scene:
     """Cut a scene: by default one row of each group over the whole run, without registers."""
     start, end = window if window is not None else (0, sim.cycles)
@@ -128,6 +141,7 @@ def build_scene(
         bands=tuple(_band(sim, row) for row in shown),
         slots=_slot_lines(sim, shown, registers),
         mark=_interval_mark(sim, start, end),
+        pace=pace,
     )
 
 
@@ -206,9 +220,19 @@ def stall_text(stall: StallEvent) -> str:
     return f"{stall.place.text()} stalls {cycles} cycles: {stall.cause.text}"
 
 
-def headline(sim: Simulation) -> str:
-    """The run in one line: name, costs, trips, interval and what bounds it."""
+def headline(sim: Simulation, pace: Pace | None = None) -> str:
+    """The run in one line: name, costs, trips, interval and what bounds it.
+
+    With ``pace`` the interval is that of the loop, however few trips the run shows.
+    """
     parts = [f"{sim.name}", f"costs: {sim.costs}", f"{sim.trips} trips, {sim.cycles} cycles"]
+    if pace is not None:
+        kind = "exact" if pace.exact else "average"
+        parts.append(f"II {pace.interval:g} cycles ({kind})")
+        if pace.tiles > 1:
+            parts.append(f"{pace.per_tile:g} a K-tile")
+        parts.append(f"at least {pace.bound:g} by {pace.unit}")
+        return " | ".join(parts)
     if sim.ii is not None:
         kind = "exact" if sim.steady else "average"
         parts.append(f"II {sim.ii:g} cycles ({kind})")
