@@ -270,3 +270,14 @@ def test_the_runtime_imports_without_a_solver():
         "assert shipped_schedule('gemm_128x256_w2').proof.proven"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_without_torch_the_extra_is_named():
+    code = (
+        "import sys; sys.modules['torch'] = None\n"
+        "try:\n    import warploom.torch\n"
+        "except Exception as e:\n    print(type(e).__name__, e)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("MissingExtraError")
+    assert "warploom[torch]" in done.stdout
