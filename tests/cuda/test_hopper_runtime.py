@@ -189,6 +189,9 @@ class FakeTorch:
         self.dtype, self.shape = dtype, (8, 8)
         self.device = type("Device", (), {"type": kind, "index": 1})()
 
+    def get_device(self):
+        return self.device.index
+
     def data_ptr(self):
         return 4096
 

@@ -1,4 +1,4 @@
-"""On a Hopper GPU: the torch ops, checked by torch itself, inside compiled graphs, with gradients."""
+"""On a Hopper GPU: the torch ops checked by torch, inside compiled graphs, with gradients."""
 
 from __future__ import annotations
 
