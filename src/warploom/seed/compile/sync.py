@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from warploom.guard.counters import Change, Repair, Synthesis
     from warploom.verify import Report
 
+_COMPARED = 4  # repairs with equally few changes that are compared by cost
 _MODE = {SyncPolicy.PROVEN_WEAKEST: "weakest", SyncPolicy.PROVEN_FEWEST: "fewest"}
 
 
@@ -58,7 +59,8 @@ class Guard:
 
     def _repaired(self, ruled: CompiledSchedule, document: ScheduleDocument) -> CompiledSchedule:
         """The fewest changes that leave no race; stated waits only if strengthening is asked."""
-        found: Repair = import_module("warploom.guard.counters").repair(document)
+        repair = import_module("warploom.guard.counters").repair
+        found: Repair = repair(document, limit=_COMPARED)
         if not self.strengthen:
             for change in found.changes:
                 if change.before and _is_stated_change(change, found.document):
