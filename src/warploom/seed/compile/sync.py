@@ -44,6 +44,7 @@ class Guard:
             return replace(ruled, report=report)
         try:
             repaired = self._repaired(ruled, ruled.document())
+            self._require_asked(repaired)
         except SyncError as error:
             if self.on_race == "raise":
                 raise _verification_error(ruled, report) from error
@@ -52,7 +53,10 @@ class Guard:
 
     def _proven(self, ruled: CompiledSchedule) -> CompiledSchedule:
         if any(is_stated(entry) for entry in ruled.kernel):
-            return self._repaired(ruled, _without_derived_waits(ruled.document()))
+            try:
+                return self._repaired(ruled, _without_derived_waits(ruled.document()))
+            except SyncError:  # beside the documented waits the stated ones may be strong enough
+                return self._repaired(ruled, ruled.document())
         synthesise = import_module("warploom.guard.counters").synthesise
         proven: Synthesis = synthesise(ruled.document(), mode=_MODE[self.policy])
         return replace(_of_document(ruled, proven.document, self.policy), reasons=proven.reasons)
@@ -68,6 +72,18 @@ class Guard:
         reasons = tuple(c.reason for c in found.changes if c.reason is not None)
         done = _of_document(ruled, found.document, self.policy)
         return replace(done, reasons=reasons, changes=found.changes)
+
+    def _require_asked(self, repaired: CompiledSchedule) -> None:
+        """Refuse a kernel that needs more than the waits its author took upon himself."""
+        if repaired.schedule_config.auto_waits or self.strengthen:
+            return
+        for change in repaired.changes:
+            if change.phase is Phase.KERNEL:
+                raise SyncError(
+                    f"the manual waits are too weak: {change.text}",
+                    where=f"kernel entry {change.index}",
+                    fix="strengthen=True",
+                )
 
     def _judged(self, compiled: CompiledSchedule) -> CompiledSchedule:
         """The schedule with the verifier's report; races raise unless only to be reported."""
