@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from warploom.errors import BackendError
-from warploom.kernel.values import DType, Tensor
+from warploom.kernel.values import Access, DType, Tensor
 from warploom.launch.binary import TensorMap
 
 STRIDE_ALIGNMENT = 16  # bytes: what tensor maps ask of every stride but the innermost
@@ -66,6 +66,8 @@ def _sizes(given: Sequence[tuple[Tensor, Layout]]) -> dict[str, int]:
     for tensor, layout, axis, size in sorted(named, key=lambda x: x[2].per > 1):
         if axis.size is not None and axis.size != size:
             raise _misfit(tensor, layout, f"axis {axis.name} has size {axis.size}")
+        if tensor.access is Access.STARTS:
+            size -= 1  # offsets of groups: one more than groups
         if axis.per == 1:
             origin.setdefault(axis.name, tensor.name)
             if sizes.setdefault(axis.name, size) != size:
