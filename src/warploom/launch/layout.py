@@ -63,11 +63,10 @@ def _sizes(given: Sequence[tuple[Tensor, Layout]]) -> dict[str, int]:
     sizes: dict[str, int] = {}
     origin: dict[str, str] = {}
     named = [(t, w, a, n) for t, w in given for a, n in zip(t.axes, w.shape, strict=True)]
-    for tensor, layout, axis, size in sorted(named, key=lambda x: x[2].per > 1):
+    for tensor, layout, axis, count in sorted(named, key=lambda x: x[2].per > 1):
+        size = count - (tensor.access is Access.STARTS)  # offsets: one more than groups
         if axis.size is not None and axis.size != size:
             raise _misfit(tensor, layout, f"axis {axis.name} has size {axis.size}")
-        if tensor.access is Access.STARTS:
-            size -= 1  # offsets of groups: one more than groups
         if axis.per == 1:
             origin.setdefault(axis.name, tensor.name)
             if sizes.setdefault(axis.name, size) != size:

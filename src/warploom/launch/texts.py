@@ -26,7 +26,7 @@ from warploom.errors import BackendError, KernelCallError
 from warploom.kernel.signature import MISSING, TensorText
 from warploom.kernel.text import Text
 from warploom.kernel.values import Access, DType, Kernel, Tensor
-from warploom.launch import binary as launch
+from warploom.launch import binary as parts
 from warploom.launch.compiled import Compiled
 from warploom.launch.driver import require_hopper
 from warploom.launch.fit import UnfitError, check_fit, fitted
@@ -168,7 +168,7 @@ class Calls:
                     return False
         return True
 
-    def _binary(self, layouts: Layouts, options: tuple[Any, ...]) -> launch.Binary:
+    def _binary(self, layouts: Layouts, options: tuple[Any, ...]) -> parts.Binary:
         """The kernel of a call."""
         types, choices, positive, wanted, pins = options
         without = self._left_out(layouts, wanted)
@@ -289,37 +289,37 @@ def _compiled(
     return Compiled(kernel, sizes=dict(sizes), pins=dict(pins), positive=positive)
 
 
-def binary_of(made: Compiled, tensors: tuple[Tensor, ...] | None = None) -> launch.Binary:
+def binary_of(made: Compiled, tensors: tuple[Tensor, ...] | None = None) -> parts.Binary:
     """A compiled kernel as what a launch needs; ``tensors``: in the order of the call."""
     kernel, source, tiling = made.rewritten, made.built.source, made.built.tiling
-    return launch.Binary(
+    return parts.Binary(
         cubin=made.cubin,
         entry=source.entry,
         threads=source.threads,
         shared_bytes=source.shared_bytes,
         tensors=tensors or kernel.tensors,
         parameters=tuple(_parameter(p) for p in source.params),
-        scalars=tuple(launch.Scalar(name=p.name, dtype=p.dtype) for p in kernel.parameters),
+        scalars=tuple(parts.Scalar(name=p.name, dtype=p.dtype) for p in kernel.parameters),
         grid=_grid(kernel, tiling),
     )
 
 
-def _grid(kernel: Kernel, tiling: Tiling) -> launch.Grid:
-    return launch.Grid(count=lambda sizes: tiles_of(kernel, tiling, sizes))
+def _grid(kernel: Kernel, tiling: Tiling) -> parts.Grid:
+    return parts.Grid(count=lambda sizes: tiles_of(kernel, tiling, sizes))
 
 
-def _parameter(param: Param) -> launch.Param:
+def _parameter(param: Param) -> parts.Param:
     match param:
         case MapParam():
-            return launch.TensorMap(tensor=param.tensor, box=param.box)
+            return parts.TensorMap(tensor=param.tensor, box=param.box)
         case PointerParam():
-            return launch.Pointer(tensor=param.tensor)
+            return parts.Pointer(tensor=param.tensor)
         case StrideParam():
-            return launch.Stride(tensor=param.tensor, axis=param.axis)
+            return parts.Stride(tensor=param.tensor, axis=param.axis)
         case SizeParam():
-            return launch.Extent(axis=param.axis)
+            return parts.Extent(axis=param.axis)
         case ScalarParam():
-            return launch.Scalar(name=param.parameter, dtype=param.dtype)
+            return parts.Scalar(name=param.parameter, dtype=param.dtype)
 
 
 def _moved(source: Source, kernel: Kernel) -> frozenset[str]:
