@@ -107,7 +107,7 @@ def prepare(document):
     scale = HEAD_DIM**-0.5
     want = torch.softmax(q.double() @ keys.transpose(-1, -2) * scale, -1) @ values
     out = torch.empty_like(q)
-    placed = {n: view_of(t, n).placed() for n, t in (("q", q), ("k", k), ("v", v), ("out", out))}
+    placed = {n: view_of(t, n) for n, t in (("q", q), ("k", k), ("v", v), ("out", out))}
     go = prepare_attention(AttentionCall(**placed, scale=scale), KERNEL, document)
 
     def launch(_alive=(q, k, v)):  # a prepared call knows addresses only

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import struct
 import time
+from dataclasses import replace
 
 import torch
 from protocol import compare, environment
@@ -12,11 +13,12 @@ from search_store import HELD, WINDOW
 from torch.nn import functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from warploom.emit.cuda import ATTENTION_ENTRY, layout_of
+from warploom.emit.cuda import layout_of
 from warploom.emit.cuda.stamps import MOST_CTAS, SPAN_FIELDS, SPANS, STAMPS, labels
 from warploom.errors import BackendError
-from warploom.launch.attention_launch import AttentionCall, launcher_of
-from warploom.launch.driver import Kernel, ensure_context
+from warploom.launch.attention_launch import AttentionCall, bind_attention, launcher_of
+from warploom.launch.driver import ensure_context
+from warploom.launch.plan import load as load_binary
 from warploom.launch.tensors import view_of
 
 CASES = {64: (4, 32, 4096), 128: (4, 32, 4096), 256: (2, 16, 8192)}
@@ -69,27 +71,29 @@ class Bench:
 
         return [call(*s) for s in self.sets]
 
-    def launchers(self, loaded):
+    def launchers(self, binary):
         stream = torch.cuda.current_stream().cuda_stream
         calls = []
         for (q, k, v), o in zip(self.sets, self.outs, strict=True):
-            views = [view_of(t, "tensor").placed() for t in (q, k, v, o)]
+            views = [view_of(t, "tensor") for t in (q, k, v, o)]
             call = AttentionCall(q=views[0], k=views[1], v=views[2], out=views[3], scale=self.scale)
-            go = launcher_of(loaded, call, self.kernel)
+            go = launcher_of(binary, call)
             calls.append(lambda go=go: go(stream))
         return calls
 
 
 def load(store, name, variant):
+    """The candidate as a binary; None where ptxas refused it."""
     data = store.cubin(name, variant)
     if data is None:
         return None
-    document = store.document(name)
-    return Kernel(data, ATTENTION_ENTRY, shared_bytes=layout_of(document).bytes)
+    kernel = replace(store.kernel, causal=variant == "causal")
+    return bind_attention(data, layout_of(store.document(name)).bytes, kernel)
 
 
-def span_cycles(loaded, run):
+def span_cycles(binary, run):
     """Mean cycles a key tile over all CTAs of one launch."""
+    loaded = load_binary(binary, 0)
     loaded.write(SPANS, struct.pack("<3Q", NEVER, 0, 0) * MOST_CTAS)
     run()
     torch.cuda.synchronize()
@@ -173,7 +177,7 @@ def trace(store, name):
     torch.cuda.synchronize()
     program = store.stamped(name).program("consumer")
     found = labels(program)
-    data = loaded.read(STAMPS)
+    data = load_binary(loaded, 0).read(STAMPS)
     words = struct.unpack(f"<{len(data) // 8}Q", data)
     size = len(found)
     lines = [words[i : i + size] for i in range(0, len(words), size)]
