@@ -38,11 +38,13 @@ def check_fit(
     tensors: Sequence[Tensor],
     layouts: Sequence[Layout | None],
     sizes: Mapping[str, int],
+    inner: Mapping[str, int],
     moved: frozenset[str],
 ) -> None:
     """``UnfitError`` for tensors that have to be copied first.
 
-    ``moved``: tensors of which runs of 16 bytes are moved; of others the innermost stride is 1.
+    ``inner``: the axis along which elements are moved. ``moved``: tensors of which runs of 16 bytes
+    are moved; of others that axis is contiguous.
     """
     unfit: list[str] = []
     made: dict[str, tuple[tuple[int, ...], Tensor]] = {}
@@ -52,23 +54,25 @@ def check_fit(
             shape = tuple(-(-sizes.get(a.name, 1) // a.per) for a in tensor.axes)
             strides = row_major(shape)
             made[tensor.name] = (shape, tensor)
-        if strides and not _is_fit(tensor, shape, strides, strict=tensor.name in moved):
+        at = inner[tensor.name]
+        if strides and not _is_fit(tensor, shape, strides, at, strict=tensor.name in moved):
             unfit.append(tensor.name)
     if unfit:
         raise UnfitError(unfit, made)
 
 
 def _is_fit(
-    tensor: Tensor, shape: tuple[int, ...], strides: tuple[int, ...], *, strict: bool
+    tensor: Tensor, shape: tuple[int, ...], strides: tuple[int, ...], inner: int, *, strict: bool
 ) -> bool:
-    if strides[-1] != 1 and shape[-1] != 1:
+    if strides[inner] != 1 and shape[inner] != 1:
         return False
     if not strict:
         return True
     size = tensor.dtype.bits // 8
     return all(
         n == 1 or (s > 0 and s * size % STRIDE_ALIGNMENT == 0)
-        for n, s in zip(shape[:-1], strides[:-1], strict=True)
+        for i, (n, s) in enumerate(zip(shape, strides, strict=True))
+        if i != inner
     )
 
 
@@ -92,19 +96,22 @@ class Fitted:
 
 
 def fitted(
-    names: Sequence[str], tensors: Sequence[Any], unfit: UnfitError, stream: int | None
+    inner: Mapping[str, int], tensors: Sequence[Any], unfit: UnfitError, stream: int | None
 ) -> Fitted:
-    """Copies in place of tensors that do not fit, by layout or address."""
+    """Copies in place of tensors that do not fit, by layout or address.
+
+    ``inner``: tensors in order, with the axis along which elements are moved.
+    """
     like = next(t for t in tensors if t is not None)
     complete, results, copies = list(tensors), list(tensors), list[int]()
     with _place(tensors, stream):
-        for i, name in enumerate(names):
+        for i, (name, at) in enumerate(inner.items()):
             if name in unfit.tensors and results[i] is None:
                 shape, tensor = unfit.made[name]
                 results[i] = allocator(like, shape, tensor.dtype)()
             given = results[i]
             if given is not None and (name in unfit.tensors or not _is_aligned(given, name)):
-                complete[i] = _padded(given, name)
+                complete[i] = _padded(given, name, at)
                 copies.append(i)
     return Fitted(complete, results, tuple(copies))
 
@@ -119,13 +126,17 @@ def _is_aligned(tensor: Any, name: str) -> bool:  # noqa: ANN401
     return len(view.layout.shape) < 2 or view.pointer % STRIDE_ALIGNMENT == 0
 
 
-def _padded(tensor: Any, name: str) -> Any:  # noqa: ANN401
-    """A copy whose rows start at multiples of 16 bytes."""
+def _padded(tensor: Any, name: str, inner: int) -> Any:  # noqa: ANN401
+    """A copy whose runs along an axis start at multiples of 16 bytes."""
     layout = view_of(tensor, name).layout
     per = STRIDE_ALIGNMENT * 8 // layout.dtype.bits
-    room = -(-layout.shape[-1] // per) * per
-    whole = allocator(tensor, (*layout.shape[:-1], room), layout.dtype)()
-    made = whole[..., : layout.shape[-1]]
+    rank = len(layout.shape)
+    order = [*(i for i in range(rank) if i != inner), inner]
+    shape = [layout.shape[i] for i in order]
+    whole = allocator(tensor, (*shape[:-1], -(-shape[-1] // per) * per), layout.dtype)()
+    cut = whole[..., : shape[-1]]
+    back = tuple(order.index(i) for i in range(rank))
+    made = cut.permute(back) if is_torch(cut) else cut.transpose(back)
     _copy(made, tensor)
     return made
 

@@ -9,6 +9,7 @@ padded ones for the call, and outputs back.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -48,12 +49,19 @@ def run(text: Text, args: Sequence[Any], given: Mapping[str, Any]) -> Any:  # no
 
 
 class Calls:
-    """Calls of one text."""
+    """Calls of one text.
 
-    def __init__(self, text: Text) -> None:
+    ``spelled``: axes of tensors that callers order otherwise than the text does, by tensor.
+    """
+
+    def __init__(self, text: Text, spelled: Mapping[str, Sequence[str]] | None = None) -> None:
         self.text = text
         signature = text.signature
-        self.tensors = signature.tensors
+        self.tensors = tuple(_spelled(t, (spelled or {}).get(t.name)) for t in signature.tensors)
+        self.inner = {
+            t.name: [a.name for a in mine.axes].index(t.axes[-1].name)
+            for t, mine in zip(signature.tensors, self.tensors, strict=True)
+        }
         self.places = {t.name: i for i, t in enumerate(self.tensors)}
         self.inputs = [i for i, t in enumerate(self.tensors) if t.access is not Access.OUT]
         self.outputs = [i for i, t in enumerate(self.tensors) if t.access is Access.OUT]
@@ -150,12 +158,11 @@ class Calls:
                 return self.runner(tensors, scalars, options, stream)
             except UnfitError as found:
                 unfit = found
-        names = [t.name for t in self.tensors]
-        fit = fitted(names, tensors, unfit, stream)
+        fit = fitted(self.inner, tensors, unfit, stream)
         try:
             done = self.runner(fit.complete, scalars, options, stream)
         except UnfitError as found:  # strides besides addresses
-            fit = fitted(names, tensors, found, stream)
+            fit = fitted(self.inner, tensors, found, stream)
             done = self.runner(fit.complete, scalars, options, stream)
         return fit.finish(done, self.outputs, stream)
 
@@ -177,11 +184,10 @@ class Calls:
         device = next(w.device for w in layouts if w is not None)
         require_hopper(device)  # before compiling anything
         kernel = self._value(kinds, dict(choices), without, sizes)
-        tuned = _size_key(kernel, sizes)
-        made = _compiled(kernel, tuned, pins, positive)
-        tensors = self._declared(kernel, kinds, without)
         _check_types(kernel)
-        check_fit(tensors, layouts, sizes, _moved(made.built.source, kernel))
+        made = _compiled(kernel, _size_key(kernel, sizes), pins, positive)
+        tensors = self._declared(kinds, without)
+        check_fit(tensors, layouts, sizes, self.inner, _moved(made.built.source, kernel))
         return binary_of(made, tensors)
 
     def _left_out(self, layouts: Layouts, wanted: frozenset[str]) -> frozenset[str]:
@@ -231,9 +237,7 @@ class Calls:
             without=without,
         )
 
-    def _declared(
-        self, kernel: Kernel, kinds: Mapping[str, DType], without: frozenset[str]
-    ) -> tuple[Tensor, ...]:
+    def _declared(self, kinds: Mapping[str, DType], without: frozenset[str]) -> tuple[Tensor, ...]:
         """All tensors of the text, in order; those left out are optional ones not given."""
         return tuple(
             Tensor(
@@ -251,6 +255,13 @@ class Calls:
 
 
 _CALLS: WeakKeyDictionary[Text, Calls] = WeakKeyDictionary()
+
+
+def _spelled(tensor: TensorText, names: Sequence[str] | None) -> TensorText:
+    """The tensor with its axes in another order."""
+    if names is None:
+        return tensor
+    return replace(tensor, axes=tuple(next(a for a in tensor.axes if a.name == n) for n in names))
 
 
 def _check_rank(tensor: TensorText, layout: Layout) -> None:
@@ -298,7 +309,7 @@ def binary_of(made: Compiled, tensors: tuple[Tensor, ...] | None = None) -> part
         threads=source.threads,
         shared_bytes=source.shared_bytes,
         tensors=tensors or kernel.tensors,
-        parameters=tuple(_parameter(p) for p in source.params),
+        parameters=tuple(_parameter(p, _axes(kernel, tensors, p)) for p in source.params),
         scalars=tuple(parts.Scalar(name=p.name, dtype=p.dtype) for p in kernel.parameters),
         grid=_grid(kernel, tiling),
     )
@@ -308,14 +319,27 @@ def _grid(kernel: Kernel, tiling: Tiling) -> parts.Grid:
     return parts.Grid(count=lambda sizes: tiles_of(kernel, tiling, sizes))
 
 
-def _parameter(param: Param) -> parts.Param:
+def _axes(
+    kernel: Kernel, tensors: tuple[Tensor, ...] | None, param: Param
+) -> tuple[int, ...] | None:
+    """Where the axes of the kernel's tensor lie in the caller's."""
+    if not isinstance(param, MapParam | StrideParam):
+        return None
+    mine = kernel.tensor(param.tensor)
+    theirs = next((t for t in tensors or () if t.name == param.tensor), mine)
+    places = [a.name for a in theirs.axes]
+    return tuple(places.index(a.name) for a in mine.axes)
+
+
+def _parameter(param: Param, axes: tuple[int, ...] | None) -> parts.Param:
     match param:
         case MapParam():
-            return parts.TensorMap(tensor=param.tensor, box=param.box)
+            return parts.TensorMap(tensor=param.tensor, box=param.box, axes=axes)
         case PointerParam():
             return parts.Pointer(tensor=param.tensor)
         case StrideParam():
-            return parts.Stride(tensor=param.tensor, axis=param.axis)
+            assert axes is not None
+            return parts.Stride(tensor=param.tensor, axis=axes[param.axis])
         case SizeParam():
             return parts.Extent(axis=param.axis)
         case ScalarParam():
