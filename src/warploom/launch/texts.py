@@ -8,7 +8,7 @@ padded ones for the call, and outputs back.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -31,8 +31,9 @@ from warploom.launch import binary as parts
 from warploom.launch.compiled import Compiled
 from warploom.launch.driver import require_hopper
 from warploom.launch.fit import UnfitError, check_fit, fitted
-from warploom.launch.layout import Layout
+from warploom.launch.layout import bind
 from warploom.launch.runner import Layouts, Runner
+from warploom.launch.tune import recall
 from warploom.lower.choose import tiles_of
 from warploom.lower.tiling import Tiling
 
@@ -52,10 +53,16 @@ class Calls:
     """Calls of one text.
 
     ``spelled``: axes of tensors that callers order otherwise than the text does, by tensor.
+    ``check``: judges layouts and options of a first call, in the caller's words.
     """
 
-    def __init__(self, text: Text, spelled: Mapping[str, Sequence[str]] | None = None) -> None:
-        self.text = text
+    def __init__(
+        self,
+        text: Text,
+        spelled: Mapping[str, Sequence[str]] | None = None,
+        check: Callable[[Layouts, tuple[Any, ...]], None] | None = None,
+    ) -> None:
+        self.text, self.check = text, check
         signature = text.signature
         self.tensors = tuple(_spelled(t, (spelled or {}).get(t.name)) for t in signature.tensors)
         self.inner = {
@@ -177,18 +184,35 @@ class Calls:
 
     def _binary(self, layouts: Layouts, options: tuple[Any, ...]) -> parts.Binary:
         """The kernel of a call."""
+        made, tensors, sizes = self._made(layouts, options)
+        check_fit(tensors, layouts, sizes, self.inner, _moved(made.built.source, made.kernel))
+        return binary_of(made, tensors)
+
+    def compiled(self, tensors: Sequence[Any], options: tuple[Any, ...]) -> Compiled:
+        """The compilation of a call."""
+        return self._made(self.runner.layouts(tensors), options)[0]
+
+    def forget(self) -> None:
+        """Drop every plan, so that the next calls choose anew."""
+        self.runner.forget()
+
+    def _made(
+        self, layouts: Layouts, options: tuple[Any, ...]
+    ) -> tuple[Compiled, tuple[Tensor, ...], dict[str, int]]:
+        if self.check is not None:
+            self.check(layouts, options)
         types, choices, positive, wanted, pins = options
         without = self._left_out(layouts, wanted)
         kinds = self._types(layouts, dict(types), without)
-        sizes = self._sizes(layouts)
-        device = next(w.device for w in layouts if w is not None)
-        require_hopper(device)  # before compiling anything
+        tensors = self._declared(kinds, without)
+        given = [(t, w) for t, w in zip(tensors, layouts, strict=True) if w is not None]
+        sizes = bind([t for t, _ in given], [w for _, w in given])
+        require_hopper(given[0][1].device)  # before compiling anything
         kernel = self._value(kinds, dict(choices), without, sizes)
         _check_types(kernel)
-        made = _compiled(kernel, _size_key(kernel, sizes), pins, positive)
-        tensors = self._declared(kinds, without)
-        check_fit(tensors, layouts, sizes, self.inner, _moved(made.built.source, kernel))
-        return binary_of(made, tensors)
+        key = _size_key(kernel, sizes)
+        made = _compiled(kernel, key, pins or recall(kernel, dict(key)), positive)
+        return made, tensors, sizes
 
     def _left_out(self, layouts: Layouts, wanted: frozenset[str]) -> frozenset[str]:
         left = set()
@@ -209,18 +233,6 @@ class Calls:
             if t.name not in kinds and t.name not in without:
                 kinds[t.name] = stated.get(t.name) or t.dtype or usual
         return kinds
-
-    def _sizes(self, layouts: Layouts) -> dict[str, int]:
-        """Sizes of the named axes, as far as given tensors tell."""
-        sizes: dict[str, int] = {}
-        for t, layout in zip(self.tensors, layouts, strict=True):
-            if layout is None:
-                continue
-            _check_rank(t, layout)
-            for axis, n in zip(t.axes, layout.shape, strict=True):
-                if axis.per == 1:
-                    sizes.setdefault(axis.name, n - (t.access is Access.STARTS))
-        return sizes
 
     def _value(
         self,
@@ -262,15 +274,6 @@ def _spelled(tensor: TensorText, names: Sequence[str] | None) -> TensorText:
     if names is None:
         return tensor
     return replace(tensor, axes=tuple(next(a for a in tensor.axes if a.name == n) for n in names))
-
-
-def _check_rank(tensor: TensorText, layout: Layout) -> None:
-    if len(layout.shape) != len(tensor.axes):
-        raise BackendError(
-            f"{tensor.name} has shape {layout.shape}",
-            where=f"argument {tensor.name}",
-            fix=f"axes [{', '.join(a.name for a in tensor.axes)}]",
-        )
 
 
 def _check_types(kernel: Kernel) -> None:

@@ -92,8 +92,15 @@ def choose(
 
 
 def _check_pins(kernel: Kernel, pins: Mapping[str, object]) -> None:
-    names = {v.name for v in kernel.vars if v.walk in (Walk.TILE, Walk.STEP)}
+    names = {v.name for v in kernel.vars}
+    fixed = {v.name: v.extent for v in kernel.vars if v.extent is not None}
     for name, value in pins.items():
+        if name in fixed and value != fixed[name]:
+            raise ConfigError(
+                f"extent {name}={value!r}",
+                where=f"kernel {kernel.name}",
+                why=f"it is {fixed[name]}: a unit, a whole axis, or what the text says",
+            )
         if name not in names and name not in CHOICES:
             raise ConfigError(
                 f"'{name}' cannot be pinned",
