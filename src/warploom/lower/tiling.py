@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from warploom.errors import GeometryError
 from warploom.kernel.values import Kernel
@@ -40,6 +40,12 @@ class Tiling:
     tie: int = 0
     program: str = ""
     pairs: bool = False
+
+    @property
+    def pins(self) -> tuple[tuple[str, object], ...]:
+        """All of it as choices that are not to be varied."""
+        rest = ((f.name, getattr(self, f.name)) for f in fields(self) if f.name != "extents")
+        return (*self.extents, *rest)
 
     def extent(self, var: str) -> int:
         """Elements a variable covers at a time."""

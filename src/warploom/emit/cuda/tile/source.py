@@ -22,7 +22,7 @@ from warploom.emit.cuda import ptx
 from warploom.emit.cuda.lowering import Lowering, LoweringTable, Site, base_table
 from warploom.emit.cuda.roles import barrier_setup, cursors, indent
 from warploom.emit.cuda.tile.context import Context
-from warploom.emit.cuda.tile.grid import count_lines, place_lines, walk_line
+from warploom.emit.cuda.tile.grid import count_lines, place_lines, walk_lines
 from warploom.emit.cuda.tile.helpers import Owned, helpers_for, wait_function
 from warploom.emit.cuda.tile.iterations import range_lines
 from warploom.emit.cuda.tile.operands import load_lines, product_function, product_lines
@@ -171,7 +171,7 @@ class _Writer:
         turn = ["backwards = !backwards;"] if self.layout.tiling.serpentine else []
         return [
             *(["bool backwards = true;"] if turn else []),
-            walk_line(self.context, self.cut),
+            *walk_lines(self.context, self.cut),
             *indent(
                 [*place_lines(self.context, self.cut), *turn, *self.trip_lines(), *before, *body], 2
             ),
