@@ -20,13 +20,15 @@ from warploom.cli.knobs import (
     with_knobs,
 )
 from warploom.cli.machine import Costs, CostsOption, TripsOption
-from warploom.cli.output import deliver
+from warploom.cli.output import deliver, read_bytes
 from warploom.cli.source import load
 from warploom.cli.style import WidthOption, columns, paint
 from warploom.cli.subject import ROLE_TILES, Subject
+from warploom.errors import ConfigError
 from warploom.sim import Simulation
 from warploom.sim.pace import Pace
 from warploom.view import perfetto_trace, timeline_html, timeline_svg, timeline_text
+from warploom.view.measured import Stamps, read_stamps
 
 
 class Picture(StrEnum):
@@ -52,6 +54,9 @@ def _timeline(
     tile: TileOption = None,
     dtype: DtypeOption = None,
     sync: SyncOption = None,
+    stamps: Annotated[
+        Path | None, typer.Option(help="Clock stamps of a run (JSON), drawn under the prediction.")
+    ] = None,
     width: WidthOption = None,
     as_json: JsonOption = False,
     *,
@@ -65,11 +70,22 @@ def _timeline(
     model = costs is Costs.MODEL
     sim = subject.simulate(max(trips, subject.least_trips), model=model, tiles=ROLE_TILES)
     form = Picture.PERFETTO if as_json else form
-    text = picture(subject, sim, form, subject.pace(model=model), columns(width))
+    if stamps is not None and form is not Picture.HTML:
+        raise ConfigError("stamps show on the page only", where="--stamps", fix="--format html")
+    measured = None if stamps is None else read_stamps(read_bytes(stamps))
+    pace = subject.pace(model=model)
+    text = picture(subject, sim, form, pace, columns(width), measured)
     deliver(text, output, "timeline")
 
 
-def picture(subject: Subject, sim: Simulation, form: Picture, pace: Pace | None, width: int) -> str:
+def picture(
+    subject: Subject,
+    sim: Simulation,
+    form: Picture,
+    pace: Pace | None,
+    width: int,
+    stamps: Stamps | None = None,
+) -> str:
     """The timeline in one form."""
     match form:
         case Picture.TEXT:
@@ -77,6 +93,8 @@ def picture(subject: Subject, sim: Simulation, form: Picture, pace: Pace | None,
         case Picture.SVG:
             return timeline_svg(sim, pace=pace)
         case Picture.HTML:
-            return timeline_html(sim, pace=pace, reasons=subject.reasons())
+            return timeline_html(
+                sim, pace=pace, reasons=subject.reasons(), lines=subject.lines(), stamps=stamps
+            )
         case Picture.PERFETTO:
             return json.dumps(perfetto_trace(sim))
