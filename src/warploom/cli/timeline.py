@@ -19,7 +19,7 @@ from warploom.cli.knobs import (
     sync_policy,
     with_knobs,
 )
-from warploom.cli.machine import Costs, CostsOption, TripsOption
+from warploom.cli.machine import Costs, CostsOption
 from warploom.cli.output import deliver, read_bytes
 from warploom.cli.source import load
 from warploom.cli.style import WidthOption, columns, paint
@@ -49,7 +49,9 @@ def _timeline(
     source: SpecArgument,
     form: Annotated[Picture, typer.Option("--format", help="Form of the picture.")] = Picture.TEXT,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write it here.")] = None,
-    trips: TripsOption = 4,
+    trips: Annotated[
+        int | None, typer.Option(min=0, max=4096, help="Loop iterations; default 4, of roles 8.")
+    ] = None,
     costs: CostsOption = Costs.CHIP,
     tile: TileOption = None,
     dtype: DtypeOption = None,
@@ -68,7 +70,8 @@ def _timeline(
     """
     subject = load(source, knobs, tile=tile, dtype=dtype, sync=sync_policy(sync))
     model = costs is Costs.MODEL
-    sim = subject.simulate(max(trips, subject.least_trips), model=model, tiles=ROLE_TILES)
+    shown = (8 if subject.is_roles else 4) if trips is None else trips
+    sim = subject.simulate(max(shown, subject.least_trips), model=model, tiles=ROLE_TILES)
     form = Picture.PERFETTO if as_json else form
     if stamps is not None and form is not Picture.HTML:
         raise ConfigError("stamps show on the page only", where="--stamps", fix="--format html")

@@ -10,7 +10,6 @@ import json
 from collections.abc import Mapping
 from html import escape
 from importlib.resources import files
-from itertools import pairwise
 from typing import Any
 
 from warploom.sim.events import OpEvent, Place, StallKind
@@ -23,8 +22,9 @@ from warploom.view.scene import (
     Lane,
     Scene,
     build_scene,
-    loop_spans,
+    interval_marks,
     representative_rows,
+    steady_share,
     steady_window,
 )
 from warploom.view.svg import hatch
@@ -53,7 +53,7 @@ def timeline_html(
         title=escape(f"Timeline of {sim.name}"),
         name=escape(sim.name),
         figures=_figures(scene, stamps),
-        units=_units(sim),
+        units=_units(scene),
         sites=_sites(sim, scene),
         legend=_legend(sim),
         all_rows="" if len(scene.bands) > len(representative_rows(sim)) else " disabled",
@@ -82,13 +82,13 @@ def _embed(data: dict[str, Any]) -> str:
 def _data(scene: Scene) -> dict[str, Any]:
     sim = scene.sim
     shown = set(representative_rows(sim)) | ({b.row for b in scene.bands} if _few(scene) else set())
-    loop = [span.start for span in loop_spans(sim)]
-    first = sim.state.first_iteration if sim.state else 0
+    first = sim.state.first_iteration if sim.state and scene.pace is None else 0
+    marks = interval_marks(sim, scene.pace)
     return {
         "cycles": sim.cycles,
         "ii": None if scene.interval is None else round(scene.interval, 2),
-        "marks": list(pairwise(loop[first:])) or list(pairwise(loop)),
-        "steadyWindow": steady_window(sim),
+        "marks": marks[first:] or marks,
+        "steadyWindow": steady_window(sim, pace=scene.pace),
         "defs": "".join(hatch(kind, "h") for kind in StallKind) + _ARROW,
         "rows": [
             {"name": row.name, "group": row.group, "program": row.role.partition(" ")[0]}
@@ -225,10 +225,11 @@ def _figures(scene: Scene, stamps: Stamps | None) -> str:
     return "".join(f"<span>{name} <b>{escape(value)}</b></span>" for name, value in facts)
 
 
-def _units(sim: Simulation) -> str:
+def _units(scene: Scene) -> str:
     rows = []
-    for use in sim.units:
-        share = use.utilisation if use.steady_utilisation is None else use.steady_utilisation
+    for use in scene.sim.units:
+        steady = steady_share(scene.sim, use, scene.pace)
+        share = use.utilisation if steady is None else steady
         rows.append(
             f"<tr><td>{escape(use.unit)}</td><td class='num'>{share:.0%}</td><td>"
             f"<div class='meter'><i style='width:{min(share, 1):.0%}'></i></div></td></tr>"
