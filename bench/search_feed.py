@@ -183,7 +183,7 @@ def _trace_facts(kernel, store, data, body, lines):
     solved = least(with_durations(body, durations), kernel, data["name"].removesuffix(HELD))
     lines += [
         "",
-        f"Traced: {data['name']}, {trace.interval:.0f} cycles a key tile with the clock read behind"
+        f"Traced: {data['name']}, {trace.interval:.0f} cycles a key tile with the clock read after"
         " every entry.",
         "",
         "```text",

@@ -146,7 +146,7 @@
       front += `<path class="wait hit${chosen("wait", i)}" d="M${x(w.start).toFixed(1)} ${first + 1}l-3.5 -6h7z" ` +
         `data-what="wait" data-id="${i}"/>`;
     }
-    // What can be clicked of a barrier lies behind the ops, or it would cover the narrow ones.
+    // What can be clicked of a barrier lies below the ops, or it would cover the narrow ones.
     let lines = "";
     D.barriers.forEach((b, i) => {
       if (b.release < state.t0 || b.release > state.t1 || !b.arrivals.some(([r]) => r === band.row)) return;
