@@ -13,8 +13,8 @@ from collections import Counter
 from dataclasses import asdict
 
 from attention_timeline import lane, rotated
-from search_store import HELD
 
+from lib.search_store import HELD
 from warploom.hopper.candidates import attention_candidates, free_body, program_space
 from warploom.hopper.feedback import corrected, feed, rank_correlation
 from warploom.hopper.traces import (
