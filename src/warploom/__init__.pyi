@@ -5,6 +5,9 @@ names is first asked for.
 """
 
 from warploom.document import (
+    KernelShape as KernelShape,
+)
+from warploom.document import (
     ScheduleDocument as ScheduleDocument,
 )
 from warploom.document import (
@@ -98,6 +101,9 @@ from warploom.errors import (
     OrderError as OrderError,
 )
 from warploom.errors import (
+    OverBudgetWarning as OverBudgetWarning,
+)
+from warploom.errors import (
     PhaseError as PhaseError,
 )
 from warploom.errors import (
@@ -136,7 +142,9 @@ from warploom.guard.counters import (
 from warploom.guard.counters import (
     synthesise as synthesise,
 )
-from warploom.kernel.text import kernel as kernel
+from warploom.kernel.text import (
+    kernel as kernel,
+)
 from warploom.kernel.words import (
     In as In,
 )
@@ -245,14 +253,36 @@ from warploom.kernel.words import (
 from warploom.kernel.words import (
     zeros as zeros,
 )
-from warploom.launch.attention import attention as attention
-from warploom.launch.attention import attention_packed as attention_packed
-from warploom.launch.gemm import gemm as gemm
-from warploom.seed.blocks.program import PipelineProgram as PipelineProgram
-from warploom.seed.blocks.spec import MMABlockSpec as MMABlockSpec
-from warploom.seed.body import Pipe as Pipe
-from warploom.seed.body import PipelineBody as PipelineBody
-from warploom.seed.body import pipe as pipe
+from warploom.launch.attention import (
+    attention as attention,
+)
+from warploom.launch.attention import (
+    attention_packed as attention_packed,
+)
+from warploom.launch.gemm import (
+    gemm as gemm,
+)
+from warploom.seed.blocks.expand import (
+    emit_minimal_barrier_block as emit_minimal_barrier_block,
+)
+from warploom.seed.blocks.program import (
+    PipelineProgram as PipelineProgram,
+)
+from warploom.seed.blocks.spec import (
+    MMABlockSpec as MMABlockSpec,
+)
+from warploom.seed.body import (
+    EntryBuilder as EntryBuilder,
+)
+from warploom.seed.body import (
+    Pipe as Pipe,
+)
+from warploom.seed.body import (
+    PipelineBody as PipelineBody,
+)
+from warploom.seed.body import (
+    pipe as pipe,
+)
 from warploom.seed.compile import (
     CompiledSchedule as CompiledSchedule,
 )
@@ -277,8 +307,12 @@ from warploom.seed.config.parts import (
 from warploom.seed.config.parts import (
     WarpStaggerRule as WarpStaggerRule,
 )
-from warploom.seed.config.pipeline import PipelineConfig as PipelineConfig
-from warploom.seed.config.schedule import ScheduleConfig as ScheduleConfig
+from warploom.seed.config.pipeline import (
+    PipelineConfig as PipelineConfig,
+)
+from warploom.seed.config.schedule import (
+    ScheduleConfig as ScheduleConfig,
+)
 from warploom.seed.config.strategies import (
     BarrierStrategy as BarrierStrategy,
 )
@@ -288,12 +322,42 @@ from warploom.seed.config.strategies import (
 from warploom.seed.config.strategies import (
     WaitStrategy as WaitStrategy,
 )
-from warploom.seed.graph.edges import derive_edges_from_ops as derive_edges_from_ops
-from warploom.seed.graph.loop_body import LoopBody as LoopBody
-from warploom.seed.graph.loop_body import OpNode as OpNode
-from warploom.seed.graph.rules import EdgeRule as EdgeRule
-from warploom.seed.listing import WaitCounts as WaitCounts
-from warploom.seed.schedule import PipelineSchedule as PipelineSchedule
+from warploom.seed.graph.edges import (
+    derive_cross_stage_rotation_edges as derive_cross_stage_rotation_edges,
+)
+from warploom.seed.graph.edges import (
+    derive_edges_from_ops as derive_edges_from_ops,
+)
+from warploom.seed.graph.edges import (
+    filter_spurious_cross_stage_flow as filter_spurious_cross_stage_flow,
+)
+from warploom.seed.graph.loop_body import (
+    LoopBody as LoopBody,
+)
+from warploom.seed.graph.loop_body import (
+    OpNode as OpNode,
+)
+from warploom.seed.graph.rules import (
+    EdgeRule as EdgeRule,
+)
+from warploom.seed.listing import (
+    WaitCounts as WaitCounts,
+)
+from warploom.seed.sched.csp import (
+    OrderResult as OrderResult,
+)
+from warploom.seed.sched.csp import (
+    optimal_schedule as optimal_schedule,
+)
+from warploom.seed.sched.csp import (
+    optimal_schedule_with_halves as optimal_schedule_with_halves,
+)
+from warploom.seed.sched.interleave import (
+    double_buffer_reorder as double_buffer_reorder,
+)
+from warploom.seed.schedule import (
+    PipelineSchedule as PipelineSchedule,
+)
 from warploom.seed.schedules.fourwave import (
     Pipeline4Wave as Pipeline4Wave,
 )
@@ -312,7 +376,15 @@ from warploom.seed.schedules.single_buffer import (
 from warploom.seed.schedules.single_buffer import (
     build_default_matmul_schedule as build_default_matmul_schedule,
 )
-from warploom.seed.sync.policy import SyncPolicy as SyncPolicy
+from warploom.seed.sync.policy import (
+    SyncPolicy as SyncPolicy,
+)
+from warploom.seed.sync.rules import (
+    derive_wait_counts as derive_wait_counts,
+)
+from warploom.seed.sync.rules import (
+    derive_waits_from_blocks as derive_waits_from_blocks,
+)
 from warploom.seed.target.cost import (
     OpCost as OpCost,
 )
@@ -391,6 +463,8 @@ from warploom.verify import (
 from warploom.verify import (
     witness as witness,
 )
-from warploom.view import timeline as timeline
+from warploom.view import (
+    timeline as timeline,
+)
 
 __version__: str

@@ -31,6 +31,7 @@ The tree (each leaf says in one sentence what went wrong):
 - WarploomWarning
   - NoEffectWarning           a setting has no effect in its combination
   - ForcedSettingWarning      a schedule replaces a setting, as documented
+  - OverBudgetWarning         no order keeps the register budget; the one given exceeds it
 
 Every error carries four parts, as attributes and in its text: ``what`` is wrong, ``where`` (op,
 block, field), ``why`` it matters and how to ``fix`` it.
@@ -54,10 +55,6 @@ class WarploomError(Exception):
 
 class ConfigError(WarploomError):
     """A configuration value or combination of values is impossible."""
-
-
-class KernelError(WarploomError):
-    """A tile kernel's text, at one of the author's lines."""
 
 
 class GeometryError(WarploomError):
@@ -221,3 +218,7 @@ class NoEffectWarning(WarploomWarning):
 
 class ForcedSettingWarning(WarploomWarning):
     """A schedule replaces a setting of the caller, as documented."""
+
+
+class OverBudgetWarning(WarploomWarning):
+    """No order keeps the register budget, which is a hint; the order given exceeds it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from warploom.errors import BackendError
+from warploom.errors import WarploomError
 from warploom.launch import driver
 
 
@@ -13,7 +13,7 @@ def hopper():
     try:
         driver.library()
         driver.require_hopper(0)
-    except BackendError:
+    except WarploomError:
         return False
     return True
 

@@ -35,8 +35,10 @@ from warploom.emit.cuda.attention_tiles import TILES, tile_loop
 from warploom.emit.cuda.ptx import HELPERS
 from warploom.emit.cuda.roles import role_tile
 from warploom.emit.cuda.softmax import softmax_functions
-from warploom.launch.attention_launch import _Call, _Divisor, visits_of_head
+from warploom.launch.attention_launch import visits_of_head
 from warploom.launch.shipped import schedule_for
+
+from .call_struct import Call, Divisor
 
 SILENT = (Arrive, Commit, MmaFence, NamedArrive, NamedSync, WaitEmpty, WaitFull, WaitGroup)
 
@@ -200,7 +202,7 @@ class Host:
         held = [np.asarray(s, dtype=np.int32) for s in starts or ()]
         where = [s.ctypes.data for s in held] or [None, None]
         queries, keys = most or (rows, k.shape[2])
-        call = _Call(
+        call = Call(
             out=out.ctypes.data,
             lse=lse.ctypes.data,
             q_starts=where[0],
@@ -209,8 +211,10 @@ class Host:
             out_head=rows * dim,
             out_batch=heads * rows * dim,
             batches=len(held[0]) - 1 if held else outer,
-            heads=_Divisor.of(heads),
-            visits_of_head=visits_of_head(queries, self.kernel.tile_q, causal=self.kernel.causal),
+            heads=Divisor.of(heads),
+            visits_of_head=Divisor.of(
+                visits_of_head(queries, self.kernel.tile_q, causal=self.kernel.causal)
+            ),
             share=heads // kv_heads,
             queries=queries,
             keys=keys,

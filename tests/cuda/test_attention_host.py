@@ -13,9 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from warploom.emit.cuda.attention_tiles import TILES
-from warploom.launch.attention_launch import _Call, _Divisor, visits_of_head
+from warploom.launch.attention_launch import visits_of_head
 from warploom.launch.shipped import attention_kernel
 
+from .call_struct import Call, Divisor
 from .host_attention import build, host_of
 
 VISIT = ("batch", "head", "q_first", "queries", "keys", "diagonal", "count", "masked", "cta")
@@ -48,7 +49,7 @@ def ranges():
 
 
 def visits(call, tile_q, tile_k, causal, ctas, most):
-    call.visits_of_head = visits_of_head(call.queries, tile_q, causal=causal)
+    call.visits_of_head = Divisor.of(visits_of_head(call.queries, tile_q, causal=causal))
     out = np.zeros(len(VISIT) * most, dtype=np.int32)
     pointer = out.ctypes.data_as(c.c_void_p)
     n = ranges().visits(c.byref(call), tile_q, tile_k, int(causal), ctas, pointer)
@@ -60,11 +61,11 @@ def call_of(lengths, heads, align_end, packed):
     """A call on sequences of (queries, keys), and what must stay alive beside it."""
     starts = [np.cumsum([0, *column], dtype=np.int32) for column in zip(*lengths, strict=True)]
     where = [s.ctypes.data for s in starts] if packed else [None, None]
-    call = _Call(
+    call = Call(
         q_starts=where[0],
         k_starts=where[1],
         batches=len(lengths),
-        heads=_Divisor.of(heads),
+        heads=Divisor.of(heads),
         share=1,
         queries=max(n for n, _ in lengths),
         keys=max(n for _, n in lengths),
@@ -94,7 +95,7 @@ def check_range(v, tile_q, tile_k, causal):
 def test_divisions_without_dividing_are_exact(n, value, near):
     if near:  # next to a multiple, where rounding would show
         n = max(0, n // value * value - 1)
-    d = _Divisor.of(value)
+    d = Divisor.of(value)
     assert d.multiplier * value >= 1 << d.shift  # not cut to 32 bits
     assert n * d.multiplier >> d.shift == n // value
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import subprocess
 import sys
 from dataclasses import replace
@@ -14,13 +13,15 @@ from hypothesis import strategies as st
 
 import warploom
 from warploom.document.roles_json import write_roles
-from warploom.errors import BackendError
+from warploom.errors import BackendError, MissingExtraError
 from warploom.hopper import Dtype, Epilogue, GemmKernel
 from warploom.hopper.energy import Shape
 from warploom.hopper.solve import derive_gemm
+from warploom.kernel.values import DType
 from warploom.launch import driver, tune
 from warploom.launch.choose import candidates, choose, estimate, group_for
-from warploom.launch.gemm import _check_operands, _check_result
+from warploom.launch.gemm import check_operands, check_result
+from warploom.launch.layout import Layout
 from warploom.launch.shipped import (
     SHIPPED,
     is_shipped,
@@ -28,7 +29,7 @@ from warploom.launch.shipped import (
     shipped_schedule,
     solved_schedule,
 )
-from warploom.launch.tensors import TensorView, view_of
+from warploom.launch.tensors import view_of
 from warploom.launch.tune import likely, measure, recall, remember
 from warploom.verify.roles import verify_roles
 
@@ -138,53 +139,54 @@ def test_an_empty_product_is_refused():
         choose(Shape(m=0, n=8, k=8))
 
 
-def matrix(rows, columns, dtype="bf16", *, stride=None, pointer=4096):
-    return TensorView(
-        pointer=pointer,
-        shape=(rows, columns),
-        strides=(stride or columns, 1),
-        dtype=dtype,
-        device=0,
-        owner=None,
-    )
+def matrix(rows, columns, dtype=DType.BF16, *, stride=None):
+    return Layout((rows, columns), (stride or columns, 1), dtype)
+
+
+def turned(layout):
+    return replace(layout, shape=layout.shape[::-1], strides=layout.strides[::-1])
 
 
 BAD_OPERANDS = [
     (matrix(8, 64), matrix(8, 32), "inner sizes differ"),
-    (matrix(8, 64), matrix(8, 64, "fp16"), "operands are"),
-    (matrix(8, 64, "fp32"), matrix(8, 64, "fp32"), "operands are"),
+    (matrix(8, 64), matrix(8, 64, DType.F16), "operands are"),
+    (matrix(8, 64, DType.F32), matrix(8, 64, DType.F32), "operands are"),
     (matrix(8, 60, stride=60), matrix(8, 60, stride=60), "misaligned"),
-    (matrix(8, 64, pointer=4098), matrix(8, 64), "misaligned"),
     (matrix(8, 64), replace(matrix(8, 64), strides=(1, 8)), "not contiguous along K"),
     (matrix(0, 64), matrix(8, 64), "empty"),
-    (replace(matrix(8, 64), shape=(8, 64, 1), strides=(64, 1, 1)), matrix(8, 64), "matrices"),
+    (Layout((8, 64, 1), (64, 1, 1), DType.BF16), matrix(8, 64), "matrices"),
 ]
 
 
 @pytest.mark.parametrize(("a", "b", "what"), BAD_OPERANDS, ids=[b[2] for b in BAD_OPERANDS])
 def test_operands_that_cannot_run_are_refused(a, b, what):
     with pytest.raises(BackendError, match=what):
-        _check_operands(a, b)
+        check_operands(a, turned(b))
 
 
 def test_results_and_bias_are_checked():
-    a, b = matrix(8, 64), matrix(16, 64)
-    _check_result(a, b, matrix(8, 16), None)
+    a, b = matrix(8, 64), turned(matrix(16, 64))
+    check_result(a, b, matrix(8, 16), None, Dtype.BF16)
+    check_result(a, b, None, None, Dtype.BF16)
     with pytest.raises(BackendError, match="the product is"):
-        _check_result(a, b, matrix(8, 8), None)
-    with pytest.raises(BackendError, match="fp8"):
-        _check_result(a, b, matrix(8, 16, "e4m3"), None)
-    short = TensorView(pointer=0, shape=(4,), strides=(1,), dtype="bf16", device=0, owner=None)
+        check_result(a, b, matrix(8, 8), None, Dtype.BF16)
+    with pytest.raises(BackendError, match="out cannot be e4m3"):
+        check_result(a, b, matrix(8, 16, DType.E4M3), None, Dtype.BF16)
     with pytest.raises(BackendError, match="bias is") as error:
-        _check_result(a, b, matrix(8, 16), short)
+        check_result(a, b, matrix(8, 16), Layout((4,), (1,), DType.BF16), Dtype.BF16)
     assert "16 elements" in error.value.fix
+
+
+def test_a_result_whose_rows_no_store_can_reach_is_refused_before_it_is_made():
+    with pytest.raises(BackendError, match="out is misaligned"):
+        check_result(matrix(8, 64), turned(matrix(12, 64)), None, None, Dtype.BF16)
 
 
 class FakeTorch:
     """Just the attributes of a torch tensor that the view reads."""
 
     def __init__(self, dtype="torch.bfloat16", kind="cuda"):
-        self.dtype, self.shape = dtype, (4, 8)
+        self.dtype, self.shape = dtype, (8, 8)
         self.device = type("Device", (), {"type": kind, "index": 1})()
 
     def data_ptr(self):
@@ -195,11 +197,11 @@ class FakeTorch:
 
 
 class Transposed(FakeTorch):
-    """The same bytes as an [8, 4] matrix with contiguous columns."""
+    """The same bytes as a matrix with contiguous columns."""
 
     def __init__(self):
         super().__init__()
-        self.shape = (8, 4)
+        self.shape = (8, 8)
 
     def stride(self):
         return (1, 8)
@@ -207,11 +209,10 @@ class Transposed(FakeTorch):
 
 def test_torch_tensors_are_read_by_their_attributes():
     view = view_of(FakeTorch(), "a")
-    assert (view.pointer, view.shape, view.strides) == (4096, (4, 8), (8, 1))
-    assert (view.dtype, view.device) == ("bf16", 1)
-    assert view.transposed().shape == (8, 4)
-    with pytest.raises(BackendError, match=r"dtype torch\.int8"):
-        view_of(FakeTorch("torch.int8"), "a")
+    assert view.pointer == 4096
+    assert view.layout == Layout((8, 8), (8, 1), DType.BF16, 1)
+    with pytest.raises(BackendError, match=r"dtype torch\.int16"):
+        view_of(FakeTorch("torch.int16"), "a")
     with pytest.raises(BackendError, match="argument a"):
         view_of(FakeTorch(kind="cpu"), "a")
 
@@ -223,7 +224,7 @@ def test_array_interface_and_strangers():
             return {"data": (4096, False), "shape": (4, 8), "typestr": "<f2", "strides": None}
 
     view = view_of(Array(), "a")
-    assert (view.dtype, view.strides) == ("fp16", (8, 1))
+    assert view.layout == Layout((4, 8), (8, 1), DType.F16)
     with pytest.raises(BackendError, match="not a CUDA tensor"):
         view_of([[1.0]], "a")
     with pytest.raises(BackendError, match="DLPack device"):
@@ -231,14 +232,24 @@ def test_array_interface_and_strangers():
 
 
 def test_without_a_driver_the_error_says_so(monkeypatch):
-    def missing(name):
-        raise OSError(name)
+    class Missing:
+        def cuInit(self, flags):
+            raise RuntimeError("libcuda.so.1 was not found")
 
     driver.library.cache_clear()
-    monkeypatch.setattr(ctypes, "CDLL", missing)
+    monkeypatch.setattr(driver, "bindings", lambda part="driver": Missing())
     with pytest.raises(BackendError, match="no NVIDIA driver"):
         driver.library()
     driver.library.cache_clear()
+
+
+def test_without_the_bindings_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cuda.bindings", None)
+    monkeypatch.setitem(sys.modules, "cuda.bindings.driver", None)
+    driver.bindings.cache_clear()
+    with pytest.raises(MissingExtraError, match=r"warploom\[cuda\]"):
+        driver.bindings()
+    driver.bindings.cache_clear()
 
 
 def test_gemm_without_a_gpu_is_a_clear_error():

@@ -174,10 +174,14 @@ def test_unknown_setting_in_from_strategies():
 
 
 def test_infeasible_register_budget_names_the_smallest():
-    sched = ScheduleConfig(scheduling=SchedulingStrategy.CSP, max_vgpr=95)
+    sched = ScheduleConfig(scheduling=SchedulingStrategy.CSP, max_vgpr=30)
+    schedule = DeclarativeSchedule(config=sched, lgkm_a=8, lgkm_b=4)
     with pytest.raises(InfeasibleError) as caught:
-        compile_schedule(DeclarativeSchedule(config=sched))
-    assert caught.value.smallest_feasible == 96
+        compile_schedule(schedule, insist_on_registers=True)
+    least = caught.value.smallest_feasible
+    kept = replace(sched, max_vgpr=least)
+    schedule = DeclarativeSchedule(config=kept, lgkm_a=8, lgkm_b=4)
+    assert compile_schedule(schedule, insist_on_registers=True).order.registers == least
 
 
 def test_explicit_blocks_of_the_wrong_length():
@@ -225,7 +229,7 @@ def test_more_loads_than_all_blocks_take():
     body = pingpong_body()
     body[3:3] = [body[2]] * 3
     config = replace(mi355x_double_buffer(), block_sizing=BlockSizing(4, 2, 1))
-    with pytest.raises(ProgramError, match="no block can take"):
+    with pytest.raises(InfeasibleError, match="no block can take"):
         compile_schedule(Given(body, config))
 
 

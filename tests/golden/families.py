@@ -137,10 +137,12 @@ def pingpong(i):
 
 
 def fourwave(i):
-    geometry = KernelGeometry(**i["geometry"])
     target = TargetProfile(
         forms.cost_model(i["cost_model"]), forms.pipeline_config(i["pipeline_config"])
     )
+    # The reference reads vm units from the target alone; here the two must agree.
+    units = {name: i["pipeline_config"][name] for name in ("vm_per_load_a", "vm_per_load_b")}
+    geometry = KernelGeometry(**{**i["geometry"], **units})
     config = None if i["use_default_config"] else forms.schedule_config(i["schedule_config"])
     schedule = Pipeline4Wave(geometry, config, target)
     result = compiled(schedule)

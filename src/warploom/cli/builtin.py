@@ -49,9 +49,7 @@ def pingpong(knobs: Knobs, tile: str | None, dtype: str) -> PipelineSchedule:
     wave = (g.BM // 2, g.BN // 4)
     target = mi355x_target(g.vm_per_load_a, g.vm_per_load_b, g.max_globals(wave=wave))
     config = replace(ScheduleConfig(scheduling=SchedulingStrategy.CSP), **knobs)
-    return DeclarativeSchedule(
-        g.is_fp8, g.lgkm_per_load_a, g.lgkm_per_load_b, config=config, target=target
-    )
+    return DeclarativeSchedule(config, target, geometry=g)
 
 
 def fourwave(knobs: Knobs, tile: str | None, dtype: str) -> PipelineSchedule:

@@ -19,7 +19,7 @@ from warploom.seed.target.chip import Tile, chip_costs, model_costs
 from warploom.sim import MachineCosts, Simulation, simulate, simulate_roles
 from warploom.sim.pace import Pace, find_pace
 from warploom.verify import Report, verify
-from warploom.verify.roles import RolesReport, verify_roles
+from warploom.verify.roles import verify_roles
 
 Document = ScheduleDocument | RolesDocument
 ROLE_TILES = 2  # output tiles a role program is run for in a picture, so that their seam shows
@@ -51,7 +51,7 @@ class Subject:
         """Whether roles hand over through mbarriers, not counters."""
         return isinstance(self.document, RolesDocument)
 
-    def report(self) -> Report | RolesReport:
+    def report(self) -> Report:
         """The verifier's verdict."""
         if isinstance(self.document, RolesDocument):
             return verify_roles(self.document)

@@ -6,8 +6,15 @@ from typing import Any
 
 from warploom.document import roles
 from warploom.document.flow import Flow, FlowOp, FlowOperand, When
+from warploom.document.limits import check_limits
 from warploom.document.roles import RoleEntry, RolesDocument
 from warploom.errors import DocumentError
+
+
+def check_document(document: RolesDocument) -> None:
+    """``DocumentError`` where a document names what is not declared, or declares what cannot be."""
+    check_limits(document)
+    check_names(document)
 
 
 def check_names(document: RolesDocument) -> None:
@@ -18,9 +25,9 @@ def check_names(document: RolesDocument) -> None:
     for name in ("rings", "programs", "buffers", "barriers"):
         _check_unique(getattr(document, name), f"$.{name}")
     for i, ring in enumerate(document.rings):
-        if ring.depth < 1:
-            raise DocumentError("a ring needs at least one slot", path=f"$.rings[{i}].depth")
+        _check_unique(ring.parts, f"$.rings[{i}].parts")
     for i, program in enumerate(document.programs):
+        registers = {n for n, _ in program.registers}
         for phase, entries in program.phases():
             for j, entry in enumerate(entries):
                 path = f"$.programs[{i}].{phase}[{j}]"
@@ -28,7 +35,7 @@ def check_names(document: RolesDocument) -> None:
                 named = getattr(entry, "barrier", None)
                 if named is not None and named not in barriers:
                     raise DocumentError(f"no barrier {named!r}", path=f"{path}.barrier")
-                _check_registers(entry, path, {n for n, _ in program.registers})
+                _check_registers(entry, path, registers)
     if document.flow is not None:
         _check_flow(document, document.flow)
 

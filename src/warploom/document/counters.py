@@ -76,8 +76,23 @@ class Counters:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KernelShape:
+    """The kernel a document was compiled for: tile, matrix instruction and element type.
+
+    The counters of the document are the units of this shape, and a verdict holds for them.
+    """
+
+    tile: tuple[int, int, int]
+    mma: tuple[int, int, int]
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleDocument:
-    """A compiled schedule. ``body``, ``edges`` and ``kernel_deps`` may be empty."""
+    """A compiled schedule. ``body``, ``edges`` and ``kernel_deps`` may be empty.
+
+    ``shape`` is None for a schedule that was compiled without a kernel geometry.
+    """
 
     name: str
     target: str
@@ -91,6 +106,7 @@ class ScheduleDocument:
     edges: tuple[DepEdge, ...] = ()
     kernel_deps: tuple[DepEdge, ...] = ()
     warp_stagger_index: int = 0
+    shape: KernelShape | None = None
 
     def phase(self, phase: Phase) -> tuple[ScheduleEntry, ...]:
         """The entries of one phase."""

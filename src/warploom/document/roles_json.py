@@ -17,7 +17,7 @@ from types import UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from warploom.document import flow, roles
-from warploom.document.checks import check_names
+from warploom.document.checks import check_document
 from warploom.document.counters import SCHEMA
 from warploom.document.reader import (
     MAX_LIST,
@@ -73,7 +73,7 @@ def roles_from_json(data: object) -> RolesDocument:
             fix=f"expected {SCHEMA!r}",
         )
     document = _record({k: v for k, v in data.items() if k != "schema"}, "$", RolesDocument)
-    check_names(document)
+    check_document(document)
     return document
 
 

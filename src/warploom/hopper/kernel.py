@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from warploom.errors import GeometryError
 from warploom.guard.mbarrier.release import Release
+from warploom.kernel.values import DType
 from warploom.target.h200 import HopperTarget, h200
 
 ROW_BYTES = 128  # one row of a stage: a 128-byte swizzle atom is 8 rows of it
@@ -31,7 +32,17 @@ class Dtype(StrEnum):
     @property
     def bytes(self) -> int:
         """Bytes of one element."""
-        return {"bf16": 2, "fp16": 2, "e4m3": 1, "fp32": 4}[self.value]
+        return self.element.bits // 8
+
+    @property
+    def element(self) -> DType:
+        """The same type as the tile language names it."""
+        return DType(self.value.replace("fp", "f"))
+
+    @classmethod
+    def named(cls, element: DType) -> Dtype:
+        """The type of an element type; ``ValueError`` where kernels have none."""
+        return cls({"f16": "fp16", "f32": "fp32"}.get(element.value, element.value))
 
 
 class Activation(StrEnum):

@@ -99,7 +99,7 @@ def _annotations(function: Callable[..., Any]) -> dict[str, object]:
             space = dict(inspect.getclosurevars(function).nonlocals)
             try:
                 found[name] = eval(note, function.__globals__, space)
-            except Exception:  # noqa: BLE001 (whatever the author's text does)
+            except Exception:
                 found[name] = note
     return found
 
@@ -136,7 +136,8 @@ def _tensor(source: Source, node: ast.arg, note: object, default: object) -> Ten
             "or move it after a * if it is a scalar or a choice",
         )
     items = list(note.items)
-    dtype = items.pop() if items and isinstance(items[-1], DType) else None
+    dtype = items[-1] if items and isinstance(items[-1], DType) else None
+    items = items[: len(items) - (dtype is not None)]
     axes = tuple(_axis(source, node, item) for item in items)
     if not axes:
         source.fail(

@@ -83,7 +83,7 @@ def read_source(function: Callable[..., Any]) -> Source:
             fix="put it into a file (or a notebook cell) and import it",
         ) from None
     if name == "<lambda>":
-        return _read_lambda(code, lines)
+        return _read_lambda(code)
     text = textwrap.dedent("".join(lines))
     indent = len(lines[0]) - len(lines[0].lstrip())
     tree = ast.parse(text).body[0]
@@ -98,29 +98,57 @@ def read_source(function: Callable[..., Any]) -> Source:
     return Source(code.co_filename, first, tuple(x.rstrip("\n") for x in lines), indent, tree)
 
 
-def _read_lambda(code: CodeType, lines: list[str]) -> Source:
-    """A lambda's text: the stretch of its lines that compiles to the same code."""
-    text = "".join(lines)
+def _read_lambda(code: CodeType) -> Source:
+    """A lambda's text: from its keyword to the shortest end after its body that can be read.
+
+    Bytecode says where the body lies; a statement may hold several lambdas.
+    """
     first = code.co_firstlineno
-    at = text.find("lambda")
+    known = [p for p in code.co_positions() if None not in p and (p[0], p[2]) != (p[1], p[3])]
+    all_lines = inspect.findsource(code)[0]
+    begin, end = _body(known, first)
+    lines = all_lines[first - 1 : end[0] + 8]
+    text = "".join(lines).encode()
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line.encode()))
+    body_at = starts[begin[0] - first] + begin[1]
+    body_end = starts[end[0] - first] + end[1]
+    at = text.rfind(b"lambda", 0, body_at)
     while at >= 0:
-        for end in range(len(text), at, -1):
-            try:
-                tree = ast.parse("(" + text[at:end] + ")", mode="eval").body
-            except (SyntaxError, ValueError):
-                continue
-            if isinstance(tree, ast.Lambda) and _same_code(text[at:end], code):
-                offset = len(text[:at].encode()) - len(text[: text.rfind("\n", 0, at) + 1].encode())
-                _place(tree, first + text.count("\n", 0, at), offset)
+        for stop in range(body_end, min(len(text), body_end + 400) + 1):
+            tree = _parsed(text[at:stop])
+            if tree is not None and _names(tree) == code.co_varnames[: len(_names(tree))]:
+                row = text.count(b"\n", 0, at)
+                _place(tree, first + row, at - starts[row])
                 kept = tuple(x.rstrip("\n") for x in lines)
                 return Source(code.co_filename, first, kept, 0, tree)
-        at = text.find("lambda", at + 1)
+        at = text.rfind(b"lambda", 0, at)
     raise KernelSyntaxError(
         "the text of a lambda cannot be told apart from what stands around it",
         where=f"{code.co_filename}:{first}",
         why="functions that a kernel calls are read from their source",
         fix="write it as a def with a name",
     )
+
+
+def _body(spans: list[Any], first: int) -> tuple[tuple[int, int], tuple[int, int]]:
+    if not spans:
+        return (first, 0), (first, 0)
+    return min((p[0], p[2]) for p in spans), max((p[1], p[3]) for p in spans)
+
+
+def _parsed(text: bytes) -> ast.Lambda | None:
+    try:
+        tree = ast.parse(b"(" + text + b")", mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
+    return tree if isinstance(tree, ast.Lambda) else None
+
+
+def _names(tree: ast.Lambda) -> tuple[str, ...]:
+    args = tree.args
+    return tuple(a.arg for a in (*args.posonlyargs, *args.args, *args.kwonlyargs))
 
 
 def _place(tree: ast.AST, number: int, column: int) -> None:
@@ -135,21 +163,3 @@ def _place(tree: ast.AST, number: int, column: int) -> None:
             places.end_col_offset += column - 1
         places.lineno += number - 1
         places.end_lineno += number - 1
-
-
-def _same_code(text: str, code: CodeType) -> bool:
-    def inner(made: CodeType) -> CodeType | None:
-        return next((c for c in made.co_consts if isinstance(c, CodeType)), None)
-
-    free = code.co_freevars
-    if free:  # names of an enclosing function compile differently unless it encloses them again
-        head = f"def _outer():\n {'='.join(free)}=0\n return ("
-        outer = inner(compile(head + text + ")", "<lambda>", "exec"))
-        made = inner(outer) if outer else None
-    else:
-        made = inner(compile("(" + text + ")", "<lambda>", "eval"))
-    return made is not None and (made.co_code, made.co_names, made.co_varnames) == (
-        code.co_code,
-        code.co_names,
-        code.co_varnames,
-    )

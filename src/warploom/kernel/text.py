@@ -33,6 +33,7 @@ class Text:
         return f"<kernel {self.name}({', '.join(t.name for t in self.signature.tensors)})>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 (arrays of any library)
+        """Run it on the GPU; the outputs are made and returned."""
         if Text.launcher is None:
             raise KernelCallError(
                 f"kernel '{self.name}' cannot run here",

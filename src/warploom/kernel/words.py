@@ -6,8 +6,8 @@ they raise an error that says so.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from math import inf as inf
 from typing import Any, NoReturn
 
 from warploom.errors import KernelError
@@ -15,6 +15,7 @@ from warploom.kernel.values import Access, DType
 
 f32, bf16, f16 = DType.F32, DType.BF16, DType.F16
 e4m3, e5m2 = DType.E4M3, DType.E5M2
+inf = math.inf
 i32, i8, i4 = DType.I32, DType.I8, DType.I4
 
 
@@ -26,6 +27,7 @@ class Word:
     usage: str
 
     def __call__(self, *_: Any, **__: Any) -> NoReturn:  # noqa: ANN401 (any use is refused)
+        """Refuse: a word is read, not run."""
         raise KernelError(
             f"warploom.{self.name} was called outside a kernel",
             why="the words of the tile language are read from a kernel's text, they never run",
@@ -103,7 +105,7 @@ erf = WORDS["erf"]
 sin = WORDS["sin"]
 cos = WORDS["cos"]
 floor = WORDS["floor"]
-abs = WORDS["abs"]  # noqa: A001 (the language has its own)
+abs = WORDS["abs"]
 sigmoid = WORDS["sigmoid"]
 silu = WORDS["silu"]
 gelu = WORDS["gelu"]

@@ -5,9 +5,7 @@ The kernel is emitted from a shipped schedule, compiled on first use and cached.
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 from warploom.errors import BackendError
@@ -22,12 +20,15 @@ from warploom.launch.attention_checks import (
     is_causal,
     scale_of,
 )
-from warploom.launch.attention_launch import AttentionCall, prepare_attention
+from warploom.launch.attention_launch import Packed, attention_binary, exponent_of
+from warploom.launch.binary import Binary
 from warploom.launch.driver import require_hopper
+from warploom.launch.layout import Layout
+from warploom.launch.runner import Layouts, Runner
 from warploom.launch.shipped import attention_kernel
-from warploom.launch.tensors import TensorView, is_torch, stream_of, view_of
 
-_launcher = lru_cache(maxsize=256)(prepare_attention)
+NAMES = ("q", "k", "v", "out", "lse", "q_starts", "k_starts")
+_Options = tuple[bool | str, bool, AttentionKernel | None]
 
 
 def attention(
@@ -54,24 +55,13 @@ def attention(
     exponentials, float32 [batch, heads, queries]. ``kernel`` picks another schedule; ``stream`` is
     a CUDA stream handle.
     """
-    views = [view_of(t, name) for t, name in ((q, "q"), (k, "k"), (v, "v"))]
-    check_operands(views)
-    chosen = _kernel(kernel, views[0], causal)
-    require_hopper(views[0].device)
-    shape = views[0].shape
-    result = out if out is not None else _empty(q, views[0], shape)
-    lse = _empty(q, views[0], shape[:3], lse=True) if return_lse else None
-    call = AttentionCall(
-        q=views[0].placed(),
-        k=views[1].placed(),
-        v=views[2].placed(),
-        out=check_result(views[0], view_of(result, "out")).placed(),
-        lse=view_of(lse, "lse").pointer if lse is not None else 0,
-        scale=scale_of(scale, shape[3]),
-        align_end=is_aligned_end(causal),
+    done = RUNNER(
+        (q, k, v, out, None, None, None),
+        (_exponent(q, scale),),
+        (causal, return_lse, kernel),
+        stream,
     )
-    _launcher(call, chosen)(stream if stream is not None else stream_of(q))
-    return (result, lse) if return_lse else result
+    return (done[3], done[4]) if return_lse else done[3]
 
 
 def attention_packed(
@@ -90,38 +80,68 @@ def attention_packed(
     kernel: AttentionKernel | None = None,
     stream: int | None = None,
 ) -> Any:  # noqa: ANN401 (the caller's own tensor type)
-    """Attention of sequences of different lengths, packed behind one another.
+    """Attention of sequences of different lengths, packed one after another.
 
     ``q`` is [rows, heads, head dim], ``k`` and ``v`` are [rows, kv heads, head dim]. Sequence i is
     rows ``q_starts[i]`` to ``q_starts[i + 1]`` of q, and likewise of k and v: int32 on the GPU, one
     entry more than sequences, rising from 0 to the rows. ``most_queries`` and ``most_keys`` are the
     longest lengths. ``lse`` is [heads, rows]. All else as in ``attention``.
     """
-    views = [view_of(t, name) for t, name in ((q, "q"), (k, "k"), (v, "v"))]
-    check_packed(views)
-    starts = check_starts(q_starts, k_starts, (most_queries, most_keys))
-    chosen = _kernel(kernel, views[0], causal)
-    require_hopper(views[0].device)
-    rows, heads, head_dim = views[0].shape
-    result = out if out is not None else _empty(q, views[0], views[0].shape)
-    lse = _empty(q, views[0], (heads, rows), lse=True) if return_lse else None
-    call = AttentionCall(
-        q=views[0].as_batch().placed(),
-        k=views[1].as_batch().placed(),
-        v=views[2].as_batch().placed(),
-        out=check_result(views[0], view_of(result, "out")).as_batch().placed(),
-        lse=view_of(lse, "lse").pointer if lse is not None else 0,
-        scale=scale_of(scale, head_dim),
-        align_end=is_aligned_end(causal),
-        starts=(starts[0].pointer, starts[1].pointer),
-        sequences=starts[0].shape[0] - 1,
-        most=(most_queries, most_keys),
+    done = PACKED(
+        (q, k, v, out, None, q_starts, k_starts),
+        (_exponent(q, scale),),
+        ((most_queries, most_keys), causal, return_lse, kernel),
+        stream,
     )
-    _launcher(call, chosen)(stream if stream is not None else stream_of(q))
-    return (result, lse) if return_lse else result
+    return (done[3], done[4]) if return_lse else done[3]
 
 
-def _kernel(kernel: AttentionKernel | None, q: TensorView, causal: bool | str) -> AttentionKernel:
+def _exponent(q: Any, scale: float | None) -> float:  # noqa: ANN401
+    shape = getattr(q, "shape", None)
+    return exponent_of(scale_of(scale, shape[-1] if shape else 1))
+
+
+def _binary(layouts: Layouts, options: _Options) -> Binary:
+    """The kernel of a call, once its operands are fit for it."""
+    q, k, v, out, *_ = layouts
+    causal, return_lse, kernel = options
+    assert q is not None
+    assert k is not None
+    assert v is not None
+    check_operands((q, k, v))
+    check_result(q, out)
+    return attention_binary(
+        _kernel(kernel, q, causal), align_end=is_aligned_end(causal), lse=return_lse
+    )
+
+
+def _packed_binary(
+    layouts: Layouts, options: tuple[tuple[int, int], bool | str, bool, AttentionKernel | None]
+) -> Binary:
+    q, k, v, out, _, q_starts, k_starts = layouts
+    most, causal, return_lse, kernel = options
+    assert q is not None
+    assert k is not None
+    assert v is not None
+    assert q_starts is not None
+    assert k_starts is not None
+    check_packed((q, k, v))
+    check_starts(q_starts, k_starts, most)
+    check_result(q, out)
+    packed = Packed(sequences=q_starts.shape[0] - 1, queries=most[0], keys=most[1])
+    return attention_binary(
+        _kernel(kernel, q, causal),
+        packed=packed,
+        align_end=is_aligned_end(causal),
+        lse=return_lse,
+    )
+
+
+RUNNER = Runner(NAMES, _binary)
+PACKED = Runner(NAMES, _packed_binary)
+
+
+def _kernel(kernel: AttentionKernel | None, q: Layout, causal: bool | str) -> AttentionKernel:
     wanted = is_causal(causal)
     chosen = kernel or attention_kernel(q.shape[-1], causal=wanted)
     if chosen.head_dim != q.shape[-1]:
@@ -129,22 +149,5 @@ def _kernel(kernel: AttentionKernel | None, q: TensorView, causal: bool | str) -
             f"the kernel has head dimension {chosen.head_dim}, q has {q.shape[-1]}",
             where="argument kernel",
         )
-    return replace(chosen, causal=wanted, dtype=Dtype(q.dtype))
-
-
-def _empty(like: Any, view: TensorView, shape: tuple[int, ...], *, lse: bool = False) -> object:  # noqa: ANN401
-    if is_torch(like):
-        torch = importlib.import_module("torch")
-        kind = torch.float32 if lse else like.dtype
-        made: object = torch.empty(shape, dtype=kind, device=like.device)
-        return made
-    if type(like).__module__.partition(".")[0] == "cupy" and (lse or view.dtype == "fp16"):
-        cupy = importlib.import_module("cupy")
-        made = cupy.empty(shape, dtype="float32" if lse else "float16")
-        return made
-    what = "log-sum-exp" if lse else f"{view.dtype} result"
-    raise BackendError(
-        f"cannot allocate a {what} for a {type(like).__name__}",
-        where="attention",
-        fix="use torch tensors" if lse else "pass out=",
-    )
+    require_hopper(q.device)  # before compiling anything
+    return replace(chosen, causal=wanted, dtype=Dtype.named(q.dtype))

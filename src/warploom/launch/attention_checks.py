@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from warploom.errors import BackendError
 from warploom.hopper.attention import HEAD_DIMS
-from warploom.launch.tensors import TensorView, view_of
+from warploom.kernel.values import DType
+from warploom.launch.layout import STRIDE_ALIGNMENT, Layout
 
-ALIGNMENT = 16  # bytes: addresses and strides of tensor maps
 CAUSAL = {False: False, True: True, "upper_left": True, "lower_right": True}
 
 
@@ -41,69 +42,66 @@ def scale_of(scale: float | None, head_dim: int) -> float:
     return value
 
 
-def check_operands(views: list[TensorView]) -> None:
+def check_operands(layouts: Sequence[Layout]) -> None:
     """Three tensors [batch, heads, length, head dim] that fit together."""
-    q, k, v = views
-    _check_each(views, 4, "[batch, heads, length, head dim]")
+    q, k, v = layouts
+    _check_each(layouts, 4, "[batch, heads, length, head dim]")
     if k.shape != v.shape or q.shape[0] != k.shape[0] or q.shape[1] % k.shape[1]:
         raise _misfit(q, k, v, "k and v alike, the same batch as q, kv heads that divide q's heads")
     if q.shape[3] != k.shape[3]:
         raise _misfit(q, k, v, "one head dimension")
 
 
-def check_packed(views: list[TensorView]) -> None:
+def check_packed(layouts: Sequence[Layout]) -> None:
     """Three tensors [rows, heads, head dim] that fit together."""
-    q, k, v = views
-    _check_each(views, 3, "[rows, heads, head dim]")
+    q, k, v = layouts
+    _check_each(layouts, 3, "[rows, heads, head dim]")
     if k.shape != v.shape or q.shape[1] % k.shape[1] or q.shape[2] != k.shape[2]:
         raise _misfit(q, k, v, "k and v alike, one head dimension, kv heads that divide q's heads")
 
 
-def _misfit(q: TensorView, k: TensorView, v: TensorView, fix: str) -> BackendError:
+def _misfit(q: Layout, k: Layout, v: Layout, fix: str) -> BackendError:
     return BackendError(
         f"q is {q.shape}, k is {k.shape}, v is {v.shape}", where="attention", fix=fix
     )
 
 
-def _check_each(views: list[TensorView], rank: int, wanted: str) -> None:
-    for view, name in zip(views, "qkv", strict=True):
-        check_tensor(view, name, rank, wanted)
-    if {w.dtype for w in views} not in ({"bf16"}, {"fp16"}):
+def _check_each(layouts: Sequence[Layout], rank: int, wanted: str) -> None:
+    for layout, name in zip(layouts, "qkv", strict=True):
+        check_tensor(layout, name, rank, wanted)
+    if {w.dtype for w in layouts} not in ({DType.BF16}, {DType.F16}):
         raise BackendError(
-            f"q, k, v are {', '.join(w.dtype for w in views)}",
+            f"q, k, v are {', '.join(w.dtype for w in layouts)}",
             where="attention",
             fix="all bf16 or all fp16",
         )
 
 
-def check_tensor(view: TensorView, name: str, rank: int, wanted: str) -> None:
+def check_tensor(layout: Layout, name: str, rank: int, wanted: str) -> None:
     """One tensor whose rows a tensor map can describe."""
-    if len(view.shape) != rank or view.shape[-1] not in HEAD_DIMS:
+    if len(layout.shape) != rank or layout.shape[-1] not in HEAD_DIMS:
         raise BackendError(
-            f"{name} has shape {view.shape}",
+            f"{name} has shape {layout.shape}",
             where=f"argument {name}",
             fix=f"{wanted}, head dimension one of {', '.join(map(str, HEAD_DIMS))}",
         )
-    if min(view.shape) == 0:
+    if min(layout.shape) == 0:
         raise BackendError(f"{name} is empty", where=f"argument {name}")
-    steps = [s for n, s in zip(view.shape[:-1], view.strides[:-1], strict=True) if n > 1]
-    if view.strides[-1] != 1 or any(s <= 0 or s * view.element_bytes % ALIGNMENT for s in steps):
+    size = layout.dtype.bits // 8
+    steps = [s for n, s in zip(layout.shape[:-1], layout.strides[:-1], strict=True) if n > 1]
+    if layout.strides[-1] != 1 or any(s <= 0 or s * size % STRIDE_ALIGNMENT for s in steps):
         raise BackendError(
-            f"{name} has strides {view.strides}",
+            f"{name} has strides {layout.strides}",
             where=f"argument {name}",
             why="rows must be contiguous, other strides positive multiples of 16 bytes",
             fix=f"{name}.contiguous()",
         )
-    if view.pointer % ALIGNMENT:
-        raise BackendError(
-            f"{name} is misaligned: address {view.pointer:#x}",
-            where=f"argument {name}",
-            why="tensor maps need 16-byte aligned addresses",
-        )
 
 
-def check_result(q: TensorView, out: TensorView) -> TensorView:
-    """The result tensor, when it is like q."""
+def check_result(q: Layout, out: Layout | None) -> None:
+    """A result tensor like q, where one is given."""
+    if out is None:
+        return
     if out.shape != q.shape or out.dtype != q.dtype:
         raise BackendError(
             f"out is {out.dtype} of shape {out.shape}",
@@ -111,14 +109,12 @@ def check_result(q: TensorView, out: TensorView) -> TensorView:
             fix=f"{q.dtype} of shape {q.shape}",
         )
     check_tensor(out, "out", len(q.shape), "the shape of q")
-    return out
 
 
-def check_starts(
-    q_starts: object, k_starts: object, most: tuple[int, int]
-) -> tuple[TensorView, TensorView]:
+def check_starts(q: Layout, k: Layout, most: tuple[int, int]) -> None:
     """Row numbers at which sequences start, on the GPU, and the longest lengths."""
-    q, k = _starts(q_starts, "q_starts"), _starts(k_starts, "k_starts")
+    for layout, name in ((q, "q_starts"), (k, "k_starts")):
+        _check_offsets(layout, name)
     if q.shape != k.shape:
         raise BackendError(
             f"q_starts and k_starts have {q.shape[0]} and {k.shape[0]} entries",
@@ -132,15 +128,13 @@ def check_starts(
             why="the grid is made for them; a length on the GPU cannot be read without waiting",
             fix="most_queries and most_keys of 1 or more",
         )
-    return q, k
 
 
-def _starts(starts: object, name: str) -> TensorView:
-    view = view_of(starts, name)
-    if view.dtype != "int32" or len(view.shape) != 1 or view.shape[0] < 2 or view.strides[0] != 1:
+def _check_offsets(layout: Layout, name: str) -> None:
+    wanted = layout.dtype == DType.I32 and len(layout.shape) == 1
+    if not wanted or layout.shape[0] < 2 or layout.strides[0] != 1:
         raise BackendError(
-            f"{name} is {view.dtype} of shape {view.shape}",
+            f"{name} is {layout.dtype} of shape {layout.shape}",
             where=f"argument {name}",
             fix="int32, contiguous, one entry more than there are sequences",
         )
-    return view

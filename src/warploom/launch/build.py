@@ -1,28 +1,37 @@
-"""CUDA source to cubin: NVRTC or nvcc, ptxas messages judged, results kept on disk.
+"""CUDA source to cubin: NVRTC or nvcc, ptxas messages as a value, results kept on disk.
 
-The cache key is the source and the toolchain, so an edited kernel or a new compiler never meets an
-old binary. ``WARPLOOM_CACHE`` moves the cache, ``WARPLOOM_COMPILER`` (``nvcc`` or ``nvrtc``) picks
-the compiler; otherwise NVRTC is taken where its library loads, else nvcc.
+Needs no GPU. The cache key is the source, the options and the toolchain, so an edited kernel or a
+new compiler never meets an old binary; processes may share a cache. ``WARPLOOM_CACHE`` moves it,
+``WARPLOOM_COMPILER`` (``nvcc`` or ``nvrtc``) picks the compiler; otherwise NVRTC is taken where its
+library loads, else nvcc. ``WARPLOOM_QUIET`` silences the line that announces a slow compilation.
 """
 
 from __future__ import annotations
 
-import ctypes as c
 import hashlib
+import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-from warploom.errors import BackendError
+from warploom.errors import BackendError, MissingExtraError
+from warploom.launch.driver import bindings
 
 ARCHITECTURE = "sm_90a"
 NVCC_FLAGS = ("-std=c++17", "-O3", "-cubin", "-gencode=arch=compute_90a,code=sm_90a")
-NVRTC_NAMES = ("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so")
+NVRTC_FLAGS = (f"--gpu-architecture={ARCHITECTURE}", "--std=c++17", "--ptxas-options=-v")
+SLOW_SECONDS = 2.0
 FATAL_MESSAGES = {
     "C7508": "setmaxnreg is ignored",
     "C7510": "the products are serialised: a function call in the pipeline",
@@ -42,6 +51,11 @@ class BuildReport:
     spill_bytes: int
     messages: tuple[str, ...]
     log: str
+
+    @property
+    def kept(self) -> bool:
+        """True when ptxas kept the schedule: nothing spilled, no product serialised."""
+        return not self.messages and not self.spill_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,23 +80,35 @@ def read_log(log: str) -> BuildReport:
     )
 
 
-def compile_source(source: str, *, cache_dir: Path | None = None) -> Cubin:
-    """The cubin of a source, cached or compiled now; raises when ptxas voids the schedule."""
+def compile_source(
+    source: str,
+    *,
+    cache_dir: Path | None = None,
+    name: str = "kernel",
+    options: tuple[str, ...] = (),
+    judged: bool = True,
+) -> Cubin:
+    """The cubin of a source, cached or compiled now.
+
+    ``judged``: raises when ptxas voids the schedule; without it the verdict is left to the caller
+    (``Cubin.report``). ``name`` is for the progress line. ``options`` go to the compiler, such as
+    ``-DNAME=1`` or ``-lineinfo``: what NVRTC and nvcc spell alike.
+    """
     toolchain = find_toolchain()
     folder = cache_dir or default_cache()
-    key = hashlib.sha256(f"{toolchain}\0{NVCC_FLAGS}\0{source}".encode()).hexdigest()[:32]
-    binary, log = folder / f"{key}.cubin", folder / f"{key}.log"
-    if binary.exists() and log.exists():
-        return Cubin(
-            data=binary.read_bytes(), toolchain=toolchain, report=read_log(log.read_text())
-        )
-    data, text = _nvrtc(source) if toolchain.startswith("nvrtc") else _nvcc(source)
-    report = read_log(text)
-    _judge(report)
-    folder.mkdir(parents=True, exist_ok=True)
-    _write(log, text.encode())
-    _write(binary, data)
-    return Cubin(data=data, toolchain=toolchain, report=report)
+    flags = NVRTC_FLAGS if toolchain.startswith("nvrtc") else NVCC_FLAGS
+    text = f"{toolchain}\0{flags}\0{options}\0{source}"
+    key = hashlib.sha256(text.encode()).hexdigest()[:32]
+    found = _recall(folder, key, toolchain)
+    if found is None:
+        run = _nvrtc if toolchain.startswith("nvrtc") else _nvcc
+        with _announced(name):
+            data, log = run(source, options)
+        found = Cubin(data=data, toolchain=toolchain, report=read_log(log))
+        _keep(folder, key, found)
+    if judged:
+        _judge(found.report)
+    return found
 
 
 def default_cache() -> Path:
@@ -91,15 +117,61 @@ def default_cache() -> Path:
     return Path(chosen) if chosen else Path.home() / ".cache" / "warploom"
 
 
-def _write(path: Path, data: bytes) -> None:
-    """Whole or not at all: another process may read the cache meanwhile."""
+def _recall(folder: Path, key: str, toolchain: str) -> Cubin | None:
+    """The cached result; a missing or damaged entry is none."""
+    try:
+        about = json.loads((folder / f"{key}.json").read_text())
+        data = (folder / f"{key}.cubin").read_bytes()
+        if hashlib.sha256(data).hexdigest() != about["sha256"]:
+            return None
+        return Cubin(data=data, toolchain=toolchain, report=read_log(about["log"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _keep(folder: Path, key: str, cubin: Cubin) -> None:
+    """A cache that cannot be written costs time later, and nothing else."""
+    about = {"sha256": hashlib.sha256(cubin.data).hexdigest(), "log": cubin.report.log}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_whole(folder / f"{key}.cubin", cubin.data)
+        write_whole(folder / f"{key}.json", json.dumps(about).encode())
+    except OSError:
+        return
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Whole or not at all: another process may read or write the same file meanwhile."""
     with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
         file.write(data)
     Path(file.name).replace(path)
 
 
+@contextmanager
+def _announced(name: str) -> Iterator[None]:
+    """A line on stderr when the work inside takes long, and one when it is done."""
+    said = threading.Event()
+
+    def say() -> None:
+        said.set()
+        print(f"warploom: compiling {name} (first use; kept for later) ...", file=sys.stderr)
+
+    timer = threading.Timer(SLOW_SECONDS, say)
+    timer.daemon = True
+    start = time.perf_counter()
+    if not os.environ.get("WARPLOOM_QUIET"):
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+    if said.is_set():
+        took = time.perf_counter() - start
+        print(f"warploom: compiled {name} in {took:.1f} s", file=sys.stderr)
+
+
 def _judge(report: BuildReport) -> None:
-    if report.messages or report.spill_bytes:
+    if not report.kept:
         spilled = [f"{report.spill_bytes} bytes of registers spilled"] if report.spill_bytes else []
         raise BackendError(
             "ptxas did not keep the schedule",
@@ -112,40 +184,38 @@ def _judge(report: BuildReport) -> None:
 @cache
 def find_toolchain() -> str:
     """The compiler in use, with its version; ``BackendError`` when there is none."""
-    library = None if os.environ.get("WARPLOOM_COMPILER") == "nvcc" else _nvrtc_library()
-    if library is not None:
-        major, minor = c.c_int(), c.c_int()
-        library.nvrtcVersion(c.byref(major), c.byref(minor))
-        return f"nvrtc {major.value}.{minor.value}"
+    wanted = os.environ.get("WARPLOOM_COMPILER")
+    version = None if wanted == "nvcc" else _nvrtc_version()
+    if version is not None:
+        return f"nvrtc {version}"
     nvcc = shutil.which("nvcc")
-    if nvcc is None:
+    if nvcc is None or wanted == "nvrtc":
         raise BackendError(
             "no CUDA compiler found",
             why="kernels are compiled on first use",
-            fix="install the CUDA toolkit (nvcc on PATH) or NVRTC (libnvrtc.so)",
+            fix="pip install 'warploom[cuda]' (NVRTC), or put nvcc of the CUDA toolkit on the PATH",
         )
     text = subprocess.run([nvcc, "--version"], capture_output=True, text=True, check=False).stdout
-    version = re.search(r"V(\d+\.\d+\.\d+)", text)
-    return f"nvcc {version.group(1) if version else 'unknown'}"
+    found = re.search(r"V(\d+\.\d+\.\d+)", text)
+    return f"nvcc {found.group(1) if found else 'unknown'}"
 
 
-@cache
-def _nvrtc_library() -> c.CDLL | None:
-    for name in NVRTC_NAMES:
-        try:
-            return c.CDLL(name)
-        except OSError:
-            continue
-    return None
+def _nvrtc_version() -> str | None:
+    """None where the bindings or the library are missing."""
+    try:
+        code, major, minor = bindings("nvrtc").nvrtcVersion()
+    except (MissingExtraError, RuntimeError):  # the loader's own error is a RuntimeError
+        return None
+    return None if code else f"{major}.{minor}"
 
 
-def _nvcc(source: str) -> tuple[bytes, str]:
+def _nvcc(source: str, options: tuple[str, ...]) -> tuple[bytes, str]:
     nvcc = shutil.which("nvcc")
     assert nvcc is not None
     with tempfile.TemporaryDirectory() as folder:
         text, out = Path(folder) / "kernel.cu", Path(folder) / "kernel.cubin"
         text.write_text(source)
-        command = [nvcc, *NVCC_FLAGS, "-Xptxas", "-v", "-o", str(out), str(text)]
+        command = [nvcc, *NVCC_FLAGS, *options, "-Xptxas", "-v", "-o", str(out), str(text)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         log = done.stdout + done.stderr
         if done.returncode or not out.exists():
@@ -153,29 +223,27 @@ def _nvcc(source: str) -> tuple[bytes, str]:
         return out.read_bytes(), log
 
 
-def _nvrtc(source: str) -> tuple[bytes, str]:
-    library = _nvrtc_library()
-    assert library is not None
-    program = c.c_void_p()
-    code = library.nvrtcCreateProgram(
-        c.byref(program), source.encode(), b"warploom.cu", 0, None, None
-    )
+def _nvrtc(source: str, options: tuple[str, ...]) -> tuple[bytes, str]:
+    nvrtc = bindings("nvrtc")
+    code, program = nvrtc.nvrtcCreateProgram(source.encode(), b"warploom.cu", 0, [], [])
     if code:
-        raise BackendError(f"NVRTC does not start (error {code})")
-    flags = [f"--gpu-architecture={ARCHITECTURE}", "--std=c++17", "--ptxas-options=-v"]
-    options = (c.c_char_p * len(flags))(*[f.encode() for f in flags])
-    code = library.nvrtcCompileProgram(program, len(flags), options)
-    log = _nvrtc_text(library, program, "nvrtcGetProgramLogSize", "nvrtcGetProgramLog").decode()
-    if code:
-        raise BackendError("NVRTC rejects the kernel", where=" ".join(flags), why=log[-2000:])
-    data = _nvrtc_text(library, program, "nvrtcGetCUBINSize", "nvrtcGetCUBIN")
-    library.nvrtcDestroyProgram(c.byref(program))
-    return data, log.rstrip("\0")
+        raise BackendError(f"NVRTC does not start (error {int(code)})")
+    try:
+        flags = [*NVRTC_FLAGS, *options]
+        (code,) = nvrtc.nvrtcCompileProgram(program, len(flags), [f.encode() for f in flags])
+        log = _fetch(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program)
+        text = log.rstrip(b"\0").decode(errors="replace")
+        if code:
+            raise BackendError("NVRTC rejects the kernel", where=" ".join(flags), why=text[-2000:])
+        return _fetch(nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN, program), text
+    finally:
+        nvrtc.nvrtcDestroyProgram(program)
 
 
-def _nvrtc_text(library: c.CDLL, program: c.c_void_p, size_of: str, read: str) -> bytes:
-    size = c.c_size_t()
-    getattr(library, size_of)(program, c.byref(size))
-    buffer = c.create_string_buffer(size.value)
-    getattr(library, read)(program, buffer)
-    return buffer.raw
+def _fetch(size_of: Any, read: Any, program: object) -> bytes:  # noqa: ANN401 (untyped bindings)
+    """What NVRTC writes into a buffer of a size it says."""
+    code, size = size_of(program)
+    held = bytearray(size)
+    if code or read(program, held)[0]:
+        raise BackendError("NVRTC gives no result", where=str(read))
+    return bytes(held)

@@ -74,15 +74,14 @@ def attention_kernel(head_dim: int, *, causal: bool) -> AttentionKernel:
 @cache
 def shipped_schedule(name: str) -> RolesDocument:
     """The document of that name."""
-    path = files("warploom.launch") / "data" / f"{name}.json"
-    if not path.is_file():
+    if f"{name}.json" not in _files():
         known = sorted({*(k.name for k in SHIPPED), *(k.name for k in SHIPPED_ATTENTION)})
         raise BackendError(
             f"no solved schedule {name!r} ships with the package",
             where="shipped_schedule",
             fix=f"derive it with solved_schedule(kernel); shipped: {known}",
         )
-    return read_roles(path.read_text())
+    return read_roles((files("warploom.launch") / "data" / f"{name}.json").read_text())
 
 
 def solved_schedule(kernel: GemmKernel | AttentionKernel) -> RolesDocument:
@@ -106,4 +105,9 @@ def schedule_for(kernel: GemmKernel | AttentionKernel) -> RolesDocument:
 
 def is_shipped(kernel: GemmKernel | AttentionKernel) -> bool:
     """True when a solved schedule of the kernel's structure ships."""
-    return (files("warploom.launch") / "data" / f"{kernel.name}.json").is_file()
+    return f"{kernel.name}.json" in _files()
+
+
+@cache
+def _files() -> frozenset[str]:
+    return frozenset(p.name for p in (files("warploom.launch") / "data").iterdir())

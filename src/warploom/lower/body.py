@@ -8,9 +8,10 @@ Everything else is a load, a product, a store or vector work.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from warploom.document.flow import When
 from warploom.errors import KernelError
 from warploom.kernel.values import (
     Carried,
@@ -35,7 +36,6 @@ from warploom.kernel.values import (
     operands,
     results,
 )
-from warploom.document.flow import When
 
 
 @dataclass(frozen=True)
@@ -114,6 +114,22 @@ class Body:
             return whole and all(self.is_free(a) for a in op.args)
         return False
 
+    def is_inline(self, name: str) -> bool:
+        """Whether a value is computed wherever it is used: free, or a tile times a scalar."""
+        return self.is_free(name) or self.is_cheap(name)
+
+    def is_cheap(self, name: str) -> bool:
+        """A tile of the loop times a scalar: one instruction, often none beside an addition."""
+        op = self.ops.get(name)
+        if not (isinstance(op, Pointwise) and op.fn is Fn.MUL and len(op.result.dims) == 2):
+            return False
+        if name in self.inside or any(name in (c.first, c.last) for c in self.loop.carried):
+            return False
+        users = [u for _, u in self.users[name]]
+        if not all(isinstance(u, Pointwise | Reduce) for u in users):
+            return False
+        return any(not self.values[a].dims and self.is_free(a) for a in op.args)
+
     def through(self, name: str) -> tuple[str, bool]:
         """The value a transposed view shows, and whether it is transposed."""
         op = self.ops.get(name)
@@ -132,7 +148,7 @@ class Body:
     def is_vector_work(self, op: Op) -> bool:
         """Whether an op is arithmetic that a step must do."""
         if isinstance(op, Pointwise | Reduce | Spread):
-            return not self.is_free(op.result.name)
+            return not self.is_inline(op.result.name)
         return False
 
 
@@ -149,7 +165,17 @@ def body_of(kernel: Kernel) -> Body:
     at = loops[0]
     loop = kernel.ops[at]
     assert isinstance(loop, Loop)
+    if _is_whole(kernel, loop):
+        loop = replace(loop, until=None)
     return Body(kernel=kernel, head=kernel.ops[:at], loop=loop, tail=kernel.ops[at + 1 :])
+
+
+def _is_whole(kernel: Kernel, loop: Loop) -> bool:
+    """Whether the loop's end is that of its axis."""
+    found = next(
+        (op for op in kernel.ops if isinstance(op, Size) and op.result.name == loop.until), None
+    )
+    return found is not None and found.axis == kernel.var(loop.var).axis
 
 
 def refusal(what: str, line: Line | None, *, why: str = "", fix: str = "") -> KernelError:
@@ -158,11 +184,13 @@ def refusal(what: str, line: Line | None, *, why: str = "", fix: str = "") -> Ke
     return KernelError(what, where=where, why=why, fix=fix)
 
 
+def made_by(op: Op) -> str | None:
+    """The name of the value an op defines; None for stores and loops."""
+    return None if isinstance(op, Loop | Store) else op.result.name
+
+
 def line_of(op: Op) -> Line | None:
     """The author's line of an op."""
     if isinstance(op, Loop | Store):
         return op.line
     return op.result.line
-
-
-__all__ = ["Body", "Fn", "body_of", "line_of", "refusal"]

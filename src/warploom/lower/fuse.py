@@ -25,7 +25,9 @@ from warploom.kernel.values import (
     Store,
     operands,
 )
-from warploom.lower.body import Body, refusal
+from warploom.lower.body import Body, made_by, refusal
+
+Work = Pointwise | Reduce | Spread
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +40,7 @@ class Step:
 
     name: str
     when: When
-    ops: tuple[Pointwise | Reduce | Spread, ...]
+    ops: tuple[Work, ...]
     rows: str | None
     cols: str | None
     reads: tuple[str, ...]
@@ -77,68 +79,95 @@ def stored_inline(body: Body) -> frozenset[str]:
         if not isinstance(op, Pointwise | Spread) or len(op.result.dims) != 2:
             continue
         users = [u for _, u in body.users[op.result.name]]
-        if users and all(
-            isinstance(u, Store) or (hasattr(u, "result") and u.result.name in found)
-            for u in users
-        ):
+        if users and all(isinstance(u, Store) or made_by(u) in found for u in users):
             found.add(op.result.name)
     return frozenset(found)
 
 
 def _section(body: Body, when: When) -> list[Step]:
-    inline = stored_inline(body) if when is When.TAIL else frozenset()
-    facts: dict[str, _Facts] = {}
-    groups: dict[_Key, list[Op]] = {}
-    home: dict[str, _Key] = {}
-    loose: list[Op] = []  # row ops of nothing computed here: they join their first user
+    groups = _Groups(body, when)
     for op in body.section(when):
-        if isinstance(op, Store) or (hasattr(op, "result") and op.result.name in inline):
-            continue
-        if isinstance(op, Dot):
-            name = op.result.name
-            facts[name] = _Facts(_waits(body, op, facts) | {name}, _ready(op, facts))
-            continue
-        if not body.is_vector_work(op):
-            if not isinstance(op, Load) and hasattr(op, "result"):
-                facts[op.result.name] = _Facts(_waits(body, op, facts), _ready(op, facts))
-            continue
-        key = _key(body, op, facts, home)
-        facts[op.result.name] = _facts(body, op, facts)
+        groups.add(op)
+    groups.settle()
+    return _ordered(groups.steps())
+
+
+class _Groups:
+    """Vector ops of a section by what they wait for."""
+
+    def __init__(self, body: Body, when: When) -> None:
+        self.body, self.when = body, when
+        self.inline = stored_inline(body) if when is When.TAIL else frozenset()
+        self.facts: dict[str, _Facts] = {}
+        self.groups: dict[_Key, list[Work]] = {}
+        self.home: dict[str, _Key] = {}
+        self.loose: list[Work] = []  # row ops of nothing computed here: they join their first user
+
+    def add(self, op: Op) -> None:
+        """Note what an op waits for; vector work joins its group."""
+        name = made_by(op)
+        if name is None or name in self.inline or isinstance(op, Load):
+            return
+        waits, ready = _waits(self.body, op, self.facts), _ready(op, self.facts)
+        own = frozenset({name}) if isinstance(op, Dot) else frozenset()
+        self.facts[name] = _Facts(waits | own, ready + isinstance(op, Reduce))
+        if not self.body.is_vector_work(op):
+            return
+        assert isinstance(op, Pointwise | Reduce | Spread)
+        key = self._key(op, waits, ready)
         if key is None:
-            loose.append(op)
-            continue
-        groups.setdefault(key, []).append(op)
-        home[op.result.name] = key
-    for op in reversed(loose):
-        users = [home[u.result.name] for w, u in body.users[op.result.name]
-                 if w is when and hasattr(u, "result") and u.result.name in home]
-        key = users[0] if users else _Key(frozenset(), 0, body.values[op.result.name].vars, False)
-        groups.setdefault(key, []).insert(0, op)
-        home[op.result.name] = key
-    _sink_rows(body, groups, home)
-    order = {id(op): i for i, op in enumerate(body.section(when))}
-    made = [_step(body, when, key, sorted(ops, key=lambda o: order[id(o)]), home)
-            for key, ops in groups.items() if ops]
-    return _ordered(made)
+            self.loose.append(op)
+        else:
+            self._put(op, key)
 
+    def _put(self, op: Work, key: _Key, *, first: bool = False) -> None:
+        group = self.groups.setdefault(key, [])
+        group.insert(0 if first else len(group), op)
+        self.home[op.result.name] = key
 
-def _sink_rows(body: Body, groups: dict[_Key, list[Op]], home: dict[str, _Key]) -> None:
-    """Row ops whose users all stand in one later step move there: nothing of theirs is kept."""
-    for key in list(groups):
-        for op in reversed(list(groups[key])):
-            if not isinstance(op, Pointwise) or len(op.result.dims) != 1:
-                continue
-            name = op.result.name
-            if any(name in (c.first, c.last) for c in body.loop.carried):
-                continue
-            users = [u for _, u in body.users[name]]
-            homes = {home.get(u.result.name) if hasattr(u, "result") else None for u in users}
-            target = next(iter(homes)) if len(homes) == 1 else None
-            if target is None or target == key:
-                continue
-            groups[key].remove(op)
-            groups[target].insert(0, op)
-            home[name] = target
+    def _key(self, op: Work, products: frozenset[str], ready: int) -> _Key | None:
+        tile = self.body.values[op.arg] if isinstance(op, Reduce) else op.result
+        if len(tile.dims) == 2:
+            return _Key(products, ready, tile.vars, _feeds_product(self.body, op))
+        if len(tile.dims) > 2:
+            raise refusal(
+                "a value of more than two axes", op.result.line, fix="take units one by one"
+            )
+        made = [self.home[n] for n in operands(op) if n in self.home]
+        return max(made, key=lambda k: (len(k.products), k.level)) if made else None
+
+    def settle(self) -> None:
+        """Row ops that wait for nothing join their users; rows of one later step move there."""
+        for op in reversed(self.loose):
+            users = [u for w, u in self.body.users[op.result.name] if w is self.when]
+            homes = [self.home[n] for u in users if (n := made_by(u)) in self.home]
+            alone = _Key(frozenset(), 0, op.result.vars, False)
+            self._put(op, homes[0] if homes else alone, first=True)
+        for key in list(self.groups):
+            for op in reversed(list(self.groups[key])):
+                target = self._later_home(op)
+                if target is not None and target != key:
+                    self.groups[key].remove(op)
+                    self._put(op, target, first=True)
+
+    def _later_home(self, op: Work) -> _Key | None:
+        """The one step all users of a row op stand in, so that nothing of it is kept."""
+        name = op.result.name
+        if not isinstance(op, Pointwise) or len(op.result.dims) != 1:
+            return None
+        if any(name in (c.first, c.last) for c in self.body.loop.carried):
+            return None
+        homes = {self.home.get(made_by(u) or "") for _, u in self.body.users[name]}
+        return next(iter(homes)) if len(homes) == 1 else None
+
+    def steps(self) -> list[Step]:
+        """The groups as steps, ops in the order of the text."""
+        order = {made_by(op): i for i, op in enumerate(self.body.section(self.when))}
+        return [
+            _step(self.body, self.when, key, sorted(ops, key=lambda o: order[o.result.name]))
+            for key, ops in self.groups.items()
+            if ops
+        ]
 
 
 def _waits(body: Body, op: Op, facts: dict[str, _Facts]) -> frozenset[str]:
@@ -157,27 +186,6 @@ def _ready(op: Op, facts: dict[str, _Facts]) -> int:
     return max((facts[n].ready for n in operands(op) if n in facts), default=0)
 
 
-def _facts(body: Body, op: Op, facts: dict[str, _Facts]) -> _Facts:
-    ready = _ready(op, facts)
-    return _Facts(_waits(body, op, facts), ready + 1 if isinstance(op, Reduce) else ready)
-
-
-def _key(
-    body: Body, op: Op, facts: dict[str, _Facts], home: dict[str, _Key]
-) -> _Key | None:
-    assert isinstance(op, Pointwise | Reduce | Spread)
-    products = _waits(body, op, facts)
-    tile = body.values[op.arg] if isinstance(op, Reduce) else op.result
-    if len(tile.dims) == 2:
-        return _Key(products, _ready(op, facts), tile.vars, _feeds_product(body, op))
-    if len(tile.dims) > 2:
-        raise refusal("a value of more than two axes", op.result.line, fix="take units one by one")
-    made = [home[n] for n in operands(op) if n in home]
-    if not made:
-        return None
-    return max(made, key=lambda k: (len(k.products), k.level))
-
-
 def _feeds_product(body: Body, op: Op) -> bool:
     """A conversion whose only use is as operand of products."""
     if not (isinstance(op, Pointwise) and op.fn is Fn.CAST):
@@ -190,15 +198,16 @@ def _real_users(body: Body, name: str) -> list[Op]:
     """Users of a value, through views and free conversions."""
     found: list[Op] = []
     for _, user in body.users[name]:
-        through = hasattr(user, "result") and body.through(user.result.name)[0] == name
-        found += _real_users(body, user.result.name) if through else [user]
+        made = made_by(user)
+        if made is not None and body.through(made)[0] == name:
+            found += _real_users(body, made)
+        else:
+            found.append(user)
     return found
 
 
-def _step(
-    body: Body, when: When, key: _Key, ops: list[Op], home: dict[str, _Key]
-) -> Step:
-    made = {op.result.name for op in ops if not isinstance(op, Store)}
+def _step(body: Body, when: When, key: _Key, ops: list[Work]) -> Step:
+    made = {op.result.name for op in ops}
     reads: dict[str, None] = {}
     loads: dict[str, None] = {}
     for op in ops:
@@ -206,11 +215,10 @@ def _step(
             _gather(body, name, made, reads, loads)
     results = [op.result.name for op in ops if _leaves(body, op.result.name, made, when)]
     rows, cols = key.dims if len(key.dims) == 2 else (key.dims[0] if key.dims else None, None)
-    work = tuple(op for op in ops if isinstance(op, Pointwise | Reduce | Spread))
     return Step(
         name=_name(results or sorted(made), when),
         when=when,
-        ops=work,
+        ops=tuple(ops),
         rows=rows,
         cols=cols,
         reads=tuple(reads),
@@ -229,7 +237,7 @@ def _gather(
         return
     if isinstance(op, Load) and inner not in body.inside:
         loads[inner] = None
-    if body.is_free(inner):
+    if body.is_inline(inner):
         for n in operands(op) if op is not None else ():
             _gather(body, n, made, reads, loads)
     elif not isinstance(op, Load):
@@ -237,16 +245,14 @@ def _gather(
 
 
 def _leaves(body: Body, name: str, made: set[str], when: When) -> bool:
-    if any(c.last == name or c.first == name for c in body.loop.carried):
+    if any(name in (c.first, c.last) for c in body.loop.carried):
         return True
     for user_when, user in body.users[name]:
-        inner = hasattr(user, "result") and user.result.name in made
-        through = hasattr(user, "result") and body.is_free(user.result.name)
-        if through and _leaves(body, user.result.name, made, when):
+        result = made_by(user)
+        through = result is not None and body.is_inline(result)
+        if through and result is not None and _leaves(body, result, made, when):
             return True
-        if not inner and not through:
-            return True
-        if user_when is not when:
+        if user_when is not when or (result not in made and not through):
             return True
     return False
 
@@ -259,7 +265,8 @@ def _name(results: list[str], when: When) -> str:
 def _ordered(steps: list[Step]) -> list[Step]:
     """Steps after those whose results they read."""
     maker = {r: s.name for s in steps for r in s.results}
-    left, out, done = list(steps), [], set()
+    left, out = list(steps), list[Step]()
+    done: set[str] = set()
     while left:
         ready = [s for s in left if all(maker.get(r, s.name) in {*done, s.name} for r in s.reads)]
         assert ready, "steps wait for one another"

@@ -15,7 +15,7 @@ what is added to it, a result that overwrites the last use of an operand.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -28,11 +28,13 @@ from warploom.kernel.values import (
     Op,
     Pointwise,
     Reduce,
+    Spread,
     Store,
     Value,
     Walk,
+    results,
 )
-from warploom.lower.body import Body, refusal
+from warploom.lower.body import Body, made_by, refusal
 from warploom.lower.fuse import Step
 from warploom.lower.tiling import Tiling
 
@@ -150,7 +152,7 @@ def lay_out(body: Body, tiling: Tiling, steps: tuple[Step, ...]) -> Layout:
     """Places for all values; refuses what this target has no place for."""
     kept = _kept_values(body, tiling, steps)
     forms = _forms(body, steps, kept)
-    homes = _homes(body, tiling, steps, kept, forms)
+    homes = _homes(body, steps, kept, forms)
     names = dict.fromkeys(homes.values())
     arrays = tuple(_array(body, tiling, name, homes, forms) for name in names)
     layout = Layout(
@@ -199,7 +201,7 @@ def _forms(body: Body, steps: tuple[Step, ...], kept: dict[str, Value]) -> dict[
             forms[name] = Form.PACKED if packed else Form.TILE
         else:
             forms[name] = Form.ROW
-    return forms | {n: Form.PART for n in part_sums(body)}
+    return forms | dict.fromkeys(part_sums(body), Form.PART)
 
 
 def part_sums(body: Body) -> frozenset[str]:
@@ -213,9 +215,7 @@ def part_sums(body: Body) -> frozenset[str]:
     carried = {n for n in carried if len(body.values[n].dims) == 1}
     while True:
         found = set(carried)
-        for op in body.loop.body:
-            if _is_partial(op, found):
-                found.add(op.result.name)
+        found |= {v.name for op in body.loop.body if _is_partial(op, found) for v in results(op)}
         kept = {n for n in carried if body.inside[n].last in found}
         if kept == carried:
             break
@@ -240,45 +240,53 @@ def _is_partial(op: Op, found: set[str]) -> bool:
 def _only_in_sums(body: Body, name: str, found: set[str]) -> bool:
     """Whether all users in the loop keep the value partial (users in the tail finish it)."""
     for when, user in body.users[name]:
-        if when is When.LOOP and not (hasattr(user, "result") and user.result.name in found):
+        if when is When.LOOP and made_by(user) not in found:
             return False
     lasts = [c for c in body.loop.carried if c.last == name]
     return all(body.is_zero(c.first) for c in lasts)
 
 
+class _Classes:
+    """Values that share an array, by their first member."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.leader = {n: n for n in names}
+
+    def find(self, name: str) -> str:
+        """The member that stands for a value's class."""
+        while self.leader[name] != name:
+            name = self.leader[name]
+        return name
+
+    def join(self, a: str, b: str) -> None:
+        """Both values lie in the array of the first."""
+        self.leader[self.find(b)] = self.find(a)
+
+    def alone(self, name: str) -> bool:
+        """Whether nothing shares the value's array yet."""
+        return sum(self.find(n) == self.find(name) for n in self.leader) == 1
+
+
 def _homes(
-    body: Body,
-    tiling: Tiling,
-    steps: tuple[Step, ...],
-    kept: dict[str, Value],
-    forms: dict[str, Form],
+    body: Body, steps: tuple[Step, ...], kept: dict[str, Value], forms: dict[str, Form]
 ) -> dict[str, str]:
-    """The array of each kept value: classes of values that share one."""
-    leader = {n: n for n in kept}
-
-    def find(n: str) -> str:
-        while leader[n] != n:
-            n = leader[n]
-        return n
-
-    def join(a: str, b: str) -> None:
-        leader[find(b)] = find(a)
-
+    """The array of each kept value."""
+    classes = _Classes(kept)
     for c in body.loop.carried:
         for name in (c.last, c.result.name, *([c.first] if c.first in kept else [])):
-            join(c.inside.name, name)
+            classes.join(c.inside.name, name)
     for _, op in body.placed():
         if isinstance(op, Dot) and op.into is not None and op.into in kept:
-            join(op.into, op.result.name)
+            classes.join(op.into, op.result.name)
     for step in steps:
+        taken: set[str] = set()
         for result in step.results:
-            if find(result) != result or any(find(n) == result for n in kept if n != result):
-                continue
-            spare = _spare(body, steps, step, result, kept, forms)
-            if spare is not None:
-                join(spare, result)
-    _ = tiling
-    return {n: _short(find(n)) for n in kept}
+            free = {n for n in kept if classes.find(n) not in taken}
+            spare = _spare(body, steps, step, result, kept, forms) if classes.alone(result) else []
+            for name in [n for n in spare if n in free][:1]:
+                taken.add(classes.find(name))
+                classes.join(name, result)
+    return {n: _short(classes.find(n)) for n in kept}
 
 
 def _short(name: str) -> str:
@@ -292,9 +300,12 @@ def _spare(
     result: str,
     kept: dict[str, Value],
     forms: dict[str, Form],
-) -> str | None:
-    """An operand of the same shape that nobody needs after this step."""
+) -> list[str]:
+    """Operands of the same shape that nobody needs after this step."""
+    found: list[str] = []
     want = (kept[result].vars, forms[result])
+    if any(op.result.name == result and isinstance(op, Spread) for op in step.ops):
+        return found
     for name in step.reads:
         if name not in kept or (kept[name].vars, forms[name]) != want:
             continue
@@ -302,8 +313,8 @@ def _spare(
             continue
         others = [s for s in steps if s is not step and name in s.reads]
         if all(_before(steps, s, step) for s in others) and not _used_by_others(body, name):
-            return name
-    return None
+            found.append(name)
+    return found
 
 
 def _before(steps: tuple[Step, ...], a: Step, b: Step) -> bool:
@@ -335,9 +346,7 @@ def _array(
             fix=f"an extent of {value.dims[0].var} that is a multiple of {64 * tiling.consumers}",
         )
     cols = tiling.extent(value.dims[1].var) if len(value.dims) == 2 else 0
-    return Array(
-        name=name, form=form, blocks=share // WGMMA_ROWS, cols=cols, dtype=value.dtype
-    )
+    return Array(name=name, form=form, blocks=share // WGMMA_ROWS, cols=cols, dtype=value.dtype)
 
 
 def _rings(body: Body, tiling: Tiling, steps: tuple[Step, ...]) -> tuple[SlotRing, ...]:
@@ -371,7 +380,7 @@ def _merged(
 
 
 def _ring_name(tiles: list[SlotTile]) -> str:
-    return "_".join(t.value.replace(".", "_") for t in tiles)
+    return "ring_" + "_".join(t.value.replace(".", "_") for t in tiles)
 
 
 def _readers(body: Body, name: str, steps: tuple[Step, ...]) -> Iterator[str]:
@@ -381,8 +390,8 @@ def _readers(body: Body, name: str, steps: tuple[Step, ...]) -> Iterator[str]:
     for _, user in body.users[name]:
         if isinstance(user, Dot):
             yield user.result.name
-        elif hasattr(user, "result") and body.through(user.result.name)[0] == name:
-            yield from _readers(body, user.result.name, ())
+        elif (made := made_by(user)) is not None and body.through(made)[0] == name:
+            yield from _readers(body, made, ())
 
 
 def _slot_tile(body: Body, tiling: Tiling, op: Load) -> SlotTile:

@@ -175,7 +175,8 @@ def held_loads(layout: Layout) -> tuple[Load, ...]:
     """Tiles fetched into registers once a tile."""
     homes = dict(layout.homes)
     return tuple(
-        op for op in layout.body.head
+        op
+        for op in layout.body.head
         if isinstance(op, Load) and is_held(layout.body, op) and op.result.name in homes
     )
 
@@ -392,9 +393,7 @@ def _tail_flow(layout: Layout) -> Iterator[FlowOp]:
                 name=store_name(op),
                 role=CONSUMER,
                 when=When.TAIL,
-                operands=tuple(
-                    _tail_operand(layout, v) for v in values_behind(layout, op.value)
-                ),
+                operands=tuple(_tail_operand(layout, v) for v in values_behind(layout, op.value)),
                 stores=True,
                 line=str(op.line or ""),
             )

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from warploom.document.flow import When
-from warploom.kernel.values import Dot, Load, operands
+from warploom.kernel.values import Dot, Load, operands, results
 from warploom.lower.fuse import Step
 from warploom.lower.layout import Layout, SlotRing
 from warploom.lower.price import Cost, load_cost, product_cost, step_cost
@@ -88,10 +88,12 @@ def loop_ops(layout: Layout, target: HopperTarget, consumers: int) -> tuple[Loop
 def _ordered(ops: list[LoopOp]) -> tuple[LoopOp, ...]:
     """Ops after the makers of what they read in the same iteration."""
     maker = {v: op.name for op in ops for v in op.defines}
-    left, out, done = list(ops), [], set()
+    left, out = list(ops), list[LoopOp]()
+    done: set[str] = set()
     while left:
         ready = next(
-            op for op in left
+            op
+            for op in left
             if all(back or maker.get(v, op.name) in {*done, op.name} for v, back in op.reads)
         )
         left.remove(ready)
@@ -125,13 +127,13 @@ def takes_turns(layout: Layout) -> bool:
         return tiling.turns
     made: dict[str, set[str]] = {}
     for op in layout.body.loop.body:
-        if hasattr(op, "result"):
-            found = set().union(*(made.get(n, set()) for n in operands(op)))
-            if isinstance(op, Dot):
-                if made.get(op.a) or made.get(op.b):
-                    return True
-                found |= {op.result.name}
-            made[op.result.name] = found
+        found = set[str]().union(*(made.get(n, set()) for n in operands(op)))
+        if isinstance(op, Dot):
+            if made.get(op.a) or made.get(op.b):
+                return True
+            found |= {op.result.name}
+        for value in results(op):
+            made[value.name] = found
     return False
 
 
@@ -222,8 +224,11 @@ class _Builder:
                     for other, back in self._next(versions, value, carried=carried):
                         if other is not reader:
                             why = f"{value} is read before it is overwritten"
-                            hold = reader.cost.latency if isinstance(reader.work, Dot) else (
-                                reader.cost.occupancy)
+                            hold = (
+                                reader.cost.latency
+                                if isinstance(reader.work, Dot)
+                                else (reader.cost.occupancy)
+                            )
                             yield self._edge(reader, other, copy, hold, back, why)
                 _ = writer
             if carried:
@@ -236,8 +241,11 @@ class _Builder:
         if not versions:
             return
         first = self.maker[versions[0]]
-        lasts = {c.last for c in self.layout.body.loop.carried
-                 if dict(self.layout.homes).get(c.last) == array}
+        lasts = {
+            c.last
+            for c in self.layout.body.loop.carried
+            if dict(self.layout.homes).get(c.last) == array
+        }
         for reader in self.ops:
             if reader is not first and any(v in lasts and back for v, back in reader.reads):
                 why = f"{array} is read before it is overwritten"
@@ -269,10 +277,9 @@ class _Builder:
                 continue
             for copy in self.copies:
                 writer = self.maker[versions[0]]
-                touching = [op for op in self.ops if op is not writer and self._touches(op, versions)]
-                reads = tuple(
-                    Read(op=self.index[op.name, copy], hold=_hold(op)) for op in touching
-                )
+                others = [op for op in self.ops if op is not writer]
+                touching = [op for op in others if self._touches(op, versions)]
+                reads = tuple(Read(op=self.index[op.name, copy], hold=_hold(op)) for op in touching)
                 yield Ring(
                     name=array.name if copy is None else f"{array.name}@{copy}",
                     kind=RingKind.REG,
@@ -314,6 +321,7 @@ def _hold(op: LoopOp) -> int:
 def loads_of(layout: Layout, when: When) -> tuple[Load, ...]:
     """The loads of a section that go through shared memory."""
     return tuple(
-        op for op in layout.body.section(when)
+        op
+        for op in layout.body.section(when)
         if isinstance(op, Load) and layout.slot_of(op.result.name) is not None
     )

@@ -18,7 +18,8 @@ def staged_stores(layout: Layout) -> tuple[Store, ...]:
     if layout.tiling.direct:
         return ()
     return tuple(
-        op for op in layout.body.tail
+        op
+        for op in layout.body.tail
         if isinstance(op, Store) and len(layout.body.values[op.value].dims) == 2
     )
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from warploom.errors import ConfigError, DocumentError
 from warploom.order.attempt import Attempter, as_incumbent
 from warploom.order.bounds.paths import rec_mii
-from warploom.order.bounds.system import Arc, build_system
+from warploom.order.bounds.system import build_system
 from warploom.order.check import check_result, check_schedule
 from warploom.order.exact.process import (
     ExactSolver,
@@ -25,6 +25,7 @@ from warploom.order.exact.process import (
 )
 from warploom.order.exact.request import CpRequest, Incumbent
 from warploom.order.goals import fewest_stages
+from warploom.order.inorder import unit_order_arcs
 from warploom.order.options import ExactUse, ModuloOptions
 from warploom.order.place.heuristic import find_schedule
 from warploom.order.result import ModuloResult
@@ -150,24 +151,8 @@ def emitted_ii(result: ModuloResult) -> int:
     """
     fixed = result.problem.with_roles(result.roles) if result.problem.roles else result.problem
     system = build_system(fixed)
-    arcs = [*system.all_arcs(result.depths), *issue_arcs(result)]
+    arcs = [*system.all_arcs(result.depths), *unit_order_arcs(system, result.ii, result.times)]
     return max(1, rec_mii(system.n, arcs)[0])
-
-
-def issue_arcs(result: ModuloResult) -> list[Arc]:
-    """Each unit of capacity 1 takes its ops in the order of issue, turn after turn."""
-    fixed = result.problem.with_roles(result.roles) if result.problem.roles else result.problem
-    out = []
-    for unit in build_system(fixed).units:
-        if unit.capacity > 1 or len(unit.ops) < 2:
-            continue
-        cycles = dict(unit.ops)
-        order = sorted(cycles, key=lambda v: (result.phase(v), v))
-        for v, w in zip(order, [*order[1:], order[0]], strict=True):
-            wrap = 1 if w == order[0] else 0
-            distance = result.stage(v) - result.stage(w) + wrap
-            out.append(Arc(v, w, cycles[v], distance, f"unit {unit.name}"))
-    return out
 
 
 def read_measurements(text: str) -> Mapping[str, float]:

@@ -11,10 +11,12 @@ unit was, and how long each wait stalled and for which op.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from warploom.document.counters import ScheduleDocument
 from warploom.document.given import Given, counter_document_of
 from warploom.sim.costs import MachineCosts, TargetCosts, costs_of
 from warploom.sim.engine import run
@@ -128,6 +130,18 @@ def simulate(
     machine = costs_of(costs)
     workload = lower(counter_document_of(document), machine, trips, waves)
     return simulate_workload(workload, costs=machine.name, trips=trips)
+
+
+def interval_cost(
+    costs: MachineCosts, *, trips: int = 16, waves: int | None = 1
+) -> Callable[[ScheduleDocument], float]:
+    """A score of documents: simulated cycles per loop iteration (infinite when none is reached)."""
+
+    def score(document: ScheduleDocument) -> float:
+        interval = simulate(document, costs, trips=trips, waves=waves).ii
+        return float("inf") if interval is None else float(interval)
+
+    return score
 
 
 def simulate_workload(workload: Workload, *, costs: str = "given", trips: int = 0) -> Simulation:

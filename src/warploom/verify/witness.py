@@ -13,7 +13,7 @@ from warploom.errors import ConfigError
 from warploom.verify.assumptions import Assumptions
 from warploom.verify.dataflow import NOTHING
 from warploom.verify.explain import event
-from warploom.verify.findings import Code, Event, Finding, Severity
+from warploom.verify.findings import Code, Event, Finding, Place, Severity
 from warploom.verify.judge import verify
 from warploom.verify.program import Program
 from warploom.verify.races import Run, analyse, first_sure_write, register_rules
@@ -61,7 +61,7 @@ def _race_behind(document: ScheduleDocument, finding: Finding, assumptions: Assu
     raise _foreign(finding.where[1])
 
 
-def _foreign(where: Event) -> ConfigError:
+def _foreign(where: Event | Place) -> ConfigError:
     return ConfigError(
         f"the schedule has no event {where}", fix="pass a finding that verify gave for it"
     )
@@ -102,7 +102,7 @@ class _Script:
         }[finding.code](first, second, holder, other)
         return finding.why.split(". ")[0]
 
-    def _locate(self, where: Event) -> int:
+    def _locate(self, where: Event | Place) -> int:
         program = self.run.program
         for position, item in enumerate(program.items):
             if item.op is not None and event(program, position) == where:

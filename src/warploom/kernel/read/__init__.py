@@ -10,6 +10,7 @@ from typing import Any
 from warploom.errors import KernelMemoryError, KernelSyntaxError
 from warploom.kernel.read.state import Builder, Frame, ScalarOf
 from warploom.kernel.read.statements import inline, run
+from warploom.kernel.rewrite import titled
 from warploom.kernel.signature import Signature
 from warploom.kernel.source import Source
 from warploom.kernel.values import Access, Kernel, Loop, Parameter, Store, Tensor, operands, walk
@@ -43,12 +44,12 @@ def read(
     assert isinstance(source.tree, ast.FunctionDef)
     run(frame, source.tree.body)
     _check_end(frame)
-    ops = tuple(build.scopes[0])
-    used = {getattr(op, "parameter", None) for op in walk(ops)}
+    names = {was: build.fresh(title) for was, title in build.titles.items()}
+    ops = tuple(titled(op, names) for op in build.scopes[0])
     return Kernel(
         name=source.tree.name,
         tensors=tuple(_sized(t, build.sizes) for n, t in tensors.items() if n not in without),
-        parameters=tuple(Parameter(name=n, dtype=d) for n, d in scalars.items() if n in used),
+        parameters=tuple(Parameter(name=n, dtype=d) for n, d in scalars.items()),
         vars=tuple(build.vars.values()),
         grid=build.grid,
         ops=ops,
@@ -104,8 +105,11 @@ def _check_loops(frame: Frame) -> None:
                 if frame.build.without:
                     continue
                 assert op.line is not None
-                node = next(n for n in ast.walk(frame.source.tree)
-                            if isinstance(n, ast.For) and n.lineno == op.line.number)
+                node = next(
+                    n
+                    for n in ast.walk(frame.source.tree)
+                    if isinstance(n, ast.For) and n.lineno == op.line.number
+                )
                 frame.fail(
                     KernelSyntaxError,
                     node,

@@ -44,7 +44,7 @@ def known(frame: Frame, symbol: Symbol) -> Symbol:
     return symbol
 
 
-def value_of(frame: Frame, node: ast.AST, symbol: Symbol, want: DType | None = None) -> Value:  # noqa: PLR0911
+def value_of(frame: Frame, node: ast.AST, symbol: Symbol, want: DType | None = None) -> Value:
     """The value a symbol stands for, converted to ``want`` where given."""
     symbol = known(frame, symbol)
     line = frame.line(node)
@@ -52,9 +52,7 @@ def value_of(frame: Frame, node: ast.AST, symbol: Symbol, want: DType | None = N
     if isinstance(symbol, Value):
         return cast(frame, node, symbol, want) if want else symbol
     if isinstance(symbol, SizeOf):
-        made = build.once(
-            Size, symbol, (), DType.I32, line, tensor=symbol.tensor, axis=symbol.axis
-        )
+        made = build.once(Size, symbol, (), DType.I32, line, tensor=symbol.tensor, axis=symbol.axis)
         return cast(frame, node, made, want) if want else made
     if isinstance(symbol, ScalarOf):
         made = build.once(Scalar, symbol.name, (), symbol.dtype, line, parameter=symbol.name)

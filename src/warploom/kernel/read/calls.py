@@ -25,7 +25,11 @@ UNARY = {
         "exp", "exp2", "log", "log2", "sqrt", "rsqrt", "tanh", "erf", "sin", "cos", "floor", "abs",
     )
 }  # fmt: skip
-BUILTINS: dict[object, str] = {builtins.abs: "abs", builtins.max: "maximum", builtins.min: "minimum"}
+BUILTINS: dict[object, str] = {
+    builtins.abs: "abs",
+    builtins.max: "maximum",
+    builtins.min: "minimum",
+}
 METHODS = ("to", "sum", "max", "min")
 
 
@@ -34,7 +38,7 @@ def call(
 ) -> Symbol:
     """What a call gives."""
     static = is_static(args) and is_static(list(kwargs.values()))
-    if function in BUILTINS.keys() if _hashable(function) else False:
+    if _hashable(function) and function in BUILTINS:
         if static:
             return _python(frame, node, function, args, kwargs)
         function = WORDS[BUILTINS[function]]
@@ -80,11 +84,15 @@ def _hashable(symbol: object) -> bool:
 
 
 def _python(
-    frame: Frame, node: ast.Call, function: Any, args: list[Symbol], kwargs: dict[str, Symbol]  # noqa: ANN401
+    frame: Frame,
+    node: ast.Call,
+    function: Callable[..., Any],
+    args: list[Symbol],
+    kwargs: dict[str, Symbol],
 ) -> Symbol:
     try:
         return function(*args, **kwargs)
-    except Exception as problem:  # noqa: BLE001 (whatever the author's function raises)
+    except Exception as problem:
         name = getattr(function, "__name__", str(function))
         frame.fail(
             KernelError,
@@ -116,9 +124,13 @@ def _arity(
 ) -> None:
     strange = [k for k in kwargs if k not in named]
     if strange or not least <= len(args) <= most:
-        what = f"wl.{word.name} has no argument '{strange[0]}'" if strange else (
-            f"wl.{word.name} takes {least if least == most else f'{least} or more'} "
-            f"arguments, {len(args)} are given"
+        what = (
+            f"wl.{word.name} has no argument '{strange[0]}'"
+            if strange
+            else (
+                f"wl.{word.name} takes {least if least == most else f'{least} or more'} "
+                f"arguments, {len(args)} are given"
+            )
         )
         frame.fail(KernelTypeError, node, what, why="", fix=word.usage)
 
@@ -205,7 +217,8 @@ def _activation(
 def _axes(frame: Frame, node: ast.Call, args: list[Symbol]) -> tuple[Var, ...]:
     """The variables of a shape: variables, or sizes of whole axes."""
     found = []
-    for arg in args:
+    for given in args:
+        arg = given
         if isinstance(arg, SizeOf):
             arg = whole_axis(frame, node, arg.axis, f"a tile over all of axis '{arg.axis}'")
         if not isinstance(arg, Var) or arg.walk is Walk.UNIT:
@@ -341,7 +354,7 @@ def method(frame: Frame, node: ast.Attribute, value: Value) -> Symbol:
             node,
             f"a tile has no '{node.attr}'",
             why=f"it has {', '.join(known_words)}",
-            fix=near or (f"wl.{node.attr}(x)" if node.attr in WORDS else "see the words of the "
-                         "language"),
+            fix=near
+            or (f"wl.{node.attr}(x)" if node.attr in WORDS else "see the words of the language"),
         )
     return _Method(value, node.attr)

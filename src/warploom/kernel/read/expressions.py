@@ -116,9 +116,7 @@ def _binary(frame: Frame, node: ast.BinOp) -> Symbol:
     return binary(frame, node, node.op, left, right)
 
 
-def binary(
-    frame: Frame, node: ast.AST, op: ast.operator, left: Symbol, right: Symbol
-) -> Symbol:
+def binary(frame: Frame, node: ast.AST, op: ast.operator, left: Symbol, right: Symbol) -> Symbol:
     """``left op right``, computed at once where both are known."""
     if isinstance(op, ast.MatMult):
         return product(frame, node, left, right)
@@ -141,7 +139,7 @@ def binary(
 def _static(frame: Frame, node: ast.AST, python: Callable[..., Any], *args: Symbol) -> Symbol:
     try:
         return python(*args)
-    except Exception as problem:  # noqa: BLE001 (whatever the author's objects raise)
+    except Exception as problem:
         frame.fail(
             KernelTypeError,
             node,
@@ -201,9 +199,11 @@ def _bool(frame: Frame, node: ast.BoolOp) -> Symbol:
             result = symbol if is_static(result) else result
         elif is_static(result):
             value = value_of(frame, part, symbol)
-            result = pointwise(frame, part, Fn.AND, value, value) if (
-                value.dtype is not DType.BOOL
-            ) else value
+            result = (
+                pointwise(frame, part, Fn.AND, value, value)
+                if (value.dtype is not DType.BOOL)
+                else value
+            )
         else:
             result = pointwise(frame, node, Fn.AND if is_and else Fn.OR, result, symbol)
     return result

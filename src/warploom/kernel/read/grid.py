@@ -34,7 +34,8 @@ def tile(frame: Frame, node: ast.Call, tensor: Symbol, options: dict[str, Symbol
     whole = (whole,) if isinstance(whole, str) else tuple(whole)
     _check_whole(frame, node, tensor, whole)
     variables = _variables(frame, node, tensor, whole)
-    kind, starts = "tiles", ()
+    kind = "tiles"
+    starts: tuple[str, ...] = ()
     if options.get("groups") is not None:
         group = options["groups"]
         if not isinstance(group, Tensor) or group.access is not Access.STARTS:
@@ -59,9 +60,7 @@ def tile(frame: Frame, node: ast.Call, tensor: Symbol, options: dict[str, Symbol
     return named[0] if len(named) == 1 else tuple(named)
 
 
-def _check_whole(
-    frame: Frame, node: ast.Call, tensor: Tensor, whole: tuple[Symbol, ...]
-) -> None:
+def _check_whole(frame: Frame, node: ast.Call, tensor: Tensor, whole: tuple[Symbol, ...]) -> None:
     last_two = [a.name for a in tensor.axes[-2:]]
     for name in whole:
         if name not in last_two:
@@ -106,6 +105,4 @@ def _variables(
 def _named(frame: Frame, variables: list[Var]) -> list[Var]:
     """The author's names, where there are as many; the axes' names else."""
     hints = frame.hints if len(frame.hints) == len(variables) else tuple(v.name for v in variables)
-    return [
-        replace(v, name=frame.build.fresh(h)) for v, h in zip(variables, hints, strict=True)
-    ]
+    return [replace(v, name=frame.build.fresh(h)) for v, h in zip(variables, hints, strict=True)]

@@ -103,8 +103,9 @@ def _bounds(frame: Frame, node: ast.Call) -> _Bounds:
         frame.fail(
             KernelTypeError,
             node,
-            f"wl.steps has no argument '{min(map(str, strange))}'" if strange else
-            "wl.steps takes the size of an axis (and the elements a step)",
+            f"wl.steps has no argument '{min(map(str, strange))}'"
+            if strange
+            else "wl.steps takes the size of an axis (and the elements a step)",
             why="a loop walks an axis of a tensor",
             fix="wl.steps(x.k), wl.steps(x.k, 128), wl.steps(x.k, start=a, until=b)",
         )
@@ -125,6 +126,8 @@ def _bounds(frame: Frame, node: ast.Call) -> _Bounds:
             why="the size of a step shapes the kernel",
             fix="a positive number known while reading: wl.steps(x.k, 128)",
         )
+    if kwargs.get("until") == axis:
+        del kwargs["until"]
     start, until = (_bound(frame, node, name, kwargs.get(name)) for name in ("start", "until"))
     return _Bounds(axis, extent, start, until)
 

@@ -205,7 +205,7 @@ def store(
             node,
             f"'{tensor.name}' is an input and cannot be stored to",
             why="inputs are only read",
-            fix=f'declare it as {tensor.name}: wl.Out[...]',
+            fix=f"declare it as {tensor.name}: wl.Out[...]",
         )
     at, dims = places(frame, node, tensor, indices)
     value = _shaped(frame, node, tensor, dims, value_of(frame, node, given))
@@ -302,8 +302,9 @@ def _check_own_place(frame: Frame, node: ast.AST, tensor: Tensor, at: tuple[At, 
                 node,
                 f"{each} stores the same elements of '{tensor.name}'",
                 why=f"the index does not name '{name}', so one store overwrites the other",
-                fix="store after the loop" if looped else
-                f"index '{tensor.name}' by '{name}' too, or add with +=",
+                fix="store after the loop"
+                if looped
+                else f"index '{tensor.name}' by '{name}' too, or add with +=",
             )
 
 

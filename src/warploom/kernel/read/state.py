@@ -6,7 +6,7 @@ import ast
 import builtins
 import difflib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from warploom.errors import KernelError, KernelNameError, KernelShapeError
@@ -87,6 +87,7 @@ class Builder:
     grid: Any = None
     loop: Var | None = None
     count: int = 0
+    titles: dict[str, str] = field(default_factory=dict)
     stores: dict[str, list[Any]] = field(default_factory=dict)
     inline: Callable[..., Symbol] | None = None
     without: frozenset[str] = frozenset()
@@ -147,23 +148,10 @@ class Builder:
         key = (repr(number), dtype)
         return self.once(Const, key, (), dtype, line, value=number)
 
-    def call(self, value: Value, name: str) -> Value:
-        """Name a value as the author does, if it was just made for that."""
-        last = self.scopes[-1][-1] if self.scopes[-1] else None
-        made = getattr(last, "result", None)
-        if made is not value or isinstance(last, SHARED) or not _is_temporary(value.name):
-            return value
-        new = replace(value, name=self.fresh(name))
-        op: Op = replace(last, result=new)  # type: ignore[arg-type, type-var]
-        self.scopes[-1][-1] = op
-        self.names.discard(value.name)
-        del self.made[value.name]
-        self.made[new.name] = op
-        self.depends[new.name] = self.depends.pop(value.name)
-        if value.name in self.free:
-            self.free.discard(value.name)
-            self.free.add(new.name)
-        return new
+    def call(self, value: Value, name: str) -> None:
+        """Remember what the author calls a value; the first name stays."""
+        if _is_temporary(value.name) and not isinstance(self.made.get(value.name), SHARED):
+            self.titles.setdefault(value.name, name)
 
     def whole_var(self, axis: str) -> Var:
         """The variable that stands for all of an axis of known size."""
@@ -211,8 +199,13 @@ class Frame:
         if name in self.env:
             found = self.env[name]
             if isinstance(found, Gone):
-                self.fail(KernelNameError, node, f"'{name}' has no value here", why=found.why,
-                          fix=found.fix)
+                self.fail(
+                    KernelNameError,
+                    node,
+                    f"'{name}' has no value here",
+                    why=found.why,
+                    fix=found.fix,
+                )
             return found
         code = self.function.__code__
         cells = dict(zip(code.co_freevars, self.function.__closure__ or (), strict=False))

@@ -120,21 +120,14 @@ def _assign(frame: Frame, target: ast.expr, value: ast.expr) -> None:
         and isinstance(value, ast.Tuple)
         and len(target.elts) == len(value.elts)
     ):
-        symbols = [_named(frame, t, evaluate(frame, v))
-                   for t, v in zip(target.elts, value.elts, strict=True)]
+        symbols = [evaluate(frame, v) for v in value.elts]
         frame.hints = ()
         for one, symbol in zip(target.elts, symbols, strict=True):
             _bind(frame, one, symbol)
         return
     symbol = evaluate(frame, value)
     frame.hints = ()
-    _bind(frame, target, _named(frame, target, symbol))
-
-
-def _named(frame: Frame, target: ast.expr, symbol: Symbol) -> Symbol:
-    if isinstance(target, ast.Name) and isinstance(symbol, Value):
-        return frame.build.call(symbol, target.id)
-    return symbol
+    _bind(frame, target, symbol)
 
 
 def _bind(frame: Frame, target: ast.expr, symbol: Symbol) -> None:
@@ -148,6 +141,8 @@ def _bind(frame: Frame, target: ast.expr, symbol: Symbol) -> None:
                     why="the name stands for memory of the caller",
                     fix=f"another name, or a store: {name}[...] = ...",
                 )
+            if isinstance(symbol, Value):
+                frame.build.call(symbol, name)
             frame.env[name] = symbol
         case ast.Tuple(elts=elts) | ast.List(elts=elts):
             if not isinstance(symbol, tuple | list) or len(symbol) != len(elts):
@@ -219,7 +214,7 @@ def _augment(frame: Frame, node: ast.AugAssign) -> None:
         frame.fail(KernelSyntaxError, node, "this cannot be added to", fix="a plain name")
     left = evaluate(frame, ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))
     result = binary(frame, node, node.op, left, evaluate(frame, node.value))
-    _bind(frame, node.target, _named(frame, node.target, result))
+    _bind(frame, node.target, result)
 
 
 def _return(frame: Frame, node: ast.Return) -> Returned:
@@ -237,7 +232,9 @@ def _return(frame: Frame, node: ast.Return) -> Returned:
 def _for(frame: Frame, node: ast.For) -> Returned | None:
     if node.orelse:
         frame.fail(
-            KernelSyntaxError, node, "'else' of a for is not part of the tile language",
+            KernelSyntaxError,
+            node,
+            "'else' of a for is not part of the tile language",
             fix="write it after the loop",
         )
     function = evaluate(frame, node.iter.func) if isinstance(node.iter, ast.Call) else None

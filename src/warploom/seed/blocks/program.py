@@ -20,6 +20,7 @@ class PipelineProgram:
     blocks: tuple[MMABlockSpec, ...] = ()
     explicit_blocks: tuple[tuple[OpDesc, ...], ...] = ()
     trailing_barrier: bool = False
+    to_the_letter: bool = False  # waits and layout as the reference has them, gaps included
 
     @classmethod
     def empty(cls, num_blocks: int, *, trailing_barrier: bool = False) -> PipelineProgram:
@@ -31,9 +32,9 @@ class PipelineProgram:
         )
 
     @classmethod
-    def of(cls, blocks: Sequence[MMABlockSpec]) -> PipelineProgram:
+    def of(cls, blocks: Sequence[MMABlockSpec], *, to_the_letter: bool = False) -> PipelineProgram:
         """A program of the given blocks, all expanded by template."""
-        return cls(tuple(blocks), tuple(() for _ in blocks))
+        return cls(tuple(blocks), tuple(() for _ in blocks), to_the_letter=to_the_letter)
 
     def with_explicit(self, explicit: Sequence[Sequence[OpDesc]]) -> PipelineProgram:
         """This program with explicit op lists, one per block."""

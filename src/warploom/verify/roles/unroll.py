@@ -17,7 +17,7 @@ from warploom.document.roles import (
     RoleProgram,
     RolesDocument,
 )
-from warploom.verify.roles.finding import Place
+from warploom.verify.findings import Place
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ class Context:
     def size(self, axis: str) -> str:
         """The size of a named axis; of ``k/128``, of its blocks."""
         name, _, per = axis.partition("/")
-        whole = self._add(SizeParam(name=f"size_{name}", axis=name))
+        whole = self._add(SizeParam(name=f"len_{name}", axis=name))
         return f"(({whole} + {int(per) - 1}) / {per})" if per else whole
 
     def size_of(self, tensor: str, axis: str) -> str:
@@ -113,7 +113,17 @@ class Context:
             return f"step_{var}({iteration})"
         return f"pos_{var}"
 
-    def uniform(self, name: str, iteration: str | None = None) -> str:
+    def ends_early(self) -> bool:
+        """Whether the loop ends before its axis may."""
+        return self.layout.body.loop.until is not None
+
+    def end_of(self, var: str) -> str:
+        """The first element after those a variable covers."""
+        if var == self.layout.body.loop.var and self.ends_early():
+            return f"until_{var}"
+        return self.size(self.kernel.var(var).axis)
+
+    def uniform(self, name: str, iteration: str | None = None) -> str:  # noqa: PLR0911
         """A scalar value as an expression."""
         op = self.layout.body.ops[name]
         match op:

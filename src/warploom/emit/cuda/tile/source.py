@@ -19,21 +19,22 @@ from warploom.document.roles import (
 from warploom.document.roles import Load as LoadEntry
 from warploom.emit.cuda import layout as shared_layout
 from warploom.emit.cuda import ptx
-from warploom.emit.cuda.lowering import LoweringTable, Site, base_table
+from warploom.emit.cuda.lowering import Lowering, LoweringTable, Site, base_table
 from warploom.emit.cuda.roles import barrier_setup, cursors, indent
 from warploom.emit.cuda.tile.context import Context
-from warploom.emit.cuda.tile.grid import count_lines, place_lines
-from warploom.emit.cuda.tile.helpers import helpers_for, wait_function
+from warploom.emit.cuda.tile.grid import count_lines, place_lines, walk_line
+from warploom.emit.cuda.tile.helpers import Owned, helpers_for, wait_function
+from warploom.emit.cuda.tile.iterations import range_lines
 from warploom.emit.cuda.tile.operands import load_lines, product_function, product_lines
 from warploom.emit.cuda.tile.signature import Param
 from warploom.emit.cuda.tile.stores import direct_text, fill_text, store_call
 from warploom.emit.cuda.tile.ties import retired_at
 from warploom.emit.cuda.tile.vector import Vector, step_text
-from warploom.kernel.values import Dot, Load, Reduce, Store
+from warploom.kernel.values import Dot, Fn, Load, Pointwise, Store
 from warploom.lower.body import Body
 from warploom.lower.column import Lowered
 from warploom.lower.fuse import Step
-from warploom.lower.layout import Form, Layout
+from warploom.lower.layout import Array, Form, Layout
 from warploom.lower.plan import (
     START,
     SUMS,
@@ -41,10 +42,11 @@ from warploom.lower.plan import (
     held_loads,
     part_arrays,
     part_name,
-    product_name,
     started,
     store_name,
 )
+from warploom.lower.ranges import cut_of, moves
+from warploom.lower.relate import product_name
 from warploom.lower.storage import staged_stores
 from warploom.target.h200 import HopperTarget, h200
 
@@ -77,6 +79,7 @@ class _Writer:
         self.context = Context(self.layout)
         self.waits: dict[str, str] = {}
         self.masked = masked_steps(self.layout.body, self.layout.steps)
+        self.cut = cut_of(self.layout.body, self.layout.steps)
 
     def source(self) -> Source:
         body = self.kernel_text()
@@ -109,7 +112,7 @@ class _Writer:
     def head(self) -> list[str]:
         kernel, proof = self.lowered.kernel, self.document.proof
         lines = [
-            f"// {self.document.name}: kernel {kernel.name} of {kernel.line or 'the tile language'}.",
+            f"// {self.document.name}: kernel {kernel.name}, {kernel.line or 'a tile kernel'}.",
             "// Written by warploom from a derived and verified schedule.",
         ]
         if proof is not None:
@@ -118,7 +121,7 @@ class _Writer:
         return [*lines, ""]
 
     def kernel_text(self) -> list[str]:
-        counts = count_lines(self.context)
+        counts = count_lines(self.context, self.cut)
         producer, consumer = self.producer(), self.consumer()
         trips = self.trip_lines()
         _ = trips
@@ -151,27 +154,27 @@ class _Writer:
         loop = self.layout.body.loop
         axis = self.context.kernel.var(loop.var).axis
         extent = self.layout.extent(loop.var)
-        size = self.context.size(axis)
-        until = self.context.uniform(loop.until) if loop.until else size
+        end = self.context.size(axis)
         start = self.context.uniform(loop.start) if loop.start else "0"
-        first = f"({start}) / {extent}" if loop.start else "0"
-        lines = [
-            f"const int first_{loop.var} = {first};",
-            f"const int k_tiles = max(({until} + {extent - 1}) / {extent} - first_{loop.var}, 1);",
-        ]
-        if self.masked:
-            lines.append(f"const int whole = max({size} / {extent} - first_{loop.var}, 0);")
-        step = f"first_{loop.var} + k"
+        lines = [f"int first_{loop.var} = {start};"]
+        if loop.until:
+            lines.append(f"const int until_{loop.var} = {self.context.uniform(loop.until)};")
+            end = f"until_{loop.var}"
+        lines += range_lines(self.context, self.cut, end, masked=bool(self.masked))
+        step = f"{extent} * k"
         if self.layout.tiling.serpentine:
-            step = f"first_{loop.var} + (backwards ? k_tiles - 1 - k : k)"
-        return [*lines, f"auto step_{loop.var} = [&](int k) {{ return ({step}) * {extent}; }};"]
+            step = f"{extent} * (backwards ? k_tiles - 1 - k : k)"
+        position = f"[&](int k) {{ return first_{loop.var} + {step}; }}"
+        return [*lines, f"auto step_{loop.var} = {position};"]
 
     def tile_loop(self, body: list[str], before: Sequence[str] = ()) -> list[str]:
         turn = ["backwards = !backwards;"] if self.layout.tiling.serpentine else []
         return [
             *(["bool backwards = true;"] if turn else []),
-            "for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {",
-            *indent([*place_lines(self.context), *turn, *self.trip_lines(), *before, *body], 2),
+            walk_line(self.context, self.cut),
+            *indent(
+                [*place_lines(self.context, self.cut), *turn, *self.trip_lines(), *before, *body], 2
+            ),
             "}",
         ]
 
@@ -314,7 +317,7 @@ class _Writer:
                 table = self._with_store(table, op, staged=op in staged)
         return table
 
-    def _step_lowering(self, step: Step, masked: str):  # noqa: ANN202 (a Lowering)
+    def _step_lowering(self, step: Step, masked: str) -> Lowering:
         def lowering(e: RoleEntry, site: Site) -> list[str]:
             assert isinstance(e, Compute)
             slots = [v for v in step.loads if self.layout.slot_of(v) is not None]
@@ -328,7 +331,7 @@ class _Writer:
             if step.name not in self.masked or site.phase == "kernel":
                 return [call.format(masked)]
             return [
-                f"if ({at} < whole) {call.format('No{}')}",
+                f"if ({at} >= whole_from && {at} < whole_to) {call.format('No{}')}",
                 f"else {call.format('Yes{}')}",
             ]
 
@@ -403,9 +406,8 @@ class _Writer:
         lines: list[str] = []
         for i, e in enumerate(getattr(program, phase)):
             if isinstance(e, WaitGroup):
-                arrays = [a for a in self.layout.arrays if a.name in final.get((phase, i), ())]
-                shapes = tuple((a.name, a.blocks, a.cols // 2) for a in arrays)
-                call, text = wait_function(e.pending, shapes)
+                owned = self.owned_by(program, phase, i, final.get((phase, i), ()))
+                call, text = wait_function(e.pending, owned)
                 if text:
                     self.waits[call.split("(")[0]] = text
                 lines += [f"// {e.reason}", call] if e.reason else [call]
@@ -413,18 +415,43 @@ class _Writer:
             lines += table.lower(e, site)
         return lines
 
+    def owned_by(
+        self, program: RoleProgram, phase: str, at: int, final: tuple[str, ...]
+    ) -> tuple[Owned, ...]:
+        """Accumulators a wait makes final, and what the loop computed before it."""
+        arrays = {a.name: a for a in self.layout.arrays if a.form is Form.TILE}
+        owned = [_owned(arrays[n]) for n in final if n in arrays]
+        count = self.layout.tiling.tie
+        if phase != "kernel" or not count:
+            return tuple(owned)
+        for e in reversed(program.kernel[:at]):
+            if isinstance(e, WaitGroup | Mma):
+                break
+            made = [w for w in e.writes if w in arrays] if isinstance(e, Compute) else []
+            if made:
+                owned += [_owned(arrays[n], count) for n in made if n not in final]
+                break
+        return tuple(owned)
+
     def role_tile(
         self, program: RoleProgram, table: LoweringTable, masked: LoweringTable | None
     ) -> list[str]:
         """One tile of a role: prologue, loop (and its copy with masks), epilogue."""
-        rings = [r for r in self.document.rings if f"Cursor<{r.name.upper()}_DEPTH> {r.name};"
-                 in cursors(self.document, program)]
+        rings = [
+            r
+            for r in self.document.rings
+            if f"Cursor<{r.name.upper()}_DEPTH> {r.name};" in cursors(self.document, program)
+        ]
         step = [f"{r.name}.advance();" for r in rings if r.per is Per.ITERATION]
         once = [f"{r.name}.advance();" for r in rings if r.per is Per.TILE]
         lines = [*self.list_lines(program, "prologue", table), *step * program.peel]
         lines.append(f"int k = {program.peel};")
-        loops = [("k_tiles", table)] if masked is None else [
-            ("min(whole, k_tiles)", table), ("k_tiles", masked)]
+        loops = [("k_tiles", table)]
+        if masked is not None:
+            first = [("whole_from", masked)] if self.cut is not None and self.cut.below else []
+            unknown = self.cut is not None and not self.cut.known
+            plain = [] if unknown else [("whole_to", table)]
+            loops = [*first, *plain, ("k_tiles", masked)]
         for bound, lowerings in loops:
             lines.append(f"for (; k < {bound}; ++k) {{")
             lines += indent([*self.list_lines(program, "kernel", lowerings), *step], 2)
@@ -433,23 +460,29 @@ class _Writer:
 
 
 def masked_steps(body: Body, steps: tuple[Step, ...]) -> frozenset[str]:
-    """Steps of the loop that treat elements past its end, or hidden ones, apart."""
+    """Steps of the loop that hide elements by a condition along it."""
     found = set()
     for step in steps:
         if step.when is not When.LOOP:
             continue
-        over = any(isinstance(op, Reduce) and op.over == body.loop.var for op in step.ops)
-        if over:
+        if any(
+            isinstance(op, Pointwise) and op.fn is Fn.WHERE and moves(body, op.args[0])
+            for op in step.ops
+        ):
             found.add(step.name)
     return frozenset(found)
 
 
-def array_declaration(array) -> str:  # noqa: ANN001
+def array_declaration(array: Array) -> str:
     """The registers of an array."""
     if array.form is Form.PACKED:
         return f"uint32_t {array.name}[{array.blocks}][{array.cols // 16}][4];"
     count = array.cols // 2 if array.form is Form.TILE else 2
     return f"float {array.name}[{array.blocks}][{count}];"
+
+
+def _owned(array: Array, count: int = -1) -> Owned:
+    return Owned(name=array.name, blocks=array.blocks, registers=array.cols // 2, count=count)
 
 
 def _copy(copy: int) -> str:

@@ -99,9 +99,7 @@ def _place(context: Context, op: Store, row: str, column: str) -> tuple[str, str
     value = context.layout.body.values[op.value]
     rows, cols = value.vars
     texts = {rows: row, cols: column}
-    indices = [
-        texts[a.var] if a.var in texts else context.index(a, None) for a in op.at
-    ]
+    indices = [texts[a.var] if a.var in texts else context.index(a, None) for a in op.at]
     tensor = context.kernel.tensor(op.tensor)
     limits = {
         a.var: context.size_of(op.tensor, axis.name)
@@ -187,5 +185,5 @@ def store_call(context: Context, op: Store, block: int, column: int, source: str
             shift[n] = f"{64 * block} + {first}" if block else first
         elif at.var == value.vars[1] and column:
             shift[n] = str(column)
-    at = ", ".join(context.coordinates(op, None, shift))
-    return [f"if (lane == 0) tma_store_{len(op.at)}d(&{name}, {source}, {at});"]
+    place = ", ".join(context.coordinates(op, None, shift))
+    return [f"if (lane == 0) tma_store_{len(op.at)}d(&{name}, {source}, {place});"]

@@ -1,0 +1,160 @@
+"""``Binary``: a compiled kernel and how it wants to be launched. All of it is data.
+
+A kernel takes its parameters one by one: tensor maps (128 bytes each) and words of 8 bytes. A word
+declared ``int`` or ``float`` in CUDA reads the low half, so ``int`` and ``long long`` are served by
+the same word. A parameter that is a C struct is a ``Struct`` of typed words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from warploom.kernel.values import DType, Tensor
+
+Sizes = Mapping[str, int]  # the size of each named axis of a call
+
+
+class Swizzle(IntEnum):
+    """How a copy places 16-byte pieces in shared memory; the value is the driver's number."""
+
+    NONE = 0
+    B32 = 1
+    B64 = 2
+    B128 = 3
+
+    @property
+    def span(self) -> int:
+        """The most bytes of the innermost axis of a box; 0: any."""
+        return {0: 0, 1: 32, 2: 64, 3: 128}[self.value]
+
+
+class Promotion(IntEnum):
+    """The size of L2 fetches; the value is the driver's number."""
+
+    NONE = 0
+    B64 = 1
+    B128 = 2
+    B256 = 3
+
+
+class Fill(IntEnum):
+    """What elements outside the tensor read as."""
+
+    ZEROS = 0
+    NAN = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TensorMap:
+    """A tensor map of a tensor.
+
+    ``box``: elements of one copy along each axis, in the order of ``axes``. ``axes``: the tensor's
+    axes by number, outermost first and the contiguous one last (all of them in order, if not
+    given). A None among them is an axis of size 1 that the tensor does not have; axes left out are
+    walked by no copy and must have size 1. ``element``: another element type of the same size.
+    """
+
+    tensor: str
+    box: tuple[int, ...]
+    axes: tuple[int | None, ...] | None = None
+    swizzle: Swizzle = Swizzle.B128
+    promotion: Promotion = Promotion.B128
+    fill: Fill = Fill.ZEROS
+    element: DType | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pointer:
+    """The address of a tensor; null for an optional one that is not given."""
+
+    tensor: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stride:
+    """The elements of one step along an axis, by name or number; 0 for a tensor not given."""
+
+    tensor: str
+    axis: str | int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extent:
+    """The size of a named axis."""
+
+    axis: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scalar:
+    """A number of the call."""
+
+    name: str
+    dtype: DType = DType.F32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fixed:
+    """A number that depends on sizes only, such as the multiplier of a division."""
+
+    of: int | float | Callable[[Sizes], int | float]
+
+
+Word = Pointer | Stride | Extent | Scalar | Fixed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Struct:
+    """A C struct passed by value: words with their C types, laid out as C does.
+
+    Types: ``pointer``, ``i64``, ``i32``, ``u32``, ``f32``.
+    """
+
+    fields: tuple[tuple[str, Word], ...]
+
+
+Param = TensorMap | Word | Struct
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """How many CTAs: one cluster for each tile, or as many as run at once if that is less.
+
+    ``tiles``: (axis, elements of it that a cluster covers); their numbers are multiplied.
+    ``count`` says it in its own words where a product cannot. ``resident``: CTAs an SM runs at once
+    (None: ask the driver). Not ``persistent``: every tile has its own cluster.
+    """
+
+    tiles: tuple[tuple[str, int], ...] = ()
+    count: Callable[[Sizes], int] | None = None
+    persistent: bool = True
+    resident: int | None = 1
+
+    def clusters(self, sizes: Sizes) -> int:
+        """The number of tiles."""
+        if self.count is not None:
+            return self.count(sizes)
+        total = 1
+        for axis, extent in self.tiles:
+            total *= -(-sizes[axis] // extent)
+        return total
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Binary:
+    """A compiled kernel, its tensors and scalars in the order of a call, and its parameters.
+
+    ``parameters`` are in the order of the CUDA text. ``cluster``: CTAs of a cluster.
+    """
+
+    cubin: bytes = field(repr=False)
+    entry: str
+    threads: int
+    shared_bytes: int
+    tensors: tuple[Tensor, ...]
+    parameters: tuple[Param, ...]
+    grid: Grid
+    scalars: tuple[Scalar, ...] = ()
+    cluster: int = 1

@@ -1,0 +1,189 @@
+"""``Runner``: calls of a family of kernels. The first call with a key plans, later ones launch.
+
+The key is the layout of every tensor and the options. Planning asks a function for the kernel, so
+that this is all a family has to say: from layouts and options to a ``Binary``.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from warploom.errors import BackendError
+from warploom.kernel.values import Access
+from warploom.launch.binary import Binary
+from warploom.launch.layout import Layout, bind
+from warploom.launch.plan import Plan, prepare
+from warploom.launch.tensors import allocator, is_torch, row_major, stream_of, view_of
+
+ENTRIES = 1024  # plans a runner keeps
+Layouts = tuple[Layout | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A plan, what makes the tensors the caller left out, and what gives the current stream."""
+
+    plan: Plan
+    made: tuple[tuple[int, Callable[[], Any]], ...]
+    stream: Callable[[], int]
+
+
+class Runner:
+    """Calls of a family of kernels; safe to use from several threads.
+
+    ``binary_of(layouts, options)`` gives the kernel; layouts of tensors not given are None.
+    """
+
+    def __init__(self, names: Sequence[str], binary_of: Callable[[Layouts, Any], Binary]) -> None:
+        self._names, self._binary_of = tuple(names), binary_of
+        self._entries: OrderedDict[Hashable, _Entry] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __call__(
+        self,
+        tensors: Sequence[Any],
+        scalars: tuple[float, ...] = (),
+        options: Hashable = None,
+        stream: int | None = None,
+    ) -> Sequence[Any]:
+        """Launch; the tensors in order, with outputs that were None made now.
+
+        Tensors that are None are outputs to be made, or optional ones that are not given; which,
+        the kernel's declaration says.
+        """
+        try:  # the quick way: torch tensors of a known layout
+            key = (
+                options,
+                *[None if t is None else (t.shape, t.stride(), t.dtype, t.device) for t in tensors],
+            )
+            entry = self._entries[key]
+        except (KeyError, AttributeError, TypeError):
+            return self._first(tensors, scalars, options, stream)
+        if entry.made:
+            tensors = _complete(entry, tensors, stream)
+        entry.plan(
+            entry.stream() if stream is None else stream,
+            *[0 if t is None else t.data_ptr() for t in tensors],
+            *scalars,
+        )
+        return tensors
+
+    def plan(self, tensors: Sequence[Any], options: Hashable = None) -> Plan:
+        """The plan of a call, made now where there is none; nothing is launched."""
+        return self._entry(tensors, options)[0].plan
+
+    def layouts(self, tensors: Sequence[Any]) -> Layouts:
+        """The layouts of a call's tensors."""
+        return tuple(
+            None if t is None else view_of(t, name).layout
+            for t, name in zip(tensors, self._names, strict=True)
+        )
+
+    def forget(self) -> None:
+        """Drop every plan, so that the next calls choose anew."""
+        with self._lock:
+            self._entries.clear()
+
+    def _first(
+        self,
+        tensors: Sequence[Any],
+        scalars: tuple[float, ...],
+        options: Hashable,
+        stream: int | None,
+    ) -> Sequence[Any]:
+        """A call whose plan is missing, or with tensors of another library than torch."""
+        entry, views = self._entry(tensors, options)
+        tensors = _complete(entry, tensors, stream)
+        made = {i for i, _ in entry.made}
+        pointers = [
+            view_of(t, n).pointer if i in made else (0 if v is None else v.pointer)
+            for i, (t, n, v) in enumerate(zip(tensors, self._names, views, strict=True))
+        ]
+        entry.plan(entry.stream() if stream is None else stream, *pointers, *scalars)
+        return tensors
+
+    def _entry(self, tensors: Sequence[Any], options: Hashable) -> tuple[_Entry, list[Any]]:
+        if len(tensors) != len(self._names):
+            raise BackendError(
+                f"{len(tensors)} tensors for {len(self._names)}", fix=", ".join(self._names)
+            )
+        views = [
+            None if t is None else view_of(t, name)
+            for t, name in zip(tensors, self._names, strict=True)
+        ]
+        key = (options, *[_quick(t, v) for t, v in zip(tensors, views, strict=True)])
+        entry = self._entries.get(key)
+        if entry is None:
+            layouts = tuple(None if v is None else v.layout for v in views)
+            entry = self._make(tensors, layouts, options)
+            with self._lock:
+                self._entries[key] = entry
+                while len(self._entries) > ENTRIES:
+                    self._entries.popitem(last=False)
+        return entry, views
+
+    def _make(self, tensors: Sequence[Any], layouts: Layouts, options: Hashable) -> _Entry:
+        binary = self._binary_of(layouts, options)
+        like, device = _first_given(tensors, layouts)
+        absent = [
+            i
+            for i, (t, w) in enumerate(zip(binary.tensors, layouts, strict=True))
+            if w is None and t.access is Access.OUT and not t.optional
+        ]
+        known = [t for i, t in enumerate(binary.tensors) if i not in absent]
+        sizes = bind(known, [w for i, w in enumerate(layouts) if i not in absent])
+        complete, made = list(layouts), []
+        for i in absent:
+            tensor = binary.tensors[i]
+            shape = tuple(-(-sizes[a.name] // a.per) for a in tensor.axes)
+            complete[i] = Layout(shape, row_major(shape), tensor.dtype, device)
+            made.append((i, allocator(like, shape, tensor.dtype)))
+        return _Entry(prepare(binary, complete), tuple(made), stream_of(like))
+
+
+def _quick(tensor: Any, view: Any) -> Hashable:  # noqa: ANN401
+    """A tensor's part of the key: what the quick way reads, or its layout."""
+    if tensor is None:
+        return None
+    if is_torch(tensor):
+        return (tensor.shape, tensor.stride(), tensor.dtype, tensor.device)
+    layout: Layout = view.layout
+    return layout
+
+
+def _first_given(tensors: Sequence[Any], layouts: Layouts) -> tuple[Any, int]:
+    for tensor, layout in zip(tensors, layouts, strict=True):
+        if layout is not None:
+            return tensor, layout.device
+    raise BackendError("no tensor is given")
+
+
+def _complete(entry: _Entry, tensors: Sequence[Any], stream: int | None) -> list[Any]:
+    """The tensors with the missing outputs made, on the stream that will write them."""
+    complete = list(tensors)
+    if not entry.made:
+        return complete
+    if stream is None:
+        for i, make in entry.made:
+            complete[i] = make()
+        return complete
+    with _on_stream(next(t for t in tensors if t is not None), stream):
+        for i, make in entry.made:
+            complete[i] = make()
+    return complete
+
+
+def _on_stream(like: Any, stream: int) -> AbstractContextManager[Any]:  # noqa: ANN401
+    """Allocations inside belong to the stream, so that its memory is not handed out early."""
+    if not is_torch(like):
+        return nullcontext()
+    cuda = import_module("torch").cuda
+    of = cuda.ExternalStream(stream, like.device) if stream else cuda.default_stream(like.device)
+    place: AbstractContextManager[Any] = cuda.stream(of)
+    return place

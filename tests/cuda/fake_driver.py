@@ -1,0 +1,230 @@
+"""A driver that launches nothing: it keeps what it was given, as the real one would read it."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import threading
+from types import SimpleNamespace
+
+SUCCESS = 0
+NO_CONTEXT = 201
+SMS = 132
+
+
+class TensorMap:
+    """128 bytes, own or at an address."""
+
+    def __init__(self, _ptr=0):
+        self._own = None if _ptr else ctypes.create_string_buffer(128)
+        self._at = _ptr or ctypes.addressof(self._own)
+
+    def getPtr(self):
+        return self._at
+
+
+class Word(int):
+    """``cuuint64_t`` and its like."""
+
+
+class Names:
+    """An enumeration in which a name is its own value."""
+
+    def __init__(self, called=False):
+        self._called = called
+
+    def __getattr__(self, name):
+        return name
+
+    def __call__(self, value):
+        return value
+
+
+class Launch(SimpleNamespace):
+    """One launch: grid, threads, stream, the thread's context, and the parameters' bytes."""
+
+
+class FakeDriver:
+    """The functions of ``cuda.bindings.driver`` that the launch layer calls."""
+
+    CUtensorMap = TensorMap
+    cuuint64_t = cuuint32_t = Word
+
+    def __init__(self, *, parameters=(), devices=1, cluster=0):
+        self.parameters = parameters  # sizes of the kernel's parameters
+        self.devices, self.cluster = devices, cluster
+        self.launches, self.encoded, self.replaced, self.loaded = [], [], [], []
+        self.lock, self.local = threading.Lock(), threading.local()
+        self.CUfunction_attribute = self.CUdevice_attribute = Names()
+        self.CUtensorMapDataType = self.CUtensorMapInterleave = Names()
+        self.CUtensorMapSwizzle = self.CUtensorMapL2promotion = Names()
+        self.CUtensorMapFloatOOBfill = self.CUlaunchAttributeID = Names()
+
+    @property
+    def context(self):
+        return getattr(self.local, "stack", [0])[-1]
+
+    def cuInit(self, flags):
+        return (SUCCESS,)
+
+    def cuGetErrorString(self, code):
+        return SUCCESS, b"said the driver"
+
+    def cuDeviceGet(self, device):
+        return SUCCESS, device
+
+    def cuDeviceGetCount(self):
+        return SUCCESS, self.devices
+
+    def cuDevicePrimaryCtxRetain(self, device):
+        return SUCCESS, 1000 + device
+
+    def cuCtxGetCurrent(self):
+        return SUCCESS, self.context
+
+    def cuCtxSetCurrent(self, context):
+        self.local.stack = [*getattr(self.local, "stack", [0])[:-1], context]
+        return (SUCCESS,)
+
+    def cuCtxPushCurrent(self, context):
+        self.local.stack = [*getattr(self.local, "stack", [0]), context]
+        return (SUCCESS,)
+
+    def cuCtxPopCurrent(self):
+        top = self.local.stack[-1]
+        self.local.stack = self.local.stack[:-1]
+        return SUCCESS, top
+
+    def cuDeviceGetAttribute(self, which, device):
+        values = {"MAJOR": 9, "MINOR": 0, "COUNT": SMS}
+        return SUCCESS, values[which.rpartition("_")[2]]
+
+    def cuModuleLoadData(self, data):
+        self.loaded.append((self.context, data))
+        return SUCCESS, len(self.loaded)
+
+    def cuModuleGetFunction(self, module, name):
+        return SUCCESS, (module, name)
+
+    def cuFuncSetAttribute(self, function, which, value):
+        return (SUCCESS,)
+
+    def cuFuncGetAttribute(self, which, function):
+        return SUCCESS, self.cluster
+
+    def cuOccupancyMaxActiveClusters(self, function, config):
+        return SUCCESS, SMS // 2 - 1
+
+    def cuOccupancyMaxActiveBlocksPerMultiprocessor(self, function, threads, shared):
+        return SUCCESS, 3
+
+    def CUlaunchConfig(self):
+        return SimpleNamespace(hStream=0)
+
+    def CUlaunchAttribute(self):
+        return SimpleNamespace(id=None, value=SimpleNamespace(clusterDim=SimpleNamespace()))
+
+    def cuTensorMapEncodeTiled(self, *arguments):
+        made = TensorMap()
+        self.encoded.append(arguments)
+        ctypes.memmove(made.getPtr(), struct.pack("QQ", arguments[2], len(self.encoded)), 16)
+        return SUCCESS, made
+
+    def cuTensorMapReplaceAddress(self, held, address):
+        assert held.getPtr() % 64 == 0
+        self.replaced.append(address)
+        ctypes.memmove(held.getPtr(), struct.pack("Q", address), 8)
+        return (SUCCESS,)
+
+    def cuLaunchKernel(self, function, gx, gy, gz, bx, by, bz, shared, stream, block, extra):
+        return self._launch(function, gx, bx, stream, block, 1)
+
+    def cuLaunchKernelEx(self, config, function, block, extra):
+        width = config.attrs[0].value.clusterDim.x
+        return self._launch(
+            function, config.gridDimX, config.blockDimX, config.hStream, block, width
+        )
+
+    def _launch(self, function, grid, threads, stream, block, cluster):
+        if not self.context:
+            return (NO_CONTEXT,)
+        at = (ctypes.c_uint64 * len(self.parameters)).from_address(block)
+        read = [ctypes.string_at(a, n) for a, n in zip(at, self.parameters, strict=True)]
+        made = Launch(
+            function=function,
+            cubin=self.loaded[function[0] - 1][1],
+            grid=grid,
+            threads=threads,
+            stream=stream,
+            context=self.context,
+            cluster=cluster,
+            parameters=read,
+        )
+        with self.lock:
+            self.launches.append(made)
+        return (SUCCESS,)
+
+
+def clear_caches():
+    """Forget what was learnt from another driver or compiler."""
+    from warploom.launch import attention_launch, driver, launch, plan
+    from warploom.launch.attention import PACKED, RUNNER
+    from warploom.launch.gemm import RUNNER as GEMM
+
+    for cached in (
+        driver.library,
+        driver.context_of,
+        driver.device_count,
+        driver.require_hopper,
+        plan._load,
+        attention_launch.attention_binary,
+        launch.gemm_binary,
+    ):
+        cached.cache_clear()
+    for runner in (GEMM, RUNNER, PACKED):
+        runner.forget()
+
+
+def install(monkeypatch, **options):
+    """A fresh fake driver in place of the real one; the thread has a context."""
+    from warploom.launch import driver
+
+    fake = FakeDriver(**options)
+    clear_caches()
+    monkeypatch.setattr(driver, "bindings", lambda part="driver": fake)
+    driver.ensure_context(0)
+    return fake
+
+
+def fake_compiler(monkeypatch):
+    """Cubins are the kernels' names, so that launches say which kernel they run."""
+    from warploom.launch import attention_launch, launch
+    from warploom.launch.build import Cubin, read_log
+
+    def compile_source(source, *, name="kernel", **_):
+        return Cubin(data=name.encode(), toolchain="none", report=read_log(""))
+
+    for module in (attention_launch, launch):
+        monkeypatch.setattr(module, "compile_source", compile_source)
+
+
+class FakeTensor:
+    """Looks like a torch tensor on a GPU; has no memory."""
+
+    class device:  # noqa: N801
+        type = "cuda"
+        index = 0
+
+    def __init__(self, shape, dtype="torch.bfloat16", strides=None, pointer=4096):
+        self.shape, self.dtype, self.pointer = shape, dtype, pointer
+        steps, step = [], 1
+        for n in reversed(shape):
+            steps.append(step)
+            step *= n
+        self.strides = strides or tuple(reversed(steps))
+
+    def data_ptr(self):
+        return self.pointer
+
+    def stride(self):
+        return self.strides
