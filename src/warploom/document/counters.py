@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from warploom.document.checks import all_of, boolean, integer, member, numbers, text
+from warploom.document.fields import all_of, boolean, integer, member, numbers, text
 from warploom.document.kinds import Phase
 from warploom.document.ops import DepEdge, OpDesc, ScheduleEntry
 from warploom.errors import ConfigError
