@@ -1,14 +1,17 @@
 """Hopper GEMM on the H200: correctness, a screen of kernels, and the comparison with the libraries.
 
+    python bench/h200_gemm.py final [--group G] [--dtype D] [--quick]   the public call, ratio table
     python bench/h200_gemm.py correct            every kernel on odd shapes, against float64
+    python bench/h200_gemm.py public             epilogues, result types, other libraries' tensors
     python bench/h200_gemm.py screen [--dtype D]  candidates and tile orders on the seven shapes
-    python bench/h200_gemm.py final [--dtype D]   cuBLAS twice, Triton, ours; the ratio table
     python bench/h200_gemm.py variants           sustained rate of all kernels on 8192^3
     python bench/h200_gemm.py tune               the autotuner
     python bench/h200_gemm.py repeat             200 runs, bitwise equal
     python bench/h200_gemm.py once M N K          one launch of each kernel (for ncu, sanitizers)
 
-Results go to the folder named by ``--out``.
+Groups of shapes: main (seven), large and skinny (nine each), all. ``final`` calls what users call,
+``warploom.gemm(a, b, out=c)`` against ``torch.matmul(a, b, out=c)``; fp8 against
+``torch._scaled_mm``, both making their result. Results go to the folder named by ``--out``.
 """
 
 from __future__ import annotations
@@ -21,8 +24,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import torch
-from kernels import ODD, SHAPES, screened
-from protocol import compare, environment, geometric_mean, sets_for
+from lib.kernels import GROUPS, ODD, SHAPES, screened
+from lib.protocol import compare, environment, geometric_mean, sets_for
 
 from warploom.errors import WarploomError
 from warploom.hopper import Dtype
@@ -48,7 +51,7 @@ def inputs(m, n, k, dtype):
 
 
 def launcher(a, b, c, choice):
-    views = [view_of(t, name) for t, name in ((a, "a"), (b, "b"), (c, "out"))]
+    views = [view_of(t, name) for t, name in ((a, "a"), (b.T, "b"), (c, "out"))]
     call = GemmCall(a=views[0], b=views[1], c=views[2])
     go = prepare_gemm(call, choice)
     stream = torch.cuda.current_stream().cuda_stream
@@ -105,10 +108,8 @@ def check_kernels(out):
 
 def check_public(out):
     """``warploom.gemm`` with epilogues, the torch op, and its errors."""
-    import warploom
-    from warploom.launch import torch_op
+    import warploom.torch  # (defines the ops)
 
-    torch_op.register()
     a, b = inputs(512, 1024, 768, "bf16")
     bias = torch.randn(1024, device="cuda", dtype=torch.bfloat16)
     exact = a.double() @ b.double().T
@@ -153,17 +154,19 @@ def problem(m, n, k, dtype):
     sets = []
     for _ in range(sets_for(size)):
         a, b = inputs(m, n, k, dtype)
-        sets.append((a, b, torch.empty(m, n, device="cuda", dtype=torch.bfloat16)))
+        kind = TORCH["bf16" if dtype == "e4m3" else dtype]
+        sets.append((a, b, torch.empty(m, n, device="cuda", dtype=kind)))
     if dtype == "e4m3":
         one = torch.tensor(1.0, device="cuda")
         library = [
-            lambda a=a, b=b: torch._scaled_mm(
-                a, b.T, one, one, out_dtype=torch.bfloat16, use_fast_accum=True
+            lambda a=a, b=b.T: torch._scaled_mm(
+                a, b, one, one, out_dtype=torch.bfloat16, use_fast_accum=True
             )
             for a, b, _ in sets
         ]
     else:
-        library = [lambda a=a, b=b, c=c: torch.matmul(a, b.T, out=c) for a, b, c in sets]
+        turned = [(a, b.T, c) for a, b, c in sets]
+        library = [lambda a=a, b=b, c=c: torch.matmul(a, b, out=c) for a, b, c in turned]
     return sets, library
 
 
@@ -230,54 +233,75 @@ def check_tuner():
     print("tuned:", torch.equal(first, again), sampled_error(a, b, again), flush=True)
 
 
-def final(out, dtype, rounds, run_ms, odd):
-    """The comparison: library twice, Triton, ours as chosen by shape."""
+def final(out, dtype, group, speed, *, triton):
+    """The comparison: library twice, ours as users call it, and Triton where asked for."""
     table = []
-    shapes = [*SHAPES, *(ODD if odd else ())]
-    for m, n, k in shapes:
+    groups = GROUPS if group == "all" else {group: GROUPS[group]}
+    for name, shape in ((g, s) for g, shapes in groups.items() for s in shapes):
+        m, n, k = shape
         if dtype == "e4m3" and (k % 16 or n % 16):
             continue
         sets, library = problem(m, n, k, dtype)
-        choice = choose(Shape(m=m, n=n, k=k, dtype=Dtype(dtype)))
-        calls, error = ours(sets, choice)
+        calls, error = public(sets, dtype)
         contestants = {"library": library, "library again": library, "warploom": calls}
-        if dtype == "bf16" and (m, n, k) in SHAPES:
+        if triton and dtype == "bf16":
             triton_calls = triton_contestant(sets)
             if triton_calls:
                 contestants["triton"] = triton_calls
-        if (m, n, k) in SHAPES:
-            times = compare(contestants, rounds=rounds, run_ms=run_ms)
-        else:
-            times = compare(contestants, rounds=3, run_ms=50.0, preheat_s=0.2)
-        a, b, _ = sets[0]
-        got = library[0]()
-        lib_error = sampled_error(a, b, got)
-        report((m, n, k), times)
-        print(
-            f"   kernel {choice.kernel.name} group {choice.group} error {error:.2e} "
-            f"library {lib_error:.2e}",
-            flush=True,
-        )
-        table.append(
-            {
-                "shape": (m, n, k),
-                "ms": times,
-                "kernel": choice.kernel.name,
-                "group": choice.group,
-                "error": error,
-                "library_error": lib_error,
-                "counted": (m, n, k) in SHAPES,
-            }
-        )
-        save(out, f"final_{dtype}.json", summary(dtype, table))
+        times = compare(contestants, **speed)
+        report(shape, times)
+        choice = choose(Shape(m=m, n=n, k=k, dtype=Dtype(dtype)))
+        row = {"group": name, "shape": shape, "ms": times, "error": error}
+        row["ratio"] = ratios(times)
+        row["tflops"] = {c: 2.0 * m * n * k / t / 1e9 for c, t in times.items()}
+        row["kernel"] = f"{choice.kernel.name} group {choice.group}"
+        row["right"] = error < ERROR_LIMIT[dtype]
+        table.append(row)
+        save(out, f"final_{dtype}_{group}.json", summary(dtype, table))
         del sets, library, contestants, calls
         torch.cuda.empty_cache()
-    print(json.dumps(summary(dtype, table)["geometric_means"], indent=1), flush=True)
+    print_table(dtype, table)
+    return sum(not r["right"] for r in table)
+
+
+def public(sets, dtype):
+    """What users call, and the error of its result."""
+    import warploom
+
+    turned = [(a, b.T, c) for a, b, c in sets]
+    if dtype == "e4m3":
+        calls = [lambda a=a, b=b: warploom.gemm(a, b) for a, b, _ in turned]
+    else:
+        calls = [lambda a=a, b=b, c=c: warploom.gemm(a, b, out=c) for a, b, c in turned]
+    sets[0][2].fill_(float("nan"))
+    found = calls[0]()
+    torch.cuda.synchronize()
+    return calls, sampled_error(sets[0][0], sets[0][1], found)
+
+
+def ratios(times):
+    """Of each contestant to the mean of the library's two entries."""
+    base = (times["library"] + times["library again"]) / 2
+    return {name: base / ms for name, ms in times.items()}
+
+
+def print_table(dtype, table):
+    print(f"{dtype}, public call: TFLOPS of the library, ratios to the mean of its two entries")
+    for row in table:
+        ratio, shape = row["ratio"], "x".join(map(str, row["shape"]))
+        more = f"  triton {ratio['triton']:.3f}" if "triton" in ratio else ""
+        print(
+            f"  {row['group']:7s}{shape:20s} {row['tflops']['library']:7.1f}"
+            f"  again {ratio['library again']:.3f}  warploom {ratio['warploom']:.3f}{more}"
+            f"  {row['kernel']}{'' if row['right'] else '  WRONG'}"
+        )
+    for name, means in summary(dtype, table)["geometric_means"].items():
+        print(f"  {name}: " + ", ".join(f"{k} {v:.3f}" for k, v in means.items()), flush=True)
 
 
 def triton_contestant(sets):
     try:
-        import triton_matmul
+        from lib import triton_matmul
     except ImportError as error:
         print("no triton:", error, flush=True)
         return None
@@ -286,14 +310,16 @@ def triton_contestant(sets):
 
 
 def summary(dtype, table):
-    counted = [r for r in table if r["counted"]]
     means = {}
-    for name in ("library again", "warploom"):
-        ratios = [r["ms"]["library"] / r["ms"][name] for r in counted]
-        means[f"{name} / library"] = geometric_mean(ratios)
-        means[f"{name} / library, least"] = min(ratios, default=float("nan"))
-    pairs = [r["ms"]["triton"] / r["ms"]["warploom"] for r in counted if "triton" in r["ms"]]
-    means["warploom / triton"] = geometric_mean(pairs)
+    for group in dict.fromkeys(r["group"] for r in table):
+        rows = [r["ratio"] for r in table if r["group"] == group]
+        means[group] = {
+            "warploom": geometric_mean(r["warploom"] for r in rows),
+            "least": min(r["warploom"] for r in rows),
+            "library again": geometric_mean(r["library again"] for r in rows),
+        }
+        if all("triton" in r for r in rows):
+            means[group]["triton"] = geometric_mean(r["triton"] for r in rows)
     return {
         "script": "bench/h200_gemm.py final",
         "dtype": dtype,
@@ -360,7 +386,9 @@ def main():
     parser.add_argument("--out", default="bench/results")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--run-ms", type=float, default=200.0)
-    parser.add_argument("--odd", action="store_true")
+    parser.add_argument("--group", default="main", choices=(*GROUPS, "all"))
+    parser.add_argument("--quick", action="store_true", help="final in a fifth of the time")
+    parser.add_argument("--triton", action="store_true", help="Triton as a contestant of final")
     args = parser.parse_args()
     torch.manual_seed(int(time.time()) & 0xFFFF)
     torch.cuda.init()
@@ -372,7 +400,10 @@ def main():
     if args.mode == "screen":
         screen(args.out, args.dtype, args.rest, args.rounds, args.run_ms)
     elif args.mode == "final":
-        final(args.out, args.dtype, args.rounds, args.run_ms, args.odd)
+        speed = {"rounds": args.rounds, "run_ms": args.run_ms}
+        if args.quick:
+            speed = {"rounds": 3, "run_ms": 60.0, "preheat_s": 0.3}
+        return final(args.out, args.dtype, args.group, speed, triton=args.triton)
     elif args.mode == "variants":
         variants(args.out, args.rounds, args.run_ms)
     elif args.mode == "tune":

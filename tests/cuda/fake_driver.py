@@ -223,6 +223,9 @@ class FakeTensor:
             step *= n
         self.strides = strides or tuple(reversed(steps))
 
+    def get_device(self):
+        return self.device.index
+
     def data_ptr(self):
         return self.pointer
 

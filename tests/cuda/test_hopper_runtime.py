@@ -189,6 +189,9 @@ class FakeTorch:
         self.dtype, self.shape = dtype, (8, 8)
         self.device = type("Device", (), {"type": kind, "index": 1})()
 
+    def get_device(self):
+        return self.device.index
+
     def data_ptr(self):
         return 4096
 
@@ -270,3 +273,14 @@ def test_the_runtime_imports_without_a_solver():
         "assert shipped_schedule('gemm_128x256_w2').proof.proven"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_without_torch_the_extra_is_named():
+    code = (
+        "import sys; sys.modules['torch'] = None\n"
+        "try:\n    import warploom.torch\n"
+        "except Exception as e:\n    print(type(e).__name__, e)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("MissingExtraError")
+    assert "warploom[torch]" in done.stdout

@@ -11,7 +11,7 @@ import ctypes
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any
 
 from warploom.errors import BackendError
@@ -164,7 +164,7 @@ class Plan:
         if self._several:
             self._launch_there(stream, values)
             return
-        (code,) = self._go(stream, self._block(*values)[0])
+        (code,) = self._go(stream, self._block(*values)[0], 0)
         if code:
             if code != NO_CONTEXT:
                 check((code,), f"launch of {self.kernel.name}")
@@ -176,11 +176,11 @@ class Plan:
         current = check(cuda.cuCtxGetCurrent(), "cuCtxGetCurrent")
         wanted = context_of(self.device)
         if int(current) == int(wanted):
-            check(self._go(stream, self._block(*values)[0]), f"launch of {self.kernel.name}")
+            check(self._go(stream, self._block(*values)[0], 0), f"launch of {self.kernel.name}")
             return
         check(cuda.cuCtxSetCurrent(wanted), "cuCtxSetCurrent")
         try:
-            check(self._go(stream, self._block(*values)[0]), f"launch of {self.kernel.name}")
+            check(self._go(stream, self._block(*values)[0], 0), f"launch of {self.kernel.name}")
         finally:
             if int(current):
                 check(cuda.cuCtxSetCurrent(current), "cuCtxSetCurrent")
@@ -273,17 +273,12 @@ def _grid(binary: Binary, sizes: Sizes, kernel: Kernel, sms: int) -> int:
     return clusters * binary.cluster
 
 
-def _launcher(kernel: Kernel, grid: int, binary: Binary) -> Callable[[int, int], Any]:
-    """Launches by (stream, address of the parameter array) and gives the driver's answer."""
+def _launcher(kernel: Kernel, grid: int, binary: Binary) -> Callable[[int, int, int], Any]:
+    """Launches by (stream, address of the parameter array, 0) and gives the driver's answer."""
     cuda = library()
     function, threads, shared = kernel.function, binary.threads, binary.shared_bytes
     if binary.cluster == 1 or kernel.declared_cluster:
-        launch = cuda.cuLaunchKernel
-
-        def plain(stream: int, block: int) -> Any:  # noqa: ANN401
-            return launch(function, grid, 1, 1, threads, 1, 1, shared, stream, block, 0)
-
-        return plain
+        return partial(cuda.cuLaunchKernel, function, grid, 1, 1, threads, 1, 1, shared)
 
     @lru_cache(maxsize=STREAMS)
     def config(stream: int) -> Any:  # noqa: ANN401 (one a stream: it is never changed again)
@@ -291,9 +286,7 @@ def _launcher(kernel: Kernel, grid: int, binary: Binary) -> Callable[[int, int],
         made.hStream = stream
         return made
 
-    launch_ex = cuda.cuLaunchKernelEx
-
-    def clustered(stream: int, block: int) -> Any:  # noqa: ANN401
-        return launch_ex(config(stream), function, block, 0)
+    def clustered(stream: int, block: int, extra: int) -> Any:  # noqa: ANN401
+        return cuda.cuLaunchKernelEx(config(stream), function, block, extra)
 
     return clustered
