@@ -10,6 +10,7 @@ before it, so judging each wait by the phase it means is no loss.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from warploom.document.checks import check_document
@@ -117,4 +118,4 @@ def _judge(order: Order) -> Iterator[Finding]:
 
 def _identity(finding: Finding) -> tuple[object, ...]:
     where = tuple((p.role, p.phase, p.index) for p in finding.where if isinstance(p, Place))
-    return (finding.code, where or finding.why.split(" iterations")[0])
+    return (finding.code, where or re.sub(r"\d+", "#", finding.why))
