@@ -47,8 +47,9 @@ def test_a_sample_of_mutants_is_judged_right(name, flow):
     document, declare = {"attention": (ATTENTION, attention_flow), "gemm": (GEMM, gemm_flow)}[name]
     document = declare(document) if flow else document
     mutants = tuple(flow_mutants(document))
-    out, disputed = judge(document, mutants[3 + flow :: 17])
-    assert not [d for d in disputed if d], (out, disputed)
+    step = len(mutants) // 20
+    out, disputed = judge(document, mutants[flow::step])
+    assert not disputed, (out, disputed)
     assert out["found"] > 10
 
 
