@@ -433,6 +433,15 @@ from warploom.seed.target.tags import (
 from warploom.seed.target.tags import (
     PingPongOps as PingPongOps,
 )
+from warploom.search import (
+    SearchOptions as SearchOptions,
+)
+from warploom.search import (
+    SearchResult as SearchResult,
+)
+from warploom.search import (
+    search as search,
+)
 from warploom.sim import (
     MachineCosts as MachineCosts,
 )

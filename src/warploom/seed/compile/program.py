@@ -41,9 +41,9 @@ def derive_order(
     Where the derived edges leave no order that fits the blocks, dependences through LDS are looked
     at slot by slot. A refusal is proven: no order exists.
     """
-    if policy.strategy is Strategy.MODULO:
+    if policy.strategy in (Strategy.MODULO, Strategy.AUTO):
         raise ConfigError(
-            "SchedulingStrategy.MODULO does not order ops within blocks",
+            f"SchedulingStrategy.{policy.strategy.name} does not order ops within blocks",
             where="ScheduleConfig.scheduling",
             why="its order spans iterations and comes with its own phases",
             fix="compile the whole schedule with compile_schedule",
