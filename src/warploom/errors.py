@@ -20,10 +20,18 @@ The tree (each leaf says in one sentence what went wrong):
   - VerificationError         a schedule was judged and found to race
   - BackendError              code generation, compilation or launch failed
   - MissingExtraError         an optional dependency is not installed
+  - KernelError               the text of a tile kernel is wrong; points at the author's line
+    - KernelSyntaxError       Python that the tile language does not have
+    - KernelNameError         a name that means nothing at that place
+    - KernelShapeError        shapes that do not go together
+    - KernelTypeError         a value of the wrong kind or element type
+    - KernelMemoryError       a load or a store that cannot be meant
+    - KernelCallError         a kernel is called, or made for types, that do not fit its text
 
 - WarploomWarning
   - NoEffectWarning           a setting has no effect in its combination
   - ForcedSettingWarning      a schedule replaces a setting, as documented
+  - OverBudgetWarning         no order keeps the register budget; the one given exceeds it
 
 Every error carries four parts, as attributes and in its text: ``what`` is wrong, ``where`` (op,
 block, field), ``why`` it matters and how to ``fix`` it.
@@ -158,6 +166,48 @@ class MissingExtraError(WarploomError):
         self.extra = extra
 
 
+class KernelError(WarploomError):
+    """The text of a tile kernel is wrong; ``file`` and ``line`` point at the author's line."""
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: str = "",
+        why: str = "",
+        fix: str = "",
+        file: str = "",
+        line: int = 0,
+    ) -> None:
+        super().__init__(what, where=where, why=why, fix=fix)
+        self.file = file
+        self.line = line
+
+
+class KernelSyntaxError(KernelError):
+    """Python that the tile language does not have."""
+
+
+class KernelNameError(KernelError):
+    """A name that means nothing at that place."""
+
+
+class KernelShapeError(KernelError):
+    """Shapes that do not go together."""
+
+
+class KernelTypeError(KernelError):
+    """A value of the wrong kind or element type."""
+
+
+class KernelMemoryError(KernelError):
+    """A load or a store that cannot be meant."""
+
+
+class KernelCallError(KernelError):
+    """A kernel is called, or made for types, that do not fit its text."""
+
+
 class WarploomWarning(UserWarning):
     """Base of all warnings given by warploom."""
 
@@ -168,3 +218,7 @@ class NoEffectWarning(WarploomWarning):
 
 class ForcedSettingWarning(WarploomWarning):
     """A schedule replaces a setting of the caller, as documented."""
+
+
+class OverBudgetWarning(WarploomWarning):
+    """No order keeps the register budget, which is a hint; the order given exceeds it."""

@@ -36,13 +36,12 @@ def test_compile_to_json_and_back():
 
 
 def test_a_racy_schedule_is_refused_or_marked(tmp_path):
-    done = warploom("compile", "pingpong", "--scheduling", "identity")
+    racy = ("compile", "pingpong", "--scheduling", "identity", "--sync", "reference")
+    done = warploom(*racy)
     assert done.returncode == 1
     assert "VerificationError" in done.stderr
     path = tmp_path / "racy.json"
-    done = warploom(
-        "compile", "pingpong", "--scheduling", "identity", "--allow-races", "-o", str(path)
-    )
+    done = warploom(*racy, "--allow-races", "-o", str(path))
     assert done.returncode == 1
     assert "WAR-LDS" in done.stdout
     assert path.exists()
@@ -57,7 +56,7 @@ def test_a_racy_schedule_is_refused_or_marked(tmp_path):
         (["nowhere:thing"], "cannot be imported"),
         (["warploom.errors:ConfigErrr"], "did you mean 'ConfigError'?"),
         (["single_buffer", "--wait-vm-last", "3"], "has no knobs"),
-        (["pingpong", "--max-vgpr", "10"], "registers"),
+        (["pingpong", "--tile", "192x256x64"], "vm_per_load_a would be 1.5"),
     ],
 )
 def test_mistakes_exit_2_with_a_message(arguments, message):
@@ -67,12 +66,25 @@ def test_mistakes_exit_2_with_a_message(arguments, message):
     assert "Traceback" not in done.stderr
 
 
+def test_a_register_budget_is_a_hint():
+    done = warploom("compile", "pingpong", "--max-vgpr", "10")
+    assert done.returncode == 0
+    assert "as few as 10 registers" in done.stderr
+
+
+def test_a_race_of_the_documented_waits_is_repaired():
+    done = warploom("compile", "pingpong", "--scheduling", "identity")
+    assert done.returncode == 0, done.stderr
+    assert "proven for all trip counts" in done.stdout
+
+
 def test_show_names_blocks_waits_and_reasons():
     done = warploom("show", "fourwave")
     assert done.returncode == 0
     assert "block 7" in done.stdout
-    assert "must be complete before" in done.stdout
-    assert "s_barrier" in done.stdout
+    assert "must be complete" in done.stdout
+    assert "BARRIER       all waves" in done.stdout
+    assert "4 vmcnt, 6 lgkmcnt, 4 barriers" in done.stdout
 
 
 def test_show_json_and_documents(tmp_path):
@@ -91,5 +103,5 @@ def test_a_user_schedule_from_a_file(tmp_path):
     )
     done = warploom("show", "mine.py:make", "--scheduling", "greedy", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "greedy order" in done.stdout
+    assert "greedy, waits by" in done.stdout
     assert warploom("show", f"{Path('mine.py')}:nothing", cwd=tmp_path).returncode == 2

@@ -10,7 +10,7 @@ from .test_compile_and_show import warploom
 def test_simulate_gives_figures_and_json():
     text = warploom("simulate", "fourwave", "--trips", "4")
     assert text.returncode == 0, text.stderr
-    assert "interval" in text.stdout
+    assert "cycles a K-tile" in text.stdout
     data = json.loads(warploom("simulate", "fourwave", "--trips", "4", "--json").stdout)
     assert data["cycles"] > 0
 

@@ -30,8 +30,10 @@ from warploom import (
     SchedulingStrategy,
     SingleBufferSchedule,
     StructureError,
+    SyncPolicy,
     TargetCostModel,
     TargetProfile,
+    VerificationError,
     annotate_ops,
     compile_schedule,
     mi355x_cost_model,
@@ -174,10 +176,14 @@ def test_unknown_setting_in_from_strategies():
 
 
 def test_infeasible_register_budget_names_the_smallest():
-    sched = ScheduleConfig(scheduling=SchedulingStrategy.CSP, max_vgpr=95)
+    sched = ScheduleConfig(scheduling=SchedulingStrategy.CSP, max_vgpr=30)
+    schedule = DeclarativeSchedule(config=sched, lgkm_a=8, lgkm_b=4)
     with pytest.raises(InfeasibleError) as caught:
-        compile_schedule(DeclarativeSchedule(config=sched))
-    assert caught.value.smallest_feasible == 96
+        compile_schedule(schedule, insist_on_registers=True)
+    least = caught.value.smallest_feasible
+    kept = replace(sched, max_vgpr=least)
+    schedule = DeclarativeSchedule(config=kept, lgkm_a=8, lgkm_b=4)
+    assert compile_schedule(schedule, insist_on_registers=True).order.registers == least
 
 
 def test_explicit_blocks_of_the_wrong_length():
@@ -217,15 +223,17 @@ def test_partition_without_completion_load():
         for i, op in enumerate(pingpong_body())
     ]
     with pytest.raises(StructureError) as caught:
-        compile_schedule(Given(body))
+        compile_schedule(Given(body), sync=SyncPolicy.REFERENCE)
     assert caught.value.check == "completion_coverage"
+    with pytest.raises(VerificationError):
+        compile_schedule(Given(body))  # the proof finds what is really wrong with it
 
 
 def test_more_loads_than_all_blocks_take():
     body = pingpong_body()
     body[3:3] = [body[2]] * 3
     config = replace(mi355x_double_buffer(), block_sizing=BlockSizing(4, 2, 1))
-    with pytest.raises(ProgramError, match="no block can take"):
+    with pytest.raises(InfeasibleError, match="no block can take"):
         compile_schedule(Given(body, config))
 
 

@@ -47,7 +47,7 @@ BLOCK_OPS = {
     "pre_sync",
     "fused_mma",
 }
-OWN_BLOCK_FIELDS = {"more_pre_ops", "more_global_loads", "more_global_prefetch"}
+OWN_BLOCK_FIELDS = {"more_pre_ops", "more_global_loads", "more_global_prefetch", "stated"}
 
 
 def op(data):

@@ -16,7 +16,7 @@ from enum import StrEnum
 from tests.mutation.role_mutants import RoleMutant, role_mutants
 from warploom.document.roles import RolesDocument
 from warploom.run.roles import first_fault
-from warploom.verify.roles import RolesReport, verify_roles
+from warploom.verify.roles import Report, verify_roles
 
 QUICK = ((1, 2), (1, 1, 1), (3, 1, 1, 2), (2, 2), (5, 4), (1, 1, 1, 1))
 SEEDS = 10
@@ -60,7 +60,7 @@ def judge_mutant(
     return RoleOutcome(mutant=mutant, fault=fault, codes=codes)
 
 
-def _shown(report: RolesReport) -> tuple[tuple[int, ...], ...]:
+def _shown(report: Report) -> tuple[tuple[int, ...], ...]:
     """The tile sequences of the verifier's own findings, and the usual ones."""
     return tuple(dict.fromkeys([*(f.tiles for f in report.findings[:3] if f.tiles), *QUICK]))
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from warploom.document.roles import Arrive, BufferCopy, BulkStore, Compute, Side, SlotRead
 from warploom.document.roles_json import (
     is_roles_json,
     read_roles,
@@ -19,6 +21,7 @@ from warploom.document.roles_json import (
 from warploom.errors import DocumentError
 from warploom.hopper import GemmKernel
 
+from .flows import gemm_flow
 from .samples import gemm_document
 
 DOCUMENT = gemm_document()
@@ -117,3 +120,60 @@ def test_any_damage_reads_or_raises_a_document_error(path, value):
     except DocumentError:
         return
     assert roles_from_json(roles_to_json(document)) == document
+
+
+FLOWING = gemm_flow(replace(DOCUMENT, tile=(128, 256), dtype="bf16"))
+
+
+def test_flow_tile_and_dtype_round_trip():
+    text = write_roles(FLOWING)
+    assert read_roles(text) == FLOWING
+    assert write_roles(read_roles(text)) == text
+    assert sum('"line": "gemm.py:7"' in line for line in text.splitlines()) == 1
+
+
+def test_documents_without_the_later_fields_read_and_write_as_before():
+    text = write_roles(DOCUMENT)
+    assert not any(f'"{k}"' in text for k in ("flow", "tile", "dtype", "side", "fills_slots"))
+    assert read_roles(text).flow is None
+
+
+def test_slots_filled_by_consumers_and_reducing_stores_round_trip():
+    fill = Compute(op="hand", writes=(), fills_slots=(SlotRead(ring="ab", part="A"),))
+    full = Arrive(ring="ab", side=Side.FULL)
+    add = BulkStore(op="add", source=BufferCopy(buffer="c", copy=0), k=-1, reduce=True)
+    producer, consumer = DOCUMENT.programs
+    consumer = replace(consumer, kernel=(*consumer.kernel, fill, full, add))
+    document = replace(DOCUMENT, programs=(producer, consumer))
+    assert read_roles(write_roles(document)) == document
+
+
+BAD_FLOW = [
+    (("ops", 0, "role"), "nobody", "ops[0].role"),
+    (("ops", 0, "results"), ["sum"], "ops[2].results"),
+    (("ops", 0, "when"), "never", "ops[0].when"),
+    (("ops", 1, "name"), "load.A", "ops[1].name"),
+    (("ops", 2, "operands", 0, "value"), "Z", "ops[2].operands[0]"),
+    (("ops", 2, "operands", 2, "back"), -1, "operands[2].back"),
+    (("ops", 2, "operands", 2, "before"), "A", "ops[2].operands[2]"),
+    (("ops", 0, "operands"), [{"value": "c0_0"}], "ops[0].operands[0]"),
+    (("homes", 0, "place"), "ab.C", "homes[0].place"),
+    (("homes", 2, "place"), "ab", "homes[2].place"),
+    (("homes", 3, "place"), "c#7", "homes[3].place"),
+    (("homes", 3, "place"), "c#-1", "homes[3].place"),
+    (("homes", 1, "value"), "A", "homes[1]"),
+    (("homes", 1, "value"), "Z", "homes[1]"),
+    (("homes",), [], "flow.homes"),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "where"), BAD_FLOW, ids=[str(b[:2]) for b in BAD_FLOW])
+def test_damaged_flow_is_named_with_its_path(path, value, where):
+    data = copy.deepcopy(roles_to_json(FLOWING))
+    at = data["flow"]
+    for key in path[:-1]:
+        at = at[key]
+    at[path[-1]] = value
+    with pytest.raises(DocumentError) as error:
+        roles_from_json(data)
+    assert where in error.value.path

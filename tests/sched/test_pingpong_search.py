@@ -66,7 +66,9 @@ def test_every_penalty_is_answered_exactly(max_globals, penalty):
 @pytest.mark.parametrize("budget", [0, 24, 60, 95])
 def test_a_hopeless_budget_is_refused_at_once(budget, penalty):
     with pytest.raises(InfeasibleError) as caught:
-        optimal_schedule_with_halves(pingpong(1), 1, penalty, budget, work_limit=20_000)
+        optimal_schedule_with_halves(
+            pingpong(1), 1, penalty, budget, work_limit=20_000, insist=True
+        )
     assert caught.value.smallest_feasible == 96
 
 
@@ -76,14 +78,14 @@ def test_budgets_with_a_model_that_frees_registers(kill, penalty):
     body = pingpong(1, {OpRole.COMPUTE: kill})
     loose = optimal_schedule_with_halves(body, 1, penalty, work_limit=20_000)
     with pytest.raises(InfeasibleError) as caught:
-        optimal_schedule_with_halves(body, 1, penalty, 8, work_limit=20_000)
+        optimal_schedule_with_halves(body, 1, penalty, 8, work_limit=20_000, insist=True)
     least = caught.value.smallest_feasible
     tight = optimal_schedule_with_halves(body, 1, penalty, least, work_limit=20_000)
     assert tight.exact
     assert tight.vgpr_peak == least
     assert tight.makespan >= loose.lower_bound
     with pytest.raises(InfeasibleError):
-        optimal_schedule_with_halves(body, 1, penalty, least - 1, work_limit=20_000)
+        optimal_schedule_with_halves(body, 1, penalty, least - 1, work_limit=20_000, insist=True)
 
 
 @pytest.mark.slow

@@ -39,7 +39,7 @@ def document(name):
 
 @pytest.mark.parametrize(("name", "keep", "mode", "counts", "derived"), TABLE)
 def test_counts_are_reached_clean_and_minimal(name, keep, mode, counts, derived):
-    result = synthesise(document(name), keep_barriers=keep, mode=mode)
+    result = synthesise(document(name), keep_barriers=keep, mode=mode, barriers="fewest", cost=CHIP)
     assert " / ".join(str(result.counts(p)) for p in PHASES) == counts
     assert len(result.derived_barriers) == derived
     assert result.complete
@@ -58,19 +58,19 @@ def test_reference_counts_for_comparison():
 
 def test_stall_of_reference_weakest_and_fewest():
     doc = document(CSP1)
-    weak, few = synthesise(doc), synthesise(doc, mode="fewest")
+    weak, few = synthesise(doc, cost=CHIP), synthesise(doc, mode="fewest", cost=CHIP)
     chip = [CHIP(d) for d in (doc, weak.document, few.document)]
     assert chip == [3200, 3200, 3232]
     assert [REFERENCE(d) for d in (doc, weak.document, few.document)] == [480, 344, 480]
     wave = document(WAVE4)
-    weak, few = synthesise(wave), synthesise(wave, mode="fewest")
+    weak, few = synthesise(wave, cost=CHIP), synthesise(wave, mode="fewest", cost=CHIP)
     assert [CHIP(d) for d in (wave, weak.document, few.document)] == [2496, 2496, 2720]
     assert [round(REFERENCE(d)) for d in (wave, weak.document, few.document)] == [336, 325, 488]
 
 
 def test_a_fourth_kernel_barrier_finds_the_hand_placed_positions():
-    fewest = synthesise(document(WAVE4), keep_barriers=False)
-    more = synthesise(document(WAVE4), keep_barriers=False, extra_barriers=1)
+    fewest = synthesise(document(WAVE4), keep_barriers=False, barriers="fewest", cost=CHIP)
+    more = synthesise(document(WAVE4), keep_barriers=False, extra_barriers=1, cost=CHIP)
     assert " / ".join(str(more.counts(p)) for p in PHASES) == "1,1,0 / 4,4,6 / 1,1,6"
     assert fewest.cost == 2736
     assert more.cost == 2496

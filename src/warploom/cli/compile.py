@@ -1,4 +1,4 @@
-"""``warploom compile``: from a schedule to a ``warploom.schedule/1`` document."""
+"""``warploom compile``: from a source to a ``warploom.schedule/1`` document."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from warploom.cli.builtin import Knobs
 from warploom.cli.knobs import (
-    Dtype,
     DtypeOption,
     JsonOption,
     SpecArgument,
@@ -17,10 +17,10 @@ from warploom.cli.knobs import (
     sync_policy,
     with_knobs,
 )
+from warploom.cli.output import write_file
 from warploom.cli.show import summary
-from warploom.cli.source import Knobs, load_compiled
-from warploom.document import write_schedule
-from warploom.errors import BackendError
+from warploom.cli.source import load
+from warploom.cli.style import WidthOption, columns
 
 
 def register(app: typer.Typer) -> None:
@@ -29,43 +29,38 @@ def register(app: typer.Typer) -> None:
 
 
 def _compile(
-    schedule: SpecArgument,
+    source: SpecArgument,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write the document here.")
     ] = None,
     tile: TileOption = None,
-    dtype: DtypeOption = Dtype.BF16,
+    dtype: DtypeOption = None,
     sync: SyncOption = None,
     allow_races: Annotated[
         bool, typer.Option("--allow-races", help="Write a racy schedule too; exit 1.")
     ] = False,
+    width: WidthOption = None,
     as_json: JsonOption = False,
     *,
     knobs: Knobs,
 ) -> None:
-    """Compile a schedule, prove it, and write its document.
+    """Compile a schedule or kernel, prove it, and write its document.
 
     Exit code 0: compiled and proven. 1: it can race. 2: it cannot be compiled.
 
     Example: warploom compile fourwave --tile 256x256x64 -o fourwave.json
     """
-    compiled = load_compiled(
-        schedule,
+    subject = load(
+        source,
         knobs,
         tile=tile,
-        dtype=dtype.value,
+        dtype=dtype,
         sync=sync_policy(sync),
         on_race="report" if allow_races else "raise",
     )
-    text = write_schedule(compiled.document())
     if output is not None:
-        try:
-            output.write_text(text)
-        except OSError as error:
-            raise BackendError(f"cannot write {output}: {error.strerror}") from None
-    if as_json:
-        typer.echo(text, nl=False)
-    else:
-        typer.echo(summary(compiled))
-    races = compiled.report is not None and compiled.report.verdict == "race"
-    raise typer.Exit(1 if races else 0)
+        write_file(output, subject.text())
+    typer.echo(subject.text() if as_json else summary(subject, columns(width)), nl=not as_json)
+    if output is not None and not as_json:
+        typer.echo(f"wrote {output}")
+    raise typer.Exit(1 if subject.report().verdict == "race" else 0)

@@ -1,23 +1,33 @@
-"""``warploom diff``: two schedules side by side: order, waits, verdict, cycles."""
+"""``warploom diff``: two schedules side by side: entries, waits, verdict, pace."""
 
 from __future__ import annotations
 
-import difflib
 import json
-from typing import Any
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
-from warploom.cli.knobs import JsonOption, SpecArgument
-from warploom.cli.machine import Costs, CostsOption, TripsOption, run
-from warploom.cli.source import load_document
-from warploom.document import ScheduleDocument
-from warploom.document.kinds import Phase
+from warploom.cli.knobs import DtypeOption, JsonOption, SpecArgument, TileOption
+from warploom.cli.machine import Costs, CostsOption
+from warploom.cli.output import deliver
+from warploom.cli.source import load
+from warploom.cli.style import WidthOption, columns, paint
+from warploom.cli.subject import ROLE_TILES, Subject
 from warploom.errors import WarploomError
-from warploom.seed.listing import WaitCounts
-from warploom.verify import verify
+from warploom.view.compare import Pair, compare
+from warploom.view.compare_html import compare_html
+from warploom.view.listing import entry_kind
 
-WIDTH = 34
+PICTURE_TRIPS = 4
+
+
+class Form(StrEnum):
+    """Forms of a comparison."""
+
+    TEXT = "text"
+    HTML = "html"
 
 
 def register(app: typer.Typer) -> None:
@@ -28,63 +38,87 @@ def register(app: typer.Typer) -> None:
 def _diff(
     left: SpecArgument,
     right: SpecArgument,
-    trips: TripsOption = 16,
+    form: Annotated[Form, typer.Option("--format", help="Form of the comparison.")] = Form.TEXT,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write it here.")] = None,
     costs: CostsOption = Costs.CHIP,
+    tile: TileOption = None,
+    dtype: DtypeOption = None,
+    width: WidthOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare two schedules entry by entry, and their waits, verdicts and simulated cycles.
+    """Compare two schedules entry by entry, and their waits, verdicts and pace.
 
     Exit code 0: equal entries. 1: they differ. Example: warploom diff a.json b.json
     """
-    documents = [load_document(spec, {})[0] for spec in (left, right)]
-    rows = {phase.name: _rows(*(d.phase(phase) for d in documents)) for phase in Phase}
-    facts = [_facts(d, costs, trips) for d in documents]
-    same = all(a == b for phase in rows.values() for _, a, b in phase)
+    sides = [load(spec, tile=tile, dtype=dtype) for spec in (left, right)]
+    rows = compare(sides[0].document, sides[1].document)
+    facts = [_facts(side, costs is Costs.MODEL) for side in sides]
+    same = all(pair.same for pairs in rows.values() for pair in pairs)
     if as_json:
-        typer.echo(json.dumps({"equal": same, "facts": facts, "entries": rows}))
+        entries = {
+            name: [(" " if p.same else "|", p.left, p.right) for p in pairs]
+            for name, pairs in rows.items()
+        }
+        typer.echo(json.dumps({"equal": same, "facts": facts, "entries": entries}))
+    elif form is Form.HTML:
+        deliver(compare_html(rows, facts, [_run(side) for side in sides]), output, "comparison")
     else:
-        typer.echo(_text(rows, facts))
+        deliver(_text(rows, facts, columns(width)), output, "comparison")
     raise typer.Exit(0 if same else 1)
 
 
-def _rows(left: Any, right: Any) -> list[tuple[str, str, str]]:  # noqa: ANN401 (entry tuples)
-    a = [e.op.label() for e in left]
-    b = [e.op.label() for e in right]
-    rows: list[tuple[str, str, str]] = []
-    for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
-        if tag == "equal":
-            rows += [(" ", x, x) for x in a[i1:i2]]
-            continue
-        longest = max(i2 - i1, j2 - j1)
-        lefts = a[i1:i2] + [""] * (longest - (i2 - i1))
-        rights = b[j1:j2] + [""] * (longest - (j2 - j1))
-        rows += [("|", x, y) for x, y in zip(lefts, rights, strict=True)]
-    return rows
+def _run(side: Subject) -> Any:  # noqa: ANN401 (a run, or nothing to draw)
+    try:
+        return side.simulate(max(PICTURE_TRIPS, side.least_trips), tiles=ROLE_TILES)
+    except WarploomError:
+        return None
 
 
-def _facts(document: ScheduleDocument, costs: Costs, trips: int) -> dict[str, Any]:
-    counts = WaitCounts.of(document.kernel)
+def _facts(side: Subject, model: bool) -> dict[str, Any]:
+    kinds = [entry_kind(e) for name, entries in side.phases() if "kernel" in name for e in entries]
     facts: dict[str, Any] = {
-        "name": document.name,
-        "verdict": verify(document).verdict,
-        "kernel vm waits": counts.n_vm,
-        "kernel lgkm waits": counts.n_lgkm,
-        "kernel barriers": counts.n_barrier,
+        "name": side.name,
+        "target": side.document.target,
+        "verdict": side.report().verdict,
+        "loop entries": len(kinds),
+        "loop waits": kinds.count("wait"),
+        "loop barriers": kinds.count("barrier"),
     }
     try:
-        sim = run(document, costs, trips)
+        pace = side.pace(model=model)
     except WarploomError as error:
-        return facts | {"interval": None, "cycles": None, "simulation": error.what}
-    return facts | {"interval": sim.ii, "cycles": sim.cycles}
+        return facts | {"pace": error.what}
+    if pace is None:
+        return facts
+    return facts | {
+        "costs": pace.costs,
+        "cycles a K-tile": pace.per_tile,
+        "interval": pace.interval,
+        "bound a K-tile": pace.bound / pace.tiles,
+        "matrix unit busy": None if pace.matrix is None else round(pace.matrix, 4),
+    }
 
 
-def _text(rows: dict[str, list[tuple[str, str, str]]], facts: list[dict[str, Any]]) -> str:
-    lines = []
-    for phase, entries in rows.items():
-        lines.append(phase.lower())
-        lines += [f"  {a:<{WIDTH}} {mark} {b}" for mark, a, b in entries]
-    lines.append("")
+def _text(rows: dict[str, list[Pair]], facts: list[dict[str, Any]], width: int) -> str:
+    room = max(16, (width - 5) // 2)
+    lines: list[str] = []
     for key in dict.fromkeys(k for f in facts for k in f):
         a, b = (str(f.get(key, "-")) for f in facts)
-        lines.append(f"{key:<20} {a:<{WIDTH - 18}} {'' if a == b else '|'} {b}")
+        mark = " " if a == b else "|"
+        side = max(10, (width - 22) // 2)
+        lines.append(f"{key:<17} {_cut(a, side):<{side}} {mark} {_cut(b, side)}".rstrip())
+    for name, pairs in rows.items():
+        different = sum(not p.same for p in pairs)
+        lines += ["", paint(f"{name}: {different} of {len(pairs)} rows differ", "title")]
+        for p in pairs:
+            left = f"{_cut(p.left, room):<{room}}"
+            if p.same:
+                lines.append(f"  {left}   {_cut(p.right, room)}".rstrip())
+            else:
+                right = paint(_cut(p.right, room), "added")
+                lines.append(f"  {paint(left, 'removed')} | {right}".rstrip())
     return "\n".join(lines)
+
+
+def _cut(text: str, room: int) -> str:
+    return text if len(text) <= room else text[: room - 3] + "..."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from warploom.cli import emit_gfx950
+from warploom.cli import emit_gfx950, emit_h200
 
 
 def register(app: typer.Typer) -> None:
@@ -12,6 +12,7 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(name="emit", help="Emit a kernel for a target.", no_args_is_help=True)
     group.callback()(_group)
     emit_gfx950.register(group)
+    emit_h200.register(group)
     app.add_typer(group)
 
 

@@ -9,15 +9,19 @@ from typing import Annotated
 
 import typer
 
+from warploom.cli.builtin import TILES, parse_tile
 from warploom.cli.knobs import (
-    Dtype,
     DtypeOption,
     JsonOption,
     SyncOption,
     TileOption,
+    complete_source,
     sync_policy,
 )
-from warploom.cli.source import load_document, parse_tile
+from warploom.cli.progress import working
+from warploom.cli.source import load
+from warploom.document.kinds import Phase
+from warploom.document.roles import RolesDocument
 from warploom.emit.gfx950 import (
     KernelPlan,
     emit_kernel,
@@ -27,12 +31,13 @@ from warploom.emit.gfx950 import (
     write_kernel,
 )
 from warploom.emit.gfx950.hip import check_hip, find_hip_compiler, hip_source
-from warploom.emit.gfx950.kernels import ReadyKernel, ready_kernel
+from warploom.emit.gfx950.kernels import SCHEDULES, ReadyKernel, ready_kernel
 from warploom.emit.gfx950.mfma import ElementType, element_type
-from warploom.errors import BackendError
+from warploom.errors import BackendError, VerificationError
 from warploom.seed.compile import OnRace
-
-SMALLER = {"single_buffer": "128x128x64"}  # default tiles other than the double-buffer kernels
+from warploom.seed.target.chip import chip_costs
+from warploom.sim import simulate
+from warploom.sim.pace import find_pace
 
 
 def register(group: typer.Typer) -> None:
@@ -41,11 +46,18 @@ def register(group: typer.Typer) -> None:
 
 
 def _emit(
-    schedule: Annotated[
-        str, typer.Option(help="pingpong, fourwave, single_buffer or a document FILE.json.")
-    ] = "pingpong",
+    source: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="SOURCE",
+            help="pingpong, fourwave, single_buffer, file.py:object, FILE.json, -",
+            show_default="pingpong",
+            autocompletion=complete_source,
+        ),
+    ] = None,
+    schedule: Annotated[str | None, typer.Option(hidden=True, help="SOURCE, as option.")] = None,
     tile: TileOption = None,
-    dtype: DtypeOption = Dtype.BF16,
+    dtype: DtypeOption = None,
     mma: Annotated[
         str | None, typer.Option(metavar="MxNxK", help="Matrix instruction; default by schedule.")
     ] = None,
@@ -64,19 +76,28 @@ def _emit(
     The ISA gate must find exactly the schedule in the code, with no spills; otherwise nothing is
     written and the differences are shown.
 
-    Example: warploom emit gfx950 --schedule pingpong --tile 256x256x64 --dtype bf16 -o out
+    Example: warploom emit gfx950 pingpong --tile 256x256x64 --dtype bf16 -o out
     """
-    element = element_type(dtype.value)
-    shape = None if mma is None else parse_tile(mma, dtype.value)
-    block = parse_tile(tile or SMALLER.get(schedule), dtype.value)
-    if schedule.endswith(".json"):
-        ready = _from_document(schedule, block, element, shape)
+    spec = source or schedule or "pingpong"
+    kind = dtype.value if dtype else "bf16"
+    element = element_type(kind)
+    shape = None if mma is None else parse_tile(mma, kind)
+    block = parse_tile(tile, kind, TILES.get(spec))
+    if spec not in SCHEDULES:
+        ready = _from_source(spec, block, element, shape, races=races)
     else:
         on_race: OnRace = "skip" if races else "raise"
         ready = ready_kernel(
-            schedule, block, element, mma=shape, sync=sync_policy(sync), on_race=on_race
+            spec, block, element, mma=shape, sync=sync_policy(sync), on_race=on_race
         )
-    kernel = emit_kernel(ready.document, ready.tile)
+    pace = find_pace(
+        lambda trips: simulate(
+            ready.document, chip_costs(ready.document, block, kind), trips=trips
+        ),
+        ready.document.protocol.k_tiles_per_iteration,
+    )
+    with working(f"emitting {ready.document.name}"):
+        kernel = emit_kernel(ready.document, ready.tile)
     exported = _hip(kernel.plan, ready) if hip else None
     try:
         paths = [str(p) for p in write_kernel(kernel, output)]
@@ -86,10 +107,18 @@ def _emit(
     except OSError as error:
         raise BackendError(f"cannot write to {output}: {error.strerror}") from None
     if as_json:
-        report = {"files": paths, "gate": kernel.gate.to_json(), "sidecar": kernel.sidecar}
+        report = {
+            "files": paths,
+            "gate": kernel.gate.to_json(),
+            "sidecar": kernel.sidecar,
+            "pace": pace.to_json() if pace else None,
+        }
         typer.echo(json.dumps(report | ({"hip": exported.verdict} if exported else {})))
         return
-    typer.echo(f"{ready.document.name}: {ready.tile.label()}")
+    scheduled = ready.document.target
+    typer.echo(f"{ready.document.name}: {ready.tile.label()}, scheduled for {scheduled}")
+    if pace is not None:
+        typer.echo(f"pace: {pace.text()}")
     typer.echo(kernel.gate.text())
     typer.echo(register_truth(kernel.plan, kernel.gate.resources).text())
     typer.echo(estimate_loop(ready.tile, kernel.assembly).text())
@@ -114,14 +143,34 @@ def _hip(plan: KernelPlan, ready: ReadyKernel) -> _Exported:
     return _Exported(source, f"through {check.compiler}: {check.gate.text()}")
 
 
-def _from_document(
-    path: str,
+def _from_source(
+    spec: str,
     block: tuple[int, int, int],
     element: ElementType,
     mma: tuple[int, int, int] | None,
+    *,
+    races: bool,
 ) -> ReadyKernel:
-    document, _ = load_document(path, {})
+    """A document or an author's schedule, with the tile it is to work on."""
+    subject = load(spec)
+    if isinstance(subject.document, RolesDocument):
+        raise BackendError(
+            f"{subject.name} is a program of Hopper roles",
+            where=spec,
+            why="gfx950 has waves with counters, no mbarriers",
+            fix=f"warploom emit h200 {spec}",
+        )
+    report = subject.report()
+    if report.verdict == "race" and not races:
+        raise VerificationError(
+            f"{subject.name} can race: {len(report.findings)} finding(s)",
+            report=report,
+            where=spec,
+            fix=f"warploom repair {spec} -o clean.json, or --allow-races to emit it all the same",
+        )
+    document = subject.document
     waves = document.protocol.groups * document.protocol.waves_per_group
     grid = (2, waves // 2) if waves % 2 == 0 else (1, waves)
     tile = gemm_tile(*block, element, mma=mma, waves=grid)
-    return ReadyKernel(document=document, tile=tile, reasons=())
+    reasons = tuple((Phase[name.upper()], i, text) for (name, i), text in subject.reasons().items())
+    return ReadyKernel(document=document, tile=tile, reasons=reasons)

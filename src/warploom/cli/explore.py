@@ -14,15 +14,17 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from warploom.cli.knobs import JsonOption
+from warploom.cli.builtin import parse_tile
+from warploom.cli.knobs import JsonOption, complete_source
 from warploom.cli.output import write_file
-from warploom.cli.source import parse_tile
+from warploom.cli.ranking import gemm_rows, rows_text, source_rows
 from warploom.errors import ConfigError, MissingExtraError
 from warploom.search import (
     Cache,
     Sweep,
     explore,
     ranked,
+    refusals,
     scatter_html,
     to_csv,
     to_parquet,
@@ -42,6 +44,18 @@ def register(app: typer.Typer) -> None:
 
 
 def _explore(
+    sources: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[SOURCE...]",
+            help="Rank these as they are: documents, kernels, file.py:object. Left out: a sweep.",
+            autocompletion=complete_source,
+        ),
+    ] = None,
+    shape: Annotated[
+        str | None,
+        typer.Option(metavar="MxNxK", help="With gemm: all its tiles, by predicted time."),
+    ] = None,
     schedule: Annotated[list[str] | None, typer.Option(help="pingpong, fourwave; repeat.")] = None,
     tile: Annotated[list[str] | None, typer.Option(help="MxNxK; repeat.")] = None,
     dtype: Annotated[list[str] | None, typer.Option(help="bf16, fp8; repeat.")] = None,
@@ -62,10 +76,17 @@ def _explore(
 ) -> None:
     """Sweep schedules, tiles, strategies and sync policies; rank by verdict, then cycles.
 
-    Results are kept as they come: a stopped sweep goes on where it was.
+    Results are kept as they come: a stopped sweep goes on where it was. With sources, those are
+    ranked; `gemm --shape MxNxK` ranks every tile that ships for that product.
 
     Example: warploom explore --tile 256x256x64 --tile 128x256x64 --csv sweep.csv
     """
+    if sources:
+        rows = gemm_rows(shape, dtype) if shape else source_rows(sources)
+        typer.echo(json.dumps(rows) if as_json else rows_text(rows[:top]))
+        return
+    if shape:
+        raise ConfigError("--shape without a source", fix="warploom explore gemm --shape MxNxK")
     space = sweep_of(schedule, tile, dtype, strategy, sync, max_globals, lds_penalty)
     with _executor(jobs, dask) as executor:
         outcomes = ranked(_with_bar(space, executor, Cache(cache)))
@@ -79,6 +100,8 @@ def _explore(
         typer.echo(json.dumps([o.row() for o in outcomes]))
     else:
         typer.echo(to_table(outcomes, top))
+        for line in refusals(outcomes):
+            typer.echo(line)
         clean = sum(o.verdict == "clean" for o in outcomes)
         typer.echo(f"\n{len(outcomes)} configurations, {clean} clean; results in {cache}")
 

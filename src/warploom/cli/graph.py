@@ -1,16 +1,18 @@
-"""``warploom graph``: the dependence graph of a loop body."""
+"""``warploom graph``: the dependence graph of a loop."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from warploom.cli.builtin import Knobs
+from warploom.cli.hopper import kernel_costs
 from warploom.cli.knobs import (
-    Dtype,
     DtypeOption,
     JsonOption,
     SpecArgument,
@@ -18,10 +20,15 @@ from warploom.cli.knobs import (
     with_knobs,
 )
 from warploom.cli.output import deliver
-from warploom.cli.source import Knobs, load_document
-from warploom.document import ScheduleDocument, schedule_to_json
+from warploom.cli.source import load
+from warploom.cli.style import WidthOption, columns
+from warploom.cli.subject import Subject
+from warploom.document.ops import DepEdge
+from warploom.document.roles import RolesDocument
 from warploom.errors import DocumentError
 from warploom.view import graph_dot, graph_svg, recurrence_text
+from warploom.view.recurrence import Node
+from warploom.view.role_graph import role_graph
 
 
 class Drawing(StrEnum):
@@ -38,11 +45,12 @@ def register(app: typer.Typer) -> None:
 
 
 def _graph(
-    schedule: SpecArgument,
+    source: SpecArgument,
     form: Annotated[Drawing, typer.Option("--format", help="Form of the graph.")] = Drawing.TEXT,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write it here.")] = None,
     tile: TileOption = None,
-    dtype: DtypeOption = Dtype.BF16,
+    dtype: DtypeOption = None,
+    width: WidthOption = None,
     as_json: JsonOption = False,
     *,
     knobs: Knobs,
@@ -51,28 +59,70 @@ def _graph(
 
     Example: warploom graph pingpong --format svg -o graph.svg
     """
-    document, _ = load_document(schedule, knobs, tile=tile, dtype=dtype.value)
-    if not document.body:
-        raise DocumentError("the document carries no body, so there is no graph", path="$.body")
+    subject = load(source, knobs, tile=tile, dtype=dtype)
+    body, edges = graph_of(subject)
     if as_json:
-        data = schedule_to_json(document)
-        deliver(json.dumps({"body": data["body"], "edges": data["edges"]}), output, "graph")
+        deliver(json.dumps(_as_json(subject, body, edges)), output, "graph")
         return
-    deliver(drawing(document, form), output, "graph")
+    deliver(drawing(subject, body, edges, form, columns(width)), output, "graph")
 
 
-def drawing(document: ScheduleDocument, form: Drawing) -> str:
+def graph_of(subject: Subject) -> tuple[Sequence[Node], Sequence[DepEdge]]:
+    """The loop's ops and edges: recorded in a counter document, read off a role document."""
+    document = subject.document
+    if isinstance(document, RolesDocument):
+        if subject.kernel is None:
+            return role_graph(document)
+        prices = kernel_costs(document, subject.kernel)
+        return role_graph(document, lambda op: prices.of(op).timing.latency)
+    if not document.body:
+        raise DocumentError(
+            f"{subject.spec} carries no body, so there is no graph",
+            path="$.body",
+            fix="compile it again: compiled documents carry body and edges",
+        )
+    return document.body, document.edges
+
+
+def drawing(
+    subject: Subject, body: Sequence[Node], edges: Sequence[DepEdge], form: Drawing, width: int
+) -> str:
     """The graph in one form."""
-    body, edges = document.body, document.edges
     match form:
         case Drawing.DOT:
-            return graph_dot(body, edges, name=document.name)
+            return graph_dot(body, edges, name=subject.name)
         case Drawing.SVG:
-            return graph_svg(body, edges, name=document.name)
+            return graph_svg(body, edges, name=subject.name)
         case Drawing.TEXT:
+            room = min(22, (width - 24) // 2)
             lines = [
-                f"{body[e.producer_idx].label():<22} -> {body[e.consumer_idx].label():<22} "
+                f"{body[e.producer_idx].label():<{room}} -> {body[e.consumer_idx].label():<{room}} "
                 f"{e.dep_kind.name.lower():<6} distance {e.loop_distance}"
                 for e in edges
             ]
-            return "\n".join([*lines, "", recurrence_text(body, edges)])
+            costs = "h200 prices" if subject.is_roles else "the ordering model, not chip cycles"
+            return "\n".join(
+                [
+                    *lines,
+                    "",
+                    f"{recurrence_text(body, edges)} (in {costs})",
+                    f"pace: {subject.pace_text()}",
+                ]
+            )
+
+
+def _as_json(subject: Subject, body: Sequence[Node], edges: Sequence[DepEdge]) -> dict[str, Any]:
+    pace = subject.pace()
+    return {
+        "body": [{"label": op.label(), "role": op.role.name, "latency": op.latency} for op in body],
+        "edges": [
+            {
+                "producer_idx": e.producer_idx,
+                "consumer_idx": e.consumer_idx,
+                "dep_kind": e.dep_kind.name,
+                "loop_distance": e.loop_distance,
+            }
+            for e in edges
+        ],
+        "pace": pace.to_json() if pace else None,
+    }

@@ -1,16 +1,23 @@
-"""Command-line options made from ``ScheduleConfig``, so that none can be forgotten."""
+"""Command-line options made from ``ScheduleConfig``, so that none can be forgotten.
+
+The knobs take no room in a command's help: ``--help-knobs`` lists them.
+"""
 
 from __future__ import annotations
 
 import functools
 import inspect
+import textwrap
 from collections.abc import Callable
 from dataclasses import fields
 from enum import StrEnum
+from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from warploom.cli.style import columns
 from warploom.seed.config.field_docs import field_docs
 from warploom.seed.config.parts import SchedulingStrategy
 from warploom.seed.config.schedule import ScheduleConfig
@@ -41,12 +48,51 @@ def _options() -> list[inspect.Parameter]:
                 annotation=Annotated[
                     kind | None,
                     typer.Option(
-                        _flag(field.name, kind), help=docs[field.name], show_default=False
+                        _flag(field.name, kind),
+                        help=docs[field.name],
+                        show_default=False,
+                        hidden=True,
                     ),
                 ],
             )
         )
     return out
+
+
+def knobs_text(width: int) -> str:
+    """The knobs of a counter schedule, one paragraph each."""
+    docs, lines = field_docs(ScheduleConfig), ["Knobs of counter schedules:"]
+    for field in fields(ScheduleConfig):
+        kind = {"SchedulingStrategy": Strategy, "bool": bool}.get(str(field.type), int)
+        flag = _flag(field.name, kind)
+        flag = f"--[no-]{flag.partition('/')[0][2:]}" if kind is bool else flag
+        value = "|".join(Strategy) if kind is Strategy else "" if kind is bool else "N"
+        lines.append(f"  {flag} {value}".rstrip())
+        text = docs[field.name].replace("``", "")
+        lines += textwrap.wrap(text, width - 8, initial_indent=" " * 6, subsequent_indent=" " * 6)
+    return "\n".join(lines)
+
+
+def _show_knobs(value: bool) -> None:
+    if value:
+        typer.echo(knobs_text(columns()))
+        raise typer.Exit
+
+
+_HELP_KNOBS = inspect.Parameter(
+    "help_knobs",
+    inspect.Parameter.KEYWORD_ONLY,
+    default=False,
+    annotation=Annotated[
+        bool,
+        typer.Option(
+            "--help-knobs",
+            callback=_show_knobs,
+            is_eager=True,
+            help="List the 19 knobs that change a counter schedule, and exit.",
+        ),
+    ],
+)
 
 
 def _flag(name: str, kind: object) -> str:
@@ -67,11 +113,13 @@ def with_knobs(command: Callable[..., None]) -> Callable[..., None]:
             for p in options
             if values.get(p.name) is not None
         }
-        for p in options:
+        for p in (*options, _HELP_KNOBS):
             values.pop(p.name, None)
         command(**values, knobs=knobs)
 
-    parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*own, *options)]
+    parameters = [
+        p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*own, _HELP_KNOBS, *options)
+    ]
     wrapper.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     wrapper.__annotations__ = {p.name: p.annotation for p in parameters}
     return wrapper
@@ -86,15 +134,28 @@ def sync_policy(given: Sync | None) -> SyncPolicy | None:
     return None if given is None else SyncPolicy[given.name]
 
 
+def complete_source(incomplete: str) -> list[str]:
+    """Sources that begin so, for shell completion: names first, then documents here."""
+    names = import_module("warploom.cli.hopper").kernel_names()
+    known = ["pingpong", "fourwave", "single_buffer", *names]
+    known += sorted(str(p) for p in Path().glob(f"{incomplete}*.json"))
+    return [name for name in known if name.startswith(incomplete)]
+
+
 SpecArgument = Annotated[
     str,
     typer.Argument(
-        metavar="SCHEDULE",
-        help="pingpong, fourwave, single_buffer, module:object, file.py:object or FILE.json",
+        metavar="SOURCE",
+        help="A built-in schedule (pingpong, fourwave, single_buffer), a shipped kernel (gemm, "
+        "attention, ...), file.py:object, FILE.json, or - for a document on standard input.",
+        autocompletion=complete_source,
     ),
 ]
-TileOption = Annotated[str | None, typer.Option(metavar="MxNxK", help="Tile of a built-in kernel.")]
-DtypeOption = Annotated[Dtype, typer.Option(help="Element type of a built-in kernel.")]
+TileOption = Annotated[
+    str | None,
+    typer.Option(metavar="MxNxK", help="Tile; of a document: what its matrix ops work on."),
+]
+DtypeOption = Annotated[Dtype | None, typer.Option(help="Element type.", show_default="bf16")]
 SyncOption = Annotated[
     Sync | None, typer.Option(help="Who decides waits and barriers; default: the schedule itself.")
 ]

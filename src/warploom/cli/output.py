@@ -18,9 +18,20 @@ def deliver(text: str, output: Path | None, what: str) -> None:
     typer.echo(f"{what}: {output}")
 
 
-def write_file(path: Path, text: str) -> None:
+def read_bytes(path: Path) -> bytes:
+    """A file's content; what stands in the way is said without a traceback."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise BackendError(f"cannot read {path}: {error.strerror}") from None
+
+
+def write_file(path: Path, text: str | bytes) -> None:
     """Write a file; what stands in the way is said without a traceback."""
     try:
-        path.write_text(text)
+        if isinstance(text, bytes):
+            path.write_bytes(text)
+        else:
+            path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise BackendError(f"cannot write {path}: {error.strerror}") from None

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from warploom.cli.hopper import kernel_document
 from warploom.cli.knobs import JsonOption, SpecArgument
-from warploom.cli.source import load_document
-from warploom.document import write_schedule
-from warploom.errors import BackendError
+from warploom.cli.output import write_file
+from warploom.cli.progress import working
+from warploom.cli.source import load
+from warploom.cli.subject import Subject
+from warploom.errors import SyncError
 from warploom.guard.counters import Repair, repair
-from warploom.verify import Severity, verify
+from warploom.view.compare import changes
 
 
 def register(app: typer.Typer) -> None:
@@ -22,7 +26,7 @@ def register(app: typer.Typer) -> None:
 
 
 def _repair(
-    schedule: SpecArgument,
+    source: SpecArgument,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write the repaired document here.")
     ] = None,
@@ -30,28 +34,45 @@ def _repair(
 ) -> None:
     """Add and tighten as few waits and barriers as leave no race, and say why.
 
+    Role programs are derived anew from their kernel; what differs is listed.
     Exit code 0: nothing to repair, or repaired and proven. 2: the order itself is wrong, which no
     wait can repair.
 
     Example: warploom repair racy.json -o clean.json
     """
-    document, _ = load_document(schedule, {})
-    done = repair(document)
-    races = [f for f in verify(done.document).findings if f.severity is Severity.RACE]
+    subject = load(source)
+    with working(f"repairing {subject.name}"):
+        mended, text, found = _roles(subject) if subject.is_roles else _counters(subject)
     if output is not None:
-        _write(output, write_schedule(done.document))
-    typer.echo(json.dumps(_as_json(done)) if as_json else done.text)
-    raise typer.Exit(1 if races else 0)
+        write_file(output, mended.text())
+    typer.echo(json.dumps(found) if as_json else text)
+    raise typer.Exit(1 if mended.report().verdict == "race" else 0)
 
 
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text)
-    except OSError as error:
-        raise BackendError(f"{path} cannot be written: {error.strerror}") from None
+def _counters(subject: Subject) -> tuple[Subject, str, dict[str, Any]]:
+    assert not subject.is_roles
+    done = repair(subject.document)  # type: ignore[arg-type]
+    return replace(subject, document=done.document, compiled=None), done.text, _as_json(done)
 
 
-def _as_json(done: Repair) -> dict[str, object]:
+def _roles(subject: Subject) -> tuple[Subject, str, dict[str, Any]]:
+    if subject.report().verdict != "race":
+        found: dict[str, Any] = {"name": subject.name, "changes": []}
+        return subject, f"{subject.name}: nothing to repair", found
+    if subject.kernel is None:
+        raise SyncError(
+            f"{subject.name} races, and which kernel it is is not known",
+            where=subject.spec,
+            why="the protocol of roles is derived from the kernel, not patched",
+            fix="name the document as its kernel is named, e.g. gemm_128x256_w2",
+        )
+    mended = replace(subject, document=kernel_document(subject.kernel))
+    lines = changes(subject.document, mended.document)
+    text = f"{subject.name}: {len(lines)} entries differ from the derived programs"
+    return mended, "\n".join([text, *lines]), {"name": subject.name, "changes": lines}
+
+
+def _as_json(done: Repair) -> dict[str, Any]:
     return {
         "name": done.document.name,
         "trips": list(done.trips),

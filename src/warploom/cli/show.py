@@ -1,29 +1,41 @@
-"""``warploom show``: a schedule as a listing by block, with waits and their reasons."""
+"""``warploom show``: a schedule as a listing with waits and their reasons."""
 
 from __future__ import annotations
 
 import json
+import textwrap
+from typing import Annotated
 
 import typer
 
+from warploom.cli.builtin import BUILT_IN, Knobs
+from warploom.cli.hopper import kernel_names
 from warploom.cli.knobs import (
-    Dtype,
     DtypeOption,
     JsonOption,
-    SpecArgument,
     SyncOption,
     TileOption,
+    complete_source,
     sync_policy,
     with_knobs,
 )
-from warploom.cli.source import Knobs, load_document
-from warploom.document import ScheduleDocument, schedule_to_json
+from warploom.cli.source import load
+from warploom.cli.style import WidthOption, columns, paint
+from warploom.cli.subject import Subject
 from warploom.document.kinds import Phase
+from warploom.document.roles import RolesDocument
+from warploom.errors import ConfigError
 from warploom.seed.compile import CompiledSchedule
-from warploom.seed.listing import WaitCounts, block_listing, format_wait_counts
-from warploom.verify import verify
+from warploom.seed.listing import WaitCounts
+from warploom.view.listing import legend, listing_text, sections
 
-PHASES = (Phase.PROLOGUE, Phase.KERNEL, Phase.EPILOGUE)
+OptionalSpec = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="SOURCE", help="As of every command; left out with --list.",
+        autocompletion=complete_source,
+    ),
+]  # fmt: skip
 
 
 def register(app: typer.Typer) -> None:
@@ -32,83 +44,140 @@ def register(app: typer.Typer) -> None:
 
 
 def _show(
-    schedule: SpecArgument,
+    source: OptionalSpec = None,
+    names: Annotated[
+        bool, typer.Option("--list", help="List every built-in schedule and shipped kernel.")
+    ] = False,
     tile: TileOption = None,
-    dtype: DtypeOption = Dtype.BF16,
+    dtype: DtypeOption = None,
     sync: SyncOption = None,
+    details: Annotated[
+        bool, typer.Option("--details", help="Whole reasons: what may stay in flight, which trip.")
+    ] = False,
+    width: WidthOption = None,
     as_json: JsonOption = False,
     *,
     knobs: Knobs,
 ) -> None:
-    """Show prologue, kernel and epilogue block by block, with waits and why they are there.
+    """Show every entry with its reason: phases of a schedule, programs of a kernel's roles.
 
     Example: warploom show pingpong --sync proven_weakest
     """
-    document, compiled = load_document(
-        schedule, knobs, tile=tile, dtype=dtype.value, sync=sync_policy(sync)
-    )
-    notes = {p: compiled.notes(p) if compiled else {} for p in PHASES}
-    if as_json:
-        typer.echo(json.dumps(_as_json(document, notes)))
+    if names:
+        _list(as_json)
         return
-    typer.echo(summary(compiled) if compiled else heading(document))
-    for phase in PHASES:
-        typer.echo()
-        short = {i: text.partition(": ")[2] or text for i, text in notes[phase].items()}
-        typer.echo(block_listing(phase.name.lower(), document.phase(phase), short))
-    typer.echo("\nwaits and barriers")
-    for phase in PHASES:
-        counts = WaitCounts.of(document.phase(phase))
-        typer.echo(format_wait_counts(phase.name.lower(), counts))
+    if source is None:
+        raise ConfigError("nothing to show", fix="name a source, or --list to see those there are")
+    subject = load(source, knobs, tile=tile, dtype=dtype, sync=sync_policy(sync))
+    if as_json:
+        reasons = {f"{name}[{i}]": text for (name, i), text in subject.reasons().items()}
+        typer.echo(json.dumps({"schedule": subject.to_json(), "reasons": reasons}))
+        return
+    wide = columns(width)
+    typer.echo(summary(subject, wide))
+    typer.echo()
+    parts = sections(subject.document, subject.reasons())
+    typer.echo(listing_text(parts, width=wide, details=details, paint=paint))
+    typer.echo("\n" + "\n".join([*_synchronisation(subject), *_legend(subject, wide)]))
 
 
-def heading(document: ScheduleDocument) -> str:
-    """One line about a document, with its verdict."""
-    report = verify(document)
-    return f"{document.name} on {document.target}, {document.strategy}: {report.verdict}"
+def _list(as_json: bool) -> None:
+    counters, kernels = list(BUILT_IN), list(kernel_names())
+    if as_json:
+        typer.echo(json.dumps({"schedules": counters, "kernels": kernels}))
+        return
+    typer.echo("counter schedules (MI355X): " + ", ".join(counters))
+    typer.echo("kernels (H200):\n" + "\n".join(f"  {name}" for name in kernels))
 
 
-def summary(compiled: CompiledSchedule) -> str:
-    """A few lines about a compiled schedule."""
-    strategy = compiled.schedule_config.scheduling.name.lower()
-    lines = [
-        f"{compiled.name} on {compiled.target}, {strategy} order, sync {compiled.sync.name.lower()}"
-    ]
-    if compiled.order is not None:
-        order = compiled.order
-        proof = "proven least" if order.proven else f"bound {order.lower_bound}"
-        lines.append(
-            f"  order: makespan {order.makespan} cycles ({proof}), {order.vgpr_peak} registers"
+def summary(subject: Subject, width: int = 120) -> str:
+    """A few lines: name and tile, order and what is proven of it, size, verdict, pace."""
+    work = f", {subject.work()}" if subject.work() else ""
+    lines = [paint(f"{subject.name} on {subject.document.target}{work}", "title")]
+    rows = [("order", text) for text in _order(subject)]
+    sizes = ", ".join(f"{name} {len(entries)}" for name, entries in subject.phases())
+    rows.append(("entries", sizes))
+    rows.append(("verdict", _verdict(subject)))
+    rows.append(("pace", subject.pace_text()))
+    for name, text in rows:
+        lines += textwrap.wrap(
+            text, width, initial_indent=f"  {name:<8}", subsequent_indent=" " * 10
         )
-    if compiled.modulo is not None:
-        result = compiled.modulo
-        proof = "proven least" if result.proven else f"bound {result.lower_bound}"
-        lines.append(f"  interval: {result.ii} cycles ({proof}), limited by {result.limit}")
-    sizes = ", ".join(
-        f"{name} {len(entries)}"
-        for name, entries in (
-            ("prologue", compiled.prologue),
-            ("kernel", compiled.kernel),
-            ("epilogue", compiled.epilogue),
-        )
-    )
-    lines.append(f"  entries: {sizes}")
-    if compiled.report is not None:
-        found = len(compiled.report.findings)
-        lines.append(
-            f"  verdict: {compiled.report.verdict}"
-            + (f", {found} finding(s)" if found else f", proven for {_trips(compiled)} trip counts")
-        )
-        lines += [f"    {f.code.value}: {f.why}" for f in compiled.report.findings[:3]]
+    report = subject.report()
+    lines += [f"    {f.code.value}: {f.why}" for f in report.findings[:3]]
     return "\n".join(lines)
 
 
-def _trips(compiled: CompiledSchedule) -> str:
-    return str(compiled.report.trips_proven) if compiled.report else "no"
+def _order(subject: Subject) -> list[str]:
+    """How the order was found. A makespan is of the order's cost model, never of the chip."""
+    document = subject.document
+    if isinstance(document, RolesDocument):
+        proof = document.proof
+        if proof is None:
+            return []
+        least = "proven least" if proof.proven else f"at least {proof.lower_bound}"
+        return [
+            f"interval {proof.ii} cycles ({least} for the {document.target} prices of its ops), "
+            f"limited by {proof.limit}"
+        ]
+    compiled = subject.compiled
+    if compiled is None:
+        return [f"{document.strategy.lower()}, as recorded in the document"]
+    return _compiled_order(compiled)
 
 
-def _as_json(document: ScheduleDocument, notes: dict[Phase, dict[int, str]]) -> dict[str, object]:
-    return {
-        "schedule": schedule_to_json(document),
-        "reasons": {p.name: {str(i): text for i, text in sorted(notes[p].items())} for p in PHASES},
-    }
+def _compiled_order(compiled: CompiledSchedule) -> list[str]:
+    strategy = compiled.schedule_config.scheduling.name.lower()
+    lines = [f"{strategy}, waits by {compiled.sync.name.lower()}"]
+    if compiled.order is not None:
+        order = compiled.order
+        proof = "least" if order.proven else f"at least {order.lower_bound}"
+        lines[0] += (
+            f"; makespan {order.makespan} model cycles ({proof} in the ordering model, not chip "
+            f"cycles), {order.vgpr_peak} registers"
+        )
+    if compiled.modulo is not None:
+        found = compiled.modulo
+        proof = "proven least" if found.proven else f"at least {found.lower_bound}"
+        lines.append(
+            f"interval {found.ii} model cycles ({proof} in the ordering model), "
+            f"limited by {found.limit}"
+        )
+    return lines
+
+
+def _verdict(subject: Subject) -> str:
+    report = subject.report()
+    found = len(report.findings)
+    tail = f"{found} finding(s)" if found else f"proven for {report.trips_proven} trip counts"
+    kind = "good" if report.verdict == "clean" else "bad"
+    return f"{paint(report.verdict, kind)}, {tail}"
+
+
+def _synchronisation(subject: Subject) -> list[str]:
+    lines = [paint("waits and barriers", "title")]
+    document = subject.document
+    if isinstance(document, RolesDocument):
+        for ring in document.rings:
+            parts = "+".join(p.name for p in ring.parts)
+            lines.append(f"  ring {ring.name}: {ring.depth} slots of {ring.slot_bytes} B ({parts})")
+        return lines
+    for phase in Phase:
+        c = WaitCounts.of(document.phase(phase))
+        lines.append(
+            f"  {phase.name.lower()}: {c.n_vm} vmcnt, {c.n_lgkm} lgkmcnt, {c.n_barrier} barriers"
+        )
+    vm, lgkm = document.counters.vm_per_load, document.counters.lgkm_per_load
+    lines.append(f"  a load of A takes {vm[0]} vm units, of B {vm[1]}")
+    lines.append(f"  a fragment read of A takes {lgkm[0]} lgkm units, of B {lgkm[1]}")
+    return lines
+
+
+def _legend(subject: Subject, width: int) -> list[str]:
+    lines = ["", paint("legend", "title")]
+    for line in legend(subject.document):
+        lines += textwrap.wrap(
+            line, width - 2, initial_indent="  ", subsequent_indent=" " * 16,
+            drop_whitespace=True, break_long_words=False,
+        )  # fmt: skip
+    return lines

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import textwrap
 
 import typer
 
+from warploom.cli.builtin import Knobs
 from warploom.cli.knobs import (
-    Dtype,
     DtypeOption,
     JsonOption,
     SpecArgument,
@@ -16,9 +17,12 @@ from warploom.cli.knobs import (
     sync_policy,
     with_knobs,
 )
-from warploom.cli.machine import Costs, CostsOption, TripsOption, run
-from warploom.cli.source import Knobs, load_document
+from warploom.cli.machine import Costs, CostsOption, TripsOption
+from warploom.cli.source import load
+from warploom.cli.style import WidthOption, columns, paint
 from warploom.sim import Simulation, simulation_to_json
+
+MOST = 8
 
 
 def register(app: typer.Typer) -> None:
@@ -27,12 +31,13 @@ def register(app: typer.Typer) -> None:
 
 
 def _simulate(
-    schedule: SpecArgument,
+    source: SpecArgument,
     trips: TripsOption = 16,
     costs: CostsOption = Costs.CHIP,
     tile: TileOption = None,
-    dtype: DtypeOption = Dtype.BF16,
+    dtype: DtypeOption = None,
     sync: SyncOption = None,
+    width: WidthOption = None,
     as_json: JsonOption = False,
     *,
     knobs: Knobs,
@@ -41,29 +46,40 @@ def _simulate(
 
     Example: warploom simulate fourwave --trips 32
     """
-    document, _ = load_document(
-        schedule, knobs, tile=tile, dtype=dtype.value, sync=sync_policy(sync)
+    subject = load(source, knobs, tile=tile, dtype=dtype, sync=sync_policy(sync))
+    model = costs is Costs.MODEL
+    pace = subject.pace(model=model)
+    sim = subject.simulate(max(trips, subject.least_trips), model=model)
+    if as_json:
+        data = simulation_to_json(sim)
+        typer.echo(json.dumps(data | {"pace": pace.to_json() if pace else None}))
+        return
+    wide = columns(width)
+    work = f", {subject.work()}" if subject.work() else ""
+    lines = [paint(f"{sim.name} on {subject.document.target}{work}", "title")]
+    lines += _wrapped("pace    ", pace.text() if pace else "no loop", wide)
+    lines += _wrapped(
+        "run     ", f"{sim.trips} iterations in {sim.cycles} cycles with their start and end", wide
     )
-    sim = run(document, costs, trips)
-    typer.echo(json.dumps(simulation_to_json(sim)) if as_json else figures(sim))
+    typer.echo("\n".join([*lines, *figures(sim, wide)]))
 
 
-def figures(sim: Simulation) -> str:
-    """The figures of a run as text."""
-    interval = "-" if sim.ii is None else f"{sim.ii:g}"
-    bound = "" if sim.bound is None else f", bound {float(sim.bound.bound):g} by {sim.bound.unit}"
-    lines = [
-        f"{sim.name}: {sim.cycles} cycles for {sim.trips} iterations on {sim.costs} costs",
-        f"  interval {interval} cycles{'' if sim.steady else ' (average)'}{bound}",
-        "  units",
-    ]
-    lines += [
-        f"    {u.unit:<22} {100 * (u.steady_utilisation or u.utilisation):5.1f} %"
-        for u in sim.units[:8]
-    ]
+def figures(sim: Simulation, width: int) -> list[str]:
+    """How busy the units are and where the time goes, as lines."""
+    lines = ["", paint("units, share of the steady state", "title")]
+    for u in sim.units[:MOST]:
+        share = u.utilisation if u.steady_utilisation is None else u.steady_utilisation
+        bar = "#" * round(20 * min(share, 1))
+        lines.append(f"  {u.unit:<20} {share:6.1%} {bar}")
     if sim.sites:
-        lines.append("  stalls")
-    lines += [
-        f"    {s.cycles:8} cycles  {s.phase}[{s.index}] {s.label}: {s.cause}" for s in sim.sites[:8]
-    ]
-    return "\n".join(lines)
+        lines += ["", paint("stalls: cycles of all waves, place, cause", "title")]
+    for s in sim.sites[:MOST]:
+        lines += _wrapped(f"  {s.cycles:>7}  ", f"{s.phase}[{s.index}] {s.label}: {s.cause}", width)
+    if len(sim.sites) > MOST:
+        lines.append(f"           and {len(sim.sites) - MOST} more places (--json has all)")
+    return lines
+
+
+def _wrapped(head: str, text: str, width: int) -> list[str]:
+    indent = " " * len(head)
+    return textwrap.wrap(text, width, initial_indent=head, subsequent_indent=indent)

@@ -1,151 +1,187 @@
-"""What a command works on: a built-in schedule, a user's schedule, or a document file."""
+"""What a command works on, whatever it was given as: one ``Subject``.
+
+A spec is a built-in schedule, a shipped kernel, ``file.py:object`` or ``module:object`` (a
+schedule, a kernel, a document, a compiled schedule, or a function that returns one of them), a
+document file, or ``-`` for a document on standard input.
+"""
 
 from __future__ import annotations
 
-import importlib.util
 import sys
-from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from warploom.document import ScheduleDocument, read_schedule
+from warploom.cli.author import called, user_object
+from warploom.cli.builtin import BUILT_IN, TILES, Knobs, parse_tile
+from warploom.cli.hopper import (
+    HopperKernel,
+    kernel_document,
+    kernel_named,
+    kernel_names,
+)
+from warploom.cli.progress import working
+from warploom.cli.subject import Document, Subject
+from warploom.document import ScheduleDocument, schedule_from_json
+from warploom.document.reader import parse_json
+from warploom.document.roles import RolesDocument
+from warploom.document.roles_json import is_roles_json, roles_from_json
 from warploom.errors import ConfigError, DocumentError
+from warploom.hopper.attention import AttentionKernel
+from warploom.hopper.kernel import GemmKernel
 from warploom.seed.compile import CompiledSchedule, OnRace, compile_schedule
 from warploom.seed.config.parts import SchedulingStrategy
 from warploom.seed.config.schedule import ScheduleConfig
 from warploom.seed.modulo.bridge import ModuloRequest
 from warploom.seed.schedule import PipelineSchedule
-from warploom.seed.schedules.fourwave import Pipeline4Wave
-from warploom.seed.schedules.pingpong import DeclarativeSchedule
-from warploom.seed.schedules.single_buffer import SingleBufferSchedule
 from warploom.seed.sync.policy import SyncPolicy
-from warploom.seed.target.geometry import KernelGeometry
-from warploom.seed.target.mi355x import AMDScheduleHints, mi355x_target
 
-Knobs = dict[str, Any]
-FP8_MMA = (16, 16, 128)
-TILES = {"bf16": (256, 256, 64), "fp8": (256, 256, 128)}
+STDIN = "-"
+KINDS = "a schedule, a kernel, a document, or a function that returns one of them"
 
 
-def parse_tile(text: str | None, dtype: str) -> tuple[int, int, int]:
-    """``256x256x64`` as numbers; by default the shipped tile of the dtype."""
-    if text is None:
-        return TILES["fp8" if dtype == "fp8" else "bf16"]
-    parts = text.lower().split("x")
-    if len(parts) != 3 or not all(p.isdigit() for p in parts):
-        raise ConfigError(f"{text!r} is no tile", where="--tile", fix="write it as 256x256x64")
-    return int(parts[0]), int(parts[1]), int(parts[2])
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """How a source is to be compiled; what is not given is the source's own."""
+
+    knobs: Knobs
+    tile: str | None = None
+    dtype: str | None = None
+    sync: SyncPolicy | None = None
+    on_race: OnRace = "report"
+
+    @property
+    def changes_order(self) -> bool:
+        """Whether something was asked for that only a compilation can give."""
+        return bool(self.knobs or self.sync)
 
 
-def _geometry_args(tile: str | None, dtype: str) -> dict[str, Any]:
-    fp8 = dtype == "fp8"
-    return {
-        "tile": parse_tile(tile, dtype),
-        "mma": FP8_MMA if fp8 else (16, 16, 32),
-        "elem_bytes": 1 if fp8 else 2,
-        "is_fp8": fp8,
-    }
+def load(
+    spec: str,
+    knobs: Knobs | None = None,
+    *,
+    tile: str | None = None,
+    dtype: str | None = None,
+    sync: SyncPolicy | None = None,
+    on_race: OnRace = "report",
+) -> Subject:
+    """The subject a spec names."""
+    request = Request(knobs=knobs or {}, tile=tile, dtype=dtype, sync=sync, on_race=on_race)
+    if spec == STDIN or spec.endswith(".json"):
+        return _from_document(read_document(spec), spec, request)
+    if spec in BUILT_IN:
+        schedule = BUILT_IN[spec](_own_knobs(request.knobs), tile, dtype or "bf16")
+        subject = _compiled(schedule, spec, request)
+        shape = parse_tile(tile, dtype or "bf16", TILES.get(spec))
+        return replace(subject, tile=shape, dtype=dtype or "bf16")
+    kernel = kernel_named(spec, tile, dtype or "bf16")
+    if kernel is not None:
+        return _from_kernel(kernel, spec, request)
+    if ":" in spec:
+        return _from_object(user_object(spec), spec, request)
+    raise _unknown(spec)
 
 
-def pingpong(knobs: Knobs, tile: str | None, dtype: str) -> PipelineSchedule:
-    """The ping-pong schedule of a tile."""
-    g = KernelGeometry.ping_pong(**_geometry_args(tile, dtype))
-    wave = (g.BM // 2, g.BN // 4)
-    target = mi355x_target(g.vm_per_load_a, g.vm_per_load_b, g.max_globals(wave=wave))
-    config = replace(ScheduleConfig(scheduling=SchedulingStrategy.CSP), **knobs)
-    return DeclarativeSchedule(
-        g.is_fp8, g.lgkm_per_load_a, g.lgkm_per_load_b, config=config, target=target
+def _unknown(spec: str) -> ConfigError:
+    names = (*BUILT_IN, *kernel_names())
+    near = get_close_matches(spec, names, 1)
+    if Path(spec).is_file():
+        fix = "a document's name ends in .json, an object of a file is named file.py:object"
+    elif near:
+        fix = f"did you mean {near[0]!r}?"
+    else:
+        fix = (
+            f"one of {', '.join(BUILT_IN)}, gemm, attention, a shipped kernel "
+            "(`warploom show --list`), file.py:object, FILE.json, or - for standard input"
+        )
+    return ConfigError(f"there is no schedule or kernel {spec!r}", fix=fix)
+
+
+def _from_object(found: object, spec: str, request: Request) -> Subject:
+    """One case for each kind of value an author may name."""
+    kinds = PipelineSchedule | CompiledSchedule | ScheduleDocument | RolesDocument | HopperKernel
+    if isinstance(found, type) or (callable(found) and not isinstance(found, kinds)):
+        found = called(found, spec)
+    match found:
+        case PipelineSchedule():
+            tuned = _own_knobs(request.knobs)
+            return _compiled(_Tuned(found, tuned) if tuned else found, spec, request)
+        case CompiledSchedule():
+            return replace(_from_document(found.document(), spec, request), compiled=found)
+        case ScheduleDocument() | RolesDocument():
+            return _from_document(found, spec, request)
+        case GemmKernel() | AttentionKernel():
+            return _from_kernel(found, spec, request)
+    raise ConfigError(
+        f"{spec} is a {type(found).__name__}", why=f"commands work on {KINDS}", fix=f"name {KINDS}"
     )
 
 
-def fourwave(knobs: Knobs, tile: str | None, dtype: str) -> PipelineSchedule:
-    """The 4-wave schedule of a tile."""
-    g = KernelGeometry.four_wave(**_geometry_args(tile, dtype))
-    target = mi355x_target(g.vm_per_load_a, g.vm_per_load_b, g.max_globals())
-    config = replace(Pipeline4Wave._default_schedule_config(), **knobs)
-    return Pipeline4Wave(g, config, target)
-
-
-def single_buffer(knobs: Knobs, tile: str | None, dtype: str) -> PipelineSchedule:
-    """The single-buffer schedule; the tile does not enter it."""
-    if knobs:
-        raise ConfigError(
-            f"single_buffer has no knobs, {', '.join(knobs)} given",
-            why="its order and waits come from its barriers and the code generator",
+def _compiled(schedule: PipelineSchedule, spec: str, request: Request) -> Subject:
+    """Compile; the modulo strategy overrides a schedule's own order."""
+    by_interval = request.knobs.get("scheduling") is SchedulingStrategy.MODULO
+    with working(f"compiling {spec}"):
+        compiled = compile_schedule(
+            schedule,
+            sync=request.sync,
+            on_race=request.on_race,
+            modulo=ModuloRequest() if by_interval else None,
         )
-    return SingleBufferSchedule(2, AMDScheduleHints(4, 4, 2, 16, 16, 2, 2))
+    shape = parse_tile(request.tile, request.dtype or "bf16") if request.tile else None
+    machine = getattr(getattr(schedule, "target", None), "machine", None)
+    return Subject(
+        spec=spec,
+        document=compiled.document(),
+        compiled=compiled,
+        tile=shape,
+        dtype=request.dtype or "bf16",
+        machine=machine,
+    )
 
 
-BUILT_IN: dict[str, Callable[[Knobs, str | None, str], PipelineSchedule]] = {
-    "pingpong": pingpong,
-    "fourwave": fourwave,
-    "single_buffer": single_buffer,
-}
+def _own_knobs(knobs: Knobs) -> Knobs:
+    by_interval = knobs.get("scheduling") is SchedulingStrategy.MODULO
+    return {k: v for k, v in knobs.items() if not (by_interval and k == "scheduling")}
 
 
-def load_schedule(
-    spec: str, knobs: Knobs, tile: str | None = None, dtype: str = "bf16"
-) -> PipelineSchedule:
-    """The schedule a spec names: built-in, ``module:object`` or ``file.py:object``."""
-    if spec in BUILT_IN:
-        return BUILT_IN[spec](knobs, tile, dtype)
-    if ":" not in spec:
-        near = get_close_matches(spec, BUILT_IN, 1)
+def _from_kernel(kernel: HopperKernel, spec: str, request: Request) -> Subject:
+    if request.changes_order:
         raise ConfigError(
-            f"there is no schedule {spec!r}",
-            fix=f"did you mean {near[0]!r}?"
-            if near
-            else f"one of {', '.join(BUILT_IN)}, module:object, file.py:object or FILE.json",
+            "knobs and --sync are of counter schedules", where=spec, fix="leave them out"
         )
-    found = _user_object(spec)
-    schedule = found() if isinstance(found, type) or _is_factory(found) else found
-    if not isinstance(schedule, PipelineSchedule):
+    with working(f"deriving {kernel.name}"):
+        return Subject(
+            spec=spec, document=kernel_document(kernel), kernel=kernel, dtype=str(kernel.dtype)
+        )
+
+
+def _from_document(document: Document, spec: str, request: Request) -> Subject:
+    if request.changes_order:
         raise ConfigError(
-            f"{spec} is no PipelineSchedule but {type(schedule).__name__}",
-            fix="name a PipelineSchedule object, its class, or a function that returns one",
+            "a document is already compiled; knobs and --sync do not apply", where=spec
         )
-    return _Tuned(schedule, knobs) if knobs else schedule
+    if isinstance(document, RolesDocument):
+        kernel = kernel_named(document.name, None, request.dtype or "bf16")
+        return Subject(spec=spec, document=document, kernel=kernel, dtype=request.dtype or "bf16")
+    shape = parse_tile(request.tile, request.dtype or "bf16") if request.tile else None
+    return Subject(spec=spec, document=document, tile=shape, dtype=request.dtype or "bf16")
 
 
-def _is_factory(found: object) -> bool:
-    return callable(found) and not isinstance(found, PipelineSchedule)
-
-
-def _user_object(spec: str) -> Any:  # noqa: ANN401 (the user's own object)
-    place, _, name = spec.rpartition(":")
+def read_document(spec: str) -> Document:
+    """A document from a file or from standard input; errors name the file."""
+    name = "standard input" if spec == STDIN else spec
     try:
-        module = _import_file(Path(place)) if place.endswith(".py") else _import_module(place)
-    except Exception as error:
-        raise ConfigError(
-            f"{place} cannot be imported: {type(error).__name__}: {error}", where=spec
-        ) from error
-    if not hasattr(module, name):
-        near = get_close_matches(name, dir(module), 1)
-        raise ConfigError(
-            f"{place} has no {name!r}", where=spec, fix=f"did you mean {near[0]!r}?" if near else ""
-        )
-    return getattr(module, name)
-
-
-def _import_module(name: str) -> ModuleType:
-    sys.path.insert(0, "")
+        text = sys.stdin.buffer.read() if spec == STDIN else Path(spec).read_bytes()
+    except OSError as error:
+        raise DocumentError(f"cannot read {name}: {error.strerror}") from None
     try:
-        return import_module(name)
-    finally:
-        sys.path.remove("")
-
-
-def _import_file(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{path} is no Python file")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+        data = parse_json(text)
+        return roles_from_json(data) if is_roles_json(data) else schedule_from_json(data)
+    except DocumentError as error:
+        raise DocumentError(
+            f"{name}: {error.what}", path=error.path, why=error.why, fix=error.fix
+        ) from None
 
 
 class _Tuned(PipelineSchedule):
@@ -170,46 +206,3 @@ class _Tuned(PipelineSchedule):
     def schedule_config(self) -> ScheduleConfig:
         """The inner schedule's knobs with the given ones on top."""
         return replace(self._inner.schedule_config(), **self._knobs)
-
-
-def load_compiled(
-    spec: str,
-    knobs: Knobs,
-    *,
-    tile: str | None = None,
-    dtype: str = "bf16",
-    sync: SyncPolicy | None = None,
-    on_race: OnRace = "report",
-) -> CompiledSchedule:
-    """Compile what a spec names; the modulo strategy overrides a schedule's own order."""
-    by_interval = knobs.get("scheduling") is SchedulingStrategy.MODULO
-    own = {k: v for k, v in knobs.items() if not (by_interval and k == "scheduling")}
-    schedule = load_schedule(spec, own, tile, dtype)
-    return compile_schedule(
-        schedule,
-        sync=sync,
-        on_race=on_race,
-        modulo=ModuloRequest() if by_interval else None,
-    )
-
-
-def load_document(
-    spec: str,
-    knobs: Knobs,
-    *,
-    tile: str | None = None,
-    dtype: str = "bf16",
-    sync: SyncPolicy | None = None,
-) -> tuple[ScheduleDocument, CompiledSchedule | None]:
-    """The document a spec names: a JSON file, or a schedule compiled now."""
-    if not spec.endswith(".json"):
-        compiled = load_compiled(spec, knobs, tile=tile, dtype=dtype, sync=sync)
-        return compiled.document(), compiled
-    if knobs or sync or tile:
-        raise ConfigError(
-            "a document is already compiled; knobs, --sync and --tile do not apply", where=spec
-        )
-    try:
-        return read_schedule(Path(spec).read_bytes()), None
-    except OSError as error:
-        raise DocumentError(f"cannot read {spec}: {error.strerror}") from None

@@ -1,4 +1,4 @@
-"""``warploom verify``: judge schedule documents."""
+"""``warploom verify``: judge schedules and kernels."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ from typing import Annotated, TextIO
 
 import typer
 
-from warploom.cli.knobs import JsonOption
-from warploom.errors import ConfigError
-from warploom.verify.report import exit_code, judge_files, parse_trips, render
+from warploom.cli.knobs import JsonOption, complete_source
+from warploom.cli.progress import working
+from warploom.cli.source import STDIN, load
+from warploom.document.roles import RolesDocument
+from warploom.errors import ConfigError, DocumentError
+from warploom.verify import verify
+from warploom.verify.report import FileVerdict, exit_code, judge_file, parse_trips, render
+from warploom.verify.roles import verify_roles
 
 
 class Form(StrEnum):
@@ -26,7 +31,13 @@ def register(app: typer.Typer) -> None:
 
 
 def _verify(
-    files: Annotated[list[str], typer.Argument(metavar="FILE.json...", help="Documents to judge.")],
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SOURCE...", help="Documents, schedules, kernels; - is standard input.",
+            autocompletion=complete_source,
+        ),
+    ],
     trips: Annotated[
         str | None, typer.Option(metavar="N..M", help="Judge these trip counts only.")
     ] = None,
@@ -34,10 +45,12 @@ def _verify(
         Form, typer.Option("--format", help="text, or json: one report a line.")
     ] = Form.TEXT,
     as_json: JsonOption = False,
-) -> None:
+) -> None:  # fmt: skip
     """Judge schedules for every timing and trip count.
 
-    Exit code 0: no race in any document. 1: findings. 2: some document is malformed.
+    Exit code 0: no race in any of them. 1: findings. 2: some document is malformed.
+
+    Example: warploom verify fourwave mine.json
     """
     try:
         wanted = None if trips is None else parse_trips(trips)
@@ -45,12 +58,28 @@ def _verify(
         raise typer.BadParameter(str(error), param_hint="--trips") from None
     form = Form.JSON if as_json else form
     verdicts = []
-    for verdict in judge_files(files, wanted):
+    for source in sources:
+        with working(f"judging {source}"):
+            verdict = _judge(source, wanted)
         verdicts.append(verdict)
         typer.echo(_printable(render(verdict, form.value), sys.stdout))
         if verdict.report is None and form is Form.JSON:
             typer.echo(_printable(f"{verdict.file}: {verdict.error}", sys.stderr), err=True)
     raise typer.Exit(exit_code(verdicts))
+
+
+def _judge(source: str, trips: range | None) -> FileVerdict:
+    if source != STDIN and source.endswith(".json"):
+        return judge_file(source, trips)
+    try:
+        document = load(source).document
+    except DocumentError as error:
+        return FileVerdict(file=source, error=str(error))
+    if not isinstance(document, RolesDocument):
+        return FileVerdict(file=source, report=verify(document, trips=trips))
+    least = max(1, document.minimum_trips)
+    pairs = None if trips is None else [(n, n) for n in trips if n >= least]
+    return FileVerdict(file=source, report=verify_roles(document, sequences=pairs))
 
 
 def _printable(text: str, stream: TextIO) -> str:

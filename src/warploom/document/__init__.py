@@ -4,10 +4,12 @@ from warploom.document.counters import (
     SCHEMA,
     BarrierKind,
     Counters,
+    KernelShape,
     Protocol,
     RegisterWaits,
     ScheduleDocument,
 )
+from warploom.document.given import HasDocument, document_of
 from warploom.document.reader import read_schedule, schedule_from_json
 from warploom.document.witness import (
     WITNESS_SCHEMA,
@@ -26,6 +28,8 @@ __all__ = [
     "WITNESS_SCHEMA",
     "BarrierKind",
     "Counters",
+    "KernelShape",
+    "HasDocument",
     "Point",
     "Protocol",
     "RegisterWaits",
@@ -34,6 +38,7 @@ __all__ = [
     "StepKind",
     "WaveId",
     "Witness",
+    "document_of",
     "read_schedule",
     "schedule_from_json",
     "schedule_to_json",

@@ -9,8 +9,12 @@ that is rescaled in place and then added to is three values in one array.
 
 Operand ``back`` = d of a loop op in iteration i is the value of iteration i - d. Where i - d lies
 before the first iteration, ``before`` names the head's value it stands for (loop-carried values
-start there). An operand of a tail op with ``back`` = d is the value of the tile's iteration
+start there); without one the operand is absent there: a product then starts from zero and must not
+accumulate. An operand of a tail op with ``back`` = d is the value of the tile's iteration
 n - 1 - d, the last one for 0.
+
+An entry of a program runs the op of its role, ``op`` and ``args``. An op that several entries run
+piece by piece (a result stored in four parts) is several ops with different ``args``.
 """
 
 from __future__ import annotations
@@ -29,11 +33,16 @@ class When(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowOperand:
-    """A value an op reads: of which iteration, and what stands for it before the first one."""
+    """A value an op reads: of which iteration, and what stands for it before the first one.
+
+    ``zero_first``: in the first iteration it is zero whatever was computed (a sum that starts from
+    zero, rescaled), so a product may discard its accumulator there instead of reading it.
+    """
 
     value: str
     back: int = 0
     before: str | None = None
+    zero_first: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +55,7 @@ class FlowOp:
 
     name: str
     role: str
+    args: tuple[int, ...] = ()
     when: When = When.LOOP
     operands: tuple[FlowOperand, ...] = ()
     results: tuple[str, ...] = ()

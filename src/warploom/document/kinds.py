@@ -33,13 +33,26 @@ class OpRole(Enum):
 
 
 class KOffsetKind(Enum):
-    """Which K-tile a load fetches, relative to the loop variable."""
+    """Which K-tile a load fetches, relative to the loop variable.
+
+    K3 to K7 name the tiles of rings deeper than three buffers; the reference has none.
+    """
 
     K0 = 0
     K1 = 1
     K_NEXT = 2
     K_PREV = 3
+    K3 = 4
+    K4 = 5
+    K5 = 6
+    K6 = 7
+    K7 = 8
     NONE = 255
+
+    @classmethod
+    def ahead(cls, tiles: int) -> KOffsetKind:
+        """The name of an offset from -1 to 7 tiles."""
+        return next(k for k in cls if k is not cls.NONE and k.signed_bk_multiple() == tiles)
 
     @property
     def bk_multiple(self) -> int:
@@ -48,7 +61,10 @@ class KOffsetKind(Enum):
 
     def signed_bk_multiple(self) -> int:
         """The offset in K-tiles; K_PREV is -1. Meaningless (255) for NONE."""
-        return -1 if self is KOffsetKind.K_PREV else self.value
+        if self is KOffsetKind.K_PREV:
+            return -1
+        number: int = self.value
+        return number - 1 if KOffsetKind.K_PREV.value < number < 255 else number
 
 
 class Phase(Enum):

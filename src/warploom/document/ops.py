@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from warploom.document.fields import boolean, instance, integer, member
 from warploom.document.kinds import (
     DepKind,
     KOffsetKind,
@@ -16,6 +17,17 @@ from warploom.document.kinds import (
     ResourceKind,
     ScheduleOps,
     tag_name,
+)
+
+_COUNTS = (
+    "stage",
+    "subtile",
+    "vm_cost",
+    "lgkm_cost",
+    "wait_value",
+    "latency",
+    "vgpr_def",
+    "vgpr_kill",
 )
 
 
@@ -41,6 +53,17 @@ class OpDesc:
     channel: int = -1
     vgpr_def: int = 0
     vgpr_kill: int = 0
+
+    def __post_init__(self) -> None:
+        integer(self.tag, "tag", "OpDesc", least=0, most=255)
+        integer(self.channel, "channel", "OpDesc", least=-1)
+        for name in _COUNTS:
+            value = getattr(self, name)
+            if type(value) is not int or value < 0:
+                integer(value, name, "OpDesc", least=0)
+        member(self.k_offset, KOffsetKind, "k_offset", "OpDesc")
+        member(self.resource, ResourceKind, "resource", "OpDesc")
+        member(self.role, OpRole, "role", "OpDesc")
 
     @property
     def name(self) -> str:
@@ -180,6 +203,12 @@ class ScheduleEntry:
     phase: Phase
     is_prefetch: bool = False
 
+    def __post_init__(self) -> None:
+        instance(self.op, OpDesc, "op", "ScheduleEntry")
+        integer(self.time_slot, "time_slot", "ScheduleEntry", least=0)
+        member(self.phase, Phase, "phase", "ScheduleEntry")
+        boolean(self.is_prefetch, "is_prefetch", "ScheduleEntry")
+
 
 @dataclass(frozen=True, slots=True)
 class DepEdge:
@@ -192,6 +221,12 @@ class DepEdge:
     consumer_idx: int
     dep_kind: DepKind
     loop_distance: int = 0
+
+    def __post_init__(self) -> None:
+        integer(self.producer_idx, "producer_idx", "DepEdge")
+        integer(self.consumer_idx, "consumer_idx", "DepEdge")
+        member(self.dep_kind, DepKind, "dep_kind", "DepEdge")
+        integer(self.loop_distance, "loop_distance", "DepEdge")
 
     @classmethod
     def flow(cls, producer: int, consumer: int, loop_distance: int = 0) -> DepEdge:

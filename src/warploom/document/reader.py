@@ -16,6 +16,7 @@ from warploom.document.counters import (
     SCHEMA,
     BarrierKind,
     Counters,
+    KernelShape,
     Protocol,
     RegisterWaits,
     ScheduleDocument,
@@ -63,7 +64,8 @@ def parse_json(text: str | bytes) -> object:
 
 def schedule_from_json(data: object) -> ScheduleDocument:
     """Build a document from parsed JSON."""
-    fields = _object(data, "$", _DOCUMENT)
+    optional = ("shape",) if isinstance(data, dict) and "shape" in data else ()
+    fields = _object(data, "$", (*_DOCUMENT, *optional))
     if fields["schema"] != SCHEMA:
         raise DocumentError(
             f"unknown schema {fields['schema']!r}", path="$.schema", fix=f"expected {SCHEMA!r}"
@@ -81,6 +83,7 @@ def schedule_from_json(data: object) -> ScheduleDocument:
         epilogue=_phase(fields["epilogue"], "$.epilogue", Phase.EPILOGUE),
         kernel_deps=_list(fields["kernel_deps"], "$.kernel_deps", _edge),
         warp_stagger_index=_int(fields["warp_stagger_index"], "$.warp_stagger_index"),
+        shape=_shape(fields["shape"], "$.shape") if optional else None,
     )
     _check_indices(document)
     return document
@@ -168,6 +171,15 @@ def _counters(data: object, path: str) -> Counters:
     )
 
 
+def _shape(data: object, path: str) -> KernelShape:
+    f = _object(data, path, ("tile", "mma", "dtype"))
+    return KernelShape(
+        tile=_triple(f["tile"], f"{path}.tile"),
+        mma=_triple(f["mma"], f"{path}.mma"),
+        dtype=_text(f["dtype"], f"{path}.dtype"),
+    )
+
+
 def _op(data: object, path: str) -> OpDesc:
     f = _object(data, path, _OP)
     tag = _int(f["tag"], f"{path}.tag", 0, 255)
@@ -242,7 +254,9 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return out
 
 
-def _object(data: object, path: str, keys: tuple[str, ...]) -> Mapping[str, object]:
+def _object(
+    data: object, path: str, keys: tuple[str, ...], optional: frozenset[str] = frozenset()
+) -> Mapping[str, object]:
     if not isinstance(data, dict):
         raise DocumentError(f"expected an object, found {_kind(data)}", path=path)
     for key in data:
@@ -254,7 +268,7 @@ def _object(data: object, path: str, keys: tuple[str, ...]) -> Mapping[str, obje
                 fix=f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(keys)}",
             )
     for key in keys:
-        if key not in data:
+        if key not in data and key not in optional:
             raise DocumentError(f"missing key {key!r}", path=path, fix=f"add {key!r}")
     return data
 
@@ -272,6 +286,13 @@ def _pair(data: object, path: str) -> tuple[int, int]:
     if len(values) != 2:
         raise DocumentError(f"expected two numbers (a, b), found {len(values)}", path=path)
     return values[0], values[1]
+
+
+def _triple(data: object, path: str) -> tuple[int, int, int]:
+    values = _list(data, path, lambda v, p: _int(v, p, 1))
+    if len(values) != 3:
+        raise DocumentError(f"expected three numbers (m, n, k), found {len(values)}", path=path)
+    return values[0], values[1], values[2]
 
 
 def _int(data: object, path: str, low: int = -MAX_INT, high: int = MAX_INT) -> int:

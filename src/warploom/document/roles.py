@@ -19,6 +19,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from warploom.document.flow import Flow
+
 
 class Per(StrEnum):
     """How often a ring is used."""
@@ -35,6 +37,13 @@ class Scope(StrEnum):
     WARPGROUP = "warpgroup"
 
 
+class Side(StrEnum):
+    """Which of a slot's two barriers: ``full`` says it has data, ``empty`` that it is free."""
+
+    FULL = "full"
+    EMPTY = "empty"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
     """A piece of a ring slot: operand name, byte offset in the slot and size."""
@@ -48,7 +57,9 @@ class Part:
 class RoleRing:
     """A ring of shared-memory slots with its two barriers a slot.
 
-    ``full_arrivals`` and ``empty_arrivals`` are the counts the barriers are initialised with.
+    ``full_arrivals`` and ``empty_arrivals`` are the counts the barriers are initialised with. Slots
+    are filled by copies (``Load``, announced by ``Expect``) or by ordinary instructions
+    (``Compute.fills_slots``, announced by ``Arrive`` on ``full``).
     """
 
     name: str
@@ -158,12 +169,17 @@ class Load:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrive:
-    """Release a slot: one arrival per ``scope`` on ``empty``, on each of ``ctas`` CTAs."""
+    """One arrival per ``scope`` on a barrier of the slot, on each of ``ctas`` CTAs.
+
+    On ``empty`` it releases the slot to whoever fills it; on ``full`` it says that the arriving
+    threads have filled their share of it (scope ``thread``: one elected thread of the instance).
+    """
 
     ring: str
     k: int = 0
     scope: Scope = Scope.WARP
     ctas: int = 1
+    side: Side = Side.EMPTY
     reason: str = ""
 
 
@@ -206,7 +222,11 @@ class WaitGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compute:
-    """Ordinary instructions: registers read and written, slots and staging copies touched."""
+    """Ordinary instructions: registers read and written, slots and staging copies touched.
+
+    ``fills`` are staging copies written, ``fills_slots`` parts of ring slots: every instance of the
+    role writes its share, and together they write the part whole.
+    """
 
     op: str
     k: int = 0
@@ -214,6 +234,7 @@ class Compute:
     writes: tuple[str, ...] = ()
     slots: tuple[SlotRead, ...] = ()
     fills: tuple[BufferCopy, ...] = ()
+    fills_slots: tuple[SlotRead, ...] = ()
     args: tuple[int, ...] = ()
     reason: str = ""
 
@@ -259,12 +280,17 @@ class NamedArrive:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BulkStore:
-    """A bulk tensor copy from a staging copy to global memory, issued by one thread a scope."""
+    """A bulk tensor copy from a staging copy to global memory, issued by one thread a scope.
+
+    ``reduce``: it adds to what is there. ``k`` is the iteration it belongs to, as of other entries.
+    """
 
     op: str
     source: BufferCopy
     scope: Scope = Scope.WARP
     args: tuple[int, ...] = ()
+    k: int = 0
+    reduce: bool = False
     reason: str = ""
 
 
@@ -359,7 +385,11 @@ class ProofRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolesDocument:
-    """A warp-specialised schedule. ``cluster`` CTAs share multicast copies."""
+    """A warp-specialised schedule. ``cluster`` CTAs share multicast copies.
+
+    ``flow`` is what its ops were declared to compute, ``tile`` and ``dtype`` what a tile of the
+    output is: facts of the kernel that the entries do not carry.
+    """
 
     name: str
     target: str
@@ -370,6 +400,9 @@ class RolesDocument:
     barriers: tuple[NamedBarrier, ...] = ()
     cluster: int = 1
     proof: ProofRecord | None = None
+    tile: tuple[int, ...] = ()
+    dtype: str = ""
+    flow: Flow | None = None
 
     def ring(self, name: str) -> RoleRing:
         """The ring of that name."""

@@ -2,20 +2,22 @@
 
 The form of each value follows from its dataclass, so a field is described once. Unknown and missing
 keys, wrong types, names of rings, parts, buffers or barriers that are not declared, and
-out-of-range numbers raise ``DocumentError`` with the path inside the document.
+out-of-range numbers raise ``DocumentError`` with the path inside the document. Fields that came
+later (``_OPTIONAL``) may be missing and are written only where they say something.
 """
 
 # ruff: noqa: ANN401  # the form is read off type hints, so values pass through untyped
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from enum import StrEnum
 from functools import cache
 from types import UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from warploom.document import roles
+from warploom.document import flow, roles
+from warploom.document.checks import check_document
 from warploom.document.counters import SCHEMA
 from warploom.document.reader import (
     MAX_LIST,
@@ -33,9 +35,24 @@ from warploom.errors import DocumentError
 T = TypeVar("T")
 
 ENTRY_KINDS: dict[str, type] = {c.__name__: c for c in get_args(RoleEntry)}
-_NON_NEGATIVE = {"depth", "offset", "bytes", "pending", "peel", "full_arrivals", "empty_arrivals"}
+_NON_NEGATIVE = {
+    "depth",
+    "offset",
+    "bytes",
+    "pending",
+    "peel",
+    "full_arrivals",
+    "empty_arrivals",
+    "back",
+}
 _POSITIVE = {"instances", "threads", "multicast", "ctas", "cluster", "copies", "count"}
 _BIT = {"parity"}
+_OPTIONAL: dict[type, frozenset[str]] = {
+    roles.Arrive: frozenset({"side"}),
+    roles.Compute: frozenset({"fills_slots"}),
+    roles.BulkStore: frozenset({"k", "reduce"}),
+    RolesDocument: frozenset({"tile", "dtype", "flow"}),
+}
 
 
 def read_roles(text: str | bytes) -> RolesDocument:
@@ -45,15 +62,18 @@ def read_roles(text: str | bytes) -> RolesDocument:
 
 def roles_from_json(data: object) -> RolesDocument:
     """Build a document from parsed JSON."""
-    keys = ("schema", *(f.name for f in fields(RolesDocument)))
-    found = _object(data, "$", keys)
-    if found["schema"] != SCHEMA:
+    if not isinstance(data, dict):
+        raise DocumentError(f"expected an object, found {_kind(data)}", path="$")
+    if "schema" not in data:
+        raise DocumentError("missing key 'schema'", path="$", fix="add 'schema'")
+    if data["schema"] != SCHEMA:
         raise DocumentError(
-            f"unknown schema {found['schema']!r}", path="$.schema", fix=f"expected {SCHEMA!r}"
+            f"unknown schema {str(data['schema'])[:80]!r}",
+            path="$.schema",
+            fix=f"expected {SCHEMA!r}",
         )
-    body = {k: v for k, v in found.items() if k != "schema"}
-    document = _record(body, "$", RolesDocument)
-    _check_names(document)
+    document = _record({k: v for k, v in data.items() if k != "schema"}, "$", RolesDocument)
+    check_document(document)
     return document
 
 
@@ -98,18 +118,32 @@ def _plain(value: Any) -> Any:
 
 
 def _plain_fields(value: Any) -> dict[str, Any]:
-    return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+    optional = _optional_fields(type(value))  # type: ignore[arg-type]
+    return {
+        f.name: _plain(getattr(value, f.name))
+        for f in fields(value)
+        if f.name not in optional or getattr(value, f.name) != f.default
+    }
+
+
+@cache
+def _optional_fields(cls: type) -> frozenset[str]:
+    """Fields that are written only where they differ from their default."""
+    if cls.__module__ == flow.__name__:
+        return frozenset(f.name for f in fields(cls) if f.default is not MISSING)
+    return _OPTIONAL.get(cls, frozenset())
 
 
 @cache
 def _hints(cls: type) -> dict[str, Any]:
-    return get_type_hints(cls, vars(roles))
+    return get_type_hints(cls)
 
 
 def _record(data: object, path: str, cls: type[T]) -> T:
     hints = _hints(cls)  # type: ignore[arg-type]  # a class is hashable
-    found = _object(data, path, tuple(hints))
-    return cls(**{k: _read(found[k], f"{path}.{k}", hints[k], k) for k in hints})
+    optional = _optional_fields(cls)  # type: ignore[arg-type]
+    found = _object(data, path, tuple(hints), optional)
+    return cls(**{k: _read(v, f"{path}.{k}", hints[k], k) for k, v in found.items()})
 
 
 def _entry(data: object, path: str) -> RoleEntry:
@@ -175,59 +209,3 @@ def _number(data: object, path: str, key: str) -> int:
     if key in _NON_NEGATIVE:
         return _int(data, path, 0)
     return _int(data, path)
-
-
-def _check_names(document: RolesDocument) -> None:
-    rings = {r.name: {p.name for p in r.parts} for r in document.rings}
-    buffers = {b.name: b.copies for b in document.buffers}
-    barriers = {b.name for b in document.barriers}
-    for name in ("rings", "programs", "buffers", "barriers"):
-        _check_unique(getattr(document, name), f"$.{name}")
-    for i, ring in enumerate(document.rings):
-        if ring.depth < 1:
-            raise DocumentError("a ring needs at least one slot", path=f"$.rings[{i}].depth")
-    for i, program in enumerate(document.programs):
-        for phase, entries in program.phases():
-            for j, entry in enumerate(entries):
-                path = f"$.programs[{i}].{phase}[{j}]"
-                _check_entry(entry, path, rings, buffers)
-                named = getattr(entry, "barrier", None)
-                if named is not None and named not in barriers:
-                    raise DocumentError(f"no barrier {named!r}", path=f"{path}.barrier")
-                _check_registers(entry, path, {n for n, _ in program.registers})
-
-
-def _check_unique(values: tuple[Any, ...], path: str) -> None:
-    names = [v.name for v in values]
-    for i, name in enumerate(names):
-        if name in names[:i]:
-            raise DocumentError(f"the name {name!r} is declared twice", path=f"{path}[{i}].name")
-
-
-def _check_entry(
-    entry: RoleEntry, path: str, rings: dict[str, set[str]], buffers: dict[str, int]
-) -> None:
-    ring = getattr(entry, "ring", None)
-    pairs = [(ring, getattr(entry, "part", None))] if ring is not None else []
-    pairs += [(s.ring, s.part) for s in getattr(entry, "slots", ())]
-    for name, part in pairs:
-        if name not in rings:
-            raise DocumentError(f"no ring {name!r}", path=path, fix=f"known: {', '.join(rings)}")
-        if part is not None and part not in rings[name]:
-            raise DocumentError(f"ring {name!r} has no part {part!r}", path=path)
-    copies = [*getattr(entry, "fills", ())]
-    copies += [entry.source] if isinstance(entry, roles.BulkStore) else []
-    for c in copies:
-        if not 0 <= c.copy < buffers.get(c.buffer, 0):
-            raise DocumentError(f"no copy {c.copy} of a buffer {c.buffer!r}", path=path)
-
-
-def _check_registers(entry: RoleEntry, path: str, known: set[str]) -> None:
-    names = [*getattr(entry, "reads", ()), *getattr(entry, "writes", ())]
-    names += [*getattr(entry, "registers", ())]
-    names += [entry.accumulator] if isinstance(entry, roles.Mma) else []
-    for name in names:
-        if name not in known:
-            raise DocumentError(
-                f"no register array {name!r}", path=path, fix=f"known: {', '.join(sorted(known))}"
-            )

@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from warploom.document.counters import SCHEMA, ScheduleDocument
+from warploom.document.counters import SCHEMA, KernelShape, ScheduleDocument
+from warploom.document.given import Given, counter_document_of
 from warploom.document.ops import DepEdge, OpDesc, ScheduleEntry
 
 
 def schedule_to_json(document: ScheduleDocument) -> dict[str, Any]:
     """The document as JSON-ready dicts and lists."""
-    p, c = document.protocol, document.counters
+    p, c, shape = document.protocol, document.counters, document.shape
     return {
         "schema": SCHEMA,
         "name": document.name,
         "target": document.target,
         "strategy": document.strategy,
+        **({"shape": _shape(shape)} if shape is not None else {}),
         "protocol": {
             "groups": p.groups,
             "waves_per_group": p.waves_per_group,
@@ -43,10 +45,10 @@ def schedule_to_json(document: ScheduleDocument) -> dict[str, Any]:
     }
 
 
-def write_schedule(document: ScheduleDocument) -> str:
+def write_schedule(given: Given) -> str:
     """The canonical text of a document; reading and writing it gives the same bytes."""
     lines = []
-    for key, value in schedule_to_json(document).items():
+    for key, value in schedule_to_json(counter_document_of(given)).items():
         if isinstance(value, list) and value:
             body = ",\n  ".join(json.dumps(item) for item in value)
             lines.append(f"{json.dumps(key)}: [\n  {body}\n]")
@@ -83,6 +85,10 @@ def entry_to_json(entry: ScheduleEntry) -> dict[str, Any]:
         "phase": entry.phase.name,
         "is_prefetch": entry.is_prefetch,
     }
+
+
+def _shape(shape: KernelShape) -> dict[str, Any]:
+    return {"tile": list(shape.tile), "mma": list(shape.mma), "dtype": shape.dtype}
 
 
 def _edge(edge: DepEdge) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 
 class DType(StrEnum):
@@ -375,6 +376,21 @@ class Kernel:
     def loops(self) -> tuple[Loop, ...]:
         """The pipelined loops, in order."""
         return tuple(op for op in self.ops if isinstance(op, Loop))
+
+    def reference(self, *arrays: object, **given: Any) -> Any:  # noqa: ANN401 (NumPy's own)
+        """What it computes, in NumPy: see ``warploom.kernel.meaning.reference``.
+
+        Scalars are given by name, beside ``exact``, ``extents``, ``sizes``, ``initial``.
+        """
+        from warploom.kernel.meaning import reference  # noqa: PLC0415 (NumPy only when asked)
+
+        options = {k: given.pop(k) for k in ("exact", "extents", "sizes", "initial") if k in given}
+        return reference(self, arrays, given, **options)
+
+    def __str__(self) -> str:
+        from warploom.kernel.listing import listing  # noqa: PLC0415 (it needs this module)
+
+        return listing(self)
 
 
 def walk(ops: tuple[Op, ...]) -> Iterator[Op]:

@@ -177,13 +177,13 @@ def _complete(entry: _Entry, tensors: Sequence[Any], stream: int | None) -> list
         for i, make in entry.made:
             complete[i] = make()
         return complete
-    with _on_stream(next(t for t in tensors if t is not None), stream):
+    with on_stream(next(t for t in tensors if t is not None), stream):
         for i, make in entry.made:
             complete[i] = make()
     return complete
 
 
-def _on_stream(like: Any, stream: int) -> AbstractContextManager[Any]:  # noqa: ANN401
+def on_stream(like: Any, stream: int) -> AbstractContextManager[Any]:  # noqa: ANN401
     """Allocations inside belong to the stream, so that its memory is not handed out early."""
     if not is_torch(like):
         return nullcontext()

@@ -6,16 +6,19 @@ The answer is a schedule (``Found``), a proof that there is none (``Refuted``), 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from math import gcd
+from dataclasses import dataclass, field, replace
+from itertools import islice, product
+from math import gcd, prod
 
 from warploom.order.bounds.energy import closure
 from warploom.order.bounds.paths import IntMatrix, distances
 from warploom.order.bounds.plain import budget_limit, depth_bounds
 from warploom.order.bounds.system import System, build_system
 from warploom.order.check import check_schedule
+from warploom.order.clock import Deadline
 from warploom.order.exact.process import ExactSolver
 from warploom.order.exact.request import CpAnswer, CpRequest, CpStatus, Incumbent
+from warploom.order.model import ModuloProblem
 from warploom.order.options import ModuloOptions
 from warploom.order.place.heuristic import find_schedule
 from warploom.order.result import Limit, LimitKind
@@ -23,6 +26,8 @@ from warploom.order.roles import candidate_assignments
 
 FEW_STAGES = 4
 COPIES = (0, 1, 4)  # how many copies above the least the heuristic is given
+MOST_ASSIGNMENTS = 64  # of open roles, solved one by one where the joint model cannot
+WIDEST_TABLE = 1 << 24  # cycles of an interval up to which the heuristic's bit sets are built
 SMALL = 24  # ops up to which the exact question is as quick as the coarse one
 
 
@@ -50,6 +55,7 @@ class Attempter:
     options: ModuloOptions
     solver: ExactSolver | None
     say: Say
+    deadline: Deadline = field(default_factory=Deadline)
 
     def quick(self, ii: int) -> Outcome:
         """Bounds and heuristic only."""
@@ -121,7 +127,10 @@ class Attempter:
 
     def _place(self, ii: int, depths: tuple[int, ...], tries: int) -> Incumbent | None:
         problem = self.system.problem
+        if ii > WIDEST_TABLE:
+            return None
         for roles in candidate_assignments(problem):
+            self.deadline.check()
             fixed = problem.with_roles(roles) if self.system.relaxed else problem
             system = build_system(fixed) if self.system.relaxed else self.system
             times = find_schedule(system, ii, depths, tries=tries, seed=self.options.seed)
@@ -153,28 +162,48 @@ class Attempter:
         return None
 
     def _exact(self, ii: int, least: tuple[int, ...]) -> Outcome:
-        answer = self.ask(
-            CpRequest(
-                problem=self.system.problem,
-                ii=ii,
-                max_stage=safe_stages(self.system, ii),
-                work=self.options.prove_work,
-                least_depths=least,
+        refuted = True
+        for problem in self._exact_problems():
+            answer = self.ask(
+                CpRequest(
+                    problem=problem,
+                    ii=ii,
+                    max_stage=safe_stages(self.system, ii),
+                    work=self.options.prove_work,
+                    least_depths=least,
+                )
             )
-        )
-        self.say(f"II {ii}: CP exact: {describe(answer)}")
-        if answer.solved:
-            return as_incumbent(answer)
-        if answer.status is CpStatus.INFEASIBLE:
-            return Refuted(
-                Limit(kind=LimitKind.SEARCH, text=f"exhaustive search: II {ii} is infeasible")
-            )
-        return Open()
+            self.say(f"II {ii}: CP exact: {describe(answer)}")
+            if answer.solved:
+                return as_incumbent(answer)
+            refuted &= answer.status is CpStatus.INFEASIBLE
+        if not refuted:
+            return Open()
+        limit = Limit(kind=LimitKind.SEARCH, text=f"exhaustive search: II {ii} is infeasible")
+        return Refuted(limit)
+
+    def _exact_problems(self) -> list[ModuloProblem]:
+        """The body itself; one per assignment where open roles and live values meet a budget.
+
+        The joint model charges rings to open roles, not renamed values. Few assignments are tried
+        one by one; with more the question is asked jointly and stays open.
+        """
+        problem = self.system.problem
+        budgets = any(r.register_budget is not None for r in problem.roles)
+        if not (self.system.relaxed and problem.values and budgets):
+            return [problem]
+        choices = [problem.allowed_roles(v) for v in range(self.system.n)]
+        if prod(len(c) for c in choices) > MOST_ASSIGNMENTS:
+            return [problem]
+        tied = [(e.src, e.dst) for e in problem.edges if e.tie]
+        assigned = islice(product(*choices), MOST_ASSIGNMENTS)
+        return [problem.with_roles(a) for a in assigned if all(a[x] == a[y] for x, y in tied)]
 
     def ask(self, request: CpRequest) -> CpAnswer:
-        """Put one question to the exact solver."""
+        """Put one question to the exact solver; what time is left bounds it."""
         assert self.solver is not None
-        return self.solver.solve(request)
+        self.deadline.check()
+        return self.solver.solve(replace(request, seconds=self.deadline.left()))
 
 
 def describe(answer: CpAnswer) -> str:
@@ -209,13 +238,20 @@ def _fits(system: System, ii: int, g: int) -> bool:
 def safe_stages(system: System, ii: int) -> int:
     """A stage no schedule needs to exceed.
 
-    With phases, depths and roles fixed the stages solve difference constraints; the least solution
-    is a simple path, which leaves each op once.
+    With phases, depths, roles and the most each value may live fixed, the stages solve difference
+    constraints; the least solution is a simple path, which leaves each op once. A use far away
+    (loop distance) of a value that may live only briefly pushes its definition as far back.
     """
-    extra = max(system.problem.handoff, system.problem.release) if system.relaxed else 0
+    problem = system.problem
+    costs = [problem.handoff, problem.release, *(e.handoff or 0 for e in problem.edges)]
+    extra = max(costs) if system.relaxed else 0
     reach = [1] * system.n
-    shallow: Sequence[int] = [r.min_depth for r in system.problem.rings]
+    shallow: Sequence[int] = [r.min_depth for r in problem.rings]
     for a in system.all_arcs(shallow):
         steps = -(-(a.latency + extra + ii - 1) // ii) - min(a.distance, 0)
         reach[a.src] = max(reach[a.src], steps)
+    for value in problem.values:
+        for use in value.uses:
+            steps = -(-(use.hold + ii - 1) // ii) + use.distance
+            reach[use.op] = max(reach[use.op], steps)
     return sum(reach)

@@ -16,7 +16,7 @@ import numpy as np
 from warploom.errors import ConfigError
 from warploom.order.bounds.paths import rec_mii
 from warploom.order.bounds.system import build_system
-from warploom.order.kbest import issue_arcs
+from warploom.order.inorder import unit_order_arcs
 from warploom.order.model import ModuloOp, ModuloProblem, Read
 from warploom.order.result import ModuloResult
 
@@ -49,7 +49,7 @@ def critical_features(result: ModuloResult) -> tuple[dict[str, int], int]:
     """Cycles by feature along the cycle that limits the emitted program, and its distance."""
     fixed = result.problem.with_roles(result.roles) if result.problem.roles else result.problem
     system = build_system(fixed)
-    arcs = [*system.all_arcs(result.depths), *issue_arcs(result)]
+    arcs = [*system.all_arcs(result.depths), *unit_order_arcs(system, result.ii, result.times)]
     _, cycle = rec_mii(system.n, arcs)
     features: dict[str, int] = {}
     for arc in cycle:

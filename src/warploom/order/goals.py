@@ -20,6 +20,7 @@ from warploom.order.bounds.energy import closure, length_bound
 from warploom.order.bounds.plain import depth_bounds, live_area
 from warploom.order.bounds.system import System
 from warploom.order.check import CheckReport, check_schedule
+from warploom.order.clock import OutOfTimeError, stopped_by
 from warploom.order.exact.request import CpAnswer, CpRequest, CpStatus, Incumbent
 from warploom.order.model import Goal, RingKind
 from warploom.order.result import GoalValue
@@ -27,13 +28,18 @@ from warploom.order.result import GoalValue
 
 def improve(
     attempter: Attempter, ii: int, start: Incumbent
-) -> tuple[Incumbent, tuple[GoalValue, ...]]:
-    """Minimise the options' goals in order, from a known schedule."""
-    run = _Goals(attempter, ii, start)
-    for goal in attempter.options.goals:
-        if _applies(attempter.system, goal):
+) -> tuple[Incumbent, tuple[GoalValue, ...], str]:
+    """Minimise the options' goals in order, from a known schedule; and what ended it early."""
+    goals = [g for g in attempter.options.goals if _applies(attempter.system, g)]
+    run: _Goals | None = None
+    try:
+        run = _Goals(attempter, ii, start)
+        for goal in goals:
             run.minimise(goal)
-    return run.best, tuple(run.done)
+    except (OutOfTimeError, KeyboardInterrupt) as stop:
+        best = run.best if run is not None else start
+        return best, tuple(run.done) if run is not None else (), stopped_by(stop)
+    return run.best, tuple(run.done), ""
 
 
 def fewest_stages(times: Sequence[int], ii: int) -> tuple[int, ...]:
@@ -92,6 +98,7 @@ class _Goals:
         """Bring one goal down to its bound, or as far as the work goes, and freeze it."""
         value, bound = self._value(goal), self._bound(goal)
         self.attempter.say(f"{goal.value}: {value}, bound {bound}")
+        self.attempter.deadline.check()
         if value > bound and self.attempter.solver is not None:
             for grid in dict.fromkeys([*coarse_grids(self.system, self.ii)[-1:], 1]):
                 answer = self._ask(goal, grid)

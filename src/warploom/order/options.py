@@ -28,7 +28,8 @@ class ModuloOptions:
     ``goals`` are minimised after II, in this order. ``tries`` bounds the heuristic (each try is a
     fixed number of placements); the ``*_work`` numbers are CP-SAT's deterministic time for one
     question: to find a schedule, to refute an II, to improve a goal. None of them is wall-clock
-    time, so equal inputs give equal results.
+    time, so equal inputs give equal results. ``seconds`` is: the solve ends then with the best it
+    has and the bound it proved, which may differ from run to run.
     """
 
     goals: tuple[Goal, ...] = DEFAULT_GOALS
@@ -38,6 +39,7 @@ class ModuloOptions:
     optimise_work: float = 8.0
     seed: int = 0
     exact: ExactUse = ExactUse.AUTO
+    seconds: float | None = None
 
     def __post_init__(self) -> None:
         try:
@@ -47,6 +49,8 @@ class ModuloOptions:
             raise ConfigError(f"unknown setting: {error}", where="ModuloOptions") from None
         if self.tries < 1 or min(self.find_work, self.prove_work, self.optimise_work) < 0:
             raise ConfigError("a work limit below zero, or no tries at all", where="ModuloOptions")
+        if self.seconds is not None and not self.seconds > 0:
+            raise ConfigError(f"a time limit of {self.seconds} seconds", where="ModuloOptions")
         if len(set(self.goals)) < len(self.goals):
             raise ConfigError("a goal is named twice", where="ModuloOptions.goals")
 

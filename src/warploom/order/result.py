@@ -58,7 +58,8 @@ class ModuloResult:
     ``proven``: every smaller II is proven infeasible (``lower_bound == ii``). ``times[v]`` is the
     issue time of op v in iteration 0, ``depths[r]`` the copies of ring r, ``roles[v]`` the role op
     v runs on. ``rec_mii`` is taken with every ring at its largest depth, ``rec_mii_at_depths`` at
-    the depths chosen.
+    the depths chosen. ``stopped`` is ``"time limit"`` or ``"interrupt"`` when the solve ended
+    early: the schedule is the best found until then.
     """
 
     problem: ModuloProblem
@@ -74,6 +75,7 @@ class ModuloResult:
     rec_mii_at_depths: int
     goals: tuple[GoalValue, ...] = ()
     log: tuple[str, ...] = ()
+    stopped: str = ""
     seconds: float = field(default=0.0, compare=False)
     seconds_to_ii: float = field(default=0.0, compare=False)
 

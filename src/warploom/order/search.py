@@ -1,7 +1,9 @@
 """The least II with a proof: attempt the bound, gallop up to a schedule, bisect down to the proof.
 
 Feasibility is monotone in II (stages and phases can be kept when a cycle is added at the end), so a
-refuted II refutes all below it and bisection is sound. Work limits are counts, not clock time.
+refuted II refutes all below it and bisection is sound; the few bodies where it is not (see
+``is_monotone``) are scanned. Above ``deciding_interval`` nothing changes: refuted there is refuted
+for good. Work limits are counts; a time limit or an interrupt returns the best found so far.
 """
 
 from __future__ import annotations
@@ -10,12 +12,14 @@ import time
 from dataclasses import replace
 
 from warploom.errors import SchedulingError
-from warploom.order.attempt import Attempter, Outcome, Refuted
+from warploom.order.attempt import Attempter, Open, Outcome, Refuted
 from warploom.order.bounds.energy import MAX_NODES, energetic_bound
+from warploom.order.bounds.horizon import deciding_interval, is_monotone
 from warploom.order.bounds.paths import rec_mii
-from warploom.order.bounds.plain import plain_bound, recurrence_limit
+from warploom.order.bounds.plain import never, plain_bound, recurrence_limit
 from warploom.order.bounds.system import System, build_system
 from warploom.order.check import check_result
+from warploom.order.clock import Deadline, OutOfTimeError, stopped_by
 from warploom.order.exact.process import (
     ExactSolver,
     exact_solver_available,
@@ -24,6 +28,7 @@ from warploom.order.exact.process import (
 )
 from warploom.order.exact.request import Incumbent
 from warploom.order.goals import fewest_stages, improve
+from warploom.order.inorder import tightened
 from warploom.order.limits import explain_energy, explain_refusal
 from warploom.order.model import ModuloProblem
 from warploom.order.options import ExactUse, ModuloOptions, Progress, ProgressCallback
@@ -41,6 +46,9 @@ def solve_modulo(
     solver: ExactSolver | None = None,
 ) -> ModuloResult:
     """A schedule of least II, then least in each goal, re-checked by the independent checker.
+
+    An interrupt (Ctrl-C) once a schedule is known ends the solve like the time limit: the best
+    found comes back with ``stopped`` set and with the bound proven so far.
 
     Raises the errors of ``validate``, ``InfeasibleError`` when no II fits the budgets, and
     ``MissingExtraError`` when the options require CP-SAT and it is not installed.
@@ -80,7 +88,9 @@ class _Search:
         self.high: int | None = None
         self.best: Incumbent | None = None
         self.limit = Limit(kind=LimitKind.TRIVIAL, text="II cannot be less than one cycle")
-        self.attempter = Attempter(self.system, options, solver, self.say)
+        self.top = deciding_interval(self.system)
+        deadline = Deadline(options.seconds)
+        self.attempter = Attempter(self.system, options, solver, self.say, deadline)
         if solver is None and options.exact is ExactUse.AUTO:
             self.say("OR-tools is not installed: bounds and heuristic only")
 
@@ -95,17 +105,23 @@ class _Search:
         start = time.perf_counter()
         self.low, self.limit, res, rec = plain_bound(self.system)
         self.say(f"ResMII {res}, RecMII {rec}, bound {self.low}: {self.limit}")
-        self._find_ii()
+        stopped = self._until_stopped()
         to_ii = time.perf_counter() - start
         assert self.best is not None
         assert self.high is not None
         ii, proven = self.high, self.low == self.high
         if not proven:
-            text = f"work limit: II {self.low} to {ii - 1} neither found nor refuted"
+            text = f"{stopped or 'work limit'}: II {self.low} to {ii - 1} neither found nor refuted"
             self.limit = Limit(kind=LimitKind.WORK, text=text)
-        elif self.limit.kind is LimitKind.SEARCH:
-            self.limit = explain_refusal(self.attempter, ii - 1)
-        best, goals = improve(self.attempter, ii, self.best)
+        best, goals, cut = (
+            improve(self.attempter, ii, self.best)
+            if not stopped
+            else (
+                self.best,
+                (),
+                stopped,
+            )
+        )
         best = replace(best, times=fewest_stages(best.times, ii))
         return ModuloResult(
             problem=self.system.problem,
@@ -121,9 +137,39 @@ class _Search:
             rec_mii_at_depths=max(1, rec_mii(self.system.n, self.system.all_arcs(best.depths))[0]),
             goals=goals,
             log=tuple(self.log),
+            stopped=stopped or cut,
             seconds=time.perf_counter() - start,
             seconds_to_ii=to_ii,
         )
+
+    def _until_stopped(self) -> str:
+        """Search; a time limit or an interrupt ends it with the best so far, if there is one."""
+        try:
+            self._find_ii()
+            if self.low == self.high and self.limit.kind is LimitKind.SEARCH:
+                self.limit = explain_refusal(self.attempter, self.low - 1)
+        except KeyboardInterrupt as stop:
+            if self.best is None:
+                raise
+            return stopped_by(stop)
+        except OutOfTimeError as stop:
+            if self.best is None and not self._any_schedule():
+                raise SchedulingError(
+                    f"no schedule of {self.system.problem.name!r} was found in "
+                    f"{self.options.seconds:g} seconds",
+                    why=f"the least II is at least {self.low}; nothing else is known",
+                    fix="raise ModuloOptions.seconds, or relax the budgets",
+                ) from None
+            return stopped_by(stop)
+        return ""
+
+    def _any_schedule(self) -> bool:
+        """After the deadline: one look of the heuristic at intervals where it seldom fails."""
+        late = replace(self.attempter, deadline=Deadline())
+        for ii in dict.fromkeys([2 * self.low, min(16 * self.low, self.top), self.top]):
+            if self._take(ii, late.quick(ii)):
+                return True
+        return False
 
     def _find_ii(self) -> None:
         found = self.attempter.find(self.low)
@@ -131,26 +177,43 @@ class _Search:
             self.high, self.best = self.low, found
             return
         self._raise_by_energy()
-        if self._take(self.low, self.attempter.full(self.low)):
+        first = self.low
+        if not is_monotone(self.system.problem):
+            self._scan(first)
+            return
+        if self._take(first, self.attempter.full(first)):
             return
         self._gallop()
         self._bisect()
+        self._step_down()
 
     def _raise_by_energy(self) -> None:
         nodes = self.system.n + NODES_BESIDE_OPS + len(self.system.problem.values)
         if nodes > MAX_NODES:
             return
-        bound = energetic_bound(self.system, self.low)
+        bound = energetic_bound(self.system, self.low, self.top)
+        if bound is None:
+            raise never(self.system.problem, explain_energy(self.system, self.top))
         if bound > self.low:
             self.limit = explain_energy(self.system, bound - 1)
             self.low = bound
             self.say(f"energetic bound {bound}: {self.limit}")
 
     def _take(self, ii: int, outcome: Outcome) -> bool:
-        """Narrow the interval by one outcome; True when a schedule was found."""
+        """Narrow the interval by one outcome; True when a schedule was found.
+
+        A schedule is kept at the least II of its own order, which may lie below the II tried.
+        """
         if isinstance(outcome, Incumbent):
-            if self.high is None or ii < self.high:
-                self.high, self.best = ii, outcome
+            least, best = tightened(self.system.problem, ii, outcome)
+            if least < self.low:
+                raise SchedulingError(
+                    f"a schedule at II {least} contradicts the proven bound {self.low}",
+                    where=self.system.problem.name,
+                    why="this is a defect of the solver: the proof or the checker is wrong",
+                )
+            if self.high is None or least < self.high:
+                self.high, self.best = least, best
             return True
         if isinstance(outcome, Refuted) and ii >= self.low:
             self.low, self.limit = ii + 1, outcome.limit
@@ -158,20 +221,38 @@ class _Search:
 
     def _gallop(self) -> None:
         """Steps 1, 2, 4, ... upward with the heuristic; with everything when steps are large."""
-        ii, step = max(self.low, 2), 1
-        ceiling = 8 * (self.low + sum(a.latency for a in self.system.arcs)) + 8
+        ii, step = min(max(self.low, 2), self.top), 1
         while self.high is None:
-            hard = step >= self.low or self.attempter.small()
-            if self._take(ii, self.attempter.full(ii) if hard else self.attempter.quick(ii)):
+            hard = step >= self.low or ii >= self.top or self.attempter.small()
+            outcome = self.attempter.full(ii) if hard else self.attempter.quick(ii)
+            if self._take(ii, outcome):
                 return
-            if ii > ceiling:
-                raise SchedulingError(
-                    f"no schedule of {self.system.problem.name!r} was found up to II {ii}",
-                    why="the work limits were reached; "
-                    + ("a budget may be too small" if self.attempter.solver else "no exact solver"),
-                    fix="raise ModuloOptions.tries or find_work, or relax the budgets",
-                )
-            ii, step = ii + step, step * 2
+            if ii >= self.top:
+                raise self._nothing_found(outcome)
+            ii, step = min(ii + step, self.top), step * 2
+
+    def _scan(self, first: int) -> None:
+        """Every II in turn: where a refuted II says nothing of others, all must be asked."""
+        last: Outcome = Refuted(self.limit)
+        for ii in range(first, max(first, self.top) + 1):
+            low, outcome = self.low, self.attempter.full(ii)
+            if self._take(ii, outcome):
+                return
+            last = outcome if isinstance(last, Refuted) else Open()
+            if isinstance(last, Open):
+                self.low = low
+        raise self._nothing_found(last)
+
+    def _nothing_found(self, last: Outcome) -> SchedulingError:
+        name = self.system.problem.name
+        if isinstance(last, Refuted):
+            return never(self.system.problem, last.limit)
+        return SchedulingError(
+            f"no schedule of {name!r} was found up to II {self.top}",
+            why="the work limits were reached; "
+            + ("a budget may be too small" if self.attempter.solver else "no exact solver"),
+            fix="raise ModuloOptions.tries or find_work, or relax the budgets",
+        )
 
     def _bisect(self) -> None:
         """Between the bound and the schedule; what stays open keeps the result unproven."""
@@ -181,6 +262,18 @@ class _Search:
             mid = (at + self.high) // 2
             if not self._take(mid, self.attempter.full(mid)):
                 at = mid + 1
+
+    def _step_down(self) -> None:
+        """What bisection left open below the schedule: cycle by cycle while it goes down.
+
+        An II that stayed open hides feasible ones below it only from bisection, not from a walk.
+        """
+        assert self.high is not None
+        while self.low < self.high:
+            before = self.high
+            self._take(before - 1, self.attempter.quick(before - 1))
+            if self.high == before:
+                return
 
 
 def critical_recurrence(result: ModuloResult) -> Limit:

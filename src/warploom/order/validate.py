@@ -24,6 +24,7 @@ def validate(problem: ModuloProblem) -> None:
         _require(value.size >= 0 and value.late >= 0, f"value {value.name!r}", "a negative size")
     _check_budgets(problem)
     _check_cycles(problem)
+    _check_ties(problem)
 
 
 def _check_names(problem: ModuloProblem) -> None:
@@ -163,6 +164,61 @@ def _check_cycles(problem: ModuloProblem) -> None:
             why="each op of the cycle would have to wait for itself in the same iteration",
             fix="one of these edges must carry a loop distance of at least 1",
         )
+
+
+def _check_ties(problem: ModuloProblem) -> None:
+    """Tied ops need a role in common; those tied to one cycle must fit their units together."""
+    for group in _role_groups(problem):
+        if not set.intersection(*(set(problem.allowed_roles(v)) for v in group)):
+            raise InfeasibleError(
+                "tied ops have no role in common",
+                where=", ".join(problem.ops[v].name for v in group),
+                why="a tie keeps both ends of an edge on one role",
+                fix="drop the tie, or allow the ops a common role",
+            )
+    for group in _tied_groups(problem):
+        for unit in problem.units():
+            held = [v for v in group if any(h.unit == unit for h in problem.ops[v].holds())]
+            if len(held) > problem.capacity(unit):
+                names = ", ".join(problem.ops[v].name for v in held)
+                raise InfeasibleError(
+                    f"tied ops need unit {unit!r} in the same cycle",
+                    where=names,
+                    why=f"edges of latency 0 both ways make them issue together, and the unit "
+                    f"serves {problem.capacity(unit)} at once",
+                    fix="drop one of the edges, or raise the unit's capacity",
+                )
+
+
+def _role_groups(problem: ModuloProblem) -> list[list[int]]:
+    """Ops that ties keep on one role."""
+    group = list(range(len(problem.ops)))
+    for e in (e for e in problem.edges if e.tie):
+        a, b = group[e.src], group[e.dst]
+        group = [a if g == b else g for g in group]
+    members: dict[int, list[int]] = {}
+    for v, g in enumerate(group):
+        members.setdefault(g, []).append(v)
+    return [m for m in members.values() if len(m) > 1]
+
+
+def _tied_groups(problem: ModuloProblem) -> list[list[int]]:
+    """Classes of ops that reach each other through distance-0 edges (all of latency 0 then)."""
+    n = len(problem.ops)
+    after: list[set[int]] = [set() for _ in range(n)]
+    for e in problem.edges:
+        if e.distance == 0 and e.latency == 0 and e.src != e.dst:
+            after[e.src].add(e.dst)
+    reach: list[set[int]] = []
+    for v in range(n):
+        seen, todo = set[int](), [v] if after[v] else []
+        while todo:
+            for w in after[todo.pop()] - seen:
+                seen.add(w)
+                todo.append(w)
+        reach.append(seen)
+    groups = {frozenset([v, *(w for w in reach[v] if v in reach[w])]) for v in range(n)}
+    return sorted(sorted(g) for g in groups if len(g) > 1)
 
 
 def _zero_cycle(problem: ModuloProblem) -> list[int] | None:

@@ -4,7 +4,7 @@ In: a ``Sweep`` (the grid of choices). Out: ``Outcome`` rows, cached on disk by 
 sweep that was stopped goes on where it was. Runs through any ``concurrent.futures.Executor``.
 """
 
-from warploom.search.report import scatter_html, to_csv, to_parquet, to_table
+from warploom.search.report import refusals, scatter_html, to_csv, to_parquet, to_table
 from warploom.search.runner import Cache, explore, ranked
 from warploom.search.space import Outcome, Point, Sweep, evaluate
 
@@ -16,6 +16,7 @@ __all__ = [
     "evaluate",
     "explore",
     "ranked",
+    "refusals",
     "scatter_html",
     "to_csv",
     "to_parquet",

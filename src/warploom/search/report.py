@@ -24,6 +24,7 @@ COLUMNS = (
     "max_globals",
     "lds_penalty",
     "verdict",
+    "cycles_per_tile",
     "interval",
     "mma_utilisation",
     "waits",
@@ -40,6 +41,19 @@ def to_table(outcomes: Sequence[Outcome], limit: int | None = None) -> str:
     lines = ["  ".join(c.ljust(w) for c, w in zip(COLUMNS, widths, strict=True))]
     lines += ["  ".join(c.ljust(w) for c, w in zip(r, widths, strict=True)) for r in rows]
     return "\n".join(line.rstrip() for line in lines)
+
+
+def refusals(outcomes: Sequence[Outcome]) -> list[str]:
+    """Why configurations could not be compiled, one line for each reason and schedule."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for o in outcomes:
+        if o.error is not None:
+            tile = "x".join(map(str, o.point.tile))
+            found.setdefault((o.point.schedule, o.error), []).append(f"{tile} {o.point.dtype}")
+    return [
+        f"refused: {schedule} {', '.join(dict.fromkeys(where))}: {error}"
+        for (schedule, error), where in found.items()
+    ]
 
 
 def _cell(value: object) -> str:

@@ -19,12 +19,13 @@ from warploom.seed.schedule import PipelineSchedule
 from warploom.seed.schedules.fourwave import Pipeline4Wave
 from warploom.seed.schedules.pingpong import DeclarativeSchedule
 from warploom.seed.sync.policy import SyncPolicy
+from warploom.seed.target.chip import chip_costs
 from warploom.seed.target.geometry import KernelGeometry
 from warploom.seed.target.mi355x import mi355x_target
-from warploom.sim import mi355x_costs, simulate
+from warploom.sim import simulate
+from warploom.sim.pace import find_pace
 
-REVISION = 1  # part of every cache key: raise it when outcomes change their meaning
-MFMA_FLOP_PER_CYCLE = 1024  # one SIMD, bf16; fp8 runs at twice that
+REVISION = 2  # part of every cache key: raise it when outcomes change their meaning
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,20 +154,16 @@ def evaluate(point: Point) -> Outcome:
 
 def _measured(point: Point, compiled: CompiledSchedule, g: KernelGeometry) -> Outcome:
     document = compiled.document()
-    waves = document.protocol.groups * document.protocol.waves_per_group
-    flop = 2 * g.BM * g.BN * g.BK / waves / 4  # one quadrant of a wave's tile
-    rate = MFMA_FLOP_PER_CYCLE * (2 if point.dtype == "fp8" else 1)
-    quadrant = max(round(flop / rate), 1)
-    sim = simulate(document, mi355x_costs(mma_cycles=quadrant), trips=12, waves=1)
-    busy = next((u for u in sim.units if "MMA" in u.unit), None)
-    sync = [e.op for e in compiled.kernel if e.op.role is OpRole.SYNC]
+    costs = chip_costs(document, point.tile, point.dtype)
     per_iteration = document.protocol.k_tiles_per_iteration
+    pace = find_pace(lambda trips: simulate(document, costs, trips=trips), per_iteration)
+    sync = [e.op for e in compiled.kernel if e.op.role is OpRole.SYNC]
     return Outcome(
         point=point,
         verdict=compiled.report.verdict if compiled.report else "unjudged",
-        interval=sim.ii,
-        cycles_per_tile=None if sim.ii is None else sim.ii / per_iteration,
-        mma_utilisation=busy.steady_utilisation if busy else None,
+        interval=pace.interval if pace else None,
+        cycles_per_tile=pace.per_tile if pace else None,
+        mma_utilisation=pace.matrix if pace else None,
         waits=sum(op.name.startswith("WAIT") for op in sync),
         barriers=sum(op.name == "BARRIER" for op in sync),
         registers=compiled.order.vgpr_peak if compiled.order else None,

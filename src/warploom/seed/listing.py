@@ -9,8 +9,7 @@ from warploom.document.kinds import KOffsetKind, OpRole, ScheduleOps
 from warploom.document.ops import OpDesc, ScheduleEntry
 
 _K_NAMES = {
-    KOffsetKind.K0: "K0",
-    KOffsetKind.K1: "K1",
+    **{k: k.name for k in KOffsetKind},
     KOffsetKind.K_NEXT: "KNEXT",
     KOffsetKind.K_PREV: "KPREV",
     KOffsetKind.NONE: "-",

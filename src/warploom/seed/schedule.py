@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from warploom.document.counters import BarrierKind, Protocol, RegisterWaits
+from warploom.document.counters import BarrierKind, KernelShape, Protocol, RegisterWaits
 from warploom.document.ops import DepEdge, OpDesc, ScheduleEntry
 from warploom.seed.blocks.program import PipelineProgram
 from warploom.seed.config.pipeline import PipelineConfig
@@ -22,6 +22,9 @@ from warploom.seed.sync.policy import SyncPolicy
 class PipelineSchedule(ABC):
     """A kernel's schedule: its structure and its loop body."""
 
+    #: ScheduleConfig fields the schedule sets itself, whatever the caller says.
+    forced_settings: tuple[str, ...] = ()
+
     @property
     def name(self) -> str:
         """How listings and documents call this schedule."""
@@ -31,6 +34,11 @@ class PipelineSchedule(ABC):
     def target_name(self) -> str:
         """The target's name in documents."""
         return "custom"
+
+    @property
+    def shape(self) -> KernelShape | None:
+        """Tile and element type the counter units belong to, where they are known."""
+        return None
 
     @abstractmethod
     def config(self) -> PipelineConfig:
@@ -50,7 +58,7 @@ class PipelineSchedule(ABC):
 
     def sync_policy(self) -> SyncPolicy:
         """Who decides waits and barriers; ``compile_schedule(..., sync=...)`` overrides it."""
-        return SyncPolicy.REFERENCE
+        return SyncPolicy.REPAIRED
 
     def transform_kernel(
         self, ker: Sequence[ScheduleEntry], body: Sequence[OpDesc]

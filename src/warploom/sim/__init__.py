@@ -5,7 +5,7 @@ It shares no code with the solver and imports errors, ops and interchange only; 
 never correctness.
 """
 
-from warploom.sim.costs import MachineCosts, OpTiming, UnitSpec, mi355x_costs
+from warploom.sim.costs import MachineCosts, OpTiming, TargetCosts, UnitSpec, mi355x_costs
 from warploom.sim.events import (
     BarrierEvent,
     Link,
@@ -19,6 +19,7 @@ from warploom.sim.events import (
     StallKind,
     WaitEvent,
 )
+from warploom.sim.pace import Pace, find_pace, pace_of
 from warploom.sim.program import (
     Await,
     BarrierSpec,
@@ -37,6 +38,7 @@ from warploom.sim.simulation import (
     Simulation,
     StallSite,
     UnitUse,
+    interval_cost,
     simulate,
     simulate_workload,
     simulation_to_json,
@@ -53,6 +55,7 @@ __all__ = [
     "Meet",
     "OpEvent",
     "OpTiming",
+    "Pace",
     "PhaseSpan",
     "Place",
     "Priority",
@@ -68,6 +71,7 @@ __all__ = [
     "StallKind",
     "StallSite",
     "SteadyState",
+    "TargetCosts",
     "Turn",
     "Unit",
     "UnitLoad",
@@ -76,8 +80,11 @@ __all__ = [
     "WaitEvent",
     "WaitQueue",
     "Workload",
-    "mi355x_costs",
+    "find_pace",
+    "interval_cost",
     "lower_roles",
+    "mi355x_costs",
+    "pace_of",
     "simulate",
     "simulate_roles",
     "simulate_workload",

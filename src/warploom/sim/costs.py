@@ -12,6 +12,7 @@ after the last instruction reached the unit.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Protocol, runtime_checkable
 
 from warploom.document.kinds import OpRole, ResourceKind
 from warploom.document.ops import OpDesc
@@ -122,6 +123,34 @@ class MachineCosts:
         if self.unit_kind(op) in _SERIAL:
             return OpTiming(issue=op.latency, occupancy=op.latency, latency=op.latency)
         return OpTiming(issue=1, occupancy=1, latency=op.latency)
+
+
+@runtime_checkable
+class TargetCosts(Protocol):
+    """A target that knows what its machine costs, e.g. a ``TargetProfile``."""
+
+    @property
+    def name(self) -> str:
+        """How outputs call it."""
+
+    @property
+    def machine(self) -> MachineCosts | None:
+        """The machine's costs; None: the latencies of the ops themselves."""
+
+
+def costs_of(given: MachineCosts | TargetCosts | None) -> MachineCosts:
+    """Machine costs, of whatever was given; a target without its own has its ops' latencies."""
+    if given is None:
+        return MachineCosts()
+    if isinstance(given, MachineCosts):
+        return given
+    if isinstance(given, TargetCosts):
+        return given.machine or MachineCosts(name=f"{given.name} model")
+    raise ConfigError(
+        f"a {type(given).__name__} has no costs",
+        where="costs",
+        fix="pass MachineCosts, a target with a machine, or nothing",
+    )
 
 
 _KIB = 1024

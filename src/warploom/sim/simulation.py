@@ -11,12 +11,14 @@ unit was, and how long each wait stalled and for which op.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 from warploom.document.counters import ScheduleDocument
-from warploom.sim.costs import MachineCosts
+from warploom.document.given import Given, counter_document_of
+from warploom.sim.costs import MachineCosts, TargetCosts, costs_of
 from warploom.sim.engine import run
 from warploom.sim.events import (
     BarrierEvent,
@@ -109,8 +111,8 @@ class Simulation:
 
 
 def simulate(
-    document: ScheduleDocument,
-    costs: MachineCosts | None = None,
+    document: Given,
+    costs: MachineCosts | TargetCosts | None = None,
     *,
     trips: int = DEFAULT_TRIPS,
     waves: int | None = None,
@@ -118,15 +120,28 @@ def simulate(
     """Run ``trips`` loop iterations on every wave of the workgroup.
 
     ``waves=1`` runs one wave of each group, standing for all of them: faster, and nearly the same
-    where the waves of a group run alike. Without ``costs`` the ops' own latencies count.
+    where the waves of a group run alike. ``document`` may be what compilation returned, ``costs``
+    a target; without ``costs`` the ops' own latencies count.
 
     Raises ``SimulationError`` when waves wait for each other for ever, ``CostModelError`` when an
     op has no price and ``ConfigError`` for impossible numbers. A schedule that races is run all
     the same: time is all this looks at.
     """
-    costs = costs or MachineCosts()
-    workload = lower(document, costs, trips, waves)
-    return simulate_workload(workload, costs=costs.name, trips=trips)
+    machine = costs_of(costs)
+    workload = lower(counter_document_of(document), machine, trips, waves)
+    return simulate_workload(workload, costs=machine.name, trips=trips)
+
+
+def interval_cost(
+    costs: MachineCosts, *, trips: int = 16, waves: int | None = 1
+) -> Callable[[ScheduleDocument], float]:
+    """A score of documents: simulated cycles per loop iteration (infinite when none is reached)."""
+
+    def score(document: ScheduleDocument) -> float:
+        state = steady_state(run(lower(document, costs, trips, waves)))
+        return float("inf") if state is None else float(state.interval)
+
+    return score
 
 
 def simulate_workload(workload: Workload, *, costs: str = "given", trips: int = 0) -> Simulation:

@@ -1,9 +1,12 @@
-"""What the judge says: events, findings and reports, as values and in JSON form."""
+"""What the judges say: places, findings and reports, as values and in JSON form.
+
+Both dialects of documents, counter schedules and role programs, are reported in these types.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import Enum
+from dataclasses import dataclass, field
+from enum import StrEnum
 from importlib import import_module
 from typing import Any
 
@@ -11,7 +14,7 @@ from warploom.document import WaveId
 from warploom.document.kinds import Phase
 
 
-class Severity(Enum):
+class Severity(StrEnum):
     """``RACE``: possible under some timing. ``TIMING``: impossible only if a stated latency
     assumption holds. ``INFO``: worth knowing, no wrong result."""
 
@@ -20,8 +23,8 @@ class Severity(Enum):
     INFO = "info"
 
 
-class Code(Enum):
-    """The hazards the judge knows; docs/explain/hazards.md tells each one's condition."""
+class Code(StrEnum):
+    """The defects the judges know; docs/explain/hazards.md tells each one's condition."""
 
     RAW_LDS = "RAW-LDS"
     WAR_LDS = "WAR-LDS"
@@ -34,11 +37,24 @@ class Code(Enum):
     ENCODING = "ENCODING"
     CAPACITY = "CAPACITY"
     DEAD_READ = "DEAD-READ"
+    PHASE = "PHASE"
+    LAPPED = "LAPPED"
+    ARRIVALS = "ARRIVALS"
+    BYTES = "BYTES"
+    RAW_SLOT = "RAW-SLOT"
+    WAR_SLOT = "WAR-SLOT"
+    FENCE = "FENCE"
+    PROXY = "PROXY"
+    STAGING = "STAGING"
+    DRAIN = "DRAIN"
+    SCOPE = "SCOPE"
+    BARRIER = "BARRIER"
+    FLOW = "FLOW"
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One entry of a phase, in one iteration (0 outside the kernel)."""
+    """One entry of a phase of a counter schedule, in one iteration (0 outside the kernel)."""
 
     phase: Phase
     index: int
@@ -49,70 +65,133 @@ class Event:
         turn = f" of iteration {self.iteration}" if self.phase is Phase.KERNEL else ""
         return f"{self.op} ({self.phase.name.lower()}[{self.index}]{turn})"
 
+    def to_json(self) -> dict[str, Any]:
+        """The event in its documented form."""
+        return {
+            "phase": self.phase.name,
+            "index": self.index,
+            "iteration": self.iteration,
+            "op": self.op,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where an entry of a role program runs: role, instance, list and index, tile, iteration."""
+
+    role: str
+    phase: str
+    index: int
+    entry: str
+    instance: int = 0
+    cta: int = 0
+    tile: int = 0
+    iteration: int = 0
+
+    def __str__(self) -> str:
+        where = f"{self.role}.{self.phase}[{self.index}] {self.entry}"
+        return f"{where} (instance {self.instance}, tile {self.tile}, iteration {self.iteration})"
+
+    @property
+    def op(self) -> str:
+        """The entry, under the name an event has for it."""
+        return self.entry
+
+    def to_json(self) -> dict[str, Any]:
+        """The event in its documented form, with its role and tile."""
+        return {
+            "phase": self.phase.upper(),
+            "index": self.index,
+            "iteration": self.iteration,
+            "op": self.entry,
+            "role": self.role,
+            "tile": self.tile,
+        }
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One hazard: both events, the waves that execute them, the reason and a concrete fix.
+    """One defect: the events involved, the reason and a concrete fix.
 
-    ``trip_count`` is the smallest judged iteration count that shows it. ``waves`` are the wave of
-    the first and of the second event.
+    ``trip_count`` is the smallest judged iteration count that shows it, ``tiles`` the iterations of
+    each tile of a run of role programs that does. ``waves`` are the waves (group, member) or agents
+    (CTA, instance) of the events. ``line`` is the author's, where the document carries it.
     """
 
     code: Code
-    severity: Severity
-    trip_count: int
-    where: tuple[Event, Event]
-    slot: str | None
-    waves: tuple[WaveId, ...]
     why: str
     fix: str
+    severity: Severity = Severity.RACE
+    trip_count: int = 0
+    where: tuple[Event | Place, ...] = ()
+    slot: str | None = None
+    waves: tuple[WaveId, ...] = ()
+    tiles: tuple[int, ...] = ()
+    line: str = ""
 
     def text(self) -> str:
         """The finding as a few readable lines."""
-        first, second = self.where
-        place = str(first) if first == second else f"{first} -> {second}"
-        waves = ", ".join(str(w) for w in self.waves)
+        places = list(dict.fromkeys(str(e) for e in self.where))
+        lines = [f"{self.code.value} [{self.severity.value}] {' -> '.join(places)}".rstrip()]
         slot = f", {self.slot}" if self.slot else ""
-        return (
-            f"{self.code.value} [{self.severity.value}] {place}\n"
-            f"  with   {self.trip_count} iteration(s); {waves}{slot}\n"
-            f"  why    {self.why}\n"
-            f"  fix    {self.fix}"
-        )
+        if self.tiles:
+            lines.append(f"  with   tiles of {self.tiles} iteration(s){slot}")
+        elif self.waves:
+            waves = ", ".join(str(w) for w in self.waves)
+            lines.append(f"  with   {self.trip_count} iteration(s); {waves}{slot}")
+        lines += [f"  line   {self.line}"] if self.line else []
+        return "\n".join([*lines, f"  why    {self.why}", f"  fix    {self.fix}"])
+
+    def __str__(self) -> str:
+        return self.text()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """The verdict on one document.
 
-    ``trips_proven`` is "all" or the judged range ``"N..M"``; ``trips_checked`` the iteration
-    counts that were unrolled; ``depth`` the number of back edges the longest dependence spans.
-    ``omitted`` counts findings beyond the limit that a report lists.
+    ``trips_proven`` is "all" or what was judged; ``trips_checked`` the iteration counts that were
+    unrolled; ``depth`` the number of back edges (or ring uses) the longest dependence spans.
+    ``omitted`` counts findings beyond the limit that a report lists. ``not_judged`` says what no
+    judge could decide: with anything there, the verdict is not clean.
     """
 
     name: str
     findings: tuple[Finding, ...]
     trips_proven: str
-    trips_checked: tuple[int, ...]
-    depth: int
+    trips_checked: tuple[int, ...] = ()
+    depth: int = 0
     omitted: int = 0
+    sequences: int = 0
+    not_judged: tuple[str, ...] = field(default=())
 
     @property
     def verdict(self) -> str:
-        """``race``, ``timing`` or ``clean``."""
+        """``race``, ``not judged``, ``timing`` or ``clean``."""
         found = {f.severity for f in self.findings}
         if Severity.RACE in found:
             return "race"
+        if self.not_judged:
+            return "not judged"
         return "timing" if Severity.TIMING in found else "clean"
 
     @property
     def is_clean(self) -> bool:
-        """No race and no timing finding."""
+        """No race and no timing finding, and everything judged."""
         return self.verdict == "clean"
+
+    @property
+    def clean(self) -> bool:
+        """No race, and everything judged: what a proof needs if the stated assumptions hold."""
+        return self.verdict in ("clean", "timing")
 
     def races(self) -> tuple[Finding, ...]:
         """The findings that make the schedule wrong."""
         return tuple(f for f in self.findings if f.severity is Severity.RACE)
+
+    def codes(self) -> frozenset[Code]:
+        """The kinds of findings."""
+        return frozenset(f.code for f in self.findings)
 
     def _repr_html_(self) -> str:
         # Pictures live above this room; looked up only when a notebook asks for one.
@@ -123,30 +202,36 @@ class Report:
         trips = f"trip counts: {self.trips_proven}"
         head = f"{self.name}: {self.verdict} ({trips}, {len(self.findings)} finding(s))"
         more = [f"... and {self.omitted} more"] if self.omitted else []
-        return "\n".join([head, *(f.text() for f in self.findings), *more])
+        notes = [f"not judged: {note}" for note in self.not_judged]
+        return "\n".join([head, *notes, *(f.text() for f in self.findings), *more])
+
+    def __str__(self) -> str:
+        return self.text()
 
 
 def report_to_json(report: Report) -> dict[str, Any]:
     """Verdict, proven trip counts and findings as JSON-ready values."""
+    notes = {"not_judged": list(report.not_judged)} if report.not_judged else {}
     return {
         "verdict": report.verdict,
         "trips_proven": report.trips_proven,
+        **notes,
         "findings": [finding_to_json(f) for f in report.findings],
     }
 
 
 def finding_to_json(finding: Finding) -> dict[str, Any]:
     """One finding as JSON-ready values."""
+    line = {"line": finding.line} if finding.line else {}
     return {
         "code": finding.code.value,
         "severity": finding.severity.value,
-        "trip_count": finding.trip_count,
-        "where": [
-            {"phase": e.phase.name, "index": e.index, "iteration": e.iteration, "op": e.op}
-            for e in finding.where
-        ],
+        "trip_count": max(finding.tiles, default=finding.trip_count),
+        "where": [e.to_json() for e in finding.where],
         "slot": finding.slot,
-        "waves": [[w.group, w.member] for w in finding.waves],
+        "waves": [[w.group, w.member] for w in finding.waves]
+        or [[p.cta, p.instance] for p in finding.where if isinstance(p, Place)],
         "why": finding.why,
         "fix": finding.fix,
+        **line,
     }

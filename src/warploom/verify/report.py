@@ -19,11 +19,12 @@ from warploom.errors import ConfigError, DocumentError, WarploomError
 from warploom.verify.assumptions import Assumptions
 from warploom.verify.findings import Report, report_to_json
 from warploom.verify.judge import verify
-from warploom.verify.roles import RolesReport, roles_report_to_json, verify_roles
+from warploom.verify.roles import verify_roles
 
 MAX_BYTES = 24 * 1024 * 1024
 MAX_LENGTHS = 256
 """Tile lengths of a role program that are judged one by one."""
+_TILES = 3  # of one length, one after the other
 EXIT_CLEAN, EXIT_RACE, EXIT_MALFORMED = 0, 1, 2
 
 
@@ -32,7 +33,7 @@ class FileVerdict:
     """The verdict on one file: a report, or the error that made it impossible."""
 
     file: str
-    report: Report | RolesReport | None = None
+    report: Report | None = None
     error: str = ""
 
     @property
@@ -40,7 +41,7 @@ class FileVerdict:
         """The exit code this file alone would give."""
         if self.report is None:
             return EXIT_MALFORMED
-        return EXIT_RACE if self.report.verdict == "race" else EXIT_CLEAN
+        return EXIT_RACE if self.report.verdict in ("race", "not judged") else EXIT_CLEAN
 
     def to_json(self) -> dict[str, Any]:
         """The verdict in its documented form."""
@@ -51,8 +52,6 @@ class FileVerdict:
                 "trips_proven": None,
                 "findings": [],
             }
-        if isinstance(self.report, RolesReport):
-            return {"file": self.file, **roles_report_to_json(self.report)}
         return {"file": self.file, **report_to_json(self.report)}
 
     def text(self) -> str:
@@ -91,7 +90,7 @@ def judge_file(
         return FileVerdict(file=name, error="the document is too large to judge")
 
 
-def _judge_roles(data: object, trips: range | None) -> RolesReport:
+def _judge_roles(data: object, trips: range | None) -> Report:
     """A document of role programs; with ``trips`` only tiles of those lengths, in pairs."""
     document = roles_from_json(data)
     if trips is None:
@@ -103,7 +102,8 @@ def _judge_roles(data: object, trips: range | None) -> RolesReport:
             f"{len(wanted)} tile lengths to judge in {trips.start}..{trips.stop - 1}",
             fix=f"give 1 to {MAX_LENGTHS} counts of at least {least}, or none to prove all",
         )
-    return verify_roles(document, sequences=[(n, n) for n in wanted])
+    scope = f"{wanted[0]}..{wanted[-1]}"
+    return verify_roles(document, sequences=[(n,) * _TILES for n in wanted], scope=scope)
 
 
 def _read(path: Path) -> bytes:

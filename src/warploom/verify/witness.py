@@ -13,10 +13,10 @@ from warploom.errors import ConfigError
 from warploom.verify.assumptions import Assumptions
 from warploom.verify.dataflow import NOTHING
 from warploom.verify.explain import event
-from warploom.verify.findings import Code, Event, Finding, Severity
+from warploom.verify.findings import Code, Event, Finding, Place, Severity
 from warploom.verify.judge import verify
 from warploom.verify.program import Program
-from warploom.verify.races import Run, analyse, first_sure_write, register_rules
+from warploom.verify.races import Run, analyse, first_sure_write, register_rules, sure_load
 from warploom.verify.text import Kind, Text, read_text
 
 _TIMING_FREE = (Code.TOKEN, Code.WAR_REG, Code.COVERAGE, Code.DEADLOCK)
@@ -61,7 +61,7 @@ def _race_behind(document: ScheduleDocument, finding: Finding, assumptions: Assu
     raise _foreign(finding.where[1])
 
 
-def _foreign(where: Event) -> ConfigError:
+def _foreign(where: Event | Place) -> ConfigError:
     return ConfigError(
         f"the schedule has no event {where}", fix="pass a finding that verify gave for it"
     )
@@ -102,7 +102,7 @@ class _Script:
         }[finding.code](first, second, holder, other)
         return finding.why.split(". ")[0]
 
-    def _locate(self, where: Event) -> int:
+    def _locate(self, where: Event | Place) -> int:
         program = self.run.program
         for position, item in enumerate(program.items):
             if item.op is not None and event(program, position) == where:
@@ -187,10 +187,20 @@ class _Script:
             held = [f for f in fills if run.flow.run[producer] <= f <= producer]
             kind = StepKind.READ
         else:
-            held, kind = [producer], StepKind.LAND
+            held, kind = self._held_loads(producer, user, holder), StepKind.LAND
         self._pass(holder, user, "it takes what the register held before")
         for position in held:
             self._step(kind, holder, position, "too late")
+
+    def _held_loads(self, load: int, store: int, holder: WaveId) -> list[int]:
+        """The loads of the right tile that must come too late; an older one lands before them."""
+        flow, done = self.run.flow, self.run.completion.done
+        row = flow.fetches[self.run.program.items[load].channel]
+        sure, other = sure_load(flow, done, load), flow.before[load]
+        if sure != flow.run[load]:
+            self._advance(holder, done[other])
+            self._step(StepKind.LAND, holder, other, "behind younger loads of another tile")
+        return [r for r in row if sure <= r < store]
 
     # -- places ----------------------------------------------------------------------------------
 

@@ -6,7 +6,8 @@ from warploom.view.perfetto import perfetto_trace
 from warploom.view.recurrence import Recurrence, critical_recurrence
 from warploom.view.scene import headline, representative_rows, steady_window
 from warploom.view.svg import timeline_svg
-from warploom.view.text import timeline_text
+from warploom.view.text import timeline_strip, timeline_text
+from warploom.view.timeline import timeline
 
 __all__ = [
     "Recurrence",
@@ -18,7 +19,9 @@ __all__ = [
     "recurrence_text",
     "representative_rows",
     "steady_window",
+    "timeline",
     "timeline_html",
+    "timeline_strip",
     "timeline_svg",
     "timeline_text",
 ]

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from warploom.document.kinds import DepKind
-from warploom.document.ops import DepEdge, OpDesc
+from warploom.document.ops import DepEdge
 from warploom.view.drawing import Drawing, number
 from warploom.view.layers import Point, layered_layout
 from warploom.view.palette import op_colour, op_word
-from warploom.view.recurrence import Recurrence, check_graph, critical_recurrence
+from warploom.view.recurrence import Node, Recurrence, check_graph, critical_recurrence
 
 _DOT_STYLE = {DepKind.FLOW: "solid", DepKind.ANTI: "dashed", DepKind.OUTPUT: "dotted"}
 _DASH = {DepKind.FLOW: "", DepKind.ANTI: "5 3", DepKind.OUTPUT: "1.5 3"}
@@ -36,7 +36,7 @@ _STYLE = (
 )
 
 
-def graph_dot(body: Sequence[OpDesc], edges: Sequence[DepEdge], *, name: str = "body") -> str:
+def graph_dot(body: Sequence[Node], edges: Sequence[DepEdge], *, name: str = "body") -> str:
     """The graph in DOT. Loop-carried edges do not pull on the layout."""
     hot = _hot_edges(critical_recurrence(body, edges))
     nodes = {edges[i].producer_idx for i in hot}
@@ -57,7 +57,7 @@ def graph_dot(body: Sequence[OpDesc], edges: Sequence[DepEdge], *, name: str = "
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def graph_svg(body: Sequence[OpDesc], edges: Sequence[DepEdge], *, name: str = "body") -> str:
+def graph_svg(body: Sequence[Node], edges: Sequence[DepEdge], *, name: str = "body") -> str:
     """The graph as an SVG file: ops in layers of same-iteration dependence, left to right."""
     check_graph(body, edges)
     critical = critical_recurrence(body, edges)
@@ -65,7 +65,7 @@ def graph_svg(body: Sequence[OpDesc], edges: Sequence[DepEdge], *, name: str = "
     return _GraphPainter(body, edges, places, critical).paint(name)
 
 
-def recurrence_text(body: Sequence[OpDesc], edges: Sequence[DepEdge]) -> str:
+def recurrence_text(body: Sequence[Node], edges: Sequence[DepEdge]) -> str:
     """The critical recurrence in one sentence."""
     critical = critical_recurrence(body, edges)
     if critical is None:
@@ -90,7 +90,7 @@ class _GraphPainter:
 
     def __init__(
         self,
-        body: Sequence[OpDesc],
+        body: Sequence[Node],
         edges: Sequence[DepEdge],
         places: Sequence[Point],
         critical: Recurrence | None,
@@ -131,7 +131,7 @@ class _GraphPainter:
         place = self.places[index]
         return 20 + place.layer * STEP_X, TOP + place.row * STEP_Y
 
-    def _node(self, index: int, op: OpDesc, hot: bool) -> None:
+    def _node(self, index: int, op: Node, hot: bool) -> None:
         x, y = self._corner(index)
         title = f"op {index}: {op.label()}, {op_word(op.role.name)}, latency {op.latency}"
         css = "hotnode" if hot else "node"

@@ -91,7 +91,7 @@ def verdict_html(report: Report) -> str:
         return f"<div>{head}</div>"
     rows = "".join(
         f"<tr><td>{f.code.value}</td><td>{f.severity.value}</td><td>{f.trip_count}</td>"
-        f"<td style='text-align:left'>{escape(f'{f.where[0].op} and {f.where[1].op}')}</td>"
+        f"<td style='text-align:left'>{escape(' and '.join(e.op for e in f.where))}</td>"
         f"<td style='text-align:left'>{escape(f.why)}</td>"
         f"<td style='text-align:left'>{escape(f.fix)}</td></tr>"
         for f in report.findings

@@ -10,9 +10,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol
 
-from warploom.document.ops import DepEdge, OpDesc
+from warploom.document.kinds import OpRole
+from warploom.document.ops import DepEdge
 from warploom.errors import CycleError, GraphError
+
+
+class Node(Protocol):
+    """An op of a graph, of whichever dialect."""
+
+    @property
+    def role(self) -> OpRole:
+        """What kind of op it is."""
+
+    @property
+    def latency(self) -> int:
+        """Cycles until its result may be used."""
+
+    def label(self) -> str:
+        """A short readable form."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +46,7 @@ class Recurrence:
         return Fraction(self.latency, self.distance)
 
 
-def check_graph(body: Sequence[OpDesc], edges: Sequence[DepEdge]) -> None:
+def check_graph(body: Sequence[Node], edges: Sequence[DepEdge]) -> None:
     """Raise GraphError for an edge that leaves the body or has a negative distance."""
     for i, edge in enumerate(edges):
         ends = (edge.producer_idx, edge.consumer_idx)
@@ -40,7 +57,7 @@ def check_graph(body: Sequence[OpDesc], edges: Sequence[DepEdge]) -> None:
             )
 
 
-def critical_recurrence(body: Sequence[OpDesc], edges: Sequence[DepEdge]) -> Recurrence | None:
+def critical_recurrence(body: Sequence[Node], edges: Sequence[DepEdge]) -> Recurrence | None:
     """The cycle with the largest latency per iteration, or None when there is no cycle.
 
     Each round looks for a cycle that is too long for the best interval so far, and takes its
@@ -65,7 +82,7 @@ def critical_recurrence(body: Sequence[OpDesc], edges: Sequence[DepEdge]) -> Rec
 
 
 def _positive_cycle(
-    body: Sequence[OpDesc], edges: Sequence[DepEdge], interval: Fraction
+    body: Sequence[Node], edges: Sequence[DepEdge], interval: Fraction
 ) -> list[int] | None:
     """A cycle with more latency than ``interval`` allows (Bellman-Ford), as edge indices."""
     start = [Fraction(0)] * len(body)

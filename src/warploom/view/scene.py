@@ -13,7 +13,8 @@ from itertools import pairwise
 
 from warploom.errors import ConfigError
 from warploom.sim.events import OpEvent, PhaseSpan, SlotEvent, StallEvent
-from warploom.sim.simulation import Simulation
+from warploom.sim.pace import Pace
+from warploom.sim.simulation import Simulation, UnitUse
 
 LANE_ORDER = ("GLOBAL_MEM", "LDS", "MMA_UNIT", "VALU", "SCALAR")
 
@@ -69,6 +70,17 @@ class Scene:
     bands: tuple[Band, ...]
     slots: tuple[SlotLine, ...]
     mark: tuple[int, int] | None
+    pace: Pace | None = None
+
+    @property
+    def interval(self) -> float | None:
+        """Cycles an iteration: of the loop's pace where it is known, else of this run."""
+        return self.sim.ii if self.pace is None else self.pace.interval
+
+    @property
+    def exact(self) -> bool:
+        """Whether the interval is exact."""
+        return self.sim.steady if self.pace is None else self.pace.exact
 
 
 def representative_rows(sim: Simulation) -> tuple[int, ...]:
@@ -92,9 +104,15 @@ def loop_spans(sim: Simulation) -> tuple[PhaseSpan, ...]:
     return tuple(s for s in sim.spans if s.row == row and s.iteration is not None)
 
 
-def steady_window(sim: Simulation, iterations: int = 2) -> tuple[int, int]:
+def steady_window(
+    sim: Simulation, iterations: int = 2, pace: Pace | None = None
+) -> tuple[int, int]:
     """The cycles of a few iterations of one row, in the middle of the steady state."""
     loop = loop_spans(sim)
+    kept = interval_marks(sim, pace) if pace is not None else []
+    if pace is not None and kept:
+        start = kept[(len(kept) - 1) // 2][0]
+        return start, start + round(iterations * pace.interval)
     if not loop:
         return 0, sim.cycles
     first = sim.state.first_iteration if sim.state else 0
@@ -109,6 +127,7 @@ def build_scene(
     rows: Sequence[int] | None = None,
     window: tuple[int, int] | None = None,
     registers: bool = False,
+    pace: Pace | None = None,
 ) -> Scene:
     """Cut a scene: by default one row of each group over the whole run, without registers."""
     start, end = window if window is not None else (0, sim.cycles)
@@ -127,7 +146,8 @@ def build_scene(
         end=max(end, start + 1),
         bands=tuple(_band(sim, row) for row in shown),
         slots=_slot_lines(sim, shown, registers),
-        mark=_interval_mark(sim, start, end),
+        mark=_interval_mark(sim, start, end, pace),
+        pace=pace,
     )
 
 
@@ -184,11 +204,32 @@ def _slot_name(sim: Simulation, slot: SlotEvent) -> str:
     return f"{sim.rows[slot.row].name}: {slot.slot}"
 
 
-def _interval_mark(sim: Simulation, start: int, end: int) -> tuple[int, int] | None:
+def interval_marks(sim: Simulation, pace: Pace | None) -> list[tuple[int, int]]:
+    """Starts of successive iterations of one row; with a pace only those that keep it.
+
+    Where a tile of a persistent kernel ends, the next iteration is far off: no interval.
+    """
+    pairs = [(a.start, b.start) for a, b in pairwise(loop_spans(sim))]
+    if pace is None:
+        return pairs
+    kept = [p for p in pairs if abs(p[1] - p[0] - pace.interval) <= 0.02 * pace.interval]
+    return kept or [p for p in pairs if p[1] - p[0] <= 1.5 * pace.interval]
+
+
+def steady_share(sim: Simulation, use: UnitUse, pace: Pace | None) -> float | None:
+    """How busy a unit is once the loop runs: at the pace, where the run is too short to show it."""
+    if pace is None or not pace.interval:
+        return use.steady_utilisation
+    load = next((u for u in sim.loads if u.unit == use.unit), None)
+    return None if load is None else float(load.bound) / pace.interval
+
+
+def _interval_mark(
+    sim: Simulation, start: int, end: int, pace: Pace | None
+) -> tuple[int, int] | None:
     """Start of two successive iterations of one row, in the window and the steady state."""
-    loop = loop_spans(sim)
-    first = sim.state.first_iteration if sim.state else 0
-    pairs = [(a.start, b.start) for a, b in pairwise(loop)]
+    first = sim.state.first_iteration if sim.state and pace is None else 0
+    pairs = interval_marks(sim, pace)
     inside = [pair for pair in pairs if start <= pair[0] and pair[1] <= end]
     steady = [pair for pair in pairs[first:] if pair in inside]
     chosen = steady or inside
@@ -206,9 +247,19 @@ def stall_text(stall: StallEvent) -> str:
     return f"{stall.place.text()} stalls {cycles} cycles: {stall.cause.text}"
 
 
-def headline(sim: Simulation) -> str:
-    """The run in one line: name, costs, trips, interval and what bounds it."""
+def headline(sim: Simulation, pace: Pace | None = None) -> str:
+    """The run in one line: name, costs, trips, interval and what bounds it.
+
+    With ``pace`` the interval is that of the loop, however few trips the run shows.
+    """
     parts = [f"{sim.name}", f"costs: {sim.costs}", f"{sim.trips} trips, {sim.cycles} cycles"]
+    if pace is not None:
+        kind = "exact" if pace.exact else "average"
+        parts.append(f"II {pace.interval:g} cycles ({kind})")
+        if pace.tiles > 1:
+            parts.append(f"{pace.per_tile:g} a K-tile")
+        parts.append(f"at least {pace.bound:g} by {pace.unit}")
+        return " | ".join(parts)
     if sim.ii is not None:
         kind = "exact" if sim.steady else "average"
         parts.append(f"II {sim.ii:g} cycles ({kind})")

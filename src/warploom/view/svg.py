@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from warploom.errors import ConfigError
 from warploom.sim.events import StallKind
+from warploom.sim.pace import Pace
 from warploom.sim.simulation import Simulation
 from warploom.view.drawing import Drawing, number
 from warploom.view.palette import STALL_COLOURS, STALL_WORDS, op_colour, op_word
@@ -47,11 +48,12 @@ def timeline_svg(
     width: int = 1400,
     window: tuple[int, int] | None = None,
     rows: tuple[int, ...] | None = None,
+    pace: Pace | None = None,
 ) -> str:
     """The picture as text of an SVG file, ``width`` pixels wide."""
     if width < MIN_WIDTH:
         raise ConfigError(f"a timeline of {width} pixels has no room", where="width")
-    return _Painter(build_scene(sim, rows=rows, window=window), float(width)).paint()
+    return _Painter(build_scene(sim, rows=rows, window=window, pace=pace), float(width)).paint()
 
 
 class _Painter:
@@ -66,7 +68,7 @@ class _Painter:
         self.y = TOP
 
     def paint(self) -> str:
-        self.out.text(12, 22, headline(self.sim), "h")
+        self.out.text(12, 22, headline(self.sim, self.scene.pace), "h")
         self._ruler()
         for band in self.scene.bands:
             self._band(band)
@@ -89,11 +91,11 @@ class _Painter:
         for cycle in range(-(-self.scene.start // step) * step, self.scene.end + 1, step):
             self.out.text(self.x(cycle), 46, str(cycle), "tick")
             self.out.line(self.x(cycle), 50, self.x(cycle), 54, "grid")
-        if self.scene.mark is not None and self.sim.ii is not None:
+        if self.scene.mark is not None and self.scene.interval is not None:
             a, b = (self.x(cycle) for cycle in self.scene.mark)
             self.out.path(f"M{number(a)} 68V60H{number(b)}V68", "iiline")
-            kind = "" if self.sim.steady else " (average)"
-            words = f"II {self.sim.ii:g}{kind}"
+            kind = "" if self.scene.exact else " (average)"
+            words = f"II {self.scene.interval:g}{kind}"
             self.out.rect((a + b) / 2 - 3.2 * len(words), 54, 6.4 * len(words), 12, "", fill="#fff")
             self.out.text((a + b) / 2, 64, words, "ii")
 

@@ -15,13 +15,16 @@ why, and one iteration op by op.
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import groupby
 from string import ascii_letters, digits
 
 from warploom.errors import ConfigError
 from warploom.sim.events import OpEvent
+from warploom.sim.pace import Pace
 from warploom.sim.simulation import Simulation, UnitUse
 from warploom.view.palette import STALL_SYMBOLS, STALL_WORDS
 from warploom.view.scene import (
@@ -32,11 +35,14 @@ from warploom.view.scene import (
     build_scene,
     headline,
     loop_spans,
+    steady_share,
     steady_window,
 )
 
 _SYMBOLS = ascii_letters + digits + "@#$%&*+<>"
-_LABEL = 26
+_LABEL = 27
+_TABLE = 90  # columns of the widest table
+Paint = Callable[[str, str], str]
 
 
 def timeline_text(
@@ -45,19 +51,49 @@ def timeline_text(
     width: int = 120,
     window: tuple[int, int] | None = None,
     rows: tuple[int, ...] | None = None,
+    pace: Pace | None = None,
+    paint: Paint | None = None,
 ) -> str:
-    """The whole report; plain text of at most ``width`` columns (tables may be wider)."""
+    """The whole report, of at most ``width`` columns.
+
+    ``pace`` is the loop's interval where the run is too short to show it; ``paint`` colours a
+    piece of text by its kind.
+    """
     if width < _LABEL + 20:
         raise ConfigError(
             f"a timeline of {width} columns has no room",
             where="width",
             fix=f"{_LABEL + 20} or more",
         )
-    scene = build_scene(sim, rows=rows, window=window)
-    canvas = _Canvas(scene, width - _LABEL)
-    parts = [headline(sim), "", *canvas.lines(), "", *_legend(scene, canvas)]
-    parts += ["", *_units(sim), "", *_stalls(sim), "", *_one_iteration(sim, width)]
+    scene = build_scene(sim, rows=rows, window=window, pace=pace)
+    canvas = _Canvas(scene, width - _LABEL, paint)
+    parts = [*_headline(sim, pace, width), "", *canvas.lines(), "", *_legend(scene, canvas, width)]
+    parts += [
+        "",
+        *_units(sim, width, pace),
+        "",
+        *_stalls(sim, width),
+        "",
+        *_one_iteration(sim, width),
+    ]
     return "\n".join(line.rstrip() for line in parts) + "\n"
+
+
+def timeline_strip(
+    sim: Simulation,
+    *,
+    width: int = 78,
+    lanes: tuple[str, ...] = (),
+    pace: Pace | None = None,
+    paint: Paint | None = None,
+) -> list[str]:
+    """A few lines: one steady iteration on the ``lanes`` named (default: all), for a summary."""
+    scene = build_scene(sim, window=steady_window(sim, 1), pace=pace)
+    return _Canvas(scene, width - _LABEL, paint).strip(lanes)
+
+
+def _headline(sim: Simulation, pace: Pace | None, width: int) -> list[str]:
+    return textwrap.wrap(headline(sim, pace), width, subsequent_indent="  ")
 
 
 class _Line:
@@ -77,19 +113,36 @@ class _Line:
             self.cycles[column][symbol] += min(end, left + step) - max(start, left)
 
     def text(self) -> str:
-        """The characters."""
-        return "".join(c.most_common(1)[0][0] if c else " " for c in self.cycles)
+        """The characters, each stretch of one kind in its colour."""
+        chars = [c.most_common(1)[0][0] if c else " " for c in self.cycles]
+        runs = groupby(chars, key=self.canvas.kinds.get)
+        return "".join(self.canvas.paint("".join(run), kind or "") for kind, run in runs)
 
 
 class _Canvas:
     """Lines of characters over the scene's window."""
 
-    def __init__(self, scene: Scene, columns: int) -> None:
+    def __init__(self, scene: Scene, columns: int, paint: Paint | None = None) -> None:
         self.scene = scene
+        self.paint = paint or (lambda text, kind: text)
         self.step = max(1, -(-(scene.end - scene.start) // columns))
         self.columns = -(-(scene.end - scene.start) // self.step)
         labels = dict.fromkeys(scene.sim.ops[b.op].place.label for b in _bars(scene))
         self.symbols = {label: _SYMBOLS[i % len(_SYMBOLS)] for i, label in enumerate(labels)}
+        ops = (scene.sim.ops[b.op] for b in _bars(scene))
+        self.kinds = {self.symbols[op.place.label]: op.kind for op in ops}
+        self.kinds |= dict.fromkeys(STALL_SYMBOLS.values(), "stall")
+
+    def strip(self, lanes: tuple[str, ...]) -> list[str]:
+        """The ruler, and for each band those of its lanes that are asked for."""
+        lines = [self._ruler()]
+        for band in self.scene.bands:
+            shown = [lane for lane in band.lanes if not lanes or lane.name in lanes]
+            for i, lane in enumerate(shown):
+                line = _Line(self)
+                self._letters(line, lane)
+                lines.append(_label(band.name if i == 0 else " ", lane.name) + line.text())
+        return lines
 
     def lines(self) -> list[str]:
         lines = [self._ruler(), self._phases(), self._interval()]
@@ -113,7 +166,8 @@ class _Canvas:
             text = str(self.scene.start + column * self.step)
             if column + len(text) <= self.columns + 8 and len(text) < 10:
                 chars[column : column + len(text)] = text
-        return _label(f"1 column = {self.step} cycles") + "".join(chars)
+        text = "".join(chars[: self.columns]).rstrip()
+        return _label(f"1 column = {self.step} cycles") + text
 
     def _phases(self) -> str:
         chars = ["."] * self.columns
@@ -128,10 +182,10 @@ class _Canvas:
         )
 
     def _interval(self) -> str:
-        if self.scene.mark is None or self.scene.sim.ii is None:
+        if self.scene.mark is None or self.scene.interval is None:
             return ""
         first, last = (self.column(cycle) for cycle in self.scene.mark)
-        text = f" II {self.scene.sim.ii:g} "
+        text = f" II {self.scene.interval:g} "
         inner = max(0, last - first - 1)
         body = text.center(inner, "-") if inner >= len(text) else "-" * inner
         return _label("") + " " * first + f"<{body}>"
@@ -171,17 +225,20 @@ def _bars(scene: Scene) -> Iterable[Bar]:
 
 
 def _label(name: str, lane: str = "") -> str:
-    left = f"{name[:14]:<15}{lane}" if lane else name[: _LABEL - 1]
+    left = f"{name[:14]:<15}{lane[: _LABEL - 16]}" if lane else name[: _LABEL - 1]
     return f"{left:<{_LABEL}}"
 
 
-def _legend(scene: Scene, canvas: _Canvas) -> list[str]:
+def _legend(scene: Scene, canvas: _Canvas, width: int) -> list[str]:
     used = {scene.sim.stalls[i].cause.kind for band in scene.bands for i in band.stalls}
-    lines = ["Legend: letters are ops; 'in flight' counts ops issued and not complete"]
+    lines = textwrap.wrap(
+        "Legend: letters are ops; 'in flight' counts ops issued and not complete", width
+    )
     entries = [f"{symbol} {label}" for label, symbol in canvas.symbols.items()]
+    across = max(1, min(4, (width - 2) // 26))
     lines += [
-        "  " + "  ".join(f"{entry:<24}" for entry in entries[i : i + 4])
-        for i in range(0, len(entries), 4)
+        "  " + "  ".join(f"{entry:<24}" for entry in entries[i : i + across])
+        for i in range(0, len(entries), across)
     ]
     lines += [
         f"  {STALL_SYMBOLS[kind]} stall, {STALL_WORDS[kind]}"
@@ -189,26 +246,29 @@ def _legend(scene: Scene, canvas: _Canvas) -> list[str]:
         if kind in used
     ]
     if scene.slots:
-        lines.append("  - slot is being filled   = slot holds data that is still read")
+        lines += ["  - slot is being filled", "  = slot holds data that is still read"]
     return lines
 
 
-def _units(sim: Simulation) -> list[str]:
+def _units(sim: Simulation, width: int, pace: Pace | None) -> list[str]:
     """How busy the units are; units of one kind that did the same are one line."""
+    wide = width >= _TABLE
     lines = ["Unit pressure          units  capacity  busy cycles  of the run  of the steady state"]
+    if not wide:
+        lines = ["Unit pressure          units  of the run  when steady"]
     alike: Counter[tuple[str, UnitUse]] = Counter()
     for use in sim.units:
-        alike[use.lane, replace(use, unit=use.lane)] += 1
+        share = steady_share(sim, use, pace)
+        alike[use.lane, replace(use, unit=use.lane, steady_utilisation=share)] += 1
     for (name, use), count in alike.items():
         steady = "" if use.steady_utilisation is None else f"{use.steady_utilisation:.1%}"
-        lines.append(
-            f"  {name:<20}{count:>6}{use.capacity:>10}{use.busy:>13}{use.utilisation:>12.1%}"
-            f"{steady:>21}"
-        )
+        middle = f"{use.capacity:>10}{use.busy:>13}" if wide else ""
+        last = f"{steady:>{21 if wide else 13}}"
+        lines.append(f"  {name:<20}{count:>6}{middle}{use.utilisation:>12.1%}{last}")
     return lines
 
 
-def _stalls(sim: Simulation, most: int = 12) -> list[str]:
+def _stalls(sim: Simulation, width: int, most: int = 12) -> list[str]:
     if not sim.sites:
         return ["Stalls: none"]
     lines = [
@@ -217,7 +277,13 @@ def _stalls(sim: Simulation, most: int = 12) -> list[str]:
     ]
     for site in sim.sites[:most]:
         where = f"{site.phase} {site.index}"
-        lines.append(f"{site.cycles:>9}{site.times:>7}  {where:<13} {site.label:<18} {site.cause}")
+        text = f"{where:<13} {site.label:<18} {site.cause}"
+        lines += textwrap.wrap(
+            text,
+            width,
+            initial_indent=f"{site.cycles:>9}{site.times:>7}  ",
+            subsequent_indent=" " * 20,
+        )
     if len(sim.sites) > most:
         rest = sum(site.cycles for site in sim.sites[most:])
         lines.append(f"{rest:>9}         in {len(sim.sites) - most} more places")
@@ -238,9 +304,17 @@ def _one_iteration(sim: Simulation, width: int) -> list[str]:
     columns = width - 34
     step = max(1, -(-(last - start) // columns))
     lines = [
-        f"Iteration {turn} of {sim.rows[row].name}, one column = {step} cycles from cycle {start}",
-        "  = stands before the op   I issues   q queued at the unit   e unit works   "
-        "- in flight   R result",
+        *textwrap.wrap(
+            f"Iteration {turn} of {sim.rows[row].name}, one column = {step} cycles from {start}",
+            width,
+        ),
+        *textwrap.wrap(
+            "= stands before the op   I issues   q queued at the unit   e unit works   "
+            "- in flight   R result",
+            width,
+            initial_indent="  ",
+            subsequent_indent="  ",
+        ),
     ]
     clock = start
     for op in ops:

@@ -254,6 +254,7 @@ _WGMMA_TYPES = {
     "bf16": (16, "bf16.bf16"),
     "fp16": (16, "f16.f16"),
     "e4m3": (32, "e4m3.e4m3"),
+    "e5m2": (32, "e5m2.e5m2"),
 }
 
 
@@ -264,24 +265,35 @@ def helpers_for(text: str) -> str:
 
 
 def wgmma_name(
-    n: int, dtype: str, *, a_in_registers: bool = False, b_mn_major: bool = False
+    n: int,
+    dtype: str,
+    *,
+    a_in_registers: bool = False,
+    b_mn_major: bool = False,
+    a_mn_major: bool = False,
 ) -> str:
     """The name of the wrapper ``wgmma_function`` writes."""
-    tags = ("_rs" if a_in_registers else "") + ("_tb" if b_mn_major else "")
+    tags = ("_rs" if a_in_registers else "") + ("_ta" if a_mn_major else "")
+    tags += "_tb" if b_mn_major else ""
     return f"wgmma_m64n{n}_{dtype}{tags}"
 
 
 def wgmma_function(
-    n: int, dtype: str, *, a_in_registers: bool = False, b_mn_major: bool = False
+    n: int,
+    dtype: str,
+    *,
+    a_in_registers: bool = False,
+    b_mn_major: bool = False,
+    a_mn_major: bool = False,
 ) -> str:
     """A wrapper of one wgmma: D (n/2 registers a thread) = A * B (+ D if ``accumulate``)."""
     if dtype not in _WGMMA_TYPES:
         raise BackendError(
             f"wgmma has no operand type {dtype!r}", fix=f"known: {', '.join(_WGMMA_TYPES)}"
         )
-    if b_mn_major and dtype == "e4m3":
-        raise BackendError("fp8 operands are K-major only", where="wgmma B")
     k, types = _WGMMA_TYPES[dtype]
+    if (b_mn_major or a_mn_major) and k != 16:
+        raise BackendError("fp8 operands are K-major only", where="wgmma B")
     count = n // 2
     accumulators = ", ".join(f"%{i}" for i in range(count))
     if a_in_registers:
@@ -293,8 +305,11 @@ def wgmma_function(
         )
     else:
         a, arguments, inputs, at = f"%{count}", "uint64_t a", '"l"(a)', count + 1
-    transposes = "" if dtype == "e4m3" else (", " if a_in_registers else ", 0, ") + str(+b_mn_major)
-    name = wgmma_name(n, dtype, a_in_registers=a_in_registers, b_mn_major=b_mn_major)
+    left = "" if a_in_registers else f", {+a_mn_major}"
+    transposes = "" if k != 16 else f"{left}, {+b_mn_major}"
+    name = wgmma_name(
+        n, dtype, a_in_registers=a_in_registers, b_mn_major=b_mn_major, a_mn_major=a_mn_major
+    )
     outputs = ", ".join(f'"+f"(d[{i}])' for i in range(count))
     return (
         f"DEVICE void {name}(float (&d)[{count}], {arguments}, uint64_t b, int accumulate) {{\n"

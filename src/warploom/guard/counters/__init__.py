@@ -14,12 +14,20 @@ from warploom.guard.counters.minimal import Judge, Loose, check_minimal
 from warploom.guard.counters.program import Hazard
 from warploom.guard.counters.reasons import Reason, Served
 from warploom.guard.counters.repair import Change, ChangeKind, Repair, repair
-from warploom.guard.counters.synthesis import Mode, PhaseCounts, Synthesis, count_sync, synthesise
+from warploom.guard.counters.synthesis import (
+    Barriers,
+    Mode,
+    PhaseCounts,
+    Synthesis,
+    count_sync,
+    synthesise,
+)
 from warploom.guard.counters.text import Queue
 
 __all__ = [
     "CHIP",
     "REFERENCE",
+    "Barriers",
     "Change",
     "ChangeKind",
     "Cost",

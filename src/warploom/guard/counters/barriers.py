@@ -1,12 +1,14 @@
-"""The kernel's barriers: which places, proven fewest, and how to look among equals.
+"""The kernel's barriers: which places, proven fewest, and how to look for the cheapest.
 
 A window between waves is an arc on the circle of the kernel's data operations; a place is the gap
-in front of one of them (of its ``set_prio(1)``, if it has one).
+in front of one of them (of its ``set_prio(1)``, if it has one). Few barriers serve many windows
+each, which forces their waits to places that suit none of them; one more barrier often costs less
+than the stall it spares. So the cheapest set is looked for among sets of any size.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -49,8 +51,88 @@ class KernelBarriers:
         for i in range(len(chosen)):
             for step in (-1, 1):
                 moved = sorted((*chosen[:i], (chosen[i] + step) % size, *chosen[i + 1 :]))
-                if all(sum(a.hits(c, size) for c in moved) >= a.demand for a in self.arcs):
+                if self.serves(moved):
                     yield tuple(moved)
+
+    def serves(self, chosen: Sequence[int]) -> bool:
+        """True when every window holds enough of the barriers."""
+        size = len(self.places)
+        return all(sum(a.hits(c, size) for c in chosen) >= a.demand for a in self.arcs)
+
+    def latest(self) -> Chosen:
+        """The weakest start: the barriers of every window at its end, each wait as late as can be.
+
+        Windows that end at the same place share them.
+        """
+        size, most = len(self.places), dict[int, int]()
+        for a in self.arcs:
+            if a.demand > 0:
+                last = (a.start + a.length - 1) % size
+                most[last] = max(most.get(last, 0), a.demand)
+        return tuple(sorted(p for p, count in most.items() for _ in range(count)))
+
+    def steps(self, chosen: Chosen) -> Iterator[Chosen]:
+        """Sets one barrier away: one left out, moved to a place beside it, or added."""
+        for i in range(len(chosen)):
+            fewer = (*chosen[:i], *chosen[i + 1 :])
+            if self.serves(fewer):
+                yield fewer
+        yield from self.neighbours(chosen)
+        for place in range(len(self.places)):
+            yield tuple(sorted((*chosen, place)))
+
+    def cheapest(self, build: Callable[[Text], R], limit: int) -> tuple[R, int]:
+        """The best-ranked of about ``limit`` sets of any size, and how many were built.
+
+        Starts from the fewest barriers and from the latest ones, and goes downhill from each; a
+        limit of 1 takes the latest as they are. A text whose own barriers suffice keeps them: they
+        are its author's choice.
+        """
+        if self.stabbing.count == 0:
+            return build(self.text), 1
+        if limit == 1:
+            return build(self.applied(self.latest())), 1
+        starts = [self.latest(), *self.stabbing.sets[: 4 if limit > 16 else 1]]
+        built: dict[Chosen, R] = {}
+
+        def rank(chosen: Chosen) -> tuple[float, ...]:
+            if chosen not in built:
+                built[chosen] = build(self.applied(chosen))
+            return built[chosen].key
+
+        for at in sorted(dict.fromkeys(starts), key=rank):
+            self._descend(at, rank, built, limit)
+        best = self._spared(min(built, key=rank), rank)
+        return built[best], len(built)
+
+    def _spared(self, at: Chosen, rank: Callable[[Chosen], tuple[float, ...]]) -> Chosen:
+        """Without the barriers that do not pay, whatever the limit said."""
+        kept = 0
+        while kept < len(at):
+            fewer = at[:kept] + at[kept + 1 :]
+            if self.serves(fewer) and rank(fewer) < rank(at):
+                at, kept = fewer, 0
+            else:
+                kept += 1
+        return at
+
+    def _descend(
+        self,
+        at: Chosen,
+        rank: Callable[[Chosen], tuple[float, ...]],
+        built: Mapping[Chosen, object],
+        limit: int,
+    ) -> None:
+        """First better step, again and again, until none is better or the limit is reached."""
+        while True:
+            for step in self.steps(at):
+                if step not in built and len(built) >= limit:
+                    return
+                if rank(step) < rank(at):
+                    at = step
+                    break
+            else:
+                return
 
     def best(self, build: Callable[[Text], R], limit: int) -> tuple[R, int]:
         """The best-ranked of at most ``limit`` sets, and how many were built.

@@ -1,17 +1,17 @@
-"""What a schedule costs: a small in-order model of one wave, to rank solutions of equal count.
+"""What a schedule costs: a small in-order model of one wave, to rank solutions.
 
 A wave issues entry after entry; a wait stalls until the operations it completes have returned, in
 order, a fixed latency after issue. There is one wave and no contention: it ranks, it does not
-predict. Anything callable on a ``ScheduleDocument`` can replace it.
+predict. Anything callable on a ``ScheduleDocument`` can replace it, the simulator for one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from warploom.document.counters import ScheduleDocument
-from warploom.document.kinds import Phase
+from warploom.document.kinds import OpRole, Phase
 from warploom.guard.counters.program import kept_count
 from warploom.guard.counters.text import Act, Item, Queue, Text, read_text
 
@@ -40,6 +40,30 @@ class StallModel:
     def slack(self, document: ScheduleDocument) -> dict[tuple[Phase, int], int]:
         """Per wait: the fewest cycles it comes behind the data it waits for (negative: stalls)."""
         return _run(self, read_text(document, keep_waits=True)).slack
+
+    @classmethod
+    def of(cls, document: ScheduleDocument) -> StallModel:
+        """The model with the document's own prices, as its target gave them to its ops.
+
+        Instructions issue in a cycle and a barrier costs four, as in the simulator's model of op
+        latencies. Ops without a price fall back to ``REFERENCE``.
+        """
+        ops = [e.op for e in (*document.kernel, *document.prologue, *document.epilogue)]
+
+        def price(usual: int, *roles: OpRole) -> int:
+            return max((op.latency for op in ops if op.role in roles), default=0) or usual
+
+        return cls(
+            mma=price(REFERENCE.mma, OpRole.COMPUTE),
+            vm_latency=price(REFERENCE.vm_latency, OpRole.GLOBAL_LOAD),
+            lgkm_latency=price(REFERENCE.lgkm_latency, OpRole.FRAGMENT_LOAD, OpRole.SHARED_STORE),
+            issue=REFERENCE.issue,
+            barrier=REFERENCE.barrier,
+        )
+
+    def with_margins(self, *, vm: int = 0, lgkm: int = 0) -> StallModel:
+        """Longer latencies: what is placed under them bears memory that is late by so much."""
+        return replace(self, vm_latency=self.vm_latency + vm, lgkm_latency=self.lgkm_latency + lgkm)
 
 
 CHIP = StallModel(mma=256, vm_latency=900, lgkm_latency=128, issue=4, barrier=16)

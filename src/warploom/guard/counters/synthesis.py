@@ -15,7 +15,7 @@ from warploom.document.counters import ScheduleDocument
 from warploom.document.kinds import Phase, ScheduleOps
 from warploom.errors import SyncError
 from warploom.guard.counters.barriers import arc_up_to, kernel_barriers
-from warploom.guard.counters.cost import CHIP, Cost, StallModel
+from warploom.guard.counters.cost import Cost, StallModel
 from warploom.guard.counters.emit import Emitted, emit
 from warploom.guard.counters.order import checked_trips
 from warploom.guard.counters.reasons import Reason, explain
@@ -33,6 +33,13 @@ from warploom.guard.counters.waits import (
     prologue_waits,
     served,
 )
+
+
+class Barriers(StrEnum):
+    """Which barriers a kernel gets: those that stall least, or the fewest."""
+
+    CHEAPEST = "cheapest"
+    FEWEST = "fewest"
 
 
 class Mode(StrEnum):
@@ -59,9 +66,9 @@ class Synthesis:
     """A schedule with derived synchronisation.
 
     ``trips``: the trip counts that were looked at and decide all. ``kernel_barriers``: how many
-    barriers the kernel got beyond the kept ones, proven smallest; ``ranked`` of them were compared
-    by ``cost``, and ``complete`` says whether these were all. ``derived_barriers`` lists the
-    derived ones as (phase, entry index).
+    barriers the kernel got beyond the kept ones; ``fewest_barriers`` would do, proven. ``ranked``
+    sets of them were compared by ``cost``, and ``complete`` says whether these were all of the
+    fewest. ``derived_barriers`` lists the derived ones as (phase, entry index).
     """
 
     document: ScheduleDocument
@@ -69,6 +76,7 @@ class Synthesis:
     reasons: tuple[Reason, ...]
     trips: tuple[int, ...]
     kernel_barriers: int
+    fewest_barriers: int
     ranked: int
     complete: bool
     cost: float
@@ -98,18 +106,22 @@ def synthesise(
     *,
     keep_barriers: bool | Collection[Phase] = True,
     mode: Mode | str = Mode.WEAKEST,
+    barriers: Barriers | str | None = None,
     extra_barriers: int = 0,
-    cost: Cost = CHIP,
+    cost: Cost | None = None,
     limit: int = 64,
 ) -> Synthesis:
-    """Replace the waits of a schedule by proven ones; add the fewest barriers that are missing.
+    """Replace the waits of a schedule by proven ones; add barriers where they are missing.
 
     Args:
         document: gives order, stagger and protocol; its waits are ignored.
         keep_barriers: keep the document's barriers (in all phases, none, or those named).
         mode: weakest waits, or fewest wait instructions.
-        extra_barriers: rank kernels with that many barriers more than the fewest.
-        cost: ranks equal counts; cycles of an iteration, or anything to be small.
+        barriers: the cheapest by ``cost`` whatever their number (the count breaks ties), or the
+            fewest. By default the fewest for ``mode="fewest"``, else the cheapest.
+        extra_barriers: of the fewest, rank kernels with that many barriers more.
+        cost: cycles of an iteration, or anything to be small; by default an in-order stall model
+            under the latencies of the document's own ops.
         limit: how many sets of kernel barriers are ranked at most.
 
     Raises ``OrderError`` for an order that loses or mixes tiles, ``SyncError`` for one that cannot
@@ -121,13 +133,20 @@ def synthesise(
             f"extra_barriers {extra_barriers} and limit {limit} are out of range",
             fix="extra_barriers >= 0, limit >= 1",
         )
+    which = _which(barriers, mode, extra_barriers)
+    price = cost if cost is not None else StallModel.of(document)
     text = read_text(document, keep_barriers=_phases(keep_barriers))
     trips = checked_trips(text)
-    barriers = kernel_barriers(Windows(text, trips), extra_barriers, limit)
-    best, ranked = barriers.best(lambda t: _Candidate(finish(t, trips), cost, t), limit)
+    found = kernel_barriers(Windows(text, trips), extra_barriers, limit)
+
+    def build(start: Text) -> _Candidate:
+        return _Candidate(finish(start, trips), price, start, which)
+
+    search = found.cheapest if which is Barriers.CHEAPEST else found.best
+    best, ranked = search(build, limit)
     if mode is Mode.FEWEST:
-        best = _fewest(best, trips, cost, limit)
-    return _result(best, mode, trips, barriers.stabbing, ranked, cost)
+        best = _fewest(best, trips, price, limit)
+    return _result(best, mode, trips, found.stabbing, ranked, price)
 
 
 def _mode(mode: Mode | str) -> Mode:
@@ -136,6 +155,17 @@ def _mode(mode: Mode | str) -> Mode:
     except ValueError:
         known = ", ".join(repr(m.value) for m in Mode)
         raise SyncError(f"unknown mode {mode!r}", fix=f"one of {known}") from None
+
+
+def _which(barriers: Barriers | str | None, mode: Mode, extra: int) -> Barriers:
+    """Extra barriers count from the fewest, so they ask for those."""
+    if barriers is None:
+        return Barriers.FEWEST if mode is Mode.FEWEST or extra else Barriers.CHEAPEST
+    try:
+        return Barriers(barriers)
+    except ValueError:
+        known = ", ".join(repr(b.value) for b in Barriers)
+        raise SyncError(f"unknown barriers {barriers!r}", fix=f"one of {known}") from None
 
 
 def _phases(keep: bool | Collection[Phase]) -> tuple[Phase, ...]:
@@ -193,16 +223,16 @@ def _with_barrier_for(text: Text, short: Short) -> Text:
 class _Candidate:
     """A solution with its document and its rank. ``start``: the text before ``finish``."""
 
-    def __init__(self, solution: Solution, cost: Cost, start: Text) -> None:
-        self.solution, self.start = solution, start
+    def __init__(self, solution: Solution, cost: Cost, start: Text, which: Barriers) -> None:
+        self.solution, self.start, self.which = solution, start, which
         self.emitted: Emitted = emit(solution.text, solution.placed)
         self.cost = float(cost(self.emitted.document))
         counts = {p: count_sync(self.emitted.document, p) for p in PHASES}
         outside = [counts[Phase.PROLOGUE], counts[Phase.EPILOGUE]]
         k = counts[Phase.KERNEL]
+        first = (k.barriers, self.cost) if which is Barriers.FEWEST else (self.cost, k.barriers)
         self.key: tuple[float, ...] = (
-            k.barriers,
-            self.cost,
+            *first,
             -_weakness(solution),
             k.vm + k.lgkm,
             sum(c.barriers for c in outside),
@@ -253,7 +283,7 @@ def _fewest(best: _Candidate, trips: range, cost: Cost, limit: int) -> _Candidat
             allowed = frozenset((i, q) for q, mine in trial.items() for i in mine)
             placed = kernel_waits(windows, at_last_of(allowed))
             done = finish(start, trips, placed, style=Style.FEWEST)
-            ranked.append((_Candidate(done, cost, start), places))
+            ranked.append((_Candidate(done, cost, start, best.which), places))
         best, places = min(ranked, key=lambda r: r[0].fewest_key)
         kernel[queue] = set(places)
     return best
@@ -277,7 +307,7 @@ def _result(
     best: _Candidate, mode: Mode, trips: range, stabbing: Stabbing, ranked: int, cost: Cost
 ) -> Synthesis:
     solution, emitted = best.solution, best.emitted
-    model = cost if isinstance(cost, StallModel) else CHIP
+    model = cost if isinstance(cost, StallModel) else StallModel.of(emitted.document)
     reasons = explain(solution.windows, solution.placed, emitted, model.slack(emitted.document))
     derived = [
         (p, emitted.items[p, i])
@@ -290,7 +320,8 @@ def _result(
         mode=mode,
         reasons=reasons,
         trips=tuple(trips),
-        kernel_barriers=stabbing.count,
+        kernel_barriers=sum(p is Phase.KERNEL for p, _ in derived),
+        fewest_barriers=stabbing.count,
         ranked=ranked,
         complete=stabbing.complete,
         cost=best.cost,

@@ -106,7 +106,9 @@ def _program(plan: Plan, role: RolePlan, lists: Lists) -> RoleProgram:
 
 def _started(entry: RoleEntry, plan: Plan) -> RoleEntry:
     """The first product of a tile discards what the accumulator held."""
-    if isinstance(entry, Mma) and entry.k == 0:
+    action = plan.actions.get(entry.op) if isinstance(entry, Mma) else None
+    keeps = isinstance(action, Product) and action.keeps
+    if isinstance(entry, Mma) and entry.k == 0 and not keeps:
         return replace(entry, accumulate=False, reason="first product of the tile")
     return entry
 

@@ -92,7 +92,7 @@ def _moved(step: Step, k: int) -> Step:
 def _discards_first(placed: list[_Placed]) -> bool:
     """A product that starts afresh on the first iteration needs that iteration apart."""
     actions = [p.step.action for p in placed]
-    return any(isinstance(a, Product) and not a.fresh for a in actions)
+    return any(isinstance(a, Product) and not (a.fresh or a.keeps) for a in actions)
 
 
 def _placed_ops(result: ModuloResult, plan: Plan, member: str) -> list[_Placed]:

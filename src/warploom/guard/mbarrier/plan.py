@@ -35,13 +35,15 @@ class Copy:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Product:
     """A group of asynchronous products. ``fresh``: the old accumulator is always discarded;
-    otherwise it is discarded on the first iteration of a tile.
+    otherwise it is discarded on the first iteration of a tile, unless it ``keeps`` what the tile's
+    head has put there.
     """
 
     slots: tuple[SlotRead, ...]
     accumulator: str
     registers: tuple[str, ...] = ()
     fresh: bool = False
+    keeps: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

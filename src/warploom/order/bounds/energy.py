@@ -77,16 +77,21 @@ def _strengthen(d: IntMatrix, ops: npt.NDArray[np.int64], cycles: npt.NDArray[np
             d[u] = np.maximum(d[u], np.where(best > UNREACHED, best, NEG))
 
 
-def energetic_bound(system: System, low: int) -> int:
-    """The least II from ``low`` on that the closure does not refute (rings at largest depth)."""
+def energetic_bound(system: System, low: int, top: int) -> int | None:
+    """The least II from ``low`` on that the closure does not refute (rings at largest depth).
+
+    None: it refutes ``top`` as well, the interval that decides for all.
+    """
     largest = system.max_depths()
     if closure(system, low, largest) is not None:
         return low
     step = 1
-    while closure(system, low + step, largest) is None:
+    while closure(system, min(low + step, top), largest) is None:
+        if low + step >= top:
+            return None
         low += step
         step *= 2
-    high = low + step
+    high = min(low + step, top)
     while low + 1 < high:
         mid = (low + high) // 2
         if closure(system, mid, largest) is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from warploom.errors import InfeasibleError
+from warploom.order.bounds.horizon import deciding_interval, is_monotone
 from warploom.order.bounds.paths import UNREACHED, IntMatrix, distances, positive_cycle, rec_mii
 from warploom.order.bounds.system import Arc, RegisterFile, System
 from warploom.order.model import ModuloProblem
@@ -150,15 +151,14 @@ def plain_bound(system: System) -> tuple[int, Limit, int, int]:
     res, unit_limit = res_mii(system)
     rec, rec_limit = body_rec_mii(system)
     low, limit = (res, unit_limit) if res >= rec else (rec, rec_limit)
-    blocked = budgets_block(system, low)
-    if blocked is None:
+    if not is_monotone(system.problem) or budgets_block(system, low) is None:
         return low, limit, res, rec
-    high, step = low, 1
+    high, step, top = low, 1, max(low, deciding_interval(system))
     while (why := budgets_block(system, high)) is not None:
+        if high >= top:
+            raise never(system.problem, why)
         low, limit = high, why
-        high, step = high + step, step * 2
-        if step > 1 << 24:
-            raise _never(system, why)
+        high, step = min(high + step, top), step * 2
     while low + 1 < high:
         mid = (low + high) // 2
         found = budgets_block(system, mid)
@@ -179,10 +179,15 @@ def budgets_block(system: System, ii: int) -> Limit | None:
     return budget_limit(system, ii, depth_bounds(system, ii, d), d)
 
 
-def _never(system: System, why: Limit) -> InfeasibleError:
+def never(problem: ModuloProblem, why: Limit) -> InfeasibleError:
+    """The proof that no II helps, as an error that names what stands in the way."""
+    budget = why.kind in (LimitKind.SMEM, LimitKind.REGISTERS)
+    what = "units and budgets together" if why.kind is LimitKind.SEARCH else "units"
     return InfeasibleError(
-        f"body {system.problem.name!r} fits its budgets at no II",
+        f"body {problem.name!r} fits its {'budgets' if budget else what} at no II",
         where=", ".join(why.culprits),
         why=why.text,
-        fix="raise the budget, or allow fewer copies to be demanded (min_depth)",
+        fix="raise the budget, or allow fewer copies to be demanded (min_depth)"
+        if budget
+        else "give the ops named room: another unit, a larger capacity, or an edge less",
     )

@@ -1,8 +1,12 @@
 """The exact solver behind a process border: if it crashes or hangs, the answer is ``UNKNOWN``.
 
 One child serves all requests of this process, so that the solver library is loaded once. Results do
-not depend on time: the work limit is deterministic, and the wall-clock guard (far beyond any work
-limit) only catches a solver that hangs.
+not depend on time unless a request sets ``seconds``: the work limit is deterministic, and the
+wall-clock guard (far beyond any limit) only catches a solver that hangs.
+
+Whatever interrupts the wait for an answer ends the child, and answers carry the number of their
+request: no answer can be read by another question. The child lives in a session of its own, so that
+a Ctrl-C at the terminal reaches the parent alone; when the parent is gone, it ends.
 """
 
 from __future__ import annotations
@@ -12,10 +16,13 @@ import contextlib
 import importlib.util
 import os
 import pickle
+import queue
 import select
+import signal
 import struct
 import subprocess
 import sys
+import threading
 from functools import cache
 from typing import IO, Protocol
 
@@ -52,30 +59,42 @@ class ChildSolver:
     def __init__(self, command: tuple[str, ...] | None = None) -> None:
         self._command = command or (sys.executable, "-c", _CHILD)
         self._child: subprocess.Popen[bytes] | None = None
+        self._owner = 0
+        self._asked = 0
+        self._lock = threading.Lock()
 
     def solve(self, request: CpRequest) -> CpAnswer:
-        """Send the request and wait for its answer."""
+        """Send the request and wait for its answer; one at a time, whoever asks."""
+        with self._lock:
+            try:
+                return self._answer(request)
+            except (OSError, EOFError, pickle.UnpicklingError):
+                self.close()
+                return CpAnswer(status=UNKNOWN.status, note="the solver process died")
+            except BaseException:
+                self.close()  # an answer still to come must not meet the next question
+                raise
+
+    def _answer(self, request: CpRequest) -> CpAnswer:
         child = self._running()
         assert child.stdin is not None
         assert child.stdout is not None
-        try:
-            write_message(child.stdin, pickle.dumps(request))
-            guard = GUARD_SECONDS + GUARD_SECONDS_PER_WORK * request.work
-            if not select.select([child.stdout], [], [], guard)[0]:
-                self.close()
-                return CpAnswer(status=UNKNOWN.status, note="the solver hung and was stopped")
-            answer = pickle.loads(read_message(child.stdout))  # our own child, our own bytes
-        except (OSError, EOFError, pickle.UnpicklingError):
+        self._asked += 1
+        number = self._asked
+        write_message(child.stdin, pickle.dumps((number, request)))
+        if not select.select([child.stdout], [], [], _guard(request))[0]:
             self.close()
-            return CpAnswer(status=UNKNOWN.status, note="the solver process died")
-        assert isinstance(answer, CpAnswer)
+            return CpAnswer(status=UNKNOWN.status, note="the solver hung and was stopped")
+        got, answer = pickle.loads(read_message(child.stdout))  # our own child, our own bytes
+        if got != number or not isinstance(answer, CpAnswer):
+            raise EOFError
         return answer
 
     def close(self) -> None:
         """Stop the child; the next request starts a new one."""
         child, self._child = self._child, None
-        if child is None:
-            return
+        if child is None or self._owner != os.getpid():
+            return  # after a fork the child is the parent's
         child.kill()
         for pipe in (child.stdin, child.stdout):
             if pipe is not None:
@@ -84,13 +103,25 @@ class ChildSolver:
         child.wait()
 
     def _running(self) -> subprocess.Popen[bytes]:
-        if self._child is None or self._child.poll() is not None:
+        mine = self._owner == os.getpid()
+        if self._child is None or not mine or self._child.poll() is not None:
             self.close()
             environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+            self._owner = os.getpid()
             self._child = subprocess.Popen(
-                self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+                self._command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env=environment,
+                start_new_session=True,
             )
         return self._child
+
+
+def _guard(request: CpRequest) -> float:
+    """Seconds after which a solver that has not answered must hang."""
+    by_work = GUARD_SECONDS + GUARD_SECONDS_PER_WORK * request.work
+    return by_work if request.seconds is None else min(by_work, GUARD_SECONDS + request.seconds)
 
 
 @cache
@@ -105,19 +136,28 @@ def serve() -> None:
     """The child's loop: read requests from stdin, write answers to stdout, until the pipe ends."""
     from warploom.order.exact.solve import solve_request  # noqa: PLC0415  loads OR-tools
 
-    source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sink = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever the library prints must not mix with the answers
+    inbox: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=_receive, args=(inbox,), daemon=True).start()
     while True:
-        try:
-            request = pickle.loads(read_message(source))
-        except EOFError:
-            return
+        number, request = pickle.loads(inbox.get())
         try:
             answer = solve_request(request)
         except Exception as error:  # the library has raised on models it should have taken
             why = f"the solver failed: {type(error).__name__}: {error}"
             answer = CpAnswer(status=UNKNOWN.status, note=why)
-        write_message(sink, pickle.dumps(answer))
+        write_message(sink, pickle.dumps((number, answer)))
+
+
+def _receive(inbox: queue.SimpleQueue[bytes]) -> None:
+    """Pass requests on; the end of the pipe ends the child, in the middle of a solve too."""
+    while True:
+        try:
+            inbox.put(read_message(sys.stdin.buffer))
+        except EOFError:
+            os._exit(0)
 
 
 def write_message(stream: IO[bytes], payload: bytes) -> None:

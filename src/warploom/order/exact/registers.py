@@ -10,8 +10,6 @@ from warploom.order.bounds.system import RegisterFile
 from warploom.order.exact.model import CoreModel, Expr
 from warploom.order.model import Value
 
-HUGE = 1 << 20
-
 
 def add_file(core: CoreModel, file: RegisterFile) -> Expr:
     """Constrain one file of known contents; returns the live-register expression (no rings)."""
@@ -37,24 +35,28 @@ class _Live:
         self.base_hint = 0
         self.intervals: list[Expr] = []
         self.demands: list[int] = []
-        base, area = 0, 0
+        base, area, most = 0, 0, 0
         for value in values:
             turns, lifetime = self._add_value(value)
             base = base + value.size * turns
             area = area + value.size * lifetime
+            most += value.size * (2 + self._most_turns(value))
         capacity = m.new_int_var(0, sum(v.size for v in values), f"arcs {role}")
         m.add_cumulative(self.intervals, self.demands, capacity)
-        self.total = m.new_int_var(0, HUGE, f"live {role}")
+        self.total = m.new_int_var(0, most, f"live {role}")
         m.add(self.total == capacity + base)
         m.add(n * self.total >= area)  # redundant: the average is at most the peak
         if self.hint is not None:
             m.add_hint(capacity, max(self.peak))
             m.add_hint(self.total, max(self.peak) + self.base_hint)
 
+    def _most_turns(self, value: Value) -> int:
+        return self.core.max_stage + 2 + max((u.distance for u in value.uses), default=0)
+
     def _add_value(self, value: Value) -> tuple[Expr, Expr]:
         core, m, n = self.core, self.core.m, self.core.period
         late = value.late // core.g
-        turns_max = core.max_stage + 2 + max((u.distance for u in value.uses), default=0)
+        turns_max = self._most_turns(value)
         start = core.time[value.src] + late
         end = m.new_int_var(0, n * (core.max_stage + turns_max + 2), f"end {value.name}")
         for u in value.uses:

@@ -35,9 +35,15 @@ def solve_request(request: CpRequest) -> CpAnswer:
     solver.parameters.num_workers = 1
     solver.parameters.random_seed = request.seed
     solver.parameters.max_deterministic_time = request.work
+    if request.seconds is not None:
+        solver.parameters.max_time_in_seconds = max(request.seconds, 0.01)
     if request.light:
         solver.parameters.linearization_level = 0
-    code = solver.solve(core.m)
+    try:
+        code = solver.solve(core.m)
+    except Exception:  # its presolve has raised (a key not found) on models that are valid
+        solver.parameters.cp_model_presolve = False
+        code = solver.solve(core.m)
     return _answer(core, roles, goal, solver, _STATUS.get(code, CpStatus.UNKNOWN))
 
 

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from warploom.document.fields import boolean, instance
 from warploom.document.ops import OpDesc
 from warploom.seed.blocks.spec import MMABlockSpec
 from warploom.seed.body import EntryBuilder
+from warploom.seed.sync.marks import derived
 
 _FENCE = OpDesc.schedule_barrier()
 _BARRIER = OpDesc.barrier()
-_DRAIN = OpDesc.wait_lgkm(0)
+
+
+def _drain(block: MMABlockSpec, flag: str) -> OpDesc:
+    """A drain that ``flag`` of the block asks for: stated by an author, or placed by a rule."""
+    wait = OpDesc.wait_lgkm(0)
+    return wait if flag in block.stated else derived(wait)
+
 
 Emission = Iterator[tuple[OpDesc, bool]]
 
@@ -51,7 +59,9 @@ def _entry_section(block: MMABlockSpec, *, wrap: bool) -> Iterator[OpDesc]:
 
 def _load_section(block: MMABlockSpec) -> Emission:
     fragments = [(op, False) for op in block.fragments]
-    drain = [(_DRAIN, False)] if block.drain_lgkm_before_loads else []
+    drain = (
+        [(_drain(block, "drain_lgkm_before_loads"), False)] if block.drain_lgkm_before_loads else []
+    )
     if block.global_before_frag:
         yield from (*block.loads, *drain, *fragments)
     else:
@@ -68,7 +78,7 @@ def _sync_section(block: MMABlockSpec) -> Iterator[OpDesc]:
         if block.post_barrier_sched:
             yield _FENCE
         if block.post_barrier_lgkm:
-            yield _DRAIN
+            yield _drain(block, "post_barrier_lgkm")
     if block.wraps_sync:
         yield _FENCE
 
@@ -95,6 +105,9 @@ def emit_minimal_barrier_block(
     Fragment reads and global loads are always fenced apart, since a code generator may otherwise
     hoist a read over a load into the same LDS region.
     """
+    instance(block, MMABlockSpec, "block", "emit_minimal_barrier_block")
+    boolean(wrap_waits, "wrap_waits", "emit_minimal_barrier_block")
+    boolean(global_before_frag, "global_before_frag", "emit_minimal_barrier_block")
     ops: list[OpDesc] = []
     if block.has_entry_group:
         ops += _entry_section(block, wrap=wrap_waits)
@@ -105,6 +118,7 @@ def emit_minimal_barrier_block(
         ops += [_FENCE] if wrap_waits else []
         ops += [block.pre_sync] if block.pre_sync.is_present() else []
         if block.pre_mma_barrier:
-            ops += [_BARRIER, *([_DRAIN] if block.post_barrier_lgkm else [])]
+            ops.append(_BARRIER)
+            ops += [_drain(block, "post_barrier_lgkm")] if block.post_barrier_lgkm else []
         ops += [_FENCE] if wrap_waits else []
     return [*ops, block.mma]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from warploom.document.kinds import OpRole
 from warploom.document.ops import DepEdge, OpDesc
-from warploom.errors import ProgramError
+from warploom.errors import InfeasibleError, ProgramError
 from warploom.seed.blocks.spec import MMABlockSpec
 from warploom.seed.config.pipeline import PipelineConfig
 
@@ -31,8 +31,7 @@ def build_blocks(
     edges: Sequence[DepEdge] = (),
 ) -> list[MMABlockSpec]:
     """Blocks of a body in a given order, with at most ``max_globals`` loads each."""
-    groups = group_into_blocks(body, order, config)
-    groups = balance_loads(groups, body, config, edges)
+    groups = balance_loads(group_into_blocks(body, order, config), body, config, edges)
     return [
         MMABlockSpec(mma=body[g.mma])
         .with_fragments([body[i] for i in g.fragments])
@@ -118,12 +117,30 @@ def balance_loads(
     """Move surplus global loads to blocks with room, at most ``max_globals`` a block.
 
     A surplus load goes to the first block with room that keeps every same-iteration edge, in its
-    own partition if possible. If there is none, the cap cannot be kept and that is an error.
+    own partition if possible. If that leads nowhere, all loads are dealt out anew, in their own
+    partitions if possible; reads and MMAs stay. If no way exists, that is an error.
     """
     cap = config.block_sizing.max_globals
     if cap <= 0 or all(len(g.loads) <= cap for g in groups):
         return list(groups)
     size = max(config.blocks_per_partition(), 1)
+    found = _first_fit(groups, body, cap, size, edges)
+    for apart in (True, False):
+        for own in (size, len(groups)):
+            found = found or _spread(groups, Windows(groups, body, edges, apart=apart), cap, own)
+    if found is None:
+        raise _no_room(groups, body, cap)
+    return found
+
+
+def _first_fit(
+    groups: Sequence[OpGroup],
+    body: Sequence[OpDesc],
+    cap: int,
+    size: int,
+    edges: Sequence[DepEdge],
+) -> list[OpGroup] | None:
+    """Each surplus load in the first block with room, as the reference does it."""
     surplus = [(i, b // size) for b, g in enumerate(groups) for i in reversed(g.loads[cap:])]
     out = [replace(g, loads=g.loads[:cap]) for g in groups]
     for load, partition in surplus:
@@ -134,9 +151,85 @@ def balance_loads(
             if len(out[b].loads) < cap and _keeps_edges(load, b, out, body, edges)
         ]
         if not room:
-            raise _no_room(body[load], groups, cap)
+            return None
         out[room[0]] = replace(out[room[0]], loads=(*out[room[0]].loads, load))
     return out
+
+
+class Windows:
+    """Per load the first and last block it may stand in, reads and MMAs being where they are.
+
+    ``apart``: a load also stays out of the block that reads the very slot it overwrites, since
+    another wave could still be reading; without, a barrier must be derived between the two.
+    """
+
+    def __init__(
+        self,
+        groups: Sequence[OpGroup],
+        body: Sequence[OpDesc],
+        edges: Sequence[DepEdge],
+        *,
+        apart: bool,
+    ) -> None:
+        read_in = {i: b for b, g in enumerate(groups) for i in g.fragments}
+        mma_in = {g.mma: b for b, g in enumerate(groups)}
+        self.loads = [i for g in groups for i in g.loads]
+        self.first = dict.fromkeys(self.loads, 0)
+        self.last = dict.fromkeys(self.loads, len(groups) - 1)
+        self.home = {i: b for b, g in enumerate(groups) for i in g.loads}
+        between = []
+        for edge in edges:
+            if edge.loop_distance > 0:
+                continue
+            i, j = edge.producer_idx, edge.consumer_idx
+            if i in self.home and j in self.home:
+                between.append((i, j))
+            elif j in self.home and i in read_in:
+                same = apart and _slot(body[i]) == _slot(body[j])
+                self.first[j] = max(self.first[j], read_in[i] + same)
+            elif j in self.home and i in mma_in:
+                self.first[j] = max(self.first[j], mma_in[i] + 1)
+            elif i in self.home:
+                stop = read_in[j] - 1 if j in read_in else mma_in.get(j, len(groups) - 1)
+                self.last[i] = min(self.last[i], stop)
+        for _ in self.loads:  # chains of loads that wait for each other
+            for i, j in between:
+                self.first[j] = max(self.first[j], self.first[i])
+                self.last[i] = min(self.last[i], self.last[j])
+        self.rank = _ranks(self.loads, between)
+
+
+def _ranks(loads: Sequence[int], between: Sequence[tuple[int, int]]) -> dict[int, int]:
+    """Positions in which no load precedes one it waits for."""
+    rank = dict.fromkeys(loads, 0)
+    for _ in loads:
+        for i, j in between:
+            rank[j] = max(rank[j], rank[i] + 1)
+    return rank
+
+
+def _spread(
+    groups: Sequence[OpGroup], windows: Windows, cap: int, own: int
+) -> list[OpGroup] | None:
+    """All loads dealt out, the most urgent first, within ``own`` blocks of where they stood.
+
+    A load fits a contiguous run of blocks; serving the one whose run ends first finds a way
+    whenever there is one.
+    """
+    first, last = {}, {}
+    for i in windows.loads:
+        start = windows.home[i] // own * own
+        first[i] = max(windows.first[i], start)
+        last[i] = min(windows.last[i], start + own - 1)
+    waiting = sorted(windows.loads, key=lambda i: (last[i], windows.rank[i], windows.home[i], i))
+    out = []
+    for b, group in enumerate(groups):
+        taken = [i for i in waiting if first[i] <= b][:cap]
+        if any(last[i] < b for i in waiting):
+            return None
+        waiting = [i for i in waiting if i not in taken]
+        out.append(replace(group, loads=tuple(sorted(taken, key=lambda i: windows.rank[i]))))
+    return out if not waiting else None
 
 
 def _keeps_edges(
@@ -171,12 +264,13 @@ def _slot(op: OpDesc) -> tuple[int, int, int]:
     return op.channel, op.stage, op.subtile
 
 
-def _no_room(load: OpDesc, groups: Sequence[OpGroup], cap: int) -> ProgramError:
-    total = sum(len(g.loads) for g in groups)
-    return ProgramError(
-        f"no block can take {load.label()}: {total} global loads, at most {cap} a block",
+def _no_room(groups: Sequence[OpGroup], body: Sequence[OpDesc], cap: int) -> InfeasibleError:
+    loads = [i for g in groups for i in g.loads]
+    crowded = next(body[i] for g in groups for i in g.loads[cap:])
+    return InfeasibleError(
+        f"no block can take {crowded.label()}: {len(loads)} global loads, at most {cap} a block",
         where="BlockSizing.max_globals",
-        why="a load without a block would never run, and moving it past the reads it must "
-        "follow would overwrite data still needed",
+        why="with reads and MMAs in this order, every way to deal out the loads overfills a block "
+        "or moves a load past a read it must follow",
         fix="raise max_globals, or set it to 0 for no cap",
     )

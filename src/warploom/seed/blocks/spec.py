@@ -7,9 +7,17 @@ further ones follow in ``more_pre_ops`` and ``more_global_loads``, so that no op
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-from warploom.document.ops import OpDesc
+from warploom.document.fields import all_of, boolean, instance
+from warploom.document.kinds import Phase
+from warploom.document.ops import OpDesc, ScheduleEntry
+from warploom.errors import ProgramError
+
+if TYPE_CHECKING:
+    from warploom.seed.body import EntryBuilder
 
 _ABSENT = OpDesc.none()
 
@@ -43,6 +51,25 @@ class MMABlockSpec:
     more_pre_ops: tuple[OpDesc, ...] = ()
     more_global_loads: tuple[OpDesc, ...] = ()
     more_global_prefetch: tuple[bool, ...] = ()
+    stated: frozenset[str] = frozenset()  # flags above that an author asked for
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.type == "OpDesc":
+                instance(value, OpDesc, field.name, "MMABlockSpec")
+            elif field.type == "bool":
+                boolean(value, field.name, "MMABlockSpec")
+        for name in ("more_pre_ops", "more_global_loads"):
+            all_of(getattr(self, name), OpDesc, name, "MMABlockSpec")
+        all_of(self.more_global_prefetch, bool, "more_global_prefetch", "MMABlockSpec")
+        if len(self.more_global_loads) != len(self.more_global_prefetch):
+            raise ProgramError(
+                f"more_global_prefetch has {len(self.more_global_prefetch)} flags for "
+                f"{len(self.more_global_loads)} loads",
+                where="MMABlockSpec.more_global_prefetch",
+                fix="one flag a load",
+            )
 
     @property
     def fragments(self) -> tuple[OpDesc, ...]:
@@ -78,6 +105,16 @@ class MMABlockSpec:
             more_global_loads=tuple(op for op, _ in loads[2:]),
             more_global_prefetch=tuple(flag for _, flag in loads[2:]),
         )
+
+    def expand(self, out: EntryBuilder) -> None:
+        """Append this block's entries to a phase, by the documented template."""
+        import_module("warploom.seed.blocks.expand").expand_block(self, out)
+
+    def expand_to_list(self, phase: Phase) -> list[ScheduleEntry]:
+        """This block's entries by the documented template, as a phase of its own."""
+        out = import_module("warploom.seed.body").EntryBuilder(phase)
+        self.expand(out)
+        return list(out.entries)
 
     @property
     def has_entry_group(self) -> bool:

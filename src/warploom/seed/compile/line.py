@@ -6,30 +6,29 @@ judge. The judge reads only the document that comes out, never how it was made.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
-from warploom.errors import VerificationError
+from warploom.document.fields import boolean, instance, member, shown
+from warploom.errors import ConfigError
+from warploom.seed.compile.hooks import Hooks
 from warploom.seed.compile.phases import (
     Observer,
     double_buffer_phases,
     single_buffer_phases,
 )
 from warploom.seed.compile.result import CompiledSchedule
+from warploom.seed.compile.sync import Guard
+from warploom.seed.config.effects import warn_without_effect
 from warploom.seed.config.parts import SchedulingStrategy as Strategy
-from warploom.seed.config.schedule import warn_without_effect
+from warploom.seed.config.policy import SchedulePolicy
 from warploom.seed.graph.loop_body import LoopBody
-from warploom.seed.phases.program import (
-    warp_stagger_index,
-)
+from warploom.seed.phases.program import warp_stagger_index
 from warploom.seed.schedule import PipelineSchedule
 from warploom.seed.sync.policy import SyncPolicy
 
 if TYPE_CHECKING:
-    from warploom.guard.counters import Synthesis
     from warploom.seed.modulo.bridge import ModuloRequest
-    from warploom.verify import Report
 
 OnRace = Literal["raise", "report", "skip"]
 
@@ -39,42 +38,64 @@ def compile_schedule(
     *,
     sync: SyncPolicy | None = None,
     on_race: OnRace = "raise",
+    strengthen: bool = False,
+    insist_on_registers: bool = False,
     observer: Observer | None = None,
     modulo: ModuloRequest | None = None,
 ) -> CompiledSchedule:
     """Compile a schedule and prove it free of races for every timing and trip count.
 
     ``sync`` says who decides waits and barriers, instead of the schedule's own
-    ``sync_policy()``. ``on_race`` says what happens with a schedule that can race: ``"raise"``
-    VerificationError, ``"report"`` keeps the findings on the result's ``report``, ``"skip"``
-    does not judge at all. ``observer(step, value)`` sees every intermediate value. ``modulo``
-    asks for ``SchedulingStrategy.MODULO`` whatever the schedule's own strategy, with its details.
+    ``sync_policy()``. What the author states is kept under every policy; ``strengthen`` allows a
+    stated wait that is too weak to be tightened, with the reason. ``on_race`` says what happens
+    with a schedule that can race: ``"raise"`` VerificationError, ``"report"`` keeps the findings
+    on the result's ``report``, ``"skip"`` does not judge at all. ``max_vgpr`` is a hint, and an
+    order beyond it comes with a warning, unless ``insist_on_registers``. ``observer(step, value)``
+    sees every intermediate value. ``modulo`` asks for ``SchedulingStrategy.MODULO`` whatever the
+    schedule's own strategy, with its details.
     """
+    hooks = Hooks(schedule)
+    _check_arguments(sync, on_race, strengthen, insist_on_registers, observer)
     see = observer or (lambda step, value: None)
-    config, sched = schedule.config(), schedule.schedule_config()
-    warn_without_effect(sched)
-    body = tuple(schedule.build_body())
+    config, sched = hooks.config(), hooks.schedule_config()
+    by_interval = modulo is not None or sched.scheduling is Strategy.MODULO
+    wanted = sync or hooks.sync_policy()
+    body = hooks.build_body()
     see("body", body)
-    edges = tuple(schedule.derive_edges(body))
+    edges = hooks.derive_edges(body)
     see("edges", edges)
     LoopBody.of(body, edges)  # refuses edges that join no two ops
-    if modulo is not None or sched.scheduling is Strategy.MODULO:
-        by_interval = import_module("warploom.seed.compile.modulo").modulo_schedule
-        shifted: CompiledSchedule = by_interval(schedule, body, edges, modulo, see)
-        guarded = _synchronised(shifted, _proven(sync or schedule.sync_policy()))
-        see("phases", guarded)
-        return _judged(guarded, on_race)
+    warn_without_effect(
+        config, sched, body, sync=wanted, by_interval=by_interval, forced=hooks.forced_settings
+    )
+    if by_interval:
+        shifted: CompiledSchedule = import_module("warploom.seed.compile.modulo").modulo_schedule(
+            hooks, body, edges, modulo, see, insist=insist_on_registers
+        )
+        machine = modulo.machine if modulo is not None else None
+        guard = Guard(
+            policy=_proven(wanted), on_race=on_race, strengthen=strengthen, machine=machine
+        )
+        return _seen(guard.applied(shifted), see)
     if config.depth >= 2:
-        phases = double_buffer_phases(schedule, body, edges, config, sched, see)
+        policy = SchedulePolicy.of(
+            sched,
+            barrier_at_top=wanted is not SyncPolicy.REFERENCE,
+            forced=hooks.forced_settings,
+            insist_on_registers=insist_on_registers,
+        )
+        letter = wanted is SyncPolicy.REFERENCE
+        phases = double_buffer_phases(hooks, body, edges, config, policy, see, letter)
     else:
-        phases = single_buffer_phases(schedule, body, edges, config)
+        phases = single_buffer_phases(hooks, body, edges, config)
     stagger = warp_stagger_index(config, body, phases.prologue)
     ruled = CompiledSchedule(
-        name=schedule.name,
-        target=schedule.target_name,
+        name=hooks.name,
+        target=hooks.target_name,
+        shape=hooks.shape,
         config=config,
         schedule_config=sched,
-        protocol=schedule.protocol(stagger),
+        protocol=hooks.protocol(stagger),
         body=body,
         edges=edges,
         prologue=tuple(phases.prologue),
@@ -85,53 +106,34 @@ def compile_schedule(
         program=phases.program,
         order=phases.order,
     )
-    guarded = _synchronised(ruled, sync or schedule.sync_policy())
-    see("phases", guarded)
-    return _judged(guarded, on_race)
+    guard = Guard(policy=wanted, on_race=on_race, strengthen=strengthen)
+    return _seen(guard.applied(ruled), see)
 
 
-def _judged(compiled: CompiledSchedule, on_race: OnRace) -> CompiledSchedule:
-    """The schedule with the verifier's report; races raise unless they are only to be reported."""
-    if on_race == "skip":
-        return compiled
-    report: Report = import_module("warploom.verify").verify(compiled.document())
-    races = [f for f in report.findings if f.severity.value == "race"]
-    if races and on_race == "raise":
-        first = races[0]
-        raise VerificationError(
-            f"{compiled.name} can race: {len(races)} finding(s), first {first.code.value}",
-            report=report,
-            where=" and ".join(str(event) for event in first.where),
-            why=first.why,
-            fix=f"{first.fix}; or compile with sync=SyncPolicy.PROVEN_WEAKEST, "
-            'or on_race="report" to look at all findings',
-        )
-    return replace(compiled, report=report)
-
-
-_MODE = {SyncPolicy.PROVEN_WEAKEST: "weakest", SyncPolicy.PROVEN_FEWEST: "fewest"}
-
-
-def _synchronised(ruled: CompiledSchedule, policy: SyncPolicy) -> CompiledSchedule:
-    """The schedule with its waits replaced by proven ones, if the policy asks for it."""
-    if policy is SyncPolicy.REFERENCE:
-        return ruled
-    synthesise = import_module("warploom.guard.counters").synthesise
-    proven: Synthesis = synthesise(ruled.document(), mode=_MODE[policy])
-    document = proven.document
-    return replace(
-        ruled,
-        protocol=document.protocol,
-        prologue=document.prologue,
-        kernel=document.kernel,
-        epilogue=document.epilogue,
-        kernel_deps=document.kernel_deps,
-        warp_stagger_index=document.warp_stagger_index,
-        sync=policy,
-        reasons=proven.reasons,
-    )
+def _seen(compiled: CompiledSchedule, see: Observer) -> CompiledSchedule:
+    see("phases", compiled)
+    return compiled
 
 
 def _proven(policy: SyncPolicy) -> SyncPolicy:
     """The reference has no rules for derived phases; they are always guarded by proof."""
-    return SyncPolicy.PROVEN_WEAKEST if policy is SyncPolicy.REFERENCE else policy
+    return policy if policy.proves else SyncPolicy.PROVEN_WEAKEST
+
+
+def _check_arguments(
+    sync: object, on_race: object, strengthen: object, insist: object, observer: object
+) -> None:
+    owner = "compile_schedule"
+    if sync is not None:
+        member(sync, SyncPolicy, "sync", owner)
+    if not isinstance(on_race, str) or on_race not in get_args(OnRace):
+        raise ConfigError(
+            f"on_race = {shown(on_race)} is no way to treat races",
+            where=f"{owner}.on_race",
+            why="a misspelt word must not let a racing schedule through",
+            fix=f"one of {', '.join(repr(w) for w in get_args(OnRace))}",
+        )
+    boolean(strengthen, "strengthen", owner)
+    boolean(insist, "insist_on_registers", owner)
+    if observer is not None and not callable(observer):
+        instance(observer, type(_seen), "observer", owner)

@@ -5,35 +5,55 @@ Loaded only when asked for, since the solver's room needs numpy.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 from warploom.document.counters import Protocol
+from warploom.document.fields import instance
 from warploom.document.ops import DepEdge, OpDesc
+from warploom.errors import InfeasibleError, OverBudgetWarning
 from warploom.order import solve_modulo
+from warploom.seed.compile.hooks import Hooks
 from warploom.seed.compile.phases import Observer
 from warploom.seed.compile.result import CompiledSchedule, counters
 from warploom.seed.config.parts import SchedulingStrategy as Strategy
 from warploom.seed.config.policy import SchedulePolicy
 from warploom.seed.modulo.bridge import ModuloRequest, body_problem, check_match_fields
 from warploom.seed.modulo.entries import modulo_phases
-from warploom.seed.schedule import PipelineSchedule
 
 
 def modulo_schedule(
-    schedule: PipelineSchedule,
+    schedule: Hooks,
     body: tuple[OpDesc, ...],
     edges: tuple[DepEdge, ...],
     request: ModuloRequest | None,
     see: Observer,
+    *,
+    insist: bool = False,
 ) -> CompiledSchedule:
-    """Phases from the schedule of least II; one wave group, no synchronisation yet."""
+    """Phases from the schedule of least II; one wave group, no synchronisation yet.
+
+    A register budget that no schedule keeps is left out with a warning, unless ``insist``.
+    """
+    instance(request or ModuloRequest(), ModuloRequest, "modulo", "compile_schedule")
     request = request or ModuloRequest()
     config, sched = schedule.config(), schedule.schedule_config()
     check_match_fields(config.ch0_match_field, config.ch1_match_field)
     budget = SchedulePolicy.of(sched).order.register_budget
     problem = body_problem(body, edges, name=schedule.name, request=request, register_budget=budget)
     see("problem", problem)
-    result = solve_modulo(problem.problem, request.options)
+    try:
+        result = solve_modulo(problem.problem, request.options)
+    except InfeasibleError as error:
+        if insist or budget is None:
+            raise
+        warnings.warn(
+            f"max_vgpr = {budget} is kept by no schedule: {error.what}",
+            OverBudgetWarning,
+            stacklevel=4,
+        )
+        problem = body_problem(body, edges, name=schedule.name, request=request)
+        result = solve_modulo(problem.problem, request.options)
     see("modulo", result)
     units = counters(config, sched)
     phases = modulo_phases(problem, result, peeled=request.peeled, vm_costs=units.vm_per_load)
@@ -41,6 +61,7 @@ def modulo_schedule(
     return CompiledSchedule(
         name=schedule.name,
         target=schedule.target_name,
+        shape=schedule.shape,
         config=config,
         schedule_config=replace(sched, scheduling=Strategy.MODULO),
         protocol=Protocol(

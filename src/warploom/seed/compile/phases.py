@@ -9,10 +9,10 @@ from typing import Any
 from warploom.document.kinds import Phase
 from warploom.document.ops import DepEdge, OpDesc, ScheduleEntry
 from warploom.seed.blocks.program import PipelineProgram
+from warploom.seed.compile.hooks import Hooks
 from warploom.seed.compile.program import build_double_buffer_program, derive_order
 from warploom.seed.config.pipeline import PipelineConfig
 from warploom.seed.config.policy import SchedulePolicy
-from warploom.seed.config.schedule import ScheduleConfig
 from warploom.seed.phases.program import (
     default_kernel_deps_double_buffer,
     derive_epilogue_from_program,
@@ -20,7 +20,6 @@ from warploom.seed.phases.program import (
 )
 from warploom.seed.phases.recipes import default_epilogue, default_kernel, default_prologue
 from warploom.seed.sched.csp import OrderResult
-from warploom.seed.schedule import PipelineSchedule
 
 Observer = Callable[[str, Any], None]
 
@@ -38,7 +37,7 @@ class Phases:
 
 
 def single_buffer_phases(
-    schedule: PipelineSchedule,
+    schedule: Hooks,
     body: Sequence[OpDesc],
     edges: Sequence[DepEdge],
     config: PipelineConfig,
@@ -53,18 +52,20 @@ def single_buffer_phases(
 
 
 def double_buffer_phases(
-    schedule: PipelineSchedule,
+    schedule: Hooks,
     body: Sequence[OpDesc],
     edges: Sequence[DepEdge],
     config: PipelineConfig,
-    sched: ScheduleConfig,
+    policy: SchedulePolicy,
     see: Observer,
+    to_the_letter: bool,
 ) -> Phases:
     """Order, blocks, waits by the reference's rules, phases from the block structure."""
-    policy = SchedulePolicy.of(sched)
     order = derive_order(body, edges, config, policy.order)
     see("order", order)
-    program = build_double_buffer_program(body, order.order, config, policy, edges)
+    program = build_double_buffer_program(
+        body, order.order, config, policy, edges, to_the_letter=to_the_letter
+    )
     see("blocks", program)
     explicit = schedule.build_explicit_blocks(body, program)
     if explicit:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from warploom.document.counters import Counters, Protocol, ScheduleDocument
+from warploom.document.counters import Counters, KernelShape, Protocol, ScheduleDocument
 from warploom.document.kinds import Phase
 from warploom.document.ops import DepEdge, OpDesc, ScheduleEntry
 from warploom.seed.blocks.program import PipelineProgram
@@ -17,19 +17,20 @@ from warploom.seed.sched.csp import OrderResult
 from warploom.seed.sync.policy import SyncPolicy
 
 if TYPE_CHECKING:
-    from warploom.guard.counters import Reason
+    from warploom.guard.counters import Change, Reason
     from warploom.order import ModuloResult
     from warploom.verify import Report
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class CompiledSchedule:
     """What compilation returns: the three phases and everything they were derived from.
 
     ``order`` is the body's order with makespan, bound and proof when a search made it;
     ``program`` the block structure of a double-buffered kernel as the reference's rules guard it.
     ``reasons`` says of every wait and barrier that was derived why it is there; empty under
-    ``SyncPolicy.REFERENCE``. ``report`` is the verifier's, unless verification was skipped.
+    ``SyncPolicy.REFERENCE``. ``changes`` says what was added to or tightened in the documented
+    waits, where they raced. ``report`` is the verifier's, unless verification was skipped.
     ``modulo`` is the schedule behind the phases under ``SchedulingStrategy.MODULO``.
     """
 
@@ -51,8 +52,19 @@ class CompiledSchedule:
     order: OrderResult | None = None
     sync: SyncPolicy = SyncPolicy.REFERENCE
     reasons: tuple[Reason, ...] = ()
+    changes: tuple[Change, ...] = ()
     report: Report | None = None
     modulo: ModuloResult | None = None
+    shape: KernelShape | None = None
+
+    def __repr__(self) -> str:
+        sizes = f"{len(self.prologue)} + {len(self.kernel)} + {len(self.epilogue)} entries"
+        verdict = self.report.verdict if self.report else "not judged"
+        order = self.schedule_config.scheduling.name
+        return (
+            f"<CompiledSchedule {self.name} on {self.target}: {sizes}, order {order}, "
+            f"waits {self.sync.name}, {verdict}>"
+        )
 
     def notes(self, phase: Phase) -> dict[int, str]:
         """The reasons of one phase by entry index, for listings."""
@@ -91,6 +103,7 @@ class CompiledSchedule:
             epilogue=self.epilogue,
             kernel_deps=self.kernel_deps,
             warp_stagger_index=self.warp_stagger_index,
+            shape=self.shape,
         )
 
 

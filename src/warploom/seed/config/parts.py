@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from warploom.document.fields import boolean, booleans, integer, integers, member
 from warploom.document.kinds import OpRole
-from warploom.errors import ConfigError
 
 
 class SchedulingStrategy(Enum):
@@ -27,6 +27,10 @@ class LoopCarriedSpec:
 
     role: OpRole
     selector: int
+
+    def __post_init__(self) -> None:
+        member(self.role, OpRole, "role", "LoopCarriedSpec")
+        integer(self.selector, "selector", "LoopCarriedSpec", least=0)
 
     @classmethod
     def fragment_zero(cls) -> LoopCarriedSpec:
@@ -51,13 +55,7 @@ class BlockSizing:
     max_globals: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("heavy", "light", "max_globals"):
-            if getattr(self, name) < 0:
-                raise ConfigError(
-                    f"{name} = {getattr(self, name)} is negative",
-                    where=f"BlockSizing.{name}",
-                    fix="give a number >= 0",
-                )
+        integers(self, ("heavy", "light", "max_globals"))
 
     @classmethod
     def default_2x2(cls) -> BlockSizing:
@@ -75,6 +73,9 @@ class FragOrder:
     """Whether a block reads its B fragment before its A fragment."""
 
     b_before_a: bool
+
+    def __post_init__(self) -> None:
+        boolean(self.b_before_a, "b_before_a", "FragOrder")
 
     @classmethod
     def b_first(cls) -> FragOrder:
@@ -94,6 +95,16 @@ class WarpStaggerRule:
     enabled: bool
     compute_from_body: bool
     fixed_amount: int
+
+    def __post_init__(self) -> None:
+        booleans(self, ("enabled", "compute_from_body"))
+        integer(
+            self.fixed_amount,
+            "fixed_amount",
+            "WarpStaggerRule",
+            least=0,
+            why="it is the index of a prologue entry",
+        )
 
     @classmethod
     def none(cls) -> WarpStaggerRule:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from warploom.document.fields import booleans, instance, integer, integers
 from warploom.document.ops import OpDesc
 from warploom.errors import ConfigError
 from warploom.seed.config.parts import BlockSizing, FragOrder, LoopCarriedSpec, WarpStaggerRule
@@ -22,6 +23,13 @@ _COUNTS = (
     "lgkm_per_load_a",
     "lgkm_per_load_b",
 )
+_RECORDS = {
+    "loop_carried": LoopCarriedSpec,
+    "block_sizing": BlockSizing,
+    "frag_order": FragOrder,
+    "warp_stagger": WarpStaggerRule,
+}
+MAX_DEPTH = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,18 +37,18 @@ class PipelineConfig:
     """How a logical loop body becomes a pipeline: depth, grid, partitions, counters.
 
     Attributes:
-        depth: Buffers per tile: 1 single, 2 double.
-        prefetch: Distance of the DRAM prefetch in iterations (informational).
-        drain_passes: Epilogue drain iterations (informational).
-        prologue_fill: Extra load iterations in the prologue (informational).
+        depth: Buffers of the ring: 1 single, 2 double, up to 8; one K-partition each.
+        prefetch: Distance of the DRAM prefetch in iterations; 1, since depth reaches further.
+        drain_passes: K-tiles the epilogue drains: a description, partitions decide.
+        prologue_fill: Extra load iterations in the prologue: a description, depth decides.
         loop_carried: Ops that cross the loop boundary.
         block_sizing: How many ops an MMA block takes.
         frag_order: Fragment order inside a block.
         m_mmas: Rows of the MMA grid of one partition.
         n_mmas: Columns of the MMA grid of one partition.
         num_partitions: K-partitions in one loop body.
-        mma_serial: Whether the matrix unit is serial (informational).
-        mma_latency: Matrix latency in cycles (informational; the cost model decides).
+        mma_serial: Whether the matrix unit is serial in the model orders are judged by.
+        mma_latency: Matrix latency in cycles: a description, the cost model decides.
         vm_per_load_a: vmcnt units of one channel-A global load.
         vm_per_load_b: vmcnt units of one channel-B global load.
         lgkm_per_load_a: lgkmcnt units of one channel-A fragment load; 0 uses ScheduleConfig's.
@@ -73,16 +81,19 @@ class PipelineConfig:
     cross_stage_rotation: bool = False
 
     def __post_init__(self) -> None:
-        for name in _COUNTS:
-            value = getattr(self, name)
-            if value < 0:
-                raise ConfigError(
-                    f"{name} = {value} is negative",
-                    where=f"PipelineConfig.{name}",
-                    why="it counts things or cycles",
-                    fix="give a number >= 0",
-                )
+        integers(self, _COUNTS)
+        booleans(self, ("mma_serial", "cross_stage_rotation"))
+        for name, kind in _RECORDS.items():
+            instance(getattr(self, name), kind, name, "PipelineConfig")
+        integer(
+            self.depth,
+            "depth",
+            "PipelineConfig",
+            most=MAX_DEPTH,
+            why="every buffer of the ring holds a whole tile of shared memory",
+        )
         for name in ("ch0_match_field", "ch1_match_field"):
+            integer(getattr(self, name), name, "PipelineConfig")
             if getattr(self, name) not in (0, 1):
                 raise ConfigError(
                     f"{name} = {getattr(self, name)} names no field",

@@ -6,10 +6,13 @@ decision is one value, so that no room below has to know which flags belong toge
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 
+from warploom.document.ops import OpDesc
 from warploom.seed.config.parts import SchedulingStrategy
 from warploom.seed.config.schedule import NO_WAIT, UNLIMITED_VGPR, ScheduleConfig
+from warploom.seed.sync.marks import derived
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +22,7 @@ class OrderPolicy:
     strategy: SchedulingStrategy
     port_interval: int
     register_budget: int | None
+    insist_on_registers: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +40,11 @@ class WaitPolicy:
     vm_last: int
     lgkm_after_last: bool
     drain_between_blocks: bool
+    drains_are_stated: bool
+
+    def placed(self, manual: OpDesc) -> OpDesc:
+        """A manual wait: stated when manual waits count, else a place derivation will fill."""
+        return derived(manual) if self.derive else manual
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,9 +54,10 @@ class PerBlockBarriers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MinimalBarriers:
-    """Barriers only where an entry wait stands."""
+    """Barriers only where an entry wait stands, and at the top of each partition if ``at_top``."""
 
     set_priority: bool
+    at_top: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,13 +82,25 @@ class SchedulePolicy:
     lgkm_fallback: tuple[int, int]
 
     @classmethod
-    def of(cls, config: ScheduleConfig) -> SchedulePolicy:
-        """Convert the flat flags."""
+    def of(
+        cls,
+        config: ScheduleConfig,
+        *,
+        barrier_at_top: bool = False,
+        forced: Container[str] = (),
+        insist_on_registers: bool = False,
+    ) -> SchedulePolicy:
+        """Convert the flat flags.
+
+        ``barrier_at_top``: minimal barriers include the documented one of each partition's first
+        block, which the reference leaves out. ``forced``: settings no author has stated.
+        """
         return cls(
             order=OrderPolicy(
                 strategy=config.scheduling,
                 port_interval=config.lds_contention_penalty,
                 register_budget=None if config.max_vgpr == UNLIMITED_VGPR else config.max_vgpr,
+                insist_on_registers=insist_on_registers,
             ),
             waits=WaitPolicy(
                 derive=config.auto_waits,
@@ -88,8 +110,11 @@ class SchedulePolicy:
                 vm_last=config.wait_vm_last,
                 lgkm_after_last=config.lgkm_after_last,
                 drain_between_blocks=config.inter_block_lgkm_drain,
+                drains_are_stated="inter_block_lgkm_drain" not in forced,
             ),
-            barriers=MinimalBarriers(set_priority=not config.omit_mma_set_prio)
+            barriers=MinimalBarriers(
+                set_priority=not config.omit_mma_set_prio, at_top=barrier_at_top
+            )
             if config.minimal_barriers
             else PerBlockBarriers(),
             layout=BlockLayout(

@@ -2,15 +2,40 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, fields
 from typing import Any
 
-from warploom.errors import ConfigError, NoEffectWarning
+from warploom.document.fields import booleans, integer, member
+from warploom.errors import ConfigError
 from warploom.seed.config.parts import SchedulingStrategy
 
 UNLIMITED_VGPR = 999999
 NO_WAIT = 255
+
+_COUNT = "it counts operations or registers"
+_WAIT = "a wait for fewer than zero outstanding operations never ends"
+_NUMBERS = {
+    "sched_barrier_mask": "it is a mask of blocks",
+    "drain_lgkm_mask": "it is a mask of blocks",
+    "lds_contention_penalty": "it counts cycles",
+    "wait_lgkm_first": _WAIT,
+    "wait_vm_last": _WAIT,
+    "lgkm_per_load_a": _COUNT,
+    "lgkm_per_load_b": _COUNT,
+    "max_vgpr": _COUNT,
+}
+_FLAGS = (
+    "auto_waits",
+    "auto_drain",
+    "lgkm_after_last",
+    "minimal_barriers",
+    "omit_mma_set_prio",
+    "global_before_frag",
+    "barrier_before_pre_ops",
+    "inter_block_lgkm_drain",
+    "partial_prologue_drain",
+    "wrap_waits_with_sched_barrier",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,9 +54,9 @@ class ScheduleConfig:
         lgkm_per_load_a: lgkmcnt units per channel-A fragment load, if PipelineConfig has none.
         lgkm_per_load_b: lgkmcnt units per channel-B fragment load, if PipelineConfig has none.
         lgkm_after_last: lgkm(0) after the last block's barrier.
-        minimal_barriers: Barriers only where an entry wait stands.
+        minimal_barriers: Barriers only at the top of a partition and where an entry wait stands.
         omit_mma_set_prio: With ``minimal_barriers``: no priority hints at all.
-        max_vgpr: Register budget for the CSP and MODULO searches.
+        max_vgpr: Register budget of the CSP and MODULO searches: a hint, unless insisted on.
         global_before_frag: Global loads before fragment loads inside a block.
         barrier_before_pre_ops: The wait and barrier section before the loads of a block.
         inter_block_lgkm_drain: lgkm(0) at interior block starts.
@@ -60,14 +85,10 @@ class ScheduleConfig:
     wrap_waits_with_sched_barrier: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("sched_barrier_mask", "drain_lgkm_mask", "lds_contention_penalty"):
-            _not_negative(self, name, "masks and penalties are not negative")
-        for name in ("lgkm_per_load_a", "lgkm_per_load_b", "max_vgpr"):
-            _not_negative(self, name, "it counts operations or registers")
-        for name in ("wait_lgkm_first", "wait_vm_last"):
-            _not_negative(
-                self, name, "a wait for fewer than zero outstanding operations never ends"
-            )
+        member(self.scheduling, SchedulingStrategy, "scheduling", "ScheduleConfig")
+        for name, why in _NUMBERS.items():
+            integer(getattr(self, name), name, "ScheduleConfig", least=0, why=why)
+        booleans(self, _FLAGS)
 
     @classmethod
     def from_strategies(cls, **flat: Any) -> ScheduleConfig:  # noqa: ANN401
@@ -82,72 +103,3 @@ class ScheduleConfig:
                     fix=f"one of: {', '.join(sorted(known))}",
                 )
         return cls(**flat)
-
-
-def _not_negative(config: ScheduleConfig, name: str, why: str) -> None:
-    if getattr(config, name) < 0:
-        raise ConfigError(
-            f"{name} = {getattr(config, name)} is negative",
-            where=f"ScheduleConfig.{name}",
-            why=why,
-            fix="give a number >= 0",
-        )
-
-
-def warn_without_effect(config: ScheduleConfig) -> None:
-    """Warn about settings that have no effect in their combination; the result stands."""
-    for name, reason in settings_without_effect(config):
-        warnings.warn(
-            f"ScheduleConfig.{name} has no effect: {reason}", NoEffectWarning, stacklevel=3
-        )
-
-
-def settings_without_effect(config: ScheduleConfig) -> list[tuple[str, str]]:
-    """The settings that change nothing in this combination, each with its reason."""
-    default = ScheduleConfig()
-    searched = config.scheduling is SchedulingStrategy.CSP
-    budgeted = searched or config.scheduling is SchedulingStrategy.MODULO
-    first_given = config.wait_lgkm_first != default.wait_lgkm_first
-    rules = (
-        (
-            "omit_mma_set_prio",
-            config.omit_mma_set_prio and not config.minimal_barriers,
-            "it applies only with minimal_barriers=True",
-        ),
-        (
-            "wait_lgkm_first",
-            config.auto_waits and first_given and config.wait_lgkm_first < NO_WAIT,
-            "auto_waits=True derives the count",
-        ),
-        (
-            "wait_vm_last",
-            config.auto_waits and config.wait_vm_last != default.wait_vm_last,
-            "auto_waits=True derives the count",
-        ),
-        (
-            "drain_lgkm_mask",
-            config.auto_waits and config.auto_drain and config.drain_lgkm_mask != 0,
-            "auto_drain=True derives the mask",
-        ),
-        (
-            "auto_drain",
-            config.auto_drain and not config.auto_waits,
-            "it applies only with auto_waits=True",
-        ),
-        (
-            "max_vgpr",
-            config.max_vgpr != default.max_vgpr and not budgeted,
-            "only SchedulingStrategy.CSP and MODULO search under a register budget",
-        ),
-        (
-            "lds_contention_penalty",
-            config.lds_contention_penalty != 0 and not searched,
-            "only SchedulingStrategy.CSP uses the port model",
-        ),
-        (
-            "lgkm_after_last",
-            config.minimal_barriers and config.lgkm_after_last,
-            "minimal_barriers=True removes the barrier it follows",
-        ),
-    )
-    return [(name, reason) for name, idle, reason in rules if idle]

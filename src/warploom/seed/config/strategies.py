@@ -1,13 +1,57 @@
-"""Named bundles of correlated flags; spread their fields into ``ScheduleConfig`` by hand."""
+"""Named bundles of correlated flags, to be spread into ``ScheduleConfig.from_strategies``:
+
+ScheduleConfig.from_strategies(
+    **BarrierStrategy.minimal_no_set_prio(), **WaitStrategy.default(), **LoadStrategy.default()
+)
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import ClassVar
+
+from warploom.document.fields import boolean, integer
+
+
+class _Bundle:
+    """A bundle spreads into ``ScheduleConfig``: ``from_strategies(**bundle)``."""
+
+    __slots__ = ()
+    _OTHER_NAMES: ClassVar[dict[str, str]] = {}
+
+    def __post_init__(self) -> None:
+        owner = type(self).__name__
+        for field in fields(self):  # type: ignore[arg-type]  # subclasses are dataclasses
+            value = getattr(self, field.name)
+            if field.type == "bool":
+                boolean(value, field.name, owner)
+            else:
+                integer(value, field.name, owner, least=0)
+
+    def flat(self) -> dict[str, int | bool]:
+        """The settings under their names in ``ScheduleConfig``."""
+        return {
+            self._OTHER_NAMES.get(f.name, f.name): getattr(self, f.name)
+            for f in fields(self)  # type: ignore[arg-type]
+        }
+
+    def keys(self) -> list[str]:
+        """The names of the settings, so that ``**bundle`` works."""
+        return list(self.flat())
+
+    def __getitem__(self, name: str) -> int | bool:
+        return self.flat()[name]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BarrierStrategy:
+class BarrierStrategy(_Bundle):
     """Flags about barriers and scheduler fences."""
+
+    _OTHER_NAMES: ClassVar[dict[str, str]] = {
+        "minimal": "minimal_barriers",
+        "omit_set_prio": "omit_mma_set_prio",
+        "wrap_waits_sched_barrier": "wrap_waits_with_sched_barrier",
+    }
 
     minimal: bool
     omit_set_prio: bool
@@ -44,7 +88,7 @@ class BarrierStrategy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WaitStrategy:
+class WaitStrategy(_Bundle):
     """Flags about waits and drains."""
 
     auto_waits: bool
@@ -86,7 +130,7 @@ class WaitStrategy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoadStrategy:
+class LoadStrategy(_Bundle):
     """Flags about loads."""
 
     global_before_frag: bool

@@ -28,6 +28,7 @@ from warploom.order.model import (
     Value,
 )
 from warploom.order.options import ModuloOptions
+from warploom.sim.costs import MachineCosts
 from warploom.target.occupancy import OccupancyModel
 
 _DATA = (OpRole.GLOBAL_LOAD, OpRole.SHARED_STORE, OpRole.FRAGMENT_LOAD, OpRole.COMPUTE)
@@ -41,6 +42,8 @@ class ModuloRequest:
     ``lds``: a slot per K-partition, or one ring over all partitions (more depths are possible).
     ``smem_budget`` counts in units of ``occupancies.buffer_bytes``. ``peeled`` iterations beyond
     the pipeline fill run in the prologue, for trip counts that the unrolled kernel does not divide.
+    ``machine``: what waits and barriers are priced by (the simulator under these costs); without it
+    the latencies of the body's own ops rank them.
     """
 
     options: ModuloOptions | None = None
@@ -50,6 +53,7 @@ class ModuloRequest:
     smem_budget: int | None = None
     isolate: bool = False
     peeled: int = 0
+    machine: MachineCosts | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from warploom.document.kinds import KOffsetKind, OpRole, Phase, ScheduleOps
 from warploom.document.ops import DepEdge, OpDesc, ScheduleEntry
-from warploom.errors import PhaseError
+from warploom.errors import ConfigError, PhaseError
 from warploom.seed.blocks.expand import expand_block
 from warploom.seed.blocks.program import PipelineProgram
 from warploom.seed.blocks.spec import MMABlockSpec
@@ -157,6 +157,13 @@ def warp_stagger_index(
         return default_warp_stagger(prologue)
     if rule.compute_from_body:
         return default_warp_stagger_double_buffer(body)
+    if rule.fixed_amount > len(prologue):
+        raise ConfigError(
+            f"fixed_amount = {rule.fixed_amount} lies behind the prologue's end",
+            where="WarpStaggerRule.fixed_amount",
+            why=f"it is the index of one of the prologue's {len(prologue)} entries, or their end",
+            fix=f"0..{len(prologue)}, WarpStaggerRule.auto() or WarpStaggerRule.none()",
+        )
     return rule.fixed_amount
 
 

@@ -9,12 +9,24 @@ bodies of more than 64 ops); ``OrderResult`` says what was proven.
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from warploom.document.fields import boolean, instance, integer
+from warploom.errors import OverBudgetWarning, SchedulingError
 from warploom.seed.graph.loop_body import LoopBody
 from warploom.seed.sched.bounds import asap_lower_bound
 from warploom.seed.sched.evaluate import evaluate_schedule
-from warploom.seed.sched.greedy import ends_in_compute, greedy_schedule
+from warploom.seed.sched.greedy import (
+    check_partition_order,
+    ends_in_compute,
+    greedy_schedule,
+    loads_within,
+    partition_bounds,
+)
+from warploom.seed.sched.lifetimes import live_peak
 from warploom.seed.sched.result import OrderResult
 from warploom.seed.sched.search.complete import WorkLimitReached, WorkMeter
 from warploom.seed.sched.search.optimise import (
@@ -27,7 +39,7 @@ from warploom.seed.sched.search.optimise import (
     take_first,
 )
 from warploom.seed.sched.search.problem import OrderProblem, order_problem, price
-from warploom.seed.sched.search.refusals import no_order, undecided
+from warploom.seed.sched.search.refusals import no_blocks, no_order, undecided
 
 __all__ = [
     "OrderResult",
@@ -42,13 +54,19 @@ DEFAULT_WORK = 6_400_000  # ops placed times ops in the body, at least 64: secon
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Limits:
-    """What an order must obey, and the memory port it is priced with."""
+    """What an order must obey, and the memory port it is priced with.
+
+    ``closed``: every partition ends in a COMPUTE and no block has more than ``max_loads`` loads,
+    whether the order is the seed or not. ``insist``: the register budget is no mere hint.
+    """
 
     partitions: int = 1
     max_loads: int = 0
     penalty: int = 0
     budget: int
     closed: bool = False
+    lifetimes: bool = False
+    insist: bool = False
 
     def problem(self, body: LoopBody) -> OrderProblem:
         """The search problem of ``body`` under these limits."""
@@ -58,7 +76,15 @@ class _Limits:
             max_loads=self.max_loads,
             penalty=self.penalty,
             closed=self.closed,
+            lifetimes=self.lifetimes,
         )
+
+    def admits(self, body: LoopBody, order: Sequence[int]) -> bool:
+        """Whether an order can be cut into blocks, where it must."""
+        if not self.closed:
+            return True
+        cuts = ends_in_compute(body, order, self.partitions)
+        return cuts and loads_within(body, order, self.partitions, self.max_loads)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +94,7 @@ class _Seed:
     order: tuple[int, ...]
     makespan: int
     peak: int
-    closes: bool  # ends its partitions in a COMPUTE, or need not
+    admitted: bool
     fits: bool
     stated_bound: int  # decides when the seed is good enough; with a penalty it may be too high
 
@@ -76,21 +102,38 @@ class _Seed:
         """The seed as the result when it meets the bound without a search."""
         if not self.fits or self.makespan != self.stated_bound:
             return None
+        return self.result(self.stated_bound, exact=True)
+
+    def result(self, bound: int, *, exact: bool) -> OrderResult:
+        """The seed as a result."""
         return OrderResult(
             order=self.order,
             makespan=self.makespan,
             vgpr_peak=self.peak,
-            lower_bound=self.stated_bound,
-            exact=True,
+            lower_bound=min(bound, self.makespan),
+            exact=exact,
             work=0,
         )
 
 
 def optimal_schedule(
-    body: LoopBody, max_vgpr: int | None = None, *, work_limit: int | None = None
+    body: LoopBody,
+    max_vgpr: int | None = None,
+    *,
+    work_limit: int | None = None,
+    insist: bool = False,
 ) -> OrderResult:
-    """The first order of least makespan within ``max_vgpr`` registers (None: no limit)."""
-    limits = _Limits(budget=_budget(max_vgpr))
+    """The first order of least makespan within ``max_vgpr`` registers (None: no limit).
+
+    The budget is a hint: if no order keeps it, a warning says so and the greedy order is given.
+    With ``insist`` that is an ``InfeasibleError``.
+    """
+    _check(body, max_vgpr=max_vgpr, work_limit=work_limit, insist=insist)
+    limits = _Limits(budget=_budget(max_vgpr), insist=insist)
+    return _priced(body, _hinted(body, limits, work_limit, _plain_search))
+
+
+def _plain_search(body: LoopBody, limits: _Limits, work_limit: int | None) -> OrderResult:
     seed = _seed(body, limits)
     if answer := seed.answer():
         return answer
@@ -110,24 +153,42 @@ def optimal_schedule_with_halves(
     *,
     partitions: int = 2,
     end_in_compute: bool = False,
+    lifetimes: bool = False,
     work_limit: int | None = None,
+    insist: bool = False,
 ) -> OrderResult:
     """The best order that keeps partitions apart.
 
     At most ``max_globals_per_block`` global loads (0: any number) come between two COMPUTEs of a
     partition. The greedy seed is returned when nothing beats it, even if it breaks that limit.
-    With ``end_in_compute`` every partition that has a COMPUTE ends in one, seed or not.
+    With ``end_in_compute`` every partition that has a COMPUTE ends in one and the limit holds,
+    seed or not. ``max_vgpr`` is a hint unless ``insist``; with ``lifetimes`` registers are freed
+    by their last reader and not by ``vgpr_kill``.
     """
+    _check(
+        body,
+        max_globals_per_block=max_globals_per_block,
+        lds_contention_penalty=lds_contention_penalty,
+        max_vgpr=max_vgpr,
+        work_limit=work_limit,
+        insist=insist,
+    )
     limits = _Limits(
         partitions=partitions,
         max_loads=max_globals_per_block,
         penalty=lds_contention_penalty,
         budget=_budget(max_vgpr),
         closed=end_in_compute,
+        lifetimes=lifetimes,
+        insist=insist,
     )
+    return _priced(body, _hinted(body, limits, work_limit, _partition_search))
+
+
+def _partition_search(body: LoopBody, limits: _Limits, work_limit: int | None) -> OrderResult:
     seed = _seed(body, limits)
     answer = seed.answer()
-    if answer and lds_contention_penalty <= 0:
+    if answer and limits.penalty <= 0:
         return answer
     problem, meter = limits.problem(body), _meter(body, work_limit)
     if answer:
@@ -137,7 +198,7 @@ def optimal_schedule_with_halves(
     lower_peak(problem, best, meter.share(2))
     if not best.is_seed:
         take_first(problem, best, best.peak, meter)
-    if not end_in_compute:
+    if not limits.closed:
         _stop_at_stated_bound(problem, best, seed, limits.budget, meter)
     return _result(best, meter)
 
@@ -149,18 +210,91 @@ def optimal_block_order(
     max_vgpr: int | None = None,
     *,
     partitions: int = 2,
+    blocks: Callable[[Sequence[int]], bool] | None = None,
+    insist: bool = False,
 ) -> OrderResult:
     """The best order that can be cut into blocks, each closed by its COMPUTE.
 
-    The order of ``optimal_schedule_with_halves`` when it ends in a COMPUTE, as it does unless a
-    penalty or budget moves loads to the very end (loads behind an earlier partition's last
-    COMPUTE belong to the next block); otherwise the best order whose partitions all end in one.
+    ``blocks`` says of an order whether it can; by default one that ends each partition in a
+    COMPUTE and keeps the cap. The order of ``optimal_schedule_with_halves`` is
+    taken if so; a penalty, a cost model or a budget may move loads to the end of a partition, and
+    then it is the best order whose partitions all end in a COMPUTE and whose blocks keep the cap.
+    A register budget is held against what is live, every value being freed by its last reader.
     """
     limits = (max_globals_per_block, lds_contention_penalty, max_vgpr)
-    found = optimal_schedule_with_halves(body, *limits, partitions=partitions)
-    if ends_in_compute(body, found.order, 1):
+    budgeted = _budget(max_vgpr) != NO_LIMIT
+    found = optimal_schedule_with_halves(
+        body, *limits, partitions=partitions, lifetimes=budgeted, insist=insist
+    )
+    closed = _Limits(
+        partitions=partitions, max_loads=max_globals_per_block, budget=NO_LIMIT, closed=True
+    )
+    if blocks(found.order) if blocks is not None else closed.admits(body, found.order):
         return found
-    return optimal_schedule_with_halves(body, *limits, partitions=partitions, end_in_compute=True)
+    return optimal_schedule_with_halves(
+        body,
+        *limits,
+        partitions=partitions,
+        end_in_compute=True,
+        lifetimes=budgeted,
+        insist=insist,
+    )
+
+
+def first_block_order(
+    body: LoopBody, max_globals_per_block: int = 0, *, partitions: int = 2
+) -> OrderResult:
+    """The first order, op number by op number, that can be cut into blocks."""
+    limits = _Limits(
+        partitions=partitions, max_loads=max_globals_per_block, budget=NO_LIMIT, closed=True
+    )
+    check_partition_order(body, partition_bounds(len(body.ops), partitions))
+    problem, meter = limits.problem(body), _meter(body, None)
+    try:
+        order = any_within(problem, NO_LIMIT, NO_LIMIT, meter.share(2))
+        if order is None:
+            raise no_blocks(problem)
+        with suppress(WorkLimitReached):
+            order = first_within(problem, NO_LIMIT, NO_LIMIT, meter) or order
+    except WorkLimitReached:
+        raise undecided(NO_LIMIT, meter) from None
+    return OrderResult.given(body, order)
+
+
+Search = Callable[[LoopBody, _Limits, int | None], OrderResult]
+
+
+def _hinted(body: LoopBody, limits: _Limits, work_limit: int | None, search: Search) -> OrderResult:
+    """The search's answer; where no order keeps the budget and it is a hint, one without it."""
+    try:
+        return search(body, limits, work_limit)
+    except SchedulingError as refusal:
+        if limits.insist or limits.budget == NO_LIMIT or "max_vgpr" not in refusal.where:
+            raise
+        warnings.warn(
+            f"{refusal.what}; the order given needs more ({refusal.fix})",
+            OverBudgetWarning,
+            stacklevel=4,
+        )
+    seed = _seed(body, limits)
+    if seed.admitted:
+        return seed.result(limits.problem(body).least_makespan, exact=False)
+    return search(body, replace(limits, budget=NO_LIMIT), work_limit)
+
+
+def _check(body: LoopBody, **values: object) -> None:
+    instance(body, LoopBody, "body", "optimal_schedule")
+    for name, value in values.items():
+        if name == "insist":
+            boolean(value, name, "optimal_schedule")
+        elif value is not None or name not in ("max_vgpr", "work_limit"):
+            integer(value, name, "optimal_schedule", least=0)
+
+
+def _priced(body: LoopBody, result: OrderResult) -> OrderResult:
+    """The result with its documented register peak, and the one that frees at last reads."""
+    peak = evaluate_schedule(body, result.order).vgpr_peak
+    return replace(result, vgpr_peak=peak, registers=live_peak(body, result.order))
 
 
 def _budget(max_vgpr: int | None) -> int:
@@ -176,13 +310,14 @@ def _meter(body: LoopBody, work_limit: int | None) -> WorkMeter:
 def _seed(body: LoopBody, limits: _Limits) -> _Seed:
     order = greedy_schedule(body, limits.partitions)
     cost = evaluate_schedule(body, order, limits.penalty)
-    closes = not limits.closed or ends_in_compute(body, order, limits.partitions)
+    peak = live_peak(body, order) if limits.lifetimes else cost.vgpr_peak
+    admitted = limits.admits(body, order)
     return _Seed(
         order=order,
         makespan=cost.makespan,
-        peak=cost.vgpr_peak,
-        closes=closes,
-        fits=closes and cost.vgpr_peak <= limits.budget,
+        peak=peak,
+        admitted=admitted,
+        fits=admitted and peak <= limits.budget,
         stated_bound=asap_lower_bound(body, limits.penalty),
     )
 
@@ -197,9 +332,9 @@ def _starting_point(
     try:
         order = any_within(problem, NO_LIMIT, limits.budget, meter.share(2))
     except WorkLimitReached:
-        raise undecided(limits.budget, seed.peak, meter) from None
+        raise undecided(limits.budget, meter, seed.peak if seed.admitted else None) from None
     if order is None:
-        raise no_order(problem, limits.budget, seed.peak if seed.closes else None, meter)
+        raise no_order(problem, limits.budget, seed.peak if seed.admitted else None, meter)
     makespan, peak = price(problem, order)
     return Incumbent(order, makespan, peak, bound, is_seed=False)
 

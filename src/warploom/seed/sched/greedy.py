@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from warploom.document.kinds import OpRole
-from warploom.errors import SchedulingError
+from warploom.errors import InfeasibleError, SchedulingError
 from warploom.seed.graph.loop_body import LoopBody, binds
 
 
@@ -40,7 +40,7 @@ def check_partition_order(body: LoopBody, bounds: Sequence[int]) -> None:
             sum(s <= i for s in starts) for i in (edge.producer_idx, edge.consumer_idx)
         )
         if producer > consumer:
-            raise SchedulingError(
+            raise InfeasibleError(
                 "a partition waits for a later one",
                 where=f"{edge.dep_kind.name} edge {body.label(edge.producer_idx)} (partition "
                 f"{producer}) -> {body.label(edge.consumer_idx)} (partition {consumer})",
@@ -55,6 +55,22 @@ def ends_in_compute(body: LoopBody, order: Sequence[int], partitions: int) -> bo
     compute = [body.ops[i].op.role is OpRole.COMPUTE for i in order]
     bounds = partition_bounds(len(body.ops), partitions)
     return all(not any(compute[lo:hi]) or compute[hi - 1] for lo, hi in pairwise(bounds))
+
+
+def loads_within(body: LoopBody, order: Sequence[int], partitions: int, most: int) -> bool:
+    """Whether at most ``most`` global loads (0: any number) come before each COMPUTE."""
+    if most <= 0:
+        return True
+    starts, loads = partition_bounds(len(body.ops), partitions), 0
+    for position, i in enumerate(order):
+        role = body.ops[i].op.role
+        if position in starts or role is OpRole.COMPUTE:
+            loads = 0
+        if role is OpRole.GLOBAL_LOAD:
+            loads += 1
+            if loads > most:
+                return False
+    return True
 
 
 def greedy_schedule(body: LoopBody, partitions: int = 2) -> tuple[int, ...]:

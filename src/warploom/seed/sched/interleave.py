@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 
+from warploom.document.fields import all_of, instance
 from warploom.document.kinds import OpRole
 from warploom.document.ops import OpDesc
 from warploom.errors import ProgramError
 from warploom.seed.body import Pipe
 from warploom.seed.config.pipeline import PipelineConfig
+from warploom.seed.sched.greedy import partition_bounds
 
 
 def mma_block_interleave_list(ops: Sequence[OpDesc], config: PipelineConfig) -> list[OpDesc]:
@@ -33,10 +36,19 @@ def mma_block_interleave(pipe: Pipe, config: PipelineConfig) -> Pipe:
 
 def double_buffer_reorder(ops: Sequence[OpDesc], config: PipelineConfig) -> list[OpDesc]:
     """Interleave each half of the body on its own."""
-    middle = len(ops) // 2
-    return mma_block_interleave_list(ops[:middle], config) + mma_block_interleave_list(
-        ops[middle:], config
-    )
+    all_of(ops, OpDesc, "ops", "double_buffer_reorder")
+    instance(config, PipelineConfig, "config", "double_buffer_reorder")
+    return partition_reorder(ops, config, 2)
+
+
+def partition_reorder(
+    ops: Sequence[OpDesc], config: PipelineConfig, partitions: int
+) -> list[OpDesc]:
+    """Interleave each partition of the body on its own."""
+    bounds = partition_bounds(len(ops), partitions)
+    return [
+        op for lo, hi in pairwise(bounds) for op in mma_block_interleave_list(ops[lo:hi], config)
+    ]
 
 
 def _interleave(ops: Sequence[OpDesc], config: PipelineConfig, max_globals: int) -> list[OpDesc]:

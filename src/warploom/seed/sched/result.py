@@ -9,11 +9,16 @@ from warploom.errors import CycleError
 from warploom.seed.graph.loop_body import LoopBody
 from warploom.seed.sched.bounds import asap_lower_bound
 from warploom.seed.sched.evaluate import evaluate_schedule
+from warploom.seed.sched.lifetimes import live_peak
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderResult:
-    """An order with its makespan, register peak and proof."""
+    """An order with its makespan, registers and proof.
+
+    ``vgpr_peak`` is the documented count (``vgpr_def`` added, ``vgpr_kill`` taken away);
+    ``registers`` frees every value with its last reader.
+    """
 
     order: tuple[int, ...]
     makespan: int
@@ -21,6 +26,7 @@ class OrderResult:
     lower_bound: int  # no admissible order is faster than this
     exact: bool  # the search ended: this is the very order the definition names
     work: int  # ops placed by the search; 0 when the seed was good enough
+    registers: int = 0  # most registers live at once, each freed by its last reader
 
     @classmethod
     def given(cls, body: LoopBody, order: Sequence[int]) -> OrderResult:
@@ -37,6 +43,7 @@ class OrderResult:
             lower_bound=min(bound, metrics.makespan),
             exact=True,
             work=0,
+            registers=live_peak(body, order),
         )
 
     @property

@@ -6,6 +6,8 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from warploom.document.counters import KernelShape
+from warploom.document.fields import instance
 from warploom.document.kinds import KOffsetKind, OpRole
 from warploom.document.ops import DepEdge, OpDesc
 from warploom.errors import ForcedSettingWarning
@@ -21,11 +23,12 @@ from warploom.seed.graph.edges import (
     derive_edges_from_ops,
     filter_spurious_cross_stage_flow,
 )
+from warploom.seed.graph.partitions import rotation_edges
 from warploom.seed.schedule import PipelineSchedule
+from warploom.seed.schedules.units import agreeing_target
 from warploom.seed.sync.policy import SyncPolicy
 from warploom.seed.target.cost import TargetProfile, annotate_ops
 from warploom.seed.target.geometry import KernelGeometry
-from warploom.seed.target.mi355x import mi355x_target
 from warploom.seed.target.tags import FourWaveOps
 
 
@@ -73,7 +76,12 @@ class Pipeline4Wave(PipelineSchedule):
     top of a half they wait for ``lgkm(8)``, so a wave may still be reading B fragment [0,0] when,
     behind the barrier, another wave's load overwrites that slot; and the epilogue reads what other
     waves loaded without any barrier. ``sync=SyncPolicy.REFERENCE`` gives the reference's waits.
+
+    Counter units are the geometry's; a target that states others is refused. A target of depth 3
+    to 8 gives a ring of as many buffers and K-partitions.
     """
+
+    forced_settings = tuple(_FORCED)
 
     def __init__(
         self,
@@ -81,11 +89,22 @@ class Pipeline4Wave(PipelineSchedule):
         config: ScheduleConfig | None = None,
         target: TargetProfile | None = None,
     ) -> None:
+        instance(geometry, KernelGeometry, "geometry", "Pipeline4Wave")
+        for name, value, kind in (
+            ("config", config, ScheduleConfig),
+            ("target", target, TargetProfile),
+        ):
+            if value is not None:
+                instance(value, kind, name, "Pipeline4Wave")
         self.geometry = geometry
-        self.target = target or mi355x_target()
+        self.target = agreeing_target("Pipeline4Wave", geometry, target, max_globals=1)
         self._schedule_config = _forced(config or self._default_schedule_config())
+        depth = max(self.target.pipeline.depth, 2)
+        geometry.require_depth(depth)
         self._config = replace(
             self.target.pipeline,
+            depth=depth,
+            num_partitions=depth if depth > 2 else self.target.pipeline.num_partitions,
             warp_stagger=WarpStaggerRule.none(),
             lgkm_per_load_a=geometry.lgkm_per_load_a,
             lgkm_per_load_b=geometry.lgkm_per_load_b,
@@ -111,26 +130,32 @@ class Pipeline4Wave(PipelineSchedule):
         """The target's name in documents."""
         return self.target.name
 
+    @property
+    def shape(self) -> KernelShape:
+        """Tile and element type."""
+        return self.geometry.shape
+
     def config(self) -> PipelineConfig:
         """The target's structure without stagger, with this geometry's lgkm counts."""
         return self._config
 
     def declare_ops(self) -> list[OpDesc]:
-        """The 24 logical ops of both K-partitions, in mini-iteration order."""
+        """The logical ops of all K-partitions (24 of two), in mini-iteration order."""
+        depth = self._config.depth
         with PipelineBody() as body:
-            for p in (0, 1):
+            for p in range(depth):
                 for mini in FOUR_WAVE_MINI_ITERS:
                     body.load(
                         mini.load_tag,
                         ch=mini.load_channel,
                         stage=p,
                         sub=mini.load_subtile,
-                        k=KOffsetKind.K1 if p else KOffsetKind.K0,
+                        k=KOffsetKind.ahead(p),
                     )
                     body.frag(
                         mini.frag_tag,
                         ch=mini.frag_channel,
-                        stage=1 - p if mini.frag_cross_stage else p,
+                        stage=(p + 1) % depth if mini.frag_cross_stage else p,
                         sub=mini.frag_subtile,
                     )
                     body.compute(FourWaveOps.MMA, stage=mini.mma_m_quad, sub=mini.mma_n_quad)
@@ -149,6 +174,8 @@ class Pipeline4Wave(PipelineSchedule):
 
     def derive_edges(self, body: Sequence[OpDesc]) -> list[DepEdge]:
         """Default edges without spurious same-half flow, plus the rotation's own."""
+        if self._config.depth > 2:
+            return rotation_edges(body, self._config)
         default = derive_edges_from_ops(body, self.config())
         return filter_spurious_cross_stage_flow(default, body) + derive_cross_stage_rotation_edges(
             body
@@ -165,9 +192,13 @@ class Pipeline4Wave(PipelineSchedule):
     def build_explicit_blocks(
         self, body: Sequence[OpDesc], program: PipelineProgram
     ) -> list[list[OpDesc]]:
-        """Every block in its minimal-barrier form."""
+        """Every block in its minimal-barrier form; the reference ignores ``global_before_frag``."""
         return [
-            emit_minimal_barrier_block(block, block.wrap_waits_with_sched_barrier)
+            emit_minimal_barrier_block(
+                block,
+                block.wrap_waits_with_sched_barrier,
+                block.global_before_frag and not program.to_the_letter,
+            )
             for block in program.blocks
         ]
 

@@ -1,31 +1,44 @@
-"""``DeclarativeSchedule``: the ping-pong double-buffer matmul."""
+"""``DeclarativeSchedule``: the ping-pong matmul over a ring of two or more buffers."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any, overload
 
+from warploom.document.counters import KernelShape
+from warploom.document.fields import boolean, instance, integer
 from warploom.document.kinds import KOffsetKind
-from warploom.document.ops import OpDesc
+from warploom.document.ops import DepEdge, OpDesc
 from warploom.errors import ConfigError
 from warploom.seed.body import PipelineBody
 from warploom.seed.compile import CompiledSchedule, OnRace, compile_schedule
 from warploom.seed.config.parts import SchedulingStrategy
 from warploom.seed.config.pipeline import PipelineConfig
 from warploom.seed.config.schedule import ScheduleConfig
-from warploom.seed.sched.interleave import double_buffer_reorder
+from warploom.seed.graph.edges import derive_edges_from_ops
+from warploom.seed.graph.partitions import partition_edges
+from warploom.seed.sched.interleave import partition_reorder
 from warploom.seed.schedule import PipelineSchedule
+from warploom.seed.schedules.units import agreeing_target, agreeing_units
 from warploom.seed.sync.policy import SyncPolicy
 from warploom.seed.target.cost import TargetCostModel, TargetProfile, annotate_ops
+from warploom.seed.target.geometry import KernelGeometry
 from warploom.seed.target.mi355x import mi355x_target
 from warploom.seed.target.tags import PingPongOps
 
 
-def pingpong_half(half: int) -> PipelineBody:
-    """The 12 logical ops of one half: the completion load, three prefetches, reads, MMAs."""
-    k = KOffsetKind.K1 if half else KOffsetKind.K0
-    completion = KOffsetKind.K0 if half else KOffsetKind.K_PREV
+def pingpong_half(half: int, depth: int = 2) -> PipelineBody:
+    """The 12 logical ops of one partition: completion load, three prefetches, reads, MMAs."""
+    k = KOffsetKind.ahead(half)
     with PipelineBody() as body:
-        body.load(PingPongOps.LOAD_A, ch=0, stage=1 - half, sub=1, k=completion)
+        body.load(
+            PingPongOps.LOAD_A,
+            ch=0,
+            stage=(half - 1) % depth,
+            sub=1,
+            k=KOffsetKind.ahead(half - 1),
+        )
         body.load(PingPongOps.LOAD_A, ch=0, stage=half, sub=0, k=k)
         body.fan(2, PingPongOps.LOAD_B, ch=1, stage=half, k=k)
         body.fan(2, PingPongOps.MMA_LOAD_A, ch=0, stage=half)
@@ -34,31 +47,80 @@ def pingpong_half(half: int) -> PipelineBody:
     return body
 
 
-def _default_config() -> ScheduleConfig:
-    return ScheduleConfig(scheduling=SchedulingStrategy.CSP)
-
-
 class DeclarativeSchedule(PipelineSchedule):
-    """Ping-pong: two wave groups in antiphase, two K-partitions, 24 ops.
+    """Ping-pong: two wave groups in antiphase, 12 ops a K-partition, one partition a buffer.
 
-    Two forms: ``DeclarativeSchedule(is_fp8, lgkm_a, lgkm_b, config=..., target=...)``, or with
-    ``hw_config=`` and ``cost_model=`` in place of ``target=``.
+    The documented forms are ``DeclarativeSchedule(config, target)`` and
+    ``DeclarativeSchedule(config, hw_config, cost_model)``; the compile-time parameters are the
+    keywords ``is_fp8``, ``lgkm_a`` and ``lgkm_b``, which may also come first:
+    ``DeclarativeSchedule(is_fp8, lgkm_a, lgkm_b, config, target)``. With ``geometry=`` element
+    type and counter units come from the kernel's shape, and whatever else states them must agree.
+
+    A target of depth 3 to 8 gives a ring of as many buffers and K-partitions.
     """
 
+    @overload
     def __init__(
         self,
-        is_fp8: bool = False,
-        lgkm_a: int = 0,
-        lgkm_b: int = 0,
-        config: ScheduleConfig | None = None,
-        target: TargetProfile | None = None,
+        is_fp8: bool = ...,
+        lgkm_a: int = ...,
+        lgkm_b: int = ...,
+        config: ScheduleConfig | None = ...,
+        target: TargetProfile | None = ...,
         *,
-        hw_config: PipelineConfig | None = None,
-        cost_model: TargetCostModel | None = None,
-    ) -> None:
-        self.is_fp8, self.lgkm_a, self.lgkm_b = is_fp8, lgkm_a, lgkm_b
-        self._schedule_config = config or _default_config()
-        self.target = _target(target, hw_config, cost_model)
+        hw_config: PipelineConfig | None = ...,
+        cost_model: TargetCostModel | None = ...,
+        geometry: KernelGeometry | None = ...,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        config: ScheduleConfig,
+        target: TargetProfile | None = ...,
+        /,
+        *,
+        is_fp8: bool = ...,
+        lgkm_a: int = ...,
+        lgkm_b: int = ...,
+        geometry: KernelGeometry | None = ...,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        config: ScheduleConfig,
+        hw_config: PipelineConfig,
+        cost_model: TargetCostModel,
+        /,
+        *,
+        is_fp8: bool = ...,
+        lgkm_a: int = ...,
+        lgkm_b: int = ...,
+        geometry: KernelGeometry | None = ...,
+    ) -> None: ...
+
+    def __init__(self, *positional: Any, **named: Any) -> None:
+        given = _named(positional, named)
+        self.geometry: KernelGeometry | None = given["geometry"]
+        self.is_fp8: bool = given["is_fp8"]
+        self.lgkm_a: int = given["lgkm_a"]
+        self.lgkm_b: int = given["lgkm_b"]
+        target = _target(given["target"], given["hw_config"], given["cost_model"])
+        if self.geometry is not None:
+            shape = self.geometry
+            self.is_fp8, (self.lgkm_a, self.lgkm_b) = agreeing_units(
+                "DeclarativeSchedule", shape, self.is_fp8, (self.lgkm_a, self.lgkm_b), named
+            )
+            wave = (shape.BM // 2, shape.BN // 4)
+            target = agreeing_target(
+                "DeclarativeSchedule", shape, target, shape.max_globals(wave=wave)
+            )
+        self.target = target or mi355x_target()
+        self._schedule_config = given["config"] or ScheduleConfig(scheduling=SchedulingStrategy.CSP)
+        self._config = _ring(self.target.pipeline)
+        if self.geometry is not None:
+            self.geometry.require_depth(self._config.depth)
 
     @property
     def name(self) -> str:
@@ -70,33 +132,102 @@ class DeclarativeSchedule(PipelineSchedule):
         """The target's name in documents."""
         return self.target.name
 
+    @property
+    def shape(self) -> KernelShape | None:
+        """Tile and element type, if a geometry was given."""
+        return self.geometry.shape if self.geometry is not None else None
+
     def config(self) -> PipelineConfig:
-        """The target's pipeline structure."""
-        return self.target.pipeline
+        """The target's pipeline structure; a deeper ring has one partition a buffer."""
+        return self._config
 
     def declare_ops(self) -> list[OpDesc]:
-        """The 24 logical ops: what exists, without costs."""
-        return PipelineBody().extend(pingpong_half(0)).extend(pingpong_half(1)).done()
+        """The logical ops, 12 a partition: what exists, without costs."""
+        body, depth = PipelineBody(), max(self._config.depth, 2)
+        for half in range(depth):
+            body.extend(pingpong_half(half, depth))
+        return body.done()
 
     def build_body(self) -> list[OpDesc]:
         """Priced ops in MMA-block order."""
         priced = annotate_ops(self.declare_ops(), self.target.cost_model)
-        return double_buffer_reorder(priced, self.config())
+        return partition_reorder(priced, self._config, max(self._config.depth, 2))
+
+    def derive_edges(self, body: Sequence[OpDesc]) -> list[DepEdge]:
+        """The documented edges of two halves, or the same relations between more partitions."""
+        if self._config.depth > 2:
+            return partition_edges(body, self._config)
+        return derive_edges_from_ops(body, self._config)
 
     def schedule_config(self) -> ScheduleConfig:
-        """The knobs, with this schedule's lgkm counts."""
+        """The knobs, with this schedule's lgkm counts where it states them."""
+        own = self._schedule_config
         return replace(
-            self._schedule_config, lgkm_per_load_a=self.lgkm_a, lgkm_per_load_b=self.lgkm_b
+            own,
+            lgkm_per_load_a=self.lgkm_a or own.lgkm_per_load_a,
+            lgkm_per_load_b=self.lgkm_b or own.lgkm_per_load_b,
         )
+
+
+_DEFAULTS: dict[str, Any] = {
+    "is_fp8": False,
+    "lgkm_a": 0,
+    "lgkm_b": 0,
+    "config": None,
+    "target": None,
+    "hw_config": None,
+    "cost_model": None,
+    "geometry": None,
+}
+_PARAMETERS = ("is_fp8", "lgkm_a", "lgkm_b", "config", "target")
+_KINDS = {
+    "config": ScheduleConfig,
+    "target": TargetProfile,
+    "hw_config": PipelineConfig,
+    "cost_model": TargetCostModel,
+    "geometry": KernelGeometry,
+}
+
+
+def _named(positional: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+    """Every argument by its name, of the right type."""
+    owner = "DeclarativeSchedule"
+    names: tuple[str, ...] = _PARAMETERS
+    if positional and isinstance(positional[0], ScheduleConfig):
+        names = ("config", "target")
+        if len(positional) > 1 and isinstance(positional[1], PipelineConfig):
+            names = ("config", "hw_config", "cost_model")
+    if len(positional) > len(names):
+        raise ConfigError(
+            f"{len(positional)} positional arguments, of which {len(names)} have a meaning",
+            where=owner,
+            fix=f"give ({', '.join(names)}), the rest by name",
+        )
+    given = dict(zip(names, positional, strict=False))
+    for name in named:
+        if name not in _DEFAULTS or name in given:
+            raise ConfigError(
+                f"{name} is given twice" if name in given else f"there is no argument {name!r}",
+                where=f"{owner}.{name}",
+                fix=f"one of: {', '.join(_DEFAULTS)}",
+            )
+    given = {**_DEFAULTS, **given, **named}
+    boolean(given["is_fp8"], "is_fp8", owner)
+    integer(given["lgkm_a"], "lgkm_a", owner, least=0)
+    integer(given["lgkm_b"], "lgkm_b", owner, least=0)
+    for name, kind in _KINDS.items():
+        if given[name] is not None:
+            instance(given[name], kind, name, owner)
+    return given
 
 
 def _target(
     target: TargetProfile | None,
     hw_config: PipelineConfig | None,
     cost_model: TargetCostModel | None,
-) -> TargetProfile:
+) -> TargetProfile | None:
     if hw_config is None and cost_model is None:
-        return target or mi355x_target()
+        return target
     if target is not None or hw_config is None or cost_model is None:
         raise ConfigError(
             "give either target, or both hw_config and cost_model",
@@ -104,6 +235,13 @@ def _target(
             why="the pipeline structure and the costs must come from one place each",
         )
     return TargetProfile(cost_model, hw_config)
+
+
+def _ring(config: PipelineConfig) -> PipelineConfig:
+    """The structure with one partition a buffer, as this body has it."""
+    if config.depth <= 2:
+        return config
+    return replace(config, num_partitions=config.depth)
 
 
 def build_schedule(

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from warploom.document.fields import all_of, instance
 from warploom.document.kinds import OpRole
 from warploom.document.ops import OpDesc
 from warploom.seed.blocks.spec import MMABlockSpec
 from warploom.seed.config.pipeline import PipelineConfig
 from warploom.seed.config.policy import MinimalBarriers, SchedulePolicy, WaitPolicy
+from warploom.seed.sync.marks import derived
 
 _ABSENT = OpDesc.none()
-_DRAIN = OpDesc.wait_lgkm(0)
+_DRAIN = derived(OpDesc.wait_lgkm(0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +53,13 @@ def guard_blocks(
     for b, (block, place) in enumerate(zip(blocks, _places(blocks, config), strict=True)):
         guarded, after_barrier = _with_waits(block, place, count, policy)
         guarded = _with_barriers(guarded, place, after_barrier, policy)
+        stated = {"drain_lgkm_before_loads"} if not policy.waits.derive_drains else set()
+        if place.last and policy.waits.lgkm_after_last:
+            stated.add("post_barrier_lgkm")
         out.append(
             replace(
                 guarded,
+                stated=frozenset(stated),
                 trailing_sched_barrier=b in policy.layout.fenced_blocks,
                 drain_lgkm_before_loads=b in policy.waits.drains
                 and bool(block.fragments and block.loads),
@@ -88,18 +94,20 @@ def _with_waits(
 ) -> tuple[MMABlockSpec, bool]:
     """The block with its waits, and whether a post-barrier lgkm wait is wanted."""
     waits, minimal = policy.waits, isinstance(policy.barriers, MinimalBarriers)
-    entry = OpDesc.wait_vm(count) if place.has_entry_wait else _ABSENT
+    entry = derived(OpDesc.wait_vm(count)) if place.has_entry_wait else _ABSENT
     at_entry = minimal and place.has_entry_wait
     block = replace(block, entry_wait=entry)
     if place.position == 0 and waits.lgkm_first is not None:
-        wait = _DRAIN if at_entry else OpDesc.wait_lgkm(waits.lgkm_first)
+        wait = _DRAIN if at_entry else waits.placed(OpDesc.wait_lgkm(waits.lgkm_first))
         return _with_lgkm(block, wait, at_entry=at_entry), True
     if place.first_cross:
         return _with_lgkm(block, _DRAIN, at_entry=at_entry), True
     if place.last:
-        return replace(block, pre_sync=OpDesc.wait_vm(waits.vm_last)), waits.lgkm_after_last
+        manual = waits.placed(OpDesc.wait_vm(waits.vm_last))
+        return replace(block, pre_sync=manual), waits.lgkm_after_last
     if waits.drain_between_blocks:
-        return _with_lgkm(block, _DRAIN, at_entry=True), True
+        drain = OpDesc.wait_lgkm(0) if waits.drains_are_stated else _DRAIN
+        return _with_lgkm(block, drain, at_entry=True), True
     return block, True
 
 
@@ -113,10 +121,11 @@ def _with_barriers(
     block: MMABlockSpec, place: _Place, after_barrier: bool, policy: SchedulePolicy
 ) -> MMABlockSpec:
     match policy.barriers:
-        case MinimalBarriers(set_priority=set_priority):
+        case MinimalBarriers(set_priority=set_priority, at_top=at_top):
+            top = at_top and place.position == 0 and not place.has_entry_wait
             return replace(
                 block,
-                pre_mma_barrier=False,
+                pre_mma_barrier=top,
                 pre_mma_set_prio=set_priority and (place.position == 0 or place.first_cross),
                 post_mma_barrier=False,
                 post_mma_set_prio=False,
@@ -136,6 +145,10 @@ def derive_waits_from_blocks(
     A load into this partition's own stage is a prefetch and may stay in flight; one into another
     stage completes a tile that is read next and must land before the partition ends.
     """
+    owner = "derive_waits_from_blocks"
+    all_of(blocks, MMABlockSpec, "blocks", owner)
+    instance(config, PipelineConfig, "config", owner)
+    all_of(lgkm_fallback, int, "lgkm_fallback", owner)
     per_partition = config.blocks_per_partition()
     lgkm_first, vm_last = 0, 255
     for p in range(config.num_partitions):
@@ -149,7 +162,15 @@ def derive_waits_from_blocks(
 
 
 def _lgkm(channel: int, config: PipelineConfig, fallback: tuple[int, int]) -> int:
-    return config.lgkm_per_channel(channel) or fallback[0 if channel == 0 else 1]
+    return lgkm_units(config, fallback)[0 if channel == 0 else 1]
+
+
+def lgkm_units(config: PipelineConfig, fallback: tuple[int, int]) -> tuple[int, int]:
+    """lgkmcnt units of a fragment load, per channel: the pipeline's, or where it has none these."""
+    return config.lgkm_per_load_a or fallback[0], config.lgkm_per_load_b or fallback[1]
+
+
+derive_wait_counts = derive_waits_from_blocks  # the name the documents use
 
 
 def derive_drain_mask(blocks: Sequence[MMABlockSpec]) -> int:
@@ -167,18 +188,18 @@ def apply_derived_waits(
     blocks: Sequence[MMABlockSpec],
     config: PipelineConfig,
     policy: SchedulePolicy,
-    derived: tuple[int, int],
+    counts: tuple[int, int],
 ) -> list[MMABlockSpec]:
     """Put derived counts into each partition's first and last block, and derived drains."""
     per_partition = config.blocks_per_partition()
-    lgkm_first, vm_last = derived
+    lgkm_first, vm_last = counts
     out = _with_drains(blocks, policy.waits)
     if per_partition == 0:
         return out
     for first in range(0, len(out), per_partition):
         if lgkm_first < 255:
-            bound = _outstanding(out[first], lgkm_first, policy.lgkm_fallback)
-            wait = OpDesc.wait_lgkm(0 if policy.layout.barrier_before_pre_ops else bound)
+            bound = _outstanding(out[first], lgkm_first, lgkm_units(config, policy.lgkm_fallback))
+            wait = derived(OpDesc.wait_lgkm(0 if policy.layout.barrier_before_pre_ops else bound))
             at_entry = (
                 isinstance(policy.barriers, MinimalBarriers) and out[first].entry_wait.is_present()
             )
@@ -188,7 +209,7 @@ def apply_derived_waits(
                 else replace(out[first], pre_sync=wait)
             )
         last = first + per_partition - 1
-        out[last] = replace(out[last], pre_sync=OpDesc.wait_vm(vm_last))
+        out[last] = replace(out[last], pre_sync=derived(OpDesc.wait_vm(vm_last)))
     return out
 
 

@@ -6,11 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from warploom.document.fields import all_of, instance, integer, integers, member, text
 from warploom.document.kinds import MAX_KERNEL_TAG, OpRole, ResourceKind, tag_name
 from warploom.document.ops import OpDesc
 from warploom.errors import CostModelError
 from warploom.seed.body import Pipe
 from warploom.seed.config.pipeline import PipelineConfig
+from warploom.sim.costs import MachineCosts
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +26,9 @@ class OpCost:
     vgpr_kill: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("latency", "vgpr_def", "vgpr_kill"):
-            if getattr(self, name) < 0:
-                raise CostModelError(
-                    f"{name} = {getattr(self, name)} is negative",
-                    where=f"OpCost.{name}",
-                    fix="cycles and registers are >= 0",
-                )
+        member(self.resource, ResourceKind, "resource", "OpCost", error=CostModelError)
+        member(self.role, OpRole, "role", "OpCost", error=CostModelError)
+        integers(self, ("latency", "vgpr_def", "vgpr_kill"), error=CostModelError)
 
     @classmethod
     def none(cls) -> OpCost:
@@ -44,8 +42,11 @@ class TargetCostModel:
     __slots__ = ("_costs",)
 
     def __init__(self, costs: Mapping[int, OpCost] | None = None) -> None:
-        for tag in costs or {}:
-            _check_tag(tag)
+        if costs is not None:
+            instance(costs, Mapping, "costs", "TargetCostModel", error=CostModelError)
+        for tag, cost in (costs or {}).items():
+            _check_tag(tag, "TargetCostModel.costs")
+            instance(cost, OpCost, f"costs[{int(tag)}]", "TargetCostModel", error=CostModelError)
         self._costs: Mapping[int, OpCost] = MappingProxyType(dict(costs or {}))
 
     @property
@@ -55,11 +56,13 @@ class TargetCostModel:
 
     def with_cost(self, tag: int, cost: OpCost) -> TargetCostModel:
         """This model with one cost added or replaced."""
+        _check_tag(tag)
         return TargetCostModel({**self._costs, tag: cost})
 
     def set_cost(self, tag: int, cost: OpCost) -> None:
         """Add or replace one cost in place, as the documented builder does."""
         _check_tag(tag)
+        instance(cost, OpCost, "cost", "TargetCostModel.set_cost", error=CostModelError)
         self._costs = MappingProxyType({**self._costs, tag: cost})
 
     def get_cost(self, tag: int) -> OpCost:
@@ -90,11 +93,12 @@ class TargetCostModel:
         return f"TargetCostModel({dict(self._costs)!r})"
 
 
-def _check_tag(tag: int) -> None:
+def _check_tag(tag: int, owner: str = "TargetCostModel") -> None:
+    integer(tag, "tag", owner, error=CostModelError)
     if not 0 <= tag <= MAX_KERNEL_TAG:
         raise CostModelError(
             f"tag {int(tag)} is not a kernel tag",
-            where=tag_name(tag),
+            where=f"{owner}: {tag_name(tag)}",
             why="tags 128 and up belong to barriers, waits and hints, which have no cost",
             fix=f"use a tag in 0..{MAX_KERNEL_TAG}",
         )
@@ -102,6 +106,10 @@ def _check_tag(tag: int) -> None:
 
 def annotate_ops(ops: Iterable[OpDesc], model: TargetCostModel) -> list[OpDesc]:
     """Price every kernel op; infrastructure ops pass through. Idempotent."""
+    instance(model, TargetCostModel, "model", "annotate_ops", error=CostModelError)
+    instance(ops, Iterable, "ops", "annotate_ops")
+    ops = list(ops)
+    all_of(ops, OpDesc, "ops", "annotate_ops")
     return [_annotated(op, model, registers=True) for op in ops]
 
 
@@ -122,8 +130,19 @@ def _annotated(op: OpDesc, model: TargetCostModel, *, registers: bool) -> OpDesc
 
 @dataclass(frozen=True, slots=True)
 class TargetProfile:
-    """A target: its cost model and the pipeline structure it runs best."""
+    """A target: its cost model, the pipeline structure it runs best, and its machine.
+
+    ``compile_schedule`` takes it through a schedule; ``simulate``, ``timeline`` and the commands
+    take ``machine``: real cycles, shared units, counter limits. Without one they count the
+    latencies of the cost model, and say so.
+    """
 
     cost_model: TargetCostModel
     pipeline: PipelineConfig
     name: str = "custom"
+    machine: MachineCosts | None = None
+
+    def __post_init__(self) -> None:
+        instance(self.cost_model, TargetCostModel, "cost_model", "TargetProfile")
+        instance(self.pipeline, PipelineConfig, "pipeline", "TargetProfile")
+        text(self.name, "name", "TargetProfile")

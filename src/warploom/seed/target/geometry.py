@@ -8,15 +8,32 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from warploom.document.counters import KernelShape
+from warploom.document.fields import boolean, instance, integer
 from warploom.errors import GeometryError
 
+_SIZES = (
+    "BM",
+    "BN",
+    "BK",
+    "MMA_M",
+    "MMA_N",
+    "MMA_K",
+    "elem_bytes",
+    "simd_width",
+    "vm_per_load_a",
+    "vm_per_load_b",
+)
 WAVE_LANES = 64
 LDS_BYTES = 160 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class KernelGeometry:
-    """Constants of one kernel shape. Build it with ``four_wave`` or ``ping_pong``."""
+    """Constants of one kernel shape. Build it with ``four_wave`` or ``ping_pong``.
+
+    ``lgkm_per_load_a/b`` of 0 mean that the schedule's configuration states them.
+    """
 
     BM: int
     BN: int
@@ -32,6 +49,55 @@ class KernelGeometry:
     lgkm_per_load_a: int
     lgkm_per_load_b: int
 
+    def __post_init__(self) -> None:
+        boolean(self.is_fp8, "is_fp8", "KernelGeometry", error=GeometryError)
+        for name in _SIZES:
+            value = getattr(self, name)
+            integer(value, name, "KernelGeometry", least=1, error=GeometryError)
+        for name in ("lgkm_per_load_a", "lgkm_per_load_b"):
+            integer(getattr(self, name), name, "KernelGeometry", least=0, error=GeometryError)
+        where = f"tile {self.tile}, MMA {self.mma}, {self.elem_bytes} bytes an element"
+        _require(
+            self.simd_width * self.elem_bytes == 16,
+            f"simd_width = {self.simd_width} elements of elem_bytes = {self.elem_bytes} are no "
+            "16-byte transaction",
+            where,
+        )
+        for size, part in (("BM", "MMA_M"), ("BN", "MMA_N"), ("BK", "MMA_K")):
+            whole, one = getattr(self, size), getattr(self, part)
+            _require(whole % one == 0, f"{size} = {whole} is no multiple of {part} = {one}", where)
+        _check_lds(self.tile, self.elem_bytes, 2, where)
+
+    @property
+    def tile(self) -> tuple[int, int, int]:
+        """(BM, BN, BK)."""
+        return self.BM, self.BN, self.BK
+
+    @property
+    def mma(self) -> tuple[int, int, int]:
+        """(MMA_M, MMA_N, MMA_K)."""
+        return self.MMA_M, self.MMA_N, self.MMA_K
+
+    @property
+    def shape(self) -> KernelShape:
+        """Tile, matrix instruction and element type, as documents carry them."""
+        dtype = "fp8" if self.is_fp8 else f"{8 * self.elem_bytes}-bit"
+        return KernelShape(tile=self.tile, mma=self.mma, dtype=dtype)
+
+    @property
+    def vm_per_load(self) -> tuple[int, int]:
+        """vmcnt units of a load, per channel."""
+        return self.vm_per_load_a, self.vm_per_load_b
+
+    @property
+    def lgkm_per_load(self) -> tuple[int, int]:
+        """lgkmcnt units of a fragment load, per channel; 0 where the geometry states none."""
+        return self.lgkm_per_load_a, self.lgkm_per_load_b
+
+    def require_depth(self, depth: int) -> None:
+        """Refuse a ring of more buffers than the shared memory holds."""
+        _check_lds(self.tile, self.elem_bytes, depth, f"tile {self.tile}, depth {depth}")
+
     @classmethod
     def four_wave(
         cls,
@@ -41,7 +107,10 @@ class KernelGeometry:
         elem_bytes: int = 2,
         is_fp8: bool = False,
     ) -> KernelGeometry:
-        """Geometry of the 4-wave kernel: four waves in a 2x2 grid over the tile."""
+        """Geometry of the 4-wave kernel: four waves in a 2x2 grid over the tile.
+
+        A last load step that covers only a part of the rows still counts: lanes are masked.
+        """
         shape = _Shape.of(tile, mma, elem_bytes, is_fp8, waves=4)
         return shape.geometry(
             wave=(tile[0] // 2, tile[1] // 2),
@@ -58,7 +127,12 @@ class KernelGeometry:
         elem_bytes: int = 2,
         is_fp8: bool = False,
     ) -> KernelGeometry:
-        """Geometry of the ping-pong kernel: eight waves, two along M, ``wave_n`` columns each."""
+        """Geometry of the ping-pong kernel: eight waves, two along M, ``wave_n`` columns each.
+
+        Its loads have no masked lanes, so half a tile must be a whole number of load steps.
+        """
+        if wave_n is not None:
+            integer(wave_n, "wave_n", "KernelGeometry.ping_pong", least=1, error=GeometryError)
         shape = _Shape.of(tile, mma, elem_bytes, is_fp8, waves=8)
         wm, wn = tile[0] // 2, tile[1] // 4 if wave_n is None else wave_n
         if wn <= 0 or tile[1] % wn or tile[1] // wn != 4:
@@ -67,6 +141,13 @@ class KernelGeometry:
                 where=f"tile {tile}",
                 why="the ping-pong kernel has eight waves, two of them along M",
                 fix=f"wave_n = {tile[1] // 4}",
+            )
+        for name, half in (("vm_per_load_a", wm), ("vm_per_load_b", tile[1] // 2)):
+            _require(
+                half < shape.rows or half % shape.rows == 0,
+                f"{name} would be {half / shape.rows:g}: half a tile of {half} rows is no whole "
+                f"number of load steps of {shape.rows} rows",
+                f"tile {tile}",
             )
         return shape.geometry(wave=(wm, wn), vm=(wm // shape.rows, (tile[1] // 2) // shape.rows))
 
@@ -80,6 +161,7 @@ class KernelGeometry:
 
 def derive_safe_max_globals(num_k_mmas: int) -> int:
     """1 if a block's MMAs outlast an LDS write (two or more k-steps), else 0 (no cap)."""
+    integer(num_k_mmas, "num_k_mmas", "derive_safe_max_globals", least=0)
     return 1 if num_k_mmas >= 2 else 0
 
 
@@ -108,20 +190,21 @@ class _Shape:
         is_fp8: bool,
         waves: int,
     ) -> _Shape:
+        _check_triple(tile, "tile")
+        _check_triple(mma, "mma")
+        boolean(is_fp8, "is_fp8", "KernelGeometry", error=GeometryError)
+        integer(elem_bytes, "elem_bytes", "KernelGeometry", least=1, error=GeometryError)
         where = f"tile {tile}, MMA {mma}, {elem_bytes} bytes an element"
-        if min(*tile, *mma) <= 0:
-            raise GeometryError("tile and MMA sizes must be positive", where=where)
         if elem_bytes not in (1, 2, 4, 8, 16):
             raise GeometryError(
-                f"elements of {elem_bytes} bytes do not divide a 16-byte transaction", where=where
+                f"elem_bytes = {elem_bytes} does not divide a 16-byte transaction",
+                where=where,
+                fix="1, 2, 4, 8 or 16 bytes an element",
             )
         simd_width = 16 // elem_bytes
         _require(tile[2] % simd_width == 0, f"BK must be a multiple of {simd_width}", where)
         _require(tile[2] % mma[2] == 0, f"BK must be a multiple of MMA_K = {mma[2]}", where)
-        lds = 2 * (tile[0] + tile[1]) * tile[2] * elem_bytes
-        _require(
-            lds <= LDS_BYTES, f"two stages need {lds} bytes of LDS, the chip has {LDS_BYTES}", where
-        )
+        _check_lds(tile, elem_bytes, 2, where)
         frag_w = mma[0] * mma[2] // WAVE_LANES
         _require(frag_w >= 1, "an MMA operand must give every lane an element", where)
         lds_w = 16 if is_fp8 and mma[0] == 16 and mma[2] == 128 else frag_w
@@ -169,6 +252,24 @@ class _Shape:
             quadrants[0] * num_k * self.reads_per_mma,
             quadrants[1] * num_k * self.reads_per_mma,
         )
+
+
+def _check_triple(value: object, name: str) -> None:
+    owner = "KernelGeometry"
+    instance(value, (tuple, list), name, owner, error=GeometryError)
+    assert isinstance(value, tuple | list)
+    _require(len(value) == 3, f"{name} = {value!r} is not three sizes (m, n, k)", owner)
+    for i, size in enumerate(value):
+        integer(size, f"{name}[{i}]", owner, least=1, error=GeometryError)
+
+
+def _check_lds(tile: tuple[int, int, int], elem_bytes: int, depth: int, where: str) -> None:
+    lds = depth * (tile[0] + tile[1]) * tile[2] * elem_bytes
+    _require(
+        lds <= LDS_BYTES,
+        f"{depth} buffers need {lds} bytes of LDS, the chip has {LDS_BYTES}",
+        where,
+    )
 
 
 def _require(condition: bool, what: str, where: str) -> None:

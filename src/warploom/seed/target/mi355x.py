@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
+from warploom.document.fields import integer, integers
 from warploom.document.kinds import OpRole, ResourceKind
 from warploom.seed.config.parts import BlockSizing, FragOrder, LoopCarriedSpec, WarpStaggerRule
 from warploom.seed.config.pipeline import PipelineConfig
@@ -46,20 +47,21 @@ def mi355x_single_buffer_cost_model() -> TargetCostModel:
 
 
 def mi355x_double_buffer(
-    vm_per_load_a: int = 4, vm_per_load_b: int = 4, max_globals: int = 1
+    vm_per_load_a: int = 4, vm_per_load_b: int = 4, max_globals: int = 1, *, depth: int = 2
 ) -> PipelineConfig:
-    """Two buffers, a 2x2 MMA grid, two K-partitions."""
+    """A 2x2 MMA grid over two buffers, or over a deeper ring; one K-partition a buffer."""
+    integer(depth, "depth", "mi355x_double_buffer", least=2)
     return PipelineConfig(
-        depth=2,
+        depth=depth,
         prefetch=1,
-        drain_passes=2,
+        drain_passes=depth,
         prologue_fill=1,
         loop_carried=LoopCarriedSpec.none(),
         block_sizing=BlockSizing(4, 2, max_globals),
         frag_order=FragOrder.b_first(),
         m_mmas=2,
         n_mmas=2,
-        num_partitions=2,
+        num_partitions=depth,
         mma_serial=True,
         mma_latency=16,
         vm_per_load_a=vm_per_load_a,
@@ -94,12 +96,12 @@ def mi355x_single_buffer() -> PipelineConfig:
 
 
 def mi355x_target(
-    vm_per_load_a: int = 4, vm_per_load_b: int = 4, max_globals: int = 1
+    vm_per_load_a: int = 4, vm_per_load_b: int = 4, max_globals: int = 1, *, depth: int = 2
 ) -> TargetProfile:
-    """The double-buffer target: cost model and structure in one call."""
+    """The double-buffer target (or a deeper ring): cost model and structure in one call."""
     return TargetProfile(
         mi355x_cost_model(),
-        mi355x_double_buffer(vm_per_load_a, vm_per_load_b, max_globals),
+        mi355x_double_buffer(vm_per_load_a, vm_per_load_b, max_globals, depth=depth),
         name="mi355x",
     )
 
@@ -122,3 +124,6 @@ class AMDScheduleHints:
     mma_n: int
     a_loads_per_thread: int
     b_loads_per_thread: int
+
+    def __post_init__(self) -> None:
+        integers(self, [f.name for f in fields(self)])

@@ -3,7 +3,7 @@
 Nodes are the events (their completion), the asynchronous effects they start (a copy has landed, a
 group has retired), and the completions of barrier phases. An edge says 'in every execution the
 first is over before the second'. A wait is ordered behind the completion of the phase it *means*;
-that it can mean no other phase is checked apart (see ``barriers``).
+that it can mean no other phase is checked apart (see ``barriers`` and ``named``).
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ from warploom.document.roles import (
     WaitFull,
     WaitGroup,
 )
-from warploom.verify.roles.unroll import Agent, Event, Uses, agents, run
+from warploom.verify.agents import Agent, Event, Uses, agents, run
 
 BarrierKey = tuple[int, str, str, int]  # cta, ring, "full" | "empty", use
+Generation = tuple[int, str, int, int]  # cta, barrier, turn, generation
 
 
 @dataclass(slots=True)
@@ -52,12 +53,14 @@ class Order:
     node: dict[tuple[Agent, int], int] = field(default_factory=dict)
     event: dict[int, Event] = field(default_factory=dict)
     landed: dict[int, dict[int, int]] = field(default_factory=dict)  # load node -> cta -> node
+    loader: dict[int, int] = field(default_factory=dict)  # landing -> load node
     retired: dict[int, int] = field(default_factory=dict)  # mma node -> node
     phases: dict[BarrierKey, Phase] = field(default_factory=lambda: defaultdict(Phase))
+    waits: dict[BarrierKey, list[int]] = field(default_factory=lambda: defaultdict(list))
     completion: dict[BarrierKey, int] = field(default_factory=dict)
-    generations: dict[tuple[int, str, int, int], list[int]] = field(
-        default_factory=lambda: defaultdict(list)
-    )
+    generations: dict[Generation, list[int]] = field(default_factory=lambda: defaultdict(list))
+    met: dict[Generation, int] = field(default_factory=dict)
+    before_event: dict[int, int] = field(default_factory=dict)  # node -> node of the event in front
     blocked: list[int] = field(default_factory=list)
     _edges: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     _before: list[int] = field(default_factory=list)
@@ -80,9 +83,18 @@ class Order:
         """True when ``a`` is over before ``b`` is, in every execution (or is ``b``)."""
         return a == b or bool(self._before[b] >> a & 1)
 
-    def previous(self, agent: Agent, position: int) -> int | None:
-        """The node of the event in front: what is over when this one starts."""
-        return self.node[agent, position - 1] if position else None
+    def before_start(self, a: int, node: int) -> bool:
+        """True when ``a`` is over before the event of ``node`` starts."""
+        earlier = self.before_event.get(node)
+        return earlier is not None and self.before(a, earlier)
+
+    def last_nodes(self, cta: int) -> list[int]:
+        """The last event of every agent of a CTA."""
+        return [
+            self.node[agent, len(events) - 1]
+            for agent, events in self.programs.items()
+            if agent.cta == cta and events
+        ]
 
     def close(self) -> None:
         """Compute the closure; nodes on or behind a cycle stay in ``blocked``."""
@@ -129,9 +141,12 @@ def _add_agent(order: Order, agent: Agent, events: list[Event]) -> None:  # noqa
         order.node[agent, i] = node
         order.event[node] = event
         if i:
+            order.before_event[node] = order.node[agent, i - 1]
             order.edge(order.node[agent, i - 1], node)
         entry = event.entry
         match entry:
+            case WaitFull() | WaitEmpty():
+                order.waits[waited(order, agent, event)].append(node)
             case Load():
                 _land(order, node, event, entry)
             case Expect():
@@ -139,7 +154,7 @@ def _add_agent(order: Order, agent: Agent, events: list[Event]) -> None:  # noqa
                 order.phases[key].arrivals.append((node, 1))
                 order.phases[key].expected += entry.bytes
             case Arrive():
-                _release(order, node, event, entry)
+                _arrive(order, node, event, entry)
             case Mma():
                 open_group.append(node)
             case Commit():
@@ -148,7 +163,7 @@ def _add_agent(order: Order, agent: Agent, events: list[Event]) -> None:  # noqa
             case WaitGroup():
                 _retire(order, node, groups, entry.pending)
             case NamedSync() | NamedArrive():
-                key2 = (entry.barrier, _turn(order.document, event))
+                key2 = (entry.barrier, turn_of(order.document, event))
                 order.generations[agent.cta, *key2, turns[key2]].append(node)
                 turns[key2] += 1
             case ClusterSync():
@@ -160,29 +175,28 @@ def _add_agent(order: Order, agent: Agent, events: list[Event]) -> None:  # noqa
 
 def _land(order: Order, node: int, event: Event, load: Load) -> None:
     use = order.uses.meant(event, load.ring)
-    reached = _reached(order.document, event.agent.cta, load.multicast)
     order.landed[node] = {}
-    for cta in reached:
+    for cta in reached(order.document, event.agent.cta, load.multicast):
         landing = order.new_node()
         order.edge(node, landing)
         order.landed[node][cta] = landing
+        order.loader[landing] = node
         order.phases[cta, load.ring, "full", use].landed.append((landing, load.bytes))
 
 
-def _release(order: Order, node: int, event: Event, arrive: Arrive) -> None:
+def _arrive(order: Order, node: int, event: Event, arrive: Arrive) -> None:
     use = order.uses.meant(event, arrive.ring)
-    for cta in _reached(order.document, event.agent.cta, arrive.ctas):
-        key = (cta, arrive.ring, "empty", use)
+    for cta in reached(order.document, event.agent.cta, arrive.ctas):
+        key = (cta, arrive.ring, arrive.side.value, use)
         order.phases[key].arrivals.append((node, arrivals_of(event.agent, arrive.scope)))
 
 
 def _retire(order: Order, node: int, groups: list[list[int]], pending: int) -> None:
-    closed = groups[: max(0, len(groups) - pending)]
-    for group in closed:
-        for mma in group:
-            if mma not in order.retired:
-                order.retired[mma] = order.new_node()
-                order.edge(mma, order.retired[mma])
+    """The oldest groups, all but ``pending``, are over when the wait is."""
+    while len(groups) > pending:
+        for mma in groups.pop(0):
+            order.retired[mma] = order.new_node()
+            order.edge(mma, order.retired[mma])
             order.edge(order.retired[mma], node)
 
 
@@ -192,17 +206,15 @@ def _join_mbarriers(order: Order) -> None:
         order.completion[key] = done
         for node, _ in [*phase.arrivals, *phase.landed]:
             order.edge(node, done)
-    for (agent, _), node in order.node.items():
-        event = order.event[node]
-        if isinstance(event.entry, WaitFull | WaitEmpty):
-            meant = waited(order, agent, event)
-            if meant is not None and meant in order.completion:
-                order.edge(order.completion[meant], node)
+    for key, nodes in order.waits.items():
+        if key in order.completion:
+            for node in nodes:
+                order.edge(order.completion[key], node)
 
 
 def _join_named(order: Order) -> None:
-    for nodes in order.generations.values():
-        done = order.new_node()
+    for key, nodes in order.generations.items():
+        done = order.met[key] = order.new_node()
         for node in nodes:
             if isinstance(order.event[node].entry, NamedArrive):
                 order.edge(node, done)
@@ -212,15 +224,14 @@ def _join_named(order: Order) -> None:
             order.edge(done, node)
 
 
-def waited(order: Order, agent: Agent, event: Event) -> BarrierKey | None:
-    """The phase a wait means; None when the ring's initial credit lets it pass."""
+def waited(order: Order, agent: Agent, event: Event) -> BarrierKey:
+    """The phase a wait means; a use below 0 is the ring's initial credit, which has passed."""
     entry = event.entry
     assert isinstance(entry, WaitFull | WaitEmpty)
     use = order.uses.meant(event, entry.ring)
     if isinstance(entry, WaitFull):
         return agent.cta, entry.ring, "full", use
-    use -= order.document.ring(entry.ring).depth
-    return None if use < 0 else (agent.cta, entry.ring, "empty", use)
+    return agent.cta, entry.ring, "empty", use - order.document.ring(entry.ring).depth
 
 
 def arrivals_of(agent: Agent, scope: Scope) -> int:
@@ -229,13 +240,14 @@ def arrivals_of(agent: Agent, scope: Scope) -> int:
     return 1 if scope is Scope.THREAD else max(1, agent.threads // per)
 
 
-def _reached(document: RolesDocument, cta: int, count: int) -> range:
+def reached(document: RolesDocument, cta: int, count: int) -> range:
     """The CTAs a multicast or remote arrival reaches: the ``count`` that share this one's group."""
     first = cta // count * count
     return range(first, min(first + count, document.cluster)) if count > 1 else range(cta, cta + 1)
 
 
-def _turn(document: RolesDocument, event: Event) -> int:
+def turn_of(document: RolesDocument, event: Event) -> int:
+    """Which of several named barriers an entry means."""
     entry = event.entry
     assert isinstance(entry, NamedSync | NamedArrive)
     barrier = next(b for b in document.barriers if b.name == entry.barrier)

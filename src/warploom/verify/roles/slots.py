@@ -1,115 +1,185 @@
-"""Ring slots: a reader sees the copy it means, and no copy lands in a slot that is still read."""
+"""Ring slots: a reader sees what it means, and nothing is written to a slot that is still read."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
-from warploom.document.roles import Arrive, Compute, Load, Mma, Scope
-from warploom.verify.roles.finding import Code, RoleFinding, Severity
+from warploom.document.roles import Compute, Load, Mma, Part, ProxyFence
+from warploom.verify.agents import Agent, describe
+from warploom.verify.findings import Code, Finding
 from warploom.verify.roles.order import Order
-from warploom.verify.roles.unroll import Event, describe
 
 SlotKey = tuple[int, str, str, int]  # cta, ring, part, use
-Loads = dict[SlotKey, list[tuple[int, int]]]  # (issue, landing)
-Reads = dict[SlotKey, list[int]]
 
 
-def check_slots(order: Order) -> Iterator[RoleFinding]:
+@dataclass(slots=True)
+class _Use:
+    """What happens to one part of a slot in one use: nodes, copies with their landing."""
+
+    loads: list[tuple[int, int]] = field(default_factory=list)
+    fills: list[int] = field(default_factory=list)
+    reads: list[int] = field(default_factory=list)
+
+
+Uses = dict[SlotKey, _Use]
+
+
+def check_slots(order: Order, uses: Uses) -> Iterator[Finding]:
     """RAW and WAR on every part of every slot."""
-    loads, reads = _accesses(order)
-    for key, nodes in reads.items():
-        for node in nodes:
-            yield from _raw(order, key, node, loads.get(key, []))
-    for key, issued in loads.items():
-        depth = order.document.ring(key[1]).depth
-        older = (*key[:3], key[3] - depth)
-        for issue, _ in issued:
-            yield from _war(order, issue, reads.get(older, []))
-            for _, landing in loads.get(older, []):
-                if not order.before(landing, issue):
-                    yield _finding(order, Code.WAR_SLOT, issue, None, "two copies may overlap in")
+    fences = _next_fences(order) if any(u.fills for u in uses.values()) else {}
+    for key, use in uses.items():
+        for node in use.reads:
+            yield from _raw(order, key, node, use, fences)
+        older = uses.get((*key[:3], key[3] - order.document.ring(key[1]).depth), _Use())
+        for node in [*use.fills, *(issue for issue, _ in use.loads)]:
+            yield from _war(order, node, older)
 
 
-def _accesses(order: Order) -> tuple[Loads, Reads]:
-    loads: Loads = defaultdict(list)
-    reads: Reads = defaultdict(list)
+def accesses(order: Order) -> Uses:
+    """Who fills and who reads every part of every use."""
+    uses: dict[SlotKey, _Use] = defaultdict(_Use)
     for node, event in order.event.items():
         entry = event.entry
         if isinstance(entry, Load):
             use = order.uses.meant(event, entry.ring)
             for cta, landing in order.landed[node].items():
-                loads[cta, entry.ring, entry.part, use].append((node, landing))
+                uses[cta, entry.ring, entry.part, use].loads.append((node, landing))
         elif isinstance(entry, Mma | Compute):
             for slot in entry.slots:
                 use = order.uses.meant(event, slot.ring)
-                reads[event.agent.cta, slot.ring, slot.part, use].append(node)
-    return loads, reads
+                uses[event.agent.cta, slot.ring, slot.part, use].reads.append(node)
+            for slot in entry.fills_slots if isinstance(entry, Compute) else ():
+                use = order.uses.meant(event, slot.ring)
+                uses[event.agent.cta, slot.ring, slot.part, use].fills.append(node)
+    return uses
+
+
+def _next_fences(order: Order) -> dict[int, int]:
+    """For every event, the first proxy fence of its agent behind it."""
+    found: dict[int, int] = {}
+    for agent, events in order.programs.items():
+        fence: int | None = None
+        for i in range(len(events) - 1, -1, -1):
+            node = order.node[agent, i]
+            if fence is not None:
+                found[node] = fence
+            if isinstance(events[i].entry, ProxyFence):
+                fence = node
+    return found
 
 
 def _raw(
-    order: Order, key: SlotKey, node: int, loads: list[tuple[int, int]]
-) -> Iterator[RoleFinding]:
+    order: Order, key: SlotKey, node: int, use: _Use, fences: dict[int, int]
+) -> Iterator[Finding]:
     event = order.event[node]
-    if not loads:
-        yield RoleFinding(
+    if not use.loads and not use.fills:
+        yield Finding(
             code=Code.TOKEN,
-            why=f"{describe(event.entry)} reads part {key[2]}, use {key[3]}, which nobody loads",
+            why=f"{describe(event.entry)} reads part {key[2]}, use {key[3]}, which nobody fills",
             fix="load every part of every use",
             where=(event.place(),),
             tiles=order.tiles,
         )
-    for issue, landing in loads:
+    for issue, landing in use.loads:
         if not order.before(landing, node):
             yield _finding(order, Code.RAW_SLOT, node, issue, "may read before the copy landed in")
+    for fill in use.fills:
+        if not order.before(fill, node):
+            yield _finding(order, Code.RAW_SLOT, node, fill, "may read before it is written, in")
+        elif isinstance(event.entry, Mma) and not _fenced(order, fill, node, fences):
+            yield _finding(
+                order, Code.PROXY, node, fill, "reads ordinary writes without a fence, in"
+            )
 
 
-def _war(order: Order, issue: int, readers: list[int]) -> Iterator[RoleFinding]:
-    for node in readers:
-        asynchronous = isinstance(order.event[node].entry, Mma)
-        over = order.retired.get(node) if asynchronous else node
-        if over is None or not order.before(over, issue):
-            yield _finding(order, Code.WAR_SLOT, issue, node, "may overwrite what is still read in")
+def _fenced(order: Order, fill: int, node: int, fences: dict[int, int]) -> bool:
+    fence = fences.get(fill)
+    return fence is not None and order.before(fence, node)
 
 
-def _finding(order: Order, code: Code, node: int, other: int | None, what: str) -> RoleFinding:
+def _war(order: Order, node: int, older: _Use) -> Iterator[Finding]:
+    for reader in older.reads:
+        asynchronous = isinstance(order.event[reader].entry, Mma)
+        over = order.retired.get(reader) if asynchronous else reader
+        if over is None or not order.before(over, node):
+            what = "may overwrite what is still read in"
+            yield _finding(order, Code.WAR_SLOT, node, reader, what)
+    for _, landing in older.loads:
+        if not order.before(landing, node):
+            yield _finding(order, Code.WAR_SLOT, node, None, "two copies may overlap in")
+    for fill in older.fills:
+        if not order.before(fill, node):
+            yield _finding(order, Code.WAR_SLOT, node, fill, "two fills may overlap in")
+
+
+_FIXES = {
+    Code.RAW_SLOT: "a WaitFull of this use in front of the reader",
+    Code.WAR_SLOT: "WaitGroup until the readers retired, then Arrive; WaitEmpty before the fill",
+    Code.PROXY: "ProxyFence by the writers, then ScopeSync, then Arrive on full",
+}
+
+
+def _finding(order: Order, code: Code, node: int, other: int | None, what: str) -> Finding:
     event = order.event[node]
     ring = getattr(event.entry, "ring", None) or "its ring"
     places = [order.event[n].place() for n in (other, node) if n is not None]
-    fix = (
-        "a WaitFull of this use in front of the reader"
-        if code is Code.RAW_SLOT
-        else "WaitGroup until the readers retired, then Arrive; WaitEmpty in front of the Load"
-    )
-    return RoleFinding(
+    return Finding(
         code=code,
         why=f"{describe(event.entry)} {what} {ring}",
-        fix=fix,
+        fix=_FIXES[code],
         where=tuple(places),
         tiles=order.tiles,
     )
 
 
-def check_scopes(order: Order) -> Iterator[RoleFinding]:
-    """One arrival speaks only for the warp that makes it."""
-    seen: set[tuple[str, str, int]] = set()
-    for event in order.event.values():
-        entry = event.entry
-        if not isinstance(entry, Arrive) or entry.scope is Scope.WARP:
-            continue
-        key = (event.agent.role, event.phase, event.index)
-        if event.agent.threads > 32 and key not in seen:
-            seen.add(key)
-            yield _scope_finding(order, event, entry)
+def check_parts(order: Order, uses: Uses) -> Iterator[Finding]:
+    """Every part of a slot that is used at all is filled exactly once a use, and whole."""
+    touched: dict[tuple[int, str, int], set[str]] = defaultdict(set)
+    for (cta, ring, name, number), use in uses.items():
+        if use.loads or use.fills:
+            touched[cta, ring, number].add(name)
+    for (cta, ring, number), filled in touched.items():
+        for part in order.document.ring(ring).parts:
+            use = uses.get((cta, ring, part.name, number), _Use())
+            whole = part.name in filled
+            why = _misfilled(order, part, use) if whole else "nothing is loaded"
+            if why:
+                nodes = [n for n, _ in use.loads] + use.fills
+                yield Finding(
+                    code=Code.TOKEN,
+                    why=f"part {part.name} of ring {ring} has {part.bytes} bytes; for use "
+                    f"{number} {why}",
+                    fix="fill every part of the slot exactly once a use",
+                    where=tuple(order.event[n].place() for n in nodes[:2]),
+                    tiles=order.tiles,
+                )
 
 
-def _scope_finding(order: Order, event: Event, entry: Arrive) -> RoleFinding:
-    return RoleFinding(
-        code=Code.SCOPE,
-        severity=Severity.TIMING,
-        why=f"{describe(entry)}: one thread arrives for {event.agent.threads}; the groups of the "
-        "other warps are assumed to retire with its own",
-        fix="scope warp: one arrival of every warp",
-        where=(event.place(),),
-        tiles=order.tiles,
-    )
+def _misfilled(order: Order, part: Part, use: _Use) -> str:
+    """What is wrong with how a part is filled, if anything."""
+    if use.loads and use.fills:
+        return "both a copy and ordinary instructions write it"
+    return _misloaded(order, part, use) if use.loads else _miswritten(order, use)
+
+
+def _misloaded(order: Order, part: Part, use: _Use) -> str:
+    events = [order.event[n] for n, _ in use.loads]
+    entries = [e.entry for e in events if isinstance(e.entry, Load)]
+    sizes = {e.bytes * e.multicast for e in entries}
+    if sizes != {part.bytes}:
+        return f"copies of {min(sizes)} bytes land at its start"
+    shares = {e.multicast for e in entries}
+    if shares != {len(entries)} or len({e.agent.cta for e in events}) != len(entries):
+        return f"{len(entries)} copies land in the same place"
+    return ""
+
+
+def _miswritten(order: Order, use: _Use) -> str:
+    agents: set[Agent] = {order.event[n].agent for n in use.fills}
+    roles = {a.role for a in agents}
+    if len(roles) > 1:
+        return "two roles write it"
+    some = len(agents) != order.document.program(min(roles)).instances
+    return "some instance of its role writes no share" if some else ""

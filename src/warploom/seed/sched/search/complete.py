@@ -64,7 +64,8 @@ class _Members(NamedTuple):
 
 def start_state(problem: OrderProblem) -> State:
     """Nothing placed."""
-    return State(0, (0,) * (UNITS + 1), problem.head, 0, 0)
+    live = problem.lifetimes.at_start if problem.lifetimes is not None else 0
+    return State(0, (0,) * (UNITS + 1), problem.head, live, 0)
 
 
 class Completer:
@@ -76,7 +77,8 @@ class Completer:
         self.budget = budget
         self.meter = meter
         self._everything = (1 << problem.n) - 1
-        self._registers_bind = budget < sum(max(d, 0) for d in problem.vgpr_def)
+        at_start = problem.lifetimes.at_start if problem.lifetimes is not None else 0
+        self._registers_bind = budget < at_start + sum(max(d, 0) for d in problem.vgpr_def)
         self._time_binds = makespan < problem.horizon()
         self._failed: dict[int, list[tuple[int, ...]]] = {}
         self._frontiers: dict[int, tuple[tuple[int, int], ...]] = {}
@@ -120,8 +122,9 @@ class Completer:
         self.meter.spend()
         unit = p.unit[op]
         start = max(state.ready[op], state.free[unit])
-        live = state.live + p.vgpr_def[op]
-        if start + p.tail[op] > self.makespan or live > self.budget:
+        if start + p.tail[op] > self.makespan:
+            return None
+        if state.live + self._need(op, state.placed) > self.budget:
             return None
         free = state.free
         if unit != NO_UNIT:
@@ -130,7 +133,7 @@ class Completer:
             state.placed | 1 << op,
             free,
             _released(state.ready, p.succs[op], start + p.latency[op]),
-            live - p.vgpr_kill[op],
+            state.live + self._change(op, state.placed),
             self._loads_after(state, op),
         )
 
@@ -146,11 +149,23 @@ class Completer:
             for i in range(p.bounds[part], p.bounds[part + 1])
             if not placed >> i & 1
             and not p.preds[i] & ~placed
-            and p.vgpr_def[i] <= room
+            and self._need(i, placed) <= room
             and not (full and p.is_load[i])
             and (p.twin[i] < 0 or placed >> p.twin[i] & 1)
             and not (p.closed and self._strands(placed, i))
         ]
+
+    def _need(self, op: int, placed: int) -> int:
+        """Registers that must be free to run ``op``."""
+        p = self.problem
+        return p.vgpr_def[op] if p.lifetimes is None else p.lifetimes.need(op, placed)
+
+    def _change(self, op: int, placed: int) -> int:
+        """By how much the live registers grow once ``op`` has run."""
+        p = self.problem
+        if p.lifetimes is None:
+            return p.vgpr_def[op] - p.vgpr_kill[op]
+        return p.lifetimes.change(op, placed)
 
     def _strands(self, placed: int, op: int) -> bool:
         """Whether ``op`` is the last compute of its partition while other ops are left."""
@@ -179,7 +194,7 @@ class Completer:
         p = self.problem
         found = self.candidates(state)
         for i in found:
-            if self._is_harmless(i):
+            if self._is_harmless(i, state.placed):
                 return [i]
         start = {i: max(state.ready[i], state.free[p.unit[i]]) for i in found}
         kept = [
@@ -187,8 +202,12 @@ class Completer:
         ]
         return sorted(kept, key=lambda i: (start[i] + p.hold[i] - p.tail[i], i))
 
-    def _is_harmless(self, op: int) -> bool:
-        """Placing the candidate now delays nothing, takes no load slot and frees registers."""
+    def _is_harmless(self, op: int, placed: int) -> bool:
+        """Placing the candidate now delays nothing, takes no load slot and frees registers.
+
+        What ends with it now would end with it later too, so no later prefix that holds it has
+        more registers live than the same prefix without it.
+        """
         p = self.problem
         if self._time_binds and p.unit[op] != NO_UNIT:
             return False
@@ -196,7 +215,7 @@ class Completer:
             return False
         if p.is_load[op] and p.max_loads > 0:
             return False
-        return not self._registers_bind or p.vgpr_kill[op] >= p.vgpr_def[op]
+        return not self._registers_bind or self._change(op, placed) <= 0
 
     def _open(self, state: State) -> bool:
         """Whether bound and memory leave any hope for ``state``."""

@@ -15,6 +15,7 @@ from warploom.document.kinds import OpRole, ResourceKind
 from warploom.seed.graph.loop_body import LoopBody, OpNode
 from warploom.seed.sched.evaluate import PORT_RESOURCES
 from warploom.seed.sched.greedy import partition_bounds
+from warploom.seed.sched.lifetimes import Lifetimes
 from warploom.seed.sched.search.windows import NO_UNIT, UNITS, Shape, heads, least_makespan, tails
 
 _MMA, _VALU, _PORT = range(UNITS)
@@ -45,6 +46,7 @@ class OrderProblem:
     twin: tuple[int, ...]  # the next lower op that is interchangeable with this one, or -1
     betters: tuple[tuple[int, ...], ...]  # ops worth placing first if they start no later
     least_registers: int  # no order has a lower peak
+    lifetimes: Lifetimes | None = None  # who frees registers, instead of vgpr_kill
 
     def horizon(self) -> int:
         """A makespan that no order exceeds: everything one after the other."""
@@ -58,6 +60,7 @@ def order_problem(
     max_loads: int = 0,
     penalty: int = 0,
     closed: bool = False,
+    lifetimes: bool = False,
 ) -> OrderProblem:
     """Flatten ``body``; its distance-0 edges must be acyclic and never lead to an earlier part."""
     n = len(body.ops)
@@ -91,9 +94,10 @@ def order_problem(
         head=head,
         tail=tail,
         least_makespan=least_makespan(shape, head, tail),
-        twin=_twins(body, partition, preds, succs),
-        betters=_betters(body, shape),
-        least_registers=_least_registers(bounds, vgpr_def, vgpr_kill),
+        twin=_twins(body, partition, preds, succs, lifetimes),
+        betters=tuple(() for _ in body.ops) if lifetimes else _betters(body, shape),
+        least_registers=0 if lifetimes else _least_registers(bounds, vgpr_def, vgpr_kill),
+        lifetimes=Lifetimes.of(body) if lifetimes else None,
     )
 
 
@@ -134,6 +138,8 @@ def price(problem: OrderProblem, order: Sequence[int]) -> tuple[int, int]:
         live += problem.vgpr_def[i]
         peak = max(peak, live)
         live -= problem.vgpr_kill[i]
+    if problem.lifetimes is not None:
+        peak = problem.lifetimes.peak(order)
     return makespan, peak
 
 
@@ -148,12 +154,18 @@ def _twins(
     partition: Sequence[int],
     preds: Sequence[Sequence[int]],
     succs: Sequence[Sequence[int]],
+    lifetimes: bool,
 ) -> tuple[int, ...]:
-    """Interchangeable ops: same cost, same role, same neighbours, same partition."""
+    """Interchangeable ops: same cost, same role, same neighbours, same partition.
+
+    With lifetimes only global loads: others may differ in who reads them in later iterations.
+    """
     latest: dict[tuple[object, ...], int] = {}
     twin = []
     for i, node in enumerate(body.ops):
-        key = (_cost_class(node), partition[i], preds[i], succs[i])
+        key: tuple[object, ...] = (_cost_class(node), partition[i], preds[i], succs[i])
+        if lifetimes and (node.op.role is not OpRole.GLOBAL_LOAD or node.op.vgpr_def):
+            key = (*key, i)
         twin.append(latest.get(key, -1))
         latest[key] = i
     return tuple(twin)

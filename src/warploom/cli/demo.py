@@ -1,0 +1,147 @@
+"""``warploom demo``: what the project does, on one screen, from this very machine."""
+
+from __future__ import annotations
+
+import inspect
+import tempfile
+import textwrap
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from warploom.cli import gpu
+from warploom.cli.output import write_file
+from warploom.cli.source import load
+from warploom.cli.style import columns, paint
+from warploom.cli.subject import ROLE_TILES, Subject
+from warploom.document import ScheduleDocument
+from warploom.document.kinds import ScheduleOps
+from warploom.run import Scripted, execute
+from warploom.seed.schedules.pingpong import pingpong_half
+from warploom.verify import verify, witness
+from warploom.view import timeline_html, timeline_strip
+
+SHOWN = ("fourwave", "gemm", "attention")
+DRAWN = {"fourwave": (), "attention": ("tensor", "mufu")}
+WIDEST = 100
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command(name="demo")(_demo)
+
+
+def _demo(
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="The page; default: a temporary file.")
+    ] = None,
+) -> None:
+    """Declare, compile, prove, draw, break and catch: one screen in a few seconds.
+
+    Example: warploom demo
+    """
+    width = min(WIDEST, columns())
+    subjects = {name: load(name) for name in SHOWN}
+    _say("1. What you write: the ops of one iteration (half of a ping-pong matmul)")
+    typer.echo("\n".join(f"   {line}" for line in _declaration()))
+    _say("2. What you get: order, waits, barriers, prologue, epilogue, proven and priced")
+    _table(subjects, width)
+    _say("3. What it looks like: one iteration of each, letters are ops")
+    for name, lanes in DRAWN.items():
+        run = subjects[name].simulate(12)
+        lines = timeline_strip(run, width=width - 3, lanes=lanes, paint=paint)
+        typer.echo("\n".join(f"   {line.rstrip()}" for line in lines))
+    drawn = subjects["attention"]
+    run = drawn.simulate(6, tiles=ROLE_TILES)
+    path = output or Path(tempfile.mkdtemp(prefix="warploom-")) / "timeline.html"
+    write_file(path, timeline_html(run, pace=drawn.pace(), reasons=drawn.reasons()))
+    typer.echo(f"   attention to zoom and click, every wait with its reason:\n   {path}")
+    _say("4. Now weaken one wait by one unit, and see it caught")
+    _broken(subjects["fourwave"], width)
+    _gpu(subjects["gemm"])
+    _say("Next")
+    _next()
+
+
+def _say(text: str) -> None:
+    for line in textwrap.wrap(text, min(WIDEST, columns()), subsequent_indent="   "):
+        typer.echo(paint(line, "title"))
+
+
+def _wrapped(text: str, width: int) -> None:
+    indent = " " * 3
+    typer.echo(textwrap.fill(text, width, initial_indent=indent, subsequent_indent=indent))
+
+
+def _declaration() -> list[str]:
+    source = textwrap.dedent(inspect.getsource(pingpong_half)).splitlines()
+    first = next(i for i, line in enumerate(source) if "PipelineBody() as" in line)
+    body = source[first:-1]
+    text = textwrap.dedent("\n".join(body)).replace("PingPongOps.", "").replace("    ", "  ")
+    return text.replace("completion", "late").splitlines()
+
+
+def _table(subjects: dict[str, Subject], width: int) -> None:
+    wide = width >= 78
+    tile = f"{'tile':<21}" if wide else ""
+    typer.echo(f"   kernel    target {tile}verdict cycles/tile  bound matrix")
+    for name, subject in subjects.items():
+        report, pace = subject.report(), subject.pace()
+        assert pace is not None
+        word = paint(f"{report.verdict:<7}", "good" if report.verdict == "clean" else "bad")
+        busy = "-" if pace.matrix is None else f"{pace.matrix:.0%}"
+        tile = f"{subject.work().replace(' queries x ', 'x').replace(' keys,', ''):<21}"
+        typer.echo(
+            f"   {name:<9} {subject.document.target:<7}{tile if wide else ''}{word} "
+            f"{pace.per_tile:>11g} {pace.bound / pace.tiles:>6g} {busy:>6}"
+        )
+    _wrapped(
+        "clean: no race for any timing and trip count. Cycles are simulated, on costs derived "
+        "from public rates (mi355x) and measured ones (h200).",
+        width,
+    )
+
+
+def _broken(subject: Subject, width: int) -> None:
+    document = subject.document
+    assert isinstance(document, ScheduleDocument)
+    at = next(i for i, e in enumerate(document.kernel) if e.op.tag == ScheduleOps.WAIT_VM)
+    entry = document.kernel[at]
+    weaker = replace(entry, op=replace(entry.op, wait_value=entry.op.wait_value + 1))
+    broken = replace(document, kernel=(*document.kernel[:at], weaker, *document.kernel[at + 1 :]))
+    finding = verify(broken).findings[0]
+    shown = witness(broken, finding)
+    done = execute(broken, timing=Scripted(shown))
+    typer.echo(f"   kernel[{at}] {entry.op.label()} -> {weaker.op.label()}: {paint('race', 'bad')}")
+    for line in shown.text().splitlines()[3:]:
+        for part in textwrap.wrap(line.strip(), width - 6, subsequent_indent="   "):
+            typer.echo(f"     {part}")
+    wrong = "a wrong product" if not done.correct else "the right product"
+    typer.echo(f"   in that order, on real matrices, it computes {paint(wrong, 'bad')}")
+
+
+def _gpu(subject: Subject) -> None:
+    missing = gpu.why_no_gpu()
+    if missing:
+        _say(f"5. A Hopper GPU would now run it against the library ({missing})")
+        return
+    assert subject.kernel is not None
+    problem = gpu.problem(subject.kernel, gpu.parse_shape(None, subject.kernel))
+    error = problem.error(problem.ours())
+    gpu.milliseconds(problem.library, 20)
+    ours, theirs = gpu.milliseconds(problem.ours, 50), gpu.milliseconds(problem.library, 50)
+    _say(f"5. On the GPU here: {problem.words}, relative error {error:.1e}")
+    typer.echo(f"   warploom {ours:.3f} ms, library {theirs:.3f} ms: {theirs / ours:.3f} x")
+
+
+def _next() -> None:
+    for command, what in (
+        ("warploom show gemm", "every entry with its reason"),
+        ("warploom timeline attention", "a picture; --format html"),
+        ("warploom diff pingpong fourwave", "side by side"),
+        ("warploom emit h200 gemm -o out", "CUDA text and cubin"),
+        ("docs/index.md", "the tutorial comes first"),
+    ):
+        typer.echo(f"   {command:<31} {what}")

@@ -1,0 +1,120 @@
+"""``warploom emit h200``: a role document becomes CUDA C++, and a cubin where a compiler is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from warploom.cli.hopper import kernel_source
+from warploom.cli.knobs import DtypeOption, JsonOption, SpecArgument, TileOption
+from warploom.cli.output import write_file
+from warploom.cli.progress import working
+from warploom.cli.source import load
+from warploom.cli.subject import Subject
+from warploom.document.roles import RolesDocument
+from warploom.errors import BackendError, VerificationError
+from warploom.launch.build import compile_source, find_toolchain
+
+
+def register(group: typer.Typer) -> None:
+    """Add the command to the group of back ends."""
+    group.command(name="h200")(_emit)
+
+
+def _emit(
+    source: SpecArgument = "gemm",
+    tile: TileOption = None,
+    dtype: DtypeOption = None,
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")] = Path(
+        "kernel"
+    ),
+    build: Annotated[
+        bool, typer.Option("--build/--no-build", help="Compile it where nvcc or NVRTC is.")
+    ] = True,
+    races: Annotated[
+        bool, typer.Option("--allow-races", help="Emit programs that were not proven race-free.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Emit a kernel as one self-contained CUDA text, with its schedule and, if possible, its cubin.
+
+    A cubin is kept only when ptxas kept the schedule: no spills, no serialised products.
+
+    Example: warploom emit h200 gemm --tile 128x256x64 -o out
+    """
+    subject = load(source, tile=tile, dtype=dtype)
+    text = cuda_text(subject, races=races)
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BackendError(f"cannot write to {output}: {error.strerror}") from None
+    files: dict[str, str | bytes] = {"kernel.cu": text, "kernel.schedule.json": subject.text()}
+    built: dict[str, Any] = {"compiler": None, "note": "not compiled, as asked"}
+    if build:
+        built, cubin = _built(text)
+        files |= {"kernel.cubin": cubin} if cubin is not None else {}
+    for name, content in files.items():
+        write_file(output / name, content)
+    paths, pace = [str(output / name) for name in files], subject.pace()
+    report = {
+        "name": subject.name,
+        "files": paths,
+        "pace": pace.to_json() if pace else None,
+        "build": built,
+    }
+    if as_json:
+        typer.echo(json.dumps(report))
+        return
+    typer.echo(f"{subject.name}: {subject.work()}, {len(text.splitlines())} lines of CUDA")
+    typer.echo(f"pace: {subject.pace_text()}")
+    typer.echo(f"build: {_words(built)}")
+    typer.echo("wrote " + ", ".join(paths))
+
+
+def cuda_text(subject: Subject, *, races: bool = False) -> str:
+    """The CUDA text of a subject that is a Hopper kernel; anything else says what it is."""
+    if not isinstance(subject.document, RolesDocument) or subject.kernel is None:
+        raise BackendError(
+            f"{subject.name} is no Hopper kernel",
+            where=subject.spec,
+            why="emit h200 writes role programs of a known kernel; this is "
+            + ("a counter schedule" if not subject.is_roles else "a document of an unknown kernel"),
+            fix="warploom emit gfx950 for a counter schedule; `warploom show --list` for kernels",
+        )
+    report = subject.report()
+    if report.verdict == "race" and not races:
+        raise VerificationError(
+            f"{subject.name} can race: {len(report.findings)} finding(s)",
+            report=report,
+            where=subject.spec,
+            fix="warploom repair, or --allow-races to emit it all the same",
+        )
+    return kernel_source(subject.document, subject.kernel)
+
+
+def _built(text: str) -> tuple[dict[str, Any], bytes | None]:
+    try:
+        compiler = find_toolchain()
+    except BackendError as error:
+        return {"compiler": None, "note": f"not compiled: {error.what}"}, None
+    with working("compiling CUDA"):
+        cubin = compile_source(text)
+    report = cubin.report
+    facts = {
+        "compiler": compiler,
+        "registers": report.registers,
+        "spilled": report.spill_bytes,
+    }
+    return facts, cubin.data
+
+
+def _words(built: dict[str, Any]) -> str:
+    if built["compiler"] is None:
+        return str(built["note"])
+    return (
+        f"{built['compiler']} kept the schedule: {built['registers']} registers at entry, "
+        f"{built['spilled']} bytes spilled"
+    )

@@ -1,0 +1,156 @@
+"""``Subject``: a document of either dialect with everything commands ask about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from warploom.cli.hopper import HopperKernel, kernel_costs
+from warploom.cli.progress import working
+from warploom.document import ScheduleDocument, schedule_to_json, write_schedule
+from warploom.document.kinds import Phase
+from warploom.document.roles import RolesDocument
+from warploom.document.roles_json import roles_to_json, write_roles
+from warploom.errors import WarploomError
+from warploom.hopper.attention import AttentionKernel
+from warploom.hopper.kernel import GemmKernel
+from warploom.seed.compile import CompiledSchedule
+from warploom.seed.target.chip import Tile, chip_costs, model_costs
+from warploom.sim import MachineCosts, Simulation, simulate, simulate_roles
+from warploom.sim.pace import Pace, find_pace
+from warploom.verify import Report, verify
+from warploom.verify.roles import verify_roles
+
+Document = ScheduleDocument | RolesDocument
+ROLE_TILES = 2  # output tiles a role program is run for in a picture, so that their seam shows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """A document, what it came from, and the machine it is judged on.
+
+    ``tile`` and ``dtype`` price the matrix ops of a counter schedule; ``machine`` is a user's own
+    target's costs; ``kernel`` describes a Hopper kernel.
+    """
+
+    spec: str
+    document: Document
+    compiled: CompiledSchedule | None = None
+    kernel: HopperKernel | None = None
+    tile: Tile | None = None
+    dtype: str = "bf16"
+    machine: MachineCosts | None = None
+
+    @property
+    def name(self) -> str:
+        """The document's name."""
+        return self.document.name
+
+    @property
+    def is_roles(self) -> bool:
+        """Whether roles hand over through mbarriers, not counters."""
+        return isinstance(self.document, RolesDocument)
+
+    def report(self) -> Report:
+        """The verifier's verdict."""
+        if isinstance(self.document, RolesDocument):
+            return verify_roles(self.document)
+        known = self.compiled.report if self.compiled else None
+        return known or verify(self.document)
+
+    def simulate(self, trips: int, *, model: bool = False, tiles: int = 1) -> Simulation:
+        """A run on the target's costs, or on the latencies of the ops' own cost model."""
+        with working(f"simulating {self.name}"):
+            if isinstance(self.document, RolesDocument):
+                costs = kernel_costs(self.document, self.kernel)
+                return simulate_roles(self.document, costs, trips=trips, tiles=tiles)
+            return simulate(self.document, self.costs(model=model), trips=trips)
+
+    def costs(self, *, model: bool = False) -> MachineCosts:
+        """The costs of a counter document."""
+        assert isinstance(self.document, ScheduleDocument)
+        if model:
+            return model_costs(self.document)
+        return self.machine or chip_costs(self.document, self.tile, self.dtype)
+
+    def pace(self, *, model: bool = False) -> Pace | None:
+        """How fast the loop runs: the figure all commands show."""
+        least = self.least_trips
+        word = "key tile" if isinstance(self.kernel, AttentionKernel) else "K-tile"
+        return find_pace(
+            lambda trips: self.simulate(max(trips, least), model=model), self.k_tiles, word
+        )
+
+    def pace_text(self, *, model: bool = False) -> str:
+        """The pace in one line, or why there is none."""
+        try:
+            pace = self.pace(model=model)
+        except WarploomError as error:
+            return f"no interval: {error.what}"
+        return "no loop" if pace is None else pace.text()
+
+    @property
+    def least_trips(self) -> int:
+        """The fewest iterations a run may have."""
+        return (
+            max(1, self.document.minimum_trips) if isinstance(self.document, RolesDocument) else 0
+        )
+
+    @property
+    def k_tiles(self) -> int:
+        """K-tiles (of attention: key tiles) one iteration of the loop covers."""
+        if isinstance(self.document, RolesDocument):
+            return 1
+        return self.document.protocol.k_tiles_per_iteration
+
+    def phases(self) -> list[tuple[str, tuple[Any, ...]]]:
+        """All lists of entries by name: ``kernel``, or ``consumer.kernel`` of a role."""
+        if isinstance(self.document, RolesDocument):
+            return [
+                (f"{program.name}.{phase}", entries)
+                for program in self.document.programs
+                for phase, entries in program.phases()
+                if entries
+            ]
+        return [(p.name.lower(), self.document.phase(p)) for p in Phase]
+
+    def reasons(self) -> dict[tuple[str, int], str]:
+        """Why entries are there, by the list's name and the index."""
+        found = {
+            (name, i): entry.reason
+            for name, entries in self.phases()
+            for i, entry in enumerate(entries)
+            if getattr(entry, "reason", "")
+        }
+        if self.compiled:
+            found |= {(r.phase.name.lower(), r.index): r.text for r in self.compiled.reasons}
+        return found
+
+    def lines(self) -> dict[str, str]:
+        """The author's line of each declared op, where the document knows it."""
+        flow = getattr(self.document, "flow", None)
+        return {op.name: op.line for op in flow.ops if op.line} if flow is not None else {}
+
+    def to_json(self) -> dict[str, Any]:
+        """The document as JSON-ready values."""
+        if isinstance(self.document, RolesDocument):
+            return roles_to_json(self.document)
+        return schedule_to_json(self.document)
+
+    def text(self) -> str:
+        """The canonical text of the document."""
+        if isinstance(self.document, RolesDocument):
+            return write_roles(self.document)
+        return write_schedule(self.document)
+
+    def work(self) -> str:
+        """The tile in words, where it is known."""
+        if isinstance(self.kernel, GemmKernel):
+            k = self.kernel
+            return f"{k.tile_m}x{k.tile_n}x{k.block_k} {k.dtype}"
+        if self.kernel is not None:
+            return f"{self.kernel.tile_q} queries x {self.kernel.tile_k} keys, {self.kernel.dtype}"
+        shape = getattr(self.document, "shape", None)
+        if self.tile is None and shape is not None:
+            return f"{'x'.join(map(str, shape.tile))} {shape.dtype}"
+        return f"{'x'.join(map(str, self.tile))} {self.dtype}" if self.tile else ""

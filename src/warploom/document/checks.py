@@ -1,0 +1,159 @@
+"""What a document of roles names must be declared: rings, parts, copies, barriers, values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from warploom.document import roles
+from warploom.document.flow import Flow, FlowOp, FlowOperand, When
+from warploom.document.limits import check_limits
+from warploom.document.roles import RoleEntry, RolesDocument
+from warploom.errors import DocumentError
+
+
+def check_document(document: RolesDocument) -> None:
+    """``DocumentError`` where a document names what is not declared, or declares what cannot be."""
+    check_limits(document)
+    check_names(document)
+
+
+def check_names(document: RolesDocument) -> None:
+    """Everything an entry or the flow names is declared, once."""
+    rings = {r.name: {p.name for p in r.parts} for r in document.rings}
+    buffers = {b.name: b.copies for b in document.buffers}
+    barriers = {b.name for b in document.barriers}
+    for name in ("rings", "programs", "buffers", "barriers"):
+        _check_unique(getattr(document, name), f"$.{name}")
+    for i, ring in enumerate(document.rings):
+        _check_unique(ring.parts, f"$.rings[{i}].parts")
+    for i, program in enumerate(document.programs):
+        registers = {n for n, _ in program.registers}
+        for phase, entries in program.phases():
+            for j, entry in enumerate(entries):
+                path = f"$.programs[{i}].{phase}[{j}]"
+                _check_entry(entry, path, rings, buffers)
+                named = getattr(entry, "barrier", None)
+                if named is not None and named not in barriers:
+                    raise DocumentError(f"no barrier {named!r}", path=f"{path}.barrier")
+                _check_registers(entry, path, registers)
+    if document.flow is not None:
+        _check_flow(document, document.flow)
+
+
+def _check_unique(values: tuple[Any, ...], path: str) -> None:
+    seen: set[str] = set()
+    for i, value in enumerate(values):
+        if value.name in seen:
+            why = f"the name {value.name!r} is declared twice"
+            raise DocumentError(why, path=f"{path}[{i}].name")
+        seen.add(value.name)
+
+
+def _check_entry(
+    entry: RoleEntry, path: str, rings: dict[str, set[str]], buffers: dict[str, int]
+) -> None:
+    ring = getattr(entry, "ring", None)
+    pairs = [(ring, getattr(entry, "part", None))] if ring is not None else []
+    pairs += [(s.ring, s.part) for s in getattr(entry, "slots", ())]
+    pairs += [(s.ring, s.part) for s in getattr(entry, "fills_slots", ())]
+    for name, part in pairs:
+        if name not in rings:
+            raise DocumentError(f"no ring {name!r}", path=path, fix=f"known: {', '.join(rings)}")
+        if part is not None and part not in rings[name]:
+            raise DocumentError(f"ring {name!r} has no part {part!r}", path=path)
+    copies = [*getattr(entry, "fills", ())]
+    copies += [entry.source] if isinstance(entry, roles.BulkStore) else []
+    for c in copies:
+        if not 0 <= c.copy < buffers.get(c.buffer, 0):
+            raise DocumentError(f"no copy {c.copy} of a buffer {c.buffer!r}", path=path)
+
+
+def _check_registers(entry: RoleEntry, path: str, known: set[str]) -> None:
+    names = [*getattr(entry, "reads", ()), *getattr(entry, "writes", ())]
+    names += [*getattr(entry, "registers", ())]
+    names += [entry.accumulator] if isinstance(entry, roles.Mma) else []
+    for name in names:
+        if name not in known:
+            raise DocumentError(
+                f"no register array {name!r}", path=path, fix=f"known: {', '.join(sorted(known))}"
+            )
+
+
+def _check_flow(document: RolesDocument, flow: Flow) -> None:
+    made = _defined(document, flow)
+    homes: dict[str, str] = {}
+    for i, home in enumerate(flow.homes):
+        path = f"$.flow.homes[{i}]"
+        if home.value not in made:
+            raise DocumentError(f"no op defines the value {home.value!r}", path=path)
+        if home.value in homes:
+            raise DocumentError(f"the value {home.value!r} has two homes", path=path)
+        homes[home.value] = home.place
+        _check_place(document, made[home.value], home.place, path)
+    for i, op in enumerate(flow.ops):
+        for j, operand in enumerate(op.operands):
+            _check_operand(op, operand, made, f"$.flow.ops[{i}].operands[{j}]")
+    for name, op in made.items():
+        if name not in homes:
+            raise DocumentError(
+                f"the value {name!r} of op {op.name!r} has no home",
+                path="$.flow.homes",
+                fix="name the register array, ring.part or buffer#copy it lives in",
+            )
+
+
+def _defined(document: RolesDocument, flow: Flow) -> dict[str, FlowOp]:
+    roles_known = {p.name for p in document.programs}
+    made: dict[str, FlowOp] = {}
+    seen: set[tuple[str, str, tuple[int, ...]]] = set()
+    for i, op in enumerate(flow.ops):
+        path = f"$.flow.ops[{i}]"
+        if op.role not in roles_known:
+            raise DocumentError(f"no role {op.role!r}", path=f"{path}.role")
+        if (op.role, op.name, op.args) in seen:
+            raise DocumentError(f"the op {op.name!r} is declared twice", path=f"{path}.name")
+        seen.add((op.role, op.name, op.args))
+        for name in op.results:
+            if name in made:
+                raise DocumentError(
+                    f"the value {name!r} is defined by two ops", path=f"{path}.results"
+                )
+            made[name] = op
+    return made
+
+
+def _check_operand(op: FlowOp, operand: FlowOperand, made: dict[str, FlowOp], path: str) -> None:
+    for name in (operand.value, operand.before):
+        if name is not None and name not in made:
+            raise DocumentError(f"no op defines the value {name!r}", path=path)
+    if operand.before is not None and made[operand.before].when is not When.HEAD:
+        raise DocumentError(f"{operand.before!r} is no value of the head", path=path)
+    when, back = made[operand.value].when, operand.back
+    if when is When.LOOP:
+        right = op.when is not When.HEAD
+    else:
+        right = back == 0 and (when is When.HEAD or op.when is When.TAIL)
+    if not right:
+        raise DocumentError(
+            f"a {op.when.value} op cannot read a {when.value} value of {back} iterations back",
+            path=path,
+        )
+
+
+def _check_place(document: RolesDocument, op: FlowOp, place: str, path: str) -> None:
+    ring, dot, part = place.partition(".")
+    buffer, hash_, copy = place.partition("#")
+    registers = {n for n, _ in document.program(op.role).registers}
+    if hash_:
+        copies = {b.name: b.copies for b in document.buffers}
+        known = copy.isdecimal() and len(copy) < 10 and int(copy) < copies.get(buffer, 0)
+    elif dot:
+        known = (ring, part) in {(r.name, p.name) for r in document.rings for p in r.parts}
+    else:
+        known = place in registers
+    if not known:
+        raise DocumentError(
+            f"no home {place!r} for a value of role {op.role!r}",
+            path=f"{path}.place",
+            fix="a register array of the role, ring.part or buffer#copy",
+        )

@@ -1,0 +1,268 @@
+"""Names of run-time facts in the emitted text, and the parameters they need.
+
+A context collects parameters as they are asked for; printing stays a function of the kernel.
+"""
+
+from __future__ import annotations
+
+from warploom.emit.cuda.tile.signature import (
+    MapParam,
+    Param,
+    PointerParam,
+    ScalarParam,
+    SizeParam,
+    StrideParam,
+)
+from warploom.kernel.values import (
+    Access,
+    At,
+    Const,
+    DType,
+    Fn,
+    Load,
+    Pointwise,
+    Position,
+    Scalar,
+    Size,
+    Spread,
+    Store,
+    Tensor,
+)
+from warploom.lower.body import refusal
+from warploom.lower.choose import grouped_vars
+from warploom.lower.layout import LINE_BYTES, Layout, SlotTile
+
+BINARY = {
+    Fn.ADD: "+",
+    Fn.SUB: "-",
+    Fn.MUL: "*",
+    Fn.FLOORDIV: "/",
+    Fn.MOD: "%",
+    Fn.EQ: "==",
+    Fn.NE: "!=",
+    Fn.LT: "<",
+    Fn.LE: "<=",
+    Fn.GT: ">",
+    Fn.GE: ">=",
+    Fn.AND: "&&",
+    Fn.OR: "||",
+}
+
+
+class Context:
+    """The kernel being printed: its layout and the parameters used so far."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.kernel = layout.body.kernel
+        self.params: dict[str, Param] = {}
+
+    def _add(self, param: Param) -> str:
+        self.params.setdefault(param.name, param)
+        return param.name
+
+    def size(self, axis: str) -> str:
+        """The size of a named axis; of ``k/128``, of its blocks."""
+        name, _, per = axis.partition("/")
+        whole = self._add(SizeParam(name=f"len_{name}", axis=name))
+        return f"(({whole} + {int(per) - 1}) / {per})" if per else whole
+
+    def size_of(self, tensor: str, axis: str) -> str:
+        """The size of a tensor's axis."""
+        found = self.kernel.tensor(tensor).axis(axis)
+        return self.size(axis if found.per == 1 else f"{axis}/{found.per}")
+
+    def limit(self, tensor: str, axis: str, var: str | None) -> str:
+        """Where a tensor's elements end for a variable: at the end of its group, or of the axis."""
+        grid = self.kernel.grid
+        if grid.kind == "groups" and var == grouped_vars(self.kernel)[1]:
+            return f"end_{var}"
+        return self.size_of(tensor, axis)
+
+    def scalar(self, parameter: str) -> str:
+        """A scalar of the call."""
+        found = next(p for p in self.kernel.parameters if p.name == parameter)
+        return self._add(
+            ScalarParam(name=f"arg_{parameter}", parameter=parameter, dtype=found.dtype)
+        )
+
+    def pointer(self, tensor: str) -> str:
+        """The address of a tensor."""
+        found = self.kernel.tensor(tensor)
+        return self._add(
+            PointerParam(
+                name=f"ptr_{tensor}",
+                tensor=tensor,
+                dtype=found.dtype,
+                written=found.access is Access.OUT,
+            )
+        )
+
+    def stride(self, tensor: str, axis: int) -> str:
+        """A stride; the innermost is 1."""
+        if axis == len(self.kernel.tensor(tensor).axes) - 1:
+            return "1"
+        return self._add(StrideParam(name=f"stride_{tensor}_{axis}", tensor=tensor, axis=axis))
+
+    def map_of(self, tensor: Tensor, box: tuple[int, ...]) -> str:
+        """A tensor map with that box."""
+        tag = "x".join(str(n) for n in box if n > 1)
+        return self._add(
+            MapParam(
+                name=f"map_{tensor.name}_{tag}", tensor=tensor.name, box=box, dtype=tensor.dtype
+            )
+        )
+
+    def position(self, var: str, iteration: str | None = None) -> str:
+        """Where a variable stands; a loop's in the given iteration."""
+        if var == self.layout.body.loop.var:
+            if iteration is None:
+                raise refusal(f"{var} is used outside its loop", self.layout.body.loop.line)
+            return f"step_{var}({iteration})"
+        return f"pos_{var}"
+
+    def ends_early(self) -> bool:
+        """Whether the loop ends before its axis may."""
+        return self.layout.body.loop.until is not None
+
+    def end_of(self, var: str) -> str:
+        """The first element after those a variable covers."""
+        if var == self.layout.body.loop.var and self.ends_early():
+            return f"until_{var}"
+        return self.size(self.kernel.var(var).axis)
+
+    def uniform(self, name: str, iteration: str | None = None) -> str:  # noqa: PLR0911
+        """A scalar value as an expression."""
+        op = self.layout.body.ops[name]
+        match op:
+            case Const():
+                return number(op.value, op.result.dtype)
+            case Scalar():
+                return self.scalar(op.parameter)
+            case Size():
+                return self.size_of(op.tensor, op.axis)
+            case Position():
+                return self.position(op.var, iteration)
+            case Spread():
+                return self.uniform(op.arg, iteration)
+            case Load():
+                return self.element_at(op, [self.index(a, iteration) for a in op.at])
+            case Pointwise():
+                args = [self.uniform(a, iteration) for a in op.args]
+                return pointwise(op.fn, args, op.result.dtype, self._dtypes(op))
+            case _:
+                raise refusal("this value is not a scalar", getattr(op, "line", None))
+
+    def _dtypes(self, op: Pointwise) -> list[DType]:
+        return [self.layout.body.values[a].dtype for a in op.args]
+
+    def index(self, at: At, iteration: str | None) -> str:
+        """The first element an index covers."""
+        if at.var is not None:
+            return self.position(at.var, iteration)
+        assert at.value is not None
+        return self.uniform(at.value, iteration)
+
+    def element_at(self, op: Load | Store, indices: list[str]) -> str:
+        """One element of a tensor as a float (or int)."""
+        return read_element(self.kernel.tensor(op.tensor).dtype, self.address(op, indices))
+
+    def address(self, op: Load | Store, indices: list[str]) -> str:
+        """The place of one element."""
+        parts = [
+            f"{i} * {s}" if (s := self.stride(op.tensor, n)) != "1" else i
+            for n, i in enumerate(indices)
+        ]
+        return f"{self.pointer(op.tensor)}[{' + '.join(parts)}]"
+
+    def coordinates(
+        self, op: Load | Store, iteration: str | None, shift: dict[int, str]
+    ) -> list[str]:
+        """Coordinates of a copy, innermost first; ``shift`` adds to an axis."""
+        out = []
+        for n, at in enumerate(op.at):
+            per = self.kernel.tensor(op.tensor).axes[n].per
+            text = self.index(at, iteration)
+            text = f"{text} / {per}" if per > 1 and at.var is not None else text
+            out.append(f"{text} + {shift[n]}" if n in shift else text)
+        return out[::-1]
+
+    def load_box(self, op: Load, tile: SlotTile) -> tuple[int, ...]:
+        """The box of one block of a loaded tile."""
+        dims = list(op.result.vars)
+        sizes = {dims[0]: tile.rows, dims[1]: min(tile.cols, tile.block_cols)}
+        return tuple(sizes.get(a.var or "", 1) for a in op.at)
+
+    def store_box(self, op: Store, rows: int) -> tuple[int, ...]:
+        """The box of one warp's share of a store chunk."""
+        value = self.layout.body.values[op.value]
+        tensor = self.kernel.tensor(op.tensor)
+        width = min(LINE_BYTES * 8 // tensor.dtype.bits, self.layout.extent(value.vars[1]))
+        sizes = {value.vars[0]: rows, value.vars[1]: width}
+        return tuple(sizes.get(a.var or "", 1) for a in op.at)
+
+
+def read_element(dtype: DType, place: str) -> str:
+    """An element of memory as a number of the text."""
+    convert = {DType.BF16: "from_bf16", DType.F16: "from_f16"}
+    return f"{convert[dtype]}({place})" if dtype in convert else place
+
+
+def number(value: float | int | bool, dtype: DType) -> str:
+    """A constant."""
+    if dtype is DType.BOOL:
+        return "true" if value else "false"
+    if dtype is DType.I32:
+        return str(int(value))
+    if value in (float("inf"), float("-inf")):
+        return f"__int_as_float(0x{'7' if value > 0 else 'f'}f800000)"
+    if value != value:  # noqa: PLR0124 (only NaN differs from itself)
+        return "__int_as_float(0x7fffffff)"
+    return f"{float(value)!r}f"
+
+
+def pointwise(fn: Fn, args: list[str], dtype: DType, types: list[DType]) -> str:  # noqa: PLR0911
+    """A function of expressions."""
+    whole = all(t in (DType.I32, DType.BOOL) for t in types)
+    if fn in BINARY:
+        return f"({args[0]} {BINARY[fn]} {args[1]})"
+    match fn:
+        case Fn.NEG:
+            return f"(-{args[0]})"
+        case Fn.NOT:
+            return f"(!{args[0]})"
+        case Fn.WHERE:
+            return f"({args[0]} ? {args[1]} : {args[2]})"
+        case Fn.MIN | Fn.MAX:
+            return f"{fn.value if whole else f'f{fn.value}f'}({args[0]}, {args[1]})"
+        case Fn.ABS:
+            return f"{'abs' if whole else 'fabsf'}({args[0]})"
+        case Fn.DIV:
+            return f"__fdividef({args[0]}, {args[1]})"
+        case Fn.CAST:
+            return _cast(args[0], dtype, types[0])
+        case _:
+            return FUNCTIONS[fn].format(args[0])
+
+
+FUNCTIONS = {
+    Fn.EXP: "exp2_approx({} * 1.4426950408889634f)",
+    Fn.EXP2: "exp2_approx({})",
+    Fn.LOG: "(log2_approx({}) * 0.6931471805599453f)",
+    Fn.LOG2: "log2_approx({})",
+    Fn.SQRT: "sqrtf({})",
+    Fn.RSQRT: "rsqrtf({})",
+    Fn.TANH: "tanhf({})",
+    Fn.ERF: "erff({})",
+    Fn.SIN: "sinf({})",
+    Fn.COS: "cosf({})",
+    Fn.FLOOR: "floorf({})",
+}
+
+
+def _cast(text: str, to: DType, source: DType) -> str:
+    if to is DType.I32:
+        return f"(int)({text})"
+    whole = f"(float)({text})" if source in (DType.I32, DType.BOOL) else text
+    rounds = {DType.BF16: "round_bf16", DType.F16: "round_f16"}
+    return f"{rounds[to]}({whole})" if to in rounds and source is not to else whole

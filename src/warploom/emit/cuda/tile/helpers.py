@@ -1,0 +1,148 @@
+"""Small device functions that only tile kernels call, beside those of ``ptx``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from warploom.emit.cuda import ptx
+
+_CALL = re.compile(r"\b([a-z_][a-z0-9_]*)\s*(?:<[^;(){}]*>)?\s*\(")
+_COORDINATES = "xyzvw"
+_MOVE = "cp.async.bulk.tensor.{rank}d"
+
+
+def _load(rank: int, *, hint: bool) -> str:
+    names = _COORDINATES[:rank]
+    places = ", ".join(f"%{3 + n}" for n in range(rank))
+    inputs = "".join(f', "r"({c})' for c in names)
+    tail = ".L2::cache_hint" if hint else ""
+    policy = f", %{3 + rank}" if hint else ""
+    return (
+        f"DEVICE void tma_load_{rank}d{'_hint' if hint else ''}(uint32_t dst, const TensorMap* map,"
+        f" uint32_t bar, {', '.join(f'int {c}' for c in names)}"
+        f"{', uint64_t policy' if hint else ''}) {{\n"
+        f'  asm volatile("{_MOVE.format(rank=rank)}.shared::cluster.global'
+        f'.mbarrier::complete_tx::bytes{tail} [%0], [%1, {{{places}}}], [%2]{policy};"\n'
+        f'               :: "r"(dst), "l"(map), "r"(bar){inputs}'
+        f'{", " + chr(34) + "l" + chr(34) + "(policy)" if hint else ""} : "memory");\n}}\n'
+    )
+
+
+def _store(rank: int) -> str:
+    names = _COORDINATES[:rank]
+    places = ", ".join(f"%{2 + n}" for n in range(rank))
+    inputs = "".join(f', "r"({c})' for c in names)
+    return (
+        f"DEVICE void tma_store_{rank}d(const TensorMap* map, uint32_t src,"
+        f" {', '.join(f'int {c}' for c in names)}) {{\n"
+        f'  asm volatile("{_MOVE.format(rank=rank)}.global.shared::cta.bulk_group'
+        f' [%0, {{{places}}}], [%1];"\n'
+        f'               :: "l"(map), "r"(src){inputs} : "memory");\n}}\n'
+    )
+
+
+TILE_HELPERS: dict[str, str] = {
+    "from_bf16": (
+        "DEVICE float from_bf16(uint16_t x) { return __uint_as_float((uint32_t)x << 16); }\n"
+    ),
+    "from_f16": (
+        "DEVICE float from_f16(uint16_t x) {\n  float y;\n"
+        '  asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x));\n  return y;\n}\n'
+    ),
+    "to_bf16": (
+        "DEVICE uint16_t to_bf16(float x) {\n  uint16_t y;\n"
+        '  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(y) : "f"(x));\n  return y;\n}\n'
+    ),
+    "to_f16": (
+        "DEVICE uint16_t to_f16(float x) {\n  uint16_t y;\n"
+        '  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y) : "f"(x));\n  return y;\n}\n'
+    ),
+    "round_bf16": "DEVICE float round_bf16(float x) { return from_bf16(to_bf16(x)); }\n",
+    "round_f16": "DEVICE float round_f16(float x) { return from_f16(to_f16(x)); }\n",
+    "unpack_bf16": (
+        "DEVICE float unpack_bf16(uint32_t x, int half) {\n"
+        "  return __uint_as_float(half ? x & 0xffff0000u : x << 16);\n}\n"
+    ),
+    "unpack_f16": (
+        "DEVICE float unpack_f16(uint32_t x, int half) {\n"
+        "  return from_f16((uint16_t)(half ? x >> 16 : x));\n}\n"
+    ),
+    "pack_f16": (
+        "DEVICE uint32_t pack_f16(float lo, float hi) {\n  uint32_t r;\n"
+        '  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(hi), "f"(lo));\n  return r;\n}\n'
+    ),
+    **{
+        f"quad_{name}": (
+            f"// Of the four threads that share a row.\nDEVICE float quad_{name}(float x) {{\n"
+            f"  x = {text.format('__shfl_xor_sync(~0u, x, 1)')};\n"
+            f"  return {text.format('__shfl_xor_sync(~0u, x, 2)')};\n}}\n"
+        )
+        for name, text in (("max", "fmaxf(x, {})"), ("min", "fminf(x, {})"), ("sum", "x + {}"))
+    },
+    "floor_div": (
+        "DEVICE int floor_div(int a, int b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }\n"
+    ),
+    "store_line": (
+        "// Eight elements of 16 bits, of which the first `left` exist.\n"
+        "DEVICE void store_line(uint16_t* at, const uint32_t (&x)[4], int left) {\n"
+        "  if (left >= 8) { store_global4(at, x); return; }\n"
+        "#pragma unroll\n"
+        "  for (int j = 0; j < 8; ++j)\n"
+        "    if (j < left) at[j] = (uint16_t)(x[j / 2] >> (j % 2 * 16));\n}\n"
+    ),
+    **{f"tma_load_{r}d": _load(r, hint=False) for r in range(1, 6)},
+    **{f"tma_load_{r}d_hint": _load(r, hint=True) for r in range(1, 6)},
+    **{f"tma_store_{r}d": _store(r) for r in range(1, 6)},
+}
+
+
+def helpers_for(text: str) -> str:
+    """The functions a text calls, and those they call, in a fixed order."""
+    every = {**ptx.HELPERS, **TILE_HELPERS}
+    wanted: set[str] = set()
+    more = set(_CALL.findall(text)) & set(every)
+    while more:
+        wanted |= more
+        called = {c for name in more for c in _CALL.findall(every[name])}
+        more = (called & set(every)) - wanted
+    return "\n".join(every[name] for name in every if name in wanted)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owned:
+    """An array a wait takes as operand: its shape, and how many elements (-1: all)."""
+
+    name: str
+    blocks: int
+    registers: int
+    count: int = -1
+
+    def elements(self) -> list[tuple[int, int]]:
+        """(block, register) of the elements: those of a thread's first row before the second's."""
+        every = [(b, r) for b in range(self.blocks) for r in range(self.registers)]
+        ordered = sorted(every, key=lambda at: (at[1] // 2 % 2, at))
+        return every if self.count < 0 else ordered[: self.count]
+
+
+def wait_function(pending: int, arrays: tuple[Owned, ...]) -> tuple[str, str]:
+    """A wait for products that owns what it waits for: reads cannot move above it.
+
+    Returns the call and the function.
+    """
+    if not arrays:
+        return f"wgmma_wait<{pending}>();", ""
+    shape = "_".join(
+        f"{a.blocks}x{a.registers}" + (f"of{a.count}" if a.count >= 0 else "") for a in arrays
+    )
+    name = f"wgmma_wait_{pending}_{shape}"
+    arguments = ", ".join(f"float (&x{n})[{a.blocks}][{a.registers}]" for n, a in enumerate(arrays))
+    outputs = ", ".join(
+        f'"+f"(x{n}[{i}][{j}])' for n, a in enumerate(arrays) for i, j in a.elements()
+    )
+    text = (
+        f"DEVICE void {name}({arguments}) {{\n"
+        f'  asm volatile("wgmma.wait_group.sync.aligned {pending};"\n    : {outputs}\n'
+        '    :: "memory");\n}\n'
+    )
+    return f"{name}({', '.join(a.name for a in arrays)});", text

@@ -1,0 +1,49 @@
+"""The iterations of a tile as CUDA text: where the loop starts and ends, and which hide nothing."""
+
+from __future__ import annotations
+
+from warploom.emit.cuda.tile.context import Context
+from warploom.lower.ranges import Affine, Cut
+
+
+def range_lines(context: Context, cut: Cut | None, end: str, *, masked: bool) -> list[str]:
+    """``k_tiles`` iterations; those from ``whole_from`` to ``whole_to`` need no mask."""
+    loop = context.layout.body.loop.var
+    extent = context.layout.extent(loop)
+    lines = [f"int end_{loop} = {end};"]
+    if cut is not None:
+        for bound in cut.below:  # t >= least
+            least = _solved(context, cut, bound, widest=True)
+            skip = f"max(({least}) - first_{loop}, 0) / {extent} * {extent}"
+            lines.append(f"first_{loop} += {skip};")
+        for bound in cut.above:  # t <= most
+            most = _solved(context, cut, bound, widest=True)
+            lines.append(f"end_{loop} = min(end_{loop}, ({most}) + 1);")
+    count = f"(end_{loop} - first_{loop} + {extent - 1}) / {extent}"
+    lines.append(f"const int k_tiles = max({count}, 1);")
+    if not masked:
+        return lines
+    lines.append("int whole_from = 0, whole_to = k_tiles;")
+    if cut is not None and not cut.known:
+        lines.append("whole_to = 0;")
+    for bound in cut.below if cut is not None else ():
+        least = _solved(context, cut, bound, widest=False)
+        up = f"max(({least}) - first_{loop} + {extent - 1}, 0) / {extent}"
+        lines.append(f"whole_from = max(whole_from, {up});")
+    for bound in cut.above if cut is not None else ():
+        most = _solved(context, cut, bound, widest=False)
+        lines.append(f"whole_to = min(whole_to, floor_div(({most}) + 1 - first_{loop}, {extent}));")
+    return [*lines, "whole_to = min(max(whole_to, 0), k_tiles);"]
+
+
+def _solved(context: Context, cut: Cut | None, bound: Affine, *, widest: bool) -> str:
+    """The loop's index at which a bound holds for some row of the tile, or for all of them."""
+    assert cut is not None
+    terms = [str(bound.constant)] if bound.constant or not bound.rest else []
+    terms += [f"{'' if f == 1 else f'{f} * '}({context.uniform(v)})" for f, v in bound.rest]
+    if bound.rows and cut.row is not None:
+        most = f"(pos_{cut.row} + {context.layout.extent(cut.row) - 1})"
+        at = most if (bound.rows > 0) is widest else f"pos_{cut.row}"
+        terms.append(f"{bound.rows} * {at}")
+    rest = " + ".join(terms)
+    return f"-({rest})" if bound.loop > 0 else rest

@@ -1,0 +1,131 @@
+"""Products and copies as CUDA text: addresses of operands in slots, boxes and coordinates."""
+
+from __future__ import annotations
+
+from warploom.document.roles import Load as LoadEntry
+from warploom.document.roles import Mma
+from warploom.emit.cuda import ptx
+from warploom.emit.cuda.lowering import Site
+from warploom.emit.cuda.tile.context import Context
+from warploom.kernel.values import Dot, DType, Load
+from warploom.lower.layout import LINE_BYTES, WGMMA_ROWS, SlotTile
+from warploom.lower.plan import part_name
+
+WGMMA_DTYPES = {DType.BF16: "bf16", DType.F16: "fp16", DType.E4M3: "e4m3", DType.E5M2: "e5m2"}
+STEPS_OF_LINE = 4  # k-steps of 32 bytes in a 128-byte row
+
+
+def load_lines(context: Context, op: Load, entry: LoadEntry, site: Site) -> list[str]:
+    """The copies of one tile: a box for each block of 128-byte rows."""
+    found = context.layout.slot_of(op.result.name)
+    assert found is not None
+    _, tile = found
+    tensor = context.kernel.tensor(op.tensor)
+    name = context.map_of(tensor, context.load_box(op, tile))
+    once = site.document.ring(entry.ring).per == "tile"
+    iteration = None if once else site.iteration(entry.k)
+    dst, bar = site.part(entry.ring, entry.part, entry.k), site.barrier(entry.ring, "full", entry.k)
+    column = next(n for n, at in enumerate(op.at) if at.var == op.result.vars[1])
+    policy = _policy(context, op.tensor)
+    lines = []
+    for block in range(tile.blocks):
+        shift = {column: str(block * tile.block_cols)} if block else {}
+        at = ", ".join(context.coordinates(op, iteration, shift))
+        to = f"{dst} + {block * tile.rows * LINE_BYTES}" if block else dst
+        call = f"tma_load_{len(op.at)}d{'_hint' if policy else ''}"
+        lines.append(f"{call}({to}, &{name}, {bar}, {at}{policy});")
+    return lines
+
+
+def _policy(context: Context, tensor: str) -> str:
+    keep = context.layout.tiling.keep
+    if keep is None:
+        return ""
+    return f", {'policy_keep' if tensor == keep else 'policy_pass'}"
+
+
+def product_lines(context: Context, op: Dot, entry: Mma, site: Site) -> list[str]:
+    """The instructions of one product: along K, and for each 64 rows of the consumer."""
+    layout, body = context.layout, context.layout.body
+    a, a_flipped = body.through(op.a)
+    b, b_flipped = body.through(op.b)
+    array = layout.array_of(op.result.name)
+    held = a in dict(layout.homes)
+    dtype = body.values[b].dtype
+    b_mn, a_mn = not b_flipped, a_flipped
+    call = ptx.wgmma_name(
+        array.cols,
+        WGMMA_DTYPES[dtype],
+        a_in_registers=held,
+        b_mn_major=b_mn,
+        a_mn_major=a_mn and not held,
+    )
+    steps = layout.extent(body.values[op.a].dims[1].var) * dtype.bits // 256
+    lines = ["{", f"  const uint64_t right = {_descriptor(context, b, site, entry.k, mn=b_mn)};"]
+    if held:
+        left = f"{layout.array_of(a).name}[i][step]"
+    else:
+        rows = array.blocks * WGMMA_ROWS
+        start = _descriptor(context, a, site, entry.k, mn=a_mn, share=rows)
+        lines.append(f"  const uint64_t left = {start};")
+        tile = _tile(context, a)
+        per = (tile.rows * LINE_BYTES if a_mn else WGMMA_ROWS * LINE_BYTES) >> 4
+        shift = f" + {per} * i" if array.blocks > 1 else ""
+        left = f"left{shift} + {_step(tile, mn=a_mn)}"
+    accumulate = "1" if entry.accumulate else "step != 0"
+    return [
+        *lines,
+        "#pragma unroll",
+        f"  for (int step = 0; step < {steps}; ++step)",
+        "#pragma unroll",
+        f"    for (int i = 0; i < {array.blocks}; ++i)",
+        f"      {call}({array.name}[i], {left}, right + {_step(_tile(context, b), mn=b_mn)},"
+        f" {accumulate});",
+        "}",
+    ]
+
+
+def product_function(context: Context, op: Dot) -> tuple[str, str]:
+    """Name and text of the instruction wrapper a product calls."""
+    layout, body = context.layout, context.layout.body
+    a, a_flipped = body.through(op.a)
+    b, b_flipped = body.through(op.b)
+    held = a in dict(layout.homes)
+    wants = {
+        "a_in_registers": held,
+        "b_mn_major": not b_flipped,
+        "a_mn_major": a_flipped and not held,
+    }
+    n, dtype = layout.array_of(op.result.name).cols, WGMMA_DTYPES[body.values[b].dtype]
+    return ptx.wgmma_name(n, dtype, **wants), ptx.wgmma_function(n, dtype, **wants)
+
+
+def _tile(context: Context, value: str) -> SlotTile:
+    found = context.layout.slot_of(value)
+    assert found is not None
+    return found[1]
+
+
+def _descriptor(
+    context: Context, value: str, site: Site, k: int, *, mn: bool, share: int = 0
+) -> str:
+    found = context.layout.slot_of(value)
+    assert found is not None
+    ring, tile = found
+    start = site.part(ring.name, part_name(value), k)
+    if share:  # this consumer's rows
+        per = share // tile.block_cols * tile.rows * LINE_BYTES if mn else share * LINE_BYTES
+        start += f" + instance * {per}"
+    if mn:
+        return f"operand_mn_major({start}, {tile.rows * LINE_BYTES})"
+    return f"operand_k_major({start})"
+
+
+def _step(tile: SlotTile, *, mn: bool) -> str:
+    """Where a k-step starts, in units of 16 bytes."""
+    if mn:
+        return f"{16 * LINE_BYTES >> 4} * step"
+    block = tile.rows * LINE_BYTES >> 4
+    if tile.blocks == 1:
+        return "2 * step"
+    return f"step / {STEPS_OF_LINE} * {block} + step % {STEPS_OF_LINE} * 2"

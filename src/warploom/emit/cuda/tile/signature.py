@@ -1,0 +1,96 @@
+"""The parameters of an emitted kernel, in order: what a launch has to fill in.
+
+Sizes are those of named axes; strides count elements. Every parameter is at most 8 bytes except
+tensor maps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from warploom.kernel.values import DType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MapParam:
+    """A tensor map: box sizes by axis of the tensor (outermost first), 128-byte swizzle."""
+
+    name: str
+    tensor: str
+    box: tuple[int, ...]
+    dtype: DType
+
+    @property
+    def text(self) -> str:
+        """The declaration."""
+        return f"const __grid_constant__ TensorMap {self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PointerParam:
+    """The address of a tensor."""
+
+    name: str
+    tensor: str
+    dtype: DType
+    written: bool = False
+
+    @property
+    def text(self) -> str:
+        """The declaration."""
+        return f"{'' if self.written else 'const '}{C_TYPES[self.dtype]}* {self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrideParam:
+    """The stride of a tensor's axis, in elements."""
+
+    name: str
+    tensor: str
+    axis: int
+
+    @property
+    def text(self) -> str:
+        """The declaration."""
+        return f"long long {self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SizeParam:
+    """The size of a named axis."""
+
+    name: str
+    axis: str
+
+    @property
+    def text(self) -> str:
+        """The declaration."""
+        return f"int {self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScalarParam:
+    """A scalar of the call."""
+
+    name: str
+    parameter: str
+    dtype: DType
+
+    @property
+    def text(self) -> str:
+        """The declaration."""
+        return f"{'int' if self.dtype is DType.I32 else 'float'} {self.name}"
+
+
+Param = MapParam | PointerParam | StrideParam | SizeParam | ScalarParam
+
+C_TYPES = {
+    DType.F32: "float",
+    DType.BF16: "uint16_t",
+    DType.F16: "uint16_t",
+    DType.E4M3: "uint8_t",
+    DType.E5M2: "uint8_t",
+    DType.I32: "int",
+    DType.I8: "signed char",
+    DType.BOOL: "uint8_t",
+}

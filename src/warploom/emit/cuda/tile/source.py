@@ -1,0 +1,489 @@
+"""The whole CUDA source of a tile kernel: parameters, grid, role branch and the roles' programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from warploom.document.flow import When
+from warploom.document.roles import (
+    BulkStore,
+    Compute,
+    Mma,
+    Per,
+    RoleEntry,
+    RoleProgram,
+    RolesDocument,
+    WaitGroup,
+)
+from warploom.document.roles import Load as LoadEntry
+from warploom.emit.cuda import layout as shared_layout
+from warploom.emit.cuda import ptx
+from warploom.emit.cuda.lowering import Lowering, LoweringTable, Site, base_table
+from warploom.emit.cuda.roles import barrier_setup, cursors, indent
+from warploom.emit.cuda.tile.context import Context
+from warploom.emit.cuda.tile.grid import count_lines, place_lines, walk_lines
+from warploom.emit.cuda.tile.helpers import Owned, helpers_for, wait_function
+from warploom.emit.cuda.tile.iterations import range_lines
+from warploom.emit.cuda.tile.operands import load_lines, product_function, product_lines
+from warploom.emit.cuda.tile.signature import Param
+from warploom.emit.cuda.tile.stores import direct_text, fill_text, store_call
+from warploom.emit.cuda.tile.ties import retired_at
+from warploom.emit.cuda.tile.vector import Vector, step_text
+from warploom.kernel.values import Dot, Fn, Load, Pointwise, Store
+from warploom.lower.body import Body
+from warploom.lower.column import Lowered
+from warploom.lower.fuse import Step
+from warploom.lower.layout import Array, Form, Layout
+from warploom.lower.plan import (
+    START,
+    SUMS,
+    fetch_name,
+    held_loads,
+    part_arrays,
+    part_name,
+    started,
+    store_name,
+)
+from warploom.lower.ranges import cut_of, moves
+from warploom.lower.relate import product_name
+from warploom.lower.storage import staged_stores
+from warploom.target.h200 import HopperTarget, h200
+
+ENTRY = "warploom_kernel"
+SMEM_START = 1024  # after what the system reserves; the kernel checks it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """An emitted kernel: its text and what a launch must know."""
+
+    text: str
+    entry: str
+    params: tuple[Param, ...]
+    threads: int
+    shared_bytes: int
+
+
+def emit_kernel(lowered: Lowered, target: HopperTarget | None = None) -> Source:
+    """The CUDA source of a lowered kernel."""
+    writer = _Writer(lowered, target or h200())
+    return writer.source()
+
+
+class _Writer:
+    def __init__(self, lowered: Lowered, target: HopperTarget) -> None:
+        self.lowered, self.target = lowered, target
+        self.layout: Layout = lowered.layout
+        self.document: RolesDocument = lowered.document
+        self.context = Context(self.layout)
+        self.waits: dict[str, str] = {}
+        self.masked = masked_steps(self.layout.body, self.layout.steps)
+        self.cut = cut_of(self.layout.body, self.layout.steps)
+
+    def source(self) -> Source:
+        body = self.kernel_text()
+        functions = dict(
+            product_function(self.context, op)
+            for _, op in self.layout.body.placed()
+            if isinstance(op, Dot)
+        )
+        text = "\n".join(body)
+        parts = [
+            "\n".join(self.head()),
+            ptx.TYPES,
+            ptx.CURSOR,
+            helpers_for("\n".join([text, *self.waits.values()])),
+            *functions.values(),
+            *self.waits.values(),
+            "\n".join(shared_layout.constants(self.document)) + "\n",
+            "struct Yes { static constexpr bool value = true; };\n"
+            "struct No { static constexpr bool value = false; };\n",
+            text + "\n",
+        ]
+        return Source(
+            text="\n".join(parts),
+            entry=ENTRY,
+            params=tuple(self.context.params.values()),
+            threads=128 * (self.layout.tiling.consumers + 1),
+            shared_bytes=shared_layout.layout_of(self.document).end,
+        )
+
+    def head(self) -> list[str]:
+        kernel, proof = self.lowered.kernel, self.document.proof
+        lines = [
+            f"// {self.document.name}: kernel {kernel.name}, {kernel.line or 'a tile kernel'}.",
+            "// Written by warploom from a derived and verified schedule.",
+        ]
+        if proof is not None:
+            word = "proven least" if proof.proven else f"proven >= {proof.lower_bound}"
+            lines.append(f"// Interval {proof.ii} cycles an iteration ({word}: {proof.limit}).")
+        return [*lines, ""]
+
+    def kernel_text(self) -> list[str]:
+        counts = count_lines(self.context, self.cut)
+        producer, consumer = self.producer(), self.consumer()
+        trips = self.trip_lines()
+        _ = trips
+        params = ",\n    ".join(p.text for p in self.context.params.values())
+        return [
+            f'extern "C" __global__ void __launch_bounds__('
+            f"{128 * (self.layout.tiling.consumers + 1)}, 1)",
+            f"{ENTRY}({params}) {{",
+            "  extern __shared__ uint8_t dynamic_smem[];",
+            f"  constexpr uint32_t smem = {SMEM_START};  // known here: no loop computes it",
+            '  if (shared_address(dynamic_smem) != smem) asm volatile("trap;");',
+            "  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32,"
+            " group_of_warps = warp / 4;",
+            *indent(counts, 2),
+            "  if (threadIdx.x == 0) {",
+            *indent(barrier_setup(self.document), 4),
+            "  }",
+            "  __syncthreads();",
+            "",
+            "  if (group_of_warps == 0) {",
+            *indent(producer, 4),
+            "  } else {",
+            *indent(consumer, 4),
+            "  }",
+            "}",
+        ]
+
+    def trip_lines(self) -> list[str]:
+        """How many iterations a tile has, and how many of them lie wholly inside."""
+        loop = self.layout.body.loop
+        axis = self.context.kernel.var(loop.var).axis
+        extent = self.layout.extent(loop.var)
+        end = self.context.size(axis)
+        start = self.context.uniform(loop.start) if loop.start else "0"
+        lines = [f"int first_{loop.var} = {start};"]
+        if loop.until:
+            lines.append(f"const int until_{loop.var} = {self.context.uniform(loop.until)};")
+            end = f"until_{loop.var}"
+        lines += range_lines(self.context, self.cut, end, masked=bool(self.masked))
+        step = f"{extent} * k"
+        if self.layout.tiling.serpentine:
+            step = f"{extent} * (backwards ? k_tiles - 1 - k : k)"
+        position = f"[&](int k) {{ return first_{loop.var} + {step}; }}"
+        return [*lines, f"auto step_{loop.var} = {position};"]
+
+    def tile_loop(self, body: list[str], before: Sequence[str] = ()) -> list[str]:
+        turn = ["backwards = !backwards;"] if self.layout.tiling.serpentine else []
+        return [
+            *(["bool backwards = true;"] if turn else []),
+            *walk_lines(self.context, self.cut),
+            *indent(
+                [*place_lines(self.context, self.cut), *turn, *self.trip_lines(), *before, *body], 2
+            ),
+            "}",
+        ]
+
+    def registers(self, which: int) -> list[str]:
+        split = self.target.register_split(self.layout.tiling.consumers)
+        if split is None:
+            return []
+        return [f"registers_{'down' if which == 0 else 'up'}<{split[which]}>();"]
+
+    def producer(self) -> list[str]:
+        program = self.document.program("producer")
+        table = self.producer_table()
+        policies = []
+        if self.layout.tiling.keep is not None:
+            policies = [
+                "const uint64_t policy_keep = policy_evict_last(),"
+                " policy_pass = policy_evict_first();"
+            ]
+        tile = self.role_tile(program, table, masked=None)
+        loop = self.tile_loop(tile)
+        maps = [n for n, p in self.context.params.items() if p.text.startswith("const __grid")]
+        return [
+            *self.registers(0),
+            "if (warp == 0 && elect_one()) {",
+            *indent([f"prefetch_map(&{n});" for n in maps], 2),
+            *indent([*policies, *cursors(self.document, program), *loop], 2),
+            "}",
+        ]
+
+    def producer_table(self) -> LoweringTable:
+        table = base_table()
+        for when in (When.HEAD, When.LOOP):
+            for op in self.layout.body.section(when):
+                if not isinstance(op, Load):
+                    continue
+                found = self.layout.slot_of(op.result.name)
+                if found is None:
+                    continue
+                name = f"load_{found[0].name}.{part_name(op.result.name)}"
+
+                def load(e: RoleEntry, site: Site, op: Load = op) -> list[str]:
+                    assert isinstance(e, LoadEntry)
+                    return load_lines(self.context, op, e, site)
+
+                table = table.with_op(name, load)
+        return table
+
+    def consumer(self) -> list[str]:
+        program = self.document.program("consumer")
+        plain, masked = self.consumer_table("No{}"), self.consumer_table("Yes{}")
+        copies = masked if self.masked else None
+        tile = self.role_tile(program, plain, masked=copies)
+        share = self.layout.blocks
+        loop = self.tile_loop(tile, before=self.step_functions())
+        return [
+            *self.registers(1),
+            "const int instance = group_of_warps - 1, warp_in_group = warp % 4;",
+            f"auto row_of = [&](int b, int i) {{ return 64 * ({share} * instance + b)"
+            " + 16 * warp_in_group + lane / 4 + 8 * i; };",
+            "auto column_of = [&](int g, int e)"
+            " { return 16 * g + e / 4 * 8 + lane % 4 * 2 + e % 2; };",
+            *self.slot_function(),
+            *self.staging(),
+            *(array_declaration(a) for a in self.layout.arrays),
+            *cursors(self.document, program),
+            *self.list_lines(program, "setup", plain),
+            *loop,
+            *self.list_lines(program, "finish", plain),
+        ]
+
+    def staging(self) -> list[str]:
+        if not staged_stores(self.layout):
+            return []
+        return [
+            "const uint32_t staging = smem + OUT_STAGING + instance * OUT_INSTANCE"
+            " + warp_in_group * 2048;"
+        ]
+
+    def slot_function(self) -> list[str]:
+        if not held_loads(self.layout) and not any(s.loads for s in self.layout.steps):
+            return []
+        return [
+            "// Where a warp's lane finds its part of 16 columns of a tile in shared memory.",
+            "auto slot_element = [&](uint32_t slot, int rows, int b, int g) {",
+            f"  const int row = 64 * ({self.layout.blocks} * instance + b) + 16 * warp_in_group"
+            " + lane % 16;",
+            "  return slot + g / 4 * rows * 128 + row * 128"
+            " + (((g % 4 * 2 + lane / 16) ^ (row % 8)) << 4);",
+            "};",
+        ]
+
+    def step_functions(self) -> list[str]:
+        """A function for every step, once a tile: positions are known there."""
+        lines: list[str] = []
+        for step in self.layout.steps:
+            slots = [v for v in step.loads if self.layout.slot_of(v) is not None]
+            arguments = "".join(f", uint32_t slot_{part_name(v)}" for v in slots)
+            loops = step.when is When.LOOP
+            head = f"auto {step.name} = [&](auto masked, int k{arguments}) {{"
+            text = step_text(self.context, step, "k" if loops else None)
+            uses = any("MASKED" in line for line in text)
+            lines += [
+                f"// {step.when}: {', '.join(step.results) or step.name}",
+                head,
+                *(["  constexpr bool MASKED = decltype(masked)::value;"] if uses else []),
+                *indent(text, 2),
+                "};",
+            ]
+        for op in staged_stores(self.layout):
+            lines += [
+                f"auto fill_{op.tensor} = [&](int b, int column, uint32_t buffer) {{",
+                *indent(fill_text(self.context, op), 2),
+                "};",
+            ]
+        return lines
+
+    def consumer_table(self, masked: str) -> LoweringTable:
+        table = base_table()
+        for step in self.layout.steps:
+            table = table.with_op(step.name, self._step_lowering(step, masked))
+        for _, op in self.layout.body.placed():
+            if isinstance(op, Dot):
+
+                def dot(e: RoleEntry, site: Site, op: Dot = op) -> list[str]:
+                    assert isinstance(e, Mma)
+                    return product_lines(self.context, op, e, site)
+
+                table = table.with_op(product_name(op), dot)
+        for op in held_loads(self.layout):
+
+            def fetch(e: RoleEntry, site: Site, op: Load = op) -> list[str]:
+                return self.fetch_lines(op, site)
+
+            table = table.with_op(fetch_name(op), fetch)
+        table = table.with_op(START, lambda e, s: self.start_lines())
+        table = table.with_op(SUMS, lambda e, s: self.sum_lines())
+        staged = staged_stores(self.layout)
+        for op in self.layout.body.tail:
+            if isinstance(op, Store):
+                table = self._with_store(table, op, staged=op in staged)
+        return table
+
+    def _step_lowering(self, step: Step, masked: str) -> Lowering:
+        def lowering(e: RoleEntry, site: Site) -> list[str]:
+            assert isinstance(e, Compute)
+            slots = [v for v in step.loads if self.layout.slot_of(v) is not None]
+            places = []
+            for v in slots:
+                found = self.layout.slot_of(v)
+                assert found is not None
+                places.append(f", {site.part(found[0].name, part_name(v), e.k)}")
+            at = site.iteration(e.k) if step.when is When.LOOP else "0"
+            call = f"{step.name}({{}}, {at}{''.join(places)});"
+            if step.name not in self.masked or site.phase == "kernel":
+                return [call.format(masked)]
+            return [
+                f"if ({at} >= whole_from && {at} < whole_to) {call.format('No{}')}",
+                f"else {call.format('Yes{}')}",
+            ]
+
+        return lowering
+
+    def _with_store(self, table: LoweringTable, op: Store, *, staged: bool) -> LoweringTable:
+        if not staged:
+            return table.with_op(
+                store_name(op), lambda e, s: ["{", *indent(direct_text(self.context, op), 2), "}"]
+            )
+
+        def fill(e: RoleEntry, site: Site) -> list[str]:
+            assert isinstance(e, Compute)
+            block, column = e.args
+            return [f"fill_{op.tensor}({block}, {column}, {_copy(e.fills[0].copy)});"]
+
+        def store(e: RoleEntry, site: Site) -> list[str]:
+            assert isinstance(e, BulkStore)
+            block, column = e.args
+            return store_call(self.context, op, block, column, _copy(e.source.copy))
+
+        return table.with_op(f"fill_{op.tensor}", fill).with_op(store_name(op), store)
+
+    def fetch_lines(self, op: Load, site: Site) -> list[str]:
+        """A loaded tile into registers, as left operand."""
+        found = self.layout.slot_of(op.result.name)
+        assert found is not None
+        ring, tile = found
+        array = self.layout.array_of(op.result.name)
+        slot = site.part(ring.name, part_name(op.result.name), 0)
+        return [
+            "#pragma unroll",
+            f"for (int b = 0; b < {array.blocks}; ++b)",
+            "#pragma unroll",
+            f"  for (int g = 0; g < {array.cols // 16}; ++g)",
+            f"    ldmatrix4({array.name}[b][g], slot_element({slot}, {tile.rows}, b, g));",
+        ]
+
+    def start_lines(self) -> list[str]:
+        """Carried values as a tile begins."""
+        lines = []
+        for name in started(self.layout):
+            array = self.layout.array_of(name)
+            vector = Vector(self.context, None, None)
+            value = vector.value(self.layout.body.inside[name].first)
+            lines += vector.scopes.step
+            count = array.cols // 2 if array.form is Form.TILE else 2
+            lines += [
+                "#pragma unroll",
+                f"for (int b = 0; b < {array.blocks}; ++b)",
+                "#pragma unroll",
+                f"  for (int j = 0; j < {count}; ++j) {array.name}[b][j] = {value};",
+            ]
+        return lines
+
+    def sum_lines(self) -> list[str]:
+        """Row sums over the threads of a row."""
+        lines = []
+        for name in part_arrays(self.layout):
+            lines += [
+                "#pragma unroll",
+                f"for (int b = 0; b < {self.layout.blocks}; ++b)",
+                "#pragma unroll",
+                f"  for (int i = 0; i < 2; ++i) {name}[b][i] = quad_sum({name}[b][i]);",
+            ]
+        return lines
+
+    def list_lines(self, program: RoleProgram, phase: str, table: LoweringTable) -> list[str]:
+        """The lines of one list; waits for products own what they have made final."""
+        site = Site(document=self.document, program=program, phase=phase)
+        final = retired_at(program)
+        lines: list[str] = []
+        for i, e in enumerate(getattr(program, phase)):
+            if isinstance(e, WaitGroup):
+                owned = self.owned_by(program, phase, i, final.get((phase, i), ()))
+                call, text = wait_function(e.pending, owned)
+                if text:
+                    self.waits[call.split("(")[0]] = text
+                lines += [f"// {e.reason}", call] if e.reason else [call]
+                continue
+            lines += table.lower(e, site)
+        return lines
+
+    def owned_by(
+        self, program: RoleProgram, phase: str, at: int, final: tuple[str, ...]
+    ) -> tuple[Owned, ...]:
+        """Accumulators a wait makes final, and what the loop computed before it."""
+        arrays = {a.name: a for a in self.layout.arrays if a.form is Form.TILE}
+        owned = [_owned(arrays[n]) for n in final if n in arrays]
+        count = self.layout.tiling.tie
+        if phase != "kernel" or not count:
+            return tuple(owned)
+        for e in reversed(program.kernel[:at]):
+            if isinstance(e, WaitGroup | Mma):
+                break
+            made = [w for w in e.writes if w in arrays] if isinstance(e, Compute) else []
+            if made:
+                owned += [_owned(arrays[n], count) for n in made if n not in final]
+                break
+        return tuple(owned)
+
+    def role_tile(
+        self, program: RoleProgram, table: LoweringTable, masked: LoweringTable | None
+    ) -> list[str]:
+        """One tile of a role: prologue, loop (and its copy with masks), epilogue."""
+        rings = [
+            r
+            for r in self.document.rings
+            if f"Cursor<{r.name.upper()}_DEPTH> {r.name};" in cursors(self.document, program)
+        ]
+        step = [f"{r.name}.advance();" for r in rings if r.per is Per.ITERATION]
+        once = [f"{r.name}.advance();" for r in rings if r.per is Per.TILE]
+        lines = [*self.list_lines(program, "prologue", table), *step * program.peel]
+        lines.append(f"int k = {program.peel};")
+        loops = [("k_tiles", table)]
+        if masked is not None:
+            first = [("whole_from", masked)] if self.cut is not None and self.cut.below else []
+            unknown = self.cut is not None and not self.cut.known
+            plain = [] if unknown else [("whole_to", table)]
+            loops = [*first, *plain, ("k_tiles", masked)]
+        for bound, lowerings in loops:
+            lines.append(f"for (; k < {bound}; ++k) {{")
+            lines += indent([*self.list_lines(program, "kernel", lowerings), *step], 2)
+            lines.append("}")
+        return [*lines, *self.list_lines(program, "epilogue", table), *once]
+
+
+def masked_steps(body: Body, steps: tuple[Step, ...]) -> frozenset[str]:
+    """Steps of the loop that hide elements by a condition along it."""
+    found = set()
+    for step in steps:
+        if step.when is not When.LOOP:
+            continue
+        if any(
+            isinstance(op, Pointwise) and op.fn is Fn.WHERE and moves(body, op.args[0])
+            for op in step.ops
+        ):
+            found.add(step.name)
+    return frozenset(found)
+
+
+def array_declaration(array: Array) -> str:
+    """The registers of an array."""
+    if array.form is Form.PACKED:
+        return f"uint32_t {array.name}[{array.blocks}][{array.cols // 16}][4];"
+    count = array.cols // 2 if array.form is Form.TILE else 2
+    return f"float {array.name}[{array.blocks}][{count}];"
+
+
+def _owned(array: Array, count: int = -1) -> Owned:
+    return Owned(name=array.name, blocks=array.blocks, registers=array.cols // 2, count=count)
+
+
+def _copy(copy: int) -> str:
+    return f"staging + {copy} * OUT_COPY" if copy else "staging"

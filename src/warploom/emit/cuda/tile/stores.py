@@ -1,0 +1,189 @@
+"""Stores as CUDA text: chunks through staging copies, tiles from registers, vectors of rows."""
+
+from __future__ import annotations
+
+from warploom.emit.cuda.roles import indent
+from warploom.emit.cuda.tile.context import Context
+from warploom.emit.cuda.tile.vector import ELEMENTS, Vector, row_scope
+from warploom.kernel.values import DType, Store
+
+PACKS = {DType.BF16: "pack_bf16", DType.F16: "pack_f16"}
+WARP_ROWS = 16
+
+
+def fill_text(context: Context, op: Store) -> list[str]:
+    """One chunk of a warp: its 16 rows, 128 bytes wide, into a swizzled staging copy."""
+    value = context.layout.body.values[op.value]
+    dtype = context.kernel.tensor(op.tensor).dtype
+    vector = Vector(context, value.vars[0], value.vars[1])
+    text = vector.value(op.value)
+    wide = dtype is DType.F32
+    groups = min(2 if wide else 4, context.layout.extent(value.vars[1]) // 16)
+    return [
+        *vector.scopes.step,
+        *row_scope(vector),
+        "#pragma unroll",
+        f"for (int j = 0; j < {groups}; ++j) {{",
+        "  const int g = column / 16 + j;",
+        *indent(vector.scopes.chunk, 2),
+        f"  float y[{ELEMENTS}];",
+        "#pragma unroll",
+        f"  for (int e = 0; e < {ELEMENTS}; ++e) {{",
+        "    const int i = e / 2 % 2;",
+        *indent([*vector.scopes.element, f"y[e] = {text};", "(void)i;"], 4),
+        "  }",
+        *indent(_stage_f32() if wide else _stage_16bit(PACKS[dtype]), 2),
+        "}",
+    ]
+
+
+def _stage_16bit(pack: str) -> list[str]:
+    pairs = ", ".join(f"{pack}(y[{e}], y[{e + 1}])" for e in (0, 2, 4, 6))
+    return [
+        "const int row = lane % 16, half = lane / 16;",
+        f"stmatrix4(buffer + row * 128 + (((2 * j + half) ^ (row % 8)) << 4), {pairs});",
+    ]
+
+
+def _stage_f32() -> list[str]:
+    return [
+        "const int row = lane / 4, pair = lane % 4;",
+        "#pragma unroll",
+        "for (int q = 0; q < 4; ++q) {",
+        "  const int down = q % 2 * 8, chunk = 4 * j + q / 2 * 2 + pair / 2;",
+        "  store_shared2(buffer + (row + down) * 128 + ((chunk ^ (row % 8)) << 4) + pair % 2 * 8,",
+        "                y[2 * q], y[2 * q + 1]);",
+        "}",
+    ]
+
+
+def direct_text(context: Context, op: Store) -> list[str]:
+    """A store from registers: rows as vectors, tiles by 16 bytes a thread where they fit."""
+    value = context.layout.body.values[op.value]
+    if len(value.dims) == 1:
+        return _row_store(context, op)
+    rows, cols = value.vars
+    dtype = context.kernel.tensor(op.tensor).dtype
+    vector = Vector(context, rows, cols)
+    text = vector.value(op.value)
+    blocks = context.layout.extent(rows) // context.layout.tiling.consumers // 64
+    groups = context.layout.extent(cols) // 16
+    wide = 1 if dtype is DType.F32 or groups % 2 else 2
+    write = _write_pairs(context, op, dtype) if wide == 1 else _write_lines(context, op, dtype)
+    return [
+        *vector.scopes.step,
+        "#pragma unroll",
+        f"for (int b = 0; b < {blocks}; ++b) {{",
+        *indent(row_scope(vector), 2),
+        "#pragma unroll",
+        f"  for (int part = 0; part < {groups // wide}; ++part) {{",
+        f"    float y[{wide}][{ELEMENTS}];",
+        "#pragma unroll",
+        f"    for (int h = 0; h < {wide}; ++h) {{",
+        f"      const int g = {wide} * part + h;",
+        *indent(vector.scopes.chunk, 6),
+        "#pragma unroll",
+        f"      for (int e = 0; e < {ELEMENTS}; ++e) {{",
+        "        const int i = e / 2 % 2;",
+        *indent([*vector.scopes.element, f"y[h][e] = {text};", "(void)i;"], 8),
+        "      }",
+        "    }",
+        *indent(write, 4),
+        "  }",
+        "}",
+    ]
+
+
+def _place(context: Context, op: Store, row: str, column: str) -> tuple[str, str, str]:
+    """The address of an element, and whether its row and column exist."""
+    value = context.layout.body.values[op.value]
+    rows, cols = value.vars
+    texts = {rows: row, cols: column}
+    indices = [texts[a.var] if a.var in texts else context.index(a, None) for a in op.at]
+    tensor = context.kernel.tensor(op.tensor)
+    limits = {
+        a.var: context.limit(op.tensor, axis.name, a.var)
+        for a, axis in zip(op.at, tensor.axes, strict=True)
+        if a.var in texts
+    }
+    return context.address(op, indices), f"{row} < {limits[rows]}", limits[cols]
+
+
+def _write_lines(context: Context, op: Store, dtype: DType) -> list[str]:
+    """Four threads exchange pairs of columns, so that each writes 16 bytes of a row."""
+    value = context.layout.body.values[op.value]
+    row = f"(pos_{value.vars[0]} + row_of(b, i))"
+    place, exists, limit = _place(context, op, row, "first")
+    pack = PACKS[dtype]
+    return [
+        "#pragma unroll",
+        "for (int i = 0; i < 2; ++i) {",
+        "  uint32_t x[4];",
+        "#pragma unroll",
+        "  for (int j = 0; j < 4; ++j)",
+        f"    x[j] = {pack}(y[j / 2][j % 2 * 4 + 2 * i], y[j / 2][j % 2 * 4 + 2 * i + 1]);",
+        "  quad_transpose(x);",
+        f"  const int first = pos_{value.vars[1]} + 32 * part + 8 * (lane % 4);",
+        f"  if ({exists}) store_line(&{place}, x, {limit} - first);",
+        "}",
+    ]
+
+
+def _write_pairs(context: Context, op: Store, dtype: DType) -> list[str]:
+    value = context.layout.body.values[op.value]
+    row = f"(pos_{value.vars[0]} + row_of(b, i))"
+    place, exists, limit = _place(context, op, row, "first")
+    convert = {DType.BF16: "to_bf16", DType.F16: "to_f16"}.get(dtype, "")
+    return [
+        "#pragma unroll",
+        f"for (int e = 0; e < {ELEMENTS}; ++e) {{",
+        "  const int i = e / 2 % 2;",
+        f"  const int first = pos_{value.vars[1]} + column_of(part, e);",
+        f"  if ({exists} && first < {limit}) {place} = {convert}(y[0][e]);",
+        "}",
+    ]
+
+
+def _row_store(context: Context, op: Store) -> list[str]:
+    value = context.layout.body.values[op.value]
+    rows = value.vars[0]
+    vector = Vector(context, rows, None)
+    text = vector.value(op.value)
+    blocks = context.layout.extent(rows) // context.layout.tiling.consumers // 64
+    row = f"(pos_{rows} + row_of(b, i))"
+    indices = [row if a.var == rows else context.index(a, None) for a in op.at]
+    axis = next(
+        x.name
+        for a, x in zip(op.at, context.kernel.tensor(op.tensor).axes, strict=True)
+        if a.var == rows
+    )
+    dtype = context.kernel.tensor(op.tensor).dtype
+    convert = {DType.BF16: "to_bf16", DType.F16: "to_f16"}.get(dtype, "")
+    return [
+        *vector.scopes.step,
+        "#pragma unroll",
+        f"for (int b = 0; b < {blocks}; ++b) {{",
+        *indent(row_scope(vector), 2),
+        "#pragma unroll",
+        "  for (int i = 0; i < 2; ++i)",
+        f"    if (lane % 4 == 0 && {row} < {context.limit(op.tensor, axis, rows)})",
+        f"      {context.address(op, indices)} = {convert}({text});",
+        "}",
+    ]
+
+
+def store_call(context: Context, op: Store, block: int, column: int, source: str) -> list[str]:
+    """The bulk store of a filled chunk: each warp its 16 rows."""
+    tensor = context.kernel.tensor(op.tensor)
+    name = context.map_of(tensor, context.store_box(op, WARP_ROWS))
+    value = context.layout.body.values[op.value]
+    share = context.layout.extent(value.vars[0]) // context.layout.tiling.consumers
+    shift = {}
+    for n, at in enumerate(op.at):
+        if at.var == value.vars[0]:
+            first = f"{share} * instance + 16 * warp_in_group"
+            shift[n] = f"{64 * block} + {first}" if block else first
+        elif at.var == value.vars[1] and column:
+            shift[n] = str(column)
+    place = ", ".join(context.coordinates(op, None, shift))
+    return [f"if (lane == 0) tma_store_{len(op.at)}d(&{name}, {source}, {place});"]

@@ -1,0 +1,160 @@
+"""A kernel as text that reads well: one op a line, the author's lines between them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from warploom.kernel.values import (
+    At,
+    Const,
+    Dot,
+    Fn,
+    Indices,
+    Kernel,
+    Line,
+    Load,
+    Loop,
+    Op,
+    Pointwise,
+    Position,
+    Reduce,
+    Scalar,
+    Size,
+    Spread,
+    Store,
+    Transpose,
+    Value,
+    Walk,
+    operands,
+    results,
+    walk,
+)
+
+_INFIX = {
+    Fn.ADD: "+", Fn.SUB: "-", Fn.MUL: "*", Fn.DIV: "/", Fn.FLOORDIV: "//", Fn.MOD: "%",
+    Fn.EQ: "==", Fn.NE: "!=", Fn.LT: "<", Fn.LE: "<=", Fn.GT: ">", Fn.GE: ">=",
+    Fn.AND: "and", Fn.OR: "or",
+}  # fmt: skip
+
+
+def listing(kernel: Kernel) -> str:
+    """The whole kernel."""
+    lines = [f"kernel {kernel.name}"]
+    for tensor in kernel.tensors:
+        axes = ", ".join(_axis(a.name, a.per, a.size) for a in tensor.axes)
+        lines.append(f"  {tensor.access:<6} {tensor.name}[{axes}] {tensor.dtype}")
+    lines += [f"  scalar {p.name} {p.dtype}" for p in kernel.parameters]
+    walks = ", ".join(_variable(v.name, v.walk, v.extent) for v in kernel.vars)
+    lines.append(f"  vars   {walks}")
+    of = f" by {', '.join(kernel.grid.starts)}" if kernel.grid.starts else ""
+    lines.append(
+        f"  grid   {kernel.grid.kind} of {kernel.grid.tensor}{of}: " + ", ".join(kernel.grid.vars)
+    )
+    lines += _ops(kernel.ops, "  ", [None])
+    return "\n".join(lines)
+
+
+def edges(kernel: Kernel) -> tuple[tuple[str, str], ...]:
+    """Definition to use, by the names of values; stores are ``store TENSOR``."""
+    found = []
+    for op in walk(kernel.ops):
+        names = [v.name for v in results(op)]
+        if isinstance(op, Store):
+            names = [f"store {op.tensor}"]
+        if isinstance(op, Loop):
+            for c in op.carried:
+                found += [
+                    (c.first, c.inside.name),
+                    (c.last, c.inside.name),
+                    (c.last, c.result.name),
+                ]
+            continue
+        found += [(o, name) for name in names for o in operands(op)]
+    return tuple(dict.fromkeys(found))
+
+
+def _axis(name: str, per: int, size: int | None) -> str:
+    text = name if per == 1 else f"{name}/{per}"
+    return text if size is None else f"{text}={size}"
+
+
+def _variable(name: str, how: Walk, extent: int | None) -> str:
+    return f"{name} {how}" + (f" {extent}" if extent and how is not Walk.UNIT else "")
+
+
+def _ops(ops: tuple[Op, ...], indent: str, last: list[Line | None]) -> Iterator[str]:
+    for op in ops:
+        line = op.line if isinstance(op, Loop | Store) else op.result.line
+        if line is not None and line != last[0]:
+            last[0] = line
+            yield f"{indent}# {line.number}: {line.text}"
+        if isinstance(op, Loop):
+            yield from _loop(op, indent, last)
+        else:
+            yield f"{indent}{show(op)}"
+
+
+def _loop(loop: Loop, indent: str, last: list[Line | None]) -> Iterator[str]:
+    bounds = "".join(
+        f" {word} {value}" for word, value in (("from", loop.start), ("until", loop.until)) if value
+    )
+    yield f"{indent}for {loop.var}{bounds}:"
+    for c in loop.carried:
+        yield f"{indent}  {_typed(c.inside)} = {c.first} first, then {c.last}"
+    yield from _ops(loop.body, indent + "  ", last)
+    for c in loop.carried:
+        yield f"{indent}{_typed(c.result)} = {c.last} of the last step, or {c.first}"
+
+
+def _typed(value: Value) -> str:
+    dims = ", ".join(_axis(d.var, d.per, None) for d in value.dims)
+    return f"{value.name}: {value.dtype}" + (f"[{dims}]" if dims else "")
+
+
+def _at(at: tuple[At, ...]) -> str:
+    return ", ".join(a.var or a.value or "?" for a in at)
+
+
+def show(op: Op) -> str:
+    """One op as a line."""
+    match op:
+        case Store():
+            return f"{op.tensor}[{_at(op.at)}] {'+=' if op.add else '='} {op.value}"
+        case Loop():
+            return f"for {op.var}"
+        case _:
+            return f"{_typed(op.result)} = {_right(op)}"
+
+
+def _right(op: Op) -> str:  # noqa: C901, PLR0911, PLR0912 (one line a kind of op)
+    match op:
+        case Const():
+            return repr(op.value) if not math.isinf(op.value) else f"{op.value}"
+        case Scalar():
+            return f"scalar {op.parameter}"
+        case Size():
+            return f"size of {op.tensor}.{op.axis}"
+        case Position():
+            return f"position of {op.var}"
+        case Indices():
+            return f"index({op.var})"
+        case Spread():
+            return f"spread({op.arg})"
+        case Load():
+            return f"{op.tensor}[{_at(op.at)}]"
+        case Transpose():
+            return f"{op.arg}.T"
+        case Reduce():
+            word = {Fn.ADD: "sum", Fn.MAX: "max", Fn.MIN: "min"}[op.fn]
+            return f"{word}({op.arg}, over {op.over})"
+        case Dot():
+            return (f"{op.into} + " if op.into else "") + f"{op.a} @ {op.b}"
+        case Pointwise() if op.fn in _INFIX:
+            return f" {_INFIX[op.fn]} ".join(op.args)
+        case Pointwise() if op.fn is Fn.CAST:
+            return f"{op.args[0]} to {op.result.dtype}"
+        case Pointwise():
+            return f"{op.fn}({', '.join(op.args)})"
+        case _:
+            raise AssertionError(op)

@@ -1,0 +1,378 @@
+"""The NumPy meaning of a kernel: what it computes, tile structure ignored.
+
+Values extend over what exists: a variable's last tile or step covers only the elements that are
+there, so padding never influences a result. How many elements a tile or step has (``extents``) must
+not matter but for rounding; rows and columns are taken whole unless told otherwise, loops go by
+their stated step or 64.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from warploom.errors import KernelCallError
+from warploom.kernel.pointwise import FUNCTIONS
+from warploom.kernel.rounding import Array, rounded
+from warploom.kernel.values import (
+    Access,
+    At,
+    Const,
+    Dim,
+    Dot,
+    Fn,
+    Indices,
+    Kernel,
+    Load,
+    Loop,
+    Op,
+    Pointwise,
+    Position,
+    Reduce,
+    Scalar,
+    Size,
+    Spread,
+    Store,
+    Tensor,
+    Transpose,
+    Value,
+    Var,
+    Walk,
+)
+
+STEP = 64
+Span = tuple[int, int]  # the elements of its axis a variable covers: first, and one after the last
+
+
+def reference(
+    kernel: Kernel,
+    arrays: tuple[object, ...],
+    scalars: Mapping[str, float],
+    *,
+    exact: bool = True,
+    extents: Mapping[str, int] | None = None,
+    sizes: Mapping[str, int] | None = None,
+    initial: Mapping[str, object] | None = None,
+) -> Array | tuple[Array, ...]:
+    """What the kernel stores, for its inputs in order.
+
+    Args:
+        kernel: the kernel.
+        arrays: its inputs (offsets of groups among them), in the order of its tensors.
+        scalars: its parameters, by name.
+        exact: compute in float64; else each result is rounded to its declared type.
+        extents: elements a tile or step, by variable.
+        sizes: sizes of axes that no input has.
+        initial: what outputs that are added to hold before; 0 where not given.
+    """
+    given = _inputs(kernel, arrays, exact=exact)
+    missing = {p.name for p in kernel.parameters} ^ set(scalars)
+    if missing:
+        _fail(
+            kernel,
+            f"scalars {', '.join(sorted(missing))} do not fit",
+            f"the kernel takes {', '.join(p.name for p in kernel.parameters) or 'none'}",
+            "give each of them once, by name",
+        )
+    lengths = _lengths(kernel, given, sizes or {})
+    memory = dict(given)
+    for tensor in kernel.tensors:
+        if tensor.access is Access.OUT:
+            memory[tensor.name] = _output(kernel, tensor, lengths, initial or {})
+    run = _Run(kernel, memory, lengths, dict(scalars), exact, dict(extents or {}))
+    with np.errstate(all="ignore"):
+        for spans in _tiles(run):
+            run.spans = spans
+            run.values = {}
+            run.ops(kernel.ops)
+    outputs = tuple(memory[t.name] for t in kernel.tensors if t.access is Access.OUT)
+    return outputs[0] if len(outputs) == 1 else outputs
+
+
+def _fail(kernel: Kernel, what: str, why: str, fix: str) -> None:
+    raise KernelCallError(what, where=f"{kernel.line} ({kernel.name})", why=why, fix=fix)
+
+
+def _inputs(kernel: Kernel, arrays: tuple[object, ...], *, exact: bool) -> dict[str, Array]:
+    inputs = [t for t in kernel.tensors if t.access is not Access.OUT]
+    if len(inputs) != len(arrays):
+        _fail(
+            kernel,
+            f"{len(arrays)} arrays for {len(inputs)} tensors",
+            f"the kernel takes {', '.join(t.name for t in inputs)}; outputs are made",
+            "one array for each, in order",
+        )
+    found = {}
+    for tensor, given in zip(inputs, arrays, strict=True):
+        array = np.asarray(given)
+        array = array.astype(np.float64 if tensor.dtype.is_float else np.int64)
+        if array.ndim != len(tensor.axes):
+            _fail(
+                kernel,
+                f"'{tensor.name}' has {array.ndim} axes",
+                f"the text names {len(tensor.axes)}: {', '.join(a.name for a in tensor.axes)}",
+                "an array of as many axes",
+            )
+        found[tensor.name] = array if exact else rounded(array, tensor.dtype)
+    return found
+
+
+def _lengths(
+    kernel: Kernel, given: Mapping[str, Array], sizes: Mapping[str, int]
+) -> dict[str, int]:
+    """The size of each axis, equal wherever it occurs."""
+    lengths = dict(sizes)
+    whole = {v.axis: v.extent for v in kernel.vars if v.walk is Walk.WHOLE and v.extent}
+    lengths |= whole
+    blocks = []
+    for tensor in kernel.tensors:
+        for axis, size in zip(
+            tensor.axes, getattr(given.get(tensor.name), "shape", ()), strict=False
+        ):
+            if axis.per != 1:
+                blocks.append((tensor, axis, size))
+                continue
+            own = size - (tensor.access is Access.STARTS)
+            if lengths.setdefault(axis.name, own) != own:
+                _fail(
+                    kernel,
+                    f"axis '{axis.name}' of '{tensor.name}' has {own} elements, "
+                    f"elsewhere {lengths[axis.name]}",
+                    "axes of one name have one size",
+                    "arrays whose axes of the same name agree",
+                )
+    for tensor, axis, size in blocks:
+        full = lengths.get(axis.name)
+        if full is not None and -(-full // axis.per) != size:
+            _fail(
+                kernel,
+                f"axis '{axis.name}/{axis.per}' of '{tensor.name}' has {size} elements for {full}",
+                f"it has one for each {axis.per} of '{axis.name}'",
+                f"an axis of {-(-full // axis.per)} elements",
+            )
+    return lengths
+
+
+def _output(
+    kernel: Kernel, tensor: Tensor, lengths: Mapping[str, int], initial: Mapping[str, object]
+) -> Array:
+    for axis in tensor.axes:
+        if axis.name not in lengths:
+            _fail(
+                kernel,
+                f"the size of axis '{axis.name}' of '{tensor.name}' is not known",
+                "no input has it",
+                f"sizes={{'{axis.name}': ...}}",
+            )
+    shape = tuple(-(-lengths[a.name] // a.per) for a in tensor.axes)
+    kind = np.float64 if tensor.dtype.is_float else np.int64
+    if tensor.name in initial:
+        return np.array(np.broadcast_to(np.asarray(initial[tensor.name]), shape), kind)
+    return np.zeros(shape, kind)
+
+
+@dataclass(slots=True)
+class _Run:
+    kernel: Kernel
+    memory: dict[str, Array]
+    lengths: dict[str, int]
+    scalars: dict[str, float]
+    exact: bool
+    extents: dict[str, int]
+    spans: dict[str, Span] = field(default_factory=dict)
+    values: dict[str, tuple[tuple[Dim, ...], Array]] = field(default_factory=dict)
+
+    def ops(self, ops: tuple[Op, ...]) -> None:
+        for op in ops:
+            if isinstance(op, Loop):
+                self.loop(op)
+            elif isinstance(op, Store):
+                self.store(op)
+            else:
+                self.keep(op.result, self.compute(op))
+
+    def keep(self, value: Value, array: Array) -> None:
+        if not self.exact or not value.dtype.is_float:
+            array = rounded(array, value.dtype)
+        self.values[value.name] = (value.dims, array)
+
+    def compute(self, op: Op) -> Array:  # noqa: C901, PLR0911 (one line a kind of op)
+        match op:
+            case Const():
+                return np.asarray(op.value)
+            case Scalar():
+                return np.asarray(self.scalars[op.parameter])
+            case Size():
+                axis = self.kernel.tensor(op.tensor).axis(op.axis)
+                return np.asarray(-(-self.lengths[op.axis] // axis.per))
+            case Position():
+                return np.asarray(self.spans[op.var][0])
+            case Indices():
+                return np.arange(*self.spans[op.var])
+            case Spread():
+                shape = tuple(self.length(d) for d in op.result.dims)
+                return np.broadcast_to(self.over(op.arg, op.result.dims), shape)
+            case Load():
+                return self.load(op)
+            case Transpose():
+                return self.values[op.arg][1].T
+            case Pointwise():
+                args = [self.over(a, op.result.dims) for a in op.args]
+                shape = tuple(self.length(d) for d in op.result.dims)
+                made = args[0] if op.fn is Fn.CAST else FUNCTIONS[op.fn](*args)
+                return np.broadcast_to(made, shape)
+            case Reduce():
+                return self.reduce(op)
+            case Dot():
+                made = self.values[op.a][1] @ self.values[op.b][1]
+                return made + self.values[op.into][1] if op.into else made
+            case _:
+                raise AssertionError(op)
+
+    def length(self, dim: Dim) -> int:
+        """How many elements an axis of a value has."""
+        first, end = self.spans[dim.var]
+        return max(0, -(-end // dim.per) - first // dim.per) if end > first else 0
+
+    def over(self, name: str, dims: tuple[Dim, ...]) -> Array:
+        """A value brought to a shape, by the names of its axes."""
+        own, array = self.values[name]
+        at = {d.var: i for i, d in enumerate(own)}
+        array = np.transpose(array, [at[d.var] for d in dims if d.var in at])
+        index: list[Any] = []
+        for dim in dims:
+            if dim.var not in at:
+                index.append(None)
+                continue
+            per = own[at[dim.var]].per
+            if per == dim.per:
+                index.append(slice(None))
+                continue
+            first, end = self.spans[dim.var]
+            fine = np.arange(first // dim.per, -(-end // dim.per)) * dim.per // per
+            array = np.take(array, fine - first // per, axis=sum(i is not None for i in index))
+            index.append(slice(None))
+        found: Array = array[tuple(index)]
+        return found
+
+    def reduce(self, op: Reduce) -> Array:
+        dims, array = self.values[op.arg]
+        axis = [d.var for d in dims].index(op.over)
+        made: Array
+        if op.fn is Fn.ADD:
+            made = np.sum(array, axis=axis)
+            return made
+        ints = array.dtype.kind == "i"
+        least: Any = np.iinfo(np.int32).min if ints else -np.inf
+        most: Any = np.iinfo(np.int32).max if ints else np.inf
+        if op.fn is Fn.MAX:
+            made = np.fmax.reduce(array, axis=axis, initial=least)
+        else:
+            made = np.fmin.reduce(array, axis=axis, initial=most)
+        return made
+
+    # ---- memory ------------------------------------------------------------------------------
+
+    def place(self, tensor: Tensor, i: int, at: At) -> tuple[Array, bool]:
+        """Element numbers along one axis, and whether they make an axis of the value."""
+        if at.value is not None:
+            dims, array = self.values[at.value]
+            return array.reshape(-1).astype(np.int64), bool(dims)
+        assert at.var is not None
+        axis, var = tensor.axes[i], self.kernel.var(at.var)
+        first, end = self.spans[at.var]
+        numbers = np.arange(
+            first // axis.per, -(-end // axis.per) if end > first else first // axis.per
+        )
+        extends = var.walk is not Walk.UNIT and not _is_one_block(var, axis.per)
+        return (numbers if extends else numbers[:1]), extends
+
+    def places(self, tensor: Tensor, ats: tuple[At, ...]) -> tuple[list[Array], list[int], Array]:
+        found = [self.place(tensor, i, a) for i, a in enumerate(ats)]
+        array = self.memory[tensor.name]
+        keep = [i for i, (_, extends) in enumerate(found) if extends]
+        inside = np.ones((), bool)
+        for (numbers, _), size in zip(found, array.shape, strict=True):
+            inside = np.logical_and.outer(inside, (numbers >= 0) & (numbers < size))
+        return [numbers for numbers, _ in found], keep, inside
+
+    def load(self, op: Load) -> Array:
+        tensor = self.kernel.tensor(op.tensor)
+        array = self.memory[op.tensor]
+        numbers, keep, inside = self.places(tensor, op.at)
+        shape = tuple(len(numbers[i]) for i in keep)
+        if inside.size == 0 or array.size == 0:
+            return np.zeros(shape, array.dtype)
+        clipped = [np.clip(n, 0, s - 1) for n, s in zip(numbers, array.shape, strict=True)]
+        return np.where(inside, array[np.ix_(*clipped)], 0).reshape(shape)
+
+    def store(self, op: Store) -> None:
+        tensor = self.kernel.tensor(op.tensor)
+        array = self.memory[op.tensor]
+        numbers, _, inside = self.places(tensor, op.at)
+        value = self.values[op.value][1]
+        if not tensor.dtype.is_float:
+            value = rounded(value, tensor.dtype)
+        value = np.broadcast_to(value.reshape(inside.shape), inside.shape)
+        where = tuple(n[inside] for n in np.meshgrid(*numbers, indexing="ij"))
+        if op.add:
+            np.add.at(array, where, value[inside])
+        else:
+            array[where] = value[inside]
+        if not self.exact:
+            array[where] = rounded(array[where], tensor.dtype)
+
+    # ---- loops -------------------------------------------------------------------------------
+
+    def loop(self, op: Loop) -> None:
+        first = int(self.values[op.start][1]) if op.start else 0
+        var = self.kernel.var(op.var)
+        end = self.lengths[var.axis]
+        if op.until:
+            end = min(end, int(self.values[op.until][1]))
+        now = {c.inside.name: self.values[c.first] for c in op.carried}
+        for at in range(max(0, first), end, self.extents.get(op.var, var.extent or STEP)):
+            step = self.extents.get(op.var, var.extent or STEP)
+            self.spans[op.var] = (at, min(at + step, end))
+            self.values |= now
+            self.ops(op.body)
+            now = {c.inside.name: self.values[c.last] for c in op.carried}
+        for c in op.carried:
+            self.values[c.result.name] = now[c.inside.name]
+
+
+def _is_one_block(var: Var, per: int) -> bool:
+    """Whether a step lies in one block, so that its blocks make no axis."""
+    return var.walk is Walk.STEP and var.extent is not None and per >= var.extent and per > 1
+
+
+def _tiles(run: _Run) -> Iterator[dict[str, Span]]:
+    """The spans of the grid's variables, tile by tile."""
+    kernel = run.kernel
+    whole = {v.name: (0, run.lengths[v.axis]) for v in kernel.vars if v.walk is Walk.WHOLE}
+    if kernel.grid.kind == "groups":
+        group, *rest = kernel.grid.vars
+        starts = run.memory[kernel.grid.starts[0]]
+        row = next(v for v in rest if kernel.var(v).walk is Walk.TILE)
+        for number in range(len(starts) - 1):
+            bounds = {row: (int(starts[number]), int(starts[number + 1]))}
+            for spans in _product(run, rest, bounds):
+                yield {**whole, group: (number, number + 1), **spans}
+        return
+    for spans in _product(run, list(kernel.grid.vars), {}):
+        yield {**whole, **spans}
+
+
+def _product(run: _Run, names: list[str], bounds: Mapping[str, Span]) -> Iterator[dict[str, Span]]:
+    parts = []
+    for name in names:
+        var = run.kernel.var(name)
+        first, end = bounds.get(name, (0, run.lengths[var.axis]))
+        step = 1 if var.walk is Walk.UNIT else run.extents.get(name, var.extent or end - first)
+        parts.append([(at, min(at + step, end)) for at in range(first, end, max(1, step))])
+    for spans in itertools.product(*parts):
+        yield dict(zip(names, spans, strict=True))

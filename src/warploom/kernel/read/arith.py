@@ -1,0 +1,304 @@
+"""Operators and pointwise functions: types, promotion, shapes."""
+
+from __future__ import annotations
+
+import ast
+import math
+from numbers import Number
+
+from warploom.errors import KernelShapeError, KernelTypeError
+from warploom.kernel.read.state import Frame, ScalarOf, SizeOf, Symbol, is_static, shape
+from warploom.kernel.values import (
+    Const,
+    Dim,
+    Dot,
+    DType,
+    Fn,
+    Pointwise,
+    Position,
+    Reduce,
+    Scalar,
+    Size,
+    Spread,
+    Tensor,
+    Transpose,
+    Value,
+    Var,
+    Walk,
+)
+
+COMPARISONS = {Fn.EQ, Fn.NE, Fn.LT, Fn.LE, Fn.GT, Fn.GE}
+LOGIC = {Fn.AND, Fn.OR, Fn.NOT}
+FLOAT_ONLY = {
+    Fn.DIV, Fn.EXP, Fn.EXP2, Fn.LOG, Fn.LOG2, Fn.SQRT, Fn.RSQRT, Fn.TANH, Fn.ERF, Fn.SIN, Fn.COS,
+    Fn.FLOOR,
+}  # fmt: skip
+INT_ONLY = {Fn.FLOORDIV, Fn.MOD}
+
+
+def known(frame: Frame, symbol: Symbol) -> Symbol:
+    """Sizes of known axes are numbers."""
+    if isinstance(symbol, SizeOf) and symbol.axis in frame.build.sizes:
+        tensor = frame.build.tensors[symbol.tensor]
+        return -(-frame.build.sizes[symbol.axis] // tensor.axis(symbol.axis).per)
+    return symbol
+
+
+def value_of(frame: Frame, node: ast.AST, symbol: Symbol, want: DType | None = None) -> Value:
+    """The value a symbol stands for, converted to ``want`` where given."""
+    symbol = known(frame, symbol)
+    line = frame.line(node)
+    build = frame.build
+    if isinstance(symbol, Value):
+        return cast(frame, node, symbol, want) if want else symbol
+    if isinstance(symbol, SizeOf):
+        made = build.once(Size, symbol, (), DType.I32, line, tensor=symbol.tensor, axis=symbol.axis)
+        return cast(frame, node, made, want) if want else made
+    if isinstance(symbol, ScalarOf):
+        made = build.once(Scalar, symbol.name, (), symbol.dtype, line, parameter=symbol.name)
+        return cast(frame, node, made, want) if want else made
+    if isinstance(symbol, Var):
+        if symbol.walk is not Walk.UNIT:
+            frame.fail(
+                KernelTypeError,
+                node,
+                f"'{symbol.name}' is a variable of a whole tile, not a number",
+                why="it covers many elements of its axis at once",
+                fix=f"wl.index({symbol.name}) gives the element indices it covers",
+            )
+        made = build.once(Position, symbol.name, (), DType.I32, line, var=symbol.name)
+        return cast(frame, node, made, want) if want else made
+    if isinstance(symbol, Tensor):
+        names = ", ".join(a.name for a in symbol.axes)
+        frame.fail(
+            KernelTypeError,
+            node,
+            f"'{symbol.name}' is a tensor in memory, not a tile",
+            why="only tiles can be computed with",
+            fix=f"load a tile of it: {symbol.name}[{names}]",
+        )
+    if isinstance(symbol, bool):
+        return build.const(symbol, want or DType.BOOL, line)
+    if isinstance(symbol, Number) and not isinstance(symbol, complex):
+        number = symbol.item() if hasattr(symbol, "item") else symbol
+        is_int = isinstance(number, int)
+        return build.const(number, want or (DType.I32 if is_int else DType.F32), line)  # type: ignore[arg-type]
+    frame.fail(
+        KernelTypeError,
+        node,
+        f"a {type(symbol).__name__} cannot be computed with",
+        why="values of a kernel are tiles, vectors and numbers",
+        fix="use a number, a tile, or wl.index of a variable",
+    )
+
+
+def cast(frame: Frame, node: ast.AST, value: Value, dtype: DType) -> Value:
+    """The value converted; numbers of the text are converted at once."""
+    if value.dtype is dtype:
+        return value
+    op = frame.build.made.get(value.name)
+    if isinstance(op, Const) and not (math.isinf(op.value) and not dtype.is_float):
+        return frame.build.const(op.value, dtype, frame.line(node))
+    made = frame.build.new(
+        Pointwise, value.dims, dtype, frame.line(node), fn=Fn.CAST, args=(value.name,)
+    )
+    if value.name in frame.build.free:
+        frame.build.free.add(made.name)
+    return made
+
+
+def pointwise(frame: Frame, node: ast.AST, fn: Fn, *symbols: Symbol) -> Value:
+    """A function element by element, its operands promoted."""
+    wants = _operand_types(frame, node, fn, [known(frame, s) for s in symbols])
+    values = [value_of(frame, node, s, w) for s, w in zip(symbols, wants, strict=True)]
+    dims, values, free = frame.broadcast(node, values)
+    dtype = DType.BOOL if fn in COMPARISONS | LOGIC else wants[-1]
+    made = frame.build.new(
+        Pointwise, dims, dtype, frame.line(node), fn=fn, args=tuple(v.name for v in values)
+    )
+    if free:
+        frame.build.free.add(made.name)
+    return made
+
+
+def _operand_types(frame: Frame, node: ast.AST, fn: Fn, symbols: list[Symbol]) -> list[DType]:
+    kinds = [_dtype_of(frame, node, s) for s in symbols]
+    if fn in LOGIC or fn is Fn.WHERE:
+        for kind in kinds[:1] if fn is Fn.WHERE else kinds:
+            if kind is not DType.BOOL:
+                frame.fail(
+                    KernelTypeError,
+                    node,
+                    f"a condition is needed here, but this is {kind}",
+                    why="and, or, not, &, |, ~ and wl.where take conditions",
+                    fix="compare it with something, e.g. x > 0",
+                )
+        if fn in LOGIC:
+            return kinds
+        return [DType.BOOL, *_common(frame, node, fn, kinds[1:])]
+    return _common(frame, node, fn, kinds)
+
+
+def _common(frame: Frame, node: ast.AST, fn: Fn, kinds: list[DType]) -> list[DType]:
+    all_bool = all(k is DType.BOOL for k in kinds)
+    if all_bool and fn in {Fn.EQ, Fn.NE, Fn.WHERE}:
+        return kinds
+    if DType.BOOL in kinds:
+        frame.fail(
+            KernelTypeError,
+            node,
+            f"a condition is no number: '{fn}' cannot use it",
+            why="conditions are not 0 and 1",
+            fix="wl.where(condition, a, b)",
+        )
+    floats = any(k.is_float for k in kinds)
+    if fn in INT_ONLY and floats:
+        frame.fail(
+            KernelTypeError,
+            node,
+            "// and % need integers",
+            why="they are index arithmetic; a float has no exact quotient",
+            fix="wl.floor(a / b), or convert with .to(wl.i32)",
+        )
+    return [DType.F32 if floats or fn in FLOAT_ONLY else DType.I32] * len(kinds)
+
+
+def _dtype_of(frame: Frame, node: ast.AST, symbol: Symbol) -> DType:
+    if isinstance(symbol, bool):
+        return DType.BOOL
+    if isinstance(symbol, Number) and is_static(symbol):
+        number = symbol.item() if hasattr(symbol, "item") else symbol
+        return DType.I32 if isinstance(number, int) else DType.F32
+    return value_of(frame, node, symbol).dtype
+
+
+def product(frame: Frame, node: ast.AST, left: Symbol, right: Symbol) -> Value:
+    """``a @ b``."""
+    for side in (left, right):
+        if not isinstance(side, Value):
+            if isinstance(side, Tensor):
+                value_of(frame, node, side)
+            frame.fail(
+                KernelTypeError,
+                node,
+                "@ is the product of two tiles",
+                why=f"one side is a {_kind(side)}",
+                fix="load tiles first, or use * for numbers",
+            )
+        if len(side.dims) != 2:
+            frame.fail(
+                KernelShapeError,
+                node,
+                f"@ needs two axes on both sides, one side has shape {shape(side)}",
+                why="it contracts the columns of the left tile with the rows of the right one",
+                fix="with a vector: (a * v).sum(axis=1)",
+            )
+    (rows, inner), (other, columns) = left.dims, right.dims
+    if inner != other or rows.var == columns.var:
+        _no_product(frame, node, left, right)
+    fp8 = {DType.E4M3, DType.E5M2}
+    if left.dtype is not right.dtype and not {left.dtype, right.dtype} <= fp8:
+        frame.fail(
+            KernelTypeError,
+            node,
+            f"@ of {left.dtype} and {right.dtype}",
+            why="both sides of a product have the same element type",
+            fix=f".to(wl.{right.dtype}) on the left side, or .to(wl.{left.dtype}) on the right",
+        )
+    if not left.dtype.is_float:
+        frame.fail(
+            KernelTypeError,
+            node,
+            f"@ of {left.dtype} tiles",
+            why="products accumulate floats in f32",
+            fix="convert both sides first, e.g. .to(wl.bf16)",
+        )
+    return frame.build.new(
+        Dot, (rows, columns), DType.F32, frame.line(node), a=left.name, b=right.name
+    )
+
+
+def _kind(symbol: Symbol) -> str:
+    return "variable" if isinstance(symbol, Var) else "number"
+
+
+def _no_product(frame: Frame, node: ast.AST, left: Value, right: Value) -> None:
+    turned = right.dims[1] == left.dims[1]
+    frame.fail(
+        KernelShapeError,
+        node,
+        f"@ of shapes {shape(left)} and {shape(right)}",
+        why="the columns of the left tile must be the rows of the right one, "
+        "and the outer axes must differ",
+        fix="transpose the right side with .T" if turned else "check the order of the indices",
+    )
+
+
+def transpose(frame: Frame, node: ast.AST, value: Symbol) -> Value:
+    """``x.T``."""
+    if not isinstance(value, Value) or len(value.dims) != 2:
+        had = shape(value) if isinstance(value, Value) else f"a {_kind(value)}"
+        frame.fail(
+            KernelShapeError,
+            node,
+            f".T of {had}",
+            why="only tiles of two axes can be transposed; vectors broadcast by their axis's name",
+            fix="leave the .T out",
+        )
+    dims = (value.dims[1], value.dims[0])
+    return frame.build.new(Transpose, dims, value.dtype, frame.line(node), arg=value.name)
+
+
+def reduce(frame: Frame, node: ast.AST, fn: Fn, value: Value, axis: Symbol) -> Value:
+    """``x.sum(axis=1)``: along an axis by number, or by its variable."""
+    if axis is None and len(value.dims) == 1:
+        over = value.vars[0]
+    elif isinstance(axis, Var) and axis.name in value.vars:
+        over = axis.name
+    elif (
+        isinstance(axis, int)
+        and not isinstance(axis, bool)
+        and -len(value.dims) <= axis < len(value.dims)
+    ):
+        over = value.vars[axis]
+    else:
+        asked = axis.name if isinstance(axis, Var) else axis
+        frame.fail(
+            KernelShapeError,
+            node,
+            f"no axis {asked!r} in a value of shape {shape(value)}",
+            why="a reduction goes along one axis that the value has",
+            fix="axis=0 or axis=1, or the variable: axis=" + (value.vars[-1:] or ("n",))[0],
+        )
+    if value.dtype is DType.BOOL:
+        frame.fail(
+            KernelTypeError,
+            node,
+            "a condition has no sum or maximum",
+            why="conditions are not 0 and 1",
+            fix="wl.where(condition, 1.0, 0.0)",
+        )
+    value = cast(frame, node, value, DType.F32 if value.dtype.is_float else DType.I32)
+    dims = tuple(d for d in value.dims if d.var != over)
+    return frame.build.new(
+        Reduce, dims, value.dtype, frame.line(node), fn=fn, arg=value.name, over=over
+    )
+
+
+def spread(frame: Frame, node: ast.AST, value: Value, names: tuple[Var, ...]) -> Value:
+    """A value made to extend over variables (``zeros``, ``full``)."""
+    dims = tuple(Dim(v.name) for v in names)
+    if len({d.var for d in dims}) < len(dims) or len(dims) > 2:
+        frame.fail(
+            KernelShapeError,
+            node,
+            f"no tile has the axes ({', '.join(v.name for v in names)})",
+            why="a tile has at most two axes, all different",
+            fix="one or two different variables",
+        )
+    if not dims:
+        return value
+    made = frame.build.new(Spread, dims, value.dtype, frame.line(node), arg=value.name)
+    if len(dims) == 2:
+        frame.build.free.add(made.name)
+    return made

@@ -1,0 +1,314 @@
+"""Expressions of a kernel's text."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from warploom.errors import KernelNameError, KernelSyntaxError, KernelTypeError
+from warploom.kernel.read.arith import known, pointwise, product, transpose, value_of
+from warploom.kernel.read.calls import call, method
+from warploom.kernel.read.memory import load, size_of
+from warploom.kernel.read.state import Frame, Symbol, is_static, nearest
+from warploom.kernel.values import DType, Fn, Tensor, Value, Var
+from warploom.kernel.words import WORDS
+
+BINARY: dict[type[ast.operator], tuple[Fn, Callable[[Any, Any], Any]]] = {
+    ast.Add: (Fn.ADD, operator.add),
+    ast.Sub: (Fn.SUB, operator.sub),
+    ast.Mult: (Fn.MUL, operator.mul),
+    ast.Div: (Fn.DIV, operator.truediv),
+    ast.FloorDiv: (Fn.FLOORDIV, operator.floordiv),
+    ast.Mod: (Fn.MOD, operator.mod),
+    ast.BitAnd: (Fn.AND, operator.and_),
+    ast.BitOr: (Fn.OR, operator.or_),
+}
+COMPARE: dict[type[ast.cmpop], tuple[Fn, Callable[[Any, Any], Any]]] = {
+    ast.Eq: (Fn.EQ, operator.eq),
+    ast.NotEq: (Fn.NE, operator.ne),
+    ast.Lt: (Fn.LT, operator.lt),
+    ast.LtE: (Fn.LE, operator.le),
+    ast.Gt: (Fn.GT, operator.gt),
+    ast.GtE: (Fn.GE, operator.ge),
+}
+STATIC_COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+    ast.In: lambda a, b: a in b,
+    ast.NotIn: lambda a, b: a not in b,
+}
+
+
+def evaluate(frame: Frame, node: ast.expr) -> Symbol:
+    """What an expression means."""
+    handler = HANDLERS.get(type(node))
+    if handler is None:
+        frame.fail(
+            KernelSyntaxError,
+            node,
+            f"{_NAMES.get(type(node), type(node).__name__)} is not part of the tile language",
+            why="a kernel computes with tiles, vectors and numbers",
+            fix="write it with operators, words of the language and functions",
+        )
+    return handler(frame, node)
+
+
+_NAMES: dict[type[ast.AST], str] = {
+    ast.ListComp: "a list comprehension",
+    ast.SetComp: "a set comprehension",
+    ast.DictComp: "a dict comprehension",
+    ast.GeneratorExp: "a generator",
+    ast.Lambda: "a lambda in the text",
+    ast.Await: "await",
+    ast.Yield: "yield",
+    ast.YieldFrom: "yield from",
+    ast.JoinedStr: "an f-string",
+    ast.NamedExpr: "':='",
+    ast.Starred: "'*' unpacking",
+    ast.Dict: "a dict",
+    ast.Set: "a set",
+}
+
+
+def _constant(frame: Frame, node: ast.Constant) -> Symbol:
+    if isinstance(node.value, complex | bytes):
+        frame.fail(KernelTypeError, node, f"{node.value!r} is no value of a kernel")
+    return node.value
+
+
+def _tuple(frame: Frame, node: ast.Tuple | ast.List) -> Symbol:
+    return tuple(evaluate(frame, e) for e in node.elts)
+
+
+def _attribute(frame: Frame, node: ast.Attribute) -> Symbol:
+    base = evaluate(frame, node.value)
+    if isinstance(base, Tensor):
+        return base.dtype if node.attr == "dtype" else size_of(frame, node, base)
+    if isinstance(base, Value):
+        if node.attr == "T":
+            return transpose(frame, node, base)
+        return base.dtype if node.attr == "dtype" else method(frame, node, base)
+    if isinstance(base, Var) or not is_static(base):
+        frame.fail(
+            KernelNameError,
+            node,
+            f"'{ast.unparse(node.value)}' has no '{node.attr}'",
+            why="variables, sizes and scalars have no attributes",
+            fix="sizes belong to tensors: x.k",
+        )
+    try:
+        return getattr(base, node.attr)
+    except AttributeError:
+        names = [*dir(base), *(WORDS if getattr(base, "__name__", "") == "warploom" else ())]
+        frame.fail(
+            KernelNameError,
+            node,
+            f"'{ast.unparse(node.value)}' has no '{node.attr}'",
+            why="Python does not know it",
+            fix=nearest(node.attr, names),
+        )
+
+
+def _binary(frame: Frame, node: ast.BinOp) -> Symbol:
+    left, right = evaluate(frame, node.left), evaluate(frame, node.right)
+    return binary(frame, node, node.op, left, right)
+
+
+def binary(frame: Frame, node: ast.AST, op: ast.operator, left: Symbol, right: Symbol) -> Symbol:
+    """``left op right``, computed at once where both are known."""
+    if isinstance(op, ast.MatMult):
+        return product(frame, node, left, right)
+    left, right = known(frame, left), known(frame, right)
+    if isinstance(op, ast.Pow):
+        return _power(frame, node, left, right)
+    if type(op) not in BINARY:
+        frame.fail(
+            KernelSyntaxError,
+            node,
+            "the bit operators ^, << and >> are not part of the tile language",
+            fix="conditions: a != b; powers of two: * and //",
+        )
+    fn, python = BINARY[type(op)]
+    if is_static(left) and is_static(right):
+        return _static(frame, node, python, left, right)
+    return pointwise(frame, node, fn, left, right)
+
+
+def _static(frame: Frame, node: ast.AST, python: Callable[..., Any], *args: Symbol) -> Symbol:
+    try:
+        return python(*args)
+    except Exception as problem:
+        frame.fail(
+            KernelTypeError,
+            node,
+            f"cannot be computed: {problem}",
+            why="numbers known while reading are computed at once",
+            fix="correct the expression",
+        )
+
+
+def _power(frame: Frame, node: ast.AST, base: Symbol, power: Symbol) -> Symbol:
+    if is_static(base) and is_static(power):
+        return _static(frame, node, operator.pow, base, power)
+    if power == 0.5:
+        return pointwise(frame, node, Fn.SQRT, base)
+    if power == -0.5:
+        return pointwise(frame, node, Fn.RSQRT, base)
+    if isinstance(power, int) and 1 <= power <= 8:
+        value = value_of(frame, node, base)
+        result = value
+        for _ in range(power - 1):
+            result = pointwise(frame, node, Fn.MUL, result, value)
+        return result
+    frame.fail(
+        KernelTypeError,
+        node,
+        "** needs a power known while reading: 1 to 8, 0.5 or -0.5",
+        why="other powers have no single meaning in hardware",
+        fix="wl.exp(b * wl.log(a))",
+    )
+
+
+def _unary(frame: Frame, node: ast.UnaryOp) -> Symbol:
+    arg = known(frame, evaluate(frame, node.operand))
+    if is_static(arg):
+        python: dict[type[ast.unaryop], Callable[[Any], Any]] = {
+            ast.USub: operator.neg,
+            ast.UAdd: operator.pos,
+            ast.Not: operator.not_,
+            ast.Invert: (lambda x: not x) if isinstance(arg, bool) else operator.invert,
+        }
+        return _static(frame, node, python[type(node.op)], arg)
+    if isinstance(node.op, ast.UAdd):
+        return arg
+    fn = Fn.NEG if isinstance(node.op, ast.USub) else Fn.NOT
+    return pointwise(frame, node, fn, arg)
+
+
+def _bool(frame: Frame, node: ast.BoolOp) -> Symbol:
+    """``and``/``or``: Python's own where known, the condition's else."""
+    is_and = isinstance(node.op, ast.And)
+    result: Symbol = is_and
+    for part in node.values:
+        symbol = known(frame, evaluate(frame, part))
+        if is_static(symbol):
+            if bool(symbol) is not is_and:
+                return symbol
+            result = symbol if is_static(result) else result
+        elif is_static(result):
+            value = value_of(frame, part, symbol)
+            result = (
+                pointwise(frame, part, Fn.AND, value, value)
+                if (value.dtype is not DType.BOOL)
+                else value
+            )
+        else:
+            result = pointwise(frame, node, Fn.AND if is_and else Fn.OR, result, symbol)
+    return result
+
+
+def _compare(frame: Frame, node: ast.Compare) -> Symbol:
+    result: Symbol = True
+    left = known(frame, evaluate(frame, node.left))
+    for op, right_node in zip(node.ops, node.comparators, strict=True):
+        right = known(frame, evaluate(frame, right_node))
+        if type(op) in STATIC_COMPARE:
+            gone = isinstance(left, Tensor) and left.name in frame.build.without
+            sides = (None if gone else left, right)
+            one: Symbol = _static(frame, node, STATIC_COMPARE[type(op)], *sides)
+        elif is_static(left) and is_static(right):
+            one = _static(frame, node, COMPARE[type(op)][1], left, right)
+        else:
+            one = pointwise(frame, node, COMPARE[type(op)][0], left, right)
+        if isinstance(one, bool):
+            if not one:
+                return False
+        elif isinstance(result, bool):
+            result = one
+        else:
+            result = pointwise(frame, node, Fn.AND, result, one)
+        left = right
+    return result
+
+
+def condition(frame: Frame, node: ast.expr) -> bool:
+    """A condition known while reading."""
+    symbol = known(frame, evaluate(frame, node))
+    if not is_static(symbol) and not isinstance(symbol, Tensor):
+        frame.fail(
+            KernelSyntaxError,
+            node,
+            "'if' on a value that is only known on the GPU",
+            why="if chooses while the kernel is read; all elements of a tile go the same way",
+            fix="wl.where(condition, a, b)",
+        )
+    if isinstance(symbol, Tensor):
+        return symbol.name not in frame.build.without
+    return bool(symbol)
+
+
+def _if(frame: Frame, node: ast.IfExp) -> Symbol:
+    return evaluate(frame, node.body if condition(frame, node.test) else node.orelse)
+
+
+def _call(frame: Frame, node: ast.Call) -> Symbol:
+    function = evaluate(frame, node.func)
+    for arg in (*node.args, *node.keywords):
+        if isinstance(arg, ast.Starred) or (isinstance(arg, ast.keyword) and arg.arg is None):
+            frame.fail(
+                KernelSyntaxError,
+                node,
+                "'*' and '**' in a call are not part of the tile language",
+                fix="write the arguments out",
+            )
+    args = [evaluate(frame, a) for a in node.args]
+    kwargs = {k.arg: evaluate(frame, k.value) for k in node.keywords if k.arg}
+    return call(frame, node, function, args, kwargs)
+
+
+def _subscript(frame: Frame, node: ast.Subscript) -> Symbol:
+    base = evaluate(frame, node.value)
+    if isinstance(base, Tensor):
+        return load(frame, node, base, indices_of(frame, node))
+    index = known(frame, evaluate(frame, node.slice))
+    if is_static(index) and isinstance(base, tuple):
+        return _static(frame, node, operator.getitem, base, index)
+    if is_static(index) and is_static(base):
+        return _static(frame, node, operator.getitem, base, index)
+    frame.fail(
+        KernelTypeError,
+        node,
+        f"'{ast.unparse(node.value)}' cannot be indexed",
+        why="tensors are indexed; tiles are computed with as a whole",
+        fix="load another tile of the tensor, or use wl.where with wl.index",
+    )
+
+
+def indices_of(frame: Frame, node: ast.Subscript) -> tuple[Symbol, ...]:
+    """The indices in the brackets, ``:`` as a slice."""
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    return tuple(evaluate(frame, p) for p in parts)
+
+
+def _slice(frame: Frame, node: ast.Slice) -> Symbol:
+    parts = (node.lower, node.upper, node.step)
+    return slice(*(True if p is not None else None for p in parts))
+
+
+HANDLERS: dict[type[ast.expr], Callable[[Frame, Any], Symbol]] = {
+    ast.Constant: _constant,
+    ast.Name: Frame.look_up,
+    ast.Tuple: _tuple,
+    ast.List: _tuple,
+    ast.Attribute: _attribute,
+    ast.BinOp: _binary,
+    ast.UnaryOp: _unary,
+    ast.BoolOp: _bool,
+    ast.Compare: _compare,
+    ast.IfExp: _if,
+    ast.Call: _call,
+    ast.Subscript: _subscript,
+    ast.Slice: _slice,
+}

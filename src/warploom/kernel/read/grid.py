@@ -1,0 +1,108 @@
+"""``wl.tile``: the grid of a kernel and its variables."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from warploom.errors import KernelShapeError, KernelSyntaxError, KernelTypeError
+from warploom.kernel.read.memory import whole_axis
+from warploom.kernel.read.state import Frame, Symbol
+from warploom.kernel.values import Access, Grid, Tensor, Var, Walk
+
+
+def tile(frame: Frame, node: ast.Call, tensor: Symbol, options: dict[str, Symbol]) -> Symbol:
+    """The variables of one tile: units, then rows and columns (whole axes are not named)."""
+    build = frame.build
+    if build.grid is not None or build.loop is not None:
+        frame.fail(
+            KernelSyntaxError,
+            node,
+            "wl.tile stands inside a loop" if build.grid is None else "wl.tile is used twice",
+            why="a kernel computes the tiles of one grid",
+            fix="use its variables throughout; further outputs are indexed by them",
+        )
+    if not isinstance(tensor, Tensor) or tensor.access is not Access.OUT:
+        frame.fail(
+            KernelTypeError,
+            node,
+            "wl.tile takes an output of the kernel",
+            why="the grid is made of the tiles of what is stored",
+            fix="m, n = wl.tile(out)",
+        )
+    whole = options.get("whole", ())
+    whole = (whole,) if isinstance(whole, str) else tuple(whole)
+    _check_whole(frame, node, tensor, whole)
+    variables = _variables(frame, node, tensor, whole)
+    kind = "tiles"
+    starts: tuple[str, ...] = ()
+    if options.get("groups") is not None:
+        group = options["groups"]
+        if not isinstance(group, Tensor) or group.access is not Access.STARTS:
+            frame.fail(
+                KernelTypeError,
+                node,
+                "groups= takes the offsets of the groups",
+                why="they say which rows belong to which group",
+                fix='a parameter starts: wl.Starts["e"]',
+            )
+        axis = group.axes[0].name
+        kind, starts = "groups", (group.name,)
+        variables = [Var(name=axis, axis=axis, walk=Walk.UNIT, extent=1), *variables]
+    named = _named(frame, variables)
+    for var in named:
+        build.vars[var.name] = var
+    for axis in whole:
+        whole_axis(frame, node, axis, f"axis '{axis}' is whole")
+    build.grid = Grid(
+        tensor=tensor.name, vars=tuple(v.name for v in named), kind=kind, starts=starts
+    )
+    return named[0] if len(named) == 1 else tuple(named)
+
+
+def _check_whole(frame: Frame, node: ast.Call, tensor: Tensor, whole: tuple[Symbol, ...]) -> None:
+    last_two = [a.name for a in tensor.axes[-2:]]
+    for name in whole:
+        if name not in last_two:
+            frame.fail(
+                KernelShapeError,
+                node,
+                f"axis {name!r} of '{tensor.name}' cannot be whole",
+                why="rows and columns of a tile are the last two axes: " + ", ".join(last_two),
+                fix=f'whole="{last_two[-1]}"',
+            )
+    if len(whole) == len(tensor.axes):
+        frame.fail(
+            KernelShapeError,
+            node,
+            f"all axes of '{tensor.name}' are whole",
+            why="no axis is left to make tiles of",
+            fix=f'whole="{last_two[-1]}"',
+        )
+
+
+def _variables(
+    frame: Frame, node: ast.Call, tensor: Tensor, whole: tuple[Symbol, ...]
+) -> list[Var]:
+    found = []
+    for i, axis in enumerate(tensor.axes):
+        if axis.per != 1:
+            frame.fail(
+                KernelShapeError,
+                node,
+                f"axis '{axis.name}/{axis.per}' of '{tensor.name}' makes no tiles",
+                why="a grid walks elements, not blocks of them",
+                fix="wl.tile of an output with plain axes",
+            )
+        if axis.name in whole:
+            continue
+        unit = i < len(tensor.axes) - 2
+        walk = Walk.UNIT if unit else Walk.TILE
+        found.append(Var(name=axis.name, axis=axis.name, walk=walk, extent=1 if unit else None))
+    return found
+
+
+def _named(frame: Frame, variables: list[Var]) -> list[Var]:
+    """The author's names, where there are as many; the axes' names else."""
+    hints = frame.hints if len(frame.hints) == len(variables) else tuple(v.name for v in variables)
+    return [replace(v, name=frame.build.fresh(h)) for v, h in zip(variables, hints, strict=True)]

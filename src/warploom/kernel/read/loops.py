@@ -1,0 +1,263 @@
+"""The pipelined loop: names bound again in its body are carried from step to step."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from warploom.errors import KernelShapeError, KernelSyntaxError, KernelTypeError
+from warploom.kernel.read.arith import value_of
+from warploom.kernel.read.expressions import evaluate
+from warploom.kernel.read.state import Frame, Gone, SizeOf, Symbol, is_static, shape
+from warploom.kernel.rewrite import renamed
+from warploom.kernel.values import (
+    Carried,
+    DType,
+    Loop,
+    Op,
+    Store,
+    Value,
+    Var,
+    Walk,
+    operands,
+    results,
+    walk,
+)
+
+Run = Callable[[Frame, list[ast.stmt]], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Bounds:
+    axis: SizeOf
+    extent: int | None
+    start: str | None
+    until: str | None
+
+
+def pipelined(frame: Frame, node: ast.For, run: Run) -> None:
+    """``for k in wl.steps(x.k):``."""
+    build = frame.build
+    if build.loop is not None:
+        frame.fail(
+            KernelSyntaxError,
+            node,
+            "a pipelined loop inside a pipelined loop",
+            why="a tile has loops one after the other, each of one variable",
+            fix="make the inner axis whole, or two loops in sequence",
+        )
+    if not isinstance(node.target, ast.Name):
+        frame.fail(KernelSyntaxError, node.target, "wl.steps gives one variable", fix="for k in")
+    assert isinstance(node.iter, ast.Call)
+    bounds = _bounds(frame, node.iter)
+    var = Var(
+        name=build.fresh(node.target.id),
+        axis=bounds.axis.axis,
+        walk=Walk.STEP,
+        extent=bounds.extent,
+    )
+    build.vars[var.name] = var
+    names = _assigned(node)
+    first = _enter(frame, node, names)
+    inside = {name: frame.env[name] for name in first}
+    frame.env[node.target.id] = var
+    build.scopes.append([])
+    build.shared.append({})
+    build.loop = var
+    if run(frame, node.body) is not None:
+        frame.fail(KernelSyntaxError, node, "a return inside a loop", fix="return after the loop")
+    build.loop = None
+    build.shared.pop()
+    body = build.scopes.pop()
+    stores = any(isinstance(op, Store) for op in body)
+    carried, body = _leave(frame, node, first, inside, body)
+    _forget(frame, node, names - {c for c, _ in carried})
+    if not carried and not stores:
+        frame.fail(
+            KernelSyntaxError,
+            node,
+            "the loop has no effect",
+            why="it stores nothing, and changes no value that was there before it",
+            fix="start a sum before it (acc = wl.zeros(m, n)) and add to it in the loop",
+        )
+    build.emit(
+        Loop(
+            var=var.name,
+            carried=tuple(c for _, c in carried),
+            body=tuple(body),
+            start=bounds.start,
+            until=bounds.until,
+            line=frame.line(node),
+        )
+    )
+
+
+def _bounds(frame: Frame, node: ast.Call) -> _Bounds:
+    args = [evaluate(frame, a) for a in node.args]
+    kwargs = {k.arg: evaluate(frame, k.value) for k in node.keywords}
+    axis = args[0] if args else None
+    strange = set(kwargs) - {"start", "until"}
+    if not isinstance(axis, SizeOf) or len(args) > 2 or strange:
+        frame.fail(
+            KernelTypeError,
+            node,
+            f"wl.steps has no argument '{min(map(str, strange))}'"
+            if strange
+            else "wl.steps takes the size of an axis (and the elements a step)",
+            why="a loop walks an axis of a tensor",
+            fix="wl.steps(x.k), wl.steps(x.k, 128), wl.steps(x.k, start=a, until=b)",
+        )
+    if frame.build.tensors[axis.tensor].axis(axis.axis).per != 1:
+        frame.fail(
+            KernelTypeError,
+            node,
+            f"wl.steps over the blocks of '{axis.axis}'",
+            why="a loop walks elements; the axis of blocks is indexed by the same variable",
+            fix=f"the size of a plain axis '{axis.axis}'",
+        )
+    extent = args[1] if len(args) == 2 else None
+    if extent is not None and not (type(extent) is int and extent > 0):
+        frame.fail(
+            KernelTypeError,
+            node,
+            f"{extent!r} elements a step" if is_static(extent) else "a step of unknown size",
+            why="the size of a step shapes the kernel",
+            fix="a positive number known while reading: wl.steps(x.k, 128)",
+        )
+    if kwargs.get("until") == axis:
+        del kwargs["until"]
+    start, until = (_bound(frame, node, name, kwargs.get(name)) for name in ("start", "until"))
+    return _Bounds(axis, extent, start, until)
+
+
+def _bound(frame: Frame, node: ast.Call, name: str, symbol: Symbol) -> str | None:
+    if symbol is None:
+        return None
+    value = value_of(frame, node, symbol)
+    if value.dims or value.dtype is not DType.I32:
+        frame.fail(
+            KernelTypeError,
+            node,
+            f"{name}= of shape {shape(value)} and type {value.dtype}",
+            why="a bound of a loop is one whole number",
+            fix="e.g. until=wl.index(s).max() + 1",
+        )
+    return value.name
+
+
+def _assigned(node: ast.For) -> set[str]:
+    assert isinstance(node.target, ast.Name)
+    found = {node.target.id}
+    for part in ast.walk(ast.Module(node.body, [])):
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+            found.add(part.id)
+    return found
+
+
+def _enter(frame: Frame, node: ast.For, names: set[str]) -> dict[str, Value]:
+    """Names bound before and again in the body become carried values, for now."""
+    assert isinstance(node.target, ast.Name)
+    first: dict[str, Value] = {}
+    for name in sorted(names - {node.target.id}):
+        symbol = frame.env.get(name)
+        if symbol is None or isinstance(symbol, Gone):
+            frame.env.pop(name, None)
+            continue
+        number = isinstance(symbol, int | float) and not isinstance(symbol, bool)
+        if not isinstance(symbol, Value) and not number and is_static(symbol):
+            frame.env[name] = Gone(
+                "it is bound again in this loop, and what it was before is no value",
+                "another name in the loop",
+            )
+            continue
+        if not isinstance(symbol, Value) and not number:
+            continue  # a tensor or a variable: binding it again is judged where that happens
+        value = value_of(frame, node, symbol)
+        first[name] = value
+        inside = replace(value, name=frame.build.fresh(f"{name}_in"))
+        frame.build.depends[inside.name] = frozenset(value.vars)
+        frame.env[name] = inside
+    return first
+
+
+def _leave(
+    frame: Frame,
+    node: ast.For,
+    first: dict[str, Value],
+    inside: dict[str, Value],
+    body: list[Op],
+) -> tuple[list[tuple[str, Carried]], list[Op]]:
+    """Which names are carried after all; the others are what they were."""
+    used = {o for op in walk(tuple(body)) for o in operands(op)}
+    lasts = {n: frame.env.get(n) for n in first}
+    used |= {v.name for n, v in lasts.items() if isinstance(v, Value) and v is not inside[n]}
+    same: dict[str, str] = {}
+    carried: list[tuple[str, Carried]] = []
+    for name, was in first.items():
+        last = lasts[name]
+        if last is inside[name]:
+            same[last.name] = was.name
+            frame.env[name] = was
+            continue
+        number = isinstance(last, int | float)
+        last = value_of(frame, node, last, was.dtype if number else None)
+        if (last.dims, last.dtype) != (was.dims, was.dtype):
+            if inside[name].name in used:
+                _changed(frame, node, name, was, last)
+            why = f"the loop before gave it another shape or type ({shape(last)}, {last.dtype})"
+            frame.env[name] = Gone(why, "another name in the loop")
+            continue
+        result = replace(was, name=frame.build.fresh(f"{name}_out"), line=frame.line(node))
+        frame.build.depends[result.name] = frozenset(result.vars)
+        frame.env[name] = result
+        carried.append(
+            (name, Carried(inside=inside[name], first=was.name, last=last.name, result=result))
+        )
+    body = [renamed(op, same) for op in body]
+    carried = [(n, replace(c, last=same.get(c.last, c.last))) for n, c in carried]
+    return carried, body
+
+
+def _changed(frame: Frame, node: ast.For, name: str, was: Value, last: Value) -> None:
+    place = next(
+        (
+            part
+            for part in ast.walk(ast.Module(node.body, []))
+            if isinstance(part, ast.Name) and part.id == name and isinstance(part.ctx, ast.Store)
+        ),
+        node,
+    )
+    shapes = last.dims != was.dims
+    frame.fail(
+        KernelShapeError if shapes else KernelTypeError,
+        place,
+        f"'{name}' changes its {'shape' if shapes else 'type'} in the loop: from "
+        + (f"{shape(was)} to {shape(last)}" if shapes else f"{was.dtype} to {last.dtype}"),
+        why="a value carried from step to step keeps its shape and type",
+        fix=f"begin with {name} = wl.zeros({', '.join(last.vars)})"
+        if shapes and not was.dims
+        else f"begin with {name} = {name}.to(wl.{last.dtype}), or convert in the loop"
+        if not shapes
+        else "sum or contract the axes that are new",
+    )
+
+
+def _forget(frame: Frame, node: ast.For, names: set[str]) -> None:
+    assert isinstance(node.target, ast.Name)
+    for name in names:
+        symbol = frame.env.get(name)
+        if name == node.target.id:
+            frame.env[name] = Gone("it is the variable of the loop before", "use it in that loop")
+        elif isinstance(symbol, Value) and _is_inner(frame, symbol):
+            frame.env[name] = Gone(
+                "it is made only in the loop before, which may run no step",
+                f"give '{name}' a value before the loop",
+            )
+
+
+def _is_inner(frame: Frame, value: Value) -> bool:
+    """Whether a value was made in the loop that was just left."""
+    outer = {r.name for scope in frame.build.scopes for op in scope for r in results(op)}
+    return value.name not in outer

@@ -1,0 +1,338 @@
+"""Loads and stores: what an index may be, and which stores can be meant."""
+
+from __future__ import annotations
+
+import ast
+from typing import cast as typed
+
+from warploom.errors import (
+    KernelCallError,
+    KernelMemoryError,
+    KernelNameError,
+    KernelShapeError,
+    KernelTypeError,
+)
+from warploom.kernel.read.arith import known, value_of
+from warploom.kernel.read.state import Frame, SizeOf, Symbol, nearest, shape
+from warploom.kernel.values import (
+    Access,
+    At,
+    Axis,
+    Dim,
+    DType,
+    Fn,
+    Load,
+    Pointwise,
+    Spread,
+    Store,
+    Tensor,
+    Value,
+    Var,
+    Walk,
+    operands,
+)
+
+MANY_TO_ONE = {Fn.FLOORDIV, Fn.MOD, Fn.MIN, Fn.MAX, Fn.ABS, Fn.WHERE}
+
+
+def load(frame: Frame, node: ast.Subscript, tensor: Tensor, indices: tuple[Symbol, ...]) -> Value:
+    """``x[m, k]``."""
+    if tensor.access is Access.OUT:
+        frame.fail(
+            KernelMemoryError,
+            node,
+            f"'{tensor.name}' is an output and cannot be loaded",
+            why="other tiles may store it at the same time, so what would be read is not defined",
+            fix="use the value that is stored, or make it an input of another kernel",
+        )
+    at, dims = places(frame, node, tensor, indices)
+    return frame.build.new(Load, dims, tensor.dtype, frame.line(node), tensor=tensor.name, at=at)
+
+
+def places(
+    frame: Frame, node: ast.Subscript, tensor: Tensor, indices: tuple[Symbol, ...]
+) -> tuple[tuple[At, ...], tuple[Dim, ...]]:
+    """The places of an access and the shape it has. Trailing whole axes may be left out."""
+    axes = tensor.axes
+    if len(indices) > len(axes):
+        named = ", ".join(a.name for a in axes)
+        frame.fail(
+            KernelShapeError,
+            node,
+            f"'{tensor.name}' has {len(axes)} axes ({named}), {len(indices)} indices are given",
+            why="each index belongs to one axis, in order",
+            fix=f"{tensor.name}[{named}]",
+        )
+    rest: tuple[Symbol, ...] = tuple(slice(None) for _ in axes[len(indices) :])
+    nodes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    at: list[At] = []
+    dims: list[Dim] = []
+    for i, (axis, index) in enumerate(zip(axes, (*indices, *rest), strict=True)):
+        here = nodes[i] if i < len(nodes) else node
+        place, dim = _place(frame, here, tensor, axis, index, missing=i >= len(indices))
+        at.append(place)
+        dims += dim
+    names = [d.var for d in dims]
+    if len(dims) > 2 or len(set(names)) < len(names):
+        frame.fail(
+            KernelShapeError,
+            node,
+            f"a tile of '{tensor.name}' over ({', '.join(names)})",
+            why="a tile has at most two axes, all different",
+            fix="walk the axes before the last two one element at a time (unit variables)",
+        )
+    return tuple(at), tuple(dims)
+
+
+def _place(
+    frame: Frame, node: ast.AST, tensor: Tensor, axis: Axis, index: Symbol, *, missing: bool
+) -> tuple[At, list[Dim]]:
+    if isinstance(index, slice):
+        return _whole(frame, node, tensor, axis, index, missing=missing)
+    if isinstance(index, Var):
+        return _by_variable(frame, node, tensor, axis, index)
+    if isinstance(known(frame, index), float) or isinstance(index, Tensor | tuple | str):
+        index = value_of(frame, node, index) if isinstance(index, Tensor | tuple | str) else index
+        frame.fail(
+            KernelTypeError,
+            node,
+            f"axis '{axis.name}' of '{tensor.name}' is indexed by a float",
+            why="indices count elements",
+            fix="use // for whole quotients, or .to(wl.i32)",
+        )
+    value = value_of(frame, node, index)
+    if value.dtype is not DType.I32:
+        frame.fail(
+            KernelTypeError,
+            node,
+            f"axis '{axis.name}' of '{tensor.name}' is indexed by a value of type {value.dtype}",
+            why="indices are whole numbers: variables, and integer arithmetic on them",
+            fix="use // for whole quotients, or .to(wl.i32)",
+        )
+    if len(value.dims) > 1:
+        frame.fail(
+            KernelShapeError,
+            node,
+            f"axis '{axis.name}' of '{tensor.name}' is indexed by a tile of shape {shape(value)}",
+            why="an index is a number, a variable, or a vector of rows",
+            fix="index with a vector such as rows[m]",
+        )
+    return At(value=value.name), list(value.dims)
+
+
+def _whole(
+    frame: Frame, node: ast.AST, tensor: Tensor, axis: Axis, index: slice, *, missing: bool
+) -> tuple[At, list[Dim]]:
+    if index != slice(None):
+        frame.fail(
+            KernelTypeError,
+            node,
+            "a slice with bounds",
+            why="tiles are cut by variables; only ':' (a whole axis) is a slice of the language",
+            fix="use a variable of wl.tile or wl.steps, or ':'",
+        )
+    var = whole_axis(
+        frame,
+        node,
+        axis.name,
+        f"'{tensor.name}' is indexed without its axis '{axis.name}'"
+        if missing
+        else f"all of axis '{axis.name}' of '{tensor.name}' is asked for",
+    )
+    return At(var=var.name), [Dim(var.name, axis.per)]
+
+
+def whole_axis(frame: Frame, node: ast.AST, axis: str, what: str) -> Var:
+    """The variable of a whole axis, whose size must be known."""
+    build = frame.build
+    if axis not in build.sizes and axis not in build.whole:
+        if build.assumed is None:
+            frame.fail(
+                KernelCallError,
+                node,
+                f"{what}, whose size is not known",
+                why="a whole axis is part of a tile, so its size shapes the kernel",
+                fix=f'specialise(..., sizes={{"{axis}": 128}}), or give an index for it',
+            )
+        build.assumed.add(axis)
+        typed("dict[str, int]", build.sizes)[axis] = 64
+    return build.whole_var(axis)
+
+
+def _by_variable(
+    frame: Frame, node: ast.AST, tensor: Tensor, axis: Axis, var: Var
+) -> tuple[At, list[Dim]]:
+    if var.axis != axis.name:
+        frame.fail(
+            KernelShapeError,
+            node,
+            f"'{var.name}' walks axis '{var.axis}', but stands for axis '{axis.name}' "
+            f"of '{tensor.name}'",
+            why="axes of different names may have different sizes",
+            fix=f"check the order of the indices, call both axes alike, "
+            f"or index with wl.index({var.name})",
+        )
+    if var.walk is Walk.UNIT:
+        return At(var=var.name), []
+    if var.extent is not None and var.walk is Walk.STEP and axis.per > 1:
+        large, small = max(var.extent, axis.per), min(var.extent, axis.per)
+        if large % small:
+            frame.fail(
+                KernelShapeError,
+                node,
+                f"steps of {var.extent} along '{var.name}' cut blocks of {axis.per}",
+                why=f"axis '{axis.name}/{axis.per}' has one element for {axis.per} of them",
+                fix=f"wl.steps(..., {axis.per})",
+            )
+        if axis.per >= var.extent:
+            return At(var=var.name), []
+    return At(var=var.name), [Dim(var.name, axis.per)]
+
+
+def store(
+    frame: Frame,
+    node: ast.Subscript,
+    tensor: Tensor,
+    indices: tuple[Symbol, ...],
+    given: Symbol,
+    *,
+    add: bool,
+) -> None:
+    """``out[m, n] = value`` or ``+=``."""
+    if tensor.access is not Access.OUT:
+        frame.fail(
+            KernelMemoryError,
+            node,
+            f"'{tensor.name}' is an input and cannot be stored to",
+            why="inputs are only read",
+            fix=f"declare it as {tensor.name}: wl.Out[...]",
+        )
+    at, dims = places(frame, node, tensor, indices)
+    value = _shaped(frame, node, tensor, dims, value_of(frame, node, given))
+    if value.dtype is DType.BOOL:
+        frame.fail(
+            KernelTypeError,
+            node,
+            "a condition cannot be stored",
+            why="conditions are not 0 and 1",
+            fix="wl.where(condition, 1.0, 0.0)",
+        )
+    _check_store(frame, node, tensor, at, add=add)
+    line = frame.line(node)
+    made = Store(tensor=tensor.name, at=at, value=value.name, add=add, line=line)
+    frame.build.stores.setdefault(tensor.name, []).append(made)
+    if tensor.name not in frame.build.without:
+        frame.build.emit(made)
+
+
+def _shaped(
+    frame: Frame, node: ast.AST, tensor: Tensor, dims: tuple[Dim, ...], value: Value
+) -> Value:
+    if set(value.dims) < set(dims):
+        return frame.build.new(Spread, dims, value.dtype, frame.line(node), arg=value.name)
+    if set(value.dims) == set(dims) and value.name in frame.build.free:
+        return frame.turned(value, tuple(d.var for d in dims))
+    if value.dims != dims:
+        turned = set(value.dims) == set(dims)
+        asked = shape(Value(name="", dims=dims, dtype=value.dtype))
+        frame.fail(
+            KernelShapeError,
+            node,
+            f"a value of shape {shape(value)} is stored to a tile of '{tensor.name}' "
+            f"of shape {asked}",
+            why="the axes stand in the other order" if turned else "the shapes differ",
+            fix="transpose it with .T" if turned else "sum or contract the axes it has too many",
+        )
+    return value
+
+
+def _check_store(
+    frame: Frame, node: ast.Subscript, tensor: Tensor, at: tuple[At, ...], *, add: bool
+) -> None:
+    build = frame.build
+    for other in build.stores.get(tensor.name, []):
+        if other.add != add:
+            frame.fail(
+                KernelMemoryError,
+                node,
+                f"'{tensor.name}' is both stored (=) and added to (+=)",
+                why="the order of the two in memory is not defined between tiles",
+                fix="use one of them",
+            )
+        if other.at == at and not add:
+            frame.fail(
+                KernelMemoryError,
+                node,
+                f"the same tile of '{tensor.name}' is stored twice",
+                why=f"what was stored at {other.line} would be lost",
+                fix="store the final value once",
+            )
+    if add:
+        if not tensor.dtype.is_float or tensor.dtype.bits < 16:
+            frame.fail(
+                KernelTypeError,
+                node,
+                f"'{tensor.name}' of type {tensor.dtype} cannot be added to",
+                why="sums in memory are made in f32, f16 or bf16",
+                fix="an output of type f32",
+            )
+        return
+    _check_own_place(frame, node, tensor, at)
+
+
+def _check_own_place(frame: Frame, node: ast.AST, tensor: Tensor, at: tuple[At, ...]) -> None:
+    """A plain store needs a place of its own in every tile and iteration."""
+    build = frame.build
+    grid = build.grid
+    group = grid.vars[0] if grid.kind == "groups" else None
+    needed = [v for v in grid.vars if v != group]
+    if build.loop is not None:
+        needed.append(build.loop.name)
+    used: set[str] = {a.var for a in at if a.var}
+    for place in at:
+        if place.value:
+            used |= build.depends.get(place.value, frozenset())
+            _check_one_to_one(frame, node, tensor, place.value)
+    for name in needed:
+        if name not in used:
+            looped = build.loop is not None and name == build.loop.name
+            each = "every step of the loop" if looped else f"every tile along '{name}'"
+            frame.fail(
+                KernelMemoryError,
+                node,
+                f"{each} stores the same elements of '{tensor.name}'",
+                why=f"the index does not name '{name}', so one store overwrites the other",
+                fix="store after the loop"
+                if looped
+                else f"index '{tensor.name}' by '{name}' too, or add with +=",
+            )
+
+
+def _check_one_to_one(frame: Frame, node: ast.AST, tensor: Tensor, name: str) -> None:
+    op = frame.build.made.get(name)
+    if not isinstance(op, Pointwise):
+        return
+    if op.fn in MANY_TO_ONE and not op.result.dims:
+        frame.fail(
+            KernelMemoryError,
+            node,
+            f"several tiles may store the same elements of '{tensor.name}'",
+            why=f"the index goes through '{op.fn}', which gives equal results for different tiles",
+            fix="store at an index of its own for each tile, or add with +=",
+        )
+    for operand in operands(op):
+        _check_one_to_one(frame, node, tensor, operand)
+
+
+def size_of(frame: Frame, node: ast.Attribute, tensor: Tensor) -> SizeOf:
+    """``x.k``."""
+    names = [a.name for a in tensor.axes]
+    if node.attr not in names:
+        frame.fail(
+            KernelNameError,
+            node,
+            f"'{tensor.name}' has no axis '{node.attr}'",
+            why=f"its axes are {', '.join(names)}",
+            fix=nearest(node.attr, names) or f"one of {', '.join(names)}, or dtype",
+        )
+    return SizeOf(tensor.name, node.attr)

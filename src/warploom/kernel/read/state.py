@@ -1,0 +1,311 @@
+"""What reading a kernel knows so far: the ops built, and the frame of the function being read."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from warploom.errors import KernelError, KernelNameError, KernelShapeError
+from warploom.kernel.source import Source
+from warploom.kernel.values import (
+    Const,
+    Dim,
+    DType,
+    Indices,
+    Line,
+    Op,
+    Pointwise,
+    Position,
+    Scalar,
+    Size,
+    Spread,
+    Tensor,
+    Value,
+    Var,
+    Walk,
+    operands,
+)
+
+Symbol = Any  # a Value, Var, Tensor, SizeOf, or any Python object known while reading
+
+SHARED = (Const, Scalar, Size, Position, Indices)
+
+
+@dataclass(frozen=True, slots=True)
+class SizeOf:
+    """``x.k``: the size of an axis; an ``int`` where it is known."""
+
+    tensor: str
+    axis: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarOf:
+    """A run-time scalar parameter, until it is used."""
+
+    name: str
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """A name that has no value any more, and why."""
+
+    why: str
+    fix: str
+
+
+SYMBOLIC = (Value, Var, Tensor, SizeOf, ScalarOf)
+
+
+def is_static(symbol: Symbol) -> bool:
+    """Whether it is known while reading."""
+    if isinstance(symbol, tuple | list):
+        return all(is_static(s) for s in symbol)
+    return not isinstance(symbol, SYMBOLIC)
+
+
+@dataclass(slots=True)
+class Builder:
+    """The ops of a kernel under construction; ``scopes`` are those of the tile and of a loop."""
+
+    tensors: dict[str, Tensor]
+    sizes: Mapping[str, int]
+    assumed: set[str] | None = None  # where given: whole axes of unknown size are noted here
+    vars: dict[str, Var] = field(default_factory=dict)
+    scopes: list[list[Op]] = field(default_factory=lambda: [[]])
+    shared: list[dict[object, Value]] = field(default_factory=lambda: [{}])
+    names: set[str] = field(default_factory=set)
+    made: dict[str, Op] = field(default_factory=dict)
+    depends: dict[str, frozenset[str]] = field(default_factory=dict)
+    free: set[str] = field(default_factory=set)  # two axes in no order yet: see Frame.broadcast
+    whole: dict[str, Var] = field(default_factory=dict)
+    grid: Any = None
+    loop: Var | None = None
+    count: int = 0
+    titles: dict[str, str] = field(default_factory=dict)
+    stores: dict[str, list[Any]] = field(default_factory=dict)
+    inline: Callable[..., Symbol] | None = None
+    without: frozenset[str] = frozenset()
+
+    def fresh(self, hint: str | None = None) -> str:
+        """A name no value, variable or tensor has."""
+        if hint is None:
+            while f"v{self.count}" in self.names:
+                self.count += 1
+            name = f"v{self.count}"
+        else:
+            name, n = hint, 0
+            while name in self.names:
+                n += 1
+                name = f"{hint}_{n}"
+        self.names.add(name)
+        return name
+
+    def emit(self, op: Op) -> None:
+        """Append an op to the scope at hand."""
+        self.scopes[-1].append(op)
+        result = getattr(op, "result", None)
+        if result is None:
+            return
+        self.made[result.name] = op
+        known = [self.depends.get(o, frozenset()) for o in operands(op)]
+        own = {getattr(op, "var", None), *(a.var for a in getattr(op, "at", ())), *result.vars}
+        self.depends[result.name] = frozenset(own - {None}).union(*known)
+
+    def new(
+        self, kind: type[Any], dims: tuple[Dim, ...], dtype: DType, line: Line, **rest: object
+    ) -> Value:
+        """Build an op and give its result."""
+        value = Value(name=self.fresh(), dims=dims, dtype=dtype, line=line)
+        self.emit(kind(result=value, **rest))
+        return value
+
+    def once(
+        self,
+        kind: type[Any],
+        key: object,
+        dims: tuple[Dim, ...],
+        dtype: DType,
+        line: Line,
+        **rest: object,
+    ) -> Value:
+        """An op without operands, shared by all its users in scope."""
+        for scope in self.shared:
+            if (kind, key) in scope:
+                return scope[kind, key]
+        value = self.new(kind, dims, dtype, line, **rest)
+        self.shared[-1][kind, key] = value
+        return value
+
+    def const(self, number: float, dtype: DType, line: Line) -> Value:
+        """A number of the text."""
+        number = _as(number, dtype)
+        key = (repr(number), dtype)
+        return self.once(Const, key, (), dtype, line, value=number)
+
+    def call(self, value: Value, name: str) -> None:
+        """Remember what the author calls a value; the first name stays."""
+        if _is_temporary(value.name) and not isinstance(self.made.get(value.name), SHARED):
+            self.titles.setdefault(value.name, name)
+
+    def whole_var(self, axis: str) -> Var:
+        """The variable that stands for all of an axis of known size."""
+        if axis not in self.whole:
+            name = self.fresh(axis)
+            var = Var(name=name, axis=axis, walk=Walk.WHOLE, extent=self.sizes[axis])
+            self.whole[axis] = self.vars[name] = var
+        return self.whole[axis]
+
+
+def _is_temporary(name: str) -> bool:
+    return name[0] == "v" and name[1:].isdigit()
+
+
+def _as(number: float, dtype: DType) -> float | int | bool:
+    if dtype is DType.BOOL:
+        return bool(number)
+    return float(number) if dtype.is_float else int(number)
+
+
+@dataclass(slots=True)
+class Frame:
+    """A function being read: the kernel's own, or one it calls."""
+
+    build: Builder
+    source: Source
+    function: Callable[..., Any]
+    env: dict[str, Symbol]
+    depth: int = 0
+    hints: tuple[str, ...] = ()
+
+    def line(self, node: ast.AST) -> Line:
+        """Where a node stands."""
+        return self.source.line(node)
+
+    def fail(
+        self, kind: type[KernelError], node: ast.AST, what: str, *, why: str = "", fix: str = ""
+    ) -> NoReturn:
+        """Raise an error at a node."""
+        self.source.fail(kind, node, what, why=why, fix=fix)
+
+    def look_up(self, node: ast.Name) -> Symbol:
+        """What a name means: a local value, or what Python knows under it."""
+        name = node.id
+        if name in self.env:
+            found = self.env[name]
+            if isinstance(found, Gone):
+                self.fail(
+                    KernelNameError,
+                    node,
+                    f"'{name}' has no value here",
+                    why=found.why,
+                    fix=found.fix,
+                )
+            return found
+        code = self.function.__code__
+        cells = dict(zip(code.co_freevars, self.function.__closure__ or (), strict=False))
+        if name in cells:
+            try:
+                return cells[name].cell_contents
+            except ValueError:
+                pass
+        if name in self.function.__globals__:
+            return self.function.__globals__[name]
+        if hasattr(builtins, name):
+            return getattr(builtins, name)
+        known = [*(k for k, v in self.env.items() if not isinstance(v, Gone)), *cells]
+        self.fail(
+            KernelNameError,
+            node,
+            f"unknown name '{name}'",
+            why="it is neither assigned before in the kernel nor known to the Python around it",
+            fix=nearest(name, known) or "assign it first",
+        )
+
+    # ---- shapes ------------------------------------------------------------------------------
+
+    def broadcast(
+        self, node: ast.AST, values: list[Value]
+    ) -> tuple[tuple[Dim, ...], list[Value], bool]:
+        """The common shape of values, the values in its order, and whether its order is free.
+
+        Shapes go together by the names of their variables. The order of two axes is that of the
+        values that have an order: loaded tiles, products, carried values. What was spread out of
+        vectors has none yet and is made again in the order asked for.
+        """
+        fixed = [v for v in values if len(v.dims) == 2 and v.name not in self.build.free]
+        orders = {v.vars for v in fixed}
+        order = list(self.build.vars)
+        union = sorted({x for v in values for x in v.vars}, key=order.index)
+        if len(orders) > 1 or len(union) > 2:
+            shapes = " and ".join(dict.fromkeys(shape(v) for v in values if v.dims))
+            turned = len(union) == 2
+            self.fail(
+                KernelShapeError,
+                node,
+                f"shapes {shapes} do not go together",
+                why="the same axes stand in different order"
+                if turned
+                else f"together they have {len(union)} axes ({', '.join(union)}); "
+                "a tile has at most two",
+                fix="transpose one with .T" if turned else "sum or contract an axis first",
+            )
+        names = next(iter(orders), tuple(union))
+        dims = tuple(self._finest(node, name, values) for name in names)
+        turned_values = [
+            self.turned(v, names) if len(v.dims) == 2 and v.vars != names else v for v in values
+        ]
+        return dims, turned_values, not fixed and len(dims) == 2
+
+    def _finest(self, node: ast.AST, name: str, values: list[Value]) -> Dim:
+        steps = sorted({d.per for v in values for d in v.dims if d.var == name})
+        if any(per % steps[0] for per in steps):
+            self.fail(
+                KernelShapeError,
+                node,
+                f"blocks of {steps[0]} and {steps[-1]} along '{name}' do not go together",
+                why="one must divide the other",
+                fix="scales with blocks that divide one another",
+            )
+        return Dim(name, steps[0])
+
+    def turned(self, value: Value, names: tuple[str, ...]) -> Value:
+        """A value of free order, made again with its axes in the order ``names``."""
+        if len(value.dims) < 2 or value.vars == names:
+            return value
+        op = self.build.made[value.name]
+        dims = tuple(reversed(value.dims))
+        line = value.line or self.line(self.source.tree)
+        match op:
+            case Pointwise():
+                args = [self.turned(self._value(a), names) for a in op.args]
+                made = self.build.new(
+                    Pointwise, dims, value.dtype, line, fn=op.fn, args=tuple(a.name for a in args)
+                )
+            case Spread():
+                made = self.build.new(Spread, dims, value.dtype, line, arg=op.arg)
+            case _:  # pragma: no cover (only these two make values of free order)
+                raise AssertionError(op)
+        self.build.free.add(made.name)
+        return made
+
+    def _value(self, name: str) -> Value:
+        op = self.build.made[name]
+        result: Value = op.result  # type: ignore[union-attr]
+        return result
+
+
+def shape(value: Value) -> str:
+    """``(m, k/128)``."""
+    return "(" + ", ".join(d.var if d.per == 1 else f"{d.var}/{d.per}" for d in value.dims) + ")"
+
+
+def nearest(name: str, known: list[str]) -> str:
+    """A suggestion, where some known name is near."""
+    found = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    return f"did you mean '{found[0]}'?" if found else ""

@@ -1,0 +1,304 @@
+"""Statements of a kernel's text: assignments, choices made while reading, the pipelined loop."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from warploom.errors import KernelMemoryError, KernelSyntaxError, KernelTypeError
+from warploom.kernel.read.expressions import binary, condition, evaluate, indices_of
+from warploom.kernel.read.loops import pipelined
+from warploom.kernel.read.memory import store
+from warploom.kernel.read.state import Frame, Symbol, is_static
+from warploom.kernel.source import read_source
+from warploom.kernel.values import Tensor, Value
+from warploom.kernel.words import WORDS
+
+MOST_DEEP = 32
+MOST_TURNS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """The end of an inlined function."""
+
+    value: Symbol
+
+
+def run(frame: Frame, body: list[ast.stmt]) -> Returned | None:
+    """Read statements in order, up to a return."""
+    for statement in body:
+        done = _statement(frame, statement)
+        if done is not None:
+            return done
+    return None
+
+
+def _statement(frame: Frame, node: ast.stmt) -> Returned | None:
+    match node:
+        case ast.Assign(targets=[target], value=value):
+            _assign(frame, target, value)
+        case ast.AnnAssign(target=target, value=ast.expr() as value):
+            _assign(frame, target, value)
+        case ast.AugAssign():
+            _augment(frame, node)
+        case ast.If():
+            return run(frame, node.body if condition(frame, node.test) else node.orelse)
+        case ast.For():
+            return _for(frame, node)
+        case ast.Return():
+            return _return(frame, node)
+        case ast.Expr():
+            _expression(frame, node)
+        case ast.Pass():
+            pass
+        case _:
+            _refuse(frame, node)
+    return None
+
+
+_REFUSED: dict[type[ast.stmt], tuple[str, str]] = {
+    ast.While: ("while", "for k in wl.steps(x.k)"),
+    ast.Try: ("try", "a kernel raises nothing; remove it"),
+    ast.With: ("with", "remove it"),
+    ast.Raise: ("raise", "check arguments before the kernel is called"),
+    ast.Assert: ("assert", "check arguments before the kernel is called"),
+    ast.Break: ("break", "bound the loop: wl.steps(k.t, until=...)"),
+    ast.Continue: ("continue", "mask with wl.where; steps that see nothing are not visited"),
+    ast.FunctionDef: ("a function in a kernel", "define it outside; calls of it are inlined"),
+    ast.ClassDef: ("a class in a kernel", "define it outside"),
+    ast.Global: ("global", "captured numbers are read, never written"),
+    ast.Nonlocal: ("nonlocal", "captured numbers are read, never written"),
+    ast.Delete: ("del", "remove it: values end with their last use"),
+    ast.Import: ("import in a kernel", "import at the top of the file"),
+    ast.ImportFrom: ("import in a kernel", "import at the top of the file"),
+    ast.Match: ("match", "if on choices known while reading, wl.where on values"),
+    ast.AnnAssign: ("a declaration without a value", "assign a value"),
+}
+
+
+def _refuse(frame: Frame, node: ast.stmt) -> None:
+    if isinstance(node, ast.Assign):
+        name, fix = "an assignment to several targets at once", "one assignment a line"
+    else:
+        name, fix = _REFUSED.get(type(node), (type(node).__name__, "remove it"))
+    frame.fail(
+        KernelSyntaxError,
+        node,
+        f"{name} is not part of the tile language",
+        why="a kernel is straight text with pipelined loops; everything else is decided "
+        "while it is read",
+        fix=fix,
+    )
+
+
+def _expression(frame: Frame, node: ast.Expr) -> None:
+    if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str | type(...)):
+        return
+    symbol = evaluate(frame, node.value)
+    if symbol is not None:
+        frame.fail(
+            KernelSyntaxError,
+            node,
+            "an expression whose value is not used",
+            why="tiles are values: no operation changes one in place",
+            fix="assign it to a name, or store it: out[m, n] = ...",
+        )
+
+
+def _assign(frame: Frame, target: ast.expr, value: ast.expr) -> None:
+    match target:
+        case ast.Name():
+            frame.hints = (target.id,)
+        case ast.Tuple(elts=elts) if all(isinstance(e, ast.Name) for e in elts):
+            frame.hints = tuple(e.id for e in elts if isinstance(e, ast.Name))
+    if (
+        isinstance(target, ast.Tuple)
+        and isinstance(value, ast.Tuple)
+        and len(target.elts) == len(value.elts)
+    ):
+        symbols = [evaluate(frame, v) for v in value.elts]
+        frame.hints = ()
+        for one, symbol in zip(target.elts, symbols, strict=True):
+            _bind(frame, one, symbol)
+        return
+    symbol = evaluate(frame, value)
+    frame.hints = ()
+    _bind(frame, target, symbol)
+
+
+def _bind(frame: Frame, target: ast.expr, symbol: Symbol) -> None:
+    match target:
+        case ast.Name(id=name):
+            if isinstance(frame.env.get(name), Tensor) and frame.depth == 0:
+                frame.fail(
+                    KernelTypeError,
+                    target,
+                    f"'{name}' is a tensor and cannot be given another value",
+                    why="the name stands for memory of the caller",
+                    fix=f"another name, or a store: {name}[...] = ...",
+                )
+            if isinstance(symbol, Value):
+                frame.build.call(symbol, name)
+            frame.env[name] = symbol
+        case ast.Tuple(elts=elts) | ast.List(elts=elts):
+            if not isinstance(symbol, tuple | list) or len(symbol) != len(elts):
+                found = len(symbol) if isinstance(symbol, tuple | list) else 1
+                frame.fail(
+                    KernelTypeError,
+                    target,
+                    f"{len(elts)} names for {found} value{'s' * (found != 1)}",
+                    why="each name takes one value (wl.tile gives one for each axis of the "
+                    "output that is not whole, and one more for groups)",
+                    fix="as many names as values",
+                )
+            for one, part in zip(elts, symbol, strict=True):
+                _bind(frame, one, part)
+        case ast.Subscript():
+            tensor = evaluate(frame, target.value)
+            _check_tensor(frame, target, tensor)
+            store(frame, target, tensor, indices_of(frame, target), symbol, add=False)
+        case _:
+            frame.fail(
+                KernelSyntaxError,
+                target,
+                f"'{ast.unparse(target)}' cannot be assigned to",
+                why="names and tiles of outputs can",
+                fix="out[m, n] = ..., or a plain name",
+            )
+
+
+def _check_tensor(frame: Frame, node: ast.Subscript, tensor: Symbol) -> None:
+    if frame.build.grid is None:
+        _before_tile(frame, node)
+    if not isinstance(tensor, Tensor):
+        frame.fail(
+            KernelMemoryError,
+            node,
+            f"'{ast.unparse(node.value)}' is no tensor and cannot be stored to",
+            why="tiles are values: no operation changes one in place",
+            fix="make a new value with wl.where, or store to an output",
+        )
+
+
+def _before_tile(frame: Frame, node: ast.AST) -> None:
+    frame.fail(
+        KernelSyntaxError,
+        node,
+        "wl.tile has not been used yet",
+        why="it says which tile of the output is computed",
+        fix="begin with m, n = wl.tile(out)",
+    )
+
+
+def _augment(frame: Frame, node: ast.AugAssign) -> None:
+    if isinstance(node.target, ast.Subscript):
+        tensor = evaluate(frame, node.target.value)
+        _check_tensor(frame, node.target, tensor)
+        if not isinstance(node.op, ast.Add):
+            frame.fail(
+                KernelMemoryError,
+                node,
+                "only += is known on memory",
+                why="memory can be added to; other operations are not made there",
+                fix="out[...] += value",
+            )
+        indices = indices_of(frame, node.target)
+        value = evaluate(frame, node.value)
+        store(frame, node.target, tensor, indices, value, add=True)
+        return
+    if not isinstance(node.target, ast.Name):
+        frame.fail(KernelSyntaxError, node, "this cannot be added to", fix="a plain name")
+    left = evaluate(frame, ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))
+    result = binary(frame, node, node.op, left, evaluate(frame, node.value))
+    _bind(frame, node.target, result)
+
+
+def _return(frame: Frame, node: ast.Return) -> Returned:
+    if frame.depth == 0:
+        frame.fail(
+            KernelSyntaxError,
+            node,
+            "a kernel returns nothing",
+            why="its results are what it stores; the call gives them back",
+            fix="out[m, n] = ...",
+        )
+    return Returned(None if node.value is None else evaluate(frame, node.value))
+
+
+def _for(frame: Frame, node: ast.For) -> Returned | None:
+    if node.orelse:
+        frame.fail(
+            KernelSyntaxError,
+            node,
+            "'else' of a for is not part of the tile language",
+            fix="write it after the loop",
+        )
+    function = evaluate(frame, node.iter.func) if isinstance(node.iter, ast.Call) else None
+    if function is WORDS["steps"]:
+        if frame.build.grid is None:
+            _before_tile(frame, node.iter)
+        pipelined(frame, node, run)
+        return None
+    turns = evaluate(frame, node.iter)
+    if not is_static(turns) or not isinstance(turns, range | tuple | list):
+        frame.fail(
+            KernelSyntaxError,
+            node.iter,
+            "a for over something else than wl.steps, a range of known numbers, or a tuple",
+            why="only the pipelined loop runs on the GPU; others are written out while reading",
+            fix="for k in wl.steps(x.k)",
+        )
+    if len(turns) > MOST_TURNS:
+        frame.fail(
+            KernelSyntaxError,
+            node.iter,
+            f"a for of {len(turns)} turns would be written out",
+            why=f"at most {MOST_TURNS} turns of a plain for are",
+            fix="a pipelined loop: for k in wl.steps(x.k)",
+        )
+    for turn in turns:
+        _bind(frame, node.target, turn)
+        done = run(frame, node.body)
+        if done is not None:
+            return done
+    return None
+
+
+def inline(
+    frame: Frame,
+    node: ast.Call,
+    function: Callable[..., Any],
+    args: list[Symbol],
+    kwargs: dict[str, Symbol],
+) -> Symbol:
+    """A call of a Python function: its text, read in place, with its own lines."""
+    name = getattr(function, "__name__", "function")
+    if frame.depth >= MOST_DEEP:
+        frame.fail(
+            KernelSyntaxError,
+            node,
+            f"'{name}' calls itself without end",
+            why="calls are written out in place",
+            fix="a recursion that ends on a choice known while reading",
+        )
+    try:
+        bound = inspect.signature(function).bind(*args, **kwargs)
+    except TypeError as problem:
+        frame.fail(
+            KernelTypeError,
+            node,
+            f"'{name}' does not take these arguments: {problem}",
+            why="the function is read in place of the call",
+            fix=f"its parameters are {inspect.signature(function)}",
+        )
+    bound.apply_defaults()
+    source = read_source(function)
+    inner = Frame(frame.build, source, function, dict(bound.arguments), frame.depth + 1)
+    if isinstance(source.tree, ast.Lambda):
+        return evaluate(inner, source.tree.body)
+    done = run(inner, source.tree.body)
+    return None if done is None else done.value

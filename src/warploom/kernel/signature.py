@@ -1,0 +1,219 @@
+"""The signature of a kernel: its tensors, scalars and compile-time choices."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from warploom.errors import KernelError, KernelTypeError
+from warploom.kernel.source import Source
+from warploom.kernel.values import Access, Axis, DType
+from warploom.kernel.words import TensorNote
+
+RESERVED = frozenset({"exact", "extents", "initial", "sizes", "types", "constants", "without"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TensorText:
+    """A tensor as the text states it: ``dtype`` is None where the call decides."""
+
+    name: str
+    axes: tuple[Axis, ...]
+    access: Access
+    dtype: DType | None
+    optional: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signature:
+    """What a kernel takes: tensors, run-time scalars, compile-time choices with their defaults.
+
+    A scalar or choice without a default must be given; ``MISSING`` stands for that.
+    """
+
+    tensors: tuple[TensorText, ...]
+    scalars: Mapping[str, DType]
+    scalar_defaults: Mapping[str, float | int]
+    choices: Mapping[str, object]
+
+    @property
+    def inputs(self) -> tuple[TensorText, ...]:
+        """What a caller gives, in order."""
+        return tuple(t for t in self.tensors if t.access is not Access.OUT)
+
+    @property
+    def outputs(self) -> tuple[TensorText, ...]:
+        """What a kernel makes, in order."""
+        return tuple(t for t in self.tensors if t.access is Access.OUT)
+
+
+MISSING = object()
+
+
+def read_signature(function: Callable[..., Any], source: Source) -> Signature:
+    """Judge the parameters of a kernel."""
+    assert isinstance(source.tree, ast.FunctionDef)
+    args = source.tree.args
+    for unsupported in (args.vararg, args.kwarg):
+        if unsupported is not None:
+            source.fail(
+                KernelTypeError,
+                unsupported,
+                f"parameter '{unsupported.arg}' collects arguments",
+                why="a kernel has a fixed list of tensors and scalars",
+                fix="name every tensor and scalar",
+            )
+    notes = _annotations(function)
+    tensors: list[TensorText] = []
+    scalars: dict[str, DType] = {}
+    defaults: dict[str, float | int] = {}
+    choices: dict[str, object] = {}
+    nodes = {a.arg: a for a in (*args.posonlyargs, *args.args, *args.kwonlyargs)}
+    for name, given in inspect.signature(function).parameters.items():
+        node, note = nodes[name], notes.get(name)
+        if given.kind is not inspect.Parameter.KEYWORD_ONLY:
+            tensors.append(_tensor(source, node, note, given.default))
+            continue
+        _check_keyword(source, node, note)
+        if note in (float, int):
+            scalars[name] = DType.F32 if note is float else DType.I32
+            if given.default is not inspect.Parameter.empty:
+                defaults[name] = given.default
+        else:
+            empty = given.default is inspect.Parameter.empty
+            choices[name] = MISSING if empty else given.default
+    _check_tensors(source, tensors, nodes)
+    return Signature(
+        tensors=tuple(tensors), scalars=scalars, scalar_defaults=defaults, choices=choices
+    )
+
+
+def _annotations(function: Callable[..., Any]) -> dict[str, object]:
+    """Annotations as objects, also under ``from __future__ import annotations``."""
+    found: dict[str, object] = dict(getattr(function, "__annotations__", {}))
+    for name, note in found.items():
+        if isinstance(note, str):
+            space = dict(inspect.getclosurevars(function).nonlocals)
+            try:
+                found[name] = eval(note, function.__globals__, space)
+            except Exception:
+                found[name] = note
+    return found
+
+
+def _check_keyword(source: Source, node: ast.arg, note: object) -> None:
+    if isinstance(note, TensorNote):
+        source.fail(
+            KernelTypeError,
+            node,
+            f"tensor '{node.arg}' stands after the *",
+            why="tensors come first, scalars and compile-time choices after the *",
+            fix=f"move '{node.arg}' before the *",
+        )
+    if node.arg in RESERVED:
+        source.fail(
+            KernelError,
+            node,
+            f"parameter '{node.arg}' has a name that calls of kernels use themselves",
+            fix=f"another name than {', '.join(sorted(RESERVED))}",
+        )
+
+
+def _tensor(source: Source, node: ast.arg, note: object, default: object) -> TensorText:
+    if not isinstance(note, TensorNote):
+        scalar = note in (float, int)
+        source.fail(
+            KernelTypeError,
+            node,
+            f"parameter '{node.arg}' is not annotated as a tensor",
+            why="every parameter before the * is a tensor with named axes",
+            fix=f"move it after a *: (..., *, {node.arg}: {getattr(note, '__name__', '')})"
+            if scalar
+            else f'write {node.arg}: wl.In["m", "k"] or {node.arg}: wl.Out["m", "n"], '
+            "or move it after a * if it is a scalar or a choice",
+        )
+    items = list(note.items)
+    dtype = items[-1] if items and isinstance(items[-1], DType) else None
+    items = items[: len(items) - (dtype is not None)]
+    axes = tuple(_axis(source, node, item) for item in items)
+    if not axes:
+        source.fail(
+            KernelTypeError,
+            node,
+            f"tensor '{node.arg}' has no axes",
+            fix=f'name its axes: {node.arg}: wl.In["m", "k"]',
+        )
+    if default is not inspect.Parameter.empty and default is not None:
+        source.fail(
+            KernelTypeError,
+            node,
+            f"tensor '{node.arg}' has a default that is not None",
+            why="a tensor may only be left out (None)",
+            fix=f"{node.arg} = None, or no default",
+        )
+    if note.access is Access.STARTS:
+        if len(axes) != 1 or dtype not in (None, DType.I32):
+            source.fail(
+                KernelTypeError,
+                node,
+                f"'{node.arg}' of wl.Starts needs exactly one axis and is i32",
+                why="it holds the first row of each group, and the end of the last",
+                fix=f'{node.arg}: wl.Starts["e"]',
+            )
+        dtype = DType.I32
+    return TensorText(
+        name=node.arg, axes=axes, access=note.access, dtype=dtype, optional=default is None
+    )
+
+
+def _axis(source: Source, node: ast.arg, item: object) -> Axis:
+    name, _, per = item.partition("/") if isinstance(item, str) else ("", "", "")
+    bad = not name.isidentifier() or ("/" in str(item) and not (per.isdigit() and int(per) > 0))
+    if bad:
+        source.fail(
+            KernelTypeError,
+            node,
+            f"{item!r} is not the name of an axis of '{node.arg}'",
+            why='an axis is named "k", or "k/128" with one element for each 128 of k',
+            fix="a Python name in quotes; an element type may stand last (wl.f32)",
+        )
+    if name == "dtype":
+        source.fail(KernelTypeError, node, "an axis cannot be called 'dtype'", fix="another name")
+    return Axis(name=name, per=int(per) if per else 1)
+
+
+def _check_tensors(source: Source, tensors: list[TensorText], nodes: Mapping[str, ast.arg]) -> None:
+    for tensor in tensors:
+        names = [a.name for a in tensor.axes]
+        for name in names:
+            if names.count(name) > 1:
+                source.fail(
+                    KernelTypeError,
+                    nodes[tensor.name],
+                    f"tensor '{tensor.name}' has two axes called '{name}'",
+                    why="axes are told apart by their names",
+                    fix="give the second axis a name of its own",
+                )
+    full = {a.name for t in tensors for a in t.axes if a.per == 1}
+    for tensor in tensors:
+        for axis in tensor.axes:
+            if axis.per > 1 and axis.name not in full:
+                source.fail(
+                    KernelTypeError,
+                    nodes[tensor.name],
+                    f"axis '{axis.name}/{axis.per}' of '{tensor.name}' has no axis "
+                    f"'{axis.name}' to belong to",
+                    why=f"its size follows from that of '{axis.name}'",
+                    fix=f"name an axis '{axis.name}' in some tensor",
+                )
+    if not any(t.access is Access.OUT for t in tensors):
+        source.fail(
+            KernelTypeError,
+            source.tree,
+            "the kernel has no output",
+            why="a kernel is known by what it stores",
+            fix='add a parameter such as out: wl.Out["m", "n"]',
+        )

@@ -1,0 +1,317 @@
+"""``@warploom.kernel``: a kernel's text, of which values are made for given types and sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, NoReturn
+
+from warploom.errors import KernelCallError, KernelTypeError
+from warploom.kernel import hooks
+from warploom.kernel.read import read
+from warploom.kernel.signature import MISSING, Signature, read_signature
+from warploom.kernel.source import Source, read_source
+from warploom.kernel.values import Access, DType, Kernel, Tensor
+
+Types = Mapping[str, str | DType] | str | DType
+
+
+class Text:
+    """A kernel as its author wrote it; ``specialise`` makes its value for given types."""
+
+    def __init__(
+        self, function: Callable[..., Any], pins: Mapping[str, object] | None = None
+    ) -> None:
+        self.function = function
+        self.pins: dict[str, object] = dict(pins or {})
+        self.name = function.__name__
+        self.source: Source = read_source(function)
+        self.signature: Signature = read_signature(function, self.source)
+        self.__doc__ = function.__doc__
+        self.__name__ = function.__name__
+        self.__module__ = function.__module__
+        self.__wrapped__ = function
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.name}({', '.join(t.name for t in self.signature.tensors)})>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 (arrays of any library)
+        """Run it on the GPU: inputs in order, the rest by name; gives the outputs.
+
+        Outputs may be given by name, else they are made; an optional one is made where it is
+        ``True``. ``types={"out": "f32"}`` names element types of outputs that are made, ``stream``
+        a CUDA stream. The first call with a set of layouts compiles, later ones launch.
+        """
+        if hooks.launcher is None:
+            raise self._no_back_end("cannot run here")
+        return hooks.launcher(self, args, kwargs)
+
+    def with_tiles(self, **pins: object) -> Text:
+        """The same kernel with choices pinned: extents by variable, ``consumers``, ``stages``."""
+        return Text(self.function, {**self.pins, **pins})
+
+    def compile(
+        self,
+        types: Types | None = None,
+        *,
+        sizes: Mapping[str, int] | None = None,
+        constants: Mapping[str, object] | None = None,
+        without: Collection[str] = (),
+        positive: Collection[str] = (),
+    ) -> Any:  # noqa: ANN401 (``warploom.launch.compiled.Compiled``, a room above)
+        """What every pass makes of it, without a GPU: listings, schedule, proof, CUDA, cubin.
+
+        ``sizes`` steer the choice of tiles (4096 where not given). ``types``, ``constants`` and
+        ``without`` as in ``specialise``; ``positive``: scalars that will exceed 0.
+        """
+        if hooks.compiler is None:
+            raise self._no_back_end("cannot be compiled here")
+        return hooks.compiler(
+            self,
+            types or {},
+            sizes=sizes or {},
+            constants=constants or {},
+            without=without,
+            positive=frozenset(positive),
+        )
+
+    def reference(
+        self,
+        *arrays: Any,  # noqa: ANN401 (NumPy's own)
+        types: Types = DType.F32,
+        without: Collection[str] | None = None,
+        **given: Any,  # noqa: ANN401
+    ) -> Any:  # noqa: ANN401
+        """What it computes, in NumPy: inputs in order, scalars and choices by name.
+
+        Element types of the tensors are ``types``, where the text names none; optional tensors that
+        are not given are left out. Further keywords are those of ``Kernel.reference``.
+        """
+        inputs = self.signature.inputs
+        named = {t.name: given.pop(t.name) for t in inputs if t.name in given}
+        named |= {t.name: a for t, a in zip(inputs, arrays, strict=False) if a is not None}
+        left = {t.name for t in self.signature.tensors if t.optional and t.name not in named}
+        left = left if without is None else {*without}
+        constants = {n: given.pop(n) for n in list(given) if n in self.signature.choices}
+        shapes = {t.name: getattr(named.get(t.name), "shape", ()) for t in inputs}
+        sizes = {a.name: n for t in inputs for a, n in zip(t.axes, shapes[t.name], strict=False)}
+        wanted = self.spell(types, left)
+        whole = self.whole_axes(wanted, constants=constants, without=left)
+        kernel = self.specialise(
+            wanted,
+            sizes={a: sizes[a] for a in whole if a in sizes},
+            constants=constants,
+            without=left,
+        )
+        scalars = {n: v for n, v in self.signature.scalar_defaults.items() if n not in given}
+        return kernel.reference(
+            *(named[t.name] for t in inputs if t.name not in left), **scalars, **given
+        )
+
+    def spell(self, types: Types, without: Collection[str] = ()) -> dict[str, str | DType]:
+        """Types by tensor; one type stands for all tensors whose annotation names none."""
+        if isinstance(types, Mapping):
+            return dict(types)
+        return {
+            t.name: types
+            for t in self.signature.tensors
+            if t.dtype is None and t.name not in without
+        }
+
+    def _no_back_end(self, what: str) -> KernelCallError:
+        return KernelCallError(
+            f"kernel '{self.name}' {what}",
+            where=str(self.source.line(self.source.tree)),
+            why="no GPU back end has been loaded",
+            fix="import warploom, or use .reference(...)",
+        )
+
+    def specialise(
+        self,
+        types: Mapping[str, str | DType] | None = None,
+        *,
+        sizes: Mapping[str, int] | None = None,
+        constants: Mapping[str, object] | None = None,
+        without: Collection[str] = (),
+    ) -> Kernel:
+        """The kernel's value.
+
+        Args:
+            types: element types of tensors whose annotation names none.
+            sizes: sizes of axes, by name; those used whole must be given, others may.
+            constants: compile-time choices, and scalars that are to be built in.
+            without: outputs that are not wanted, and optional inputs that are not given.
+        """
+        return self._read(types or {}, sizes or {}, constants or {}, without, None)
+
+    def whole_axes(
+        self,
+        types: Mapping[str, str | DType],
+        *,
+        constants: Mapping[str, object] | None = None,
+        without: Collection[str] = (),
+    ) -> frozenset[str]:
+        """The axes whose sizes ``specialise`` needs."""
+        found: set[str] = set()
+        self._read(types, {}, constants or {}, without, found)
+        return frozenset(found)
+
+    def reference(
+        self,
+        *arrays: Any,  # noqa: ANN401 (arrays of any library)
+        types: Mapping[str, str | DType] | None = None,
+        constants: Mapping[str, object] | None = None,
+        without: Collection[str] = (),
+        **given: Any,  # noqa: ANN401
+    ) -> Any:  # noqa: ANN401 (NumPy arrays)
+        """What the kernel computes for these inputs, in NumPy; types not named are f32.
+
+        Optional inputs are left out by None, or at the end by nothing. All else as in
+        ``Kernel.reference``: scalars by name, ``exact``, ``extents``, ``sizes``, ``initial``.
+        """
+        inputs = self.signature.inputs
+        every = (*arrays, *(None for t in inputs[len(arrays) :] if t.optional))
+        if len(every) != len(inputs):
+            self._fail(
+                f"{len(arrays)} arrays for {len(inputs)} tensors",
+                why=f"the kernel takes {', '.join(t.name for t in inputs)}; outputs are made",
+                fix="one array for each, in order",
+            )
+        pairs = list(zip(inputs, every, strict=True))
+        left_out = {t.name for t, a in pairs if a is None} | set(without)
+        kinds = {t.name: "f32" for t in self.signature.tensors if t.dtype is None}
+        kinds |= dict(types or {})
+        choices = dict(constants or {})
+        sizes = {
+            axis.name: size
+            for t, a in pairs
+            if a is not None
+            for axis, size in zip(t.axes, a.shape, strict=False)
+            if axis.per == 1 and t.access is not Access.STARTS
+        }
+        whole = self.whole_axes(kinds, constants=choices, without=left_out)
+        kernel = self.specialise(
+            kinds,
+            sizes={n: s for n, s in sizes.items() if n in whole},
+            constants=choices,
+            without=left_out,
+        )
+        built_in = {n: v for n, v in self.signature.scalar_defaults.items() if n not in choices}
+        return kernel.reference(*(a for _, a in pairs if a is not None), **(built_in | given))
+
+    def _read(
+        self,
+        types: Mapping[str, str | DType],
+        sizes: Mapping[str, int],
+        constants: Mapping[str, object],
+        without: Collection[str],
+        assumed: set[str] | None,
+    ) -> Kernel:
+        given = self._choices(constants)
+        tensors = self._tensors(types, without)
+        axes = {a.name for t in self.signature.tensors for a in t.axes}
+        for name, size in sizes.items():
+            if name not in axes or type(size) is not int or size < 1:
+                self._fail(
+                    f"size {size!r} of axis '{name}'",
+                    why="sizes are positive numbers of axes the kernel has",
+                    fix=f"its axes are {', '.join(sorted(axes))}",
+                )
+        return read(
+            self.function,
+            self.source,
+            self.signature,
+            tensors=tensors,
+            sizes=sizes,
+            constants=given,
+            without=without,
+            assumed=assumed,
+        )
+
+    def _choices(self, constants: Mapping[str, object]) -> dict[str, object]:
+        known = {*self.signature.choices, *self.signature.scalars}
+        for name in constants:
+            if name not in known:
+                self._fail(
+                    f"'{name}' is no scalar or choice of the kernel",
+                    why=f"it has {', '.join(sorted(known)) or 'none'}",
+                    fix="names that stand after the * in its text",
+                )
+        given = {n: constants.get(n, d) for n, d in self.signature.choices.items()}
+        for name, value in given.items():
+            if value is MISSING:
+                self._fail(
+                    f"choice '{name}' is not given",
+                    why="it has no default",
+                    fix=f"constants={{'{name}': ...}}",
+                )
+        return given | {n: v for n, v in constants.items() if n in self.signature.scalars}
+
+    def _tensors(
+        self, types: Mapping[str, str | DType], without: Collection[str]
+    ) -> dict[str, Tensor]:
+        texts = {t.name: t for t in self.signature.tensors}
+        for name in (*types, *without):
+            if name not in texts:
+                self._fail(
+                    f"'{name}' is no tensor of the kernel",
+                    why=f"its tensors are {', '.join(texts)}",
+                    fix="one of them",
+                )
+        for name in without:
+            if texts[name].access is not Access.OUT and not texts[name].optional:
+                self._fail(
+                    f"input '{name}' cannot be left out",
+                    why="its text has no default of None",
+                    fix=f"{name}: wl.In[...] = None",
+                )
+        return {
+            name: Tensor(
+                name=name,
+                axes=text.axes,
+                dtype=self._dtype(name, types, left_out=name in without),
+                access=text.access,
+                optional=text.optional,
+            )
+            for name, text in texts.items()
+        }
+
+    def _dtype(self, name: str, types: Mapping[str, str | DType], *, left_out: bool) -> DType:
+        stated = next(t.dtype for t in self.signature.tensors if t.name == name)
+        given = types.get(name)
+        if given is None:
+            if stated is None and not left_out:
+                self._fail(
+                    f"the element type of '{name}' is not given",
+                    why="its annotation names none, so the call decides",
+                    fix=f"types={{'{name}': 'bf16'}}",
+                )
+            return stated or DType.F32
+        try:
+            dtype = DType(given)
+        except ValueError:
+            self._fail(
+                f"{given!r} is no element type (of '{name}')",
+                why="known are " + ", ".join(d.value for d in DType if d is not DType.BOOL),
+                fix=f"types={{'{name}': 'bf16'}}",
+            )
+        if dtype is DType.BOOL or (stated is not None and stated is not dtype):
+            self._fail(
+                f"'{name}' cannot be of type {dtype}",
+                why=f"its text says {stated}" if stated else "conditions do not lie in memory",
+                fix="the type of the text" if stated else "i8 or f32",
+            )
+        return dtype
+
+    def _fail(self, what: str, *, why: str, fix: str) -> NoReturn:
+        self.source.fail(KernelCallError, self.source.tree, what, why=why, fix=fix)
+
+
+def kernel(function: Callable[..., Any]) -> Text:
+    """Make a tile kernel of a Python function; its text is read, it never runs as Python."""
+    if not callable(function) or not hasattr(function, "__code__"):
+        raise KernelTypeError(
+            "@warploom.kernel stands over something that is no function",
+            why="a kernel is read from the text of a function",
+            fix="@warploom.kernel\ndef name(x: wl.In[...], out: wl.Out[...]): ...",
+        )
+    return Text(function)

@@ -1,0 +1,112 @@
+"""The words of the tile language, as an author imports them.
+
+They mean something only inside a kernel, whose text is read and never run; called anywhere else
+they raise an error that says so.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from warploom.errors import KernelError
+from warploom.kernel.values import Access, DType
+
+f32, bf16, f16 = DType.F32, DType.BF16, DType.F16
+e4m3, e5m2 = DType.E4M3, DType.E5M2
+inf = math.inf
+i32, i8, i4 = DType.I32, DType.I8, DType.I4
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A function of the language."""
+
+    name: str
+    usage: str
+
+    def __call__(self, *_: Any, **__: Any) -> NoReturn:  # noqa: ANN401 (any use is refused)
+        """Refuse: a word is read, not run."""
+        raise KernelError(
+            f"warploom.{self.name} was called outside a kernel",
+            why="the words of the tile language are read from a kernel's text, they never run",
+            fix=f"use it in a function under @warploom.kernel: {self.usage}",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TensorNote:
+    """An annotation of a tensor, not yet judged: ``In["m", "k"]``, ``Out["m", "n", f32]``."""
+
+    access: Access
+    items: tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Annotation:
+    access: Access
+
+    def __getitem__(self, items: object) -> TensorNote:
+        return TensorNote(self.access, items if isinstance(items, tuple) else (items,))
+
+
+# For type checkers an annotated parameter is anything: a kernel's body is not run as Python.
+In: Any = _Annotation(Access.IN)
+Out: Any = _Annotation(Access.OUT)
+Starts: Any = _Annotation(Access.STARTS)
+
+WORDS: dict[str, Word] = {
+    name: Word(name, usage)
+    for name, usage in {
+        "tile": 'm, n = wl.tile(out), or b, h, s = wl.tile(out, whole="d")',
+        "steps": "for k in wl.steps(x.k)",
+        "zeros": "acc = wl.zeros(m, n)",
+        "full": "top = wl.full(m, -wl.inf)",
+        "index": "wl.index(m)",
+        "where": "wl.where(condition, a, b)",
+        "maximum": "wl.maximum(a, b)",
+        "minimum": "wl.minimum(a, b)",
+        "exp": "wl.exp(x)",
+        "exp2": "wl.exp2(x)",
+        "log": "wl.log(x)",
+        "log2": "wl.log2(x)",
+        "sqrt": "wl.sqrt(x)",
+        "rsqrt": "wl.rsqrt(x)",
+        "tanh": "wl.tanh(x)",
+        "erf": "wl.erf(x)",
+        "sin": "wl.sin(x)",
+        "cos": "wl.cos(x)",
+        "floor": "wl.floor(x)",
+        "abs": "wl.abs(x)",
+        "sigmoid": "wl.sigmoid(x)",
+        "silu": "wl.silu(x)",
+        "gelu": 'wl.gelu(x), or wl.gelu(x, approximate="tanh")',
+        "relu": "wl.relu(x)",
+    }.items()
+}
+
+tile = WORDS["tile"]
+steps = WORDS["steps"]
+zeros = WORDS["zeros"]
+full = WORDS["full"]
+index = WORDS["index"]
+where = WORDS["where"]
+maximum = WORDS["maximum"]
+minimum = WORDS["minimum"]
+exp = WORDS["exp"]
+exp2 = WORDS["exp2"]
+log = WORDS["log"]
+log2 = WORDS["log2"]
+sqrt = WORDS["sqrt"]
+rsqrt = WORDS["rsqrt"]
+tanh = WORDS["tanh"]
+erf = WORDS["erf"]
+sin = WORDS["sin"]
+cos = WORDS["cos"]
+floor = WORDS["floor"]
+abs = WORDS["abs"]
+sigmoid = WORDS["sigmoid"]
+silu = WORDS["silu"]
+gelu = WORDS["gelu"]
+relu = WORDS["relu"]

@@ -1,0 +1,87 @@
+"""Attention forward: softmax by the running maximum, one pass over the keys.
+
+``packed`` is the same for sequences of different lengths that lie one after the other.
+"""
+
+from warploom.kernel import language as wl
+
+# The maximum before any key is seen: finite, so that a row that sees no key yet never computes
+# inf - inf, and far below every score. Such a row gives 0, and -inf as its log-sum-exp.
+LOWEST = -1.0e30
+
+
+def _weigh(x, top, new):
+    """How much is left of what was summed under the old maximum, and the new weights."""
+    return wl.exp(top - new), wl.exp(x - new)
+
+
+@wl.kernel
+def attention(
+    q: wl.In["b", "h", "s", "d"],
+    k: wl.In["b", "g", "t", "d"],
+    v: wl.In["b", "g", "t", "d"],
+    out: wl.Out["b", "h", "s", "d"],
+    lse: wl.Out["b", "h", "s", wl.f32] = None,
+    lengths: wl.In["b", wl.i32] = None,
+    *,
+    scale: float,
+    causal=False,
+    score=None,
+    visible=None,
+):
+    b, h, s = wl.tile(out, whole="d")
+    g = h // (q.h // k.g)
+    qs = q[b, h, s]
+    o, l, top = wl.zeros(s, q.d), wl.zeros(s), wl.full(s, LOWEST)
+    end = k.t if lengths is None else lengths[b]
+    for t in wl.steps(k.t, until=end):
+        x = (qs @ k[b, g, t].T) * scale
+        if score is not None:
+            x = score(x, b, h, wl.index(s), wl.index(t))
+        if causal:
+            x = wl.where(
+                wl.index(t) <= wl.index(s) + (end - q.s if causal == "end" else 0), x, -wl.inf
+            )
+        if visible is not None:
+            x = wl.where(visible(b, h, wl.index(s), wl.index(t)), x, -wl.inf)
+        new = wl.maximum(top, x.max(axis=1))
+        keep, p = _weigh(x, top, new)
+        l = l * keep + p.sum(axis=1)
+        o = o * keep + p.to(v.dtype) @ v[b, g, t]
+        top = new
+    out[b, h, s] = o / wl.where(l > 0, l, 1.0)
+    lse[b, h, s] = top + wl.log(l)
+
+
+@wl.kernel
+def packed(
+    q: wl.In["h", "s", "d"],
+    k: wl.In["g", "t", "d"],
+    v: wl.In["g", "t", "d"],
+    q_starts: wl.Starts["i"],
+    k_starts: wl.Starts["i"],
+    out: wl.Out["h", "s", "d"],
+    lse: wl.Out["h", "s", wl.f32] = None,
+    *,
+    scale: float,
+    causal=False,
+):
+    i, h, s = wl.tile(out, whole="d", groups=q_starts)
+    g = h // (q.h // k.g)
+    qs = q[h, s]
+    o, l, top = wl.zeros(s, q.d), wl.zeros(s), wl.full(s, LOWEST)
+    first, end = k_starts[i], k_starts[i + 1]
+    ahead = first - q_starts[i]
+    if causal == "end":
+        ahead = end - q_starts[i + 1]
+    for t in wl.steps(k.t, start=first, until=end):
+        x = (qs @ k[g, t].T) * scale
+        if causal:
+            x = wl.where(wl.index(t) <= wl.index(s) + ahead, x, -wl.inf)
+        new = wl.maximum(top, x.max(axis=1))
+        keep, p = _weigh(x, top, new)
+        l = l * keep + p.sum(axis=1)
+        o = o * keep + p.to(v.dtype) @ v[g, t]
+        top = new
+    out[h, s] = o / wl.where(l > 0, l, 1.0)
+    lse[h, s] = top + wl.log(l)

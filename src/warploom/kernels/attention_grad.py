@@ -1,0 +1,37 @@
+"""Attention backward: one tile of keys, a loop over the queries; ``dq`` is added to in memory.
+
+``lse`` is what the forward pass gave, ``delta`` the row sums of ``do * o``.
+"""
+
+from warploom.kernel import language as wl
+
+
+@wl.kernel
+def attention_grad(
+    q: wl.In["b", "h", "s", "d"],
+    k: wl.In["b", "h", "t", "d"],
+    v: wl.In["b", "h", "t", "d"],
+    do: wl.In["b", "h", "s", "d"],
+    lse: wl.In["b", "h", "s", wl.f32],
+    delta: wl.In["b", "h", "s", wl.f32],
+    dq: wl.Out["b", "h", "s", "d", wl.f32],
+    dk: wl.Out["b", "h", "t", "d"],
+    dv: wl.Out["b", "h", "t", "d"],
+    *,
+    scale: float,
+    causal=False,
+):
+    b, h, t = wl.tile(dk, whole="d")
+    ks, vs = k[b, h, t], v[b, h, t]
+    gk, gv = wl.zeros(t, k.d), wl.zeros(t, k.d)
+    for s in wl.steps(q.s):
+        qs, dos = q[b, h, s], do[b, h, s]
+        p = wl.exp((ks @ qs.T) * scale - lse[b, h, s])
+        if causal:
+            p = wl.where(wl.index(t) <= wl.index(s) + (k.t - q.s if causal == "end" else 0), p, 0.0)
+        ds = (p * (vs @ dos.T - delta[b, h, s])).to(q.dtype)
+        gv += p.to(q.dtype) @ dos
+        gk += ds @ qs
+        dq[b, h, s] += (ds.T @ ks) * scale
+    dk[b, h, t] = gk * scale
+    dv[b, h, t] = gv

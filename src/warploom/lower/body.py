@@ -1,0 +1,196 @@
+"""A kernel's ops by section, with who defines and who uses each value.
+
+*Free* ops cost nothing worth a place in a schedule: numbers, sizes, indices, comparisons and
+whatever is computed once a tile from scalars. They are written out again wherever they are used.
+Everything else is a load, a product, a store or vector work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from warploom.document.flow import When
+from warploom.errors import KernelError
+from warploom.kernel.values import (
+    Carried,
+    Const,
+    DType,
+    Fn,
+    Indices,
+    Kernel,
+    Line,
+    Load,
+    Loop,
+    Op,
+    Pointwise,
+    Position,
+    Reduce,
+    Scalar,
+    Size,
+    Spread,
+    Store,
+    Transpose,
+    Value,
+    operands,
+    results,
+)
+
+
+@dataclass(frozen=True)
+class Body:
+    """One pipelined loop with its head and tail."""
+
+    kernel: Kernel
+    head: tuple[Op, ...]
+    loop: Loop
+    tail: tuple[Op, ...]
+    _cache: dict[str, object] = field(default_factory=dict, compare=False, repr=False)
+
+    @cached_property
+    def ops(self) -> dict[str, Op]:
+        """The op that defines each value (carried values: the loop)."""
+        return {v.name: op for _, op in self.placed() for v in results(op)}
+
+    @cached_property
+    def values(self) -> dict[str, Value]:
+        """All values by name."""
+        found = {v.name: v for _, op in self.placed() for v in results(op)}
+        return found | {c.inside.name: c.inside for c in self.loop.carried}
+
+    @cached_property
+    def sections(self) -> dict[str, When]:
+        """Where each value is defined; a loop's results count as the tail's."""
+        found = {v.name: when for when, op in self.placed() for v in results(op)}
+        found |= {c.inside.name: When.LOOP for c in self.loop.carried}
+        return found | {c.result.name: When.TAIL for c in self.loop.carried}
+
+    @cached_property
+    def inside(self) -> dict[str, Carried]:
+        """Carried values by the name they have in the loop."""
+        return {c.inside.name: c for c in self.loop.carried}
+
+    @cached_property
+    def after(self) -> dict[str, Carried]:
+        """Carried values by the name they have after the loop."""
+        return {c.result.name: c for c in self.loop.carried}
+
+    @cached_property
+    def users(self) -> dict[str, list[tuple[When, Op]]]:
+        """Who reads each value."""
+        found: dict[str, list[tuple[When, Op]]] = {name: [] for name in self.values}
+        for when, op in self.placed():
+            if not isinstance(op, Loop):
+                for name in operands(op):
+                    found[name].append((when, op))
+        return found
+
+    def placed(self) -> Iterator[tuple[When, Op]]:
+        """All ops with their section; the loop itself between head and tail."""
+        yield from ((When.HEAD, op) for op in self.head)
+        yield When.LOOP, self.loop
+        yield from ((When.LOOP, op) for op in self.loop.body)
+        yield from ((When.TAIL, op) for op in self.tail)
+
+    def section(self, when: When) -> tuple[Op, ...]:
+        """The ops of a section."""
+        return {When.HEAD: self.head, When.LOOP: self.loop.body, When.TAIL: self.tail}[when]
+
+    def is_free(self, name: str) -> bool:
+        """Whether a value is written out where it is used instead of being kept."""
+        op = self.ops.get(name)
+        if name in self.inside or name in self.after or op is None:
+            return False
+        value = self.values[name]
+        if isinstance(op, Const | Scalar | Size | Position | Indices | Transpose):
+            return True
+        if isinstance(op, Spread):
+            return self.is_free(op.arg)
+        if isinstance(op, Load):
+            return len(value.dims) < 2  # read from global memory where used
+        if isinstance(op, Pointwise):
+            whole = value.dtype in (DType.I32, DType.BOOL) or not value.dims
+            return whole and all(self.is_free(a) for a in op.args)
+        return False
+
+    def is_inline(self, name: str) -> bool:
+        """Whether a value is computed wherever it is used: free, or a tile times a scalar."""
+        return self.is_free(name) or self.is_cheap(name)
+
+    def is_cheap(self, name: str) -> bool:
+        """A tile of the loop times a scalar: one instruction, often none beside an addition."""
+        op = self.ops.get(name)
+        if not (isinstance(op, Pointwise) and op.fn is Fn.MUL and len(op.result.dims) == 2):
+            return False
+        if name in self.inside or any(name in (c.first, c.last) for c in self.loop.carried):
+            return False
+        users = [u for _, u in self.users[name]]
+        if not all(isinstance(u, Pointwise | Reduce) for u in users):
+            return False
+        return any(not self.values[a].dims and self.is_free(a) for a in op.args)
+
+    def through(self, name: str) -> tuple[str, bool]:
+        """The value a transposed view shows, and whether it is transposed."""
+        op = self.ops.get(name)
+        if isinstance(op, Transpose):
+            inner, flipped = self.through(op.arg)
+            return inner, not flipped
+        return name, False
+
+    def is_zero(self, name: str) -> bool:
+        """Whether a value is the constant 0."""
+        op = self.ops.get(name)
+        if isinstance(op, Spread):
+            return self.is_zero(op.arg)
+        return isinstance(op, Const) and op.value == 0
+
+    def is_vector_work(self, op: Op) -> bool:
+        """Whether an op is arithmetic that a step must do."""
+        if isinstance(op, Pointwise | Reduce | Spread):
+            return not self.is_inline(op.result.name)
+        return False
+
+
+def body_of(kernel: Kernel) -> Body:
+    """The sections of a kernel with one loop."""
+    loops = [i for i, op in enumerate(kernel.ops) if isinstance(op, Loop)]
+    if len(loops) != 1:
+        raise refusal(
+            f"{len(loops)} loops in one tile",
+            kernel.line,
+            why="a tile has one pipelined loop on this target",
+            fix="write one kernel for each loop",
+        )
+    at = loops[0]
+    loop = kernel.ops[at]
+    assert isinstance(loop, Loop)
+    if _is_whole(kernel, loop):
+        loop = replace(loop, until=None)
+    return Body(kernel=kernel, head=kernel.ops[:at], loop=loop, tail=kernel.ops[at + 1 :])
+
+
+def _is_whole(kernel: Kernel, loop: Loop) -> bool:
+    """Whether the loop's end is that of its axis."""
+    found = next(
+        (op for op in kernel.ops if isinstance(op, Size) and op.result.name == loop.until), None
+    )
+    return found is not None and found.axis == kernel.var(loop.var).axis
+
+
+def refusal(what: str, line: Line | None, *, why: str = "", fix: str = "") -> KernelError:
+    """An error at the author's line."""
+    where = f"{line}: {line.text.strip()}" if line is not None and line.text else str(line or "")
+    return KernelError(what, where=where, why=why, fix=fix)
+
+
+def made_by(op: Op) -> str | None:
+    """The name of the value an op defines; None for stores and loops."""
+    return None if isinstance(op, Loop | Store) else op.result.name
+
+
+def line_of(op: Op) -> Line | None:
+    """The author's line of an op."""
+    if isinstance(op, Loop | Store):
+        return op.line
+    return op.result.line

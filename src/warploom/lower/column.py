@@ -1,0 +1,76 @@
+"""The column from a tile kernel to its guarded role programs; each pass one function.
+
+read, simplify (``warploom.kernel``) -> fuse -> lay out -> relate and price -> schedule -> expand
+and guard -> a document with its declared flow. ``Lowered`` keeps what every pass made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from warploom.document.roles import RolesDocument
+from warploom.guard.mbarrier import Plan, derive_roles
+from warploom.kernel.values import Kernel
+from warploom.lower.body import body_of
+from warploom.lower.candidates import candidates_of
+from warploom.lower.fuse import fuse
+from warploom.lower.layout import Layout, lay_out
+from warploom.lower.plan import flow_of, plan_of
+from warploom.lower.relate import CONSUMER, problem_of, takes_turns
+from warploom.lower.tiling import Tiling
+from warploom.order import ModuloOptions, ModuloProblem, ModuloResult, solve_modulo
+from warploom.order.alike import solve_alike
+from warploom.target.h200 import HopperTarget, h200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lowered:
+    """A kernel on its way: what each pass made of it."""
+
+    kernel: Kernel
+    tiling: Tiling
+    layout: Layout
+    problem: ModuloProblem
+    result: ModuloResult
+    plan: Plan
+    document: RolesDocument
+
+
+def lower(
+    kernel: Kernel,
+    tiling: Tiling,
+    *,
+    target: HopperTarget | None = None,
+    options: ModuloOptions | None = None,
+) -> Lowered:
+    """A kernel's role programs for a tiling, scheduled at the least interval found."""
+    target = target or h200()
+    body = body_of(kernel)
+    layout = lay_out(body, tiling, fuse(body))
+    name = f"{kernel.name}_{tiling.name}"
+    problem = problem_of(layout, target, name)
+    plan = plan_of(layout, target, name)
+    result = schedule(problem, plan, layout, options)
+    document = derive_roles(result, plan)
+    document = replace(document, flow=flow_of(layout, target))
+    return Lowered(
+        kernel=kernel,
+        tiling=tiling,
+        layout=layout,
+        problem=problem,
+        result=result,
+        plan=plan,
+        document=document,
+    )
+
+
+def schedule(
+    problem: ModuloProblem, plan: Plan, layout: Layout, options: ModuloOptions | None = None
+) -> ModuloResult:
+    """The least interval, one program for all consumers."""
+    if layout.tiling.program:
+        return candidates_of(problem, plan, options=options).named(layout.tiling.program).result
+    if not takes_turns(layout):
+        return solve_modulo(problem, options)
+    roles = tuple(f"{CONSUMER}{i}" for i in range(layout.tiling.consumers))
+    return solve_alike(problem, roles, dict(plan.aliases), options)

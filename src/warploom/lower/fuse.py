@@ -1,0 +1,276 @@
+"""Fuse: vector work becomes steps, the units a schedule places.
+
+Ops that wait for the same products and the same reductions run together: their elements stay in
+registers of one loop. A step is cut where overlap can pay: before what needs another product, after
+a reduction (whose result its own elements cannot use), and before the conversion of an operand.
+
+A step runs its row ops that need no reduction, then its elements, then reductions and the row ops
+that follow from them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from warploom.document.flow import When
+from warploom.kernel.values import (
+    Dot,
+    Fn,
+    Load,
+    Op,
+    Pointwise,
+    Reduce,
+    Spread,
+    Store,
+    operands,
+)
+from warploom.lower.body import Body, made_by, refusal
+
+Work = Pointwise | Reduce | Spread
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """Vector work on the tile ``rows`` x ``cols`` (``cols`` None: on row vectors only).
+
+    ``reads`` and ``results`` are the values it takes from elsewhere and leaves for others.
+    ``loads`` are tiles in shared memory or of global memory it reads element by element.
+    """
+
+    name: str
+    when: When
+    ops: tuple[Work, ...]
+    rows: str | None
+    cols: str | None
+    reads: tuple[str, ...]
+    results: tuple[str, ...]
+    loads: tuple[str, ...] = ()
+
+
+class _Key(NamedTuple):
+    products: frozenset[str]
+    level: int
+    dims: tuple[str, ...]
+    converts: bool
+
+
+class _Facts(NamedTuple):
+    """What an op's result waits for: products, the level its elements run at, and the level at
+    which it can be used (one more after a reduction).
+    """
+
+    products: frozenset[str]
+    ready: int
+
+
+def fuse(body: Body) -> tuple[Step, ...]:
+    """The steps of head, loop and tail, in an order that respects their values."""
+    steps: list[Step] = []
+    for when in When:
+        steps += _section(body, when)
+    return tuple(steps)
+
+
+def stored_inline(body: Body) -> frozenset[str]:
+    """Tiles of the tail that only stores need: they are computed where they are stored."""
+    found: set[str] = set()
+    for op in reversed(body.tail):
+        if not isinstance(op, Pointwise | Spread) or len(op.result.dims) != 2:
+            continue
+        users = [u for _, u in body.users[op.result.name]]
+        if users and all(isinstance(u, Store) or made_by(u) in found for u in users):
+            found.add(op.result.name)
+    return frozenset(found)
+
+
+def _section(body: Body, when: When) -> list[Step]:
+    groups = _Groups(body, when)
+    for op in body.section(when):
+        groups.add(op)
+    groups.settle()
+    return _ordered(groups.steps())
+
+
+class _Groups:
+    """Vector ops of a section by what they wait for."""
+
+    def __init__(self, body: Body, when: When) -> None:
+        self.body, self.when = body, when
+        self.inline = stored_inline(body) if when is When.TAIL else frozenset()
+        self.facts: dict[str, _Facts] = {}
+        self.groups: dict[_Key, list[Work]] = {}
+        self.home: dict[str, _Key] = {}
+        self.loose: list[Work] = []  # row ops of nothing computed here: they join their first user
+
+    def add(self, op: Op) -> None:
+        """Note what an op waits for; vector work joins its group."""
+        name = made_by(op)
+        if name is None or name in self.inline or isinstance(op, Load):
+            return
+        waits, ready = _waits(self.body, op, self.facts), _ready(op, self.facts)
+        own = frozenset({name}) if isinstance(op, Dot) else frozenset()
+        self.facts[name] = _Facts(waits | own, ready + isinstance(op, Reduce))
+        if not self.body.is_vector_work(op):
+            return
+        assert isinstance(op, Pointwise | Reduce | Spread)
+        key = self._key(op, waits, ready)
+        if key is None:
+            self.loose.append(op)
+        else:
+            self._put(op, key)
+
+    def _put(self, op: Work, key: _Key, *, first: bool = False) -> None:
+        group = self.groups.setdefault(key, [])
+        group.insert(0 if first else len(group), op)
+        self.home[op.result.name] = key
+
+    def _key(self, op: Work, products: frozenset[str], ready: int) -> _Key | None:
+        tile = self.body.values[op.arg] if isinstance(op, Reduce) else op.result
+        if len(tile.dims) == 2:
+            return _Key(products, ready, tile.vars, _feeds_product(self.body, op))
+        if len(tile.dims) > 2:
+            raise refusal(
+                "a value of more than two axes", op.result.line, fix="take units one by one"
+            )
+        made = [self.home[n] for n in operands(op) if n in self.home]
+        return max(made, key=lambda k: (len(k.products), k.level)) if made else None
+
+    def settle(self) -> None:
+        """Row ops that wait for nothing join their users; rows of one later step move there."""
+        for op in reversed(self.loose):
+            users = [u for w, u in self.body.users[op.result.name] if w is self.when]
+            homes = [self.home[n] for u in users if (n := made_by(u)) in self.home]
+            alone = _Key(frozenset(), 0, op.result.vars, False)
+            self._put(op, homes[0] if homes else alone, first=True)
+        for key in list(self.groups):
+            for op in reversed(list(self.groups[key])):
+                target = self._later_home(op)
+                if target is not None and target != key:
+                    self.groups[key].remove(op)
+                    self._put(op, target, first=True)
+
+    def _later_home(self, op: Work) -> _Key | None:
+        """The one step all users of a row op stand in, so that nothing of it is kept."""
+        name = op.result.name
+        if not isinstance(op, Pointwise) or len(op.result.dims) != 1:
+            return None
+        if any(name in (c.first, c.last) for c in self.body.loop.carried):
+            return None
+        homes = {self.home.get(made_by(u) or "") for _, u in self.body.users[name]}
+        return next(iter(homes)) if len(homes) == 1 else None
+
+    def steps(self) -> list[Step]:
+        """The groups as steps, ops in the order of the text."""
+        order = {made_by(op): i for i, op in enumerate(self.body.section(self.when))}
+        return [
+            _step(self.body, self.when, key, sorted(ops, key=lambda o: order[o.result.name]))
+            for key, ops in self.groups.items()
+            if ops
+        ]
+
+
+def _waits(body: Body, op: Op, facts: dict[str, _Facts]) -> frozenset[str]:
+    found: frozenset[str] = frozenset()
+    for name in operands(op):
+        if name in facts:
+            found |= facts[name].products
+        elif name in body.inside:
+            last = body.ops.get(body.inside[name].last)
+            if isinstance(last, Dot):  # the product of the iteration before
+                found |= {f"{last.result.name}'"}
+    return found
+
+
+def _ready(op: Op, facts: dict[str, _Facts]) -> int:
+    return max((facts[n].ready for n in operands(op) if n in facts), default=0)
+
+
+def _feeds_product(body: Body, op: Op) -> bool:
+    """A conversion whose only use is as operand of products."""
+    if not (isinstance(op, Pointwise) and op.fn is Fn.CAST):
+        return False
+    users = _real_users(body, op.result.name)
+    return bool(users) and all(isinstance(u, Dot) for u in users)
+
+
+def _real_users(body: Body, name: str) -> list[Op]:
+    """Users of a value, through views and free conversions."""
+    found: list[Op] = []
+    for _, user in body.users[name]:
+        made = made_by(user)
+        if made is not None and body.through(made)[0] == name:
+            found += _real_users(body, made)
+        else:
+            found.append(user)
+    return found
+
+
+def _step(body: Body, when: When, key: _Key, ops: list[Work]) -> Step:
+    made = {op.result.name for op in ops}
+    reads: dict[str, None] = {}
+    loads: dict[str, None] = {}
+    for op in ops:
+        for name in operands(op):
+            _gather(body, name, made, reads, loads)
+    results = [op.result.name for op in ops if _leaves(body, op.result.name, made, when)]
+    rows, cols = key.dims if len(key.dims) == 2 else (key.dims[0] if key.dims else None, None)
+    return Step(
+        name=_name(results or sorted(made), when),
+        when=when,
+        ops=tuple(ops),
+        rows=rows,
+        cols=cols,
+        reads=tuple(reads),
+        results=tuple(results),
+        loads=tuple(loads),
+    )
+
+
+def _gather(
+    body: Body, name: str, made: set[str], reads: dict[str, None], loads: dict[str, None]
+) -> None:
+    """The values an operand brings from outside, through free ops."""
+    inner, _ = body.through(name)
+    op = body.ops.get(inner)
+    if inner in made:
+        return
+    if isinstance(op, Load) and inner not in body.inside:
+        loads[inner] = None
+    if body.is_inline(inner):
+        for n in operands(op) if op is not None else ():
+            _gather(body, n, made, reads, loads)
+    elif not isinstance(op, Load):
+        reads[inner] = None
+
+
+def _leaves(body: Body, name: str, made: set[str], when: When) -> bool:
+    if any(name in (c.first, c.last) for c in body.loop.carried):
+        return True
+    for user_when, user in body.users[name]:
+        result = made_by(user)
+        through = result is not None and body.is_inline(result)
+        if through and result is not None and _leaves(body, result, made, when):
+            return True
+        if user_when is not when or (result not in made and not through):
+            return True
+    return False
+
+
+def _name(results: list[str], when: When) -> str:
+    tag = {When.HEAD: "start_", When.LOOP: "make_", When.TAIL: "finish_"}[when]
+    return tag + results[0].replace(".", "_")
+
+
+def _ordered(steps: list[Step]) -> list[Step]:
+    """Steps after those whose results they read."""
+    maker = {r: s.name for s in steps for r in s.results}
+    left, out = list(steps), list[Step]()
+    done: set[str] = set()
+    while left:
+        ready = [s for s in left if all(maker.get(r, s.name) in {*done, s.name} for r in s.reads)]
+        assert ready, "steps wait for one another"
+        out.append(ready[0])
+        done.add(ready[0].name)
+        left.remove(ready[0])
+    return out

@@ -1,0 +1,460 @@
+"""Lay out: where each value lives on the SM.
+
+Tiles loaded by copies lie in slots of rings. Everything a consumer computes lies in registers, in
+the form the tensor cores leave it: a warpgroup holds 64 rows a block, a thread two rows of each
+block of its warp (``lane / 4`` and 8 further) and pairs of columns (``8 j + 2 (lane % 4)``).
+
+- ``TILE``: accumulators, ``float x[blocks][columns / 2]``
+- ``PACKED``: the same places in 16 bits, which is the A operand of a product
+- ``ROW``: two values a block; the four threads of a row hold the same (``PART``: each its part of a
+  sum)
+
+Values that replace one another share an array: a carried value and its next one, an accumulator and
+what is added to it, a result that overwrites the last use of an operand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from warploom.document.flow import When
+from warploom.kernel.values import (
+    Dot,
+    DType,
+    Fn,
+    Load,
+    Op,
+    Pointwise,
+    Reduce,
+    Spread,
+    Store,
+    Value,
+    Walk,
+    results,
+)
+from warploom.lower.body import Body, made_by, refusal
+from warploom.lower.fuse import Step
+from warploom.lower.tiling import Tiling
+
+WGMMA_ROWS = 64
+LINE_BYTES = 128  # a row of a slot block: one swizzle span
+MOST_COLUMNS = 256
+
+
+class Form(StrEnum):
+    """How a value lies in registers."""
+
+    TILE = "tile"
+    PACKED = "packed"
+    ROW = "row"
+    PART = "part"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Array:
+    """Registers of a consumer thread: ``blocks`` of 64 rows, ``cols`` columns (None: rows only)."""
+
+    name: str
+    form: Form
+    blocks: int
+    cols: int
+    dtype: DType
+
+    @property
+    def registers(self) -> int:
+        """32-bit registers a thread."""
+        per = {Form.TILE: self.cols // 2, Form.PACKED: self.cols * self.dtype.bits // 64}
+        return self.blocks * per.get(self.form, 2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotTile:
+    """A loaded tile: ``rows`` x ``cols`` elements in blocks of 128-byte rows."""
+
+    value: str
+    tensor: str
+    rows: int
+    cols: int
+    dtype: DType
+
+    @property
+    def block_cols(self) -> int:
+        """Columns of a block."""
+        return LINE_BYTES * 8 // self.dtype.bits
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of 128 bytes in a row."""
+        return self.cols // self.block_cols
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the tile."""
+        return self.rows * self.blocks * LINE_BYTES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotRing:
+    """A ring of slots: the tiles of one slot, filled once an iteration or once a tile."""
+
+    name: str
+    tiles: tuple[SlotTile, ...]
+    per_tile: bool = False
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of a slot."""
+        return sum(t.bytes for t in self.tiles)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """Arrays of values, rings of loaded tiles, and products with their operands' places."""
+
+    body: Body
+    tiling: Tiling
+    steps: tuple[Step, ...]
+    arrays: tuple[Array, ...]
+    homes: tuple[tuple[str, str], ...]
+    rings: tuple[SlotRing, ...]
+    forms: tuple[tuple[str, Form], ...]
+
+    def array_of(self, value: str) -> Array:
+        """The array a value lives in."""
+        name = dict(self.homes)[value]
+        return next(a for a in self.arrays if a.name == name)
+
+    def form_of(self, value: str) -> Form:
+        """How a value lies there."""
+        return dict(self.forms)[value]
+
+    def slot_of(self, value: str) -> tuple[SlotRing, SlotTile] | None:
+        """Ring and tile of a loaded value."""
+        for ring in self.rings:
+            for tile in ring.tiles:
+                if tile.value == value:
+                    return ring, tile
+        return None
+
+    def extent(self, var: str) -> int:
+        """Elements of a variable a tile covers."""
+        return self.tiling.extent(var)
+
+    @property
+    def blocks(self) -> int:
+        """64-row blocks of a consumer, of the products' rows."""
+        return max((a.blocks for a in self.arrays), default=1)
+
+
+def lay_out(body: Body, tiling: Tiling, steps: tuple[Step, ...]) -> Layout:
+    """Places for all values; refuses what this target has no place for."""
+    kept = _kept_values(body, tiling, steps)
+    forms = _forms(body, steps, kept)
+    homes = _homes(body, steps, kept, forms)
+    names = dict.fromkeys(homes.values())
+    arrays = tuple(_array(body, tiling, name, homes, forms) for name in names)
+    layout = Layout(
+        body=body,
+        tiling=tiling,
+        steps=steps,
+        arrays=arrays,
+        homes=tuple(homes.items()),
+        rings=_rings(body, tiling, steps),
+        forms=tuple(forms.items()),
+    )
+    _check_products(layout)
+    return layout
+
+
+def _kept_values(body: Body, tiling: Tiling, steps: tuple[Step, ...]) -> dict[str, Value]:
+    """Values that live in registers between ops: products, steps' results, carried values."""
+    names: dict[str, None] = {}
+    for step in steps:
+        names |= dict.fromkeys(step.results)
+    for _, op in body.placed():
+        if isinstance(op, Dot):
+            names[op.result.name] = None
+    for c in body.loop.carried:
+        names |= dict.fromkeys([c.inside.name, c.last, c.result.name])
+    for when, op in body.placed():  # A operands held in registers
+        if tiling.hold and when is When.HEAD and isinstance(op, Load) and is_held(body, op):
+            names[op.result.name] = None
+    return {n: body.values[n] for n in names}
+
+
+def is_held(body: Body, op: Load) -> bool:
+    """Whether a tile loaded once a tile is nothing but left operands, which registers can be."""
+    if op.result.dtype.bits != 16 or len(op.result.dims) != 2:
+        return False
+    users = [u for _, u in body.users[op.result.name]]
+    return bool(users) and all(isinstance(u, Dot) and u.a == op.result.name for u in users)
+
+
+def _forms(body: Body, steps: tuple[Step, ...], kept: dict[str, Value]) -> dict[str, Form]:
+    """Forms of kept values; row sums stay parts while nothing but sums is made of them."""
+    forms: dict[str, Form] = {}
+    for name, value in kept.items():
+        if len(value.dims) == 2:
+            packed = value.dtype in (DType.BF16, DType.F16, DType.E4M3, DType.E5M2)
+            forms[name] = Form.PACKED if packed else Form.TILE
+        else:
+            forms[name] = Form.ROW
+    return forms | dict.fromkeys(part_sums(body), Form.PART)
+
+
+def part_sums(body: Body) -> frozenset[str]:
+    """Row values of the loop that may stay partial sums of each thread.
+
+    A sum along the columns is partial; so are sums of partial values and their products with whole
+    ones. A carried value is partial if it starts at 0 and is partial again at the end.
+    """
+    found: set[str] = set()
+    carried = {c.inside.name for c in body.loop.carried if body.is_zero(c.first)}
+    carried = {n for n in carried if len(body.values[n].dims) == 1}
+    while True:
+        found = set(carried)
+        found |= {v.name for op in body.loop.body if _is_partial(op, found) for v in results(op)}
+        kept = {n for n in carried if body.inside[n].last in found}
+        if kept == carried:
+            break
+        carried = kept
+    whole = {n for n in found if not _only_in_sums(body, n, found)}
+    if whole & {body.inside[n].last for n in carried} or whole & carried:
+        return frozenset()
+    return frozenset(found - whole)
+
+
+def _is_partial(op: Op, found: set[str]) -> bool:
+    if isinstance(op, Reduce):
+        return op.fn is Fn.ADD
+    if not isinstance(op, Pointwise) or len(op.result.dims) != 1:
+        return False
+    parts = [a in found for a in op.args]
+    if op.fn in (Fn.ADD, Fn.SUB):
+        return all(parts)
+    return op.fn is Fn.MUL and sum(parts) == 1
+
+
+def _only_in_sums(body: Body, name: str, found: set[str]) -> bool:
+    """Whether all users in the loop keep the value partial (users in the tail finish it)."""
+    for when, user in body.users[name]:
+        if when is When.LOOP and made_by(user) not in found:
+            return False
+    lasts = [c for c in body.loop.carried if c.last == name]
+    return all(body.is_zero(c.first) for c in lasts)
+
+
+class _Classes:
+    """Values that share an array, by their first member."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.leader = {n: n for n in names}
+
+    def find(self, name: str) -> str:
+        """The member that stands for a value's class."""
+        while self.leader[name] != name:
+            name = self.leader[name]
+        return name
+
+    def join(self, a: str, b: str) -> None:
+        """Both values lie in the array of the first."""
+        self.leader[self.find(b)] = self.find(a)
+
+    def alone(self, name: str) -> bool:
+        """Whether nothing shares the value's array yet."""
+        return sum(self.find(n) == self.find(name) for n in self.leader) == 1
+
+
+def _homes(
+    body: Body, steps: tuple[Step, ...], kept: dict[str, Value], forms: dict[str, Form]
+) -> dict[str, str]:
+    """The array of each kept value."""
+    classes = _Classes(kept)
+    for c in body.loop.carried:
+        for name in (c.last, c.result.name, *([c.first] if c.first in kept else [])):
+            classes.join(c.inside.name, name)
+    for _, op in body.placed():
+        if isinstance(op, Dot) and op.into is not None and op.into in kept:
+            classes.join(op.into, op.result.name)
+    for step in steps:
+        taken: set[str] = set()
+        for result in step.results:
+            free = {n for n in kept if classes.find(n) not in taken}
+            spare = _spare(body, steps, step, result, kept, forms) if classes.alone(result) else []
+            for name in [n for n in spare if n in free][:1]:
+                taken.add(classes.find(name))
+                classes.join(name, result)
+    return {n: _short(classes.find(n)) for n in kept}
+
+
+def _short(name: str) -> str:
+    return name.replace(".", "_")
+
+
+def _spare(
+    body: Body,
+    steps: tuple[Step, ...],
+    step: Step,
+    result: str,
+    kept: dict[str, Value],
+    forms: dict[str, Form],
+) -> list[str]:
+    """Operands of the same shape that nobody needs after this step."""
+    found: list[str] = []
+    want = (kept[result].vars, forms[result])
+    if any(op.result.name == result and isinstance(op, Spread) for op in step.ops):
+        return found
+    for name in step.reads:
+        if name not in kept or (kept[name].vars, forms[name]) != want:
+            continue
+        if name in body.inside or any(c.last == name for c in body.loop.carried):
+            continue
+        others = [s for s in steps if s is not step and name in s.reads]
+        if all(_before(steps, s, step) for s in others) and not _used_by_others(body, name):
+            found.append(name)
+    return found
+
+
+def _before(steps: tuple[Step, ...], a: Step, b: Step) -> bool:
+    """Whether ``b`` needs something ``a`` makes, so that it always comes after it."""
+    reach, names = {*a.results}, {a.name}
+    for s in steps:
+        if s.when is a.when and (reach & {*s.reads}) and s.name not in names:
+            reach |= {*s.results}
+            names.add(s.name)
+    return b.name in names
+
+
+def _used_by_others(body: Body, name: str) -> bool:
+    return any(isinstance(u, Dot | Store) for _, u in body.users[name])
+
+
+def _array(
+    body: Body, tiling: Tiling, name: str, homes: dict[str, str], forms: dict[str, Form]
+) -> Array:
+    members = [n for n, h in homes.items() if h == name]
+    value, form = body.values[members[0]], forms[members[0]]
+    rows = tiling.extent(value.dims[0].var)
+    share = rows // tiling.consumers
+    if rows % tiling.consumers or share % WGMMA_ROWS:
+        raise refusal(
+            f"{rows} rows for {tiling.consumers} consumer warpgroups",
+            value.line,
+            why="each warpgroup holds whole blocks of 64 rows",
+            fix=f"an extent of {value.dims[0].var} that is a multiple of {64 * tiling.consumers}",
+        )
+    cols = tiling.extent(value.dims[1].var) if len(value.dims) == 2 else 0
+    return Array(name=name, form=form, blocks=share // WGMMA_ROWS, cols=cols, dtype=value.dtype)
+
+
+def _rings(body: Body, tiling: Tiling, steps: tuple[Step, ...]) -> tuple[SlotRing, ...]:
+    """Loaded tiles by slot: tiles with the same readers arrive together."""
+    groups: dict[tuple[bool, tuple[str, ...]], list[SlotTile]] = {}
+    for when, op in body.placed():
+        if not isinstance(op, Load) or len(op.result.dims) != 2 or when is When.TAIL:
+            continue
+        readers = tuple(sorted(_readers(body, op.result.name, steps)))
+        if not readers:
+            continue
+        products = tuple(r for r in readers if not r.startswith("make_"))
+        key = (when is When.HEAD, products or readers)
+        groups.setdefault(key, []).append(_slot_tile(body, tiling, op))
+    return tuple(
+        SlotRing(name=_ring_name(tiles), tiles=tuple(tiles), per_tile=per_tile)
+        for (per_tile, _), tiles in _merged(groups).items()
+    )
+
+
+def _merged(
+    groups: dict[tuple[bool, tuple[str, ...]], list[SlotTile]],
+) -> dict[tuple[bool, tuple[str, ...]], list[SlotTile]]:
+    """A tile read by several products joins the slot of one of them only if all agree."""
+    out: dict[tuple[bool, tuple[str, ...]], list[SlotTile]] = {}
+    for key, tiles in groups.items():
+        per_tile, readers = key
+        shared = [k for k in out if k[0] == per_tile and set(k[1]) & set(readers)]
+        out.setdefault(shared[0] if shared else key, []).extend(tiles)
+    return out
+
+
+def _ring_name(tiles: list[SlotTile]) -> str:
+    return "ring_" + "_".join(t.value.replace(".", "_") for t in tiles)
+
+
+def _readers(body: Body, name: str, steps: tuple[Step, ...]) -> Iterator[str]:
+    for step in steps:
+        if name in step.loads:
+            yield step.name
+    for _, user in body.users[name]:
+        if isinstance(user, Dot):
+            yield user.result.name
+        elif (made := made_by(user)) is not None and body.through(made)[0] == name:
+            yield from _readers(body, made, ())
+
+
+def _slot_tile(body: Body, tiling: Tiling, op: Load) -> SlotTile:
+    value = op.result
+    rows, cols = (tiling.extent(d.var) for d in value.dims)
+    tile = SlotTile(value=value.name, tensor=op.tensor, rows=rows, cols=cols, dtype=value.dtype)
+    if cols % tile.block_cols:
+        raise refusal(
+            f"a tile of {op.tensor} with {cols} columns",
+            value.line,
+            why=f"copies land in rows of {LINE_BYTES} bytes, {tile.block_cols} elements",
+            fix=f"an extent of {value.dims[1].var} that is a multiple of {tile.block_cols}",
+        )
+    if rows % 8 or rows > MOST_COLUMNS:
+        raise refusal(
+            f"a tile of {op.tensor} with {rows} rows",
+            value.line,
+            fix=f"an extent of {value.dims[0].var} that is a multiple of 8 up to {MOST_COLUMNS}",
+        )
+    if body.kernel.var(value.dims[0].var).walk is Walk.UNIT:
+        raise refusal(f"a tile of {op.tensor} with one row", value.line)
+    return tile
+
+
+def _check_products(layout: Layout) -> None:
+    body = layout.body
+    for _, op in body.placed():
+        if not isinstance(op, Dot):
+            continue
+        columns = layout.extent(op.result.dims[1].var)
+        if columns % 16 or columns > MOST_COLUMNS:
+            raise refusal(
+                f"a product with {columns} columns",
+                op.result.line,
+                why="the tensor cores multiply 16 to 256 columns",
+                fix=f"an extent of {op.result.dims[1].var} in multiples of 16 up to 256",
+            )
+        b, _ = body.through(op.b)
+        if layout.slot_of(b) is None:
+            raise refusal(
+                "the right operand of this product is computed, not loaded",
+                op.result.line,
+                why="the tensor cores read it from shared memory",
+                fix="exchange the operands (write the transposed product), or load it",
+            )
+        _check_left(layout, op)
+
+
+def _check_left(layout: Layout, op: Dot) -> None:
+    a, flipped = layout.body.through(op.a)
+    if layout.slot_of(a) is not None:
+        return
+    if flipped:
+        raise refusal(
+            "a computed value is transposed before a product",
+            op.result.line,
+            why="it lies in registers row by row",
+            fix="write the product whose left operand it is as it stands",
+        )
+    if layout.form_of(a) is not Form.PACKED or layout.body.values[a].dtype.bits != 16:
+        raise refusal(
+            f"the left operand of this product is {layout.body.values[a].dtype}",
+            op.result.line,
+            why="from registers the tensor cores take bf16 and fp16",
+            fix="convert it: `.to(v.dtype)`",
+        )

@@ -1,0 +1,94 @@
+"""Price: what each op of the loop takes on the chip.
+
+Products are priced by the tensor cores' rate, copies by measured latencies, steps by counting the
+instructions of one element on the pipe that runs them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from warploom.kernel.values import Dot, DType, Fn, Pointwise, Reduce
+from warploom.lower.fuse import Step
+from warploom.lower.layout import WGMMA_ROWS, Layout, SlotRing
+from warploom.target.h200 import TENSOR_DRAIN, HopperTarget
+
+ISSUE = 16  # cycles a group of products takes on the warps' own instruction stream
+STEP_TAIL = 20  # until the last result of a step can be used
+SHUFFLE_TAIL = 40  # more, where four threads exchange what they have of a row
+EXPONENTIALS = {Fn.EXP, Fn.EXP2, Fn.LOG, Fn.LOG2, Fn.SQRT, Fn.RSQRT, Fn.TANH, Fn.SIN, Fn.COS}
+COMPARES = {Fn.MAX, Fn.MIN, Fn.WHERE, Fn.ABS, Fn.CAST, Fn.FLOOR}
+LONG = {Fn.DIV: 2.0, Fn.ERF: 12.0, Fn.TANH: 6.0}  # further multiply-adds of a composed function
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """Cycles: on the unit, until the result is usable, and on the warps' own stream."""
+
+    unit: str
+    occupancy: int
+    latency: int
+    issue: int
+    also: tuple[tuple[str, int], ...] = ()
+
+
+def product_cost(layout: Layout, op: Dot, target: HopperTarget, consumers: int) -> Cost:
+    """The products of ``consumers`` warpgroups."""
+    body = layout.body
+    a, _ = body.through(op.a)
+    bits = body.values[a].dtype.bits
+    depth = layout.extent(body.values[op.a].dims[1].var) * bits // 256
+    blocks = layout.array_of(op.result.name).blocks
+    n = layout.extent(op.result.dims[1].var)
+    held = in_registers(layout, op)
+    busy = consumers * blocks * depth * target.wgmma_interval(n, a_in_registers=held)
+    return Cost(unit="tensor", occupancy=busy, latency=busy + TENSOR_DRAIN, issue=ISSUE)
+
+
+def in_registers(layout: Layout, op: Dot) -> bool:
+    """Whether a product's left operand is in registers."""
+    a, _ = layout.body.through(op.a)
+    return a in dict(layout.homes)
+
+
+def step_cost(layout: Layout, step: Step, target: HopperTarget, consumers: int) -> Cost:
+    """The vector work of ``consumers`` warpgroups."""
+    rates = target.vector
+    cols = layout.extent(step.cols) if step.cols else 4
+    share = layout.extent(step.rows) // layout.tiling.consumers if step.rows else WGMMA_ROWS
+    elements = consumers * share * cols
+    muls, compares, exps = _count(step)
+    mufu = round(elements * exps / rates.ex2)
+    alu = round(elements * (compares / rates.max + muls / rates.fma))
+    reduces = any(isinstance(op, Reduce) and op.fn is not Fn.ADD for op in step.ops)
+    tail = STEP_TAIL + SHUFFLE_TAIL * reduces
+    busy, unit, other = max((mufu, "mufu", alu), (alu, "alu", mufu))
+    also = ((("alu" if unit == "mufu" else "mufu"), other),) if other else ()
+    own = -(-busy // consumers)
+    return Cost(unit=unit, occupancy=max(busy, 1), latency=busy + tail, issue=own, also=also)
+
+
+def _count(step: Step) -> tuple[float, float, float]:
+    """Multiply-adds, compares and exponentials of one element."""
+    muls = compares = exps = 0.0
+    for op in step.ops:
+        if isinstance(op, Reduce):
+            compares, muls = compares + (op.fn is not Fn.ADD), muls + (op.fn is Fn.ADD)
+        elif isinstance(op, Pointwise) and len(op.result.dims) == 2:
+            exps += op.fn in EXPONENTIALS or op.fn in (Fn.DIV, Fn.ERF)
+            packs = op.fn is Fn.CAST and op.result.dtype is not DType.F32
+            compares += 0.5 if packs else op.fn in COMPARES
+            muls += op.fn not in EXPONENTIALS and op.fn not in COMPARES
+            muls += LONG.get(op.fn, 0.0)
+    return muls, compares, exps
+
+
+def load_cost(ring: SlotRing, target: HopperTarget) -> Cost:
+    """The copies that fill one slot."""
+    box = max(t.bytes for t in ring.tiles)
+    return Cost(
+        unit="copy engine",
+        occupancy=int(ring.bytes / target.l2_bytes_per_cycle),
+        latency=target.load_latency(box),
+        issue=len(ring.tiles) * target.sync.tma_issue,
+    )

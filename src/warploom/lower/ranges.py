@@ -1,0 +1,162 @@
+"""Which iterations of the loop a tile needs, and which of them hide nothing.
+
+A condition that hides elements (``where(visible, x, -inf)``) is, where possible, a conjunction of
+comparisons that are affine in indices: ``sign * t + slope * s + rest >= 0`` with the loop's index
+t, the rows' index s, and a rest that is the same for the whole tile. Such a condition cuts the loop
+to a range of iterations and splits it into a part where every element is seen and parts where some
+are hidden. Other conditions cut nothing: every iteration is visited with its mask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from warploom.document.flow import When
+from warploom.kernel.values import Const, Dim, Fn, Indices, Pointwise, Spread
+from warploom.lower.body import Body
+from warploom.lower.fuse import Step
+
+
+@dataclass(frozen=True, slots=True)
+class Affine:
+    """``loop`` * t + ``rows`` * s + the sum of ``rest`` (factor, scalar value) + ``constant``."""
+
+    loop: int = 0
+    rows: int = 0
+    rest: tuple[tuple[int, str], ...] = ()
+    constant: int = 0
+
+    def plus(self, other: Affine, sign: int = 1) -> Affine:
+        """The sum with ``sign`` times another one."""
+        return Affine(
+            self.loop + sign * other.loop,
+            self.rows + sign * other.rows,
+            (*self.rest, *((sign * f, v) for f, v in other.rest)),
+            self.constant + sign * other.constant,
+        )
+
+    def times(self, factor: int) -> Affine:
+        """A multiple."""
+        return Affine().plus(self, factor)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cut:
+    """What hides elements of the loop: comparisons ``affine >= 0`` that all must hold.
+
+    ``known`` false: something else hides elements too.
+    """
+
+    row: str | None
+    bounds: tuple[Affine, ...]
+    known: bool
+
+    @property
+    def below(self) -> tuple[Affine, ...]:
+        """Bounds that the loop's index must exceed."""
+        return tuple(a for a in self.bounds if a.loop > 0)
+
+    @property
+    def above(self) -> tuple[Affine, ...]:
+        """Bounds that it must stay under."""
+        return tuple(a for a in self.bounds if a.loop < 0)
+
+
+def cut_of(body: Body, steps: tuple[Step, ...]) -> Cut | None:
+    """The conditions of all tiles of the loop that hide elements along it; None: none do."""
+    found: list[tuple[str | None, list[Affine] | None]] = []
+    for step in steps:
+        if step.when is not When.LOOP:
+            continue
+        for op in step.ops:
+            if isinstance(op, Pointwise) and op.fn is Fn.WHERE and moves(body, op.args[0]):
+                hides = _is_lowest(body, op.args[2]) and step.cols == body.loop.var
+                parts = list(comparisons(body, op.args[0], step.rows))
+                known_parts = [b for b in parts if b is not None]
+                exact = hides and len(known_parts) == len(parts)
+                found.append((step.rows, known_parts if exact else None))
+    if not found:
+        return None
+    rows = {r for r, _ in found}
+    known = len(rows) == 1 and all(b is not None for _, b in found) and _reduces(body, steps)
+    bounds = tuple(a for _, b in found for a in b or ())
+    return Cut(row=next(iter(rows)), bounds=bounds if known else (), known=known)
+
+
+def _reduces(body: Body, steps: tuple[Step, ...]) -> bool:
+    """Whether a hidden element leaves no trace: no carried tile lives along the loop's index."""
+    return all(Dim(body.loop.var) not in c.inside.dims for c in body.loop.carried) and bool(steps)
+
+
+def moves(body: Body, name: str) -> bool:
+    """Whether a condition depends on the loop's index."""
+    op = body.ops.get(name)
+    if isinstance(op, Indices):
+        return op.var == body.loop.var
+    args = op.args if isinstance(op, Pointwise) else (op.arg,) if isinstance(op, Spread) else ()
+    return any(moves(body, a) for a in args)
+
+
+def _is_lowest(body: Body, name: str) -> bool:
+    op = body.ops.get(name)
+    if isinstance(op, Spread):
+        return _is_lowest(body, op.arg)
+    return isinstance(op, Const) and op.value == float("-inf")
+
+
+def comparisons(body: Body, name: str, rows: str | None) -> Iterator[Affine | None]:
+    """The comparisons of a conjunction; None for one that is not affine."""
+    op = body.ops.get(name)
+    if isinstance(op, Pointwise) and op.fn is Fn.AND:
+        for arg in op.args:
+            yield from comparisons(body, arg, rows)
+        return
+    if not isinstance(op, Pointwise) or op.fn not in (Fn.LT, Fn.LE, Fn.GT, Fn.GE):
+        yield None
+        return
+    left, right = (_affine(body, a, rows) for a in op.args)
+    if left is None or right is None:
+        yield None
+        return
+    less = op.fn in (Fn.LT, Fn.LE)
+    gap = right.plus(left, -1) if less else left.plus(right, -1)
+    strict = op.fn in (Fn.LT, Fn.GT)
+    gap = gap.plus(Affine(constant=1), -1) if strict else gap
+    yield gap if abs(gap.loop) <= 1 else None
+
+
+def _affine(body: Body, name: str, rows: str | None) -> Affine | None:  # noqa: PLR0911
+    op = body.ops.get(name)
+    value = body.values[name]
+    if isinstance(op, Indices):
+        if op.var == body.loop.var:
+            return Affine(loop=1)
+        return Affine(rows=1) if op.var == rows else None
+    if isinstance(op, Const) and isinstance(op.value, int):
+        return Affine(constant=op.value)
+    if isinstance(op, Spread):
+        return _affine(body, op.arg, rows)
+    if not value.dims and body.is_free(name):
+        return Affine(rest=((1, name),))
+    if not isinstance(op, Pointwise):
+        return None
+    args = [_affine(body, a, rows) for a in op.args]
+    if any(a is None for a in args):
+        return None
+    known = [a for a in args if a is not None]
+    return _combined(op.fn, known)
+
+
+def _combined(fn: Fn, args: list[Affine]) -> Affine | None:
+    if fn is Fn.ADD:
+        return args[0].plus(args[1])
+    if fn is Fn.SUB:
+        return args[0].plus(args[1], -1)
+    if fn is Fn.NEG:
+        return args[0].times(-1)
+    if fn is Fn.MUL:
+        for a, b in (args, args[::-1]):
+            if a == Affine(constant=a.constant):
+                return b.times(a.constant)
+    return None

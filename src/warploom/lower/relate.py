@@ -1,0 +1,327 @@
+"""Relate: the loop as a problem for the scheduler; every edge follows from a value.
+
+An op waits for the values it reads. What shares an array with another value adds the rest: whoever
+reads a value comes before the op that overwrites it, in the same iteration or the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from warploom.document.flow import When
+from warploom.kernel.values import Dot, Load, operands, results
+from warploom.lower.fuse import Step
+from warploom.lower.layout import Layout, SlotRing
+from warploom.lower.price import Cost, load_cost, product_cost, step_cost
+from warploom.lower.storage import ring_depth
+from warploom.order import (
+    ModuloEdge,
+    ModuloOp,
+    ModuloProblem,
+    Read,
+    Ring,
+    RingKind,
+    Role,
+)
+from warploom.order.model import Hold
+from warploom.target.h200 import HopperTarget
+
+PRODUCER, CONSUMER = "producer", "consumer"
+Work = SlotRing | Dot | Step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopOp:
+    """One op of the loop: a slot's copies, a product or a step; what it reads and defines."""
+
+    name: str
+    work: Work
+    reads: tuple[tuple[str, int], ...]
+    """Values with the iterations back."""
+    defines: tuple[str, ...]
+    cost: Cost
+
+
+def loop_ops(layout: Layout, target: HopperTarget, consumers: int) -> tuple[LoopOp, ...]:
+    """The ops of the loop in an order that respects values; costs of ``consumers`` together."""
+    body = layout.body
+    out = [
+        LoopOp(
+            name=load_name(ring),
+            work=ring,
+            reads=(),
+            defines=tuple(t.value for t in ring.tiles),
+            cost=load_cost(ring, target),
+        )
+        for ring in layout.rings
+        if not ring.per_tile
+    ]
+    for op in body.loop.body:
+        if isinstance(op, Dot):
+            into = (op.into,) if op.into else ()
+            reads = tuple(_read(layout, n) for n in (op.a, op.b, *into))
+            out.append(
+                LoopOp(
+                    name=product_name(op),
+                    work=op,
+                    reads=reads,
+                    defines=(op.result.name,),
+                    cost=product_cost(layout, op, target, consumers),
+                )
+            )
+    for step in layout.steps:
+        if step.when is When.LOOP:
+            reads = tuple(_read(layout, n) for n in (*step.reads, *step.loads))
+            out.append(
+                LoopOp(
+                    name=step.name,
+                    work=step,
+                    reads=reads,
+                    defines=step.results,
+                    cost=step_cost(layout, step, target, consumers),
+                )
+            )
+    return _ordered(out)
+
+
+def _ordered(ops: list[LoopOp]) -> tuple[LoopOp, ...]:
+    """Ops after the makers of what they read in the same iteration."""
+    maker = {v: op.name for op in ops for v in op.defines}
+    left, out = list(ops), list[LoopOp]()
+    done: set[str] = set()
+    while left:
+        ready = next(
+            op
+            for op in left
+            if all(back or maker.get(v, op.name) in {*done, op.name} for v, back in op.reads)
+        )
+        left.remove(ready)
+        out.append(ready)
+        done.add(ready.name)
+    return tuple(out)
+
+
+def load_name(ring: SlotRing) -> str:
+    """The op that fills a ring."""
+    return f"load_{ring.name}"
+
+
+def product_name(op: Dot) -> str:
+    """The op of a product."""
+    return f"dot_{op.result.name.replace('.', '_')}"
+
+
+def _read(layout: Layout, name: str) -> tuple[str, int]:
+    inner, _ = layout.body.through(name)
+    carried = layout.body.inside.get(inner)
+    return (carried.last, 1) if carried else (inner, 0)
+
+
+def takes_turns(layout: Layout) -> bool:
+    """Whether consumers should alternate on the tensor cores: vector work between products."""
+    tiling = layout.tiling
+    if tiling.consumers == 1:
+        return False
+    if tiling.turns is not None:
+        return tiling.turns
+    made: dict[str, set[str]] = {}
+    for op in layout.body.loop.body:
+        found = set[str]().union(*(made.get(n, set()) for n in operands(op)))
+        if isinstance(op, Dot):
+            if made.get(op.a) or made.get(op.b):
+                return True
+            found |= {op.result.name}
+        for value in results(op):
+            made[value.name] = found
+    return False
+
+
+def problem_of(layout: Layout, target: HopperTarget, name: str) -> ModuloProblem:
+    """The loop's ops, edges and storage."""
+    turns = takes_turns(layout)
+    together = 1 if turns else layout.tiling.consumers
+    ops = loop_ops(layout, target, together)
+    copies = range(layout.tiling.consumers) if turns else (None,)
+    build = _Builder(layout, ops, tuple(copies))
+    depths = {r.name: ring_depth(layout, r, target) for r in layout.rings if not r.per_tile}
+    return ModuloProblem(
+        name=name,
+        ops=tuple(build.modulo_ops()),
+        edges=tuple(build.edges()),
+        rings=(*build.register_rings(), *build.slot_rings(depths)),
+        roles=(Role(name=PRODUCER), *(Role(name=build.role(c)) for c in copies)),
+        smem_budget=sum(r.bytes * depths[r.name] for r in layout.rings if not r.per_tile),
+        handoff=target.sync.mbarrier_handoff,
+        release=target.sync.mbarrier_handoff,
+    )
+
+
+class _Builder:
+    """Ops of the producer once, of the consumers once for each copy."""
+
+    def __init__(
+        self, layout: Layout, ops: tuple[LoopOp, ...], copies: tuple[int | None, ...]
+    ) -> None:
+        self.layout, self.ops, self.copies = layout, ops, copies
+        self.maker = {v: op for op in ops for v in op.defines}
+        self.index: dict[tuple[str, int | None], int] = {}
+        for op in ops:
+            for copy in self._copies(op):
+                self.index[op.name, copy] = len(self.index)
+
+    def _copies(self, op: LoopOp) -> tuple[int | None, ...]:
+        return (None,) if isinstance(op.work, SlotRing) else self.copies
+
+    def role(self, copy: int | None) -> str:
+        """The role of a consumer copy."""
+        return CONSUMER if copy is None else f"{CONSUMER}{copy}"
+
+    def modulo_ops(self) -> Iterator[ModuloOp]:
+        """All ops, in the order of their indices."""
+        for op in self.ops:
+            for copy in self._copies(op):
+                loads = isinstance(op.work, SlotRing)
+                yield ModuloOp(
+                    name=op.name if copy is None else f"{op.name}@{copy}",
+                    unit=op.cost.unit,
+                    occupancy=op.cost.occupancy,
+                    also=tuple(Hold(unit=u, cycles=c) for u, c in op.cost.also),
+                    role=PRODUCER if loads else self.role(copy),
+                    issue=op.cost.issue,
+                )
+
+    def edges(self) -> Iterator[ModuloEdge]:
+        """Values to their readers, readers to whoever overwrites the value."""
+        for copy in self.copies:
+            for op in self.ops:
+                for value, back in op.reads:
+                    maker = self.maker.get(value)
+                    if maker is None or (maker is op and isinstance(op.work, Dot)):
+                        continue
+                    slack = self.layout.tiling.slack if self._late(maker, op) else 0
+                    yield self._edge(maker, op, copy, maker.cost.latency + slack, back, value)
+            yield from self._overwrites(copy)
+
+    def _late(self, maker: LoopOp, op: LoopOp) -> bool:
+        return isinstance(maker.work, Step) and isinstance(op.work, Dot)
+
+    def _edge(
+        self, a: LoopOp, b: LoopOp, copy: int | None, latency: int, back: int, why: str
+    ) -> ModuloEdge:
+        src = self.index[a.name, None if isinstance(a.work, SlotRing) else copy]
+        dst = self.index[b.name, None if isinstance(b.work, SlotRing) else copy]
+        return ModuloEdge(src=src, dst=dst, latency=latency, distance=back, why=why)
+
+    def _overwrites(self, copy: int | None) -> Iterator[ModuloEdge]:
+        homes = dict(self.layout.homes)
+        for array in self.layout.arrays:
+            versions = [v for v in self.maker if homes.get(v) == array.name]
+            writers = [self.maker[v] for v in versions]
+            carried = self._carried(array.name)
+            for value, writer in zip(versions, writers, strict=True):
+                for reader in self._readers(value):
+                    for other, back in self._next(versions, value, carried=carried):
+                        if other is not reader:
+                            why = f"{value} is read before it is overwritten"
+                            hold = (
+                                reader.cost.latency
+                                if isinstance(reader.work, Dot)
+                                else (reader.cost.occupancy)
+                            )
+                            yield self._edge(reader, other, copy, hold, back, why)
+                _ = writer
+            if carried:
+                yield from self._first_reads(array.name, versions, copy)
+
+    def _first_reads(
+        self, array: str, versions: list[str], copy: int | None
+    ) -> Iterator[ModuloEdge]:
+        """Who reads what the iteration before left comes before the first new version."""
+        if not versions:
+            return
+        first = self.maker[versions[0]]
+        lasts = {
+            c.last
+            for c in self.layout.body.loop.carried
+            if dict(self.layout.homes).get(c.last) == array
+        }
+        for reader in self.ops:
+            if reader is not first and any(v in lasts and back for v, back in reader.reads):
+                why = f"{array} is read before it is overwritten"
+                yield self._edge(reader, first, copy, reader.cost.occupancy, 0, why)
+
+    def _next(
+        self, versions: list[str], value: str, *, carried: bool
+    ) -> Iterator[tuple[LoopOp, int]]:
+        """The op that writes the array next, and how many iterations later."""
+        at = versions.index(value)
+        if at + 1 < len(versions):
+            yield self.maker[versions[at + 1]], 0
+        elif carried:
+            yield self.maker[versions[0]], 1
+
+    def _readers(self, value: str) -> list[LoopOp]:
+        return [op for op in self.ops if (value, 0) in op.reads]
+
+    def _carried(self, array: str) -> bool:
+        homes = dict(self.layout.homes)
+        return any(homes.get(c.last) == array for c in self.layout.body.loop.carried)
+
+    def register_rings(self) -> Iterator[Ring]:
+        """Arrays written anew every iteration: no reader is left when that happens."""
+        homes = dict(self.layout.homes)
+        for array in self.layout.arrays:
+            versions = [v for v in self.maker if homes.get(v) == array.name]
+            if not versions or self._carried(array.name):
+                continue
+            for copy in self.copies:
+                writer = self.maker[versions[0]]
+                others = [op for op in self.ops if op is not writer]
+                touching = [op for op in others if self._touches(op, versions)]
+                reads = tuple(Read(op=self.index[op.name, copy], hold=_hold(op)) for op in touching)
+                yield Ring(
+                    name=array.name if copy is None else f"{array.name}@{copy}",
+                    kind=RingKind.REG,
+                    size=array.registers,
+                    writers=(self.index[writer.name, copy],),
+                    readers=(reads,),
+                    max_depth=1,
+                )
+
+    def _touches(self, op: LoopOp, versions: list[str]) -> bool:
+        return any(v in versions for v, _ in op.reads) or any(v in versions for v in op.defines)
+
+    def slot_rings(self, depths: dict[str, int]) -> Iterator[Ring]:
+        """Rings of loaded tiles, read by products and steps."""
+        for ring in self.layout.rings:
+            if ring.per_tile:
+                continue
+            values = {t.value for t in ring.tiles}
+            readers = [op for op in self.ops if any(v in values for v, _ in op.reads)]
+            reads = tuple(
+                Read(op=self.index[op.name, copy], hold=_hold(op))
+                for op in readers
+                for copy in self.copies
+            )
+            yield Ring(
+                name=ring.name,
+                kind=RingKind.SMEM,
+                size=ring.bytes,
+                writers=(self.index[load_name(ring), None],),
+                readers=(reads,),
+                max_depth=depths[ring.name],
+            )
+
+
+def _hold(op: LoopOp) -> int:
+    return op.cost.latency if isinstance(op.work, Dot) else op.cost.occupancy
+
+
+def loads_of(layout: Layout, when: When) -> tuple[Load, ...]:
+    """The loads of a section that go through shared memory."""
+    return tuple(
+        op
+        for op in layout.body.section(when)
+        if isinstance(op, Load) and layout.slot_of(op.result.name) is not None
+    )

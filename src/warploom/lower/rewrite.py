@@ -1,0 +1,184 @@
+"""Rewrites experts use, each with a name, applied where they keep the meaning.
+
+They change only how a result is rounded. ``REWRITES`` lists them in order; a caller may leave any
+of them out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from warploom.kernel.values import (
+    Carried,
+    Const,
+    DType,
+    Fn,
+    Kernel,
+    Loop,
+    Op,
+    Pointwise,
+    Reduce,
+    Scalar,
+    Spread,
+)
+from warploom.lower.body import made_by
+from warploom.lower.charges import shift_is_harmless
+from warploom.lower.edges import hide_edges
+
+LAG = 8.0  # powers of two by which a maximum may lag: sums of 2^8 more stay far below overflow
+
+Rewrite = Callable[[Kernel, frozenset[str]], Kernel]
+
+
+def rewrite(
+    kernel: Kernel, positive: frozenset[str] = frozenset(), leave: frozenset[str] = frozenset()
+) -> Kernel:
+    """All rewrites but those left out. ``positive``: scalars of the call known to exceed 0."""
+    for name, change in (*REWRITES.items(), *NEEDED.items()):
+        if name not in leave or name in NEEDED:
+            kernel = change(kernel, positive)
+    return kernel
+
+
+def scale_after_maximum(kernel: Kernel, positive: frozenset[str]) -> Kernel:
+    """max(x * c) = max(x) * c for c > 0: a multiplication of a row instead of a tile.
+
+    Scaled values hidden by a condition are scaled after it: where(p, x * c, -inf) becomes
+    where(p, x, -inf) * c.
+    """
+
+    def change(loop: Loop) -> Loop:
+        known = _Known(kernel, loop, positive)
+        body: list[Op] = []
+        for op in loop.body:
+            body += known.hidden(op) if _is_where(op) else known.reduced(op)
+        return replace(loop, body=tuple(body))
+
+    return _with_loops(kernel, change)
+
+
+class _Known:
+    """Values of a loop that are a tile times a positive scalar."""
+
+    def __init__(self, kernel: Kernel, loop: Loop, positive: frozenset[str]) -> None:
+        every = (*kernel.ops, *loop.body)
+        self.ops = {name: op for op in every if (name := made_by(op)) is not None}
+        self.positive = positive
+
+    def scaled(self, name: str) -> tuple[str, str] | None:
+        """(tile, scalar) of a product of both."""
+        op = self.ops.get(name)
+        if not (isinstance(op, Pointwise) and op.fn is Fn.MUL and len(op.result.dims) == 2):
+            return None
+        for tile, factor in (op.args, op.args[::-1]):
+            if self._is_positive(factor):
+                return tile, factor
+        return None
+
+    def _is_positive(self, name: str) -> bool:
+        op = self.ops.get(name)
+        if isinstance(op, Scalar):
+            return op.parameter in self.positive
+        if isinstance(op, Const):
+            return op.value > 0
+        if isinstance(op, Pointwise) and op.fn is Fn.MUL and not op.result.dims:
+            return all(self._is_positive(a) for a in op.args)
+        return False
+
+    def _is_lowest(self, name: str) -> bool:
+        op = self.ops.get(name)
+        if isinstance(op, Spread):
+            return self._is_lowest(op.arg)
+        return isinstance(op, Const) and op.value == float("-inf")
+
+    def hidden(self, op: Op) -> Iterator[Op]:
+        """where(p, x * c, -inf) as where(p, x, -inf) * c."""
+        assert isinstance(op, Pointwise)
+        found = self.scaled(op.args[1])
+        if found is None or not self._is_lowest(op.args[2]):
+            yield op
+            return
+        tile, factor = found
+        inner = replace(op.result, name=f"{op.result.name}_seen")
+        made = (
+            replace(op, result=inner, args=(op.args[0], tile, op.args[2])),
+            Pointwise(result=op.result, fn=Fn.MUL, args=(inner.name, factor)),
+        )
+        for new in made:
+            self.ops[new.result.name] = new
+        yield from made
+
+    def reduced(self, op: Op) -> Iterator[Op]:
+        """max(x * c) as max(x) * c."""
+        found = self.scaled(op.arg) if isinstance(op, Reduce) and op.fn is Fn.MAX else None
+        if found is None or not isinstance(op, Reduce):
+            yield op
+            return
+        inner = replace(op.result, name=f"{op.result.name}_raw")
+        yield replace(op, result=inner, arg=found[0])
+        yield Pointwise(result=op.result, fn=Fn.MUL, args=(inner.name, found[1]))
+
+
+def lazy_maximum(kernel: Kernel, positive: frozenset[str]) -> Kernel:
+    """A running maximum that only moves when it is exceeded by 2^8.
+
+    Where results do not depend on the reference that exponentials are taken with (checked by the
+    rule of charges), new = max(top, m) becomes new = m if m > top + 8 else top: most iterations
+    leave the reference as it was, and what was summed needs no rescaling.
+    """
+    _ = positive
+
+    def change(loop: Loop) -> Loop:
+        defs = {name: op for op in loop.body if (name := made_by(op)) is not None}
+        for c in loop.carried:
+            if _is_running_maximum(defs, c) and shift_is_harmless(kernel, loop, c):
+                loop = _delayed(loop, c)
+        return loop
+
+    return _with_loops(kernel, change)
+
+
+def _is_running_maximum(defs: dict[str, Op], c: Carried) -> bool:
+    op = defs.get(c.last)
+    return isinstance(op, Pointwise) and op.fn is Fn.MAX and c.inside.name in op.args
+
+
+def _delayed(loop: Loop, c: Carried) -> Loop:
+    """The loop whose maximum moves only when it is exceeded by far."""
+    body: list[Op] = []
+    for op in loop.body:
+        if isinstance(op, Pointwise) and op.result.name == c.last:
+            body += _moved_late(op, c.inside.name)
+        else:
+            body.append(op)
+    return replace(loop, body=tuple(body))
+
+
+def _moved_late(op: Pointwise, top: str) -> tuple[Op, ...]:
+    highest = next(a for a in op.args if a != top)
+    lag = replace(op.result, name=f"{op.result.name}_lag", dims=())
+    far = replace(op.result, name=f"{op.result.name}_far")
+    moves = replace(op.result, name=f"{op.result.name}_moves", dtype=DType.BOOL)
+    return (
+        Const(result=lag, value=LAG),
+        Pointwise(result=far, fn=Fn.ADD, args=(top, lag.name)),
+        Pointwise(result=moves, fn=Fn.GT, args=(highest, far.name)),
+        Pointwise(result=op.result, fn=Fn.WHERE, args=(moves.name, highest, top)),
+    )
+
+
+def _is_where(op: Op) -> bool:
+    return isinstance(op, Pointwise) and op.fn is Fn.WHERE and len(op.result.dims) == 2
+
+
+def _with_loops(kernel: Kernel, change: Callable[[Loop], Loop]) -> Kernel:
+    ops = tuple(change(op) if isinstance(op, Loop) else op for op in kernel.ops)
+    return replace(kernel, ops=ops)
+
+
+REWRITES: dict[str, Rewrite] = {
+    "scale_after_maximum": scale_after_maximum,
+    "lazy_maximum": lazy_maximum,
+}
+NEEDED: dict[str, Rewrite] = {"hide_edges": hide_edges}  # no choice: without them edges count

@@ -1,0 +1,49 @@
+"""What shared memory a kernel has, and how many slots its rings get."""
+
+from __future__ import annotations
+
+from warploom.errors import GeometryError
+from warploom.kernel.values import Store
+from warploom.lower.layout import LINE_BYTES, WGMMA_ROWS, Layout, SlotRing
+from warploom.target.h200 import HopperTarget
+
+BARRIER_BYTES = 16
+ALIGNMENT = 1024
+MOST_STAGES = 12
+STAGING_BYTES = WGMMA_ROWS * LINE_BYTES  # one store chunk of a consumer: 64 rows of 128 bytes
+
+
+def staged_stores(layout: Layout) -> tuple[Store, ...]:
+    """Stores of whole tiles: they leave through shared memory."""
+    if layout.tiling.direct:
+        return ()
+    return tuple(
+        op
+        for op in layout.body.tail
+        if isinstance(op, Store) and len(layout.body.values[op.value].dims) == 2
+    )
+
+
+def staging_bytes(layout: Layout) -> int:
+    """Shared memory of the stores' staging copies."""
+    if not staged_stores(layout):
+        return 0
+    return layout.tiling.consumers * layout.tiling.staging * STAGING_BYTES
+
+
+def ring_depth(layout: Layout, ring: SlotRing, target: HopperTarget) -> int:
+    """Slots of a ring that is filled every iteration: all rings get the same number."""
+    every = [r for r in layout.rings if not r.per_tile]
+    once = sum(r.bytes + BARRIER_BYTES for r in layout.rings if r.per_tile)
+    left = target.limits.smem_per_block - once - staging_bytes(layout) - ALIGNMENT
+    fit = left // sum(r.bytes + BARRIER_BYTES for r in every)
+    wanted = layout.tiling.stages
+    if fit < 1 or (wanted is not None and wanted > fit):
+        raise GeometryError(
+            f"{wanted or 1} slots of {sum(r.bytes for r in every)} bytes do not fit",
+            where=f"tiling {layout.tiling.name}",
+            why=f"{left} bytes of shared memory are left for them",
+            fix="a smaller tile, fewer stages, or fewer staging copies",
+        )
+    _ = ring
+    return min(wanted or fit, MOST_STAGES)

@@ -1,0 +1,74 @@
+"""``Tiling``: the choices a schedule is derived for; the text says none of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from warploom.errors import GeometryError
+from warploom.kernel.values import Kernel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tiling:
+    """Extents of the variables and how the SM's warpgroups share a tile.
+
+    ``consumers`` warpgroups split the rows of a tile. ``stages``: slots of every ring filled once
+    an iteration (None: as many as fit). ``hold``: tiles loaded once a tile that are A operands stay
+    in registers. ``staging`` copies of a store chunk are on their way out at once. ``turns``:
+    consumers take turns on the tensor cores (None: where vector work lies between products).
+    ``keep`` and ``serpentine`` help the L2: the tensor whose tiles it should keep, and a walk of
+    the loop that turns around at every tile. ``group`` rows of tiles are visited together.
+    ``slack`` cycles of vector work may come late without delaying a product. ``direct``: tiles are
+    stored from registers, not through shared memory. ``tie``: elements of a thread that a wait for
+    products in the loop takes along of the tile made before it (-1: all), so that the assembler
+    leaves that work where the schedule put it. ``program``: the name of one of all programs at the
+    least interval (``candidates_of``), where measuring found a better one than the solver's.
+    ``pairs``: tiles of different length are visited in pairs of equal work.
+    """
+
+    extents: tuple[tuple[str, int], ...]
+    consumers: int = 2
+    stages: int | None = None
+    hold: bool = True
+    staging: int = 2
+    turns: bool | None = None
+    keep: str | None = None
+    serpentine: bool = False
+    group: int = 8
+    slack: int = 0
+    direct: bool = False
+    tie: int = 0
+    program: str = ""
+    pairs: bool = False
+
+    @property
+    def pins(self) -> tuple[tuple[str, object], ...]:
+        """All of it as choices that are not to be varied."""
+        rest = ((f.name, getattr(self, f.name)) for f in fields(self) if f.name != "extents")
+        return (*self.extents, *rest)
+
+    def extent(self, var: str) -> int:
+        """Elements a variable covers at a time."""
+        for name, size in self.extents:
+            if name == var:
+                return size
+        raise GeometryError(
+            f"no extent for variable {var!r}",
+            where="Tiling.extents",
+            fix=f"known: {', '.join(n for n, _ in self.extents)}",
+        )
+
+    @property
+    def name(self) -> str:
+        """A short name that tells choices apart."""
+        sizes = "x".join(str(n) for _, n in self.extents if n > 1)
+        tags = [f"w{self.consumers}", f"s{self.stages}" if self.stages else ""]
+        tags += ["" if self.hold else "smem", f"o{self.staging}" if self.staging != 2 else ""]
+        tags += [f"l{self.slack}" if self.slack else "", f"p{self.program}" if self.program else ""]
+        return "_".join([sizes, *(t for t in tags if t)])
+
+
+def tiling_of(kernel: Kernel, consumers: int = 2, **sizes: int) -> Tiling:
+    """A tiling with the extents given by variable; units, whole axes and fixed steps follow."""
+    known = {v.name: v.extent for v in kernel.vars if v.extent is not None}
+    return Tiling(extents=tuple((known | sizes).items()), consumers=consumers)

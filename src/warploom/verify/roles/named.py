@@ -1,0 +1,88 @@
+"""Named barriers, cluster barriers and the end of a CTA."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from warploom.document.roles import Arrive, NamedArrive
+from warploom.verify.agents import describe
+from warploom.verify.findings import Code, Finding
+from warploom.verify.roles.barriers import places
+from warploom.verify.roles.order import Generation, Order, reached
+
+
+def check_named(order: Order) -> Iterator[Finding]:
+    """Every generation of a named barrier gets its threads, and none comes too early.
+
+    An agent's n-th entry on a barrier means generation n. That it falls there, the generation
+    before must be over when the entry starts: a sync sees to that for the next entry of its own
+    agent, an arrival does not. Arrivals behind the last generation that anyone waits for wake
+    nobody and harm nobody.
+    """
+    for key, nodes in order.generations.items():
+        last = (*key[:3], key[3] + 1) not in order.generations
+        if last and all(isinstance(order.event[n].entry, NamedArrive) for n in nodes):
+            continue
+        found, needed = _threads(order, key, nodes)
+        if found != needed:
+            yield Finding(
+                code=Code.BARRIER,
+                why=f"generation {key[3]} of barrier {_name(key)} gets {found} of {needed}",
+                fix="the same number of arrivals by every participant",
+                where=places(order, [(n, 0) for n in nodes]),
+                tiles=order.tiles,
+            )
+        yield from _early(order, key, nodes)
+
+
+def _threads(order: Order, key: Generation, nodes: list[int]) -> tuple[int, int]:
+    if key[0] < 0:
+        return len(nodes), len(order.programs)
+    threads = next(b.threads for b in order.document.barriers if b.name == key[1])
+    return sum(-(-order.event[n].agent.threads // 32) * 32 for n in nodes), threads
+
+
+def _early(order: Order, key: Generation, nodes: list[int]) -> Iterator[Finding]:
+    older = order.met.get((*key[:3], key[3] - 1))
+    if older is None:
+        return
+    for node in nodes:
+        if not order.before_start(older, node):
+            yield Finding(
+                code=Code.BARRIER,
+                why=f"{describe(order.event[node].entry)} can come to {_name(key)} before its "
+                "generation: it fills the one before, or its own arrival does",
+                fix="wait for the other side before coming again",
+                where=places(order, [(node, 0)]),
+                tiles=order.tiles,
+            )
+
+
+def _name(key: Generation) -> str:
+    return f"{key[1]}[{key[2]}]"
+
+
+def check_exit(order: Order) -> Iterator[Finding]:
+    """Nothing lands in, or arrives at, a CTA whose last thread may have left."""
+    last = {cta: order.last_nodes(cta) for cta in range(order.document.cluster)}
+    for load, landings in order.landed.items():
+        for cta, landing in landings.items():
+            if not any(order.before(landing, end) for end in last[cta]):
+                yield _left(order, load, f"may still copy into CTA {cta} when that has left")
+    if order.document.cluster == 1:
+        return
+    for node, event in order.event.items():
+        if isinstance(event.entry, Arrive) and event.entry.ctas > 1:
+            for cta in reached(order.document, event.agent.cta, event.entry.ctas):
+                if not any(order.before(node, end) for end in last[cta]):
+                    yield _left(order, node, f"may arrive at CTA {cta} when that has left")
+
+
+def _left(order: Order, node: int, why: str) -> Finding:
+    return Finding(
+        code=Code.DRAIN,
+        why=f"{describe(order.event[node].entry)} {why}",
+        fix="wait for the copy, and ClusterSync at the end of finish in every role",
+        where=places(order, [(node, 0)]),
+        tiles=order.tiles,
+    )

@@ -1,0 +1,136 @@
+"""What one thread does for all: arrivals, copies and waits of roles with several warps.
+
+Warps of an instance run apart. They meet at syncs of the warpgroup, at named and cluster syncs;
+matrix products keep them together as far as is known, which is an assumption (``timing``), not a
+proof. An arrival of one thread speaks for the others only behind such a meeting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from warploom.document.roles import (
+    Arrive,
+    ClusterSync,
+    Compute,
+    Expect,
+    Load,
+    Mma,
+    NamedSync,
+    Scope,
+    ScopeSync,
+    Side,
+    SlotRead,
+    WaitEmpty,
+    WaitFull,
+)
+from warploom.verify.agents import Agent, Event, describe
+from warploom.verify.findings import Code, Finding, Severity
+from warploom.verify.roles.order import Order
+from warploom.verify.roles.staging import _ALL, reach_of
+
+_Use = tuple[str, int]  # ring, use
+
+
+@dataclass(slots=True)
+class _Apart:
+    """What other warps of the instance may not have done yet, by use of a ring."""
+
+    waits: set[_Use] = field(default_factory=set)  # waits not known to be passed by all
+    reads: set[_Use] = field(default_factory=set)  # ordinary reads
+    products: set[_Use] = field(default_factory=set)
+    fills: set[_Use] = field(default_factory=set)  # ordinary writes, not met in the warp either
+    warp_fills: set[_Use] = field(default_factory=set)
+
+    def meet(self) -> None:
+        """All threads of the instance have met."""
+        for held in (self.waits, self.reads, self.products, self.fills, self.warp_fills):
+            held.clear()
+
+
+def check_scopes(order: Order, agent: Agent) -> Iterator[Finding]:
+    """One thread's arrival, copy or wait is good for all threads it stands for."""
+    if agent.threads == 1:
+        return
+    apart = _Apart()
+    for event in order.programs[agent]:
+        entry = event.entry
+        match entry:
+            case ScopeSync() | NamedSync() | ClusterSync():
+                reach = reach_of(agent, event)
+                apart.warp_fills |= apart.fills if reach else set()
+                apart.fills -= apart.fills if reach else set()
+                if reach == _ALL:
+                    apart.meet()
+            case WaitFull() | WaitEmpty():
+                apart.waits.add((entry.ring, order.uses.meant(event, entry.ring)))
+            case Mma():
+                apart.products |= _uses(order, event, entry.slots)
+                apart.products |= apart.waits
+                apart.waits.clear()
+                yield from _warpgroup(order, event)
+            case Compute():
+                apart.reads |= _uses(order, event, entry.slots)
+                apart.fills |= _uses(order, event, entry.fills_slots)
+            case Arrive():
+                yield from _arrive(order, event, entry, apart)
+            case Load() | Expect():
+                yield from _one_copies(order, event, entry, apart)
+            case _:
+                pass
+
+
+def _uses(order: Order, event: Event, slots: tuple[SlotRead, ...]) -> set[_Use]:
+    return {(s.ring, order.uses.meant(event, s.ring)) for s in slots}
+
+
+def _warpgroup(order: Order, event: Event) -> Iterator[Finding]:
+    if event.agent.threads % 128:
+        why = f"{describe(event.entry)} needs whole warpgroups and runs in {event.agent.threads}"
+        yield _finding(order, event, why, "128 threads an instance", Severity.RACE)
+
+
+def _arrive(order: Order, event: Event, entry: Arrive, apart: _Apart) -> Iterator[Finding]:
+    use = (entry.ring, order.uses.meant(event, entry.ring))
+    alone = entry.scope is not Scope.WARP and event.agent.threads > 32
+    fix = "scope warp: one arrival of every warp; or a sync of the warpgroup in front"
+    if entry.side is Side.FULL:
+        if use in apart.fills or (alone and use in apart.warp_fills):
+            why = f"{describe(entry)}: others than the arriving thread may not have written yet"
+            fix = "ProxyFence, then ScopeSync of the arrival's scope, then Arrive"
+            yield _finding(order, event, why, fix, Severity.RACE)
+        return
+    if not alone:
+        return
+    who = f"{describe(entry)}: one thread arrives for {event.agent.threads};"
+    if use in apart.reads or use in apart.waits:
+        why = f"{who} the others may not have read the slot yet"
+        yield _finding(order, event, why, fix, Severity.RACE)
+    elif use in apart.products:
+        why = f"{who} the groups of the other warps are assumed to retire with its own"
+        yield _finding(order, event, why, fix, Severity.TIMING)
+
+
+def _one_copies(
+    order: Order, event: Event, entry: Load | Expect, apart: _Apart
+) -> Iterator[Finding]:
+    """One thread copies on; warps that still wait for an older use can be lapped."""
+    depth = order.document.ring(entry.ring).depth
+    use = order.uses.meant(event, entry.ring)
+    if event.agent.threads > 32 and (entry.ring, use - depth) in apart.waits:
+        why = f"{describe(entry)} by one thread of {event.agent.threads}: the other warps may "
+        why += "still wait for the use before, and be lapped"
+        fix = "one thread or one warp loads; or a sync of the warpgroup every iteration"
+        yield _finding(order, event, why, fix, Severity.RACE)
+
+
+def _finding(order: Order, event: Event, why: str, fix: str, severity: Severity) -> Finding:
+    return Finding(
+        code=Code.SCOPE,
+        severity=severity,
+        why=why,
+        fix=fix,
+        where=(event.place(),),
+        tiles=order.tiles,
+    )

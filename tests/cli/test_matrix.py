@@ -1,0 +1,141 @@
+"""Every command on every kind of source: a result, or a message that says why not."""
+
+import json
+
+import pytest
+
+from .runner import warploom
+
+MINE = """
+from warploom import DeclarativeSchedule, compile_schedule
+from warploom.hopper import GemmKernel
+
+
+def schedule():
+    return DeclarativeSchedule(lgkm_a=8, lgkm_b=4)
+
+
+compiled = compile_schedule(schedule())
+document = compiled.document()
+kernel = GemmKernel(tile_m=128, tile_n=128)
+"""
+SOURCES = (
+    "pingpong",
+    "fourwave",
+    "single_buffer",
+    "gemm",
+    "attention",
+    "gemm_256x192_w2",
+    "counters.json",
+    "roles.json",
+    "mine.py:schedule",
+    "mine.py:compiled",
+    "mine.py:document",
+    "mine.py:kernel",
+    "-",
+)
+COMMANDS = (
+    ("show",),
+    ("compile",),
+    ("simulate", "--trips", "4"),
+    ("timeline", "--trips", "2"),
+    ("timeline", "--trips", "2", "--format", "html"),
+    ("timeline", "--trips", "2", "--format", "svg"),
+    ("timeline", "--trips", "2", "--json"),
+    ("graph",),
+    ("graph", "--format", "svg"),
+    ("verify",),
+    ("repair",),
+    ("run", "--host", "--runs", "1"),
+    ("explore",),
+)
+QUICK = ("pingpong", "counters.json", "gemm", "mine.py:kernel", "-")
+ALL = [s if s in QUICK else pytest.param(s, marks=pytest.mark.slow) for s in SOURCES]
+ROLES = ("gemm", "attention", "gemm_256x192_w2", "roles.json", "mine.py:kernel", "-")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sources")
+    (folder / "mine.py").write_text(MINE)
+    assert warploom("compile", "pingpong", "-o", folder / "counters.json").returncode == 0
+    assert warploom("compile", "gemm", "-o", folder / "roles.json").returncode == 0
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def here(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+
+
+def given(folder, source):
+    return (folder / "roles.json").read_text() if source == "-" else ""
+
+
+@pytest.mark.parametrize("source", ALL)
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_every_command_takes_every_source(folder, command, source):
+    done = warploom(command[0], source, *command[1:], stdin=given(folder, source))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("source", ALL)
+def test_every_source_can_be_compared(folder, source):
+    done = warploom("diff", source, "fourwave", "--json", stdin=given(folder, source))
+    assert done.returncode == (0 if source == "fourwave" else 1), done.stderr
+    assert json.loads(done.stdout)["facts"][1]["name"] == "fourwave"
+
+
+@pytest.mark.parametrize("source", ALL)
+def test_every_source_is_emitted_for_its_machine_and_for_no_other(folder, source, tmp_path):
+    roles = source in ROLES
+    done = warploom(
+        "emit", "h200", source, "--no-build", "-o", tmp_path, stdin=given(folder, source)
+    )
+    assert done.returncode == (0 if roles else 2)
+    assert (tmp_path / "kernel.cu").exists() is roles
+    if not roles:
+        assert "is no Hopper kernel" in done.stderr
+        assert "emit gfx950" in done.stderr
+
+
+@pytest.mark.parametrize("source", ["gemm", "roles.json", "mine.py:kernel"])
+def test_a_hopper_kernel_is_not_emitted_for_gfx950(source, tmp_path):
+    pytest.importorskip("llvmlite")
+    done = warploom("emit", "gfx950", source, "-o", tmp_path)
+    assert done.returncode == 2
+    assert f"warploom emit h200 {source}" in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("source", ["pingpong", "counters.json", "mine.py:schedule"])
+def test_counter_sources_become_gfx950_kernels(source, tmp_path):
+    pytest.importorskip("llvmlite")
+    done = warploom("emit", "gfx950", source, "-o", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "kernel.s").exists()
+
+
+@pytest.mark.parametrize("source", ["pingpong", "gemm"])
+def test_bench_without_a_gpu_says_what_is_missing(source):
+    done = warploom("bench", source)
+    if done.returncode != 0:
+        assert done.returncode == 2
+        assert "warploom simulate" in done.stderr
+
+
+def test_a_broken_role_document_is_found_and_repaired(folder, tmp_path):
+    data = json.loads((folder / "roles.json").read_text())
+    consumer = next(p for p in data["programs"] if p["name"] == "consumer")
+    wait = next(e for e in consumer["kernel"] if "pending" in e)
+    wait["pending"] += 1
+    racy = tmp_path / "racy.json"
+    racy.write_text(json.dumps(data))
+    assert warploom("verify", racy).returncode == 1
+    done = warploom("repair", racy, "-o", tmp_path / "mended.json")
+    assert done.returncode == 0, done.stderr
+    assert "WaitGroup(2) -> WaitGroup(1)" in done.stdout
+    assert warploom("verify", tmp_path / "mended.json").returncode == 0
+    assert warploom("emit", "h200", racy, "--no-build", "-o", tmp_path / "x").returncode == 1

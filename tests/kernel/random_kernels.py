@@ -1,0 +1,367 @@
+"""Random kernels of the language, as texts, with arrays to run them on.
+
+``random_kernels()`` is a hypothesis strategy. Values stay of moderate size and conditions depend on
+indices alone, so that a back end's rounding never flips a choice. What a kernel computes does not
+depend on how many elements a tile or step has.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from hypothesis import strategies as st
+
+import warploom as wl
+from tests.kernel.sources import run_source
+from warploom.kernel.rounding import rounded
+from warploom.kernel.values import Access
+
+FORMS = ("product", "softmax", "rows", "blocks", "groups", "grad")
+
+
+@dataclass(frozen=True)
+class RandomKernel:
+    """A text, the types and sizes it is made for, and a seed for its arrays."""
+
+    text: str
+    types: dict
+    sizes: dict
+    whole: dict
+    scalars: dict
+    seed: int
+
+    @cached_property
+    def kernel(self):
+        made = run_source(self.text, wl=wl)["kernel"]
+        return made.specialise(self.types, sizes=self.whole)
+
+    def arrays(self):
+        """Inputs in order; their values are values of their types."""
+        rng = np.random.default_rng(self.seed)
+        found = []
+        for tensor in self.kernel.tensors:
+            if tensor.access is Access.STARTS:
+                ends = rng.integers(0, self.sizes["m"] + 1, self.sizes["e"] - 1)
+                found.append(np.array([0, *sorted(ends), self.sizes["m"]]))
+            if tensor.access is Access.IN:
+                shape = [-(-self.sizes[a.name] // a.per) for a in tensor.axes]
+                found.append(rounded(rng.normal(scale=0.5, size=shape), tensor.dtype))
+        return tuple(found)
+
+    def reference(self, kernel=None, **options):
+        """What it computes, a tuple; ``kernel``: a rewritten one."""
+        made = (kernel or self.kernel).reference(*self.arrays(), **self.scalars, **options)
+        return made if isinstance(made, tuple) else (made,)
+
+    def __repr__(self):
+        return f"{self.text}\n# {self.types} {self.sizes} {self.scalars} seed={self.seed}"
+
+
+class Writer:
+    """Draws expressions; ``leaves`` holds texts by their shape."""
+
+    def __init__(self, draw, rows, columns, step):
+        self.draw = draw
+        self.rows, self.columns, self.step = rows, columns, step
+        self.leaves = {(): ["0.5", "1.25", "alpha"]}
+
+    def pick(self, *options):
+        return self.draw(st.sampled_from(options))
+
+    def chance(self):
+        return self.draw(st.booleans())
+
+    def leaf(self, *shape):
+        return self.pick(*self.leaves[shape])
+
+    def add(self, text, *shape):
+        self.leaves.setdefault(shape, []).append(text)
+
+    def smaller(self, shape):
+        """Shapes that broadcast to a shape."""
+        return [s for s in self.leaves if set(s) <= set(shape) and (len(s) < 2 or s == shape)]
+
+    def expr(self, shape, depth=2):
+        """An expression of exactly that shape."""
+        if depth == 0:
+            return self.leaf(*shape)
+        one = self.expr(shape, depth - 1)
+        match self.pick("leaf", "unary", "unary", "binary", "binary", "where"):
+            case "leaf":
+                return one
+            case "unary":
+                return self.unary(one)
+            case "binary":
+                other = self.expr(self.pick(*self.smaller(shape)), self.pick(0, depth - 1))
+                return self.binary(one, other)
+        other = self.leaf(*self.pick(*self.smaller(shape)))
+        return f"wl.where({self.condition(shape)}, {one}, {other})" if shape else one
+
+    def unary(self, x):
+        return self.pick(
+            f"wl.tanh({x})",
+            f"wl.sigmoid({x})",
+            f"wl.relu({x})",
+            f"wl.silu(wl.tanh({x}))",
+            f"wl.gelu(wl.tanh({x}))",
+            f"(-{x})",
+            f"wl.exp(-wl.abs({x}))",
+            f"wl.exp(wl.minimum({x}, 1.0) * alpha)",
+            f"wl.exp2(wl.minimum({x}, 2.0))",
+            f"wl.log(wl.abs({x}) + 1.0)",
+            f"wl.sqrt(wl.abs({x}) + 0.5)",
+            f"wl.rsqrt(wl.abs({x}) + 1.0)",
+        )
+
+    def binary(self, one, other):
+        return self.pick(
+            f"({one} + {other})",
+            f"({one} - {other})",
+            f"({one} * wl.tanh({other}))",
+            f"wl.maximum({one}, {other})",
+            f"wl.minimum({one}, {other})",
+            f"({one} / (wl.abs({other}) + 1.0))",
+        )
+
+    def condition(self, shape):
+        """A condition on indices."""
+        i = f"wl.index({shape[0]})"
+        j = f"wl.index({shape[-1]})"
+        c = self.draw(st.integers(-5, 40))
+        one = self.pick(f"{i} >= {j} + {c}", f"{i} + {c} > {j}", f"{i} % 3 != 1", f"{j} < {c}")
+        if self.chance():
+            return f"({one})"
+        other = self.pick(f"{j} > {c // 2}", f"({i} + {j}) // 4 != 2")
+        return self.pick(f"(({one}) & ({other}))", f"(({one}) | ({other}))", f"~({one})")
+
+
+@st.composite
+def random_kernels(draw, forms=FORMS, largest=70, types=("bf16", "f16"), whole=(64, 128)):
+    """A random kernel of one of the forms; ``whole``: sizes of whole axes."""
+    form = draw(st.sampled_from(forms))
+    dtype = draw(st.sampled_from(types))
+    head, body, tensors = _MAKE[form](draw)
+    size = st.integers(1, largest)
+    sizes = {name: draw(size) for name in ("m", "n", "k")}
+    sizes["d"] = draw(st.sampled_from(whole))
+    sizes["b"] = draw(st.integers(1, 3))
+    sizes |= {"g": (sizes["b"] + 1) // 2, "e": draw(st.integers(1, 4))}
+    out = draw(st.sampled_from((dtype, "f32")))
+    kinds = {t: (out if t.startswith("out") else dtype) for t in tensors}
+    return RandomKernel(
+        text="@wl.kernel\n" + head + "".join(f"    {line}\n" for line in body),
+        types=kinds,
+        sizes=sizes,
+        whole={"d": sizes["d"]} if '"d"' in head else {},
+        scalars={"alpha": draw(st.sampled_from((0.25, -0.5, 1.0)))},
+        seed=draw(st.integers(0, 2**16)),
+    )
+
+
+def _product(draw):
+    """One or two products, row and column statistics, a pointwise tail, one or two outputs."""
+    w = Writer(draw, "m", "n", "k")
+    w.add("bias[n]", "n")
+    w.add("side[m]", "m")
+    two, second, batch = w.chance(), w.chance(), w.chance()
+    b, at, heads = ('"b", ', "b, ", "b // 2, ") if batch else ("", "", "")
+    g = '"g", ' if batch else ""
+    head = (
+        f'def kernel(x: wl.In[{b}"m", "k"], w: wl.In[{g}"n", "k"], near: wl.In[{b}"m", "n"], '
+        f'bias: wl.In["n", wl.f32], side: wl.In["m", wl.f32], out: wl.Out[{b}"m", "n"]'
+        + (', other: wl.In["n", "k"] = None' if two else "")
+        + (f', out_b: wl.Out[{b}"m", "n", wl.f32] = None' if second else "")
+        + ", *, alpha: float = 1.0):\n"
+    )
+    body = [f"{at}m, n = wl.tile(out)", "acc = wl.zeros(m, n)"]
+    if two:
+        body.append("more = wl.zeros(m, n)")
+    if w.chance():
+        body.append(f"h = {w.expr(('m',))}")
+        w.add("h", "m")
+    statistics = draw(st.lists(st.sampled_from(("rs", "rm", "cs")), unique=True))
+    starts = {"rs": "wl.zeros(m)", "rm": "wl.full(m, -8.0)", "cs": "wl.zeros(n)"}
+    body += [f"{s} = {starts[s]}" for s in statistics]
+    body += ["for k in wl.steps(x.k):", f"    a = x[{at}m, k]"]
+    body.append(f"    c = w[{heads}n, k]")
+    w.add("a", "m", "k")
+    w.add("c", "n", "k")
+    left = "a"
+    if w.chance():
+        body.append(f"    e = {w.expr(('m', 'k'))}")
+        w.add("e", "m", "k")
+        left = w.pick("a", "e.to(x.dtype)")
+    body.append(f"    acc += {_scaled(w, f'{left} @ c.T')}")
+    if two:
+        body.append(f"    more += {_scaled(w, 'a @ other[n, k].T')}")
+    updates = {
+        "rs": "rs += ({}).sum(axis=1)".format(w.expr(("m", "k"))),
+        "rm": "rm = wl.maximum(rm, ({}).max(axis=1))".format(w.expr(("m", "k"))),
+        "cs": "cs += ({}).sum(axis=1)".format(w.expr(("n", "k"))),
+    }
+    body += [f"    {updates[s]}" for s in statistics]
+    for shape in (("m", "k"), ("n", "k")):
+        del w.leaves[shape]
+    w.add("acc", "m", "n")
+    w.add(f"near[{at}m, n]", "m", "n")
+    if two:
+        w.add("more", "m", "n")
+    for s in statistics:
+        w.add(f"wl.tanh({s})", "n" if s == "cs" else "m")
+    used = " + ".join(["acc", *(["more"] if two else []), *statistics])
+    body.append(f"y = {used}")
+    w.add("y", "m", "n")
+    body.append(f"out[{at}m, n] = y * 0.125 + {w.expr(('m', 'n'), 3)}")
+    if second:
+        body.append(f"out_b[{at}m, n] = {w.expr(('m', 'n'))}")
+    tensors = ["x", "w", "near", "out", *(["other"] if two else [])]
+    return head, body, tensors
+
+
+def _scaled(w, product):
+    return w.pick(
+        product,
+        product,
+        f"({product}) * alpha",
+        f"({product}) * side[m]",
+        f"wl.where({w.condition(('m', 'n'))}, {product}, 0.0)",
+    )
+
+
+def _softmax(draw):
+    """Attention with a random score and mask."""
+    w = Writer(draw, "m", "k", "k")
+    head = (
+        'def kernel(q: wl.In["m", "d"], keys: wl.In["k", "d"], v: wl.In["k", "d"], '
+        'tilt: wl.In["k", wl.f32], out: wl.Out["m", "d"], out_b: wl.Out["m", wl.f32] = None, '
+        "*, alpha: float):\n"
+    )
+    w.add("(qs @ keys[k].T) * alpha", "m", "k")
+    w.add("tilt[k]", "k")
+    score = w.expr(("m", "k"))
+    hidden = f"wl.where({w.condition(('m', 'k'))}, x, -wl.inf)" if w.chance() else "x"
+    body = [
+        'm = wl.tile(out, whole="d")',
+        "qs = q[m]",
+        "o, l, top = wl.zeros(m, q.d), wl.zeros(m), wl.full(m, -1.0e30)",
+        "for k in wl.steps(keys.k):",
+        f"    x = {score}",
+        f"    x = {hidden}",
+        "    new = wl.maximum(top, x.max(axis=1))",
+        "    keep, p = wl.exp(top - new), wl.exp(x - new)",
+        "    l = l * keep + p.sum(axis=1)",
+        "    o = o * keep + p.to(v.dtype) @ v[k]",
+        "    top = new",
+        "out[m] = o / wl.where(l > 0, l, 1.0)",
+        "out_b[m] = wl.maximum(top + wl.log(l), -1.0e4)",
+    ]
+    return head, body, ["q", "keys", "v", "out"]
+
+
+def _rows(draw):
+    """Two loops: a statistic of each row, then the row again with it."""
+    w = Writer(draw, "m", "k", "k")
+    head = (
+        'def kernel(x: wl.In["m", "k"], gain: wl.In["k", wl.f32], out: wl.Out["m", wl.f32], '
+        'out_b: wl.Out["m", "k"], *, alpha: float):\n'
+    )
+    w.add("x[m, k]", "m", "k")
+    w.add("gain[k]", "k")
+    first = w.expr(("m", "k"))
+    w.add("wl.tanh(s)", "m")
+    w.add("t", "m")
+    body = [
+        "m = wl.tile(out)",
+        "s, t = wl.zeros(m), wl.full(m, -4.0)",
+        "for k in wl.steps(x.k):",
+        f"    e = {first}",
+        "    s += e.sum(axis=1)",
+        "    t = wl.maximum(t, e.max(axis=1))",
+        "for k in wl.steps(x.k):",
+        f"    out_b[m, k] = {w.expr(('m', 'k'))}",
+        "out[m] = s * 0.125 + t",
+    ]
+    return head, body, ["x", "out_b"]
+
+
+def _blocks(draw):
+    """Products with scales of blocks, promoted by vector work."""
+    w = Writer(draw, "m", "n", "k")
+    per = w.pick(16, 32, 64)
+    step = w.pick(per, per // 2)
+    head = (
+        f'def kernel(x: wl.In["m", "k"], sx: wl.In["m", "k/{per}", wl.f32], w: wl.In["n", "k"], '
+        f'sw: wl.In["n/{per}", "k/{per}", wl.f32], out: wl.Out["m", "n"], *, alpha: float):\n'
+    )
+    w.add("acc", "m", "n")
+    w.add("0.25 * wl.index(m)", "m")
+    scales = w.pick("sx[m, k]", "sw[n, k]", "sx[m, k] * sw[n, k]", "(sw[n, k] + alpha) * sx[m, k]")
+    body = [
+        "m, n = wl.tile(out)",
+        "acc = wl.zeros(m, n)",
+        f"for k in wl.steps(x.k, {step}):",
+        f"    acc += (x[m, k] @ w[n, k].T) * {scales}",
+        f"out[m, n] = acc + {w.expr(('m', 'n'))}",
+    ]
+    return head, body, ["x", "w", "out"]
+
+
+def _groups(draw):
+    """Rows of groups, each with weights of its own."""
+    w = Writer(draw, "m", "n", "k")
+    head = (
+        'def kernel(x: wl.In["m", "k"], w: wl.In["e", "n", "k"], bias: wl.In["e", "n", wl.f32], '
+        'starts: wl.Starts["e"], out: wl.Out["m", "n"], *, alpha: float):\n'
+    )
+    w.add("acc", "m", "n")
+    w.add("bias[e, n]", "n")
+    w.add("0.125 * (wl.index(m) - starts[e])", "m")
+    w.add("0.25 * e", *())
+    body = [
+        "e, m, n = wl.tile(out, groups=starts)",
+        "acc = wl.zeros(m, n)",
+        "for k in wl.steps(x.k):",
+        f"    acc += {w.pick('x[m, k] @ w[e, n, k].T', '(x[m, k] @ w[e, n, k].T) * alpha')}",
+        f"out[m, n] = acc + {w.expr(('m', 'n'))}",
+    ]
+    return head, body, ["x", "w", "out"]
+
+
+def _grad(draw):
+    """Four or five products a step, one of them added to memory, as backward passes have."""
+    w = Writer(draw, "m", "k", "k")
+    head = (
+        'def kernel(keys: wl.In["m", "d"], v: wl.In["m", "d"], q: wl.In["k", "d"], '
+        'o: wl.In["k", "d"], lse: wl.In["k", wl.f32], out: wl.Out["m", "d"], '
+        'out_b: wl.Out["m", "d"], sums: wl.Out["k", "d", wl.f32], *, alpha: float):\n'
+    )
+    w.add("wl.tanh(lse[k])", "k")
+    w.add("(ks @ qs.T) * 0.125", "m", "k")
+    first = w.expr(("m", "k"))
+    w.add("p", "m", "k")
+    w.add("(vs @ os.T) * 0.125", "m", "k")
+    body = [
+        'm = wl.tile(out, whole="d")',
+        "ks, vs = keys[m], v[m]",
+        "one, two = wl.zeros(m, q.d), wl.zeros(m, q.d)",
+        "for k in wl.steps(q.k):",
+        "    qs, os = q[k], o[k]",
+        f"    p = {first}",
+        f"    ds = ({w.expr(('m', 'k'))}).to(q.dtype)",
+        "    one += p.to(q.dtype) @ os",
+        "    two += ds @ qs",
+        f"    sums[k] += (ds.T @ ks) * {w.pick('alpha', '0.125')}",
+        "out[m] = one * alpha",
+        "out_b[m] = two",
+    ]
+    return head, body, ["keys", "v", "q", "o", "out", "out_b"]
+
+
+_MAKE = {
+    "product": _product,
+    "softmax": _softmax,
+    "rows": _rows,
+    "blocks": _blocks,
+    "groups": _groups,
+    "grad": _grad,
+}

@@ -1,0 +1,137 @@
+"""Hostile role documents: a verdict or a typed error, soon and in little memory."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import json
+import resource
+import time
+
+import pytest
+
+from warploom.document.roles_json import read_roles
+from warploom.errors import DocumentError
+from warploom.verify import judge_file
+from warploom.verify.roles import verify_roles
+
+from .test_defects import FOLDER
+
+BASE = json.loads((FOLDER / "release_nobody_waits_for.json").read_text())
+GEMM = json.loads((FOLDER / "warp_then_warpgroup_sync_false_alarm.json").read_text())
+
+
+def changed(data, change):
+    data = copy.deepcopy(data)
+    change(data)
+    return data
+
+
+def depth(n):
+    return lambda d: d["rings"][0].update(depth=n)
+
+
+def tiny_depth(n):
+    def change(d):
+        d["rings"][0].update(depth=n, parts=[{"name": "A", "offset": 0, "bytes": 1}])
+        for p in d["programs"]:
+            for phase in ("prologue", "kernel"):
+                p[phase] = [e for e in p[phase] if e.get("part") != "B"]
+                for e in p[phase]:
+                    e.update({"bytes": 1} if "bytes" in e else {})
+                    e.update({"slots": e["slots"][:1]} if e.get("slots") else {})
+
+    return change
+
+
+def peel(n):
+    return lambda d: [p.update(peel=n) for p in d["programs"]]
+
+
+def kernel_times(n):
+    return lambda d: d["programs"][1].update(kernel=d["programs"][1]["kernel"] * n)
+
+
+def instances(n):
+    return lambda d: d["programs"][1].update(instances=n)
+
+
+def equal_entries(n):
+    def change(d):
+        mma = next(e for e in d["programs"][1]["prologue"] if e["entry"] == "Mma")
+        at = d["programs"][1]["prologue"].index(mma)
+        d["programs"][1]["prologue"][at:at] = [mma] * n
+
+    return change
+
+
+HOSTILE = {
+    "depth 10": depth(10),
+    "depth 200": depth(200),
+    "depth 10^9": depth(10**9),
+    "tiny slots, depth 30": tiny_depth(30),
+    "tiny slots, depth 5000": tiny_depth(5000),
+    "peel 10^6": peel(10**6),
+    "peel 300": peel(300),
+    "kernel x 500": kernel_times(500),
+    "kernel x 40": kernel_times(40),
+    "instances 4096": instances(4096),
+    "instances 7": instances(7),
+    "cluster 4096": lambda d: d.update(cluster=4096),
+    "cluster 16": lambda d: d.update(cluster=16),
+    "equal products": equal_entries(9_000),
+    "more equal products": equal_entries(25_000),
+    "no programs": lambda d: d.update(programs=[]),
+    "registers -5": lambda d: d["programs"][1]["registers"][0].__setitem__(1, -5),
+    "no arrivals": lambda d: d["rings"][0].update(empty_arrivals=0),
+}
+
+
+@pytest.mark.parametrize("data", [BASE, GEMM], ids=["named", "gemm"])
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_verdict_or_an_error_and_soon(name, data):
+    text = json.dumps(changed(data, HOSTILE[name]))
+    start = time.process_time()
+    verdict = "malformed"
+    with contextlib.suppress(DocumentError):
+        verdict = verify_roles(read_roles(text)).verdict
+    assert verdict in ("malformed", "clean", "race", "timing", "not judged")
+    assert time.process_time() - start < 8
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 2 * 1024 * 1024
+
+
+def test_very_many_trip_counts_are_refused(tmp_path):
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps(GEMM))
+    verdict = judge_file(path, range(1, 20_001))
+    assert verdict.to_json()["verdict"] == "malformed"
+    assert judge_file(path, range(5_000, 5_001)).to_json()["verdict"] == "malformed"
+    assert judge_file(path, range(90, 92)).to_json()["verdict"] == "clean"
+
+
+IMPOSSIBLE = {
+    "id 0": ("barriers", 0, "id", 0),
+    "id 16": ("barriers", 0, "id", 16),
+    "id negative": ("barriers", 0, "id", -3),
+    "no warps": ("barriers", 0, "threads", 50),
+    "too many threads": ("programs", 1, "threads", 2000),
+    "nobody's buffer": ("buffers", 0, "role", "nobody"),
+    "empty part": ("rings", 0, "parts", 0, "bytes", 0),
+    "too many arrivals": ("rings", 0, "full_arrivals", 1 << 20),
+    "remote arrival": ("programs", 1, "kernel", 5, "ctas", 2),
+    "turn": ("programs", 1, "kernel", 6, "turn", -1),
+    "instance": ("programs", 1, "kernel", 6, "instance", 1),
+}
+
+
+@pytest.mark.parametrize("name", IMPOSSIBLE)
+def test_declarations_that_cannot_be_are_malformed(name):
+    *path, value = IMPOSSIBLE[name]
+    data = copy.deepcopy(BASE)
+    at = data
+    for key in path[:-1]:
+        at = at[key]
+    at[path[-1]] = value
+    with pytest.raises(DocumentError) as error:
+        read_roles(json.dumps(data))
+    assert error.value.path.startswith("$.")
