@@ -74,39 +74,6 @@ class Text:
             positive=frozenset(positive),
         )
 
-    def reference(
-        self,
-        *arrays: Any,  # noqa: ANN401 (NumPy's own)
-        types: Types = DType.F32,
-        without: Collection[str] | None = None,
-        **given: Any,  # noqa: ANN401
-    ) -> Any:  # noqa: ANN401
-        """What it computes, in NumPy: inputs in order, scalars and choices by name.
-
-        Element types of the tensors are ``types``, where the text names none; optional tensors that
-        are not given are left out. Further keywords are those of ``Kernel.reference``.
-        """
-        inputs = self.signature.inputs
-        named = {t.name: given.pop(t.name) for t in inputs if t.name in given}
-        named |= {t.name: a for t, a in zip(inputs, arrays, strict=False) if a is not None}
-        left = {t.name for t in self.signature.tensors if t.optional and t.name not in named}
-        left = left if without is None else {*without}
-        constants = {n: given.pop(n) for n in list(given) if n in self.signature.choices}
-        shapes = {t.name: getattr(named.get(t.name), "shape", ()) for t in inputs}
-        sizes = {a.name: n for t in inputs for a, n in zip(t.axes, shapes[t.name], strict=False)}
-        wanted = self.spell(types, left)
-        whole = self.whole_axes(wanted, constants=constants, without=left)
-        kernel = self.specialise(
-            wanted,
-            sizes={a: sizes[a] for a in whole if a in sizes},
-            constants=constants,
-            without=left,
-        )
-        scalars = {n: v for n, v in self.signature.scalar_defaults.items() if n not in given}
-        return kernel.reference(
-            *(named[t.name] for t in inputs if t.name not in left), **scalars, **given
-        )
-
     def spell(self, types: Types, without: Collection[str] = ()) -> dict[str, str | DType]:
         """Types by tensor; one type stands for all tensors whose annotation names none."""
         if isinstance(types, Mapping):
@@ -158,18 +125,20 @@ class Text:
     def reference(
         self,
         *arrays: Any,  # noqa: ANN401 (arrays of any library)
-        types: Mapping[str, str | DType] | None = None,
+        types: Types | None = None,
         constants: Mapping[str, object] | None = None,
         without: Collection[str] = (),
         **given: Any,  # noqa: ANN401
     ) -> Any:  # noqa: ANN401 (NumPy arrays)
         """What the kernel computes for these inputs, in NumPy; types not named are f32.
 
-        Optional inputs are left out by None, or at the end by nothing. All else as in
-        ``Kernel.reference``: scalars by name, ``exact``, ``extents``, ``sizes``, ``initial``.
+        Optional inputs are left out by None, or at the end by nothing, or given by name; so are
+        compile-time choices. All else as in ``Kernel.reference``: scalars by name, ``exact``,
+        ``extents``, ``sizes``, ``initial``.
         """
         inputs = self.signature.inputs
-        every = (*arrays, *(None for t in inputs[len(arrays) :] if t.optional))
+        rest = inputs[len(arrays) :]
+        every = (*arrays, *(given.pop(t.name, None) for t in rest if t.optional))
         if len(every) != len(inputs):
             self._fail(
                 f"{len(arrays)} arrays for {len(inputs)} tensors",
@@ -178,9 +147,9 @@ class Text:
             )
         pairs = list(zip(inputs, every, strict=True))
         left_out = {t.name for t, a in pairs if a is None} | set(without)
-        kinds = {t.name: "f32" for t in self.signature.tensors if t.dtype is None}
-        kinds |= dict(types or {})
-        choices = dict(constants or {})
+        kinds = self.spell(DType.F32) | self.spell(types or {}, left_out)
+        named = {n: given.pop(n) for n in list(given) if n in self.signature.choices}
+        choices = dict(constants or {}) | named
         sizes = {
             axis.name: size
             for t, a in pairs
