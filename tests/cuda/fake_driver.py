@@ -51,7 +51,7 @@ class FakeDriver:
     cuuint64_t = cuuint32_t = Word
 
     def __init__(self, *, parameters=(), devices=1, cluster=0):
-        self.parameters = parameters  # sizes of the kernel's parameters
+        self.parameters = parameters  # sizes of the kernel's parameters, which launches keep
         self.devices, self.cluster = devices, cluster
         self.launches, self.encoded, self.replaced, self.loaded = [], [], [], []
         self.lock, self.local = threading.Lock(), threading.local()
