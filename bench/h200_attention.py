@@ -24,7 +24,7 @@ from itertools import product
 from pathlib import Path
 
 import torch
-from protocol import compare, environment, geometric_mean
+from lib.protocol import compare, environment, geometric_mean
 from torch.nn import functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
 

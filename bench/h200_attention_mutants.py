@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from device_mutants import listing, report, wrong_runs
+from lib.device_mutants import listing, report, wrong_runs
 from tests.mutation.role_mutants import role_mutants
 
 from warploom.document.roles import Arrive, Commit

@@ -24,8 +24,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import torch
-from kernels import GROUPS, ODD, SHAPES, screened
-from protocol import compare, environment, geometric_mean, sets_for
+from lib.kernels import GROUPS, ODD, SHAPES, screened
+from lib.protocol import compare, environment, geometric_mean, sets_for
 
 from warploom.errors import WarploomError
 from warploom.hopper import Dtype
@@ -301,7 +301,7 @@ def print_table(dtype, table):
 
 def triton_contestant(sets):
     try:
-        import triton_matmul
+        from lib import triton_matmul
     except ImportError as error:
         print("no triton:", error, flush=True)
         return None

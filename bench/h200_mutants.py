@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from device_mutants import listing, report, wrong_runs
+from lib.device_mutants import listing, report, wrong_runs
 
 from warploom.document.roles import Arrive, Expect, WaitEmpty, WaitFull, WaitGroup
 from warploom.emit.cuda import emit_gemm

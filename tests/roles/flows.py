@@ -8,8 +8,8 @@ from warploom.document.flow import Flow, FlowOp, FlowOperand, Home, When
 from warploom.document.roles import BulkStore, Compute, Load, RolesDocument
 
 
-def of(value, back=0, before=None):
-    return FlowOperand(value=value, back=back, before=before)
+def of(value, back=0, before=None, zero_first=False):
+    return FlowOperand(value=value, back=back, before=before, zero_first=zero_first)
 
 
 def entries(document: RolesDocument, role: str):
@@ -113,7 +113,12 @@ def attention_flow(document: RolesDocument) -> RolesDocument:
     )
     op("cvt", (of("weights"),), (("packed", "p"),), line="attention.py:16")
     op("rescale", (of("out", 1, "o0"), of("keep")), (("kept", "o"),), line="attention.py:16")
-    op("pv", (of("packed"), *slots("V"), of("kept")), (("out", "o"),), line="attention.py:16")
+    op(
+        "pv",
+        (of("packed"), *slots("V"), of("kept", zero_first=True)),
+        (("out", "o"),),
+        line="attention.py:16",
+    )
     op("finish_rows", (of("total"), of("top")), (("rows", "l"),), When.TAIL)
     op("store_o", (of("out"), of("rows")), (), When.TAIL, stores=True)
     return replace(document, flow=Flow(ops=tuple(ops), homes=tuple(homes)))

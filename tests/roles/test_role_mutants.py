@@ -73,7 +73,7 @@ def test_work_left_out_shows_in_values_only():
     [mutant] = [m for m in MUTANTS if m.operator == "drop Compute" and RESCALE.search(m.where)]
     assert mutant.work
     outcome = judge_mutant(mutant, D)
-    assert (outcome.fault, outcome.codes) == ("wrong values are stored", ())
+    assert (outcome.fault, outcome.codes) == ("wrong values are stored", ("FLOW",))
     assert first_fault(mutant.document, (2, 3), range(4)) is None
 
 

@@ -314,7 +314,7 @@ def test_a_loop_that_starts_with_the_prologues_tile_is_judged_for_one_more_itera
         f"{loads.format(k='-')} {full}",
     )
     report = verify(doc)
-    assert report.depth == 2
+    assert report.depth == 3
     assert 3 in {f.trip_count for f in report.races() if f.code is Code.RAW_REG}
 
 

@@ -126,6 +126,11 @@ class Subject:
             found |= {(r.phase.name.lower(), r.index): r.text for r in self.compiled.reasons}
         return found
 
+    def lines(self) -> dict[str, str]:
+        """The author's line of each declared op, where the document knows it."""
+        flow = getattr(self.document, "flow", None)
+        return {op.name: op.line for op in flow.ops if op.line} if flow is not None else {}
+
     def to_json(self) -> dict[str, Any]:
         """The document as JSON-ready values."""
         if isinstance(self.document, RolesDocument):

@@ -74,39 +74,6 @@ class Text:
             positive=frozenset(positive),
         )
 
-    def reference(
-        self,
-        *arrays: Any,  # noqa: ANN401 (NumPy's own)
-        types: Types = DType.F32,
-        without: Collection[str] | None = None,
-        **given: Any,  # noqa: ANN401
-    ) -> Any:  # noqa: ANN401
-        """What it computes, in NumPy: inputs in order, scalars and choices by name.
-
-        Element types of the tensors are ``types``, where the text names none; optional tensors that
-        are not given are left out. Further keywords are those of ``Kernel.reference``.
-        """
-        inputs = self.signature.inputs
-        named = {t.name: given.pop(t.name) for t in inputs if t.name in given}
-        named |= {t.name: a for t, a in zip(inputs, arrays, strict=False) if a is not None}
-        left = {t.name for t in self.signature.tensors if t.optional and t.name not in named}
-        left = left if without is None else {*without}
-        constants = {n: given.pop(n) for n in list(given) if n in self.signature.choices}
-        shapes = {t.name: getattr(named.get(t.name), "shape", ()) for t in inputs}
-        sizes = {a.name: n for t in inputs for a, n in zip(t.axes, shapes[t.name], strict=False)}
-        wanted = self.spell(types, left)
-        whole = self.whole_axes(wanted, constants=constants, without=left)
-        kernel = self.specialise(
-            wanted,
-            sizes={a: sizes[a] for a in whole if a in sizes},
-            constants=constants,
-            without=left,
-        )
-        scalars = {n: v for n, v in self.signature.scalar_defaults.items() if n not in given}
-        return kernel.reference(
-            *(named[t.name] for t in inputs if t.name not in left), **scalars, **given
-        )
-
     def spell(self, types: Types, without: Collection[str] = ()) -> dict[str, str | DType]:
         """Types by tensor; one type stands for all tensors whose annotation names none."""
         if isinstance(types, Mapping):
@@ -154,6 +121,51 @@ class Text:
         found: set[str] = set()
         self._read(types, {}, constants or {}, without, found)
         return frozenset(found)
+
+    def reference(
+        self,
+        *arrays: Any,  # noqa: ANN401 (arrays of any library)
+        types: Types | None = None,
+        constants: Mapping[str, object] | None = None,
+        without: Collection[str] = (),
+        **given: Any,  # noqa: ANN401
+    ) -> Any:  # noqa: ANN401 (NumPy arrays)
+        """What the kernel computes for these inputs, in NumPy; types not named are f32.
+
+        Optional inputs are left out by None, or at the end by nothing, or given by name; so are
+        compile-time choices. All else as in ``Kernel.reference``: scalars by name, ``exact``,
+        ``extents``, ``sizes``, ``initial``.
+        """
+        inputs = self.signature.inputs
+        rest = inputs[len(arrays) :]
+        every = (*arrays, *(given.pop(t.name, None) for t in rest if t.optional))
+        if len(every) != len(inputs):
+            self._fail(
+                f"{len(arrays)} arrays for {len(inputs)} tensors",
+                why=f"the kernel takes {', '.join(t.name for t in inputs)}; outputs are made",
+                fix="one array for each, in order",
+            )
+        pairs = list(zip(inputs, every, strict=True))
+        left_out = {t.name for t, a in pairs if a is None} | set(without)
+        kinds = self.spell(DType.F32) | self.spell(types or {}, left_out)
+        named = {n: given.pop(n) for n in list(given) if n in self.signature.choices}
+        choices = dict(constants or {}) | named
+        sizes = {
+            axis.name: size
+            for t, a in pairs
+            if a is not None
+            for axis, size in zip(t.axes, a.shape, strict=False)
+            if axis.per == 1 and t.access is not Access.STARTS
+        }
+        whole = self.whole_axes(kinds, constants=choices, without=left_out)
+        kernel = self.specialise(
+            kinds,
+            sizes={n: s for n, s in sizes.items() if n in whole},
+            constants=choices,
+            without=left_out,
+        )
+        built_in = {n: v for n, v in self.signature.scalar_defaults.items() if n not in choices}
+        return kernel.reference(*(a for _, a in pairs if a is not None), **(built_in | given))
 
     def _read(
         self,

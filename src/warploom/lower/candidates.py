@@ -124,12 +124,11 @@ def _deepest(problem: ModuloProblem) -> Iterator[tuple[int, ...]]:
 
 
 def digest(document: RolesDocument, plan: Plan) -> str:
-    """A short name of what a document makes the machine do: everything but names and reasons.
+    """A short name of the loops a document runs, the rest follows from them.
 
     Ops, rings and registers count by their order in the plan, so that a kernel whose values are
     called otherwise has the same programs.
     """
-    bare = replace(document, name="", proof=None, flow=None)
     names: dict[str, str] = {}
     for kind, listed in (
         ("op", list(plan.actions)),
@@ -138,8 +137,10 @@ def digest(document: RolesDocument, plan: Plan) -> str:
         ("register", [name for role in plan.roles for name, _ in role.registers]),
     ):
         names |= {name: f"{kind}{i}" for i, name in enumerate(listed) if name not in names}
-    text = json.dumps(_bare(roles_to_json(bare), names), sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
+    data = roles_to_json(replace(document, flow=None))
+    loops = [[p["instances"], p["peel"], p["kernel"]] for p in data["programs"]]
+    bare = _bare([loops, [r["depth"] for r in data["rings"]]], names)
+    return hashlib.sha256(json.dumps(bare, sort_keys=True).encode()).hexdigest()[:DIGITS]
 
 
 def _bare(value: object, names: dict[str, str]) -> object:

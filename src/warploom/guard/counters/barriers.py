@@ -84,12 +84,15 @@ class KernelBarriers:
     def cheapest(self, build: Callable[[Text], R], limit: int) -> tuple[R, int]:
         """The best-ranked of about ``limit`` sets of any size, and how many were built.
 
-        Starts from the fewest barriers and from the latest ones, and goes downhill from each. A
-        text whose own barriers suffice keeps them: they are its author's choice.
+        Starts from the fewest barriers and from the latest ones, and goes downhill from each; a
+        limit of 1 takes the latest as they are. A text whose own barriers suffice keeps them: they
+        are its author's choice.
         """
         if self.stabbing.count == 0:
             return build(self.text), 1
-        starts = [self.latest(), *self.stabbing.sets[:4]]
+        if limit == 1:
+            return build(self.applied(self.latest())), 1
+        starts = [self.latest(), *self.stabbing.sets[: 4 if limit > 16 else 1]]
         built: dict[Chosen, R] = {}
 
         def rank(chosen: Chosen) -> tuple[float, ...]:
@@ -104,12 +107,14 @@ class KernelBarriers:
 
     def _spared(self, at: Chosen, rank: Callable[[Chosen], tuple[float, ...]]) -> Chosen:
         """Without the barriers that do not pay, whatever the limit said."""
-        while True:
-            fewer = [at[:i] + at[i + 1 :] for i in range(len(at))]
-            better = [f for f in dict.fromkeys(fewer) if self.serves(f) and rank(f) < rank(at)]
-            if not better:
-                return at
-            at = min(better, key=rank)
+        kept = 0
+        while kept < len(at):
+            fewer = at[:kept] + at[kept + 1 :]
+            if self.serves(fewer) and rank(fewer) < rank(at):
+                at, kept = fewer, 0
+            else:
+                kept += 1
+        return at
 
     def _descend(
         self,

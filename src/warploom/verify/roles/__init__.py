@@ -16,6 +16,7 @@ from warploom.document.checks import check_document
 from warploom.document.roles import RolesDocument
 from warploom.errors import VerificationError
 from warploom.verify.findings import Code, Finding, Place, Report, Severity
+from warploom.verify.flow import check_flow, check_uses, known_flow, op_names
 from warploom.verify.roles import barriers, named, registers, scopes, slots, staging
 from warploom.verify.roles.capacity import check_capacity
 from warploom.verify.roles.order import Order, build_order
@@ -55,6 +56,11 @@ def verify_roles(
     if not found:
         tried = tuple(sequences) if sequences is not None else tile_sequences(document)
         check_budget(document, tried)
+    flow = document.flow or known_flow(document)
+    notes = () if flow else (f"the document declares no dataflow of {_listed(document)}",)
+    if tried:
+        for finding in check_flow(document, flow) if flow else check_uses(document):
+            found.setdefault(_identity(finding), finding)
     for tiles in tried:
         for finding in _judge(build_order(document, tiles)):
             found.setdefault(_identity(finding), finding)
@@ -67,7 +73,13 @@ def verify_roles(
         trips_proven=proven,
         depth=window_of(document),
         sequences=len(tried),
+        not_judged=notes,
     )
+
+
+def _listed(document: RolesDocument) -> str:
+    names = op_names(document)
+    return "its ops " + ", ".join(names[:8]) + (", .." if len(names) > 8 else "")
 
 
 def require_clean(document: RolesDocument) -> Report:

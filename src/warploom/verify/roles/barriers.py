@@ -16,9 +16,9 @@ from warploom.document.roles import (
     WaitEmpty,
     WaitFull,
 )
+from warploom.verify.agents import Agent, Event, describe
 from warploom.verify.findings import Code, Finding, Place
 from warploom.verify.roles.order import BarrierKey, Order, Phase
-from warploom.verify.roles.unroll import Agent, Event, describe
 
 MAX_BYTES = (1 << 20) - 1  # what the transaction count of an mbarrier can hold
 _Slot = tuple[int, str, str, int]  # cta, ring, side, slot

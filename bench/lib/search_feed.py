@@ -13,8 +13,8 @@ from collections import Counter
 from dataclasses import asdict
 
 from attention_timeline import lane, rotated
-from search_store import HELD
 
+from lib.search_store import HELD
 from warploom.hopper.candidates import attention_candidates, free_body, program_space
 from warploom.hopper.feedback import corrected, feed, rank_correlation
 from warploom.hopper.traces import (
@@ -183,7 +183,7 @@ def _trace_facts(kernel, store, data, body, lines):
     solved = least(with_durations(body, durations), kernel, data["name"].removesuffix(HELD))
     lines += [
         "",
-        f"Traced: {data['name']}, {trace.interval:.0f} cycles a key tile with the clock read behind"
+        f"Traced: {data['name']}, {trace.interval:.0f} cycles a key tile with the clock read after"
         " every entry.",
         "",
         "```text",

@@ -1,6 +1,6 @@
 """Which shapes and kernels the H200 GEMM benchmark looks at (needs no GPU and no torch).
 
-python bench/kernels.py [--dtype D]     compile them all into the kernel cache
+cd bench && python -m lib.kernels [--dtype D]     compile them all into the kernel cache
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ def listing(subjects, build):
 
 def report(subjects, prepare, out, *, limit_s, budget_s):
     """Run all subjects, print a table and write it; ``prepare(document)`` gives the runs."""
-    from protocol import environment  # needs torch
+    from lib.protocol import environment  # needs torch
 
     result = {"environment": environment(), "rows": []}
     rows, start = result["rows"], time.perf_counter()

@@ -8,11 +8,11 @@ import time
 from dataclasses import replace
 
 import torch
-from protocol import compare, environment
-from search_store import HELD, WINDOW
 from torch.nn import functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from lib.protocol import compare, environment
+from lib.search_store import HELD, WINDOW
 from warploom.emit.cuda import layout_of
 from warploom.emit.cuda.stamps import MOST_CTAS, SPAN_FIELDS, SPANS, STAMPS, labels
 from warploom.errors import BackendError
