@@ -164,7 +164,8 @@ class Plan:
         if self._several:
             self._launch_there(stream, values)
             return
-        (code,) = self._go(stream, self._block(*values)[0], 0)
+        block = self._block(*values)  # held until the driver has copied it: others may evict it
+        (code,) = self._go(stream, block[0], 0)
         if code:
             if code != NO_CONTEXT:
                 check((code,), f"launch of {self.kernel.name}")
@@ -174,15 +175,14 @@ class Plan:
         """Launch with the plan's device current, whatever is current now."""
         cuda = library()
         current = check(cuda.cuCtxGetCurrent(), "cuCtxGetCurrent")
-        wanted = context_of(self.device)
-        if int(current) == int(wanted):
-            check(self._go(stream, self._block(*values)[0], 0), f"launch of {self.kernel.name}")
-            return
-        check(cuda.cuCtxSetCurrent(wanted), "cuCtxSetCurrent")
+        wanted, block = context_of(self.device), self._block(*values)
+        elsewhere = int(current) != int(wanted)
+        if elsewhere:
+            check(cuda.cuCtxSetCurrent(wanted), "cuCtxSetCurrent")
         try:
-            check(self._go(stream, self._block(*values)[0], 0), f"launch of {self.kernel.name}")
+            check(self._go(stream, block[0], 0), f"launch of {self.kernel.name}")
         finally:
-            if int(current):
+            if elsewhere and int(current):
                 check(cuda.cuCtxSetCurrent(current), "cuCtxSetCurrent")
 
     def _fill(self, *values: float) -> tuple[int, object]:
