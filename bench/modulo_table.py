@@ -15,8 +15,8 @@ from pathlib import Path
 
 from warploom.document.kinds import OpRole, ResourceKind
 from warploom.order import Goal, ModuloOptions, RingKind, check_result, solve_modulo
-from warploom.order.bodies.attention import AttentionShape, attention_body
-from warploom.order.bodies.gemm import Fragments, Lds, gemm_body
+from tests.modulo.bodies.attention import AttentionShape, attention_body
+from tests.modulo.bodies.gemm import Fragments, Lds, gemm_body
 from warploom.seed.compile import compile_schedule
 from warploom.seed.modulo.bridge import ModuloRequest
 from warploom.seed.schedules.fourwave import Pipeline4Wave

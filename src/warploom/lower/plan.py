@@ -235,7 +235,7 @@ def _tail(layout: Layout) -> Iterator[tuple[str, Action]]:
         if step.when is When.TAIL:
             yield step.name, step_work(layout, step)
     staged = staged_stores(layout)
-    count = 0
+    chunks = tuple(staged_chunks(layout))
     for op in layout.body.tail:
         if not isinstance(op, Store):
             continue
@@ -243,18 +243,17 @@ def _tail(layout: Layout) -> Iterator[tuple[str, Action]]:
         if op not in staged:
             yield store_name(op), Work(reads=reads)
             continue
-        for chunk in chunks_of(layout, op):
+        for chunk, copy in [(c, n) for o, c, n in chunks if o is op]:
             yield (
                 store_name(op),
                 StagedStore(
                     fill=f"fill_{op.tensor}",
                     reads=reads,
                     buffer="out",
-                    copy=count % layout.tiling.staging,
+                    copy=copy,
                     args=(chunk.block, chunk.column),
                 ),
             )
-            count += 1
 
 
 def store_name(op: Store) -> str:
@@ -279,6 +278,7 @@ def _places(layout: Layout) -> Iterator[tuple[str, str]]:
         for tile in ring.tiles:
             name = f"{tile.value}.slot" if tile.value in fetched else tile.value
             yield name, f"{ring.name}.{part_name(tile.value)}"
+    yield from ((_chunk_value(op, c), f"out#{n}") for op, c, n in staged_chunks(layout))
     for c in layout.body.loop.carried:
         if layout.form_of(c.inside.name) is Form.PART:
             yield f"{c.result.name}.whole", dict(layout.homes)[c.result.name]
@@ -387,16 +387,58 @@ def _tail_flow(layout: Layout) -> Iterator[FlowOp]:
     for step in layout.steps:
         if step.when is When.TAIL:
             yield _step_flow(layout, step)
+    staged = {(op, chunk): copy for op, chunk, copy in staged_chunks(layout)}
     for op in layout.body.tail:
         if isinstance(op, Store):
-            yield FlowOp(
-                name=store_name(op),
-                role=CONSUMER,
-                when=When.TAIL,
-                operands=tuple(_tail_operand(layout, v) for v in values_behind(layout, op.value)),
-                stores=True,
-                line=str(op.line or ""),
-            )
+            yield from _store_flow(layout, op, [c for o, c in staged if o is op])
+
+
+def _store_flow(layout: Layout, op: Store, chunks: list[Chunk]) -> Iterator[FlowOp]:
+    """A store from registers, or a fill and a copy out for each of its chunks."""
+    operands = tuple(_tail_operand(layout, v) for v in values_behind(layout, op.value))
+    line = str(op.line or "")
+    if not chunks:
+        yield FlowOp(
+            name=store_name(op),
+            role=CONSUMER,
+            when=When.TAIL,
+            operands=operands,
+            stores=True,
+            line=line,
+        )
+    for chunk in chunks:
+        args, value = (chunk.block, chunk.column), _chunk_value(op, chunk)
+        yield FlowOp(
+            name=f"fill_{op.tensor}",
+            role=CONSUMER,
+            args=args,
+            when=When.TAIL,
+            operands=operands,
+            results=(value,),
+            line=line,
+        )
+        yield FlowOp(
+            name=store_name(op),
+            role=CONSUMER,
+            args=args,
+            when=When.TAIL,
+            operands=(FlowOperand(value=value),),
+            stores=True,
+            line=line,
+        )
+
+
+def _chunk_value(op: Store, chunk: Chunk) -> str:
+    return f"{op.tensor}.{chunk.block}.{chunk.column}"
+
+
+def staged_chunks(layout: Layout) -> Iterator[tuple[Store, Chunk, int]]:
+    """All chunks that leave through shared memory, in order, with their staging copies."""
+    count = 0
+    for op in staged_stores(layout):
+        for chunk in chunks_of(layout, op):
+            yield op, chunk, count % layout.tiling.staging
+            count += 1
 
 
 def _line(layout: Layout, value: str) -> str:

@@ -21,6 +21,7 @@ from warploom.order.model import (
     Role,
     Value,
 )
+from warploom.seed.modulo.bridge import Lds
 
 
 class Fragments(StrEnum):
@@ -29,13 +30,6 @@ class Fragments(StrEnum):
     SHARED = "shared"
     RING = "ring"
     RENAMED = "renamed"
-
-
-class Lds(StrEnum):
-    """LDS tiles: a slot per partition, or one ring over all partitions."""
-
-    SLOT = "slot"
-    RING = "ring"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

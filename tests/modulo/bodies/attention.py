@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
+from tests.modulo.bodies.attention_costs import HOPPER_ATTENTION, AttentionCosts
 from warploom.errors import ConfigError
 from warploom.order.model import (
     Hold,
@@ -25,7 +26,6 @@ from warploom.order.model import (
     RingKind,
     Role,
 )
-from warploom.target.attention_costs import HOPPER_ATTENTION, AttentionCosts
 from warploom.target.unit_costs import UnitCost
 
 PRODUCER = "producer"
