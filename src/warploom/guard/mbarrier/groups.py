@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from warploom.guard.mbarrier.expand import Lists, Step, slots_of
-from warploom.guard.mbarrier.plan import Product, Store, Work
+from warploom.guard.mbarrier.plan import Product, Store, Stores, Work
 from warploom.guard.mbarrier.unrolled import Occurrence, Position, runs
 
 REACH = 4
@@ -98,7 +98,7 @@ def _register_needs(step: Step, product: Product, op: str) -> Iterator[str]:
     written: set[str] = set()
     if isinstance(action, Work):
         touched, written = {*action.reads, *action.writes}, {*action.writes}
-    elif isinstance(action, Store):
+    elif isinstance(action, Store | Stores):
         touched = {*action.reads}
     elif isinstance(action, Product):
         touched = {*action.registers}

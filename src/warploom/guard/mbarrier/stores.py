@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from warploom.guard.mbarrier.expand import Lists
-from warploom.guard.mbarrier.plan import Store
+from warploom.guard.mbarrier.plan import Store, Stores
 from warploom.guard.mbarrier.unrolled import Position, runs
 
 
@@ -15,13 +15,14 @@ def store_waits(lists: Lists) -> dict[Position, int]:
         committed = 0
         for occurrence in run:
             action = occurrence.step.action
-            if not isinstance(action, Store):
+            if not isinstance(action, Store | Stores):
                 continue
-            key = (action.buffer, action.copy)
-            if key in last:
-                younger = committed - last[key] - 1
-                position = occurrence.position
-                out[position] = min(out.get(position, younger), younger)
-            last[key] = committed
+            copies = (action.copy,) if isinstance(action, Store) else (n for n, _ in action.chunks)
+            for key in ((action.buffer, copy) for copy in copies):
+                if key in last:
+                    younger = committed - last[key] - 1
+                    position = occurrence.position
+                    out[position] = min(out.get(position, younger), younger)
+                last[key] = committed
             committed += 1
     return out

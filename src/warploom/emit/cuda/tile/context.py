@@ -29,7 +29,8 @@ from warploom.kernel.values import (
     Tensor,
 )
 from warploom.lower.body import refusal
-from warploom.lower.layout import LINE_BYTES, Layout, SlotTile
+from warploom.lower.layout import Layout
+from warploom.lower.slots import LINE_BYTES, SlotTile
 
 BINARY = {
     Fn.ADD: "+",

@@ -8,8 +8,9 @@ from warploom.emit.cuda import ptx
 from warploom.emit.cuda.lowering import Site
 from warploom.emit.cuda.tile.context import Context
 from warploom.kernel.values import Dot, DType, Load
-from warploom.lower.layout import LINE_BYTES, WGMMA_ROWS, SlotTile
+from warploom.lower.layout import WGMMA_ROWS
 from warploom.lower.plan import part_name
+from warploom.lower.slots import LINE_BYTES, SlotTile
 
 WGMMA_DTYPES = {DType.BF16: "bf16", DType.F16: "fp16", DType.E4M3: "e4m3", DType.E5M2: "e5m2"}
 STEPS_OF_LINE = 4  # k-steps of 32 bytes in a 128-byte row
