@@ -355,7 +355,7 @@ def _check_left(layout: Layout, op: Dot) -> None:
 
 
 def splits_columns(body: Body, tiling: Tiling, members: list[str], rows: int, cols: int) -> bool:
-    """Whether consumers share a tile by columns: a fresh product of few rows that is only stored."""
+    """Whether consumers share a tile by columns: a fresh product of few rows, only stored."""
     if rows % WGMMA_ROWS or cols % (16 * tiling.consumers):
         return False
     fresh = all(isinstance(op := body.ops.get(n), Dot) and op.into is None for n in members)

@@ -26,6 +26,7 @@ from warploom.document.roles import (
 from warploom.errors import SchedulingError
 from warploom.guard.mbarrier.emit import entries, guards_of
 from warploom.guard.mbarrier.expand import Lists, Step, expand_role
+from warploom.guard.mbarrier.lifetimes import over_before
 from warploom.guard.mbarrier.plan import (
     Action,
     Copy,
@@ -70,7 +71,7 @@ def derive_roles(result: ModuloResult, plan: Plan) -> RolesDocument:
         target=plan.target,
         strategy="modulo",
         rings=tuple(_ring(result, plan, ring, expanded) for ring in plan.rings),
-        programs=tuple(_program(plan, role, expanded[role.name]) for role in plan.roles),
+        programs=tuple(_program(result, plan, r, expanded[r.name]) for r in plan.roles),
         buffers=plan.buffers,
         barriers=plan.barriers,
         cluster=plan.cluster,
@@ -85,8 +86,8 @@ def _expanded(result: ModuloResult, plan: Plan, role: RolePlan) -> Lists:
     return take_turns(result, plan, role, lists)
 
 
-def _program(plan: Plan, role: RolePlan, lists: Lists) -> RoleProgram:
-    guards = guards_of(plan, lists)
+def _program(result: ModuloResult, plan: Plan, role: RolePlan, lists: Lists) -> RoleProgram:
+    guards = guards_of(plan, lists, over_before(result, plan.aliases, role.members[0]))
 
     def listed(name: str, steps: tuple[Step, ...]) -> tuple[RoleEntry, ...]:
         return wait_before_turns(plan, entries(plan, guards, name, steps))

@@ -29,6 +29,7 @@ from warploom.document.roles import (
 )
 from warploom.guard.mbarrier.expand import Lists, Step, slots_of
 from warploom.guard.mbarrier.groups import REACH, group_waits
+from warploom.guard.mbarrier.lifetimes import Over
 from warploom.guard.mbarrier.plan import Copy, Plan, Product, Store, Stores, Verbatim, Work
 from warploom.guard.mbarrier.stores import store_waits
 from warploom.guard.mbarrier.unrolled import Position, runs
@@ -44,10 +45,10 @@ class Guards:
     first_loads: dict[Position, tuple[str, ...]]
 
 
-def guards_of(plan: Plan, lists: Lists) -> Guards:
+def guards_of(plan: Plan, lists: Lists, over: Over | None = None) -> Guards:
     """Derive the guards of a role from its steps."""
     return Guards(
-        groups=group_waits(lists),
+        groups=group_waits(lists, over),
         stores=store_waits(lists),
         first_reads=_firsts(plan, lists, lambda s: {r.ring for r in slots_of(s.action)}),
         first_loads=_firsts(plan, lists, _loaded),
@@ -112,9 +113,7 @@ def _body(plan: Plan, guards: Guards, at: Position, step: Step) -> Iterator[Role
             yield from _copies(plan, guards, at, step, copies)
 
 
-def _work(
-    plan: Plan, guards: Guards, at: Position, step: Step, work: Work
-) -> Iterator[RoleEntry]:
+def _work(plan: Plan, guards: Guards, at: Position, step: Step, work: Work) -> Iterator[RoleEntry]:
     for ring in guards.first_loads.get(at, ()):
         yield WaitEmpty(ring=ring, k=step.k, reason="all consumers released the slot")
     yield Compute(
