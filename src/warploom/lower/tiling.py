@@ -20,7 +20,11 @@ class Tiling:
     the loop that turns around at every tile. ``group`` rows of tiles are visited together.
     ``handed``: slots of a ring that consumers fill with computed tiles.
     ``slack`` cycles of vector work may come late without delaying a product. ``direct``: tiles are
-    stored from registers, not through shared memory.
+    stored from registers, not through shared memory. ``tie``: elements of a thread that a wait for
+    products in the loop takes along of the tile made before it (-1: all), so that the assembler
+    leaves that work where the schedule put it. ``program``: the name of one of all programs at the
+    least interval (``candidates_of``), where measuring found a better one than the solver's.
+    ``pairs``: tiles of different length are visited in pairs of equal work.
     """
 
     extents: tuple[tuple[str, int], ...]
@@ -35,6 +39,9 @@ class Tiling:
     group: int = 8
     slack: int = 0
     direct: bool = False
+    tie: int = 0
+    program: str = ""
+    pairs: bool = False
 
     def extent(self, var: str) -> int:
         """Elements a variable covers at a time."""
@@ -53,7 +60,7 @@ class Tiling:
         sizes = "x".join(str(n) for _, n in self.extents if n > 1)
         tags = [f"w{self.consumers}", f"s{self.stages}" if self.stages else ""]
         tags += ["" if self.hold else "smem", f"o{self.staging}" if self.staging != 2 else ""]
-        tags += [f"l{self.slack}" if self.slack else ""]
+        tags += [f"l{self.slack}" if self.slack else "", f"p{self.program}" if self.program else ""]
         return "_".join([sizes, *(t for t in tags if t)])
 
 

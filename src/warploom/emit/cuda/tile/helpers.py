@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from warploom.emit.cuda import ptx
 
@@ -117,25 +118,40 @@ def helpers_for(text: str) -> str:
     return "\n".join(every[name] for name in every if name in wanted)
 
 
-def wait_function(pending: int, arrays: tuple[tuple[str, int, int], ...]) -> tuple[str, str]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owned:
+    """An array a wait takes as operand: its shape, and how many elements (-1: all)."""
+
+    name: str
+    blocks: int
+    registers: int
+    count: int = -1
+
+    def elements(self) -> list[tuple[int, int]]:
+        """(block, register) of the elements: those of a thread's first row before the second's."""
+        every = [(b, r) for b in range(self.blocks) for r in range(self.registers)]
+        ordered = sorted(every, key=lambda at: (at[1] // 2 % 2, at))
+        return every if self.count < 0 else ordered[: self.count]
+
+
+def wait_function(pending: int, arrays: tuple[Owned, ...]) -> tuple[str, str]:
     """A wait for products that owns what it waits for: reads cannot move above it.
 
-    ``arrays`` are (name, blocks, registers a block). Returns the call and the function.
+    Returns the call and the function.
     """
     if not arrays:
         return f"wgmma_wait<{pending}>();", ""
-    shape = "_".join(f"{b}x{r}" for _, b, r in arrays)
+    shape = "_".join(
+        f"{a.blocks}x{a.registers}" + (f"of{a.count}" if a.count >= 0 else "") for a in arrays
+    )
     name = f"wgmma_wait_{pending}_{shape}"
-    arguments = ", ".join(f"float (&x{n})[{b}][{r}]" for n, (_, b, r) in enumerate(arrays))
+    arguments = ", ".join(f"float (&x{n})[{a.blocks}][{a.registers}]" for n, a in enumerate(arrays))
     outputs = ", ".join(
-        f'"+f"(x{n}[{i}][{j}])'
-        for n, (_, b, r) in enumerate(arrays)
-        for i in range(b)
-        for j in range(r)
+        f'"+f"(x{n}[{i}][{j}])' for n, a in enumerate(arrays) for i, j in a.elements()
     )
     text = (
         f"DEVICE void {name}({arguments}) {{\n"
         f'  asm volatile("wgmma.wait_group.sync.aligned {pending};"\n    : {outputs}\n'
         '    :: "memory");\n}\n'
     )
-    return f"{name}({', '.join(a for a, _, _ in arrays)});", text
+    return f"{name}({', '.join(a.name for a in arrays)});", text

@@ -28,7 +28,7 @@ def range_lines(
     lines.append(f"const int k_tiles = max({count}, {least});")
     if not masked:
         return lines
-    lines.append(f"int whole_from = 0, whole_to = ({end} - first_{loop}) / {extent};")
+    lines.append("int whole_from = 0, whole_to = k_tiles;")
     if cut is not None and not cut.known:
         lines.append("whole_to = 0;")
     for bound in cut.below if cut is not None else ():
