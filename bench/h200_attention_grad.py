@@ -57,9 +57,7 @@ def build(folder, names):
     for name in names or VARIANTS:
         size, queries, keys, causal, choices = VARIANTS[name]
         started = time.time()
-        kernel = attention_grad.specialise(
-            half, sizes={"d": size}, constants={"causal": causal}
-        )
+        kernel = attention_grad.specialise(half, sizes={"d": size}, constants={"causal": causal})
         kernel = rewrite(simplify(kernel), positive=frozenset({"scale"}))
         tiling = tiling_of(kernel, consumers=2, s=queries, t=keys)
         tiling = dataclasses.replace(tiling, hold=False, **choices)
@@ -183,9 +181,7 @@ class Launch:
         def call(owners=(held, tensors)):
             stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
             sizes_of = (grid, 1, 1, threads, 1, 1, shared)
-            self._check(
-                self.cuda.cuLaunchKernel(self.function, *sizes_of, stream, arguments, None)
-            )
+            self._check(self.cuda.cuLaunchKernel(self.function, *sizes_of, stream, arguments, None))
 
         return call
 
@@ -193,8 +189,8 @@ class Launch:
 def inputs(case, causal, seed=0):
     """Inputs of one case with cuDNN's own result and log-sum-exp."""
     import torch
-    from torch.nn.functional import scaled_dot_product_attention
     from torch.nn.attention import SDPBackend, sdpa_kernel
+    from torch.nn.functional import scaled_dot_product_attention
 
     torch.manual_seed(seed)
     batch, heads, length, size = case

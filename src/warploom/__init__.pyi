@@ -262,6 +262,15 @@ from warploom.launch.attention import (
 from warploom.launch.gemm import (
     gemm as gemm,
 )
+from warploom.search import (
+    SearchOptions as SearchOptions,
+)
+from warploom.search import (
+    SearchResult as SearchResult,
+)
+from warploom.search import (
+    search as search,
+)
 from warploom.seed.blocks.expand import (
     emit_minimal_barrier_block as emit_minimal_barrier_block,
 )
@@ -432,15 +441,6 @@ from warploom.seed.target.tags import (
 )
 from warploom.seed.target.tags import (
     PingPongOps as PingPongOps,
-)
-from warploom.search import (
-    SearchOptions as SearchOptions,
-)
-from warploom.search import (
-    SearchResult as SearchResult,
-)
-from warploom.search import (
-    search as search,
 )
 from warploom.sim import (
     MachineCosts as MachineCosts,

@@ -9,7 +9,12 @@ from dataclasses import replace
 from warploom.document.kinds import OpRole, ResourceKind
 from warploom.document.ops import DepEdge, OpDesc
 from warploom.errors import ConfigError, InfeasibleError, ProgramError
-from warploom.seed.blocks.group import build_blocks
+from warploom.seed.blocks.group import (
+    balance_loads,
+    build_blocks,
+    group_into_blocks,
+    keeps_reads,
+)
 from warploom.seed.blocks.program import PipelineProgram
 from warploom.seed.blocks.spec import MMABlockSpec
 from warploom.seed.blocks.structure import verify_schedule
@@ -71,7 +76,7 @@ def _searched(
 
     def blocks(order: Sequence[int]) -> bool:
         try:
-            build_blocks(body, order, config, edges)
+            groups = balance_loads(group_into_blocks(body, order, config), body, config, edges)
         except InfeasibleError:
             return False
         except ProgramError:
@@ -79,7 +84,7 @@ def _searched(
             if _mmas(body) != config.total_blocks():
                 raise
             return False
-        return True
+        return keeps_reads(groups, edges)
 
     if policy.strategy is Strategy.CSP:
         return optimal_block_order(

@@ -30,7 +30,6 @@ from warploom.kernel.values import (
 )
 from warploom.lower.body import refusal
 from warploom.lower.choose import grouped_vars
-
 from warploom.lower.hand_over import share_of
 from warploom.lower.layout import Layout
 from warploom.lower.slots import LINE_BYTES, SlotTile
