@@ -11,7 +11,6 @@ from typing import Annotated, Any
 import typer
 
 from warploom.cli.builtin import Knobs
-from warploom.cli.hopper import kernel_costs
 from warploom.cli.knobs import (
     DtypeOption,
     JsonOption,
@@ -71,9 +70,9 @@ def graph_of(subject: Subject) -> tuple[Sequence[Node], Sequence[DepEdge]]:
     """The loop's ops and edges: recorded in a counter document, read off a role document."""
     document = subject.document
     if isinstance(document, RolesDocument):
-        if subject.kernel is None:
+        if subject.kernel is None and subject.tiled is None:
             return role_graph(document)
-        prices = kernel_costs(document, subject.kernel)
+        prices = subject.role_costs()
         return role_graph(document, lambda op: prices.of(op).timing.latency)
     if not document.body:
         raise DocumentError(
