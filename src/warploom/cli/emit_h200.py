@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -47,8 +46,6 @@ def _emit(
     Example: warploom emit h200 gemm --tile 128x256x64 -o out
     """
     subject = load(source, tile=tile, dtype=dtype)
-    if build and subject.tiled is not None and _compiler():
-        subject = _as_built(subject)
     text = cuda_text(subject, races=races)
     try:
         output.mkdir(parents=True, exist_ok=True)
@@ -79,8 +76,7 @@ def _emit(
 
 def cuda_text(subject: Subject, *, races: bool = False) -> str:
     """The CUDA text of a subject that is a Hopper kernel; anything else says what it is."""
-    known = subject.kernel is not None or subject.tiled is not None
-    if not isinstance(subject.document, RolesDocument) or not known:
+    if not isinstance(subject.document, RolesDocument) or subject.kernel is None:
         raise BackendError(
             f"{subject.name} is no Hopper kernel",
             where=subject.spec,
@@ -96,26 +92,7 @@ def cuda_text(subject: Subject, *, races: bool = False) -> str:
             where=subject.spec,
             fix="warploom repair, or --allow-races to emit it all the same",
         )
-    if subject.tiled is not None:
-        return subject.tiled.source()
-    assert subject.kernel is not None
     return kernel_source(subject.document, subject.kernel)
-
-
-def _as_built(subject: Subject) -> Subject:
-    """A tile kernel at the first tiling that ptxas keeps, which need not be the first estimated."""
-    assert subject.tiled is not None
-    with working(f"building {subject.name}"):
-        lowered = subject.tiled.compiled.lowered
-    tiled = replace(subject.tiled, lowered=lowered)
-    return replace(subject, tiled=tiled, document=tiled.document)
-
-
-def _compiler() -> str:
-    try:
-        return find_toolchain()
-    except BackendError:
-        return ""
 
 
 def _built(text: str) -> tuple[dict[str, Any], bytes | None]:

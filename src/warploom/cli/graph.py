@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from warploom.cli.builtin import Knobs
+from warploom.cli.hopper import kernel_costs
 from warploom.cli.knobs import (
     DtypeOption,
     JsonOption,
@@ -70,9 +71,9 @@ def graph_of(subject: Subject) -> tuple[Sequence[Node], Sequence[DepEdge]]:
     """The loop's ops and edges: recorded in a counter document, read off a role document."""
     document = subject.document
     if isinstance(document, RolesDocument):
-        if subject.kernel is None and subject.tiled is None:
+        if subject.kernel is None:
             return role_graph(document)
-        prices = subject.role_costs()
+        prices = kernel_costs(document, subject.kernel)
         return role_graph(document, lambda op: prices.of(op).timing.latency)
     if not document.body:
         raise DocumentError(

@@ -59,14 +59,13 @@ def _roles(subject: Subject) -> tuple[Subject, str, dict[str, Any]]:
     if subject.report().verdict != "race":
         found: dict[str, Any] = {"name": subject.name, "changes": []}
         return subject, f"{subject.name}: nothing to repair", found
-    if subject.tiled is None and subject.kernel is None:
+    if subject.kernel is None:
         raise SyncError(
             f"{subject.name} races, and which kernel it is is not known",
             where=subject.spec,
             why="the protocol of roles is derived from the kernel, not patched",
             fix="name the document as its kernel is named, e.g. gemm_128x256_w2",
         )
-    assert subject.kernel is not None  # a tile kernel is derived whenever it is named
     mended = replace(subject, document=kernel_document(subject.kernel))
     lines = changes(subject.document, mended.document)
     text = f"{subject.name}: {len(lines)} entries differ from the derived programs"

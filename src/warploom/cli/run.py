@@ -65,8 +65,6 @@ def _run(
 
 
 def _why_host(subject: Subject) -> str:
-    if subject.tiled is not None:
-        return "kernels of the tile language run on a GPU when they are called"
     if subject.kernel is None:
         return f"{subject.document.target} code does not run on a Hopper GPU"
     return gpu.why_no_gpu()

@@ -22,7 +22,6 @@ from warploom.cli.knobs import (
 from warploom.cli.source import load
 from warploom.cli.style import WidthOption, columns, paint
 from warploom.cli.subject import Subject
-from warploom.cli.tile import text_names
 from warploom.document.kinds import Phase
 from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError
@@ -52,10 +51,6 @@ def _show(
     tile: TileOption = None,
     dtype: DtypeOption = None,
     sync: SyncOption = None,
-    after: Annotated[
-        str | None,
-        typer.Option(metavar="PASS", help="A tile kernel after a pass: read, simplify, ... emit."),
-    ] = None,
     details: Annotated[
         bool, typer.Option("--details", help="Whole reasons: what may stay in flight, which trip.")
     ] = False,
@@ -74,9 +69,6 @@ def _show(
     if source is None:
         raise ConfigError("nothing to show", fix="name a source, or --list to see those there are")
     subject = load(source, knobs, tile=tile, dtype=dtype, sync=sync_policy(sync))
-    if after is not None:
-        typer.echo(_after(subject, after))
-        return
     if as_json:
         reasons = {f"{name}[{i}]": text for (name, i), text in subject.reasons().items()}
         typer.echo(json.dumps({"schedule": subject.to_json(), "reasons": reasons}))
@@ -89,25 +81,13 @@ def _show(
     typer.echo("\n" + "\n".join([*_synchronisation(subject), *_legend(subject, wide)]))
 
 
-def _after(subject: Subject, name: str) -> str:
-    if subject.tiled is None:
-        raise ConfigError(
-            f"{subject.name} is no kernel of the tile language",
-            where="--after",
-            why="only such kernels go through passes one can look between",
-            fix=f"one of {', '.join(text_names())}, or file.py:kernel",
-        )
-    return subject.tiled.after(name)
-
-
 def _list(as_json: bool) -> None:
-    counters, kernels, texts = list(BUILT_IN), list(kernel_names()), list(text_names())
+    counters, kernels = list(BUILT_IN), list(kernel_names())
     if as_json:
-        typer.echo(json.dumps({"schedules": counters, "kernels": kernels, "texts": texts}))
+        typer.echo(json.dumps({"schedules": counters, "kernels": kernels}))
         return
     typer.echo("counter schedules (MI355X): " + ", ".join(counters))
-    typer.echo("texts of the tile language (H200): " + ", ".join(texts))
-    typer.echo("solved kernels (H200):\n" + "\n".join(f"  {name}" for name in kernels))
+    typer.echo("kernels (H200):\n" + "\n".join(f"  {name}" for name in kernels))
 
 
 def summary(subject: Subject, width: int = 120) -> str:

@@ -23,7 +23,6 @@ from warploom.cli.hopper import (
 )
 from warploom.cli.progress import working
 from warploom.cli.subject import Document, Subject
-from warploom.cli.tile import compile_text, split_sizes, text_named, text_names
 from warploom.document import ScheduleDocument, schedule_from_json
 from warploom.document.reader import parse_json
 from warploom.document.roles import RolesDocument
@@ -31,7 +30,6 @@ from warploom.document.roles_json import is_roles_json, roles_from_json
 from warploom.errors import ConfigError, DocumentError
 from warploom.hopper.attention import AttentionKernel
 from warploom.hopper.kernel import GemmKernel
-from warploom.kernel.text import Text
 from warploom.seed.compile import CompiledSchedule, OnRace, compile_schedule
 from warploom.seed.config.parts import SchedulingStrategy
 from warploom.seed.config.schedule import ScheduleConfig
@@ -77,19 +75,16 @@ def load(
         subject = _compiled(schedule, spec, request)
         shape = parse_tile(tile, dtype or "bf16", TILES.get(spec))
         return replace(subject, tile=shape, dtype=dtype or "bf16")
-    name, _ = split_sizes(spec)
     kernel = kernel_named(spec, tile, dtype or "bf16")
     if kernel is not None:
         return _from_kernel(kernel, spec, request)
-    if (text := text_named(name)) is not None:
-        return _from_text(text, spec, request)
-    if ":" in name:
-        return _from_object(user_object(name), spec, request)
+    if ":" in spec:
+        return _from_object(user_object(spec), spec, request)
     raise _unknown(spec)
 
 
 def _unknown(spec: str) -> ConfigError:
-    names = (*BUILT_IN, *kernel_names(), *text_names())
+    names = (*BUILT_IN, *kernel_names())
     near = get_close_matches(spec, names, 1)
     if Path(spec).is_file():
         fix = "a document's name ends in .json, an object of a file is named file.py:object"
@@ -105,10 +100,8 @@ def _unknown(spec: str) -> ConfigError:
 
 def _from_object(found: object, spec: str, request: Request) -> Subject:
     """One case for each kind of value an author may name."""
-    ready = (
-        PipelineSchedule | CompiledSchedule | ScheduleDocument | RolesDocument | HopperKernel | Text
-    )
-    if isinstance(found, type) or (callable(found) and not isinstance(found, ready)):
+    kinds = PipelineSchedule | CompiledSchedule | ScheduleDocument | RolesDocument | HopperKernel
+    if isinstance(found, type) or (callable(found) and not isinstance(found, kinds)):
         found = called(found, spec)
     match found:
         case PipelineSchedule():
@@ -120,8 +113,6 @@ def _from_object(found: object, spec: str, request: Request) -> Subject:
             return _from_document(found, spec, request)
         case GemmKernel() | AttentionKernel():
             return _from_kernel(found, spec, request)
-        case Text():
-            return _from_text(found, spec, request)
     raise ConfigError(
         f"{spec} is a {type(found).__name__}", why=f"commands work on {KINDS}", fix=f"name {KINDS}"
     )
@@ -163,17 +154,6 @@ def _from_kernel(kernel: HopperKernel, spec: str, request: Request) -> Subject:
         return Subject(
             spec=spec, document=kernel_document(kernel), kernel=kernel, dtype=str(kernel.dtype)
         )
-
-
-def _from_text(text: Text, spec: str, request: Request) -> Subject:
-    if request.changes_order:
-        raise ConfigError(
-            "knobs and --sync are of counter schedules", where=spec, fix="leave them out"
-        )
-    dtype = request.dtype or "bf16"
-    with working(f"scheduling {text.name}"):
-        tiled = compile_text(text, dtype, split_sizes(spec)[1], request.tile)
-    return Subject(spec=spec, document=tiled.document, tiled=tiled, dtype=dtype)
 
 
 def _from_document(document: Document, spec: str, request: Request) -> Subject:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from warploom.cli.hopper import HopperKernel, kernel_costs
 from warploom.cli.progress import working
-from warploom.cli.tile import Tiled
 from warploom.document import ScheduleDocument, schedule_to_json, write_schedule
 from warploom.document.kinds import Phase
 from warploom.document.roles import RolesDocument
@@ -17,7 +16,7 @@ from warploom.hopper.attention import AttentionKernel
 from warploom.hopper.kernel import GemmKernel
 from warploom.seed.compile import CompiledSchedule
 from warploom.seed.target.chip import Tile, chip_costs, model_costs
-from warploom.sim import MachineCosts, RoleCosts, Simulation, simulate, simulate_roles
+from warploom.sim import MachineCosts, Simulation, simulate, simulate_roles
 from warploom.sim.pace import Pace, find_pace
 from warploom.verify import Report, verify
 from warploom.verify.roles import verify_roles
@@ -31,8 +30,7 @@ class Subject:
     """A document, what it came from, and the machine it is judged on.
 
     ``tile`` and ``dtype`` price the matrix ops of a counter schedule; ``machine`` is a user's own
-    target's costs; ``kernel`` describes a hand-written Hopper kernel, ``tiled`` one of the tile
-    language.
+    target's costs; ``kernel`` describes a Hopper kernel.
     """
 
     spec: str
@@ -42,7 +40,6 @@ class Subject:
     tile: Tile | None = None
     dtype: str = "bf16"
     machine: MachineCosts | None = None
-    tiled: Tiled | None = None
 
     @property
     def name(self) -> str:
@@ -65,16 +62,9 @@ class Subject:
         """A run on the target's costs, or on the latencies of the ops' own cost model."""
         with working(f"simulating {self.name}"):
             if isinstance(self.document, RolesDocument):
-                costs = self.role_costs()
+                costs = kernel_costs(self.document, self.kernel)
                 return simulate_roles(self.document, costs, trips=trips, tiles=tiles)
             return simulate(self.document, self.costs(model=model), trips=trips)
-
-    def role_costs(self) -> RoleCosts:
-        """The costs of a role document."""
-        assert isinstance(self.document, RolesDocument)
-        if self.tiled is not None:
-            return replace(self.tiled.costs(), name=self.document.target)
-        return kernel_costs(self.document, self.kernel)
 
     def costs(self, *, model: bool = False) -> MachineCosts:
         """The costs of a counter document."""
@@ -155,8 +145,6 @@ class Subject:
 
     def work(self) -> str:
         """The tile in words, where it is known."""
-        if self.tiled is not None:
-            return self.tiled.work()
         if isinstance(self.kernel, GemmKernel):
             k = self.kernel
             return f"{k.tile_m}x{k.tile_n}x{k.block_k} {k.dtype}"
