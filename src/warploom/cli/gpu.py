@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from warploom.cli.hopper import HopperKernel
-from warploom.errors import BackendError, ConfigError
+from warploom.errors import ConfigError, WarploomError
 from warploom.hopper.kernel import GemmKernel
 from warploom.launch import driver
 from warploom.launch.attention import attention
@@ -28,7 +28,7 @@ def why_no_gpu() -> str:
     try:
         driver.library()
         driver.require_hopper(0)
-    except BackendError as error:
+    except WarploomError as error:
         return error.what
     try:
         torch = import_module("torch")
