@@ -23,8 +23,8 @@ _TILE_128 = {
 _TILE_64 = {"s": 192, "t": 128, "consumers": 3, "stages": 4, "hold": False, "direct": True}
 _TILE_256 = {"s": 128, "t": 80, "consumers": 2, "stages": 2, "hold": False, "direct": True}
 
-# Interval and issue times: K, V, then for both consumers QK, maximum, exponentials, rescaling of the
-# iteration before (between QK and PV), conversion, PV. Programs 48a1baec85 and 18eefde95b.
+# Interval and issue times: K, V, then for both consumers QK, maximum, exponentials, rescaling of
+# the iteration before (between QK and PV), conversion, PV. Programs 48a1baec85 and 18eefde95b.
 # fmt: off
 _FULL_128 = (2048, 0, 996, 1802, 778, 2376, 1352, 2709, 1685, 3870, 2846, 3241, 2217, 4362, 3338)
 _CAUSAL_128 = (2048, 0, 2594, 1836, 812, 2411, 1387, 2744, 1720, 3905, 2881, 3276, 2252, 4396, 3372)
