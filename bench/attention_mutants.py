@@ -2,7 +2,7 @@
 
     python bench/attention_mutants.py [NAME ...]     about 2 minutes a schedule on one core
 
-Writes bench/results/attention-mutants.{md,json}.
+Writes bench/results/attention_mutants.{md,json}.
 """
 
 import json
@@ -120,7 +120,7 @@ def page(report):
             "# Mutants of the attention schedules",
             "",
             f"Made by `bench/attention_mutants.py` on {report['date']}, Python {report['python']}, "
-            f"in {report['seconds']} s; every mutant in `attention-mutants.json`.",
+            f"in {report['seconds']} s; every mutant in `attention_mutants.json`.",
             "",
             "Every single edit of every entry, ring and barrier. Each mutant runs in the "
             f"operational model up to {runs} times in random order (tiles {tiles}), and "
@@ -178,8 +178,8 @@ def main(names):
         "subjects": subjects,
     }
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "attention-mutants.json").write_text(json.dumps(report, indent=1) + "\n")
-    (RESULTS / "attention-mutants.md").write_text(page(report))
+    (RESULTS / "attention_mutants.json").write_text(json.dumps(report, indent=1) + "\n")
+    (RESULTS / "attention_mutants.md").write_text(page(report))
     return any(counts(rows)["missed"] for rows in subjects.values())
 
 

@@ -1,6 +1,6 @@
 """Timelines of the attention schedules: what holds which unit in one interval, solved anew.
 
-    python bench/attention_timeline.py [FILE]     (default bench/results/attention-timelines.md)
+    python bench/attention_timeline.py [FILE]     (default bench/results/attention_timelines.md)
 
 Small letters are consumer 0, capitals consumer 1: q QK, p PV, m row maximum, e exponentials, c
 conversion, r rescaling. Needs the solver (OR-tools); takes a few seconds a schedule.
@@ -79,7 +79,7 @@ def section(kernel):
 
 
 def main():
-    out = Path(sys.argv[1] if sys.argv[1:] else "bench/results/attention-timelines.md")
+    out = Path(sys.argv[1] if sys.argv[1:] else "bench/results/attention_timelines.md")
     head = (
         "# Attention on the H200: the schedules and their timelines\n\n"
         "Written by `bench/attention_timeline.py`. One interval of the steady state, "

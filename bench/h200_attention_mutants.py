@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from device_mutants import listing, report, wrong_runs
+from lib.device_mutants import listing, report, wrong_runs
 from tests.mutation.role_mutants import role_mutants
 
 from warploom.document.roles import Arrive, Commit
@@ -107,7 +107,7 @@ def prepare(document):
     scale = HEAD_DIM**-0.5
     want = torch.softmax(q.double() @ keys.transpose(-1, -2) * scale, -1) @ values
     out = torch.empty_like(q)
-    placed = {n: view_of(t, n).placed() for n, t in (("q", q), ("k", k), ("v", v), ("out", out))}
+    placed = {n: view_of(t, n) for n, t in (("q", q), ("k", k), ("v", v), ("out", out))}
     go = prepare_attention(AttentionCall(**placed, scale=scale), KERNEL, document)
 
     def launch(_alive=(q, k, v)):  # a prepared call knows addresses only

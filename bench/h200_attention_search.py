@@ -17,7 +17,7 @@ import json
 import sys
 from pathlib import Path
 
-from search_store import derive, stores
+from lib.search_store import derive, stores
 
 from warploom.launch.shipped import SHIPPED_ATTENTION
 
@@ -57,14 +57,14 @@ def main():
                 late = " ".join(f"{x:6.0f}" for x in row["late"])
                 print(f"  {row['name']} {row['interval']:6.0f} {late}  {row['program']}")
     elif args.mode == "measure":
-        from search_measure import measure
+        from lib.search_measure import measure
 
         picked = [
             s for s in stores(args.store) if not args.kernel or s.facts["name"] in args.kernel
         ]
         return measure(picked, Path(args.out), args.seconds)
     else:
-        from search_feed import report
+        from lib.search_feed import report
 
         data = json.loads(Path(args.results).read_text())
         report(data, stores(args.store), Path(args.out))

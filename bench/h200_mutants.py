@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from device_mutants import listing, report, wrong_runs
+from lib.device_mutants import listing, report, wrong_runs
 
 from warploom.document.roles import Arrive, Expect, WaitEmpty, WaitFull, WaitGroup
 from warploom.emit.cuda import emit_gemm
@@ -102,7 +102,7 @@ def prepare(document):
     a, b = inputs(*SHAPE, "bf16")
     want = a.double() @ b.double().T
     c = torch.empty(SHAPE[0], SHAPE[1], device="cuda", dtype=torch.bfloat16)
-    call = GemmCall(a=view_of(a, "a"), b=view_of(b, "b"), c=view_of(c, "out"))
+    call = GemmCall(a=view_of(a, "a"), b=view_of(b.T, "b"), c=view_of(c, "out"))
     go = prepare_gemm(call, Choice(kernel=KERNEL), document)
 
     def launch():

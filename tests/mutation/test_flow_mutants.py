@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from warploom.hopper import GemmKernel
+from warploom.hopper.attention import AttentionKernel
+from warploom.launch.shipped import SHIPPED_ATTENTION, shipped_schedule
 
 from tests.roles.flows import attention_flow, gemm_flow
 from tests.roles.samples import gemm_document
 from warploom.document.roles import Compute
-from warploom.hopper import GemmKernel
-from warploom.hopper.attention import AttentionKernel
-from warploom.launch.shipped import SHIPPED_ATTENTION, shipped_schedule
 from warploom.run.roles import first_fault
 from warploom.verify.roles import verify_roles
 

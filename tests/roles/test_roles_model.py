@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from tests.modelcheck import programs
+from tests.roles.gemm_kernel import GemmKernel
 from warploom.document.roles import (
     Arrive,
     BulkStore,
@@ -23,16 +24,13 @@ from warploom.document.roles import (
     WaitGroup,
 )
 from warploom.errors import ConfigError
-from warploom.hopper import GemmKernel
-from warploom.hopper.attention import AttentionKernel
-from warploom.launch.shipped import shipped_schedule
 from warploom.run.roles import Fault, Machine, Plan, Values, first_fault, meaning
 from warploom.run.roles.memory import MBarrier, NamedState
 from warploom.verify.roles import Code, verify_roles
 
-from .samples import gemm_document
+from .samples import attention_document, gemm_document
 
-D = shipped_schedule(AttentionKernel().name)
+D = attention_document()
 G = gemm_document()  # stores through staging copies, each used twice a tile
 RUNS = ((1, 1, 1), (1, 2, 2), (3, 1, 1, 2))
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.roles.gemm_kernel import GemmKernel
 from warploom.document.roles import (
     Arrive,
     BulkWait,
@@ -27,7 +28,6 @@ from warploom.document.roles import (
 )
 from warploom.errors import VerificationError
 from warploom.guard.mbarrier import Release
-from warploom.hopper import GemmKernel
 from warploom.run.roles import first_fault
 from warploom.verify.roles import Code, Severity, require_clean, tile_sequences, verify_roles
 

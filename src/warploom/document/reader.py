@@ -226,9 +226,12 @@ def _edge(data: object, path: str) -> DepEdge:
     )
 
 
+_ENTRY = ("op", "time_slot", "phase", "is_prefetch")
+
+
 def _phase(data: object, path: str, phase: Phase) -> tuple[ScheduleEntry, ...]:
     def entry(item: object, at: str) -> ScheduleEntry:
-        f = _object(item, at, ("op", "time_slot", "phase", "is_prefetch"))
+        f = _object(item, at, (*_ENTRY, "reason"), optional=frozenset({"reason"}))
         found = _name(f["phase"], f"{at}.phase", Phase)
         if found is not phase:
             raise DocumentError(
@@ -240,6 +243,7 @@ def _phase(data: object, path: str, phase: Phase) -> tuple[ScheduleEntry, ...]:
             time_slot=_int(f["time_slot"], f"{at}.time_slot", 0),
             phase=phase,
             is_prefetch=_bool(f["is_prefetch"], f"{at}.is_prefetch"),
+            reason=_text(f.get("reason", ""), f"{at}.reason"),
         )
 
     return _list(data, path, entry)

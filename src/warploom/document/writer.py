@@ -84,6 +84,7 @@ def entry_to_json(entry: ScheduleEntry) -> dict[str, Any]:
         "time_slot": entry.time_slot,
         "phase": entry.phase.name,
         "is_prefetch": entry.is_prefetch,
+        **({"reason": entry.reason} if entry.reason else {}),
     }
 
 

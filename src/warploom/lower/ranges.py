@@ -72,7 +72,7 @@ def cut_of(body: Body, steps: tuple[Step, ...]) -> Cut | None:
         for op in step.ops:
             if isinstance(op, Pointwise) and op.fn is Fn.WHERE and moves(body, op.args[0]):
                 hides = _is_lowest(body, op.args[2]) and step.cols == body.loop.var
-                parts = list(_comparisons(body, op.args[0], step.rows))
+                parts = list(comparisons(body, op.args[0], step.rows))
                 known_parts = [b for b in parts if b is not None]
                 exact = hides and len(known_parts) == len(parts)
                 found.append((step.rows, known_parts if exact else None))
@@ -105,12 +105,12 @@ def _is_lowest(body: Body, name: str) -> bool:
     return isinstance(op, Const) and op.value == float("-inf")
 
 
-def _comparisons(body: Body, name: str, rows: str | None) -> Iterator[Affine | None]:
+def comparisons(body: Body, name: str, rows: str | None) -> Iterator[Affine | None]:
     """The comparisons of a conjunction; None for one that is not affine."""
     op = body.ops.get(name)
     if isinstance(op, Pointwise) and op.fn is Fn.AND:
         for arg in op.args:
-            yield from _comparisons(body, arg, rows)
+            yield from comparisons(body, arg, rows)
         return
     if not isinstance(op, Pointwise) or op.fn not in (Fn.LT, Fn.LE, Fn.GT, Fn.GE):
         yield None

@@ -24,6 +24,7 @@ from warploom.kernel.values import (
 )
 from warploom.lower.body import made_by
 from warploom.lower.charges import shift_is_harmless
+from warploom.lower.edges import hide_edges
 
 LAG = 8.0  # powers of two by which a maximum may lag: sums of 2^8 more stay far below overflow
 
@@ -34,8 +35,8 @@ def rewrite(
     kernel: Kernel, positive: frozenset[str] = frozenset(), leave: frozenset[str] = frozenset()
 ) -> Kernel:
     """All rewrites but those left out. ``positive``: scalars of the call known to exceed 0."""
-    for name, change in REWRITES.items():
-        if name not in leave:
+    for name, change in (*REWRITES.items(), *NEEDED.items()):
+        if name not in leave or name in NEEDED:
             kernel = change(kernel, positive)
     return kernel
 
@@ -180,3 +181,4 @@ REWRITES: dict[str, Rewrite] = {
     "scale_after_maximum": scale_after_maximum,
     "lazy_maximum": lazy_maximum,
 }
+NEEDED: dict[str, Rewrite] = {"hide_edges": hide_edges}  # no choice: without them edges count

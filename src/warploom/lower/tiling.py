@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from warploom.errors import GeometryError
 from warploom.kernel.values import Kernel
@@ -18,8 +18,13 @@ class Tiling:
     consumers take turns on the tensor cores (None: where vector work lies between products).
     ``keep`` and ``serpentine`` help the L2: the tensor whose tiles it should keep, and a walk of
     the loop that turns around at every tile. ``group`` rows of tiles are visited together.
+    ``handed``: slots of a ring that consumers fill with computed tiles.
     ``slack`` cycles of vector work may come late without delaying a product. ``direct``: tiles are
-    stored from registers, not through shared memory.
+    stored from registers, not through shared memory. ``tie``: elements of a thread that a wait for
+    products in the loop takes along of the tile made before it (-1: all), so that the assembler
+    leaves that work where the schedule put it. ``program``: the name of one of all programs at the
+    least interval (``candidates_of``), where measuring found a better one than the solver's.
+    ``pairs``: tiles of different length are visited in pairs of equal work.
     """
 
     extents: tuple[tuple[str, int], ...]
@@ -27,12 +32,22 @@ class Tiling:
     stages: int | None = None
     hold: bool = True
     staging: int = 2
+    handed: int = 1
     turns: bool | None = None
     keep: str | None = None
     serpentine: bool = False
     group: int = 8
     slack: int = 0
     direct: bool = False
+    tie: int = 0
+    program: str = ""
+    pairs: bool = False
+
+    @property
+    def pins(self) -> tuple[tuple[str, object], ...]:
+        """All of it as choices that are not to be varied."""
+        rest = ((f.name, getattr(self, f.name)) for f in fields(self) if f.name != "extents")
+        return (*self.extents, *rest)
 
     def extent(self, var: str) -> int:
         """Elements a variable covers at a time."""
@@ -51,7 +66,7 @@ class Tiling:
         sizes = "x".join(str(n) for _, n in self.extents if n > 1)
         tags = [f"w{self.consumers}", f"s{self.stages}" if self.stages else ""]
         tags += ["" if self.hold else "smem", f"o{self.staging}" if self.staging != 2 else ""]
-        tags += [f"l{self.slack}" if self.slack else ""]
+        tags += [f"l{self.slack}" if self.slack else "", f"p{self.program}" if self.program else ""]
         return "_".join([sizes, *(t for t in tags if t)])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from warploom.emit.cuda import ptx
 
@@ -28,14 +29,16 @@ def _load(rank: int, *, hint: bool) -> str:
     )
 
 
-def _store(rank: int) -> str:
+def _store(rank: int, *, add: bool = False) -> str:
     names = _COORDINATES[:rank]
     places = ", ".join(f"%{2 + n}" for n in range(rank))
     inputs = "".join(f', "r"({c})' for c in names)
+    move = _MOVE.format(rank=rank)
+    move = move.replace("cp.async", "cp.reduce.async") if add else move
     return (
-        f"DEVICE void tma_store_{rank}d(const TensorMap* map, uint32_t src,"
+        f"DEVICE void tma_{'add' if add else 'store'}_{rank}d(const TensorMap* map, uint32_t src,"
         f" {', '.join(f'int {c}' for c in names)}) {{\n"
-        f'  asm volatile("{_MOVE.format(rank=rank)}.global.shared::cta.bulk_group'
+        f'  asm volatile("{move}.global.shared::cta{".add" if add else ""}.bulk_group'
         f' [%0, {{{places}}}], [%1];"\n'
         f'               :: "l"(map), "r"(src){inputs} : "memory");\n}}\n'
     )
@@ -93,6 +96,13 @@ TILE_HELPERS: dict[str, str] = {
     **{f"tma_load_{r}d": _load(r, hint=False) for r in range(1, 6)},
     **{f"tma_load_{r}d_hint": _load(r, hint=True) for r in range(1, 6)},
     **{f"tma_store_{r}d": _store(r) for r in range(1, 6)},
+    **{f"tma_add_{r}d": _store(r, add=True) for r in range(1, 6)},
+    "load_shared2": (
+        "// Two neighbours of a vector in shared memory.\n"
+        "DEVICE void load_shared2(uint32_t address, float& a, float& b) {\n"
+        '  asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(a), "=f"(b) : "r"(address));\n'
+        "}\n"
+    ),
 }
 
 
@@ -108,25 +118,40 @@ def helpers_for(text: str) -> str:
     return "\n".join(every[name] for name in every if name in wanted)
 
 
-def wait_function(pending: int, arrays: tuple[tuple[str, int, int], ...]) -> tuple[str, str]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owned:
+    """An array a wait takes as operand: its shape, and how many elements (-1: all)."""
+
+    name: str
+    blocks: int
+    registers: int
+    count: int = -1
+
+    def elements(self) -> list[tuple[int, int]]:
+        """(block, register) of the elements: those of a thread's first row before the second's."""
+        every = [(b, r) for b in range(self.blocks) for r in range(self.registers)]
+        ordered = sorted(every, key=lambda at: (at[1] // 2 % 2, at))
+        return every if self.count < 0 else ordered[: self.count]
+
+
+def wait_function(pending: int, arrays: tuple[Owned, ...]) -> tuple[str, str]:
     """A wait for products that owns what it waits for: reads cannot move above it.
 
-    ``arrays`` are (name, blocks, registers a block). Returns the call and the function.
+    Returns the call and the function.
     """
     if not arrays:
         return f"wgmma_wait<{pending}>();", ""
-    shape = "_".join(f"{b}x{r}" for _, b, r in arrays)
+    shape = "_".join(
+        f"{a.blocks}x{a.registers}" + (f"of{a.count}" if a.count >= 0 else "") for a in arrays
+    )
     name = f"wgmma_wait_{pending}_{shape}"
-    arguments = ", ".join(f"float (&x{n})[{b}][{r}]" for n, (_, b, r) in enumerate(arrays))
+    arguments = ", ".join(f"float (&x{n})[{a.blocks}][{a.registers}]" for n, a in enumerate(arrays))
     outputs = ", ".join(
-        f'"+f"(x{n}[{i}][{j}])'
-        for n, (_, b, r) in enumerate(arrays)
-        for i in range(b)
-        for j in range(r)
+        f'"+f"(x{n}[{i}][{j}])' for n, a in enumerate(arrays) for i, j in a.elements()
     )
     text = (
         f"DEVICE void {name}({arguments}) {{\n"
         f'  asm volatile("wgmma.wait_group.sync.aligned {pending};"\n    : {outputs}\n'
         '    :: "memory");\n}\n'
     )
-    return f"{name}({', '.join(a for a, _, _ in arrays)});", text
+    return f"{name}({', '.join(a.name for a in arrays)});", text

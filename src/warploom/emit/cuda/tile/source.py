@@ -22,18 +22,20 @@ from warploom.emit.cuda import ptx
 from warploom.emit.cuda.lowering import Lowering, LoweringTable, Site, base_table
 from warploom.emit.cuda.roles import barrier_setup, cursors, indent
 from warploom.emit.cuda.tile.context import Context
-from warploom.emit.cuda.tile.grid import count_lines, place_lines
-from warploom.emit.cuda.tile.helpers import helpers_for, wait_function
+from warploom.emit.cuda.tile.grid import count_lines, place_lines, walk_lines
+from warploom.emit.cuda.tile.helpers import Owned, helpers_for, wait_function
 from warploom.emit.cuda.tile.iterations import range_lines
 from warploom.emit.cuda.tile.operands import load_lines, product_function, product_lines
+from warploom.emit.cuda.tile.puts import put_text
 from warploom.emit.cuda.tile.signature import Param
 from warploom.emit.cuda.tile.stores import direct_text, fill_text, store_call
 from warploom.emit.cuda.tile.ties import retired_at
 from warploom.emit.cuda.tile.vector import Vector, step_text
-from warploom.kernel.values import Dot, Fn, Load, Pointwise, Reduce, Store
+from warploom.kernel.values import Dot, Fn, Load, Pointwise, Store
 from warploom.lower.body import Body
 from warploom.lower.column import Lowered
 from warploom.lower.fuse import Step
+from warploom.lower.hand_over import Put, puts
 from warploom.lower.layout import Array, Form, Layout
 from warploom.lower.plan import (
     START,
@@ -121,7 +123,7 @@ class _Writer:
         return [*lines, ""]
 
     def kernel_text(self) -> list[str]:
-        counts = count_lines(self.context)
+        counts = count_lines(self.context, self.cut)
         producer, consumer = self.producer(), self.consumer()
         trips = self.trip_lines()
         _ = trips
@@ -160,7 +162,8 @@ class _Writer:
         if loop.until:
             lines.append(f"const int until_{loop.var} = {self.context.uniform(loop.until)};")
             end = f"until_{loop.var}"
-        lines += range_lines(self.context, self.cut, end, masked=bool(self.masked))
+        least = max(self.document.minimum_trips, 1)
+        lines += range_lines(self.context, self.cut, end, masked=bool(self.masked), least=least)
         step = f"{extent} * k"
         if self.layout.tiling.serpentine:
             step = f"{extent} * (backwards ? k_tiles - 1 - k : k)"
@@ -171,8 +174,10 @@ class _Writer:
         turn = ["backwards = !backwards;"] if self.layout.tiling.serpentine else []
         return [
             *(["bool backwards = true;"] if turn else []),
-            "for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {",
-            *indent([*place_lines(self.context), *turn, *self.trip_lines(), *before, *body], 2),
+            *walk_lines(self.context, self.cut),
+            *indent(
+                [*place_lines(self.context, self.cut), *turn, *self.trip_lines(), *before, *body], 2
+            ),
             "}",
         ]
 
@@ -281,6 +286,13 @@ class _Writer:
                 *indent(text, 2),
                 "};",
             ]
+        for put in puts(self.layout):
+            lines += [
+                f"// loop: {put.result}",
+                f"auto {put.name} = [&](uint32_t slot) {{",
+                *indent(put_text(self.context, put), 2),
+                "};",
+            ]
         for op in staged_stores(self.layout):
             lines += [
                 f"auto fill_{op.tensor} = [&](int b, int column, uint32_t buffer) {{",
@@ -293,6 +305,16 @@ class _Writer:
         table = base_table()
         for step in self.layout.steps:
             table = table.with_op(step.name, self._step_lowering(step, masked))
+        table = self._with_moves(self._with_products(table))
+        table = table.with_op(START, lambda e, s: self.start_lines())
+        table = table.with_op(SUMS, lambda e, s: self.sum_lines())
+        staged = staged_stores(self.layout)
+        for op in (*self.layout.body.loop.body, *self.layout.body.tail):
+            if isinstance(op, Store):
+                table = self._with_store(table, op, staged=op in staged)
+        return table
+
+    def _with_products(self, table: LoweringTable) -> LoweringTable:
         for _, op in self.layout.body.placed():
             if isinstance(op, Dot):
 
@@ -301,18 +323,24 @@ class _Writer:
                     return product_lines(self.context, op, e, site)
 
                 table = table.with_op(product_name(op), dot)
+        return table
+
+    def _with_moves(self, table: LoweringTable) -> LoweringTable:
+        """Tiles into registers, and from registers into slots."""
         for op in held_loads(self.layout):
 
             def fetch(e: RoleEntry, site: Site, op: Load = op) -> list[str]:
                 return self.fetch_lines(op, site)
 
             table = table.with_op(fetch_name(op), fetch)
-        table = table.with_op(START, lambda e, s: self.start_lines())
-        table = table.with_op(SUMS, lambda e, s: self.sum_lines())
-        staged = staged_stores(self.layout)
-        for op in self.layout.body.tail:
-            if isinstance(op, Store):
-                table = self._with_store(table, op, staged=op in staged)
+        for put in puts(self.layout):
+
+            def put_lines(e: RoleEntry, site: Site, put: Put = put) -> list[str]:
+                assert isinstance(e, Compute)
+                place = site.part(put.ring.name, part_name(put.value), e.k)
+                return [f"{put.name}({place});"]
+
+            table = table.with_op(put.name, put_lines)
         return table
 
     def _step_lowering(self, step: Step, masked: str) -> Lowering:
@@ -349,7 +377,9 @@ class _Writer:
         def store(e: RoleEntry, site: Site) -> list[str]:
             assert isinstance(e, BulkStore)
             block, column = e.args
-            return store_call(self.context, op, block, column, _copy(e.source.copy))
+            loops = op in self.layout.body.loop.body
+            at = site.iteration(e.k) if loops else None
+            return store_call(self.context, op, block, column, _copy(e.source.copy), at)
 
         return table.with_op(f"fill_{op.tensor}", fill).with_op(store_name(op), store)
 
@@ -404,15 +434,32 @@ class _Writer:
         lines: list[str] = []
         for i, e in enumerate(getattr(program, phase)):
             if isinstance(e, WaitGroup):
-                arrays = [a for a in self.layout.arrays if a.name in final.get((phase, i), ())]
-                shapes = tuple((a.name, a.blocks, a.cols // 2) for a in arrays)
-                call, text = wait_function(e.pending, shapes)
+                owned = self.owned_by(program, phase, i, final.get((phase, i), ()))
+                call, text = wait_function(e.pending, owned)
                 if text:
                     self.waits[call.split("(")[0]] = text
                 lines += [f"// {e.reason}", call] if e.reason else [call]
                 continue
             lines += table.lower(e, site)
         return lines
+
+    def owned_by(
+        self, program: RoleProgram, phase: str, at: int, final: tuple[str, ...]
+    ) -> tuple[Owned, ...]:
+        """Accumulators a wait makes final, and what the loop computed before it."""
+        arrays = {a.name: a for a in self.layout.arrays if a.form is Form.TILE}
+        owned = [_owned(arrays[n]) for n in final if n in arrays]
+        count = self.layout.tiling.tie
+        if phase != "kernel" or not count:
+            return tuple(owned)
+        for e in reversed(program.kernel[:at]):
+            if isinstance(e, WaitGroup | Mma):
+                break
+            made = [w for w in e.writes if w in arrays] if isinstance(e, Compute) else []
+            if made:
+                owned += [_owned(arrays[n], count) for n in made if n not in final]
+                break
+        return tuple(owned)
 
     def role_tile(
         self, program: RoleProgram, table: LoweringTable, masked: LoweringTable | None
@@ -441,23 +488,15 @@ class _Writer:
 
 
 def masked_steps(body: Body, steps: tuple[Step, ...]) -> frozenset[str]:
-    """Steps of the loop that treat elements past its end, or hidden ones, apart."""
+    """Steps of the loop that hide elements by a condition along it."""
     found = set()
     for step in steps:
         if step.when is not When.LOOP:
             continue
-        over = any(isinstance(op, Reduce) and op.over == body.loop.var for op in step.ops)
-        cut = any(
-            isinstance(op, Pointwise)
-            and op.fn is Fn.CAST
-            and op.result.vars[1:] == (body.loop.var,)
-            for op in step.ops
-        )
-        hides = any(
+        if any(
             isinstance(op, Pointwise) and op.fn is Fn.WHERE and moves(body, op.args[0])
             for op in step.ops
-        )
-        if over or cut or hides:
+        ):
             found.add(step.name)
     return frozenset(found)
 
@@ -468,6 +507,10 @@ def array_declaration(array: Array) -> str:
         return f"uint32_t {array.name}[{array.blocks}][{array.cols // 16}][4];"
     count = array.cols // 2 if array.form is Form.TILE else 2
     return f"float {array.name}[{array.blocks}][{count}];"
+
+
+def _owned(array: Array, count: int = -1) -> Owned:
+    return Owned(name=array.name, blocks=array.blocks, registers=array.cols // 2, count=count)
 
 
 def _copy(copy: int) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from warploom.emit.cuda.roles import indent
+from warploom.emit.cuda.tile.columns import COLUMN, columns_text, vector_text
 from warploom.emit.cuda.tile.context import Context, pointwise
 from warploom.kernel.values import (
     Const,
@@ -27,7 +28,8 @@ from warploom.kernel.values import (
 )
 from warploom.lower.body import refusal
 from warploom.lower.fuse import Step
-from warploom.lower.layout import Form
+from warploom.lower.layout import Form, part_sums
+from warploom.lower.ranges import Affine, comparisons, moves
 
 ELEMENTS = 8  # of a thread in 16 columns of a block
 LEAST = {Fn.MAX: "__int_as_float(0xff800000)", Fn.MIN: "__int_as_float(0x7f800000)"}
@@ -133,21 +135,46 @@ class Vector:
                 return f"{self.value(op.args[0])} * {self._reciprocal(op.args[1])}"
         if op.fn is Fn.WHERE and self.body.is_free(op.args[0]) and op.result.dims:
             chosen, other = self.value(op.args[1]), self.value(op.args[2])
-            condition = self.value(op.args[0])
-            if self._moves(op.args[0]):
-                condition = f"!MASKED || {condition}"
-            return f"({condition}) ? {chosen} : {other}"
+            if not moves(self.body, op.args[0]):
+                return f"({self.value(op.args[0])}) ? {chosen} : {other}"
+            return f"(!MASKED || {self._condition(op.args[0])}) ? {chosen} : {other}"
         args = [self.value(a) for a in op.args]
         types = [self.body.values[a].dtype for a in op.args]
         return pointwise(op.fn, args, op.result.dtype, types)
 
-    def _moves(self, name: str) -> bool:
-        """Whether a condition depends on the loop's variable."""
-        op, loop = self.body.ops.get(name), self.body.loop.var
-        if isinstance(op, Indices):
-            return op.var == loop
-        args = op.args if isinstance(op, Pointwise) else (op.arg,) if isinstance(op, Spread) else ()
-        return any(self._moves(a) for a in args)
+    def _condition(self, name: str) -> str:
+        """A condition along the loop; limits of a row are computed once for the row."""
+        parts = list(comparisons(self.body, name, self.rows))
+        if self.cols != self.body.loop.var or any(p is None for p in parts):
+            return f"({self.value(name)})"
+        known = [p for p in parts if p is not None]
+        tests = []
+        for sign, word, pick in ((-1, "<=", "min"), (1, ">=", "max")):
+            limits = [self._limit(p) for p in known if p.loop == sign]
+            if limits:
+                text = limits[0]
+                for other in limits[1:]:
+                    text = f"{pick}({text}, {other})"
+                label = f"{_label('limit', name)}_{pick}"
+                first = self.context.position(self.body.loop.var, self.iteration)
+                self.scopes.row_names.append(f"int {label}[2];")
+                self.scopes.rows.append(f"{label}[i] = {text} - {first} - lane % 4 * 2;")
+                tests.append(f"16 * g + e / 4 * 8 + e % 2 {word} {label}[i]")
+        rest = [p for p in known if p.loop == 0]
+        tests += [f"{self._limit(p)} >= 0" for p in rest]
+        return f"({' && '.join(tests)})"
+
+    def _limit(self, bound: Affine) -> str:
+        """The loop's index up to (or from) which a bound holds in the row at hand."""
+        terms = [str(bound.constant)] if bound.constant or not bound.rest else []
+        terms += [
+            f"{'' if f == 1 else f'{f} * '}({self.context.uniform(v, self.iteration)})"
+            for f, v in bound.rest
+        ]
+        if bound.rows and self.rows is not None:
+            terms.append(f"{bound.rows} * (pos_{self.rows} + row_of(b, i))")
+        rest = " + ".join(terms)
+        return f"-({rest})" if bound.loop > 0 else f"({rest})"
 
     def _reciprocal(self, name: str) -> str:
         key = f"1/{name}"
@@ -167,12 +194,19 @@ class Vector:
             self.scopes.row_names.append(f"{kind} {label}[2];")
             self.scopes.rows.append(f"{label}[i] = {text};")
             return f"{label}[i]"
+        elif value.vars == (self.cols,):
+            self.scopes.chunk += columns_text(kind, label, text)
+            return f"{label}{COLUMN}"
         else:
             self.scopes.element.append(f"const {kind} {label} = {text};")
         return label
 
     def _loaded(self, op: Load) -> str:
         found = self.layout.slot_of(op.result.name)
+        if found is not None and found[1].vector:
+            label = _label("v", op.result.name)
+            self.scopes.chunk += vector_text(label, _label("slot", op.result.name))
+            return f"{label}{COLUMN}"
         if found is not None:
             return self._from_slot(op)
         indices = []
@@ -220,67 +254,53 @@ class Vector:
         ]
         return f"unpack_{value.dtype}({label}[e / 2], e % 2)"
 
-    def in_range(self, var: str) -> str:
-        """Whether the element at hand exists along a variable."""
-        return f"{self._indices(var)} < {self.context.end_of(var)}"
-
 
 def _label(kind: str, name: str) -> str:
     return f"{kind}_{name.replace('.', '_')}"
 
 
 def step_text(context: Context, step: Step, iteration: str | None) -> list[str]:
-    """The body of a step: rows without reductions, elements, reductions and rows after them."""
+    """The body of a step: elements with the rows they need, then reductions and rows after them."""
     made = {op.result.name for op in step.ops}
     inner = Vector(context, step.rows, step.cols, local=made, iteration=iteration)
     outer = Vector(context, step.rows, None, local=made, iteration=iteration)
     outer.scopes.step = inner.scopes.step
     reduces = [op for op in step.ops if isinstance(op, Reduce)]
-    after = _after_reductions(step)
+    parts = part_sums(context.layout.body)
+    sums: list[str] = []
+    for op in reduces:
+        sums += _reduce(inner, op, step)
+        quad = f"{_label('red', op.result.name)}[b][i]"
+        whole = op.result.name not in parts
+        outer.names[op.result.name] = f"{QUAD[op.fn]}({quad})" if whole else quad
     stores: list[str] = []
     packs: list[tuple[str, str]] = []
     row_stores: list[tuple[str, str]] = []
-    sums: list[str] = []
-    for op in step.ops:
-        name = op.result.name
-        if isinstance(op, Reduce):
-            sums += _reduce(context, inner, op, step)
-            part = context.layout.form_of(name) is Form.PART if _kept(context, name) else False
-            part = part or name in part_names(context)
-            quad = f"{_label('red', name)}[b][i]"
-            outer.names[name] = quad if part else f"{QUAD[op.fn]}({quad})"
+    homes = dict(context.layout.homes)
+    for work in step.ops:
+        name = work.result.name
+        if name not in step.results:
             continue
-        if len(op.result.dims) == 2:
-            if name in step.results:
-                _store_element(context, name, _unrounded(inner, op), stores, packs)
-            continue
-        if name in after or step.cols is None:
-            text = outer.value(name)
-            if name in step.results:
-                row_stores.append((dict(context.layout.homes)[name], text))
+        if len(work.result.dims) == 2 and not isinstance(work, Reduce):
+            _store_element(context, name, _unrounded(inner, work), stores, packs)
         else:
-            outer.names[name] = inner.value(name)
-            if name in step.results:
-                row_stores.append((dict(context.layout.homes)[name], outer.value(name)))
-    for op in reduces:
-        if op.result.name in step.results:
-            home = dict(context.layout.homes)[op.result.name]
-            row_stores.append((home, outer.names[op.result.name]))
+            row_stores.append((homes[name], outer.value(name)))
     blocks = _blocks(context, step)
     lines = [*_skip(context, step, blocks), *inner.scopes.step]
     for op in reduces:
-        first = LEAST.get(op.fn, "0.0f")
-        label = _label("red", op.result.name)
-        lines += [
-            f"float {label}[{blocks}][2];",
-            "#pragma unroll",
-            f"for (int b = 0; b < {blocks}; ++b) {label}[b][0] = {label}[b][1] = {first};",
-        ]
+        lines += _reduction_start(op, blocks)
     if step.cols is not None:
         lines += tile_loop(context, inner, stores + sums, packs, blocks, step.cols)
-    if outer.scopes.rows or row_stores:
-        lines += _row_loop(inner, outer, row_stores, blocks, rows_first=step.cols is not None)
-    return lines
+    return lines + (_row_loop(outer, row_stores, blocks) if row_stores else [])
+
+
+def _reduction_start(op: Reduce, blocks: int) -> list[str]:
+    first, label = LEAST.get(op.fn, "0.0f"), _label("red", op.result.name)
+    return [
+        f"float {label}[{blocks}][2];",
+        "#pragma unroll",
+        f"for (int b = 0; b < {blocks}; ++b) {label}[b][0] = {label}[b][1] = {first};",
+    ]
 
 
 def _skip(context: Context, step: Step, blocks: int) -> list[str]:
@@ -299,27 +319,7 @@ def _skip(context: Context, step: Step, blocks: int) -> list[str]:
     return [f"if (__all_sync(~0u, {same})) return;"]
 
 
-def _kept(context: Context, name: str) -> bool:
-    return name in dict(context.layout.homes)
-
-
-def part_names(context: Context) -> frozenset[str]:
-    """Row sums that stay each thread's own part."""
-    from warploom.lower.layout import part_sums  # noqa: PLC0415
-
-    return part_sums(context.layout.body)
-
-
-def _after_reductions(step: Step) -> set[str]:
-    """Row ops of a step that need one of its reductions."""
-    found = {op.result.name for op in step.ops if isinstance(op, Reduce)}
-    for op in step.ops:
-        if isinstance(op, Pointwise) and found & {*op.args}:
-            found.add(op.result.name)
-    return found
-
-
-def _reduce(context: Context, vector: Vector, op: Reduce, step: Step) -> list[str]:
+def _reduce(vector: Vector, op: Reduce, step: Step) -> list[str]:
     label = f"{_label('red', op.result.name)}[b][i]"
     if op.over != step.cols:
         raise refusal(
@@ -328,18 +328,13 @@ def _reduce(context: Context, vector: Vector, op: Reduce, step: Step) -> list[st
             why="rows lie in different warps",
             fix="reduce over the columns, or work on the transposed tile",
         )
-    line = f"{label} = {COMBINE[op.fn].format(label, vector.value(op.arg))};"
-    if op.over == context.layout.body.loop.var:  # elements past the end take no part
-        return [f"if (!MASKED || {vector.in_range(op.over)}) {line}"]
-    return [line]
+    return [f"{label} = {COMBINE[op.fn].format(label, vector.value(op.arg))};"]
 
 
 def _unrounded(vector: Vector, op: Pointwise | Spread) -> str:
     """The value of a result; packing rounds by itself."""
     last = isinstance(op, Pointwise) and op.fn is Fn.CAST and op.result.dtype.bits < 32
     text = vector.value(op.args[0] if last and isinstance(op, Pointwise) else op.result.name)
-    if last and op.result.vars[1] == vector.body.loop.var:  # nothing past the end takes part
-        return f"(!MASKED || {vector.in_range(vector.body.loop.var)}) ? {text} : 0.0f"
     return text
 
 
@@ -417,40 +412,20 @@ def row_scope(vector: Vector) -> list[str]:
     ]
 
 
-def _row_loop(
-    inner: Vector,
-    outer: Vector,
-    stores: list[tuple[str, str]],
-    blocks: int,
-    *,
-    rows_first: bool,
-) -> list[str]:
-    again = inner.scopes.rows if rows_first else []
-    names = [n for n in inner.scopes.row_names if rows_first]
-    lines = [*(f"{_scalar(n)};" for n in names), *map(_plain, again)]
-    for n, line in zip(outer.scopes.row_names, outer.scopes.rows, strict=True):
-        lines += [f"{_scalar(n)};", _plain(line)]
-    values = [f"const float out_{k} = {_plain(text)};" for k, (_, text) in enumerate(stores)]
-    lines += [*values, *(f"{home}[b][i] = out_{k};" for k, (home, _) in enumerate(stores))]
+def _row_loop(vector: Vector, stores: list[tuple[str, str]], blocks: int) -> list[str]:
+    """Rows of a step, once for each of a thread's rows; results are written last."""
+    values = [f"const float out_{k} = {text};" for k, (_, text) in enumerate(stores)]
+    writes = [f"{home}[b][i] = out_{k};" for k, (home, _) in enumerate(stores)]
     return [
         "#pragma unroll",
-        f"for (int b = 0; b < {blocks}; ++b)",
+        f"for (int b = 0; b < {blocks}; ++b) {{",
+        *indent(vector.scopes.row_names, 2),
         "#pragma unroll",
         "  for (int i = 0; i < 2; ++i) {",
-        *indent(lines, 4),
+        *indent([*vector.scopes.rows, *values, *writes], 4),
         "  }",
+        "}",
     ]
-
-
-def _scalar(declaration: str) -> str:
-    return declaration.replace("[2];", "")
-
-
-def _plain(line: str) -> str:
-    """A row's line where ``i`` is fixed: no array of two."""
-    import re  # noqa: PLC0415
-
-    return re.sub(r"\b(v_\w+|inverse_\w+)\[i\]", r"\1", line)
 
 
 def _blocks(context: Context, step: Step) -> int:

@@ -1,0 +1,154 @@
+"""All programs of a kernel's loop at an interval: what there is to choose from by measuring.
+
+The cost model leaves things out, so its best schedule is one candidate among several. Candidates
+are *programs*, not issue times: every order of a consumer's ops and releases, every lag, every way
+to take turns for which a schedule exists at the interval. The enumeration is complete or says that
+it is not. Each candidate is named by a digest of what it makes the machine do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+
+from warploom.document.roles import RolesDocument
+from warploom.document.roles_json import roles_to_json
+from warploom.errors import SchedulingError
+from warploom.guard.mbarrier import Plan, derive_roles
+from warploom.order import ModuloOptions, ModuloProblem, ModuloResult, check_result, solve_modulo
+from warploom.order.enumerate import WORK, enumerate_programs
+from warploom.order.model import RingKind
+from warploom.order.programs import Space
+
+DIGITS = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """One program: its name, the schedule that proves it possible, and the guarded programs."""
+
+    name: str
+    result: ModuloResult
+    document: RolesDocument
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidates:
+    """The programs found at an interval; ``complete``: there are no others."""
+
+    ii: int
+    found: tuple[Candidate, ...]
+    complete: bool
+    dropped: int
+
+    def named(self, name: str) -> Candidate:
+        """The candidate of that name."""
+        for candidate in self.found:
+            if candidate.name == name:
+                return candidate
+        raise SchedulingError(
+            f"no program {name!r} exists at an interval of {self.ii} cycles",
+            why=f"{len(self.found)} programs were found",
+            fix="candidates_of lists them",
+        )
+
+
+def candidates_of(
+    problem: ModuloProblem,
+    plan: Plan,
+    *,
+    longer: float = 0.0,
+    options: ModuloOptions | None = None,
+    work: int = WORK,
+) -> Candidates:
+    """All programs at the least interval, or at one longer by that share."""
+    best = solve_modulo(problem, options or ModuloOptions(goals=()))
+    ii = int(best.ii * (1 + longer))
+    found: dict[str, Candidate] = {}
+    dropped, complete = 0, True
+    for depths in _deepest(problem):
+        listed = enumerate_programs(problem, _space(plan), ii, depths, work=work)
+        complete = complete and listed.complete
+        dropped += listed.irregular
+        for program in listed.found:
+            result = replace(
+                best,
+                ii=ii,
+                times=program.times,
+                depths=depths,
+                proven=best.proven and ii == best.ii,
+                goals=(),
+                log=(),
+            )
+            check_result(result)
+            try:
+                document = derive_roles(result, plan)
+            except SchedulingError:
+                dropped += 1
+                continue
+            name = digest(document, plan)
+            found.setdefault(name, Candidate(name=name, result=result, document=document))
+    return Candidates(ii=ii, found=tuple(found.values()), complete=complete, dropped=dropped)
+
+
+def _space(plan: Plan) -> Space:
+    """Consumers run one program, take turns and release their slots."""
+    return Space(
+        roles=tuple(role.members for role in plan.roles),
+        names=plan.aliases,
+        rings=tuple(r.name for r in plan.rings),
+        unit=plan.turns.unit if plan.turns is not None else None,
+    )
+
+
+def _deepest(problem: ModuloProblem) -> Iterator[tuple[int, ...]]:
+    """Ring depths that fit the budget and cannot be raised: shallower rings allow no more."""
+    rings, budget = problem.rings, problem.smem_budget
+    choices = [
+        range(r.min_depth, r.max_depth + 1) if r.kind is RingKind.SMEM else (r.max_depth,)
+        for r in rings
+    ]
+
+    def fits(depths: tuple[int, ...]) -> bool:
+        pairs = zip(rings, depths, strict=True)
+        used = sum(r.size * d for r, d in pairs if r.kind is RingKind.SMEM)
+        return budget is None or used <= budget
+
+    fitting = [d for d in product(*choices) if fits(d)]
+    for d in fitting:
+        if not any(o != d and all(x >= y for x, y in zip(o, d, strict=True)) for o in fitting):
+            yield d
+
+
+def digest(document: RolesDocument, plan: Plan) -> str:
+    """A short name of the loops a document runs, the rest follows from them.
+
+    Ops, rings and registers count by their order in the plan, so that a kernel whose values are
+    called otherwise has the same programs.
+    """
+    names: dict[str, str] = {}
+    for kind, listed in (
+        ("op", list(plan.actions)),
+        ("ring", [r.name for r in plan.rings]),
+        ("part", [p.name for r in plan.rings for p in r.parts]),
+        ("register", [name for role in plan.roles for name, _ in role.registers]),
+    ):
+        names |= {name: f"{kind}{i}" for i, name in enumerate(listed) if name not in names}
+    data = roles_to_json(replace(document, flow=None))
+    loops = [[p["instances"], p["peel"], p["kernel"]] for p in data["programs"]]
+    bare = _bare([loops, [r["depth"] for r in data["rings"]]], names)
+    return hashlib.sha256(json.dumps(bare, sort_keys=True).encode()).hexdigest()[:DIGITS]
+
+
+def _bare(value: object, names: dict[str, str]) -> object:
+    if isinstance(value, dict):
+        return {k: _bare(v, names) for k, v in value.items() if k != "reason"}
+    if isinstance(value, list):
+        return [_bare(v, names) for v in value]
+    if isinstance(value, str):
+        head, dot, rest = value.partition(".")
+        return names.get(head, head) + dot + names.get(rest, rest)
+    return value

@@ -1,0 +1,248 @@
+"""Edges are conditions: elements past the end of the loop must leave no trace.
+
+Copies fill what does not exist with zeros, which sums and products do not see. Where arithmetic
+turns these zeros into something else (exponentials, maxima), a condition hides the elements: a tile
+of which the maximum is taken is -inf there, a summand or left operand 0. Which of it is needed
+follows from what elements past the end are known to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from warploom.kernel.rewrite import renamed
+from warploom.kernel.values import (
+    Const,
+    Dim,
+    Dot,
+    DType,
+    Fn,
+    Indices,
+    Kernel,
+    Load,
+    Loop,
+    Op,
+    Pointwise,
+    Reduce,
+    Size,
+    Spread,
+    Transpose,
+    Value,
+    results,
+)
+from warploom.lower.body import made_by
+
+
+class Outside(StrEnum):
+    """What elements past the end are. ``FINITE``: a number that times 0 is 0."""
+
+    ZERO = "zero"
+    FINITE = "finite"
+    LOWEST = "lowest"
+    UNKNOWN = "unknown"
+
+
+NEUTRAL = {Fn.MAX: Outside.LOWEST, Fn.ADD: Outside.ZERO}
+LOWEST = float("-inf")
+
+
+def hide_edges(kernel: Kernel, positive: frozenset[str]) -> Kernel:
+    """Conditions where elements past the end of a loop would count."""
+    ops = tuple(_hidden(kernel, op, positive) if isinstance(op, Loop) else op for op in kernel.ops)
+    return replace(kernel, ops=ops)
+
+
+@dataclass
+class _Edge:
+    """What is known of values past the end, and the condition's own values."""
+
+    kernel: Kernel
+    loop: Loop
+    positive: frozenset[str]
+
+    def __post_init__(self) -> None:
+        every = (*self.kernel.ops, *self.loop.body)
+        self.numbers = {op.result.name: op.value for op in every if isinstance(op, Const)}
+        self.ops = {name: op for op in every if (name := made_by(op)) is not None}
+        self.outside: dict[str, Outside] = {}
+
+    def spans(self, value: Value) -> bool:
+        """Whether a value extends along the loop."""
+        return Dim(self.loop.var) in value.dims or any(d.var == self.loop.var for d in value.dims)
+
+    def learn(self, op: Op) -> None:
+        """What an op's result is past the end."""
+        for value in results(op):
+            if self.spans(value):
+                self.outside[value.name] = self._of(op)
+
+    def _of(self, op: Op) -> Outside:
+        ends_early = self.loop.until is not None and not self._is_whole()
+        if isinstance(op, Load):
+            return Outside.UNKNOWN if ends_early else Outside.ZERO
+        if isinstance(op, Transpose | Spread):
+            return self.outside.get(op.arg, Outside.UNKNOWN)
+        if isinstance(op, Dot):  # its columns or rows past the end are products with zeros
+            parts = [self.outside.get(n) for n in (op.a, op.b)]
+            zero = Outside.ZERO in parts and op.into is None
+            return Outside.ZERO if zero else Outside.UNKNOWN
+        return self._pointwise(op) if isinstance(op, Pointwise) else Outside.UNKNOWN
+
+    def _is_whole(self) -> bool:
+        found = self.ops.get(self.loop.until or "")
+        return isinstance(found, Size) and found.axis == self.kernel.var(self.loop.var).axis
+
+    def _pointwise(self, op: Pointwise) -> Outside:  # noqa: PLR0911 (one rule a function)
+        args = [self.outside.get(a, Outside.UNKNOWN) for a in op.args]
+        if op.fn is Fn.CAST:
+            return args[0]
+        if op.fn is Fn.MUL:
+            return self._product(op, args)
+        if op.fn in (Fn.SUB, Fn.ADD):
+            return self._sum(args)
+        if op.fn in (Fn.EXP2, Fn.EXP) and args[0] is Outside.ZERO:
+            return Outside.FINITE
+        if op.fn in (Fn.EXP2, Fn.EXP) and args[0] is Outside.LOWEST:
+            return Outside.ZERO
+        if op.fn is Fn.WHERE:
+            return self._chosen(op, args)
+        return Outside.UNKNOWN
+
+    def _sum(self, args: list[Outside]) -> Outside:
+        if args[0] is Outside.LOWEST:
+            return Outside.LOWEST
+        return Outside.ZERO if set(args) == {Outside.ZERO} else Outside.UNKNOWN
+
+    def _chosen(self, op: Pointwise, args: list[Outside]) -> Outside:
+        """A condition that says what is inside decides; else both choices must agree."""
+        if _inside(self.loop) in self._conditions(op.args[0]):
+            number = self.number(op.args[2])
+            return {LOWEST: Outside.LOWEST, 0.0: Outside.ZERO}.get(number, Outside.UNKNOWN)
+        return args[1] if args[1] is args[2] else Outside.UNKNOWN
+
+    def _conditions(self, name: str) -> set[str]:
+        op = self.ops.get(name)
+        if isinstance(op, Pointwise) and op.fn is Fn.AND:
+            return set[str]().union(*(self._conditions(a) for a in op.args))
+        return {name}
+
+    def number(self, name: str) -> float:
+        """A constant, spread or not; NaN for anything else."""
+        op = self.ops.get(name)
+        if isinstance(op, Spread):
+            return self.number(op.arg)
+        return float(self.numbers.get(name, float("nan")))
+
+    def values(self, name: str) -> Value:
+        """A value by its name."""
+        return results(self.ops[name])[0]
+
+    def _product(self, op: Pointwise, args: list[Outside]) -> Outside:
+        if Outside.LOWEST in args:
+            other = op.args[1] if args[0] is Outside.LOWEST else op.args[0]
+            return Outside.LOWEST if self._is_positive(other) else Outside.UNKNOWN
+        # 0 times a value of this or another tile; loads are finite or the author's own matter
+        return Outside.ZERO if Outside.ZERO in args else Outside.UNKNOWN
+
+    def _is_positive(self, name: str) -> bool:
+        op = self.ops.get(name)
+        if isinstance(op, Pointwise) and op.fn is Fn.MUL:
+            return all(self._is_positive(a) for a in op.args)
+        parameter = getattr(op, "parameter", None)
+        return parameter in self.positive or float(self.numbers.get(name, 0)) > 0
+
+
+def _hidden(kernel: Kernel, loop: Loop, positive: frozenset[str]) -> Loop:
+    """The loop with a condition at every value whose edge would count, until none is left."""
+    while True:
+        edge = _Edge(kernel, loop, positive)
+        want = next(_unmet(edge), None)
+        if want is None:
+            return loop
+        loop = _with_condition(edge, *want)
+
+
+def _unmet(edge: _Edge) -> Iterator[tuple[str, Outside]]:
+    for op in edge.loop.body:
+        for arg, wanted in _wants(edge, op):
+            if edge.outside.get(arg) is not wanted and not _harmless(edge, op):
+                yield arg, wanted
+        edge.learn(op)
+
+
+def _with_condition(edge: _Edge, arg: str, wanted: Outside) -> Loop:
+    """The value hidden past the end from where it is made; a condition it has gets one more."""
+    loop = edge.loop
+    number = LOWEST if wanted is Outside.LOWEST else 0.0
+    names: dict[str, str] = {}
+    body: list[Op] = []
+    known = any(made_by(op) == _inside(loop) for op in loop.body)
+    for op in loop.body:
+        if made_by(op) != arg:
+            body.append(renamed(op, names))
+            continue
+        if not known:
+            body += _condition(edge.kernel, loop)
+        if isinstance(op, Pointwise) and op.fn is Fn.WHERE and edge.number(op.args[2]) == number:
+            both = replace(edge.values(op.args[0]), name=f"{arg}_and")
+            both = replace(both, dims=op.result.dims)
+            body.append(Pointwise(result=both, fn=Fn.AND, args=(_inside(loop), op.args[0])))
+            body.append(replace(op, args=(both.name, *op.args[1:])))
+            edge.outside[arg] = wanted
+            continue
+        body.append(op)
+        body += _where(op, arg, number, _inside(loop))
+        names[arg] = f"{arg}_here"
+    carried = tuple(replace(c, last=names.get(c.last, c.last)) for c in loop.carried)
+    return replace(loop, body=tuple(body), carried=carried)
+
+
+def _inside(loop: Loop) -> str:
+    return f"inside_{loop.var}"
+
+
+def _wants(edge: _Edge, op: Op) -> Iterator[tuple[str, Outside]]:
+    """Operands that must be neutral past the end."""
+    if isinstance(op, Reduce) and op.over == edge.loop.var and op.fn in NEUTRAL:
+        yield op.arg, NEUTRAL[op.fn]
+    if isinstance(op, Dot):
+        a = edge.ops.get(op.a)
+        along = [d.var for d in a.result.dims] if isinstance(a, Pointwise) else []
+        if along[1:] == [edge.loop.var]:
+            yield op.a, Outside.ZERO
+
+
+def _harmless(edge: _Edge, op: Op) -> bool:
+    """A left operand that is some number where the right operand is 0."""
+    if not isinstance(op, Dot) or edge.outside.get(op.a) is not Outside.FINITE:
+        return False
+    return edge.outside.get(op.b) is Outside.ZERO
+
+
+def _condition(kernel: Kernel, loop: Loop) -> Iterator[Pointwise | Indices | Size]:
+    line = loop.line
+    whole = Value(name=f"edge_{loop.var}", dims=(), dtype=DType.I32, line=line)
+    if loop.until is None:
+        axis = kernel.var(loop.var).axis
+        tensor = next(t for t in kernel.tensors if any(a == axis for a in _plain(t.axes)))
+        yield Size(result=whole, tensor=tensor.name, axis=axis)
+    index = Value(name=f"at_{loop.var}", dims=(Dim(loop.var),), dtype=DType.I32, line=line)
+    yield Indices(result=index, var=loop.var)
+    inside = replace(index, name=_inside(loop), dtype=DType.BOOL)
+    yield Pointwise(result=inside, fn=Fn.LT, args=(index.name, loop.until or whole.name))
+
+
+def _plain(axes: tuple[object, ...]) -> Iterator[str]:
+    for axis in axes:
+        if getattr(axis, "per", 1) == 1:
+            yield str(getattr(axis, "name", ""))
+
+
+def _where(op: Op, arg: str, number: float, condition: str) -> Iterator[Const | Pointwise]:
+    value = results(op)[0]
+    none = replace(value, name=f"{arg}_none", dims=(), dtype=DType.F32)
+    yield Const(result=none, value=number)
+    inner = replace(value, name=f"{arg}_here")
+    yield Pointwise(result=inner, fn=Fn.WHERE, args=(condition, arg, none.name))
