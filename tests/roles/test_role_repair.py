@@ -7,14 +7,12 @@ import pytest
 from tests.mutation.role_mutants import role_mutants
 from warploom.document.roles import Compute, Load, Mma
 from warploom.guard.mbarrier.repair import repair_roles
-from warploom.launch.shipped import shipped_schedule
 from warploom.run.roles import first_fault
 from warploom.verify.roles import verify_roles
 
-from .samples import gemm_document
+from .samples import attention_document, gemm_document
 
 GEMM = gemm_document()
-ATTENTION = shipped_schedule("attention_128x128_w2_s2_m512")
 RUNS = ((1, 1, 1), (2, 3), (5, 1, 4))
 
 
@@ -61,7 +59,8 @@ def test_what_takes_longer_is_put_back_too(kind):
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("kind", ["WaitFull", "MmaFence", "WaitGroup", "NamedSync", "NamedArrive"])
 def test_what_is_left_out_of_attention_is_put_back(kind):
-    repaired(broken(ATTENTION, kind)[0].document, ATTENTION)
+    document = attention_document()
+    repaired(broken(document, kind)[0].document, document)
 
 
 def test_a_right_document_is_left_alone():
