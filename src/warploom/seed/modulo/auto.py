@@ -32,7 +32,7 @@ from warploom.target.occupancy import OccupancyModel
 from warploom.verify import verify
 
 WAVE_BYTES = 1024  # what one memory instruction of a wave moves: 64 lanes of 16 bytes
-AUTO_EVALUATIONS = 48
+AUTO_EVALUATIONS = 32
 EFFORTS = (1, 12)
 TRIPS = 10
 
