@@ -54,7 +54,8 @@ class HuntOptions:
 
     ``efforts`` rise; an order is scored with the next one when it may be among the best. ``goal``
     ends the hunt as soon as a score of the highest effort reaches it. ``batch`` orders are scored
-    at once, by as many workers as the evaluation has.
+    at once, by as many workers as the evaluation has. ``solver_seconds`` bounds each solve behind a
+    start; None bounds it by work instead, so that a hunt does not depend on the clock.
     """
 
     evaluations: int = 200
@@ -63,7 +64,7 @@ class HuntOptions:
     batch: int = 4
     seed: int = 0
     goal: float = 0.0
-    solver_seconds: float = 10.0
+    solver_seconds: float | None = 10.0
 
     def __post_init__(self) -> None:
         if self.evaluations < 1 or self.batch < 1 or not self.efforts:
