@@ -15,13 +15,12 @@ from math import inf
 from warploom.document.counters import Counters, Protocol, ScheduleDocument
 from warploom.document.kinds import OpRole
 from warploom.document.ops import DepEdge, OpDesc
-from warploom.errors import InfeasibleError, WarploomError
+from warploom.errors import WarploomError
 from warploom.guard.counters import StallModel, guarded
-from warploom.order import ModuloResult
+from warploom.order import ModuloResult, RingKind
 from warploom.order.hunt import Hunt, HuntOptions, Task
 from warploom.order.sequence import Program, as_result
 from warploom.order.starts import Start, solver_starts
-from warploom.order.validate import validate
 from warploom.seed.compile.hooks import Hooks
 from warploom.seed.compile.result import CompiledSchedule, counters
 from warploom.seed.modulo.bridge import BodyProblem, ModuloRequest, body_problem
@@ -202,17 +201,18 @@ def _kept(parts: Sequence[tuple[int, ...]], fine: Sequence[OpDesc]) -> tuple[tup
 def _within_lds(
     ops: Sequence[OpDesc], edges: Sequence[DepEdge], name: str, request: ModuloRequest
 ) -> BodyProblem:
-    """The problem under the LDS there is; one copy of each slot where even that is too much.
+    """The problem with as many copies of every slot as the LDS holds, at least one.
 
-    Without a shape nobody knows how large a slot is, and depths are bounded by the request alone.
+    Kernels lay all slots out alike, so a copy more of one is a copy more of all. Without a shape
+    nobody knows how large a slot is, and depths are bounded by the request alone.
     """
-    tight = body_problem(ops, edges, name=name, request=request)
-    try:
-        validate(tight.problem)
-    except InfeasibleError:
-        single = replace(request, smem_budget=None, max_depth=1)
-        return body_problem(ops, edges, name=name, request=single)
-    return tight
+    if request.smem_budget is None:
+        return body_problem(ops, edges, name=name, request=request)
+    free = replace(request, smem_budget=None, max_depth=1)
+    rings = body_problem(ops, edges, name=name, request=free).problem.rings
+    one = sum(r.size for r in rings if r.kind is RingKind.SMEM)
+    most = max(1, min(request.max_depth, request.smem_budget // max(one, 1)))
+    return body_problem(ops, edges, name=name, request=replace(free, max_depth=most))
 
 
 def priced(
