@@ -12,21 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from warploom.emit.cuda import emit_gemm
+from tests.roles.samples import lowered
+from warploom.emit.cuda.tile.source import emit_kernel
 from warploom.errors import BackendError
-from warploom.hopper import Activation, Dtype, Epilogue, GemmKernel
 from warploom.launch import build
-from warploom.launch.shipped import SHIPPED, shipped_schedule
 
+SOURCE = emit_kernel(lowered("gemm", m=128, n=256))
 needs_nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
-
-FEW = (GemmKernel(), GemmKernel(tile_m=256, tile_n=208))
-MORE = (
-    *(k for k in SHIPPED if k not in FEW),
-    GemmKernel(dtype=Dtype.E4M3),
-    GemmKernel(tile_m=256, tile_n=192, dtype=Dtype.FP16, out=Dtype.FP32),
-    GemmKernel(epilogue=Epilogue(scale=True, bias=True, activation=Activation.SILU)),
-)
 
 
 @pytest.fixture(autouse=True)
@@ -38,31 +30,8 @@ def nvcc_only(monkeypatch):
     forget()
 
 
-def compiled(kernel, folder):
-    return build.compile_source(emit_gemm(shipped_schedule(kernel.name), kernel), cache_dir=folder)
-
-
-def check(kernel, folder):
-    cubin = compiled(kernel, folder)
-    assert cubin.report.spill_bytes == 0
-    assert not cubin.report.messages
-    assert cubin.report.registers == min(168, 65536 // kernel.threads // 8 * 8) or (
-        kernel.consumers != 2 and cubin.report.registers <= 255
-    )
-    assert cubin.data[:4] == b"\x7fELF"
-
-
-@needs_nvcc
-@pytest.mark.parametrize("kernel", FEW, ids=lambda k: k.name)
-def test_kernels_compile_without_spills_or_serialisation(kernel, tmp_path):
-    check(kernel, tmp_path)
-
-
-@needs_nvcc
-@pytest.mark.slow
-@pytest.mark.parametrize("kernel", MORE, ids=lambda k: f"{k.name}_{k.dtype}_{k.out}")
-def test_every_shipped_kernel_compiles(kernel, tmp_path):
-    check(kernel, tmp_path)
+def compiled(folder):
+    return build.compile_source(SOURCE.text, cache_dir=folder)
 
 
 @needs_nvcc
@@ -98,8 +67,7 @@ def nvrtc(monkeypatch):
 
 def test_nvrtc_needs_no_toolkit_and_no_gpu(nvrtc, monkeypatch, tmp_path):
     monkeypatch.setattr(build.shutil, "which", lambda name: None)
-    kernel = GemmKernel()
-    cubin = compiled(kernel, tmp_path)
+    cubin = compiled(tmp_path)
     assert cubin.toolchain.startswith("nvrtc")
     assert cubin.data[:4] == b"\x7fELF"
     assert (cubin.report.registers, cubin.report.spill_bytes) == (168, 0)
@@ -239,7 +207,7 @@ def disassembler():
 def test_waits_and_barriers_keep_their_order_in_sass(tmp_path):
     """The consumer's loop: full wait, products, a wait that leaves one group, the release."""
     path = tmp_path / "kernel.cubin"
-    path.write_bytes(compiled(GemmKernel(), tmp_path).data)
+    path.write_bytes(compiled(tmp_path).data)
     done = subprocess.run(
         [disassembler(), "--dump-sass", str(path)], capture_output=True, text=True, check=True
     )

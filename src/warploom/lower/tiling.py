@@ -18,11 +18,14 @@ class Tiling:
     consumers take turns on the tensor cores (None: where vector work lies between products).
     ``keep`` and ``serpentine`` help the L2: the tensor whose tiles it should keep, and a walk of
     the loop that turns around at every tile. ``group`` rows of tiles are visited together.
+    ``handed``: slots of a ring that consumers fill with computed tiles.
     ``slack`` cycles of vector work may come late without delaying a product. ``direct``: tiles are
     stored from registers, not through shared memory. ``tie``: elements of a thread that a wait for
     products in the loop takes along of the tile made before it (-1: all), so that the assembler
     leaves that work where the schedule put it. ``program``: the name of one of all programs at the
     least interval (``candidates_of``), where measuring found a better one than the solver's.
+    ``times``: the interval and the issue times of such a program, so that nothing is searched; they
+    are checked like a solver's.
     ``pairs``: tiles of different length are visited in pairs of equal work.
     """
 
@@ -31,6 +34,7 @@ class Tiling:
     stages: int | None = None
     hold: bool = True
     staging: int = 2
+    handed: int = 1
     turns: bool | None = None
     keep: str | None = None
     serpentine: bool = False
@@ -39,6 +43,7 @@ class Tiling:
     direct: bool = False
     tie: int = 0
     program: str = ""
+    times: tuple[int, ...] = ()
     pairs: bool = False
 
     @property
@@ -65,6 +70,7 @@ class Tiling:
         tags = [f"w{self.consumers}", f"s{self.stages}" if self.stages else ""]
         tags += ["" if self.hold else "smem", f"o{self.staging}" if self.staging != 2 else ""]
         tags += [f"l{self.slack}" if self.slack else "", f"p{self.program}" if self.program else ""]
+        tags += ["given" if self.times else ""]
         return "_".join([sizes, *(t for t in tags if t)])
 
 
