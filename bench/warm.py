@@ -1,9 +1,9 @@
 """Schedule, prove and compile what the GPU benchmarks and tests call, on a machine without a GPU.
 
-    WARPLOOM_CACHE=build/cache WARPLOOM_COMPILER=nvcc python bench/warm.py [host|gemm|fp8|attention|decode] ...
+    WARPLOOM_CACHE=build/cache WARPLOOM_COMPILER=nvcc python bench/warm.py [PART ...]
 
-A machine with a GPU that is given the folder (and the same nvcc) then compiles nothing. Without
-names: all. Prints what every call runs, and what ptxas says of it.
+A machine with a GPU that is given the folder (and the same nvcc) then compiles nothing. Parts:
+host, gemm, fp8, attention, decode; all without a name. Prints what every call runs, and what ptxas says of it.
 """
 
 from __future__ import annotations
