@@ -28,7 +28,7 @@ from warploom.seed.target.geometry import KernelGeometry
 from warploom.seed.target.mi355x import AMDScheduleHints, mi355x_double_buffer
 from warploom.seed.target.tags import PingPongOps
 from warploom.sim import MachineCosts, mi355x_costs, simulate
-from warploom.target.attention_costs import MI355X_ATTENTION
+from tests.modulo.bodies.attention_costs import MI355X_ATTENTION
 from warploom.target.occupancy import OccupancyModel
 
 HINTS = AMDScheduleHints(2, 2, 2, 16, 16, 4, 4)
