@@ -12,7 +12,8 @@ from warploom.errors import BackendError
 from warploom.launch import runner as module
 from warploom.launch import tensors, tune
 from warploom.launch.binary import Extent, Grid, Pointer, Scalar, Struct, TensorMap
-from warploom.launch.runner import Runner
+from warploom.launch.plan import MisalignedError
+from warploom.launch.runner import RefusedError, Runner
 
 from .fake_driver import FakeTensor, clear_caches, fake_compiler, install
 from .test_plan import BINARY, words
@@ -243,3 +244,31 @@ def test_measuring_sorts_by_time(monkeypatch):
     found = tune.measure([("c", costs(3.0)), ("a", costs(1.0)), ("b", costs(2.0))], None)
     assert [m.tiling for m in found] == ["a", "b", "c"]
     assert found[0].milliseconds == pytest.approx(1.0)
+
+
+def test_misaligned_and_odd_tensors_are_known_without_planning_again(cuda, monkeypatch):
+    """What does not fit is copied by the caller of the runner; asking again costs a look-up."""
+    cuda()
+    asked = []
+
+    def refuse(layouts, options):
+        asked.append(options)
+        raise RefusedError("rows of 14 bytes")
+
+    run = Runner(NAMES, refuse)
+    for _ in range(3):
+        with pytest.raises(RefusedError, match="14 bytes"):
+            run((*operands(), None, None), (1.0, 0))
+    assert len(asked) == 1
+
+
+def test_addresses_are_as_aligned_as_the_kernel_wants(cuda):
+    fake = cuda(parameters=(8,))
+    words = (Pointer(tensor="out", alignment=16),)
+    run = Runner(NAMES, Family(replace(BINARY, parameters=words)))
+    a, b = operands()
+    run((a, b, FakeTensor((300, 1000), pointer=0x9010), None), (1.0, 0), stream=1)
+    for _ in range(2):
+        with pytest.raises(MisalignedError, match="out is misaligned: address 0x9008"):
+            run((a, b, FakeTensor((300, 1000), pointer=0x9008), None), (1.0, 0), stream=1)
+    assert len(fake.launches) == 1

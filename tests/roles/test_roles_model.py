@@ -4,12 +4,15 @@ that are not there.
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 
 import pytest
 
+from tests.modelcheck import programs
 from tests.roles.gemm_kernel import GemmKernel
 from warploom.document.roles import (
+    Arrive,
     BulkStore,
     BulkWait,
     Mma,
@@ -17,6 +20,7 @@ from warploom.document.roles import (
     ProxyFence,
     Scope,
     ScopeSync,
+    WaitEmpty,
     WaitGroup,
 )
 from warploom.errors import ConfigError
@@ -162,3 +166,28 @@ def test_a_machine_starts_with_the_first_steps_only():
     machine = Machine(Plan.of(D, (1,)), Values())
     kinds = {kind for kind, _, _ in machine.actions()}
     assert kinds == {"first", "settle"}
+
+
+def handed(seed):
+    """A role that writes slots for another's products, with ordinary instructions."""
+    return programs.handed(random.Random(seed))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_slots_written_by_a_role_reach_the_products_of_another(seed):
+    assert all(first_fault(handed(seed), tiles, range(12)) is None for tiles in RUNS)
+
+
+@pytest.mark.parametrize(
+    ("kind", "fault"),
+    [(ProxyFence, "no fence"), (Arrive, "deadlock"), (WaitEmpty, "")],
+    ids=["fence", "arrival", "wait"],
+)
+def test_a_handed_slot_needs_its_fence_its_arrival_and_its_wait(kind, fault):
+    document = handed(1)
+    maker = document.programs[0]
+    maker = replace(maker, kernel=tuple(e for e in maker.kernel if not isinstance(e, kind)))
+    broken = replace(document, programs=(maker, document.programs[1]))
+    assert not verify_roles(broken).clean
+    found = [first_fault(broken, tiles, range(40), intended=document) for tiles in RUNS]
+    assert fault in next(f for f in found if f)

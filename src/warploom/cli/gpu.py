@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from warploom.cli.kernels import TileKernel
-from warploom.errors import BackendError, ConfigError
+from warploom.errors import ConfigError, WarploomError
 from warploom.launch import driver
 from warploom.launch.attention import attention
 from warploom.launch.gemm import gemm
@@ -25,7 +25,7 @@ def why_no_gpu() -> str:
     try:
         driver.library()
         driver.require_hopper(0)
-    except BackendError as error:
+    except WarploomError as error:
         return error.what
     try:
         torch = import_module("torch")

@@ -18,10 +18,8 @@ from warploom.cli.builtin import BUILT_IN, TILES, Knobs, parse_tile
 from warploom.cli.kernels import TileKernel, kernel_named, kernel_names, with_tile
 from warploom.cli.progress import working
 from warploom.cli.subject import Document, Subject
-from warploom.document import ScheduleDocument, schedule_from_json
-from warploom.document.reader import parse_json
+from warploom.document import ScheduleDocument, read_schedule
 from warploom.document.roles import RolesDocument
-from warploom.document.roles_json import is_roles_json, roles_from_json
 from warploom.errors import ConfigError, DocumentError
 from warploom.kernel.text import Text
 from warploom.seed.compile import CompiledSchedule, OnRace, compile_schedule
@@ -170,8 +168,7 @@ def read_document(spec: str) -> Document:
     except OSError as error:
         raise DocumentError(f"cannot read {name}: {error.strerror}") from None
     try:
-        data = parse_json(text)
-        return roles_from_json(data) if is_roles_json(data) else schedule_from_json(data)
+        return read_schedule(text)
     except DocumentError as error:
         raise DocumentError(
             f"{name}: {error.what}", path=error.path, why=error.why, fix=error.fix

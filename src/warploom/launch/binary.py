@@ -68,9 +68,10 @@ class TensorMap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pointer:
-    """The address of a tensor; null for an optional one that is not given."""
+    """The address of a tensor, a multiple of ``alignment``; null for one that is not given."""
 
     tensor: str
+    alignment: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -184,7 +184,7 @@ class _Reader:
                 name=f"{v}:{op.label()}",
                 unit=None if op.resource is ResourceKind.NONE else op.resource.name,
                 occupancy=self.occupancies.occupancy(op),
-                issue=self.occupancies.issue.get(op.resource, 0),
+                issue=self.occupancies.stream(op),
                 partition=self.partition[v],
             )
             for v, op in enumerate(self.ops)

@@ -6,29 +6,34 @@ from warploom.emit.cuda.tile.context import Context
 from warploom.lower.ranges import Affine, Cut
 
 
-def range_lines(context: Context, cut: Cut | None, end: str, *, masked: bool) -> list[str]:
-    """``k_tiles`` iterations; those from ``whole_from`` to ``whole_to`` need no mask."""
+def range_lines(
+    context: Context, cut: Cut | None, end: str, *, masked: bool, least: int = 1
+) -> list[str]:
+    """``k_tiles`` iterations; those from ``whole_from`` to ``whole_to`` need no mask.
+
+    At least ``least`` are run: those past the end take no part in anything.
+    """
     loop = context.layout.body.loop.var
     extent = context.layout.extent(loop)
     lines = [f"int end_{loop} = {end};"]
     if cut is not None:
-        for bound in cut.below:  # t >= least
-            least = _solved(context, cut, bound, widest=True)
-            skip = f"max(({least}) - first_{loop}, 0) / {extent} * {extent}"
+        for bound in cut.below:  # t >= start
+            start = _solved(context, cut, bound, widest=True)
+            skip = f"max(({start}) - first_{loop}, 0) / {extent} * {extent}"
             lines.append(f"first_{loop} += {skip};")
         for bound in cut.above:  # t <= most
             most = _solved(context, cut, bound, widest=True)
             lines.append(f"end_{loop} = min(end_{loop}, ({most}) + 1);")
     count = f"(end_{loop} - first_{loop} + {extent - 1}) / {extent}"
-    lines.append(f"const int k_tiles = max({count}, 1);")
+    lines.append(f"const int k_tiles = max({count}, {least});")
     if not masked:
         return lines
     lines.append("int whole_from = 0, whole_to = k_tiles;")
     if cut is not None and not cut.known:
         lines.append("whole_to = 0;")
     for bound in cut.below if cut is not None else ():
-        least = _solved(context, cut, bound, widest=False)
-        up = f"max(({least}) - first_{loop} + {extent - 1}, 0) / {extent}"
+        start = _solved(context, cut, bound, widest=False)
+        up = f"max(({start}) - first_{loop} + {extent - 1}, 0) / {extent}"
         lines.append(f"whole_from = max(whole_from, {up});")
     for bound in cut.above if cut is not None else ():
         most = _solved(context, cut, bound, widest=False)
