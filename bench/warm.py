@@ -3,7 +3,7 @@
     WARPLOOM_CACHE=build/cache WARPLOOM_COMPILER=nvcc python bench/warm.py [PART ...]
 
 A machine with a GPU that is given the folder (and the same nvcc) then compiles nothing. Parts:
-host, gemm, fp8, attention, decode; all without a name. Prints what every call runs, and what ptxas says of it.
+host, gemm, fp8, attention, decode; all without a name. Prints what every call runs.
 """
 
 from __future__ import annotations

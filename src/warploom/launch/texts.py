@@ -160,13 +160,12 @@ class Calls:
         stream: int | None,
     ) -> Sequence[Any]:
         """Launch; tensors that do not fit are copied for the call."""
-        unfit = UnfitError(())
         try:
             return self.runner(tensors, scalars, options, stream)
         except UnfitError as found:
             unfit = found
         except MisalignedError:
-            pass
+            unfit = UnfitError(())
         fit = fitted(self.inner, tensors, unfit, stream)
         try:
             done = self.runner(fit.complete, scalars, options, stream)
