@@ -1,4 +1,4 @@
-"""Mutants of the shipped attention schedules: run in the operational model, judged by the verifier.
+"""Mutants of the shipped texts' programs: run in the operational model, judged by the verifier.
 
     python bench/attention_mutants.py [NAME ...]     about 2 minutes a schedule on one core
 
@@ -17,7 +17,7 @@ from pathlib import Path
 from tests.mutation.role_mutants import role_mutants
 from tests.mutation.role_score import MORE_SEEDS, QUICK, SEEDS, judge_mutant
 
-from warploom.launch.shipped import SHIPPED_ATTENTION, shipped_schedule
+from warploom.cli.kernels import TEXTS, TileKernel
 
 RESULTS = Path(__file__).parent / "results"
 VERDICTS = ("found", "missed", "reported only", "passed")
@@ -43,7 +43,7 @@ PASSED = {
 
 def judged(name):
     """One row per mutant of a schedule."""
-    document = shipped_schedule(name)
+    document = TileKernel(TEXTS[name]).lowered.document
     rows = []
     for mutant in role_mutants(document):
         outcome = judge_mutant(mutant, document)
@@ -166,7 +166,7 @@ def installed(package):
 def main(names):
     start = time.perf_counter()
     subjects = {}
-    for name in names or [k.name for k in SHIPPED_ATTENTION]:
+    for name in names or list(TEXTS):
         subjects[name] = judged(name)
         print(name, counts(subjects[name]), "work", counts(subjects[name], True), flush=True)
     report = {

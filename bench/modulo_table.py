@@ -14,8 +14,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 from tests.modulo.bodies.attention import AttentionShape, attention_body
+from tests.modulo.bodies.attention_costs import MI355X_ATTENTION
 from tests.modulo.bodies.gemm import Fragments, Lds, gemm_body
-from warploom.target.attention_costs import MI355X_ATTENTION
 
 from warploom.document.kinds import OpRole, ResourceKind
 from warploom.order import Goal, ModuloOptions, RingKind, check_result, solve_modulo

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 import pytest
-from warploom.target.attention_costs import MI355X_ATTENTION
 
 from tests.modulo.bodies.attention import AttentionShape, attention_body
+from tests.modulo.bodies.attention_costs import MI355X_ATTENTION
 from tests.modulo.bodies.gemm import Fragments, Lds, gemm_body
 from warploom.errors import SchedulingError
 from warploom.order import (
