@@ -31,13 +31,13 @@ NVCC = [
     "-Xptxas",
     "-v",
 ]
+TIGHT = {"joined": True, "shared": True, "cleared": True, "spare": 48}
 VARIANTS = {  # name: head size, queries, keys, causal, further choices of the tiling
-    "d64": (64, 64, 128, False, {}),
-    "d64_causal": (64, 64, 128, True, {}),
-    "d64_wide": (64, 128, 128, False, {}),
-    "d64_wide_causal": (64, 128, 128, True, {}),
-    "d128": (128, 64, 128, False, {}),
-    "d128_causal": (128, 64, 128, True, {}),
+    "d64_small": (64, 64, 128, False, {}),
+    "d64": (64, 128, 128, False, TIGHT),
+    "d64_causal": (64, 128, 128, True, TIGHT),
+    "d128": (128, 64, 128, False, TIGHT),
+    "d128_causal": (128, 64, 128, True, TIGHT),
 }
 
 
@@ -50,6 +50,8 @@ def build(folder, names):
     from warploom.lower.column import lower
     from warploom.lower.rewrite import rewrite
     from warploom.lower.tiling import tiling_of
+    from warploom.order import ModuloOptions
+    from warploom.order.model import Goal
     from warploom.verify.roles import verify_roles
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -57,13 +59,14 @@ def build(folder, names):
     for name in names or VARIANTS:
         size, queries, keys, causal, choices = VARIANTS[name]
         started = time.time()
-        kernel = attention_grad.specialise(
-            half, sizes={"d": size}, constants={"causal": causal}
-        )
+        kernel = attention_grad.specialise(half, sizes={"d": size}, constants={"causal": causal})
         kernel = rewrite(simplify(kernel), positive=frozenset({"scale"}))
         tiling = tiling_of(kernel, consumers=2, s=queries, t=keys)
         tiling = dataclasses.replace(tiling, hold=False, **choices)
-        lowered = lower(kernel, tiling)
+        options = ModuloOptions(
+            goals=(Goal.REGISTERS, Goal.LENGTH), find_work=4, prove_work=4, optimise_work=4
+        )
+        lowered = lower(kernel, tiling, options=options)
         source = emit_kernel(lowered)
         (folder / f"{name}.cu").write_text(source.text)
         done = subprocess.run(
@@ -183,9 +186,7 @@ class Launch:
         def call(owners=(held, tensors)):
             stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
             sizes_of = (grid, 1, 1, threads, 1, 1, shared)
-            self._check(
-                self.cuda.cuLaunchKernel(self.function, *sizes_of, stream, arguments, None)
-            )
+            self._check(self.cuda.cuLaunchKernel(self.function, *sizes_of, stream, arguments, None))
 
         return call
 

@@ -9,6 +9,7 @@ pairs: a CTA takes a long tile and the short one that makes up for it.
 
 from __future__ import annotations
 
+
 from warploom.emit.cuda.tile.context import Context
 from warploom.kernel.values import Load, Walk
 from warploom.lower.ranges import Cut
