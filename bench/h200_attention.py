@@ -5,7 +5,7 @@
     python bench/h200_attention.py correct   lengths, types, masks, shared heads, strides, packed
     python bench/h200_attention.py repeat    100 runs of each head dimension and mask, bitwise equal
     python bench/h200_attention.py once      one small launch of each (for sanitizers)
-    python bench/h200_attention.py profile   one launch of each kernel and of cuDNN (for ncu)
+    python bench/h200_attention.py profile   one launch of ours and of cuDNN (for ncu)
 
 Groups of cases: main (five), small (short and few sequences), all. ``final`` calls what users call:
 ``warploom.attention(q, k, v, causal)`` against torch's SDPA with cuDNN, entered twice, and against
@@ -29,7 +29,6 @@ from torch.nn import functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 import warploom
-from warploom.launch.shipped import SHIPPED_ATTENTION
 
 try:  # FlashAttention-3, forward only
     from fa3_fwd_interface import flash_attn_func
@@ -177,16 +176,15 @@ def logits_right(rows):
         add(rows, error < 2 * ERROR_LIMIT["bf16"], ("q times", factor, d), error)
 
 
-def kernels_right(rows):
-    """Every shipped kernel at the sizes of the benchmark."""
-    for kernel, causal in product(SHIPPED_ATTENTION, (False, True)):
-        b, h, s, d = next(c for c in CASES if c[3] == kernel.head_dim)
+def sizes_right(rows):
+    """The sizes of the benchmark."""
+    for (b, h, s, d), causal in product(CASES, (False, True)):
         q, k, v = tensors(b, h, h, s, s, d)
         o = torch.full_like(q, float("nan"))
-        warploom.attention(q, k, v, causal, out=o, kernel=kernel)
+        warploom.attention(q, k, v, causal, out=o)
         error, _ = error_of(o, q, k, v, causal)
         good = error < ERROR_LIMIT["bf16"] and bool(torch.isfinite(o).all())
-        add(rows, good, (kernel.name, causal), error)
+        add(rows, good, (b, h, s, d, causal), error)
 
 
 def add(rows, good, case, error):
@@ -197,11 +195,11 @@ def add(rows, good, case, error):
 
 def correct(out_folder):
     rows = []
-    for check in (lengths_right, layouts_right, logits_right, kernels_right):
+    for check in (lengths_right, layouts_right, logits_right, sizes_right):
         check(rows)
     bad = sum(not r["good"] for r in rows)
     print(f"correct: {len(rows) - bad} of {len(rows)}", flush=True)
-    save(out_folder, "attention_correct.json", {"environment": environment(), "rows": rows})
+    save(out_folder, "h200_attention_correct.json", {"environment": environment(), "rows": rows})
     return bad
 
 
@@ -287,7 +285,7 @@ def final(out_folder, group, speed, *, flash):
         row["ratio"] = {n: base / t for n, t in times.items()}
         table.append(row)
         print(line_of(row), flush=True)
-        save(out_folder, f"attention_final_{group}.json", summary(table))
+        save(out_folder, f"h200_attention_final_{group}.json", summary(table))
         del sets, contestants
         torch.cuda.empty_cache()
     print("public call: TFLOPS of cuDNN, ratios to the mean of its two entries")
@@ -353,7 +351,9 @@ def decode(out_folder, speed):
         rate = {n: read / t / 1e6 for n, t in times.items()}
         rate |= {n: 2 * source.numel() * 2 / times[n] / 1e6 for n in ("copy", "copy again")}
         table.append({"case": (b, h, kv, keys, d), "ms": times, "gb_s": rate, "error": error})
-        save(out_folder, "attention_decode.json", {"environment": environment(), "table": table})
+        save(
+            out_folder, "h200_attention_decode.json", {"environment": environment(), "table": table}
+        )
         del q, k, v, source, copy, calls
         torch.cuda.empty_cache()
     print("decoding: GB/s of keys and values read (a copy: read and written), and of the copy's")
@@ -376,15 +376,14 @@ def once(shape):
 
 
 def profile():
-    """One launch of every shipped kernel and of cuDNN, at the sizes of the benchmark."""
+    """One launch of ours and of cuDNN, at the sizes of the benchmark."""
     for d, causal in product(HEAD_DIMS, (False, True)):
         b, h, s, _ = next(c for c in CASES if c[3] == d)
         q, k, v = tensors(b, h, h, s, s, d)
-        for kernel in (found for found in SHIPPED_ATTENTION if found.head_dim == d):
-            warploom.attention(q, k, v, causal, kernel=kernel)
-            print("profile", kernel.name, causal, flush=True)
+        warploom.attention(q, k, v, causal)
         result_of("cudnn", library(SDPBackend.CUDNN_ATTENTION, [(q, k, v)], causal))
         torch.cuda.synchronize()
+        print("profile", d, causal, flush=True)
 
 
 def save(folder, name, data):

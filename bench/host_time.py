@@ -25,8 +25,10 @@ from torch.nn import functional
 
 import warploom
 import warploom.torch as wt
-from warploom.launch.attention import RUNNER as ATTENTION
-from warploom.launch.gemm import RUNNER as GEMM
+from warploom.launch.attention import CALLS as ATTENTION
+from warploom.launch.attention import _options as attention_options
+from warploom.launch.gemm import CALLS as GEMM
+from warploom.launch.gemm import _options as gemm_options
 
 SHAPE = (256, 512, 256)  # M, N, K
 HEADS = (1, 4, 256, 64)
@@ -89,8 +91,8 @@ def gemm_rows(clock):
     }
     with torch.inference_mode():
         rows["torch.ops, inference mode"] = clock(lambda i: torch.ops.warploom.gemm(a, b))
-    options = (False, "none", None, None)
-    return rows, steps(clock, GEMM, (a, b, c, None), options, (1.0,))
+    options = gemm_options("none", None, True, None)
+    return rows, steps(clock, GEMM.runner, (a, b, c, None, None), options, (1.0,))
 
 
 def attention_rows(clock):
@@ -110,8 +112,9 @@ def attention_rows(clock):
         "torch.ops.warploom.attention": clock(lambda i: torch.ops.warploom.attention(q, k, v)),
         "drop-in SDPA": clock(lambda i: wt.scaled_dot_product_attention(q, k, v)),
     }
-    tensors = (q, k, v, o, None, None, None)
-    return rows, steps(clock, ATTENTION, tensors, (False, False, None), (0.125,))
+    tensors = (q, k, v, o, None, None)
+    options = attention_options(False, False, None)
+    return rows, steps(clock, ATTENTION.runner, tensors, options, (0.125,))
 
 
 def steps(clock, runner, tensors, options, scalars):
@@ -119,8 +122,7 @@ def steps(clock, runner, tensors, options, scalars):
     plan = runner.plan(tensors, options)
     values = (*(0 if t is None else t.data_ptr() for t in tensors), *scalars)
     block, stream = plan._block(*values)[0], torch.cuda.current_stream().cuda_stream
-    like = tensors[-1] if tensors[-1] is not None else tensors[0]
-    entry = next(e for e in runner._entries.values() if e.plan is plan)
+    entry = next(e for e in runner._entries.values() if getattr(e, "plan", None) is plan)
 
     def key(i):
         made = [options]
@@ -142,7 +144,7 @@ def steps(clock, runner, tensors, options, scalars):
         "driver's launch": clock(lambda i: plan._go(stream, block, 0)),
         "plan, all of it": clock(lambda i: plan(stream, *values)),
         "runner, all of it": clock(lambda i: runner(tensors, scalars, options)),
-        "allocation": clock(lambda i: torch.empty_like(like)),
+        "allocation": clock(lambda i: torch.empty_like(tensors[0])),
         "block filled": clock(lambda i: plan._fill(*values)),
         "planning": quick(planned),
     }

@@ -202,3 +202,11 @@ def test_a_ring_of_any_depth_is_built_and_proven(depth, strategy):
     stages = {e.op.stage for e in compiled.kernel if e.op.role is OpRole.GLOBAL_LOAD}
     assert stages == set(range(depth))
     assert compiled.protocol.k_tiles_per_iteration == depth
+
+
+def test_a_load_never_crowds_into_the_block_that_reads_it():
+    """A completion load at the end of a half may not slip behind the reads of the next."""
+    from .test_random_problems import outcome
+
+    for strategy in (GREEDY, CSP):
+        assert outcome(188, strategy) == "clean"

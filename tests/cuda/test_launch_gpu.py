@@ -146,3 +146,12 @@ def test_other_devices_than_the_current_one():
     want = warploom.gemm(a, b.T).cpu()
     assert torch.equal(warploom.gemm(a.to("cuda:1"), b.to("cuda:1").T).cpu(), want)
     assert torch.cuda.current_device() == 0
+
+
+def test_where_the_machine_stands():
+    from warploom.torch.standing import standing
+
+    rows = {r.what: r for r in standing()}
+    assert rows["gemm 4096^3, distance"].good
+    assert rows["attention 4096 causal, distance"].good
+    assert all(r.ours > 0 for r in rows.values())

@@ -108,6 +108,9 @@ class Writer:
             f"wl.exp(-wl.abs({x}))",
             f"wl.exp(wl.minimum({x}, 1.0) * alpha)",
             f"wl.exp2(wl.minimum({x}, 2.0))",
+            f"wl.exp(wl.tanh({x}) / alpha - 1.0)",
+            f"wl.exp(1.0 / (wl.abs({x}) + 1.0))",
+            f"(0.25 * ({x} - alpha) * (alpha - {x}))",
             f"wl.log(wl.abs({x}) + 1.0)",
             f"wl.sqrt(wl.abs({x}) + 0.5)",
             f"wl.rsqrt(wl.abs({x}) + 1.0)",
@@ -191,7 +194,10 @@ def _product(draw):
         body.append(f"    e = {w.expr(('m', 'k'))}")
         w.add("e", "m", "k")
         left = w.pick("a", "e.to(x.dtype)")
-    body.append(f"    acc += {_scaled(w, f'{left} @ c.T')}")
+    if two and w.chance():  # a product that is read twice
+        body += [f"    y = {left} @ c.T", "    acc += y", "    more += wl.tanh(y) * 0.5"]
+    else:
+        body.append(f"    acc += {_scaled(w, f'{left} @ c.T')}")
     if two:
         body.append(f"    more += {_scaled(w, 'a @ other[n, k].T')}")
     updates = {
@@ -300,7 +306,8 @@ def _blocks(draw):
         "m, n = wl.tile(out)",
         "acc = wl.zeros(m, n)",
         f"for k in wl.steps(x.k, {step}):",
-        f"    acc += (x[m, k] @ w[n, k].T) * {scales}",
+        f"    y = (x[m, k] @ w[n, k].T) * {scales}",
+        f"    acc = {w.pick('acc', 'acc * 0.5', 'acc * alpha + wl.abs(acc) * 0.25')} + y",
         f"out[m, n] = acc + {w.expr(('m', 'n'))}",
     ]
     return head, body, ["x", "w", "out"]

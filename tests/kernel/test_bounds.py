@@ -33,7 +33,7 @@ from warploom.kernels.attention_grad import attention_grad
 
 SIZE = 14
 SETTINGS = settings(
-    max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
 
 numbers = st.integers(-9, 20)
@@ -225,6 +225,22 @@ def test_causal_steps_of_the_backward_pass_are_idle():
     stretch = reach(kernel, mask, "s")
     assert stretch.last is None
     assert term_at(stretch.first, Place(spans={"t": (128, 255)}, scalars={})) == 128
+
+
+def test_a_sum_of_ones_is_no_one():
+    text = (
+        "@wl.kernel\n"
+        'def kernel(x: wl.In["m", "k"], out: wl.Out["m"]):\n'
+        "    m = wl.tile(out)\n"
+        "    s = wl.full(m, 1.0)\n"
+        "    for k in wl.steps(x.k, 8):\n"
+        "        s *= wl.where(wl.index(k) <= wl.index(m), x[m, k], 1.0).FN(axis=1)\n"
+        "    out[m] = s\n"
+    )
+    for fn, idle in (("max", 1), ("sum", 0)):
+        made = run_source(text.replace("FN", fn), wl=wl)["kernel"]
+        kernel = made.specialise({"x": "f32", "out": "f32"})
+        assert len(idle_conditions(kernel, kernel.loops[0])) == idle
 
 
 def test_steps_that_count_are_not_idle():

@@ -135,3 +135,70 @@ def test_unknown_rewrite():
     kernel = swiglu.specialise(bf16("x", "gate", "up", "out"))
     with pytest.raises(ConfigError, match="no rewrite is called 'fast'"):
         simplify(kernel, without={"fast"})
+
+
+def of_lines(*lines):
+    text = (
+        "@wl.kernel\n"
+        'def kernel(x: wl.In["m", "n"], y: wl.In["m", "n"], out: wl.Out["m", "n"]):\n'
+        "    m, n = wl.tile(out)\n"
+        "    a, b = x[m, n], y[m, n]\n" + "".join(f"    {line}\n" for line in lines)
+    )
+    return run_source(text, wl=wl)["kernel"].specialise(dict.fromkeys(("x", "y", "out"), "f32"))
+
+
+def test_choices_by_numbers_fold():
+    kernel = of_lines(
+        "one, two = wl.full(1.0), wl.full(2.0)",
+        "p = wl.where(one < two, a, b)",
+        "q = wl.where(one > two, a, b * (two - one))",
+        "out[m, n] = p + q * 10 + (0.0 + a) / 1.0 + wl.where((one < two) | (a > b), 0.0, a)",
+    )
+    simple = simplify(kernel)
+    x, y = np.random.default_rng(0).normal(size=(2, 3, 4))
+    np.testing.assert_allclose(simple.reference(x, y), 2 * x + 10 * y)
+    assert count(simple, Pointwise, Fn.WHERE) < count(kernel, Pointwise, Fn.WHERE)
+    assert count(simple, Pointwise, Fn.DIV) == 0
+
+
+def test_there_and_back_folds_for_narrow_types_only():
+    text = (
+        "@wl.kernel\n"
+        'def kernel(x: wl.In["m", "n"], out: wl.Out["m", "n"]):\n'
+        "    m, n = wl.tile(out)\n"
+        "    out[m, n] = x[m, n].to(wl.f32).to(wl.bf16).T.T.to(wl.f32)\n"
+    )
+    made = run_source(text, wl=wl)["kernel"]
+    narrow, wide = (
+        simplify(made.specialise({"x": kind, "out": "f32"})) for kind in ("bf16", "f32")
+    )
+    assert count(narrow, Pointwise, Fn.CAST) == 1
+    assert count(wide, Pointwise, Fn.CAST) == 2
+
+
+def test_differences_are_not_shared_either_way():
+    simple = simplify(of_lines("out[m, n] = (a - b) * 2 + (b - a) + (a + b) * (b + a)"))
+    x, y = np.random.default_rng(0).normal(size=(2, 3, 4))
+    np.testing.assert_allclose(simple.reference(x, y), x - y + (x + y) ** 2)
+    assert count(simple, Pointwise, Fn.SUB) == 2
+    assert count(simple, Pointwise, Fn.ADD) == 3
+
+
+def test_a_product_read_twice_stays():
+    text = (
+        "@wl.kernel\n"
+        'def kernel(x: wl.In["m", "k"], w: wl.In["n", "k"], out: wl.Out["m", "n"]):\n'
+        "    m, n = wl.tile(out)\n"
+        "    acc, top = wl.zeros(m, n), wl.zeros(m, n)\n"
+        "    for k in wl.steps(x.k, 8):\n"
+        "        y = x[m, k] @ w[n, k].T\n"
+        "        acc = acc * 0.5 + y\n"
+        "        top = wl.maximum(top, y)\n"
+        "    out[m, n] = acc + top\n"
+    )
+    kernel = run_source(text, wl=wl)["kernel"].specialise(dict.fromkeys(("x", "w", "out"), "f32"))
+    simple = simplify(kernel)
+    check_kernel(simple)
+    x, w = np.random.default_rng(0).normal(size=(2, 5, 20))
+    np.testing.assert_allclose(simple.reference(x, w), kernel.reference(x, w))
+    assert next(o for o in walk(simple.ops) if isinstance(o, Dot)).into is None

@@ -11,15 +11,8 @@ from .checker import UNDECIDED, check
 from .programs import edited, random_program
 
 RUNS = ((1, 1), (2, 1), (3,), (1, 1, 1), (2, 2))
-LONGER = (
-    (5,),
-    (7,),
-    (1,) * 6,
-    (2, 2, 2),
-    (3, 1, 3),
-    (12,),
-    (20,),
-)  # for what only the verifier reports
+# for what only the verifier reports
+LONGER = ((5,), (7,), (1,) * 6, (2, 2, 2), (3, 1, 3), (12,), (20,))
 LONGEST = 9  # iterations of a run the verifier names that the checker still tries
 
 

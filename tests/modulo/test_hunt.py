@@ -6,10 +6,10 @@ from math import inf
 
 import pytest
 
+from tests.modulo.bodies.gemm import gemm_body
 from tests.modulo.random_bodies import RandomShape, random_body
 from warploom.errors import ConfigError, SchedulingError
 from warploom.order import ModuloEdge, ModuloOp, ModuloOptions, ModuloProblem, Role, solve_modulo
-from warploom.order.bodies.gemm import gemm_body
 from warploom.order.check import check_result
 from warploom.order.hunt import Hunt, HuntOptions
 from warploom.order.sequence import Program, as_result, moved, neighbours, program_of

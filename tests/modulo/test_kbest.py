@@ -4,12 +4,12 @@ import json
 
 import pytest
 
+from tests.modulo.bodies.attention import AttentionShape, attention_body
+from tests.modulo.bodies.gemm import gemm_body
 from tests.modulo.samples import document, matmul_ops
 from warploom.errors import ConfigError, DocumentError
 from warploom.guard.counters import synthesise
 from warploom.order import ModuloOp, ModuloOptions, ModuloProblem, check_result, solve_modulo
-from warploom.order.bodies.attention import AttentionShape, attention_body
-from warploom.order.bodies.gemm import gemm_body
 from warploom.order.calibrate import (
     Measurement,
     apply_calibration,

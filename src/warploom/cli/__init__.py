@@ -30,6 +30,7 @@ COMMANDS = (
     "graph",
     "diff",
     "explore",
+    "search",
     "emit",
     "run",
     "bench",

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from warploom.cli.builtin import BUILT_IN, Knobs
-from warploom.cli.hopper import kernel_names
+from warploom.cli.kernels import kernel_names
 from warploom.cli.knobs import (
     DtypeOption,
     JsonOption,

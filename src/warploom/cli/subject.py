@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from warploom.cli.hopper import HopperKernel, kernel_costs
+from warploom.cli.kernels import TileKernel, kernel_costs
 from warploom.cli.progress import working
 from warploom.document import ScheduleDocument, schedule_to_json, write_schedule
 from warploom.document.kinds import Phase
 from warploom.document.roles import RolesDocument
 from warploom.document.roles_json import roles_to_json, write_roles
 from warploom.errors import WarploomError
-from warploom.hopper.attention import AttentionKernel
-from warploom.hopper.kernel import GemmKernel
 from warploom.seed.compile import CompiledSchedule
 from warploom.seed.target.chip import Tile, chip_costs, model_costs
 from warploom.sim import MachineCosts, Simulation, simulate, simulate_roles
@@ -36,7 +34,7 @@ class Subject:
     spec: str
     document: Document
     compiled: CompiledSchedule | None = None
-    kernel: HopperKernel | None = None
+    kernel: TileKernel | None = None
     tile: Tile | None = None
     dtype: str = "bf16"
     machine: MachineCosts | None = None
@@ -76,7 +74,7 @@ class Subject:
     def pace(self, *, model: bool = False) -> Pace | None:
         """How fast the loop runs: the figure all commands show."""
         least = self.least_trips
-        word = "key tile" if isinstance(self.kernel, AttentionKernel) else "K-tile"
+        word = "K-tile" if self.kernel is None else f"tile of {self.kernel.loop}"
         return find_pace(
             lambda trips: self.simulate(max(trips, least), model=model), self.k_tiles, word
         )
@@ -145,11 +143,8 @@ class Subject:
 
     def work(self) -> str:
         """The tile in words, where it is known."""
-        if isinstance(self.kernel, GemmKernel):
-            k = self.kernel
-            return f"{k.tile_m}x{k.tile_n}x{k.block_k} {k.dtype}"
         if self.kernel is not None:
-            return f"{self.kernel.tile_q} queries x {self.kernel.tile_k} keys, {self.kernel.dtype}"
+            return self.kernel.work
         shape = getattr(self.document, "shape", None)
         if self.tile is None and shape is not None:
             return f"{'x'.join(map(str, shape.tile))} {shape.dtype}"

@@ -45,7 +45,7 @@ def schedule_to_json(document: ScheduleDocument) -> dict[str, Any]:
     }
 
 
-def write_schedule(given: Given) -> str:
+def write_counters(given: Given) -> str:
     """The canonical text of a document; reading and writing it gives the same bytes."""
     lines = []
     for key, value in schedule_to_json(counter_document_of(given)).items():

@@ -1,6 +1,7 @@
 """Attention backward: one tile of keys, a loop over the queries; ``dq`` is added to in memory.
 
-``lse`` is what the forward pass gave, ``delta`` the row sums of ``do * o``.
+``lse`` is what the forward pass gave, ``delta`` the row sums of ``do * o``. ``dq`` is left in fp32
+and unscaled: whoever converts it multiplies by ``scale`` (``converted``).
 """
 
 from warploom.kernel import language as wl
@@ -32,6 +33,6 @@ def attention_grad(
         ds = (p * (vs @ dos.T - delta[b, h, s])).to(q.dtype)
         gv += p.to(q.dtype) @ dos
         gk += ds @ qs
-        dq[b, h, s] += (ds.T @ ks) * scale
+        dq[b, h, s] += ds.T @ ks
     dk[b, h, t] = gk * scale
     dv[b, h, t] = gv

@@ -15,7 +15,7 @@ CAUSAL: dict[bool | str, bool | str] = {
     "upper_left": True,
     "lower_right": "end",
 }
-HEAD_STEP, MOST_HEAD = 64, 256
+HEAD_DIMS = (64, 128, 192, 256)
 
 
 def causal_choice(causal: bool | str) -> bool | str:
@@ -81,12 +81,11 @@ def _check_each(layouts: Sequence[Layout], rank: int, wanted: str) -> None:
 
 def check_tensor(layout: Layout, name: str, rank: int, wanted: str) -> None:
     """One tensor of heads."""
-    size = layout.shape[-1] if layout.shape else 0
-    if len(layout.shape) != rank or size % HEAD_STEP or size > MOST_HEAD:
+    if len(layout.shape) != rank or layout.shape[-1] not in HEAD_DIMS:
         raise BackendError(
             f"{name} has shape {layout.shape}",
             where=f"argument {name}",
-            fix=f"{wanted}, head dimension 64, 128, 192 or 256",
+            fix=f"{wanted}, head dimension one of {', '.join(map(str, HEAD_DIMS))}",
         )
     if min(layout.shape) == 0:
         raise BackendError(f"{name} is empty", where=f"argument {name}")

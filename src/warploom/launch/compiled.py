@@ -156,8 +156,9 @@ class Compiled:
 
     @cached_property
     def built(self) -> Built:
-        """The first candidate that ptxas keeps."""
+        """The first candidate that ptxas keeps; if it spills all of them, the one least spilled."""
         said: list[str] = []
+        spilled: list[Built] = []
         for choice in self.choices[:MOST_TRIED]:
             try:
                 found = self.build(choice.tiling)
@@ -167,10 +168,13 @@ class Compiled:
             if found.cubin.report.kept:
                 return found
             report = found.cubin.report
+            spilled += [] if report.messages else [found]
             said.append(
                 f"{choice.tiling.name}: {report.spill_bytes} bytes spilled"
                 + "".join(f", {m}" for m in report.messages)
             )
+        if spilled:
+            return min(spilled, key=lambda b: b.cubin.report.spill_bytes)
         raise BackendError(
             f"no tiling of kernel {self.kernel.name} can be built",
             where=f"sizes {self.sizes}, pins {self.pins}",

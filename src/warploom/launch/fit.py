@@ -8,14 +8,13 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from warploom.errors import BackendError
 from warploom.kernel.values import Access, Tensor
 from warploom.launch.layout import STRIDE_ALIGNMENT, Layout
-from warploom.launch.runner import on_stream
+from warploom.launch.runner import RefusedError, on_stream
 from warploom.launch.tensors import allocator, is_torch, row_major, view_of
 
 
-class UnfitError(BackendError):
+class UnfitError(RefusedError):
     """A call whose tensors must be copied first; ``made``: outputs to be made, by name.
 
     Nobody outside a launch sees it, unless the tensors' library cannot copy.

@@ -24,6 +24,10 @@ ENTRIES = 1024  # plans a runner keeps
 Layouts = tuple[Layout | None, ...]
 
 
+class RefusedError(BackendError):
+    """A call that no plan can serve, whatever its addresses; remembered by its key."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Entry:
     """A plan, what makes the tensors the caller left out, and what gives the current stream."""
@@ -41,7 +45,7 @@ class Runner:
 
     def __init__(self, names: Sequence[str], binary_of: Callable[[Layouts, Any], Binary]) -> None:
         self._names, self._binary_of = tuple(names), binary_of
-        self._entries: dict[Hashable, _Entry] = {}
+        self._entries: dict[Hashable, _Entry | RefusedError] = {}
         self._lock = threading.Lock()
 
     def __call__(
@@ -66,6 +70,8 @@ class Runner:
             entry = self._entries[tuple(key)]
         except (KeyError, AttributeError, TypeError):
             return self._first(tensors, scalars, options, stream)
+        if isinstance(entry, RefusedError):
+            raise entry.with_traceback(None)
         if entry.made:
             tensors = _complete(entry, tensors, stream)
         entry.plan(
@@ -122,11 +128,16 @@ class Runner:
         entry = self._entries.get(key)
         if entry is None:
             layouts = tuple(None if v is None else v.layout for v in views)
-            entry = self._make(tensors, layouts, options)
+            try:
+                entry = self._make(tensors, layouts, options)
+            except RefusedError as refused:
+                entry = refused
             with self._lock:
                 self._entries[key] = entry
                 while len(self._entries) > ENTRIES:  # the oldest goes
                     del self._entries[next(iter(self._entries))]
+        if isinstance(entry, RefusedError):
+            raise entry.with_traceback(None)
         return entry, views
 
     def _make(self, tensors: Sequence[Any], layouts: Layouts, options: Hashable) -> _Entry:

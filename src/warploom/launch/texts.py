@@ -32,6 +32,7 @@ from warploom.launch.compiled import Compiled
 from warploom.launch.driver import require_hopper
 from warploom.launch.fit import UnfitError, check_fit, fitted
 from warploom.launch.layout import bind
+from warploom.launch.plan import MisalignedError
 from warploom.launch.runner import Layouts, Runner
 from warploom.launch.tune import recall
 from warploom.lower.choose import tiles_of
@@ -72,7 +73,6 @@ class Calls:
         self.places = {t.name: i for i, t in enumerate(self.tensors)}
         self.inputs = [i for i, t in enumerate(self.tensors) if t.access is not Access.OUT]
         self.outputs = [i for i, t in enumerate(self.tensors) if t.access is Access.OUT]
-        self.wide = [i for i, t in enumerate(self.tensors) if len(t.axes) > 1]
         self.pins = tuple(sorted(text.pins.items(), key=str))
         self.runner = Runner([t.name for t in self.tensors], self._binary)
 
@@ -160,11 +160,12 @@ class Calls:
     ) -> Sequence[Any]:
         """Launch; tensors that do not fit are copied for the call."""
         unfit = UnfitError(())
-        if self._is_aligned(tensors):
-            try:
-                return self.runner(tensors, scalars, options, stream)
-            except UnfitError as found:
-                unfit = found
+        try:
+            return self.runner(tensors, scalars, options, stream)
+        except UnfitError as found:
+            unfit = found
+        except MisalignedError:
+            pass
         fit = fitted(self.inner, tensors, unfit, stream)
         try:
             done = self.runner(fit.complete, scalars, options, stream)
@@ -172,15 +173,6 @@ class Calls:
             fit = fitted(self.inner, tensors, found, stream)
             done = self.runner(fit.complete, scalars, options, stream)
         return fit.finish(done, self.outputs, stream)
-
-    def _is_aligned(self, tensors: Sequence[Any]) -> bool:
-        for i in self.wide:
-            t = tensors[i]
-            if t is not None:
-                pointer = getattr(t, "data_ptr", None)
-                if pointer is not None and pointer() % ALIGNMENT:
-                    return False
-        return True
 
     def _binary(self, layouts: Layouts, options: tuple[Any, ...]) -> parts.Binary:
         """The kernel of a call."""
@@ -312,7 +304,7 @@ def binary_of(made: Compiled, tensors: tuple[Tensor, ...] | None = None) -> part
         threads=source.threads,
         shared_bytes=source.shared_bytes,
         tensors=tensors or kernel.tensors,
-        parameters=tuple(_parameter(p, _axes(kernel, tensors, p)) for p in source.params),
+        parameters=tuple(_parameter(kernel, p, _axes(kernel, tensors, p)) for p in source.params),
         scalars=tuple(parts.Scalar(name=p.name, dtype=p.dtype) for p in kernel.parameters),
         grid=_grid(kernel, tiling),
     )
@@ -334,12 +326,13 @@ def _axes(
     return tuple(places.index(a.name) for a in mine.axes)
 
 
-def _parameter(param: Param, axes: tuple[int, ...] | None) -> parts.Param:
+def _parameter(kernel: Kernel, param: Param, axes: tuple[int, ...] | None) -> parts.Param:
     match param:
         case MapParam():
             return parts.TensorMap(tensor=param.tensor, box=param.box, axes=axes)
         case PointerParam():
-            return parts.Pointer(tensor=param.tensor)
+            wide = len(kernel.tensor(param.tensor).axes) > 1
+            return parts.Pointer(tensor=param.tensor, alignment=ALIGNMENT if wide else 1)
         case StrideParam():
             assert axes is not None
             return parts.Stride(tensor=param.tensor, axis=axes[param.axis])

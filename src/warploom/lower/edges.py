@@ -36,9 +36,10 @@ from warploom.lower.body import made_by
 
 
 class Outside(StrEnum):
-    """What elements past the end are."""
+    """What elements past the end are. ``FINITE``: a number that times 0 is 0."""
 
     ZERO = "zero"
+    FINITE = "finite"
     LOWEST = "lowest"
     UNKNOWN = "unknown"
 
@@ -99,13 +100,20 @@ class _Edge:
             return args[0]
         if op.fn is Fn.MUL:
             return self._product(op, args)
-        if op.fn in (Fn.SUB, Fn.ADD) and args[0] is Outside.LOWEST:
-            return Outside.LOWEST
+        if op.fn in (Fn.SUB, Fn.ADD):
+            return self._sum(args)
+        if op.fn in (Fn.EXP2, Fn.EXP) and args[0] is Outside.ZERO:
+            return Outside.FINITE
         if op.fn in (Fn.EXP2, Fn.EXP) and args[0] is Outside.LOWEST:
             return Outside.ZERO
         if op.fn is Fn.WHERE:
             return self._chosen(op, args)
         return Outside.UNKNOWN
+
+    def _sum(self, args: list[Outside]) -> Outside:
+        if args[0] is Outside.LOWEST:
+            return Outside.LOWEST
+        return Outside.ZERO if set(args) == {Outside.ZERO} else Outside.UNKNOWN
 
     def _chosen(self, op: Pointwise, args: list[Outside]) -> Outside:
         """A condition that says what is inside decides; else both choices must agree."""
@@ -159,7 +167,7 @@ def _hidden(kernel: Kernel, loop: Loop, positive: frozenset[str]) -> Loop:
 def _unmet(edge: _Edge) -> Iterator[tuple[str, Outside]]:
     for op in edge.loop.body:
         for arg, wanted in _wants(edge, op):
-            if edge.outside.get(arg) is not wanted:
+            if edge.outside.get(arg) is not wanted and not _harmless(edge, op):
                 yield arg, wanted
         edge.learn(op)
 
@@ -204,6 +212,13 @@ def _wants(edge: _Edge, op: Op) -> Iterator[tuple[str, Outside]]:
         along = [d.var for d in a.result.dims] if isinstance(a, Pointwise) else []
         if along[1:] == [edge.loop.var]:
             yield op.a, Outside.ZERO
+
+
+def _harmless(edge: _Edge, op: Op) -> bool:
+    """A left operand that is some number where the right operand is 0."""
+    if not isinstance(op, Dot) or edge.outside.get(op.a) is not Outside.FINITE:
+        return False
+    return edge.outside.get(op.b) is Outside.ZERO
 
 
 def _condition(kernel: Kernel, loop: Loop) -> Iterator[Pointwise | Indices | Size]:

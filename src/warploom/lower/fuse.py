@@ -72,10 +72,10 @@ def fuse(body: Body) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def stored_inline(body: Body) -> frozenset[str]:
-    """Tiles of the tail that only stores need: they are computed where they are stored."""
+def stored_inline(body: Body, when: When = When.TAIL) -> frozenset[str]:
+    """Tiles of a section that only its stores need: they are computed where they are stored."""
     found: set[str] = set()
-    for op in reversed(body.tail):
+    for op in reversed(body.section(when)):
         if not isinstance(op, Pointwise | Spread) or len(op.result.dims) != 2:
             continue
         users = [u for _, u in body.users[op.result.name]]
@@ -97,7 +97,7 @@ class _Groups:
 
     def __init__(self, body: Body, when: When) -> None:
         self.body, self.when = body, when
-        self.inline = stored_inline(body) if when is When.TAIL else frozenset()
+        self.inline = stored_inline(body, when)
         self.facts: dict[str, _Facts] = {}
         self.groups: dict[_Key, list[Work]] = {}
         self.home: dict[str, _Key] = {}

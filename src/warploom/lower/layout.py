@@ -15,7 +15,7 @@ what is added to it, a result that overwrites the last use of an operand.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -31,16 +31,14 @@ from warploom.kernel.values import (
     Spread,
     Store,
     Value,
-    Walk,
     results,
 )
 from warploom.lower.body import Body, made_by, refusal
 from warploom.lower.fuse import Step
+from warploom.lower.slots import MOST_COLUMNS, SlotRing, SlotTile, filled_rings, rings_of
 from warploom.lower.tiling import Tiling
 
 WGMMA_ROWS = 64
-LINE_BYTES = 128  # a row of a slot block: one swizzle span
-MOST_COLUMNS = 256
 
 
 class Form(StrEnum):
@@ -54,59 +52,23 @@ class Form(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Array:
-    """Registers of a consumer thread: ``blocks`` of 64 rows, ``cols`` columns (None: rows only)."""
+    """Registers of a consumer thread: ``blocks`` of 64 rows, ``cols`` columns (0: rows only).
+
+    ``by_columns``: every consumer holds all rows and its share of the columns, not the other way.
+    """
 
     name: str
     form: Form
     blocks: int
     cols: int
     dtype: DType
+    by_columns: bool = False
 
     @property
     def registers(self) -> int:
         """32-bit registers a thread."""
         per = {Form.TILE: self.cols // 2, Form.PACKED: self.cols * self.dtype.bits // 64}
         return self.blocks * per.get(self.form, 2)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SlotTile:
-    """A loaded tile: ``rows`` x ``cols`` elements in blocks of 128-byte rows."""
-
-    value: str
-    tensor: str
-    rows: int
-    cols: int
-    dtype: DType
-
-    @property
-    def block_cols(self) -> int:
-        """Columns of a block."""
-        return LINE_BYTES * 8 // self.dtype.bits
-
-    @property
-    def blocks(self) -> int:
-        """Blocks of 128 bytes in a row."""
-        return self.cols // self.block_cols
-
-    @property
-    def bytes(self) -> int:
-        """Bytes of the tile."""
-        return self.rows * self.blocks * LINE_BYTES
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SlotRing:
-    """A ring of slots: the tiles of one slot, filled once an iteration or once a tile."""
-
-    name: str
-    tiles: tuple[SlotTile, ...]
-    per_tile: bool = False
-
-    @property
-    def bytes(self) -> int:
-        """Bytes of a slot."""
-        return sum(t.bytes for t in self.tiles)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,10 +104,15 @@ class Layout:
         """Elements of a variable a tile covers."""
         return self.tiling.extent(var)
 
+    def left_in_registers(self, op: Dot) -> bool:
+        """Whether a product takes its left operand from registers."""
+        a, flipped = self.body.through(op.a)
+        return not flipped and a in dict(self.homes)
+
     @property
     def blocks(self) -> int:
         """64-row blocks of a consumer, of the products' rows."""
-        return max((a.blocks for a in self.arrays), default=1)
+        return max((a.blocks for a in self.arrays if not a.by_columns), default=1)
 
 
 def lay_out(body: Body, tiling: Tiling, steps: tuple[Step, ...]) -> Layout:
@@ -161,7 +128,7 @@ def lay_out(body: Body, tiling: Tiling, steps: tuple[Step, ...]) -> Layout:
         steps=steps,
         arrays=arrays,
         homes=tuple(homes.items()),
-        rings=_rings(body, tiling, steps),
+        rings=(*rings_of(body, tiling, steps), *filled_rings(body, tiling)),
         forms=tuple(forms.items()),
     )
     _check_products(layout)
@@ -338,82 +305,24 @@ def _array(
     value, form = body.values[members[0]], forms[members[0]]
     rows = tiling.extent(value.dims[0].var)
     share = rows // tiling.consumers
+    cols = tiling.extent(value.dims[1].var) if len(value.dims) == 2 else 0
     if rows % tiling.consumers or share % WGMMA_ROWS:
+        if splits_columns(body, tiling, members, rows, cols):
+            return Array(
+                name=name,
+                form=form,
+                blocks=rows // WGMMA_ROWS,
+                cols=cols // tiling.consumers,
+                dtype=value.dtype,
+                by_columns=True,
+            )
         raise refusal(
             f"{rows} rows for {tiling.consumers} consumer warpgroups",
             value.line,
             why="each warpgroup holds whole blocks of 64 rows",
             fix=f"an extent of {value.dims[0].var} that is a multiple of {64 * tiling.consumers}",
         )
-    cols = tiling.extent(value.dims[1].var) if len(value.dims) == 2 else 0
     return Array(name=name, form=form, blocks=share // WGMMA_ROWS, cols=cols, dtype=value.dtype)
-
-
-def _rings(body: Body, tiling: Tiling, steps: tuple[Step, ...]) -> tuple[SlotRing, ...]:
-    """Loaded tiles by slot: tiles with the same readers arrive together."""
-    groups: dict[tuple[bool, tuple[str, ...]], list[SlotTile]] = {}
-    for when, op in body.placed():
-        if not isinstance(op, Load) or len(op.result.dims) != 2 or when is When.TAIL:
-            continue
-        readers = tuple(sorted(_readers(body, op.result.name, steps)))
-        if not readers:
-            continue
-        products = tuple(r for r in readers if not r.startswith("make_"))
-        key = (when is When.HEAD, products or readers)
-        groups.setdefault(key, []).append(_slot_tile(body, tiling, op))
-    return tuple(
-        SlotRing(name=_ring_name(tiles), tiles=tuple(tiles), per_tile=per_tile)
-        for (per_tile, _), tiles in _merged(groups).items()
-    )
-
-
-def _merged(
-    groups: dict[tuple[bool, tuple[str, ...]], list[SlotTile]],
-) -> dict[tuple[bool, tuple[str, ...]], list[SlotTile]]:
-    """A tile read by several products joins the slot of one of them only if all agree."""
-    out: dict[tuple[bool, tuple[str, ...]], list[SlotTile]] = {}
-    for key, tiles in groups.items():
-        per_tile, readers = key
-        shared = [k for k in out if k[0] == per_tile and set(k[1]) & set(readers)]
-        out.setdefault(shared[0] if shared else key, []).extend(tiles)
-    return out
-
-
-def _ring_name(tiles: list[SlotTile]) -> str:
-    return "ring_" + "_".join(t.value.replace(".", "_") for t in tiles)
-
-
-def _readers(body: Body, name: str, steps: tuple[Step, ...]) -> Iterator[str]:
-    for step in steps:
-        if name in step.loads:
-            yield step.name
-    for _, user in body.users[name]:
-        if isinstance(user, Dot):
-            yield user.result.name
-        elif (made := made_by(user)) is not None and body.through(made)[0] == name:
-            yield from _readers(body, made, ())
-
-
-def _slot_tile(body: Body, tiling: Tiling, op: Load) -> SlotTile:
-    value = op.result
-    rows, cols = (tiling.extent(d.var) for d in value.dims)
-    tile = SlotTile(value=value.name, tensor=op.tensor, rows=rows, cols=cols, dtype=value.dtype)
-    if cols % tile.block_cols:
-        raise refusal(
-            f"a tile of {op.tensor} with {cols} columns",
-            value.line,
-            why=f"copies land in rows of {LINE_BYTES} bytes, {tile.block_cols} elements",
-            fix=f"an extent of {value.dims[1].var} that is a multiple of {tile.block_cols}",
-        )
-    if rows % 8 or rows > MOST_COLUMNS:
-        raise refusal(
-            f"a tile of {op.tensor} with {rows} rows",
-            value.line,
-            fix=f"an extent of {value.dims[0].var} that is a multiple of 8 up to {MOST_COLUMNS}",
-        )
-    if body.kernel.var(value.dims[0].var).walk is Walk.UNIT:
-        raise refusal(f"a tile of {op.tensor} with one row", value.line)
-    return tile
 
 
 def _check_products(layout: Layout) -> None:
@@ -429,28 +338,13 @@ def _check_products(layout: Layout) -> None:
                 why="the tensor cores multiply 16 to 256 columns",
                 fix=f"an extent of {op.result.dims[1].var} in multiples of 16 up to 256",
             )
-        b, _ = body.through(op.b)
-        if layout.slot_of(b) is None:
-            raise refusal(
-                "the right operand of this product is computed, not loaded",
-                op.result.line,
-                why="the tensor cores read it from shared memory",
-                fix="exchange the operands (write the transposed product), or load it",
-            )
         _check_left(layout, op)
 
 
 def _check_left(layout: Layout, op: Dot) -> None:
-    a, flipped = layout.body.through(op.a)
+    a, _ = layout.body.through(op.a)
     if layout.slot_of(a) is not None:
         return
-    if flipped:
-        raise refusal(
-            "a computed value is transposed before a product",
-            op.result.line,
-            why="it lies in registers row by row",
-            fix="write the product whose left operand it is as it stands",
-        )
     if layout.form_of(a) is not Form.PACKED or layout.body.values[a].dtype.bits != 16:
         raise refusal(
             f"the left operand of this product is {layout.body.values[a].dtype}",
@@ -458,3 +352,12 @@ def _check_left(layout: Layout, op: Dot) -> None:
             why="from registers the tensor cores take bf16 and fp16",
             fix="convert it: `.to(v.dtype)`",
         )
+
+
+def splits_columns(body: Body, tiling: Tiling, members: list[str], rows: int, cols: int) -> bool:
+    """Whether consumers share a tile by columns: a fresh product of few rows, only stored."""
+    if rows % WGMMA_ROWS or cols % (16 * tiling.consumers):
+        return False
+    fresh = all(isinstance(op := body.ops.get(n), Dot) and op.into is None for n in members)
+    users = [u for n in members for _, u in body.users[n]]
+    return fresh and all(isinstance(u, Store | Pointwise) for u in users)

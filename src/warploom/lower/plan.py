@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from warploom.document.flow import Flow, FlowOp, FlowOperand, Home, When
 from warploom.document.roles import NamedBarrier, Part, Per, SlotRead, StagingBuffer
@@ -14,21 +13,16 @@ from warploom.guard.mbarrier import (
     Product,
     RingPlan,
     RolePlan,
+    Stores,
     Turns,
     Work,
 )
 from warploom.guard.mbarrier import Store as StagedStore
 from warploom.kernel.values import Dot, Load, Store
-from warploom.lower.body import line_of
+from warploom.lower.body import line_of, refusal
 from warploom.lower.fuse import Step
-from warploom.lower.layout import (
-    LINE_BYTES,
-    WGMMA_ROWS,
-    Form,
-    Layout,
-    SlotRing,
-    is_held,
-)
+from warploom.lower.hand_over import Put, Send, chunks_of, in_slot, product_operand
+from warploom.lower.layout import Form, Layout, is_held
 from warploom.lower.reads import values_behind
 from warploom.lower.relate import (
     CONSUMER,
@@ -39,30 +33,12 @@ from warploom.lower.relate import (
     product_name,
     takes_turns,
 )
+from warploom.lower.slots import SlotRing
 from warploom.lower.storage import STAGING_BYTES, ring_depth, staged_stores
 from warploom.target.h200 import HopperTarget
 
 TURN_BARRIER = 1  # hardware barrier of the first instance
 START, SUMS = "start_tile", "finish_sums"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chunk:
-    """A store of 64 rows by 128 bytes: block of rows, first column."""
-
-    block: int
-    column: int
-
-
-def chunks_of(layout: Layout, op: Store) -> tuple[Chunk, ...]:
-    """The chunks of a staged store, in order; the last may overlap its neighbour."""
-    tensor = layout.body.kernel.tensor(op.tensor)
-    value = layout.body.values[op.value]
-    columns = layout.extent(value.dims[1].var)
-    width = min(LINE_BYTES * 8 // tensor.dtype.bits, columns)
-    blocks = layout.extent(value.dims[0].var) // layout.tiling.consumers // WGMMA_ROWS
-    starts = [min(c, columns - width) for c in range(0, columns, width)]
-    return tuple(Chunk(block=b, column=c) for b in range(blocks) for c in starts)
 
 
 def plan_of(layout: Layout, target: HopperTarget, name: str) -> Plan:
@@ -106,10 +82,10 @@ def _buffers(layout: Layout) -> tuple[StagingBuffer, ...]:
 
 
 def _ring(layout: Layout, ring: SlotRing, target: HopperTarget) -> RingPlan:
-    parts, at = [], 0
-    for tile in ring.tiles:
-        parts.append(Part(name=part_name(tile.value), offset=at, bytes=tile.bytes))
-        at += tile.bytes
+    parts = [
+        Part(name=part_name(tile.value), offset=at, bytes=tile.bytes)
+        for tile, at in zip(ring.tiles, ring.offsets, strict=True)
+    ]
     depth = 1 if ring.per_tile else ring_depth(layout, ring, target)
     per = Per.TILE if ring.per_tile else Per.ITERATION
     return RingPlan(name=ring.name, parts=tuple(parts), per=per, depth=depth)
@@ -125,6 +101,12 @@ def _action(layout: Layout, op: LoopOp) -> Action:
         return _copies(op.work)
     if isinstance(op.work, Dot):
         return _product(layout, op.work)
+    if isinstance(op.work, Put):
+        slot = _slot(layout, op.work.value)
+        assert slot is not None
+        return Work(reads=(dict(layout.homes)[op.work.value],), fills=(slot,))
+    if isinstance(op.work, Send):
+        return _send(layout, op.work.op)
     return step_work(layout, op.work)
 
 
@@ -135,13 +117,34 @@ def _copies(ring: SlotRing) -> tuple[Copy, ...]:
 def _product(layout: Layout, op: Dot) -> Product:
     homes = dict(layout.homes)
     a, b = layout.body.through(op.a)[0], layout.body.through(op.b)[0]
-    slots = [_slot(layout, n) for n in (a, b) if n not in homes]
+    held = layout.left_in_registers(op)
+    slots = [_slot(layout, n) for n in ((b,) if held else (a, b))]
     return Product(
         slots=tuple(s for s in slots if s is not None),
         accumulator=homes[op.result.name],
-        registers=(homes[a],) if a in homes else (),
+        registers=(homes[a],) if held else (),
         fresh=op.into is None,
         keeps=op.into is not None and not discards_first(layout, op),
+    )
+
+
+def _send(layout: Layout, op: Store) -> Stores:
+    homes = dict(layout.homes)
+    chunks = chunks_of(layout, op)
+    copies = layout.tiling.staging
+    if len(chunks) > copies:
+        raise refusal(
+            f"a store of the loop in {len(chunks)} chunks with {copies} staging copies",
+            op.line,
+            why="every chunk of an iteration has a copy of its own",
+            fix=f"a tiling with staging={len(chunks)} or more",
+        )
+    return Stores(
+        fill=f"fill_{op.tensor}",
+        reads=tuple(dict.fromkeys(homes[v] for v in values_behind(layout, op.value))),
+        buffer="out",
+        chunks=tuple((n, (c.block, c.column)) for n, c in enumerate(chunks)),
+        reduce=op.add,
     )
 
 
@@ -235,7 +238,7 @@ def _tail(layout: Layout) -> Iterator[tuple[str, Action]]:
         if step.when is When.TAIL:
             yield step.name, step_work(layout, step)
     staged = staged_stores(layout)
-    count = 0
+    chunks = tuple(staged_chunks(layout))
     for op in layout.body.tail:
         if not isinstance(op, Store):
             continue
@@ -243,18 +246,18 @@ def _tail(layout: Layout) -> Iterator[tuple[str, Action]]:
         if op not in staged:
             yield store_name(op), Work(reads=reads)
             continue
-        for chunk in chunks_of(layout, op):
+        for chunk, copy in [(c, n) for o, c, n in chunks if o is op]:
             yield (
                 store_name(op),
                 StagedStore(
                     fill=f"fill_{op.tensor}",
                     reads=reads,
                     buffer="out",
-                    copy=count % layout.tiling.staging,
+                    copy=copy,
                     args=(chunk.block, chunk.column),
+                    reduce=op.add,
                 ),
             )
-            count += 1
 
 
 def store_name(op: Store) -> str:
@@ -278,7 +281,9 @@ def _places(layout: Layout) -> Iterator[tuple[str, str]]:
     for ring in layout.rings:
         for tile in ring.tiles:
             name = f"{tile.value}.slot" if tile.value in fetched else tile.value
+            name = in_slot(name) if ring.filled else name
             yield name, f"{ring.name}.{part_name(tile.value)}"
+    yield from ((_chunk_value(op, c), f"out#{n}") for op, c, n in staged_chunks(layout))
     for c in layout.body.loop.carried:
         if layout.form_of(c.inside.name) is Form.PART:
             yield f"{c.result.name}.whole", dict(layout.homes)[c.result.name]
@@ -327,7 +332,7 @@ def _loop_flow(layout: Layout, target: HopperTarget) -> Iterator[FlowOp]:
                 )
         elif isinstance(op.work, Dot):
             into = (op.work.into,) if op.work.into else ()
-            names = (op.work.a, op.work.b, *into)
+            names = (*(product_operand(layout, op.work, n) for n in (op.work.a, op.work.b)), *into)
             yield FlowOp(
                 name=product_name(op.work),
                 role=CONSUMER,
@@ -335,11 +340,30 @@ def _loop_flow(layout: Layout, target: HopperTarget) -> Iterator[FlowOp]:
                 results=(op.work.result.name,),
                 line=str(op.work.result.line or ""),
             )
+        elif isinstance(op.work, Put):
+            yield FlowOp(
+                name=op.name,
+                role=CONSUMER,
+                operands=(_operand(layout, op.work.value),),
+                results=(op.work.result,),
+                line=_line(layout, op.work.value),
+            )
+        elif isinstance(op.work, Send):
+            store = op.work.op
+            yield FlowOp(
+                name=op.name,
+                role=CONSUMER,
+                operands=tuple(_operand(layout, v) for v in values_behind(layout, store.value)),
+                stores=True,
+                line=str(store.line or ""),
+            )
         else:
             yield _step_flow(layout, op.work)
 
 
 def _operand(layout: Layout, name: str) -> FlowOperand:
+    if name not in layout.body.values:
+        return FlowOperand(value=name)  # a copy in shared memory
     inner, _ = layout.body.through(name)
     carried = layout.body.inside.get(inner)
     if carried is None:
@@ -387,16 +411,58 @@ def _tail_flow(layout: Layout) -> Iterator[FlowOp]:
     for step in layout.steps:
         if step.when is When.TAIL:
             yield _step_flow(layout, step)
+    staged = {(op, chunk): copy for op, chunk, copy in staged_chunks(layout)}
     for op in layout.body.tail:
         if isinstance(op, Store):
-            yield FlowOp(
-                name=store_name(op),
-                role=CONSUMER,
-                when=When.TAIL,
-                operands=tuple(_tail_operand(layout, v) for v in values_behind(layout, op.value)),
-                stores=True,
-                line=str(op.line or ""),
-            )
+            yield from _store_flow(layout, op, [c for o, c in staged if o is op])
+
+
+def _store_flow(layout: Layout, op: Store, chunks: list[Chunk]) -> Iterator[FlowOp]:
+    """A store from registers, or a fill and a copy out for each of its chunks."""
+    operands = tuple(_tail_operand(layout, v) for v in values_behind(layout, op.value))
+    line = str(op.line or "")
+    if not chunks:
+        yield FlowOp(
+            name=store_name(op),
+            role=CONSUMER,
+            when=When.TAIL,
+            operands=operands,
+            stores=True,
+            line=line,
+        )
+    for chunk in chunks:
+        args, value = (chunk.block, chunk.column), _chunk_value(op, chunk)
+        yield FlowOp(
+            name=f"fill_{op.tensor}",
+            role=CONSUMER,
+            args=args,
+            when=When.TAIL,
+            operands=operands,
+            results=(value,),
+            line=line,
+        )
+        yield FlowOp(
+            name=store_name(op),
+            role=CONSUMER,
+            args=args,
+            when=When.TAIL,
+            operands=(FlowOperand(value=value),),
+            stores=True,
+            line=line,
+        )
+
+
+def _chunk_value(op: Store, chunk: Chunk) -> str:
+    return f"{op.tensor}.{chunk.block}.{chunk.column}"
+
+
+def staged_chunks(layout: Layout) -> Iterator[tuple[Store, Chunk, int]]:
+    """All chunks that leave through shared memory, in order, with their staging copies."""
+    count = 0
+    for op in staged_stores(layout):
+        for chunk in chunks_of(layout, op):
+            yield op, chunk, count % layout.tiling.staging
+            count += 1
 
 
 def _line(layout: Layout, value: str) -> str:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from warploom.kernel.values import Dot, DType, Fn, Pointwise, Reduce
 from warploom.lower.fuse import Step
-from warploom.lower.layout import WGMMA_ROWS, Layout, SlotRing
+from warploom.lower.layout import WGMMA_ROWS, Layout
+from warploom.lower.slots import SlotRing
 from warploom.target.h200 import TENSOR_DRAIN, HopperTarget
 
 ISSUE = 16  # cycles a group of products takes on the warps' own instruction stream
@@ -39,7 +40,7 @@ def product_cost(layout: Layout, op: Dot, target: HopperTarget, consumers: int) 
     bits = body.values[a].dtype.bits
     depth = layout.extent(body.values[op.a].dims[1].var) * bits // 256
     blocks = layout.array_of(op.result.name).blocks
-    n = layout.extent(op.result.dims[1].var)
+    n = layout.array_of(op.result.name).cols
     held = in_registers(layout, op)
     busy = consumers * blocks * depth * target.wgmma_interval(n, a_in_registers=held)
     return Cost(unit="tensor", occupancy=busy, latency=busy + TENSOR_DRAIN, issue=ISSUE)
@@ -47,8 +48,7 @@ def product_cost(layout: Layout, op: Dot, target: HopperTarget, consumers: int) 
 
 def in_registers(layout: Layout, op: Dot) -> bool:
     """Whether a product's left operand is in registers."""
-    a, _ = layout.body.through(op.a)
-    return a in dict(layout.homes)
+    return layout.left_in_registers(op)
 
 
 def step_cost(layout: Layout, step: Step, target: HopperTarget, consumers: int) -> Cost:

@@ -12,8 +12,20 @@ from dataclasses import dataclass
 from warploom.document.flow import When
 from warploom.kernel.values import Dot, Load, operands, results
 from warploom.lower.fuse import Step
-from warploom.lower.layout import Layout, SlotRing
+from warploom.lower.hand_over import (
+    Put,
+    Send,
+    in_slot,
+    product_operand,
+    put_cost,
+    puts,
+    send_cost,
+    sends,
+)
+from warploom.lower.layout import Layout
 from warploom.lower.price import Cost, load_cost, product_cost, step_cost
+from warploom.lower.reads import values_behind
+from warploom.lower.slots import SlotRing
 from warploom.lower.storage import ring_depth
 from warploom.order import (
     ModuloEdge,
@@ -24,11 +36,13 @@ from warploom.order import (
     RingKind,
     Role,
 )
-from warploom.order.model import Hold
+from warploom.order.model import Hold, Value
 from warploom.target.h200 import HopperTarget
 
+ROOMY_REGISTERS = 200  # of arrays: more must not all live at once
+OTHER_REGISTERS = 28  # addresses, cursors and what a step needs beside arrays
 PRODUCER, CONSUMER = "producer", "consumer"
-Work = SlotRing | Dot | Step
+Work = SlotRing | Dot | Step | Put | Send
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,12 +69,13 @@ def loop_ops(layout: Layout, target: HopperTarget, consumers: int) -> tuple[Loop
             cost=load_cost(ring, target),
         )
         for ring in layout.rings
-        if not ring.per_tile
+        if not ring.per_tile and not ring.filled
     ]
     for op in body.loop.body:
         if isinstance(op, Dot):
             into = (op.into,) if op.into else ()
-            reads = tuple(_read(layout, n) for n in (op.a, op.b, *into))
+            sides = (product_operand(layout, op, n) for n in (op.a, op.b))
+            reads = tuple(_read(layout, n) for n in (*sides, *into))
             out.append(
                 LoopOp(
                     name=product_name(op),
@@ -82,7 +97,28 @@ def loop_ops(layout: Layout, target: HopperTarget, consumers: int) -> tuple[Loop
                     cost=step_cost(layout, step, target, consumers),
                 )
             )
+    out += _handed(layout, target, consumers)
     return _ordered(out)
+
+
+def _handed(layout: Layout, target: HopperTarget, consumers: int) -> Iterator[LoopOp]:
+    """Tiles written to shared memory for products, and stores of the loop."""
+    for put in puts(layout):
+        yield LoopOp(
+            name=put.name,
+            work=put,
+            reads=(_read(layout, put.value),),
+            defines=(put.result,),
+            cost=put_cost(put, consumers, layout),
+        )
+    for send in sends(layout.body):
+        yield LoopOp(
+            name=send.name,
+            work=send,
+            reads=tuple(_read(layout, v) for v in values_behind(layout, send.op.value)),
+            defines=(),
+            cost=send_cost(layout, send, target, consumers),
+        )
 
 
 def _ordered(ops: list[LoopOp]) -> tuple[LoopOp, ...]:
@@ -113,6 +149,8 @@ def product_name(op: Dot) -> str:
 
 
 def _read(layout: Layout, name: str) -> tuple[str, int]:
+    if name not in layout.body.values:
+        return name, 0  # a copy in shared memory
     inner, _ = layout.body.through(name)
     carried = layout.body.inside.get(inner)
     return (carried.last, 1) if carried else (inner, 0)
@@ -125,6 +163,8 @@ def takes_turns(layout: Layout) -> bool:
         return False
     if tiling.turns is not None:
         return tiling.turns
+    if any(ring.filled for ring in layout.rings):
+        return False  # they wait for one another anyway
     made: dict[str, set[str]] = {}
     for op in layout.body.loop.body:
         found = set[str]().union(*(made.get(n, set()) for n in operands(op)))
@@ -150,7 +190,8 @@ def problem_of(layout: Layout, target: HopperTarget, name: str) -> ModuloProblem
         ops=tuple(build.modulo_ops()),
         edges=tuple(build.edges()),
         rings=(*build.register_rings(), *build.slot_rings(depths)),
-        roles=(Role(name=PRODUCER), *(Role(name=build.role(c)) for c in copies)),
+        values=tuple(build.register_values()),
+        roles=(Role(name=PRODUCER), *(build.consumer(c, target) for c in copies)),
         smem_budget=sum(r.bytes * depths[r.name] for r in layout.rings if not r.per_tile),
         handoff=target.sync.mbarrier_handoff,
         release=target.sync.mbarrier_handoff,
@@ -176,6 +217,49 @@ class _Builder:
     def role(self, copy: int | None) -> str:
         """The role of a consumer copy."""
         return CONSUMER if copy is None else f"{CONSUMER}{copy}"
+
+    def consumer(self, copy: int | None, target: HopperTarget) -> Role:
+        """The role of a consumer copy; where registers are short, with a budget."""
+        if not self.tight:
+            return Role(name=self.role(copy))
+        split = target.register_split(self.layout.tiling.consumers)
+        most = split[1] if split else target.limits.setmaxnreg_high
+        kept = sum(a.registers for a in self.layout.arrays if not self._renewed(a.name))
+        return Role(
+            name=self.role(copy),
+            register_budget=most - OTHER_REGISTERS,
+            static_registers=kept,
+        )
+
+    @property
+    def tight(self) -> bool:
+        """Whether not all arrays fit in registers at once: then it matters when they live."""
+        return sum(a.registers for a in self.layout.arrays) > ROOMY_REGISTERS
+
+    def _renewed(self, array: str) -> bool:
+        """Whether an array is written anew every iteration."""
+        homes = dict(self.layout.homes)
+        written = any(homes.get(v) == array for v in self.maker)
+        return written and not self._carried(array)
+
+    def register_values(self) -> Iterator[Value]:
+        """Where registers are short: arrays as values that live from first write to last use."""
+        homes = dict(self.layout.homes)
+        for array in self.layout.arrays if self.tight else ():
+            versions = [v for v in self.maker if homes.get(v) == array.name]
+            if not self._renewed(array.name):
+                continue
+            for copy in self.copies:
+                writer = self.maker[versions[0]]
+                touching = [
+                    op for op in self.ops if op is not writer and self._touches(op, versions)
+                ]
+                yield Value(
+                    name=array.name if copy is None else f"{array.name}@{copy}",
+                    size=array.registers,
+                    src=self.index[writer.name, copy],
+                    uses=tuple(Read(op=self.index[o.name, copy], hold=_hold(o)) for o in touching),
+                )
 
     def modulo_ops(self) -> Iterator[ModuloOp]:
         """All ops, in the order of their indices."""
@@ -283,7 +367,7 @@ class _Builder:
                 yield Ring(
                     name=array.name if copy is None else f"{array.name}@{copy}",
                     kind=RingKind.REG,
-                    size=array.registers,
+                    size=0 if self.tight else array.registers,
                     writers=(self.index[writer.name, copy],),
                     readers=(reads,),
                     max_depth=1,
@@ -292,12 +376,18 @@ class _Builder:
     def _touches(self, op: LoopOp, versions: list[str]) -> bool:
         return any(v in versions for v, _ in op.reads) or any(v in versions for v in op.defines)
 
+    def _writers(self, ring: SlotRing) -> tuple[int, ...]:
+        if not ring.filled:
+            return (self.index[load_name(ring), None],)
+        put = Put(value=ring.tiles[0].value, ring=ring).name
+        return tuple(self.index[put, copy] for copy in self.copies[:1])
+
     def slot_rings(self, depths: dict[str, int]) -> Iterator[Ring]:
         """Rings of loaded tiles, read by products and steps."""
         for ring in self.layout.rings:
             if ring.per_tile:
                 continue
-            values = {t.value for t in ring.tiles}
+            values = {in_slot(t.value) if ring.filled else t.value for t in ring.tiles}
             readers = [op for op in self.ops if any(v in values for v, _ in op.reads)]
             reads = tuple(
                 Read(op=self.index[op.name, copy], hold=_hold(op))
@@ -308,7 +398,7 @@ class _Builder:
                 name=ring.name,
                 kind=RingKind.SMEM,
                 size=ring.bytes,
-                writers=(self.index[load_name(ring), None],),
+                writers=self._writers(ring),
                 readers=(reads,),
                 max_depth=depths[ring.name],
             )

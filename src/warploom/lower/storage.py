@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from warploom.errors import GeometryError
 from warploom.kernel.values import Store
-from warploom.lower.layout import LINE_BYTES, WGMMA_ROWS, Layout, SlotRing
+from warploom.lower.layout import WGMMA_ROWS, Layout
+from warploom.lower.slots import LINE_BYTES, SlotRing
 from warploom.target.h200 import HopperTarget
 
 BARRIER_BYTES = 16
@@ -15,11 +16,10 @@ STAGING_BYTES = WGMMA_ROWS * LINE_BYTES  # one store chunk of a consumer: 64 row
 
 def staged_stores(layout: Layout) -> tuple[Store, ...]:
     """Stores of whole tiles: they leave through shared memory."""
-    if layout.tiling.direct:
-        return ()
+    tail = () if layout.tiling.direct else layout.body.tail
     return tuple(
         op
-        for op in layout.body.tail
+        for op in (*layout.body.loop.body, *tail)
         if isinstance(op, Store) and len(layout.body.values[op.value].dims) == 2
     )
 
@@ -33,8 +33,11 @@ def staging_bytes(layout: Layout) -> int:
 
 def ring_depth(layout: Layout, ring: SlotRing, target: HopperTarget) -> int:
     """Slots of a ring that is filled every iteration: all rings get the same number."""
-    every = [r for r in layout.rings if not r.per_tile]
+    if ring.filled:
+        return layout.tiling.handed
+    every = [r for r in layout.rings if not r.per_tile and not r.filled]
     once = sum(r.bytes + BARRIER_BYTES for r in layout.rings if r.per_tile)
+    once += sum(layout.tiling.handed * (r.bytes + BARRIER_BYTES) for r in layout.rings if r.filled)
     left = target.limits.smem_per_block - once - staging_bytes(layout) - ALIGNMENT
     fit = left // sum(r.bytes + BARRIER_BYTES for r in every)
     wanted = layout.tiling.stages
@@ -45,5 +48,4 @@ def ring_depth(layout: Layout, ring: SlotRing, target: HopperTarget) -> int:
             why=f"{left} bytes of shared memory are left for them",
             fix="a smaller tile, fewer stages, or fewer staging copies",
         )
-    _ = ring
     return min(wanted or fit, MOST_STAGES)

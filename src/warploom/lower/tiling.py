@@ -18,6 +18,7 @@ class Tiling:
     consumers take turns on the tensor cores (None: where vector work lies between products).
     ``keep`` and ``serpentine`` help the L2: the tensor whose tiles it should keep, and a walk of
     the loop that turns around at every tile. ``group`` rows of tiles are visited together.
+    ``handed``: slots of a ring that consumers fill with computed tiles.
     ``slack`` cycles of vector work may come late without delaying a product. ``direct``: tiles are
     stored from registers, not through shared memory. ``tie``: elements of a thread that a wait for
     products in the loop takes along of the tile made before it (-1: all), so that the assembler
@@ -31,6 +32,7 @@ class Tiling:
     stages: int | None = None
     hold: bool = True
     staging: int = 2
+    handed: int = 1
     turns: bool | None = None
     keep: str | None = None
     serpentine: bool = False

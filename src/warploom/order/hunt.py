@@ -152,40 +152,35 @@ class Hunt:
         return tuple(sorted(found, key=lambda f: (f.score, f.program.sequence, f.program.depths)))
 
     def _walk(self) -> None:
-        sources = self._sources()
-        pool = list(islice(sources, max(8, self.options.batch)))
-        self._score(pool)
-        for turn, start in enumerate(self._restarts(pool, sources)):
+        self._seen: set[Program] = set()
+        self._score(list(self._usable(self.starts)))
+        seconds = self.options.solver_seconds
+        solved = self._usable(solver_starts(self.problem, self._rng, seconds=seconds))
+        for turn, start in enumerate(self._restarts(solved)):
             self._descend(start, f"step {turn}")
 
-    def _sources(self) -> Iterator[Start]:
-        """Given starts, then the solvers'; only orders that keep every dependence, each once."""
+    def _usable(self, starts: Iterable[Start]) -> Iterator[Start]:
+        """Only orders that keep every dependence and the budget, each once."""
         system = build_system(self.problem)
-        seen: set[Program] = set()
-        solved = solver_starts(self.problem, self._rng, seconds=self.options.solver_seconds)
-        for given in (self.starts, solved):
-            for origin, program in given:
-                self._check_time()
-                fits = fits_budget(self.problem, program.depths)
-                if program in seen or not fits or least_stages(system, program) is None:
-                    continue
-                seen.add(program)
-                yield origin, program
+        for origin, program in starts:
+            self._check_time()
+            fits = fits_budget(self.problem, program.depths)
+            if program in self._seen or not fits or least_stages(system, program) is None:
+                continue
+            self._seen.add(program)
+            yield origin, program
 
-    def _restarts(self, pool: list[Start], sources: Iterator[Start]) -> Iterator[Program]:
-        """The best so far, again and again; in between fresh starts and others of the best."""
+    def _restarts(self, solved: Iterator[Start]) -> Iterator[Program]:
+        """The best so far, again and again; in between the solvers' starts and others near it."""
         while True:
             ranked = self._ranking() or self._cheap_ranking()
-            if not ranked:
-                self._score(list(islice(sources, self.options.batch)))
-                continue
-            yield ranked[0].program
-            fresh = list(islice(sources, max(2, self.options.batch // 2)))
-            if fresh:
-                self._score(fresh)
-                yield min(fresh, key=lambda s: self._cheap(s[1]))[1]
-            ranked = self._ranking() or ranked
-            yield self._rng.choice(ranked[: max(4, self.options.batch)]).program
+            if ranked:
+                yield ranked[0].program
+            fresh = list(islice(solved, self.options.batch))
+            self._score(fresh)
+            ranked = self._ranking() or self._cheap_ranking()
+            if ranked:
+                yield self._rng.choice(ranked[: max(4, self.options.batch)]).program
 
     def _cheap_ranking(self) -> list[Found]:
         low = self.options.efforts[0]

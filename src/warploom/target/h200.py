@@ -89,7 +89,7 @@ class EnergyModel:
 
     Fitted to 104 sustained rates of 26 kernels on seven shapes in bf16 and fp8 (H200, November
     2026): 1.3 % rms within a shape. The split between the terms is a fit, not a measurement;
-    ``tests/cuda/test_hopper_ranking.py`` holds the rates and repeats the comparison.
+    ``tests/texts/test_choice.py`` holds the rates and repeats the comparison.
     """
 
     power_cap: float = 690.0

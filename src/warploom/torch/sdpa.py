@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional
 from torch.nn.attention.bias import CausalBias, CausalVariant
 
-from warploom.hopper.attention import HEAD_DIMS
+from warploom.launch.attention_checks import HEAD_DIMS
 from warploom.torch.autograd import has_attention_backward, needs_grad, say_once
 
 ALIGNMENT = 16  # bytes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from warploom.document.roles import RolesDocument
+from warploom.document.roles import RoleRing, RolesDocument
 from warploom.errors import BackendError
 
 ATOM = 1024  # a 128-byte swizzle atom; operand tiles and store sources start on one
@@ -32,10 +32,10 @@ def layout_of(document: RolesDocument) -> Layout:
     rings, buffers, barriers = [], [], []
     for ring in document.rings:
         for part in ring.parts:
-            _aligned(part.offset, f"ring {ring.name}, part {part.name}")
-        _aligned(ring.slot_bytes, f"ring {ring.name}, slot size")
+            if part.bytes >= ATOM:
+                _aligned(part.offset, f"ring {ring.name}, part {part.name}")
         rings.append((ring.name, at))
-        at += ring.depth * ring.slot_bytes
+        at += ring.depth * slot_stride(ring)
     for buffer in document.buffers:
         _aligned(buffer.bytes, f"buffer {buffer.name}")
         buffers.append((buffer.name, at))
@@ -44,6 +44,11 @@ def layout_of(document: RolesDocument) -> Layout:
         barriers.append((ring.name, at))
         at += 2 * BARRIER * ring.depth
     return Layout(rings=tuple(rings), buffers=tuple(buffers), barriers=tuple(barriers), end=at)
+
+
+def slot_stride(ring: RoleRing) -> int:
+    """Bytes from slot to slot: whole atoms."""
+    return -(-ring.slot_bytes // ATOM) * ATOM
 
 
 def constants(document: RolesDocument) -> list[str]:
@@ -55,7 +60,7 @@ def constants(document: RolesDocument) -> list[str]:
         name = ring.name.upper()
         lines += [
             f"constexpr int {name}_DEPTH = {ring.depth};",
-            f"constexpr uint32_t {name}_SLOT = {ring.slot_bytes};",
+            f"constexpr uint32_t {name}_SLOT = {slot_stride(ring)};",
         ]
         lines += [
             f"constexpr uint32_t {name}_{p.name.upper()} = {starts[ring.name] + p.offset};"

@@ -159,7 +159,7 @@ def _expect(e: RoleEntry, site: Site) -> list[str]:
 
 def _arrive(e: RoleEntry, site: Site) -> list[str]:
     assert isinstance(e, Arrive)
-    bar = site.barrier(e.ring, "empty", e.k)
+    bar = site.barrier(e.ring, e.side.value, e.k)
     warps = " && warp_in_group == 0" if e.scope is Scope.WARPGROUP else ""
     if e.ctas == 1:
         guard = "" if site.program.threads == 1 else f"if (lane == 0{warps}) "

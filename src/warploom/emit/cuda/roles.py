@@ -85,5 +85,5 @@ def _rings(document: RolesDocument, program: RoleProgram) -> list[str]:
         for e in entries:
             touched |= {getattr(e, "ring", None)}
             slots: tuple[SlotRead, ...] = getattr(e, "slots", ())
-            touched |= {s.ring for s in slots}
+            touched |= {s.ring for s in (*slots, *getattr(e, "fills_slots", ()))}
     return [r.name for r in document.rings if r.name in touched]

@@ -26,6 +26,7 @@ from warploom.document.roles import (
 from warploom.errors import SchedulingError
 from warploom.guard.mbarrier.emit import entries, guards_of
 from warploom.guard.mbarrier.expand import Lists, Step, expand_role
+from warploom.guard.mbarrier.lifetimes import over_before
 from warploom.guard.mbarrier.plan import (
     Action,
     Copy,
@@ -34,6 +35,7 @@ from warploom.guard.mbarrier.plan import (
     RingPlan,
     RolePlan,
     Store,
+    Stores,
     Turns,
     Verbatim,
     Work,
@@ -51,6 +53,7 @@ __all__ = [
     "RingPlan",
     "RolePlan",
     "Store",
+    "Stores",
     "Turns",
     "Verbatim",
     "Work",
@@ -68,7 +71,7 @@ def derive_roles(result: ModuloResult, plan: Plan) -> RolesDocument:
         target=plan.target,
         strategy="modulo",
         rings=tuple(_ring(result, plan, ring, expanded) for ring in plan.rings),
-        programs=tuple(_program(plan, role, expanded[role.name]) for role in plan.roles),
+        programs=tuple(_program(result, plan, r, expanded[r.name]) for r in plan.roles),
         buffers=plan.buffers,
         barriers=plan.barriers,
         cluster=plan.cluster,
@@ -83,8 +86,8 @@ def _expanded(result: ModuloResult, plan: Plan, role: RolePlan) -> Lists:
     return take_turns(result, plan, role, lists)
 
 
-def _program(plan: Plan, role: RolePlan, lists: Lists) -> RoleProgram:
-    guards = guards_of(plan, lists)
+def _program(result: ModuloResult, plan: Plan, role: RolePlan, lists: Lists) -> RoleProgram:
+    guards = guards_of(plan, lists, over_before(result, plan.aliases, role.members[0]))
 
     def listed(name: str, steps: tuple[Step, ...]) -> tuple[RoleEntry, ...]:
         return wait_before_turns(plan, entries(plan, guards, name, steps))
@@ -115,7 +118,10 @@ def _started(entry: RoleEntry, plan: Plan) -> RoleEntry:
 
 def _finish(plan: Plan, role: RolePlan) -> tuple[RoleEntry, ...]:
     out: list[RoleEntry] = [*last_turn(plan, role)]
-    if any(isinstance(a, Store) for _, a in role.tail):
+    actions = [a for _, a in role.tail]
+    if role.instances > 1 or role.threads > 1:
+        actions += plan.actions.values()
+    if any(isinstance(a, Store | Stores) for a in actions):
         out.append(BulkWait(pending=0, source_read=False, reason="stores end before the CTA does"))
     if plan.cluster > 1:
         out.append(ClusterSync(reason="no CTA leaves while its peers copy or arrive here"))
@@ -137,15 +143,19 @@ def _ring(result: ModuloResult, plan: Plan, ring: RingPlan, expanded: dict[str, 
         name=ring.name,
         depth=depth,
         parts=ring.parts,
-        full_arrivals=sum(_fills(lists, ring.name) for lists in expanded.values()),
+        full_arrivals=sum(_fills(plan, r, expanded[r.name], ring.name) for r in plan.roles),
         empty_arrivals=sum(_releases(plan, r, expanded[r.name], ring.name) for r in plan.roles),
         per=ring.per,
     )
 
 
-def _fills(lists: Lists, ring: str) -> int:
-    """One arrival (the expected bytes) of the role that loads the ring."""
+def _fills(plan: Plan, role: RolePlan, lists: Lists, ring: str) -> int:
+    """One arrival (the expected bytes) of a role that loads the ring; of one that writes it, one
+    for every scope.
+    """
     steps = (*lists.prologue, *lists.kernel)
+    if any(isinstance(s.action, Work) and ring in {f.ring for f in s.action.fills} for s in steps):
+        return role.instances * _scopes(plan, role)
     return int(any(isinstance(s.action, tuple) and s.action[0].ring == ring for s in steps))
 
 
@@ -153,9 +163,13 @@ def _releases(plan: Plan, role: RolePlan, lists: Lists, ring: str) -> int:
     steps = (*lists.prologue, *lists.kernel, *lists.epilogue)
     if not any(s.is_release and s.ring == ring for s in steps):
         return 0
-    multicast = _multicast(plan, ring)
-    per = {Scope.THREAD: 1, Scope.WARP: max(1, role.threads // WARP_THREADS), Scope.WARPGROUP: 1}
-    return role.instances * per[plan.scope] * multicast
+    return role.instances * _scopes(plan, role) * _multicast(plan, ring)
+
+
+def _scopes(plan: Plan, role: RolePlan) -> int:
+    """Arrivals of one instance."""
+    warps = max(1, role.threads // WARP_THREADS)
+    return {Scope.THREAD: 1, Scope.WARP: warps, Scope.WARPGROUP: 1}[plan.scope]
 
 
 def _multicast(plan: Plan, ring: str) -> int:

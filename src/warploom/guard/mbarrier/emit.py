@@ -20,14 +20,17 @@ from warploom.document.roles import (
     Per,
     ProxyFence,
     RoleEntry,
+    Scope,
     ScopeSync,
+    Side,
     WaitEmpty,
     WaitFull,
     WaitGroup,
 )
 from warploom.guard.mbarrier.expand import Lists, Step, slots_of
 from warploom.guard.mbarrier.groups import REACH, group_waits
-from warploom.guard.mbarrier.plan import Copy, Plan, Product, Store, Verbatim, Work
+from warploom.guard.mbarrier.lifetimes import Over
+from warploom.guard.mbarrier.plan import Copy, Plan, Product, Store, Stores, Verbatim, Work
 from warploom.guard.mbarrier.stores import store_waits
 from warploom.guard.mbarrier.unrolled import Position, runs
 
@@ -42,10 +45,10 @@ class Guards:
     first_loads: dict[Position, tuple[str, ...]]
 
 
-def guards_of(plan: Plan, lists: Lists) -> Guards:
+def guards_of(plan: Plan, lists: Lists, over: Over | None = None) -> Guards:
     """Derive the guards of a role from its steps."""
     return Guards(
-        groups=group_waits(lists),
+        groups=group_waits(lists, over),
         stores=store_waits(lists),
         first_reads=_firsts(plan, lists, lambda s: {r.ring for r in slots_of(s.action)}),
         first_loads=_firsts(plan, lists, _loaded),
@@ -61,6 +64,8 @@ def entries(
 
 def _loaded(step: Step) -> set[str]:
     action = step.action
+    if isinstance(action, Work):
+        return {s.ring for s in action.fills}
     return {c.ring for c in action} if isinstance(action, tuple) else set()
 
 
@@ -97,20 +102,60 @@ def _body(plan: Plan, guards: Guards, at: Position, step: Step) -> Iterator[Role
         case Product() as product:
             yield from _product(step, product)
         case Work() as work:
-            yield Compute(
-                op=step.op,
-                k=step.k,
-                reads=work.reads,
-                writes=work.writes,
-                slots=work.slots,
-                args=work.args,
-            )
+            yield from _work(plan, guards, at, step, work)
         case Store() as store:
             yield from _store(step, store, guards.stores.get(at))
+        case Stores() as stores:
+            yield from _stores(step, stores, guards.stores.get(at))
         case Verbatim(entries=listed):
             yield from listed
         case copies:
             yield from _copies(plan, guards, at, step, copies)
+
+
+def _work(plan: Plan, guards: Guards, at: Position, step: Step, work: Work) -> Iterator[RoleEntry]:
+    for ring in guards.first_loads.get(at, ()):
+        yield WaitEmpty(ring=ring, k=step.k, reason="all consumers released the slot")
+    yield Compute(
+        op=step.op,
+        k=step.k,
+        reads=work.reads,
+        writes=work.writes,
+        slots=work.slots,
+        fills_slots=work.fills,
+        args=work.args,
+    )
+    if not work.fills:
+        return
+    yield ProxyFence(reason="ordinary writes become visible to the tensor cores")
+    if plan.scope is not Scope.THREAD:
+        yield ScopeSync(scope=plan.scope, reason="all writers have fenced")
+    for ring in dict.fromkeys(s.ring for s in work.fills):
+        yield Arrive(
+            ring=ring, k=step.k, scope=plan.scope, side=Side.FULL, reason="its share is written"
+        )
+
+
+def _stores(step: Step, stores: Stores, pending: int | None) -> Iterator[RoleEntry]:
+    """All chunks filled, one fence, one group."""
+    if pending is not None:
+        yield BulkWait(pending=pending, reason="the stores that read these copies are over")
+        yield ScopeSync(scope=stores.scope, reason="known to all threads that refill them")
+    copies = [(BufferCopy(buffer=stores.buffer, copy=n), args) for n, args in stores.chunks]
+    for copy, args in copies:
+        yield Compute(op=stores.fill, k=step.k, reads=stores.reads, fills=(copy,), args=args)
+    yield ProxyFence(reason="ordinary writes become visible to the copy engine")
+    yield ScopeSync(scope=stores.scope, reason="all writers have fenced")
+    for copy, args in copies:
+        yield BulkStore(
+            op=step.op,
+            source=copy,
+            scope=stores.scope,
+            args=args,
+            k=step.k,
+            reduce=stores.reduce,
+        )
+    yield BulkCommit()
 
 
 def _copies(
@@ -170,5 +215,7 @@ def _store(step: Step, store: Store, pending: int | None) -> Iterator[RoleEntry]
     yield Compute(op=store.fill, reads=store.reads, fills=(copy,), args=store.args)
     yield ProxyFence(reason="ordinary writes become visible to the copy engine")
     yield ScopeSync(scope=store.scope, reason="all writers have fenced")
-    yield BulkStore(op=step.op, source=copy, scope=store.scope, args=store.args)
+    yield BulkStore(
+        op=step.op, source=copy, scope=store.scope, args=store.args, reduce=store.reduce
+    )
     yield BulkCommit()

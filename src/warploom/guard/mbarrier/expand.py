@@ -68,7 +68,7 @@ def _expand(result: ModuloResult, plan: Plan, role: RolePlan, member: str) -> Li
     ii = result.ii
     stages = [p.time // ii for p in placed]
     lag = max(stages, default=0)
-    peel = max(lag, 1 if _discards_first(placed) else 0)
+    peel = max(lag, _discards_first(placed, ii))
     order = sorted(zip(placed, stages, strict=True), key=lambda x: (x[0].time % ii, x[0].rank))
     at = [(p.step, s) for p, s in order]
     head = tuple(Step(op, action, 0) for op, action in role.head)
@@ -89,10 +89,14 @@ def _moved(step: Step, k: int) -> Step:
     return Step(step.op, step.action, k, step.ring)
 
 
-def _discards_first(placed: list[_Placed]) -> bool:
+def _discards_first(placed: list[_Placed], ii: int) -> int:
     """A product that starts afresh on the first iteration needs that iteration apart."""
-    actions = [p.step.action for p in placed]
-    return any(isinstance(a, Product) and not (a.fresh or a.keeps) for a in actions)
+    starts = [0]
+    for p in placed:
+        action = p.step.action
+        if isinstance(action, Product) and not (action.fresh or action.keeps):
+            starts.append(p.time // ii + 1)
+    return max(starts)
 
 
 def _placed_ops(result: ModuloResult, plan: Plan, member: str) -> list[_Placed]:

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from warploom.guard.mbarrier.expand import Lists, Step, slots_of
-from warploom.guard.mbarrier.plan import Product, Store, Work
+from warploom.guard.mbarrier.lifetimes import Over
+from warploom.guard.mbarrier.plan import Product, Store, Stores, Work
 from warploom.guard.mbarrier.unrolled import Occurrence, Position, runs
 
 REACH = 4
@@ -32,9 +33,12 @@ class Demand:
 Trace = list[tuple[Position, int, Demand | None]]
 
 
-def group_waits(lists: Lists) -> dict[Position, tuple[int, str]]:
-    """The count and the reason of the wait in front of each position that needs one."""
-    traces = [_trace(run) for run in runs(lists, REACH)]
+def group_waits(lists: Lists, over: Over | None = None) -> dict[Position, tuple[int, str]]:
+    """The count and the reason of the wait in front of each position that needs one.
+
+    ``over``: products that ops rely on to be over, beside what their operands demand.
+    """
+    traces = [_trace(run, over or {}) for run in runs(lists, REACH)]
     demands = [d for trace in traces for _, _, d in trace if d is not None]
     waits: dict[Position, tuple[int, str]] = {}
     for d in demands:
@@ -63,11 +67,12 @@ def _covered(traces: list[Trace], waits: dict[Position, tuple[int, str]]) -> boo
     return True
 
 
-def _trace(run: list[Occurrence]) -> Trace:
+def _trace(run: list[Occurrence], over: Over) -> Trace:
     groups: list[Occurrence] = []
     out: Trace = []
     for occurrence in run:
         wanted = [(g, why) for g, other in enumerate(groups) for why in _needs(occurrence, other)]
+        wanted += [(g, w) for g, o in enumerate(groups) for w in _relies(occurrence, o, over)]
         demand = None
         if wanted:
             group, why = max(wanted)
@@ -92,13 +97,20 @@ def _needs(later: Occurrence, earlier: Occurrence) -> Iterator[str]:
     yield from _register_needs(step, product, earlier.step.op)
 
 
+def _relies(later: Occurrence, earlier: Occurrence, over: Over) -> Iterator[str]:
+    """Products whose registers the later op counts on."""
+    for op, back in over.get(later.step.op, ()):
+        if op == earlier.step.op and earlier.use <= later.use - back:
+            yield f"{later.step.op} takes the registers {op} has read"
+
+
 def _register_needs(step: Step, product: Product, op: str) -> Iterator[str]:
     action = step.action
     touched: set[str] = set()
     written: set[str] = set()
     if isinstance(action, Work):
         touched, written = {*action.reads, *action.writes}, {*action.writes}
-    elif isinstance(action, Store):
+    elif isinstance(action, Store | Stores):
         touched = {*action.reads}
     elif isinstance(action, Product):
         touched = {*action.registers}

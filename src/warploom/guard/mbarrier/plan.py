@@ -48,11 +48,15 @@ class Product:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """Ordinary instructions on registers; ``slots`` are read with ordinary loads."""
+    """Ordinary instructions on registers; ``slots`` are read with ordinary loads.
+
+    ``fills``: parts of slots that all instances of the role write together, each its share.
+    """
 
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     slots: tuple[SlotRead, ...] = ()
+    fills: tuple[SlotRead, ...] = ()
     args: tuple[int, ...] = ()
 
 
@@ -66,6 +70,22 @@ class Store:
     copy: int
     scope: Scope = Scope.WARP
     args: tuple[int, ...] = ()
+    reduce: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stores:
+    """Several chunks at once: (staging copy, args) each, all in one group of bulk stores.
+
+    ``reduce``: they add to what is there.
+    """
+
+    fill: str
+    reads: tuple[str, ...]
+    buffer: str
+    chunks: tuple[tuple[int, tuple[int, ...]], ...]
+    scope: Scope = Scope.WARP
+    reduce: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +95,7 @@ class Verbatim:
     entries: tuple[RoleEntry, ...]
 
 
-Action = tuple[Copy, ...] | Product | Work | Store | Verbatim
+Action = tuple[Copy, ...] | Product | Work | Store | Stores | Verbatim
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

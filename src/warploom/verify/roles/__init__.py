@@ -10,7 +10,9 @@ before it, so judging each wait by the phase it means is no loss.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from warploom.document.checks import check_document
 from warploom.document.roles import RolesDocument
@@ -69,12 +71,26 @@ def verify_roles(
     proven = "all" if sequences is None else scope or f"{len(tried)} tile sequences"
     return Report(
         name=document.name,
-        findings=tuple(found.values()),
+        findings=tuple(_with_line(document, f) for f in found.values()),
         trips_proven=proven,
         depth=window_of(document),
         sequences=len(tried),
         not_judged=notes,
     )
+
+
+def _with_line(document: RolesDocument, finding: Finding) -> Finding:
+    """The finding with the author's line of the first op it names, where the flow has one."""
+    if finding.line or document.flow is None:
+        return finding
+    lines = {(op.role, op.name, op.args): op.line for op in document.flow.ops}
+    for place in finding.where:
+        if isinstance(place, Place):
+            entry = dict(document.program(place.role).phases())[place.phase][place.index]
+            key = place.role, getattr(entry, "op", ""), getattr(entry, "args", ())
+            if lines.get(key):
+                return replace(finding, line=lines[key])
+    return finding
 
 
 def _listed(document: RolesDocument) -> str:
@@ -117,4 +133,4 @@ def _judge(order: Order) -> Iterator[Finding]:
 
 def _identity(finding: Finding) -> tuple[object, ...]:
     where = tuple((p.role, p.phase, p.index) for p in finding.where if isinstance(p, Place))
-    return (finding.code, where or finding.why.split(" iterations")[0])
+    return (finding.code, where or re.sub(r"\d+", "#", finding.why))

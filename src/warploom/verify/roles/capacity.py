@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from warploom.document.roles import RolesDocument
 from warploom.verify.findings import Code, Finding
+from warploom.verify.roles.live import live_registers
 
 SHARED_BYTES = 232_448
 SM_REGISTERS = 65_536
@@ -25,11 +26,11 @@ def check_capacity(document: RolesDocument) -> Iterator[Finding]:
         )
     total = 0
     for program in document.programs:
-        each = sum(size for _, size in program.registers)
+        each = live_registers(program)
         if each > THREAD_REGISTERS:
             yield _over(
-                f"the arrays of {program.name} take {each} registers a thread; a thread has "
-                f"{THREAD_REGISTERS}",
+                f"the arrays of {program.name} take {each} registers a thread at once; a thread "
+                f"has {THREAD_REGISTERS}",
                 "smaller tiles, or more instances",
             )
         threads = -(-program.threads // 128) * 128

@@ -30,7 +30,9 @@ from warploom.kernel.values import (
 )
 from warploom.lower.body import refusal
 from warploom.lower.choose import grouped_vars
-from warploom.lower.layout import LINE_BYTES, Layout, SlotTile
+from warploom.lower.hand_over import share_of
+from warploom.lower.layout import Layout
+from warploom.lower.slots import LINE_BYTES, SlotTile
 
 BINARY = {
     Fn.ADD: "+",
@@ -104,12 +106,16 @@ class Context:
             return "1"
         return self._add(StrideParam(name=f"stride_{tensor}_{axis}", tensor=tensor, axis=axis))
 
-    def map_of(self, tensor: Tensor, box: tuple[int, ...]) -> str:
+    def map_of(self, tensor: Tensor, box: tuple[int, ...], *, plain: bool = False) -> str:
         """A tensor map with that box."""
         tag = "x".join(str(n) for n in box if n > 1)
         return self._add(
             MapParam(
-                name=f"map_{tensor.name}_{tag}", tensor=tensor.name, box=box, dtype=tensor.dtype
+                name=f"map_{tensor.name}_{tag}",
+                tensor=tensor.name,
+                box=box,
+                dtype=tensor.dtype,
+                plain=plain,
             )
         )
 
@@ -190,6 +196,8 @@ class Context:
     def load_box(self, op: Load, tile: SlotTile) -> tuple[int, ...]:
         """The box of one block of a loaded tile."""
         dims = list(op.result.vars)
+        if tile.vector:
+            return tuple(tile.cols if a.var == dims[0] else 1 for a in op.at)
         sizes = {dims[0]: tile.rows, dims[1]: min(tile.cols, tile.block_cols)}
         return tuple(sizes.get(a.var or "", 1) for a in op.at)
 
@@ -197,7 +205,7 @@ class Context:
         """The box of one warp's share of a store chunk."""
         value = self.layout.body.values[op.value]
         tensor = self.kernel.tensor(op.tensor)
-        width = min(LINE_BYTES * 8 // tensor.dtype.bits, self.layout.extent(value.vars[1]))
+        width = min(LINE_BYTES * 8 // tensor.dtype.bits, share_of(self.layout, op)[1])
         sizes = {value.vars[0]: rows, value.vars[1]: width}
         return tuple(sizes.get(a.var or "", 1) for a in op.at)
 

@@ -29,14 +29,16 @@ def _load(rank: int, *, hint: bool) -> str:
     )
 
 
-def _store(rank: int) -> str:
+def _store(rank: int, *, add: bool = False) -> str:
     names = _COORDINATES[:rank]
     places = ", ".join(f"%{2 + n}" for n in range(rank))
     inputs = "".join(f', "r"({c})' for c in names)
+    move = _MOVE.format(rank=rank)
+    move = move.replace("cp.async", "cp.reduce.async") if add else move
     return (
-        f"DEVICE void tma_store_{rank}d(const TensorMap* map, uint32_t src,"
+        f"DEVICE void tma_{'add' if add else 'store'}_{rank}d(const TensorMap* map, uint32_t src,"
         f" {', '.join(f'int {c}' for c in names)}) {{\n"
-        f'  asm volatile("{_MOVE.format(rank=rank)}.global.shared::cta.bulk_group'
+        f'  asm volatile("{move}.global.shared::cta{".add" if add else ""}.bulk_group'
         f' [%0, {{{places}}}], [%1];"\n'
         f'               :: "l"(map), "r"(src){inputs} : "memory");\n}}\n'
     )
@@ -94,6 +96,13 @@ TILE_HELPERS: dict[str, str] = {
     **{f"tma_load_{r}d": _load(r, hint=False) for r in range(1, 6)},
     **{f"tma_load_{r}d_hint": _load(r, hint=True) for r in range(1, 6)},
     **{f"tma_store_{r}d": _store(r) for r in range(1, 6)},
+    **{f"tma_add_{r}d": _store(r, add=True) for r in range(1, 6)},
+    "load_shared2": (
+        "// Two neighbours of a vector in shared memory.\n"
+        "DEVICE void load_shared2(uint32_t address, float& a, float& b) {\n"
+        '  asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(a), "=f"(b) : "r"(address));\n'
+        "}\n"
+    ),
 }
 
 

@@ -8,8 +8,9 @@ from warploom.emit.cuda import ptx
 from warploom.emit.cuda.lowering import Site
 from warploom.emit.cuda.tile.context import Context
 from warploom.kernel.values import Dot, DType, Load
-from warploom.lower.layout import LINE_BYTES, WGMMA_ROWS, SlotTile
+from warploom.lower.layout import WGMMA_ROWS
 from warploom.lower.plan import part_name
+from warploom.lower.slots import LINE_BYTES, SlotTile
 
 WGMMA_DTYPES = {DType.BF16: "bf16", DType.F16: "fp16", DType.E4M3: "e4m3", DType.E5M2: "e5m2"}
 STEPS_OF_LINE = 4  # k-steps of 32 bytes in a 128-byte row
@@ -21,14 +22,14 @@ def load_lines(context: Context, op: Load, entry: LoadEntry, site: Site) -> list
     assert found is not None
     _, tile = found
     tensor = context.kernel.tensor(op.tensor)
-    name = context.map_of(tensor, context.load_box(op, tile))
+    name = context.map_of(tensor, context.load_box(op, tile), plain=tile.vector)
     once = site.document.ring(entry.ring).per == "tile"
     iteration = None if once else site.iteration(entry.k)
     dst, bar = site.part(entry.ring, entry.part, entry.k), site.barrier(entry.ring, "full", entry.k)
-    column = next(n for n, at in enumerate(op.at) if at.var == op.result.vars[1])
+    column = next(n for n, at in enumerate(op.at) if at.var == op.result.vars[-1])
     policy = _policy(context, op.tensor)
     lines = []
-    for block in range(tile.blocks):
+    for block in range(1 if tile.vector else tile.blocks):
         shift = {column: str(block * tile.block_cols)} if block else {}
         at = ", ".join(context.coordinates(op, iteration, shift))
         to = f"{dst} + {block * tile.rows * LINE_BYTES}" if block else dst
@@ -50,7 +51,7 @@ def product_lines(context: Context, op: Dot, entry: Mma, site: Site) -> list[str
     a, a_flipped = body.through(op.a)
     b, b_flipped = body.through(op.b)
     array = layout.array_of(op.result.name)
-    held = a in dict(layout.homes)
+    held = layout.left_in_registers(op)
     dtype = body.values[b].dtype
     b_mn, a_mn = not b_flipped, a_flipped
     call = ptx.wgmma_name(
@@ -61,11 +62,13 @@ def product_lines(context: Context, op: Dot, entry: Mma, site: Site) -> list[str
         a_mn_major=a_mn and not held,
     )
     steps = layout.extent(body.values[op.a].dims[1].var) * dtype.bits // 256
-    lines = ["{", f"  const uint64_t right = {_descriptor(context, b, site, entry.k, mn=b_mn)};"]
+    columns = array.cols if array.by_columns else 0
+    right = _descriptor(context, b, site, entry.k, mn=b_mn, share=columns)
+    lines = ["{", f"  const uint64_t right = {right};"]
     if held:
         left = f"{layout.array_of(a).name}[i][step]"
     else:
-        rows = array.blocks * WGMMA_ROWS
+        rows = 0 if array.by_columns else array.blocks * WGMMA_ROWS
         start = _descriptor(context, a, site, entry.k, mn=a_mn, share=rows)
         lines.append(f"  const uint64_t left = {start};")
         tile = _tile(context, a)
@@ -88,9 +91,9 @@ def product_lines(context: Context, op: Dot, entry: Mma, site: Site) -> list[str
 def product_function(context: Context, op: Dot) -> tuple[str, str]:
     """Name and text of the instruction wrapper a product calls."""
     layout, body = context.layout, context.layout.body
-    a, a_flipped = body.through(op.a)
+    _, a_flipped = body.through(op.a)
     b, b_flipped = body.through(op.b)
-    held = a in dict(layout.homes)
+    held = layout.left_in_registers(op)
     wants = {
         "a_in_registers": held,
         "b_mn_major": not b_flipped,
@@ -113,7 +116,7 @@ def _descriptor(
     assert found is not None
     ring, tile = found
     start = site.part(ring.name, part_name(value), k)
-    if share:  # this consumer's rows
+    if share:  # this consumer's rows (of a right operand: columns of the product)
         per = share // tile.block_cols * tile.rows * LINE_BYTES if mn else share * LINE_BYTES
         start += f" + instance * {per}"
     if mn:

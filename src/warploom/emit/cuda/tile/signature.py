@@ -13,12 +13,16 @@ from warploom.kernel.values import DType
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapParam:
-    """A tensor map: box sizes by axis of the tensor (outermost first), 128-byte swizzle."""
+    """A tensor map: box sizes by axis of the tensor (outermost first), 128-byte swizzle.
+
+    ``plain``: of vectors, without swizzle.
+    """
 
     name: str
     tensor: str
     box: tuple[int, ...]
     dtype: DType
+    plain: bool = False
 
     @property
     def text(self) -> str:

@@ -26,6 +26,7 @@ from warploom.emit.cuda.tile.grid import count_lines, place_lines, walk_lines
 from warploom.emit.cuda.tile.helpers import Owned, helpers_for, wait_function
 from warploom.emit.cuda.tile.iterations import range_lines
 from warploom.emit.cuda.tile.operands import load_lines, product_function, product_lines
+from warploom.emit.cuda.tile.puts import put_text
 from warploom.emit.cuda.tile.signature import Param
 from warploom.emit.cuda.tile.stores import direct_text, fill_text, store_call
 from warploom.emit.cuda.tile.ties import retired_at
@@ -34,6 +35,7 @@ from warploom.kernel.values import Dot, Fn, Load, Pointwise, Store
 from warploom.lower.body import Body
 from warploom.lower.column import Lowered
 from warploom.lower.fuse import Step
+from warploom.lower.hand_over import Put, puts
 from warploom.lower.layout import Array, Form, Layout
 from warploom.lower.plan import (
     START,
@@ -160,7 +162,8 @@ class _Writer:
         if loop.until:
             lines.append(f"const int until_{loop.var} = {self.context.uniform(loop.until)};")
             end = f"until_{loop.var}"
-        lines += range_lines(self.context, self.cut, end, masked=bool(self.masked))
+        least = max(self.document.minimum_trips, 1)
+        lines += range_lines(self.context, self.cut, end, masked=bool(self.masked), least=least)
         step = f"{extent} * k"
         if self.layout.tiling.serpentine:
             step = f"{extent} * (backwards ? k_tiles - 1 - k : k)"
@@ -283,6 +286,13 @@ class _Writer:
                 *indent(text, 2),
                 "};",
             ]
+        for put in puts(self.layout):
+            lines += [
+                f"// loop: {put.result}",
+                f"auto {put.name} = [&](uint32_t slot) {{",
+                *indent(put_text(self.context, put), 2),
+                "};",
+            ]
         for op in staged_stores(self.layout):
             lines += [
                 f"auto fill_{op.tensor} = [&](int b, int column, uint32_t buffer) {{",
@@ -309,10 +319,18 @@ class _Writer:
                 return self.fetch_lines(op, site)
 
             table = table.with_op(fetch_name(op), fetch)
+        for put in puts(self.layout):
+
+            def put_lines(e: RoleEntry, site: Site, put: Put = put) -> list[str]:
+                assert isinstance(e, Compute)
+                place = site.part(put.ring.name, part_name(put.value), e.k)
+                return [f"{put.name}({place});"]
+
+            table = table.with_op(put.name, put_lines)
         table = table.with_op(START, lambda e, s: self.start_lines())
         table = table.with_op(SUMS, lambda e, s: self.sum_lines())
         staged = staged_stores(self.layout)
-        for op in self.layout.body.tail:
+        for op in (*self.layout.body.loop.body, *self.layout.body.tail):
             if isinstance(op, Store):
                 table = self._with_store(table, op, staged=op in staged)
         return table
@@ -351,7 +369,9 @@ class _Writer:
         def store(e: RoleEntry, site: Site) -> list[str]:
             assert isinstance(e, BulkStore)
             block, column = e.args
-            return store_call(self.context, op, block, column, _copy(e.source.copy))
+            loops = op in self.layout.body.loop.body
+            at = site.iteration(e.k) if loops else None
+            return store_call(self.context, op, block, column, _copy(e.source.copy), at)
 
         return table.with_op(f"fill_{op.tensor}", fill).with_op(store_name(op), store)
 

@@ -6,6 +6,7 @@ from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.vector import ELEMENTS, Vector, row_scope
 from warploom.kernel.values import DType, Store
+from warploom.lower.hand_over import by_columns, share_of
 
 PACKS = {DType.BF16: "pack_bf16", DType.F16: "pack_f16"}
 WARP_ROWS = 16
@@ -18,7 +19,7 @@ def fill_text(context: Context, op: Store) -> list[str]:
     vector = Vector(context, value.vars[0], value.vars[1])
     text = vector.value(op.value)
     wide = dtype is DType.F32
-    groups = min(2 if wide else 4, context.layout.extent(value.vars[1]) // 16)
+    groups = min(2 if wide else 4, share_of(context.layout, op)[1] // 16)
     return [
         *vector.scopes.step,
         *row_scope(vector),
@@ -172,18 +173,29 @@ def _row_store(context: Context, op: Store) -> list[str]:
     ]
 
 
-def store_call(context: Context, op: Store, block: int, column: int, source: str) -> list[str]:
+def store_call(
+    context: Context,
+    op: Store,
+    block: int,
+    column: int,
+    source: str,
+    iteration: str | None = None,
+) -> list[str]:
     """The bulk store of a filled chunk: each warp its 16 rows."""
     tensor = context.kernel.tensor(op.tensor)
     name = context.map_of(tensor, context.store_box(op, WARP_ROWS))
     value = context.layout.body.values[op.value]
-    share = context.layout.extent(value.vars[0]) // context.layout.tiling.consumers
+    blocks, columns = share_of(context.layout, op)
+    apart = by_columns(context.layout, op)
+    rows = "16 * warp_in_group" if apart else f"{64 * blocks} * instance + 16 * warp_in_group"
+    across = [str(column)] if column else []
+    across += [f"{columns} * instance"] if apart else []
     shift = {}
     for n, at in enumerate(op.at):
         if at.var == value.vars[0]:
-            first = f"{share} * instance + 16 * warp_in_group"
-            shift[n] = f"{64 * block} + {first}" if block else first
-        elif at.var == value.vars[1] and column:
-            shift[n] = str(column)
-    place = ", ".join(context.coordinates(op, None, shift))
-    return [f"if (lane == 0) tma_store_{len(op.at)}d(&{name}, {source}, {place});"]
+            shift[n] = f"{64 * block} + {rows}" if block else rows
+        elif at.var == value.vars[1] and across:
+            shift[n] = " + ".join(across)
+    place = ", ".join(context.coordinates(op, iteration, shift))
+    call = f"tma_{'add' if op.add else 'store'}_{len(op.at)}d"
+    return [f"if (lane == 0) {call}(&{name}, {source}, {place});"]

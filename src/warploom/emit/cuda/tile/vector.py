@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from warploom.emit.cuda.roles import indent
+from warploom.emit.cuda.tile.columns import COLUMN, columns_text, vector_text
 from warploom.emit.cuda.tile.context import Context, pointwise
 from warploom.kernel.values import (
     Const,
@@ -193,12 +194,19 @@ class Vector:
             self.scopes.row_names.append(f"{kind} {label}[2];")
             self.scopes.rows.append(f"{label}[i] = {text};")
             return f"{label}[i]"
+        elif value.vars == (self.cols,):
+            self.scopes.chunk += columns_text(kind, label, text)
+            return f"{label}{COLUMN}"
         else:
             self.scopes.element.append(f"const {kind} {label} = {text};")
         return label
 
     def _loaded(self, op: Load) -> str:
         found = self.layout.slot_of(op.result.name)
+        if found is not None and found[1].vector:
+            label = _label("v", op.result.name)
+            self.scopes.chunk += vector_text(label, _label("slot", op.result.name))
+            return f"{label}{COLUMN}"
         if found is not None:
             return self._from_slot(op)
         indices = []

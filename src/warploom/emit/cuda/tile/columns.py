@@ -1,0 +1,29 @@
+"""Values of columns as CUDA text: a thread has four of 16 columns, the same for all its rows."""
+
+from __future__ import annotations
+
+COLUMN = "[e / 4 * 2 + e % 2]"  # of element e, among the four columns of a thread
+
+
+def columns_text(kind: str, label: str, text: str) -> list[str]:
+    """A value of columns, computed once for 16 columns."""
+    return [
+        f"{kind} {label}[4];",
+        "#pragma unroll",
+        "for (int c = 0; c < 4; ++c) {",
+        "  const int e = c / 2 * 4 + c % 2;",
+        f"  {label}{COLUMN} = {text};",
+        "}",
+    ]
+
+
+def vector_text(label: str, slot: str) -> list[str]:
+    """A vector in shared memory, read by pairs."""
+    return [
+        f"float {label}[4];",
+        *(
+            f"load_shared2({slot} + 4 * column_of(g, {4 * h}), {label}[{2 * h}],"
+            f" {label}[{2 * h + 1}]);"
+            for h in range(2)
+        ),
+    ]

@@ -1,0 +1,38 @@
+"""Computed tiles into ring slots as CUDA text: packed registers to swizzled rows."""
+
+from __future__ import annotations
+
+from warploom.emit.cuda.tile.context import Context
+from warploom.lower.hand_over import Put
+from warploom.lower.slots import LINE_BYTES
+
+
+def put_text(context: Context, put: Put) -> list[str]:
+    """A consumer's rows of a tile, 16 x 16 elements of a warp at a time.
+
+    Elements past the end of the rows are written as 0: products sum over them.
+    """
+    array = context.layout.array_of(put.value)
+    tile = put.ring.tiles[0]
+    value = context.layout.body.values[put.value]
+    rows = value.vars[0]
+    block = tile.rows * LINE_BYTES
+    end = context.end_of(rows)
+    return [
+        f"const bool inside = pos_{rows} + {tile.rows} <= {end};",
+        "#pragma unroll",
+        f"for (int b = 0; b < {array.blocks}; ++b) {{",
+        f"  const int row = 64 * ({array.blocks} * instance + b) + 16 * warp_in_group + lane % 16;",
+        f"  const uint32_t at = slot + row * {LINE_BYTES};",
+        "#pragma unroll",
+        f"  for (int g = 0; g < {array.cols // 16}; ++g) {{",
+        "    uint32_t x[4];",
+        "#pragma unroll",
+        "    for (int u = 0; u < 4; ++u)",
+        f"      x[u] = inside || pos_{rows} + row_of(b, u % 2) < {end} ?"
+        f" {array.name}[b][g][u] : 0u;",
+        f"    stmatrix4(at + g / 4 * {block} + (((g % 4 * 2 + lane / 16) ^ (row % 8)) << 4),"
+        " x[0], x[1], x[2], x[3]);",
+        "  }",
+        "}",
+    ]

@@ -1,0 +1,141 @@
+"""Ops of the loop that hand computed tiles on: to products through shared memory, and to memory.
+
+``Put`` writes a tile from registers into a ring slot that all consumers fill together. ``Send``
+takes a tile through staging copies to global memory, adding to what is there where the text says
+``+=``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from warploom.kernel.values import Dot, Store
+from warploom.lower.body import Body, refusal
+from warploom.lower.layout import WGMMA_ROWS, Layout
+from warploom.lower.price import STEP_TAIL, Cost
+from warploom.lower.slots import LINE_BYTES, SlotRing
+from warploom.target.h200 import SMEM_BYTES_PER_CYCLE, HopperTarget
+
+FENCE = 40  # cycles until ordinary writes are ordered before what other units read
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Put:
+    """A computed tile into the slot of its ring."""
+
+    value: str
+    ring: SlotRing
+
+    @property
+    def name(self) -> str:
+        """The op's name."""
+        return f"put_{self.value.replace('.', '_')}"
+
+    @property
+    def result(self) -> str:
+        """The value as it lies in shared memory."""
+        return in_slot(self.value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Send:
+    """A store inside the loop."""
+
+    op: Store
+
+    @property
+    def name(self) -> str:
+        """The op's name."""
+        return f"store_{self.op.tensor}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """A store of 64 rows by 128 bytes: block of rows, first column (of the consumer's)."""
+
+    block: int
+    column: int
+
+
+def in_slot(value: str) -> str:
+    """The name of a computed value's copy in shared memory."""
+    return f"{value}.shared"
+
+
+def puts(layout: Layout) -> Iterator[Put]:
+    """Computed tiles that go through shared memory."""
+    for ring in layout.rings:
+        if ring.filled:
+            yield Put(value=ring.tiles[0].value, ring=ring)
+
+
+def sends(body: Body) -> Iterator[Send]:
+    """Stores of the loop."""
+    for op in body.loop.body:
+        if not isinstance(op, Store):
+            continue
+        if len(body.values[op.value].dims) != 2:
+            raise refusal(
+                "a vector is stored inside the loop",
+                op.line,
+                why="stores of the loop are copies of tiles from shared memory",
+                fix="store it after the loop, or as a tile",
+            )
+        yield Send(op=op)
+
+
+def product_operand(layout: Layout, op: Dot, name: str) -> str:
+    """The value a product reads for an operand: the copy in shared memory, where it takes that."""
+    inner, _ = layout.body.through(name)
+    found = layout.slot_of(inner)
+    if found is None or not found[0].filled:
+        return name
+    return name if name == op.a and layout.left_in_registers(op) else in_slot(inner)
+
+
+def chunks_of(layout: Layout, op: Store) -> tuple[Chunk, ...]:
+    """The chunks of a staged store, in order; the last may overlap its neighbour."""
+    tensor = layout.body.kernel.tensor(op.tensor)
+    blocks, columns = share_of(layout, op)
+    width = min(LINE_BYTES * 8 // tensor.dtype.bits, columns)
+    starts = [min(c, columns - width) for c in range(0, columns, width)]
+    return tuple(Chunk(block=b, column=c) for b in range(blocks) for c in starts)
+
+
+def by_columns(layout: Layout, op: Store) -> bool:
+    """Whether the consumers share a stored tile by columns."""
+    rows = layout.extent(layout.body.values[op.value].dims[0].var)
+    return bool(rows % (WGMMA_ROWS * layout.tiling.consumers))
+
+
+def share_of(layout: Layout, op: Store) -> tuple[int, int]:
+    """64-row blocks and columns of a stored tile that one consumer has."""
+    rows, columns = (layout.extent(d.var) for d in layout.body.values[op.value].dims)
+    consumers = layout.tiling.consumers
+    if by_columns(layout, op):
+        return rows // WGMMA_ROWS, columns // consumers
+    return rows // consumers // WGMMA_ROWS, columns
+
+
+def put_cost(put: Put, consumers: int, layout: Layout) -> Cost:
+    """Writing the slots of ``consumers``."""
+    share = put.ring.tiles[0].bytes * consumers // layout.tiling.consumers
+    busy = max(1, share // SMEM_BYTES_PER_CYCLE)
+    return Cost(
+        unit="alu", occupancy=busy, latency=busy + STEP_TAIL + FENCE, issue=-(-busy // consumers)
+    )
+
+
+def send_cost(layout: Layout, send: Send, target: HopperTarget, consumers: int) -> Cost:
+    """Writing the staging copies, and waiting until older ones were read."""
+    tensor = layout.body.kernel.tensor(send.op.tensor)
+    rows, columns = (layout.extent(d.var) for d in layout.body.values[send.op.value].dims)
+    share = rows * columns * tensor.dtype.bits // 8 * consumers // layout.tiling.consumers
+    busy = max(1, share // SMEM_BYTES_PER_CYCLE)
+    return Cost(
+        unit="alu",
+        occupancy=busy,
+        latency=busy + STEP_TAIL + target.sync.proxy_fence,
+        issue=-(-busy // consumers),
+    )

@@ -1,0 +1,227 @@
+"""What lies in shared memory: loaded tiles and vectors by slot, and computed tiles for products.
+
+Tiles with the same readers arrive together in one slot. A vector along the loop arrives with the
+tile whose product its reader works on. A computed tile that a product reads transposed, or as right
+operand, gets a ring of its own, which the consumers fill.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from warploom.document.flow import When
+from warploom.kernel.values import Dot, DType, Load, Walk
+from warploom.lower.body import Body, made_by, refusal
+from warploom.lower.fuse import Step
+from warploom.lower.tiling import Tiling
+
+LINE_BYTES = 128  # a row of a slot block: one swizzle span
+MOST_COLUMNS = 256
+SLOT_BYTES = 1024  # slots start on whole atoms of the 128-byte swizzle
+
+_Key = tuple[bool, tuple[str, ...]]  # once a tile, readers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotTile:
+    """A tile in a slot: ``rows`` x ``cols`` elements in blocks of 128-byte rows.
+
+    ``tensor`` is what it is a copy of; computed tiles have none. ``vector``: one row, packed.
+    """
+
+    value: str
+    tensor: str
+    rows: int
+    cols: int
+    dtype: DType
+    vector: bool = False
+
+    @property
+    def block_cols(self) -> int:
+        """Columns of a block."""
+        return LINE_BYTES * 8 // self.dtype.bits
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of 128 bytes in a row."""
+        return -(-self.cols // self.block_cols)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the tile."""
+        if self.vector:
+            return self.cols * self.dtype.bits // 8
+        return self.rows * self.blocks * LINE_BYTES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotRing:
+    """A ring of slots: the tiles of one slot, filled once an iteration or once a tile.
+
+    ``filled``: consumers fill it with what they computed; copies fill the others.
+    """
+
+    name: str
+    tiles: tuple[SlotTile, ...]
+    per_tile: bool = False
+    filled: bool = False
+
+    @property
+    def offsets(self) -> tuple[int, ...]:
+        """Where each tile of the slot starts."""
+        starts, at = list[int](), 0
+        for tile in self.tiles:
+            starts.append(at)
+            at += -(-tile.bytes // LINE_BYTES) * LINE_BYTES
+        return tuple(starts)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of a slot: whole swizzle atoms."""
+        end = self.offsets[-1] + self.tiles[-1].bytes
+        return -(-end // SLOT_BYTES) * SLOT_BYTES
+
+
+def rings_of(body: Body, tiling: Tiling, steps: tuple[Step, ...]) -> tuple[SlotRing, ...]:
+    """Loaded tiles by slot: tiles with the same readers arrive together."""
+    groups: dict[_Key, list[SlotTile]] = {}
+    vectors: list[Load] = []
+    for when, op in body.placed():
+        if isinstance(op, Load) and when is When.LOOP and is_vector(body, op):
+            vectors.append(op)
+        if not isinstance(op, Load) or len(op.result.dims) != 2 or when is When.TAIL:
+            continue
+        readers = tuple(sorted(_readers(body, op.result.name, steps)))
+        if not readers:
+            continue
+        products = tuple(r for r in readers if not r.startswith("make_"))
+        key = (when is When.HEAD, products or readers)
+        groups.setdefault(key, []).append(_slot_tile(body, tiling, op))
+    merged = _merged(groups)
+    names = {key: _ring_name(tiles) for key, tiles in merged.items()}
+    for op in vectors:
+        key = _companion(body, steps, op, merged)
+        names.setdefault(key, _ring_name([_vector_tile(tiling, op)]))
+        merged.setdefault(key, []).append(_vector_tile(tiling, op))
+    return tuple(
+        SlotRing(name=names[key], tiles=tuple(tiles), per_tile=key[0])
+        for key, tiles in merged.items()
+    )
+
+
+def is_vector(body: Body, op: Load) -> bool:
+    """A vector along the loop, of 32-bit elements: it arrives with the tiles of its iteration."""
+    value = op.result
+    along = value.vars == (body.loop.var,) and value.dims[0].per == 1
+    last = op.at[-1].var == body.loop.var
+    return along and last and value.dtype is DType.F32
+
+
+def _vector_tile(tiling: Tiling, op: Load) -> SlotTile:
+    cols = tiling.extent(op.result.dims[0].var)
+    return SlotTile(
+        value=op.result.name,
+        tensor=op.tensor,
+        rows=1,
+        cols=cols,
+        dtype=op.result.dtype,
+        vector=True,
+    )
+
+
+def _companion(
+    body: Body, steps: tuple[Step, ...], op: Load, groups: dict[_Key, list[SlotTile]]
+) -> _Key:
+    """The slot a vector arrives in: that of a product whose result its reader works on."""
+    for step in steps:
+        if op.result.name not in step.loads:
+            continue
+        for name in step.reads:
+            made = body.ops.get(name)
+            for key, tiles in groups.items() if isinstance(made, Dot) else ():
+                inputs = {body.through(n)[0] for n in (made.a, made.b)}
+                if not key[0] and inputs & {t.value for t in tiles}:
+                    return key
+    return (False, tuple(_readers(body, op.result.name, steps)))
+
+
+def filled_values(body: Body) -> tuple[str, ...]:
+    """Computed tiles of the loop that products read from shared memory."""
+    found: dict[str, None] = {}
+    for op in body.loop.body:
+        if not isinstance(op, Dot):
+            continue
+        a, flipped = body.through(op.a)
+        b, _ = body.through(op.b)
+        for name, shared in ((a, flipped), (b, True)):
+            if shared and not isinstance(body.ops.get(name), Load):
+                found[name] = None
+    return tuple(found)
+
+
+def filled_rings(body: Body, tiling: Tiling) -> tuple[SlotRing, ...]:
+    """A ring for every computed tile that products read from shared memory."""
+    rings = []
+    for name in filled_values(body):
+        value = body.values[name]
+        if value.dtype.bits != 16:
+            raise refusal(
+                f"a computed operand of type {value.dtype}",
+                value.line,
+                why="computed tiles go to the tensor cores as bf16 or fp16",
+                fix="convert it: `.to(v.dtype)`",
+            )
+        rows, cols = (tiling.extent(d.var) for d in value.dims)
+        tile = SlotTile(value=name, tensor="", rows=rows, cols=cols, dtype=value.dtype)
+        rings.append(SlotRing(name=_ring_name([tile]), tiles=(tile,), filled=True))
+    return tuple(rings)
+
+
+def _merged(
+    groups: dict[_Key, list[SlotTile]],
+) -> dict[_Key, list[SlotTile]]:
+    """A tile read by several products joins the slot of one of them only if all agree."""
+    out: dict[_Key, list[SlotTile]] = {}
+    for key, tiles in groups.items():
+        per_tile, readers = key
+        shared = [k for k in out if k[0] == per_tile and set(k[1]) & set(readers)]
+        out.setdefault(shared[0] if shared else key, []).extend(tiles)
+    return out
+
+
+def _ring_name(tiles: list[SlotTile]) -> str:
+    return "ring_" + "_".join(t.value.replace(".", "_") for t in tiles)
+
+
+def _readers(body: Body, name: str, steps: tuple[Step, ...]) -> Iterator[str]:
+    for step in steps:
+        if name in step.loads:
+            yield step.name
+    for _, user in body.users[name]:
+        if isinstance(user, Dot):
+            yield user.result.name
+        elif (made := made_by(user)) is not None and body.through(made)[0] == name:
+            yield from _readers(body, made, ())
+
+
+def _slot_tile(body: Body, tiling: Tiling, op: Load) -> SlotTile:
+    value = op.result
+    rows, cols = (tiling.extent(d.var) for d in value.dims)
+    tile = SlotTile(value=value.name, tensor=op.tensor, rows=rows, cols=cols, dtype=value.dtype)
+    if cols % tile.block_cols:
+        raise refusal(
+            f"a tile of {op.tensor} with {cols} columns",
+            value.line,
+            why=f"copies land in rows of {LINE_BYTES} bytes, {tile.block_cols} elements",
+            fix=f"an extent of {value.dims[1].var} that is a multiple of {tile.block_cols}",
+        )
+    if rows % 8 or rows > MOST_COLUMNS:
+        raise refusal(
+            f"a tile of {op.tensor} with {rows} rows",
+            value.line,
+            fix=f"an extent of {value.dims[0].var} that is a multiple of 8 up to {MOST_COLUMNS}",
+        )
+    if body.kernel.var(value.dims[0].var).walk is Walk.UNIT:
+        raise refusal(f"a tile of {op.tensor} with one row", value.line)
+    return tile
