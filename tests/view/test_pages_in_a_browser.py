@@ -30,13 +30,9 @@ def folder(tmp_path_factory):
         ("attention", ()),
         ("fourwave", ("--trips", "3")),
     ):
-        done = warploom(
-            "timeline", name, "--format", "html", "-o", folder / f"{name}.html", *more
-        )
+        done = warploom("timeline", name, "--format", "html", "-o", folder / f"{name}.html", *more)
         assert done.returncode == 0, done.stderr
-    done = warploom(
-        "diff", "pingpong", "fourwave", "--format", "html", "-o", folder / "diff.html"
-    )
+    done = warploom("diff", "pingpong", "fourwave", "--format", "html", "-o", folder / "diff.html")
     assert done.returncode == 1, done.stderr
     return folder
 

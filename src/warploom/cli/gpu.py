@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from warploom.cli.kernels import TileKernel
-from warploom.errors import BackendError, ConfigError, WarploomError
+from warploom.errors import ConfigError, WarploomError
 from warploom.launch import driver
 from warploom.launch.attention import attention
 from warploom.launch.gemm import gemm

@@ -20,10 +20,11 @@ from warploom.kernel.values import Dot, Kernel, Load, Store, Walk
 from warploom.lower.body import Body, body_of
 from warploom.lower.estimate import GROUP_ROWS, Estimate, estimate
 from warploom.lower.fuse import Step, fuse
-from warploom.lower.layout import LINE_BYTES, MOST_COLUMNS, WGMMA_ROWS, Layout, lay_out
-from warploom.lower.plan import chunks_of
+from warploom.lower.hand_over import chunks_of
+from warploom.lower.layout import WGMMA_ROWS, Layout, lay_out
 from warploom.lower.price import product_cost
 from warploom.lower.relate import takes_turns
+from warploom.lower.slots import LINE_BYTES, MOST_COLUMNS
 from warploom.lower.storage import (
     ALIGNMENT,
     BARRIER_BYTES,

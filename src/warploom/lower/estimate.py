@@ -8,10 +8,11 @@ from math import prod
 
 from warploom.kernel.values import Dot, Load, Store, Walk
 from warploom.lower.body import Body
-from warploom.lower.layout import WGMMA_ROWS, Layout, SlotRing
-from warploom.lower.plan import chunks_of
+from warploom.lower.hand_over import chunks_of
+from warploom.lower.layout import WGMMA_ROWS, Layout
 from warploom.lower.price import in_registers
 from warploom.lower.relate import loop_ops, takes_turns
+from warploom.lower.slots import SlotRing
 from warploom.lower.storage import staged_stores
 from warploom.target.h200 import HopperTarget
 

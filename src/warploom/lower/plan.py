@@ -21,7 +21,7 @@ from warploom.guard.mbarrier import Store as StagedStore
 from warploom.kernel.values import Dot, Load, Store
 from warploom.lower.body import line_of, refusal
 from warploom.lower.fuse import Step
-from warploom.lower.hand_over import Put, Send, chunks_of, in_slot, product_operand
+from warploom.lower.hand_over import Chunk, Put, Send, chunks_of, in_slot, product_operand
 from warploom.lower.layout import Form, Layout, is_held
 from warploom.lower.reads import values_behind
 from warploom.lower.relate import (

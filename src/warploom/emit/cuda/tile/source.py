@@ -305,6 +305,16 @@ class _Writer:
         table = base_table()
         for step in self.layout.steps:
             table = table.with_op(step.name, self._step_lowering(step, masked))
+        table = self._with_moves(self._with_products(table))
+        table = table.with_op(START, lambda e, s: self.start_lines())
+        table = table.with_op(SUMS, lambda e, s: self.sum_lines())
+        staged = staged_stores(self.layout)
+        for op in (*self.layout.body.loop.body, *self.layout.body.tail):
+            if isinstance(op, Store):
+                table = self._with_store(table, op, staged=op in staged)
+        return table
+
+    def _with_products(self, table: LoweringTable) -> LoweringTable:
         for _, op in self.layout.body.placed():
             if isinstance(op, Dot):
 
@@ -313,6 +323,10 @@ class _Writer:
                     return product_lines(self.context, op, e, site)
 
                 table = table.with_op(product_name(op), dot)
+        return table
+
+    def _with_moves(self, table: LoweringTable) -> LoweringTable:
+        """Tiles into registers, and from registers into slots."""
         for op in held_loads(self.layout):
 
             def fetch(e: RoleEntry, site: Site, op: Load = op) -> list[str]:
@@ -327,12 +341,6 @@ class _Writer:
                 return [f"{put.name}({place});"]
 
             table = table.with_op(put.name, put_lines)
-        table = table.with_op(START, lambda e, s: self.start_lines())
-        table = table.with_op(SUMS, lambda e, s: self.sum_lines())
-        staged = staged_stores(self.layout)
-        for op in (*self.layout.body.loop.body, *self.layout.body.tail):
-            if isinstance(op, Store):
-                table = self._with_store(table, op, staged=op in staged)
         return table
 
     def _step_lowering(self, step: Step, masked: str) -> Lowering:
