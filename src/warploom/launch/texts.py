@@ -27,6 +27,7 @@ from warploom.errors import BackendError, KernelCallError
 from warploom.kernel.signature import MISSING, TensorText
 from warploom.kernel.text import Text
 from warploom.kernel.values import Access, DType, Kernel, Tensor
+from warploom.kernels.measured import measured
 from warploom.launch import binary as parts
 from warploom.launch.compiled import Compiled
 from warploom.launch.driver import require_hopper
@@ -203,7 +204,8 @@ class Calls:
         kernel = self._value(kinds, dict(choices), without, sizes)
         _check_types(kernel)
         key = _size_key(kernel, sizes)
-        made = _compiled(kernel, key, pins or recall(kernel, dict(key)), positive)
+        known = pins or recall(kernel, dict(key)) or measured(kernel.name, dict(choices), sizes)
+        made = _compiled(kernel, key, known, positive)
         return made, tensors, sizes
 
     def _left_out(self, layouts: Layouts, wanted: frozenset[str]) -> frozenset[str]:

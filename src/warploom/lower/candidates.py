@@ -19,6 +19,8 @@ from warploom.document.roles_json import roles_to_json
 from warploom.errors import SchedulingError
 from warploom.guard.mbarrier import Plan, derive_roles
 from warploom.order import ModuloOptions, ModuloProblem, ModuloResult, check_result, solve_modulo
+from warploom.order.bounds.plain import plain_bound
+from warploom.order.bounds.system import build_system
 from warploom.order.enumerate import WORK, enumerate_programs
 from warploom.order.model import RingKind
 from warploom.order.programs import Space
@@ -92,6 +94,34 @@ def candidates_of(
             name = digest(document, plan)
             found.setdefault(name, Candidate(name=name, result=result, document=document))
     return Candidates(ii=ii, found=tuple(found.values()), complete=complete, dropped=dropped)
+
+
+def given_times(problem: ModuloProblem, ii: int, *times: int) -> ModuloResult:
+    """A schedule that is known: its times are checked, its interval is compared with the bound."""
+    bound, limit, res, rec = plain_bound(build_system(problem))
+    roles = problem.fixed_roles()
+    if roles is None or len(times) != len(problem.ops):
+        raise SchedulingError(
+            f"{len(times)} issue times for {len(problem.ops)} ops",
+            where=f"problem {problem.name!r}",
+            why="the times are of another body",
+            fix="search anew (candidates_of), or leave the times out",
+        )
+    result = ModuloResult(
+        problem=problem,
+        ii=ii,
+        lower_bound=bound,
+        proven=ii == bound,
+        times=tuple(times),
+        depths=next(iter(_deepest(problem))),
+        roles=roles,
+        limit=limit,
+        res_mii=res,
+        rec_mii=rec,
+        rec_mii_at_depths=rec,
+    )
+    check_result(result)
+    return result
 
 
 def _space(plan: Plan) -> Space:
