@@ -1,6 +1,8 @@
 """A unit with a bounded queue: whoever issues more than it takes stands still."""
 
 import pytest
+from warploom.order.bodies.attention import AttentionShape, attention_body
+from warploom.target.attention_costs import hopper_attention
 
 from warploom.errors import ConfigError
 from warploom.order import (
@@ -13,8 +15,6 @@ from warploom.order import (
     check_result,
     solve_modulo,
 )
-from warploom.order.bodies.attention import AttentionShape, attention_body
-from warploom.target.attention_costs import hopper_attention
 from warploom.target.h200 import h200
 
 II_ONLY = ModuloOptions(goals=())

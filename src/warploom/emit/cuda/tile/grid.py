@@ -13,7 +13,6 @@ groups until its next tile lies in one, and is done after the last. ``end_VAR`` 
 
 from __future__ import annotations
 
-
 from warploom.emit.cuda.tile.context import Context
 from warploom.kernel.values import Load, Walk
 from warploom.lower.choose import grouped_vars
