@@ -1,6 +1,6 @@
 """The best schedules found against the bound: identity, greedy, CSP, MODULO and the search's best.
 
-Writes bench/results/search.md. Scores are simulated cycles for one iteration of a body, which is two
+Writes bench/results/search.md. Scores are simulated cycles for one iteration of a body, two
 K-tiles.
 
     python bench/search_table.py [--seconds 120] [--workers 2] [--store DIR] [--only NAME]
