@@ -10,6 +10,7 @@ HERE = Path(__file__).parent
 FOUND = {
     # file: (cycles of a matrix op, of one instruction, simulated cycles of two K-tiles)
     "found_4wave_fine.json": (128, 32, 4248),
+    "found_8wave.json": (256, 32, 4212),
 }
 
 
@@ -27,7 +28,10 @@ def test_found_schedules_are_clean_and_fast(name):
     assert run.ii * 2 / found.protocol.k_tiles_per_iteration == cycles
 
 
-WAVES = {"found_4wave_fine.json": ((2, 2), (32, 32, 16))}
+WAVES = {
+    "found_4wave_fine.json": ((2, 2), (32, 32, 16)),
+    "found_8wave.json": ((2, 4), (32, 32, 16)),
+}
 
 
 @pytest.mark.slow
