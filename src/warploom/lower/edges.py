@@ -94,7 +94,7 @@ class _Edge:
         found = self.ops.get(self.loop.until or "")
         return isinstance(found, Size) and found.axis == self.kernel.var(self.loop.var).axis
 
-    def _pointwise(self, op: Pointwise) -> Outside:
+    def _pointwise(self, op: Pointwise) -> Outside:  # noqa: PLR0911 (one line a rule)
         args = [self.outside.get(a, Outside.UNKNOWN) for a in op.args]
         if op.fn is Fn.CAST:
             return args[0]
@@ -120,6 +120,9 @@ class _Edge:
         if _inside(self.loop) in self._conditions(op.args[0]):
             number = self.number(op.args[2])
             return {LOWEST: Outside.LOWEST, 0.0: Outside.ZERO}.get(number, Outside.UNKNOWN)
+        finite = args[1] in (Outside.ZERO, Outside.FINITE)
+        if finite and self.number(op.args[2]) == 0.0:
+            return args[1]
         return args[1] if args[1] is args[2] else Outside.UNKNOWN
 
     def _conditions(self, name: str) -> set[str]:
