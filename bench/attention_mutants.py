@@ -1,8 +1,8 @@
-"""Mutants of the shipped attention schedules: run in the operational model, judged by the verifier.
+"""Mutants of the shipped texts' programs: run in the operational model, judged by the verifier.
 
     python bench/attention_mutants.py [NAME ...]     about 2 minutes a schedule on one core
 
-Writes bench/results/attention-mutants.{md,json}.
+Writes bench/results/attention_mutants.{md,json}.
 """
 
 import json
@@ -17,7 +17,7 @@ from pathlib import Path
 from tests.mutation.role_mutants import role_mutants
 from tests.mutation.role_score import MORE_SEEDS, QUICK, SEEDS, judge_mutant
 
-from warploom.launch.shipped import SHIPPED_ATTENTION, shipped_schedule
+from warploom.cli.kernels import TEXTS, TileKernel
 
 RESULTS = Path(__file__).parent / "results"
 VERDICTS = ("found", "missed", "reported only", "passed")
@@ -43,7 +43,7 @@ PASSED = {
 
 def judged(name):
     """One row per mutant of a schedule."""
-    document = shipped_schedule(name)
+    document = TileKernel(TEXTS[name]).lowered.document
     rows = []
     for mutant in role_mutants(document):
         outcome = judge_mutant(mutant, document)
@@ -120,7 +120,7 @@ def page(report):
             "# Mutants of the attention schedules",
             "",
             f"Made by `bench/attention_mutants.py` on {report['date']}, Python {report['python']}, "
-            f"in {report['seconds']} s; every mutant in `attention-mutants.json`.",
+            f"in {report['seconds']} s; every mutant in `attention_mutants.json`.",
             "",
             "Every single edit of every entry, ring and barrier. Each mutant runs in the "
             f"operational model up to {runs} times in random order (tiles {tiles}), and "
@@ -166,7 +166,7 @@ def installed(package):
 def main(names):
     start = time.perf_counter()
     subjects = {}
-    for name in names or [k.name for k in SHIPPED_ATTENTION]:
+    for name in names or list(TEXTS):
         subjects[name] = judged(name)
         print(name, counts(subjects[name]), "work", counts(subjects[name], True), flush=True)
     report = {
@@ -178,8 +178,8 @@ def main(names):
         "subjects": subjects,
     }
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "attention-mutants.json").write_text(json.dumps(report, indent=1) + "\n")
-    (RESULTS / "attention-mutants.md").write_text(page(report))
+    (RESULTS / "attention_mutants.json").write_text(json.dumps(report, indent=1) + "\n")
+    (RESULTS / "attention_mutants.md").write_text(page(report))
     return any(counts(rows)["missed"] for rows in subjects.values())
 
 

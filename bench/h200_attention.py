@@ -1,12 +1,16 @@
 """Flash-attention forward on the H200: correctness, repeatability, comparison with the libraries.
 
+    python bench/h200_attention.py final [--group G] [--quick]   the public call; the table
+    python bench/h200_attention.py decode [--quick]   one query, many keys, against a copy's rate
     python bench/h200_attention.py correct   lengths, types, masks, shared heads, strides, packed
     python bench/h200_attention.py repeat    100 runs of each head dimension and mask, bitwise equal
-    python bench/h200_attention.py final     cuDNN twice, torch's flash backend, ours; the table
     python bench/h200_attention.py once      one small launch of each (for sanitizers)
-    python bench/h200_attention.py profile   one launch of each kernel and of cuDNN (for ncu)
+    python bench/h200_attention.py profile   one launch of ours and of cuDNN (for ncu)
 
-Results go to the folder named by ``--out``. Errors are relative to float64.
+Groups of cases: main (five), small (short and few sequences), all. ``final`` calls what users call:
+``warploom.attention(q, k, v, causal)`` against torch's SDPA with cuDNN, entered twice, and against
+FlashAttention-3 where the package ``fa3-fwd`` is installed; every one makes its result. Results go
+to the folder named by ``--out``. Errors are relative to float64.
 """
 
 from __future__ import annotations
@@ -15,19 +19,22 @@ import argparse
 import json
 import sys
 import time
-from dataclasses import replace
+from contextlib import nullcontext
 from itertools import product
 from pathlib import Path
 
 import torch
-from protocol import compare, environment, geometric_mean
+from lib.protocol import compare, environment, geometric_mean
 from torch.nn import functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 import warploom
-from warploom.launch.attention_launch import AttentionCall, prepare_attention
-from warploom.launch.shipped import SHIPPED_ATTENTION, attention_kernel
-from warploom.launch.tensors import view_of
+
+try:  # FlashAttention-3, forward only
+    from fa3_fwd_interface import flash_attn_func
+except ImportError as error:
+    flash_attn_func = None
+    print("no FlashAttention-3 in this run:", error, flush=True)
 
 CASES = (
     (4, 32, 4096, 128),
@@ -36,6 +43,14 @@ CASES = (
     (4, 32, 4096, 64),
     (2, 16, 8192, 256),
 )
+SMALL = tuple(
+    (b, h, s, d)
+    for b, h, s in ((1, 8, 512), (1, 8, 3000), (4, 16, 512), (2, 32, 2048), (32, 16, 512))
+    for d in (64, 128, 256)
+)
+GROUPS = {"main": CASES, "small": SMALL}
+# batch, heads, kv heads, keys
+DECODE = ((1, 32, 8, 131072), (4, 32, 8, 32768), (16, 32, 8, 8192), (64, 64, 8, 8192))
 HEAD_DIMS = (64, 128, 256)
 MASKS = (False, True, "lower_right")
 ERROR_LIMIT = {"bf16": 5e-3, "fp16": 1e-3}
@@ -161,16 +176,15 @@ def logits_right(rows):
         add(rows, error < 2 * ERROR_LIMIT["bf16"], ("q times", factor, d), error)
 
 
-def kernels_right(rows):
-    """Every shipped kernel at the sizes of the benchmark."""
-    for kernel, causal in product(SHIPPED_ATTENTION, (False, True)):
-        b, h, s, d = next(c for c in CASES if c[3] == kernel.head_dim)
+def sizes_right(rows):
+    """The sizes of the benchmark."""
+    for (b, h, s, d), causal in product(CASES, (False, True)):
         q, k, v = tensors(b, h, h, s, s, d)
         o = torch.full_like(q, float("nan"))
-        warploom.attention(q, k, v, causal, out=o, kernel=kernel)
+        warploom.attention(q, k, v, causal, out=o)
         error, _ = error_of(o, q, k, v, causal)
         good = error < ERROR_LIMIT["bf16"] and bool(torch.isfinite(o).all())
-        add(rows, good, (kernel.name, causal), error)
+        add(rows, good, (b, h, s, d, causal), error)
 
 
 def add(rows, good, case, error):
@@ -181,11 +195,11 @@ def add(rows, good, case, error):
 
 def correct(out_folder):
     rows = []
-    for check in (lengths_right, layouts_right, logits_right, kernels_right):
+    for check in (lengths_right, layouts_right, logits_right, sizes_right):
         check(rows)
     bad = sum(not r["good"] for r in rows)
     print(f"correct: {len(rows) - bad} of {len(rows)}", flush=True)
-    save(out_folder, "attention_correct.json", {"environment": environment(), "rows": rows})
+    save(out_folder, "h200_attention_correct.json", {"environment": environment(), "rows": rows})
     return bad
 
 
@@ -205,95 +219,103 @@ def repeat(runs=100):
 
 
 def library(backend, sets, causal):
+    """SDPA by one backend; the choice is made around a run of calls, not in each."""
+
     def call(q, k, v):
-        def run():
-            with sdpa_kernel([backend]):
-                return functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
+        return lambda: functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
 
-        return run
-
-    return [call(q, k, v) for q, k, v in sets]
+    return Around(lambda: sdpa_kernel([backend]), [call(*s) for s in sets])
 
 
-def ours(sets, causal, kernel):
-    kernel = replace(kernel, causal=causal)
-    stream = torch.cuda.current_stream().cuda_stream
-    calls, keep = [], []
-    for q, k, v in sets:
-        o = torch.empty_like(q)
-        a, b, c, out = (view_of(t, "tensor").placed() for t in (q, k, v, o))
-        call = AttentionCall(q=a, k=b, v=c, out=out, scale=kernel.head_dim**-0.5)
-        go = prepare_attention(call, kernel)
-        calls.append(lambda go=go: go(stream))
-        keep.append(o)
-    return calls, keep
+class Around(list):
+    """Calls to be made inside what ``context()`` gives."""
+
+    def __init__(self, context, calls):
+        super().__init__(calls)
+        self.context = context
 
 
-def contestants_of(sets, causal, d):
-    """What runs against what, the errors, and the tensors they need."""
+def rows_first(t):
+    """[batch, length, heads, head dim], which FlashAttention-3 takes."""
+    return t.transpose(1, 2).contiguous()
+
+
+def contestants_of(sets, causal, *, flash):
+    """What runs against what, and the errors."""
     cudnn = SDPBackend.CUDNN_ATTENTION
     found = {"cudnn": library(cudnn, sets, causal), "cudnn again": library(cudnn, sets, causal)}
-    errors = {"cudnn": error_of(found["cudnn"][0](), *sets[0], causal)[0]}
-    flash = library(SDPBackend.FLASH_ATTENTION, sets, causal)
-    try:
-        errors["torch flash"] = error_of(flash[0](), *sets[0], causal)[0]
-        found["torch flash"] = flash
-    except RuntimeError as error:
-        print("no torch flash:", str(error)[:100], flush=True)
-    chosen, kept = attention_kernel(d, causal=causal), []
-    for kernel in (k for k in SHIPPED_ATTENTION if k.head_dim == d):
-        best = replace(kernel, causal=causal) == chosen
-        name = OURS if best else f"{OURS} {kernel.name}"
-        found[name], outs = ours(sets, causal, kernel)
-        found[name][0]()
-        torch.cuda.synchronize()
-        errors[name] = error_of(outs[0], *sets[0], causal)[0]
-        kept.append(outs)
-    return found, errors, kept
+    found[OURS] = [lambda s=s: warploom.attention(*s, causal) for s in sets]
+    if flash_attn_func is not None:
+        turned = [[rows_first(t) for t in s] for s in sets]
+        found["fa3"] = [lambda s=s: flash_attn_func(*s, causal=causal) for s in turned]
+    if flash:
+        found["torch flash"] = library(SDPBackend.FLASH_ATTENTION, sets, causal)
+    errors = {}
+    for name in list(found):
+        try:
+            errors[name] = error_of(result_of(name, found[name]), *sets[0], causal)[0]
+        except RuntimeError as error:
+            print(f"no {name}:", str(error)[:100], flush=True)
+            del found[name]
+    return found, errors
 
 
-def final(out_folder, rounds, run_ms):
+def result_of(name, calls):
+    with getattr(calls, "context", nullcontext)():
+        out = calls[0]()
+    out = out[0] if isinstance(out, tuple) else out
+    return out.transpose(1, 2) if name == "fa3" else out
+
+
+def final(out_folder, group, speed, *, flash):
     table = []
-    for causal, (b, h, s, d) in product((False, True), CASES):
-        sets = [tensors(b, h, h, s, s, d) for _ in range(2)]
-        contestants, errors, kept = contestants_of(sets, causal, d)
-        times = compare(contestants, rounds=rounds, run_ms=run_ms)
+    groups = GROUPS if group == "all" else {group: GROUPS[group]}
+    rows = [(g, case) for g, cases in groups.items() for case in cases]
+    for causal, (name, (b, h, s, d)) in product((False, True), rows):
+        sets = [tensors(b, h, h, s, s, d) for _ in range(2 if name == "main" else 4)]
+        contestants, errors = contestants_of(sets, causal, flash=flash)
+        if not {"cudnn", "cudnn again"} <= set(contestants):
+            print("left out, there is nothing to compare with:", (b, h, s, d), causal, flush=True)
+            continue
+        times = compare(contestants, **speed)
         flops = 4.0 * b * h * s * s * d / (2 if causal else 1)
-        row = {"case": (b, h, s, d), "causal": causal, "ms": times, "error": errors}
+        base = (times["cudnn"] + times["cudnn again"]) / 2
+        row = {"group": name, "case": (b, h, s, d), "causal": causal, "ms": times, "error": errors}
         row["tflops"] = {n: flops / t / 1e9 for n, t in times.items()}
-        row["ratio"] = {n: times["cudnn"] / t for n, t in times.items()}
+        row["ratio"] = {n: base / t for n, t in times.items()}
         table.append(row)
-        print((b, h, s, d), "causal" if causal else "full", flush=True)
-        for name, ms in times.items():
-            print(
-                f"   {name:40s} {flops / ms / 1e9:7.1f} x{times['cudnn'] / ms:.3f}"
-                f" {errors.get(name, float('nan')):.2e}",
-                flush=True,
-            )
-        save(out_folder, "attention_final.json", summary(table))
-        del sets, contestants, kept
+        print(line_of(row), flush=True)
+        save(out_folder, f"h200_attention_final_{group}.json", summary(table))
+        del sets, contestants
         torch.cuda.empty_cache()
-    print(json.dumps(summary(table)["geometric_means"], indent=1), flush=True)
+    print("public call: TFLOPS of cuDNN, ratios to the mean of its two entries")
+    for row in table:
+        print(line_of(row))
+    for name, means in summary(table)["geometric_means"].items():
+        print(f"  {name}: " + ", ".join(f"{k} {v:.3f}" for k, v in means.items()), flush=True)
+    return sum(not r["error"][OURS] < ERROR_LIMIT["bf16"] for r in table)
+
+
+def line_of(row):
+    said = ", ".join(f"{n} {v:.3f}" for n, v in row["ratio"].items() if n != "cudnn")
+    mask = "causal" if row["causal"] else "full"
+    return f"  {row['case']!s:22s} {mask:6s} {row['tflops']['cudnn']:7.1f}  {said}"
 
 
 def summary(table):
-    wanted = ("cudnn again", "torch flash", OURS)
-    names = [n for n in wanted if all(n in r["ratio"] for r in table)]
     groups = {
-        "all": table,
+        **{g: [r for r in table if r["group"] == g] for g in GROUPS},
         "full": [r for r in table if not r["causal"]],
         "causal": [r for r in table if r["causal"]],
         **{f"head dim {d}": [r for r in table if r["case"][3] == d] for d in HEAD_DIMS},
     }
-    means = {
-        g: {n: geometric_mean(r["ratio"][n] for r in rows) for n in names}
-        for g, rows in groups.items()
-        if rows
-    }
-    for g, rows in groups.items():
-        if rows:  # against the mean of both entries of the library
-            fair = [r["ratio"][OURS] / r["ratio"]["cudnn again"] ** 0.5 for r in rows]
-            means[g]["warploom / mean cudnn"] = geometric_mean(fair)
+    means = {}
+    for group, rows in groups.items():
+        names = [n for n in ("cudnn again", "fa3", "torch flash", OURS) if rows]
+        names = [n for n in names if all(n in r["ratio"] for r in rows)]
+        if names:
+            means[group] = {n: geometric_mean(r["ratio"][n] for r in rows) for n in names}
+            means[group]["least"] = min(r["ratio"][OURS] for r in rows)
     return {
         "script": "bench/h200_attention.py final",
         "environment": environment(),
@@ -301,6 +323,45 @@ def summary(table):
         "geometric_means": means,
         "table": table,
     }
+
+
+def decode(out_folder, speed):
+    """One query a sequence: the rate at which keys and values are read, against a copy's."""
+    table = []
+    for (b, h, kv, keys), d in product(DECODE, (64, 128)):
+        q, k, v = tensors(b, h, kv, 1, keys, d)
+        read = 2 * k.numel() * k.element_size()
+        source = torch.empty(min(read, 2**31) // 2, device="cuda", dtype=torch.int16)
+        copy = torch.empty_like(source)
+        calls = {
+            "copy": [lambda to=copy, of=source: to.copy_(of)],
+            "copy again": [lambda to=copy, of=source: to.copy_(of)],
+            "sdpa": [
+                lambda q=q, k=k, v=v: functional.scaled_dot_product_attention(
+                    q, k, v, enable_gqa=True
+                )
+            ],
+            OURS: [lambda q=q, k=k, v=v: warploom.attention(q, k, v)],
+        }
+        if flash_attn_func is not None:
+            turned = [rows_first(t) for t in (q, k, v)]
+            calls["fa3"] = [lambda t=turned: flash_attn_func(*t, num_splits=0)]
+        error = error_of(calls[OURS][0](), q, k, v, False, count=1)[0]
+        times = compare(calls, **speed)
+        rate = {n: read / t / 1e6 for n, t in times.items()}
+        rate |= {n: 2 * source.numel() * 2 / times[n] / 1e6 for n in ("copy", "copy again")}
+        table.append({"case": (b, h, kv, keys, d), "ms": times, "gb_s": rate, "error": error})
+        save(
+            out_folder, "h200_attention_decode.json", {"environment": environment(), "table": table}
+        )
+        del q, k, v, source, copy, calls
+        torch.cuda.empty_cache()
+    print("decoding: GB/s of keys and values read (a copy: read and written), and of the copy's")
+    for row in table:
+        said = ", ".join(f"{n} {v:.0f}" for n, v in row["gb_s"].items())
+        part = row["gb_s"][OURS] / row["gb_s"]["copy"]
+        print(f"  {row['case']!s:30s} {said}  warploom / copy {part:.3f}", flush=True)
+    return sum(not r["error"] < ERROR_LIMIT["bf16"] for r in table)
 
 
 def once(shape):
@@ -315,15 +376,14 @@ def once(shape):
 
 
 def profile():
-    """One launch of every shipped kernel and of cuDNN, at the sizes of the benchmark."""
+    """One launch of ours and of cuDNN, at the sizes of the benchmark."""
     for d, causal in product(HEAD_DIMS, (False, True)):
         b, h, s, _ = next(c for c in CASES if c[3] == d)
         q, k, v = tensors(b, h, h, s, s, d)
-        for kernel in (found for found in SHIPPED_ATTENTION if found.head_dim == d):
-            warploom.attention(q, k, v, causal, kernel=kernel)
-            print("profile", kernel.name, causal, flush=True)
-        library(SDPBackend.CUDNN_ATTENTION, [(q, k, v)], causal)[0]()
+        warploom.attention(q, k, v, causal)
+        result_of("cudnn", library(SDPBackend.CUDNN_ATTENTION, [(q, k, v)], causal))
         torch.cuda.synchronize()
+        print("profile", d, causal, flush=True)
 
 
 def save(folder, name, data):
@@ -334,20 +394,29 @@ def save(folder, name, data):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("mode", choices=("correct", "repeat", "final", "once", "profile"))
+    modes = ("correct", "repeat", "final", "decode", "once", "profile")
+    parser.add_argument("mode", choices=modes)
     parser.add_argument("rest", nargs="*", type=int)
     parser.add_argument("--out", default="bench/results")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--run-ms", type=float, default=200.0)
+    parser.add_argument("--group", default="main", choices=(*GROUPS, "all"))
+    parser.add_argument("--quick", action="store_true", help="a fifth of the time")
+    parser.add_argument("--flash", action="store_true", help="torch's flash backend as well")
     args = parser.parse_args()
+    speed = {"rounds": args.rounds, "run_ms": args.run_ms}
+    if args.quick:
+        speed = {"rounds": 3, "run_ms": 60.0, "preheat_s": 0.3}
     torch.manual_seed(int(time.time()) & 0xFFFF)
     if args.mode == "correct":
         return correct(args.out)
     if args.mode == "repeat":
         return repeat()
     if args.mode == "final":
-        final(args.out, args.rounds, args.run_ms)
-    elif args.mode == "profile":
+        return final(args.out, args.group, speed, flash=args.flash)
+    if args.mode == "decode":
+        return decode(args.out, speed)
+    if args.mode == "profile":
         profile()
     else:
         once(tuple(args.rest) or (1, 2, 300))

@@ -199,8 +199,8 @@ class Launch:
 def inputs(case, causal, seed=0):
     """Inputs of one case with cuDNN's own result and log-sum-exp."""
     import torch
-    from torch.nn.functional import scaled_dot_product_attention
     from torch.nn.attention import SDPBackend, sdpa_kernel
+    from torch.nn.functional import scaled_dot_product_attention
 
     torch.manual_seed(seed)
     batch, heads, length, size = case

@@ -1,14 +1,16 @@
-"""Hopper GEMM on the H200: correctness, a screen of kernels, and the comparison with the libraries.
+"""Hopper GEMM on the H200: correctness, a screen of tilings, and the comparison with the libraries.
 
-    python bench/h200_gemm.py correct            every kernel on odd shapes, against float64
-    python bench/h200_gemm.py screen [--dtype D]  candidates and tile orders on the seven shapes
-    python bench/h200_gemm.py final [--dtype D]   cuBLAS twice, Triton, ours; the ratio table
-    python bench/h200_gemm.py variants           sustained rate of all kernels on 8192^3
+    python bench/h200_gemm.py final [--group G] [--dtype D] [--quick]   the public call, ratio table
+    python bench/h200_gemm.py correct            odd shapes in every type, against float64
+    python bench/h200_gemm.py public             epilogues, result types, other libraries' tensors
+    python bench/h200_gemm.py screen [--group G] [--dtype D]   the likely tilings of each shape
     python bench/h200_gemm.py tune               the autotuner
     python bench/h200_gemm.py repeat             200 runs, bitwise equal
-    python bench/h200_gemm.py once M N K          one launch of each kernel (for ncu, sanitizers)
+    python bench/h200_gemm.py once M N K          one launch (for ncu, sanitizers)
 
-Results go to the folder named by ``--out``.
+Groups of shapes: main (seven), large and skinny (nine each), all. ``final`` calls what users call,
+``warploom.gemm(a, b, out=c)`` against ``torch.matmul(a, b, out=c)``; fp8 against
+``torch._scaled_mm``, both making their result. Results go to the folder named by ``--out``.
 """
 
 from __future__ import annotations
@@ -17,283 +19,216 @@ import argparse
 import json
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import torch
-from kernels import ODD, SHAPES, screened
-from protocol import compare, environment, geometric_mean, sets_for
+from lib.protocol import compare, environment, geometric_mean, sets_for
+from lib.shapes import GROUPS, ODD
 
+import warploom
 from warploom.errors import WarploomError
-from warploom.hopper import Dtype
-from warploom.hopper.energy import Shape
-from warploom.launch.choose import choose, group_for
-from warploom.launch.launch import Choice, GemmCall, prepare_gemm
-from warploom.launch.shipped import SHIPPED
-from warploom.launch.tensors import view_of
+from warploom.launch.gemm import CALLS, _options
+from warploom.launch.tune import likely
 
-TORCH = {
-    "bf16": torch.bfloat16,
-    "fp16": torch.float16,
-    "e4m3": torch.float8_e4m3fn,
-    "fp32": torch.float32,
-}
-ERROR_LIMIT = {"bf16": 4e-3, "fp16": 4e-3, "e4m3": 8e-3}  # results are bf16
+TORCH = {"bf16": torch.bfloat16, "fp16": torch.float16, "e4m3": torch.float8_e4m3fn}
+ERROR_LIMIT = {"bf16": 4e-3, "fp16": 4e-3, "e4m3": 8e-3}
+QUICK = {"rounds": 3, "run_ms": 60.0, "preheat_s": 0.3}
 
 
 def inputs(m, n, k, dtype):
+    """A [M, K] and B [K, N], the second stored transposed."""
     a = torch.randn(m, k, device="cuda", dtype=torch.bfloat16)
     b = torch.randn(n, k, device="cuda", dtype=torch.bfloat16)
-    return a.to(TORCH[dtype]), b.to(TORCH[dtype])
-
-
-def launcher(a, b, c, choice):
-    views = [view_of(t, name) for t, name in ((a, "a"), (b, "b"), (c, "out"))]
-    call = GemmCall(a=views[0], b=views[1], c=views[2])
-    go = prepare_gemm(call, choice)
-    stream = torch.cuda.current_stream().cuda_stream
-    return lambda: go(stream)
+    return a.to(TORCH[dtype]), b.to(TORCH[dtype]).T
 
 
 def sampled_error(a, b, c, size=96):
+    """Relative to float64, of sampled rows and columns; edges are among them."""
     rows = torch.randint(0, a.shape[0], (min(size, a.shape[0]),), device="cuda")
-    columns = torch.randint(0, b.shape[0], (min(size, b.shape[0]),), device="cuda")
-    # the corners are where edges go wrong
-    rows[0], columns[0] = a.shape[0] - 1, b.shape[0] - 1
-    exact = a[rows].double() @ b[columns].double().T
+    columns = torch.randint(0, b.shape[1], (min(size, b.shape[1]),), device="cuda")
+    rows[0], columns[0] = a.shape[0] - 1, b.shape[1] - 1
+    exact = a[rows].double() @ b.T[columns].double().T
     found = c[rows][:, columns].double()
     return ((found - exact).norm() / exact.norm()).item()
 
 
-def typed(kernel, dtype):
-    return replace(kernel, dtype=Dtype(dtype))
-
-
-def check_kernels(out):
-    """Every shipped kernel on odd shapes, in every operand type."""
+def correct(out):
+    """Odd shapes in every operand and result type."""
     rows = []
-    for dtype in ("bf16", "fp16", "e4m3"):
+    for dtype in TORCH:
         for m, n, k in ODD:
-            step = 16 if dtype == "e4m3" else 8
-            k = -(-k // step) * step  # noqa: PLW2901 (rows of 16 bytes)
             a, b = inputs(m, n, k, dtype)
-            kernels = SHIPPED if dtype == "bf16" else SHIPPED[::4]
-            for kernel in kernels:
-                kind = TORCH[kernel.out]
-                c = torch.full((m, n), float("nan"), device="cuda", dtype=kind)
-                launcher(a, b, c, Choice(kernel=typed(kernel, dtype)))()
+            for kind in ("bf16", "fp32"):
+                c = warploom.gemm(a, b, out_dtype=kind)
                 torch.cuda.synchronize()
                 error = sampled_error(a, b, c)
-                whole = bool(torch.isfinite(c).all())
-                good = whole and error < ERROR_LIMIT[dtype]
-                rows.append(
-                    {
-                        "dtype": dtype,
-                        "shape": (m, n, k),
-                        "kernel": kernel.name,
-                        "error": error,
-                        "good": good,
-                    }
-                )
+                good = bool(torch.isfinite(c).all()) and error < ERROR_LIMIT[dtype]
+                row = {"dtype": dtype, "out": kind, "shape": (m, n, k), "error": error}
+                rows.append({**row, "good": good})
                 if not good:
-                    print("WRONG", dtype, (m, n, k), kernel.name, error, whole, flush=True)
+                    print("WRONG", row, flush=True)
     bad = sum(not r["good"] for r in rows)
     print(f"correct: {len(rows) - bad} of {len(rows)}", flush=True)
-    save(out, "correct.json", {"environment": environment(), "rows": rows})
+    save(out, "h200_gemm_correct.json", {"environment": environment(), "rows": rows})
     return bad
 
 
-def check_public(out):
-    """``warploom.gemm`` with epilogues, the torch op, and its errors."""
-    import warploom
-    from warploom.launch import torch_op
+def public(out):
+    """``warploom.gemm`` with epilogues, the torch op, a compiled graph, CuPy."""
+    import warploom.torch  # (defines the ops)
 
-    torch_op.register()
     a, b = inputs(512, 1024, 768, "bf16")
     bias = torch.randn(1024, device="cuda", dtype=torch.bfloat16)
-    exact = a.double() @ b.double().T
-    results = {}
-
-    def note(name, value, want):
-        error = ((value.double() - want).norm() / want.norm()).item()
-        results[name] = error
-        print(f"  {name}: {error:.2e}", flush=True)
-
-    note("plain", warploom.gemm(a, b.T), exact)
-    note("fp32 out", warploom.gemm(a, b.T, out_dtype="fp32"), exact)
-    note("fp16 out", warploom.gemm(a, b.T, out_dtype="fp16", alpha=0.25), 0.25 * exact)
+    exact = a.double() @ b.double()
     both = exact + bias.double()
-    note("bias", warploom.gemm(a, b.T, bias=bias), both)
-    note("bias relu", warploom.gemm(a, b.T, bias=bias, activation="relu"), both.relu())
-    gelu = torch.nn.functional.gelu(both)
-    note("bias gelu", warploom.gemm(a, b.T, bias=bias, activation="gelu"), gelu)
-    silu = torch.nn.functional.silu(both)
-    note("bias silu", warploom.gemm(a, b.T, bias=bias, activation="silu"), silu)
-    note("alpha", warploom.gemm(a, b.T, alpha=0.5), 0.5 * exact)
-    note("torch op", torch.ops.warploom.gemm(a, b.T, bias, 1.0, "relu"), both.relu())
-    compiled = torch.compile(lambda x, y: torch.ops.warploom.gemm(x, y, None, 1.0, "none") + 1.0)
-    note("torch.compile", compiled(a, b.T), exact + 1.0)
+    op = torch.ops.warploom.gemm
+    compiled = torch.compile(lambda x, y: op(x, y, None, 1.0, "none") + 1.0)
+    pairs = {
+        "plain": (warploom.gemm(a, b), exact),
+        "fp32 out": (warploom.gemm(a, b, out_dtype="fp32"), exact),
+        "fp16 out": (warploom.gemm(a, b, out_dtype="fp16", alpha=0.25), 0.25 * exact),
+        "bias": (warploom.gemm(a, b, bias=bias), both),
+        "alpha": (warploom.gemm(a, b, alpha=-0.5), -0.5 * exact),
+        "torch op": (op(a, b, bias, 1.0, "relu"), both.relu()),
+        "torch.compile": (compiled(a, b), exact + 1.0),
+    }
+    for name in ("relu", "gelu", "silu"):
+        want = getattr(torch.nn.functional, name)(both)
+        pairs[f"bias {name}"] = (warploom.gemm(a, b, bias=bias, activation=name), want)
     try:
         import cupy
-
+    except ImportError:
+        print("  cupy: not installed", flush=True)
+    else:
         x = cupy.random.standard_normal((256, 512)).astype(cupy.float16)
         y = cupy.random.standard_normal((128, 512)).astype(cupy.float16)
         got = torch.from_dlpack(warploom.gemm(x, y.T))
-        want = torch.from_dlpack(x).double() @ torch.from_dlpack(y).double().T
-        note("cupy", got, want)
-    except ImportError:
-        print("  cupy: not installed", flush=True)
-    save(out, "public.json", {"environment": environment(), "errors": results})
-    return sum(not e < 6e-3 for e in results.values())
+        pairs["cupy"] = (got, torch.from_dlpack(x).double() @ torch.from_dlpack(y).double().T)
+    errors = {n: ((g.double() - w).norm() / w.norm()).item() for n, (g, w) in pairs.items()}
+    for name, error in errors.items():
+        print(f"  {name}: {error:.2e}", flush=True)
+    save(out, "h200_gemm_public.json", {"environment": environment(), "errors": errors})
+    return sum(not e < 6e-3 for e in errors.values())
 
 
 def problem(m, n, k, dtype):
     """Input sets over several times the L2, and the library's calls."""
     size = (m + n) * k * TORCH[dtype].itemsize + 2 * m * n
-    sets = []
-    for _ in range(sets_for(size)):
-        a, b = inputs(m, n, k, dtype)
-        sets.append((a, b, torch.empty(m, n, device="cuda", dtype=torch.bfloat16)))
+    kind = TORCH["bf16" if dtype == "e4m3" else dtype]
+    sets = [
+        (*inputs(m, n, k, dtype), torch.empty(m, n, device="cuda", dtype=kind))
+        for _ in range(sets_for(size))
+    ]
     if dtype == "e4m3":
         one = torch.tensor(1.0, device="cuda")
         library = [
             lambda a=a, b=b: torch._scaled_mm(
-                a, b.T, one, one, out_dtype=torch.bfloat16, use_fast_accum=True
+                a, b, one, one, out_dtype=torch.bfloat16, use_fast_accum=True
             )
             for a, b, _ in sets
         ]
     else:
-        library = [lambda a=a, b=b, c=c: torch.matmul(a, b.T, out=c) for a, b, c in sets]
+        library = [lambda a=a, b=b, c=c: torch.matmul(a, b, out=c) for a, b, c in sets]
     return sets, library
 
 
-def ours(sets, choice):
-    """Prepared calls, after a check of the result; None when it is wrong."""
-    a, b, c = sets[0]
-    calls = [launcher(*s, choice) for s in sets]
-    c.fill_(float("nan"))
-    calls[0]()
+def ours(sets, dtype, choice=None):
+    """What users call, and the error of its result."""
+    if dtype == "e4m3":
+        calls = [lambda a=a, b=b: warploom.gemm(a, b, choice=choice) for a, b, _ in sets]
+    else:
+        calls = [
+            lambda a=a, b=b, c=c: warploom.gemm(a, b, out=c, choice=choice) for a, b, c in sets
+        ]
+    sets[0][2].fill_(float("nan"))
+    found = calls[0]()
     torch.cuda.synchronize()
-    error = sampled_error(a, b, c)
-    return calls, error
+    return calls, sampled_error(sets[0][0], sets[0][1], found)
 
 
-def screen(out, dtype, wanted, rounds, run_ms):
-    """Candidate kernels and tile orders on each shape."""
+def compiled_of(sets):
+    a, b, c = sets[0]
+    return CALLS.compiled((a, b, c, None, None), _options("none", None, True, None))
+
+
+def final(out, dtype, group, speed, *, triton):
+    """The comparison: library twice, ours as users call it, and Triton where asked for."""
     table = []
-    for m, n, k in SHAPES:
-        if wanted and f"{m}x{n}x{k}" not in wanted:
-            continue
-        sets, library = problem(m, n, k, dtype)
-        contestants = {"library": library, "library again": library}
-        for name, choice in screened(m, n, k, dtype):
-            try:
-                calls, error = ours(sets, choice)
-            except WarploomError as problem_found:
-                print("FAIL", name, problem_found, flush=True)
-                continue
-            if error < ERROR_LIMIT[dtype]:
-                contestants[name] = calls
-            else:
-                print("WRONG", name, (m, n, k), error, flush=True)
-        times = compare(contestants, rounds=rounds, run_ms=run_ms)
-        report((m, n, k), times)
-        table.append({"shape": (m, n, k), "ms": times})
-        save(out, f"screen_{dtype}.json", {"environment": environment(), "table": table})
-        del sets, library, contestants
-        torch.cuda.empty_cache()
-
-
-def variants(out, rounds, run_ms):
-    """Sustained rate of every shipped 16-bit kernel, for the comparison with the simulator."""
-    table = []
-    for m, n, k in ((8192, 8192, 8192),):
-        sets, library = problem(m, n, k, "bf16")
-        contestants = {"library": library}
-        for kernel in SHIPPED:
-            if kernel.out is Dtype.BF16:
-                choice = Choice(kernel=kernel, group=group_for(kernel))
-                contestants[kernel.name] = ours(sets, choice)[0]
-        times = compare(contestants, rounds=rounds, run_ms=run_ms)
-        report((m, n, k), times)
-        table.append({"shape": (m, n, k), "ms": times})
-        save(out, "variants.json", {"environment": environment(), "table": table})
-
-
-def check_tuner():
-    """The measuring choice, and that it is remembered."""
-    import warploom
-
-    a, b = inputs(2048, 3072, 2048, "bf16")
-    first = warploom.gemm(a, b.T, tune=True)
-    again = warploom.gemm(a, b.T)
-    print("tuned:", torch.equal(first, again), sampled_error(a, b, again), flush=True)
-
-
-def final(out, dtype, rounds, run_ms, odd):
-    """The comparison: library twice, Triton, ours as chosen by shape."""
-    table = []
-    shapes = [*SHAPES, *(ODD if odd else ())]
-    for m, n, k in shapes:
+    for name, shape in shapes_of(group):
+        m, n, k = shape
         if dtype == "e4m3" and (k % 16 or n % 16):
             continue
         sets, library = problem(m, n, k, dtype)
-        choice = choose(Shape(m=m, n=n, k=k, dtype=Dtype(dtype)))
-        calls, error = ours(sets, choice)
+        start = time.perf_counter()
+        calls, error = ours(sets, dtype)
+        first = time.perf_counter() - start
         contestants = {"library": library, "library again": library, "warploom": calls}
-        if dtype == "bf16" and (m, n, k) in SHAPES:
+        if triton and dtype == "bf16":
             triton_calls = triton_contestant(sets)
             if triton_calls:
                 contestants["triton"] = triton_calls
-        if (m, n, k) in SHAPES:
-            times = compare(contestants, rounds=rounds, run_ms=run_ms)
-        else:
-            times = compare(contestants, rounds=3, run_ms=50.0, preheat_s=0.2)
-        a, b, _ = sets[0]
-        got = library[0]()
-        lib_error = sampled_error(a, b, got)
-        report((m, n, k), times)
-        print(
-            f"   kernel {choice.kernel.name} group {choice.group} error {error:.2e} "
-            f"library {lib_error:.2e}",
-            flush=True,
-        )
-        table.append(
-            {
-                "shape": (m, n, k),
-                "ms": times,
-                "kernel": choice.kernel.name,
-                "group": choice.group,
-                "error": error,
-                "library_error": lib_error,
-                "counted": (m, n, k) in SHAPES,
-            }
-        )
-        save(out, f"final_{dtype}.json", summary(dtype, table))
+        times = compare(contestants, **speed)
+        row = {"group": name, "shape": shape, "ms": times, "error": error, "first_s": first}
+        row["ratio"] = ratios(times)
+        row["tflops"] = {c: 2.0 * m * n * k / t / 1e9 for c, t in times.items()}
+        row["tiling"] = compiled_of(sets).tiling.name
+        row["right"] = error < ERROR_LIMIT[dtype]
+        table.append(row)
+        print(line_of(row), flush=True)
+        save(out, f"h200_gemm_final_{dtype}_{group}.json", summary(dtype, table))
         del sets, library, contestants, calls
         torch.cuda.empty_cache()
-    print(json.dumps(summary(dtype, table)["geometric_means"], indent=1), flush=True)
+    print(f"{dtype}, public call: TFLOPS of the library, ratios to the mean of its two entries")
+    for row in table:
+        print(line_of(row))
+    for name, means in summary(dtype, table)["geometric_means"].items():
+        print(f"  {name}: " + ", ".join(f"{k} {v:.3f}" for k, v in means.items()), flush=True)
+    return sum(not r["right"] for r in table)
+
+
+def shapes_of(group):
+    groups = GROUPS if group == "all" else {group: GROUPS[group]}
+    return [(g, s) for g, shapes in groups.items() for s in shapes]
+
+
+def ratios(times):
+    """Of each contestant to the mean of the library's two entries."""
+    base = (times["library"] + times["library again"]) / 2
+    return {name: base / ms for name, ms in times.items()}
+
+
+def line_of(row):
+    ratio, shape = row["ratio"], "x".join(map(str, row["shape"]))
+    more = f"  triton {ratio['triton']:.3f}" if "triton" in ratio else ""
+    return (
+        f"  {row['group']:7s}{shape:20s} {row['tflops']['library']:7.1f}"
+        f"  again {ratio['library again']:.3f}  warploom {ratio['warploom']:.3f}{more}"
+        f"  {row['tiling']}, first call {row['first_s']:.1f} s{'' if row['right'] else '  WRONG'}"
+    )
 
 
 def triton_contestant(sets):
     try:
-        import triton_matmul
+        from lib import triton_matmul
     except ImportError as error:
         print("no triton:", error, flush=True)
         return None
-    config = triton_matmul.best(*sets[0])
-    return [triton_matmul.prepare(*s, **config) for s in sets] if config else None
+    turned = [(a, b.T, c) for a, b, c in sets]
+    config = triton_matmul.best(*turned[0])
+    return [triton_matmul.prepare(*s, **config) for s in turned] if config else None
 
 
 def summary(dtype, table):
-    counted = [r for r in table if r["counted"]]
     means = {}
-    for name in ("library again", "warploom"):
-        ratios = [r["ms"]["library"] / r["ms"][name] for r in counted]
-        means[f"{name} / library"] = geometric_mean(ratios)
-        means[f"{name} / library, least"] = min(ratios, default=float("nan"))
-    pairs = [r["ms"]["triton"] / r["ms"]["warploom"] for r in counted if "triton" in r["ms"]]
-    means["warploom / triton"] = geometric_mean(pairs)
+    for group in dict.fromkeys(r["group"] for r in table):
+        rows = [r["ratio"] for r in table if r["group"] == group]
+        means[group] = {
+            "warploom": geometric_mean(r["warploom"] for r in rows),
+            "least": min(r["warploom"] for r in rows),
+            "library again": geometric_mean(r["library again"] for r in rows),
+        }
+        if all("triton" in r for r in rows):
+            means[group]["triton"] = geometric_mean(r["triton"] for r in rows)
     return {
         "script": "bench/h200_gemm.py final",
         "dtype": dtype,
@@ -303,42 +238,62 @@ def summary(dtype, table):
     }
 
 
-def report(shape, times):
-    flops = 2.0 * shape[0] * shape[1] * shape[2]
-    base = times["library"]
-    print(f"== {'x'.join(map(str, shape))}  library {flops / base / 1e9:.0f} TFLOPS", flush=True)
-    for name, ms in times.items():
-        if name != "library":
-            print(f"   {name:34s} {flops / ms / 1e9:7.1f}  x{base / ms:.3f}", flush=True)
+def screen(out, dtype, group, speed):
+    """The likely tilings of each shape."""
+    table = []
+    for _, (m, n, k) in shapes_of(group):
+        sets, library = problem(m, n, k, dtype)
+        contestants = {"library": library, "library again": library}
+        for tiling in likely(compiled_of(sets)):
+            name = f"{tiling.name}/g{tiling.group}{'/serp' if tiling.serpentine else ''}"
+            try:
+                calls, error = ours(sets, dtype, tiling)
+            except WarploomError as found:
+                print("FAIL", name, found, flush=True)
+                continue
+            if error < ERROR_LIMIT[dtype]:
+                contestants[name] = calls
+            else:
+                print("WRONG", name, (m, n, k), error, flush=True)
+        times = compare(contestants, **speed)
+        said = ", ".join(f"{c} {r:.3f}" for c, r in ratios(times).items())
+        print(f"  {m}x{n}x{k}: {said}", flush=True)
+        table.append({"shape": (m, n, k), "ms": times})
+        save(out, f"h200_gemm_screen_{dtype}.json", {"environment": environment(), "table": table})
+        del sets, library, contestants
+        torch.cuda.empty_cache()
+
+
+def tune():
+    """The measuring choice, and that it is remembered."""
+    a, b = inputs(2048, 3072, 2048, "bf16")
+    first = warploom.gemm(a, b, tune=True)
+    again = warploom.gemm(a, b)
+    error = sampled_error(a, b, again)
+    print("tuned:", torch.equal(first, again), f"{error:.2e}", flush=True)
+    return int(not error < ERROR_LIMIT["bf16"])
 
 
 def repeat(runs=200):
     """The same inputs give the same bits."""
     bad = 0
-    for m, n, k in ((4096, 4096, 4096), (1000, 1496, 776), (512, 8192, 8192)):
+    for m, n, k in ((4096, 4096, 4096), (1000, 1496, 776), (512, 8192, 8192), (16, 8192, 8192)):
         a, b = inputs(m, n, k, "bf16")
-        c = torch.empty(m, n, device="cuda", dtype=torch.bfloat16)
-        call = launcher(a, b, c, choose(Shape(m=m, n=n, k=k)))
-        call()
-        torch.cuda.synchronize()
-        first = c.clone()
+        first = warploom.gemm(a, b)
+        c = torch.empty_like(first)
+        differ = torch.zeros((), device="cuda", dtype=torch.int64)
         for _ in range(runs):
             c.fill_(float("nan"))
-            call()
-            bad += not torch.equal(c, first)
-        print(f"repeat {m}x{n}x{k}: {runs} runs, {bad} differ", flush=True)
+            differ += (warploom.gemm(a, b, out=c) != first).any()
+        bad += int(differ)
+        print(f"repeat {m}x{n}x{k}: {runs} runs, {int(differ)} differ", flush=True)
     return bad
 
 
-def once(m, n, k, names):
-    """One launch of each shipped kernel, for profilers and sanitizers."""
+def once(m, n, k):
+    """One launch, for profilers and sanitizers."""
     a, b = inputs(m, n, k, "bf16")
-    c = torch.empty(m, n, device="cuda", dtype=torch.bfloat16)
-    if "library" in names:
-        torch.matmul(a, b.T, out=c)
-    for kernel in SHIPPED:
-        if kernel.out is Dtype.BF16 and (not names or kernel.name in names):
-            launcher(a, b, c, Choice(kernel=kernel, group=group_for(kernel)))()
+    c = warploom.gemm(a, b)
     torch.cuda.synchronize()
     print("once: done", sampled_error(a, b, c), flush=True)
 
@@ -351,37 +306,30 @@ def save(out, name, data):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument(
-        "mode",
-        choices=("correct", "public", "screen", "final", "variants", "tune", "repeat", "once"),
-    )
-    parser.add_argument("rest", nargs="*")
-    parser.add_argument("--dtype", default="bf16")
+    modes = ("final", "correct", "public", "screen", "tune", "repeat", "once")
+    parser.add_argument("mode", choices=modes)
+    parser.add_argument("rest", nargs="*", type=int)
+    parser.add_argument("--dtype", default="bf16", choices=TORCH)
     parser.add_argument("--out", default="bench/results")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--run-ms", type=float, default=200.0)
-    parser.add_argument("--odd", action="store_true")
+    parser.add_argument("--group", default="main", choices=(*GROUPS, "all"))
+    parser.add_argument("--quick", action="store_true", help="a fifth of the time")
+    parser.add_argument("--triton", action="store_true", help="Triton as a contestant of final")
     args = parser.parse_args()
+    speed = QUICK if args.quick else {"rounds": args.rounds, "run_ms": args.run_ms}
     torch.manual_seed(int(time.time()) & 0xFFFF)
-    torch.cuda.init()
     torch.zeros(1, device="cuda")
-    if args.mode == "correct":
-        return check_kernels(args.out)
-    if args.mode == "public":
-        return check_public(args.out)
-    if args.mode == "screen":
-        screen(args.out, args.dtype, args.rest, args.rounds, args.run_ms)
-    elif args.mode == "final":
-        final(args.out, args.dtype, args.rounds, args.run_ms, args.odd)
-    elif args.mode == "variants":
-        variants(args.out, args.rounds, args.run_ms)
-    elif args.mode == "tune":
-        check_tuner()
-    elif args.mode == "repeat":
-        return repeat()
-    else:
-        once(*map(int, args.rest[:3]), args.rest[3:])
-    return 0
+    match args.mode:
+        case "final":
+            return final(args.out, args.dtype, args.group, speed, triton=args.triton)
+        case "screen":
+            return screen(args.out, args.dtype, args.group, speed) or 0
+        case "once":
+            return once(*(args.rest or (512, 512, 512))) or 0
+        case "correct" | "public":
+            return {"correct": correct, "public": public}[args.mode](args.out)
+    return {"tune": tune, "repeat": repeat}[args.mode]()
 
 
 if __name__ == "__main__":

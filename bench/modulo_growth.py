@@ -16,10 +16,10 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
+from tests.modulo.bodies.gemm import gemm_body
 from tests.modulo.random_bodies import RandomShape, random_body
 
 from warploom.order import Goal, ModuloOptions, check_result, solve_modulo
-from warploom.order.bodies.gemm import gemm_body
 from warploom.order.exact.process import shared_solver
 
 RESULTS = Path(__file__).parent / "results"

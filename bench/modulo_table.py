@@ -13,10 +13,12 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
+from tests.modulo.bodies.attention import AttentionShape, attention_body
+from tests.modulo.bodies.attention_costs import MI355X_ATTENTION
+from tests.modulo.bodies.gemm import Fragments, Lds, gemm_body
+
 from warploom.document.kinds import OpRole, ResourceKind
 from warploom.order import Goal, ModuloOptions, RingKind, check_result, solve_modulo
-from warploom.order.bodies.attention import AttentionShape, attention_body
-from warploom.order.bodies.gemm import Fragments, Lds, gemm_body
 from warploom.seed.compile import compile_schedule
 from warploom.seed.modulo.bridge import ModuloRequest
 from warploom.seed.schedules.fourwave import Pipeline4Wave
@@ -28,7 +30,6 @@ from warploom.seed.target.geometry import KernelGeometry
 from warploom.seed.target.mi355x import AMDScheduleHints, mi355x_double_buffer
 from warploom.seed.target.tags import PingPongOps
 from warploom.sim import MachineCosts, mi355x_costs, simulate
-from warploom.target.attention_costs import MI355X_ATTENTION
 from warploom.target.occupancy import OccupancyModel
 
 HINTS = AMDScheduleHints(2, 2, 2, 16, 16, 4, 4)

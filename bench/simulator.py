@@ -18,8 +18,7 @@ from warploom import (
     compile_schedule,
     mi355x_target,
 )
-from warploom.hopper.pricing import gemm_costs
-from warploom.launch.shipped import SHIPPED, shipped_schedule
+from warploom.cli.kernels import TEXTS, TileKernel
 from warploom.sim import MachineCosts, mi355x_costs, simulate, simulate_roles
 
 TRIPS = 16
@@ -69,10 +68,11 @@ def main():
         document = compiled.document()
         for costs in (MachineCosts(), mi355x_costs(mma_cycles=mma)):
             print(row(name, simulate(document, costs, trips=TRIPS)))
-    for kernel in sorted(SHIPPED, key=lambda k: k.name)[:8]:
-        document = shipped_schedule(kernel.name)
-        sim = simulate_roles(document, gemm_costs(kernel), trips=32)
-        print(row(f"Hopper {kernel.name} (proven II {document.proof.ii})", sim))
+    for text in TEXTS.values():
+        kernel = TileKernel(text)
+        document = kernel.lowered.document
+        sim = simulate_roles(document, kernel.costs(document), trips=32)
+        print(row(f"Hopper {kernel.name} (II {document.proof.ii})", sim))
     print("\n## Speed (CPU seconds of one run, ping-pong, 70 kernel entries)\n")
     print("| waves | trips | seconds |")
     print("|---|---|---|")

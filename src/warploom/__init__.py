@@ -65,3 +65,16 @@ class _Door(_ModuleType):
 _sys.modules[__name__].__class__ = _Door
 
 __all__ = [*sorted([*_HOMES, "__version__"])]  # noqa: PLE0604 (names, read off the stub)
+
+
+def _on_demand(module: str, name: str) -> _Any:  # noqa: ANN401 (a function of that room)
+    def call(*args: _Any, **given: _Any) -> _Any:  # noqa: ANN401
+        return getattr(_import_module(module), name)(*args, **given)
+
+    return call
+
+
+from warploom.kernel import hooks as _hooks  # noqa: E402 (the door stands, rooms may be wired)
+
+_hooks.launcher = _on_demand("warploom.launch.texts", "run")
+_hooks.compiler = _on_demand("warploom.launch.compiled", "compile_text")

@@ -262,6 +262,15 @@ from warploom.launch.attention import (
 from warploom.launch.gemm import (
     gemm as gemm,
 )
+from warploom.search import (
+    SearchOptions as SearchOptions,
+)
+from warploom.search import (
+    SearchResult as SearchResult,
+)
+from warploom.search import (
+    search as search,
+)
 from warploom.seed.blocks.expand import (
     emit_minimal_barrier_block as emit_minimal_barrier_block,
 )

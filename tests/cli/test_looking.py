@@ -73,6 +73,16 @@ def test_doctor_speaks_of_extras():
     assert "warploom" in warploom("doctor").stdout
 
 
+def test_doctor_without_a_gpu_says_what_is_missing():
+    done = warploom("doctor", "--gpu")
+    if done.returncode == 0:
+        assert "TFLOPS" in done.stdout
+    else:
+        assert done.returncode == 2
+        assert "Traceback" not in done.stderr
+        assert "fix" in done.stderr
+
+
 def test_help_names_every_command():
     text = warploom("--help").stdout
     for command in ("compile", "show", "verify", "simulate", "timeline", "graph", "diff"):

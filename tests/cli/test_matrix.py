@@ -8,7 +8,7 @@ from .runner import warploom
 
 MINE = """
 from warploom import DeclarativeSchedule, compile_schedule
-from warploom.hopper import GemmKernel
+import warploom as wl
 
 
 def schedule():
@@ -17,7 +17,15 @@ def schedule():
 
 compiled = compile_schedule(schedule())
 document = compiled.document()
-kernel = GemmKernel(tile_m=128, tile_n=128)
+
+
+@wl.kernel
+def kernel(x: wl.In["m", "k"], w: wl.In["n", "k"], out: wl.Out["m", "n"]):
+    m, n = wl.tile(out)
+    acc = wl.zeros(m, n)
+    for k in wl.steps(x.k):
+        acc += x[m, k] @ w[n, k].T
+    out[m, n] = wl.relu(acc)
 """
 SOURCES = (
     "pingpong",
@@ -25,7 +33,7 @@ SOURCES = (
     "single_buffer",
     "gemm",
     "attention",
-    "gemm_256x192_w2",
+    "gemm_256x192x64_w2_o3",
     "counters.json",
     "roles.json",
     "mine.py:schedule",
@@ -51,7 +59,7 @@ COMMANDS = (
 )
 QUICK = ("pingpong", "counters.json", "gemm", "mine.py:kernel", "-")
 ALL = [s if s in QUICK else pytest.param(s, marks=pytest.mark.slow) for s in SOURCES]
-ROLES = ("gemm", "attention", "gemm_256x192_w2", "roles.json", "mine.py:kernel", "-")
+ROLES = ("gemm", "attention", "gemm_256x192x64_w2_o3", "roles.json", "mine.py:kernel", "-")
 
 
 @pytest.fixture(scope="module")

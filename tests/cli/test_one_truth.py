@@ -18,7 +18,7 @@ CASES = (
     ("pingpong", "256x256x64", "bf16"),
     ("fourwave", "256x256x128", "fp8"),
 )
-HOPPER = ("gemm", "attention", "gemm_128x128_w2")
+HOPPER = ("gemm", "attention", "gemm_128x128x64_w2")
 
 
 def pace_of(*arguments):

@@ -51,7 +51,7 @@ class FakeDriver:
     cuuint64_t = cuuint32_t = Word
 
     def __init__(self, *, parameters=(), devices=1, cluster=0):
-        self.parameters = parameters  # sizes of the kernel's parameters
+        self.parameters = parameters  # sizes of the kernel's parameters, which launches keep
         self.devices, self.cluster = devices, cluster
         self.launches, self.encoded, self.replaced, self.loaded = [], [], [], []
         self.lock, self.local = threading.Lock(), threading.local()
@@ -167,9 +167,9 @@ class FakeDriver:
 
 def clear_caches():
     """Forget what was learnt from another driver or compiler."""
-    from warploom.launch import attention_launch, driver, launch, plan
-    from warploom.launch.attention import PACKED, RUNNER
-    from warploom.launch.gemm import RUNNER as GEMM
+    from warploom.launch import driver, plan, texts
+    from warploom.launch.attention import CALLS, PACKED
+    from warploom.launch.gemm import CALLS as GEMM
 
     for cached in (
         driver.library,
@@ -177,12 +177,11 @@ def clear_caches():
         driver.device_count,
         driver.require_hopper,
         plan._load,
-        attention_launch.attention_binary,
-        launch.gemm_binary,
+        texts._compiled,
     ):
         cached.cache_clear()
-    for runner in (GEMM, RUNNER, PACKED):
-        runner.forget()
+    for calls in (GEMM, CALLS, PACKED):
+        calls.forget()
 
 
 def install(monkeypatch, **options):
@@ -197,15 +196,14 @@ def install(monkeypatch, **options):
 
 
 def fake_compiler(monkeypatch):
-    """Cubins are the kernels' names, so that launches say which kernel they run."""
-    from warploom.launch import attention_launch, launch
+    """Cubins are the kernels' names and tilings, so that launches say what they run."""
+    from warploom.launch import compiled
     from warploom.launch.build import Cubin, read_log
 
     def compile_source(source, *, name="kernel", **_):
         return Cubin(data=name.encode(), toolchain="none", report=read_log(""))
 
-    for module in (attention_launch, launch):
-        monkeypatch.setattr(module, "compile_source", compile_source)
+    monkeypatch.setattr(compiled, "compile_source", compile_source)
 
 
 class FakeTensor:
@@ -222,6 +220,9 @@ class FakeTensor:
             steps.append(step)
             step *= n
         self.strides = strides or tuple(reversed(steps))
+
+    def get_device(self):
+        return self.device.index
 
     def data_ptr(self):
         return self.pointer

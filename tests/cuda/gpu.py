@@ -22,3 +22,9 @@ NEEDS_HOPPER = [
     pytest.mark.gpu,
     pytest.mark.skipif(not hopper(), reason="no Hopper GPU on this machine"),
 ]
+
+# torch warns about its own future while it compiles graphs; warnings of this package are errors.
+TORCH_WARNINGS = [
+    pytest.mark.filterwarnings("default"),
+    pytest.mark.filterwarnings("error:::warploom"),
+]

@@ -175,6 +175,23 @@ def test_threads_launch_what_they_asked_for(cuda):
         assert (at - 0x10000 * (launch.stream + 1)) // 16 == seen["count"] % 50
 
 
+def test_a_block_outlives_its_eviction(cuda, monkeypatch):
+    """Another thread may fill the cache between the look-up and the launch."""
+    fake = cuda()
+    go = prepare(BINARY, LAYOUTS)
+    launch = go._go
+
+    def crowded(stream, block, extra):
+        for i in range(2 * BLOCKS):
+            go._block(0x20000 + 16 * i, 0x2000, 0x3000, 0, 1.0, 0)
+        return launch(stream, block, extra)
+
+    monkeypatch.setattr(go, "_go", crowded)
+    go(0, 0x1000, 0x2000, 0x3000, 0, 2.5, 4)
+    seen = words(fake.launches[0])
+    assert (seen["maps"], seen["alpha"], seen["count"]) == ([0x1000, 0x2000], 2.5, 4)
+
+
 def test_a_new_thread_gets_a_context(cuda):
     fake = cuda()
     go = prepare(BINARY, LAYOUTS)

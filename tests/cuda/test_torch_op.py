@@ -1,180 +1,266 @@
-"""Registration and fake implementations of the torch ops: against a stand-in for torch, and
-against torch itself (without a GPU) where it is installed.
-"""
+"""``warploom.torch`` without a GPU: the ops on the CPU and on fake tensors, checked by torch."""
 
 from __future__ import annotations
 
-import importlib
-from types import SimpleNamespace
+import logging
 
 import pytest
 
-from warploom.errors import MissingExtraError
-from warploom.launch import torch_op
+torch = pytest.importorskip("torch", reason="torch is not installed")
+wt = pytest.importorskip("warploom.torch")
+from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: E402
+from torch.nn.attention.bias import causal_lower_right, causal_upper_left  # noqa: E402
+from torch.nn.functional import scaled_dot_product_attention as sdpa  # noqa: E402
+
+from warploom.torch import autograd, schema  # noqa: E402
+from warploom.torch import sdpa as ours  # noqa: E402
+
+from .gpu import TORCH_WARNINGS  # noqa: E402
+
+pytestmark = TORCH_WARNINGS
+MASKS = [(False, False), (True, False), (True, True)]
+ACTIVATIONS = list(schema.ACTIVATIONS)
 
 
-class Matrix:
-    """A tensor of no numbers."""
-
-    def __init__(self, *shape, dtype="bf16"):
-        self.shape, self.dtype = shape, dtype
-
-    def dim(self):
-        return len(self.shape)
-
-    def new_empty(self, shape, dtype=None):
-        return Matrix(*shape, dtype=dtype or self.dtype)
+def matrices(m=16, n=24, k=32, grad=True):
+    torch.manual_seed(0)
+    make = lambda *s: torch.randn(*s, dtype=torch.float16, requires_grad=grad)  # noqa: E731
+    return make(m, k), make(n, k), make(n)
 
 
-def stand_in():
-    seen = {}
-
-    def check(condition, message):
-        if not condition:
-            raise ValueError(message())
-
-    def keep(name):
-        def decorate(function):
-            seen[name] = function
-            return function
-
-        return decorate
-
-    library = SimpleNamespace(
-        define=lambda name, schema: seen.update({name: schema}),
-        impl=lambda name, where: keep(f"{name} {where}"),
-        register_fake=lambda name: keep(f"{name} fake"),
-    )
-    torch = SimpleNamespace(
-        library=library,
-        ops=SimpleNamespace(warploom="the ops"),
-        _check=check,
-        bfloat16="bf16",
-        float8_e4m3fn="fp8",
-        float32="fp32",
-    )
-    return torch, seen
+def heads(queries=10, keys=20, grad=True, dim=64):
+    torch.manual_seed(0)
+    make = lambda *s: torch.randn(2, *s, dim, dtype=torch.float16, requires_grad=grad)  # noqa: E731
+    return make(4, queries), make(2, keys), make(2, keys)
 
 
-@pytest.fixture
-def registered(monkeypatch):
-    torch, seen = stand_in()
-    monkeypatch.setattr(importlib, "import_module", lambda name: torch)
-    torch_op.register.cache_clear()
-    yield torch_op.register(), seen
-    torch_op.register.cache_clear()
+def far(found, exact):
+    return ((found.double() - exact.double()).norm() / exact.double().norm()).item()
 
 
-def test_the_op_is_defined_with_a_fake(registered):
-    ops, seen = registered
-    assert ops == "the ops"
-    assert seen["warploom::gemm"].startswith("(Tensor a, Tensor b, Tensor? bias")
-    fake = seen["warploom::gemm fake"]
-    made = fake(Matrix(3, 4), Matrix(4, 5), None, 1.0, "none")
-    assert (made.shape, made.dtype) == ((3, 5), "bf16")
-    assert fake(Matrix(3, 4, dtype="fp8"), Matrix(4, 5), None, 1.0, "none").dtype == "bf16"
-    with pytest.raises(ValueError, match="inner sizes differ"):
-        fake(Matrix(3, 4), Matrix(5, 5), None, 1.0, "none")
-    with pytest.raises(ValueError, match="takes matrices"):
-        fake(Matrix(3, 4, 1), Matrix(4, 5), None, 1.0, "none")
+def doubled(*tensors):
+    return [t.detach().double().requires_grad_() for t in tensors]
 
 
-def test_the_implementation_calls_gemm(registered, monkeypatch):
-    _, seen = registered
+def test_the_ops_are_there_on_import():
+    for name in ("gemm", "attention", "attention_packed", "attention_backward"):
+        assert hasattr(torch.ops.warploom, name)
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_the_product_and_its_gradients(activation):
+    a, w, bias = matrices()
+    out = wt.gemm(a, w.T, bias, 0.5, activation)
+    grad = torch.randn_like(out)
+    found = torch.autograd.grad(out, (a, w, bias), grad)
+    wide = doubled(a, w, bias)
+    exact = schema.ACTIVATIONS[activation](0.5 * wide[0] @ wide[1].T + wide[2])
+    assert far(out, exact) < 1e-3
+    for x, y in zip(found, torch.autograd.grad(exact, wide, grad.double()), strict=True):
+        assert far(x, y) < 2e-3
+
+
+def test_gradients_of_sizes_that_no_copy_reads_fall_back():
+    a, w, _ = matrices(m=13, n=7, k=9)
+    grads = torch.autograd.grad(wt.gemm(a, w.T).sum(), (a, w))
+    wide = doubled(a, w)
+    for x, y in zip(grads, torch.autograd.grad((wide[0] @ wide[1].T).sum(), wide), strict=True):
+        assert far(x, y) < 2e-3
+
+
+def test_only_wanted_gradients_are_computed(monkeypatch):
     calls = []
-    monkeypatch.setattr(torch_op, "gemm", lambda *a, **k: calls.append((a, k)))
-    seen["warploom::gemm CUDA"]("a", "b", None, 1.0, "relu")
-    seen["warploom::gemm CUDA"]("a", "b", "bias", 0.5, "none")
-    assert calls[0] == (("a", "b"), {"bias": None, "alpha": None, "activation": "relu"})
-    assert calls[1] == (("a", "b"), {"bias": "bias", "alpha": 0.5, "activation": "none"})
+    real = autograd.product
+    monkeypatch.setattr(autograd, "product", lambda *a: calls.append(1) or real(*a))
+    a, w, _ = matrices()
+    wt.gemm(a.detach(), w.T).sum().backward()
+    assert len(calls) == 1
 
 
-def test_without_torch_the_extra_is_named(monkeypatch):
-    def missing(name):
-        raise ImportError(name)
-
-    monkeypatch.setattr(importlib, "import_module", missing)
-    torch_op.register.cache_clear()
-    with pytest.raises(MissingExtraError, match=r"warploom\[torch\]"):
-        torch_op.register()
+def test_float8_has_no_gradient():
+    a = torch.zeros(16, 16).to(torch.float8_e4m3fn).requires_grad_()
+    with pytest.raises(TypeError, match="float8"):
+        wt.gemm(a, a.T)
 
 
-def test_attention_has_a_fake_with_a_log_sum_exp(registered):
-    _, seen = registered
-    assert seen["warploom::attention"].endswith("-> (Tensor out, Tensor lse)")
-    fake = seen["warploom::attention fake"]
-    q, k = Matrix(2, 8, 100, 64), Matrix(2, 4, 300, 64)
-    out, lse = fake(q, k, k, True, None)
-    assert (out.shape, out.dtype) == ((2, 8, 100, 64), "bf16")
-    assert (lse.shape, lse.dtype) == ((2, 8, 100), "fp32")
+@pytest.mark.parametrize(("causal", "lower_right"), MASKS)
+def test_attention_and_its_gradients(causal, lower_right):
+    inputs = heads()
+    out, lse = wt.attention(*inputs, causal, None, lower_right)
+    assert not lse.requires_grad
+    grad = torch.randn_like(out)
+    found = torch.autograd.grad(out, inputs, grad)
+    wide = doubled(*inputs)
+    exact = autograd.torch_attention(*wide, causal=causal, scale=None, lower_right=lower_right)
+    assert far(out, exact) < 1e-3
+    for x, y in zip(found, torch.autograd.grad(exact, wide, grad.double()), strict=True):
+        assert far(x, y) < 2e-3
 
 
-@pytest.mark.parametrize(
-    ("q", "k", "v", "says"),
-    [
-        (Matrix(8, 100, 64), Matrix(2, 4, 300, 64), Matrix(2, 4, 300, 64), "batch, heads, length"),
-        (Matrix(2, 8, 100, 64), Matrix(2, 4, 300, 64), Matrix(2, 4, 200, 64), "dimension 2"),
-        (Matrix(2, 8, 100, 64), Matrix(1, 4, 300, 64), Matrix(1, 4, 300, 64), "batches"),
-        (Matrix(2, 8, 100, 64), Matrix(2, 3, 300, 64), Matrix(2, 3, 300, 64), "divide"),
-        (Matrix(2, 8, 100, 64), Matrix(2, 4, 300, 32), Matrix(2, 4, 300, 32), "head dimensions"),
-        (
-            Matrix(2, 8, 100, 64),
-            Matrix(2, 4, 300, 64, dtype="fp16"),
-            Matrix(2, 4, 300, 64),
-            "dtype",
-        ),
-    ],
-    ids=lambda x: x if isinstance(x, str) else "",
-)
-def test_attention_checks_shapes_while_tracing(registered, q, k, v, says):
-    _, seen = registered
-    with pytest.raises(ValueError, match=says):
-        seen["warploom::attention fake"](q, k, v)
+def test_a_backward_kernel_is_taken_where_there_is_one():
+    seen = []
+
+    def kernel(grad, q, k, v, out, lse, causal, scale, lower_right):
+        seen.append((causal, scale, lower_right))
+        return q * 0 + 1, k * 0 + 2, v * 0 + 3
+
+    wt.set_attention_backward(kernel)
+    try:
+        q, k, v = heads()
+        wt.attention(q, k, v, True, 0.25)[0].sum().backward()
+    finally:
+        wt.set_attention_backward(None)
+    assert seen == [(True, 0.25, False)]
+    assert [t.grad.unique().item() for t in (q, k, v)] == [1, 2, 3]
 
 
-def test_the_implementation_calls_attention(registered, monkeypatch):
-    _, seen = registered
-    calls = []
-    monkeypatch.setattr(torch_op, "attention", lambda *a, **k: calls.append((a, k)))
-    seen["warploom::attention CUDA"]("q", "k", "v", True, 0.5)
-    assert calls == [(("q", "k", "v", True, 0.5), {"return_lse": True})]
+def test_packed_sequences_are_attended_one_by_one():
+    starts = [torch.tensor(s, dtype=torch.int32) for s in ([0, 5, 5, 12], [0, 3, 9, 20])]
+    q, k = torch.randn(12, 4, 64), torch.randn(20, 2, 64)
+    out, lse = wt.attention_packed(q, k, k, *starts, 7, 11, True)
+    for (q0, q1), (k0, k1) in (((0, 5), (0, 3)), ((5, 12), (9, 20))):
+        part = [t.transpose(0, 1)[None] for t in (q[q0:q1], k[k0:k1])]
+        want, sums = wt.attention(part[0], part[1], part[1], True)
+        assert torch.equal(out[q0:q1], want[0].transpose(0, 1))
+        assert torch.equal(lse[:, q0:q1], sums[0])
 
 
-@pytest.fixture
-def real():
-    torch = pytest.importorskip("torch", reason="torch is not installed")
-    torch_op.register()
-    return torch
+@pytest.mark.slow
+@pytest.mark.parametrize("grad", [False, True])
+def test_torch_accepts_the_ops(grad):
+    a, w, bias = matrices(grad=grad)
+    ops = torch.ops.warploom
+    torch.library.opcheck(ops.gemm.default, (a, w.T.detach().requires_grad_(grad), bias, 0.5))
+    torch.library.opcheck(ops.attention.default, (*heads(grad=grad), True, None, True))
 
 
-def test_torch_traces_attention_without_a_gpu(real):
-    from torch._subclasses.fake_tensor import FakeTensorMode
+@pytest.mark.slow
+def test_compiled_graphs_hold_the_ops_whole():
+    def layer(x, w, bias, q, k, v):
+        y = wt.gemm(x * 2.0, w.T, bias, 1.0, "gelu")
+        z, _ = wt.attention(q, k, v, True)
+        return y.sum() + wt.scaled_dot_product_attention(z, k, v, enable_gqa=True).sum()
 
+    inputs = (*matrices(), *heads(20))
+    want = torch.autograd.grad(layer(*inputs), inputs)
+    compiled = torch.compile(layer, fullgraph=True)
+    for x, y in zip(torch.autograd.grad(compiled(*inputs), inputs), want, strict=True):
+        torch.testing.assert_close(x, y, rtol=2e-2, atol=2e-2)
+
+
+def test_fake_tensors_have_the_results_shapes():
     with FakeTensorMode():
-        q = real.empty_strided(
-            (2, 8, 100, 64), (51200, 64, 512, 1), dtype=real.bfloat16, device="cuda"
+        q = torch.empty_strided(
+            (2, 8, 100, 64), (51200, 64, 512, 1), dtype=torch.bfloat16, device="cuda"
         )
-        k = real.empty(2, 4, 300, 64, dtype=real.bfloat16, device="cuda")
-        out, lse = real.ops.warploom.attention(q, k, k, True)
+        k = torch.empty(2, 4, 300, 64, dtype=torch.bfloat16, device="cuda")
+        out, lse = torch.ops.warploom.attention(q, k, k, True)
         assert (out.shape, out.dtype) == (q.shape, q.dtype)
         assert out.is_contiguous()
-        assert (tuple(lse.shape), lse.dtype) == ((2, 8, 100), real.float32)
-        v = real.empty(2, 4, 200, 64, dtype=real.bfloat16, device="cuda")
-        with pytest.raises(RuntimeError, match="dimension 2"):
-            real.ops.warploom.attention(q, k, v)
+        assert (tuple(lse.shape), lse.dtype) == ((2, 8, 100), torch.float32)
+        a = torch.empty(3, 16, device="cuda").to(torch.float8_e4m3fn)
+        assert torch.ops.warploom.gemm(a, a.T).dtype == torch.bfloat16
 
 
-def test_torch_exports_graphs_of_any_length(real):
-    meta = {"dtype": real.bfloat16, "device": "meta"}
-    q, k = real.empty(2, 8, 100, 64, **meta), real.empty(2, 4, 300, 64, **meta)
+BAD = [
+    ((8, 100, 64), (2, 4, 300, 64), "batch, heads, length"),
+    ((2, 8, 100, 64), (1, 4, 300, 64), "batches"),
+    ((2, 8, 100, 64), (2, 3, 300, 64), "divide"),
+    ((2, 8, 100, 64), (2, 4, 300, 32), "head dimensions"),
+]
 
-    class Layer(real.nn.Module):
+
+@pytest.mark.parametrize(("q", "k", "says"), BAD, ids=[b[2] for b in BAD])
+def test_shapes_are_checked_while_tracing(q, k, says):
+    with FakeTensorMode():
+        x, y = torch.empty(*q, device="cuda"), torch.empty(*k, device="cuda")
+        with pytest.raises(RuntimeError, match=says):
+            torch.ops.warploom.attention(x, y, y)
+
+
+def test_products_are_checked_while_tracing():
+    with FakeTensorMode():
+        x, y = torch.empty(3, 4, device="cuda"), torch.empty(5, 5, device="cuda")
+        with pytest.raises(RuntimeError, match="inner sizes differ"):
+            torch.ops.warploom.gemm(x, y)
+        with pytest.raises(RuntimeError, match="unknown activation"):
+            torch.ops.warploom.gemm(x, x.T, None, 1.0, "swish")
+
+
+@pytest.mark.slow
+def test_a_layer_exports_with_lengths_of_any_size():
+    class Layer(torch.nn.Module):
         def forward(self, q, k, v):
-            out, lse = real.ops.warploom.attention(q, k, v, True, 0.25)
-            return out * 2, lse
+            return torch.ops.warploom.attention(q, k, v, True)[0]
 
-    length = real.export.Dim("length", min=2)
-    keys = {2: real.export.Dim("keys", min=2)}
-    program = real.export.export(Layer(), (q, k, k), dynamic_shapes=({2: length}, keys, keys))
+    q, k, _ = heads(grad=False)
+    length, keys = torch.export.Dim("length", min=2), {2: torch.export.Dim("keys", min=2)}
+    program = torch.export.export(Layer(), (q, k, k), dynamic_shapes=({2: length}, keys, keys))
     called = [str(n.target) for n in program.graph.nodes if n.op == "call_function"]
     assert "warploom.attention.default" in called
+
+
+def test_the_drop_in_computes_what_torch_does_and_says_why(caplog):
+    autograd._SAID.clear()
+    q, k, v = heads(grad=False)
+    with caplog.at_level(logging.INFO, "warploom.torch"):
+        found = wt.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+        wt.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+    assert torch.equal(found, sdpa(q, k, v, is_causal=True, enable_gqa=True))
+    assert [r.message for r in caplog.records] == [
+        "scaled_dot_product_attention: torch's own, because the tensors are not on a Hopper GPU"
+    ]
+
+
+@pytest.fixture
+def hopper(monkeypatch):
+    """Fake tensors on a GPU that claims to be a Hopper."""
+    monkeypatch.setattr(ours, "_capability", lambda device: (9, 0))
+    with FakeTensorMode():
+        yield lambda *s, **o: torch.empty(*s, device="cuda", **{"dtype": torch.bfloat16, **o})
+
+
+def why(q, k, v, mask=None, dropout=0.0, scale=None, gqa=False):
+    return ours.why_not(q, k, v, mask, dropout, scale, gqa)
+
+
+def test_reasons_not_to_take_the_kernel(hopper, monkeypatch):
+    monkeypatch.setattr(ours, "_why_not_memory", lambda *_: None)  # fake tensors have no address
+    q, k = hopper(2, 8, 100, 64), hopper(2, 4, 300, 64)
+    full = hopper(2, 8, 300, 64)
+    assert why(q, full, full) is None
+    assert why(q, k, k, gqa=True) is None
+    assert "heads" in why(q, k, k)
+    assert "mask" in why(q, full, full, mask=q)
+    assert "dropout" in why(q, full, full, dropout=0.1)
+    assert "scale" in why(q, full, full, scale=-1.0)
+    assert "types" in why(q.float(), full.float(), full.float())
+    assert "head dim" in why(*[hopper(2, 8, 100, 96)] * 3)
+    assert "batch, heads" in why(q[0], full[0], full[0])
+    assert "empty" in why(hopper(2, 8, 0, 64), full, full)
+    assert "Hopper" in why(*[torch.empty(2, 8, 9, 64, dtype=torch.float16)] * 3)
+    wants = q.clone().requires_grad_()
+    assert "gradients" in why(wants, full, full)
+    wt.set_attention_backward(lambda *_: None)
+    try:
+        assert why(wants, full, full) is None
+    finally:
+        wt.set_attention_backward(None)
+
+
+def test_memory_that_copies_cannot_walk():
+    good = torch.empty(2, 8, 100, 64, dtype=torch.float16)
+    assert ours._why_not_memory(good, good.transpose(1, 2)) is None
+    assert "strides" in ours._why_not_memory(good.transpose(2, 3))
+    assert "strides" in ours._why_not_memory(good[:1].expand(3, 8, 100, 64))
+    shifted = torch.empty(2 * 8 * 100 * 64 + 1, dtype=torch.float16)[1:].view(2, 8, 100, 64)
+    assert "address" in ours._why_not_memory(shifted)
+
+
+@pytest.mark.parametrize("bias", [causal_upper_left, causal_lower_right])
+def test_causal_biases_are_masks_the_kernel_knows(bias, monkeypatch):
+    monkeypatch.setattr(ours, "why_not", lambda *a: None if a[3] is None else "a mask")
+    q, k, v = heads(grad=False)
+    k, v = (t.repeat_interleave(2, 1) for t in (k, v))
+    found = wt.scaled_dot_product_attention(q, k, v, attn_mask=bias(10, 20))
+    torch.testing.assert_close(found, sdpa(q, k, v, attn_mask=bias(10, 20)), rtol=1e-2, atol=1e-2)

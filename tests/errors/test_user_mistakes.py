@@ -30,8 +30,10 @@ from warploom import (
     SchedulingStrategy,
     SingleBufferSchedule,
     StructureError,
+    SyncPolicy,
     TargetCostModel,
     TargetProfile,
+    VerificationError,
     annotate_ops,
     compile_schedule,
     mi355x_cost_model,
@@ -221,8 +223,10 @@ def test_partition_without_completion_load():
         for i, op in enumerate(pingpong_body())
     ]
     with pytest.raises(StructureError) as caught:
-        compile_schedule(Given(body))
+        compile_schedule(Given(body), sync=SyncPolicy.REFERENCE)
     assert caught.value.check == "completion_coverage"
+    with pytest.raises(VerificationError):
+        compile_schedule(Given(body))  # the proof finds what is really wrong with it
 
 
 def test_more_loads_than_all_blocks_take():

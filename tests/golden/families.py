@@ -136,15 +136,18 @@ def pingpong(i):
     }
 
 
-def fourwave(i):
+def fourwave_schedule(i):
     target = TargetProfile(
         forms.cost_model(i["cost_model"]), forms.pipeline_config(i["pipeline_config"])
     )
-    # The reference reads vm units from the target alone; here the two must agree.
-    units = {name: i["pipeline_config"][name] for name in ("vm_per_load_a", "vm_per_load_b")}
-    geometry = KernelGeometry(**{**i["geometry"], **units})
+    geometry = KernelGeometry(**i["geometry"])
     config = None if i["use_default_config"] else forms.schedule_config(i["schedule_config"])
-    schedule = Pipeline4Wave(geometry, config, target)
+    return Pipeline4Wave(geometry, config, target)
+
+
+def fourwave(i):
+    schedule = fourwave_schedule(i)
+    geometry = schedule.geometry
     result = compiled(schedule)
     body = result.body
     default = derive_edges_from_ops(body, schedule.config())
@@ -160,15 +163,21 @@ def fourwave(i):
     }
 
 
-def single_buffer(i):
+def single_buffer_schedule(i):
     if "via" in i:
-        return common(build_default_matmul_schedule(*(v for k, v in i.items() if k != "via")))
+        tiles, *shape = (v for k, v in i.items() if k != "via")
+        return SingleBufferSchedule(tiles, mi355x.AMDScheduleHints(*shape))
     target = TargetProfile(
         forms.cost_model(i["cost_model"]), forms.pipeline_config(i["pipeline_config"])
     )
-    hints = mi355x.AMDScheduleHints(**i["hints"])
-    schedule = SingleBufferSchedule(i["num_k_tiles"], hints, target)
-    annotated = annotate_ops(schedule.declare_ops(), target.cost_model)
+    return SingleBufferSchedule(i["num_k_tiles"], mi355x.AMDScheduleHints(**i["hints"]), target)
+
+
+def single_buffer(i):
+    if "via" in i:
+        return common(build_default_matmul_schedule(*(v for k, v in i.items() if k != "via")))
+    schedule = single_buffer_schedule(i)
+    annotated = annotate_ops(schedule.declare_ops(), schedule.target.cost_model)
     return {
         "declare_ops": plain(schedule.declare_ops()),
         "annotated_ops": plain(annotated),
@@ -414,3 +423,38 @@ def run(family, inputs, wanted):
     if family in WITH_WANTED:
         return WITH_WANTED[family](inputs, wanted)
     return BY_INPUT[family](inputs)
+
+
+def schedule_of(family, inputs):
+    """The schedule a recorded compilation is of, or None."""
+    if family == "fourwave":
+        return fourwave_schedule(inputs)
+    if family == "single_buffer":
+        return single_buffer_schedule(inputs)
+    if "is_fp8" in inputs:
+        return pingpong_schedule(inputs)
+    if family in ("generic_compile", "verify_failures"):
+        return Given(inputs)
+    return None
+
+
+def passes_verification(family, inputs, wanted):
+    """Whether what warploom gives for inputs the reference rejects is sound; may raise."""
+    schedule = schedule_of(family, inputs)
+    if schedule is not None:
+        return compile_schedule(schedule).report.verdict == "clean"
+    if family in ("interleave", "reorder"):
+        return True  # a transform that returns has lost no op
+    if "edges" not in inputs or "functions_called" not in inputs:
+        return False
+    body = LoopBody.of(forms.ops(inputs["ops"]), forms.edges(inputs["edges"]))
+    orders = [n for n in wanted if n.endswith(("schedule", "halves"))]
+    for made in graph(inputs, orders).values():
+        at = {i: p for p, i in enumerate(made["order"])}
+        if sorted(at) != list(range(len(body))):
+            return False
+        if any(
+            e.loop_distance == 0 and at[e.producer_idx] > at[e.consumer_idx] for e in body.edges
+        ):
+            return False
+    return True

@@ -16,7 +16,7 @@ from tests.kernel.sources import run_source
 from warploom.kernel.rounding import rounded
 from warploom.kernel.values import Access
 
-FORMS = ("product", "softmax", "rows")
+FORMS = ("product", "softmax", "rows", "blocks", "groups", "grad")
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,9 @@ class RandomKernel:
         rng = np.random.default_rng(self.seed)
         found = []
         for tensor in self.kernel.tensors:
+            if tensor.access is Access.STARTS:
+                ends = rng.integers(0, self.sizes["m"] + 1, self.sizes["e"] - 1)
+                found.append(np.array([0, *sorted(ends), self.sizes["m"]]))
             if tensor.access is Access.IN:
                 shape = [-(-self.sizes[a.name] // a.per) for a in tensor.axes]
                 found.append(rounded(rng.normal(scale=0.5, size=shape), tensor.dtype))
@@ -105,6 +108,9 @@ class Writer:
             f"wl.exp(-wl.abs({x}))",
             f"wl.exp(wl.minimum({x}, 1.0) * alpha)",
             f"wl.exp2(wl.minimum({x}, 2.0))",
+            f"wl.exp(wl.tanh({x}) / alpha - 1.0)",
+            f"wl.exp(1.0 / (wl.abs({x}) + 1.0))",
+            f"(0.25 * ({x} - alpha) * (alpha - {x}))",
             f"wl.log(wl.abs({x}) + 1.0)",
             f"wl.sqrt(wl.abs({x}) + 0.5)",
             f"wl.rsqrt(wl.abs({x}) + 1.0)",
@@ -133,22 +139,23 @@ class Writer:
 
 
 @st.composite
-def random_kernels(draw, forms=FORMS, largest=70, types=("bf16", "f16"), whole=(16, 32)):
-    """A random kernel of one of the forms."""
+def random_kernels(draw, forms=FORMS, largest=70, types=("bf16", "f16"), whole=(64, 128)):
+    """A random kernel of one of the forms; ``whole``: sizes of whole axes."""
     form = draw(st.sampled_from(forms))
     dtype = draw(st.sampled_from(types))
-    make = {"product": _product, "softmax": _softmax, "rows": _rows}[form]
-    head, body, tensors, depth = make(draw)
+    head, body, tensors = _MAKE[form](draw)
     size = st.integers(1, largest)
     sizes = {name: draw(size) for name in ("m", "n", "k")}
-    sizes["d"] = depth or draw(st.sampled_from(whole))
+    sizes["d"] = draw(st.sampled_from(whole))
+    sizes["b"] = draw(st.integers(1, 3))
+    sizes |= {"g": (sizes["b"] + 1) // 2, "e": draw(st.integers(1, 4))}
     out = draw(st.sampled_from((dtype, "f32")))
     kinds = {t: (out if t.startswith("out") else dtype) for t in tensors}
     return RandomKernel(
         text="@wl.kernel\n" + head + "".join(f"    {line}\n" for line in body),
         types=kinds,
         sizes=sizes,
-        whole={"d": sizes["d"]} if form == "softmax" else {},
+        whole={"d": sizes["d"]} if '"d"' in head else {},
         scalars={"alpha": draw(st.sampled_from((0.25, -0.5, 1.0)))},
         seed=draw(st.integers(0, 2**16)),
     )
@@ -159,15 +166,17 @@ def _product(draw):
     w = Writer(draw, "m", "n", "k")
     w.add("bias[n]", "n")
     w.add("side[m]", "m")
-    two, second = w.chance(), w.chance()
+    two, second, batch = w.chance(), w.chance(), w.chance()
+    b, at, heads = ('"b", ', "b, ", "b // 2, ") if batch else ("", "", "")
+    g = '"g", ' if batch else ""
     head = (
-        'def kernel(x: wl.In["m", "k"], w: wl.In["n", "k"], near: wl.In["m", "n"], '
-        'bias: wl.In["n", wl.f32], side: wl.In["m", wl.f32], out: wl.Out["m", "n"]'
+        f'def kernel(x: wl.In[{b}"m", "k"], w: wl.In[{g}"n", "k"], near: wl.In[{b}"m", "n"], '
+        f'bias: wl.In["n", wl.f32], side: wl.In["m", wl.f32], out: wl.Out[{b}"m", "n"]'
         + (', other: wl.In["n", "k"] = None' if two else "")
-        + (', out_b: wl.Out["m", "n", wl.f32] = None' if second else "")
+        + (f', out_b: wl.Out[{b}"m", "n", wl.f32] = None' if second else "")
         + ", *, alpha: float = 1.0):\n"
     )
-    body = ["m, n = wl.tile(out)", "acc = wl.zeros(m, n)"]
+    body = [f"{at}m, n = wl.tile(out)", "acc = wl.zeros(m, n)"]
     if two:
         body.append("more = wl.zeros(m, n)")
     if w.chance():
@@ -176,15 +185,19 @@ def _product(draw):
     statistics = draw(st.lists(st.sampled_from(("rs", "rm", "cs")), unique=True))
     starts = {"rs": "wl.zeros(m)", "rm": "wl.full(m, -8.0)", "cs": "wl.zeros(n)"}
     body += [f"{s} = {starts[s]}" for s in statistics]
-    body += ["for k in wl.steps(x.k):", "    a = x[m, k]", "    b = w[n, k]"]
+    body += ["for k in wl.steps(x.k):", f"    a = x[{at}m, k]"]
+    body.append(f"    c = w[{heads}n, k]")
     w.add("a", "m", "k")
-    w.add("b", "n", "k")
+    w.add("c", "n", "k")
     left = "a"
     if w.chance():
         body.append(f"    e = {w.expr(('m', 'k'))}")
         w.add("e", "m", "k")
         left = w.pick("a", "e.to(x.dtype)")
-    body.append(f"    acc += {_scaled(w, f'{left} @ b.T')}")
+    if two and w.chance():  # a product that is read twice
+        body += [f"    y = {left} @ c.T", "    acc += y", "    more += wl.tanh(y) * 0.5"]
+    else:
+        body.append(f"    acc += {_scaled(w, f'{left} @ c.T')}")
     if two:
         body.append(f"    more += {_scaled(w, 'a @ other[n, k].T')}")
     updates = {
@@ -196,7 +209,7 @@ def _product(draw):
     for shape in (("m", "k"), ("n", "k")):
         del w.leaves[shape]
     w.add("acc", "m", "n")
-    w.add("near[m, n]", "m", "n")
+    w.add(f"near[{at}m, n]", "m", "n")
     if two:
         w.add("more", "m", "n")
     for s in statistics:
@@ -204,11 +217,11 @@ def _product(draw):
     used = " + ".join(["acc", *(["more"] if two else []), *statistics])
     body.append(f"y = {used}")
     w.add("y", "m", "n")
-    body.append(f"out[m, n] = y * 0.125 + {w.expr(('m', 'n'), 3)}")
+    body.append(f"out[{at}m, n] = y * 0.125 + {w.expr(('m', 'n'), 3)}")
     if second:
-        body.append(f"out_b[m, n] = {w.expr(('m', 'n'))}")
+        body.append(f"out_b[{at}m, n] = {w.expr(('m', 'n'))}")
     tensors = ["x", "w", "near", "out", *(["other"] if two else [])]
-    return head, body, tensors, None
+    return head, body, tensors
 
 
 def _scaled(w, product):
@@ -248,7 +261,7 @@ def _softmax(draw):
         "out[m] = o / wl.where(l > 0, l, 1.0)",
         "out_b[m] = wl.maximum(top + wl.log(l), -1.0e4)",
     ]
-    return head, body, ["q", "keys", "v", "out"], None
+    return head, body, ["q", "keys", "v", "out"]
 
 
 def _rows(draw):
@@ -274,4 +287,88 @@ def _rows(draw):
         f"    out_b[m, k] = {w.expr(('m', 'k'))}",
         "out[m] = s * 0.125 + t",
     ]
-    return head, body, ["x", "out_b"], None
+    return head, body, ["x", "out_b"]
+
+
+def _blocks(draw):
+    """Products with scales of blocks, promoted by vector work."""
+    w = Writer(draw, "m", "n", "k")
+    per = w.pick(16, 32, 64)
+    step = w.pick(per, per // 2)
+    head = (
+        f'def kernel(x: wl.In["m", "k"], sx: wl.In["m", "k/{per}", wl.f32], w: wl.In["n", "k"], '
+        f'sw: wl.In["n/{per}", "k/{per}", wl.f32], out: wl.Out["m", "n"], *, alpha: float):\n'
+    )
+    w.add("acc", "m", "n")
+    w.add("0.25 * wl.index(m)", "m")
+    scales = w.pick("sx[m, k]", "sw[n, k]", "sx[m, k] * sw[n, k]", "(sw[n, k] + alpha) * sx[m, k]")
+    body = [
+        "m, n = wl.tile(out)",
+        "acc = wl.zeros(m, n)",
+        f"for k in wl.steps(x.k, {step}):",
+        f"    y = (x[m, k] @ w[n, k].T) * {scales}",
+        f"    acc = {w.pick('acc', 'acc * 0.5', 'acc * alpha + wl.abs(acc) * 0.25')} + y",
+        f"out[m, n] = acc + {w.expr(('m', 'n'))}",
+    ]
+    return head, body, ["x", "w", "out"]
+
+
+def _groups(draw):
+    """Rows of groups, each with weights of its own."""
+    w = Writer(draw, "m", "n", "k")
+    head = (
+        'def kernel(x: wl.In["m", "k"], w: wl.In["e", "n", "k"], bias: wl.In["e", "n", wl.f32], '
+        'starts: wl.Starts["e"], out: wl.Out["m", "n"], *, alpha: float):\n'
+    )
+    w.add("acc", "m", "n")
+    w.add("bias[e, n]", "n")
+    w.add("0.125 * (wl.index(m) - starts[e])", "m")
+    w.add("0.25 * e", *())
+    body = [
+        "e, m, n = wl.tile(out, groups=starts)",
+        "acc = wl.zeros(m, n)",
+        "for k in wl.steps(x.k):",
+        f"    acc += {w.pick('x[m, k] @ w[e, n, k].T', '(x[m, k] @ w[e, n, k].T) * alpha')}",
+        f"out[m, n] = acc + {w.expr(('m', 'n'))}",
+    ]
+    return head, body, ["x", "w", "out"]
+
+
+def _grad(draw):
+    """Four or five products a step, one of them added to memory, as backward passes have."""
+    w = Writer(draw, "m", "k", "k")
+    head = (
+        'def kernel(keys: wl.In["m", "d"], v: wl.In["m", "d"], q: wl.In["k", "d"], '
+        'o: wl.In["k", "d"], lse: wl.In["k", wl.f32], out: wl.Out["m", "d"], '
+        'out_b: wl.Out["m", "d"], sums: wl.Out["k", "d", wl.f32], *, alpha: float):\n'
+    )
+    w.add("wl.tanh(lse[k])", "k")
+    w.add("(ks @ qs.T) * 0.125", "m", "k")
+    first = w.expr(("m", "k"))
+    w.add("p", "m", "k")
+    w.add("(vs @ os.T) * 0.125", "m", "k")
+    body = [
+        'm = wl.tile(out, whole="d")',
+        "ks, vs = keys[m], v[m]",
+        "one, two = wl.zeros(m, q.d), wl.zeros(m, q.d)",
+        "for k in wl.steps(q.k):",
+        "    qs, os = q[k], o[k]",
+        f"    p = {first}",
+        f"    ds = ({w.expr(('m', 'k'))}).to(q.dtype)",
+        "    one += p.to(q.dtype) @ os",
+        "    two += ds @ qs",
+        f"    sums[k] += (ds.T @ ks) * {w.pick('alpha', '0.125')}",
+        "out[m] = one * alpha",
+        "out_b[m] = two",
+    ]
+    return head, body, ["keys", "v", "q", "o", "out", "out_b"]
+
+
+_MAKE = {
+    "product": _product,
+    "softmax": _softmax,
+    "rows": _rows,
+    "blocks": _blocks,
+    "groups": _groups,
+    "grad": _grad,
+}

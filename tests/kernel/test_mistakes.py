@@ -127,6 +127,9 @@ SHAPES = [
     ("steps that cut blocks", "m, n = wl.tile(out)\nacc = wl.zeros(m, n)\n"
      "for k in wl.steps(x.k, 96):\n    acc += (x[m, k] @ w[n, k].T) * sx[m, k]  # here\n"
      "out[m, n] = acc", "cut blocks of 128"),
+    ("blocks from a start", "m, n = wl.tile(out)\nacc = wl.zeros(m, n)\n"
+     "for k in wl.steps(x.k, 128, start=5):\n    acc += (x[m, k] @ w[n, k].T) * sx[m, k]  # here\n"
+     "out[m, n] = acc", "may cut blocks"),
     ("whole first axis", "m = wl.tile(out, whole='q')  # here", "cannot be whole"),
     ("all whole", "m = wl.tile(out, whole=('m', 'n'))  # here", "all axes"),
 ]  # fmt: skip
@@ -377,3 +380,14 @@ def test_an_error_in_a_called_function_points_there():
         made.specialise(TYPES, constants={"choice": wrong})
     assert caught.value.file == __file__
     assert "# the line blamed" in caught.value.where
+
+
+def test_strange_arguments_of_words():
+    """Found by damaging texts."""
+    for text in ("m, n = wl.tile(out, whole=0)", "m, n = wl.tile(out, whole=None)"):
+        made, _ = make(SIGNATURE, text)
+        with pytest.raises(KernelShapeError, match="cannot be whole"):
+            made.specialise(TYPES)
+    made, _ = make(SIGNATURE, tail("if choice:\n    acc += 1\nout[m, n] = acc"))
+    with pytest.raises(KernelTypeError, match="cannot be computed"):
+        made.specialise(TYPES, constants={"choice": np.zeros(3)})

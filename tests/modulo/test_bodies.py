@@ -4,6 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from tests.modulo.bodies.attention import AttentionShape, attention_body
+from tests.modulo.bodies.attention_costs import MI355X_ATTENTION
+from tests.modulo.bodies.gemm import Fragments, Lds, gemm_body
 from warploom.errors import SchedulingError
 from warploom.order import (
     Goal,
@@ -16,9 +19,6 @@ from warploom.order import (
     check_result,
     solve_modulo,
 )
-from warploom.order.bodies.attention import AttentionShape, attention_body
-from warploom.order.bodies.gemm import Fragments, Lds, gemm_body
-from warploom.target.attention_costs import MI355X_ATTENTION
 
 II_ONLY = ModuloOptions(goals=())
 

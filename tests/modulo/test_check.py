@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from tests.modulo.bodies.attention import AttentionShape, attention_body
+from tests.modulo.bodies.gemm import Lds, gemm_body
 from warploom.errors import SchedulingError
 from warploom.order import (
     ModuloEdge,
@@ -19,8 +21,6 @@ from warploom.order import (
     check_schedule,
     solve_modulo,
 )
-from warploom.order.bodies.attention import AttentionShape, attention_body
-from warploom.order.bodies.gemm import Lds, gemm_body
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.modulo.bodies.attention import AttentionShape, attention_body
 from warploom.errors import SchedulingError
 from warploom.order import (
     ModuloEdge,
@@ -21,7 +22,6 @@ from warploom.order import (
     Unit,
     check_schedule,
 )
-from warploom.order.bodies.attention import AttentionShape, attention_body
 from warploom.order.enumerate import enumerate_programs
 from warploom.order.programs import Programs, Space, program_of, programs_of, turns_of
 

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from tests.modulo.bodies.attention import AttentionShape, attention_body
+from tests.modulo.bodies.gemm import gemm_body
 from warploom.errors import (
     ConfigError,
     CostModelError,
@@ -25,8 +27,6 @@ from warploom.order import (
     Value,
     solve_modulo,
 )
-from warploom.order.bodies.attention import AttentionShape, attention_body
-from warploom.order.bodies.gemm import gemm_body
 from warploom.order.exact import process
 
 

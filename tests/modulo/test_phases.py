@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.modulo.bodies.gemm import Lds
 from tests.modulo.random_bodies import RandomShape, random_body
 from tests.modulo.samples import document, matmul_ops
 from warploom.document.kinds import KOffsetKind
@@ -22,7 +23,6 @@ from warploom.order import (
     Value,
     solve_modulo,
 )
-from warploom.order.bodies.gemm import Lds
 from warploom.order.expand import copy_index, expand, unroll_factor
 from warploom.run import execute
 from warploom.seed.compile import compile_schedule

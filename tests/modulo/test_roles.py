@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.modulo.bodies.attention import AttentionShape, attention_body
 from warploom.errors import SchedulingError
 from warploom.order import (
     Goal,
@@ -15,7 +16,6 @@ from warploom.order import (
     check_result,
     solve_modulo,
 )
-from warploom.order.bodies.attention import AttentionShape, attention_body
 
 CUTS = ModuloOptions(goals=(Goal.CUTS,))
 

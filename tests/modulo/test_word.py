@@ -10,6 +10,8 @@ import time
 
 import pytest
 
+from tests.modulo.bodies.attention import AttentionShape, attention_body
+from tests.modulo.bodies.gemm import gemm_body
 from tests.modulo.mixed_bodies import mixed_body
 from tests.modulo.random_bodies import RandomShape, random_body
 from warploom.errors import ConfigError, InfeasibleError, SchedulingError
@@ -28,8 +30,6 @@ from warploom.order import (
     check_result,
     solve_modulo,
 )
-from warploom.order.bodies.attention import AttentionShape, attention_body
-from warploom.order.bodies.gemm import gemm_body
 from warploom.order.exact.process import ChildSolver, shared_solver
 from warploom.order.exact.request import CpRequest, CpStatus, Incumbent
 from warploom.order.inorder import tightened
@@ -215,7 +215,7 @@ def test_a_terminal_interrupt_does_not_reach_the_child():
     script = (
         "import os, signal\n"
         "from warploom.order import solve_modulo, ModuloOptions\n"
-        "from warploom.order.bodies.attention import AttentionShape, attention_body\n"
+        "from tests.modulo.bodies.attention import AttentionShape, attention_body\n"
         "body = attention_body(AttentionShape(s_copies=2))\n"
         "import threading\n"
         "threading.Timer(0.8, os.killpg, (0, signal.SIGINT)).start()\n"

@@ -8,8 +8,8 @@ from warploom.document.flow import Flow, FlowOp, FlowOperand, Home, When
 from warploom.document.roles import BulkStore, Compute, Load, RolesDocument
 
 
-def of(value, back=0, before=None):
-    return FlowOperand(value=value, back=back, before=before)
+def of(value, back=0, before=None, zero_first=False):
+    return FlowOperand(value=value, back=back, before=before, zero_first=zero_first)
 
 
 def entries(document: RolesDocument, role: str):
@@ -68,52 +68,4 @@ def gemm_flow(document: RolesDocument) -> RolesDocument:
                     line="gemm.py:8",
                 )
             )
-    return replace(document, flow=Flow(ops=tuple(ops), homes=tuple(homes)))
-
-
-def attention_flow(document: RolesDocument) -> RolesDocument:
-    """The softmax recurrence: running maximum ``m``, sum ``l``, output ``o``."""
-    ops, homes = [], []
-    for e in entries(document, "producer"):
-        if isinstance(e, Load):
-            when = When.HEAD if e.op.startswith("load_q") else When.LOOP
-            value = f"{e.ring}{e.part}"
-            ops.append(FlowOp(name=e.op, role="producer", when=when, results=(value,)))
-            homes.append(Home(value=value, place=f"{e.ring}.{e.part}"))
-    parts = {r.name: [p.name for p in r.parts] for r in document.rings}
-
-    def slots(ring):
-        return tuple(of(f"{ring}{part}") for part in parts[ring])
-
-    def op(name, operands, results, when=When.LOOP, **more):
-        for value, home in results:
-            homes.append(Home(value=value, place=home))
-        made = tuple(v for v, _ in results)
-        ops.append(
-            FlowOp(name=name, role="consumer", when=when, operands=operands, results=made, **more)
-        )
-
-    held = any(isinstance(e, Compute) and e.op == "fetch_q" for e in entries(document, "consumer"))
-    op("start_tile", (), (("o0", "o"), ("m0", "m"), ("l0", "l")), When.HEAD)
-    if held:
-        op("fetch_q", slots("Q"), (("q", "q"),), When.HEAD)
-    query = (of("q"),) if held else slots("Q")
-    op("qk", (*query, *slots("K")), (("scores", "s"),))
-    op(
-        "max",
-        (of("scores"), of("top", 1, "m0")),
-        (("scores2", "s"), ("top", "m"), ("keep", "a")),
-        line="attention.py:12",
-    )
-    op(
-        "exp",
-        (of("scores2"), of("top"), of("keep"), of("total", 1, "l0")),
-        (("weights", "s"), ("total", "l")),
-        line="attention.py:14",
-    )
-    op("cvt", (of("weights"),), (("packed", "p"),), line="attention.py:16")
-    op("rescale", (of("out", 1, "o0"), of("keep")), (("kept", "o"),), line="attention.py:16")
-    op("pv", (of("packed"), *slots("V"), of("kept")), (("out", "o"),), line="attention.py:16")
-    op("finish_rows", (of("total"), of("top")), (("rows", "l"),), When.TAIL)
-    op("store_o", (of("out"), of("rows")), (), When.TAIL, stores=True)
     return replace(document, flow=Flow(ops=tuple(ops), homes=tuple(homes)))

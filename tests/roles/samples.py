@@ -1,10 +1,15 @@
-"""GEMM schedules placed at the tensor bound by hand, so that these tests need no solver."""
+"""Role programs to judge: GEMM schedules placed by hand, and texts with their schedules."""
 
 from __future__ import annotations
 
+from functools import cache
+
+from tests.roles.gemm_kernel import GemmKernel
+from tests.roles.gemm_plan import gemm_problem, roles_of
 from warploom.document.roles import RolesDocument
-from warploom.hopper import GemmKernel
-from warploom.hopper.gemm import gemm_problem, roles_of
+from warploom.kernels.attention import attention
+from warploom.kernels.gemm import gemm
+from warploom.lower.column import Lowered
 from warploom.order import Limit, LimitKind, ModuloProblem, ModuloResult
 from warploom.target.h200 import h200
 
@@ -33,3 +38,19 @@ def gemm_document(kernel: GemmKernel | None = None) -> RolesDocument:
     """The derived programs of a kernel."""
     kernel = kernel or GemmKernel()
     return roles_of(placed(gemm_problem(kernel, h200())), kernel)
+
+
+@cache
+def lowered(name: str = "attention", **pins: object) -> Lowered:
+    """A shipped text (head dimension 128) with its schedule."""
+    text = {"attention": attention, "gemm": gemm}[name]
+    without = {t.name for t in text.signature.tensors if t.optional}
+    made = text.with_tiles(**pins).compile(
+        "bf16", sizes={"d": 128} if name == "attention" else {}, without=without, positive={"scale"}
+    )
+    return made.lower(made.choices[0].tiling)
+
+
+def attention_document() -> RolesDocument:
+    """The programs of the attention text."""
+    return lowered().document

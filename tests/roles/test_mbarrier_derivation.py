@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from tests.roles.gemm_kernel import Dtype, GemmKernel
+from tests.roles.gemm_plan import gemm_plan, gemm_problem, roles_of
 from warploom.document.roles import Arrive, Commit, Expect, Load, Mma, WaitFull, WaitGroup
 from warploom.errors import CostModelError, GeometryError, SchedulingError
 from warploom.guard.mbarrier import Release, derive_roles
-from warploom.hopper import Dtype, GemmKernel
-from warploom.hopper.gemm import gemm_plan, gemm_problem, roles_of
 from warploom.target.h200 import h100, h200, hopper_target
 from warploom.verify.roles import verify_roles
 

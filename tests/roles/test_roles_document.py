@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.roles.gemm_kernel import GemmKernel
 from warploom.document.roles import Arrive, BufferCopy, BulkStore, Compute, Side, SlotRead
 from warploom.document.roles_json import (
     is_roles_json,
@@ -19,7 +20,6 @@ from warploom.document.roles_json import (
     write_roles,
 )
 from warploom.errors import DocumentError
-from warploom.hopper import GemmKernel
 
 from .flows import gemm_flow
 from .samples import gemm_document

@@ -4,11 +4,15 @@ that are not there.
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 
 import pytest
 
+from tests.modelcheck import programs
+from tests.roles.gemm_kernel import GemmKernel
 from warploom.document.roles import (
+    Arrive,
     BulkStore,
     BulkWait,
     Mma,
@@ -16,19 +20,17 @@ from warploom.document.roles import (
     ProxyFence,
     Scope,
     ScopeSync,
+    WaitEmpty,
     WaitGroup,
 )
 from warploom.errors import ConfigError
-from warploom.hopper import GemmKernel
-from warploom.hopper.attention import AttentionKernel
-from warploom.launch.shipped import shipped_schedule
 from warploom.run.roles import Fault, Machine, Plan, Values, first_fault, meaning
 from warploom.run.roles.memory import MBarrier, NamedState
 from warploom.verify.roles import Code, verify_roles
 
-from .samples import gemm_document
+from .samples import attention_document, gemm_document
 
-D = shipped_schedule(AttentionKernel().name)
+D = attention_document()
 G = gemm_document()  # stores through staging copies, each used twice a tile
 RUNS = ((1, 1, 1), (1, 2, 2), (3, 1, 1, 2))
 
@@ -164,3 +166,28 @@ def test_a_machine_starts_with_the_first_steps_only():
     machine = Machine(Plan.of(D, (1,)), Values())
     kinds = {kind for kind, _, _ in machine.actions()}
     assert kinds == {"first", "settle"}
+
+
+def handed(seed):
+    """A role that writes slots for another's products, with ordinary instructions."""
+    return programs.handed(random.Random(seed))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_slots_written_by_a_role_reach_the_products_of_another(seed):
+    assert all(first_fault(handed(seed), tiles, range(12)) is None for tiles in RUNS)
+
+
+@pytest.mark.parametrize(
+    ("kind", "fault"),
+    [(ProxyFence, "no fence"), (Arrive, "deadlock"), (WaitEmpty, "")],
+    ids=["fence", "arrival", "wait"],
+)
+def test_a_handed_slot_needs_its_fence_its_arrival_and_its_wait(kind, fault):
+    document = handed(1)
+    maker = document.programs[0]
+    maker = replace(maker, kernel=tuple(e for e in maker.kernel if not isinstance(e, kind)))
+    broken = replace(document, programs=(maker, document.programs[1]))
+    assert not verify_roles(broken).clean
+    found = [first_fault(broken, tiles, range(40), intended=document) for tiles in RUNS]
+    assert fault in next(f for f in found if f)

@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from tests.roles.gemm_kernel import GemmKernel
 from warploom.document.roles import (
     Arrive,
     BulkWait,
     ClusterSync,
     Commit,
+    Compute,
     Expect,
     Load,
     Mma,
@@ -19,16 +21,17 @@ from warploom.document.roles import (
     ProxyFence,
     Scope,
     ScopeSync,
+    SlotRead,
     WaitEmpty,
     WaitFull,
     WaitGroup,
 )
 from warploom.errors import VerificationError
 from warploom.guard.mbarrier import Release
-from warploom.hopper import GemmKernel
 from warploom.run.roles import first_fault
 from warploom.verify.roles import Code, Severity, require_clean, tile_sequences, verify_roles
 
+from .flows import gemm_flow
 from .samples import gemm_document
 
 KERNELS = (
@@ -295,3 +298,77 @@ def test_require_clean_raises_with_the_report():
     with pytest.raises(VerificationError, match="not proven") as error:
         require_clean(mutant)
     assert error.value.report.findings
+
+
+def test_hazards_name_the_authors_line_of_the_op_they_are_about():
+    document = gemm_flow(D)
+    mutant = edited(document, "consumer", "kernel", on(WaitFull, DROP))
+    lines = {f.line for f in verify_roles(mutant).findings if f.code is Code.RAW_SLOT}
+    assert lines & {"gemm.py:6", "gemm.py:7"}
+
+
+def test_a_declared_flow_is_judged_and_clean():
+    assert verify_roles(gemm_flow(D)).verdict == "clean"
+
+
+def one_thread_reads(*, joined, scope):
+    """A role of 128 threads that reads slots with ordinary loads and releases them."""
+    meet = (ScopeSync(scope=Scope.WARPGROUP),) if joined else ()
+    kernel = (
+        WaitFull(ring="ab"),
+        Compute(op="look", slots=(SlotRead(ring="ab", part="A"), SlotRead(ring="ab", part="B"))),
+        *meet,
+        Arrive(ring="ab", scope=scope),
+    )
+    reader = replace(
+        D.program("consumer"),
+        instances=1,
+        peel=0,
+        prologue=(),
+        kernel=kernel,
+        epilogue=(),
+        finish=(),
+    )
+    arrivals = 4 if scope is Scope.WARP else 1
+    document = with_ring(replace(D, buffers=()), empty_arrivals=arrivals)
+    return replace(document, programs=(D.program("producer"), reader))
+
+
+@pytest.mark.parametrize("scope", [Scope.THREAD, Scope.WARPGROUP])
+def test_one_thread_may_release_what_all_have_read_only_behind_a_sync(scope):
+    report = verify_roles(one_thread_reads(joined=False, scope=scope))
+    assert Code.SCOPE in {f.code for f in report.races()}
+    assert not verify_roles(one_thread_reads(joined=True, scope=scope)).findings
+    assert not verify_roles(one_thread_reads(joined=False, scope=Scope.WARP)).findings
+
+
+def test_two_halves_in_one_place_are_found():
+    def halves(e):
+        half = replace(e, bytes=e.bytes // 2)
+        return (half, replace(half, op=half.op + "2"))
+
+    mutant = edited(D, "producer", "kernel", on(Load, halves))
+    assert Code.TOKEN in verify_roles(mutant).codes()
+
+
+def test_registers_beyond_the_chip_are_found():
+    program = replace(D.program("consumer"), registers=(("acc", 300),))
+    document = replace(D, programs=(D.programs[0], program))
+    assert Code.CAPACITY in verify_roles(document).codes()
+    program = replace(program, registers=(("acc", 250),), instances=3)
+    document = replace(D, programs=(D.programs[0], program))
+    assert "SM has" in verify_roles(document).text()
+
+
+def test_a_release_of_the_tile_before_in_the_prologue_is_found():
+    """At the first tile it releases a use that never was, and the phases slip."""
+    consumer = D.program("consumer")
+    [release] = [e for e in consumer.epilogue if isinstance(e, Arrive)]
+    moved = replace(
+        consumer,
+        prologue=(*consumer.prologue, release),
+        epilogue=tuple(e for e in consumer.epilogue if e != release),
+    )
+    document = replace(D, programs=(D.programs[0], moved))
+    assert Code.PHASE in verify_roles(document).codes()
+    assert first_fault(document, (2, 3), range(20)) == "deadlock"

@@ -2,11 +2,10 @@
 
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
-import warploom
+from tests.roles.samples import lowered
 from warploom.document.roles import (
     Arrive,
     Commit,
@@ -26,13 +25,9 @@ from warploom.document.roles import (
     WaitFull,
     WaitGroup,
 )
-from warploom.document.roles_json import read_roles
 from warploom.errors import ConfigError, CostModelError, DocumentError, SimulationError
-from warploom.hopper import GemmKernel
-from warploom.hopper.pricing import gemm_costs
+from warploom.launch.pricing import role_costs
 from warploom.sim import OpTiming, RoleCosts, RoleOpCost, StallKind, simulate_roles
-
-SHIPPED = Path(warploom.__file__).parent / "launch" / "data"
 
 
 def ring_document(depth, pending=0):
@@ -179,44 +174,37 @@ def test_named_barriers_let_consumers_take_turns():
     assert work == [(50 * i, i % 2) for i in range(8)]
 
 
-@pytest.mark.parametrize(
-    "kernel",
-    [
-        GemmKernel(tile_m=128, tile_n=256),
-        GemmKernel(tile_m=128, tile_n=192),
-        GemmKernel(tile_m=256, tile_n=160),
-        GemmKernel(tile_m=64, tile_n=256, consumers=1),
-    ],
-    ids=lambda k: k.name,
-)
-def test_shipped_gemms_reach_their_proven_interval(kernel):
-    document = read_roles((SHIPPED / f"{kernel.name}.json").read_text())
-    sim = simulate_roles(document, gemm_costs(kernel), trips=24)
+TILES = [{"m": 128, "n": 256}, {"m": 128, "n": 192}, {"m": 256, "n": 160}]
+
+
+@pytest.mark.parametrize("tiles", TILES, ids=str)
+def test_products_reach_their_proven_interval(tiles):
+    made = lowered("gemm", **tiles)
+    sim = simulate_roles(made.document, role_costs(made), trips=24)
     assert sim.steady
-    assert document.proof.proven
+    assert made.document.proof.proven
     # The model of the solver and the simulator's agree on what bounds the loop; the solver
     # rounds the copies of a stage together, the simulator one by one.
     assert sim.ii == sim.bound.bound
-    assert sim.ii == pytest.approx(document.proof.ii, abs=1)
-    assert f"unit '{sim.bound.unit}'" in document.proof.limit
+    assert sim.ii == pytest.approx(made.document.proof.ii, abs=1)
+    assert f"unit '{sim.bound.unit}'" in made.document.proof.limit
 
 
 def test_fewer_slots_than_needed_cost_time():
-    kernel = GemmKernel(tile_m=128, tile_n=256)
-    document = read_roles((SHIPPED / f"{kernel.name}.json").read_text())
+    made = lowered("gemm", m=128, n=256)
+    document = made.document
     shallow = replace(document, rings=(replace(document.rings[0], depth=1),))
     with pytest.raises(SimulationError, match="waits for ever"):
-        simulate_roles(shallow, gemm_costs(kernel), trips=8)  # released one iteration too late
+        simulate_roles(shallow, role_costs(made), trips=8)  # released one iteration too late
     two = replace(document, rings=(replace(document.rings[0], depth=2),))
-    slow = simulate_roles(two, gemm_costs(kernel), trips=24)
+    slow = simulate_roles(two, role_costs(made), trips=24)
     assert slow.ii > document.proof.ii
 
 
 def test_several_tiles_run_on():
-    kernel = GemmKernel(tile_m=128, tile_n=256)
-    document = read_roles((SHIPPED / f"{kernel.name}.json").read_text())
-    one = simulate_roles(document, gemm_costs(kernel), trips=8)
-    three = simulate_roles(document, gemm_costs(kernel), trips=8, tiles=3)
+    made = lowered("gemm", m=128, n=256)
+    one = simulate_roles(made.document, role_costs(made), trips=8)
+    three = simulate_roles(made.document, role_costs(made), trips=8, tiles=3)
     assert one.cycles < three.cycles < 3 * one.cycles  # loads of a tile hide the store before it
     assert three.ii is not None
 

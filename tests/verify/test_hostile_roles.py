@@ -6,6 +6,8 @@ import contextlib
 import copy
 import json
 import resource
+import subprocess
+import sys
 import time
 
 import pytest
@@ -135,3 +137,47 @@ def test_declarations_that_cannot_be_are_malformed(name):
     with pytest.raises(DocumentError) as error:
         read_roles(json.dumps(data))
     assert error.value.path.startswith("$.")
+
+
+def many_rings(n):
+    return lambda d: d.update(
+        rings=[{**d["rings"][0], "name": "x" * 500 + str(i)} for i in range(n)]
+    )
+
+
+def heavy(kind):
+    million = 1_000_000
+    return {
+        "lists": "[" + "[]," * (7 * million) + "[]]",
+        "objects": "[" + '{"":{}},' * (2 * million) + "{}]",
+        "numbers": '{"programs": [' + "0.5," * (5 * million) + "1]}",
+        "deep": "[" * (20 * million),
+        "one text": '{"programs": "' + "x" * (20 * million) + '"}',
+        "too long": " " * (100 * million),
+        "many programs": json.dumps(
+            {**GEMM, "programs": [{**GEMM["programs"][0], "name": str(i)} for i in range(30_000)]}
+        ),
+        "many entries": json.dumps(changed(GEMM, kernel_times(20_000))),
+        "many names": json.dumps(changed(GEMM, many_rings(9_000))),
+    }[kind]
+
+
+HEAVY = ("lists", "objects", "numbers", "deep", "one text", "too long")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [*HEAVY, "many programs", "many entries", "many names"])
+def test_heavy_texts_are_refused_soon_and_in_little_memory(kind, tmp_path):
+    path = tmp_path / "heavy.json"
+    path.write_text(heavy(kind))
+    code = (
+        "import resource, sys\n"
+        "from warploom.verify import judge_file\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))\n"
+        "print(judge_file(sys.argv[1]).to_json()['verdict'])\n"
+    )
+    start = time.monotonic()
+    run = [sys.executable, "-c", code, str(path)]
+    done = subprocess.run(run, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() in ("malformed", "race")
+    assert time.monotonic() - start < 30  # 10 s on a machine with nothing else to do

@@ -30,6 +30,7 @@ COMMANDS = (
     "graph",
     "diff",
     "explore",
+    "search",
     "emit",
     "run",
     "bench",
@@ -97,6 +98,7 @@ def _say(
 def main() -> None:
     """Entry point of the ``warploom`` command: errors speak, nothing ends in a traceback."""
     warnings.showwarning = _say
+    os.environ.setdefault("WARPLOOM_QUIET", "1")  # commands tell their progress themselves
     try:
         build_app(needed_commands(sys.argv[1:]))(prog_name="warploom")
     except WarploomError as error:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from warploom.cli.knobs import JsonOption
-from warploom.document import read_schedule
+from warploom.document import read_counters
 from warploom.emit.gfx950 import check_isa, plan_kernel, read_sidecar, tile_of_sidecar
 from warploom.errors import BackendError
 
@@ -43,7 +43,7 @@ def _check(
     Example: warploom check-isa out/kernel.s
     """
     text = read_text(assembly)
-    document = read_schedule(read_text(schedule or assembly.with_suffix(".schedule.json")))
+    document = read_counters(read_text(schedule or assembly.with_suffix(".schedule.json")))
     values = read_sidecar(read_text(sidecar or assembly.with_suffix(".json")))
     report = check_isa(plan_kernel(document, tile_of_sidecar(values)), text)
     typer.echo(json.dumps(report.to_json()) if as_json else report.text())

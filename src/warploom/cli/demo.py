@@ -18,12 +18,12 @@ from warploom.cli.style import columns, paint
 from warploom.cli.subject import ROLE_TILES, Subject
 from warploom.document import ScheduleDocument
 from warploom.document.kinds import ScheduleOps
+from warploom.kernels.swiglu import swiglu
 from warploom.run import Scripted, execute
-from warploom.seed.schedules.pingpong import pingpong_half
 from warploom.verify import verify, witness
 from warploom.view import timeline_html, timeline_strip
 
-SHOWN = ("fourwave", "gemm", "attention")
+SHOWN = ("swiglu", "gemm", "attention", "fourwave")
 DRAWN = {"fourwave": (), "attention": ("tensor", "mufu")}
 WIDEST = 100
 
@@ -44,8 +44,8 @@ def _demo(
     """
     width = min(WIDEST, columns())
     subjects = {name: load(name) for name in SHOWN}
-    _say("1. What you write: the ops of one iteration (half of a ping-pong matmul)")
-    typer.echo("\n".join(f"   {line}" for line in _declaration()))
+    _say("1. What you write: what one iteration does (here: two products, joined)")
+    typer.echo("\n".join(f"   {line}" for line in _declaration(width)))
     _say("2. What you get: order, waits, barriers, prologue, epilogue, proven and priced")
     _table(subjects, width)
     _say("3. What it looks like: one iteration of each, letters are ops")
@@ -75,12 +75,15 @@ def _wrapped(text: str, width: int) -> None:
     typer.echo(textwrap.fill(text, width, initial_indent=indent, subsequent_indent=indent))
 
 
-def _declaration() -> list[str]:
-    source = textwrap.dedent(inspect.getsource(pingpong_half)).splitlines()
-    first = next(i for i, line in enumerate(source) if "PipelineBody() as" in line)
-    body = source[first:-1]
-    text = textwrap.dedent("\n".join(body)).replace("PingPongOps.", "").replace("    ", "  ")
-    return text.replace("completion", "late").splitlines()
+def _declaration(width: int) -> list[str]:
+    """A kernel as its author wrote it; a long signature is broken at its commas."""
+    lines: list[str] = []
+    for line in inspect.getsource(swiglu.function).splitlines():
+        deeper = " " * (len(line) - len(line.lstrip()) + 8)
+        lines += textwrap.wrap(
+            line, width - 3, subsequent_indent=deeper, break_long_words=False
+        ) or [""]
+    return lines
 
 
 def _table(subjects: dict[str, Subject], width: int) -> None:
@@ -115,11 +118,12 @@ def _broken(subject: Subject, width: int) -> None:
     shown = witness(broken, finding)
     done = execute(broken, timing=Scripted(shown))
     typer.echo(f"   kernel[{at}] {entry.op.label()} -> {weaker.op.label()}: {paint('race', 'bad')}")
-    for line in shown.text().splitlines()[3:]:
+    steps = [line for line in shown.text().splitlines()[3:] if "=>" not in line]
+    for line in steps:
         for part in textwrap.wrap(line.strip(), width - 6, subsequent_indent="   "):
             typer.echo(f"     {part}")
     wrong = "a wrong product" if not done.correct else "the right product"
-    typer.echo(f"   in that order, on real matrices, it computes {paint(wrong, 'bad')}")
+    typer.echo(f"   on real matrices that order computes {paint(wrong, 'bad')}")
 
 
 def _gpu(subject: Subject) -> None:
@@ -138,7 +142,7 @@ def _gpu(subject: Subject) -> None:
 
 def _next() -> None:
     for command, what in (
-        ("warploom show gemm", "every entry with its reason"),
+        ("warploom show gemm", "every entry and why"),
         ("warploom timeline attention", "a picture; --format html"),
         ("warploom diff pingpong fourwave", "side by side"),
         ("warploom emit h200 gemm -o out", "CUDA text and cubin"),

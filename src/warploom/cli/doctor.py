@@ -9,6 +9,8 @@ import platform
 import shutil
 import subprocess
 from dataclasses import asdict, dataclass
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 
@@ -30,6 +32,8 @@ PACKAGES = (
     ("numpy", "numeric executor, simulator", "pip install warploom"),
     ("ortools", "exact modulo scheduling", "pip install 'warploom[solver]'"),
     ("llvmlite", "gfx950 code", "pip install 'warploom[amdgpu]'"),
+    ("cuda-bindings", "running CUDA kernels", "pip install 'warploom[cuda]'"),
+    ("nvidia-cuda-nvrtc", "compiling CUDA kernels on first use", "pip install 'warploom[cuda]'"),
     ("torch", "torch tensors and custom ops on a GPU", "pip install torch"),
     ("pyarrow", "Parquet output of explore", "pip install 'warploom[explore]'"),
     ("distributed", "explore on a Dask cluster", "pip install 'warploom[explore]'"),
@@ -47,27 +51,39 @@ def register(app: typer.Typer) -> None:
     app.command(name="doctor")(_doctor)
 
 
-def _doctor(as_json: JsonOption = False) -> None:
+GpuOption = Annotated[
+    bool,
+    typer.Option("--gpu", help="Measure host time, a GEMM and an attention against torch's."),
+]
+
+
+def _doctor(as_json: JsonOption = False, gpu: GpuOption = False) -> None:
     """Say what is installed here, what it enables, and how to get the rest."""
     checks = [*map(_package, PACKAGES), *map(_program, PROGRAMS), _gpu()]
+    measured = import_module("warploom.torch.standing").standing() if gpu else ()
     if as_json:
-        typer.echo(json.dumps({"warploom": __version__, "checks": [asdict(c) for c in checks]}))
+        found: dict[str, Any] = {"warploom": __version__, "checks": [asdict(c) for c in checks]}
+        if gpu:
+            found["measured"] = [asdict(m) for m in measured]
+        typer.echo(json.dumps(found))
         return
     typer.echo(f"warploom {__version__}, Python {platform.python_version()}")
     for check in checks:
         mark = "yes" if check.found else "no "
         tail = check.found or f"missing: {check.fix}"
-        typer.echo(f"  {mark}  {check.what:<12} {check.enables:<42} {tail}")
+        typer.echo(f"  {mark}  {check.what:<17} {check.enables:<42} {tail}")
+    for row in measured:
+        mark = {True: "yes", False: "no ", None: "   "}[row.good]
+        beside = f"torch {row.torch:.4g}" if row.torch is not None else ""
+        typer.echo(f"  {mark}  {row.what:<32} {row.ours:>10.4g} {row.unit:<7} {beside}")
 
 
 def _package(row: tuple[str, str, str]) -> Check:
     name, enables, fix = row
-    found = None
-    if importlib.util.find_spec(name) is not None:
-        try:
-            found = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            found = "present"
+    try:
+        found: str | None = importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        found = "present" if importlib.util.find_spec(name.replace("-", "_")) else None
     return Check(name, found, enables, fix)
 
 

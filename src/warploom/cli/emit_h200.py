@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from warploom.cli.hopper import kernel_source
 from warploom.cli.knobs import DtypeOption, JsonOption, SpecArgument, TileOption
 from warploom.cli.output import write_file
 from warploom.cli.progress import working
@@ -92,7 +91,7 @@ def cuda_text(subject: Subject, *, races: bool = False) -> str:
             where=subject.spec,
             fix="warploom repair, or --allow-races to emit it all the same",
         )
-    return kernel_source(subject.document, subject.kernel)
+    return subject.kernel.source(subject.document)
 
 
 def _built(text: str) -> tuple[dict[str, Any], bytes | None]:

@@ -10,16 +10,13 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from warploom.cli.hopper import HopperKernel
-from warploom.errors import BackendError, ConfigError
-from warploom.hopper.kernel import GemmKernel
+from warploom.cli.kernels import TileKernel
+from warploom.errors import ConfigError, WarploomError
 from warploom.launch import driver
 from warploom.launch.attention import attention
-from warploom.launch.choose import group_for
 from warploom.launch.gemm import gemm
-from warploom.launch.launch import Choice
 
-ERROR_LIMITS = {"bf16": 8e-3, "fp16": 4e-3, "e4m3": 1e-2}
+ERROR_LIMITS = {"bf16": 8e-3, "fp16": 4e-3, "fp8": 1e-2}
 SHAPES = {"gemm": (4096, 4096, 4096), "attention": (2, 16, 4096, 0)}
 
 
@@ -28,7 +25,7 @@ def why_no_gpu() -> str:
     try:
         driver.library()
         driver.require_hopper(0)
-    except BackendError as error:
+    except WarploomError as error:
         return error.what
     try:
         torch = import_module("torch")
@@ -49,46 +46,46 @@ class Problem:
     limit: float
 
 
-def parse_shape(text: str | None, kernel: HopperKernel) -> tuple[int, ...]:
+def parse_shape(text: str | None, kernel: TileKernel) -> tuple[int, ...]:
     """``MxNxK``, or ``BxHxSxD`` of attention."""
-    if isinstance(kernel, GemmKernel):
-        default, names = SHAPES["gemm"], "MxNxK, e.g. 4096x4096x4096"
-    else:
-        default, names = (*SHAPES["attention"][:3], kernel.head_dim), "BxHxSxD, e.g. 2x16x4096x128"
+    if kernel.text.name not in SHAPES:
+        raise ConfigError(
+            f"no problem is known for kernel {kernel.text.name}",
+            why="a command makes tensors for gemm and attention",
+            fix="call the kernel with tensors of your own, from Python",
+        )
+    head = dict(kernel.tiling.extents).get("d", 0)
+    default = SHAPES[kernel.text.name]
+    names = "MxNxK, e.g. 4096x4096x4096"
+    if kernel.text.name == "attention":
+        default, names = (*default[:3], head), "BxHxSxD, e.g. 2x16x4096x128"
     if text is None:
         return default
     parts = text.lower().split("x")
     if len(parts) != len(default) or not all(p.isdigit() and int(p) for p in parts):
         raise ConfigError(f"{text!r} is no shape", where="--shape", fix=f"write it as {names}")
-    shape = tuple(int(p) for p in parts)
-    if not isinstance(kernel, GemmKernel) and shape[3] != kernel.head_dim:
-        raise ConfigError(
-            f"head dimension {shape[3]}",
-            where="--shape",
-            why=f"{kernel.name} has head dimension {kernel.head_dim}",
-        )
-    return shape
+    return tuple(int(p) for p in parts)
 
 
-def problem(kernel: HopperKernel, shape: tuple[int, ...]) -> Problem:
+def problem(kernel: TileKernel, shape: tuple[int, ...]) -> Problem:
     """Random tensors of a shape and everything to do with them."""
     torch: Any = import_module("torch")
     torch.manual_seed(0)
-    make = _gemm if isinstance(kernel, GemmKernel) else _attention
-    return make(torch, kernel, shape)  # type: ignore[arg-type]
+    make = _gemm if kernel.text.name == "gemm" else _attention
+    return make(torch, kernel, shape)
 
 
-def _gemm(torch: Any, kernel: GemmKernel, shape: tuple[int, ...]) -> Problem:  # noqa: ANN401
+def _gemm(torch: Any, kernel: TileKernel, shape: tuple[int, ...]) -> Problem:  # noqa: ANN401
     m, n, k = shape
-    kind = {"bf16": torch.bfloat16, "fp16": torch.float16, "e4m3": torch.float8_e4m3fn}
-    dtype = kind[str(kernel.dtype)]
+    kind = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp8": torch.float8_e4m3fn}
+    dtype = kind[kernel.dtype]
     a = torch.randn(m, k, device="cuda", dtype=torch.bfloat16).to(dtype)
     b = torch.randn(n, k, device="cuda", dtype=torch.bfloat16).to(dtype)
-    choice = Choice(kernel=kernel, group=group_for(kernel))
+    choice = kernel.tiling if kernel.pins else None
     one = torch.ones((), device="cuda")
 
     def library() -> Any:  # noqa: ANN401
-        if str(kernel.dtype) == "e4m3":
+        if kernel.dtype == "fp8":
             return torch._scaled_mm(a, b.T, one, one, out_dtype=torch.bfloat16)
         return a @ b.T
 
@@ -103,14 +100,16 @@ def _gemm(torch: Any, kernel: GemmKernel, shape: tuple[int, ...]) -> Problem:  #
         lambda: gemm(a, b.T, choice=choice),
         library,
         error,
-        ERROR_LIMITS[str(kernel.dtype)],
+        ERROR_LIMITS[kernel.dtype],
     )
 
 
-def _attention(torch: Any, kernel: Any, shape: tuple[int, ...]) -> Problem:  # noqa: ANN401
+def _attention(torch: Any, kernel: TileKernel, shape: tuple[int, ...]) -> Problem:  # noqa: ANN401
     b, h, s, d = shape
-    dtype = torch.bfloat16 if str(kernel.dtype) == "bf16" else torch.float16
+    dtype = torch.bfloat16 if kernel.dtype == "bf16" else torch.float16
     q, k, v = (torch.randn(b, h, s, d, device="cuda", dtype=dtype) for _ in range(3))
+
+    choice = kernel.tiling if kernel.pins else None
 
     def error(out: Any) -> float:  # noqa: ANN401
         rows = torch.randint(0, s, (min(64, s),), device="cuda")
@@ -121,10 +120,10 @@ def _attention(torch: Any, kernel: Any, shape: tuple[int, ...]) -> Problem:  # n
     return Problem(
         f"batch {b}, {h} heads, {s} queries and keys, head dimension {d}, {kernel.dtype}",
         4.0 * b * h * s * s * d,
-        lambda: attention(q, k, v, kernel=kernel),
+        lambda: attention(q, k, v, kernel=choice),
         lambda: torch.nn.functional.scaled_dot_product_attention(q, k, v),
         error,
-        ERROR_LIMITS[str(kernel.dtype)],
+        ERROR_LIMITS[kernel.dtype],
     )
 
 

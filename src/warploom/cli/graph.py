@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from warploom.cli.builtin import Knobs
-from warploom.cli.hopper import kernel_costs
+from warploom.cli.kernels import kernel_costs
 from warploom.cli.knobs import (
     DtypeOption,
     JsonOption,

@@ -136,7 +136,7 @@ def sync_policy(given: Sync | None) -> SyncPolicy | None:
 
 def complete_source(incomplete: str) -> list[str]:
     """Sources that begin so, for shell completion: names first, then documents here."""
-    names = import_module("warploom.cli.hopper").kernel_names()
+    names = import_module("warploom.cli.kernels").kernel_names()
     known = ["pingpong", "fourwave", "single_buffer", *names]
     known += sorted(str(p) for p in Path().glob(f"{incomplete}*.json"))
     return [name for name in known if name.startswith(incomplete)]

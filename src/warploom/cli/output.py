@@ -18,6 +18,14 @@ def deliver(text: str, output: Path | None, what: str) -> None:
     typer.echo(f"{what}: {output}")
 
 
+def read_bytes(path: Path) -> bytes:
+    """A file's content; what stands in the way is said without a traceback."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise BackendError(f"cannot read {path}: {error.strerror}") from None
+
+
 def write_file(path: Path, text: str | bytes) -> None:
     """Write a file; what stands in the way is said without a traceback."""
     try:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from warploom.cli.kernels import TileKernel, kernel_named
 from warploom.cli.source import load
 from warploom.cli.subject import Subject
 from warploom.errors import ConfigError, WarploomError
-from warploom.hopper.energy import Shape
-from warploom.hopper.kernel import Dtype, Epilogue
-from warploom.launch.choose import candidates, estimate
+from warploom.lower.choose import choose
 
+MOST = 16
 _RANK = {"clean": 0, "timing": 1, "race": 2, "refused": 3}
 
 
@@ -44,21 +44,22 @@ def _figures(subject: Subject) -> dict[str, Any]:
 
 
 def gemm_rows(shape: str, dtypes: list[str] | None) -> list[dict[str, Any]]:
-    """Every shipped GEMM tile on a product, by predicted time."""
+    """Tiles of the product on a shape, by predicted time."""
     parts = shape.lower().split("x")
     if len(parts) != 3 or not all(p.isdigit() and int(p) for p in parts):
         raise ConfigError(f"{shape!r} is no shape", where="--shape", fix="4096x4096x4096")
     m, n, k = (int(p) for p in parts)
     rows = []
     for name in dtypes or ["bf16"]:
-        dtype = Dtype.E4M3 if name == "fp8" else Dtype(name)
-        size = Shape(m=m, n=n, k=k, dtype=dtype)
-        for kernel in candidates(dtype, Dtype.BF16, Epilogue()):
-            found = estimate(kernel, size)
+        kernel = kernel_named("gemm", None, name)
+        assert isinstance(kernel, TileKernel)
+        value = kernel.compiled.rewritten
+        for choice in choose(value, {"m": m, "n": n, "k": k})[:MOST]:
+            found = choice.estimate
             rows.append(
                 {
-                    "kernel": kernel.name,
-                    "dtype": str(dtype),
+                    "kernel": f"gemm_{choice.tiling.name}",
+                    "dtype": name,
                     "waves": found.waves,
                     "predicted us": round(found.seconds * 1e6, 1),
                     "TFLOP/s": round(2.0 * m * n * k / found.seconds / 1e12, 1),

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 import typer
 
-from warploom.cli.hopper import kernel_document
 from warploom.cli.knobs import JsonOption, SpecArgument
 from warploom.cli.output import write_file
 from warploom.cli.progress import working
@@ -64,9 +63,9 @@ def _roles(subject: Subject) -> tuple[Subject, str, dict[str, Any]]:
             f"{subject.name} races, and which kernel it is is not known",
             where=subject.spec,
             why="the protocol of roles is derived from the kernel, not patched",
-            fix="name the document as its kernel is named, e.g. gemm_128x256_w2",
+            fix="name the document as its kernel is named, e.g. gemm_128x256x64_w2_o4",
         )
-    mended = replace(subject, document=kernel_document(subject.kernel))
+    mended = replace(subject, document=subject.kernel.lowered.document)
     lines = changes(subject.document, mended.document)
     text = f"{subject.name}: {len(lines)} entries differ from the derived programs"
     return mended, "\n".join([text, *lines]), {"name": subject.name, "changes": lines}

@@ -15,21 +15,19 @@ from typing import Any
 
 from warploom.cli.author import called, user_object
 from warploom.cli.builtin import BUILT_IN, TILES, Knobs, parse_tile
-from warploom.cli.hopper import (
-    HopperKernel,
-    kernel_document,
+from warploom.cli.kernels import (
+    TileKernel,
     kernel_named,
     kernel_names,
+    split_sizes,
+    with_tile,
 )
 from warploom.cli.progress import working
 from warploom.cli.subject import Document, Subject
-from warploom.document import ScheduleDocument, schedule_from_json
-from warploom.document.reader import parse_json
+from warploom.document import ScheduleDocument, read_schedule
 from warploom.document.roles import RolesDocument
-from warploom.document.roles_json import is_roles_json, roles_from_json
 from warploom.errors import ConfigError, DocumentError
-from warploom.hopper.attention import AttentionKernel
-from warploom.hopper.kernel import GemmKernel
+from warploom.kernel.text import Text
 from warploom.seed.compile import CompiledSchedule, OnRace, compile_schedule
 from warploom.seed.config.parts import SchedulingStrategy
 from warploom.seed.config.schedule import ScheduleConfig
@@ -75,11 +73,12 @@ def load(
         subject = _compiled(schedule, spec, request)
         shape = parse_tile(tile, dtype or "bf16", TILES.get(spec))
         return replace(subject, tile=shape, dtype=dtype or "bf16")
-    kernel = kernel_named(spec, tile, dtype or "bf16")
+    name, sizes = split_sizes(spec)
+    kernel = kernel_named(name, tile, dtype or "bf16", sizes)
     if kernel is not None:
         return _from_kernel(kernel, spec, request)
-    if ":" in spec:
-        return _from_object(user_object(spec), spec, request)
+    if ":" in name:
+        return _from_object(user_object(name), spec, request)
     raise _unknown(spec)
 
 
@@ -92,7 +91,7 @@ def _unknown(spec: str) -> ConfigError:
         fix = f"did you mean {near[0]!r}?"
     else:
         fix = (
-            f"one of {', '.join(BUILT_IN)}, gemm, attention, a shipped kernel "
+            f"one of {', '.join(BUILT_IN)}, a shipped kernel such as gemm "
             "(`warploom show --list`), file.py:object, FILE.json, or - for standard input"
         )
     return ConfigError(f"there is no schedule or kernel {spec!r}", fix=fix)
@@ -100,7 +99,7 @@ def _unknown(spec: str) -> ConfigError:
 
 def _from_object(found: object, spec: str, request: Request) -> Subject:
     """One case for each kind of value an author may name."""
-    kinds = PipelineSchedule | CompiledSchedule | ScheduleDocument | RolesDocument | HopperKernel
+    kinds = PipelineSchedule | CompiledSchedule | ScheduleDocument | RolesDocument | Text
     if isinstance(found, type) or (callable(found) and not isinstance(found, kinds)):
         found = called(found, spec)
     match found:
@@ -111,8 +110,10 @@ def _from_object(found: object, spec: str, request: Request) -> Subject:
             return replace(_from_document(found.document(), spec, request), compiled=found)
         case ScheduleDocument() | RolesDocument():
             return _from_document(found, spec, request)
-        case GemmKernel() | AttentionKernel():
-            return _from_kernel(found, spec, request)
+        case Text():
+            plain = TileKernel(found, request.dtype or "bf16", whole=split_sizes(spec)[1])
+            kernel = with_tile(plain, request.tile)
+            return _from_kernel(kernel, spec, request)
     raise ConfigError(
         f"{spec} is a {type(found).__name__}", why=f"commands work on {KINDS}", fix=f"name {KINDS}"
     )
@@ -145,15 +146,14 @@ def _own_knobs(knobs: Knobs) -> Knobs:
     return {k: v for k, v in knobs.items() if not (by_interval and k == "scheduling")}
 
 
-def _from_kernel(kernel: HopperKernel, spec: str, request: Request) -> Subject:
+def _from_kernel(kernel: TileKernel, spec: str, request: Request) -> Subject:
     if request.changes_order:
         raise ConfigError(
             "knobs and --sync are of counter schedules", where=spec, fix="leave them out"
         )
-    with working(f"deriving {kernel.name}"):
-        return Subject(
-            spec=spec, document=kernel_document(kernel), kernel=kernel, dtype=str(kernel.dtype)
-        )
+    with working(f"deriving {kernel.text.name}"):
+        document = kernel.lowered.document
+    return Subject(spec=spec, document=document, kernel=kernel, dtype=kernel.dtype)
 
 
 def _from_document(document: Document, spec: str, request: Request) -> Subject:
@@ -176,8 +176,7 @@ def read_document(spec: str) -> Document:
     except OSError as error:
         raise DocumentError(f"cannot read {name}: {error.strerror}") from None
     try:
-        data = parse_json(text)
-        return roles_from_json(data) if is_roles_json(data) else schedule_from_json(data)
+        return read_schedule(text)
     except DocumentError as error:
         raise DocumentError(
             f"{name}: {error.what}", path=error.path, why=error.why, fix=error.fix

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from warploom.cli.hopper import HopperKernel, kernel_costs
+from warploom.cli.kernels import TileKernel, kernel_costs
 from warploom.cli.progress import working
 from warploom.document import ScheduleDocument, schedule_to_json, write_schedule
 from warploom.document.kinds import Phase
 from warploom.document.roles import RolesDocument
 from warploom.document.roles_json import roles_to_json, write_roles
 from warploom.errors import WarploomError
-from warploom.hopper.attention import AttentionKernel
-from warploom.hopper.kernel import GemmKernel
 from warploom.seed.compile import CompiledSchedule
 from warploom.seed.target.chip import Tile, chip_costs, model_costs
 from warploom.sim import MachineCosts, Simulation, simulate, simulate_roles
@@ -36,7 +35,7 @@ class Subject:
     spec: str
     document: Document
     compiled: CompiledSchedule | None = None
-    kernel: HopperKernel | None = None
+    kernel: TileKernel | None = None
     tile: Tile | None = None
     dtype: str = "bf16"
     machine: MachineCosts | None = None
@@ -76,7 +75,7 @@ class Subject:
     def pace(self, *, model: bool = False) -> Pace | None:
         """How fast the loop runs: the figure all commands show."""
         least = self.least_trips
-        word = "key tile" if isinstance(self.kernel, AttentionKernel) else "K-tile"
+        word = "K-tile" if self.kernel is None else f"tile of {self.kernel.loop}"
         return find_pace(
             lambda trips: self.simulate(max(trips, least), model=model), self.k_tiles, word
         )
@@ -126,6 +125,13 @@ class Subject:
             found |= {(r.phase.name.lower(), r.index): r.text for r in self.compiled.reasons}
         return found
 
+    def lines(self) -> dict[str, str]:
+        """The author's line of each declared op, where the document knows it."""
+        flow = getattr(self.document, "flow", None)
+        if flow is None:
+            return {}
+        return {op.name: _near(op.line) for op in flow.ops if op.line}
+
     def to_json(self) -> dict[str, Any]:
         """The document as JSON-ready values."""
         if isinstance(self.document, RolesDocument):
@@ -140,12 +146,16 @@ class Subject:
 
     def work(self) -> str:
         """The tile in words, where it is known."""
-        if isinstance(self.kernel, GemmKernel):
-            k = self.kernel
-            return f"{k.tile_m}x{k.tile_n}x{k.block_k} {k.dtype}"
         if self.kernel is not None:
-            return f"{self.kernel.tile_q} queries x {self.kernel.tile_k} keys, {self.kernel.dtype}"
+            return self.kernel.work
         shape = getattr(self.document, "shape", None)
         if self.tile is None and shape is not None:
             return f"{'x'.join(map(str, shape.tile))} {shape.dtype}"
         return f"{'x'.join(map(str, self.tile))} {self.dtype}" if self.tile else ""
+
+
+def _near(line: str) -> str:
+    """A place with its path from here, or its file's name alone where that is elsewhere."""
+    path = Path(line)
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else path.name

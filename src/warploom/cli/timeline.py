@@ -19,14 +19,16 @@ from warploom.cli.knobs import (
     sync_policy,
     with_knobs,
 )
-from warploom.cli.machine import Costs, CostsOption, TripsOption
-from warploom.cli.output import deliver
+from warploom.cli.machine import Costs, CostsOption
+from warploom.cli.output import deliver, read_bytes
 from warploom.cli.source import load
 from warploom.cli.style import WidthOption, columns, paint
 from warploom.cli.subject import ROLE_TILES, Subject
+from warploom.errors import ConfigError
 from warploom.sim import Simulation
 from warploom.sim.pace import Pace
 from warploom.view import perfetto_trace, timeline_html, timeline_svg, timeline_text
+from warploom.view.measured import Stamps, read_stamps
 
 
 class Picture(StrEnum):
@@ -47,11 +49,16 @@ def _timeline(
     source: SpecArgument,
     form: Annotated[Picture, typer.Option("--format", help="Form of the picture.")] = Picture.TEXT,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write it here.")] = None,
-    trips: TripsOption = 4,
+    trips: Annotated[
+        int | None, typer.Option(min=0, max=4096, help="Loop iterations; default 4, of roles 8.")
+    ] = None,
     costs: CostsOption = Costs.CHIP,
     tile: TileOption = None,
     dtype: DtypeOption = None,
     sync: SyncOption = None,
+    stamps: Annotated[
+        Path | None, typer.Option(help="Clock stamps of a run (JSON), drawn under the prediction.")
+    ] = None,
     width: WidthOption = None,
     as_json: JsonOption = False,
     *,
@@ -63,13 +70,25 @@ def _timeline(
     """
     subject = load(source, knobs, tile=tile, dtype=dtype, sync=sync_policy(sync))
     model = costs is Costs.MODEL
-    sim = subject.simulate(max(trips, subject.least_trips), model=model, tiles=ROLE_TILES)
+    shown = (8 if subject.is_roles else 4) if trips is None else trips
+    sim = subject.simulate(max(shown, subject.least_trips), model=model, tiles=ROLE_TILES)
     form = Picture.PERFETTO if as_json else form
-    text = picture(subject, sim, form, subject.pace(model=model), columns(width))
+    if stamps is not None and form is not Picture.HTML:
+        raise ConfigError("stamps show on the page only", where="--stamps", fix="--format html")
+    measured = None if stamps is None else read_stamps(read_bytes(stamps))
+    pace = subject.pace(model=model)
+    text = picture(subject, sim, form, pace, columns(width), measured)
     deliver(text, output, "timeline")
 
 
-def picture(subject: Subject, sim: Simulation, form: Picture, pace: Pace | None, width: int) -> str:
+def picture(
+    subject: Subject,
+    sim: Simulation,
+    form: Picture,
+    pace: Pace | None,
+    width: int,
+    stamps: Stamps | None = None,
+) -> str:
     """The timeline in one form."""
     match form:
         case Picture.TEXT:
@@ -77,6 +96,8 @@ def picture(subject: Subject, sim: Simulation, form: Picture, pace: Pace | None,
         case Picture.SVG:
             return timeline_svg(sim, pace=pace)
         case Picture.HTML:
-            return timeline_html(sim, pace=pace, reasons=subject.reasons())
+            return timeline_html(
+                sim, pace=pace, reasons=subject.reasons(), lines=subject.lines(), stamps=stamps
+            )
         case Picture.PERFETTO:
             return json.dumps(perfetto_trace(sim))

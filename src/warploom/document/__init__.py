@@ -9,8 +9,16 @@ from warploom.document.counters import (
     RegisterWaits,
     ScheduleDocument,
 )
+from warploom.document.forms import (
+    Dialect,
+    Schedule,
+    dialect_of,
+    document_from_json,
+    read_schedule,
+    write_schedule,
+)
 from warploom.document.given import HasDocument, document_of
-from warploom.document.reader import read_schedule, schedule_from_json
+from warploom.document.reader import read_counters, schedule_from_json
 from warploom.document.witness import (
     WITNESS_SCHEMA,
     Point,
@@ -21,24 +29,29 @@ from warploom.document.witness import (
     witness_from_json,
     witness_to_json,
 )
-from warploom.document.writer import schedule_to_json, write_schedule
+from warploom.document.writer import schedule_to_json
 
 __all__ = [
     "SCHEMA",
     "WITNESS_SCHEMA",
     "BarrierKind",
     "Counters",
+    "Dialect",
     "KernelShape",
     "HasDocument",
     "Point",
     "Protocol",
     "RegisterWaits",
+    "Schedule",
     "ScheduleDocument",
     "Step",
     "StepKind",
     "WaveId",
     "Witness",
+    "dialect_of",
+    "document_from_json",
     "document_of",
+    "read_counters",
     "read_schedule",
     "schedule_from_json",
     "schedule_to_json",

@@ -116,13 +116,30 @@ def text(value: object, name: str, owner: str, *, error: Errors = ConfigError) -
 
 
 def all_of(
-    values: object, kind: type, name: str, owner: str, *, error: Errors = ConfigError
+    values: object,
+    kind: type | tuple[type, ...],
+    name: str,
+    owner: str,
+    *,
+    error: Errors = ConfigError,
 ) -> None:
     """Refuse anything but a list or tuple of values of one type."""
     instance(values, (list, tuple), name, owner, error=error)
     assert isinstance(values, list | tuple)
     for i, value in enumerate(values):
         instance(value, kind, f"{name}[{i}]", owner, error=error)
+
+
+def numbers(values: object, count: int, name: str, owner: str, *, least: int) -> None:
+    """Refuse anything but so many whole numbers."""
+    instance(values, (tuple, list), name, owner)
+    assert isinstance(values, tuple | list)
+    if len(values) != count:
+        raise ConfigError(
+            f"{name} = {shown(values)} is not {count} numbers", where=f"{owner}.{name}"
+        )
+    for i, value in enumerate(values):
+        integer(value, f"{name}[{i}]", owner, least=least)
 
 
 def shown(value: object) -> str:

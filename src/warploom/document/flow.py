@@ -33,11 +33,16 @@ class When(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowOperand:
-    """A value an op reads: of which iteration, and what stands for it before the first one."""
+    """A value an op reads: of which iteration, and what stands for it before the first one.
+
+    ``zero_first``: in the first iteration it is zero whatever was computed (a sum that starts from
+    zero, rescaled), so a product may discard its accumulator there instead of reading it.
+    """
 
     value: str
     back: int = 0
     before: str | None = None
+    zero_first: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,9 +6,9 @@ role and register numbers are filled in from a cost model.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from warploom.document.fields import boolean, instance, integer, member
+from warploom.document.fields import boolean, instance, integer, member, text
 from warploom.document.kinds import (
     DepKind,
     KOffsetKind,
@@ -196,18 +196,24 @@ _NONE = OpDesc(tag=ScheduleOps.NONE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleEntry:
-    """One slot of a phase: an op, its ordinal in the phase, and whether it prefetches."""
+    """One slot of a phase: an op, its ordinal in the phase, and whether it prefetches.
+
+    ``reason`` says why a wait or barrier is there; it is for readers and changes nothing, so
+    entries that differ in it alone are equal.
+    """
 
     op: OpDesc
     time_slot: int
     phase: Phase
     is_prefetch: bool = False
+    reason: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         instance(self.op, OpDesc, "op", "ScheduleEntry")
         integer(self.time_slot, "time_slot", "ScheduleEntry", least=0)
         member(self.phase, Phase, "phase", "ScheduleEntry")
         boolean(self.is_prefetch, "is_prefetch", "ScheduleEntry")
+        text(self.reason, "reason", "ScheduleEntry")
 
 
 @dataclass(frozen=True, slots=True)

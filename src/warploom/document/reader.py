@@ -33,7 +33,9 @@ from warploom.document.kinds import (
 from warploom.document.ops import DepEdge, OpDesc, ScheduleEntry
 from warploom.errors import DocumentError
 
-MAX_TEXT = 64 * 1024 * 1024
+MAX_TEXT = 24 * 1024 * 1024
+MAX_OPENED = 400_000
+MAX_COMMAS = 4_000_000
 MAX_LIST = 100_000
 MAX_INT = 10**9
 MAX_GROUPS = 64
@@ -44,7 +46,7 @@ E = TypeVar("E", bound=Enum)
 T = TypeVar("T")
 
 
-def read_schedule(text: str | bytes) -> ScheduleDocument:
+def read_counters(text: str | bytes) -> ScheduleDocument:
     """Parse a document. Raises ``DocumentError`` on anything that is not exactly the form."""
     return schedule_from_json(parse_json(text))
 
@@ -53,6 +55,7 @@ def parse_json(text: str | bytes) -> object:
     """The JSON value of a document's text, of bounded size and without repeated keys."""
     if len(text) > MAX_TEXT:
         raise DocumentError(f"the document is larger than {MAX_TEXT} bytes")
+    _check_text(text)
     try:
         data: object = json.loads(text, object_pairs_hook=_no_duplicates)
     except DocumentError:
@@ -60,6 +63,17 @@ def parse_json(text: str | bytes) -> object:
     except (ValueError, RecursionError) as error:
         raise DocumentError(f"not a JSON document: {error}") from None
     return data
+
+
+def _check_text(text: str | bytes) -> None:
+    """Refuse a text whose values would take long to build: counted before anything is built."""
+    marks = (b"{", b"[", b",") if isinstance(text, bytes) else ("{", "[", ",")
+    opened = text.count(marks[0]) + text.count(marks[1])  # type: ignore[arg-type]
+    if opened > MAX_OPENED or text.count(marks[2]) > MAX_COMMAS:  # type: ignore[arg-type]
+        raise DocumentError(
+            f"more than {MAX_OPENED} lists and objects, or {MAX_COMMAS} elements",
+            fix="a schedule is far smaller",
+        )
 
 
 def schedule_from_json(data: object) -> ScheduleDocument:
@@ -212,9 +226,12 @@ def _edge(data: object, path: str) -> DepEdge:
     )
 
 
+_ENTRY = ("op", "time_slot", "phase", "is_prefetch")
+
+
 def _phase(data: object, path: str, phase: Phase) -> tuple[ScheduleEntry, ...]:
     def entry(item: object, at: str) -> ScheduleEntry:
-        f = _object(item, at, ("op", "time_slot", "phase", "is_prefetch"))
+        f = _object(item, at, (*_ENTRY, "reason"), optional=frozenset({"reason"}))
         found = _name(f["phase"], f"{at}.phase", Phase)
         if found is not phase:
             raise DocumentError(
@@ -226,6 +243,7 @@ def _phase(data: object, path: str, phase: Phase) -> tuple[ScheduleEntry, ...]:
             time_slot=_int(f["time_slot"], f"{at}.time_slot", 0),
             phase=phase,
             is_prefetch=_bool(f["is_prefetch"], f"{at}.is_prefetch"),
+            reason=_text(f.get("reason", ""), f"{at}.reason"),
         )
 
     return _list(data, path, entry)

@@ -47,6 +47,8 @@ _NON_NEGATIVE = {
 }
 _POSITIVE = {"instances", "threads", "multicast", "ctas", "cluster", "copies", "count"}
 _BIT = {"parity"}
+MAX_VALUES = 250_000
+"""Values (numbers, texts, lists, objects) a document of roles may hold."""
 _OPTIONAL: dict[type, frozenset[str]] = {
     roles.Arrive: frozenset({"side"}),
     roles.Compute: frozenset({"fills_slots"}),
@@ -72,9 +74,24 @@ def roles_from_json(data: object) -> RolesDocument:
             path="$.schema",
             fix=f"expected {SCHEMA!r}",
         )
+    _check_size(data)
     document = _record({k: v for k, v in data.items() if k != "schema"}, "$", RolesDocument)
     check_document(document)
     return document
+
+
+def _check_size(data: object) -> None:
+    """Refuse what would take long to read: no schedule has so many parts."""
+    count, stack = 0, [data]
+    while stack:
+        value = stack.pop()
+        count += 1
+        if count > MAX_VALUES:
+            raise DocumentError(f"more than {MAX_VALUES} values", path="$")
+        if isinstance(value, dict):
+            stack += value.values()
+        elif isinstance(value, list):
+            stack += value
 
 
 def roles_to_json(document: RolesDocument) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def schedule_to_json(document: ScheduleDocument) -> dict[str, Any]:
     }
 
 
-def write_schedule(given: Given) -> str:
+def write_counters(given: Given) -> str:
     """The canonical text of a document; reading and writing it gives the same bytes."""
     lines = []
     for key, value in schedule_to_json(counter_document_of(given)).items():
@@ -84,6 +84,7 @@ def entry_to_json(entry: ScheduleEntry) -> dict[str, Any]:
         "time_slot": entry.time_slot,
         "phase": entry.phase.name,
         "is_prefetch": entry.is_prefetch,
+        **({"reason": entry.reason} if entry.reason else {}),
     }
 
 

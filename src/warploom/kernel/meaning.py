@@ -270,9 +270,9 @@ class _Run:
         least: Any = np.iinfo(np.int32).min if ints else -np.inf
         most: Any = np.iinfo(np.int32).max if ints else np.inf
         if op.fn is Fn.MAX:
-            made = np.max(array, axis=axis, initial=least)
+            made = np.fmax.reduce(array, axis=axis, initial=least)
         else:
-            made = np.min(array, axis=axis, initial=most)
+            made = np.fmin.reduce(array, axis=axis, initial=most)
         return made
 
     # ---- memory ------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ def rounded(array: Array, dtype: DType) -> Array:
     if dtype is DType.BOOL:
         return array.astype(bool)
     if dtype in _INTEGERS:
-        return _whole(array)
+        return _whole(array, _INTEGERS[dtype])
     values = np.asarray(array, np.float64)
     if dtype is DType.F32:
         with np.errstate(over="ignore"):
@@ -45,11 +45,12 @@ def rounded(array: Array, dtype: DType) -> Array:
     )
 
 
-def _whole(array: Array) -> Array:
-    """Towards zero, as conversions from floats go; values outside the type are the author's."""
+def _whole(array: Array, bits: int) -> Array:
+    """Towards zero, as conversions from floats go, held to the range of the type."""
+    least, most = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
     if array.dtype.kind in "iub":
-        return array.astype(np.int64)
-    finite = np.nan_to_num(
-        np.asarray(array, np.float64), nan=0.0, posinf=2**31 - 1, neginf=-(2**31)
-    )
-    return np.trunc(np.clip(finite, -(2**31), 2**31 - 1)).astype(np.int64)
+        return (
+            array.astype(np.int64) if bits == 32 else np.clip(array.astype(np.int64), least, most)
+        )
+    finite = np.nan_to_num(np.asarray(array, np.float64), nan=0.0, posinf=most, neginf=least)
+    return np.trunc(np.clip(finite, least, most)).astype(np.int64)

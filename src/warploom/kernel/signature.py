@@ -13,7 +13,9 @@ from warploom.kernel.source import Source
 from warploom.kernel.values import Access, Axis, DType
 from warploom.kernel.words import TensorNote
 
-RESERVED = frozenset({"exact", "extents", "initial", "sizes", "types", "constants", "without"})
+RESERVED = frozenset(
+    {"exact", "extents", "initial", "sizes", "types", "constants", "without", "stream"}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,21 +6,23 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, NoReturn
 
 from warploom.errors import KernelCallError, KernelTypeError
+from warploom.kernel import hooks
 from warploom.kernel.read import read
 from warploom.kernel.signature import MISSING, Signature, read_signature
 from warploom.kernel.source import Source, read_source
 from warploom.kernel.values import Access, DType, Kernel, Tensor
 
-Launcher = Callable[..., Any]
+Types = Mapping[str, str | DType] | str | DType
 
 
 class Text:
     """A kernel as its author wrote it; ``specialise`` makes its value for given types."""
 
-    launcher: Launcher | None = None  # set by the room that runs kernels on a GPU
-
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(
+        self, function: Callable[..., Any], pins: Mapping[str, object] | None = None
+    ) -> None:
         self.function = function
+        self.pins: dict[str, object] = dict(pins or {})
         self.name = function.__name__
         self.source: Source = read_source(function)
         self.signature: Signature = read_signature(function, self.source)
@@ -33,15 +35,62 @@ class Text:
         return f"<kernel {self.name}({', '.join(t.name for t in self.signature.tensors)})>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 (arrays of any library)
-        """Run it on the GPU; the outputs are made and returned."""
-        if Text.launcher is None:
-            raise KernelCallError(
-                f"kernel '{self.name}' cannot run here",
-                where=str(self.source.line(self.source.tree)),
-                why="no GPU back end has been loaded",
-                fix="import warploom and call the kernel through it, or use .reference(...)",
-            )
-        return Text.launcher(self, *args, **kwargs)
+        """Run it on the GPU: inputs in order, the rest by name; gives the outputs.
+
+        Outputs may be given by name, else they are made; an optional one is made where it is
+        ``True``. ``types={"out": "f32"}`` names element types of outputs that are made, ``stream``
+        a CUDA stream. The first call with a set of layouts compiles, later ones launch.
+        """
+        if hooks.launcher is None:
+            raise self._no_back_end("cannot run here")
+        return hooks.launcher(self, args, kwargs)
+
+    def with_tiles(self, **pins: object) -> Text:
+        """The same kernel with choices pinned: extents by variable, ``consumers``, ``stages``."""
+        return Text(self.function, {**self.pins, **pins})
+
+    def compile(
+        self,
+        types: Types | None = None,
+        *,
+        sizes: Mapping[str, int] | None = None,
+        constants: Mapping[str, object] | None = None,
+        without: Collection[str] = (),
+        positive: Collection[str] = (),
+    ) -> Any:  # noqa: ANN401 (``warploom.launch.compiled.Compiled``, a room above)
+        """What every pass makes of it, without a GPU: listings, schedule, proof, CUDA, cubin.
+
+        ``sizes`` steer the choice of tiles (4096 where not given). ``types``, ``constants`` and
+        ``without`` as in ``specialise``; ``positive``: scalars that will exceed 0.
+        """
+        if hooks.compiler is None:
+            raise self._no_back_end("cannot be compiled here")
+        return hooks.compiler(
+            self,
+            types or {},
+            sizes=sizes or {},
+            constants=constants or {},
+            without=without,
+            positive=frozenset(positive),
+        )
+
+    def spell(self, types: Types, without: Collection[str] = ()) -> dict[str, str | DType]:
+        """Types by tensor; one type stands for all tensors whose annotation names none."""
+        if isinstance(types, Mapping):
+            return dict(types)
+        return {
+            t.name: types
+            for t in self.signature.tensors
+            if t.dtype is None and t.name not in without
+        }
+
+    def _no_back_end(self, what: str) -> KernelCallError:
+        return KernelCallError(
+            f"kernel '{self.name}' {what}",
+            where=str(self.source.line(self.source.tree)),
+            why="no GPU back end has been loaded",
+            fix="import warploom, or use .reference(...)",
+        )
 
     def specialise(
         self,
@@ -72,6 +121,52 @@ class Text:
         found: set[str] = set()
         self._read(types, {}, constants or {}, without, found)
         return frozenset(found)
+
+    def reference(
+        self,
+        *arrays: Any,  # noqa: ANN401 (arrays of any library)
+        types: Types | None = None,
+        constants: Mapping[str, object] | None = None,
+        without: Collection[str] = (),
+        **given: Any,  # noqa: ANN401
+    ) -> Any:  # noqa: ANN401 (NumPy arrays)
+        """What the kernel computes for these inputs, in NumPy; types not named are f32.
+
+        Inputs may be given by name, as compile-time choices are; optional ones are left out by None
+        or by nothing. All else as in ``Kernel.reference``: scalars by name, ``exact``,
+        ``extents``, ``sizes``, ``initial``.
+        """
+        inputs = self.signature.inputs
+        rest = inputs[len(arrays) :]
+        named_arrays = [given.pop(t.name, None) for t in rest if t.optional or t.name in given]
+        every = (*arrays, *named_arrays)
+        if len(every) != len(inputs):
+            self._fail(
+                f"{len(arrays)} arrays for {len(inputs)} tensors",
+                why=f"the kernel takes {', '.join(t.name for t in inputs)}; outputs are made",
+                fix="one array for each, in order",
+            )
+        pairs = list(zip(inputs, every, strict=True))
+        left_out = {t.name for t, a in pairs if a is None} | set(without)
+        kinds = self.spell(DType.F32) | self.spell(types or {}, left_out)
+        named = {n: given.pop(n) for n in list(given) if n in self.signature.choices}
+        choices = dict(constants or {}) | named
+        sizes = {
+            axis.name: size
+            for t, a in pairs
+            if a is not None
+            for axis, size in zip(t.axes, a.shape, strict=False)
+            if axis.per == 1 and t.access is not Access.STARTS
+        }
+        whole = self.whole_axes(kinds, constants=choices, without=left_out)
+        kernel = self.specialise(
+            kinds,
+            sizes={n: s for n, s in sizes.items() if n in whole},
+            constants=choices,
+            without=left_out,
+        )
+        built_in = {n: v for n, v in self.signature.scalar_defaults.items() if n not in choices}
+        return kernel.reference(*(a for _, a in pairs if a is not None), **(built_in | given))
 
     def _read(
         self,

@@ -1,34 +1,30 @@
 """``attention`` and ``attention_packed`` on a Hopper GPU, for tensors of any library.
 
-The kernel is emitted from a shipped schedule, compiled on first use and cached.
+They run the texts of ``warploom.kernels.attention``; the kernel is scheduled, proven and compiled
+on first use and kept.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
-from warploom.errors import BackendError
-from warploom.hopper.attention import AttentionKernel
-from warploom.hopper.kernel import Dtype
+from warploom.kernels.attention import attention as text
+from warploom.kernels.attention import packed as packed_text
 from warploom.launch.attention_checks import (
+    causal_choice,
+    check_longest,
     check_operands,
     check_packed,
     check_result,
     check_starts,
-    is_aligned_end,
-    is_causal,
     scale_of,
 )
-from warploom.launch.attention_launch import Packed, attention_binary, exponent_of
-from warploom.launch.binary import Binary
-from warploom.launch.driver import require_hopper
-from warploom.launch.layout import Layout
-from warploom.launch.runner import Layouts, Runner
-from warploom.launch.shipped import attention_kernel
+from warploom.launch.runner import Layouts
+from warploom.launch.texts import Calls
+from warploom.lower.tiling import Tiling
 
-NAMES = ("q", "k", "v", "out", "lse", "q_starts", "k_starts")
-_Options = tuple[bool | str, bool, AttentionKernel | None]
+ROWS, KEYS = ("s", "h", "d"), ("t", "g", "d")  # packed tensors as callers have them
 
 
 def attention(
@@ -38,27 +34,29 @@ def attention(
     causal: bool | str = False,
     scale: float | None = None,
     *,
+    lengths: object | None = None,
     return_lse: bool = False,
     out: object | None = None,
-    kernel: AttentionKernel | None = None,
+    kernel: Tiling | None = None,
     stream: int | None = None,
 ) -> Any:  # noqa: ANN401 (the caller's own tensor type)
     """``softmax(scale * q @ k^T) @ v`` for every head; returns ``out``.
 
     ``q`` is [batch, heads, queries, head dim], ``k`` and ``v`` are [batch, kv heads, keys, head
-    dim], bf16 or fp16; head dim is 64, 128 or 256, kv heads divide heads, lengths are any. Rows are
-    contiguous, the other axes may have any strides. ``causal``: query i sees keys 0..i; with
-    ``"lower_right"`` the last query sees the last key. ``scale`` is 1 / sqrt(head dim) unless
-    given. A query that sees no key gives zeros.
+    dim], bf16 or fp16; head dim is a multiple of 64 up to 256, kv heads divide heads, lengths are
+    any. Rows are contiguous, the other axes may have any strides (others than multiples of 16 bytes
+    cost a copy). ``causal``: query i sees keys 0..i; with ``"lower_right"`` the last query sees the
+    last key. ``scale`` is 1 / sqrt(head dim) unless given. ``lengths``, int32 [batch] on the GPU:
+    keys from there on do not count. A query that sees no key gives zeros.
 
     ``return_lse``: returns (out, lse), with the natural logarithm of each row's sum of
-    exponentials, float32 [batch, heads, queries]. ``kernel`` picks another schedule; ``stream`` is
-    a CUDA stream handle.
+    exponentials, float32 [batch, heads, queries]. ``kernel`` fixes the tiles; ``stream`` is a CUDA
+    stream handle.
     """
-    done = RUNNER(
-        (q, k, v, out, None, None, None),
-        (_exponent(q, scale),),
-        (causal, return_lse, kernel),
+    done = CALLS.launch(
+        (q, k, v, out, None, lengths),
+        (scale_of(scale, q),),
+        _options(causal, return_lse, kernel),
         stream,
     )
     return (done[3], done[4]) if return_lse else done[3]
@@ -77,7 +75,7 @@ def attention_packed(
     *,
     return_lse: bool = False,
     out: object | None = None,
-    kernel: AttentionKernel | None = None,
+    kernel: Tiling | None = None,
     stream: int | None = None,
 ) -> Any:  # noqa: ANN401 (the caller's own tensor type)
     """Attention of sequences of different lengths, packed one after another.
@@ -87,67 +85,47 @@ def attention_packed(
     entry more than sequences, rising from 0 to the rows. ``most_queries`` and ``most_keys`` are the
     longest lengths. ``lse`` is [heads, rows]. All else as in ``attention``.
     """
-    done = PACKED(
-        (q, k, v, out, None, q_starts, k_starts),
-        (_exponent(q, scale),),
-        ((most_queries, most_keys), causal, return_lse, kernel),
+    check_longest(most_queries, most_keys)
+    done = PACKED.launch(
+        (q, k, v, q_starts, k_starts, out, None),
+        (scale_of(scale, q),),
+        _options(causal, return_lse, kernel),
         stream,
     )
-    return (done[3], done[4]) if return_lse else done[3]
+    return (done[5], done[6]) if return_lse else done[5]
 
 
-def _exponent(q: Any, scale: float | None) -> float:  # noqa: ANN401
-    shape = getattr(q, "shape", None)
-    return exponent_of(scale_of(scale, shape[-1] if shape else 1))
+@lru_cache(maxsize=256)
+def _options(causal: bool | str, return_lse: bool, kernel: Tiling | None) -> tuple[Any, ...]:
+    return (
+        (),
+        (("causal", causal_choice(causal)),),
+        frozenset({"scale"}),
+        frozenset({"out", "lse"} if return_lse else {"out"}),
+        kernel.pins if kernel is not None else (),
+    )
 
 
-def _binary(layouts: Layouts, options: _Options) -> Binary:
-    """The kernel of a call, once its operands are fit for it."""
+def _check(layouts: Layouts, options: tuple[Any, ...]) -> None:
     q, k, v, out, *_ = layouts
-    causal, return_lse, kernel = options
     assert q is not None
     assert k is not None
     assert v is not None
     check_operands((q, k, v))
     check_result(q, out)
-    return attention_binary(
-        _kernel(kernel, q, causal), align_end=is_aligned_end(causal), lse=return_lse
-    )
 
 
-def _packed_binary(
-    layouts: Layouts, options: tuple[tuple[int, int], bool | str, bool, AttentionKernel | None]
-) -> Binary:
-    q, k, v, out, _, q_starts, k_starts = layouts
-    most, causal, return_lse, kernel = options
+def _check_packed(layouts: Layouts, options: tuple[Any, ...]) -> None:
+    q, k, v, q_starts, k_starts, out, _ = layouts
     assert q is not None
     assert k is not None
     assert v is not None
     assert q_starts is not None
     assert k_starts is not None
     check_packed((q, k, v))
-    check_starts(q_starts, k_starts, most)
+    check_starts(q_starts, k_starts)
     check_result(q, out)
-    packed = Packed(sequences=q_starts.shape[0] - 1, queries=most[0], keys=most[1])
-    return attention_binary(
-        _kernel(kernel, q, causal),
-        packed=packed,
-        align_end=is_aligned_end(causal),
-        lse=return_lse,
-    )
 
 
-RUNNER = Runner(NAMES, _binary)
-PACKED = Runner(NAMES, _packed_binary)
-
-
-def _kernel(kernel: AttentionKernel | None, q: Layout, causal: bool | str) -> AttentionKernel:
-    wanted = is_causal(causal)
-    chosen = kernel or attention_kernel(q.shape[-1], causal=wanted)
-    if chosen.head_dim != q.shape[-1]:
-        raise BackendError(
-            f"the kernel has head dimension {chosen.head_dim}, q has {q.shape[-1]}",
-            where="argument kernel",
-        )
-    require_hopper(q.device)  # before compiling anything
-    return replace(chosen, causal=wanted, dtype=Dtype.named(q.dtype))
+CALLS = Calls(text, check=_check)
+PACKED = Calls(packed_text, {"q": ROWS, "k": KEYS, "v": KEYS, "out": ROWS}, check=_check_packed)

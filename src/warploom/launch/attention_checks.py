@@ -1,4 +1,4 @@
-"""What the attention kernels take: shapes, strides and dtypes, judged before any launch."""
+"""What the attention kernels take: shapes and dtypes, judged before anything is compiled."""
 
 from __future__ import annotations
 
@@ -6,15 +6,20 @@ import math
 from collections.abc import Sequence
 
 from warploom.errors import BackendError
-from warploom.hopper.attention import HEAD_DIMS
 from warploom.kernel.values import DType
-from warploom.launch.layout import STRIDE_ALIGNMENT, Layout
+from warploom.launch.layout import Layout
 
-CAUSAL = {False: False, True: True, "upper_left": True, "lower_right": True}
+CAUSAL: dict[bool | str, bool | str] = {
+    False: False,
+    True: True,
+    "upper_left": True,
+    "lower_right": "end",
+}
+HEAD_DIMS = (64, 128, 192, 256)
 
 
-def is_causal(causal: bool | str) -> bool:
-    """True when queries see only keys up to a diagonal."""
+def causal_choice(causal: bool | str) -> bool | str:
+    """The mask in the words of the text: none, from the first key, or to the last."""
     if causal not in CAUSAL:
         raise BackendError(
             f"causal={causal!r}",
@@ -24,19 +29,16 @@ def is_causal(causal: bool | str) -> bool:
     return CAUSAL[causal]
 
 
-def is_aligned_end(causal: bool | str) -> bool:
-    """True when the diagonal ends in the lower right corner."""
-    return is_causal(causal) and causal == "lower_right"
-
-
-def scale_of(scale: float | None, head_dim: int) -> float:
+def scale_of(scale: float | None, q: object) -> float:
     """The softmax scale; a positive, finite number."""
-    value = 1.0 / math.sqrt(head_dim) if scale is None else float(scale)
+    if scale is None:
+        shape = getattr(q, "shape", None)
+        return 1.0 / math.sqrt(shape[-1] or 1) if shape else 1.0
+    value = float(scale)
     if not (math.isfinite(value) and value > 0.0):
         raise BackendError(
             f"scale is {value}",
-            where="attention",
-            why="the row maximum is taken before scaling",
+            where="argument scale",
             fix="a positive number; negate q for a negative one",
         )
     return value
@@ -78,7 +80,7 @@ def _check_each(layouts: Sequence[Layout], rank: int, wanted: str) -> None:
 
 
 def check_tensor(layout: Layout, name: str, rank: int, wanted: str) -> None:
-    """One tensor whose rows a tensor map can describe."""
+    """One tensor of heads."""
     if len(layout.shape) != rank or layout.shape[-1] not in HEAD_DIMS:
         raise BackendError(
             f"{name} has shape {layout.shape}",
@@ -87,54 +89,41 @@ def check_tensor(layout: Layout, name: str, rank: int, wanted: str) -> None:
         )
     if min(layout.shape) == 0:
         raise BackendError(f"{name} is empty", where=f"argument {name}")
-    size = layout.dtype.bits // 8
-    steps = [s for n, s in zip(layout.shape[:-1], layout.strides[:-1], strict=True) if n > 1]
-    if layout.strides[-1] != 1 or any(s <= 0 or s * size % STRIDE_ALIGNMENT for s in steps):
-        raise BackendError(
-            f"{name} has strides {layout.strides}",
-            where=f"argument {name}",
-            why="rows must be contiguous, other strides positive multiples of 16 bytes",
-            fix=f"{name}.contiguous()",
-        )
 
 
 def check_result(q: Layout, out: Layout | None) -> None:
     """A result tensor like q, where one is given."""
-    if out is None:
-        return
-    if out.shape != q.shape or out.dtype != q.dtype:
+    if out is not None and (out.shape != q.shape or out.dtype != q.dtype):
         raise BackendError(
             f"out is {out.dtype} of shape {out.shape}",
             where="argument out",
             fix=f"{q.dtype} of shape {q.shape}",
         )
-    check_tensor(out, "out", len(q.shape), "the shape of q")
 
 
-def check_starts(q: Layout, k: Layout, most: tuple[int, int]) -> None:
-    """Row numbers at which sequences start, on the GPU, and the longest lengths."""
+def check_starts(q: Layout, k: Layout) -> None:
+    """Row numbers at which sequences start, on the GPU."""
     for layout, name in ((q, "q_starts"), (k, "k_starts")):
-        _check_offsets(layout, name)
+        wanted = layout.dtype == DType.I32 and len(layout.shape) == 1
+        if not wanted or layout.shape[0] < 2 or layout.strides[0] != 1:
+            raise BackendError(
+                f"{name} is {layout.dtype} of shape {layout.shape}",
+                where=f"argument {name}",
+                fix="int32, contiguous, one entry more than there are sequences",
+            )
     if q.shape != k.shape:
         raise BackendError(
             f"q_starts and k_starts have {q.shape[0]} and {k.shape[0]} entries",
             where="attention_packed",
             fix="the same sequences in both",
         )
-    if min(most) < 1:
+
+
+def check_longest(queries: int, keys: int) -> None:
+    """Longest lengths that can be."""
+    if min(queries, keys) < 1:
         raise BackendError(
-            f"longest lengths {most[0]} and {most[1]}",
+            f"longest lengths {queries} and {keys}",
             where="attention_packed",
-            why="the grid is made for them; a length on the GPU cannot be read without waiting",
             fix="most_queries and most_keys of 1 or more",
-        )
-
-
-def _check_offsets(layout: Layout, name: str) -> None:
-    wanted = layout.dtype == DType.I32 and len(layout.shape) == 1
-    if not wanted or layout.shape[0] < 2 or layout.strides[0] != 1:
-        raise BackendError(
-            f"{name} is {layout.dtype} of shape {layout.shape}",
-            where=f"argument {name}",
-            fix="int32, contiguous, one entry more than there are sequences",
         )

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 
+from warploom.errors import BackendError
 from warploom.kernel.values import DType, Tensor
 
 Sizes = Mapping[str, int]  # the size of each named axis of a call
@@ -67,9 +68,10 @@ class TensorMap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pointer:
-    """The address of a tensor; null for an optional one that is not given."""
+    """The address of a tensor, a multiple of ``alignment``; null for one that is not given."""
 
     tensor: str
+    alignment: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,3 +160,30 @@ class Binary:
     grid: Grid
     scalars: tuple[Scalar, ...] = ()
     cluster: int = 1
+
+    def __post_init__(self) -> None:
+        tensors = {t.name for t in self.tensors}
+        axes = {a.name for t in self.tensors for a in t.axes}
+        scalars = {s.name for s in self.scalars}
+        for i, parameter in enumerate(self.parameters):
+            words: list[Param] = [parameter]
+            if isinstance(parameter, Struct):
+                words = [w for _, w in parameter.fields]
+            for word in words:
+                if isinstance(word, TensorMap | Pointer | Stride):
+                    _declared(word.tensor, tensors, f"parameter {i} names tensor")
+                elif isinstance(word, Extent):
+                    _declared(word.axis, axes, f"parameter {i} names axis")
+                elif isinstance(word, Scalar):
+                    _declared(word.name, scalars, f"parameter {i} names scalar")
+        for axis, _ in self.grid.tiles:
+            _declared(axis, axes, "the grid names axis")
+
+
+def _declared(name: str, known: set[str], what: str) -> None:
+    if name not in known:
+        raise BackendError(
+            f"{what} {name!r}, which the kernel does not declare",
+            where="Binary",
+            fix=f"declared: {', '.join(sorted(known))}",
+        )

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from warploom.errors import BackendError
-from warploom.kernel.values import DType, Tensor
+from warploom.kernel.values import Access, DType, Tensor
 from warploom.launch.binary import TensorMap
 
 STRIDE_ALIGNMENT = 16  # bytes: what tensor maps ask of every stride but the innermost
@@ -63,7 +63,8 @@ def _sizes(given: Sequence[tuple[Tensor, Layout]]) -> dict[str, int]:
     sizes: dict[str, int] = {}
     origin: dict[str, str] = {}
     named = [(t, w, a, n) for t, w in given for a, n in zip(t.axes, w.shape, strict=True)]
-    for tensor, layout, axis, size in sorted(named, key=lambda x: x[2].per > 1):
+    for tensor, layout, axis, count in sorted(named, key=lambda x: x[2].per > 1):
+        size = count - (tensor.access is Access.STARTS)  # offsets: one more than groups
         if axis.size is not None and axis.size != size:
             raise _misfit(tensor, layout, f"axis {axis.name} has size {axis.size}")
         if axis.per == 1:

@@ -11,7 +11,7 @@ import ctypes
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any
 
 from warploom.errors import BackendError
@@ -50,6 +50,10 @@ _FORMATS = {"pointer": "Q", "i64": "q", "i32": "i", "u32": "I", "f32": "f"}
 _SCALARS = {DType.F32: "f", DType.I32: "q"}
 
 
+class MisalignedError(BackendError):
+    """An address that the kernel cannot use."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Slot:
     """Where a value of the call goes: a struct format, its offset, the place in the call."""
@@ -72,6 +76,7 @@ class _Template:
         self.maps: list[tuple[int, int, TensorMap, Layout]] = []
         self.slots: list[_Slot] = []
         self.offsets: list[int] = []
+        self.alignments: dict[int, tuple[str, int]] = {}  # by place in the call
         constants: list[tuple[struct.Struct, int, int | float]] = []
         next_map, end = 0, len(maps) * MAP_BYTES
         for parameter in binary.parameters:
@@ -92,7 +97,9 @@ class _Template:
     def _add_map(self, parameter: TensorMap, offset: int) -> None:
         layout = self._layouts[parameter.tensor]
         if layout is not None:
-            self.maps.append((offset, self._order[parameter.tensor], parameter, layout))
+            place = self._order[parameter.tensor]
+            self.maps.append((offset, place, parameter, layout))
+            self.alignments[place] = (parameter.tensor, POINTER_ALIGNMENT)
 
     def _add_words(
         self, parameter: Param, offset: int, constants: list[tuple[struct.Struct, int, int | float]]
@@ -105,7 +112,10 @@ class _Template:
             form = struct.Struct(_FORMATS.get(kind, kind))
             offset += -offset % form.size
             if isinstance(word, Pointer):
-                self.slots.append(_Slot(form, offset, self._order[word.tensor]))
+                place = self._order[word.tensor]
+                self.slots.append(_Slot(form, offset, place))
+                if word.alignment > 1:
+                    self.alignments.setdefault(place, (word.tensor, word.alignment))
             elif isinstance(word, Scalar):
                 self.slots.append(_Slot(form, offset, self._order[word.name]))
             else:
@@ -164,7 +174,8 @@ class Plan:
         if self._several:
             self._launch_there(stream, values)
             return
-        (code,) = self._go(stream, self._block(*values)[0])
+        block = self._block(*values)  # held until the driver has copied it: others may evict it
+        (code,) = self._go(stream, block[0], 0)
         if code:
             if code != NO_CONTEXT:
                 check((code,), f"launch of {self.kernel.name}")
@@ -174,15 +185,14 @@ class Plan:
         """Launch with the plan's device current, whatever is current now."""
         cuda = library()
         current = check(cuda.cuCtxGetCurrent(), "cuCtxGetCurrent")
-        wanted = context_of(self.device)
-        if int(current) == int(wanted):
-            check(self._go(stream, self._block(*values)[0]), f"launch of {self.kernel.name}")
-            return
-        check(cuda.cuCtxSetCurrent(wanted), "cuCtxSetCurrent")
+        wanted, block = context_of(self.device), self._block(*values)
+        elsewhere = int(current) != int(wanted)
+        if elsewhere:
+            check(cuda.cuCtxSetCurrent(wanted), "cuCtxSetCurrent")
         try:
-            check(self._go(stream, self._block(*values)[0]), f"launch of {self.kernel.name}")
+            check(self._go(stream, block[0], 0), f"launch of {self.kernel.name}")
         finally:
-            if int(current):
+            if elsewhere and int(current):
                 check(cuda.cuCtxSetCurrent(current), "cuCtxSetCurrent")
 
     def _fill(self, *values: float) -> tuple[int, object]:
@@ -207,14 +217,13 @@ class Plan:
         return base + template.table, memory
 
     def _check_addresses(self, values: tuple[float, ...]) -> None:
-        for _, index, parameter, _ in self._template.maps:
-            address = values[index]
-            if address % POINTER_ALIGNMENT:
-                raise BackendError(
-                    f"{parameter.tensor} is misaligned: address {int(address):#x}",
-                    where=f"argument {parameter.tensor}",
-                    why=f"tensor maps need {POINTER_ALIGNMENT}-byte aligned addresses",
-                    fix=f"{parameter.tensor}.clone(), or slice at a multiple of 16 bytes",
+        for place, (tensor, alignment) in self._template.alignments.items():
+            if values[place] % alignment:
+                raise MisalignedError(
+                    f"{tensor} is misaligned: address {int(values[place]):#x}",
+                    where=f"argument {tensor}",
+                    why=f"{alignment} bytes are moved at once, to and from multiples of as many",
+                    fix=f"{tensor}.clone(), or slice at a multiple of {alignment} bytes",
                 )
 
     def _encode(self, values: tuple[float, ...]) -> bytes:
@@ -273,17 +282,12 @@ def _grid(binary: Binary, sizes: Sizes, kernel: Kernel, sms: int) -> int:
     return clusters * binary.cluster
 
 
-def _launcher(kernel: Kernel, grid: int, binary: Binary) -> Callable[[int, int], Any]:
-    """Launches by (stream, address of the parameter array) and gives the driver's answer."""
+def _launcher(kernel: Kernel, grid: int, binary: Binary) -> Callable[[int, int, int], Any]:
+    """Launches by (stream, address of the parameter array, 0) and gives the driver's answer."""
     cuda = library()
     function, threads, shared = kernel.function, binary.threads, binary.shared_bytes
     if binary.cluster == 1 or kernel.declared_cluster:
-        launch = cuda.cuLaunchKernel
-
-        def plain(stream: int, block: int) -> Any:  # noqa: ANN401
-            return launch(function, grid, 1, 1, threads, 1, 1, shared, stream, block, 0)
-
-        return plain
+        return partial(cuda.cuLaunchKernel, function, grid, 1, 1, threads, 1, 1, shared)
 
     @lru_cache(maxsize=STREAMS)
     def config(stream: int) -> Any:  # noqa: ANN401 (one a stream: it is never changed again)
@@ -291,9 +295,7 @@ def _launcher(kernel: Kernel, grid: int, binary: Binary) -> Callable[[int, int],
         made.hStream = stream
         return made
 
-    launch_ex = cuda.cuLaunchKernelEx
-
-    def clustered(stream: int, block: int) -> Any:  # noqa: ANN401
-        return launch_ex(config(stream), function, block, 0)
+    def clustered(stream: int, block: int, extra: int) -> Any:  # noqa: ANN401
+        return cuda.cuLaunchKernelEx(config(stream), function, block, extra)
 
     return clustered

@@ -7,7 +7,6 @@ that this is all a family has to say: from layouts and options to a ``Binary``.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -23,6 +22,10 @@ from warploom.launch.tensors import allocator, is_torch, row_major, stream_of, v
 
 ENTRIES = 1024  # plans a runner keeps
 Layouts = tuple[Layout | None, ...]
+
+
+class RefusedError(BackendError):
+    """A call that no plan can serve, whatever its addresses; remembered by its key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,7 @@ class Runner:
 
     def __init__(self, names: Sequence[str], binary_of: Callable[[Layouts, Any], Binary]) -> None:
         self._names, self._binary_of = tuple(names), binary_of
-        self._entries: OrderedDict[Hashable, _Entry] = OrderedDict()
+        self._entries: dict[Hashable, _Entry | RefusedError] = {}
         self._lock = threading.Lock()
 
     def __call__(
@@ -58,13 +61,17 @@ class Runner:
         the kernel's declaration says.
         """
         try:  # the quick way: torch tensors of a known layout
-            key = (
-                options,
-                *[None if t is None else (t.shape, t.stride(), t.dtype, t.device) for t in tensors],
-            )
-            entry = self._entries[key]
+            key: list[Any] = [options]
+            for t in tensors:
+                if t is None:
+                    key.append(None)
+                else:
+                    key += t.shape, t.stride(), t.dtype, t.get_device()
+            entry = self._entries[tuple(key)]
         except (KeyError, AttributeError, TypeError):
             return self._first(tensors, scalars, options, stream)
+        if isinstance(entry, RefusedError):
+            raise entry.with_traceback(None)
         if entry.made:
             tensors = _complete(entry, tensors, stream)
         entry.plan(
@@ -117,15 +124,20 @@ class Runner:
             None if t is None else view_of(t, name)
             for t, name in zip(tensors, self._names, strict=True)
         ]
-        key = (options, *[_quick(t, v) for t, v in zip(tensors, views, strict=True)])
+        key = _key(options, tensors, views)
         entry = self._entries.get(key)
         if entry is None:
             layouts = tuple(None if v is None else v.layout for v in views)
-            entry = self._make(tensors, layouts, options)
+            try:
+                entry = self._make(tensors, layouts, options)
+            except RefusedError as refused:
+                entry = refused
             with self._lock:
                 self._entries[key] = entry
-                while len(self._entries) > ENTRIES:
-                    self._entries.popitem(last=False)
+                while len(self._entries) > ENTRIES:  # the oldest goes
+                    del self._entries[next(iter(self._entries))]
+        if isinstance(entry, RefusedError):
+            raise entry.with_traceback(None)
         return entry, views
 
     def _make(self, tensors: Sequence[Any], layouts: Layouts, options: Hashable) -> _Entry:
@@ -147,14 +159,17 @@ class Runner:
         return _Entry(prepare(binary, complete), tuple(made), stream_of(like))
 
 
-def _quick(tensor: Any, view: Any) -> Hashable:  # noqa: ANN401
-    """A tensor's part of the key: what the quick way reads, or its layout."""
-    if tensor is None:
-        return None
-    if is_torch(tensor):
-        return (tensor.shape, tensor.stride(), tensor.dtype, tensor.device)
-    layout: Layout = view.layout
-    return layout
+def _key(options: Hashable, tensors: Sequence[Any], views: Sequence[Any]) -> Hashable:
+    """The key of a call: for torch tensors what the quick way reads, for others their layouts."""
+    key: list[Any] = [options]
+    for tensor, view in zip(tensors, views, strict=True):
+        if tensor is None:
+            key.append(None)
+        elif is_torch(tensor):
+            key += tensor.shape, tensor.stride(), tensor.dtype, tensor.get_device()
+        else:
+            key.append(view.layout)
+    return tuple(key)
 
 
 def _first_given(tensors: Sequence[Any], layouts: Layouts) -> tuple[Any, int]:
@@ -173,13 +188,13 @@ def _complete(entry: _Entry, tensors: Sequence[Any], stream: int | None) -> list
         for i, make in entry.made:
             complete[i] = make()
         return complete
-    with _on_stream(next(t for t in tensors if t is not None), stream):
+    with on_stream(next(t for t in tensors if t is not None), stream):
         for i, make in entry.made:
             complete[i] = make()
     return complete
 
 
-def _on_stream(like: Any, stream: int) -> AbstractContextManager[Any]:  # noqa: ANN401
+def on_stream(like: Any, stream: int) -> AbstractContextManager[Any]:  # noqa: ANN401
     """Allocations inside belong to the stream, so that its memory is not handed out early."""
     if not is_torch(like):
         return nullcontext()

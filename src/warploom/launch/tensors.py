@@ -53,7 +53,7 @@ class TensorView:
 
 def is_torch(tensor: object) -> bool:
     """True for objects that look like torch tensors."""
-    return hasattr(tensor, "data_ptr") and hasattr(tensor, "stride")
+    return hasattr(tensor, "data_ptr") and hasattr(tensor, "get_device")
 
 
 def view_of(tensor: object, name: str) -> TensorView:
@@ -123,8 +123,10 @@ def allocator(like: Any, shape: tuple[int, ...], dtype: DType) -> Callable[[], A
     if is_torch(like):
         torch = importlib.import_module("torch")
         kind = getattr(torch, _OF_TORCH[dtype])
-        empty = torch.empty_strided  # half the time of torch.empty
-        return partial(empty, shape, row_major(shape), dtype=kind, device=like.device)
+        steps, quick = row_major(shape), _quick_empty(torch)
+        if quick is not None:
+            return partial(quick, shape, steps, kind)
+        return partial(torch.empty_strided, shape, steps, dtype=kind, device=like.device)
     if _library_of(like) == "cupy" and dtype in (DType.F16, DType.F32):
         cupy = importlib.import_module("cupy")
         return partial(cupy.empty, shape, dtype=_OF_TORCH[dtype])
@@ -132,6 +134,15 @@ def allocator(like: Any, shape: tuple[int, ...], dtype: DType) -> Callable[[], A
         f"cannot allocate a {dtype} result for a {type(like).__name__}",
         fix="pass out=, or use torch tensors",
     )
+
+
+def _quick_empty(torch: Any) -> Callable[..., Any] | None:  # noqa: ANN401
+    """What compiled graphs allocate with, in a third of the time; for the current device only."""
+    guards = getattr(getattr(torch._C, "_dynamo", None), "guards", None)
+    if torch.cuda.device_count() != 1:
+        return None
+    found: Callable[..., Any] | None = getattr(guards, "_empty_strided_cuda", None)
+    return found
 
 
 def _library_of(tensor: object) -> str:

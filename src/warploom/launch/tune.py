@@ -1,58 +1,105 @@
-"""Choosing by measurement: run the likely kernels on the caller's tensors and keep the quickest.
+"""Choosing by measurement: run the likely tilings on the caller's tensors and keep the quickest.
 
-Results are kept on disk beside the compiled kernels, so ``gemm`` uses them from then on.
+Results are kept on disk beside the compiled kernels, so that calls use them from then on.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import statistics
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any, Protocol
 
-from warploom.hopper.energy import Shape
-from warploom.hopper.kernel import Dtype, Epilogue
-from warploom.launch.build import default_cache
-from warploom.launch.choose import candidates, estimate, group_for
+from warploom.errors import WarploomError
+from warploom.kernel.values import Kernel
+from warploom.launch.build import default_cache, write_whole
+from warploom.launch.compiled import Compiled
 from warploom.launch.driver import Timer
-from warploom.launch.launch import Choice
-from warploom.launch.shipped import SHIPPED
+from warploom.launch.tensors import stream_of
+from warploom.lower.tiling import Tiling
 
-ROUNDS, SLICE_MS = 5, 8.0
+ROUNDS, SLICE_MS, COUNT = 5, 8.0, 4
+Pins = tuple[tuple[str, Any], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """A choice and its median milliseconds."""
+    """A tiling and its median milliseconds."""
 
-    choice: Choice
+    tiling: Tiling
     milliseconds: float
 
 
-def likely(shape: Shape, out: Dtype, epilogue: Epilogue, count: int = 4) -> Iterator[Choice]:
-    """The best few kernels by estimate, each with two tile orders, the first also serpentine."""
-    pool = candidates(shape.dtype, out, epilogue)
-    ranked = sorted(pool, key=lambda k: estimate(k, shape).seconds)[:count]
-    for rank, kernel in enumerate(ranked):
-        group = group_for(kernel)
-        yield Choice(kernel=kernel, group=group)
-        yield Choice(kernel=kernel, group=max(1, group // 2))
-        if rank == 0:
-            yield Choice(kernel=replace(kernel, serpentine=True), group=group)
+class Tunable(Protocol):
+    """Calls of a text, as the tuner needs them."""
+
+    def launch(
+        self,
+        tensors: Sequence[Any],
+        scalars: tuple[float, ...],
+        options: tuple[Any, ...],
+        stream: int | None,
+    ) -> Sequence[Any]:
+        """Launch."""
+
+    def compiled(self, tensors: Sequence[Any], options: tuple[Any, ...]) -> Compiled:
+        """The compilation of a call."""
+
+    def forget(self) -> None:
+        """Let calls choose anew."""
+
+
+def tune_call(
+    calls: Tunable,
+    tensors: Sequence[Any],
+    scalars: tuple[float, ...],
+    options: tuple[Any, ...],
+    stream: int | None,
+) -> tuple[Measured, ...]:
+    """Measure the likely tilings of a call and remember the quickest; quickest first."""
+    at = stream if stream is not None else stream_of(tensors[0])()
+    complete = calls.launch(tensors, scalars, options, stream)
+    made = calls.compiled(complete, options)
+    trials: list[tuple[Tiling, Callable[[], object]]] = []
+    for tiling in likely(made):
+        pinned = (*options[:4], tiling.pins)
+
+        def go(pinned: tuple[Any, ...] = pinned) -> object:
+            return calls.launch(complete, scalars, pinned, at)
+
+        try:
+            go()
+        except WarploomError:  # one that cannot be built
+            continue
+        trials.append((tiling, go))
+    found = measure(trials, at)
+    remember(made.kernel, made.sizes, found[0].tiling)
+    calls.forget()
+    return found
+
+
+def likely(made: Compiled, count: int = COUNT) -> tuple[Tiling, ...]:
+    """The best few tilings by estimate, the first also with two further walks."""
+    ranked = [c.tiling for c in made.choices[:count]]
+    first = ranked[0]
+    more = [replace(first, group=max(1, first.group // 2)), replace(first, serpentine=True)]
+    return (*ranked, *more)
 
 
 def measure(
-    options: list[tuple[Choice, Callable[[int | None], None]]], stream: int | None
+    options: Sequence[tuple[Tiling, Callable[[], object]]], stream: int | None
 ) -> tuple[Measured, ...]:
     """Time every option in rotating order; quickest first."""
     timer = Timer()
 
-    def run(launch: Callable[[int | None], None], repeats: int) -> float:
+    def run(launch: Callable[[], object], repeats: int) -> float:
         timer.mark(0, stream)
         for _ in range(repeats):
-            launch(stream)
+            launch()
         timer.mark(1, stream)
         return timer.milliseconds() / repeats
 
@@ -63,55 +110,36 @@ def measure(
             at = (i + r) % len(options)
             times[at].append(run(options[at][1], repeats[at]))
     found = [
-        Measured(choice=choice, milliseconds=statistics.median(t))
-        for (choice, _), t in zip(options, times, strict=True)
+        Measured(tiling=tiling, milliseconds=statistics.median(t))
+        for (tiling, _), t in zip(options, times, strict=True)
     ]
     return tuple(sorted(found, key=lambda m: m.milliseconds))
 
 
 def remember(
-    shape: Shape, out: Dtype, epilogue: Epilogue, choice: Choice, folder: Path | None = None
+    kernel: Kernel, sizes: Mapping[str, int], tiling: Tiling, folder: Path | None = None
 ) -> None:
-    """Keep a choice for later calls with the same shape, types and epilogue."""
+    """Keep a tiling for later calls of the same kernel on the same sizes."""
     path = _path(folder)
-    known = _read(path)
-    known[_key(shape, out, epilogue)] = {
-        "kernel": choice.kernel.name,
-        "serpentine": choice.kernel.serpentine,
-        "group": choice.group,
-    }
+    known = dict(_read(path))
+    known[_key(kernel, sizes)] = dict(tiling.pins)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
-    recall.cache_clear()
+    write_whole(path, (json.dumps(known, indent=1, sort_keys=True) + "\n").encode())
+    _read.cache_clear()
 
 
-@cache
-def recall(
-    shape: Shape, out: Dtype, epilogue: Epilogue, folder: Path | None = None
-) -> Choice | None:
-    """The remembered choice, if there is one and its kernel still ships."""
-    kept = _read(_path(folder)).get(_key(shape, out, epilogue))
-    if not isinstance(kept, dict):
-        return None
-    base = next((k for k in SHIPPED if k.name == kept.get("kernel")), None)
-    group = kept.get("group")
-    if base is None or not isinstance(group, int):
-        return None
-    kernel = replace(
-        base,
-        dtype=shape.dtype,
-        out=out,
-        epilogue=epilogue,
-        serpentine=bool(kept.get("serpentine")),
-    )
-    return Choice(kernel=kernel, group=max(1, group))
+def recall(kernel: Kernel, sizes: Mapping[str, int], folder: Path | None = None) -> Pins:
+    """What is remembered, as pins; nothing if there is none."""
+    kept = _read(_path(folder)).get(_key(kernel, sizes))
+    return tuple(kept.items()) if isinstance(kept, dict) else ()
 
 
 def _path(folder: Path | None) -> Path:
     return (folder or default_cache()) / "tuned.json"
 
 
-def _read(path: Path) -> dict[str, object]:
+@cache
+def _read(path: Path) -> Mapping[str, object]:
     """A damaged or missing file is no knowledge, never an error."""
     try:
         data = json.loads(path.read_text())
@@ -120,6 +148,6 @@ def _read(path: Path) -> dict[str, object]:
     return data if isinstance(data, dict) else {}
 
 
-def _key(shape: Shape, out: Dtype, epilogue: Epilogue) -> str:
-    extra = f"{'s' if epilogue.scale else ''}{'b' if epilogue.bias else ''}{epilogue.activation}"
-    return f"{shape.m}x{shape.n}x{shape.k} {shape.dtype} {out} {extra}"
+def _key(kernel: Kernel, sizes: Mapping[str, int]) -> str:
+    digest = hashlib.sha256(str(kernel).encode()).hexdigest()[:16]
+    return f"{kernel.name} {' '.join(f'{a}={n}' for a, n in sorted(sizes.items()))} {digest}"

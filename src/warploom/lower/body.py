@@ -110,7 +110,7 @@ class Body:
         if isinstance(op, Load):
             return len(value.dims) < 2  # read from global memory where used
         if isinstance(op, Pointwise):
-            whole = value.dtype in (DType.I32, DType.BOOL) or not value.dims
+            whole = value.dtype in (DType.I32, DType.BOOL) or len(value.dims) < 2
             return whole and all(self.is_free(a) for a in op.args)
         return False
 

@@ -19,6 +19,8 @@ from warploom.document.roles_json import roles_to_json
 from warploom.errors import SchedulingError
 from warploom.guard.mbarrier import Plan, derive_roles
 from warploom.order import ModuloOptions, ModuloProblem, ModuloResult, check_result, solve_modulo
+from warploom.order.bounds.plain import plain_bound
+from warploom.order.bounds.system import build_system
 from warploom.order.enumerate import WORK, enumerate_programs
 from warploom.order.model import RingKind
 from warploom.order.programs import Space
@@ -94,6 +96,34 @@ def candidates_of(
     return Candidates(ii=ii, found=tuple(found.values()), complete=complete, dropped=dropped)
 
 
+def given_times(problem: ModuloProblem, ii: int, *times: int) -> ModuloResult:
+    """A schedule that is known: its times are checked, its interval is compared with the bound."""
+    bound, limit, res, rec = plain_bound(build_system(problem))
+    roles = problem.fixed_roles()
+    if roles is None or len(times) != len(problem.ops):
+        raise SchedulingError(
+            f"{len(times)} issue times for {len(problem.ops)} ops",
+            where=f"problem {problem.name!r}",
+            why="the times are of another body",
+            fix="search anew (candidates_of), or leave the times out",
+        )
+    result = ModuloResult(
+        problem=problem,
+        ii=ii,
+        lower_bound=bound,
+        proven=ii == bound,
+        times=tuple(times),
+        depths=next(iter(_deepest(problem))),
+        roles=roles,
+        limit=limit,
+        res_mii=res,
+        rec_mii=rec,
+        rec_mii_at_depths=rec,
+    )
+    check_result(result)
+    return result
+
+
 def _space(plan: Plan) -> Space:
     """Consumers run one program, take turns and release their slots."""
     return Space(
@@ -124,12 +154,11 @@ def _deepest(problem: ModuloProblem) -> Iterator[tuple[int, ...]]:
 
 
 def digest(document: RolesDocument, plan: Plan) -> str:
-    """A short name of what a document makes the machine do: everything but names and reasons.
+    """A short name of the loops a document runs, the rest follows from them.
 
     Ops, rings and registers count by their order in the plan, so that a kernel whose values are
     called otherwise has the same programs.
     """
-    bare = replace(document, name="", proof=None, flow=None)
     names: dict[str, str] = {}
     for kind, listed in (
         ("op", list(plan.actions)),
@@ -138,8 +167,10 @@ def digest(document: RolesDocument, plan: Plan) -> str:
         ("register", [name for role in plan.roles for name, _ in role.registers]),
     ):
         names |= {name: f"{kind}{i}" for i, name in enumerate(listed) if name not in names}
-    text = json.dumps(_bare(roles_to_json(bare), names), sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
+    data = roles_to_json(replace(document, flow=None))
+    loops = [[p["instances"], p["peel"], p["kernel"]] for p in data["programs"]]
+    bare = _bare([loops, [r["depth"] for r in data["rings"]]], names)
+    return hashlib.sha256(json.dumps(bare, sort_keys=True).encode()).hexdigest()[:DIGITS]
 
 
 def _bare(value: object, names: dict[str, str]) -> object:

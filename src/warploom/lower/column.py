@@ -12,7 +12,7 @@ from warploom.document.roles import RolesDocument
 from warploom.guard.mbarrier import Plan, derive_roles
 from warploom.kernel.values import Kernel
 from warploom.lower.body import body_of
-from warploom.lower.candidates import candidates_of
+from warploom.lower.candidates import candidates_of, given_times
 from warploom.lower.fuse import fuse
 from warploom.lower.join import join
 from warploom.lower.layout import Layout, lay_out
@@ -70,6 +70,8 @@ def schedule(
     problem: ModuloProblem, plan: Plan, layout: Layout, options: ModuloOptions | None = None
 ) -> ModuloResult:
     """The least interval, one program for all consumers."""
+    if layout.tiling.times:
+        return given_times(problem, *layout.tiling.times)
     if layout.tiling.program:
         return candidates_of(problem, plan, options=options).named(layout.tiling.program).result
     if not takes_turns(layout):

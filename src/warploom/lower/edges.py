@@ -94,7 +94,7 @@ class _Edge:
         found = self.ops.get(self.loop.until or "")
         return isinstance(found, Size) and found.axis == self.kernel.var(self.loop.var).axis
 
-    def _pointwise(self, op: Pointwise) -> Outside:  # noqa: PLR0911 (one line a rule)
+    def _pointwise(self, op: Pointwise) -> Outside:  # noqa: PLR0911 (one rule a function)
         args = [self.outside.get(a, Outside.UNKNOWN) for a in op.args]
         if op.fn is Fn.CAST:
             return args[0]

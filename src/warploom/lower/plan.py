@@ -21,7 +21,7 @@ from warploom.guard.mbarrier import Store as StagedStore
 from warploom.kernel.values import Dot, Load, Store
 from warploom.lower.body import line_of, refusal
 from warploom.lower.fuse import Step
-from warploom.lower.hand_over import Put, Send, chunks_of, in_slot, product_operand
+from warploom.lower.hand_over import Chunk, Put, Send, chunks_of, in_slot, product_operand
 from warploom.lower.layout import Form, Layout, is_held
 from warploom.lower.reads import values_behind
 from warploom.lower.relate import (
@@ -240,7 +240,7 @@ def _tail(layout: Layout) -> Iterator[tuple[str, Action]]:
         if step.when is When.TAIL:
             yield step.name, step_work(layout, step)
     staged = staged_stores(layout)
-    count = 0
+    chunks = tuple(staged_chunks(layout))
     for op in layout.body.tail:
         if not isinstance(op, Store):
             continue
@@ -248,19 +248,18 @@ def _tail(layout: Layout) -> Iterator[tuple[str, Action]]:
         if op not in staged:
             yield store_name(op), Work(reads=reads)
             continue
-        for chunk in chunks_of(layout, op):
+        for chunk, copy in [(c, n) for o, c, n in chunks if o is op]:
             yield (
                 store_name(op),
                 StagedStore(
                     fill=f"fill_{op.tensor}",
                     reads=reads,
                     buffer="out",
-                    copy=count % layout.tiling.staging,
+                    copy=copy,
                     args=(chunk.block, chunk.column),
                     reduce=op.add,
                 ),
             )
-            count += 1
 
 
 def store_name(op: Store) -> str:
@@ -286,6 +285,7 @@ def _places(layout: Layout) -> Iterator[tuple[str, str]]:
             name = f"{tile.value}.slot" if tile.value in fetched else tile.value
             name = in_slot(name) if ring.filled else name
             yield name, f"{ring.name}.{part_name(tile.value)}"
+    yield from ((_chunk_value(op, c), f"out#{n}") for op, c, n in staged_chunks(layout))
     for c in layout.body.loop.carried:
         if layout.form_of(c.inside.name) is Form.PART:
             yield f"{c.result.name}.whole", dict(layout.homes)[c.result.name]
@@ -413,16 +413,58 @@ def _tail_flow(layout: Layout) -> Iterator[FlowOp]:
     for step in layout.steps:
         if step.when is When.TAIL:
             yield _step_flow(layout, step)
+    staged = {(op, chunk): copy for op, chunk, copy in staged_chunks(layout)}
     for op in layout.body.tail:
         if isinstance(op, Store):
-            yield FlowOp(
-                name=store_name(op),
-                role=CONSUMER,
-                when=When.TAIL,
-                operands=tuple(_tail_operand(layout, v) for v in values_behind(layout, op.value)),
-                stores=True,
-                line=str(op.line or ""),
-            )
+            yield from _store_flow(layout, op, [c for o, c in staged if o is op])
+
+
+def _store_flow(layout: Layout, op: Store, chunks: list[Chunk]) -> Iterator[FlowOp]:
+    """A store from registers, or a fill and a copy out for each of its chunks."""
+    operands = tuple(_tail_operand(layout, v) for v in values_behind(layout, op.value))
+    line = str(op.line or "")
+    if not chunks:
+        yield FlowOp(
+            name=store_name(op),
+            role=CONSUMER,
+            when=When.TAIL,
+            operands=operands,
+            stores=True,
+            line=line,
+        )
+    for chunk in chunks:
+        args, value = (chunk.block, chunk.column), _chunk_value(op, chunk)
+        yield FlowOp(
+            name=f"fill_{op.tensor}",
+            role=CONSUMER,
+            args=args,
+            when=When.TAIL,
+            operands=operands,
+            results=(value,),
+            line=line,
+        )
+        yield FlowOp(
+            name=store_name(op),
+            role=CONSUMER,
+            args=args,
+            when=When.TAIL,
+            operands=(FlowOperand(value=value),),
+            stores=True,
+            line=line,
+        )
+
+
+def _chunk_value(op: Store, chunk: Chunk) -> str:
+    return f"{op.tensor}.{chunk.block}.{chunk.column}"
+
+
+def staged_chunks(layout: Layout) -> Iterator[tuple[Store, Chunk, int]]:
+    """All chunks that leave through shared memory, in order, with their staging copies."""
+    count = 0
+    for op in staged_stores(layout):
+        for chunk in chunks_of(layout, op):
+            yield op, chunk, count % layout.tiling.staging
+            count += 1
 
 
 def _line(layout: Layout, value: str) -> str:

@@ -139,7 +139,9 @@ def _companion(
             continue
         for name in step.reads:
             made = body.ops.get(name)
-            for key, tiles in groups.items() if isinstance(made, Dot) else ():
+            if not isinstance(made, Dot):
+                continue
+            for key, tiles in groups.items():
                 inputs = {body.through(n)[0] for n in (made.a, made.b)}
                 if not key[0] and inputs & {t.value for t in tiles}:
                     return key

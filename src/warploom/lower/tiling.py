@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from warploom.errors import GeometryError
 from warploom.kernel.values import Kernel
@@ -28,6 +28,8 @@ class Tiling:
     products in the loop takes along of the tile made before it (-1: all), so that the assembler
     leaves that work where the schedule put it. ``program``: the name of one of all programs at the
     least interval (``candidates_of``), where measuring found a better one than the solver's.
+    ``times``: the interval and the issue times of such a program, so that nothing is searched; they
+    are checked like a solver's.
     ``pairs``: tiles of different length are visited in pairs of equal work.
     """
 
@@ -49,7 +51,14 @@ class Tiling:
     direct: bool = False
     tie: int = 0
     program: str = ""
+    times: tuple[int, ...] = ()
     pairs: bool = False
+
+    @property
+    def pins(self) -> tuple[tuple[str, object], ...]:
+        """All of it as choices that are not to be varied."""
+        rest = ((f.name, getattr(self, f.name)) for f in fields(self) if f.name != "extents")
+        return (*self.extents, *rest)
 
     def extent(self, var: str) -> int:
         """Elements a variable covers at a time."""
@@ -69,6 +78,7 @@ class Tiling:
         tags = [f"w{self.consumers}", f"s{self.stages}" if self.stages else ""]
         tags += ["" if self.hold else "smem", f"o{self.staging}" if self.staging != 2 else ""]
         tags += [f"l{self.slack}" if self.slack else "", f"p{self.program}" if self.program else ""]
+        tags += ["given" if self.times else ""]
         return "_".join([sizes, *(t for t in tags if t)])
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from warploom.errors import ConfigError, DocumentError
+from warploom.errors import ConfigError, DocumentError, WarploomWarning
 from warploom.order.attempt import Attempter, as_incumbent
 from warploom.order.bounds.paths import rec_mii
 from warploom.order.bounds.system import build_system
@@ -23,15 +24,17 @@ from warploom.order.exact.process import (
     exact_solver_available,
     shared_solver,
 )
-from warploom.order.exact.request import CpRequest, Incumbent
+from warploom.order.exact.request import CpRequest, CpStatus, Incumbent
 from warploom.order.goals import fewest_stages
 from warploom.order.inorder import unit_order_arcs
+from warploom.order.model import RingKind
 from warploom.order.options import ExactUse, ModuloOptions
 from warploom.order.place.heuristic import find_schedule
 from warploom.order.result import ModuloResult
 
 MEASURED_SCHEMA = "warploom.measured/1"
 SEEDS_PER_SCHEDULE = 4
+MOST_DEPTHS = 8
 
 Signature = tuple[object, ...]
 
@@ -52,6 +55,10 @@ def digest(result: ModuloResult) -> str:
     return hashlib.sha256(f"{result.problem.name}|{text}".encode()).hexdigest()[:16]
 
 
+class FewerSchedulesWarning(WarploomWarning):
+    """``k_best`` found fewer distinct schedules than were asked for."""
+
+
 def k_best(
     best: ModuloResult,
     k: int,
@@ -59,45 +66,79 @@ def k_best(
     slack: float = 0.0,
     options: ModuloOptions | None = None,
     solver: ExactSolver | None = None,
+    quiet: bool = False,
 ) -> tuple[ModuloResult, ...]:
     """Up to ``k`` distinct schedules, the given one first, then by II and length.
 
-    ``slack`` allows IIs up to ``(1 + slack) * best.ii``. Each is re-checked; deterministic.
+    ``slack`` allows IIs up to ``(1 + slack) * best.ii``: they are spread over that range, and over
+    ring depths within the budgets. Each is re-checked; deterministic. Fewer than ``k`` give a
+    ``FewerSchedulesWarning`` unless ``quiet``.
     """
     if k < 1 or slack < 0:
         raise ConfigError("k must be at least 1 and slack not negative", where="k_best")
     options = options or ModuloOptions()
     found: dict[Signature, ModuloResult] = {signature(best): best}
     ceiling = int(best.ii * (1 + slack))
-    step = max(1, (ceiling - best.ii) // max(k, 1))
-    for ii in range(best.ii, ceiling + 1, step):
-        for candidate in _variants(best, ii, k * SEEDS_PER_SCHEDULE, options, solver):
+    iis = sorted({best.ii + (ceiling - best.ii) * i // max(k - 1, 1) for i in range(k)})
+    cells = [(i + j, ii, d) for j, d in enumerate(_depth_choices(best)) for i, ii in enumerate(iis)]
+    shares = [
+        _variants(best, ii, depths, k * SEEDS_PER_SCHEDULE, options, solver)
+        for _, ii, depths in sorted(cells)
+    ]
+    while shares and len(found) < k:
+        for share in list(shares):
+            candidate = next(share, None)
+            if candidate is None:
+                shares.remove(share)
+                continue
             found.setdefault(signature(candidate), candidate)
-            if len(found) >= k and ii == best.ii:
+            if len(found) >= k:
                 break
-        if len(found) >= k:
-            break
+    if len(found) < k and not quiet:
+        warnings.warn(
+            f"{len(found)} distinct schedules of {best.problem.name!r} instead of {k}; "
+            "more slack or deeper rings would allow others",
+            FewerSchedulesWarning,
+            stacklevel=2,
+        )
     others = [r for r in found.values() if r is not best]
     others.sort(key=lambda r: (r.ii, r.length, digest(r)))
     return (best, *others[: k - 1])
 
 
+def _depth_choices(best: ModuloResult) -> list[tuple[int, ...]]:
+    """The given depths, and each ring alone a copy deeper or shallower, within the budgets."""
+    rings, out = best.problem.rings, [best.depths]
+    for i, ring in enumerate(rings):
+        for depth in (best.depths[i] + 1, best.depths[i] - 1):
+            if ring.min_depth <= depth <= ring.max_depth:
+                out.append((*best.depths[:i], depth, *best.depths[i + 1 :]))
+    deeper = tuple(min(r.max_depth, d + 1) for r, d in zip(rings, best.depths, strict=True))
+    budget = best.problem.smem_budget
+
+    def fits(depths: tuple[int, ...]) -> bool:
+        pairs = zip(rings, depths, strict=True)
+        used = sum(r.size * d for r, d in pairs if r.kind is RingKind.SMEM)
+        return budget is None or used <= budget
+
+    return [d for d in dict.fromkeys([*out, deeper]) if fits(d)][:MOST_DEPTHS]
+
+
 def _variants(
     best: ModuloResult,
     ii: int,
+    depths: tuple[int, ...],
     count: int,
     options: ModuloOptions,
     solver: ExactSolver | None,
 ) -> Iterator[ModuloResult]:
-    """Schedules at one II from other seeds of the heuristic, then of CP-SAT."""
+    """Schedules at one II and these depths, from other seeds of the heuristic, then of CP-SAT."""
     fixed = best.problem.with_roles(best.roles) if best.problem.roles else best.problem
     system = build_system(fixed)
     for seed in range(1, count + 1):
-        times = find_schedule(system, ii, best.depths, tries=1, seed=seed)
+        times = find_schedule(system, ii, depths, tries=1, seed=seed)
         if times is not None:
-            yield from _checked(
-                best, ii, Incumbent(times=times, depths=best.depths, roles=best.roles)
-            )
+            yield from _checked(best, ii, Incumbent(times=times, depths=depths, roles=best.roles))
     if options.exact is ExactUse.NEVER or not (solver or exact_solver_available()):
         return
     attempter = Attempter(system, options, solver or shared_solver(), lambda step: None)
@@ -108,14 +149,16 @@ def _variants(
                 ii=ii,
                 max_stage=best.stages + 1,
                 work=options.find_work / 4,
-                least_depths=best.depths,
-                most_depths=best.depths,
+                least_depths=depths,
+                most_depths=depths,
                 seed=seed,
                 light=True,
             )
         )
         if answer.solved:
             yield from _checked(best, ii, as_incumbent(answer))
+        elif answer.status is CpStatus.INFEASIBLE:
+            return
 
 
 def _checked(best: ModuloResult, ii: int, found: Incumbent) -> Iterator[ModuloResult]:

@@ -4,6 +4,7 @@ In: a ``Sweep`` (the grid of choices). Out: ``Outcome`` rows, cached on disk by 
 sweep that was stopped goes on where it was. Runs through any ``concurrent.futures.Executor``.
 """
 
+from warploom.search.find import Row, SearchOptions, SearchResult, search
 from warploom.search.report import refusals, scatter_html, to_csv, to_parquet, to_table
 from warploom.search.runner import Cache, explore, ranked
 from warploom.search.space import Outcome, Point, Sweep, evaluate
@@ -12,12 +13,16 @@ __all__ = [
     "Cache",
     "Outcome",
     "Point",
+    "Row",
+    "SearchOptions",
+    "SearchResult",
     "Sweep",
     "evaluate",
     "explore",
     "ranked",
     "refusals",
     "scatter_html",
+    "search",
     "to_csv",
     "to_parquet",
     "to_table",

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from types import TracebackType
 
+from warploom.document.fields import all_of, instance, integer, member
 from warploom.document.kinds import KOffsetKind, Phase
 from warploom.document.ops import OpDesc, ScheduleEntry
 from warploom.errors import ConfigError
@@ -66,6 +67,11 @@ class PipelineBody:
         self, tag: int, *, ch: int = -1, stage: int = 0, sub: int = 0, k: KOffsetKind = _NO_K
     ) -> PipelineBody:
         """Any logical op."""
+        integer(tag, "tag", "PipelineBody", least=0, most=255)
+        integer(ch, "ch", "PipelineBody", least=-1)
+        integer(stage, "stage", "PipelineBody", least=0)
+        integer(sub, "sub", "PipelineBody", least=0)
+        member(k, KOffsetKind, "k", "PipelineBody")
         self._ops.append(OpDesc.logical(tag, channel=ch, stage=stage, subtile=sub, k_offset=k))
         return self
 
@@ -86,6 +92,7 @@ class PipelineBody:
 
     def extend(self, other: PipelineBody) -> PipelineBody:
         """Append all ops of another body, which stays unchanged."""
+        instance(other, PipelineBody, "other", "PipelineBody.extend")
         self._ops.extend(other._ops)
         return self
 
@@ -95,10 +102,7 @@ class PipelineBody:
 
 
 def _count(n: int, name: str) -> int:
-    if n < 0:
-        raise ConfigError(
-            f"a body cannot hold {n} ops", where=f"PipelineBody, argument {name}", fix="give n >= 0"
-        )
+    integer(n, name, "PipelineBody", least=0, why="a body holds a number of ops")
     return n
 
 
@@ -107,6 +111,9 @@ class Pipe:
     """A fixed sequence of ops: ``pipe(a) >> b >> c``."""
 
     ops: tuple[OpDesc, ...]
+
+    def __post_init__(self) -> None:
+        all_of(self.ops, OpDesc, "ops", "Pipe")
 
     def __rshift__(self, other: OpDesc | Pipe) -> Pipe:
         return Pipe(self.ops + (other.ops if isinstance(other, Pipe) else (other,)))
@@ -146,6 +153,7 @@ def pipe_to_list(chain: Pipe) -> list[OpDesc]:
 
 def entries_of(ops: Iterable[OpDesc], phase: Phase, offset: int = 0) -> list[ScheduleEntry]:
     """Ops as entries with running time slots."""
+    integer(offset, "offset", "entries", least=0)
     return [ScheduleEntry(op=op, time_slot=offset + i, phase=phase) for i, op in enumerate(ops)]
 
 

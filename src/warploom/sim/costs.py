@@ -11,7 +11,7 @@ after the last instruction reached the unit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Protocol, runtime_checkable
 
 from warploom.document.kinds import OpRole, ResourceKind
@@ -112,6 +112,42 @@ class MachineCosts:
             raise CostModelError(f"a negative cost for {op.label()}: {timing}", where=self.name)
         return timing
 
+    def with_mfma(self, cycles: int) -> MachineCosts:
+        """Matrix ops made of instructions of so many cycles: the stream is free after the last.
+
+        Without this an op holds its stream as long as its unit: a stricter model.
+        """
+
+        def shadowed(timing: OpTiming) -> OpTiming:
+            if not ISSUE <= cycles <= timing.occupancy:
+                raise ConfigError(
+                    f"a matrix instruction of {cycles} cycles in an op of {timing.occupancy}",
+                    where=f"MachineCosts({self.name!r})",
+                    fix=f"from {ISSUE} cycles to those of the op",
+                )
+            return replace(timing, issue=timing.occupancy - cycles + ISSUE)
+
+        table = tuple((r, shadowed(t) if r is OpRole.COMPUTE else t) for r, t in self.by_role)
+        return replace(self, by_role=table)
+
+    def with_finer_mmas(self, parts: int) -> MachineCosts:
+        """The costs when each matrix op of a body is split into ``parts`` equal ones.
+
+        What an op's last instruction computes after its issue (occupancy beyond issue) stays.
+        """
+
+        def finer(timing: OpTiming) -> OpTiming:
+            occupancy = -(-timing.occupancy // parts)
+            shadow = min(timing.occupancy - timing.issue, occupancy - 1)
+            return OpTiming(
+                issue=occupancy - max(shadow, 0),
+                occupancy=occupancy,
+                latency=occupancy + timing.latency - timing.occupancy,
+            )
+
+        table = tuple((r, finer(t) if r is OpRole.COMPUTE else t) for r, t in self.by_role)
+        return replace(self, by_role=table)
+
     def _from_op(self, op: OpDesc) -> OpTiming:
         if op.role is OpRole.NONE and op.resource is ResourceKind.NONE:
             raise CostModelError(
@@ -154,10 +190,16 @@ def costs_of(given: MachineCosts | TargetCosts | None) -> MachineCosts:
 
 
 _KIB = 1024
+ISSUE = 4
+"""Cycles a wave of 64 takes to issue one instruction on 16 lanes."""
 
 
 def mi355x_costs(
-    *, mma_cycles: int = 256, lds_bytes: int = 128, memory_bytes: int = 64
+    *,
+    mma_cycles: int = 256,
+    lds_bytes: int = 128,
+    memory_bytes: int = 64,
+    mfma_cycles: int | None = None,
 ) -> MachineCosts:
     """One compute unit of an MI355X in real cycles, for bf16 tiles of 16-byte lanes.
 
@@ -174,13 +216,16 @@ def mi355x_costs(
       models for this family.
     - a wave issues one instruction in 4 cycles (a wave of 64 on 16 lanes); a barrier costs 16,
       assumed.
+    - ``mfma_cycles``, of one matrix instruction (16 for ``16x16x32``, 32 for ``32x32x16`` in bf16):
+      the stream is free again once the last one of an op has issued, so other instructions issue
+      in its shadow. Without it an op holds the stream for all its cycles: a stricter model.
     - vmcnt has 6 bits and lgkmcnt 4 (gfx9 ISA): issuing past 63 and 15 units stalls.
     """
     if min(mma_cycles, lds_bytes, memory_bytes) < 1:
         raise ConfigError("cycles and bytes per cycle must be positive", where="mi355x_costs")
     read = OpTiming(issue=4, occupancy=-(-_KIB // lds_bytes), latency=128)
     load = OpTiming(issue=4, occupancy=-(-_KIB // memory_bytes), latency=900)
-    return MachineCosts(
+    blocked = MachineCosts(
         name="mi355x",
         by_role=(
             (OpRole.GLOBAL_LOAD, load),
@@ -202,3 +247,4 @@ def mi355x_costs(
         vm_limit=63,
         lgkm_limit=15,
     )
+    return blocked if mfma_cycles is None else blocked.with_mfma(mfma_cycles)

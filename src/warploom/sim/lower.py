@@ -46,8 +46,9 @@ def lower(
 ) -> Workload:
     """The workload of ``trips`` loop iterations on the waves of the workgroup.
 
-    With ``waves`` only that many of each group are run; each then stands for several alike, and
-    holds the units that all share accordingly longer.
+    With ``waves`` only that many of each group are run, evenly chosen: as many of a SIMD as of the
+    others. Each then stands for several alike, and holds the units that all share accordingly
+    longer.
     """
     protocol = document.protocol
     waves = protocol.waves_per_group if waves is None else waves
@@ -79,7 +80,7 @@ def lower(
             limits=limits,
         )
         for group in range(protocol.groups)
-        for wave in range(waves)
+        for wave in range(0, protocol.waves_per_group, protocol.waves_per_group // waves)
     )
     return Workload(
         name=document.name,

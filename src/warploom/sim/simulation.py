@@ -138,8 +138,8 @@ def interval_cost(
     """A score of documents: simulated cycles per loop iteration (infinite when none is reached)."""
 
     def score(document: ScheduleDocument) -> float:
-        interval = simulate(document, costs, trips=trips, waves=waves).ii
-        return float("inf") if interval is None else float(interval)
+        state = steady_state(run(lower(document, costs, trips, waves)))
+        return float("inf") if state is None else float(state.interval)
 
     return score
 

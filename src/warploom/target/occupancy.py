@@ -28,19 +28,26 @@ class OccupancyModel:
     """
 
     by_tag: Mapping[int, int] = field(default_factory=dict)
+    issue_by_tag: Mapping[int, int] = field(default_factory=dict)
     by_unit: Mapping[ResourceKind, int] = field(default_factory=dict)
     issue: Mapping[ResourceKind, int] = field(default_factory=dict)
     capacities: Mapping[ResourceKind, int] = field(default_factory=dict)
     buffer_bytes: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("by_tag", "by_unit", "issue", "capacities"):
+        for name in ("by_tag", "issue_by_tag", "by_unit", "issue", "capacities"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
         tables = (("by_tag", self.by_tag), ("by_unit", self.by_unit), ("issue", self.issue))
         for name, table in tables:
             for key, cycles in table.items():
                 if cycles < 0:
                     raise CostModelError(f"occupancy {cycles} is negative", where=f"{name}[{key}]")
+
+    def stream(self, op: OpDesc) -> int:
+        """Cycles for which ``op`` holds its wave's instruction stream."""
+        if op.tag in self.issue_by_tag:
+            return self.issue_by_tag[op.tag]
+        return self.issue.get(op.resource, 0)
 
     def occupancy(self, op: OpDesc) -> int:
         """Cycles from issue for which ``op`` holds its unit."""

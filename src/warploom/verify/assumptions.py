@@ -44,6 +44,15 @@ class Assumptions:
     issue_stalls: bool = False
     load_outlasts_read: bool = False
 
+    @classmethod
+    def for_edges(cls) -> Assumptions:
+        """What is left where tiles hang over the edge of a matrix.
+
+        Loads that lie outside return at once and may overtake those inside, so A1 does not hold:
+        a kernel that clips its loads is judged with these.
+        """
+        return cls(vm_in_order=False)
+
     def in_order(self, queue: Queue) -> bool:
         """Does a count above zero prove anything about this queue?"""
         return self.vm_in_order if queue is Queue.VM else self.lds_in_order

@@ -28,8 +28,9 @@ class Flow:
     ``operands[t]``: for an MMA the reads it takes. ``run[t]``: for a write or read, the first of
     the unbroken run of equal tiles in its slot or register. ``before[t]``: the last write or read
     of another tile in front of that run; ``after[t]``: the first such write behind it.
-    ``writes[slot]`` and ``fills[register]``: all writes into a slot and all reads into a register,
-    in order. ``user[t]``: the last MMA that takes the value of the read at ``t``.
+    ``writes[slot]``, ``fills[register]`` and ``fetches[channel]``: all writes into a slot, reads
+    into a register and loads into staging registers, in order. ``user[t]``: the last MMA that
+    takes the value of the read at ``t``.
     """
 
     tile: list[int | None]
@@ -40,6 +41,7 @@ class Flow:
     after: list[int]
     writes: dict[Slot, list[int]]
     fills: dict[Register, list[int]]
+    fetches: dict[int, list[int]]
     user: list[int]
     unsure: frozenset[int] = frozenset()
 
@@ -60,6 +62,7 @@ def trace(program: Program, unsure: frozenset[int] = frozenset()) -> Flow:
         after=[NOTHING] * size,
         writes={},
         fills={},
+        fetches={},
         user=[NOTHING] * size,
         unsure=unsure,
     )
@@ -78,7 +81,6 @@ class _Tracer:
     def __init__(self, program: Program, flow: Flow) -> None:
         self.program = program
         self.flow = flow
-        self.staging: dict[int, int] = {}
         self.next_tile: dict[tuple[int, int], int] = {}
         self.base = _bases(program)
         self.actions = {
@@ -91,7 +93,9 @@ class _Tracer:
     def _load(self, position: int, item: Item) -> None:
         self.flow.tile[position] = self._loaded_tile(position, item)
         if item.slot is None:
-            self.staging[item.channel] = position
+            row = self.flow.fetches.setdefault(item.channel, [])
+            self._continue(row, position)
+            row.append(position)
         else:
             self._write(position, item.slot)
 
@@ -104,8 +108,9 @@ class _Tracer:
         return tile
 
     def _store(self, position: int, item: Item) -> None:
-        filled = self.staging.get(item.channel, NOTHING)
-        if filled != NOTHING:
+        row = self.flow.fetches.get(item.channel)
+        if row:
+            filled = row[-1]
             self.flow.source[position] = filled
             self.flow.tile[position] = self.flow.tile[filled]
         if item.slot is not None:
@@ -114,13 +119,18 @@ class _Tracer:
     def _write(self, position: int, slot: Slot) -> None:
         flow = self.flow
         row = flow.writes.setdefault(slot, [])
-        if row:
-            last = row[-1]
-            same = flow.tile[last] == flow.tile[position] is not None
-            same = same and flow.unsure.isdisjoint((last, position))
-            flow.run[position] = flow.run[last] if same else position
-            flow.before[position] = flow.before[last] if same else last
+        self._continue(row, position)
         row.append(position)
+
+    def _continue(self, row: list[int], position: int) -> None:
+        """Link an event to the run of equal tiles it continues, or to what it follows."""
+        if not row:
+            return
+        flow, last = self.flow, row[-1]
+        same = flow.tile[last] == flow.tile[position] is not None
+        same = same and flow.unsure.isdisjoint((last, position))
+        flow.run[position] = flow.run[last] if same else position
+        flow.before[position] = flow.before[last] if same else last
 
     def _read(self, position: int, item: Item) -> None:
         flow, register = self.flow, item.registers[0]
@@ -129,11 +139,7 @@ class _Tracer:
             flow.source[position] = row[-1]
             flow.tile[position] = flow.tile[row[-1]]
         fills = flow.fills.setdefault(register, [])
-        if fills:
-            last = fills[-1]
-            same = flow.tile[last] == flow.tile[position] is not None
-            flow.run[position] = flow.run[last] if same else position
-            flow.before[position] = flow.before[last] if same else last
+        self._continue(fills, position)
         fills.append(position)
 
     def _mma(self, position: int, item: Item) -> None:

@@ -29,6 +29,9 @@ MAX_FINDINGS = 250
 _BEYOND = 6
 """Further trip counts to look at where the argument for all of them does not apply."""
 
+_LOOKED_AT = 16
+"""Trip counts that are asked for are looked at up to this far beyond those that decide all."""
+
 _ORDER = {Severity.RACE: 0, Severity.TIMING: 1, Severity.INFO: 2}
 
 
@@ -54,6 +57,8 @@ def verify(
     court = _Court(text=text, assumptions=assumptions)
     court.try_all(checked, limits)
     if trips is not None and proven and not court.is_wrong():
+        more = range(max(trips.start, checked.stop), min(trips.stop, checked.stop + _LOOKED_AT))
+        court.try_all(more, limits)
         court.keep_trips(trips)
     elif trips is not None:
         checked = trips
@@ -136,9 +141,11 @@ class _Court:
 
     def try_all(self, counts: range, limits: Limits) -> None:
         """Judge the budgets and each trip count."""
+        if not counts:
+            return
         _check_size(self.text, counts)
         self.add_all(find_over_budget(self.text, limits))
-        self.first = counts[0]
+        self.first = counts[0] if self.first is None else self.first
         for count in counts:
             self._try(analyse(self.text, count, self.assumptions))
 

@@ -81,7 +81,7 @@ def analyse(text: Text, trips: int, assumptions: Assumptions) -> Run:
         for position, item in enumerate(program.items)
         if item.kind is Kind.STORE
         and flow.source[position] != NOTHING
-        and completion.done[flow.source[position]] > position
+        and not _filled_by(flow, completion.done, position, item.channel)
     )
     # Where the code generator guards registers, each load completes at its store.
     return Run(
@@ -163,7 +163,34 @@ def _staging_rules(run: Run, used: dict[int, int]) -> list[Conflict]:
     """A store takes registers that a global load fills: the load must be complete."""
     flow = run.flow
     stores = sorted({flow.source[read] for read in used} & flow.unsure)
-    return [_in_wave(Code.RAW_REG, flow.source[store], store) for store in stores]
+    return [_staging_conflict(run, store) for store in stores]
+
+
+def _staging_conflict(run: Run, store: int) -> Conflict:
+    load = run.flow.source[store]
+    channel = run.program.items[store].channel
+    sure = sure_load(run.flow, run.completion.done, load, channel)
+    if sure == NOTHING:
+        return _in_wave(Code.WAW_LDS, run.flow.before[load], load)
+    return _in_wave(Code.RAW_REG, load, store)
+
+
+def sure_load(flow: Flow, done: list[int], load: int, channel: int) -> int:
+    """The first load of ``load``'s tile behind which no other tile can land in the registers.
+
+    ``NOTHING`` when an older load of another tile may outlast all of them.
+    """
+    start, other = flow.run[load], flow.before[load]
+    if other == NOTHING or done[other] < start:
+        return start
+    row = flow.fetches[channel]
+    at = bisect_right(row, done[other])
+    return row[at] if at < len(row) and row[at] <= load else NOTHING
+
+
+def _filled_by(flow: Flow, done: list[int], store: int, channel: int) -> bool:
+    sure = sure_load(flow, done, flow.source[store], channel)
+    return sure != NOTHING and done[sure] <= store
 
 
 def _slot_rules(run: Run, read: int, item: Item, last_user: int) -> Iterator[Conflict]:

@@ -12,16 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from warploom.document import schedule_from_json
-from warploom.document.reader import parse_json
-from warploom.document.roles_json import is_roles_json, roles_from_json
+from warploom.document import read_schedule
+from warploom.document.reader import MAX_TEXT
+from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError, DocumentError, WarploomError
 from warploom.verify.assumptions import Assumptions
 from warploom.verify.findings import Report, report_to_json
 from warploom.verify.judge import verify
 from warploom.verify.roles import verify_roles
 
-MAX_BYTES = 24 * 1024 * 1024
 MAX_LENGTHS = 256
 """Tile lengths of a role program that are judged one by one."""
 _TILES = 3  # of one length, one after the other
@@ -77,10 +76,9 @@ def judge_file(
     """Judge one file."""
     name = str(path)
     try:
-        data = parse_json(_read(Path(path)))
-        if is_roles_json(data):
-            return FileVerdict(file=name, report=_judge_roles(data, trips))
-        document = schedule_from_json(data)
+        document = read_schedule(_read(Path(path)))
+        if isinstance(document, RolesDocument):
+            return FileVerdict(file=name, report=_judge_roles(document, trips))
         return FileVerdict(file=name, report=verify(document, trips=trips, assumptions=assumptions))
     except WarploomError as error:
         return FileVerdict(file=name, error=str(error))
@@ -90,9 +88,8 @@ def judge_file(
         return FileVerdict(file=name, error="the document is too large to judge")
 
 
-def _judge_roles(data: object, trips: range | None) -> Report:
+def _judge_roles(document: RolesDocument, trips: range | None) -> Report:
     """A document of role programs; with ``trips`` only tiles of those lengths, in pairs."""
-    document = roles_from_json(data)
     if trips is None:
         return verify_roles(document)
     least = max(1, document.minimum_trips)
@@ -110,9 +107,9 @@ def _read(path: Path) -> bytes:
     if path.is_dir():
         raise DocumentError("a folder, not a document")
     with path.open("rb") as file:
-        data = file.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise DocumentError(f"the file is larger than {MAX_BYTES} bytes")
+        data = file.read(MAX_TEXT + 1)
+    if len(data) > MAX_TEXT:
+        raise DocumentError(f"the file is larger than {MAX_TEXT} bytes")
     return data
 
 

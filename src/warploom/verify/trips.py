@@ -90,9 +90,15 @@ def _around(flow: Flow, read: int, seen: set[int]) -> Iterator[int]:
     if flow.after[write] != NOTHING:
         yield flow.after[write]
     older = flow.before[write]
-    # An older write whose own tile is read in between was complete by then, or is a finding.
-    if older != NOTHING and flow.run[older] not in seen:
+    # An older write whose own tile is read in between was complete by then, or is a finding; but
+    # of several writes of that tile the last can still be in flight.
+    if older != NOTHING and (flow.run[older] not in seen or flow.run[older] != older):
         yield older
+    load = flow.source[write]
+    if load != NOTHING:  # staged: the same for the loads into the registers
+        yield flow.run[load]
+        if flow.before[load] != NOTHING:
+            yield flow.before[load]
 
 
 def _turns(program: Program) -> list[int]:

@@ -16,7 +16,7 @@ from warploom.verify.explain import event
 from warploom.verify.findings import Code, Event, Finding, Place, Severity
 from warploom.verify.judge import verify
 from warploom.verify.program import Program
-from warploom.verify.races import Run, analyse, first_sure_write, register_rules
+from warploom.verify.races import Run, analyse, first_sure_write, register_rules, sure_load
 from warploom.verify.text import Kind, Text, read_text
 
 _TIMING_FREE = (Code.TOKEN, Code.WAR_REG, Code.COVERAGE, Code.DEADLOCK)
@@ -187,10 +187,21 @@ class _Script:
             held = [f for f in fills if run.flow.run[producer] <= f <= producer]
             kind = StepKind.READ
         else:
-            held, kind = [producer], StepKind.LAND
+            held, kind = self._held_loads(producer, user, holder), StepKind.LAND
         self._pass(holder, user, "it takes what the register held before")
         for position in held:
             self._step(kind, holder, position, "too late")
+
+    def _held_loads(self, load: int, store: int, holder: WaveId) -> list[int]:
+        """The loads of the right tile that must come too late; an older one lands before them."""
+        flow, done = self.run.flow, self.run.completion.done
+        channel = self.run.program.items[load].channel
+        row, other = flow.fetches[channel], flow.before[load]
+        sure = sure_load(flow, done, load, channel)
+        if sure != flow.run[load]:
+            self._advance(holder, done[other])
+            self._step(StepKind.LAND, holder, other, "behind younger loads of another tile")
+        return [r for r in row if sure <= r < store]
 
     # -- places ----------------------------------------------------------------------------------
 

@@ -10,20 +10,21 @@ import json
 from collections.abc import Mapping
 from html import escape
 from importlib.resources import files
-from itertools import pairwise
 from typing import Any
 
 from warploom.sim.events import OpEvent, Place, StallKind
 from warploom.sim.pace import Pace, pace_of
 from warploom.sim.simulation import Simulation
+from warploom.view.measured import Stamps, measured_lanes
 from warploom.view.palette import STALL_COLOURS, STALL_WORDS, op_colour, op_word
 from warploom.view.scene import (
     Band,
     Lane,
     Scene,
     build_scene,
-    loop_spans,
+    interval_marks,
     representative_rows,
+    steady_share,
     steady_window,
 )
 from warploom.view.svg import hatch
@@ -36,26 +37,36 @@ def timeline_html(
     rows: tuple[int, ...] | None = None,
     reasons: Mapping[tuple[str, int], str] | None = None,
     pace: Pace | None = None,
+    lines: Mapping[str, str] | None = None,
+    stamps: Stamps | None = None,
 ) -> str:
     """The page as text. It holds all rows, and shows one of each group until asked for more.
 
     ``reasons`` says of entries, by phase name (of a role: ``consumer.kernel``) and index, why they
     are there; hovering or clicking shows it. ``pace`` is the loop's interval, where the run is too
-    short to show it.
+    short to show it. ``lines`` gives the author's line of an op by its name, ``stamps`` what a run
+    on a GPU measured, drawn under the prediction.
     """
     every = rows if rows is not None else tuple(range(len(sim.rows)))
     scene = build_scene(sim, rows=every, pace=pace)
     return _PAGE.format(
         title=escape(f"Timeline of {sim.name}"),
         name=escape(sim.name),
-        figures=_figures(scene),
-        units=_units(sim),
+        figures=_figures(scene, stamps),
+        units=_units(scene),
         sites=_sites(sim, scene),
         legend=_legend(sim),
         all_rows="" if len(scene.bands) > len(representative_rows(sim)) else " disabled",
         css=_asset("timeline.css"),
         script=_asset("timeline.js"),
-        data=_embed({**_data(scene), "reasons": _reasons(reasons or {})}),
+        data=_embed(
+            {
+                **_data(scene),
+                "reasons": _reasons(reasons or {}),
+                "lines": dict(lines or {}),
+                "measured": _measured(sim, stamps),
+            }
+        ),
     )
 
 
@@ -71,13 +82,13 @@ def _embed(data: dict[str, Any]) -> str:
 def _data(scene: Scene) -> dict[str, Any]:
     sim = scene.sim
     shown = set(representative_rows(sim)) | ({b.row for b in scene.bands} if _few(scene) else set())
-    loop = [span.start for span in loop_spans(sim)]
-    first = sim.state.first_iteration if sim.state else 0
+    first = sim.state.first_iteration if sim.state and scene.pace is None else 0
+    marks = interval_marks(sim, scene.pace)
     return {
         "cycles": sim.cycles,
         "ii": None if scene.interval is None else round(scene.interval, 2),
-        "marks": list(pairwise(loop[first:])) or list(pairwise(loop)),
-        "steadyWindow": steady_window(sim),
+        "marks": marks[first:] or marks,
+        "steadyWindow": steady_window(sim, pace=scene.pace),
         "defs": "".join(hatch(kind, "h") for kind in StallKind) + _ARROW,
         "rows": [
             {"name": row.name, "group": row.group, "program": row.role.partition(" ")[0]}
@@ -123,13 +134,23 @@ def _data(scene: Scene) -> dict[str, Any]:
                 "start": slot.start,
                 "ready": slot.ready,
                 "end": slot.end,
-                "readers": len(slot.readers),
+                "writers": slot.writers,
+                "readers": slot.readers,
             }
             for slot in sim.slots
         ],
         "slotLines": [{"name": line.name, "lives": line.lives} for line in scene.slots],
         "links": [{"src": link.src, "dst": link.dst, "via": link.via} for link in sim.links],
         "bands": [_band(band, band.row in shown) for band in scene.bands],
+    }
+
+
+def _measured(sim: Simulation, stamps: Stamps | None) -> dict[str, Any]:
+    if stamps is None:
+        return {}
+    return {
+        str(row): [(bar.label, bar.start, bar.end, bar.iteration) for bar in bars]
+        for row, bars in measured_lanes(sim, stamps).items()
     }
 
 
@@ -188,7 +209,7 @@ def _lane(lane: Lane) -> dict[str, Any]:
     return {"name": lane.name, "tracks": lane.tracks, "bars": bars}
 
 
-def _figures(scene: Scene) -> str:
+def _figures(scene: Scene, stamps: Stamps | None) -> str:
     sim, pace = scene.sim, scene.pace or pace_of(scene.sim)
     facts = [("costs", sim.costs), ("trips shown", str(sim.trips)), ("cycles", str(sim.cycles))]
     if pace is not None:
@@ -199,13 +220,16 @@ def _figures(scene: Scene) -> str:
         facts.append(("resource bound", f"{pace.bound:g} by {pace.unit}"))
         if pace.matrix is not None:
             facts.append(("matrix unit", f"{pace.matrix:.0%} busy"))
+    if stamps is not None:
+        facts.append(("measured interval", f"{stamps.interval:g}"))
     return "".join(f"<span>{name} <b>{escape(value)}</b></span>" for name, value in facts)
 
 
-def _units(sim: Simulation) -> str:
+def _units(scene: Scene) -> str:
     rows = []
-    for use in sim.units:
-        share = use.utilisation if use.steady_utilisation is None else use.steady_utilisation
+    for use in scene.sim.units:
+        steady = steady_share(scene.sim, use, scene.pace)
+        share = use.utilisation if steady is None else steady
         rows.append(
             f"<tr><td>{escape(use.unit)}</td><td class='num'>{share:.0%}</td><td>"
             f"<div class='meter'><i style='width:{min(share, 1):.0%}'></i></div></td></tr>"
@@ -241,10 +265,16 @@ def _legend(sim: Simulation) -> str:
     used = {stall.cause.kind for stall in sim.stalls}
     keys += [(STALL_COLOURS[kind], STALL_WORDS[kind]) for kind in StallKind if kind in used]
     keys += [("var(--fill)", "slot filling"), ("var(--held)", "slot holds data")]
-    return "".join(
+    spans = [
         f"<span class='key'><i style='background:{colour}'></i>{escape(words)}</span>"
         for colour, words in keys
-    )
+    ]
+    if sim.waits:
+        spans.append("<span class='key'><b class='mark'>&#9660;</b>a wait</span>")
+    if sim.slots:
+        spans.append("<span class='key'><b class='full'>&rarr;</b>data handed over</span>")
+        spans.append("<span class='key'><b class='free'>&rarr;</b>slot given back</span>")
+    return "".join(spans)
 
 
 _ARROW = (
@@ -270,8 +300,13 @@ _PAGE = """<!DOCTYPE html>
 <button id="zoomin" title="key +">zoom in</button>
 <button id="zoomout" title="key -">zoom out</button>
 <label><input type="checkbox" id="all"{all_rows}> all waves</label>
+<label title="key h"><input type="checkbox" id="hands"> hand-overs</label>
+<button id="help" title="key ?" aria-expanded="false">keys</button>
 <label class="hint">wheel zooms, drag moves, click explains</label>
 </div>
+<div id="keys" hidden><b>+ -</b> or <b>w s</b> zoom <b>&larr; &rarr;</b> or <b>a d</b> move <b>0</b>
+whole run <b>i</b> steady state <b>h</b> hand-overs <b>Esc</b> let go <b>?</b> these keys</div>
+<div id="legend">{legend}</div>
 <main>
 <div id="plot" tabindex="0"></div>
 <aside>
@@ -280,8 +315,6 @@ _PAGE = """<!DOCTYPE html>
 <table>{units}</table>
 <h2>Where it stalls: cycles, all rows</h2>
 <table>{sites}</table>
-<h2>Legend</h2>
-<div>{legend}</div>
 </aside>
 </main>
 <div id="tip" role="tooltip"></div>

@@ -14,7 +14,7 @@ from itertools import pairwise
 from warploom.errors import ConfigError
 from warploom.sim.events import OpEvent, PhaseSpan, SlotEvent, StallEvent
 from warploom.sim.pace import Pace
-from warploom.sim.simulation import Simulation
+from warploom.sim.simulation import Simulation, UnitUse
 
 LANE_ORDER = ("GLOBAL_MEM", "LDS", "MMA_UNIT", "VALU", "SCALAR")
 
@@ -104,9 +104,15 @@ def loop_spans(sim: Simulation) -> tuple[PhaseSpan, ...]:
     return tuple(s for s in sim.spans if s.row == row and s.iteration is not None)
 
 
-def steady_window(sim: Simulation, iterations: int = 2) -> tuple[int, int]:
+def steady_window(
+    sim: Simulation, iterations: int = 2, pace: Pace | None = None
+) -> tuple[int, int]:
     """The cycles of a few iterations of one row, in the middle of the steady state."""
     loop = loop_spans(sim)
+    kept = interval_marks(sim, pace) if pace is not None else []
+    if pace is not None and kept:
+        start = kept[(len(kept) - 1) // 2][0]
+        return start, start + round(iterations * pace.interval)
     if not loop:
         return 0, sim.cycles
     first = sim.state.first_iteration if sim.state else 0
@@ -140,7 +146,7 @@ def build_scene(
         end=max(end, start + 1),
         bands=tuple(_band(sim, row) for row in shown),
         slots=_slot_lines(sim, shown, registers),
-        mark=_interval_mark(sim, start, end),
+        mark=_interval_mark(sim, start, end, pace),
         pace=pace,
     )
 
@@ -198,11 +204,32 @@ def _slot_name(sim: Simulation, slot: SlotEvent) -> str:
     return f"{sim.rows[slot.row].name}: {slot.slot}"
 
 
-def _interval_mark(sim: Simulation, start: int, end: int) -> tuple[int, int] | None:
+def interval_marks(sim: Simulation, pace: Pace | None) -> list[tuple[int, int]]:
+    """Starts of successive iterations of one row; with a pace only those that keep it.
+
+    Where a tile of a persistent kernel ends, the next iteration is far off: no interval.
+    """
+    pairs = [(a.start, b.start) for a, b in pairwise(loop_spans(sim))]
+    if pace is None:
+        return pairs
+    kept = [p for p in pairs if abs(p[1] - p[0] - pace.interval) <= 0.02 * pace.interval]
+    return kept or [p for p in pairs if p[1] - p[0] <= 1.5 * pace.interval]
+
+
+def steady_share(sim: Simulation, use: UnitUse, pace: Pace | None) -> float | None:
+    """How busy a unit is once the loop runs: at the pace, where the run is too short to show it."""
+    if pace is None or not pace.interval:
+        return use.steady_utilisation
+    load = next((u for u in sim.loads if u.unit == use.unit), None)
+    return None if load is None else float(load.bound) / pace.interval
+
+
+def _interval_mark(
+    sim: Simulation, start: int, end: int, pace: Pace | None
+) -> tuple[int, int] | None:
     """Start of two successive iterations of one row, in the window and the steady state."""
-    loop = loop_spans(sim)
-    first = sim.state.first_iteration if sim.state else 0
-    pairs = [(a.start, b.start) for a, b in pairwise(loop)]
+    first = sim.state.first_iteration if sim.state and pace is None else 0
+    pairs = interval_marks(sim, pace)
     inside = [pair for pair in pairs if start <= pair[0] and pair[1] <= end]
     steady = [pair for pair in pairs[first:] if pair in inside]
     chosen = steady or inside

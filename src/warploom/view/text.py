@@ -35,6 +35,7 @@ from warploom.view.scene import (
     build_scene,
     headline,
     loop_spans,
+    steady_share,
     steady_window,
 )
 
@@ -67,7 +68,14 @@ def timeline_text(
     scene = build_scene(sim, rows=rows, window=window, pace=pace)
     canvas = _Canvas(scene, width - _LABEL, paint)
     parts = [*_headline(sim, pace, width), "", *canvas.lines(), "", *_legend(scene, canvas, width)]
-    parts += ["", *_units(sim, width), "", *_stalls(sim, width), "", *_one_iteration(sim, width)]
+    parts += [
+        "",
+        *_units(sim, width, pace),
+        "",
+        *_stalls(sim, width),
+        "",
+        *_one_iteration(sim, width),
+    ]
     return "\n".join(line.rstrip() for line in parts) + "\n"
 
 
@@ -242,7 +250,7 @@ def _legend(scene: Scene, canvas: _Canvas, width: int) -> list[str]:
     return lines
 
 
-def _units(sim: Simulation, width: int) -> list[str]:
+def _units(sim: Simulation, width: int, pace: Pace | None) -> list[str]:
     """How busy the units are; units of one kind that did the same are one line."""
     wide = width >= _TABLE
     lines = ["Unit pressure          units  capacity  busy cycles  of the run  of the steady state"]
@@ -250,7 +258,8 @@ def _units(sim: Simulation, width: int) -> list[str]:
         lines = ["Unit pressure          units  of the run  when steady"]
     alike: Counter[tuple[str, UnitUse]] = Counter()
     for use in sim.units:
-        alike[use.lane, replace(use, unit=use.lane)] += 1
+        share = steady_share(sim, use, pace)
+        alike[use.lane, replace(use, unit=use.lane, steady_utilisation=share)] += 1
     for (name, use), count in alike.items():
         steady = "" if use.steady_utilisation is None else f"{use.steady_utilisation:.1%}"
         middle = f"{use.capacity:>10}{use.busy:>13}" if wide else ""

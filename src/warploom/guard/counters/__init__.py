@@ -20,6 +20,7 @@ from warploom.guard.counters.synthesis import (
     PhaseCounts,
     Synthesis,
     count_sync,
+    guarded,
     synthesise,
 )
 from warploom.guard.counters.text import Queue
@@ -44,6 +45,7 @@ __all__ = [
     "Synthesis",
     "check_minimal",
     "count_sync",
+    "guarded",
     "repair",
     "synthesise",
 ]

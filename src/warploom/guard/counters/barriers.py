@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from warploom.document.kinds import Phase
+from warploom.guard.counters.cost import StallModel
 from warploom.guard.counters.stab import Arc, Stabbing, stab
 from warploom.guard.counters.text import Act, Text
 from warploom.guard.counters.waits import Instance, Windows
@@ -33,12 +34,16 @@ R = TypeVar("R", bound=Ranked)
 
 @dataclass(frozen=True, slots=True)
 class KernelBarriers:
-    """The barriers a kernel lacks. ``places`` are item indices; ``stabbing`` counts into them."""
+    """The barriers a kernel lacks. ``places`` are item indices; ``stabbing`` counts into them.
+
+    ``timely``: the fewest barriers none of whose waits comes before its data is due to be there.
+    """
 
     text: Text
     places: tuple[int, ...]
     arcs: tuple[Arc, ...]
     stabbing: Stabbing
+    timely: tuple[Chosen, ...] = ()
 
     def applied(self, chosen: Chosen) -> Text:
         """The text with one set of barriers."""
@@ -84,12 +89,16 @@ class KernelBarriers:
     def cheapest(self, build: Callable[[Text], R], limit: int) -> tuple[R, int]:
         """The best-ranked of about ``limit`` sets of any size, and how many were built.
 
-        Starts from the fewest barriers and from the latest ones, and goes downhill from each. A
-        text whose own barriers suffice keeps them: they are its author's choice.
+        Starts from the timely, the latest and the fewest barriers, and goes downhill from each; a
+        limit of 1 takes the first as they are. A text whose own barriers suffice keeps them: they
+        are its author's choice.
         """
         if self.stabbing.count == 0:
             return build(self.text), 1
-        starts = [self.latest(), *self.stabbing.sets[:4]]
+        if limit == 1:
+            return build(self.applied((*self.timely, self.latest())[0])), 1
+        few = 4 if limit > 16 else 1
+        starts = [*self.timely[:few], self.latest(), *self.stabbing.sets[:few]]
         built: dict[Chosen, R] = {}
 
         def rank(chosen: Chosen) -> tuple[float, ...]:
@@ -104,12 +113,14 @@ class KernelBarriers:
 
     def _spared(self, at: Chosen, rank: Callable[[Chosen], tuple[float, ...]]) -> Chosen:
         """Without the barriers that do not pay, whatever the limit said."""
-        while True:
-            fewer = [at[:i] + at[i + 1 :] for i in range(len(at))]
-            better = [f for f in dict.fromkeys(fewer) if self.serves(f) and rank(f) < rank(at)]
-            if not better:
-                return at
-            at = min(better, key=rank)
+        kept = 0
+        while kept < len(at):
+            fewer = at[:kept] + at[kept + 1 :]
+            if self.serves(fewer) and rank(fewer) < rank(at):
+                at, kept = fewer, 0
+            else:
+                kept += 1
+        return at
 
     def _descend(
         self,
@@ -151,23 +162,46 @@ class KernelBarriers:
         return built[at], len(built)
 
 
-def kernel_barriers(windows: Windows, extra: int = 0, limit: int = 64) -> KernelBarriers:
-    """The fewest barriers the kernel lacks (or ``extra`` more); sets are listed up to ``limit``."""
+def kernel_barriers(
+    windows: Windows, extra: int = 0, limit: int = 64, prices: StallModel | None = None
+) -> KernelBarriers:
+    """The fewest barriers the kernel lacks (or ``extra`` more); sets are listed up to ``limit``.
+
+    With ``prices`` the timely sets too: windows are cut to where their data has come by then.
+    """
     kernel = windows.text.kernel
     places = [
         i
         for i, x in enumerate(kernel)
         if (x.queue is not None and x.act is not Act.WAIT) or x.act is Act.MMA
     ]
-    arcs = []
+    arcs, cut = [], []
     for i in windows.kernel:
         if i.need.cross:
             program, need = i.program, i.need
             have = program.barriers[need.consumer] - program.barriers[need.producer]
-            arcs.append(arc_up_to(i, need.consumer, places, program.demand(need.consumer) - have))
+            arc = arc_up_to(i, need.consumer, places, program.demand(need.consumer) - have)
+            arcs.append(arc)
+            if prices is not None and arc.demand > 0:
+                cut.append(_from_due(i, arc, places, prices))
     found = stab(arcs, len(places), extra=extra, limit=limit)
     assert found is not None, "a window ends in front of a data operation, which is a place"
-    return KernelBarriers(windows.text, tuple(places), tuple(arcs), found)
+    timely = stab(cut, len(places), limit=4) if cut else None
+    sets = () if timely is None else timely.sets
+    return KernelBarriers(windows.text, tuple(places), tuple(arcs), found, sets)
+
+
+def _from_due(instance: Instance, arc: Arc, places: list[int], prices: StallModel) -> Arc:
+    """A window without the places at which its data would still be on the way."""
+    program, need = instance.program, instance.need
+    ordinal = set(places)
+    left, early = prices.latency(need.queue), 0
+    for t in range(need.producer + 1, need.consumer + 1):
+        left -= prices.span(program.elements[t - 1].item)
+        early += left > 0 and program.elements[t].index in ordinal
+    early = min(early, arc.length - 1)
+    size = len(places)
+    return Arc((arc.start + early) % size, arc.length - early, arc.demand)
 
 
 def arc_up_to(instance: Instance, last: int, places: list[int], demand: int) -> Arc:

@@ -41,6 +41,18 @@ class StallModel:
         """Per wait: the fewest cycles it comes behind the data it waits for (negative: stalls)."""
         return _run(self, read_text(document, keep_waits=True)).slack
 
+    def latency(self, queue: Queue) -> int:
+        """A round trip of a queue."""
+        return self.vm_latency if queue is Queue.VM else self.lgkm_latency
+
+    def span(self, item: Item) -> int:
+        """Cycles an item takes where nothing stalls."""
+        if item.act is Act.MMA:
+            return self.mma
+        if item.act is Act.BARRIER:
+            return self.barrier
+        return self.issue * item.units if item.queue is not None else 0
+
     @classmethod
     def of(cls, document: ScheduleDocument) -> StallModel:
         """The model with the document's own prices, as its target gave them to its ops.
@@ -114,7 +126,7 @@ class _Wave:
         self.time = max(self.time, done)
 
     def _issue(self, queue: Queue, units: int) -> None:
-        latency = self.model.vm_latency if queue is Queue.VM else self.model.lgkm_latency
+        latency = self.model.latency(queue)
         self.time += self.model.issue * units
         self.issued[queue] += units
         flight = self.flight[queue]

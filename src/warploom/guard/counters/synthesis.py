@@ -109,6 +109,7 @@ def synthesise(
     barriers: Barriers | str | None = None,
     extra_barriers: int = 0,
     cost: Cost | None = None,
+    prices: StallModel | None = None,
     limit: int = 64,
 ) -> Synthesis:
     """Replace the waits of a schedule by proven ones; add barriers where they are missing.
@@ -122,6 +123,8 @@ def synthesise(
         extra_barriers: of the fewest, rank kernels with that many barriers more.
         cost: cycles of an iteration, or anything to be small; by default an in-order stall model
             under the latencies of the document's own ops.
+        prices: when data comes, to propose places; by default ``cost`` if it is a stall model,
+            else the document's own.
         limit: how many sets of kernel barriers are ranked at most.
 
     Raises ``OrderError`` for an order that loses or mixes tiles, ``SyncError`` for one that cannot
@@ -134,19 +137,48 @@ def synthesise(
             fix="extra_barriers >= 0, limit >= 1",
         )
     which = _which(barriers, mode, extra_barriers)
-    price = cost if cost is not None else StallModel.of(document)
-    text = read_text(document, keep_barriers=_phases(keep_barriers))
-    trips = checked_trips(text)
-    found = kernel_barriers(Windows(text, trips), extra_barriers, limit)
-
-    def build(start: Text) -> _Candidate:
-        return _Candidate(finish(start, trips), price, start, which)
-
-    search = found.cheapest if which is Barriers.CHEAPEST else found.best
-    best, ranked = search(build, limit)
+    own = prices or (cost if isinstance(cost, StallModel) else StallModel.of(document))
+    price = cost if cost is not None else own
+    best, ranked, stabbing, trips = _search(
+        document, _phases(keep_barriers), which, price, own, extra_barriers, limit
+    )
     if mode is Mode.FEWEST:
         best = _fewest(best, trips, price, limit)
-    return _result(best, mode, trips, found.stabbing, ranked, price)
+    return _result(best, mode, trips, stabbing, ranked, price)
+
+
+def guarded(
+    document: ScheduleDocument, cost: Cost, prices: StallModel, limit: int
+) -> tuple[ScheduleDocument, float]:
+    """The cheapest synchronised document and its cost, without reasons: for searches."""
+    best, *_ = _search(document, PHASES, Barriers.CHEAPEST, cost, prices, 0, limit)
+    return best.emitted.document, best.cost
+
+
+def _search(
+    document: ScheduleDocument,
+    keep: tuple[Phase, ...],
+    which: Barriers,
+    cost: Cost,
+    prices: StallModel,
+    extra: int,
+    limit: int,
+) -> tuple[_Candidate, int, Stabbing, range]:
+    text = read_text(document, keep_barriers=keep)
+    trips = checked_trips(text)
+    cheapest = which is Barriers.CHEAPEST
+    found = kernel_barriers(
+        Windows(text, trips),
+        extra,
+        min(limit, 4) if cheapest else limit,
+        prices if cheapest else None,
+    )
+
+    def build(start: Text) -> _Candidate:
+        return _Candidate(finish(start, trips), cost, start, which)
+
+    best, ranked = (found.cheapest if cheapest else found.best)(build, limit)
+    return best, ranked, found.stabbing, trips
 
 
 def _mode(mode: Mode | str) -> Mode:

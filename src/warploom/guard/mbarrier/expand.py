@@ -1,9 +1,10 @@
 """From issue times to one role's prologue, kernel and epilogue, still without synchronisation.
 
-A role's times are shifted so that its loop begins at 0 (``origin``): roles are coupled through rings only, and
-how far one runs ahead of another is the rings' business. An op whose shifted time lies in interval
-``s`` runs ``s`` iterations late. Slot releases are steps of their own, at the time the last reader
-is expected to be over: that time is what decides how many groups may stay in flight.
+A role's times are shifted so that its loop begins at 0 (``origin``): roles are coupled through
+rings only, and how far one runs ahead of another is the rings' business. An op whose shifted time
+lies in interval ``s`` runs ``s`` iterations late. Slot releases are steps of their own, at the
+time the last reader is expected to be over: that time is what decides how many groups may stay in
+flight.
 """
 
 from __future__ import annotations

@@ -194,7 +194,7 @@ def _bool(frame: Frame, node: ast.BoolOp) -> Symbol:
     for part in node.values:
         symbol = known(frame, evaluate(frame, part))
         if is_static(symbol):
-            if bool(symbol) is not is_and:
+            if _static(frame, part, bool, symbol) is not is_and:
                 return symbol
             result = symbol if is_static(result) else result
         elif is_static(result):
@@ -246,7 +246,7 @@ def condition(frame: Frame, node: ast.expr) -> bool:
         )
     if isinstance(symbol, Tensor):
         return symbol.name not in frame.build.without
-    return bool(symbol)
+    return bool(_static(frame, node, bool, symbol))
 
 
 def _if(frame: Frame, node: ast.IfExp) -> Symbol:

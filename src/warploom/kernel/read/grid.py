@@ -31,7 +31,7 @@ def tile(frame: Frame, node: ast.Call, tensor: Symbol, options: dict[str, Symbol
             fix="m, n = wl.tile(out)",
         )
     whole = options.get("whole", ())
-    whole = (whole,) if isinstance(whole, str) else tuple(whole)
+    whole = tuple(whole) if isinstance(whole, tuple | list) else (whole,)
     _check_whole(frame, node, tensor, whole)
     variables = _variables(frame, node, tensor, whole)
     kind = "tiles"

@@ -177,6 +177,7 @@ class Machine:
             case Arrive() as e:
                 self._arrive(a, step, e)
             case Mma() as e:
+                self._check_seen(a, step, e.slots)
                 a.issue(Product(e, self._read(a, step, e.slots)))
             case Commit():
                 a.groups.append(a.open)
@@ -187,6 +188,7 @@ class Machine:
                 self._compute(a, step, e)
             case ProxyFence():
                 self._see(FIRST, list(a.staging.values()))
+                self.memory.see(a.plan.instance)
             case NamedArrive() as e:
                 self._join(a, e)
             case BulkStore() as e:
@@ -219,7 +221,7 @@ class Machine:
     def _arrive(self, a: Agent, step: Step, e: Arrive) -> None:
         size = {Scope.THREAD: a.program.threads, Scope.WARP: 32, Scope.WARPGROUP: 128}[e.scope]
         for cta in self._reached(a.cta, e.ctas):
-            barrier = self._barrier(a, step, e.ring, "empty", cta)
+            barrier = self._barrier(a, step, e.ring, e.side.value, cta)
             barrier.arrive(max(1, a.program.threads // size))
 
     def _reached(self, cta: int, n: int) -> range:
@@ -239,9 +241,16 @@ class Machine:
             out.append((key, self.memory.whole(key)))
         return tuple(out)
 
+    def _check_seen(self, a: Agent, step: Step, reads: Sequence[SlotRead]) -> None:
+        for r in reads:
+            slot = self._position(a, step, r.ring) % self.rings[r.ring].depth
+            if self.memory.unseen.get((a.cta, r.ring, slot, r.part)):
+                raise Fault("a product reads ordinary writes that no fence made visible")
+
     def _compute(self, a: Agent, step: Step, e: Compute) -> None:
         slots = tuple(value for _, value in self._read(a, step, e.slots))
         a.touch(e)
+        self._fill_slots(a, step, e)
         if e.fills or not e.writes:
             made = fill_value(self.values, e, a.registers)
             a.filled[a.at] = made
@@ -249,6 +258,16 @@ class Machine:
             if not e.fills:
                 self.outputs[output_key(a.cta, a.program, a.plan.instance, step)] = made
         a.registers.update(compute_values(self.values, e, slots, a.registers))
+
+    def _fill_slots(self, a: Agent, step: Step, e: Compute) -> None:
+        """Ordinary writes of this instance's share of a slot; products see them behind a fence."""
+        read = {key for b in self.agents for p in b.products for key, _ in p.slots}
+        for s in e.fills_slots:
+            ring = self.rings[s.ring]
+            slot = self._position(a, step, s.ring) % ring.depth
+            value = self.values.of("loaded", s.ring, s.part, step.content(ring))
+            key = (a.cta, s.ring, slot, s.part)
+            self.memory.fill(key, value, a.plan.instance, a.program.instances, read)
 
     def _fill(self, a: Agent, strand: int, e: Compute, made: int) -> None:
         for which in e.fills:

@@ -21,7 +21,7 @@ from warploom.run.roles.memory import GARBAGE, Values
 from warploom.run.roles.program import Step, steps_of
 
 OutputKey = tuple[int, str, int, int, str, tuple[int, ...]]
-"""CTA, role, instance, tile, op and its arguments."""
+"""CTA, role, instance, tile, op and its arguments (with the iteration, where it adds up)."""
 
 Outputs = dict[OutputKey, int]
 
@@ -83,7 +83,9 @@ def output_key(cta: int, program: RoleProgram, instance: int, step: Step) -> Out
     """The place in global memory a store of this step writes."""
     entry = step.entry
     assert isinstance(entry, Compute | BulkStore)
-    return cta, program.name, instance, step.tile, entry.op, entry.args
+    added = entry.reduce if isinstance(entry, BulkStore) else bool(entry.fills_slots)
+    args = (*entry.args, step.index) if added else entry.args  # once an iteration
+    return cta, program.name, instance, step.tile, entry.op, args
 
 
 def product_value(

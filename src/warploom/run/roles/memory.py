@@ -98,6 +98,7 @@ class SharedMemory:
         self.size = {(r.name, p.name): p.bytes for r in document.rings for p in r.parts}
         self.slots: dict[SlotKey, Slot] = {}
         self.copies: list[Copy] = []
+        self.unseen: dict[SlotKey, set[int]] = {}
         self.barriers = {
             (cta, r.name, kind, slot): MBarrier(n, n)
             for cta in range(document.cluster)
@@ -119,6 +120,24 @@ class SharedMemory:
                 raise Fault("a copy overwrites what a product reads")
             self.slots[key] = Slot(value)
         self.copies.append(Copy(key, value, size))
+
+    def fill(
+        self, key: SlotKey, value: int, share: int, shares: int, read: Container[SlotKey]
+    ) -> None:
+        """One instance writes its share of a part with ordinary instructions."""
+        if key in read:
+            raise Fault("a slot is overwritten that a product reads")
+        size = self.size[key[1], key[3]]
+        held = self.slots.get(key)
+        if held is None or held.value != value:
+            held = self.slots[key] = Slot(value)
+        held.landed += size // shares + (size % shares if share == 0 else 0)
+        self.unseen.setdefault(key, set()).add(share)
+
+    def see(self, share: int) -> None:
+        """What this instance wrote before is visible to products."""
+        for waiting in self.unseen.values():
+            waiting.discard(share)
 
     def land(self, copy: Copy) -> None:
         """A copy has landed and counts on the slot's barrier."""

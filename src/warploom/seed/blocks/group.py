@@ -133,6 +133,20 @@ def balance_loads(
     return found
 
 
+def keeps_reads(groups: Sequence[OpGroup], edges: Sequence[DepEdge]) -> bool:
+    """Whether no read waits, in the same iteration, for a load of its own or a later block.
+
+    A block reads before it loads, whatever stood first in the order it was cut from.
+    """
+    read_in = {i: b for b, g in enumerate(groups) for i in g.fragments}
+    load_in = {i: b for b, g in enumerate(groups) for i in g.loads}
+    return all(
+        load_in[e.producer_idx] < read_in[e.consumer_idx]
+        for e in edges
+        if e.loop_distance <= 0 and e.producer_idx in load_in and e.consumer_idx in read_in
+    )
+
+
 def _first_fit(
     groups: Sequence[OpGroup],
     body: Sequence[OpDesc],

@@ -24,8 +24,8 @@ def verify_schedule(
 
     ``lgkm_units`` are the counter units of a load per channel; with them derived first waits are
     held against what can be outstanding. Manual waits are the caller's: give (0, 0). ``guesses``:
-    also the documented checks that refuse some programs without races (how evenly loads lie, what
-    a staggered group may still read); a proof decides these better.
+    also the documented checks that refuse some programs without races (how evenly loads lie, which
+    stages a partition completes, what a staggered group may still read); a proof decides better.
     """
     _block_completeness(blocks, config)
     _wait_bounds(blocks, config, lgkm_units)
@@ -34,7 +34,8 @@ def verify_schedule(
     _prefetch_coverage(blocks)
     if config.depth == 2 and not config.cross_stage_rotation:
         _stage_consistency(blocks, config)
-        _completion_coverage(blocks, config)
+        if guesses:
+            _completion_coverage(blocks, config)
     staggered = config.warp_stagger.enabled and config.block_sizing.max_globals <= 0
     if guesses and config.depth == 2 and staggered:
         _stagger_safety(blocks, config)

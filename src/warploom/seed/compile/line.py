@@ -58,7 +58,7 @@ def compile_schedule(
     _check_arguments(sync, on_race, strengthen, insist_on_registers, observer)
     see = observer or (lambda step, value: None)
     config, sched = hooks.config(), hooks.schedule_config()
-    by_interval = modulo is not None or sched.scheduling is Strategy.MODULO
+    by_interval = modulo is not None or sched.scheduling in (Strategy.MODULO, Strategy.AUTO)
     wanted = sync or hooks.sync_policy()
     body = hooks.build_body()
     see("body", body)

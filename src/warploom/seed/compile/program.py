@@ -9,7 +9,12 @@ from dataclasses import replace
 from warploom.document.kinds import OpRole, ResourceKind
 from warploom.document.ops import DepEdge, OpDesc
 from warploom.errors import ConfigError, InfeasibleError, ProgramError
-from warploom.seed.blocks.group import build_blocks
+from warploom.seed.blocks.group import (
+    balance_loads,
+    build_blocks,
+    group_into_blocks,
+    keeps_reads,
+)
 from warploom.seed.blocks.program import PipelineProgram
 from warploom.seed.blocks.spec import MMABlockSpec
 from warploom.seed.blocks.structure import verify_schedule
@@ -41,9 +46,9 @@ def derive_order(
     Where the derived edges leave no order that fits the blocks, dependences through LDS are looked
     at slot by slot. A refusal is proven: no order exists.
     """
-    if policy.strategy is Strategy.MODULO:
+    if policy.strategy in (Strategy.MODULO, Strategy.AUTO):
         raise ConfigError(
-            "SchedulingStrategy.MODULO does not order ops within blocks",
+            f"SchedulingStrategy.{policy.strategy.name} does not order ops within blocks",
             where="ScheduleConfig.scheduling",
             why="its order spans iterations and comes with its own phases",
             fix="compile the whole schedule with compile_schedule",
@@ -71,7 +76,7 @@ def _searched(
 
     def blocks(order: Sequence[int]) -> bool:
         try:
-            build_blocks(body, order, config, edges)
+            groups = balance_loads(group_into_blocks(body, order, config), body, config, edges)
         except InfeasibleError:
             return False
         except ProgramError:
@@ -79,7 +84,7 @@ def _searched(
             if _mmas(body) != config.total_blocks():
                 raise
             return False
-        return True
+        return keeps_reads(groups, edges)
 
     if policy.strategy is Strategy.CSP:
         return optimal_block_order(

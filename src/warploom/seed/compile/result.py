@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -98,12 +98,21 @@ class CompiledSchedule:
             counters=counters(self.config, self.schedule_config),
             body=self.body,
             edges=self.edges,
-            prologue=self.prologue,
-            kernel=self.kernel,
-            epilogue=self.epilogue,
+            prologue=self._explained(Phase.PROLOGUE, self.prologue),
+            kernel=self._explained(Phase.KERNEL, self.kernel),
+            epilogue=self._explained(Phase.EPILOGUE, self.epilogue),
             kernel_deps=self.kernel_deps,
             warp_stagger_index=self.warp_stagger_index,
             shape=self.shape,
+        )
+
+    def _explained(
+        self, phase: Phase, entries: tuple[ScheduleEntry, ...]
+    ) -> tuple[ScheduleEntry, ...]:
+        """Entries that carry their reasons, so that these survive in the document."""
+        notes = self.notes(phase)
+        return tuple(
+            replace(e, reason=notes[i]) if i in notes else e for i, e in enumerate(entries)
         )
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from warploom.sim import MachineCosts
     from warploom.verify import Report
 
+_COMPARED = 4  # repairs with equally few changes that are compared by cost
 _MODE = {SyncPolicy.PROVEN_WEAKEST: "weakest", SyncPolicy.PROVEN_FEWEST: "fewest"}
 
 
@@ -45,6 +46,7 @@ class Guard:
             return replace(ruled, report=report)
         try:
             repaired = self._repaired(ruled, ruled.document())
+            self._require_asked(repaired)
         except SyncError as error:
             if self.on_race == "raise":
                 raise _verification_error(ruled, report) from error
@@ -53,7 +55,10 @@ class Guard:
 
     def _proven(self, ruled: CompiledSchedule) -> CompiledSchedule:
         if any(is_stated(entry) for entry in ruled.kernel):
-            return self._repaired(ruled, _without_derived_waits(ruled.document()))
+            try:
+                return self._repaired(ruled, _without_derived_waits(ruled.document()))
+            except SyncError:  # beside the documented waits the stated ones may be strong enough
+                return self._repaired(ruled, ruled.document())
         synthesise = import_module("warploom.guard.counters").synthesise
         prices = self.machine
         cost = None if prices is None else import_module("warploom.sim").interval_cost(prices)
@@ -62,7 +67,8 @@ class Guard:
 
     def _repaired(self, ruled: CompiledSchedule, document: ScheduleDocument) -> CompiledSchedule:
         """The fewest changes that leave no race; stated waits only if strengthening is asked."""
-        found: Repair = import_module("warploom.guard.counters").repair(document)
+        repair = import_module("warploom.guard.counters").repair
+        found: Repair = repair(document, limit=_COMPARED)
         if not self.strengthen:
             for change in found.changes:
                 if change.before and _is_stated_change(change, found.document):
@@ -70,6 +76,18 @@ class Guard:
         reasons = tuple(c.reason for c in found.changes if c.reason is not None)
         done = _of_document(ruled, found.document, self.policy)
         return replace(done, reasons=reasons, changes=found.changes)
+
+    def _require_asked(self, repaired: CompiledSchedule) -> None:
+        """Refuse a kernel that needs more than the waits its author took upon himself."""
+        if repaired.schedule_config.auto_waits or self.strengthen:
+            return
+        for change in repaired.changes:
+            if change.phase is Phase.KERNEL:
+                raise SyncError(
+                    f"the manual waits are too weak: {change.text}",
+                    where=f"kernel entry {change.index}",
+                    fix="strengthen=True",
+                )
 
     def _judged(self, compiled: CompiledSchedule) -> CompiledSchedule:
         """The schedule with the verifier's report; races raise unless only to be reported."""

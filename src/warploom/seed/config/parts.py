@@ -13,12 +13,14 @@ class SchedulingStrategy(Enum):
     """How the ops of a body are put in order.
 
     MODULO minimises the initiation interval and derives stages, buffer depths and phases as well.
+    AUTO takes the best of many orders, each synchronised, verified and simulated.
     """
 
     IDENTITY = 0
     GREEDY = 1
     CSP = 2
     MODULO = 3
+    AUTO = 4
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from warploom.document.fields import all_of, instance, integer
 from warploom.document.kinds import DepKind, KOffsetKind, OpRole
 from warploom.document.ops import DepEdge, OpDesc
+from warploom.errors import GraphError
 from warploom.seed.config.pipeline import PipelineConfig
 from warploom.seed.graph.rules import EdgeRule, double_buffer_edge_rules, single_buffer_edge_rules
 
@@ -24,6 +26,8 @@ class _Placed:
 
 def derive_edges_from_ops(body: Sequence[OpDesc], config: PipelineConfig) -> list[DepEdge]:
     """The edges of a body by its depth: single-buffer rules for 1, double-buffer otherwise."""
+    all_of(body, OpDesc, "body", "derive_edges_from_ops")
+    instance(config, PipelineConfig, "config", "derive_edges_from_ops")
     rules = single_buffer_edge_rules(config) if config.depth == 1 else double_buffer_edge_rules()
     return apply_edge_rules(body, config, rules)
 
@@ -108,6 +112,7 @@ def _edge(rule: EdgeRule, p: _Placed, c: _Placed) -> DepEdge:
 
 def derive_cross_stage_rotation_edges(body: Sequence[OpDesc]) -> list[DepEdge]:
     """Edges of fragments read from the other stage: to the next half's MMAs, after this half's."""
+    all_of(body, OpDesc, "body", "derive_cross_stage_rotation_edges")
     middle = len(body) // 2
     edges = []
     for i, fragment in enumerate(body):
@@ -128,6 +133,18 @@ def filter_spurious_cross_stage_flow(
     edges: Sequence[DepEdge], body: Sequence[OpDesc]
 ) -> list[DepEdge]:
     """Drop flow edges from a rotated fragment to MMAs of its own half."""
+    all_of(edges, DepEdge, "edges", "filter_spurious_cross_stage_flow")
+    all_of(body, OpDesc, "body", "filter_spurious_cross_stage_flow")
+    for i, edge in enumerate(edges):
+        for name in ("producer_idx", "consumer_idx"):
+            integer(
+                getattr(edge, name),
+                name,
+                f"filter_spurious_cross_stage_flow.edges[{i}]",
+                least=0,
+                most=len(body) - 1,
+                error=GraphError,
+            )
     middle = len(body) // 2
 
     def spurious(edge: DepEdge) -> bool:

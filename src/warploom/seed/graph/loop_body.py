@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 
+from warploom.document.fields import all_of, instance, integer
 from warploom.document.kinds import ResourceKind
 from warploom.document.ops import DepEdge, OpDesc
 from warploom.errors import CycleError, GraphError
@@ -24,6 +25,8 @@ class OpNode:
     latency: int = -1
 
     def __post_init__(self) -> None:
+        instance(self.op, OpDesc, "op", "OpNode")
+        integer(self.latency, "latency", "OpNode")
         if self.latency < 0:
             object.__setattr__(self, "latency", self.op.latency)
 
@@ -56,6 +59,11 @@ class LoopBody:
     @classmethod
     def of(cls, ops: Iterable[OpNode | OpDesc], edges: Iterable[DepEdge] = ()) -> LoopBody:
         """A body of nodes or bare ops, checked: every edge must join two of its ops."""
+        instance(ops, Iterable, "ops", "LoopBody")
+        instance(edges, Iterable, "edges", "LoopBody")
+        ops, edges = list(ops), list(edges)
+        all_of(ops, (OpNode, OpDesc), "ops", "LoopBody")
+        all_of(edges, DepEdge, "edges", "LoopBody", error=GraphError)
         nodes = tuple(op if isinstance(op, OpNode) else OpNode(op) for op in ops)
         body = cls(nodes, tuple(edges))
         body.check_edges()

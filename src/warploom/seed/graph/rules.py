@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
+from warploom.document.fields import boolean, integer, member
 from warploom.document.kinds import DepKind, OpRole
 from warploom.seed.config.pipeline import PipelineConfig
+
+_CHOICES: dict[str, int | None] = {
+    "loop_distance": None,
+    "producer_half": 1,
+    "k_offset_filter": 2,
+    "lc_producer": 1,
+    "lc_consumer": 1,
+    "producer_ordinal": None,
+    "consumer_ordinal": None,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +60,17 @@ class EdgeRule:
     producer_ordinal: int = -1
     consumer_ordinal: int = -1
     first_match_only: bool = False
+
+    def __post_init__(self) -> None:
+        member(self.producer_role, OpRole, "producer_role", "EdgeRule")
+        member(self.consumer_role, OpRole, "consumer_role", "EdgeRule")
+        member(self.dep_kind, DepKind, "dep_kind", "EdgeRule")
+        for field in fields(self):
+            if field.type == "bool":
+                boolean(getattr(self, field.name), field.name, "EdgeRule")
+        for name, most in _CHOICES.items():
+            least = 0 if name == "k_offset_filter" else -1
+            integer(getattr(self, name), name, "EdgeRule", least=least, most=most)
 
 
 _LOAD, _STORE, _FRAG = OpRole.GLOBAL_LOAD, OpRole.SHARED_STORE, OpRole.FRAGMENT_LOAD

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 from warploom.document.kinds import DepKind, OpRole, ResourceKind
 from warploom.document.ops import DepEdge, OpDesc
 from warploom.errors import ConfigError, CostModelError, ProgramError
-from warploom.order.bodies.gemm import Lds
 from warploom.order.model import (
     MAIN_ROLE,
     ModuloEdge,
@@ -33,6 +33,13 @@ from warploom.target.occupancy import OccupancyModel
 
 _DATA = (OpRole.GLOBAL_LOAD, OpRole.SHARED_STORE, OpRole.FRAGMENT_LOAD, OpRole.COMPUTE)
 _DROPPED = (OpRole.SYNC, OpRole.FENCE)
+
+
+class Lds(StrEnum):
+    """LDS tiles: a slot per partition, or one ring over all partitions."""
+
+    SLOT = "slot"
+    RING = "ring"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,7 +184,7 @@ class _Reader:
                 name=f"{v}:{op.label()}",
                 unit=None if op.resource is ResourceKind.NONE else op.resource.name,
                 occupancy=self.occupancies.occupancy(op),
-                issue=self.occupancies.issue.get(op.resource, 0),
+                issue=self.occupancies.stream(op),
                 partition=self.partition[v],
             )
             for v, op in enumerate(self.ops)

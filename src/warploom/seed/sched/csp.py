@@ -287,7 +287,7 @@ def _check(body: LoopBody, **values: object) -> None:
     for name, value in values.items():
         if name == "insist":
             boolean(value, name, "optimal_schedule")
-        elif value is not None:
+        elif value is not None or name not in ("max_vgpr", "work_limit"):
             integer(value, name, "optimal_schedule", least=0)
 
 

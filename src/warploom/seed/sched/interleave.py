@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
+from warploom.document.fields import all_of, instance
 from warploom.document.kinds import OpRole
 from warploom.document.ops import OpDesc
 from warploom.errors import ProgramError
@@ -35,6 +36,8 @@ def mma_block_interleave(pipe: Pipe, config: PipelineConfig) -> Pipe:
 
 def double_buffer_reorder(ops: Sequence[OpDesc], config: PipelineConfig) -> list[OpDesc]:
     """Interleave each half of the body on its own."""
+    all_of(ops, OpDesc, "ops", "double_buffer_reorder")
+    instance(config, PipelineConfig, "config", "double_buffer_reorder")
     return partition_reorder(ops, config, 2)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from warploom.document.fields import instance, integer
 from warploom.document.ops import OpDesc, ScheduleEntry
-from warploom.errors import ConfigError
 from warploom.seed.body import PipelineBody
 from warploom.seed.compile import CompiledSchedule, compile_schedule
 from warploom.seed.config.pipeline import PipelineConfig
@@ -27,12 +27,16 @@ class SingleBufferSchedule(PipelineSchedule):
         hints: AMDScheduleHints,
         target: TargetProfile | None = None,
     ) -> None:
-        if num_k_tiles < 1:
-            raise ConfigError(
-                f"num_k_tiles = {num_k_tiles} leaves nothing to compute",
-                where="SingleBufferSchedule.num_k_tiles",
-                fix="give at least 1",
-            )
+        integer(
+            num_k_tiles,
+            "num_k_tiles",
+            "SingleBufferSchedule",
+            least=1,
+            why="without a tile nothing is computed",
+        )
+        instance(hints, AMDScheduleHints, "hints", "SingleBufferSchedule")
+        if target is not None:
+            instance(target, TargetProfile, "target", "SingleBufferSchedule")
         self.num_k_tiles, self.hints = num_k_tiles, hints
         self.target = target or mi355x_single_buffer_target()
 

@@ -10,8 +10,9 @@ class SyncPolicy(Enum):
 
     One rule holds for all: what an author states is kept, what is derived is derived by the
     policy. Stated are manual counts (``auto_waits=False``), asked-for drains and whatever a
-    schedule's explicit blocks contain of their own. A stated wait that is too weak is an error,
-    unless ``compile_schedule(..., strengthen=True)`` asks for more.
+    schedule's explicit blocks contain of their own. A stated wait is never tightened, and manual
+    waits that leave a race are an error, unless ``compile_schedule(..., strengthen=True)`` asks
+    for more.
 
     ``REFERENCE``: waits by the reference's rules, entry by entry equal to it; races are possible.
     ``REPAIRED``: the same where that is proven free of races; otherwise as few waits and barriers

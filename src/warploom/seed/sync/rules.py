@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from warploom.document.fields import all_of, instance
 from warploom.document.kinds import OpRole
 from warploom.document.ops import OpDesc
 from warploom.seed.blocks.spec import MMABlockSpec
@@ -144,6 +145,10 @@ def derive_waits_from_blocks(
     A load into this partition's own stage is a prefetch and may stay in flight; one into another
     stage completes a tile that is read next and must land before the partition ends.
     """
+    owner = "derive_waits_from_blocks"
+    all_of(blocks, MMABlockSpec, "blocks", owner)
+    instance(config, PipelineConfig, "config", owner)
+    all_of(lgkm_fallback, int, "lgkm_fallback", owner)
     per_partition = config.blocks_per_partition()
     lgkm_first, vm_last = 0, 255
     for p in range(config.num_partitions):

@@ -45,7 +45,7 @@ class TargetCostModel:
         if costs is not None:
             instance(costs, Mapping, "costs", "TargetCostModel", error=CostModelError)
         for tag, cost in (costs or {}).items():
-            _check_tag(tag)
+            _check_tag(tag, "TargetCostModel.costs")
             instance(cost, OpCost, f"costs[{int(tag)}]", "TargetCostModel", error=CostModelError)
         self._costs: Mapping[int, OpCost] = MappingProxyType(dict(costs or {}))
 
@@ -56,6 +56,7 @@ class TargetCostModel:
 
     def with_cost(self, tag: int, cost: OpCost) -> TargetCostModel:
         """This model with one cost added or replaced."""
+        _check_tag(tag)
         return TargetCostModel({**self._costs, tag: cost})
 
     def set_cost(self, tag: int, cost: OpCost) -> None:
@@ -92,12 +93,12 @@ class TargetCostModel:
         return f"TargetCostModel({dict(self._costs)!r})"
 
 
-def _check_tag(tag: int) -> None:
-    integer(tag, "tag", "TargetCostModel", error=CostModelError)
+def _check_tag(tag: int, owner: str = "TargetCostModel") -> None:
+    integer(tag, "tag", owner, error=CostModelError)
     if not 0 <= tag <= MAX_KERNEL_TAG:
         raise CostModelError(
             f"tag {int(tag)} is not a kernel tag",
-            where=tag_name(tag),
+            where=f"{owner}: {tag_name(tag)}",
             why="tags 128 and up belong to barriers, waits and hints, which have no cost",
             fix=f"use a tag in 0..{MAX_KERNEL_TAG}",
         )

@@ -10,12 +10,15 @@ before it, so judging each wait by the phase it means is no loss.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from warploom.document.checks import check_document
 from warploom.document.roles import RolesDocument
 from warploom.errors import VerificationError
 from warploom.verify.findings import Code, Finding, Place, Report, Severity
+from warploom.verify.flow import check_flow, check_uses, known_flow, op_names
 from warploom.verify.roles import barriers, named, registers, scopes, slots, staging
 from warploom.verify.roles.capacity import check_capacity
 from warploom.verify.roles.order import Order, build_order
@@ -55,6 +58,11 @@ def verify_roles(
     if not found:
         tried = tuple(sequences) if sequences is not None else tile_sequences(document)
         check_budget(document, tried)
+    flow = document.flow or known_flow(document)
+    notes = () if flow else (f"the document declares no dataflow of {_listed(document)}",)
+    if tried:
+        for finding in check_flow(document, flow) if flow else check_uses(document):
+            found.setdefault(_identity(finding), finding)
     for tiles in tried:
         for finding in _judge(build_order(document, tiles)):
             found.setdefault(_identity(finding), finding)
@@ -63,11 +71,31 @@ def verify_roles(
     proven = "all" if sequences is None else scope or f"{len(tried)} tile sequences"
     return Report(
         name=document.name,
-        findings=tuple(found.values()),
+        findings=tuple(_with_line(document, f) for f in found.values()),
         trips_proven=proven,
         depth=window_of(document),
         sequences=len(tried),
+        not_judged=notes,
     )
+
+
+def _with_line(document: RolesDocument, finding: Finding) -> Finding:
+    """The finding with the author's line of the first op it names, where the flow has one."""
+    if finding.line or document.flow is None:
+        return finding
+    lines = {(op.role, op.name, op.args): op.line for op in document.flow.ops}
+    for place in finding.where:
+        if isinstance(place, Place):
+            entry = dict(document.program(place.role).phases())[place.phase][place.index]
+            key = place.role, getattr(entry, "op", ""), getattr(entry, "args", ())
+            if lines.get(key):
+                return replace(finding, line=lines[key])
+    return finding
+
+
+def _listed(document: RolesDocument) -> str:
+    names = op_names(document)
+    return "its ops " + ", ".join(names[:8]) + (", .." if len(names) > 8 else "")
 
 
 def require_clean(document: RolesDocument) -> Report:
@@ -105,4 +133,4 @@ def _judge(order: Order) -> Iterator[Finding]:
 
 def _identity(finding: Finding) -> tuple[object, ...]:
     where = tuple((p.role, p.phase, p.index) for p in finding.where if isinstance(p, Place))
-    return (finding.code, where or finding.why.split(" iterations")[0])
+    return (finding.code, where or re.sub(r"\d+", "#", finding.why))

@@ -16,9 +16,9 @@ from warploom.document.roles import (
     WaitEmpty,
     WaitFull,
 )
+from warploom.verify.agents import Agent, Event, describe
 from warploom.verify.findings import Code, Finding, Place
 from warploom.verify.roles.order import BarrierKey, Order, Phase
-from warploom.verify.roles.unroll import Agent, Event, describe
 
 MAX_BYTES = (1 << 20) - 1  # what the transaction count of an mbarrier can hold
 _Slot = tuple[int, str, str, int]  # cta, ring, side, slot
@@ -44,6 +44,14 @@ def _position(order: Order, event: Event, ring: str) -> Iterator[Finding]:
     meant = order.uses.meant(event, ring)
     computed = order.uses.computed(event, ring)
     entry = event.entry
+    if meant < 0 and not isinstance(entry, WaitFull | WaitEmpty):
+        yield Finding(
+            code=Code.PHASE,
+            why=f"{describe(entry)} speaks of a use before the first: it acts on the slot's first",
+            fix="in a tile's prologue k counts from 0; release at the end of the tile before",
+            where=(event.place(),),
+            tiles=order.tiles,
+        )
     if meant % depth != computed % depth:
         yield _phase_finding(order, event, "slot", computed % depth, meant % depth)
     if isinstance(entry, WaitFull | WaitEmpty):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from warploom.document.roles import Arrive, NamedArrive
+from warploom.verify.agents import describe
 from warploom.verify.findings import Code, Finding
 from warploom.verify.roles.barriers import places
 from warploom.verify.roles.order import Generation, Order, reached
-from warploom.verify.roles.unroll import describe
 
 
 def check_named(order: Order) -> Iterator[Finding]:

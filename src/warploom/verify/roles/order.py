@@ -27,7 +27,7 @@ from warploom.document.roles import (
     WaitFull,
     WaitGroup,
 )
-from warploom.verify.roles.unroll import Agent, Event, Uses, agents, run
+from warploom.verify.agents import Agent, Event, Uses, agents, run
 
 BarrierKey = tuple[int, str, str, int]  # cta, ring, "full" | "empty", use
 Generation = tuple[int, str, int, int]  # cta, barrier, turn, generation

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from warploom.document.roles import Commit, Compute, Load, Mma, MmaFence, Per, WaitGroup
+from warploom.verify.agents import Agent, Event, describe
 from warploom.verify.findings import Code, Finding
 from warploom.verify.roles.order import Order
-from warploom.verify.roles.unroll import Agent, Event, describe
 
 
 @dataclass(slots=True)

@@ -25,10 +25,10 @@ from warploom.document.roles import (
     WaitEmpty,
     WaitFull,
 )
+from warploom.verify.agents import Agent, Event, describe
 from warploom.verify.findings import Code, Finding, Severity
 from warploom.verify.roles.order import Order
 from warploom.verify.roles.staging import _ALL, reach_of
-from warploom.verify.roles.unroll import Agent, Event, describe
 
 _Use = tuple[str, int]  # ring, use
 

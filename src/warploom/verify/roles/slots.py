@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from warploom.document.roles import Compute, Load, Mma, Part, ProxyFence
+from warploom.verify.agents import Agent, describe
 from warploom.verify.findings import Code, Finding
 from warploom.verify.roles.order import Order
-from warploom.verify.roles.unroll import Agent, describe
 
 SlotKey = tuple[int, str, str, int]  # cta, ring, part, use
 

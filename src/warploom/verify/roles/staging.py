@@ -24,10 +24,10 @@ from warploom.document.roles import (
     Scope,
     ScopeSync,
 )
+from warploom.verify.agents import Agent, Event, describe
 from warploom.verify.findings import Code, Finding
 from warploom.verify.roles.order import Order
 from warploom.verify.roles.registers import at
-from warploom.verify.roles.unroll import Agent, Event, describe
 
 _NOBODY, _WARP, _ALL = 0, 1, 2
 

@@ -8,7 +8,7 @@
   const detail = document.getElementById("detail");
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   plot.appendChild(svg);
-  const state = { t0: 0, t1: Math.max(1, D.cycles), all: false, selected: null };
+  const state = { t0: 0, t1: Math.max(1, D.cycles), all: false, hands: false, selected: null };
   const esc = (s) => String(s).replace(/[&<>"]/g, (c) =>
     ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
   const linksOf = new Map();
@@ -22,26 +22,34 @@
   const opText = (o) => `${place(o.place)} of ${D.rows[o.row].name}\n${o.word} on ${o.unit}\n` +
     `issued ${o.issue}..${o.issued}, unit held ${o.start}..${o.end}, result at ${o.done}` +
     (o.queue ? `\ntakes ${o.count} units of ${o.queue}` : "") +
-    o.detail.map(([k, v]) => `\n${k}: ${v}`).join("");
+    o.detail.map(([k, v]) => `\n${k}: ${v}`).join("") +
+    (D.lines[o.place.label] ? `\nwritten at ${D.lines[o.place.label]}` : "") + reason(o.place, o.row);
   const stallText = (s) =>
     `${place(s.place)} of ${D.rows[s.row].name}\nstalls ${s.end - s.start} cycles, ` +
-    `${s.start}..${s.end}\nbecause ${s.text}${reason(s.place)}`;
-  const reason = (p) => {
-    const why = D.reasons[`${p.phase} ${p.index}`];
+    `${s.start}..${s.end}\nbecause ${s.text}${reason(s.place, s.row)}`;
+  const reason = (p, row) => {
+    const program = D.rows[row].program;
+    const why = D.reasons[`${program ? program + "." : ""}${p.phase} ${p.index}`];
     return why ? `\nwhy it is there: ${why}` : "";
   };
-  const waitText = (w) => w.text + reason(w.place);
+  const waitText = (w) => w.text + reason(w.place, w.row);
   const barrierText = (b) => `barrier ${b.ordinal} (${b.name}), released at ${b.release}\n` +
     b.arrivals.map(([r, t]) => `${D.rows[r].name} came at ${t}`).join("\n");
   const slotText = (s) => `${s.slot}${s.content ? " with " + s.content : ""}\nfilled from ${s.start}` +
     `, complete at ${s.ready}\n` +
-    (s.readers ? `read ${s.readers} times until ${s.end}` : "never read");
+    (s.readers.length ? `read ${s.readers.length} times until ${s.end}` : "never read");
+  const measuredText = (id) => {
+    const [row, i] = [Math.floor(id / 1e6), id % 1e6], [label, start, end, turn] = D.measured[row][i];
+    return `${label}, measured on the GPU\nstamped iteration ${turn} of ${D.rows[row].name}\n` +
+      `${end - start} cycles, shifted to ${start}..${end}`;
+  };
   const linkText = (l) => `${place(D.ops[l.dst].place)} reads ${l.via} written by ` +
     place(D.ops[l.src].place);
   const texts = {
     op: (i) => opText(D.ops[i]), stall: (i) => stallText(D.stalls[i]),
     barrier: (i) => barrierText(D.barriers[i]), slot: (i) => slotText(D.slots[i]),
     link: (i) => linkText(D.links[i]), wait: (i) => waitText(D.waits[i]), cause: (i) => stallText(D.stalls[i]),
+    measured: measuredText,
   };
 
   // --- layout -------------------------------------------------------------------------------
@@ -118,13 +126,27 @@
       front += laneSvg(lane, y, h);
       y += h + GAP;
     }
+    const stamped = D.measured[band.row];
+    if (stamped) {
+      out += `<text class="lanename" text-anchor="end" x="${LEFT - 7}" y="${y + 13}">measured</text>` +
+        `<rect x="${LEFT}" y="${y}" width="${width() - LEFT - RIGHT}" height="${LANE}" fill="var(--lane)"/>`;
+      stamped.forEach(([label, start, end], i) => {
+        if (!seen(start, end)) return;
+        front += rect(cx(start), y, cx(end), LANE, "bar hit measured", "measured", band.row * 1e6 + i,
+          i % 2 ? "var(--odd2)" : "var(--even2)");
+        const room = cx(end) - cx(start);
+        if (room > 6.2 * label.length + 4) front += `<text class="in" x="${(cx(start) + room / 2).toFixed(1)}" ` +
+          `y="${y + LANE / 2 + 3.5}">${esc(label)}</text>`;
+      });
+      y += LANE + GAP;
+    }
     for (const i of band.waits) {
       const w = D.waits[i];
       if (w.start < state.t0 || w.start > state.t1) continue;
       front += `<path class="wait hit${chosen("wait", i)}" d="M${x(w.start).toFixed(1)} ${first + 1}l-3.5 -6h7z" ` +
         `data-what="wait" data-id="${i}"/>`;
     }
-    // What can be clicked of a barrier lies behind the ops, or it would cover the narrow ones.
+    // What can be clicked of a barrier lies below the ops, or it would cover the narrow ones.
     let lines = "";
     D.barriers.forEach((b, i) => {
       if (b.release < state.t0 || b.release > state.t1 || !b.arrivals.some(([r]) => r === band.row)) return;
@@ -138,7 +160,10 @@
 
   function slotsSvg(top) {
     let y = top, out = '<g class="slots">';
-    if (D.slotLines.length) out += `<text class="rowname" x="10" y="${y + 10}">storage</text>`;
+    if (D.slotLines.length) {
+      out += `<text class="rowname" x="10" y="${y + 10}">storage</text>`;
+      y += 16;
+    }
     for (const line of D.slotLines) {
       out += `<text class="lanename" text-anchor="end" x="${LEFT - 7}" y="${y + 10}">${esc(line.name)}</text>` +
         `<rect x="${LEFT}" y="${y}" width="${width() - LEFT - RIGHT}" height="13" fill="var(--lane)"/>`;
@@ -197,6 +222,34 @@
     return out;
   }
 
+  // Who handed what to whom: a slot's writer to its first reader, its last reader to the next writer.
+  const lives = new Map();
+  D.slots.forEach((s, i) => lives.set(s.slot, [...(lives.get(s.slot) || []), i]));
+  function handsSvg() {
+    if (!state.hands) return "";
+    let out = "";
+    const arrow = (from, to, css, what, id) => {
+      const a = opPlace.get(from), b = opPlace.get(to), o = D.ops[from], p = D.ops[to];
+      if (!a || !b || !seen(o.done, p.start)) return;
+      const [x0, x1] = [x(o.done), x(p.start)], [y0, y1] = [a.y + a.h / 2, b.y + b.h / 2];
+      const d = `M${x0.toFixed(1)} ${y0}C${(x0 + 14).toFixed(1)} ${y0} ${(x1 - 14).toFixed(1)} ${y1} ${x1.toFixed(1)} ${y1}`;
+      out += `<path class="hand ${css}" d="${d}" marker-end="url(#arrow)" data-what="${what}" data-id="${id}"/>`;
+    };
+    for (const chain of lives.values())
+      chain.forEach((i, n) => {
+        const s = D.slots[i], next = D.slots[chain[n + 1]];
+        if (!seen(s.start, s.end) || !s.writers.length || !s.readers.length) return;
+        const byRow = new Map();
+        for (const r of s.readers) if (!byRow.has(D.ops[r].row)) byRow.set(D.ops[r].row, r);
+        for (const r of byRow.values())
+          if (D.ops[r].row !== D.ops[s.writers[0]].row) arrow(s.writers[0], r, "full", "slot", i);
+        const last = s.readers[s.readers.length - 1];
+        if (next && next.writers.length && D.ops[last].row !== D.ops[next.writers[0]].row)
+          arrow(last, next.writers[0], "free", "slot", i);
+      });
+    return out;
+  }
+
   function axisSvg() {
     const step = nice((state.t1 - state.t0) / ((width() - LEFT) / 90));
     let out = `<text class="lanename" x="10" y="14">cycles</text>`;
@@ -223,7 +276,7 @@
     svg.setAttribute("width", width());
     svg.setAttribute("height", bottom + 10);
     svg.innerHTML = `<defs>${D.defs}${clip}</defs>` + axisSvg() + body + slots +
-      `<g clip-path="url(#area)">${linksSvg()}</g>`;
+      `<g clip-path="url(#area)">${handsSvg()}${linksSvg()}</g>`;
   }
 
   let queued = false;
@@ -268,8 +321,18 @@
     "+": () => zoom(0.7, middle()), "=": () => zoom(0.7, middle()), w: () => zoom(0.7, middle()),
     "-": () => zoom(1.4, middle()), s: () => zoom(1.4, middle()), 0: fit, f: fit, i: steady,
     ArrowLeft: () => pan(-0.2), a: () => pan(-0.2), ArrowRight: () => pan(0.2), d: () => pan(0.2),
-    Escape: () => select(null),
+    Escape: () => select(null), h: () => hands(!state.hands), "?": () => help(),
   };
+  function hands(on) {
+    state.hands = on;
+    document.getElementById("hands").checked = on;
+    redraw();
+  }
+  function help() {
+    const panel = document.getElementById("keys");
+    panel.hidden = !panel.hidden;
+    document.getElementById("help").setAttribute("aria-expanded", String(!panel.hidden));
+  }
   window.addEventListener("keydown", (e) => {
     if (e.ctrlKey || e.metaKey || e.altKey || !keys[e.key]) return;
     e.preventDefault();
@@ -280,6 +343,8 @@
   press("zoomout", () => zoom(1.4, middle()));
   press("fit", fit);
   press("steady", steady);
+  press("help", help);
+  document.getElementById("hands").addEventListener("change", (e) => hands(e.target.checked));
   document.getElementById("all").addEventListener("change", (e) => { state.all = e.target.checked; redraw(); });
   new ResizeObserver(redraw).observe(plot);
 
@@ -313,7 +378,8 @@
       add("div", "Hover for details. Click an op to see where its data comes from and goes, a " +
         "stall to see what it waits for, an arrow to read its reason.", "dim");
     } else {
-      const names = { op: "Op", stall: "Stall", barrier: "Barrier", slot: "Storage", link: "Data", wait: "Wait", cause: "Reason" };
+      const names = { op: "Op", stall: "Stall", barrier: "Barrier", slot: "Storage", link: "Data", wait: "Wait", cause: "Reason",
+        measured: "Measured" };
       add("h2", names[what.what]);
       add("div", texts[what.what](what.id)).style.whiteSpace = "pre-line";
       if (what.what === "op") {
@@ -337,6 +403,7 @@
     });
 
   select(null);
+  if (D.rows.some((r) => r.program)) hands(true); // roles live by their hand-overs
   render();
   document.documentElement.dataset.ready = "yes";
 })();

@@ -29,6 +29,7 @@ from warploom.kernel.values import (
     Tensor,
 )
 from warploom.lower.body import refusal
+from warploom.lower.choose import grouped_vars
 from warploom.lower.hand_over import share_of
 from warploom.lower.layout import Layout
 from warploom.lower.slots import LINE_BYTES, SlotTile
@@ -72,6 +73,13 @@ class Context:
         """The size of a tensor's axis."""
         found = self.kernel.tensor(tensor).axis(axis)
         return self.size(axis if found.per == 1 else f"{axis}/{found.per}")
+
+    def limit(self, tensor: str, axis: str, var: str | None) -> str:
+        """Where a tensor's elements end for a variable: at the end of its group, or of the axis."""
+        grid = self.kernel.grid
+        if grid.kind == "groups" and var == grouped_vars(self.kernel)[1]:
+            return f"end_{var}"
+        return self.size_of(tensor, axis)
 
     def scalar(self, parameter: str) -> str:
         """A scalar of the call."""

@@ -5,13 +5,17 @@ groups of rows, so that neighbours share operands in the L2. Tiles of one variab
 by unit: neighbours share the loop's operands. Where a condition makes tiles differ in length, the
 long ones come first through a few units at a time, as many as the L2 holds the operands of, or in
 pairs: a CTA takes a long tile and the short one that makes up for it.
+
+Groups (experts, packed sequences) lie one after the other along an axis, from offsets in memory. No
+tile crosses a group's end, so their number is known on the device only: a CTA walks on through the
+groups until its next tile lies in one, and is done after the last. ``end_VAR`` is the group's end.
 """
 
 from __future__ import annotations
 
-
 from warploom.emit.cuda.tile.context import Context
 from warploom.kernel.values import Load, Walk
+from warploom.lower.choose import grouped_vars
 from warploom.lower.ranges import Cut
 
 L2_SHARE = 24 * 1024 * 1024  # bytes of operands that units visited together may have
@@ -19,6 +23,8 @@ L2_SHARE = 24 * 1024 * 1024  # bytes of operands that units visited together may
 
 def count_lines(context: Context, cut: Cut | None = None) -> list[str]:
     """``tiles``: how many there are, from sizes."""
+    if context.kernel.grid.kind == "groups":
+        return _group_counts(context)
     lines = []
     factors = []
     for name in context.kernel.grid.vars:
@@ -38,7 +44,9 @@ def count_lines(context: Context, cut: Cut | None = None) -> list[str]:
 
 
 def _walk(context: Context, cut: Cut | None) -> str:
-    """``plane``, ``units``, ``bands`` or ``pairs``."""
+    """``groups``, ``plane``, ``units``, ``bands`` or ``pairs``."""
+    if context.kernel.grid.kind == "groups":
+        return "groups"
     tiled, units = _split(context)
     if len(tiled) == 2:
         return "plane"
@@ -47,14 +55,64 @@ def _walk(context: Context, cut: Cut | None) -> str:
     return "pairs" if context.layout.tiling.pairs else "bands"
 
 
-def walk_line(context: Context, cut: Cut | None) -> str:
+def walk_lines(context: Context, cut: Cut | None) -> list[str]:
     """The head of a role's loop over its CTA's tiles."""
-    if _walk(context, cut) == "pairs":
-        return (
+    walk = _walk(context, cut)
+    if walk == "groups":
+        return [
+            "int group = 0, before = 0;  // row tiles of the groups before this one",
+            "for (int tile = blockIdx.x;; tile += gridDim.x) {",
+        ]
+    if walk == "pairs":
+        return [
             "for (int tile = 2 * blockIdx.x; tile < tiles;"
             " tile = tile % 2 ? tile - 1 + 2 * gridDim.x : tile + 1) {"
-        )
-    return "for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {"
+        ]
+    return ["for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {"]
+
+
+def _group_counts(context: Context) -> list[str]:
+    """Counts of all variables but the grouped one; ``across``: tiles side by side."""
+    groups, grouped = grouped_vars(context.kernel)
+    lines, factors = [], []
+    for name in context.kernel.grid.vars:
+        var = context.kernel.var(name)
+        size = context.size(var.axis)
+        if name == grouped:
+            continue
+        if var.walk is Walk.TILE:
+            extent = context.layout.extent(name)
+            size = f"({size} + {extent - 1}) / {extent}"
+        lines.append(f"const int count_{name} = {size};")
+        factors += [f"count_{name}"] if name != groups else []
+    return [*lines, f"const int across = {' * '.join(factors) or '1'};"]
+
+
+def _groups(context: Context) -> list[str]:
+    groups, grouped = grouped_vars(context.kernel)
+    starts = context.pointer(context.kernel.grid.starts[0])
+    extent = context.layout.extent(grouped)
+    lines = [
+        "const int row_tile = tile / across;",
+        "int rest = tile % across;",
+        f"while (group < count_{groups}) {{",
+        f"  const int here = ({starts}[group + 1] - {starts}[group] + {extent - 1}) / {extent};",
+        "  if (row_tile < before + here) break;",
+        "  before += here;",
+        "  ++group;",
+        "}",
+        f"if (group == count_{groups}) break;",
+        f"const int pos_{groups} = group, end_{grouped} = {starts}[group + 1];",
+        f"const int pos_{grouped} = {starts}[group] + (row_tile - before) * {extent};",
+    ]
+    for name in reversed(context.kernel.grid.vars):
+        if name in (groups, grouped):
+            continue
+        tiled = context.kernel.var(name).walk is Walk.TILE
+        extent = context.layout.extent(name) if tiled else 1
+        place = f"rest % count_{name}" + (f" * {extent}" if tiled else "")
+        lines += [f"const int pos_{name} = {place};", f"rest /= count_{name};"]
+    return lines
 
 
 def _split(context: Context) -> tuple[list[str], list[str]]:
@@ -85,8 +143,13 @@ def _together(context: Context) -> list[str]:
 def place_lines(context: Context, cut: Cut | None = None) -> list[str]:
     """Positions of the grid's variables in tile number ``tile``."""
     tiled, units = _split(context)
-    lines = ["int rest = tile;"]
     walk = _walk(context, cut)
+    whole = [
+        f"constexpr int pos_{v.name} = 0;" for v in context.kernel.vars if v.walk is Walk.WHOLE
+    ]
+    if walk == "groups":
+        return [*_groups(context), *whole]
+    lines = ["int rest = tile;"]
     if walk == "plane":
         lines += _plane(context, *tiled)
     elif walk == "bands":
@@ -101,8 +164,7 @@ def place_lines(context: Context, cut: Cut | None = None) -> list[str]:
             ]
     for n in reversed(units):
         lines += [f"const int pos_{n} = rest % count_{n};", f"rest /= count_{n};"]
-    whole = [v.name for v in context.kernel.vars if v.walk is Walk.WHOLE]
-    return [*lines, *(f"constexpr int pos_{n} = 0;" for n in whole)]
+    return [*lines, *whole]
 
 
 def _plane(context: Context, rows: str, cols: str) -> list[str]:

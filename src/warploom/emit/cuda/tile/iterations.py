@@ -17,9 +17,9 @@ def range_lines(
     extent = context.layout.extent(loop)
     lines = [f"int end_{loop} = {end};"]
     if cut is not None:
-        for bound in cut.below:  # t >= least
-            least = _solved(context, cut, bound, widest=True)
-            skip = f"max(({least}) - first_{loop}, 0) / {extent} * {extent}"
+        for bound in cut.below:  # t >= start
+            start = _solved(context, cut, bound, widest=True)
+            skip = f"max(({start}) - first_{loop}, 0) / {extent} * {extent}"
             lines.append(f"first_{loop} += {skip};")
         for bound in cut.above:  # t <= most
             most = _solved(context, cut, bound, widest=True)
@@ -32,8 +32,8 @@ def range_lines(
     if cut is not None and not cut.known:
         lines.append("whole_to = 0;")
     for bound in cut.below if cut is not None else ():
-        least = _solved(context, cut, bound, widest=False)
-        up = f"max(({least}) - first_{loop} + {extent - 1}, 0) / {extent}"
+        start = _solved(context, cut, bound, widest=False)
+        up = f"max(({start}) - first_{loop} + {extent - 1}, 0) / {extent}"
         lines.append(f"whole_from = max(whole_from, {up});")
     for bound in cut.above if cut is not None else ():
         most = _solved(context, cut, bound, widest=False)

@@ -23,7 +23,7 @@ from warploom.emit.cuda import ptx
 from warploom.emit.cuda.lowering import Lowering, LoweringTable, Site, base_table
 from warploom.emit.cuda.roles import barrier_setup, indent
 from warploom.emit.cuda.tile.context import Context
-from warploom.emit.cuda.tile.grid import count_lines, place_lines, walk_line
+from warploom.emit.cuda.tile.grid import count_lines, place_lines, walk_lines
 from warploom.emit.cuda.tile.helpers import Owned, helpers_for, wait_function
 from warploom.emit.cuda.tile.iterations import range_lines
 from warploom.emit.cuda.tile.operands import load_lines, product_functions, product_lines
@@ -186,7 +186,7 @@ class _Writer:
         turn = ["backwards = !backwards;"] if self.layout.tiling.serpentine else []
         return [
             *(["bool backwards = true;"] if turn else []),
-            walk_line(self.context, self.cut),
+            *walk_lines(self.context, self.cut),
             *indent(
                 [
                     *self.recounted(count_lines(self.context, self.cut)),
@@ -326,6 +326,16 @@ class _Writer:
         table = base_table()
         for step in self.layout.steps:
             table = table.with_op(step.name, self._step_lowering(step, masked))
+        table = self._with_moves(self._with_products(table))
+        table = table.with_op(START, lambda e, s: self.start_lines())
+        table = table.with_op(SUMS, lambda e, s: self.sum_lines())
+        staged = staged_stores(self.layout)
+        for op in (*self.layout.body.loop.body, *self.layout.body.tail):
+            if isinstance(op, Store):
+                table = self._with_store(table, op, staged=op in staged)
+        return table
+
+    def _with_products(self, table: LoweringTable) -> LoweringTable:
         for _, op in self.layout.body.placed():
             if isinstance(op, Dot):
 
@@ -334,6 +344,10 @@ class _Writer:
                     return product_lines(self.context, op, e, site)
 
                 table = table.with_op(product_name(op), dot)
+        return table
+
+    def _with_moves(self, table: LoweringTable) -> LoweringTable:
+        """Tiles into registers, and from registers into slots."""
         for op in held_loads(self.layout):
 
             def fetch(e: RoleEntry, site: Site, op: Load = op) -> list[str]:
@@ -348,12 +362,6 @@ class _Writer:
                 return [f"{put.name}({place});"]
 
             table = table.with_op(put.name, put_lines)
-        table = table.with_op(START, lambda e, s: self.start_lines())
-        table = table.with_op(SUMS, lambda e, s: self.sum_lines())
-        staged = staged_stores(self.layout)
-        for op in (*self.layout.body.loop.body, *self.layout.body.tail):
-            if isinstance(op, Store):
-                table = self._with_store(table, op, staged=op in staged)
         return table
 
     def _step_lowering(self, step: Step, masked: str) -> Lowering:

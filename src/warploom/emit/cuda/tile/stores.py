@@ -104,7 +104,7 @@ def _place(context: Context, op: Store, row: str, column: str) -> tuple[str, str
     indices = [texts[a.var] if a.var in texts else context.index(a, None) for a in op.at]
     tensor = context.kernel.tensor(op.tensor)
     limits = {
-        a.var: context.size_of(op.tensor, axis.name)
+        a.var: context.limit(op.tensor, axis.name, a.var)
         for a, axis in zip(op.at, tensor.axes, strict=True)
         if a.var in texts
     }
@@ -168,7 +168,7 @@ def _row_store(context: Context, op: Store) -> list[str]:
         *indent(row_scope(vector), 2),
         "#pragma unroll",
         "  for (int i = 0; i < 2; ++i)",
-        f"    if (lane % 4 == 0 && {row} < {context.size_of(op.tensor, axis)})",
+        f"    if (lane % 4 == 0 && {row} < {context.limit(op.tensor, axis, rows)})",
         f"      {context.address(op, indices)} = {convert}({text});",
         "}",
     ]

@@ -1,0 +1,187 @@
+"""Tile kernels on the command line: shipped texts by name, an author's own, and what they cost."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from warploom.document.roles import RolesDocument
+from warploom.emit.cuda.tile.source import emit_kernel
+from warploom.errors import ConfigError, CostModelError
+from warploom.kernel.text import Text
+from warploom.kernel.values import Walk
+from warploom.kernels.attention import attention, packed
+from warploom.kernels.gemm import gemm
+from warploom.kernels.grouped import grouped
+from warploom.kernels.rms_gemm import rms_gemm
+from warploom.kernels.swiglu import swiglu
+from warploom.launch.compiled import Compiled, compile_text
+from warploom.launch.pricing import role_costs
+from warploom.lower.column import Lowered
+from warploom.lower.tiling import Tiling
+from warploom.sim import RoleCosts
+from warploom.target.h200 import HopperTarget, h200
+
+TEXTS = {t.name: t for t in (gemm, attention, swiglu, rms_gemm, packed, grouped)}
+WHOLE = 128  # the size of an axis that is used whole, unless told
+_NAME = re.compile(
+    r"(?P<text>[a-z_]+?)_(?P<sizes>\d+(?:x\d+)+)_w(?P<w>\d)(?:_s(?P<s>\d+))?(?P<smem>_smem)?"
+    r"(?:_o(?P<o>\d+))?(?:_l(?P<l>\d+))?(?:_p(?P<p>[0-9a-f]+))?"
+)
+_DTYPES = {"fp8": "e4m3", "fp16": "f16"}
+
+
+@dataclass(frozen=True)
+class TileKernel:
+    """A text with types and pinned choices, as a command names it."""
+
+    text: Text
+    dtype: str = "bf16"
+    pins: tuple[tuple[str, object], ...] = ()
+    whole: tuple[tuple[str, int], ...] = ()
+
+    @cached_property
+    def compiled(self) -> Compiled:
+        """Its passes; optional tensors are left out, scalars count as positive."""
+        signature = self.text.signature
+        without = {t.name for t in signature.tensors if t.optional}
+        types = {t.name: self._type(t.name) for t in signature.tensors if t.dtype is None}
+        types = {n: k for n, k in types.items() if n not in without}
+        whole = self.text.whole_axes(types, without=without)
+        return compile_text(
+            self.text.with_tiles(**dict(self.pins)),
+            types,
+            sizes=dict.fromkeys(whole, WHOLE) | dict(self.whole),
+            constants={},
+            without=without,
+            positive=frozenset(signature.scalars),
+        )
+
+    def _type(self, tensor: str) -> str:
+        kind = _DTYPES.get(self.dtype, self.dtype)
+        outputs = {t.name for t in self.text.signature.outputs}
+        return "bf16" if kind == "e4m3" and tensor in outputs else kind
+
+    @property
+    def tiling(self) -> Tiling:
+        """The best tiling by estimate, or the pinned one."""
+        return self.compiled.choices[0].tiling
+
+    @cached_property
+    def lowered(self) -> Lowered:
+        """Its schedule."""
+        return self.compiled.lower(self.tiling)
+
+    @property
+    def name(self) -> str:
+        """The name of its document."""
+        return f"{self.text.name}_{self.tiling.name}"
+
+    @property
+    def loop(self) -> str:
+        """The variable of its loop."""
+        return self.compiled.kernel.loops[0].var
+
+    @property
+    def work(self) -> str:
+        """Its tile in words."""
+        kernel = self.compiled.rewritten
+        walked = {v.name for v in kernel.vars if v.walk in (Walk.TILE, Walk.STEP)}
+        sizes = "x".join(str(e) for n, e in self.tiling.extents if n in walked)
+        return f"{sizes} {self.dtype}"
+
+    def costs(self, document: RolesDocument, target: HopperTarget | None = None) -> RoleCosts:
+        """What the document's ops cost."""
+        target = target or h200()
+        costs = role_costs(replace(self.lowered, document=document), target)
+        return replace(costs, name=target.name)
+
+    def after(self, name: str) -> str:
+        """What the kernel is after a pass, as text; of the tiling shown."""
+        if name == "schedule":
+            return str(self.lowered.result)
+        return self.source(self.lowered.document) if name == "emit" else self.compiled.after(name)
+
+    def source(self, document: RolesDocument) -> str:
+        """The kernel with a document's programs as one CUDA text."""
+        return emit_kernel(replace(self.lowered, document=document)).text
+
+
+def split_sizes(spec: str) -> tuple[str, tuple[tuple[str, int], ...]]:
+    """A name and the sizes of axes it says after an ``@``: ``attention@d=64``."""
+    name, at, said = spec.partition("@")
+    sizes = []
+    for part in said.split(",") if at else ():
+        axis, equals, size = part.partition("=")
+        if not (axis.isidentifier() and equals and size.isdigit() and int(size)):
+            raise ConfigError(f"{part!r} is no size", where=spec, fix="write name@d=64")
+        sizes.append((axis, int(size)))
+    return name, tuple(sizes)
+
+
+def kernel_names() -> tuple[str, ...]:
+    """The shipped texts."""
+    return tuple(TEXTS)
+
+
+def kernel_named(
+    name: str,
+    tile: str | None = None,
+    dtype: str = "bf16",
+    sizes: tuple[tuple[str, int], ...] = (),
+) -> TileKernel | None:
+    """The shipped kernel of that name or of a document's name; None for another kind of name."""
+    if name in TEXTS:
+        return with_tile(TileKernel(TEXTS[name], dtype, whole=sizes), tile)
+    found = _NAME.fullmatch(name)
+    if found is None or found["text"] not in TEXTS:
+        return None
+    if tile is not None:
+        raise ConfigError(f"{name} has its tile in its name", where="--tile", fix="drop it")
+    return _from_name(found, dtype)
+
+
+def _from_name(found: re.Match[str], dtype: str) -> TileKernel | None:
+    kernel = TileKernel(TEXTS[found["text"]], dtype)
+    numbers = [int(n) for n in found["sizes"].split("x")]
+    value = kernel.compiled.kernel
+    whole = [v.axis for v in value.vars if v.walk is Walk.WHOLE]
+    free = [v.name for v in value.vars if v.extent is None]
+    if len(numbers) != len(whole) + len(free):
+        return None
+    pins: dict[str, object] = dict(zip(free, numbers[len(whole) :], strict=True))
+    pins |= {"consumers": int(found["w"]), "hold": not found["smem"]}
+    pins |= {"stages": int(found["s"])} if found["s"] else {}
+    pins |= {"staging": int(found["o"] or 2), "slack": int(found["l"] or 0)}
+    pins |= {"program": found["p"]} if found["p"] else {}
+    return replace(kernel, pins=tuple(pins.items()), whole=tuple(zip(whole, numbers, strict=False)))
+
+
+def with_tile(kernel: TileKernel, tile: str | None) -> TileKernel:
+    """The kernel with extents as ``128x256x64``, in the order of its variables."""
+    if tile is None:
+        return kernel
+    free = [v.name for v in kernel.compiled.kernel.vars if v.extent is None]
+    parts = tile.lower().split("x")
+    if len(parts) > len(free) or not all(p.isdigit() and int(p) for p in parts):
+        raise ConfigError(
+            f"{tile!r} is no tile of {kernel.text.name}",
+            where="--tile",
+            fix=f"extents of {', '.join(free)}, e.g. {'x'.join(['128'] * len(free))}",
+        )
+    pins: Mapping[str, object] = dict(zip(free, (int(p) for p in parts), strict=False))
+    return replace(kernel, pins=tuple(pins.items()))
+
+
+def kernel_costs(document: RolesDocument, kernel: TileKernel | None) -> RoleCosts:
+    """What the document's ops cost; a kernel is needed, since bytes alone do not tell products."""
+    if kernel is None:
+        raise CostModelError(
+            f"no prices for the ops of {document.name}",
+            where="simulate",
+            why="the name is not of a shipped kernel, so what its products are is not known",
+            fix="name the kernel itself (file.py:kernel), or a shipped one (gemm, attention)",
+        )
+    return kernel.costs(document)

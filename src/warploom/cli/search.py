@@ -1,0 +1,126 @@
+"""``warploom search``: the best schedule of a body on a machine, found by measure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.status import Status
+
+from warploom.cli.author import called, user_object
+from warploom.cli.builtin import BUILT_IN, parse_tile
+from warploom.cli.output import write_file
+from warploom.document import write_schedule
+from warploom.errors import ConfigError
+from warploom.order.hunt import Step
+from warploom.search import SearchOptions, SearchResult, search
+from warploom.seed.compile import CompiledSchedule, compile_schedule
+from warploom.seed.schedule import PipelineSchedule
+from warploom.seed.target.chip import chip_costs, model_costs
+from warploom.sim import MachineCosts
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("search")(search_command)
+
+
+def search_command(
+    schedule: Annotated[str, typer.Argument(help="pingpong, fourwave, or file.py:object.")],
+    tile: Annotated[str | None, typer.Option(help="Tile of a built-in, as 256x256x64.")] = None,
+    dtype: Annotated[str, typer.Option(help="bf16 or fp8.")] = "bf16",
+    model: Annotated[
+        bool, typer.Option("--model", help="Score by the ops' own latencies, not MI355X cycles.")
+    ] = False,
+    mfma_cycles: Annotated[
+        int | None,
+        typer.Option(min=4, help="Cycles of one matrix instruction: others issue in its shadow."),
+    ] = None,
+    split: Annotated[
+        list[str] | None, typer.Option(help="Finer ops to try as well, as 2x2 (repeatable).")
+    ] = None,
+    seconds: Annotated[float, typer.Option(min=0.1, help="Time limit.")] = 60.0,
+    workers: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
+    seed: Annotated[int, typer.Option(help="Other seeds search elsewhere.")] = 0,
+    store: Annotated[Path | None, typer.Option(help="Scores, kept to resume from.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the best schedule here.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="The rank table as JSON.")] = False,
+) -> None:
+    """Search the best schedule: candidates synchronised, verified and simulated, best first."""
+    subject = _schedule(schedule, tile, dtype)
+    machine = _machine(subject, tile, dtype, mfma_cycles, model=model)
+    options = SearchOptions(
+        seconds=seconds,
+        workers=workers,
+        seed=seed,
+        splits=((1, 1), *(_split(s) for s in split or ())),
+    )
+    with Console(stderr=True).status("searching") as status:
+        found = search(subject, machine, options=options, store=store, progress=_teller(status))
+    if out is not None and isinstance(found.best, CompiledSchedule):
+        write_file(out, write_schedule(found.best.document()))
+    typer.echo(_json(found) if as_json else found.table())
+
+
+def _schedule(spec: str, tile: str | None, dtype: str) -> PipelineSchedule:
+    if spec in BUILT_IN:
+        return BUILT_IN[spec]({}, tile, dtype)
+    found = user_object(spec) if ":" in spec else None
+    if isinstance(found, type) or (callable(found) and not isinstance(found, PipelineSchedule)):
+        found = called(found, spec)
+    if not isinstance(found, PipelineSchedule):
+        raise ConfigError(
+            f"{spec!r} is no schedule to search",
+            fix=f"one of {', '.join(BUILT_IN)}, or file.py:object of a PipelineSchedule",
+        )
+    return found
+
+
+def _machine(
+    schedule: PipelineSchedule,
+    tile: str | None,
+    dtype: str,
+    mfma_cycles: int | None,
+    *,
+    model: bool,
+) -> MachineCosts:
+    """The costs every command prices this schedule with, matrix instructions apart if asked."""
+    document = compile_schedule(schedule, on_race="skip").document()
+    if model:
+        return model_costs(document)
+    own = getattr(getattr(schedule, "target", None), "machine", None)
+    shape = None if tile is None else parse_tile(tile, dtype)
+    costs = own or chip_costs(document, shape, dtype)
+    return costs if mfma_cycles is None else costs.with_mfma(mfma_cycles)
+
+
+def _split(text: str) -> tuple[int, int]:
+    parts = text.lower().split("x")
+    if len(parts) != 2 or not all(p.isdigit() for p in parts):
+        raise ConfigError(f"{text!r} is no split", where="--split", fix="write it as 2x2")
+    return int(parts[0]), int(parts[1])
+
+
+def _teller(status: Status) -> Callable[[Step], None]:
+    def tell(step: Step) -> None:
+        status.update(f"{step.evaluations} evaluations, best {step.best:g} ({step.origin})")
+
+    return tell
+
+
+def _json(found: SearchResult) -> str:
+    rows = [{"origin": r.origin, "score": r.score, "split": list(r.split)} for r in found.rows]
+    return json.dumps(
+        {
+            "score": found.score,
+            "bound": found.bound,
+            "evaluations": found.evaluations,
+            "stopped": found.stopped,
+            "rows": rows,
+        },
+        indent=1,
+    )

@@ -1,0 +1,9 @@
+"""What a text needs of rooms above its own: filled in by the package, which knows all rooms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+launcher: Callable[..., Any] | None = None  # (text, args, keywords) -> outputs, on a GPU
+compiler: Callable[..., Any] | None = None  # (text, types, ...) -> what every pass makes of it

@@ -1,0 +1,242 @@
+"""``Compiled``: what every pass makes of a kernel, from its value to a cubin; needs no GPU.
+
+Passes run when something asks for their result. Candidates of the tile pass are tried in order of
+their estimate until one can be scheduled, is proven, and is kept by ptxas: no register spilled, no
+product serialised. What came out is kept on disk by content.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+
+from warploom.document.roles import RolesDocument
+from warploom.emit.cuda.tile.source import Source, emit_kernel
+from warploom.errors import BackendError, ConfigError, GeometryError, SchedulingError
+from warploom.kernel.simplify import simplify
+from warploom.kernel.text import Text, Types
+from warploom.kernel.values import Kernel
+from warploom.launch.build import Cubin, compile_source
+from warploom.launch.kept import keep_source, recall_source
+from warploom.launch.pricing import role_costs
+from warploom.lower.choose import Choice, choose
+from warploom.lower.column import Lowered, lower
+from warploom.lower.rewrite import rewrite
+from warploom.lower.tiling import Tiling
+from warploom.order import ModuloOptions
+from warploom.sim.roles import simulate_roles
+from warploom.target.h200 import HopperTarget, h200
+from warploom.verify.findings import Report
+from warploom.verify.roles import require_clean
+from warploom.view.svg import timeline_svg
+from warploom.view.text import timeline_text
+
+MOST_TRIED = 8
+SOLVE = ModuloOptions(find_work=4.0, prove_work=4.0, optimise_work=2.0)
+SLOW_SECONDS = 1.0
+PASSES = ("read", "simplify", "rewrite", "tile", "schedule", "verify", "emit")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built:
+    """A tiling with its source and cubin."""
+
+    tiling: Tiling
+    source: Source
+    cubin: Cubin
+
+
+class Compiled:
+    """A kernel's value and everything that follows from it."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        *,
+        sizes: Mapping[str, int] | None = None,
+        pins: Mapping[str, object] | None = None,
+        positive: Collection[str] = (),
+        target: HopperTarget | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.sizes, self.pins = dict(sizes or {}), dict(pins or {})
+        self.positive = frozenset(positive)
+        self.target = target or h200()
+
+    @cached_property
+    def simplified(self) -> Kernel:
+        """After the rewrites of the language."""
+        return simplify(self.kernel)
+
+    @cached_property
+    def rewritten(self) -> Kernel:
+        """After the rewrites experts use; the tile pass and all later ones start from it."""
+        return rewrite(self.simplified, positive=self.positive)
+
+    @cached_property
+    def choices(self) -> tuple[Choice, ...]:
+        """Tilings, the best by estimate first."""
+        return choose(self.rewritten, self.sizes, pins=self.pins, target=self.target)
+
+    @property
+    def tiling(self) -> Tiling:
+        """The tiling that is built."""
+        return self.built.tiling
+
+    @cached_property
+    def lowered(self) -> Lowered:
+        """The schedule of the tiling that is built."""
+        return self.lower(self.tiling)
+
+    @property
+    def document(self) -> RolesDocument:
+        """The programs of the roles, with the declared dataflow."""
+        return self.lowered.document
+
+    @cached_property
+    def report(self) -> Report:
+        """The verdict; ``VerificationError`` where the schedule is not proven."""
+        return require_clean(self.document)
+
+    @property
+    def cuda(self) -> str:
+        """The CUDA text."""
+        return self.built.source.text
+
+    @property
+    def cubin(self) -> bytes:
+        """The compiled kernel."""
+        return self.built.cubin.data
+
+    @property
+    def registers(self) -> int | None:
+        """Registers of a thread at entry, by ptxas."""
+        return self.built.cubin.report.registers
+
+    def timeline(self, form: str = "text", *, trips: int = 4) -> str:
+        """A tile over time, by the simulator: ``text`` or ``svg``."""
+        sim = simulate_roles(self.document, role_costs(self.lowered, self.target), trips=trips)
+        if form not in ("text", "svg"):
+            raise ConfigError(f"no form {form!r}", where="form", fix="text or svg")
+        return timeline_text(sim) if form == "text" else timeline_svg(sim)
+
+    def after(self, name: str) -> str:  # noqa: PLR0911 (one line a pass)
+        """What the kernel is after a pass, as text."""
+        match name:
+            case "read":
+                return str(self.kernel)
+            case "simplify":
+                return str(self.simplified)
+            case "rewrite":
+                return str(self.rewritten)
+            case "tile":
+                return "\n".join(
+                    f"{c.tiling.name:28} {c.estimate.seconds * 1e6:10.1f} us,"
+                    f" {c.estimate.waves} waves, {c.estimate.joules * 1e3:.2f} mJ"
+                    for c in self.choices[:MOST_TRIED]
+                )
+            case "schedule":
+                return str(self.lowered.result)
+            case "verify":
+                return str(self.report)
+            case "emit":
+                return self.cuda
+        raise ConfigError(f"no pass {name!r}", where="after", fix=", ".join(PASSES))
+
+    def lower(self, tiling: Tiling) -> Lowered:
+        """The schedule for a tiling."""
+        with announced(f"scheduling {self.kernel.name} {tiling.name}"):
+            return lower(self.rewritten, tiling, target=self.target, options=SOLVE)
+
+    @cached_property
+    def built(self) -> Built:
+        """The first candidate that ptxas keeps; if it spills all of them, the one least spilled."""
+        said: list[str] = []
+        spilled: list[Built] = []
+        for choice in self.choices[:MOST_TRIED]:
+            try:
+                found = self.build(choice.tiling)
+            except (SchedulingError, GeometryError) as error:
+                said.append(f"{choice.tiling.name}: {error}")
+                continue
+            if found.cubin.report.kept:
+                return found
+            report = found.cubin.report
+            spilled += [] if report.messages else [found]
+            said.append(
+                f"{choice.tiling.name}: {report.spill_bytes} bytes spilled"
+                + "".join(f", {m}" for m in report.messages)
+            )
+        if spilled:
+            return min(spilled, key=lambda b: b.cubin.report.spill_bytes)
+        raise BackendError(
+            f"no tiling of kernel {self.kernel.name} can be built",
+            where=f"sizes {self.sizes}, pins {self.pins}",
+            why="; ".join(said),
+            fix="pin smaller extents with .with_tiles(...)",
+        )
+
+    def build(self, tiling: Tiling) -> Built:
+        """Schedule, prove, emit and compile a tiling, or recall it; ptxas' verdict is left open."""
+        source = recall_source(self.rewritten, tiling, self.target)
+        if source is None:
+            lowered = self.lower(tiling)
+            require_clean(lowered.document)
+            source = emit_kernel(lowered, self.target)
+            keep_source(self.rewritten, tiling, self.target, source)
+        name = f"{self.kernel.name} {tiling.name}"
+        return Built(
+            tiling=tiling,
+            source=source,
+            cubin=compile_source(source.text, name=name, judged=False),
+        )
+
+
+def compile_text(
+    text: Text,
+    types: Types,
+    *,
+    sizes: Mapping[str, int],
+    constants: Mapping[str, object],
+    without: Collection[str],
+    positive: frozenset[str],
+) -> Compiled:
+    """``Text.compile``."""
+    wanted = text.spell(types, without)
+    whole = text.whole_axes(wanted, constants=constants, without=without)
+    kernel = text.specialise(
+        wanted,
+        sizes={a: n for a, n in sizes.items() if a in whole},
+        constants=constants,
+        without=without,
+    )
+    return Compiled(kernel, sizes=sizes, pins=text.pins, positive=positive)
+
+
+@contextmanager
+def announced(what: str) -> Iterator[None]:
+    """A line on stderr when the work inside takes long, and one when it is done."""
+    said = threading.Event()
+
+    def say() -> None:
+        said.set()
+        print(f"warploom: {what} (first use; kept for later) ...", file=sys.stderr)
+
+    timer = threading.Timer(SLOW_SECONDS, say)
+    timer.daemon = True
+    start = time.perf_counter()
+    if not os.environ.get("WARPLOOM_QUIET"):
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+    if said.is_set():
+        took = time.perf_counter() - start
+        print(f"warploom: {what}: done in {took:.1f} s", file=sys.stderr)

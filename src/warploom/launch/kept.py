@@ -1,0 +1,95 @@
+"""Emitted kernels on disk, by content: the kernel's value, its tiling, the target and this code.
+
+A schedule takes seconds to solve and a moment to read. An entry was proven before it was written;
+one that is missing or damaged is none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+
+import warploom
+from warploom.emit.cuda.tile import signature
+from warploom.emit.cuda.tile.source import Source
+from warploom.kernel.values import DType, Kernel
+from warploom.launch.build import default_cache, write_whole
+from warploom.lower.tiling import Tiling
+from warploom.target.h200 import HopperTarget
+
+ROOMS = ("kernel", "lower", "order", "guard", "document", "target", "emit/cuda")
+PARAMS = {
+    c.__name__: c
+    for c in (
+        signature.MapParam,
+        signature.PointerParam,
+        signature.StrideParam,
+        signature.SizeParam,
+        signature.ScalarParam,
+    )
+}
+
+
+@cache
+def fingerprint() -> str:
+    """A digest of the code that turns kernels into sources."""
+    root = Path(warploom.__file__).parent
+    digest = hashlib.sha256()
+    for room in ROOMS:
+        for path in sorted((root / room).rglob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def recall_source(kernel: Kernel, tiling: Tiling, target: HopperTarget) -> Source | None:
+    """The source kept for a kernel and tiling."""
+    try:
+        data = json.loads(_path(kernel, tiling, target).read_text())
+        params = tuple(_param(p) for p in data["params"])
+        if hashlib.sha256(data["text"].encode()).hexdigest() != data["sha256"]:
+            return None
+        return Source(
+            text=data["text"],
+            entry=data["entry"],
+            params=params,
+            threads=int(data["threads"]),
+            shared_bytes=int(data["shared_bytes"]),
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def keep_source(kernel: Kernel, tiling: Tiling, target: HopperTarget, source: Source) -> None:
+    """Keep a proven source; a cache that cannot be written costs time later, and nothing else."""
+    path = _path(kernel, tiling, target)
+    data = {
+        "text": source.text,
+        "sha256": hashlib.sha256(source.text.encode()).hexdigest(),
+        "entry": source.entry,
+        "params": [{"kind": type(p).__name__, **asdict(p)} for p in source.params],
+        "threads": source.threads,
+        "shared_bytes": source.shared_bytes,
+    }
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, json.dumps(data).encode())
+    except OSError:
+        return
+
+
+def _path(kernel: Kernel, tiling: Tiling, target: HopperTarget) -> Path:
+    text = f"{fingerprint()}\0{kernel!r}\0{tiling!r}\0{target!r}"
+    return default_cache() / "sources" / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
+
+
+def _param(data: dict[str, object]) -> signature.Param:
+    values = {k: v for k, v in data.items() if k != "kind"}
+    if "dtype" in values:
+        values["dtype"] = DType(str(values["dtype"]))
+    if "box" in values:
+        values["box"] = tuple(values["box"])  # type: ignore[arg-type]
+    made: signature.Param = PARAMS[str(data["kind"])](**values)  # type: ignore[arg-type]
+    return made

@@ -1,0 +1,73 @@
+"""What the timing simulator needs to know of a lowered kernel: costs of its role programs.
+
+Ops of the loop cost what they were scheduled with. What happens once a tile is a model: registers
+touched at one a cycle and lane, bytes at the rate of the copy engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from warploom.document.roles import BulkStore, Compute, Load, RoleProgram
+from warploom.lower.column import Lowered
+from warploom.lower.relate import loop_ops
+from warploom.lower.storage import STAGING_BYTES
+from warploom.sim import OpTiming, RoleCosts, RoleOpCost
+from warploom.target.h200 import HopperTarget, h200
+
+LANES = 128  # values an SM works on a cycle
+VECTOR, COPY_ENGINE, TENSOR = "alu", "copy engine", "tensor"
+
+
+def role_costs(lowered: Lowered, target: HopperTarget | None = None) -> RoleCosts:
+    """Prices of all ops of a lowered kernel's document, of one instance of each role."""
+    target = target or h200()
+    prices: dict[str, RoleOpCost] = {}
+    of_loop = {op.name: op.cost for op in loop_ops(lowered.layout, target, 1)}
+    for program in lowered.document.programs:
+        listed = [e for _, entries in program.phases() for e in entries]
+        names = {e.op for e in listed if hasattr(e, "op")}
+        prices |= dict(_once(program, target))
+        for name in names:
+            whole = name.partition(".")[0]
+            if whole in of_loop:
+                cost = of_loop[whole]
+                share = len({n for n in names if n.partition(".")[0] == whole})
+                busy = -(-cost.occupancy // share)
+                timing = OpTiming(
+                    issue=-(-cost.issue // share),
+                    occupancy=busy,
+                    latency=max(busy, cost.latency - cost.occupancy + busy),
+                )
+                prices[name] = RoleOpCost(unit=cost.unit, timing=timing)
+    units = {p.unit for p in prices.values()}
+    return RoleCosts(
+        name=f"{target.name}, {lowered.problem.name}",
+        ops=tuple(sorted(prices.items())),
+        handoff=target.sync.mbarrier_handoff,
+        arrive=target.sync.mbarrier_arrive,
+        barrier_handoff=target.sync.named_barrier_handoff,
+        waiting=tuple(sorted(units - {COPY_ENGINE, TENSOR})),
+    )
+
+
+def _once(program: RoleProgram, target: HopperTarget) -> Iterator[tuple[str, RoleOpCost]]:
+    sizes = dict(program.registers)
+    for _, entries in program.phases():
+        for e in entries:
+            match e:
+                case Compute():
+                    touched = sum(sizes.get(r, 1) for r in {*e.reads, *e.writes})
+                    cycles = max(1, touched * program.threads // LANES)
+                    work = OpTiming(issue=cycles, occupancy=cycles, latency=cycles)
+                    yield e.op, RoleOpCost(unit=VECTOR, timing=work)
+                case Load() | BulkStore():
+                    size = e.bytes if isinstance(e, Load) else STAGING_BYTES
+                    timing = OpTiming(
+                        issue=0,
+                        occupancy=int(size / target.l2_bytes_per_cycle),
+                        latency=target.load_latency(size),
+                    )
+                    yield e.op, RoleOpCost(unit=COPY_ENGINE, timing=timing)
+                case _:
+                    pass

@@ -1,0 +1,355 @@
+"""Calls of kernel texts: from arguments to a plan, and from then on only launches.
+
+The key of a plan is the layout of every tensor, element types of outputs that are made, choices,
+which scalars exceed 0, and what the author pinned. Tensors that copies cannot walk (an innermost
+stride that is not 1, other strides or addresses that are no multiples of 16 bytes) are copied to
+padded ones for the call, and outputs back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from warploom.emit.cuda.tile.signature import (
+    MapParam,
+    Param,
+    PointerParam,
+    ScalarParam,
+    SizeParam,
+    StrideParam,
+)
+from warploom.emit.cuda.tile.source import Source
+from warploom.errors import BackendError, KernelCallError
+from warploom.kernel.signature import MISSING, TensorText
+from warploom.kernel.text import Text
+from warploom.kernel.values import Access, DType, Kernel, Tensor
+from warploom.kernels.measured import measured
+from warploom.launch import binary as parts
+from warploom.launch.compiled import Compiled
+from warploom.launch.driver import require_hopper
+from warploom.launch.fit import UnfitError, check_fit, fitted
+from warploom.launch.layout import bind
+from warploom.launch.plan import MisalignedError
+from warploom.launch.runner import Layouts, Runner
+from warploom.launch.tune import recall
+from warploom.lower.choose import tiles_of
+from warploom.lower.tiling import Tiling
+
+ALIGNMENT = 16
+KERNELS = 512  # compiled kernels a process keeps
+
+
+def run(text: Text, args: Sequence[Any], given: Mapping[str, Any]) -> Any:  # noqa: ANN401
+    """``Text.__call__``."""
+    call = _CALLS.get(text)
+    if call is None:
+        call = _CALLS[text] = Calls(text)
+    return call(args, given)
+
+
+class Calls:
+    """Calls of one text.
+
+    ``spelled``: axes of tensors that callers order otherwise than the text does, by tensor.
+    ``check``: judges layouts and options of a first call, in the caller's words.
+    """
+
+    def __init__(
+        self,
+        text: Text,
+        spelled: Mapping[str, Sequence[str]] | None = None,
+        check: Callable[[Layouts, tuple[Any, ...]], None] | None = None,
+    ) -> None:
+        self.text, self.check = text, check
+        signature = text.signature
+        self.tensors = tuple(_spelled(t, (spelled or {}).get(t.name)) for t in signature.tensors)
+        self.inner = {
+            t.name: [a.name for a in mine.axes].index(t.axes[-1].name)
+            for t, mine in zip(signature.tensors, self.tensors, strict=True)
+        }
+        self.places = {t.name: i for i, t in enumerate(self.tensors)}
+        self.inputs = [i for i, t in enumerate(self.tensors) if t.access is not Access.OUT]
+        self.outputs = [i for i, t in enumerate(self.tensors) if t.access is Access.OUT]
+        self.pins = tuple(sorted(text.pins.items(), key=str))
+        self.runner = Runner([t.name for t in self.tensors], self._binary)
+
+    def __call__(self, args: Sequence[Any], given: Mapping[str, Any]) -> Any:  # noqa: ANN401
+        """Launch with a call's arguments; the outputs."""
+        tensors, scalars, options, stream = self.arguments(args, given)
+        done = self.launch(tensors, scalars, options, stream)
+        wanted = options[3]
+        made = [done[i] for i in self.outputs if self.tensors[i].name in wanted]
+        return made[0] if len(made) == 1 else tuple(made)
+
+    def arguments(
+        self, args: Sequence[Any], given: Mapping[str, Any]
+    ) -> tuple[list[Any], tuple[float, ...], tuple[Any, ...], int | None]:
+        """Tensors in order, scalars in order, the options of the plan, and the stream."""
+        tensors: list[Any] = [None] * len(self.tensors)
+        if len(args) > len(self.inputs):
+            raise self._wrong(
+                f"{len(args)} tensors given",
+                fix="inputs in order: " + ", ".join(self.tensors[i].name for i in self.inputs),
+            )
+        for i, tensor in zip(self.inputs, args, strict=False):
+            tensors[i] = tensor
+        wanted = {self.tensors[i].name for i in self.outputs if not self.tensors[i].optional}
+        named: dict[str, Any] = {}
+        stream, types = None, {}
+        for name, value in given.items():
+            place = self.places.get(name)
+            if place is None:
+                if name == "stream":
+                    stream = value
+                elif name == "types":
+                    types = value
+                else:
+                    named[name] = value
+            elif place in self.outputs and (value is True or value is False or value is None):
+                wanted = wanted | {name} if value else wanted - {name} if value is False else wanted
+            elif value is not None:
+                tensors[place] = value
+                if place in self.outputs:
+                    wanted = wanted | {name}
+        self._check_given(tensors)
+        scalars, choices = self._numbers(named)
+        positive = frozenset(n for n, v in scalars.items() if v > 0)
+        kinds = tuple(sorted((n, DType(k)) for n, k in types.items()))
+        options = (kinds, tuple(choices.items()), positive, frozenset(wanted), self.pins)
+        return tensors, tuple(scalars.values()), options, stream
+
+    def _check_given(self, tensors: list[Any]) -> None:
+        for i in self.inputs:
+            if tensors[i] is None and not self.tensors[i].optional:
+                raise self._wrong(
+                    f"'{self.tensors[i].name}' is not given",
+                    fix="inputs in order: " + ", ".join(self.tensors[j].name for j in self.inputs),
+                )
+
+    def _numbers(self, named: dict[str, Any]) -> tuple[dict[str, float], dict[str, Any]]:
+        signature = self.text.signature
+        scalars: dict[str, float] = {}
+        for name, dtype in signature.scalars.items():
+            value = named.pop(name, signature.scalar_defaults.get(name))
+            if value is None:
+                raise self._wrong(f"scalar '{name}' is not given", fix=f"{name}=...")
+            try:
+                scalars[name] = float(value) if dtype is DType.F32 else int(value)
+            except (TypeError, ValueError):
+                raise self._wrong(f"scalar '{name}' is {value!r}", fix="a number") from None
+        choices = {n: named.pop(n, d) for n, d in signature.choices.items()}
+        for name, value in choices.items():
+            if value is MISSING:
+                raise self._wrong(f"choice '{name}' is not given", fix=f"{name}=...")
+            if not isinstance(value, Hashable):
+                raise self._wrong(f"choice '{name}' is {value!r}", fix="something hashable")
+        if named:
+            known = [*signature.scalars, *signature.choices, *self.places, "stream", "types"]
+            raise self._wrong(f"no parameter '{next(iter(named))}'", fix=", ".join(known))
+        return scalars, choices
+
+    def launch(
+        self,
+        tensors: Sequence[Any],
+        scalars: tuple[float, ...],
+        options: tuple[Any, ...],
+        stream: int | None,
+    ) -> Sequence[Any]:
+        """Launch; tensors that do not fit are copied for the call."""
+        try:
+            return self.runner(tensors, scalars, options, stream)
+        except UnfitError as found:
+            unfit = found
+        except MisalignedError:
+            unfit = UnfitError(())
+        fit = fitted(self.inner, tensors, unfit, stream)
+        try:
+            done = self.runner(fit.complete, scalars, options, stream)
+        except UnfitError as found:  # strides besides addresses
+            fit = fitted(self.inner, tensors, found, stream)
+            done = self.runner(fit.complete, scalars, options, stream)
+        return fit.finish(done, self.outputs, stream)
+
+    def _binary(self, layouts: Layouts, options: tuple[Any, ...]) -> parts.Binary:
+        """The kernel of a call."""
+        made, tensors, sizes = self._made(layouts, options)
+        require_hopper(next(w.device for w in layouts if w))  # before compiling anything
+        check_fit(tensors, layouts, sizes, self.inner, _moved(made.built.source, made.kernel))
+        return binary_of(made, tensors)
+
+    def compiled(self, tensors: Sequence[Any], options: tuple[Any, ...]) -> Compiled:
+        """The compilation of a call."""
+        return self.compiled_for(self.runner.layouts(tensors), options)
+
+    def compiled_for(self, layouts: Layouts, options: tuple[Any, ...]) -> Compiled:
+        """The compilation of a call with tensors of these layouts; needs no GPU."""
+        return self._made(layouts, options)[0]
+
+    def forget(self) -> None:
+        """Drop every plan, so that the next calls choose anew."""
+        self.runner.forget()
+
+    def _made(
+        self, layouts: Layouts, options: tuple[Any, ...]
+    ) -> tuple[Compiled, tuple[Tensor, ...], dict[str, int]]:
+        if self.check is not None:
+            self.check(layouts, options)
+        types, choices, positive, wanted, pins = options
+        without = self._left_out(layouts, wanted)
+        kinds = self._types(layouts, dict(types), without)
+        tensors = self._declared(kinds, without)
+        given = [(t, w) for t, w in zip(tensors, layouts, strict=True) if w is not None]
+        sizes = bind([t for t, _ in given], [w for _, w in given])
+        kernel = self._value(kinds, dict(choices), without, sizes)
+        _check_types(kernel)
+        key = _size_key(kernel, sizes)
+        known = pins or recall(kernel, dict(key)) or measured(kernel.name, dict(choices), sizes)
+        made = _compiled(kernel, key, known, positive)
+        return made, tensors, sizes
+
+    def _left_out(self, layouts: Layouts, wanted: frozenset[str]) -> frozenset[str]:
+        left = set()
+        for t, layout in zip(self.tensors, layouts, strict=True):
+            is_out = t.access is Access.OUT
+            if (is_out and t.name not in wanted) or (not is_out and layout is None):
+                left.add(t.name)
+        return frozenset(left)
+
+    def _types(
+        self, layouts: Layouts, stated: dict[str, DType], without: frozenset[str]
+    ) -> dict[str, DType]:
+        """Element types: of tensors given, stated, in the text, or that of the first input."""
+        kinds = {t.name: w.dtype for t, w in zip(self.tensors, layouts, strict=True) if w}
+        first = next(iter(kinds.values()))
+        usual = DType.BF16 if first.bits == 8 else first
+        for t in self.tensors:
+            if t.name not in kinds and t.name not in without:
+                kinds[t.name] = stated.get(t.name) or t.dtype or usual
+        return kinds
+
+    def _value(
+        self,
+        kinds: Mapping[str, DType],
+        choices: Mapping[str, object],
+        without: frozenset[str],
+        sizes: Mapping[str, int],
+    ) -> Kernel:
+        whole = self.text.whole_axes(kinds, constants=choices, without=without)
+        return self.text.specialise(
+            kinds,
+            sizes={a: sizes[a] for a in whole if a in sizes},
+            constants=choices,
+            without=without,
+        )
+
+    def _declared(self, kinds: Mapping[str, DType], without: frozenset[str]) -> tuple[Tensor, ...]:
+        """All tensors of the text, in order; those left out are optional ones not given."""
+        return tuple(
+            Tensor(
+                name=t.name,
+                axes=t.axes,
+                dtype=kinds.get(t.name, t.dtype or DType.F32),
+                access=t.access,
+                optional=t.name in without,
+            )
+            for t in self.tensors
+        )
+
+    def _wrong(self, what: str, *, fix: str) -> KernelCallError:
+        return KernelCallError(f"call of kernel '{self.text.name}': {what}", fix=fix)
+
+
+_CALLS: WeakKeyDictionary[Text, Calls] = WeakKeyDictionary()
+
+
+def _spelled(tensor: TensorText, names: Sequence[str] | None) -> TensorText:
+    """The tensor with its axes in another order."""
+    if names is None:
+        return tensor
+    return replace(tensor, axes=tuple(next(a for a in tensor.axes if a.name == n) for n in names))
+
+
+def _check_types(kernel: Kernel) -> None:
+    """Outputs of types that stores write."""
+    for tensor in kernel.tensors:
+        if tensor.access is Access.OUT and tensor.dtype not in (DType.F32, DType.BF16, DType.F16):
+            raise BackendError(
+                f"output {tensor.name} is {tensor.dtype}",
+                where=f"kernel {kernel.name}",
+                fix="f32, bf16 or f16",
+            )
+
+
+def _size_key(kernel: Kernel, sizes: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
+    """The sizes a choice of tiles depends on: those of the axes variables walk."""
+    axes = {v.axis for v in kernel.vars}
+    return tuple(sorted((a, n) for a, n in sizes.items() if a in axes))
+
+
+@lru_cache(maxsize=KERNELS)
+def _compiled(
+    kernel: Kernel,
+    sizes: tuple[tuple[str, int], ...],
+    pins: tuple[tuple[str, object], ...],
+    positive: frozenset[str],
+) -> Compiled:
+    return Compiled(kernel, sizes=dict(sizes), pins=dict(pins), positive=positive)
+
+
+def binary_of(made: Compiled, tensors: tuple[Tensor, ...] | None = None) -> parts.Binary:
+    """A compiled kernel as what a launch needs; ``tensors``: in the order of the call."""
+    kernel, source, tiling = made.rewritten, made.built.source, made.built.tiling
+    return parts.Binary(
+        cubin=made.cubin,
+        entry=source.entry,
+        threads=source.threads,
+        shared_bytes=source.shared_bytes,
+        tensors=tensors or kernel.tensors,
+        parameters=tuple(_parameter(kernel, p, _axes(kernel, tensors, p)) for p in source.params),
+        scalars=tuple(parts.Scalar(name=p.name, dtype=p.dtype) for p in kernel.parameters),
+        grid=_grid(kernel, tiling),
+    )
+
+
+def _grid(kernel: Kernel, tiling: Tiling) -> parts.Grid:
+    return parts.Grid(count=lambda sizes: tiles_of(kernel, tiling, sizes))
+
+
+def _axes(
+    kernel: Kernel, tensors: tuple[Tensor, ...] | None, param: Param
+) -> tuple[int, ...] | None:
+    """Where the axes of the kernel's tensor lie in the caller's."""
+    if not isinstance(param, MapParam | StrideParam):
+        return None
+    mine = kernel.tensor(param.tensor)
+    theirs = next((t for t in tensors or () if t.name == param.tensor), mine)
+    places = [a.name for a in theirs.axes]
+    return tuple(places.index(a.name) for a in mine.axes)
+
+
+def _parameter(kernel: Kernel, param: Param, axes: tuple[int, ...] | None) -> parts.Param:
+    match param:
+        case MapParam():
+            return parts.TensorMap(tensor=param.tensor, box=param.box, axes=axes)
+        case PointerParam():
+            wide = len(kernel.tensor(param.tensor).axes) > 1
+            return parts.Pointer(tensor=param.tensor, alignment=ALIGNMENT if wide else 1)
+        case StrideParam():
+            assert axes is not None
+            return parts.Stride(tensor=param.tensor, axis=axes[param.axis])
+        case SizeParam():
+            return parts.Extent(axis=param.axis)
+        case ScalarParam():
+            return parts.Scalar(name=param.parameter, dtype=param.dtype)
+
+
+def _moved(source: Source, kernel: Kernel) -> frozenset[str]:
+    """Tensors that are moved 16 bytes at a time."""
+    wide = {t.name for t in kernel.tensors if len(t.axes) > 1}
+    maps = {p.tensor for p in source.params if isinstance(p, MapParam)}
+    stored = {p.tensor for p in source.params if isinstance(p, PointerParam) and p.written}
+    return frozenset(maps | (stored & wide))

@@ -1,0 +1,295 @@
+"""Tile: extents, consumers, stages and staging of a kernel, ranked by what they should take.
+
+Candidates follow from the shapes of the kernel's products and the chip's budgets of registers and
+shared memory; each is laid out, and what has no place drops out. A candidate's time is the number
+of waves times the iterations of a tile times the interval the units allow, with head and tail of a
+tile; long dense kernels run at the power cap, so joules of products and bytes count too.
+
+What the author pins (``kernel.with_tiles(m=128, stages=4)``) is not varied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from itertools import product
+from math import prod
+
+from warploom.errors import ConfigError, GeometryError, KernelError
+from warploom.kernel.values import Dot, Kernel, Load, Store, Walk
+from warploom.lower.body import Body, body_of
+from warploom.lower.estimate import GROUP_ROWS, Estimate, estimate
+from warploom.lower.fuse import Step, fuse
+from warploom.lower.hand_over import chunks_of
+from warploom.lower.layout import WGMMA_ROWS, Layout, lay_out
+from warploom.lower.price import product_cost
+from warploom.lower.relate import takes_turns
+from warploom.lower.slots import LINE_BYTES, MOST_COLUMNS
+from warploom.lower.storage import (
+    ALIGNMENT,
+    BARRIER_BYTES,
+    STAGING_BYTES,
+    ring_depth,
+    staged_stores,
+)
+from warploom.lower.tiling import Tiling, tiling_of
+from warploom.target.h200 import HopperTarget, h200
+
+ROWS = ((1, 1), (2, 1), (2, 2), (3, 1), (1, 2))  # consumers, blocks of 64 rows each
+COLUMNS = (256, 240, 224, 208, 192, 176, 160, 144, 128, 112, 96, 80, 64, 32, 16)
+MOST_SCORES = 128  # columns of a product that vector work reads in the loop
+LEAST_COLUMNS = 32
+SPARE_REGISTERS = 24  # addresses, counters and temporaries of a consumer thread
+SPARE_TO_HOLD = 40  # what must be left where an operand is to stay in registers
+MOST_TOGETHER = 2  # consumers, where they do not take turns
+LEAST_STAGES = 3
+IN_FLIGHT = 128 * 1024  # bytes of slots that hide a load where consumers take turns
+ASSUMED = 4096  # the size of an axis nobody told
+CHOICES = frozenset(f.name for f in fields(Tiling)) - {"extents"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """A tiling and what it should take."""
+
+    tiling: Tiling
+    estimate: Estimate
+
+
+def choose(
+    kernel: Kernel,
+    sizes: Mapping[str, int] | None = None,
+    *,
+    pins: Mapping[str, object] | None = None,
+    target: HopperTarget | None = None,
+) -> tuple[Choice, ...]:
+    """Tilings of a simplified kernel, the best first.
+
+    ``sizes``: of named axes (4096 where not given). ``pins``: extents by variable and fields of
+    ``Tiling`` that are not to be varied. Raises the first refusal where no tiling has a place.
+    """
+    target, pins = target or h200(), dict(pins or {})
+    body = body_of(kernel)
+    steps = fuse(body)
+    _check_pins(kernel, pins)
+    known = {v.axis: ASSUMED for v in kernel.vars} | dict(sizes or {})
+    found: dict[Tiling, Choice] = {}
+    refused: KernelError | GeometryError | None = None
+    for extents, consumers in _shapes(body, known, pins):
+        try:
+            layout = _settled(body, steps, extents, consumers, pins, target)
+        except (KernelError, GeometryError) as error:
+            refused = refused or error
+            continue
+        cost = estimate(layout, known, target)
+        found.setdefault(layout.tiling, Choice(tiling=layout.tiling, estimate=cost))
+    if not found:
+        raise refused or GeometryError(
+            "no tiling has a place on the chip",
+            where=f"kernel {kernel.name}",
+            fix="pin fewer extents, or smaller ones",
+        )
+    return tuple(sorted(found.values(), key=lambda c: (c.estimate.seconds, c.tiling.name)))
+
+
+def _check_pins(kernel: Kernel, pins: Mapping[str, object]) -> None:
+    names = {v.name for v in kernel.vars}
+    fixed = {v.name: v.extent for v in kernel.vars if v.extent is not None}
+    for name, value in pins.items():
+        if name in fixed and value != fixed[name]:
+            raise ConfigError(
+                f"extent {name}={value!r}",
+                where=f"kernel {kernel.name}",
+                why=f"it is {fixed[name]}: a unit, a whole axis, or what the text says",
+            )
+        if name not in names and name not in CHOICES:
+            raise ConfigError(
+                f"'{name}' cannot be pinned",
+                where=f"kernel {kernel.name}",
+                fix=f"extents of {', '.join(sorted(names))}, or {', '.join(sorted(CHOICES))}",
+            )
+        if name in names and (type(value) is not int or value < 1):
+            raise ConfigError(f"extent {name}={value!r}", where=f"kernel {kernel.name}")
+
+
+def _shapes(
+    body: Body, sizes: Mapping[str, int], pins: Mapping[str, object]
+) -> Iterator[tuple[dict[str, int], int]]:
+    """Extents of the variables nobody fixed, with the consumers that share the rows."""
+    kernel = body.kernel
+    free = [v for v in kernel.vars if v.extent is None]
+    rows = _row_variable(body)
+    for consumers, blocks in ROWS:
+        options: list[tuple[int, ...]] = []
+        for var in free:
+            pinned = pins.get(var.name)
+            if isinstance(pinned, int):
+                options.append((pinned,))
+            elif var.name == rows:
+                options.append((WGMMA_ROWS * consumers * blocks,))
+            else:
+                options.append(_extents(body, var.name, sizes[var.axis]))
+        if pins.get("consumers", consumers) != consumers:
+            continue
+        for extents in product(*options):
+            yield dict(zip((v.name for v in free), extents, strict=True)), consumers
+
+
+def _row_variable(body: Body) -> str | None:
+    """The variable whose elements are rows of the products."""
+    rows = [op.result.dims[0].var for _, op in body.placed() if isinstance(op, Dot)]
+    stores = [op for op in body.tail if isinstance(op, Store) and body.values[op.value].dims]
+    return rows[0] if rows else body.values[stores[0].value].dims[0].var if stores else None
+
+
+def _extents(body: Body, var: str, size: int) -> tuple[int, ...]:
+    """Extents of a variable that is no row: columns of products, or what they sum over."""
+    columns = [
+        op for _, op in body.placed() if isinstance(op, Dot) and op.result.dims[1].var == var
+    ]
+    step = 16
+    for _, op in body.placed():
+        if isinstance(op, Load) and len(op.result.dims) == 2 and op.result.dims[1].var == var:
+            step = max(step, LINE_BYTES * 8 // op.result.dtype.bits)
+    if not columns:
+        return (step,)
+    most = MOST_SCORES if var == body.loop.var else MOST_COLUMNS
+    fit = [n for n in COLUMNS if n % step == 0 and n <= most]
+    least = min(LEAST_COLUMNS, -(-size // step) * step)
+    useful = [n for n in fit if least <= n < size + step]  # one tile covers a small axis
+    return tuple(useful or fit[-1:])
+
+
+def _settled(
+    body: Body,
+    steps: tuple[Step, ...],
+    extents: dict[str, int],
+    consumers: int,
+    pins: Mapping[str, object],
+    target: HopperTarget,
+) -> Layout:
+    """The layout of a candidate with the rest of its choices made; refuses what does not fit."""
+    fixed = {n: v for n, v in pins.items() if n in CHOICES and n != "consumers"}
+    tiling = tiling_of(body.kernel, consumers=consumers, **extents)
+    tiling = replace(tiling, **fixed)  # type: ignore[arg-type]
+    layout = lay_out(body, tiling, steps)
+    most = _registers(target, consumers)
+    if "hold" not in pins and _used(layout) + SPARE_TO_HOLD > most:
+        layout = _again(layout, hold=False)
+    if _used(layout) + SPARE_REGISTERS > most:
+        raise GeometryError(
+            f"{_used(layout)} registers of values in a thread",
+            where=f"tiling {tiling.name}",
+            why=f"a consumer thread has {most}, of which {SPARE_REGISTERS} are for the rest",
+            fix="smaller extents, or more consumers",
+        )
+    turns, grouped = takes_turns(layout), body.kernel.grid.kind != "tiles"
+    if consumers > MOST_TOGETHER and not turns and "consumers" not in pins:
+        raise GeometryError(
+            f"{consumers} consumers on the tensor cores together",
+            where=f"tiling {tiling.name}",
+            why="two keep them busy, and have more registers each",
+            fix="two consumers",
+        )
+    if "direct" not in pins and (turns or grouped or _is_narrow(layout)):
+        layout = _again(layout, direct=True)
+    if "slack" not in pins and turns:
+        layout = _again(layout, slack=_product_cycles(layout, target))
+    if "staging" not in pins:
+        layout = _again(layout, staging=_staging(layout, target))
+    if "stages" not in pins and turns:
+        slot = sum(r.bytes for r in layout.rings if not r.per_tile)
+        fit = ring_depth(layout, layout.rings[0], target)
+        layout = _again(layout, stages=min(fit, max(2, IN_FLIGHT // max(1, slot))))
+        if layout.tiling.stages == 1:
+            raise GeometryError("one stage hides no load", where=f"tiling {tiling.name}")
+    hints = {n: v for n, v in _walk(layout).items() if n not in pins}
+    layout = _again(layout, **hints)
+    if layout.rings:
+        ring_depth(layout, layout.rings[0], target)
+    return layout
+
+
+def _is_narrow(layout: Layout) -> bool:
+    """Whether some tile is too narrow for copies out, which move 128 bytes of a row."""
+    kernel, values = layout.body.kernel, layout.body.values
+    return any(
+        layout.extent(values[op.value].dims[1].var) * kernel.tensor(op.tensor).dtype.bits
+        < 8 * LINE_BYTES
+        for op in staged_stores(layout)
+    )
+
+
+def _again(layout: Layout, **changes: object) -> Layout:
+    tiling = replace(layout.tiling, **changes)  # type: ignore[arg-type]
+    return lay_out(layout.body, tiling, layout.steps)
+
+
+def _registers(target: HopperTarget, consumers: int) -> int:
+    split = target.register_split(consumers)
+    return split[1] if split else target.entry_registers(128 * (consumers + 1))
+
+
+def _used(layout: Layout) -> int:
+    return sum(a.registers for a in layout.arrays)
+
+
+def _product_cycles(layout: Layout, target: HopperTarget) -> int:
+    """Cycles of the longest product of a consumer: vector work may come that late."""
+    return max(
+        product_cost(layout, op, target, 1).occupancy
+        for op in layout.body.loop.body
+        if isinstance(op, Dot)
+    )
+
+
+def _staging(layout: Layout, target: HopperTarget) -> int:
+    """Copies of a store chunk: all of a tile where three stages are left."""
+    stores = staged_stores(layout)
+    if not stores:
+        return layout.tiling.staging
+    chunks = sum(len(chunks_of(layout, op)) for op in stores)
+    every = sum(r.bytes + BARRIER_BYTES for r in layout.rings if not r.per_tile)
+    once = sum(r.bytes + BARRIER_BYTES for r in layout.rings if r.per_tile)
+    left = target.limits.smem_per_block - ALIGNMENT - once - LEAST_STAGES * every
+    return max(1, min(4, chunks, left // (STAGING_BYTES * layout.tiling.consumers)))
+
+
+def _walk(layout: Layout) -> dict[str, object]:
+    """How tiles follow one another: rows in groups, the tiles of their operand kept in the L2."""
+    kernel = layout.body.kernel
+    tiled = [n for n in kernel.grid.vars if kernel.var(n).walk is Walk.TILE]
+    if len(tiled) != 2:
+        return {}
+    rows = tiled[0]
+    keep = next(
+        (
+            op.tensor
+            for op in layout.body.loop.body
+            if isinstance(op, Load) and len(op.result.dims) == 2 and rows in op.result.vars
+        ),
+        None,
+    )
+    return {"group": max(1, GROUP_ROWS // layout.extent(rows)), "keep": keep}
+
+
+def tiles_of(kernel: Kernel, tiling: Tiling, sizes: Mapping[str, int]) -> int:
+    """How many tiles there are; of groups, the most there can be."""
+    counts = []
+    for name in kernel.grid.vars:
+        var = kernel.var(name)
+        extent = tiling.extent(name) if var.walk is Walk.TILE else 1
+        counts.append(-(-sizes[var.axis] // extent))
+    if kernel.grid.kind == "tiles":
+        return prod(counts)
+    groups, grouped = grouped_vars(kernel)
+    rest = [c for n, c in zip(kernel.grid.vars, counts, strict=True) if n not in (groups, grouped)]
+    of = dict(zip(kernel.grid.vars, counts, strict=True))
+    return (of[grouped] + of[groups]) * prod(rest)
+
+
+def grouped_vars(kernel: Kernel) -> tuple[str, str]:
+    """The variable of the groups, and the one whose rows the groups share out."""
+    names = kernel.grid.vars
+    tiled = [n for n in names if kernel.var(n).walk is Walk.TILE]
+    return names[0], tiled[0]

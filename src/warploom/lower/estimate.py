@@ -1,0 +1,149 @@
+"""What a laid-out kernel should take on given sizes: waves, cycles, joules, seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+
+from warploom.kernel.values import Dot, Load, Store, Walk
+from warploom.lower.body import Body
+from warploom.lower.hand_over import chunks_of
+from warploom.lower.layout import WGMMA_ROWS, Layout
+from warploom.lower.price import in_registers
+from warploom.lower.relate import loop_ops, takes_turns
+from warploom.lower.slots import SlotRing
+from warploom.lower.storage import staged_stores
+from warploom.target.h200 import HopperTarget
+
+GROUP_ROWS = 2048  # rows of tiles visited together: their operand stays in the L2
+STORE_CYCLES = 550  # a chunk of a consumer that has to wait for its staging copy
+CONVERT_CYCLES = 220  # one that finds a free copy, or needs none
+FILL_CYCLES = 1500  # first loads of a launch
+TILE_CYCLES = 700  # first loads of a tile where nothing of it can be loaded ahead
+LONE_SHARE = 0.6  # of the tensor cores' rate that a consumer alone keeps up
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """Waves of tiles, cycles, joules and expected seconds of one launch."""
+
+    waves: int
+    cycles: int
+    joules: float
+    seconds: float
+
+
+def estimate(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> Estimate:
+    """The expectation for axes of these sizes."""
+    waves, tiles = _waves(layout, sizes, target)
+    trips = _trips(layout, sizes)
+    cycles = waves * (trips * _interval(layout, target) + _ends(layout, target)) + FILL_CYCLES
+    dram = _dram_bytes(layout.body, sizes)
+    joules = _joules(layout, target, tiles, trips) + dram * target.energy.joules_per_dram_byte
+    capped = target.energy.seconds(cycles=cycles, joules=joules)
+    return Estimate(
+        waves=waves,
+        cycles=int(cycles),
+        joules=joules,
+        seconds=max(cycles / target.clock_hz, capped, dram / target.dram_bytes_per_s),
+    )
+
+
+def _waves(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> tuple[int, int]:
+    kernel = layout.body.kernel
+    counts = [
+        -(-sizes[kernel.var(n).axis] // layout.extent(n))
+        if kernel.var(n).walk is Walk.TILE
+        else sizes[kernel.var(n).axis]
+        for n in kernel.grid.vars
+        if kernel.grid.kind == "tiles" or n != kernel.grid.vars[0]
+    ]
+    tiles = prod(counts)
+    return -(-tiles // target.limits.sms), tiles
+
+
+def _trips(layout: Layout, sizes: Mapping[str, int]) -> int:
+    loop = layout.body.loop.var
+    return max(1, -(-sizes[layout.body.kernel.var(loop).axis] // layout.extent(loop)))
+
+
+def _interval(layout: Layout, target: HopperTarget) -> float:
+    """Cycles of an iteration: the busiest unit, or everything in turn where nothing overlaps."""
+    consumers = layout.tiling.consumers
+    busy: dict[str, int] = {}
+    for op in loop_ops(layout, target, consumers):
+        for unit, cycles in ((op.cost.unit, op.cost.occupancy), *op.cost.also):
+            busy[unit] = busy.get(unit, 0) + cycles
+    vector = max(busy.get("alu", 0), busy.get("mufu", 0))
+    most = max(busy.values(), default=1)
+    if takes_turns(layout):
+        handed = most + consumers * 2 * target.sync.named_barrier_handoff
+        return max(handed, _chain(layout, target))
+    if consumers == 1:
+        return max(busy.get("tensor", 0) / LONE_SHARE + vector, busy.get("copy engine", 0))
+    return most
+
+
+def _chain(layout: Layout, target: HopperTarget) -> int:
+    """Cycles one consumer needs for an iteration, its first product under the one before."""
+    ops = [op for op in loop_ops(layout, target, 1) if not isinstance(op.work, SlotRing)]
+    products = [op for op in ops if isinstance(op.work, Dot)]
+    return sum(op.cost.latency for op in ops) - products[0].cost.latency
+
+
+def _ends(layout: Layout, target: HopperTarget) -> float:
+    """Head and tail of a tile: what no other tile's work covers."""
+    cycles = 0
+    staged = staged_stores(layout)
+    copies = layout.tiling.staging
+    for op in layout.body.tail:
+        if not isinstance(op, Store) or len(layout.body.values[op.value].dims) != 2:
+            continue
+        chunks = len(chunks_of(layout, op))
+        ready = chunks if op not in staged or copies >= chunks else max(0, copies - 2)
+        cycles += ready * CONVERT_CYCLES + (chunks - ready) * STORE_CYCLES
+    head = TILE_CYCLES if any(r.per_tile for r in layout.rings) else 0
+    return cycles + head
+
+
+def _joules(layout: Layout, target: HopperTarget, tiles: int, trips: int) -> float:
+    """Products, operand reads from shared memory, and bytes landed in it."""
+    energy, flops, read = target.energy, 0.0, 0.0
+    consumers = layout.tiling.consumers
+    for op in layout.body.loop.body:
+        if not isinstance(op, Dot):
+            continue
+        a = layout.body.values[layout.body.through(op.a)[0]]
+        depth = layout.extent(layout.body.values[op.a].dims[1].var)
+        rows = layout.array_of(op.result.name).blocks * WGMMA_ROWS * consumers
+        columns = layout.extent(op.result.dims[1].var)
+        fp8 = a.dtype.bits == 8
+        each = energy.joules_per_flop_fp8 if fp8 else energy.joules_per_flop_bf16
+        flops += 2.0 * rows * columns * depth * each
+        held = 0 if in_registers(layout, op) else WGMMA_ROWS
+        read += rows // WGMMA_ROWS * (held + columns) * depth * a.dtype.bits // 8
+    landed = sum(r.bytes for r in layout.rings if not r.per_tile)
+    once = sum(r.bytes for r in layout.rings if r.per_tile)
+    per_trip = (
+        flops + read * energy.joules_per_operand_byte + landed * energy.joules_per_landed_byte
+    )
+    per_tile = once * energy.joules_per_landed_byte
+    return float(tiles * (trips * per_trip + per_tile))
+
+
+def _dram_bytes(body: Body, sizes: Mapping[str, int]) -> float:
+    """Tensors once; a loaded one without the rows' variable once for every group of rows."""
+    kernel = body.kernel
+    tiled = [n for n in kernel.grid.vars if kernel.var(n).walk is Walk.TILE]
+    rows = tiled[0] if len(tiled) == 2 else None
+    total = 0.0
+    for _, op in body.placed():
+        if not isinstance(op, Load | Store):
+            continue
+        tensor = kernel.tensor(op.tensor)
+        elements = prod(-(-sizes.get(a.name, 1) // a.per) for a in tensor.axes)
+        again = rows is not None and isinstance(op, Load) and rows not in op.result.vars
+        passes = -(-sizes[kernel.var(rows).axis] // GROUP_ROWS) if again and rows else 1
+        total += elements * tensor.dtype.bits / 8 * passes
+    return total

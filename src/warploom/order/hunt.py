@@ -1,0 +1,265 @@
+"""The best order for a measure: starts, steps from order to order, feedback, until time is up.
+
+A hunt knows nothing of what it measures: ``evaluate`` scores batches of orders (cycles of a
+simulator, seconds on a GPU, anything to be small; infinite: not usable). Cheap looks first
+(``effort`` 1), dearer ones only where they may pay. Everything measured is kept and ranked; equal
+seeds and counts of evaluations give equal hunts.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from math import inf, isfinite
+
+from warploom.errors import ConfigError, SchedulingError
+from warploom.order.bounds.system import build_system
+from warploom.order.model import ModuloProblem
+from warploom.order.sequence import Program, fits_budget, least_stages, neighbours
+from warploom.order.starts import Start, solver_starts
+
+PATIENCE = 6  # batches without a better order before another start is taken
+STALE = 40  # starts in a row that bring nothing new: the source is exhausted
+NEAR_BEST = 0.06  # how far above the best a cheap look may lie to earn a dear one
+LOOSE = 0.02  # how much worse a step may be and still be taken now and then
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """An order to be scored, and how much work its score may take."""
+
+    program: Program
+    effort: int
+
+
+Evaluate = Callable[[Sequence[Task]], Sequence[float]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A scored order: where it came from, at which effort it was scored."""
+
+    program: Program
+    origin: str
+    score: float
+    effort: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HuntOptions:
+    """``evaluations`` counts scores; ``seconds`` is wall-clock time (None: no limit by it).
+
+    ``efforts`` rise; an order is scored with the next one when it may be among the best. ``goal``
+    ends the hunt as soon as a score of the highest effort reaches it. ``batch`` orders are scored
+    at once, by as many workers as the evaluation has. ``solver_seconds`` bounds each solve behind a
+    start; None bounds it by work instead, so that a hunt does not depend on the clock.
+    """
+
+    evaluations: int = 200
+    seconds: float | None = None
+    efforts: tuple[int, ...] = (1,)
+    batch: int = 4
+    seed: int = 0
+    goal: float = 0.0
+    solver_seconds: float | None = 10.0
+
+    def __post_init__(self) -> None:
+        if self.evaluations < 1 or self.batch < 1 or not self.efforts:
+            raise ConfigError(
+                "a hunt needs at least one evaluation, a batch of one and an effort",
+                where="HuntOptions",
+            )
+        if self.seconds is not None and not self.seconds > 0:
+            raise ConfigError(f"a time limit of {self.seconds} seconds", where="HuntOptions")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HuntResult:
+    """All that was scored at the highest effort, best first; and what ended the hunt."""
+
+    ranked: tuple[Found, ...]
+    evaluations: int
+    seconds: float
+    stopped: str
+
+    @property
+    def best(self) -> Found:
+        """The best order."""
+        return self.ranked[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What a progress callback hears: scores so far and the best of them."""
+
+    evaluations: int
+    best: float
+    origin: str
+    seconds: float
+
+
+class _EndError(Exception):
+    """The hunt is over; the text says why."""
+
+
+@dataclass
+class Hunt:
+    """One hunt over the orders of a body."""
+
+    problem: ModuloProblem
+    evaluate: Evaluate
+    options: HuntOptions = field(default_factory=HuntOptions)
+    starts: Iterable[Start] = ()
+    progress: Callable[[Step], None] | None = None
+
+    def run(self) -> HuntResult:
+        """Hunt until a limit, the goal or an interrupt; never loses what was found."""
+        self._scores: dict[tuple[Program, int], float] = {}
+        self._origins: dict[Program, str] = {}
+        self._begun = time.monotonic()
+        self._rng = random.Random(self.options.seed)
+        try:
+            self._walk()
+            stopped = "nothing left to try"
+        except _EndError as end:
+            stopped = str(end)
+        except KeyboardInterrupt:
+            if not self._ranking():
+                raise
+            stopped = "interrupt"
+        ranked = self._ranking()
+        if not ranked:
+            raise SchedulingError(
+                f"the search found no usable order of {self.problem.name!r}",
+                why=f"{len(self._scores)} were tried ({stopped}); every score was infinite",
+                fix="allow more evaluations, or look at one candidate by hand",
+            )
+        return HuntResult(
+            ranked=ranked,
+            evaluations=len(self._scores),
+            seconds=time.monotonic() - self._begun,
+            stopped=stopped,
+        )
+
+    def _ranking(self) -> tuple[Found, ...]:
+        top = self.options.efforts[-1]
+        found = [
+            Found(program=p, origin=self._origins[p], score=score, effort=effort)
+            for (p, effort), score in self._scores.items()
+            if effort == top and isfinite(score)
+        ]
+        return tuple(sorted(found, key=lambda f: (f.score, f.program.sequence, f.program.depths)))
+
+    def _walk(self) -> None:
+        self._seen: set[Program] = set()
+        self._score(list(self._usable(self.starts)))
+        seconds = self.options.solver_seconds
+        solved = self._usable(solver_starts(self.problem, self._rng, seconds=seconds))
+        idle = 0
+        for turn, start in enumerate(self._restarts(solved)):
+            before = len(self._scores)
+            self._descend(start, f"step {turn}")
+            idle = 0 if len(self._scores) > before else idle + 1
+            if idle >= PATIENCE:
+                return
+
+    def _usable(self, starts: Iterable[Start]) -> Iterator[Start]:
+        """Only orders that keep every dependence and the budget, each once."""
+        system, stale = build_system(self.problem), 0
+        for origin, program in starts:
+            self._check_time()
+            fits = fits_budget(self.problem, program.depths)
+            if program in self._seen or not fits or least_stages(system, program) is None:
+                stale += 1
+                if stale > STALE:
+                    return
+                continue
+            stale = 0
+            self._seen.add(program)
+            yield origin, program
+
+    def _restarts(self, solved: Iterator[Start]) -> Iterator[Program]:
+        """The best so far, again and again; in between the solvers' starts and others near it."""
+        while True:
+            ranked = self._ranking() or self._cheap_ranking()
+            if ranked:
+                yield ranked[0].program
+            self._score(list(islice(solved, self.options.batch)))
+            ranked = self._ranking() or self._cheap_ranking()
+            if ranked:
+                yield self._rng.choice(ranked[: max(4, self.options.batch)]).program
+
+    def _cheap_ranking(self) -> list[Found]:
+        low = self.options.efforts[0]
+        scores = [(s, p) for (p, e), s in self._scores.items() if e == low and isfinite(s)]
+        scores.sort(key=lambda item: (item[0], item[1].sequence))
+        return [Found(program=p, origin=self._origins[p], score=s, effort=low) for s, p in scores]
+
+    def _cheap(self, program: Program) -> float:
+        return self._scores.get((program, self.options.efforts[0]), inf)
+
+    def _descend(self, start: Program, origin: str) -> None:
+        """Steps from one order until some batches in a row bring nothing better."""
+        at, level, dry = start, self._cheap(start), 0
+        while dry < PATIENCE:
+            near = islice(neighbours(self.problem, at, self._rng), self.options.batch)
+            batch = [(f"{origin} from {self._root(at)}", p) for p, _ in near]
+            if not batch:
+                return
+            self._score(batch)
+            best = min((p for _, p in batch), key=self._cheap)
+            score = self._cheap(best)
+            allowed = level * (1 + (LOOSE if self._rng.random() < 0.1 else 0.0))
+            dry = 0 if score < level else dry + 1
+            if score <= allowed:
+                at, level = best, score
+
+    def _root(self, program: Program) -> str:
+        return self._origins.get(program, "").rpartition(" from ")[2] or "start"
+
+    def _score(self, batch: Sequence[Start]) -> None:
+        """Score at the lowest effort, then whatever is near the best at the next ones."""
+        for origin, program in batch:
+            self._origins.setdefault(program, origin)
+        chosen = [p for _, p in batch]
+        for low, effort in enumerate(self.options.efforts):
+            todo = [p for p in dict.fromkeys(chosen) if (p, effort) not in self._scores]
+            for first in range(0, len(todo), self.options.batch):
+                self._measure(todo[first : first + self.options.batch], effort)
+            if low + 1 < len(self.options.efforts):
+                line = self._line(effort)
+                chosen = [p for p in chosen if self._scores[p, effort] <= line]
+
+    def _line(self, effort: int) -> float:
+        """The worst score of an effort that earns the next effort: close above the best."""
+        scores = sorted(s for (_, e), s in self._scores.items() if e == effort and isfinite(s))
+        return scores[0] * (1 + NEAR_BEST / effort) if scores else inf
+
+    def _measure(self, programs: Sequence[Program], effort: int) -> None:
+        self._check_time()
+        scores = self.evaluate([Task(p, effort) for p in programs])
+        for program, score in zip(programs, scores, strict=True):
+            self._scores[program, effort] = float(score)
+        ranked = self._ranking()
+        if self.progress is not None:
+            best = ranked[0] if ranked else None
+            self.progress(
+                Step(
+                    evaluations=len(self._scores),
+                    best=best.score if best else inf,
+                    origin=best.origin if best else "",
+                    seconds=time.monotonic() - self._begun,
+                )
+            )
+        if ranked and ranked[0].score <= self.options.goal:
+            raise _EndError("goal reached")
+
+    def _check_time(self) -> None:
+        if len(self._scores) >= self.options.evaluations and self._ranking():
+            raise _EndError("evaluations spent")
+        limit = self.options.seconds
+        if limit is not None and time.monotonic() - self._begun >= limit:
+            raise _EndError("time limit")

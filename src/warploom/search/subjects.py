@@ -1,0 +1,177 @@
+"""What is searched: a body on its workbench, its schedule's own orders, orders compiled back."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from warploom.document.ops import DepEdge, OpDesc
+from warploom.errors import WarploomError, WarploomWarning
+from warploom.guard.counters import synthesise
+from warploom.order.sequence import Program, as_result
+from warploom.order.starts import Start
+from warploom.seed.compile import CompiledSchedule, compile_schedule
+from warploom.seed.compile.hooks import Hooks
+from warploom.seed.config.parts import SchedulingStrategy
+from warploom.seed.config.schedule import ScheduleConfig
+from warploom.seed.modulo.auto import Workbench, body_order, workbench
+from warploom.seed.modulo.bridge import ModuloRequest
+from warploom.seed.modulo.entries import modulo_phases
+from warploom.seed.modulo.refine import WHOLE, Split
+from warploom.seed.schedule import PipelineSchedule
+from warploom.seed.sync.policy import SyncPolicy
+from warploom.sim import MachineCosts
+from warploom.verify import verify
+
+Baseline = tuple[str, CompiledSchedule, float]
+Sequenced = tuple[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """A schedule at one granularity; ``parts`` maps its declared ops to those of the bench."""
+
+    hooks: Hooks
+    body: tuple[OpDesc, ...]
+    edges: tuple[DepEdge, ...]
+    bench: Workbench
+    parts: tuple[tuple[int, ...], ...]
+    split: Split
+
+    def starts(self, baselines: Sequence[Baseline]) -> list[Sequenced]:
+        """Orders over the declared ops: the body's own, and those of the compiled baselines."""
+        out: list[Sequenced] = [("identity order", tuple(range(len(self.body))))]
+        for name, compiled, _ in baselines:
+            order = _order_in(self.body, [e.op for e in compiled.kernel])
+            if order is not None:
+                out.append((f"{name} order", order))
+        return out
+
+    def programs(self, orders: Sequence[Sequenced]) -> list[Start]:
+        """Those orders on the bench's ops, each op replaced by its parts."""
+        out = []
+        for name, order in orders:
+            fine = [i for v in order if v < len(self.parts) for i in self.parts[v]]
+            if sorted(fine) == list(range(len(self.bench.parts.ops))):
+                out.append(body_order(self.bench, fine, name))
+        return out
+
+
+def subject_of(
+    schedule: PipelineSchedule, machine: MachineCosts, split: Split, lds_bytes: int | None = None
+) -> Subject:
+    """Put a schedule's body on the bench."""
+    hooks = Hooks(schedule)
+    body = tuple(hooks.build_body())
+    edges = tuple(hooks.derive_edges(body))
+    request = ModuloRequest(smem_budget=lds_bytes, max_depth=2)
+    bench, parts = workbench(hooks, body, edges, machine=machine, request=request, split=split)
+    return Subject(hooks=hooks, body=body, edges=edges, bench=bench, parts=parts, split=split)
+
+
+def _order_in(body: Sequence[OpDesc], entries: Sequence[OpDesc]) -> tuple[int, ...] | None:
+    """The order in which a kernel runs the body's ops; None when it does not run each once."""
+    free: dict[tuple[int, int, int], list[int]] = {}
+    for v, op in enumerate(body):
+        free.setdefault((int(op.tag), op.stage, op.subtile), []).append(v)
+    order = []
+    for op in entries:
+        left = free.get((int(op.tag), op.stage, op.subtile))
+        if left:
+            order.append(left.pop(0))
+    return tuple(order) if len(order) == len(body) else None
+
+
+class _Strategy(PipelineSchedule):
+    """A schedule with another strategy than its own; everything else is its own."""
+
+    def __init__(self, inner: PipelineSchedule, strategy: SchedulingStrategy) -> None:
+        self._inner, self._strategy = inner, strategy
+
+    def __getattribute__(self, name: str) -> object:
+        if name in ("_inner", "_strategy", "schedule_config", "__class__"):
+            return object.__getattribute__(self, name)
+        return getattr(object.__getattribute__(self, "_inner"), name)
+
+    def config(self) -> object:  # type: ignore[override]
+        """The inner schedule's."""
+        return self._inner.config()
+
+    def build_body(self) -> object:  # type: ignore[override]
+        """The inner schedule's."""
+        return self._inner.build_body()
+
+    def schedule_config(self) -> ScheduleConfig:
+        """The inner schedule's with this strategy."""
+        return replace(self._inner.schedule_config(), scheduling=self._strategy)
+
+
+def baselines(schedule: PipelineSchedule) -> Iterator[tuple[str, CompiledSchedule]]:
+    """The schedule's own kernels by strategy, with proven waits; equal ones once."""
+    seen = []
+    for strategy in (
+        SchedulingStrategy.IDENTITY,
+        SchedulingStrategy.GREEDY,
+        SchedulingStrategy.CSP,
+    ):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", WarploomWarning)
+                compiled = compile_schedule(
+                    _Strategy(schedule, strategy), sync=SyncPolicy.PROVEN_WEAKEST
+                )
+        except WarploomError:
+            continue  # this order cannot be compiled or loses data: no candidate
+        if compiled.kernel not in seen:
+            seen.append(compiled.kernel)
+            yield strategy.name.lower(), compiled
+
+
+def compiled_order(subject: Subject, program: Program, effort: int) -> CompiledSchedule | None:
+    """An order as a compiled schedule: synchronised, with reasons, judged clean; else None."""
+    bench, hooks = subject.bench, subject.hooks
+    result = as_result(bench.parts.problem, program)
+    if result is None:
+        return None
+    try:
+        done = synthesise(
+            bench.document(result), cost=bench.interval(), prices=bench.stalls(), limit=effort
+        )
+    except WarploomError:
+        return None
+    report = verify(done.document)
+    if report.verdict != "clean":
+        return None
+    document, config = done.document, hooks.config()
+    phases = modulo_phases(bench.parts, result)
+    assert phases.k_tiles_per_iteration == document.protocol.k_tiles_per_iteration
+    (vm_a, vm_b), (lgkm_a, lgkm_b) = bench.units.vm_per_load, bench.units.lgkm_per_load
+    a, b = subject.split
+    return CompiledSchedule(
+        name=hooks.name,
+        target=hooks.target_name,
+        shape=hooks.shape,
+        config=replace(
+            config,
+            vm_per_load_a=vm_a,
+            vm_per_load_b=vm_b,
+            lgkm_per_load_a=lgkm_a,
+            lgkm_per_load_b=lgkm_b,
+            m_mmas=config.m_mmas * a,
+            n_mmas=config.n_mmas * b,
+        ),
+        schedule_config=replace(hooks.schedule_config(), scheduling=SchedulingStrategy.AUTO),
+        protocol=document.protocol,
+        body=subject.body if subject.split == WHOLE else bench.parts.ops,
+        edges=subject.edges if subject.split == WHOLE else (),
+        prologue=document.prologue,
+        kernel=document.kernel,
+        epilogue=document.epilogue,
+        kernel_deps=(),
+        warp_stagger_index=0,
+        sync=SyncPolicy.PROVEN_WEAKEST,
+        reasons=done.reasons,
+        report=report,
+        modulo=result,
+    )

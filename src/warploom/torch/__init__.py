@@ -1,0 +1,25 @@
+"""warploom for torch: ops with autograd that ``torch.compile`` keeps whole, registered on import.
+
+``gemm``, ``attention`` and ``attention_packed`` are the functions to call; ``torch.ops.warploom``
+holds the same as ops. ``scaled_dot_product_attention`` has torch's signature and takes torch's own
+wherever warploom's kernels do not apply. On the CPU the ops compute by torch, for tests of models.
+"""
+
+from warploom.errors import MissingExtraError
+
+try:
+    import torch as _torch  # noqa: F401
+except ImportError:
+    raise MissingExtraError("torch", "torch", "warploom.torch") from None
+
+from warploom.torch.autograd import set_attention_backward
+from warploom.torch.ops import attention, attention_packed, gemm
+from warploom.torch.sdpa import scaled_dot_product_attention
+
+__all__ = [
+    "attention",
+    "attention_packed",
+    "gemm",
+    "scaled_dot_product_attention",
+    "set_attention_backward",
+]

@@ -1,0 +1,160 @@
+"""Gradients: of the product through products, of attention through its op."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+from torch.nn.attention.bias import causal_lower_right
+
+LOGGER = logging.getLogger("warploom.torch")
+ROW = 8  # elements of 16 bits in the 16 bytes that rows must be multiples of
+Backward = Callable[..., tuple[Tensor, Tensor, Tensor]]
+_HOOK: list[Backward] = []
+_SAID: set[str] = set()
+
+
+def set_attention_backward(function: Backward | None) -> None:
+    """Use a kernel for attention's gradients; None: torch's, by running its forward again.
+
+    It is called with (grad, q, k, v, out, lse, causal, scale, lower_right).
+    """
+    _HOOK[:] = [function] if function is not None else []
+
+
+def has_attention_backward() -> bool:
+    """Whether a kernel computes attention's gradients."""
+    return bool(_HOOK)
+
+
+def say_once(message: str) -> None:
+    """Log a message the first time it occurs; never inside a graph being traced."""
+    if not torch.compiler.is_compiling() and message not in _SAID and len(_SAID) < 1000:
+        _SAID.add(message)
+        LOGGER.info(message)
+
+
+def needs_grad(*tensors: Tensor | None) -> bool:
+    """Whether the result of a call has a gradient."""
+    return torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors)
+
+
+class Gemm(torch.autograd.Function):
+    """Products with a gradient; pre-activations are computed again rather than kept."""
+
+    @staticmethod
+    def forward(a: Tensor, b: Tensor, bias: Tensor | None, alpha: float, activation: str) -> Tensor:
+        """The product."""
+        result: Tensor = torch.ops.warploom.gemm.default(a, b, bias, alpha, activation)
+        return result
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:  # noqa: ANN401
+        """Keep the operands, and of relu its result."""
+        a, b, bias, ctx.alpha, ctx.activation = inputs
+        ctx.has_bias = bias is not None
+        if a.dtype == torch.float8_e4m3fn:
+            raise TypeError("warploom.gemm has no gradient for float8 operands")
+        ctx.save_for_backward(a, b, bias, output if ctx.activation == "relu" else None)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:  # noqa: ANN401
+        """Gradients of a, b and bias."""
+        a, b, bias, out = ctx.saved_tensors
+        if ctx.activation == "relu":
+            grad = torch.ops.aten.threshold_backward(grad, out, 0)
+        elif ctx.activation != "none":
+            inner = torch.ops.warploom.gemm.default(a, b, bias, ctx.alpha, "none")
+            grad = getattr(torch.ops.aten, f"{ctx.activation}_backward")(grad, inner)
+        wants_a, wants_b, wants_bias, *_ = ctx.needs_input_grad
+        return (
+            product(grad, b.T, ctx.alpha) if wants_a else None,
+            product(grad.T, a, ctx.alpha).T if wants_b else None,
+            grad.sum(0) if wants_bias and ctx.has_bias else None,
+            None,
+            None,
+        )
+
+
+def product(x: Tensor, y: Tensor, alpha: float) -> Tensor:
+    """``alpha * x @ y`` by warploom where rows of all three are multiples of 16 bytes."""
+    if x.shape[1] % ROW == 0 and y.shape[1] % ROW == 0:
+        made: Tensor = torch.ops.warploom.gemm.default(
+            x.contiguous(), y.T.contiguous().T, None, alpha, "none"
+        )
+        return made
+    say_once(f"warploom.gemm backward: torch.matmul for {tuple(x.shape)} @ {tuple(y.shape)}")
+    return torch.matmul(x, y) * alpha
+
+
+class Attention(torch.autograd.Function):
+    """Attention with gradients for q, k and v; the log-sum-exp has none."""
+
+    @staticmethod
+    def forward(
+        q: Tensor, k: Tensor, v: Tensor, causal: bool, scale: float | None, lower_right: bool
+    ) -> tuple[Tensor, Tensor]:
+        """The result and its log-sum-exp."""
+        out, lse = torch.ops.warploom.attention.default(q, k, v, causal, scale, lower_right)
+        return out, lse
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:  # noqa: ANN401
+        """Keep what the backward pass reads."""
+        q, k, v, ctx.causal, ctx.scale, ctx.lower_right = inputs
+        ctx.mark_non_differentiable(output[1])
+        ctx.save_for_backward(q, k, v, *output)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor, _lse: Tensor | None) -> tuple[Any, ...]:  # noqa: ANN401
+        """Gradients of q, k and v."""
+        grads = torch.ops.warploom.attention_backward.default(
+            grad.contiguous(), *ctx.saved_tensors, ctx.causal, ctx.scale, ctx.lower_right
+        )
+        return (*grads, None, None, None)
+
+
+def attention_grads(
+    grad: Tensor,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    out: Tensor,
+    lse: Tensor,
+    causal: bool = False,
+    scale: float | None = None,
+    lower_right: bool = False,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Gradients by the kernel there is, else by torch's attention run again."""
+    if _HOOK:
+        return _HOOK[0](grad, q, k, v, out, lse, causal, scale, lower_right)
+    say_once("warploom.attention backward: no kernel; torch's attention runs again")
+    with torch.enable_grad():
+        inputs = [t.detach().requires_grad_() for t in (q, k, v)]
+        again = torch_attention(*inputs, causal=causal, scale=scale, lower_right=lower_right)
+        found = torch.autograd.grad(again, inputs, grad)
+    dq, dk, dv = (t.contiguous() for t in found)
+    return dq, dk, dv
+
+
+def torch_attention(
+    q: Tensor, k: Tensor, v: Tensor, *, causal: bool, scale: float | None, lower_right: bool
+) -> Tensor:
+    """What ``attention`` computes, by torch's own."""
+    mask = None
+    if causal and lower_right and q.shape[2] != k.shape[2]:
+        mask = causal_lower_right(q.shape[2], k.shape[2])
+    made: Tensor = functional.scaled_dot_product_attention(
+        q,
+        k,
+        v,
+        attn_mask=mask,
+        is_causal=causal and mask is None,
+        scale=scale,
+        enable_gqa=q.shape[1] != k.shape[1],
+    )
+    return made

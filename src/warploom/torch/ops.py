@@ -1,0 +1,218 @@
+"""``torch.ops.warploom``: defined once, on import, and the functions that call them.
+
+The functions go past torch's dispatcher where nothing would see the difference: on plain CUDA
+tensors, eagerly, without a gradient. That saves half the host time of a call.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from warploom.launch.attention import attention as _launch_attention
+from warploom.launch.attention import attention_packed as _launch_packed
+from warploom.launch.gemm import gemm as _launch_gemm
+from warploom.torch import schema
+from warploom.torch.autograd import Attention, Gemm, attention_grads, needs_grad
+
+_PLAIN = (Tensor, torch.nn.Parameter)
+_modes = torch._C._len_torch_dispatch_stack
+_transforms = torch._C._functorch.peek_interpreter_stack
+
+
+def _is_plain(tensor: Tensor) -> bool:
+    """A real CUDA tensor that no tracer, mode or transform looks at."""
+    return type(tensor) in _PLAIN and tensor.is_cuda and not _modes() and _transforms() is None
+
+
+def _fit_rows(tensor: Tensor) -> Tensor:
+    return tensor if tensor.stride(-1) == 1 else tensor.contiguous()
+
+
+def _run_gemm(
+    a: Tensor, b: Tensor, bias: Tensor | None = None, alpha: float = 1.0, activation: str = "none"
+) -> Tensor:
+    """The CUDA kernel; operands that copies cannot read are copied first."""
+    result: Tensor = _launch_gemm(
+        _fit_rows(a),
+        b if b.stride(0) == 1 else b.T.contiguous().T,
+        bias=bias,
+        alpha=None if alpha == 1.0 else alpha,
+        activation=activation,
+    )
+    return result
+
+
+def _mask(causal: bool, lower_right: bool) -> bool | str:
+    return "lower_right" if causal and lower_right else causal
+
+
+def _run_attention(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    causal: bool = False,
+    scale: float | None = None,
+    lower_right: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """The CUDA kernel."""
+    out, lse = _launch_attention(
+        _fit_rows(q),
+        _fit_rows(k),
+        _fit_rows(v),
+        _mask(causal, lower_right),
+        scale,
+        return_lse=True,
+    )
+    return out, lse
+
+
+def _run_packed(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    q_starts: Tensor,
+    k_starts: Tensor,
+    most_queries: int,
+    most_keys: int,
+    causal: bool = False,
+    scale: float | None = None,
+    lower_right: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """The CUDA kernel."""
+    out, lse = _launch_packed(
+        _fit_rows(q),
+        _fit_rows(k),
+        _fit_rows(v),
+        q_starts,
+        k_starts,
+        most_queries,
+        most_keys,
+        _mask(causal, lower_right),
+        scale,
+        return_lse=True,
+    )
+    return out, lse
+
+
+def _gemm_autograd(
+    a: Tensor, b: Tensor, bias: Tensor | None = None, alpha: float = 1.0, activation: str = "none"
+) -> Tensor:
+    if needs_grad(a, b, bias):
+        made: Tensor = Gemm.apply(a, b, bias, alpha, activation)
+        return made
+    if _is_plain(a):
+        return _run_gemm(a, b, bias, alpha, activation)
+    with torch._C._AutoDispatchBelowAutograd():
+        made = torch.ops.warploom.gemm.default(a, b, bias, alpha, activation)
+    return made
+
+
+def _attention_autograd(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    causal: bool = False,
+    scale: float | None = None,
+    lower_right: bool = False,
+) -> tuple[Tensor, Tensor]:
+    if needs_grad(q, k, v):
+        made: tuple[Tensor, Tensor] = Attention.apply(q, k, v, causal, scale, lower_right)
+        return made
+    if _is_plain(q):
+        return _run_attention(q, k, v, causal, scale, lower_right)
+    with torch._C._AutoDispatchBelowAutograd():
+        made = torch.ops.warploom.attention.default(q, k, v, causal, scale, lower_right)
+    return made
+
+
+def _define() -> torch.library.Library:
+    """Every op with its kernels; strides are part of what a kernel takes."""
+    library = torch.library.Library("warploom", "DEF")
+    tags = [torch.Tag.pt2_compliant_tag]
+    exact = getattr(torch.Tag, "needs_exact_strides", None)
+    tags.append(exact if exact is not None else torch.Tag.needs_fixed_stride_order)
+    kernels: tuple[tuple[str, Any, Any, Any, Any], ...] = (
+        (schema.GEMM, _run_gemm, schema.cpu_gemm, schema.fake_gemm, _gemm_autograd),
+        (
+            schema.ATTENTION,
+            _run_attention,
+            schema.cpu_attention,
+            schema.fake_attention,
+            _attention_autograd,
+        ),
+        (schema.PACKED, _run_packed, schema.cpu_packed, schema.fake_packed, None),
+        (schema.BACKWARD, attention_grads, attention_grads, schema.fake_backward, None),
+    )
+    for text, cuda, cpu, fake, autograd in kernels:
+        name = text.partition("(")[0]
+        library.define(text, tags=tuple(tags))
+        library.impl(name, cuda, "CUDA")
+        library.impl(name, cpu, "CPU")
+        torch.library.register_fake(f"warploom::{name}", fake, lib=library)
+        if autograd is not None:
+            library.impl(name, autograd, "Autograd")
+    return library
+
+
+_LIBRARY = _define()  # the ops live as long as this
+
+
+def gemm(
+    a: Tensor,
+    b: Tensor,
+    bias: Tensor | None = None,
+    alpha: float = 1.0,
+    activation: str = "none",
+) -> Tensor:
+    """``act(alpha * a @ b + bias)`` with gradients; ``a`` is [M, K], ``b`` is [K, N].
+
+    Quickest with ``b`` stored transposed (``weight.T``); other strides are copied first.
+    Activations: none, relu, gelu, silu.
+    """
+    if not torch.compiler.is_compiling() and _is_plain(a) and not needs_grad(a, b, bias):
+        return _run_gemm(a, b, bias, alpha, activation)
+    made: Tensor = torch.ops.warploom.gemm(a, b, bias, alpha, activation)
+    return made
+
+
+def attention(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    causal: bool = False,
+    scale: float | None = None,
+    lower_right: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """Attention of [batch, heads, length, head dim] with gradients: (out, log-sum-exp).
+
+    ``causal``: query i sees keys 0..i; ``lower_right`` as well: the last query sees the last key.
+    """
+    if not torch.compiler.is_compiling() and _is_plain(q) and not needs_grad(q, k, v):
+        return _run_attention(q, k, v, causal, scale, lower_right)
+    made: tuple[Tensor, Tensor] = torch.ops.warploom.attention(q, k, v, causal, scale, lower_right)
+    return made
+
+
+def attention_packed(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    q_starts: Tensor,
+    k_starts: Tensor,
+    most_queries: int,
+    most_keys: int,
+    causal: bool = False,
+    scale: float | None = None,
+    lower_right: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """Attention of packed sequences, as ``warploom.attention_packed``: (out, log-sum-exp).
+
+    It has no gradient yet.
+    """
+    made: tuple[Tensor, Tensor] = torch.ops.warploom.attention_packed(
+        q, k, v, q_starts, k_starts, most_queries, most_keys, causal, scale, lower_right
+    )
+    return made

@@ -1,0 +1,163 @@
+"""The ops' schemas, their meaning on fake tensors, and a reference on the CPU."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch import Tensor
+
+GEMM = (
+    "gemm(Tensor a, Tensor b, Tensor? bias=None, float alpha=1.0, str activation='none') -> Tensor"
+)
+ATTENTION = (
+    "attention(Tensor q, Tensor k, Tensor v, bool causal=False, float? scale=None,"
+    " bool lower_right=False) -> (Tensor out, Tensor lse)"
+)
+PACKED = (
+    "attention_packed(Tensor q, Tensor k, Tensor v, Tensor q_starts, Tensor k_starts,"
+    " SymInt most_queries, SymInt most_keys, bool causal=False, float? scale=None,"
+    " bool lower_right=False) -> (Tensor out, Tensor lse)"
+)
+BACKWARD = (
+    "attention_backward(Tensor grad, Tensor q, Tensor k, Tensor v, Tensor out, Tensor lse,"
+    " bool causal=False, float? scale=None, bool lower_right=False) -> (Tensor, Tensor, Tensor)"
+)
+ACTIVATIONS = {
+    "none": lambda x: x,
+    "relu": torch.relu,
+    "gelu": torch.nn.functional.gelu,
+    "silu": torch.nn.functional.silu,
+}
+
+
+def _require(condition: Any, says: str) -> None:  # noqa: ANN401 (may be symbolic)
+    torch._check(condition, lambda: says)
+
+
+def fake_gemm(
+    a: Tensor, b: Tensor, bias: Tensor | None = None, alpha: float = 1.0, activation: str = "none"
+) -> Tensor:
+    """Shape and dtype of the product, without running anything."""
+    _require(a.dim() == 2 and b.dim() == 2, "warploom.gemm takes matrices")
+    _require(a.shape[1] == b.shape[0], "warploom.gemm: inner sizes differ")
+    _require(a.dtype == b.dtype, "warploom.gemm: operands differ in dtype")
+    _require(activation in ACTIVATIONS, f"warploom.gemm: unknown activation {activation!r}")
+    kind = torch.bfloat16 if a.dtype == torch.float8_e4m3fn else a.dtype
+    return a.new_empty((a.shape[0], b.shape[1]), dtype=kind)
+
+
+def fake_attention(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    causal: bool = False,
+    scale: float | None = None,
+    lower_right: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """Shapes and dtypes of out and lse."""
+    say = "warploom.attention: "
+    _require(
+        q.dim() == 4 and k.dim() == 4 and v.dim() == 4,
+        say + "q, k and v are [batch, heads, length, head dimension]",
+    )
+    _require(q.dtype == k.dtype and k.dtype == v.dtype, say + "q, k and v differ in dtype")
+    for i in range(4):
+        _require(k.shape[i] == v.shape[i], say + f"k and v differ in dimension {i}")
+    _require(q.shape[0] == k.shape[0], say + "batches of q and k differ")
+    _require(q.shape[3] == k.shape[3], say + "head dimensions of q and k differ")
+    _require(q.shape[1] % k.shape[1] == 0, say + "kv heads do not divide the heads of q")
+    return q.new_empty(q.shape), q.new_empty(q.shape[:3], dtype=torch.float32)
+
+
+def fake_packed(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    q_starts: Tensor,
+    k_starts: Tensor,
+    most_queries: int,
+    most_keys: int,
+    causal: bool = False,
+    scale: float | None = None,
+    lower_right: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """Shapes and dtypes of out and lse."""
+    say = "warploom.attention_packed: "
+    ranks = q.dim() == 3 and k.dim() == 3 and v.dim() == 3
+    _require(ranks, say + "q, k and v are [rows, heads, head dimension]")
+    _require(q.shape[1] % k.shape[1] == 0, say + "kv heads do not divide the heads of q")
+    return q.new_empty(q.shape), q.new_empty((q.shape[1], q.shape[0]), dtype=torch.float32)
+
+
+def fake_backward(
+    grad: Tensor,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    out: Tensor,
+    lse: Tensor,
+    causal: bool = False,
+    scale: float | None = None,
+    lower_right: bool = False,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Gradients are contiguous and like q, k and v."""
+    return q.new_empty(q.shape), k.new_empty(k.shape), v.new_empty(v.shape)
+
+
+def cpu_gemm(
+    a: Tensor, b: Tensor, bias: Tensor | None = None, alpha: float = 1.0, activation: str = "none"
+) -> Tensor:
+    """The product in float32, rounded once."""
+    kind = torch.bfloat16 if a.dtype == torch.float8_e4m3fn else a.dtype
+    made = alpha * (a.float() @ b.float())
+    if bias is not None:
+        made = made + bias.float()
+    result: Tensor = ACTIVATIONS[activation](made).to(kind)
+    return result
+
+
+def cpu_attention(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    causal: bool = False,
+    scale: float | None = None,
+    lower_right: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """Attention in float32; rows that see no key are zeros."""
+    share = q.shape[1] // k.shape[1]
+    keys, values = (t.float().repeat_interleave(share, 1) for t in (k, v))
+    scores = q.float() @ keys.transpose(-1, -2) * (scale or 1.0 / math.sqrt(q.shape[-1]))
+    if causal:
+        first = k.shape[2] - q.shape[2] if lower_right else 0
+        seen = torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device).tril(first)
+        scores = scores.masked_fill(~seen, float("-inf"))
+    weights = torch.nan_to_num(scores.softmax(-1))
+    return (weights @ values).to(q.dtype).contiguous(), scores.logsumexp(-1)
+
+
+def cpu_packed(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    q_starts: Tensor,
+    k_starts: Tensor,
+    most_queries: int,
+    most_keys: int,
+    causal: bool = False,
+    scale: float | None = None,
+    lower_right: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """One sequence after another."""
+    out = torch.zeros_like(q, memory_format=torch.contiguous_format)
+    lse = q.new_full((q.shape[1], q.shape[0]), float("-inf"), dtype=torch.float32)
+    ends = list(zip(q_starts.tolist(), k_starts.tolist(), strict=True))
+    for (q0, k0), (q1, k1) in pairwise(ends):
+        if q1 > q0 and k1 > k0:
+            a, b, c = (t.transpose(0, 1)[None] for t in (q[q0:q1], k[k0:k1], v[k0:k1]))
+            found, sums = cpu_attention(a, b, c, causal, scale, lower_right)
+            out[q0:q1], lse[:, q0:q1] = found[0].transpose(0, 1), sums[0]
+    return out, lse

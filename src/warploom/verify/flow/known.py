@@ -1,0 +1,173 @@
+"""The dataflow of documents that carry none, but whose ops are those of known kernels.
+
+Schedules of matrix products and of attention were written before documents carried a flow. Their
+ops have fixed names and meanings, so what they must compute is known here. A document with any
+other op, or without a flow, is not judged by this judge, and says so.
+"""
+
+from __future__ import annotations
+
+from warploom.document.flow import Flow, FlowOp, FlowOperand, Home, When
+from warploom.document.roles import BulkStore, Compute, Load, Mma, Per, RoleEntry, RolesDocument
+
+_GEMM = {"mma", "convert_c", "store_c"}
+_ATTENTION = {
+    "start_tile",
+    "fetch_q",
+    "qk",
+    "max",
+    "exp",
+    "cvt",
+    "rescale",
+    "pv",
+    "finish_rows",
+    "store_o",
+}
+
+
+def known_flow(document: RolesDocument) -> Flow | None:
+    """The flow a document's op names stand for; None when some name is unknown."""
+    work = {e.op for _, e in _ops(document) if not isinstance(e, Load)}
+    if not work:
+        return None
+    if work <= _GEMM:
+        return _gemm(document)
+    if work <= _ATTENTION and {r.name for r in document.rings} == {"Q", "K", "V"}:
+        return _attention(document)
+    return None
+
+
+def op_names(document: RolesDocument) -> tuple[str, ...]:
+    """The names of all ops that are not loads."""
+    return tuple(dict.fromkeys(e.op for _, e in _ops(document) if not isinstance(e, Load)))
+
+
+def _ops(document: RolesDocument) -> list[tuple[str, Load | Mma | Compute | BulkStore]]:
+    entries: list[tuple[str, RoleEntry]] = [
+        (p.name, e) for p in document.programs for _, listed in p.phases() for e in listed
+    ]
+    return [(r, e) for r, e in entries if isinstance(e, Load | Mma | Compute | BulkStore)]
+
+
+class _Maker:
+    """Collects ops and the homes of their results."""
+
+    def __init__(self, document: RolesDocument) -> None:
+        self.document = document
+        self.ops: list[FlowOp] = []
+        self.homes: list[Home] = []
+
+    def op(
+        self,
+        role: str,
+        name: str,
+        operands: tuple[FlowOperand, ...],
+        results: tuple[tuple[str, str], ...],
+        when: When = When.LOOP,
+        args: tuple[int, ...] = (),
+        stores: bool = False,
+    ) -> None:
+        """One op with its results as (value, home)."""
+        self.homes += [Home(value=v, place=h) for v, h in results]
+        made = tuple(v for v, _ in results)
+        self.ops.append(
+            FlowOp(
+                name=name,
+                role=role,
+                args=args,
+                when=when,
+                operands=operands,
+                results=made,
+                stores=stores,
+            )
+        )
+
+    def loads(self) -> None:
+        """One op for every copy; its value is named after its place."""
+        found = ((r, e) for r, e in _ops(self.document) if isinstance(e, Load))
+        for role, op, ring, part in dict.fromkeys((r, e.op, e.ring, e.part) for r, e in found):
+            per_tile = self.document.ring(ring).per is Per.TILE
+            when = When.HEAD if per_tile else When.LOOP
+            place = f"{ring}.{part}"
+            self.op(role, op, (), ((f"{op}>{place}", place),), when)
+
+    def slots(self, ring: str) -> tuple[FlowOperand, ...]:
+        """All parts of a ring, as operands."""
+        return tuple(_of(h.value) for h in self.homes if h.place.startswith(f"{ring}."))
+
+    def flow(self) -> Flow:
+        """What was collected."""
+        return Flow(ops=tuple(self.ops), homes=tuple(self.homes))
+
+
+def _of(value: str, back: int = 0, before: str | None = None) -> FlowOperand:
+    return FlowOperand(value=value, back=back, before=before)
+
+
+def _gemm(document: RolesDocument) -> Flow | None:
+    """acc += a @ b.T; converted and stored piece by piece."""
+    found = _ops(document)
+    copies = {e.args: (r, e) for r, e in found if isinstance(e, BulkStore)}
+    converts = [(r, e) for r, e in found if isinstance(e, Compute)]
+    sums = {e.accumulator for _, e in found if isinstance(e, Mma)}
+    sums |= {name for _, e in converts for name in e.reads}
+    roles = {r for r, e in found if not isinstance(e, Load)}
+    if len(sums) != 1 or len(roles) != 1:
+        return None
+    role, acc = min(roles), min(sums)
+    make = _Maker(document)
+    make.loads()
+    operands = tuple(o for ring in document.rings for o in make.slots(ring.name))
+    make.op(role, "mma", (*operands, _of("sum", 1)), (("sum", acc),))
+    pieces = dict.fromkeys([*copies, *(e.args for _, e in converts)])
+    for args in pieces:
+        value = f"c{list(args)}"
+        filled = [f"{c.buffer}#{c.copy}" for _, e in converts if e.args == args for c in e.fills]
+        if args in copies:
+            source = copies[args][1].source
+            home = f"{source.buffer}#{source.copy}"
+        else:
+            home = filled[0] if filled else ""
+        results = ((value, home),) if home else ()
+        make.op(role, "convert_c", (_of("sum"),), results, When.TAIL, args, stores=not home)
+        if home:
+            make.op(role, "store_c", (_of(value),), (), When.TAIL, args, stores=True)
+    return make.flow()
+
+
+def _attention(document: RolesDocument) -> Flow | None:
+    """The softmax recurrence: running maximum m, sum l, output o."""
+    found = _ops(document)
+    roles = {r for r, e in found if not isinstance(e, Load)}
+    if len(roles) != 1:
+        return None
+    role = min(roles)
+    if not {"s", "p", "o", "m", "l", "a"} <= {n for n, _ in document.program(role).registers}:
+        return None
+    make = _Maker(document)
+    make.loads()
+    held = any(e.op == "fetch_q" for _, e in found)
+    make.op(role, "start_tile", (), (("o0", "o"), ("m0", "m"), ("l0", "l")), When.HEAD)
+    if held:
+        make.op(role, "fetch_q", make.slots("Q"), (("q", "q"),), When.HEAD)
+    query = (_of("q"),) if held else make.slots("Q")
+    make.op(role, "qk", (*query, *make.slots("K")), (("scores", "s"),))
+    make.op(
+        role,
+        "max",
+        (_of("scores"), _of("top", 1, "m0")),
+        (("masked", "s"), ("top", "m"), ("keep", "a")),
+    )
+    make.op(
+        role,
+        "exp",
+        (_of("masked"), _of("top"), _of("keep"), _of("total", 1, "l0")),
+        (("weights", "s"), ("total", "l")),
+    )
+    make.op(role, "cvt", (_of("weights"),), (("packed", "p"),))
+    make.op(role, "rescale", (_of("out", 1, "o0"), _of("keep")), (("kept", "o"),))
+    kept = FlowOperand(value="kept", zero_first=True)
+    make.op(role, "pv", (_of("packed"), *make.slots("V"), kept), (("out", "o"),))
+    make.op(role, "finish_rows", (_of("total"), _of("top")), (("rows", "l"),), When.TAIL)
+    make.op(role, "store_o", (_of("out"), _of("rows")), (), When.TAIL, stores=True)
+    return make.flow()

@@ -1,0 +1,349 @@
+"""Reading a text: what names, loops, choices, functions and indices become."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import warploom as wl
+from tests.kernel.sources import run_source
+from warploom.kernel.listing import edges, listing, show
+from warploom.kernel.values import (
+    DType,
+    Grid,
+    Load,
+    Loop,
+    Pointwise,
+    Reduce,
+    Scalar,
+    Store,
+    Transpose,
+    Var,
+    Walk,
+    walk,
+)
+from warploom.kernels.attention import attention
+from warploom.kernels.swiglu import swiglu
+
+FACTOR = 3
+OFFSETS = (1, 2)
+
+
+def bf16(*names):
+    return dict.fromkeys(names, "bf16")
+
+
+def normal(*shape, seed=0):
+    return np.random.default_rng([seed, *shape]).normal(size=shape)
+
+
+def close(got, wanted):
+    np.testing.assert_allclose(got, wanted, rtol=1e-10, atol=1e-10)
+
+
+def test_the_value_of_a_product():
+    kernel = swiglu.specialise(bf16("x", "gate", "up", "out"))
+    assert kernel.name == "swiglu"
+    assert [t.name for t in kernel.tensors] == ["x", "gate", "up", "out"]
+    assert kernel.grid == Grid(tensor="out", vars=("m", "n"))
+    assert kernel.var("k") == Var(name="k", axis="k", walk=Walk.STEP)
+    (loop,) = kernel.loops
+    assert [c.inside.name for c in loop.carried] == ["g_in", "u_in"]
+    assert [c.last for c in loop.carried] == ["g_1", "u_1"]
+    assert kernel == swiglu.specialise(bf16("x", "gate", "up", "out"))
+    assert hash(kernel)
+
+
+def test_every_op_knows_its_line():
+    kernel = attention.specialise(bf16("q", "k", "v", "out"), sizes={"d": 64})
+    text = Path(kernel.line.file).read_text().splitlines()
+    for op in walk(kernel.ops):
+        line = op.line if isinstance(op, Store | Loop) else op.result.line
+        assert line.text == text[line.number - 1].strip()
+    exps = [o for o in walk(kernel.ops) if isinstance(o, Pointwise) and o.fn == "exp"]
+    assert {o.result.line.text for o in exps} == {"return wl.exp(top - new), wl.exp(x - new)"}
+
+
+def test_units_rows_columns_and_whole_axes():
+    kernel = attention.specialise(
+        bf16("q", "k", "v", "out"), sizes={"d": 64}, without={"lengths", "lse"}
+    )
+    walks = {v.name: (v.walk, v.extent) for v in kernel.vars}
+    assert walks == {
+        "b": (Walk.UNIT, 1),
+        "h": (Walk.UNIT, 1),
+        "s": (Walk.TILE, None),
+        "d": (Walk.WHOLE, 64),
+        "t": (Walk.STEP, None),
+    }
+    assert [t.name for t in kernel.tensors] == ["q", "k", "v", "out"]
+    assert kernel.tensor("q").axis("d").size == 64
+
+
+@wl.kernel
+def pointed(x: wl.In["m", "n"], out: wl.Out["m", "n"], *, power: int = 1, fns=()):
+    m, n = wl.tile(out)
+    y = x[m, n] * FACTOR + math.sqrt(4)
+    for offset in OFFSETS:
+        y += offset
+    for f in fns:
+        y = f(y)
+    y = y**2 if FACTOR > 2 else y
+    out[m, n] = max(y, -y) * power
+
+
+def test_captured_numbers_and_written_out_loops():
+    def half(v, *, by=2.0):
+        if by == 2.0:
+            return v / by
+        return v
+
+    x = normal(4, 5)
+    wanted = x * 3 + 5
+    close(pointed.reference(x), wanted**2)
+    close(pointed.reference(x, constants={"fns": (half, half)}), (wanted / 4) ** 2)
+    close(pointed.reference(x, power=3), wanted**2 * 3)
+    close(pointed.reference(x, constants={"power": 3}), wanted**2 * 3)
+
+
+def test_a_built_in_scalar_is_no_parameter():
+    types = {"x": "f32", "out": "f32"}
+    assert pointed.specialise(types).parameters
+    built_in = pointed.specialise(types, constants={"power": 2})
+    assert not built_in.parameters
+    assert not any(isinstance(op, Scalar) for op in built_in.ops)
+
+
+@wl.kernel
+def moved(x: wl.In["m", "n"], rows: wl.In["m", wl.i32], out: wl.Out["m", "n"], sums: wl.Out["m", "n", wl.f32]):  # fmt: skip  # noqa: E501
+    m, n = wl.tile(out)
+    gathered = x[rows[m], n]
+    below = x[wl.index(m) + 1, n]
+    out[m, n] = gathered + below
+    sums[rows[m], n] += gathered
+
+
+def test_gather_scatter_and_neighbours():
+    x = normal(6, 5)
+    rows = np.array([2, 2, 0, 5, 9, -1])
+    out, sums = moved.reference(x, rows, extents={"m": 4})
+    taken = np.where(((rows >= 0) & (rows < 6))[:, None], x[np.clip(rows, 0, 5)], 0)
+    close(out, taken + np.vstack([x[1:], np.zeros((1, 5))]))
+    wanted = np.zeros((6, 5))
+    for at, row in zip(rows, taken, strict=True):
+        if 0 <= at < 6:
+            wanted[at] += row
+    close(sums, wanted)
+
+
+@wl.kernel
+def scan(
+    q: wl.In["h", "t", "d"],
+    k: wl.In["h", "t", "d"],
+    v: wl.In["h", "t", "e"],
+    state: wl.Out["h", "d", "e", wl.f32],
+    out: wl.Out["h", "t", "e"],
+    *,
+    keep: float,
+):
+    h = wl.tile(state, whole=("d", "e"))
+    s = wl.zeros(q.d, v.e)
+    for t in wl.steps(q.t, 4):
+        out[h, t] = q[h, t] @ s.to(q.dtype)
+        s = s * keep + k[h, t].T @ v[h, t]
+    state[h] = s
+
+
+def test_a_carried_matrix():
+    q, k, v = normal(2, 8, 3), normal(2, 8, 3, seed=1), normal(2, 8, 5, seed=2)
+    state, out = scan.reference(q, k, v, keep=0.5)
+    for h in range(2):
+        one = k[h, :4].T @ v[h, :4]
+        close(out[h, :4], 0)
+        close(out[h, 4:], q[h, 4:] @ one)
+        close(state[h], one * 0.5 + k[h, 4:].T @ v[h, 4:])
+
+
+@wl.kernel
+def dequantised(
+    x: wl.In["m", "k"], w: wl.In["n", "k", wl.i4], s: wl.In["n", "k/32"], out: wl.Out["m", "n"]
+):
+    m, n = wl.tile(out)
+    acc = wl.zeros(m, n)
+    for k in wl.steps(x.k):
+        wide = (w[n, k] * s[n, k]).to(x.dtype)
+        acc += x[m, k] @ wide.T
+    out[m, n] = acc
+
+
+@pytest.mark.parametrize("k", [64, 70])
+@pytest.mark.parametrize("extents", [{}, {"k": 16}, {"k": 96}])
+def test_weights_widened_in_the_kernel(k, extents):
+    x, s = normal(4, k), normal(6, -(-k // 32))
+    w = np.random.default_rng(0).integers(-8, 8, (6, k))
+    wanted = x @ (w * np.repeat(s, 32, 1)[:, :k]).T
+    close(dequantised.reference(x, w, s, extents=extents), wanted)
+
+
+@wl.kernel
+def bounded(x: wl.In["m", "k"], n: wl.In["m", wl.i32], out: wl.Out["m"]):
+    m = wl.tile(out)
+    s = wl.zeros(m)
+    for k in wl.steps(x.k, until=wl.index(m).max() + 1):
+        s += wl.where(wl.index(m) >= wl.index(k), x[m, k], 0.0).sum(axis=k)
+    out[m] = s
+
+
+@pytest.mark.parametrize("extents", [{}, {"m": 3, "k": 2}])
+def test_a_bound_that_depends_on_the_tile(extents):
+    x = normal(7, 9)
+    close(bounded.reference(x, np.zeros(7), extents=extents), np.tril(x).sum(1))
+
+
+@wl.kernel
+def turned(x: wl.In["n", "m"], out: wl.Out["m", "n"]):
+    m, n = wl.tile(out)
+    seen = wl.index(n) <= wl.index(m)
+    out[m, n] = wl.where(seen, x[n, m].T, 0.0)
+
+
+@wl.kernel
+def turned_too(x: wl.In["n", "m"], out: wl.Out["m", "n"]):
+    m, n = wl.tile(out)
+    seen = (wl.index(n) <= wl.index(m)) & (wl.index(m) != 2)
+    kept = wl.where(seen, x[n, m], 0.0)
+    out[m, n] = kept.T
+
+
+def test_conditions_take_the_order_of_the_tile_they_meet():
+    x = normal(5, 4)
+    close(turned.reference(x), np.tril(x.T))
+    wanted = np.tril(x.T)
+    wanted[2] = 0
+    close(turned_too.reference(x), wanted)
+    kernel = turned_too.specialise({"x": "f32", "out": "f32"})
+    assert sum(isinstance(op, Transpose) for op in kernel.ops) == 1
+    where = next(o for o in kernel.ops if isinstance(o, Pointwise) and o.fn == "where")
+    assert where.result.vars == ("n", "m")
+
+
+def test_types():
+    text = (
+        "@wl.kernel\n"
+        'def kernel(x: wl.In["m", "k"], out: wl.Out["m", wl.f32]):\n'
+        "    m = wl.tile(out)\n"
+        "    s = wl.zeros(m)\n"
+        "    for k in wl.steps(x.k):\n"
+        "        s += (x[m, k] * 2).sum(axis=1) + wl.index(m) // 2\n"
+        "    out[m] = s\n"
+    )
+    kernel = run_source(text, wl=wl)["kernel"].specialise({"x": "e4m3"})
+    load = next(o for o in walk(kernel.ops) if isinstance(o, Load))
+    total = next(o for o in walk(kernel.ops) if isinstance(o, Reduce))
+    quotient = next(o for o in walk(kernel.ops) if isinstance(o, Pointwise) and o.fn == "floordiv")
+    assert load.result.dtype is DType.E4M3
+    assert total.result.dtype is DType.F32
+    assert quotient.result.dtype is DType.I32
+
+
+def test_what_an_output_held_before():
+    x = np.arange(6.0).reshape(3, 2)
+    out, sums = moved.reference(x, np.arange(3), initial={"sums": np.full((3, 2), 10.0)})
+    assert out.shape == (3, 2)
+    close(sums, x + 10)
+
+
+def test_sizes_that_no_input_has():
+    text = (
+        "@wl.kernel\n"
+        'def kernel(x: wl.In["m"], out: wl.Out["m", "n"]):\n'
+        "    m, n = wl.tile(out)\n"
+        "    out[m, n] = x[m] + wl.index(n)\n"
+    )
+    kernel = run_source(text, wl=wl)["kernel"].specialise({"x": "f32", "out": "f32"})
+    with pytest.raises(wl.KernelCallError, match="size of axis 'n'"):
+        kernel.reference(np.zeros(3))
+    close(kernel.reference(np.zeros(3), sizes={"n": 4})[1], np.arange(4))
+
+
+LISTING = """\
+kernel small
+  in     x[m, k] f16
+  in     w[n, k/32] f32
+  out    out[m] f32
+  scalar alpha f32
+  vars   m tile, k step 32
+  grid   tiles of out: m
+  # 3: s = wl.zeros(m)
+  v0: f32 = 0.0
+  s: f32[m] = spread(v0)
+  # 4: for k in wl.steps(x.k, 32):
+  for k:
+    s_in: f32[m] = s first, then s_1
+    # 5: s += (x[m, k] * w[0, k] * alpha).sum(axis=1)
+    v2: f16[m, k] = x[m, k]
+    v3: i32 = 0
+    v4: f32 = w[v3, k]
+    v5: f32[m, k] = v2 to f32
+    v6: f32[m, k] = v5 * v4
+    v7: f32 = scalar alpha
+    v8: f32[m, k] = v6 * v7
+    v9: f32[m] = sum(v8, over k)
+    s_1: f32[m] = s_in + v9
+  s_out: f32[m] = s_1 of the last step, or s
+  # 6: out[m] = wl.where(s > 0, s, -wl.inf)
+  v11: bool[m] = s_out > v0
+  v12: f32 = -inf
+  v13: f32[m] = where(v11, s_out, v12)
+  out[m] = v13"""
+
+
+def test_the_listing():
+    text = (
+        '@wl.kernel\ndef small(x: wl.In["m", "k"], w: wl.In["n", "k/32"], out: wl.Out["m"], *, '
+        "alpha: float):\n"
+        "    m = wl.tile(out); s = wl.zeros(m)\n"
+        "    for k in wl.steps(x.k, 32):\n"
+        "        s += (x[m, k] * w[0, k] * alpha).sum(axis=1)\n"
+        "    out[m] = wl.where(s > 0, s, -wl.inf)\n"
+    )
+    kernel = run_source(text, wl=wl)["small"].specialise({"x": "f16", "w": "f32", "out": "f32"})
+    wanted = LISTING.replace("# 3: s =", "# 3: m = wl.tile(out); s =")
+    assert str(kernel) == listing(kernel) == wanted
+    assert all(show(op) for op in walk(kernel.ops))
+
+
+def test_the_edges():
+    kernel = swiglu.specialise(bf16("x", "gate", "up", "out"))
+    found = set(edges(kernel))
+    assert ("g_in", "g_1") in found
+    assert ("g_1", "g_in") in found
+    assert ("g_1", "g_out") in found
+    assert any(b == "store out" for _, b in found)
+
+
+def test_annotations_as_strings():
+    text = (
+        "from __future__ import annotations\n"
+        "@wl.kernel\n"
+        'def kernel(x: wl.In["m"], out: wl.Out["m"]):\n'
+        "    m = wl.tile(out)\n"
+        "    out[m] = x[m]\n"
+    )
+    assert run_source(text, wl=wl)["kernel"].specialise({"x": "f32", "out": "f32"}).tensors
+
+
+def test_the_page_shows_what_is_printed(capsys):
+    import re
+
+    page = Path(__file__).parents[2] / "docs/howto/write_a_kernel.md"
+    text, space = page.read_text(), {}
+    for block in re.finditer(r"```python\n(.*?)```", text, re.S):
+        above = "\n" * text.count("\n", 0, block.start(1))
+        exec(compile(above + block.group(1), str(page), "exec"), space)
+    printed = capsys.readouterr().out
+    for block in re.findall(r"```text\n(.*?)```", text, re.S):
+        for line in block.splitlines():
+            shown = line.replace("write_a", f"{page.parent}/write_a")
+            assert line.strip() == "..." or shown in printed.splitlines(), line

@@ -1,0 +1,95 @@
+"""Rewrites of the column keep a kernel's meaning, and fire where they should."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from tests.kernel.random_kernels import random_kernels
+from warploom.kernel.simplify import simplify
+from warploom.kernel.values import Fn, Loop, Pointwise
+from warploom.kernels.attention import attention
+from warploom.kernels.rms_gemm import rms_gemm
+from warploom.lower.charges import shift_is_harmless
+from warploom.lower.rewrite import REWRITES, rewrite
+
+TYPES = dict.fromkeys(("q", "k", "v", "out"), "bf16")
+SCALE = frozenset({"scale"})
+
+
+def attention_kernel(**constants):
+    made = attention.specialise(TYPES, sizes={"d": 16}, without={"lengths"}, constants=constants)
+    return simplify(made)
+
+
+def attention_inputs(s=37, t=29):
+    rng = np.random.default_rng(1)
+    return [rng.standard_normal((2, 2, n, 16)) * 3 for n in (s, t, t)]
+
+
+def loop_of(kernel):
+    return next(op for op in kernel.ops if isinstance(op, Loop))
+
+
+def functions(kernel):
+    return [op.fn for op in loop_of(kernel).body if isinstance(op, Pointwise)]
+
+
+@pytest.mark.parametrize("constants", [{}, {"causal": True}, {"causal": "end"}])
+@pytest.mark.parametrize("leave", [frozenset(), *(frozenset({n}) for n in REWRITES)])
+def test_attention_means_the_same_after_rewrites(constants, leave):
+    kernel, inputs = attention_kernel(**constants), attention_inputs()
+    extents = {"s": 8, "t": 8}
+    want = kernel.reference(*inputs, scale=0.25, extents=extents)
+    got = rewrite(kernel, SCALE, leave).reference(*inputs, scale=0.25, extents=extents)
+    for a, b in zip(want, got, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
+
+
+@settings(max_examples=15, deadline=None)
+@given(random_kernels())
+def test_random_kernels_mean_the_same_after_rewrites(case):
+    kernel = simplify(case.kernel)
+    want = kernel.reference(*case.arrays(), **case.scalars)
+    got = rewrite(kernel).reference(*case.arrays(), **case.scalars)
+    for a, b in zip(np.atleast_1d(want), np.atleast_1d(got), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-7, atol=1e-9)
+
+
+def test_the_maximum_lags_where_results_do_not_depend_on_it():
+    assert Fn.MAX in functions(attention_kernel())
+    assert Fn.MAX not in functions(rewrite(attention_kernel(), SCALE))
+
+
+def test_the_maximum_does_not_lag_where_it_is_a_result():
+    kernel = attention_kernel()
+    top = next(c for c in loop_of(kernel).carried if c.inside.name == "top_in")
+    assert shift_is_harmless(kernel, loop_of(kernel), top)
+    stores = [op for op in kernel.ops if hasattr(op, "tensor") and not hasattr(op, "result")]
+    shown = dataclasses.replace(stores[-1], value=top.result.name)
+    exposed = dataclasses.replace(kernel, ops=(*kernel.ops, shown))
+    assert not shift_is_harmless(exposed, loop_of(exposed), top)
+
+
+def test_scales_of_unknown_sign_stay_before_the_maximum():
+    def scaled_maxima(kernel):
+        body = {op.result.name: op for op in loop_of(kernel).body if hasattr(op, "result")}
+        maxima = [
+            op for op in body.values() if getattr(op, "over", None) == "t" and op.fn is Fn.MAX
+        ]
+        made = [body[op.arg] for op in maxima]
+        return [isinstance(op, Pointwise) and op.fn is Fn.MUL for op in made]
+
+    assert scaled_maxima(rewrite(attention_kernel(), SCALE, frozenset({"lazy_maximum"}))) == [False]
+    left = frozenset({"scale_after_maximum"})
+    assert not any(functions(rewrite(attention_kernel(), SCALE, left)).count(f) for f in (Fn.MAX,))
+
+
+def test_zeros_past_the_end_need_no_condition():
+    made = simplify(rms_gemm.specialise(dict.fromkeys(("x", "w", "out"), "bf16")))
+    assert Fn.WHERE not in functions(rewrite(made))
+
+
+def test_exponentials_past_the_end_are_hidden():
+    assert functions(rewrite(attention_kernel(), SCALE)).count(Fn.WHERE) == 2  # edge and lag

@@ -1,0 +1,56 @@
+"""The verifier against the model checker, program by program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from warploom.errors import DocumentError
+from warploom.verify.roles import verify_roles
+
+from .checker import UNDECIDED, check
+from .programs import edited, random_program
+
+RUNS = ((1, 1), (2, 1), (3,), (1, 1, 1), (2, 2))
+# for what only the verifier reports
+LONGER = ((5,), (7,), (1,) * 6, (2, 2, 2), (3, 1, 3), (12,), (20,))
+LONGEST = 9  # iterations of a run the verifier names that the checker still tries
+
+
+@dataclass(frozen=True)
+class Outcome:
+    seed: int
+    verdict: str
+    codes: tuple[str, ...]
+    truth: str | None
+
+    @property
+    def missed(self):
+        return self.verdict in ("clean", "timing") and self.truth not in (None, UNDECIDED)
+
+    @property
+    def false_alarm(self):
+        return self.verdict == "race" and self.truth is None
+
+
+def compare(seed, *, limit=4_000):
+    """One program: every second one is edited."""
+    intended = random_program(seed)
+    document = edited(intended, seed) if seed % 2 else intended
+    try:
+        report = verify_roles(document)
+    except DocumentError as error:
+        return Outcome(seed, "malformed", (str(error).splitlines()[0],), UNDECIDED)
+    shown = [f.tiles for f in report.races() if f.tiles and sum(f.tiles) <= LONGEST][:2]
+    truth = None
+    more = LONGER if report.races() else ()
+    for tiles in dict.fromkeys([*shown, *RUNS, *more]):
+        found = check(document, intended, tiles, limit)
+        if found == UNDECIDED:
+            if truth:
+                break  # longer runs have more interleavings still
+            truth = UNDECIDED
+        elif found is not None:
+            truth = found
+            break
+    codes = tuple(sorted({f.code.value for f in report.races()}))
+    return Outcome(seed, report.verdict, codes, truth)

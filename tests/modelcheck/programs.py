@@ -1,0 +1,508 @@
+"""Random small role programs that are right, with their declared dataflow; and random edits."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import fields, replace
+
+from warploom.document.flow import Flow, FlowOp, FlowOperand, Home, When
+from warploom.document.roles import (
+    Arrive,
+    BufferCopy,
+    BulkCommit,
+    BulkStore,
+    BulkWait,
+    Commit,
+    Compute,
+    Expect,
+    Load,
+    Mma,
+    MmaFence,
+    NamedArrive,
+    NamedBarrier,
+    NamedSync,
+    Part,
+    Per,
+    ProxyFence,
+    RoleProgram,
+    RoleRing,
+    RolesDocument,
+    Scope,
+    ScopeSync,
+    Side,
+    SlotRead,
+    StagingBuffer,
+    WaitEmpty,
+    WaitFull,
+    WaitGroup,
+)
+
+BYTES = 64
+
+
+def of(value, back=0, before=None, zero_first=False):
+    return FlowOperand(value=value, back=back, before=before, zero_first=zero_first)
+
+
+WRITE = FlowOp(name="write", role="consumer", when=When.TAIL, operands=(of("sum"),), stores=True)
+
+
+def fill(ring, parts, k=0, wait=True):
+    out = [WaitEmpty(ring=ring, k=k)] if wait else []
+    out.append(Expect(ring=ring, k=k, bytes=BYTES * len(parts)))
+    return out + [Load(op=f"load.{ring}{p}", ring=ring, part=p, k=k, bytes=BYTES) for p in parts]
+
+
+def ring(name, depth, parts, empty, per=Per.ITERATION, full=1):
+    made = tuple(Part(name=p, offset=i * BYTES, bytes=BYTES) for i, p in enumerate(parts))
+    return RoleRing(
+        name=name, depth=depth, parts=made, full_arrivals=full, empty_arrivals=empty, per=per
+    )
+
+
+def load_ops(name, parts, when=When.LOOP):
+    ops = [
+        FlowOp(name=f"load.{name}{p}", role="producer", when=when, results=(f"{name}{p}",))
+        for p in parts
+    ]
+    return ops, [Home(value=f"{name}{p}", place=f"{name}.{p}") for p in parts]
+
+
+def staged_tail(rng, threads):
+    """Convert and store a result through staging copies; (entries, finish, ops, homes)."""
+    pieces = rng.choice((1, 2))
+    copies = rng.randint(1, pieces)
+    wide = rng.random() < 0.4
+    scope = Scope.WARPGROUP if wide else Scope.WARP
+    entries, ops, homes = [], [], []
+    for i in range(pieces):
+        copy = BufferCopy(buffer="c", copy=i % copies)
+        entries += [
+            BulkWait(pending=copies - 1, source_read=rng.random() < 0.7),
+            ScopeSync(scope=scope),
+            Compute(op="convert", reads=("acc",), fills=(copy,), args=(i,)),
+            ProxyFence(),
+            ScopeSync(scope=scope),
+            BulkStore(op="store", source=copy, scope=scope, args=(i,)),
+            BulkCommit(),
+        ]
+        ops += [
+            FlowOp(
+                name="convert",
+                role="consumer",
+                when=When.TAIL,
+                args=(i,),
+                operands=(of("sum"),),
+                results=(f"c{i}",),
+            ),
+            FlowOp(
+                name="store",
+                role="consumer",
+                when=When.TAIL,
+                args=(i,),
+                operands=(of(f"c{i}"),),
+                stores=True,
+            ),
+        ]
+        homes.append(Home(value=f"c{i}", place=f"c#{copy.copy}"))
+    finish = [BulkWait(pending=0, source_read=False)]
+    buffer = StagingBuffer(name="c", role="consumer", copies=copies, bytes=128)
+    return entries, finish, ops, homes, buffer
+
+
+def gemm(rng):
+    """A matrix product: one ring, products released at once or an iteration later."""
+    parts = rng.choice(("A", "AB"))
+    depth = rng.choice((1, 2, 2, 3))
+    instances = rng.choice((1, 1, 2))
+    late = depth > 1 and rng.random() < 0.5
+    slots = tuple(SlotRead(ring="ab", part=p) for p in parts)
+    scope = Scope.WARP
+    joined = rng.random() < 0.15  # one arrival behind a sync of all
+    if joined:
+        scope = rng.choice((Scope.THREAD, Scope.WARPGROUP))
+    meet = [ScopeSync(scope=Scope.WARPGROUP)] if joined else []
+
+    def product(first):
+        return [
+            WaitFull(ring="ab"),
+            MmaFence(),
+            Mma(op="mma", slots=slots, accumulator="acc", accumulate=not first),
+            Commit(),
+        ]
+
+    def release(k, pending):
+        return [WaitGroup(pending=pending), *meet, Arrive(ring="ab", k=k, scope=scope)]
+
+    kernel = product(False) + (release(-1, 1) if late else release(0, 0))
+    prologue = product(True) + ([] if late else release(0, 0))
+    epilogue = release(-1, 0) if late else []
+    loads, homes = load_ops("ab", parts)
+    operands = (*(of(f"ab{p}") for p in parts), of("sum", 1))
+    ops = [*loads, FlowOp(name="mma", role="consumer", operands=operands, results=("sum",))]
+    homes.append(Home(value="sum", place="acc"))
+    buffers, finish = (), []
+    if instances == 1 and rng.random() < 0.5:
+        entries, finish, more, places, buffer = staged_tail(rng, 128)
+        epilogue += entries
+        ops += more
+        homes += places
+        buffers = (buffer,)
+    else:
+        epilogue.append(Compute(op="write", reads=("acc",)))
+        ops.append(
+            FlowOp(
+                name="write", role="consumer", when=When.TAIL, operands=(of("sum"),), stores=True
+            )
+        )
+    arrivals = instances * (1 if joined else 4)
+    return document(
+        rings=(ring("ab", depth, parts, arrivals),),
+        producer=([], fill("ab", parts), []),
+        consumer=(prologue, kernel, epilogue),
+        finish=finish,
+        instances=instances,
+        registers=(("acc", 8),),
+        buffers=buffers,
+        flow=Flow(ops=tuple(ops), homes=tuple(homes)),
+    )
+
+
+def document(*, rings, producer, consumer, flow, registers, instances=1, **more):
+    roles = [
+        RoleProgram(
+            name="producer",
+            instances=1,
+            threads=1,
+            peel=0,
+            prologue=tuple(producer[0]),
+            kernel=tuple(producer[1]),
+            epilogue=tuple(producer[2]),
+        ),
+        RoleProgram(
+            name="consumer",
+            instances=instances,
+            threads=128,
+            peel=1,
+            prologue=tuple(consumer[0]),
+            kernel=tuple(consumer[1]),
+            epilogue=tuple(consumer[2]),
+            setup=tuple(more.get("setup", ())),
+            finish=tuple(more.get("finish", ())),
+            registers=registers,
+        ),
+        *more.get("others", ()),
+    ]
+    return RolesDocument(
+        name="random",
+        target="h200",
+        strategy="random",
+        rings=rings,
+        programs=tuple(roles),
+        buffers=tuple(more.get("buffers", ())),
+        barriers=tuple(more.get("barriers", ())),
+        flow=flow,
+    )
+
+
+def attention(rng):
+    """Two rings, the second product an iteration late, a tile ring, perhaps turns."""
+    depth = rng.choice((2, 2, 3))
+    instances = rng.choice((1, 1, 2))
+    turns = instances == 2 and rng.random() < 0.7
+    held = rng.random() < 0.5  # the tile's operand is fetched into registers
+    take = [NamedSync(barrier="turn")] if turns else []
+    give = [NamedArrive(barrier="turn", turn=1)] if turns else []
+    s, v = SlotRead(ring="k", part="K"), SlotRead(ring="v", part="V")
+    q = () if held else (SlotRead(ring="q", part="Q"),)
+    first = Mma(
+        op="qk",
+        slots=(*q, s),
+        registers=("q",) if held else (),
+        accumulator="s",
+        accumulate=False,
+    )
+    second = Mma(op="pv", k=-1, slots=(v,), registers=("p",), accumulator="o")
+    soft = Compute(op="soft", reads=("s",), writes=("p",))
+    start = [Compute(op="start", writes=("o",)), WaitFull(ring="q")]
+    if held:
+        fetch = Compute(op="fetch", writes=("q",), slots=(SlotRead(ring="q", part="Q"),))
+        start += [fetch, Arrive(ring="q")]
+    prologue = [
+        *start,
+        WaitFull(ring="k"),
+        *take,
+        MmaFence(),
+        first,
+        Commit(),
+        *give,
+        WaitGroup(pending=0),
+        Arrive(ring="k"),
+        soft,
+    ]
+    kernel = [
+        WaitFull(ring="k"),
+        *take,
+        MmaFence(),
+        first,
+        Commit(),
+        WaitFull(ring="v", k=-1),
+        second,
+        Commit(),
+        *give,
+        WaitGroup(pending=1),
+        Arrive(ring="k"),
+        WaitGroup(pending=0),
+        Arrive(ring="v", k=-1),
+        soft,
+    ]
+    epilogue = [
+        WaitFull(ring="v", k=-1),
+        *take,
+        MmaFence(),
+        second,
+        Commit(),
+        *give,
+        WaitGroup(pending=0),
+        Arrive(ring="v", k=-1),
+        *([] if held else [Arrive(ring="q")]),
+        Compute(op="write", reads=("o",)),
+    ]
+    ops, homes = [], []
+    for name, part, when in (("q", "Q", When.HEAD), ("k", "K", When.LOOP), ("v", "V", When.LOOP)):
+        made, places = load_ops(name, part, when)
+        ops += made
+        homes += places
+
+    def op(name, operands, results, when=When.LOOP, **more):
+        homes.extend(Home(value=r, place=h) for r, h in results)
+        made = tuple(r for r, _ in results)
+        ops.append(
+            FlowOp(name=name, role="consumer", when=when, operands=operands, results=made, **more)
+        )
+
+    op("start", (), (("o0", "o"),), When.HEAD)
+    if held:
+        op("fetch", (of("qQ"),), (("held", "q"),), When.HEAD)
+    op("qk", (of("held") if held else of("qQ"), of("kK")), (("scores", "s"),))
+    op("soft", (of("scores"),), (("packed", "p"),))
+    op("pv", (of("packed"), of("vV"), of("out", 1, "o0", zero_first=True)), (("out", "o"),))
+    op("write", (of("out"),), (), When.TAIL, stores=True)
+    setup = [NamedArrive(barrier="turn", turn=1, instance=1)] if turns else []
+    finish = [NamedSync(barrier="turn", instance=0)] if turns else []
+    barriers = (NamedBarrier(name="turn", id=1, threads=256, count=2),) if turns else ()
+    n = 4 * instances
+    return document(
+        rings=(
+            ring("q", 1, "Q", n, Per.TILE),
+            ring("k", depth, "K", n),
+            ring("v", depth, "V", n),
+        ),
+        producer=(fill("q", "Q"), fill("k", "K") + fill("v", "V"), []),
+        consumer=(prologue, kernel, epilogue),
+        instances=instances,
+        setup=setup,
+        finish=finish,
+        barriers=barriers,
+        registers=(("s", 8), ("p", 8), ("o", 8), ("q", 8)),
+        flow=Flow(ops=tuple(ops), homes=tuple(homes)),
+    )
+
+
+def met(rng):
+    """No waits for empty slots: a named barrier every iteration keeps both sides together."""
+    base = gemm(rng)
+    producer, consumer = base.programs
+    if consumer.instances > 1 or base.rings[0].depth > 1:
+        return base
+    sync = NamedSync(barrier="t")
+    keep = rng.random() < 0.5  # releases that nobody waits for
+    kernel = tuple(e for e in producer.kernel if not isinstance(e, WaitEmpty))
+
+    def freed(entries):
+        out = []
+        for e in entries:
+            released = isinstance(e, Arrive)
+            out += [e] if keep or not released else []
+            out += [sync] if released else []
+        return tuple(out)
+
+    producer = replace(producer, kernel=(*kernel, sync))
+    consumer = replace(
+        consumer,
+        prologue=freed(consumer.prologue),
+        kernel=freed(consumer.kernel),
+        epilogue=freed(consumer.epilogue),
+    )
+    barriers = (NamedBarrier(name="t", id=1, threads=160),)
+    return replace(base, programs=(producer, consumer), barriers=barriers)
+
+
+def handed(rng):
+    """A role computes what another multiplies: slots written by ordinary instructions."""
+    depth = rng.choice((1, 2))
+    slot = SlotRead(ring="h", part="H")
+    threads = rng.choice((32, 128))
+    wide = threads > 32 and rng.random() < 0.3
+    scope = rng.choice((Scope.THREAD, Scope.WARPGROUP)) if wide else Scope.WARP
+    sync = ScopeSync(scope=Scope.WARPGROUP if wide else Scope.WARP)
+    maker = RoleProgram(
+        name="producer",
+        instances=1,
+        threads=threads,
+        peel=0,
+        prologue=(),
+        kernel=(
+            WaitEmpty(ring="h"),
+            Compute(op="make", fills_slots=(slot,)),
+            ProxyFence(),
+            sync,
+            Arrive(ring="h", side=Side.FULL, scope=scope),
+        ),
+        epilogue=(),
+    )
+
+    def product(first):
+        return (
+            WaitFull(ring="h"),
+            MmaFence(),
+            Mma(op="mma", slots=(slot,), accumulator="acc", accumulate=not first),
+            Commit(),
+            WaitGroup(pending=0),
+            Arrive(ring="h"),
+        )
+
+    taker = RoleProgram(
+        name="consumer",
+        instances=1,
+        threads=128,
+        peel=1,
+        prologue=product(True),
+        kernel=product(False),
+        epilogue=(Compute(op="write", reads=("acc",)),),
+        registers=(("acc", 8),),
+    )
+    flow = Flow(
+        ops=(
+            FlowOp(name="make", role="producer", results=("h",)),
+            FlowOp(name="mma", role="consumer", operands=(of("h"), of("sum", 1)), results=("sum",)),
+            FlowOp(
+                name="write", role="consumer", when=When.TAIL, operands=(of("sum"),), stores=True
+            ),
+        ),
+        homes=(Home(value="h", place="h.H"), Home(value="sum", place="acc")),
+    )
+    return RolesDocument(
+        name="random",
+        target="h200",
+        strategy="random",
+        rings=(ring("h", depth, "H", 4, full=1 if wide else threads // 32),),
+        programs=(maker, taker),
+        flow=flow,
+    )
+
+
+FAMILIES = (gemm, gemm, attention, attention, met, handed)
+
+
+def random_program(seed):
+    """A program that is right."""
+    rng = random.Random(seed)
+    return rng.choice(FAMILIES)(rng)
+
+
+def edited(document, seed):
+    """The document with one or two random edits of any entry, ring or barrier."""
+    rng = random.Random(seed)
+    for _ in range(rng.choice((1, 1, 1, 2))):
+        document = _edit(rng, document)
+    return document
+
+
+def _edit(rng, document):
+    kind = rng.random()
+    if kind < 0.1:
+        return _edit_ring(rng, document)
+    if kind < 0.15 and document.barriers:
+        i = rng.randrange(len(document.barriers))
+        b = document.barriers[i]
+        change = rng.choice(({"threads": b.threads + rng.choice((-32, 32, 128))}, {"count": 1}))
+        listed = list(document.barriers)
+        listed[i] = replace(b, **change)
+        return replace(document, barriers=tuple(listed))
+    i = rng.randrange(len(document.programs))
+    program = document.programs[i]
+    if kind < 0.18:
+        program = replace(program, carries_phase=not program.carries_phase)
+    else:
+        program = _edit_list(rng, document, program)
+    programs = list(document.programs)
+    programs[i] = program
+    return replace(document, programs=tuple(programs))
+
+
+def _edit_ring(rng, document):
+    i = rng.randrange(len(document.rings))
+    r = document.rings[i]
+    change = rng.choice(
+        (
+            {"depth": max(1, r.depth - 1)},
+            {"depth": r.depth + 1},
+            {"full_arrivals": r.full_arrivals + 1},
+            {"empty_arrivals": max(1, r.empty_arrivals - 1)},
+            {"empty_arrivals": r.empty_arrivals + 1},
+        )
+    )
+    listed = list(document.rings)
+    listed[i] = replace(r, **change)
+    return replace(document, rings=tuple(listed))
+
+
+def _edit_list(rng, document, program):
+    phases = [name for name, entries in program.phases() if entries]
+    if not phases:
+        return program
+    phase = rng.choice(phases)
+    entries = list(getattr(program, phase))
+    i = rng.randrange(len(entries))
+    kind = rng.random()
+    if kind < 0.3:
+        entries.pop(i)
+    elif kind < 0.4:
+        entries.insert(rng.randint(0, len(entries)), entries[i])
+    elif kind < 0.6 and i + 1 < len(entries):
+        entries[i], entries[i + 1] = entries[i + 1], entries[i]
+    elif kind < 0.7:
+        entries.insert(rng.randint(0, len(entries) - 1), entries.pop(i))
+    else:
+        entries[i] = _edit_entry(rng, entries[i], document, phase)
+    return replace(program, **{phase: tuple(entries)})
+
+
+def _edit_entry(rng, entry, document, phase):
+    names = [f.name for f in fields(entry) if f.name not in ("op", "reason", "args", "instance")]
+    if not names:
+        return entry
+    name = rng.choice(names)
+    old = getattr(entry, name)
+    if isinstance(old, bool):
+        new = not old
+    elif isinstance(old, Scope | Side):
+        new = rng.choice(list(type(old)))
+    elif name == "parity":
+        new = 1 - old
+    elif name == "bytes":
+        new = rng.choice((old // 2, old + BYTES))
+    elif name in ("pending", "turn"):
+        new = max(0, old + rng.choice((-1, 1)))
+    elif name == "k":
+        new = old + rng.choice((-1, 1))
+        # On a single slot an arrival for another use is the same arrival: the verifier goes by the
+        # use that is named.
+        if isinstance(entry, Compute | BulkStore) and phase != "kernel":
+            return entry  # outside the loop it means nothing
+        if isinstance(entry, Expect | Arrive) and document.ring(entry.ring).depth == 1:
+            return entry
+    else:
+        return entry
+    return replace(entry, **{name: new})

@@ -1,0 +1,57 @@
+"""The verifier and an exhaustive checker that shares nothing with it, on random role programs."""
+
+from __future__ import annotations
+
+import pytest
+
+from warploom.document.roles_json import read_roles
+from warploom.verify.roles import verify_roles
+
+from ..verify.test_defects import FOLDER
+from .checker import UNDECIDED, check
+from .compare import compare
+from .programs import random_program
+
+RUNS = ((1, 1), (2, 1), (2, 2))
+
+# What every interleaving shows, found without the verifier.
+TRUTHS = {
+    "release_nobody_waits_for": None,
+    "warp_then_warpgroup_sync_false_alarm": None,
+    "bulkwait_full_without_sync": "a staging copy is overwritten while it is stored",
+    "release_skipped_at_tile_end": "more arrivals than a phase takes",
+    "attention_count_1_deadlock": "deadlock",
+    "reader_restarts_positions": "a slot holds something else than is read",
+    "waitgroup_pending_above_groups": "a register is touched in flight",
+    "accumulator_overwrites_operand_in_flight": "products in flight share registers",
+}
+
+
+@pytest.mark.parametrize("name", TRUTHS)
+def test_the_checker_finds_what_is_wrong_by_itself(name):
+    document = read_roles((FOLDER / f"{name}.json").read_text())
+    found = [check(document, document, tiles) for tiles in RUNS]
+    assert next((f for f in found if f), None) == TRUTHS[name]
+
+
+@pytest.mark.parametrize("seed", range(0, 60, 2))
+def test_generated_programs_are_clean(seed):
+    report = verify_roles(random_program(seed))
+    assert report.verdict in ("clean", "timing"), report.text()
+
+
+def test_verdicts_agree_on_random_programs_and_edits():
+    outcomes = [compare(seed, limit=600) for seed in range(150)]
+    assert not [o for o in outcomes if o.missed]
+    assert not [o for o in outcomes if o.false_alarm]
+    wrong = [o for o in outcomes if o.truth not in (None, UNDECIDED)]
+    assert len(wrong) > 40
+    assert sum(o.verdict == "clean" for o in outcomes) > 60
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("start", range(10_000, 30_000, 2_000))
+def test_verdicts_agree_at_length(start):
+    outcomes = [compare(seed) for seed in range(start, start + 2_000)]
+    assert not [o for o in outcomes if o.missed or o.false_alarm]

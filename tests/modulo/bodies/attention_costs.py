@@ -1,0 +1,129 @@
+"""Costs of one key tile of attention forward, per consumer, on Hopper and on MI355X.
+
+Hopper: 64 query rows, from measured rates. With 128 keys and head dimension 128, QK and PV are
+eight m64n128k16 each (512 cycles of tensor cores, 574 until usable). Row maximum 8192 FMNMX (128
+cycles of ALU, 188 with its shuffles), exponentials 8192 ex2 at 16 a cycle (512), conversion 64,
+rescaling of the output 64; other tiles in proportion. MI355X: 32 rows and 64 keys a wave, derived
+from peak rates, not measured.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from warploom.target.h200 import TENSOR_DRAIN, h200
+from warploom.target.unit_costs import Source, UnitCost
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttentionCosts:
+    """Prices of one consumer's ops and the storage one key tile takes.
+
+    ``exp_alu`` is the ALU time that rides along with the exponentials (0: they run on the ALU
+    themselves). ``issue`` is the stream time of one matrix product, ``product_tail`` what its
+    result takes longer than its occupancy. ``pieces`` instructions make a product; with a ``queue``
+    the unit takes so many unfinished ones, and issuing more holds the stream.
+    """
+
+    name: str
+    matrix_unit: str
+    qk: UnitCost
+    pv: UnitCost
+    row_max: UnitCost
+    exp: UnitCost
+    convert: UnitCost
+    rescale: UnitCost
+    load: UnitCost
+    issue: int
+    product_tail: int
+    exp_unit: str
+    alu_unit: str
+    exp_alu: int
+    s_registers: int
+    p_registers: int
+    o_registers: int
+    tile_bytes: int
+    pieces: int = 0
+    queue: int | None = None
+
+
+def _cost(occupancy: int, latency: int, source: Source) -> UnitCost:
+    return UnitCost(occupancy=occupancy, latency=latency, source=source)
+
+
+ROWS = 64  # query rows of a Hopper consumer: one wgmma
+LANES = 128  # results a cycle of the ordinary units of an SM
+
+
+def hopper_attention(
+    *,
+    head_dim: int = 128,
+    tile_k: int = 128,
+    q_registers: bool = False,
+    queued: bool = False,
+) -> AttentionCosts:
+    """One consumer of 64 query rows, ``tile_k`` keys; ``q_registers``: Q is not read from smem.
+
+    ``queued``: issuing products costs what it was measured to cost, under the bounded queue of the
+    tensor cores; without it 16 cycles, as the shipped kernels were solved.
+    """
+    target, scores = h200(), ROWS * tile_k
+    qk_steps, pv_steps = head_dim // 16, tile_k // 16
+    qk, pv = (
+        target.wgmma_interval(tile_k, a_in_registers=q_registers),
+        target.wgmma_interval(head_dim, a_in_registers=True),
+    )
+    tile_bytes = tile_k * head_dim * 2
+    landing = -(-400 * tile_bytes // 32_768)
+
+    def vector(cycles: int, tail: int) -> UnitCost:
+        return _cost(cycles, cycles + tail, Source.MEASURED)
+
+    return AttentionCosts(
+        name="hopper",
+        matrix_unit="tensor",
+        qk=vector(qk_steps * qk, TENSOR_DRAIN),
+        pv=vector(pv_steps * pv, TENSOR_DRAIN),
+        row_max=vector(scores // 64, 60),
+        exp=vector(scores // 16, 40),
+        convert=vector(scores // 128, 20),
+        rescale=vector(ROWS * head_dim // LANES, 20),
+        load=vector(landing, 600),
+        issue=max(qk_steps * target.wgmma_issue(tile_k), pv_steps * target.wgmma_issue(head_dim))
+        if queued
+        else 16,
+        product_tail=TENSOR_DRAIN,
+        exp_unit="mufu",
+        alu_unit="alu",
+        exp_alu=2 * scores // LANES,
+        s_registers=tile_k // 2,
+        p_registers=tile_k // 4,
+        o_registers=head_dim // 2,
+        tile_bytes=tile_bytes,
+        pieces=max(qk_steps, pv_steps),
+        queue=target.wgmma_queue if queued else None,
+    )
+
+
+HOPPER_ATTENTION = hopper_attention()
+
+MI355X_ATTENTION = AttentionCosts(
+    name="mi355x",
+    matrix_unit="mma",
+    qk=_cost(512, 544, Source.DERIVED),
+    pv=_cost(512, 544, Source.DERIVED),
+    row_max=_cost(64, 112, Source.DERIVED),
+    exp=_cost(640, 660, Source.DERIVED),
+    convert=_cost(64, 72, Source.DERIVED),
+    rescale=_cost(128, 136, Source.DERIVED),
+    load=_cost(400, 1000, Source.DERIVED),
+    issue=64,
+    product_tail=32,
+    exp_unit="valu",
+    alu_unit="valu",
+    exp_alu=0,
+    s_registers=32,
+    p_registers=16,
+    o_registers=64,
+    tile_bytes=16_384,
+)

@@ -1,0 +1,129 @@
+"""Hunting the best order by measure: a machine whose costs the model does not know."""
+
+import random
+from dataclasses import replace
+from math import inf
+
+import pytest
+
+from tests.modulo.bodies.gemm import gemm_body
+from tests.modulo.random_bodies import RandomShape, random_body
+from warploom.errors import ConfigError, SchedulingError
+from warploom.order import ModuloEdge, ModuloOp, ModuloOptions, ModuloProblem, Role, solve_modulo
+from warploom.order.check import check_result
+from warploom.order.hunt import Hunt, HuntOptions
+from warploom.order.sequence import Program, as_result, moved, neighbours, program_of
+
+II_ONLY = ModuloOptions(goals=())
+
+
+def nine_ops(loads, vectors, matrix, wide):
+    """Three chains of a load, vector work and a product that share one in-order stream."""
+    names = ("load", "vec", "mma")
+    ops, edges = [], []
+    for chain in range(3):
+        costs = (loads, vectors, matrix if chain else matrix + wide)
+        for kind, cycles in zip(names, costs, strict=True):
+            issue = {"load": 2, "vec": cycles, "mma": 1}[kind]
+            ops.append(ModuloOp(name=f"{kind}{chain}", unit=kind, occupancy=cycles, issue=issue))
+        base = 3 * chain
+        edges.append(ModuloEdge(src=base, dst=base + 1, latency=4 * loads))
+        edges.append(ModuloEdge(src=base + 1, dst=base + 2, latency=vectors + 2))
+    edges.append(ModuloEdge(src=2, dst=4, latency=matrix + 3, distance=1))
+    edges.append(ModuloEdge(src=5, dst=7, latency=matrix + 3))
+    edges.append(ModuloEdge(src=8, dst=1, latency=matrix + 3, distance=1))
+    return ModuloProblem(
+        name="nine ops", ops=tuple(ops), edges=tuple(edges), roles=(Role(name="wave"),)
+    )
+
+
+MODEL = nine_ops(loads=2, vectors=3, matrix=8, wide=4)
+HIDDEN = nine_ops(loads=4, vectors=8, matrix=6, wide=0)
+
+
+def hidden_machine(program):
+    """Cycles an iteration of an order takes on the machine nobody knows."""
+    result = as_result(HIDDEN, program)
+    return inf if result is None else float(result.ii)
+
+
+def test_the_hidden_optimum_is_found_by_measure():
+    bound = solve_modulo(HIDDEN, II_ONLY)
+    assert bound.proven
+    own = hidden_machine(program_of(solve_modulo(MODEL, II_ONLY)))
+    assert own > bound.ii
+    options = HuntOptions(evaluations=250, goal=bound.ii)
+    hunt = Hunt(MODEL, lambda tasks: [hidden_machine(t.program) for t in tasks], options)
+    result = hunt.run()
+    assert result.best.score == bound.ii
+    assert result.stopped == "goal reached"
+    assert result.ranked[0].score <= result.ranked[-1].score
+
+
+def test_hunts_are_deterministic():
+    def run():
+        options = HuntOptions(evaluations=30, solver_seconds=None)
+        hunt = Hunt(MODEL, lambda tasks: [hidden_machine(t.program) for t in tasks], options)
+        return [(f.score, f.program) for f in hunt.run().ranked]
+
+    assert run() == run()
+
+
+def test_an_interrupt_returns_what_was_found():
+    seen = []
+
+    def evaluate(tasks):
+        seen.extend(tasks)
+        if len(seen) > 10:
+            raise KeyboardInterrupt
+        return [hidden_machine(t.program) for t in tasks]
+
+    result = Hunt(MODEL, evaluate, HuntOptions(evaluations=100)).run()
+    assert result.stopped == "interrupt"
+    assert result.best.score > 0
+
+
+def test_dear_efforts_are_spent_near_the_best():
+    efforts = []
+
+    def evaluate(tasks):
+        efforts.extend(t.effort for t in tasks)
+        return [hidden_machine(t.program) for t in tasks]
+
+    Hunt(MODEL, evaluate, HuntOptions(evaluations=60, efforts=(1, 16))).run()
+    assert 0 < efforts.count(16) < efforts.count(1)
+
+
+def test_no_usable_order_is_an_error():
+    with pytest.raises(SchedulingError):
+        Hunt(MODEL, lambda tasks: [inf] * len(tasks), HuntOptions(evaluations=5, seconds=3)).run()
+    with pytest.raises(ConfigError):
+        HuntOptions(evaluations=0)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_steps_keep_every_dependence(seed):
+    body = random_body(RandomShape(ops=9, rings=2, density=0.5, carried=0.3), seed)
+    at = program_of(solve_modulo(body, II_ONLY))
+    rng = random.Random(seed)
+    for _, (program, result) in zip(range(20), neighbours(body, at, rng), strict=False):
+        check_result(replace(result, problem=body))
+        assert program_of(result).depths == program.depths
+        at = program
+
+
+def test_a_sequence_keeps_its_order():
+    body = replace(MODEL, rings=())
+    program = program_of(solve_modulo(body, II_ONLY))
+    result = as_result(body, program)
+    assert program_of(result) == program
+    backwards = Program(tuple(reversed(range(9))), ())
+    again = as_result(body, backwards)
+    assert again is None or program_of(again) == backwards.turned()
+
+
+def test_depths_are_part_of_a_step():
+    body = gemm_body(2, 2)
+    start = program_of(solve_modulo(body, II_ONLY))
+    rng = random.Random(3)
+    assert any(moved(body, start, rng).depths != start.depths for _ in range(200))

@@ -1,0 +1,96 @@
+"""Whatever changes what a program computes is found, vector ops included; nothing else is."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from tests.roles.flows import gemm_flow
+from tests.roles.gemm_kernel import GemmKernel
+from tests.roles.samples import gemm_document, lowered
+from warploom.document.roles import Compute
+from warploom.run.roles import first_fault
+from warploom.verify.roles import verify_roles
+
+from .flow_mutants import computes_the_same, flow_mutants
+
+GEMM = gemm_document()
+RUNS = ((1, 2), (3, 1), (2, 2, 2))
+
+
+def judge(document, mutants):
+    """How the verifier and the truth agree."""
+    out, disputed = Counter(), []
+    for m in mutants:
+        clean = verify_roles(m.document).clean
+        same = computes_the_same(m.document, document)
+        if not same:
+            out["found" if not clean else "missed"] += 1
+            disputed += [] if not clean else [(m.operator, m.where)]
+        elif clean:
+            out["harmless"] += 1
+        else:  # the same values, so it must be a race
+            faults = (first_fault(m.document, t, range(25), intended=document) for t in RUNS)
+            shown = any(f is not None for f in faults)
+            out["race" if shown else "reported only"] += 1
+            disputed += [] if shown else [(m.operator, m.where)]
+    return out, disputed
+
+
+SUBJECTS = {
+    "known ops": lambda: GEMM,
+    "declared": lambda: gemm_flow(GEMM),
+    "attention text": lambda: lowered("attention").document,
+    "gemm text": lambda: lowered("gemm").document,
+}
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_a_sample_of_mutants_is_judged_right(name):
+    document = SUBJECTS[name]()
+    mutants = tuple(flow_mutants(document))
+    out, disputed = judge(document, mutants[1 :: len(mutants) // 20])
+    assert not disputed, (out, disputed)
+    assert out["found"] > 10
+
+
+def test_the_operators_reach_vector_ops():
+    document = lowered("attention").document
+    mutants = tuple(flow_mutants(document))
+    operators = Counter(m.operator for m in mutants)
+    for name in ("drop op", "double op", "swap ops", "move op", "retarget reads"):
+        assert operators[name] > 5, operators
+    vector = {e.op for e in document.program("consumer").kernel if isinstance(e, Compute)}
+    assert vector
+    for op in vector:
+        assert any(f"Compute {op}" in m.where and m.operator == "drop op" for m in mutants)
+
+
+def test_the_authors_line_is_named():
+    document = lowered("attention").document
+    dropped = next(
+        m
+        for m in flow_mutants(document)
+        if m.operator == "drop op" and "kernel" in m.where and "Compute" in m.where
+    )
+    report = verify_roles(dropped.document)
+    lines = {f.line for f in report.races() if f.line}
+    assert any("attention.py:" in line for line in lines), report.text()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_every_mutant_is_judged_right(name):
+    document = SUBJECTS[name]()
+    out, disputed = judge(document, flow_mutants(document))
+    assert not disputed, (out, disputed)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_every_mutant_of_a_cluster_is_judged_right():
+    document = gemm_document(GemmKernel(cluster=(2, 1)))
+    out, disputed = judge(document, flow_mutants(document))
+    assert not disputed, (out, disputed)

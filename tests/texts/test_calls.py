@@ -1,0 +1,139 @@
+"""Calls of texts against a driver that launches nothing: arguments, keys, plans, errors."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+
+import warploom as wl
+from tests.cuda.fake_driver import FakeTensor, install
+from warploom.errors import BackendError, ConfigError, KernelCallError
+from warploom.kernels.attention import attention, packed
+from warploom.kernels.gemm import gemm
+from warploom.kernels.rms_gemm import rms_gemm
+from warploom.kernels.swiglu import swiglu
+from warploom.launch import compiled, texts
+from warploom.launch.build import Cubin, read_log
+
+
+@pytest.fixture
+def sources(monkeypatch, tmp_path):
+    """The sources that were compiled; a cubin is its source's name."""
+    found = []
+    monkeypatch.setenv("WARPLOOM_CACHE", str(tmp_path))
+    texts._compiled.cache_clear()
+    texts._CALLS.clear()
+
+    def compile_source(source, *, name="kernel", **_):
+        found.append(source)
+        return Cubin(data=name.encode(), toolchain="none", report=read_log(""))
+
+    monkeypatch.setattr(compiled, "compile_source", compile_source)
+    return found
+
+
+def launched(monkeypatch, sizes):
+    return install(monkeypatch, parameters=sizes)
+
+
+def sizes_of(made):
+    return [128 if type(p).__name__ == "MapParam" else 8 for p in made.built.source.params]
+
+
+def test_a_call_fills_the_parameters_of_its_source(monkeypatch, sources):
+    made = gemm.compile("bf16", without={"bias", "residual"}, sizes={"m": 4096, "n": 256, "k": 128})
+    driver = launched(monkeypatch, sizes_of(made))
+    a, b = FakeTensor((4096, 128), pointer=1 << 20), FakeTensor((256, 128), pointer=1 << 21)
+    out = FakeTensor((4096, 256), pointer=1 << 22)
+    assert gemm(a, b, out=out, alpha=2.5) is out
+    (launch,) = driver.launches
+    values = dict(zip([p.name for p in made.built.source.params], launch.parameters, strict=True))
+    assert struct.unpack("q", values["len_m"])[0] == 4096
+    assert struct.unpack("q", values["len_k"])[0] == 128
+    assert struct.unpack("f", values["arg_alpha"][:4])[0] == 2.5
+    maps = {e[2]: e for e in driver.encoded}
+    assert set(maps) == {1 << 20, 1 << 21, 1 << 22}
+    assert maps[1 << 21][3] == [128, 256]  # innermost first
+    assert launch.threads == made.built.source.threads
+
+
+def test_later_calls_only_launch(monkeypatch, sources):
+    driver = launched(monkeypatch, ())
+    tensors = [FakeTensor((256, 128), pointer=p << 20) for p in (1, 2)]
+    out = FakeTensor((256, 256), pointer=3 << 20)
+    for _ in range(3):
+        rms_gemm(*tensors, out=out, eps=1e-5)
+    rms_gemm(*tensors, out=out, eps=1e-6)
+    assert len(sources) == 1
+    rms_gemm(*tensors, out=out, eps=0.0)  # no longer known to exceed 0
+    assert len(driver.launches) == 5
+
+
+def test_public_products_take_b_as_columns(monkeypatch, sources):
+    driver = launched(monkeypatch, ())
+    a, w = FakeTensor((512, 128), pointer=1 << 20), (256, 128)
+    b = FakeTensor((128, 256), strides=(1, 128), pointer=1 << 21)
+    out = FakeTensor((512, 256), pointer=1 << 22)
+    wl.gemm(a, b, out=out)
+    maps = {e[2]: e for e in driver.encoded}
+    assert maps[1 << 21][3] == [w[1], w[0]]
+    assert maps[1 << 21][4] == [256]  # bytes of a row of w
+
+
+def test_packed_rows_lie_between_heads(monkeypatch, sources):
+    driver = launched(monkeypatch, ())
+    q = FakeTensor((300, 8, 128), pointer=1 << 20)
+    k, v = (FakeTensor((400, 2, 128), pointer=p << 20) for p in (2, 3))
+    starts = FakeTensor((4,), "torch.int32", pointer=4 << 20)
+    out = FakeTensor((300, 8, 128), pointer=5 << 20)
+    wl.attention_packed(q, k, v, starts, starts, 100, 200, True, out=out)
+    maps = {e[2]: e for e in driver.encoded}
+    assert maps[1 << 20][3] == [128, 300, 8]
+    assert maps[1 << 20][4] == [8 * 256, 256]
+    assert driver.launches[0].grid == (-(-300 // 64) + 3) * 8
+
+
+def test_pins_win(monkeypatch, sources):
+    pinned = gemm.with_tiles(m=256, n=128, consumers=2, stages=2)
+    made = pinned.compile("bf16", without={"bias", "residual"}, sizes={"m": 64, "n": 64, "k": 64})
+    tiling = made.tiling
+    assert (tiling.extent("m"), tiling.extent("n"), tiling.stages) == (256, 128, 2)
+    with pytest.raises(ConfigError, match="cannot be pinned"):
+        _ = gemm.with_tiles(rows=3).compile("bf16", without={"bias", "residual"}).built
+
+
+@pytest.mark.parametrize(
+    ("call", "match"),
+    [
+        (gemm, "'b' is not given"),
+        (lambda t: gemm(t, t, t, t, t, t), "6 tensors given"),
+        (lambda t: gemm(t, t, beta=1.0), "no parameter 'beta'"),
+        (lambda t: gemm(t, t, alpha="much"), "scalar 'alpha'"),
+        (lambda t: rms_gemm(t, t), "scalar 'eps' is not given"),
+        (lambda t: gemm(t, t, activation=[]), "hashable"),
+    ],
+)
+def test_wrong_arguments_are_named(monkeypatch, sources, call, match):
+    launched(monkeypatch, ())
+    with pytest.raises(KernelCallError, match=match):
+        call(FakeTensor((128, 128)))
+
+
+def test_tensors_that_do_not_fit_are_refused_before_compiling(monkeypatch, sources):
+    launched(monkeypatch, ())
+    x, w = FakeTensor((128, 64)), FakeTensor((128, 96))
+    with pytest.raises(BackendError, match="k = 64"):
+        swiglu(x, x, w)
+    with pytest.raises(BackendError, match="inner sizes differ"):
+        wl.gemm(x, w)
+    with pytest.raises(BackendError, match="head dimension"):
+        wl.attention(*(FakeTensor((1, 2, 64, 80)) for _ in "qkv"))
+    assert not sources
+
+
+def test_optional_outputs_are_made_when_asked_for():
+    made = attention.compile("bf16", without={"lse", "lengths"}, sizes={"d": 64})
+    assert "lse" not in {t.name for t in made.kernel.tensors}
+    made = packed.compile("bf16", sizes={"d": 64})
+    assert "lse" in {t.name for t in made.kernel.tensors}

@@ -1,0 +1,150 @@
+"""The tile pass: candidates for every shape, and estimates against measured rates of an H200."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from warploom.errors import ConfigError, GeometryError, KernelError
+from warploom.kernels.attention import attention
+from warploom.kernels.gemm import gemm
+from warploom.lower.choose import choose
+
+DATA = json.loads((Path(__file__).parent / "h200_rates.json").read_text())
+NAME = re.compile(r"gemm_(\d+)x(\d+)_w(\d)(?:_s(\d+))?(?:_o(\d+))?")
+COPY_BOUND = {(64, 256), (64, 128), (128, 64)}
+DTYPES = {"bf16": "bf16", "fp16": "f16", "e4m3": "e4m3"}
+
+
+def value(dtype="bf16"):
+    types = {"a": DTYPES[dtype], "b": DTYPES[dtype], "out": "bf16"}
+    return gemm.compile(types, without={"bias", "residual"}).rewritten
+
+
+def sizes_of(row):
+    return dict(zip("mnk", row["shape"], strict=True))
+
+
+def measured(row):
+    """(pins, TFLOP/s) of kernels that the tile pass can make too."""
+    for name, rate in row["kernels"].items():
+        found = NAME.fullmatch(name)
+        if found and int(found[2]) % 16 == 0:
+            pins = {"m": int(found[1]), "n": int(found[2]), "consumers": int(found[3])}
+            pins |= {"stages": int(found[4])} if found[4] else {}
+            yield pins | {"staging": int(found[5] or 2)}, rate
+
+
+def ranks(values):
+    order = sorted(range(len(values)), key=lambda i: values[i])
+    return [order.index(i) for i in range(len(values))]
+
+
+def spearman(a, b):
+    n = len(a)
+    squares = sum((x - y) ** 2 for x, y in zip(ranks(a), ranks(b), strict=True))
+    return 1 - 6 * squares / (n * (n * n - 1))
+
+
+def rate_of(kernel, sizes, pins):
+    best = choose(kernel, sizes, pins=pins)[0]
+    return 2.0 * sizes["m"] * sizes["n"] * sizes["k"] / best.estimate.seconds / 1e12
+
+
+def test_the_ranking_of_measured_tiles():
+    row = next(r for r in DATA["tflops"] if r["run"] == "variants")
+    kernel, sizes = value(row["dtype"]), sizes_of(row)
+    pairs = [(rate_of(kernel, sizes, pins), rate) for pins, rate in measured(row)]
+    assert len(pairs) >= 9
+    assert spearman([p for p, _ in pairs], [r for _, r in pairs]) >= 0.7
+
+
+@pytest.mark.parametrize("row", DATA["tflops"], ids=lambda r: f"{r['shape']} {r['dtype']}")
+def test_absolute_rates_are_near(row):
+    kernel, sizes = value(row["dtype"]), sizes_of(row)
+    for pins, rate in measured(row):
+        if (pins["m"], pins["n"]) not in COPY_BOUND:
+            assert rate_of(kernel, sizes, pins) == pytest.approx(rate, rel=0.1), pins
+
+
+SCREENS = [r for r in DATA["tflops"] if r["run"] == "screen"]
+
+
+@pytest.mark.parametrize("row", SCREENS, ids=lambda r: f"{r['shape']} {r['dtype']}")
+def test_the_choice_is_within_noise_of_the_best_measured(row):
+    first = choose(value(row["dtype"]), sizes_of(row))[0].tiling
+    tile = (first.extent("m"), first.extent("n"))
+    rates = [r for pins, r in measured(row) if (pins["m"], pins["n"]) == tile]
+    if not rates:
+        pytest.skip(f"{tile} was not measured on this shape")
+    assert max(rates) >= 0.97 * max(row["kernels"].values())
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    m=st.integers(1, 20000),
+    n=st.integers(1, 20000),
+    k=st.integers(1, 20000),
+    dtype=st.sampled_from(list(DTYPES)),
+)
+def test_every_shape_gets_tiles_that_fit(m, n, k, dtype):
+    found = choose(value(dtype), {"m": m, "n": n, "k": k})
+    seconds = [c.estimate.seconds for c in found]
+    assert seconds == sorted(seconds)
+    assert all(s > 0 for s in seconds)
+    assert len({c.tiling for c in found}) == len(found)
+
+
+def test_few_rows_get_small_tiles():
+    few = choose(value(), {"m": 16, "n": 4096, "k": 4096})[0]
+    assert few.tiling.extent("m") == 64
+    assert few.estimate.waves == 1
+    many = choose(value(), {"m": 8192, "n": 8192, "k": 8192})[0]
+    assert many.tiling.extent("m") * many.tiling.extent("n") >= 128 * 256
+
+
+@pytest.mark.parametrize(
+    ("d", "wanted"),
+    [
+        (128, {"s": 128, "t": 128, "stages": 2, "slack": 512, "hold": True}),
+        (256, {"s": 128, "t": 80, "stages": 2, "slack": 640, "hold": False}),
+        (64, {"s": 192, "t": 128, "stages": 4, "slack": 256, "hold": False}),
+    ],
+)
+def test_attention_gets_the_tiles_that_measured_best(d, wanted):
+    sizes = {"b": 4, "h": 16, "g": 16, "s": 4096, "t": 4096, "d": d}
+    made = attention.compile("bf16", sizes=sizes, without={"lse", "lengths"}, positive={"scale"})
+    pins = dict(made.choices[0].tiling.pins)
+    assert {n: pins[n] for n in wanted} == wanted
+    assert pins["direct"]
+
+
+def test_candidates_are_laid_out_within_the_chip():
+    for choice in choose(value(), {"m": 4096, "n": 4096, "k": 4096}):
+        made = gemm.with_tiles(**dict(choice.tiling.pins)).compile(
+            "bf16", without={"bias", "residual"}
+        )
+        (only,) = made.choices
+        assert only.tiling == choice.tiling
+
+
+@pytest.mark.parametrize(
+    ("pins", "error", "match"),
+    [
+        ({"rows": 1}, ConfigError, "cannot be pinned"),
+        ({"m": 0}, ConfigError, "extent m=0"),
+        ({"m": 100}, KernelError, "100 rows"),
+        ({"n": 264}, KernelError, "a tile of b with 264 rows"),
+        ({"m": 256, "n": 256}, GeometryError, "registers"),
+        ({"stages": 9, "n": 256}, GeometryError, "do not fit"),
+    ],
+    ids=str,
+)
+def test_pins_that_cannot_be_are_refused(pins, error, match):
+    with pytest.raises(error, match=match):
+        choose(value(), {"m": 4096, "n": 4096, "k": 4096}, pins=pins)

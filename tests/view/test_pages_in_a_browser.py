@@ -1,0 +1,138 @@
+"""All HTML views in a real browser: their parts are there, they draw, and nothing complains."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ..cli.runner import warploom
+from .browser import opened, started
+
+ROOT = Path(__file__).parents[2]
+browser = pytest.fixture(scope="module")(started)
+
+STAMPS = {
+    "role": "consumer",
+    "labels": ["wait", "mma", "commit"],
+    "stamps": [
+        [[0, 100, 900], [1010, 1100, 1930], [2040, 2100, 2950]],
+        [[500, 600, 1400], [1520, 1600, 2430], [2540, 2600, 3450]],
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pages")
+    (folder / "stamps.json").write_text(json.dumps(STAMPS))
+    for name, more in (
+        ("gemm", ("--stamps", folder / "stamps.json")),
+        ("attention", ()),
+        ("fourwave", ("--trips", "3")),
+    ):
+        done = warploom("timeline", name, "--format", "html", "-o", folder / f"{name}.html", *more)
+        assert done.returncode == 0, done.stderr
+    done = warploom("diff", "pingpong", "fourwave", "--format", "html", "-o", folder / "diff.html")
+    assert done.returncode == 1, done.stderr
+    return folder
+
+
+def ready(browser, path, **size):
+    page, messages = opened(browser, path, **size)
+    page.wait_for_selector("html[data-ready=yes]")
+    return page, messages
+
+
+@pytest.mark.parametrize("name", ["gemm", "attention", "fourwave"])
+def test_a_timeline_has_all_its_parts(browser, folder, name, tmp_path):
+    page, messages = ready(browser, folder / f"{name}.html")
+    legend = page.locator("#legend").inner_text()
+    for word in ("global load", "matrix op", "slot holds data", "a wait", "data handed over"):
+        assert word in legend
+    assert page.locator("#legend").bounding_box()["y"] < page.locator("#plot").bounding_box()["y"]
+    figures = page.locator("#figures").inner_text()
+    for word in ("initiation interval", "resource bound", "matrix unit"):
+        assert word in figures
+    assert page.locator("g.row").count() >= 1
+    assert page.locator("rect[data-what=op]").count() > 20
+    page.keyboard.press("i")
+    page.wait_for_timeout(100)
+    shot = tmp_path / "shot.png"
+    page.screenshot(path=str(shot))
+    assert shot.stat().st_size > 20_000
+    shares = [float(t.rstrip("%")) for t in page.locator("td.num").all_inner_texts() if "%" in t]
+    assert max(shares) <= 100
+    assert messages == []
+
+
+def test_roles_show_their_hand_overs(browser, folder):
+    page, messages = ready(browser, folder / "attention.html")
+    names = page.eval_on_selector_all("g.row", "els => els.map(e => e.dataset.name)")
+    assert names == ["producer", "consumer 0", "consumer 1"]
+    assert page.locator("path.hand.full").count() > 4
+    assert page.locator("path.hand.free").count() > 1
+    page.keyboard.press("h")
+    page.wait_for_timeout(100)
+    assert page.locator("path.hand").count() == 0
+    assert messages == []
+
+
+def test_counter_schedules_keep_theirs_until_asked(browser, folder):
+    page, _ = ready(browser, folder / "fourwave.html")
+    assert page.locator("path.hand").count() == 0
+    assert not page.locator("#hands").is_checked()
+
+
+def test_the_keys_are_told(browser, folder):
+    page, _ = ready(browser, folder / "gemm.html")
+    assert not page.locator("#keys").is_visible()
+    page.keyboard.press("?")
+    assert page.locator("#keys").is_visible()
+    assert "steady state" in page.locator("#keys").inner_text()
+    page.click("#help")
+    assert not page.locator("#keys").is_visible()
+
+
+def test_a_wait_of_a_role_tells_its_reason(browser, folder):
+    page, _ = ready(browser, folder / "gemm.html")
+    page.keyboard.press("i")
+    page.wait_for_timeout(100)
+    page.locator("path[data-what=wait]").first.click(force=True)
+    assert "why it is there:" in page.locator("#detail").inner_text()
+
+
+def test_measured_stamps_lie_under_the_prediction(browser, folder):
+    page, messages = ready(browser, folder / "gemm.html")
+    assert "measured interval" in page.locator("#figures").inner_text()
+    bars = page.locator("rect.measured")
+    assert bars.count() == 12
+    bars.nth(1).dispatch_event("click")
+    assert "measured on the GPU" in page.locator("#detail").inner_text()
+    assert messages == []
+
+
+@pytest.mark.parametrize("width", [480, 900, 1600])
+def test_pages_fit_narrow_and_wide_windows(browser, folder, width):
+    page, messages = ready(browser, folder / "attention.html", width=width)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width + 2
+    assert messages == []
+
+
+def test_two_schedules_side_by_side(browser, folder):
+    page, messages = opened(browser, folder / "diff.html")
+    assert page.locator("svg").count() == 2
+    assert page.locator("table.list").count() == 3
+    assert "cycles a K-tile" in page.locator("table.facts").inner_text()
+    assert page.locator("td.l").count() > 10
+    same = page.locator("tr.same")
+    assert same.first.is_visible()
+    page.click("input[type=checkbox]")
+    assert not same.first.is_visible()
+    assert messages == []
+
+
+@pytest.mark.parametrize("name", ["fourwave.html", "attention.html"])
+def test_pages_in_the_clone_open(browser, name):
+    page, messages = ready(browser, ROOT / "docs" / "pictures" / name)
+    assert page.locator("g.row").count() >= 1
+    assert messages == []

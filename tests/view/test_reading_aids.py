@@ -1,0 +1,107 @@
+"""Listings, comparisons, graphs of roles and stamps: what pictures are made from."""
+
+import json
+
+import pytest
+
+from warploom.cli.source import load
+from warploom.errors import DocumentError
+from warploom.view.compare import aligned, compare
+from warploom.view.listing import legend, listing_text, sections
+from warploom.view.measured import measured_lanes, read_stamps
+from warploom.view.recurrence import critical_recurrence
+from warploom.view.role_graph import role_graph
+
+
+@pytest.fixture(scope="module")
+def gemm():
+    return load("gemm")
+
+
+@pytest.fixture(scope="module")
+def fourwave():
+    return load("fourwave")
+
+
+@pytest.mark.parametrize("name", ["gemm", "fourwave"])
+def test_a_listing_has_every_entry_once(name, request):
+    subject = request.getfixturevalue(name)
+    parts = sections(subject.document, subject.reasons())
+    listed = sum(len(part.lines) for part in parts)
+    assert listed == sum(len(entries) for _, entries in subject.phases())
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+def test_notes_wrap_and_lose_no_word(fourwave, width):
+    parts = sections(fourwave.document, fourwave.reasons())
+    text = listing_text(parts, width=width, details=True)
+    assert max(map(len, text.splitlines())) <= width
+    words = " ".join(text.replace(";", "").split())
+    for line in (line for part in parts for line in part.lines if line.note):
+        assert line.note.replace(";", "").split()[-1] in words
+
+
+def test_the_legend_speaks_of_the_dialect(gemm, fourwave):
+    assert any("WaitFull" in line for line in legend(gemm.document))
+    assert any("K_PREV" in line for line in legend(fourwave.document))
+    assert not any("WAIT_VM" in line for line in legend(gemm.document))
+
+
+def test_aligned_rows_hold_both_lists_in_order():
+    pairs = aligned(["a", "b", "c"], ["a", "x", "c", "d"])
+    assert [p.left for p in pairs if p.left] == ["a", "b", "c"]
+    assert [p.right for p in pairs if p.right] == ["a", "x", "c", "d"]
+    assert [p.same for p in pairs] == [True, False, True, False]
+
+
+def test_documents_of_different_dialects_can_be_compared(gemm, fourwave):
+    rows = compare(gemm.document, fourwave.document)
+    assert "kernel" in rows
+    assert "consumer.kernel" in rows
+    assert not any(p.same for p in rows["kernel"])
+
+
+def test_a_role_graph_follows_slots_and_registers(gemm):
+    nodes, edges = role_graph(gemm.document, lambda op: 100)
+    names = [node.label() for node in nodes]
+    mma = next(i for i, n in enumerate(names) if "mma" in n or "dot" in n)
+    loads = [i for i, n in enumerate(names) if n.startswith("producer")]
+    into = {(e.producer_idx, e.loop_distance) for e in edges if e.consumer_idx == mma}
+    assert {(load, 0) for load in loads} <= into
+    assert (mma, 1) in into  # the accumulator
+    back = {(e.consumer_idx, e.loop_distance) for e in edges if e.producer_idx == mma}
+    depth = gemm.document.rings[0].depth
+    assert {(load, depth) for load in loads} <= back
+    assert critical_recurrence(nodes, edges).interval == 100
+
+
+GOOD = {"role": "consumer", "labels": ["a", "b"], "stamps": [[[0, 5], [10, 15], [20, 25]]]}
+
+
+def test_stamps_become_bars_of_their_row(gemm):
+    stamps = read_stamps(json.dumps(GOOD))
+    assert stamps.interval == 10
+    sim = gemm.simulate(8)
+    lanes = measured_lanes(sim, stamps)
+    row = next(i for i, r in enumerate(sim.rows) if r.role == "consumer 0")
+    assert [(b.label, b.end - b.start, b.iteration) for b in lanes[row]] == [
+        ("a", 5, 1),
+        ("b", 5, 1),
+        ("a", 5, 2),
+        ("b", 5, 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"stamps": []},
+        {"stamps": [[[0, 1]]]},
+        {"stamps": [[[0], [1]]]},
+        {"labels": None},
+        {"stamps": [[["x", 1], [2, 3]]]},
+    ],
+)
+def test_malformed_stamps_are_errors(change):
+    with pytest.raises(DocumentError):
+        read_stamps(json.dumps(GOOD | change))
