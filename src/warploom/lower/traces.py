@@ -6,7 +6,7 @@ it, an iteration that hides all elements need not be run.
 
 from __future__ import annotations
 
-from warploom.kernel.values import Dot, Fn, Pointwise, Store, Transpose
+from warploom.kernel.values import Dot, Fn, Op, Pointwise, Store, Transpose, results
 from warploom.lower.body import Body
 
 KEEP_ZERO = {Fn.CAST, Fn.NEG, Fn.MUL}
@@ -28,13 +28,21 @@ def _zeros(body: Body, name: str) -> set[str]:
     """Values of the loop that are 0 where ``name`` is 0."""
     zero = {name}
     for op in body.loop.body:
-        if isinstance(op, Pointwise) and op.fn in KEEP_ZERO and zero & {*op.args}:
-            zero.add(op.result.name)
-        elif isinstance(op, Transpose) and op.arg in zero:
-            zero.add(op.result.name)
-        elif isinstance(op, Dot) and op.into is None and _vanishes(op, zero):
-            zero.add(op.result.name)
+        if _stays_zero(op, zero):
+            zero |= {v.name for v in results(op)}
     return zero
+
+
+def _stays_zero(op: Op, zero: set[str]) -> bool:
+    match op:
+        case Pointwise():
+            return op.fn in KEEP_ZERO and bool(zero & {*op.args})
+        case Transpose():
+            return op.arg in zero
+        case Dot():
+            return op.into is None and _vanishes(op, zero)
+        case _:
+            return False
 
 
 def _vanishes(op: object, zero: set[str]) -> bool:
