@@ -166,7 +166,7 @@ class _Writer:
             lines.append(f"const int until_{loop.var} = {self.context.uniform(loop.until)};")
             end = f"until_{loop.var}"
         least = max(self.document.minimum_trips, 1)
-        lines += range_lines(self.context, self.cut, end, masked=bool(self.masked), least=least)
+        lines += range_lines(self.context, self.cut, end, masked=bool(self.masked), fewest=least)
         step = f"{extent} * k"
         if self.layout.tiling.serpentine:
             step = f"{extent} * (backwards ? k_tiles - 1 - k : k)"
@@ -251,7 +251,7 @@ class _Writer:
     def consumer(self) -> list[str]:
         program = self.document.program("consumer")
         plain, masked = self.consumer_table("No{}"), self.consumer_table("Yes{}")
-        copies = masked if self.masked else None
+        copies = masked if self.masked and not self.layout.crowded else None
         tile = self.role_tile(program, plain, masked=copies)
         share = self.layout.blocks
         loop = self.tile_loop(tile, before=self.step_functions())
@@ -375,7 +375,8 @@ class _Writer:
                 places.append(f", {site.part(found[0].name, part_name(v), e.k)}")
             at = site.iteration(e.k) if step.when is When.LOOP else "0"
             call = f"{step.name}({{}}, {at}{''.join(places)});"
-            if step.name not in self.masked or site.phase == "kernel":
+            fixed = site.phase == "kernel" and not self.layout.crowded
+            if step.name not in self.masked or fixed:
                 return [call.format(masked)]
             return [
                 f"if ({at} >= whole_from && {at} < whole_to) {call.format('No{}')}",
@@ -496,7 +497,8 @@ class _Writer:
             first = [("whole_from", masked)] if self.cut is not None and self.cut.below else []
             unknown = self.cut is not None and not self.cut.known
             plain = [] if unknown else [("whole_to", table)]
-            loops = [*first, *plain, ("k_tiles", masked)]
+            ends_whole = self.cut is not None and self.cut.known and not self.cut.above
+            loops = [*first, *plain, *([] if ends_whole else [("k_tiles", masked)])]
         for bound, lowerings in loops:
             lines.append(f"for (; k < {bound}; ++k) {{")
             lines += indent([*self.list_lines(program, "kernel", lowerings), *step], 2)
