@@ -46,3 +46,18 @@ def test_an_order_that_loses_data_is_not_repaired(tmp_path):
     assert done.returncode == 2
     assert "OrderError" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_role_program_of_no_known_kernel_is_patched(tmp_path):
+    from tests.verify.test_defects import FOLDER
+
+    data = json.loads((FOLDER / "warp_then_warpgroup_sync_false_alarm.json").read_text())
+    consumer = data["programs"][1]
+    consumer["kernel"] = [e for e in consumer["kernel"] if e["entry"] != "WaitFull"]
+    data["name"] = "somebody's"
+    path, out = tmp_path / "racy.json", tmp_path / "mended.json"
+    path.write_text(json.dumps(data))
+    done = warploom("repair", str(path), "-o", str(out))
+    assert done.returncode == 0, done.stderr
+    assert "WaitFull before consumer.kernel" in done.stdout
+    assert warploom("verify", str(out)).returncode == 0

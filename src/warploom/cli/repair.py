@@ -14,8 +14,11 @@ from warploom.cli.output import write_file
 from warploom.cli.progress import working
 from warploom.cli.source import load
 from warploom.cli.subject import Subject
+from warploom.document.roles import RolesDocument
 from warploom.errors import SyncError
 from warploom.guard.counters import Repair, repair
+from warploom.guard.mbarrier.repair import repair_roles
+from warploom.verify.roles import verify_roles
 from warploom.view.compare import changes
 
 
@@ -59,16 +62,28 @@ def _roles(subject: Subject) -> tuple[Subject, str, dict[str, Any]]:
         found: dict[str, Any] = {"name": subject.name, "changes": []}
         return subject, f"{subject.name}: nothing to repair", found
     if subject.kernel is None:
-        raise SyncError(
-            f"{subject.name} races, and which kernel it is is not known",
-            where=subject.spec,
-            why="the protocol of roles is derived from the kernel, not patched",
-            fix="name the document as its kernel is named, e.g. gemm_128x256x64_w2_o4",
-        )
+        return _patched(subject)
     mended = replace(subject, document=subject.kernel.lowered.document)
     lines = changes(subject.document, mended.document)
     text = f"{subject.name}: {len(lines)} entries differ from the derived programs"
     return mended, "\n".join([text, *lines]), {"name": subject.name, "changes": lines}
+
+
+def _patched(subject: Subject) -> tuple[Subject, str, dict[str, Any]]:
+    """A document whose kernel is not known: what is missing is put in, one entry at a time."""
+    assert isinstance(subject.document, RolesDocument)
+    done = repair_roles(subject.document, verify_roles)
+    if not done.done:
+        raise SyncError(
+            f"{subject.name} races, and no fence, wait, release or turn repairs it",
+            where=subject.spec,
+            why=str(done.left[0]),
+            fix="its ops are wrong or out of order; derive it anew from its kernel",
+        )
+    text = f"{subject.name}: {len(done.changes)} change(s)"
+    mended = replace(subject, document=done.document)
+    found = {"name": subject.name, "changes": list(done.changes)}
+    return mended, "\n".join([text, *done.changes]), found
 
 
 def _as_json(done: Repair) -> dict[str, Any]:
