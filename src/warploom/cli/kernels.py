@@ -89,8 +89,8 @@ class TileKernel:
         """Its tile in words."""
         kernel = self.compiled.rewritten
         walked = {v.name for v in kernel.vars if v.walk in (Walk.TILE, Walk.STEP)}
-        sizes = ", ".join(f"{n} {e}" for n, e in self.tiling.extents if n in walked)
-        return f"{sizes}, {self.dtype}"
+        sizes = "x".join(str(e) for n, e in self.tiling.extents if n in walked)
+        return f"{sizes} {self.dtype}"
 
     def costs(self, document: RolesDocument, target: HopperTarget | None = None) -> RoleCosts:
         """What the document's ops cost."""
