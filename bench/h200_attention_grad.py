@@ -31,13 +31,14 @@ NVCC = [
     "-Xptxas",
     "-v",
 ]
+LEAN = {"joined": True, "shared": True, "cleared": True}
+TIGHT = LEAN | {"spare": 48}
 VARIANTS = {  # name: head size, queries, keys, causal, further choices of the tiling
-    "d64": (64, 64, 128, False, {}),
-    "d64_causal": (64, 64, 128, True, {}),
-    "d64_wide": (64, 128, 128, False, {}),
-    "d64_wide_causal": (64, 128, 128, True, {}),
-    "d128": (128, 64, 128, False, {}),
-    "d128_causal": (128, 64, 128, True, {}),
+    "d64": (64, 64, 128, False, LEAN),
+    "d64_causal": (64, 64, 128, True, LEAN),
+    "d64_wide": (64, 128, 128, False, TIGHT),
+    "d128": (128, 64, 128, False, TIGHT),
+    "d128_causal": (128, 64, 128, True, TIGHT),
 }
 
 
@@ -50,6 +51,8 @@ def build(folder, names):
     from warploom.lower.column import lower
     from warploom.lower.rewrite import rewrite
     from warploom.lower.tiling import tiling_of
+    from warploom.order import ModuloOptions
+    from warploom.order.model import Goal
     from warploom.verify.roles import verify_roles
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -61,7 +64,14 @@ def build(folder, names):
         kernel = rewrite(simplify(kernel), positive=frozenset({"scale"}))
         tiling = tiling_of(kernel, consumers=2, s=queries, t=keys)
         tiling = dataclasses.replace(tiling, hold=False, **choices)
-        lowered = lower(kernel, tiling)
+        options = ModuloOptions(
+            goals=(Goal.REGISTERS, Goal.LENGTH),
+            find_work=4,
+            prove_work=1,
+            optimise_work=2,
+            seconds=60.0,
+        )
+        lowered = lower(kernel, tiling, options=options)
         source = emit_kernel(lowered)
         (folder / f"{name}.cu").write_text(source.text)
         done = subprocess.run(

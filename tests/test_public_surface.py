@@ -1,7 +1,11 @@
 """The public door: sorted, complete, and documented names only."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
 
 import warploom
 
@@ -10,6 +14,13 @@ def test_all_is_sorted_and_exists():
     assert sorted(warploom.__all__) == warploom.__all__
     for name in warploom.__all__:
         assert getattr(warploom, name) is not None
+
+
+def test_the_names_stand_in_one_list_and_nothing_else_shows():
+    stub = Path(warploom.__file__).with_suffix(".pyi").read_text()
+    listed = set(re.findall(r"(\w+) as \1\b", stub)) | {"__version__"}
+    assert listed == set(warploom.__all__)
+    assert set(dir(warploom)) == listed
 
 
 def test_documented_names_are_there():
@@ -43,3 +54,35 @@ def test_the_core_imports_no_heavy_package():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_compiled_schedule_is_taken_everywhere_and_shows_in_a_line():
+    compiled = warploom.compile_schedule(warploom.DeclarativeSchedule(lgkm_a=8, lgkm_b=4))
+    assert len(repr(compiled)) < 200
+    assert "pingpong" in repr(compiled)
+    assert warploom.verify(compiled).verdict == "clean"
+    assert warploom.simulate(compiled, trips=4).trips == 4
+    assert warploom.read_schedule(warploom.write_schedule(compiled)) == compiled.document()
+    assert warploom.timeline(compiled, trips=2).startswith("pingpong")
+    assert warploom.timeline(compiled, trips=2, form="html").startswith("<!DOCTYPE")
+
+
+@pytest.mark.parametrize("name", ["verify", "simulate", "write_schedule", "timeline"])
+@pytest.mark.parametrize("wrong", [3, None, "pingpong", object, warploom.DeclarativeSchedule])
+def test_anything_else_is_a_typed_error(name, wrong):
+    with pytest.raises(warploom.DocumentError, match="is no schedule"):
+        getattr(warploom, name)(wrong)
+
+
+def test_a_target_is_taken_by_all_and_named():
+    machine = warploom.MachineCosts(name="mine")
+    base = warploom.mi355x_target()
+    target = warploom.TargetProfile(base.cost_model, base.pipeline, "small", machine)
+    bare = warploom.TargetProfile(base.cost_model, base.pipeline, "bare")
+    compiled = warploom.compile_schedule(warploom.DeclarativeSchedule(target=target))
+    assert compiled.target == "small"
+    assert warploom.simulate(compiled, target, trips=2).costs == "mine"
+    assert warploom.simulate(compiled, bare, trips=2).costs == "bare model"
+    assert "costs: mine" in warploom.timeline(compiled, target, trips=2)
+    with pytest.raises(warploom.ConfigError, match="has no costs"):
+        warploom.simulate(compiled, 3)

@@ -21,7 +21,7 @@ def run(*words, cwd):
 
 @pytest.fixture(scope="session")
 def fresh(tmp_path_factory):
-    """An environment with the wheel; dependencies are this one's, so no network is needed."""
+    """An environment with the wheel; its dependencies are those of this one: no network."""
     folder = tmp_path_factory.mktemp("fresh")
     done = run(
         sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "-q",

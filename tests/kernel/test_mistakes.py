@@ -127,6 +127,9 @@ SHAPES = [
     ("steps that cut blocks", "m, n = wl.tile(out)\nacc = wl.zeros(m, n)\n"
      "for k in wl.steps(x.k, 96):\n    acc += (x[m, k] @ w[n, k].T) * sx[m, k]  # here\n"
      "out[m, n] = acc", "cut blocks of 128"),
+    ("blocks from a start", "m, n = wl.tile(out)\nacc = wl.zeros(m, n)\n"
+     "for k in wl.steps(x.k, 128, start=5):\n    acc += (x[m, k] @ w[n, k].T) * sx[m, k]  # here\n"
+     "out[m, n] = acc", "may cut blocks"),
     ("whole first axis", "m = wl.tile(out, whole='q')  # here", "cannot be whole"),
     ("all whole", "m = wl.tile(out, whole=('m', 'n'))  # here", "all axes"),
 ]  # fmt: skip

@@ -475,11 +475,11 @@ def _edit_list(rng, document, program):
     elif kind < 0.7:
         entries.insert(rng.randint(0, len(entries) - 1), entries.pop(i))
     else:
-        entries[i] = _edit_entry(rng, entries[i], document)
+        entries[i] = _edit_entry(rng, entries[i], document, phase)
     return replace(program, **{phase: tuple(entries)})
 
 
-def _edit_entry(rng, entry, document):
+def _edit_entry(rng, entry, document, phase):
     names = [f.name for f in fields(entry) if f.name not in ("op", "reason", "args", "instance")]
     if not names:
         return entry
@@ -499,6 +499,8 @@ def _edit_entry(rng, entry, document):
         new = old + rng.choice((-1, 1))
         # On a single slot an arrival for another use is the same arrival: the verifier goes by the
         # use that is named.
+        if isinstance(entry, Compute | BulkStore) and phase != "kernel":
+            return entry  # outside the loop it means nothing
         if isinstance(entry, Expect | Arrive) and document.ring(entry.ring).depth == 1:
             return entry
     else:

@@ -62,7 +62,7 @@ def test_the_hidden_optimum_is_found_by_measure():
 
 def test_hunts_are_deterministic():
     def run():
-        options = HuntOptions(evaluations=30, solver_seconds=60)
+        options = HuntOptions(evaluations=30, solver_seconds=None)
         hunt = Hunt(MODEL, lambda tasks: [hidden_machine(t.program) for t in tasks], options)
         return [(f.score, f.program) for f in hunt.run().ranked]
 

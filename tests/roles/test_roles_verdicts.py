@@ -358,3 +358,17 @@ def test_registers_beyond_the_chip_are_found():
     program = replace(program, registers=(("acc", 250),), instances=3)
     document = replace(D, programs=(D.programs[0], program))
     assert "SM has" in verify_roles(document).text()
+
+
+def test_a_release_of_the_tile_before_in_the_prologue_is_found():
+    """At the first tile it releases a use that never was, and the phases slip."""
+    consumer = D.program("consumer")
+    [release] = [e for e in consumer.epilogue if isinstance(e, Arrive)]
+    moved = replace(
+        consumer,
+        prologue=(*consumer.prologue, release),
+        epilogue=tuple(e for e in consumer.epilogue if e != release),
+    )
+    document = replace(D, programs=(D.programs[0], moved))
+    assert Code.PHASE in verify_roles(document).codes()
+    assert first_fault(document, (2, 3), range(20)) == "deadlock"

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from warploom.document import BarrierKind, RegisterWaits
+from warploom.document import BarrierKind, RegisterWaits, schedule_from_json, schedule_to_json
 from warploom.document.kinds import Phase
 from warploom.document.ops import OpDesc
 from warploom.errors import ConfigError, DocumentError
@@ -156,9 +156,13 @@ def test_the_largest_waits(wait, finding):
 
 def test_a_negative_count_is_malformed():
     doc = document(GOOD, "", "M[0,0]")
-    entry = replace(doc.prologue[2], op=OpDesc.wait_vm(-1))
-    with pytest.raises(DocumentError, match=r"prologue\[2\]"):
-        verify(replace(doc, prologue=(*doc.prologue[:2], entry, *doc.prologue[3:])))
+    with pytest.raises(ConfigError, match="negative"):
+        OpDesc.wait_vm(-1)
+    data = schedule_to_json(doc)
+    data["prologue"][2]["op"]["wait_value"] = -1
+    with pytest.raises(DocumentError) as error:
+        schedule_from_json(data)
+    assert "prologue[2]" in error.value.path
 
 
 def test_without_order_only_waiting_for_nothing_in_flight_proves_anything():

@@ -23,7 +23,7 @@ from warploom.run import Scripted, execute
 from warploom.verify import verify, witness
 from warploom.view import timeline_html, timeline_strip
 
-SHOWN = ("fourwave", "gemm", "attention")
+SHOWN = ("swiglu", "gemm", "attention", "fourwave")
 DRAWN = {"fourwave": (), "attention": ("tensor", "mufu")}
 WIDEST = 100
 

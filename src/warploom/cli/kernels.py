@@ -98,9 +98,27 @@ class TileKernel:
         costs = role_costs(replace(self.lowered, document=document), target)
         return replace(costs, name=target.name)
 
+    def after(self, name: str) -> str:
+        """What the kernel is after a pass, as text; of the tiling shown."""
+        if name == "schedule":
+            return str(self.lowered.result)
+        return self.source(self.lowered.document) if name == "emit" else self.compiled.after(name)
+
     def source(self, document: RolesDocument) -> str:
         """The kernel with a document's programs as one CUDA text."""
         return emit_kernel(replace(self.lowered, document=document)).text
+
+
+def split_sizes(spec: str) -> tuple[str, tuple[tuple[str, int], ...]]:
+    """A name and the sizes of axes it says after an ``@``: ``attention@d=64``."""
+    name, at, said = spec.partition("@")
+    sizes = []
+    for part in said.split(",") if at else ():
+        axis, equals, size = part.partition("=")
+        if not (axis.isidentifier() and equals and size.isdigit() and int(size)):
+            raise ConfigError(f"{part!r} is no size", where=spec, fix="write name@d=64")
+        sizes.append((axis, int(size)))
+    return name, tuple(sizes)
 
 
 def kernel_names() -> tuple[str, ...]:
@@ -108,10 +126,15 @@ def kernel_names() -> tuple[str, ...]:
     return tuple(TEXTS)
 
 
-def kernel_named(name: str, tile: str | None = None, dtype: str = "bf16") -> TileKernel | None:
+def kernel_named(
+    name: str,
+    tile: str | None = None,
+    dtype: str = "bf16",
+    sizes: tuple[tuple[str, int], ...] = (),
+) -> TileKernel | None:
     """The shipped kernel of that name or of a document's name; None for another kind of name."""
     if name in TEXTS:
-        return with_tile(TileKernel(TEXTS[name], dtype), tile)
+        return with_tile(TileKernel(TEXTS[name], dtype, whole=sizes), tile)
     found = _NAME.fullmatch(name)
     if found is None or found["text"] not in TEXTS:
         return None

@@ -51,6 +51,10 @@ def _show(
     tile: TileOption = None,
     dtype: DtypeOption = None,
     sync: SyncOption = None,
+    after: Annotated[
+        str | None,
+        typer.Option(metavar="PASS", help="A tile kernel after a pass: read, simplify, ... emit."),
+    ] = None,
     details: Annotated[
         bool, typer.Option("--details", help="Whole reasons: what may stay in flight, which trip.")
     ] = False,
@@ -69,6 +73,9 @@ def _show(
     if source is None:
         raise ConfigError("nothing to show", fix="name a source, or --list to see those there are")
     subject = load(source, knobs, tile=tile, dtype=dtype, sync=sync_policy(sync))
+    if after is not None:
+        typer.echo(_after(subject, after))
+        return
     if as_json:
         reasons = {f"{name}[{i}]": text for (name, i), text in subject.reasons().items()}
         typer.echo(json.dumps({"schedule": subject.to_json(), "reasons": reasons}))
@@ -79,6 +86,17 @@ def _show(
     parts = sections(subject.document, subject.reasons())
     typer.echo(listing_text(parts, width=wide, details=details, paint=paint))
     typer.echo("\n" + "\n".join([*_synchronisation(subject), *_legend(subject, wide)]))
+
+
+def _after(subject: Subject, name: str) -> str:
+    if subject.kernel is None:
+        raise ConfigError(
+            f"{subject.name} is no kernel of the tile language",
+            where="--after",
+            why="only such kernels go through passes one can look between",
+            fix=f"one of {', '.join(kernel_names())}, or file.py:kernel",
+        )
+    return subject.kernel.after(name)
 
 
 def _list(as_json: bool) -> None:

@@ -15,7 +15,13 @@ from typing import Any
 
 from warploom.cli.author import called, user_object
 from warploom.cli.builtin import BUILT_IN, TILES, Knobs, parse_tile
-from warploom.cli.kernels import TileKernel, kernel_named, kernel_names, with_tile
+from warploom.cli.kernels import (
+    TileKernel,
+    kernel_named,
+    kernel_names,
+    split_sizes,
+    with_tile,
+)
 from warploom.cli.progress import working
 from warploom.cli.subject import Document, Subject
 from warploom.document import ScheduleDocument, read_schedule
@@ -67,11 +73,12 @@ def load(
         subject = _compiled(schedule, spec, request)
         shape = parse_tile(tile, dtype or "bf16", TILES.get(spec))
         return replace(subject, tile=shape, dtype=dtype or "bf16")
-    kernel = kernel_named(spec, tile, dtype or "bf16")
+    name, sizes = split_sizes(spec)
+    kernel = kernel_named(name, tile, dtype or "bf16", sizes)
     if kernel is not None:
         return _from_kernel(kernel, spec, request)
-    if ":" in spec:
-        return _from_object(user_object(spec), spec, request)
+    if ":" in name:
+        return _from_object(user_object(name), spec, request)
     raise _unknown(spec)
 
 
@@ -104,7 +111,8 @@ def _from_object(found: object, spec: str, request: Request) -> Subject:
         case ScheduleDocument() | RolesDocument():
             return _from_document(found, spec, request)
         case Text():
-            kernel = with_tile(TileKernel(found, request.dtype or "bf16"), request.tile)
+            plain = TileKernel(found, request.dtype or "bf16", whole=split_sizes(spec)[1])
+            kernel = with_tile(plain, request.tile)
             return _from_kernel(kernel, spec, request)
     raise ConfigError(
         f"{spec} is a {type(found).__name__}", why=f"commands work on {KINDS}", fix=f"name {KINDS}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from warploom.cli.kernels import TileKernel, kernel_costs
@@ -127,7 +128,9 @@ class Subject:
     def lines(self) -> dict[str, str]:
         """The author's line of each declared op, where the document knows it."""
         flow = getattr(self.document, "flow", None)
-        return {op.name: op.line for op in flow.ops if op.line} if flow is not None else {}
+        if flow is None:
+            return {}
+        return {op.name: _near(op.line) for op in flow.ops if op.line}
 
     def to_json(self) -> dict[str, Any]:
         """The document as JSON-ready values."""
@@ -149,3 +152,10 @@ class Subject:
         if self.tile is None and shape is not None:
             return f"{'x'.join(map(str, shape.tile))} {shape.dtype}"
         return f"{'x'.join(map(str, self.tile))} {self.dtype}" if self.tile else ""
+
+
+def _near(line: str) -> str:
+    """A place with its path from here, or its file's name alone where that is elsewhere."""
+    path = Path(line)
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else path.name

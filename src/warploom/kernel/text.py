@@ -132,13 +132,14 @@ class Text:
     ) -> Any:  # noqa: ANN401 (NumPy arrays)
         """What the kernel computes for these inputs, in NumPy; types not named are f32.
 
-        Optional inputs are left out by None, or at the end by nothing, or given by name; so are
-        compile-time choices. All else as in ``Kernel.reference``: scalars by name, ``exact``,
+        Inputs may be given by name, as compile-time choices are; optional ones are left out by None
+        or by nothing. All else as in ``Kernel.reference``: scalars by name, ``exact``,
         ``extents``, ``sizes``, ``initial``.
         """
         inputs = self.signature.inputs
         rest = inputs[len(arrays) :]
-        every = (*arrays, *(given.pop(t.name, None) for t in rest if t.optional))
+        named_arrays = [given.pop(t.name, None) for t in rest if t.optional or t.name in given]
+        every = (*arrays, *named_arrays)
         if len(every) != len(inputs):
             self._fail(
                 f"{len(arrays)} arrays for {len(inputs)} tensors",

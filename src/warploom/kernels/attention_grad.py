@@ -34,5 +34,5 @@ def attention_grad(
         gv += p.to(q.dtype) @ dos
         gk += ds @ qs
         dq[b, h, s] += ds.T @ ks
-    dk[b, h, t] = gk * scale
     dv[b, h, t] = gv
+    dk[b, h, t] = gk * scale

@@ -30,7 +30,13 @@ from warploom.launch.driver import bindings
 
 ARCHITECTURE = "sm_90a"
 NVCC_FLAGS = ("-std=c++17", "-O3", "-cubin", "-gencode=arch=compute_90a,code=sm_90a")
-NVRTC_FLAGS = (f"--gpu-architecture={ARCHITECTURE}", "--std=c++17", "--ptxas-options=-v")
+# Without the last, a lambda with an ``auto`` argument counts as a host function.
+NVRTC_FLAGS = (
+    f"--gpu-architecture={ARCHITECTURE}",
+    "--std=c++17",
+    "--ptxas-options=-v",
+    "--device-as-default-execution-space",
+)
 SLOW_SECONDS = 2.0
 FATAL_MESSAGES = {
     "C7508": "setmaxnreg is ignored",

@@ -160,13 +160,12 @@ class Calls:
         stream: int | None,
     ) -> Sequence[Any]:
         """Launch; tensors that do not fit are copied for the call."""
-        unfit = UnfitError(())
         try:
             return self.runner(tensors, scalars, options, stream)
         except UnfitError as found:
             unfit = found
         except MisalignedError:
-            pass
+            unfit = UnfitError(())
         fit = fitted(self.inner, tensors, unfit, stream)
         try:
             done = self.runner(fit.complete, scalars, options, stream)
@@ -178,12 +177,17 @@ class Calls:
     def _binary(self, layouts: Layouts, options: tuple[Any, ...]) -> parts.Binary:
         """The kernel of a call."""
         made, tensors, sizes = self._made(layouts, options)
+        require_hopper(next(w.device for w in layouts if w))  # before compiling anything
         check_fit(tensors, layouts, sizes, self.inner, _moved(made.built.source, made.kernel))
         return binary_of(made, tensors)
 
     def compiled(self, tensors: Sequence[Any], options: tuple[Any, ...]) -> Compiled:
         """The compilation of a call."""
-        return self._made(self.runner.layouts(tensors), options)[0]
+        return self.compiled_for(self.runner.layouts(tensors), options)
+
+    def compiled_for(self, layouts: Layouts, options: tuple[Any, ...]) -> Compiled:
+        """The compilation of a call with tensors of these layouts; needs no GPU."""
+        return self._made(layouts, options)[0]
 
     def forget(self) -> None:
         """Drop every plan, so that the next calls choose anew."""
@@ -200,7 +204,6 @@ class Calls:
         tensors = self._declared(kinds, without)
         given = [(t, w) for t, w in zip(tensors, layouts, strict=True) if w is not None]
         sizes = bind([t for t, _ in given], [w for _, w in given])
-        require_hopper(given[0][1].device)  # before compiling anything
         kernel = self._value(kinds, dict(choices), without, sizes)
         _check_types(kernel)
         key = _size_key(kernel, sizes)

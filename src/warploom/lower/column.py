@@ -14,6 +14,7 @@ from warploom.kernel.values import Kernel
 from warploom.lower.body import body_of
 from warploom.lower.candidates import candidates_of, given_times
 from warploom.lower.fuse import fuse
+from warploom.lower.join import join
 from warploom.lower.layout import Layout, lay_out
 from warploom.lower.plan import flow_of, plan_of
 from warploom.lower.relate import CONSUMER, problem_of, takes_turns
@@ -46,7 +47,8 @@ def lower(
     """A kernel's role programs for a tiling, scheduled at the least interval found."""
     target = target or h200()
     body = body_of(kernel)
-    layout = lay_out(body, tiling, fuse(body))
+    steps = fuse(body)
+    layout = lay_out(body, tiling, join(body, steps) if tiling.joined else steps)
     name = f"{kernel.name}_{tiling.name}"
     problem = problem_of(layout, target, name)
     plan = plan_of(layout, target, name)

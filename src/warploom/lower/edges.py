@@ -120,6 +120,9 @@ class _Edge:
         if _inside(self.loop) in self._conditions(op.args[0]):
             number = self.number(op.args[2])
             return {LOWEST: Outside.LOWEST, 0.0: Outside.ZERO}.get(number, Outside.UNKNOWN)
+        finite = args[1] in (Outside.ZERO, Outside.FINITE)
+        if finite and self.number(op.args[2]) == 0.0:
+            return args[1]
         return args[1] if args[1] is args[2] else Outside.UNKNOWN
 
     def _conditions(self, name: str) -> set[str]:

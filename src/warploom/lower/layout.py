@@ -39,6 +39,7 @@ from warploom.lower.slots import MOST_COLUMNS, SlotRing, SlotTile, filled_rings,
 from warploom.lower.tiling import Tiling
 
 WGMMA_ROWS = 64
+ROOMY_REGISTERS = 200  # of arrays: more must not all live at once
 
 
 class Form(StrEnum):
@@ -107,7 +108,15 @@ class Layout:
     def left_in_registers(self, op: Dot) -> bool:
         """Whether a product takes its left operand from registers."""
         a, flipped = self.body.through(op.a)
-        return not flipped and a in dict(self.homes)
+        found = self.slot_of(a)
+        if flipped or a not in dict(self.homes):
+            return False
+        return not (found is not None and found[0].filled and self.tiling.shared)
+
+    @property
+    def crowded(self) -> bool:
+        """Whether not all arrays fit in registers at once: then it matters when they live."""
+        return sum(a.registers for a in self.arrays) > ROOMY_REGISTERS
 
     @property
     def blocks(self) -> int:

@@ -151,6 +151,8 @@ def _send(layout: Layout, op: Store) -> Stores:
 def discards_first(layout: Layout, op: Dot) -> bool:
     """Whether the first product of a tile starts a carried sum that begins at 0."""
     carried = layout.body.inside.get(op.into or "")
+    if layout.tiling.cleared:
+        return False
     return carried is not None and layout.body.is_zero(carried.first)
 
 
@@ -190,7 +192,7 @@ def started(layout: Layout) -> tuple[str, ...]:
     for c in layout.body.loop.carried:
         last = layout.body.ops.get(c.last)
         direct = isinstance(last, Dot) and last.into == c.inside.name
-        if direct and layout.body.is_zero(c.first):
+        if direct and layout.body.is_zero(c.first) and not layout.tiling.cleared:
             continue  # the first product discards what was there
         if layout.body.is_free(c.first) or layout.body.is_zero(c.first):
             out.append(c.inside.name)

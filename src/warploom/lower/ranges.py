@@ -16,6 +16,7 @@ from warploom.document.flow import When
 from warploom.kernel.values import Const, Dim, Fn, Indices, Pointwise, Spread
 from warploom.lower.body import Body
 from warploom.lower.fuse import Step
+from warploom.lower.traces import leaves_no_trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ def cut_of(body: Body, steps: tuple[Step, ...]) -> Cut | None:
             continue
         for op in step.ops:
             if isinstance(op, Pointwise) and op.fn is Fn.WHERE and moves(body, op.args[0]):
-                hides = _is_lowest(body, op.args[2]) and step.cols == body.loop.var
+                hides = _hides(body, op) and step.cols == body.loop.var
                 parts = list(comparisons(body, op.args[0], step.rows))
                 known_parts = [b for b in parts if b is not None]
                 exact = hides and len(known_parts) == len(parts)
@@ -96,6 +97,13 @@ def moves(body: Body, name: str) -> bool:
         return op.var == body.loop.var
     args = op.args if isinstance(op, Pointwise) else (op.arg,) if isinstance(op, Spread) else ()
     return any(moves(body, a) for a in args)
+
+
+def _hides(body: Body, op: Pointwise) -> bool:
+    """Whether elements that fail a condition count for nothing."""
+    if body.is_zero(op.args[2]):
+        return leaves_no_trace(body, op.result.name)
+    return _is_lowest(body, op.args[2])
 
 
 def _is_lowest(body: Body, name: str) -> bool:

@@ -39,8 +39,6 @@ from warploom.order import (
 from warploom.order.model import Hold, Value
 from warploom.target.h200 import HopperTarget
 
-ROOMY_REGISTERS = 200  # of arrays: more must not all live at once
-OTHER_REGISTERS = 28  # addresses, cursors and what a step needs beside arrays
 PRODUCER, CONSUMER = "producer", "consumer"
 Work = SlotRing | Dot | Step | Put | Send
 
@@ -183,7 +181,7 @@ def problem_of(layout: Layout, target: HopperTarget, name: str) -> ModuloProblem
     together = 1 if turns else layout.tiling.consumers
     ops = loop_ops(layout, target, together)
     copies = range(layout.tiling.consumers) if turns else (None,)
-    build = _Builder(layout, ops, tuple(copies))
+    build = _Builder(layout, ops, tuple(copies), target.sync.mbarrier_handoff)
     depths = {r.name: ring_depth(layout, r, target) for r in layout.rings if not r.per_tile}
     return ModuloProblem(
         name=name,
@@ -202,9 +200,13 @@ class _Builder:
     """Ops of the producer once, of the consumers once for each copy."""
 
     def __init__(
-        self, layout: Layout, ops: tuple[LoopOp, ...], copies: tuple[int | None, ...]
+        self,
+        layout: Layout,
+        ops: tuple[LoopOp, ...],
+        copies: tuple[int | None, ...],
+        handoff: int,
     ) -> None:
-        self.layout, self.ops, self.copies = layout, ops, copies
+        self.layout, self.ops, self.copies, self.handoff = layout, ops, copies, handoff
         self.maker = {v: op for op in ops for v in op.defines}
         self.index: dict[tuple[str, int | None], int] = {}
         for op in ops:
@@ -220,21 +222,16 @@ class _Builder:
 
     def consumer(self, copy: int | None, target: HopperTarget) -> Role:
         """The role of a consumer copy; where registers are short, with a budget."""
-        if not self.tight:
+        if not self.layout.crowded:
             return Role(name=self.role(copy))
         split = target.register_split(self.layout.tiling.consumers)
         most = split[1] if split else target.limits.setmaxnreg_high
         kept = sum(a.registers for a in self.layout.arrays if not self._renewed(a.name))
         return Role(
             name=self.role(copy),
-            register_budget=most - OTHER_REGISTERS,
+            register_budget=most - self.layout.tiling.spare,
             static_registers=kept,
         )
-
-    @property
-    def tight(self) -> bool:
-        """Whether not all arrays fit in registers at once: then it matters when they live."""
-        return sum(a.registers for a in self.layout.arrays) > ROOMY_REGISTERS
 
     def _renewed(self, array: str) -> bool:
         """Whether an array is written anew every iteration."""
@@ -245,7 +242,7 @@ class _Builder:
     def register_values(self) -> Iterator[Value]:
         """Where registers are short: arrays as values that live from first write to last use."""
         homes = dict(self.layout.homes)
-        for array in self.layout.arrays if self.tight else ():
+        for array in self.layout.arrays if self.layout.crowded else ():
             versions = [v for v in self.maker if homes.get(v) == array.name]
             if not self._renewed(array.name):
                 continue
@@ -259,6 +256,7 @@ class _Builder:
                     size=array.registers,
                     src=self.index[writer.name, copy],
                     uses=tuple(Read(op=self.index[o.name, copy], hold=_hold(o)) for o in touching),
+                    late=writer.cost.occupancy if isinstance(writer.work, Step) else 0,
                 )
 
     def modulo_ops(self) -> Iterator[ModuloOp]:
@@ -284,6 +282,7 @@ class _Builder:
                     if maker is None or (maker is op and isinstance(op.work, Dot)):
                         continue
                     slack = self.layout.tiling.slack if self._late(maker, op) else 0
+                    slack += self.handoff if isinstance(maker.work, Put) else 0
                     yield self._edge(maker, op, copy, maker.cost.latency + slack, back, value)
             yield from self._overwrites(copy)
 
@@ -367,7 +366,7 @@ class _Builder:
                 yield Ring(
                     name=array.name if copy is None else f"{array.name}@{copy}",
                     kind=RingKind.REG,
-                    size=0 if self.tight else array.registers,
+                    size=0 if self.layout.crowded else array.registers,
                     writers=(self.index[writer.name, copy],),
                     readers=(reads,),
                     max_depth=1,
@@ -389,8 +388,9 @@ class _Builder:
                 continue
             values = {in_slot(t.value) if ring.filled else t.value for t in ring.tiles}
             readers = [op for op in self.ops if any(v in values for v, _ in op.reads)]
+            more = self.handoff if ring.filled else 0  # consumers wait for one another
             reads = tuple(
-                Read(op=self.index[op.name, copy], hold=_hold(op))
+                Read(op=self.index[op.name, copy], hold=_hold(op) + more)
                 for op in readers
                 for copy in self.copies
             )

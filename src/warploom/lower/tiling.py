@@ -18,7 +18,11 @@ class Tiling:
     consumers take turns on the tensor cores (None: where vector work lies between products).
     ``keep`` and ``serpentine`` help the L2: the tensor whose tiles it should keep, and a walk of
     the loop that turns around at every tile. ``group`` rows of tiles are visited together.
-    ``handed``: slots of a ring that consumers fill with computed tiles.
+    ``handed``: slots of a ring that consumers fill with computed tiles. ``shared``: products take
+    what lies there from there, also where registers have it. ``joined``: chains of vector work are
+    one step each. ``cleared``: sums begin as zeros written once a tile, not with a product apart
+    from the loop that discards what was there. ``spare`` registers of a thread are kept for
+    anything but arrays.
     ``slack`` cycles of vector work may come late without delaying a product. ``direct``: tiles are
     stored from registers, not through shared memory. ``tie``: elements of a thread that a wait for
     products in the loop takes along of the tile made before it (-1: all), so that the assembler
@@ -35,6 +39,10 @@ class Tiling:
     hold: bool = True
     staging: int = 2
     handed: int = 1
+    shared: bool = False
+    joined: bool = False
+    cleared: bool = False
+    spare: int = 28
     turns: bool | None = None
     keep: str | None = None
     serpentine: bool = False

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 
 from warploom.errors import SchedulingError
 from warploom.order.model import MAIN_ROLE, ModuloProblem, Read, Ring, RingKind
@@ -137,8 +138,8 @@ def _check_units(r: _Replay) -> list[str]:
     held: dict[str, list[int]] = {}
     for v, op in enumerate(r.problem.ops):
         claims = [(h.unit, h.cycles) for h in op.holds()]
-        if op.issue:
-            claims.append((f"stream of role {r.roles[v]}", op.issue))
+        if issuing := _stream_time(r, v):
+            claims.append((f"stream of role {r.roles[v]}", issuing))
         for unit, cycles in claims:
             row = held.setdefault(unit, [0] * r.ii)
             for c in range(r.times[v], r.times[v] + cycles):
@@ -150,6 +151,18 @@ def _check_units(r: _Replay) -> list[str]:
         if most > declared.get(unit, 1):
             errors.append(f"unit {unit!r} is held {most} times in cycle {row.index(most)}")
     return errors
+
+
+def _stream_time(r: _Replay, v: int) -> int:
+    """Replays the issue of an op's pieces on a free unit: one is taken while the queue has room."""
+    op = r.problem.ops[v]
+    queues = {u.name: u.queue for u in r.problem.capacities}
+    depth = queues.get(op.unit or "")
+    if depth is None or op.pieces <= depth:
+        return op.issue
+    done = [op.occupancy * (k + 1) / op.pieces for k in range(op.pieces)]
+    accepted = done[op.pieces - depth - 1]  # the last piece enters when this one is finished
+    return max(op.issue, ceil(accepted - 1e-9))
 
 
 def _check_edges(r: _Replay) -> list[str]:

@@ -22,6 +22,7 @@ from warploom.order.sequence import Program, fits_budget, least_stages, neighbou
 from warploom.order.starts import Start, solver_starts
 
 PATIENCE = 6  # batches without a better order before another start is taken
+STALE = 40  # starts in a row that bring nothing new: the source is exhausted
 NEAR_BEST = 0.06  # how far above the best a cheap look may lie to earn a dear one
 LOOSE = 0.02  # how much worse a step may be and still be taken now and then
 
@@ -53,7 +54,8 @@ class HuntOptions:
 
     ``efforts`` rise; an order is scored with the next one when it may be among the best. ``goal``
     ends the hunt as soon as a score of the highest effort reaches it. ``batch`` orders are scored
-    at once, by as many workers as the evaluation has.
+    at once, by as many workers as the evaluation has. ``solver_seconds`` bounds each solve behind a
+    start; None bounds it by work instead, so that a hunt does not depend on the clock.
     """
 
     evaluations: int = 200
@@ -62,7 +64,7 @@ class HuntOptions:
     batch: int = 4
     seed: int = 0
     goal: float = 0.0
-    solver_seconds: float = 10.0
+    solver_seconds: float | None = 10.0
 
     def __post_init__(self) -> None:
         if self.evaluations < 1 or self.batch < 1 or not self.efforts:
@@ -156,17 +158,26 @@ class Hunt:
         self._score(list(self._usable(self.starts)))
         seconds = self.options.solver_seconds
         solved = self._usable(solver_starts(self.problem, self._rng, seconds=seconds))
+        idle = 0
         for turn, start in enumerate(self._restarts(solved)):
+            before = len(self._scores)
             self._descend(start, f"step {turn}")
+            idle = 0 if len(self._scores) > before else idle + 1
+            if idle >= PATIENCE:
+                return
 
     def _usable(self, starts: Iterable[Start]) -> Iterator[Start]:
         """Only orders that keep every dependence and the budget, each once."""
-        system = build_system(self.problem)
+        system, stale = build_system(self.problem), 0
         for origin, program in starts:
             self._check_time()
             fits = fits_budget(self.problem, program.depths)
             if program in self._seen or not fits or least_stages(system, program) is None:
+                stale += 1
+                if stale > STALE:
+                    return
                 continue
+            stale = 0
             self._seen.add(program)
             yield origin, program
 
@@ -176,8 +187,7 @@ class Hunt:
             ranked = self._ranking() or self._cheap_ranking()
             if ranked:
                 yield ranked[0].program
-            fresh = list(islice(solved, self.options.batch))
-            self._score(fresh)
+            self._score(list(islice(solved, self.options.batch)))
             ranked = self._ranking() or self._cheap_ranking()
             if ranked:
                 yield self._rng.choice(ranked[: max(4, self.options.batch)]).program

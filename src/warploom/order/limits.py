@@ -66,6 +66,7 @@ def _needed(attempter: Attempter, unit: str, ii: int) -> bool:
             unit=None if op.unit == unit else op.unit,
             also=tuple(h for h in op.also if h.unit != unit),
             issue=0 if v in streamed else op.issue,
+            pieces=0 if v in streamed else op.pieces,
         )
         for v, op in enumerate(problem.ops)
     )

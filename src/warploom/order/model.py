@@ -58,10 +58,15 @@ class Hold:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """A unit of other capacity than 1, or one declared for clarity."""
+    """A unit of other capacity than 1, one with a queue, or one declared for clarity.
+
+    ``queue``: an op is made of pieces, the unit takes at most so many unfinished ones, and whoever
+    issues more stands still until there is room.
+    """
 
     name: str
     capacity: int = 1
+    queue: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +86,8 @@ class ModuloOp:
     """One operation of the body.
 
     ``unit`` is held for ``occupancy`` cycles, ``also`` names further units held from the same
-    issue. ``issue`` is the time the op takes on its role's own instruction stream. ``role`` fixes
+    issue. ``issue`` is the time the op takes on its role's own instruction stream; on a unit with a
+    queue its ``pieces`` may hold the stream longer. ``role`` fixes
     the role; ``may_run_on`` lists the roles the solver may choose from. ``partition`` is the
     K-partition (half), used when the problem asks for isolation.
     """
@@ -93,6 +99,7 @@ class ModuloOp:
     role: str | None = None
     may_run_on: tuple[str, ...] = ()
     issue: int = 0
+    pieces: int = 0
     partition: int | None = None
 
     def holds(self) -> Iterator[Hold]:
@@ -183,6 +190,18 @@ class ModuloProblem:
     def capacity(self, unit: str) -> int:
         """How many ops may hold the unit at once."""
         return next((u.capacity for u in self.capacities if u.name == unit), 1)
+
+    def stream_cycles(self, op: int) -> int:
+        """Cycles an op holds its role's stream: its issue, or until its last piece is queued.
+
+        An op issues when its unit can begin it (to issue earlier would only block the stream
+        earlier), so of ``pieces`` all but ``queue`` must be done before the stream is free.
+        """
+        v = self.ops[op]
+        depth = next((u.queue for u in self.capacities if u.name == v.unit), None)
+        if depth is None or v.pieces <= depth:
+            return v.issue
+        return max(v.issue, -(-v.occupancy * (v.pieces - depth) // v.pieces))
 
     def units(self) -> tuple[str, ...]:
         """The units in use, in order of first use."""

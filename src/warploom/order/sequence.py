@@ -112,7 +112,7 @@ def _sequence_arcs(
         if len(mine) > 1:
             steps.append((mine[-1], mine[0], 1))
         for v, w, wrap in steps:
-            held = max(problem.ops[v].issue, 1)
+            held = max(problem.stream_cycles(v), 1)
             yield Arc(v, w, held, stages[v] - stages[w] + wrap, "sequence")
 
 

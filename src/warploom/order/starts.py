@@ -33,10 +33,12 @@ Start = tuple[str, Program]
 
 
 def solver_starts(
-    problem: ModuloProblem, rng: random.Random, *, seconds: float = 10.0
+    problem: ModuloProblem, rng: random.Random, *, seconds: float | None = 10.0
 ) -> Iterator[Start]:
     """Orders from the solvers, endless; each name says where an order comes from."""
     options = ModuloOptions(goals=(), seconds=seconds)
+    if seconds is None:
+        options = replace(options, tries=2, find_work=1.0, prove_work=1.0)
     best: ModuloResult | None = None
     with suppress(WarploomError):  # no schedule in time: the heuristic may still find orders
         best = solve_modulo(problem, options)
@@ -60,9 +62,8 @@ def _perturbed_starts(
     problem: ModuloProblem, rng: random.Random, options: ModuloOptions
 ) -> Iterator[Start]:
     """Solved under other costs, again and again; small bodies exactly every other time."""
-    quick = replace(
-        options, seconds=min(options.seconds or 2.0, 2.0), prove_work=1.0, find_work=1.0
-    )
+    limit = None if options.seconds is None else min(options.seconds, 2.0)
+    quick = replace(options, seconds=limit, prove_work=1.0, find_work=1.0)
     for turn in count(1):
         other = perturbed(problem, rng, spread=rng.choice((0.1, 0.3, 0.8)))
         slack = 1 + rng.choice((0.0, 0.02, 0.1, 0.3))

@@ -57,10 +57,18 @@ def _check_ops(problem: ModuloProblem) -> None:
                 why="no op that needs the unit could ever issue",
                 fix="give it a capacity of at least 1, or remove the unit from the ops",
             )
+        if unit.queue is not None and unit.queue < 1:
+            raise ConfigError(
+                f"unit {unit.name!r} has a queue of {unit.queue}",
+                where=problem.name,
+                why="no piece could ever be issued to it",
+                fix="a queue of at least 1, or None for a unit that never blocks",
+            )
     known = set(problem.role_names())
     for op in problem.ops:
         _check_number(f"op {op.name!r}: occupancy", op.occupancy)
         _check_number(f"op {op.name!r}: issue", op.issue)
+        _check_number(f"op {op.name!r}: pieces", op.pieces)
         holds = [h.unit for h in op.holds()]
         for hold in op.also:
             _check_number(f"op {op.name!r}: cycles on {hold.unit!r}", hold.cycles)

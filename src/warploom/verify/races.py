@@ -81,7 +81,7 @@ def analyse(text: Text, trips: int, assumptions: Assumptions) -> Run:
         for position, item in enumerate(program.items)
         if item.kind is Kind.STORE
         and flow.source[position] != NOTHING
-        and not _filled_by(flow, completion.done, flow.source[position], position)
+        and not _filled_by(flow, completion.done, position, item.channel)
     )
     # Where the code generator guards registers, each load completes at its store.
     return Run(
@@ -168,13 +168,14 @@ def _staging_rules(run: Run, used: dict[int, int]) -> list[Conflict]:
 
 def _staging_conflict(run: Run, store: int) -> Conflict:
     load = run.flow.source[store]
-    sure = sure_load(run.flow, run.completion.done, load)
+    channel = run.program.items[store].channel
+    sure = sure_load(run.flow, run.completion.done, load, channel)
     if sure == NOTHING:
         return _in_wave(Code.WAW_LDS, run.flow.before[load], load)
     return _in_wave(Code.RAW_REG, load, store)
 
 
-def sure_load(flow: Flow, done: list[int], load: int) -> int:
+def sure_load(flow: Flow, done: list[int], load: int, channel: int) -> int:
     """The first load of ``load``'s tile behind which no other tile can land in the registers.
 
     ``NOTHING`` when an older load of another tile may outlast all of them.
@@ -182,13 +183,13 @@ def sure_load(flow: Flow, done: list[int], load: int) -> int:
     start, other = flow.run[load], flow.before[load]
     if other == NOTHING or done[other] < start:
         return start
-    row = next(r for r in flow.fetches.values() if load in r)
+    row = flow.fetches[channel]
     at = bisect_right(row, done[other])
     return row[at] if at < len(row) and row[at] <= load else NOTHING
 
 
-def _filled_by(flow: Flow, done: list[int], load: int, store: int) -> bool:
-    sure = sure_load(flow, done, load)
+def _filled_by(flow: Flow, done: list[int], store: int, channel: int) -> bool:
+    sure = sure_load(flow, done, flow.source[store], channel)
     return sure != NOTHING and done[sure] <= store
 
 

@@ -195,8 +195,9 @@ class _Script:
     def _held_loads(self, load: int, store: int, holder: WaveId) -> list[int]:
         """The loads of the right tile that must come too late; an older one lands before them."""
         flow, done = self.run.flow, self.run.completion.done
-        row = flow.fetches[self.run.program.items[load].channel]
-        sure, other = sure_load(flow, done, load), flow.before[load]
+        channel = self.run.program.items[load].channel
+        row, other = flow.fetches[channel], flow.before[load]
+        sure = sure_load(flow, done, load, channel)
         if sure != flow.run[load]:
             self._advance(holder, done[other])
             self._step(StepKind.LAND, holder, other, "behind younger loads of another tile")

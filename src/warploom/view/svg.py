@@ -177,6 +177,7 @@ class _Painter:
 
     def _slots(self) -> None:
         self.out.text(12, self.y + 9, "storage", "row")
+        self.y += 14
         for line in self.scene.slots:
             self.out.text(LEFT - 8, self.y + 9, line.name, "lane right")
             self.out.rect(LEFT, self.y, self.width - LEFT - RIGHT, 11, "bg")

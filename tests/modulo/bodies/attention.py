@@ -11,7 +11,7 @@ whose depth is part of the answer. Nothing here prescribes an order except where
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from tests.modulo.bodies.attention_costs import HOPPER_ATTENTION, AttentionCosts
@@ -25,6 +25,7 @@ from warploom.order.model import (
     Ring,
     RingKind,
     Role,
+    Unit,
 )
 from warploom.target.unit_costs import UnitCost
 
@@ -105,11 +106,16 @@ class _Builder:
             ops=tuple(self.ops),
             edges=tuple(self.edges),
             rings=tuple(self.rings),
+            capacities=self._queues(),
             roles=(Role(name=PRODUCER), *(self._role(r) for r in self.consumer_roles)),
             smem_budget=self.shape.smem_budget,
             handoff=self.shape.handoff,
             release=self.shape.release,
         )
+
+    def _queues(self) -> tuple[Unit, ...]:
+        queue = self.costs.queue
+        return () if queue is None else (Unit(name=self.costs.matrix_unit, queue=queue),)
 
     def _role(self, name: str) -> Role:
         return Role(name=name, register_budget=self.shape.register_budget)
@@ -142,7 +148,9 @@ class _Builder:
     def _matrix(self, name: str, consumer: int, cost: UnitCost, chunks: int = 1) -> int:
         """A product, or the part of one: its issue time shrinks with it."""
         issue = -(-self.costs.issue // chunks)
-        return self._on_stream(name, consumer, self.costs.matrix_unit, cost, issue)
+        made = self._on_stream(name, consumer, self.costs.matrix_unit, cost, issue)
+        self.ops[made] = replace(self.ops[made], pieces=-(-self.costs.pieces // chunks))
+        return made
 
     def _part_of_pv(self) -> UnitCost:
         return self._chunk(self.costs.pv, self.costs.product_tail)

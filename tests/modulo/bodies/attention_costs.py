@@ -21,7 +21,8 @@ class AttentionCosts:
 
     ``exp_alu`` is the ALU time that rides along with the exponentials (0: they run on the ALU
     themselves). ``issue`` is the stream time of one matrix product, ``product_tail`` what its
-    result takes longer than its occupancy.
+    result takes longer than its occupancy. ``pieces`` instructions make a product; with a ``queue``
+    the unit takes so many unfinished ones, and issuing more holds the stream.
     """
 
     name: str
@@ -42,6 +43,8 @@ class AttentionCosts:
     p_registers: int
     o_registers: int
     tile_bytes: int
+    pieces: int = 0
+    queue: int | None = None
 
 
 def _cost(occupancy: int, latency: int, source: Source) -> UnitCost:
@@ -53,9 +56,17 @@ LANES = 128  # results a cycle of the ordinary units of an SM
 
 
 def hopper_attention(
-    *, head_dim: int = 128, tile_k: int = 128, q_registers: bool = False
+    *,
+    head_dim: int = 128,
+    tile_k: int = 128,
+    q_registers: bool = False,
+    queued: bool = False,
 ) -> AttentionCosts:
-    """One consumer of 64 query rows, ``tile_k`` keys; ``q_registers``: Q is not read from smem."""
+    """One consumer of 64 query rows, ``tile_k`` keys; ``q_registers``: Q is not read from smem.
+
+    ``queued``: issuing products costs what it was measured to cost, under the bounded queue of the
+    tensor cores; without it 16 cycles, as the shipped kernels were solved.
+    """
     target, scores = h200(), ROWS * tile_k
     qk_steps, pv_steps = head_dim // 16, tile_k // 16
     qk, pv = (
@@ -78,7 +89,9 @@ def hopper_attention(
         convert=vector(scores // 128, 20),
         rescale=vector(ROWS * head_dim // LANES, 20),
         load=vector(landing, 600),
-        issue=16,
+        issue=max(qk_steps * target.wgmma_issue(tile_k), pv_steps * target.wgmma_issue(head_dim))
+        if queued
+        else 16,
         product_tail=TENSOR_DRAIN,
         exp_unit="mufu",
         alu_unit="alu",
@@ -87,6 +100,8 @@ def hopper_attention(
         p_registers=tile_k // 4,
         o_registers=head_dim // 2,
         tile_bytes=tile_bytes,
+        pieces=max(qk_steps, pv_steps),
+        queue=target.wgmma_queue if queued else None,
     )
 
 

@@ -271,10 +271,11 @@ def wgmma_name(
     a_in_registers: bool = False,
     b_mn_major: bool = False,
     a_mn_major: bool = False,
+    first: bool = False,
 ) -> str:
     """The name of the wrapper ``wgmma_function`` writes."""
     tags = ("_rs" if a_in_registers else "") + ("_ta" if a_mn_major else "")
-    tags += "_tb" if b_mn_major else ""
+    tags += ("_tb" if b_mn_major else "") + ("_first" if first else "")
     return f"wgmma_m64n{n}_{dtype}{tags}"
 
 
@@ -285,8 +286,12 @@ def wgmma_function(
     a_in_registers: bool = False,
     b_mn_major: bool = False,
     a_mn_major: bool = False,
+    first: bool = False,
 ) -> str:
-    """A wrapper of one wgmma: D (n/2 registers a thread) = A * B (+ D if ``accumulate``)."""
+    """A wrapper of one wgmma: D (n/2 registers a thread) = A * B (+ D if ``accumulate``).
+
+    ``first``: D is written only, so that nothing need be kept in its registers before.
+    """
     if dtype not in _WGMMA_TYPES:
         raise BackendError(
             f"wgmma has no operand type {dtype!r}", fix=f"known: {', '.join(_WGMMA_TYPES)}"
@@ -308,14 +313,22 @@ def wgmma_function(
     left = "" if a_in_registers else f", {+a_mn_major}"
     transposes = "" if k != 16 else f"{left}, {+b_mn_major}"
     name = wgmma_name(
-        n, dtype, a_in_registers=a_in_registers, b_mn_major=b_mn_major, a_mn_major=a_mn_major
+        n,
+        dtype,
+        a_in_registers=a_in_registers,
+        b_mn_major=b_mn_major,
+        a_mn_major=a_mn_major,
+        first=first,
     )
-    outputs = ", ".join(f'"+f"(d[{i}])' for i in range(count))
+    outputs = ", ".join(f'"{"=" if first else "+"}f"(d[{i}])' for i in range(count))
+    choice = "" if first else ", int accumulate"
+    keeps = "0" if first else f"%{at + 1}"
+    given = "" if first else ', "r"(accumulate)'
     return (
-        f"DEVICE void {name}(float (&d)[{count}], {arguments}, uint64_t b, int accumulate) {{\n"
-        f'  asm volatile("{{\\n.reg .pred p;\\nsetp.ne.b32 p, %{at + 1}, 0;\\n"\n'
+        f"DEVICE void {name}(float (&d)[{count}], {arguments}, uint64_t b{choice}) {{\n"
+        f'  asm volatile("{{\\n.reg .pred p;\\nsetp.ne.b32 p, {keeps}, 0;\\n"\n'
         f'    "wgmma.mma_async.sync.aligned.m64n{n}k{k}.f32.{types} "\n'
         f'    "{{{accumulators}}}, {a}, %{at}, p, 1, 1{transposes};\\n}}"\n'
         f"    : {outputs}\n"
-        f'    : {inputs}, "l"(b), "r"(accumulate));\n}}\n'
+        f'    : {inputs}, "l"(b){given});\n}}\n'
     )

@@ -91,7 +91,7 @@ def plan_kernel(document: ScheduleDocument, tile: GemmTile) -> KernelPlan:
         tile=tile,
         movement=Movement.STAGED if staged else Movement.DMA,
         stages=1 if staged else 1 + max(op.stage for op in moved),
-        subtiles=1 if staged else 2,
+        subtiles=1 if staged else max(2, 1 + max(op.subtile for op in moved)),
         k_parts=1 + max(op.subtile for op in computed) if staged else 1,
         channel_by_tag=_channels([e.op for e in entries] + list(document.body)),
     )
@@ -164,7 +164,10 @@ def _check_entry(plan: KernelPlan, op: OpDesc, where: str) -> None:
         _check_move(plan, op, where)
     elif op.role is OpRole.COMPUTE and plan.movement is Movement.DMA:
         if max(op.stage, op.subtile) >= plan.subtiles:
-            raise BackendError("an MMA outside the 2x2 quadrant grid", where=where)
+            raise BackendError(
+                f"an MMA outside the {plan.subtiles}x{plan.subtiles} grid of sub-tiles",
+                where=where,
+            )
     elif op.role in (OpRole.VALU_COMPUTE, OpRole.NONE):
         raise BackendError(
             f"a GEMM kernel has no lowering for role {op.role.name}",

@@ -1,9 +1,10 @@
 """From issue times to one role's prologue, kernel and epilogue, still without synchronisation.
 
-A role's times are shifted so that its first op is at 0: roles are coupled through rings only, and
-how far one runs ahead of another is the rings' business. An op whose shifted time lies in interval
-``s`` runs ``s`` iterations late. Slot releases are steps of their own, at the time the last reader
-is expected to be over: that time is what decides how many groups may stay in flight.
+A role's times are shifted so that its loop begins at 0 (``origin``): roles are coupled through
+rings only, and how far one runs ahead of another is the rings' business. An op whose shifted time
+lies in interval ``s`` runs ``s`` iterations late. Slot releases are steps of their own, at the
+time the last reader is expected to be over: that time is what decides how many groups may stay in
+flight.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 
 from warploom.document.roles import Per, SlotRead
 from warploom.errors import SchedulingError
+from warploom.guard.mbarrier.origin import origin_of
 from warploom.guard.mbarrier.plan import Action, Plan, Product, RolePlan, Work
 from warploom.guard.mbarrier.release import Release
 from warploom.order import ModuloResult
@@ -101,7 +103,7 @@ def _discards_first(placed: list[_Placed], ii: int) -> int:
 
 def _placed_ops(result: ModuloResult, plan: Plan, member: str) -> list[_Placed]:
     ops = [v for v in result.kernel_order() if result.roles[v] == member]
-    first = min((result.times[v] for v in ops), default=0)
+    first = origin_of(result, plan, member)
     placed = []
     for rank, v in enumerate(ops):
         name = result.problem.ops[v].name
@@ -126,13 +128,21 @@ def _releases(
         reads = [r for group in ring.readers for r in group if result.roles[r.op] == member]
         if not reads:
             continue
-        over = max(result.times[r.op] + r.distance * result.ii + r.hold for r in reads) - first
+        own = {plan.aliases.get(n, n) for n in (result.problem.ops[w].name for w in ring.writers)}
+        more = result.problem.release if own & {*_fillers(plan)} else 0  # part of the hold
+        over = max(result.times[r.op] + r.distance * result.ii + r.hold for r in reads)
+        over -= first + more
         if plan.release is Release.SAME_ITERATION:
             last = max(result.times[r.op] - first for r in reads)
             over = min(over, last // result.ii * result.ii + result.ii - 1)
         step = Step(f"release {ring.name}", None, 0, ring.name)
         out.append(_Placed(over, rank + len(out), step))
     return out
+
+
+def _fillers(plan: Plan) -> list[str]:
+    """Ops that fill rings with ordinary instructions."""
+    return [n for n, a in plan.actions.items() if isinstance(a, Work) and a.fills]
 
 
 def _tile_releases(

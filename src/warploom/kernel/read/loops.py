@@ -66,6 +66,7 @@ def pipelined(frame: Frame, node: ast.For, run: Run) -> None:
     build.scopes.append([])
     build.shared.append({})
     build.loop = var
+    build.shifted = bounds.start is not None
     if run(frame, node.body) is not None:
         frame.fail(KernelSyntaxError, node, "a return inside a loop", fix="return after the loop")
     build.loop = None

@@ -174,6 +174,14 @@ def _by_variable(
         )
     if var.walk is Walk.UNIT:
         return At(var=var.name), []
+    if var.walk is Walk.STEP and axis.per > 1 and frame.build.shifted:
+        frame.fail(
+            KernelShapeError,
+            node,
+            f"the loop over '{var.name}' begins at a start of its own, which may cut blocks",
+            why=f"axis '{axis.name}/{axis.per}' has one element for {axis.per} of them, from 0 on",
+            fix="a loop without start=, and a condition that hides what comes before",
+        )
     if var.extent is not None and var.walk is Walk.STEP and axis.per > 1:
         large, small = max(var.extent, axis.per), min(var.extent, axis.per)
         if large % small:

@@ -86,6 +86,7 @@ class Builder:
     whole: dict[str, Var] = field(default_factory=dict)
     grid: Any = None
     loop: Var | None = None
+    shifted: bool = False  # the loop begins at a start of its own, not at 0
     count: int = 0
     titles: dict[str, str] = field(default_factory=dict)
     stores: dict[str, list[Any]] = field(default_factory=dict)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
-from warploom.kernel.rewrite import definitions, uses, values_of
+from warploom.kernel.rewrite import definitions, fresh, uses, values_of
 from warploom.kernel.values import (
+    Const,
     Dot,
     DType,
     Fn,
@@ -14,6 +16,7 @@ from warploom.kernel.values import (
     Op,
     Pointwise,
     Store,
+    Value,
     operands,
     walk,
 )
@@ -43,6 +46,43 @@ def _moves(op: Op, var: str, moving: set[str]) -> bool:
     assert not isinstance(op, Store | Loop)
     named = {getattr(op, "var", None), *(a.var for a in getattr(op, "at", ())), *op.result.vars}
     return var in named or any(o in moving for o in operands(op))
+
+
+def divide_once(kernel: Kernel) -> Kernel:
+    """A tile divided by a vector is multiplied by its reciprocal: one rounding more.
+
+    Only done where it is asked for.
+    """
+    values = values_of(kernel)
+    taken: set[str] = set()
+
+    def name(hint: str) -> str:
+        return fresh(kernel, taken, hint)
+
+    def scope(ops: tuple[Op, ...]) -> tuple[Op, ...]:
+        made: list[Op] = []
+        for op in ops:
+            if isinstance(op, Loop):
+                made.append(replace(op, body=scope(op.body)))
+            elif isinstance(op, Pointwise) and op.fn is Fn.DIV and _is_by_less(op, values):
+                under = values[op.args[1]]
+                one = Value(name=name("one"), dims=(), dtype=DType.F32, line=op.result.line)
+                over = replace(under, name=name(f"{under.name}_over"), line=op.result.line)
+                made += [
+                    Const(result=one, value=1.0),
+                    Pointwise(result=over, fn=Fn.DIV, args=(one.name, under.name)),
+                    replace(op, fn=Fn.MUL, args=(op.args[0], over.name)),
+                ]
+            else:
+                made.append(op)
+        return tuple(made)
+
+    return replace(kernel, ops=scope(kernel.ops))
+
+
+def _is_by_less(op: Pointwise, values: Mapping[str, Value]) -> bool:
+    above, under = (values[a] for a in op.args)
+    return len(above.dims) == 2 and len(under.dims) < 2
 
 
 def accumulate(kernel: Kernel) -> Kernel:

@@ -138,11 +138,11 @@ def _units(problem: ModuloProblem) -> tuple[UnitUse, ...]:
 
 def _streams(problem: ModuloProblem) -> list[UnitUse]:
     """Role streams: for each set of roles in use, the ops confined to it share its servers."""
-    issuing = [v for v, op in enumerate(problem.ops) if op.issue > 0]
+    issuing = [v for v in range(len(problem.ops)) if problem.stream_cycles(v) > 0]
     allowed = {v: frozenset(problem.allowed_roles(v)) for v in issuing}
     out = []
     for roles in sorted(set(allowed.values()), key=lambda s: (len(s), sorted(s))):
-        ops = tuple((v, problem.ops[v].issue) for v in issuing if allowed[v] <= roles)
+        ops = tuple((v, problem.stream_cycles(v)) for v in issuing if allowed[v] <= roles)
         out.append(UnitUse(STREAM + "+".join(sorted(roles)), len(roles), ops))
     return out
 

@@ -112,11 +112,11 @@ class RoleLayer:
 
     def _add_stream(self, role: str) -> None:
         core, intervals = self.core, []
-        for v, op in enumerate(self.problem.ops):
-            literal = self.on[v].get(role)
-            if literal is None or not op.issue:
+        for v in range(len(self.problem.ops)):
+            literal, held = self.on[v].get(role), self.problem.stream_cycles(v)
+            if literal is None or not held:
                 continue
-            steps = core.up(op.issue)
+            steps = core.up(held)
             for back in (0, core.period):
                 intervals.append(
                     core.m.new_optional_fixed_size_interval_var(

@@ -6,20 +6,21 @@ behind ``SchedulingStrategy.AUTO``: a fixed number of evaluations, hence the sam
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from math import inf
 
 from warploom.document.counters import Counters, Protocol, ScheduleDocument
 from warploom.document.kinds import OpRole
 from warploom.document.ops import DepEdge, OpDesc
-from warploom.errors import InfeasibleError, WarploomError
+from warploom.errors import WarploomError
 from warploom.guard.counters import StallModel, guarded
-from warploom.order import ModuloResult
+from warploom.order import ModuloResult, RingKind
 from warploom.order.hunt import Hunt, HuntOptions, Task
 from warploom.order.sequence import Program, as_result
-from warploom.order.starts import Start
-from warploom.order.validate import validate
+from warploom.order.starts import Start, solver_starts
 from warploom.seed.compile.hooks import Hooks
 from warploom.seed.compile.result import CompiledSchedule, counters
 from warploom.seed.modulo.bridge import BodyProblem, ModuloRequest, body_problem
@@ -32,7 +33,9 @@ from warploom.target.occupancy import OccupancyModel
 from warploom.verify import verify
 
 WAVE_BYTES = 1024  # what one memory instruction of a wave moves: 64 lanes of 16 bytes
-AUTO_EVALUATIONS = 48
+AUTO_EVALUATIONS = 24
+AUTO_EFFORTS = (1, 4)
+AUTO_STARTS = 6
 EFFORTS = (1, 12)
 TRIPS = 10
 
@@ -164,6 +167,8 @@ def workbench(
     protocol = schedule.protocol(0)
     waves = protocol.groups * protocol.waves_per_group
     ops, prices = priced(fine, units, machine, waves)
+    if request.smem_budget is None and schedule.shape is not None:
+        request = replace(request, smem_budget=LDS_BYTES)
     problem = _within_lds(ops, edges, schedule.name, replace(request, occupancies=prices))
     if register_budget is not None:
         roles = tuple(replace(r, register_budget=register_budget) for r in problem.problem.roles)
@@ -196,15 +201,18 @@ def _kept(parts: Sequence[tuple[int, ...]], fine: Sequence[OpDesc]) -> tuple[tup
 def _within_lds(
     ops: Sequence[OpDesc], edges: Sequence[DepEdge], name: str, request: ModuloRequest
 ) -> BodyProblem:
-    """The problem under the LDS of the chip; one copy of each slot where even that is too much."""
-    budget = LDS_BYTES if request.smem_budget is None else request.smem_budget
-    tight = body_problem(ops, edges, name=name, request=replace(request, smem_budget=budget))
-    try:
-        validate(tight.problem)
-    except InfeasibleError:
-        single = replace(request, smem_budget=None, max_depth=1)
-        return body_problem(ops, edges, name=name, request=single)
-    return tight
+    """The problem with as many copies of every slot as the LDS holds, at least one.
+
+    Kernels lay all slots out alike, so a copy more of one is a copy more of all. Without a shape
+    nobody knows how large a slot is, and depths are bounded by the request alone.
+    """
+    if request.smem_budget is None:
+        return body_problem(ops, edges, name=name, request=request)
+    free = replace(request, smem_budget=None, max_depth=1)
+    rings = body_problem(ops, edges, name=name, request=free).problem.rings
+    one = sum(r.size for r in rings if r.kind is RingKind.SMEM)
+    most = max(1, min(request.max_depth, request.smem_budget // max(one, 1)))
+    return body_problem(ops, edges, name=name, request=replace(free, max_depth=most))
 
 
 def priced(
@@ -265,8 +273,10 @@ def auto_order(
         return [bench.simulated(t.program, t.effort) for t in tasks]
 
     identity = body_order(bench, [i for group in parts for i in group], "identity")
-    options = HuntOptions(evaluations=AUTO_EVALUATIONS, efforts=EFFORTS, solver_seconds=5.0)
-    found = Hunt(bench.parts.problem, evaluate, options, starts=[identity]).run()
+    options = HuntOptions(evaluations=AUTO_EVALUATIONS, efforts=AUTO_EFFORTS, solver_seconds=None)
+    solved = solver_starts(bench.parts.problem, random.Random(0), seconds=None)
+    starts = [identity, *islice(solved, AUTO_STARTS)]
+    found = Hunt(bench.parts.problem, evaluate, options, starts=starts).run()
     result = as_result(bench.parts.problem, found.best.program)
     assert result is not None
     return bench.parts, result

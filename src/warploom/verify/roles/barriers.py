@@ -44,6 +44,14 @@ def _position(order: Order, event: Event, ring: str) -> Iterator[Finding]:
     meant = order.uses.meant(event, ring)
     computed = order.uses.computed(event, ring)
     entry = event.entry
+    if meant < 0 and not isinstance(entry, WaitFull | WaitEmpty):
+        yield Finding(
+            code=Code.PHASE,
+            why=f"{describe(entry)} speaks of a use before the first: it acts on the slot's first",
+            fix="in a tile's prologue k counts from 0; release at the end of the tile before",
+            where=(event.place(),),
+            tiles=order.tiles,
+        )
     if meant % depth != computed % depth:
         yield _phase_finding(order, event, "slot", computed % depth, meant % depth)
     if isinstance(entry, WaitFull | WaitEmpty):

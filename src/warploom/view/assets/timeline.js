@@ -160,7 +160,10 @@
 
   function slotsSvg(top) {
     let y = top, out = '<g class="slots">';
-    if (D.slotLines.length) out += `<text class="rowname" x="10" y="${y + 10}">storage</text>`;
+    if (D.slotLines.length) {
+      out += `<text class="rowname" x="10" y="${y + 10}">storage</text>`;
+      y += 16;
+    }
     for (const line of D.slotLines) {
       out += `<text class="lanename" text-anchor="end" x="${LEFT - 7}" y="${y + 10}">${esc(line.name)}</text>` +
         `<rect x="${LEFT}" y="${y}" width="${width() - LEFT - RIGHT}" height="13" fill="var(--lane)"/>`;

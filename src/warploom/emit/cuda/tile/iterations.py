@@ -7,11 +7,11 @@ from warploom.lower.ranges import Affine, Cut
 
 
 def range_lines(
-    context: Context, cut: Cut | None, end: str, *, masked: bool, least: int = 1
+    context: Context, cut: Cut | None, end: str, *, masked: bool, fewest: int = 1
 ) -> list[str]:
     """``k_tiles`` iterations; those from ``whole_from`` to ``whole_to`` need no mask.
 
-    At least ``least`` are run: those past the end take no part in anything.
+    At least ``fewest`` are run: those past the end take no part in anything.
     """
     loop = context.layout.body.loop.var
     extent = context.layout.extent(loop)
@@ -25,7 +25,7 @@ def range_lines(
             most = _solved(context, cut, bound, widest=True)
             lines.append(f"end_{loop} = min(end_{loop}, ({most}) + 1);")
     count = f"(end_{loop} - first_{loop} + {extent - 1}) / {extent}"
-    lines.append(f"const int k_tiles = max({count}, {least});")
+    lines.append(f"const int k_tiles = max({count}, {fewest});")
     if not masked:
         return lines
     lines.append("int whole_from = 0, whole_to = k_tiles;")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from warploom.document.roles import Load as LoadEntry
 from warploom.document.roles import Mma
 from warploom.emit.cuda import ptx
@@ -75,21 +77,24 @@ def product_lines(context: Context, op: Dot, entry: Mma, site: Site) -> list[str
         per = (tile.rows * LINE_BYTES if a_mn else WGMMA_ROWS * LINE_BYTES) >> 4
         shift = f" + {per} * i" if array.blocks > 1 else ""
         left = f"left{shift} + {_step(tile, mn=a_mn)}"
-    accumulate = "1" if entry.accumulate else "step != 0"
+    right = f"right + {_step(_tile(context, b), mn=b_mn)}"
+    target = f"{array.name}[i], {left}, {right}"
+    issue = f"{call}({target}, {'1' if entry.accumulate else 'step != 0'});"
+    if layout.crowded and not entry.accumulate:
+        issue = f"if (step == 0) {call}_first({target}); else {call}({target}, 1);"
     return [
         *lines,
         "#pragma unroll",
         f"  for (int step = 0; step < {steps}; ++step)",
         "#pragma unroll",
         f"    for (int i = 0; i < {array.blocks}; ++i)",
-        f"      {call}({array.name}[i], {left}, right + {_step(_tile(context, b), mn=b_mn)},"
-        f" {accumulate});",
+        f"      {issue}",
         "}",
     ]
 
 
-def product_function(context: Context, op: Dot) -> tuple[str, str]:
-    """Name and text of the instruction wrapper a product calls."""
+def product_functions(context: Context, op: Dot) -> Iterator[tuple[str, str]]:
+    """Names and texts of the instruction wrappers a product calls."""
     layout, body = context.layout, context.layout.body
     _, a_flipped = body.through(op.a)
     b, b_flipped = body.through(op.b)
@@ -100,7 +105,10 @@ def product_function(context: Context, op: Dot) -> tuple[str, str]:
         "a_mn_major": a_flipped and not held,
     }
     n, dtype = layout.array_of(op.result.name).cols, WGMMA_DTYPES[body.values[b].dtype]
-    return ptx.wgmma_name(n, dtype, **wants), ptx.wgmma_function(n, dtype, **wants)
+    yield ptx.wgmma_name(n, dtype, **wants), ptx.wgmma_function(n, dtype, **wants)
+    if layout.crowded:
+        first = wants | {"first": True}
+        yield ptx.wgmma_name(n, dtype, **first), ptx.wgmma_function(n, dtype, **first)
 
 
 def _tile(context: Context, value: str) -> SlotTile:
@@ -117,7 +125,10 @@ def _descriptor(
     ring, tile = found
     start = site.part(ring.name, part_name(value), k)
     if share:  # this consumer's rows (of a right operand: columns of the product)
-        per = share // tile.block_cols * tile.rows * LINE_BYTES if mn else share * LINE_BYTES
+        per = share * LINE_BYTES
+        if mn:
+            per = share // tile.block_cols * tile.rows * LINE_BYTES
+            per += share % tile.block_cols * tile.dtype.bits // 8
         start += f" + instance * {per}"
     if mn:
         return f"operand_mn_major({start}, {tile.rows * LINE_BYTES})"

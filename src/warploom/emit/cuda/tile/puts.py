@@ -19,10 +19,11 @@ def put_text(context: Context, put: Put) -> list[str]:
     block = tile.rows * LINE_BYTES
     end = context.end_of(rows)
     return [
+        "const int here = opaque(lane);  // addresses are computed anew: registers are short",
         f"const bool inside = pos_{rows} + {tile.rows} <= {end};",
         "#pragma unroll",
         f"for (int b = 0; b < {array.blocks}; ++b) {{",
-        f"  const int row = 64 * ({array.blocks} * instance + b) + 16 * warp_in_group + lane % 16;",
+        f"  const int row = 64 * ({array.blocks} * instance + b) + 16 * warp_in_group + here % 16;",
         f"  const uint32_t at = slot + row * {LINE_BYTES};",
         "#pragma unroll",
         f"  for (int g = 0; g < {array.cols // 16}; ++g) {{",
@@ -31,7 +32,7 @@ def put_text(context: Context, put: Put) -> list[str]:
         "    for (int u = 0; u < 4; ++u)",
         f"      x[u] = inside || pos_{rows} + row_of(b, u % 2) < {end} ?"
         f" {array.name}[b][g][u] : 0u;",
-        f"    stmatrix4(at + g / 4 * {block} + (((g % 4 * 2 + lane / 16) ^ (row % 8)) << 4),"
+        f"    stmatrix4(at + g / 4 * {block} + (((g % 4 * 2 + here / 16) ^ (row % 8)) << 4),"
         " x[0], x[1], x[2], x[3]);",
         "  }",
         "}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,12 +21,13 @@ from warploom.document.roles import Load as LoadEntry
 from warploom.emit.cuda import layout as shared_layout
 from warploom.emit.cuda import ptx
 from warploom.emit.cuda.lowering import Lowering, LoweringTable, Site, base_table
-from warploom.emit.cuda.roles import barrier_setup, cursors, indent
+from warploom.emit.cuda.roles import barrier_setup, indent
 from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.grid import count_lines, place_lines, walk_lines
 from warploom.emit.cuda.tile.helpers import Owned, helpers_for, wait_function
 from warploom.emit.cuda.tile.iterations import range_lines
-from warploom.emit.cuda.tile.operands import load_lines, product_function, product_lines
+from warploom.emit.cuda.tile.operands import load_lines, product_functions, product_lines
+from warploom.emit.cuda.tile.positions import advance_lines, position_lines
 from warploom.emit.cuda.tile.puts import put_text
 from warploom.emit.cuda.tile.signature import Param
 from warploom.emit.cuda.tile.stores import direct_text, fill_text, store_call
@@ -86,9 +88,10 @@ class _Writer:
     def source(self) -> Source:
         body = self.kernel_text()
         functions = dict(
-            product_function(self.context, op)
+            named
             for _, op in self.layout.body.placed()
             if isinstance(op, Dot)
+            for named in product_functions(self.context, op)
         )
         text = "\n".join(body)
         parts = [
@@ -163,12 +166,21 @@ class _Writer:
             lines.append(f"const int until_{loop.var} = {self.context.uniform(loop.until)};")
             end = f"until_{loop.var}"
         least = max(self.document.minimum_trips, 1)
-        lines += range_lines(self.context, self.cut, end, masked=bool(self.masked), least=least)
+        lines += range_lines(self.context, self.cut, end, masked=bool(self.masked), fewest=least)
         step = f"{extent} * k"
         if self.layout.tiling.serpentine:
             step = f"{extent} * (backwards ? k_tiles - 1 - k : k)"
         position = f"[&](int k) {{ return first_{loop.var} + {step}; }}"
         return [*lines, f"auto step_{loop.var} = {position};"]
+
+    def recounted(self, lines: list[str]) -> list[str]:
+        """Counts of tiles computed anew for every tile, where registers are short: they, and
+        reciprocals to divide by them, would wait in registers all along the loop.
+        """
+        if not self.layout.crowded:
+            return []
+        found = [line for line in lines if line.startswith("const int count_")]
+        return [re.sub(r"\blen_(\w+)", r"opaque(len_\1)", line) for line in found]
 
     def tile_loop(self, body: list[str], before: Sequence[str] = ()) -> list[str]:
         turn = ["backwards = !backwards;"] if self.layout.tiling.serpentine else []
@@ -176,7 +188,15 @@ class _Writer:
             *(["bool backwards = true;"] if turn else []),
             *walk_lines(self.context, self.cut),
             *indent(
-                [*place_lines(self.context, self.cut), *turn, *self.trip_lines(), *before, *body], 2
+                [
+                    *self.recounted(count_lines(self.context, self.cut)),
+                    *place_lines(self.context, self.cut),
+                    *turn,
+                    *self.trip_lines(),
+                    *before,
+                    *body,
+                ],
+                2,
             ),
             "}",
         ]
@@ -203,9 +223,12 @@ class _Writer:
             *self.registers(0),
             "if (warp == 0 && elect_one()) {",
             *indent([f"prefetch_map(&{n});" for n in maps], 2),
-            *indent([*policies, *cursors(self.document, program), *loop], 2),
+            *indent([*policies, *self.positions(program), *loop], 2),
             "}",
         ]
+
+    def positions(self, program: RoleProgram) -> list[str]:
+        return position_lines(self.document, program, shared=self.layout.crowded)
 
     def producer_table(self) -> LoweringTable:
         table = base_table()
@@ -228,7 +251,7 @@ class _Writer:
     def consumer(self) -> list[str]:
         program = self.document.program("consumer")
         plain, masked = self.consumer_table("No{}"), self.consumer_table("Yes{}")
-        copies = masked if self.masked else None
+        copies = masked if self.masked and not self.layout.crowded else None
         tile = self.role_tile(program, plain, masked=copies)
         share = self.layout.blocks
         loop = self.tile_loop(tile, before=self.step_functions())
@@ -242,7 +265,7 @@ class _Writer:
             *self.slot_function(),
             *self.staging(),
             *(array_declaration(a) for a in self.layout.arrays),
-            *cursors(self.document, program),
+            *self.positions(program),
             *self.list_lines(program, "setup", plain),
             *loop,
             *self.list_lines(program, "finish", plain),
@@ -251,10 +274,8 @@ class _Writer:
     def staging(self) -> list[str]:
         if not staged_stores(self.layout):
             return []
-        return [
-            "const uint32_t staging = smem + OUT_STAGING + instance * OUT_INSTANCE"
-            " + warp_in_group * 2048;"
-        ]
+        place = "smem + OUT_STAGING + instance * OUT_INSTANCE + warp_in_group * 2048"
+        return [f"const uint32_t staging = {place};"]
 
     def slot_function(self) -> list[str]:
         if not held_loads(self.layout) and not any(s.loads for s in self.layout.steps):
@@ -354,7 +375,8 @@ class _Writer:
                 places.append(f", {site.part(found[0].name, part_name(v), e.k)}")
             at = site.iteration(e.k) if step.when is When.LOOP else "0"
             call = f"{step.name}({{}}, {at}{''.join(places)});"
-            if step.name not in self.masked or site.phase == "kernel":
+            fixed = site.phase == "kernel" and not self.layout.crowded
+            if step.name not in self.masked or fixed:
                 return [call.format(masked)]
             return [
                 f"if ({at} >= whole_from && {at} < whole_to) {call.format('No{}')}",
@@ -465,13 +487,9 @@ class _Writer:
         self, program: RoleProgram, table: LoweringTable, masked: LoweringTable | None
     ) -> list[str]:
         """One tile of a role: prologue, loop (and its copy with masks), epilogue."""
-        rings = [
-            r
-            for r in self.document.rings
-            if f"Cursor<{r.name.upper()}_DEPTH> {r.name};" in cursors(self.document, program)
-        ]
-        step = [f"{r.name}.advance();" for r in rings if r.per is Per.ITERATION]
-        once = [f"{r.name}.advance();" for r in rings if r.per is Per.TILE]
+        shared = self.layout.crowded
+        step = advance_lines(self.document, program, Per.ITERATION, shared=shared)
+        once = advance_lines(self.document, program, Per.TILE, shared=shared)
         lines = [*self.list_lines(program, "prologue", table), *step * program.peel]
         lines.append(f"int k = {program.peel};")
         loops = [("k_tiles", table)]
@@ -479,7 +497,8 @@ class _Writer:
             first = [("whole_from", masked)] if self.cut is not None and self.cut.below else []
             unknown = self.cut is not None and not self.cut.known
             plain = [] if unknown else [("whole_to", table)]
-            loops = [*first, *plain, ("k_tiles", masked)]
+            ends_whole = self.cut is not None and self.cut.known and not self.cut.above
+            loops = [*first, *plain, *([] if ends_whole else [("k_tiles", masked)])]
         for bound, lowerings in loops:
             lines.append(f"for (; k < {bound}; ++k) {{")
             lines += indent([*self.list_lines(program, "kernel", lowerings), *step], 2)

@@ -1,0 +1,105 @@
+"""Schedule, prove and compile what the GPU benchmarks and tests call, on a machine without a GPU.
+
+    WARPLOOM_CACHE=build/cache WARPLOOM_COMPILER=nvcc python bench/warm.py [PART ...]
+
+A machine with a GPU that is given the folder (and the same nvcc) then compiles nothing. Parts:
+host, gemm, fp8, attention, decode; all without a name. Prints what every call runs.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from lib.shapes import GROUPS
+
+from warploom.errors import WarploomError
+from warploom.kernel.values import DType
+from warploom.launch.attention import CALLS as ATTENTION
+from warploom.launch.attention import _options as attention_options
+from warploom.launch.gemm import CALLS as GEMM
+from warploom.launch.gemm import _options as gemm_options
+from warploom.launch.layout import Layout
+from warploom.launch.tensors import row_major
+
+HEADS = (
+    *((4, 32, 4096, d) for d in (64, 128)),
+    (2, 16, 8192, 256),
+    (2, 32, 8192, 128),
+    (1, 32, 16384, 128),
+    *(
+        (b, h, s, d)
+        for b, h, s in ((1, 8, 512), (1, 8, 3000), (4, 16, 512), (2, 32, 2048), (32, 16, 512))
+        for d in (64, 128, 256)
+    ),
+)
+
+
+def gemm(m, n, k, dtype=DType.BF16, bias=False, activation="none"):
+    layouts = (
+        Layout((m, k), (k, 1), dtype),
+        Layout((k, n), (1, k), dtype),
+        None,
+        Layout((n,), (1,), DType.BF16) if bias else None,
+        None,
+    )
+    return GEMM.compiled_for(layouts, gemm_options(activation, None, True, None))
+
+
+def attention(b, h, s, d, causal, lse=False, kv=None, keys=None):
+    q = Layout((b, h, s, d), row_major((b, h, s, d)), DType.BF16)
+    shape = (b, kv or h, keys or s, d)
+    k = Layout(shape, row_major(shape), DType.BF16)
+    return ATTENTION.compiled_for((q, k, k, None, None, None), attention_options(causal, lse, None))
+
+
+def products(shapes, **more):
+    return [(f"gemm {s} {more or ''}", lambda s=s: gemm(*s, **more)) for s in shapes]
+
+
+def attentions(cases, **more):
+    return [(f"attention {c} {more or ''}", lambda c=c: attention(*c, **more)) for c in cases]
+
+
+def decodings():
+    cases = ((1, 32, 8, 131072), (4, 32, 8, 32768), (16, 32, 8, 8192), (64, 64, 8, 8192))
+    return [
+        found
+        for b, h, kv, keys in cases
+        for d in (64, 128)
+        for found in attentions([(b, h, 1, d, False)], kv=kv, keys=keys)
+    ]
+
+
+SMALL = (256, 512, 256)
+PARTS = {
+    "host": [
+        *products([SMALL]),
+        *products([SMALL], bias=True, activation="gelu"),
+        *attentions([(1, 4, 256, 64, False)]),
+        *attentions([(1, 4, 256, 64, False)], lse=True),
+    ],
+    "gemm": [row for shapes in GROUPS.values() for row in products(shapes)],
+    "fp8": products(GROUPS["main"], dtype=DType.E4M3),
+    "attention": [row for m in (False, True) for row in attentions([(*c, m) for c in HEADS])],
+    "decode": decodings(),
+}
+
+
+def main():
+    bad = 0
+    for what in sys.argv[1:] or PARTS:
+        for name, make in PARTS[what]:
+            start = time.perf_counter()
+            try:
+                made = make()
+                report = made.built.cubin.report
+                said = f"{made.tiling.name}, {report.registers} registers"
+            except WarploomError as error:
+                bad, said = bad + 1, f"FAILED: {error.what}"
+            print(f"{name}: {said}, {time.perf_counter() - start:.1f} s", flush=True)
+    return int(bad > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,41 @@
+"""Ring positions as CUDA text: rings that move together share one where registers are short."""
+
+from __future__ import annotations
+
+from warploom.document.roles import Per, RoleProgram, RoleRing, RolesDocument
+from warploom.emit.cuda.roles import cursors
+
+
+def used_rings(document: RolesDocument, program: RoleProgram) -> list[RoleRing]:
+    """The rings a program touches."""
+    lines = cursors(document, program)
+    return [r for r in document.rings if f"Cursor<{r.name.upper()}_DEPTH> {r.name};" in lines]
+
+
+def leaders(document: RolesDocument, program: RoleProgram) -> dict[str, str]:
+    """For each ring, the first of those that are as deep and move as often."""
+    found: dict[tuple[Per, int], str] = {}
+    rings = used_rings(document, program)
+    return {r.name: found.setdefault((r.per, r.depth), r.name) for r in rings}
+
+
+def position_lines(document: RolesDocument, program: RoleProgram, *, shared: bool) -> list[str]:
+    """The declarations."""
+    if not shared:
+        return cursors(document, program)
+    return [
+        f"Cursor<{name.upper()}_DEPTH> {name};" if name == leader else f"auto& {name} = {leader};"
+        for name, leader in leaders(document, program).items()
+    ]
+
+
+def advance_lines(
+    document: RolesDocument, program: RoleProgram, per: Per, *, shared: bool
+) -> list[str]:
+    """One use further, of all rings that are used so often."""
+    first = leaders(document, program)
+    return [
+        f"{r.name}.advance();"
+        for r in used_rings(document, program)
+        if r.per is per and (not shared or first[r.name] == r.name)
+    ]

@@ -1,0 +1,183 @@
+"""Attention backward from its text: lowered, proven, compiled; other kernels stay as they are."""
+
+import dataclasses
+import shutil
+import subprocess
+
+import pytest
+
+from warploom.document.roles import Arrive, BulkStore, Compute, ProxyFence, Side
+from warploom.emit.cuda.tile.source import emit_kernel
+from warploom.kernel.simplify import simplify
+from warploom.kernel.values import DType
+from warploom.kernels.attention import attention
+from warploom.kernels.attention_grad import attention_grad
+from warploom.kernels.gemm import gemm
+from warploom.kernels.rms_gemm import rms_gemm
+from warploom.kernels.swiglu import swiglu
+from warploom.lower.body import body_of
+from warploom.lower.column import lower
+from warploom.lower.fuse import fuse
+from warploom.lower.join import join
+from warploom.lower.layout import lay_out
+from warploom.lower.ranges import cut_of
+from warploom.lower.rewrite import rewrite
+from warploom.lower.tiling import tiling_of
+from warploom.lower.traces import leaves_no_trace
+from warploom.order import ModuloOptions
+from warploom.verify.roles import verify_roles
+from warploom.verify.roles.live import live_registers
+
+HALF = dict.fromkeys(("q", "k", "v", "do", "dk", "dv"), DType.BF16)
+QUICK = ModuloOptions(find_work=4, prove_work=1, optimise_work=1, seconds=40.0)
+NVCC = ["nvcc", "-std=c++17", "-O3", "-cubin", "-gencode=arch=compute_90a,code=sm_90a"]
+
+
+def grad(size=64, *, causal=False):
+    kernel = attention_grad.specialise(HALF, sizes={"d": size}, constants={"causal": causal})
+    return rewrite(simplify(kernel), positive=frozenset({"scale"}))
+
+
+def tiled(kernel, **choices):
+    tiling = tiling_of(kernel, consumers=2, s=choices.pop("s", 64), t=128)
+    return dataclasses.replace(tiling, hold=False, **choices)
+
+
+@pytest.fixture(scope="module")
+def lowered():
+    kernel = grad()
+    return lower(kernel, tiled(kernel, joined=True, shared=True, cleared=True), options=QUICK)
+
+
+def compiled(source, tmp_path):
+    path = tmp_path / "kernel.cu"
+    path.write_text(source.text)
+    done = subprocess.run(
+        [*NVCC, "-Xptxas", "-v", "-o", str(tmp_path / "kernel.cubin"), str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+needs_nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on the PATH")
+
+
+def test_the_programs_are_proven(lowered):
+    assert verify_roles(lowered.document).clean
+
+
+def test_consumers_fill_a_ring_for_one_another(lowered):
+    ring = lowered.document.ring("ring_ds")
+    assert ring.full_arrivals == ring.empty_arrivals == 8  # every warp of both consumers
+    entries = lowered.document.program("consumer").kernel
+    at = next(i for i, e in enumerate(entries) if isinstance(e, Compute) and e.fills_slots)
+    assert isinstance(entries[at + 1], ProxyFence)
+    assert isinstance(entries[at + 3], Arrive)
+    assert entries[at + 3].side is Side.FULL
+
+
+def test_a_ring_nobody_announces_is_found(lowered):
+    program = lowered.document.program("consumer")
+    kernel = tuple(e for e in program.kernel if not (isinstance(e, Arrive) and e.side is Side.FULL))
+    programs = tuple(
+        dataclasses.replace(p, kernel=kernel) if p.name == "consumer" else p
+        for p in lowered.document.programs
+    )
+    assert not verify_roles(dataclasses.replace(lowered.document, programs=programs)).clean
+
+
+def test_sums_in_memory_are_reducing_copies(lowered):
+    stores = [e for e in lowered.document.program("consumer").kernel if isinstance(e, BulkStore)]
+    assert stores
+    assert all(e.reduce for e in stores)
+    tail = [e for e in lowered.document.program("consumer").epilogue if isinstance(e, BulkStore)]
+    assert {e.reduce for e in tail if e.op in ("store_dk", "store_dv")} == {False}
+
+
+def test_vectors_arrive_with_their_tiles(lowered):
+    parts = {r.name: [p.name for p in r.parts] for r in lowered.document.rings}
+    assert len(parts["ring_qs"]) == 2
+    assert len(parts["ring_dos"]) == 2
+    assert {p.bytes for r in lowered.document.rings for p in r.parts[1:]} == {64 * 4}
+    text = emit_kernel(lowered).text
+    assert "tma_add_4d" in text
+    assert "load_shared2" in text
+
+
+@needs_nvcc
+def test_it_compiles_without_spills(lowered, tmp_path):
+    said = compiled(emit_kernel(lowered), tmp_path)
+    assert "0 bytes spill stores" in said
+    assert "C75" not in said
+
+
+def test_registers_are_counted_while_they_live():
+    kernel = grad(128)
+    body = body_of(kernel)
+    choices = tiled(kernel, joined=True, shared=True, cleared=True, spare=48)
+    layout = lay_out(body, choices, join(body, fuse(body)))
+    assert layout.crowded
+    assert sum(a.registers for a in layout.arrays) == 256
+
+
+@pytest.mark.slow
+def test_the_wide_head_fits():
+    kernel = grad(128)
+    choices = tiled(kernel, joined=True, shared=True, cleared=True, spare=48)
+    made = lower(kernel, choices, options=QUICK)
+    assert verify_roles(made.document).clean
+    assert live_registers(made.document.program("consumer")) <= 208
+
+
+def test_joined_steps_keep_all_work():
+    body = body_of(grad())
+    apart, together = fuse(body), join(body, fuse(body))
+    assert len(together) < len(apart)
+    names = [sorted(op.result.name for s in steps for op in s.ops) for steps in (apart, together)]
+    assert names[0] == names[1]
+
+
+def test_a_causal_loop_starts_late():
+    body = body_of(grad(causal=True))
+    cut = cut_of(body, fuse(body))
+    assert cut is not None
+    assert cut.known
+    assert len(cut.below) == 1
+
+
+def test_a_maximum_of_zeros_is_a_trace():
+    body = body_of(grad())
+    assert not leaves_no_trace(body, "v8")
+
+
+OTHERS = {
+    "gemm": (gemm, ("a", "b", "out"), ("bias", "residual")),
+    "swiglu": (swiglu, ("x", "gate", "up", "out"), ()),
+    "rms_gemm": (rms_gemm, ("x", "w", "out"), ()),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@needs_nvcc
+def test_other_kernels_still_compile(name, tmp_path):
+    text, names, without = OTHERS[name]
+    kernel = text.specialise(dict.fromkeys(names, DType.BF16), without=without)
+    kernel = rewrite(simplify(kernel), positive=frozenset())
+    tiling = tiling_of(kernel, consumers=2, m=128, n=128, k=64)
+    said = compiled(emit_kernel(lower(kernel, tiling, options=QUICK)), tmp_path)
+    assert "0 bytes spill stores" in said
+    assert "C75" not in said
+
+
+@needs_nvcc
+def test_attention_still_compiles(tmp_path):
+    half = dict.fromkeys(("q", "k", "v", "out"), DType.BF16)
+    kernel = attention.specialise(half, sizes={"d": 128}, without={"lse"})
+    kernel = rewrite(simplify(kernel), positive=frozenset({"scale"}))
+    tiling = tiling_of(kernel, consumers=2, s=128, t=128)
+    said = compiled(emit_kernel(lower(kernel, tiling, options=QUICK)), tmp_path)
+    assert "0 bytes spill stores" in said
+    assert "C75" not in said

@@ -1,0 +1,198 @@
+"""The public search: candidates, scores, store, pool, measure, finer ops."""
+
+import json
+from dataclasses import replace
+from math import inf
+
+import pytest
+
+import warploom
+from tests.modulo.test_hunt import HIDDEN, MODEL
+from warploom import KernelGeometry, Pipeline4Wave, SearchOptions, mi355x_costs, mi355x_target
+from warploom.document.kinds import OpRole
+from warploom.errors import ConfigError
+from warploom.order import ModuloOp, ModuloOptions, ModuloProblem, Role, solve_modulo
+from warploom.order.sequence import as_result, program_of
+from warploom.run import execute
+from warploom.search.subjects import baselines, compiled_order, subject_of
+from warploom.seed.compile import compile_schedule
+from warploom.seed.config.parts import SchedulingStrategy
+from warploom.seed.config.schedule import ScheduleConfig
+from warploom.seed.schedules.pingpong import DeclarativeSchedule
+from warploom.seed.sync.policy import SyncPolicy
+from warploom.sim import simulate
+
+CHIP = mi355x_costs(mma_cycles=512)
+BRIEF = SearchOptions(seconds=None, evaluations=10, solver_seconds=1.0)
+
+
+def fourwave(tile=(256, 256, 64)):
+    g = KernelGeometry.four_wave(tile)
+    return Pipeline4Wave(g, target=mi355x_target(g.vm_per_load_a, g.vm_per_load_b))
+
+
+def test_the_best_is_clean_and_ranked():
+    found = warploom.search(fourwave(), CHIP, options=BRIEF)
+    assert found.best.report.verdict == "clean"
+    scores = [row.score for row in found.rows]
+    assert scores == sorted(scores)
+    own = next(row.score for row in found.rows if row.origin == "identity")
+    assert found.score == scores[0] <= own
+    assert found.bound == 4096
+    assert "bound 4096" in found.table()
+    assert found.stopped == "evaluations spent"
+
+
+def hidden(result):
+    """Cycles on the hidden machine, of a schedule made for the model."""
+    own = as_result(HIDDEN, program_of(result))
+    return inf if own is None else own.ii
+
+
+def test_the_hidden_machine_by_the_public_call():
+    bound = solve_modulo(HIDDEN, ModuloOptions(goals=()))
+    options = SearchOptions(evaluations=250, seconds=None, goal=bound.ii)
+    found = warploom.search(MODEL, measure=hidden, options=options)
+    assert found.score == bound.ii
+    assert hidden(found.best) == bound.ii
+    assert found.bound is None
+
+
+def test_a_body_without_a_measure_is_scored_by_its_own_costs():
+    found = warploom.search(MODEL, options=SearchOptions(evaluations=60, seconds=None))
+    assert found.score >= solve_modulo(MODEL, ModuloOptions(goals=())).ii
+    assert found.score >= found.bound
+
+
+def test_open_roles_are_settled_first():
+    ops = tuple(ModuloOp(name=f"o{i}", issue=2) for i in range(3))
+    body = ModuloProblem(name="open", ops=ops, roles=(Role(name="p"), Role(name="q")))
+    found = warploom.search(body, options=SearchOptions(evaluations=8, seconds=None))
+    assert found.score == 4
+
+
+def test_scores_are_kept_and_a_search_goes_on(tmp_path):
+    calls = []
+
+    def measure(result):
+        calls.append(1)
+        return hidden(result)
+
+    store = tmp_path / "deep" / "scores.jsonl"
+    options = SearchOptions(evaluations=12, seconds=None)
+    first = warploom.search(MODEL, measure=measure, options=options, store=store)
+    known = len(calls)
+    assert known == len(store.read_text().splitlines())
+    store.write_text(store.read_text() + '{"key": "cut o')
+    second = warploom.search(MODEL, measure=measure, options=options, store=store)
+    assert second.score <= first.score
+    assert len(calls) < 2 * known
+    assert any(row.origin.startswith("resumed") for row in second.rows)
+
+
+def test_a_measure_that_fails_makes_a_candidate_useless():
+    seen = []
+
+    def moody(compiled):
+        seen.append(compiled)
+        if len(seen) % 2:
+            raise RuntimeError("the device is busy")
+        return float(len(compiled.kernel))
+
+    options = replace(BRIEF, evaluations=4)
+    found = warploom.search(fourwave(), CHIP, measure=moody, options=options)
+    assert found.score < inf
+    assert found.bound is None
+    assert all(c.report.verdict == "clean" for c in seen)
+
+
+def test_a_pool_of_processes_scores_the_same():
+    options = replace(BRIEF, evaluations=6)
+    alone = warploom.search(fourwave(), CHIP, options=options)
+    pooled = warploom.search(fourwave(), CHIP, options=replace(options, workers=2))
+    assert {(r.origin, r.score) for r in alone.rows} & {(r.origin, r.score) for r in pooled.rows}
+    assert pooled.best.report.verdict == "clean"
+
+
+def test_nonsense_is_refused():
+    with pytest.raises(ConfigError):
+        warploom.search("fourwave")
+    with pytest.raises(ConfigError):
+        SearchOptions(workers=0)
+    with pytest.raises(ConfigError):
+        subject_of(fourwave(), CHIP, (3, 1))
+
+
+def test_finer_ops_are_the_same_work_in_smaller_pieces():
+    coarse, fine = subject_of(fourwave(), CHIP, (1, 1)), subject_of(fourwave(), CHIP, (2, 2))
+    assert fine.bench.units.vm_per_load == (2, 2)
+    assert fine.bench.units.lgkm_per_load == (4, 4)
+
+    def held(subject):
+        ops = subject.bench.parts.problem.ops
+        return {
+            u: sum(h.cycles for o in ops for h in o.holds() if h.unit == u)
+            for u in subject.bench.parts.problem.units()
+        }
+
+    assert held(coarse) == held(fine)
+    assert len(fine.bench.parts.ops) == 64
+
+
+@pytest.mark.parametrize("split", [(2, 2), (2, 1)])
+def test_a_finer_kernel_is_clean_and_computes_the_product(split):
+    subject = subject_of(fourwave(), CHIP.with_mfma(16), split)
+    order = subject.programs([("identity", tuple(range(len(subject.body))))])
+    compiled = compiled_order(subject, order[0][1], 1)
+    assert compiled.report.verdict == "clean"
+    mmas = sum(e.op.role is OpRole.COMPUTE for e in compiled.kernel)
+    assert mmas == 8 * split[0] * split[1]
+    assert execute(compiled.document(), trips=2).correct
+
+
+def test_the_baselines_are_the_schedules_own_strategies():
+    names = [name for name, _ in baselines(DeclarativeSchedule(False, 8, 4))]
+    assert names[0] == "identity"
+    assert "csp" in names or "greedy" in names
+
+
+def test_auto_is_a_strategy_that_beats_the_schedules_own():
+    compiled = compile_schedule(auto_pingpong())
+    assert compiled.report.verdict == "clean"
+    assert compiled.document().strategy == "AUTO"
+    proven = compile_schedule(DeclarativeSchedule(False, 8, 4), sync=SyncPolicy.PROVEN_WEAKEST)
+    runs = [simulate(d.document(), trips=24).ii for d in (compiled, proven)]
+    tiles = compiled.protocol.k_tiles_per_iteration / 2
+    assert runs[0] / tiles < runs[1]
+
+
+@pytest.mark.slow
+def test_auto_is_deterministic():
+    first, second = compile_schedule(auto_pingpong()), compile_schedule(auto_pingpong())
+    assert first.kernel == second.kernel
+
+
+def auto_pingpong():
+    config = ScheduleConfig(scheduling=SchedulingStrategy.AUTO)
+    return DeclarativeSchedule(False, 8, 4, config=config)
+
+
+def test_the_shadow_of_matrix_instructions():
+    compute = dict(mi355x_costs(mma_cycles=512, mfma_cycles=32).by_role)[OpRole.COMPUTE]
+    assert (compute.issue, compute.occupancy) == (484, 512)
+    finer = dict(mi355x_costs(mma_cycles=512, mfma_cycles=32).with_finer_mmas(4).by_role)
+    assert (finer[OpRole.COMPUTE].issue, finer[OpRole.COMPUTE].occupancy) == (100, 128)
+    with pytest.raises(ConfigError):
+        mi355x_costs(mma_cycles=16, mfma_cycles=32)
+
+
+def test_the_command(tmp_path):
+    from tests.cli.runner import warploom as command
+
+    out = tmp_path / "best.json"
+    done = command("search", "fourwave", "--seconds", "3", "--json", "--out", out)
+    assert done.returncode == 0, done.stderr
+    table = json.loads(done.stdout)
+    assert table["score"] == table["rows"][0]["score"]
+    assert command("verify", out).returncode == 0
+    assert command("search", "nothing").returncode == 2

@@ -1,0 +1,79 @@
+"""A unit with a bounded queue: whoever issues more than it takes stands still."""
+
+import pytest
+
+from tests.modulo.bodies.attention import AttentionShape, attention_body
+from tests.modulo.bodies.attention_costs import hopper_attention
+from warploom.errors import ConfigError
+from warploom.order import (
+    Hold,
+    ModuloOp,
+    ModuloOptions,
+    ModuloProblem,
+    Role,
+    Unit,
+    check_result,
+    solve_modulo,
+)
+from warploom.target.h200 import h200
+
+II_ONLY = ModuloOptions(goals=())
+MEASURED = {  # cycles until commit returns, a lone warpgroup: (n, products)
+    (64, 8): 81,
+    (64, 12): 209,
+    (64, 16): 337,
+    (128, 4): 59,
+    (128, 8): 113,
+    (128, 12): 369,
+    (128, 16): 625,
+    (176, 16): 841,
+    (256, 8): 217,
+    (256, 12): 689,
+    (256, 16): 1201,
+}
+
+
+@pytest.mark.parametrize(("n", "count"), MEASURED)
+def test_the_hold_of_a_group_follows_the_measurement(n, count):
+    """Within a twelfth, and at most 30 cycles off where little is held."""
+    real = MEASURED[n, count]
+    assert abs(h200().issue_hold(n, count) - real) <= max(30, real / 12)
+
+
+def products(pieces, queue, vector):
+    """A product of some pieces, and vector work on the same stream."""
+    return ModuloProblem(
+        name="queue",
+        ops=(
+            ModuloOp(name="mma", unit="tensor", occupancy=64 * pieces, issue=8, pieces=pieces),
+            ModuloOp(name="exp", also=(Hold(unit="mufu", cycles=vector),), issue=vector),
+        ),
+        capacities=(Unit(name="tensor", queue=queue),),
+        roles=(Role(name="warps"),),
+    )
+
+
+def test_pieces_beyond_the_queue_hold_the_stream():
+    free, held = products(16, None, 1000), products(16, 8, 1000)
+    assert (free.stream_cycles(0), held.stream_cycles(0)) == (8, 512)
+    assert solve_modulo(free, II_ONLY).ii == 1024
+    result = solve_modulo(held, II_ONLY)
+    assert (result.ii, result.proven) == (1512, True)
+    check_result(result)
+
+
+def test_a_queue_that_is_deep_enough_costs_nothing():
+    assert solve_modulo(products(8, 8, 500), II_ONLY).ii == 512
+
+
+def test_a_queue_of_nothing_is_refused():
+    with pytest.raises(ConfigError):
+        solve_modulo(products(8, 0, 10))
+
+
+def test_attention_under_the_queue_is_slower_than_the_constant_said():
+    body = AttentionShape(s_copies=2)
+    plain = solve_modulo(attention_body(body), II_ONLY)
+    queued = solve_modulo(attention_body(body, hopper_attention(queued=True)), II_ONLY)
+    assert queued.proven
+    assert queued.ii > plain.ii == 1040

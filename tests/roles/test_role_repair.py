@@ -1,0 +1,77 @@
+"""Repair of role programs: what one entry less breaks, it puts back."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.mutation.role_mutants import role_mutants
+from warploom.document.roles import Compute, Load, Mma
+from warploom.guard.mbarrier.repair import repair_roles
+from warploom.run.roles import first_fault
+from warploom.verify.roles import verify_roles
+
+from .samples import attention_document, gemm_document
+
+GEMM = gemm_document()
+RUNS = ((1, 1, 1), (2, 3), (5, 1, 4))
+
+
+def broken(document, *kinds):
+    """The mutants with one such entry left out."""
+    names = {f"drop {k}" for k in kinds}
+    found = [m for m in role_mutants(document) if m.operator in names]
+    return [m for m in found if verify_roles(m.document).races()]
+
+
+def ops(document):
+    return [
+        (p.name, phase, e)
+        for p in document.programs
+        for phase, entries in p.phases()
+        for e in entries
+        if isinstance(e, Load | Mma | Compute)
+    ]
+
+
+def repaired(document, intended):
+    done = repair_roles(document, verify_roles)
+    assert done.done, (done.changes, [str(f) for f in done.left])
+    assert done.changes
+    assert ops(done.document) == ops(document)
+    assert all(first_fault(done.document, t, range(8), intended=intended) is None for t in RUNS)
+    return done
+
+
+@pytest.mark.parametrize("kind", ["WaitFull", "WaitEmpty", "MmaFence", "Expect", "ProxyFence"])
+def test_what_is_left_out_of_a_product_is_put_back(kind):
+    repaired(broken(GEMM, kind)[0].document, GEMM)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("kind", ["WaitGroup", "ScopeSync", "BulkWait", "Arrive", "Commit"])
+def test_what_takes_longer_is_put_back_too(kind):
+    for m in broken(GEMM, kind):
+        repaired(m.document, GEMM)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("kind", ["WaitFull", "MmaFence", "WaitGroup", "NamedSync", "NamedArrive"])
+def test_what_is_left_out_of_attention_is_put_back(kind):
+    document = attention_document()
+    repaired(broken(document, kind)[0].document, document)
+
+
+def test_a_right_document_is_left_alone():
+    done = repair_roles(GEMM, verify_roles)
+    assert done.done
+    assert (done.document, done.changes) == (GEMM, ())
+
+
+@pytest.mark.slow
+def test_what_no_synchronisation_can_repair_is_said():
+    mutant = next(m for m in broken(GEMM, "Mma") if m.where.startswith("consumer.kernel"))
+    done = repair_roles(mutant.document, verify_roles)
+    assert not done.done
+    assert done.left
