@@ -1,9 +1,9 @@
 """A unit with a bounded queue: whoever issues more than it takes stands still."""
 
 import pytest
-from warploom.order.bodies.attention import AttentionShape, attention_body
-from warploom.target.attention_costs import hopper_attention
 
+from tests.modulo.bodies.attention import AttentionShape, attention_body
+from tests.modulo.bodies.attention_costs import hopper_attention
 from warploom.errors import ConfigError
 from warploom.order import (
     Hold,
