@@ -69,7 +69,7 @@ def build(folder, names):
             find_work=4,
             prove_work=1,
             optimise_work=2,
-            seconds=60.0,
+            seconds=80.0,
         )
         lowered = lower(kernel, tiling, options=options)
         source = emit_kernel(lowered)

@@ -12,6 +12,7 @@ from warploom.kernel.simplify import simplify
 from warploom.kernel.values import DType
 from warploom.kernels.attention import attention
 from warploom.kernels.attention_grad import attention_grad
+from warploom.kernels.block_scaled import block_scaled
 from warploom.kernels.gemm import gemm
 from warploom.kernels.rms_gemm import rms_gemm
 from warploom.kernels.swiglu import swiglu
@@ -168,6 +169,19 @@ def test_other_kernels_still_compile(name, tmp_path):
     kernel = rewrite(simplify(kernel), positive=frozenset())
     tiling = tiling_of(kernel, consumers=2, m=128, n=128, k=64)
     said = compiled(emit_kernel(lower(kernel, tiling, options=QUICK)), tmp_path)
+    assert "0 bytes spill stores" in said
+    assert "C75" not in said
+
+
+@needs_nvcc
+def test_block_scales(tmp_path):
+    kernel = block_scaled.specialise({"a": DType.E4M3, "b": DType.E4M3, "out": DType.BF16})
+    kernel = rewrite(simplify(kernel))
+    made = lower(kernel, tiling_of(kernel, consumers=2, m=128, n=128), options=QUICK)
+    assert verify_roles(made.document).clean
+    source = emit_kernel(made)
+    assert source.text.count("ptr_sb[") == 1  # one scale of the weights for the whole tile
+    said = compiled(source, tmp_path)
     assert "0 bytes spill stores" in said
     assert "C75" not in said
 
