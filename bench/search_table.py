@@ -1,7 +1,6 @@
 """The best schedules found against the bound: identity, greedy, CSP, MODULO and the search's best.
 
-Writes bench/results/search.md. Scores are simulated cycles for one iteration of a body, two
-K-tiles.
+Writes bench/results/search.md. Scores: simulated cycles of two K-tiles.
 
     python bench/search_table.py [--seconds 120] [--workers 2] [--store DIR] [--only NAME]
 """
@@ -68,9 +67,9 @@ def main():
         "",
         f"Made by `bench/search_table.py` on {datetime.now(UTC):%Y-%m-%d} with "
         f"{arguments.workers} worker(s), {arguments.seconds:g} s a body, load average "
-        f"{os.getloadavg()[0]:.0f} on {os.cpu_count()} cores at the start. Simulated cycles for "
-        "one iteration of the body (two K-tiles); AUTO is the best of the search. CPU seconds are "
-        "those of the searching process, without its workers.",
+        f"{os.getloadavg()[0]:.0f} on {os.cpu_count()} cores at the start. Simulated cycles of two "
+        "K-tiles; AUTO is the best of the search. CPU seconds are those of the searching process, "
+        "without its workers.",
         "",
         "| body | MFMA cycles | bound | identity | greedy | CSP | MODULO | AUTO | split | "
         "evaluations | s | CPU s | verdict |",

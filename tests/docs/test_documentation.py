@@ -125,3 +125,9 @@ def test_nobody_says_behind_for_after():
         for path in (ROOT / folder).rglob("*"):
             if path.suffix in (".py", ".md", ".js"):
                 assert not words.search(path.read_text()), path
+
+
+def test_the_bench_page_names_every_script():
+    text = (ROOT / "bench" / "README.md").read_text()
+    for path in (ROOT / "bench").glob("*.py"):
+        assert f"`{path.name}`" in text, path.name

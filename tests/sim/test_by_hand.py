@@ -7,7 +7,7 @@ import pytest
 from warploom.document import BarrierKind, RegisterWaits
 from warploom.document.kinds import KOffsetKind, OpRole, OpTag, ResourceKind
 from warploom.document.ops import OpDesc
-from warploom.errors import ConfigError, CostModelError, DocumentError, SimulationError
+from warploom.errors import ConfigError, CostModelError, SimulationError
 from warploom.sim import MachineCosts, OpTiming, StallKind, UnitSpec, mi355x_costs, simulate
 
 from .documents import document, frag, load, mma
@@ -241,9 +241,8 @@ def test_an_op_without_price_is_refused():
 
 
 def test_a_negative_wait_is_refused():
-    with pytest.raises(DocumentError) as error:
+    with pytest.raises(ConfigError, match="wait_value"):
         simulate(document(kernel=[mma(), wait_vm(-1)]), trips=1)
-    assert error.value.path == "$.kernel[1]"
 
 
 def test_the_chip_s_bandwidths_can_be_chosen():

@@ -44,7 +44,7 @@ SPARE_TO_HOLD = 40  # what must be left where an operand is to stay in registers
 MOST_TOGETHER = 2  # consumers, where they do not take turns
 LEAST_STAGES = 3
 IN_FLIGHT = 128 * 1024  # bytes of slots that hide a load where consumers take turns
-ASSUMED = 4096  # the size of an axis nobody told
+ASSUMED, ASSUMED_UNITS = 4096, 16  # sizes of axes nobody told
 CHOICES = frozenset(f.name for f in fields(Tiling)) - {"extents"}
 
 
@@ -72,7 +72,8 @@ def choose(
     body = body_of(kernel)
     steps = fuse(body)
     _check_pins(kernel, pins)
-    known = {v.axis: ASSUMED for v in kernel.vars} | dict(sizes or {})
+    known = {v.axis: ASSUMED_UNITS if v.walk is Walk.UNIT else ASSUMED for v in kernel.vars}
+    known |= dict(sizes or {})
     found: dict[Tiling, Choice] = {}
     refused: KernelError | GeometryError | None = None
     for extents, consumers in _shapes(body, known, pins):

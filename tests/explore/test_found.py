@@ -1,0 +1,52 @@
+"""Schedules the search found: clean, as fast as they were when found, and real kernels."""
+
+from pathlib import Path
+
+import pytest
+
+from warploom import mi355x_costs, read_schedule, simulate, verify
+
+HERE = Path(__file__).parent
+FOUND = {
+    # file: (cycles of a matrix op, of one instruction, simulated cycles of two K-tiles)
+    "found_4wave_fine.json": (128, 32, 4248),
+    "found_8wave.json": (256, 32, 4212),
+}
+
+
+def document(name):
+    return read_schedule((HERE / name).read_bytes())
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_found_schedules_are_clean_and_fast(name):
+    mma, mfma, cycles = FOUND[name]
+    found = document(name)
+    assert verify(found).verdict == "clean"
+    run = simulate(found, mi355x_costs(mma_cycles=mma, mfma_cycles=mfma), trips=12)
+    assert run.steady
+    assert run.ii * 2 / found.protocol.k_tiles_per_iteration == cycles
+
+
+WAVES = {
+    "found_4wave_fine.json": ((2, 2), (32, 32, 16)),
+    "found_8wave.json": ((2, 4), (32, 32, 16)),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WAVES)
+def test_found_schedules_pass_the_gate_and_compute_the_product(name):
+    pytest.importorskip("llvmlite")
+    from warploom.emit.gfx950 import ElementType, emit_kernel, gemm_tile
+    from warploom.emit.gfx950.emulator import EARLY, LATE, emulate_gemm, integer_matrix
+
+    found, (waves, mma) = document(name), WAVES[name]
+    tile = gemm_tile(256, 256, 64, ElementType.BF16, mma=mma, waves=waves)
+    kernel = emit_kernel(found, tile)
+    protocol = found.protocol
+    for trips, timing in ((0, LATE), (1, EARLY), (2, LATE)):
+        k = 64 * (protocol.kernel_k_base + trips * protocol.k_tiles_per_iteration)
+        a, b = integer_matrix(256, k, 1), integer_matrix(256, k, 2)
+        done = emulate_gemm(kernel.assembly, a, b, dtype="bf16", block=(256, 256), timing=timing)
+        assert done.correct
