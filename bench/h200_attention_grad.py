@@ -69,7 +69,7 @@ def build(folder, names):
             find_work=4,
             prove_work=1,
             optimise_work=2,
-            seconds=60.0,
+            seconds=80.0,
         )
         lowered = lower(kernel, tiling, options=options)
         source = emit_kernel(lowered)
@@ -96,6 +96,30 @@ def build(folder, names):
         (folder / f"{name}.json").write_text(json.dumps(_spec(kernel, tiling, source, causal)))
 
 
+def build_ends(folder):
+    """The small kernels before and after the main one."""
+    from warploom.emit.cuda.tile.plain import emit_plain
+    from warploom.kernel.simplify import simplify
+    from warploom.kernel.values import DType
+    from warploom.kernels.attention_grad_ends import converted, row_products
+
+    folder.mkdir(parents=True, exist_ok=True)
+    half = DType.BF16
+    for size in (64, 128):
+        for name, text, types in (
+            ("delta", row_products, {"x": half, "y": half}),
+            ("convert", converted, {"out": half}),
+        ):
+            kernel = simplify(text.specialise(types, sizes={"d": size}))
+            source = emit_plain(kernel)
+            path = folder / f"{name}{size}.end.cu"
+            path.write_text(source.text)
+            to = ["-o", str(path.with_suffix(".cubin")), str(path)]
+            subprocess.run([*NVCC, *to], check=True, capture_output=True)
+            spec = _spec(kernel, None, source, causal=False)
+            path.with_suffix(".json").write_text(json.dumps(spec))
+
+
 def _spec(kernel, tiling, source, causal):
     params = []
     for p in source.params:
@@ -106,9 +130,11 @@ def _spec(kernel, tiling, source, causal):
         "entry": source.entry,
         "threads": source.threads,
         "shared": source.shared_bytes,
-        "grid": [(kernel.var(v).axis, tiling.extent(v)) for v in kernel.grid.vars],
+        "grid": [(kernel.var(v).axis, tiling.extent(v)) for v in kernel.grid.vars]
+        if tiling
+        else [],
         "axes": {t.name: [a.name for a in t.axes] for t in kernel.tensors},
-        "size": tiling.extent("d"),
+        "size": kernel.var("d").extent,
         "causal": causal,
     }
 
@@ -124,13 +150,15 @@ class Launch:
 
     def __init__(self, folder, name):
         self.cuda = ctypes.CDLL("libcuda.so.1")
+        self.folder = folder
         self.spec = json.loads((folder / f"{name}.json").read_text())
         module, self.function = ctypes.c_void_p(), ctypes.c_void_p()
         cubin = (folder / f"{name}.cubin").read_bytes()
         self._check(self.cuda.cuModuleLoadData(ctypes.byref(module), cubin))
         entry = self.spec["entry"].encode()
         self._check(self.cuda.cuModuleGetFunction(ctypes.byref(self.function), module, entry))
-        self._check(self.cuda.cuFuncSetAttribute(self.function, 8, self.spec["shared"]))
+        if self.spec["shared"]:
+            self._check(self.cuda.cuFuncSetAttribute(self.function, 8, self.spec["shared"]))
 
     def _check(self, code):
         if code:
@@ -187,6 +215,8 @@ class Launch:
         arguments = (ctypes.c_void_p * len(places))(*places)
         tiles = math.prod(-(-sizes[axis] // extent) for axis, extent in self.spec["grid"])
         grid, threads, shared = min(SMS, tiles), self.spec["threads"], self.spec["shared"]
+        if not self.spec["grid"]:
+            grid = 8 * SMS
 
         def call(owners=(held, tensors)):
             stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
@@ -228,7 +258,7 @@ def ours(launch, made):
     q, k, v, do, out, lse, _ = made
     scale = q.shape[-1] ** -0.5
     dq = torch.zeros(q.shape, device="cuda")
-    dk, dv = torch.empty_like(k), torch.empty_like(v)
+    dk, dv = (torch.empty(x.shape, **_half(x)) for x in (k, v))
     delta = (do.float() * out.detach().float()).sum(-1)
     tensors = {"q": q.detach(), "k": k.detach(), "v": v.detach(), "do": do, "lse": lse}
     tensors |= {"delta": delta, "dq": dq, "dk": dk, "dv": dv}
@@ -238,13 +268,25 @@ def ours(launch, made):
         dq.zero_()
         main()
 
+    size = q.shape[-1]
+    before, after = (Launch(launch.folder, f"{n}{size}.end") for n in ("delta", "convert"))
+    rows, result = out.detach().contiguous().view(-1, size), torch.empty(q.shape, **_half(q))
+    first = before.prepare({"x": do.view(-1, size), "y": rows, "out": delta.view(-1)}, {})
+    shown = {"x": dq.view(-1, size), "out": result.view(-1, size)}
+    last = after.prepare(shown, {"scale": scale})
+
     def whole():
-        torch.sum(do.float() * out.detach().float(), -1, out=delta)
+        first()
         dq.zero_()
         main()
-        return (dq * scale).bfloat16(), dk, dv
+        last()
+        return result, dk, dv
 
     return main, cleared, whole
+
+
+def _half(like):
+    return {"device": like.device, "dtype": like.dtype}
 
 
 def error(found, wanted):
@@ -278,7 +320,7 @@ def check(folder, names):
             wanted = exact(made, causal)
             library = made[-1]()
             _, _, whole = ours(launch, made)
-            found = whole()
+            found = [x.clone() for x in whole()]
             torch.cuda.synchronize()
             again = [x.clone() for x in whole()]
             torch.cuda.synchronize()
@@ -345,9 +387,12 @@ def main():
     parser.add_argument("--quick", action="store_true")
     given = parser.parse_args()
     if given.command == "build":
-        build(given.folder, given.names)
+        build_ends(given.folder)
+        if given.names != ["ends"]:
+            build(given.folder, given.names)
         return
-    names = given.names or sorted(p.stem for p in given.folder.glob("*.cubin"))
+    every = sorted(p.stem for p in given.folder.glob("*.cubin"))
+    names = given.names or [n for n in every if not n.endswith(".end")]
     import torch
 
     torch.zeros(1, device="cuda")

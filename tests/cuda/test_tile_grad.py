@@ -4,14 +4,19 @@ import dataclasses
 import shutil
 import subprocess
 
+import numpy as np
 import pytest
 
 from warploom.document.roles import Arrive, BulkStore, Compute, ProxyFence, Side
+from warploom.emit.cuda.tile.plain import emit_plain
 from warploom.emit.cuda.tile.source import emit_kernel
+from warploom.errors import KernelError
 from warploom.kernel.simplify import simplify
 from warploom.kernel.values import DType
 from warploom.kernels.attention import attention
 from warploom.kernels.attention_grad import attention_grad
+from warploom.kernels.attention_grad_ends import converted, row_products
+from warploom.kernels.block_scaled import block_scaled
 from warploom.kernels.gemm import gemm
 from warploom.kernels.rms_gemm import rms_gemm
 from warploom.kernels.swiglu import swiglu
@@ -173,6 +178,19 @@ def test_other_kernels_still_compile(name, tmp_path):
 
 
 @needs_nvcc
+def test_block_scales(tmp_path):
+    kernel = block_scaled.specialise({"a": DType.E4M3, "b": DType.E4M3, "out": DType.BF16})
+    kernel = rewrite(simplify(kernel))
+    made = lower(kernel, tiling_of(kernel, consumers=2, m=128, n=128), options=QUICK)
+    assert verify_roles(made.document).clean
+    source = emit_kernel(made)
+    assert source.text.count("ptr_sb[") == 1  # one scale of the weights for the whole tile
+    said = compiled(source, tmp_path)
+    assert "0 bytes spill stores" in said
+    assert "C75" not in said
+
+
+@needs_nvcc
 def test_attention_still_compiles(tmp_path):
     half = dict.fromkeys(("q", "k", "v", "out"), DType.BF16)
     kernel = attention.specialise(half, sizes={"d": 128}, without={"lse"})
@@ -181,3 +199,32 @@ def test_attention_still_compiles(tmp_path):
     said = compiled(emit_kernel(lower(kernel, tiling, options=QUICK)), tmp_path)
     assert "0 bytes spill stores" in said
     assert "C75" not in said
+
+
+ENDS = {
+    "row_products": (row_products, {"x": DType.BF16, "y": DType.BF16}),
+    "converted": (converted, {"out": DType.F16}),
+}
+
+
+@pytest.mark.parametrize("size", [64, 256])
+@pytest.mark.parametrize("name", ENDS)
+@needs_nvcc
+def test_kernels_without_a_loop(name, size, tmp_path):
+    text, types = ENDS[name]
+    source = emit_plain(simplify(text.specialise(types, sizes={"d": size})))
+    said = compiled(source, tmp_path)
+    assert "0 bytes spill stores" in said
+    assert source.shared_bytes == 0
+
+
+def test_rows_of_other_lengths_are_refused():
+    kernel = simplify(converted.specialise({"out": DType.BF16}, sizes={"d": 96}))
+    with pytest.raises(KernelError, match="64, 128 or 256"):
+        emit_plain(kernel)
+
+
+def test_the_ends_mean_what_they_say():
+    x, y = np.arange(12.0).reshape(3, 4), np.ones((3, 4))
+    kernel = row_products.specialise({"x": DType.F32, "y": DType.F32}, sizes={"d": 4})
+    np.testing.assert_allclose(kernel.reference(x, y), x.sum(1))

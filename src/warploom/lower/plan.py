@@ -352,13 +352,7 @@ def _loop_flow(layout: Layout, target: HopperTarget) -> Iterator[FlowOp]:
             )
         elif isinstance(op.work, Send):
             store = op.work.op
-            yield FlowOp(
-                name=op.name,
-                role=CONSUMER,
-                operands=tuple(_operand(layout, v) for v in values_behind(layout, store.value)),
-                stores=True,
-                line=str(store.line or ""),
-            )
+            yield from _store_flow(layout, store, list(chunks_of(layout, store)), When.LOOP)
         else:
             yield _step_flow(layout, op.work)
 
@@ -419,15 +413,18 @@ def _tail_flow(layout: Layout) -> Iterator[FlowOp]:
             yield from _store_flow(layout, op, [c for o, c in staged if o is op])
 
 
-def _store_flow(layout: Layout, op: Store, chunks: list[Chunk]) -> Iterator[FlowOp]:
+def _store_flow(
+    layout: Layout, op: Store, chunks: list[Chunk], when: When = When.TAIL
+) -> Iterator[FlowOp]:
     """A store from registers, or a fill and a copy out for each of its chunks."""
-    operands = tuple(_tail_operand(layout, v) for v in values_behind(layout, op.value))
+    make = _tail_operand if when is When.TAIL else _operand
+    operands = tuple(make(layout, v) for v in values_behind(layout, op.value))
     line = str(op.line or "")
     if not chunks:
         yield FlowOp(
             name=store_name(op),
             role=CONSUMER,
-            when=When.TAIL,
+            when=when,
             operands=operands,
             stores=True,
             line=line,
@@ -438,7 +435,7 @@ def _store_flow(layout: Layout, op: Store, chunks: list[Chunk]) -> Iterator[Flow
             name=f"fill_{op.tensor}",
             role=CONSUMER,
             args=args,
-            when=When.TAIL,
+            when=when,
             operands=operands,
             results=(value,),
             line=line,
@@ -447,7 +444,7 @@ def _store_flow(layout: Layout, op: Store, chunks: list[Chunk]) -> Iterator[Flow
             name=store_name(op),
             role=CONSUMER,
             args=args,
-            when=When.TAIL,
+            when=when,
             operands=(FlowOperand(value=value),),
             stores=True,
             line=line,

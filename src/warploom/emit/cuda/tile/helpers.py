@@ -97,6 +97,11 @@ TILE_HELPERS: dict[str, str] = {
     **{f"tma_load_{r}d_hint": _load(r, hint=True) for r in range(1, 6)},
     **{f"tma_store_{r}d": _store(r) for r in range(1, 6)},
     **{f"tma_add_{r}d": _store(r, add=True) for r in range(1, 6)},
+    "load_global4": (
+        "DEVICE void load_global4(uint32_t* x, const uint32_t* at) {\n"
+        '  asm volatile("ld.global.nc.v4.b32 {%0, %1, %2, %3}, [%4];"\n'
+        '               : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3]) : "l"(at));\n}\n'
+    ),
     "load_shared2": (
         "// Two neighbours of a vector in shared memory.\n"
         "DEVICE void load_shared2(uint32_t address, float& a, float& b) {\n"

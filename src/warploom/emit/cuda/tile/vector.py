@@ -15,6 +15,7 @@ from warploom.emit.cuda.tile.columns import COLUMN, columns_text, vector_text
 from warploom.emit.cuda.tile.context import Context, pointwise
 from warploom.kernel.values import (
     Const,
+    Dim,
     DType,
     Fn,
     Indices,
@@ -209,6 +210,8 @@ class Vector:
             return f"{label}{COLUMN}"
         if found is not None:
             return self._from_slot(op)
+        if op.result.dims and all(self._one_element(d) for d in op.result.dims):
+            return self._same_everywhere(op)
         indices = []
         for n, at in enumerate(op.at):
             per = self.context.kernel.tensor(op.tensor).axes[n].per
@@ -233,6 +236,20 @@ class Vector:
         zero = "0" if op.result.dtype is DType.I32 else "0.0f"
         text = f"({' && '.join(inside)}) ? {element} : {zero}" if inside else element
         return self._declare(op.result, text)
+
+    def _one_element(self, dim: Dim) -> bool:
+        """Whether a tile lies within one block of elements that share a number."""
+        return dim.per > 1 and dim.per % self.layout.extent(dim.var) == 0
+
+    def _same_everywhere(self, op: Load) -> str:
+        """A scale of the whole tile, read once."""
+        indices = []
+        for at, axis in zip(op.at, self.context.kernel.tensor(op.tensor).axes, strict=True):
+            text = self.context.index(at, self.iteration)
+            indices.append(f"({text}) / {axis.per}" if axis.per > 1 and at.var else text)
+        label = _label("v", op.result.name)
+        self.scopes.step.append(f"const float {label} = {self.context.element_at(op, indices)};")
+        return label
 
     def _from_slot(self, op: Load) -> str:
         """Elements of a tile in shared memory, 16 columns of a warp at a time."""

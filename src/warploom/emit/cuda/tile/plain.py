@@ -1,0 +1,213 @@
+"""Kernels without a loop as CUDA text: rows of whole tiles, each by a few neighbouring lanes.
+
+A lane takes eight neighbouring elements of a row, so a row of 64 to 256 elements is 8 to 32 lanes
+of a warp; sums over a row are exchanged among them. Everything is read and written by 16 bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from warploom.emit.cuda import ptx
+from warploom.emit.cuda.roles import indent
+from warploom.emit.cuda.tile.context import number, pointwise
+from warploom.emit.cuda.tile.helpers import helpers_for
+from warploom.emit.cuda.tile.signature import (
+    Param,
+    PointerParam,
+    ScalarParam,
+    SizeParam,
+    StrideParam,
+)
+from warploom.emit.cuda.tile.source import ENTRY, Source
+from warploom.kernel.values import (
+    Access,
+    At,
+    Const,
+    DType,
+    Fn,
+    Kernel,
+    Load,
+    Op,
+    Pointwise,
+    Reduce,
+    Scalar,
+    Store,
+    Walk,
+)
+from warploom.lower.body import line_of, refusal
+
+THREADS = 256
+EACH = 8  # elements of a lane
+START = {Fn.ADD: "0.0f", Fn.MAX: "__int_as_float(0xff800000)", Fn.MIN: "__int_as_float(0x7f800000)"}
+COMBINE = {Fn.ADD: "{0} + {1}", Fn.MAX: "fmaxf({0}, {1})", Fn.MIN: "fminf({0}, {1})"}
+
+
+def emit_plain(kernel: Kernel) -> Source:
+    """The CUDA source of a kernel that neither loops nor multiplies matrices."""
+    return _Plain(kernel).source()
+
+
+@dataclass
+class _Plain:
+    kernel: Kernel
+    params: dict[str, Param] = field(default_factory=dict)
+
+    def _add(self, param: Param) -> str:
+        self.params.setdefault(param.name, param)
+        return param.name
+
+    def source(self) -> Source:
+        grid = self.kernel.grid
+        whole = [v for v in self.kernel.vars if v.walk is Walk.WHOLE]
+        extent = whole[0].extent if len(whole) == 1 else None
+        if extent not in (64, 128, 256):
+            raise refusal(
+                "rows of this length in a kernel without a loop",
+                self.kernel.line,
+                why="lanes of one warp share a row of 64, 128 or 256 elements",
+                fix="one whole axis of that size",
+            )
+        lanes = extent // EACH
+        self.column, self.lanes = whole[0].name, lanes
+        body = [line for op in self.kernel.ops for line in self._lines(op)]
+        places = []
+        for n, name in reversed(list(enumerate(grid.vars))):
+            size = self._add(SizeParam(name=f"len_{name}", axis=self.kernel.var(name).axis))
+            inner = [f"const int pos_{name} = rest % {size};", f"rest /= {size};"]
+            places += inner if n else [f"const int pos_{name} = (int)rest;"]
+        total = " * ".join(f"(long long)len_{n}" for n in grid.vars)
+        text = "\n".join(
+            [
+                f'extern "C" __global__ void __launch_bounds__({THREADS}) {ENTRY}(',
+                "    " + ",\n    ".join(p.text for p in self.params.values()) + ") {",
+                f"  const int part = threadIdx.x % {lanes} * {EACH};",
+                f"  const unsigned mates = 0x{(1 << lanes) - 1:x}u << (threadIdx.x % 32 / {lanes}"
+                f" * {lanes});  // the lanes of this row",
+                f"  for (long long row = (long long)blockIdx.x * {THREADS // lanes}"
+                f" + threadIdx.x / {lanes}; row < {total};",
+                f"       row += (long long)gridDim.x * {THREADS // lanes}) {{",
+                "    long long rest = row;",
+                *indent([*places, *body], 4),
+                "  }",
+                "}",
+            ]
+        )
+        parts = [ptx.TYPES, helpers_for(text), text + "\n"]
+        params = tuple(self.params.values())
+        return Source(
+            text="\n".join(parts), entry=ENTRY, params=params, threads=THREADS, shared_bytes=0
+        )
+
+    def _lines(self, op: Op) -> list[str]:
+        match op:
+            case Const():
+                return [f"const float {_name(op)} = {number(op.value, op.result.dtype)};"]
+            case Scalar():
+                dtype = next(p.dtype for p in self.kernel.parameters if p.name == op.parameter)
+                given = ScalarParam(name=f"arg_{op.parameter}", parameter=op.parameter, dtype=dtype)
+                return [f"const float {_name(op)} = {self._add(given)};"]
+            case Load():
+                return self._load(op)
+            case Pointwise():
+                types = [self._dtype(a) for a in op.args]
+                args = [self._at(a) for a in op.args]
+                text = pointwise(op.fn, args, op.result.dtype, types)
+                return self._each(_name(op), text, tile=len(op.result.dims) == 2)
+            case Reduce():
+                return self._reduce(op)
+            case Store():
+                return self._store(op)
+            case _:
+                raise refusal("this has no place in a kernel without a loop", line_of(op))
+
+    def _value(self, name: str) -> Op:
+        return next(o for o in self.kernel.ops if not isinstance(o, Store) and _of(o) == name)
+
+    def _dims(self, name: str) -> int:
+        return len(getattr(self._value(name), "result").dims)  # noqa: B009
+
+    def _dtype(self, name: str) -> DType:
+        found: DType = getattr(self._value(name), "result").dtype  # noqa: B009
+        return found
+
+    def _at(self, name: str) -> str:
+        label = f"v_{name}"
+        return f"{label}[j]" if self._dims(name) == 2 else label
+
+    def _each(self, label: str, text: str, *, tile: bool) -> list[str]:
+        if not tile:
+            return [f"const float {label} = {text};"]
+        return [
+            f"float {label}[{EACH}];",
+            "#pragma unroll",
+            f"for (int j = 0; j < {EACH}; ++j) {label}[j] = {text};",
+        ]
+
+    def _address(self, tensor: str, at: tuple[At, ...]) -> str:
+        found = self.kernel.tensor(tensor)
+        pointer = PointerParam(
+            name=f"ptr_{tensor}",
+            tensor=tensor,
+            dtype=found.dtype,
+            written=found.access is Access.OUT,
+        )
+        terms = []
+        for n, index in enumerate(at):
+            place = "part" if index.var == self.column else f"pos_{index.var}"
+            if n < len(at) - 1:
+                stride = StrideParam(name=f"stride_{tensor}_{n}", tensor=tensor, axis=n)
+                place = f"{place} * {self._add(stride)}"
+            terms.append(place)
+        return f"{self._add(pointer)} + {' + '.join(terms)}"
+
+    def _load(self, op: Load) -> list[str]:
+        label, wide = _name(op), op.result.dtype is DType.F32
+        words = EACH if wide else EACH // 2
+        text = f"__uint_as_float(w_{label}[j])"
+        if not wide:
+            text = f"unpack_{op.result.dtype}(w_{label}[j / 2], j % 2)"
+        address = self._address(op.tensor, op.at)
+        loads = [
+            f"load_global4(&w_{label}[{4 * n}], (const uint32_t*)({address}) + {4 * n});"
+            for n in range(words // 4)
+        ]
+        return [f"uint32_t w_{label}[{words}];", *loads, *self._each(label, text, tile=True)]
+
+    def _reduce(self, op: Reduce) -> list[str]:
+        label, how = _name(op), COMBINE[op.fn]
+        lines = [
+            f"float {label} = {START[op.fn]};",
+            "#pragma unroll",
+            f"for (int j = 0; j < {EACH}; ++j) {label} = {how.format(label, f'v_{op.arg}[j]')};",
+        ]
+        step = 1
+        while step < self.lanes:
+            other = f"__shfl_xor_sync(mates, {label}, {step})"
+            lines.append(f"{label} = {how.format(label, other)};")
+            step *= 2
+        return lines
+
+    def _store(self, op: Store) -> list[str]:
+        dtype = self.kernel.tensor(op.tensor).dtype
+        address = self._address(op.tensor, op.at)
+        if self._dims(op.value) == 1:
+            return [f"if (part == 0) *({address}) = v_{op.value};"]
+        value = f"v_{op.value}"
+        if dtype is DType.F32:
+            return [
+                f"for (int j = 0; j < {EACH}; ++j) ({address})[j] = {value}[j];",
+            ]
+        pairs = [f"pack_{dtype}({value}[{e}], {value}[{e + 1}])" for e in range(0, EACH, 2)]
+        return [
+            f"const uint32_t out_{op.tensor}[4] = {{{', '.join(pairs)}}};",
+            f"store_global4({address}, out_{op.tensor});",
+        ]
+
+
+def _of(op: Op) -> str:
+    return str(getattr(op, "result").name)  # noqa: B009
+
+
+def _name(op: Op) -> str:
+    return f"v_{_of(op)}"
