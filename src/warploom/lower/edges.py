@@ -180,14 +180,12 @@ def _with_condition(edge: _Edge, arg: str, wanted: Outside) -> Loop:
     loop = edge.loop
     number = LOWEST if wanted is Outside.LOWEST else 0.0
     names: dict[str, str] = {}
-    body: list[Op] = []
     known = any(made_by(op) == _inside(loop) for op in loop.body)
+    body: list[Op] = [] if known else [*_condition(edge.kernel, loop)]
     for op in loop.body:
         if made_by(op) != arg:
             body.append(renamed(op, names))
             continue
-        if not known:
-            body += _condition(edge.kernel, loop)
         if isinstance(op, Pointwise) and op.fn is Fn.WHERE and edge.number(op.args[2]) == number:
             both = replace(edge.values(op.args[0]), name=f"{arg}_and")
             both = replace(both, dims=op.result.dims)

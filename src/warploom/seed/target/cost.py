@@ -146,3 +146,5 @@ class TargetProfile:
         instance(self.cost_model, TargetCostModel, "cost_model", "TargetProfile")
         instance(self.pipeline, PipelineConfig, "pipeline", "TargetProfile")
         text(self.name, "name", "TargetProfile")
+        if self.machine is not None:
+            instance(self.machine, MachineCosts, "machine", "TargetProfile")
