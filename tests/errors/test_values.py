@@ -116,7 +116,16 @@ FUNCTIONS = {
 }
 
 # Fields that may be None, and those any value of their type is good for.
-OPTIONAL = {"machine", "costs", "config", "target", "max_vgpr", "work_limit", "sync", "stagger_index"}
+OPTIONAL = {
+    "machine",
+    "costs",
+    "config",
+    "target",
+    "max_vgpr",
+    "work_limit",
+    "sync",
+    "stagger_index",
+}
 ANY = {"producer_half", "lc_producer", "lc_consumer", "producer_ordinal", "consumer_ordinal"}
 ANY_SIGN = {"producer_idx", "consumer_idx", "loop_distance", "latency", "ch", "channel"}
 

@@ -17,7 +17,6 @@ from warploom.document.roles import (
     Arrive,
     BulkCommit,
     BulkWait,
-    ClusterSync,
     Commit,
     Expect,
     MmaFence,
@@ -34,6 +33,7 @@ from warploom.document.roles import (
     WaitFull,
     WaitGroup,
 )
+from warploom.emit.cuda.judged import group_barrier, refuse_unfaithful
 from warploom.errors import BackendError
 
 
@@ -96,6 +96,7 @@ class LoweringTable:
 
     def lower(self, entry: RoleEntry, site: Site) -> list[str]:
         """The lines of one entry, its reason as a comment in front."""
+        refuse_unfaithful(entry, site.document, site.program)
         found = self._find(entry)
         lines = list(found(entry, site))
         return [f"// {entry.reason}", *lines] if entry.reason and lines else lines
@@ -130,9 +131,8 @@ def base_table() -> LoweringTable:
         ScopeSync: _scope_sync,
         NamedSync: _named,
         NamedArrive: _named,
-        BulkCommit: lambda e, s: ["if (lane == 0) bulk_commit();"],
+        BulkCommit: lambda e, s: [f"{_one_lane(s)}bulk_commit();"],
         BulkWait: _bulk_wait,
-        ClusterSync: lambda e, s: [],  # the skeleton ends every thread with it
     }
     return LoweringTable(kinds=kinds, ops={})
 
@@ -160,11 +160,14 @@ def _expect(e: RoleEntry, site: Site) -> list[str]:
 def _arrive(e: RoleEntry, site: Site) -> list[str]:
     assert isinstance(e, Arrive)
     bar = site.barrier(e.ring, e.side.value, e.k)
-    warps = " && warp_in_group == 0" if e.scope is Scope.WARPGROUP else ""
-    if e.ctas == 1:
-        guard = "" if site.program.threads == 1 else f"if (lane == 0{warps}) "
-        return [f"{guard}mbar_arrive({bar});"]
-    return [f"if (lane < {e.ctas}{warps}) mbar_arrive_at({bar}, lane);"]
+    if e.scope is Scope.WARP or site.program.threads == 1:
+        return [f"{_one_lane(site)}mbar_arrive({bar});"]
+    return [f"if (lane == 0 && warp_in_group == 0) mbar_arrive({bar});"]
+
+
+def _one_lane(site: Site) -> str:
+    """One thread of a warp acts; a role of one thread is that thread."""
+    return "" if site.program.threads == 1 else "if (lane == 0) "
 
 
 def _wait_group(e: RoleEntry, site: Site) -> list[str]:
@@ -174,9 +177,9 @@ def _wait_group(e: RoleEntry, site: Site) -> list[str]:
 
 def _scope_sync(e: RoleEntry, site: Site) -> list[str]:
     assert isinstance(e, ScopeSync)
-    if e.scope is Scope.WARP:
-        return ["__syncwarp();"]
-    return ["named_sync(GROUP_BARRIER + instance, 128);"]
+    if e.scope is Scope.WARPGROUP:
+        return [f"named_sync({group_barrier(site.document)} + instance, 128);"]
+    return ["__syncwarp();"] if e.scope is Scope.WARP else []
 
 
 def _named(e: RoleEntry, site: Site) -> list[str]:
@@ -194,4 +197,4 @@ def _named(e: RoleEntry, site: Site) -> list[str]:
 def _bulk_wait(e: RoleEntry, site: Site) -> list[str]:
     assert isinstance(e, BulkWait)
     call = "bulk_wait_read" if e.source_read else "bulk_wait"
-    return [f"if (lane == 0) {call}<{e.pending}>();"]
+    return [f"{_one_lane(site)}{call}<{e.pending}>();"]

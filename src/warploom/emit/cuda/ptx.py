@@ -47,10 +47,6 @@ def _one(signature: str, asm: str, operands: str = "", *, memory: bool = True) -
     return f'DEVICE {signature} {{\n  asm volatile("{asm}" {inputs}{clobber});\n}}\n'
 
 
-_TMA_LOAD = "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
-_TMA_OPERANDS = '"r"(dst), "l"(map), "r"(bar), "r"(x), "r"(y)'
-_LOAD_ARGS = "uint32_t dst, const TensorMap* map, uint32_t bar, int x, int y"
-
 HELPERS: dict[str, str] = {
     "shared_address": (
         "DEVICE uint32_t shared_address(const void* p) {\n"
@@ -81,46 +77,12 @@ HELPERS: dict[str, str] = {
     "mbar_arrive": _one(
         "void mbar_arrive(uint32_t bar)", "mbarrier.arrive.shared::cta.b64 _, [%0];", '"r"(bar)'
     ),
-    "mbar_arrive_at": (
-        "// The same barrier in CTA `cta` of the cluster. No .release.cluster: the slot was only\n"
-        "// read, and that form costs a device-wide fence.\n"
-        + _one(
-            "void mbar_arrive_at(uint32_t bar, uint32_t cta)",
-            "{\\n.reg .b32 ra;\\nmapa.shared::cluster.u32 ra, %0, %1;\\n"
-            "mbarrier.arrive.shared::cluster.b64 _, [ra];\\n}",
-            '"r"(bar), "r"(cta)',
-        )
-    ),
     "mbar_wait": (
         "DEVICE void mbar_wait(uint32_t bar, uint32_t parity) {\n  uint32_t done;\n  do {\n"
         '    asm volatile("{\\n.reg .pred p;\\n'
         'mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\\nselp.u32 %0, 1, 0, p;\\n}"\n'
         '                 : "=r"(done) : "r"(bar), "r"(parity) : "memory");\n'
         "  } while (!done);\n}\n"
-    ),
-    "tma_load": _one(
-        f"void tma_load({_LOAD_ARGS})", f"{_TMA_LOAD} [%0], [%1, {{%3, %4}}], [%2];", _TMA_OPERANDS
-    ),
-    "tma_load4": _one(
-        "void tma_load4(uint32_t dst, const TensorMap* map, uint32_t bar, int x, int y, int z,"
-        " int w)",
-        f"{_TMA_LOAD.replace('2d', '4d')} [%0], [%1, {{%3, %4, %5, %6}}], [%2];",
-        f'{_TMA_OPERANDS}, "r"(z), "r"(w)',
-    ),
-    "tma_load_hint": _one(
-        f"void tma_load_hint({_LOAD_ARGS}, uint64_t policy)",
-        f"{_TMA_LOAD}.L2::cache_hint [%0], [%1, {{%3, %4}}], [%2], %5;",
-        f'{_TMA_OPERANDS}, "l"(policy)',
-    ),
-    "tma_load_multicast": _one(
-        f"void tma_load_multicast({_LOAD_ARGS}, uint16_t ctas)",
-        f"{_TMA_LOAD}.multicast::cluster [%0], [%1, {{%3, %4}}], [%2], %5;",
-        f'{_TMA_OPERANDS}, "h"(ctas)',
-    ),
-    "tma_load_multicast_hint": _one(
-        f"void tma_load_multicast_hint({_LOAD_ARGS}, uint16_t ctas, uint64_t policy)",
-        f"{_TMA_LOAD}.multicast::cluster.L2::cache_hint [%0], [%1, {{%3, %4}}], [%2], %5, %6;",
-        f'{_TMA_OPERANDS}, "h"(ctas), "l"(policy)',
     ),
     "policy_evict_last": (
         "DEVICE uint64_t policy_evict_last() {\n  uint64_t p;\n"
@@ -131,11 +93,6 @@ HELPERS: dict[str, str] = {
         "DEVICE uint64_t policy_evict_first() {\n  uint64_t p;\n"
         '  asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(p));\n'
         "  return p;\n}\n"
-    ),
-    "tma_store": _one(
-        "void tma_store(const TensorMap* map, uint32_t src, int x, int y)",
-        "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];",
-        '"l"(map), "r"(src), "r"(x), "r"(y)',
     ),
     "bulk_commit": _one("void bulk_commit()", "cp.async.bulk.commit_group;"),
     "bulk_wait_read": (
@@ -164,15 +121,6 @@ HELPERS: dict[str, str] = {
         "void named_arrive(uint32_t id, uint32_t threads)",
         "bar.arrive %0, %1;",
         '"r"(id), "r"(threads)',
-    ),
-    "cluster_rank": (
-        "DEVICE uint32_t cluster_rank() {\n  uint32_t r;\n"
-        '  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(r));\n  return r;\n}\n'
-    ),
-    "cluster_sync": (
-        "DEVICE void cluster_sync() {\n"
-        '  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");\n'
-        '  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");\n}\n'
     ),
     "registers_down": (
         "template <int R> "
@@ -216,10 +164,6 @@ HELPERS: dict[str, str] = {
     "pack_bf16": (
         "DEVICE uint32_t pack_bf16(float lo, float hi) {\n  uint32_t r;\n"
         '  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(hi), "f"(lo));\n  return r;\n}\n'
-    ),
-    "pack_fp16": (
-        "DEVICE uint32_t pack_fp16(float lo, float hi) {\n  uint32_t r;\n"
-        '  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(hi), "f"(lo));\n  return r;\n}\n'
     ),
     "quad_transpose": (
         "// x[j] of thread i of four becomes x[i] of thread j.\n"

@@ -223,7 +223,10 @@ class _Writer:
             *self.registers(0),
             "if (warp == 0 && elect_one()) {",
             *indent([f"prefetch_map(&{n});" for n in maps], 2),
-            *indent([*policies, *self.positions(program), *loop], 2),
+            *indent([*policies, *self.positions(program)], 2),
+            *indent(self.list_lines(program, "setup", table), 2),
+            *indent(loop, 2),
+            *indent(self.list_lines(program, "finish", table), 2),
             "}",
         ]
 

@@ -1,0 +1,79 @@
+"""What the back end emits exactly as it is judged; everything else is refused.
+
+A role of one thread is an elected lane: it cannot meet its warp or a named barrier, which count
+whole warps. Copies and announced bytes are one thread's. Kernels have no clusters here, so nothing
+that reaches another CTA is emitted.
+"""
+
+from __future__ import annotations
+
+from warploom.document.roles import (
+    Arrive,
+    BulkStore,
+    ClusterSync,
+    Commit,
+    Expect,
+    Load,
+    Mma,
+    MmaFence,
+    NamedArrive,
+    NamedSync,
+    RoleEntry,
+    RoleProgram,
+    RolesDocument,
+    Scope,
+    ScopeSync,
+    WaitGroup,
+)
+from warploom.errors import BackendError
+
+HARDWARE_BARRIERS = 16
+WARPGROUP = 128
+
+
+def refuse_unfaithful(entry: RoleEntry, document: RolesDocument, program: RoleProgram) -> None:
+    """``BackendError`` for an entry whose code would not do what the judge took it for."""
+    why = _why(entry, document, program)
+    if why:
+        raise BackendError(
+            f"{type(entry).__name__} of role {program.name!r} cannot be emitted as it is judged",
+            where=f"document {document.name!r}",
+            why=why,
+            fix="give it to a role that can execute it, or leave it out and verify again",
+        )
+
+
+def _why(  # noqa: PLR0911 (one line a kind of entry)
+    entry: RoleEntry, document: RolesDocument, program: RoleProgram
+) -> str:
+    alone = program.threads == 1
+    match entry:
+        case ClusterSync():
+            return "emitted kernels have no clusters: it would become nothing"
+        case Arrive() if entry.ctas > 1:
+            return "emitted kernels have no clusters: the arrival would reach one CTA"
+        case Load() if entry.multicast > 1:
+            return "emitted kernels have no clusters: the copy would land in one CTA"
+        case Load() | Expect() if not alone:
+            return f"{program.threads} threads would each issue it"
+        case NamedSync() | NamedArrive() if alone:
+            return "a named barrier counts whole warps, and one lane would execute it"
+        case ScopeSync() if alone and entry.scope is not Scope.THREAD:
+            return "one lane would wait for its warp"
+        case Mma() | MmaFence() | Commit() | WaitGroup() if program.threads != WARPGROUP:
+            return "products are issued by the 128 threads of a warpgroup"
+        case BulkStore() if alone and entry.scope is not Scope.THREAD:
+            return "one thread stands for no warp"
+        case ScopeSync() if entry.scope is Scope.WARPGROUP:
+            last = group_barrier(document) + program.instances
+            return (
+                f"no hardware barrier is left: {last} are needed"
+                if (last > HARDWARE_BARRIERS)
+                else ""
+            )
+    return ""
+
+
+def group_barrier(document: RolesDocument) -> int:
+    """The first hardware barrier that no declared one takes; 0 is the whole CTA's."""
+    return max((b.id + b.count for b in document.barriers), default=1)

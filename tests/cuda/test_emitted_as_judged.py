@@ -1,0 +1,147 @@
+"""Every entry kind in every list of every kind of role is emitted as judged, or refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from warploom.document.roles import (
+    Arrive,
+    BufferCopy,
+    BulkCommit,
+    BulkStore,
+    BulkWait,
+    ClusterSync,
+    Commit,
+    Compute,
+    Expect,
+    Load,
+    Mma,
+    MmaFence,
+    NamedArrive,
+    NamedBarrier,
+    NamedSync,
+    Part,
+    ProxyFence,
+    RoleEntry,
+    RoleProgram,
+    RoleRing,
+    RolesDocument,
+    Scope,
+    ScopeSync,
+    SlotRead,
+    WaitEmpty,
+    WaitFull,
+    WaitGroup,
+)
+from warploom.document.roles_json import read_roles
+from warploom.emit.cuda.judged import group_barrier
+from warploom.emit.cuda.lowering import Site, base_table
+from warploom.errors import BackendError
+
+COPY = BufferCopy(buffer="out", copy=0)
+ENTRIES = (
+    WaitFull(ring="ab"),
+    WaitEmpty(ring="ab"),
+    Expect(ring="ab", bytes=64),
+    Load(op="load", ring="ab", part="A", bytes=64),
+    Load(op="load", ring="ab", part="A", bytes=64, multicast=2),
+    *(Arrive(ring="ab", scope=s) for s in Scope),
+    Arrive(ring="ab", ctas=2),
+    MmaFence(),
+    Mma(op="mma", slots=(SlotRead(ring="ab", part="A"),), accumulator="acc"),
+    Commit(),
+    WaitGroup(pending=0),
+    Compute(op="work"),
+    ProxyFence(),
+    *(ScopeSync(scope=s) for s in Scope),
+    NamedSync(barrier="turn"),
+    NamedArrive(barrier="turn", turn=1),
+    *(BulkStore(op="store", source=COPY, scope=s) for s in Scope),
+    BulkCommit(),
+    BulkWait(pending=0),
+    ClusterSync(),
+)
+ALONE = {"Expect", "Load"}  # a single thread's matter
+WARPS = {"NamedSync", "NamedArrive", "Mma", "MmaFence", "Commit", "WaitGroup"}
+LISTS = ("setup", "prologue", "kernel", "epilogue", "finish")
+
+
+TURN = NamedBarrier(name="turn", id=1, threads=256, count=2)
+
+
+def document(threads):
+    program = RoleProgram(
+        name="role", instances=2, threads=threads, peel=0, prologue=(), kernel=(), epilogue=()
+    )
+    ring = RoleRing(
+        name="ab",
+        depth=2,
+        parts=(Part(name="A", offset=0, bytes=64),),
+        full_arrivals=1,
+        empty_arrivals=1,
+    )
+    return RolesDocument(
+        name="d", target="h200", strategy="x", rings=(ring,), programs=(program,), barriers=(TURN,)
+    )
+
+
+def lower(entry, threads, phase="kernel", made=None):
+    made = made or document(threads)
+    table = base_table()
+    for op in ("load", "mma", "work", "store"):
+        table = table.with_op(op, lambda e, s: ["call();"])
+    return table.lower(entry, Site(document=made, program=made.programs[0], phase=phase))
+
+
+def test_the_walk_misses_no_kind():
+    assert {type(e) for e in ENTRIES} == set(get_args(RoleEntry))
+
+
+@pytest.mark.parametrize("phase", LISTS)
+@pytest.mark.parametrize("threads", [1, 128])
+@pytest.mark.parametrize("entry", ENTRIES, ids=repr)
+def test_an_entry_becomes_code_or_is_refused(entry, threads, phase):
+    kind = type(entry).__name__
+    scope = getattr(entry, "scope", None)
+    beyond = kind == "ClusterSync" or getattr(entry, "ctas", 1) > 1
+    beyond = beyond or getattr(entry, "multicast", 1) > 1
+    unfit = kind in (ALONE if threads > 1 else WARPS)
+    unfit = unfit or (threads == 1 and kind in ("ScopeSync", "BulkStore") and scope != "thread")
+    if beyond or unfit:
+        with pytest.raises(BackendError, match="judged"):
+            lower(entry, threads, phase)
+        return
+    lines = lower(entry, threads, phase)
+    assert lines or scope is Scope.THREAD  # a sync of one thread with itself is no code
+
+
+def test_one_arrival_is_one_thread():
+    one = "if (lane == 0 && warp_in_group == 0) mbar_arrive"
+    assert lower(Arrive(ring="ab", scope=Scope.THREAD), 128)[0].startswith(one)
+    assert lower(Arrive(ring="ab", scope=Scope.WARPGROUP), 128)[0].startswith(one)
+    assert lower(Arrive(ring="ab"), 128)[0].startswith("if (lane == 0) mbar_arrive")
+    assert lower(Arrive(ring="ab", scope=Scope.THREAD), 1)[0].startswith("mbar_arrive")
+
+
+def test_groups_meet_at_barriers_nobody_declared():
+    made = document(128)
+    assert group_barrier(made) == 3
+    assert lower(ScopeSync(scope=Scope.WARPGROUP), 128) == ["named_sync(3 + instance, 128);"]
+    full = replace(made, barriers=(NamedBarrier(name="turn", id=1, threads=256, count=14),))
+    with pytest.raises(BackendError, match="no hardware barrier is left"):
+        lower(ScopeSync(scope=Scope.WARPGROUP), 128, made=full)
+
+
+def test_the_cluster_barrier_in_a_loop_is_refused():
+    path = Path(__file__).parents[1] / "verify" / "defects"
+    text = (path / "cluster_sync_in_loop_emits_nothing.json").read_text()
+    made = read_roles(text)
+    found = [e for p in made.programs for e in p.kernel if isinstance(e, ClusterSync)]
+    assert found
+    program = next(p for p in made.programs if found[0] in p.kernel)
+    with pytest.raises(BackendError, match="no clusters"):
+        base_table().lower(found[0], Site(document=made, program=program, phase="kernel"))
