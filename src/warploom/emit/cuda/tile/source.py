@@ -8,49 +8,40 @@ from dataclasses import dataclass
 
 from warploom.document.flow import When
 from warploom.document.roles import (
-    BulkStore,
     Compute,
     Mma,
     Per,
-    RoleEntry,
     RoleProgram,
     RolesDocument,
     WaitGroup,
 )
-from warploom.document.roles import Load as LoadEntry
 from warploom.emit.cuda import layout as shared_layout
 from warploom.emit.cuda import ptx
-from warploom.emit.cuda.lowering import Lowering, LoweringTable, Site, base_table
+from warploom.emit.cuda.lowering import LoweringTable, Site
 from warploom.emit.cuda.roles import barrier_setup, indent
 from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.grid import count_lines, place_lines, walk_lines
 from warploom.emit.cuda.tile.helpers import Owned, helpers_for, wait_function
 from warploom.emit.cuda.tile.iterations import range_lines
-from warploom.emit.cuda.tile.operands import load_lines, product_functions, product_lines
+from warploom.emit.cuda.tile.operands import product_functions
+from warploom.emit.cuda.tile.ops import Ops
 from warploom.emit.cuda.tile.positions import advance_lines, position_lines
 from warploom.emit.cuda.tile.puts import put_text
 from warploom.emit.cuda.tile.signature import Param
-from warploom.emit.cuda.tile.stores import direct_text, fill_text, store_call
+from warploom.emit.cuda.tile.stores import fill_text
 from warploom.emit.cuda.tile.ties import retired_at
-from warploom.emit.cuda.tile.vector import Vector, step_text
-from warploom.kernel.values import Dot, Fn, Load, Pointwise, Store
+from warploom.emit.cuda.tile.vector import step_text
+from warploom.kernel.values import Dot, Fn, Pointwise
 from warploom.lower.body import Body
 from warploom.lower.column import Lowered
 from warploom.lower.fuse import Step
-from warploom.lower.hand_over import Put, puts
+from warploom.lower.hand_over import puts
 from warploom.lower.layout import Array, Form, Layout
 from warploom.lower.plan import (
-    START,
-    SUMS,
-    fetch_name,
     held_loads,
-    part_arrays,
     part_name,
-    started,
-    store_name,
 )
 from warploom.lower.ranges import cut_of, moves
-from warploom.lower.relate import product_name
 from warploom.lower.storage import staged_stores
 from warploom.target.h200 import HopperTarget, h200
 
@@ -83,6 +74,7 @@ class _Writer:
         self.context = Context(self.layout)
         self.waits: dict[str, str] = {}
         self.masked = masked_steps(self.layout.body, self.layout.steps)
+        self.ops = Ops(self.context, self.masked)
         self.cut = cut_of(self.layout.body, self.layout.steps)
 
     def source(self) -> Source:
@@ -209,7 +201,7 @@ class _Writer:
 
     def producer(self) -> list[str]:
         program = self.document.program("producer")
-        table = self.producer_table()
+        table = self.ops.producer_table()
         policies = []
         if self.layout.tiling.keep is not None:
             policies = [
@@ -233,27 +225,9 @@ class _Writer:
     def positions(self, program: RoleProgram) -> list[str]:
         return position_lines(self.document, program, shared=self.layout.crowded)
 
-    def producer_table(self) -> LoweringTable:
-        table = base_table()
-        for when in (When.HEAD, When.LOOP):
-            for op in self.layout.body.section(when):
-                if not isinstance(op, Load):
-                    continue
-                found = self.layout.slot_of(op.result.name)
-                if found is None:
-                    continue
-                name = f"load_{found[0].name}.{part_name(op.result.name)}"
-
-                def load(e: RoleEntry, site: Site, op: Load = op) -> list[str]:
-                    assert isinstance(e, LoadEntry)
-                    return load_lines(self.context, op, e, site)
-
-                table = table.with_op(name, load)
-        return table
-
     def consumer(self) -> list[str]:
         program = self.document.program("consumer")
-        plain, masked = self.consumer_table("No{}"), self.consumer_table("Yes{}")
+        plain, masked = self.ops.consumer_table("No{}"), self.ops.consumer_table("Yes{}")
         copies = masked if self.masked and not self.layout.crowded else None
         tile = self.role_tile(program, plain, masked=copies)
         share = self.layout.blocks
@@ -322,133 +296,6 @@ class _Writer:
                 f"auto fill_{op.tensor} = [&](int b, int column, uint32_t buffer) {{",
                 *indent(fill_text(self.context, op), 2),
                 "};",
-            ]
-        return lines
-
-    def consumer_table(self, masked: str) -> LoweringTable:
-        table = base_table()
-        for step in self.layout.steps:
-            table = table.with_op(step.name, self._step_lowering(step, masked))
-        table = self._with_moves(self._with_products(table))
-        table = table.with_op(START, lambda e, s: self.start_lines())
-        table = table.with_op(SUMS, lambda e, s: self.sum_lines())
-        staged = staged_stores(self.layout)
-        for op in (*self.layout.body.loop.body, *self.layout.body.tail):
-            if isinstance(op, Store):
-                table = self._with_store(table, op, staged=op in staged)
-        return table
-
-    def _with_products(self, table: LoweringTable) -> LoweringTable:
-        for _, op in self.layout.body.placed():
-            if isinstance(op, Dot):
-
-                def dot(e: RoleEntry, site: Site, op: Dot = op) -> list[str]:
-                    assert isinstance(e, Mma)
-                    return product_lines(self.context, op, e, site)
-
-                table = table.with_op(product_name(op), dot)
-        return table
-
-    def _with_moves(self, table: LoweringTable) -> LoweringTable:
-        """Tiles into registers, and from registers into slots."""
-        for op in held_loads(self.layout):
-
-            def fetch(e: RoleEntry, site: Site, op: Load = op) -> list[str]:
-                return self.fetch_lines(op, site)
-
-            table = table.with_op(fetch_name(op), fetch)
-        for put in puts(self.layout):
-
-            def put_lines(e: RoleEntry, site: Site, put: Put = put) -> list[str]:
-                assert isinstance(e, Compute)
-                place = site.part(put.ring.name, part_name(put.value), e.k)
-                return [f"{put.name}({place});"]
-
-            table = table.with_op(put.name, put_lines)
-        return table
-
-    def _step_lowering(self, step: Step, masked: str) -> Lowering:
-        def lowering(e: RoleEntry, site: Site) -> list[str]:
-            assert isinstance(e, Compute)
-            slots = [v for v in step.loads if self.layout.slot_of(v) is not None]
-            places = []
-            for v in slots:
-                found = self.layout.slot_of(v)
-                assert found is not None
-                places.append(f", {site.part(found[0].name, part_name(v), e.k)}")
-            at = site.iteration(e.k) if step.when is When.LOOP else "0"
-            call = f"{step.name}({{}}, {at}{''.join(places)});"
-            fixed = site.phase == "kernel" and not self.layout.crowded
-            if step.name not in self.masked or fixed:
-                return [call.format(masked)]
-            return [
-                f"if ({at} >= whole_from && {at} < whole_to) {call.format('No{}')}",
-                f"else {call.format('Yes{}')}",
-            ]
-
-        return lowering
-
-    def _with_store(self, table: LoweringTable, op: Store, *, staged: bool) -> LoweringTable:
-        if not staged:
-            return table.with_op(
-                store_name(op), lambda e, s: ["{", *indent(direct_text(self.context, op), 2), "}"]
-            )
-
-        def fill(e: RoleEntry, site: Site) -> list[str]:
-            assert isinstance(e, Compute)
-            block, column = e.args
-            return [f"fill_{op.tensor}({block}, {column}, {_copy(e.fills[0].copy)});"]
-
-        def store(e: RoleEntry, site: Site) -> list[str]:
-            assert isinstance(e, BulkStore)
-            block, column = e.args
-            loops = op in self.layout.body.loop.body
-            at = site.iteration(e.k) if loops else None
-            return store_call(self.context, op, block, column, _copy(e.source.copy), at)
-
-        return table.with_op(f"fill_{op.tensor}", fill).with_op(store_name(op), store)
-
-    def fetch_lines(self, op: Load, site: Site) -> list[str]:
-        """A loaded tile into registers, as left operand."""
-        found = self.layout.slot_of(op.result.name)
-        assert found is not None
-        ring, tile = found
-        array = self.layout.array_of(op.result.name)
-        slot = site.part(ring.name, part_name(op.result.name), 0)
-        return [
-            "#pragma unroll",
-            f"for (int b = 0; b < {array.blocks}; ++b)",
-            "#pragma unroll",
-            f"  for (int g = 0; g < {array.cols // 16}; ++g)",
-            f"    ldmatrix4({array.name}[b][g], slot_element({slot}, {tile.rows}, b, g));",
-        ]
-
-    def start_lines(self) -> list[str]:
-        """Carried values as a tile begins."""
-        lines = []
-        for name in started(self.layout):
-            array = self.layout.array_of(name)
-            vector = Vector(self.context, None, None)
-            value = vector.value(self.layout.body.inside[name].first)
-            lines += vector.scopes.step
-            count = array.cols // 2 if array.form is Form.TILE else 2
-            lines += [
-                "#pragma unroll",
-                f"for (int b = 0; b < {array.blocks}; ++b)",
-                "#pragma unroll",
-                f"  for (int j = 0; j < {count}; ++j) {array.name}[b][j] = {value};",
-            ]
-        return lines
-
-    def sum_lines(self) -> list[str]:
-        """Row sums over the threads of a row."""
-        lines = []
-        for name in part_arrays(self.layout):
-            lines += [
-                "#pragma unroll",
-                f"for (int b = 0; b < {self.layout.blocks}; ++b)",
-                "#pragma unroll",
-                f"  for (int i = 0; i < 2; ++i) {name}[b][i] = quad_sum({name}[b][i]);",
             ]
         return lines
 
@@ -533,7 +380,3 @@ def array_declaration(array: Array) -> str:
 
 def _owned(array: Array, count: int = -1) -> Owned:
     return Owned(name=array.name, blocks=array.blocks, registers=array.cols // 2, count=count)
-
-
-def _copy(copy: int) -> str:
-    return f"staging + {copy} * OUT_COPY" if copy else "staging"
