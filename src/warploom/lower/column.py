@@ -13,10 +13,11 @@ from warploom.guard.mbarrier import Plan, derive_roles
 from warploom.kernel.values import Kernel
 from warploom.lower.body import body_of
 from warploom.lower.candidates import candidates_of, given_times
+from warploom.lower.flow import flow_of
 from warploom.lower.fuse import fuse
 from warploom.lower.join import join
 from warploom.lower.layout import Layout, lay_out
-from warploom.lower.plan import flow_of, plan_of
+from warploom.lower.plan import plan_of
 from warploom.lower.relate import CONSUMER, problem_of, takes_turns
 from warploom.lower.tiling import Tiling
 from warploom.order import ModuloOptions, ModuloProblem, ModuloResult, solve_modulo

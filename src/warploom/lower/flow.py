@@ -1,0 +1,224 @@
+"""The declared flow of a kernel: which values its ops read and leave, apart from any order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from warploom.document.flow import Flow, FlowOp, FlowOperand, Home, When
+from warploom.kernel.values import Dot, Store
+from warploom.lower.body import line_of
+from warploom.lower.fuse import Step
+from warploom.lower.hand_over import Chunk, Put, Send, chunks_of, in_slot, product_operand
+from warploom.lower.layout import Form, Layout
+from warploom.lower.plan import (
+    START,
+    SUMS,
+    fetch_name,
+    held_loads,
+    part_name,
+    staged_chunks,
+    started,
+    store_name,
+)
+from warploom.lower.reads import values_behind
+from warploom.lower.relate import (
+    CONSUMER,
+    PRODUCER,
+    load_name,
+    loop_ops,
+    product_name,
+)
+from warploom.lower.slots import SlotRing
+from warploom.target.h200 import HopperTarget
+
+
+def flow_of(layout: Layout, target: HopperTarget) -> Flow:
+    """The declared dataflow of all ops, for the judges."""
+    ops = [*_head_flow(layout), *_loop_flow(layout, target), *_tail_flow(layout)]
+    homes = [Home(value=v, place=place) for v, place in _places(layout)]
+    return Flow(ops=tuple(ops), homes=tuple(homes))
+
+
+def _places(layout: Layout) -> Iterator[tuple[str, str]]:
+    fetched = {op.result.name for op in held_loads(layout)}
+    for value, array in layout.homes:
+        if value not in layout.body.inside and value not in layout.body.after:
+            yield value, array
+    yield from ((f"{n}.start", dict(layout.homes)[n]) for n in started(layout))
+    for ring in layout.rings:
+        for tile in ring.tiles:
+            name = f"{tile.value}.slot" if tile.value in fetched else tile.value
+            name = in_slot(name) if ring.filled else name
+            yield name, f"{ring.name}.{part_name(tile.value)}"
+    yield from ((_chunk_value(op, c), f"out#{n}") for op, c, n in staged_chunks(layout))
+    for c in layout.body.loop.carried:
+        if layout.form_of(c.inside.name) is Form.PART:
+            yield f"{c.result.name}.whole", dict(layout.homes)[c.result.name]
+
+
+def _head_flow(layout: Layout) -> Iterator[FlowOp]:
+    fetched = {op.result.name for op in held_loads(layout)}
+    for ring in layout.rings:
+        if ring.per_tile:
+            for t in ring.tiles:
+                value = f"{t.value}.slot" if t.value in fetched else t.value
+                yield FlowOp(
+                    name=f"{load_name(ring)}.{part_name(t.value)}",
+                    role=PRODUCER,
+                    when=When.HEAD,
+                    results=(value,),
+                    line=_line(layout, t.value),
+                )
+    for op in held_loads(layout):
+        value = op.result.name
+        yield FlowOp(
+            name=fetch_name(op),
+            role=CONSUMER,
+            when=When.HEAD,
+            operands=(FlowOperand(value=f"{value}.slot"),),
+            results=(value,),
+            line=_line(layout, value),
+        )
+    starts = tuple(f"{n}.start" for n in started(layout))
+    if starts:
+        yield FlowOp(name=START, role=CONSUMER, when=When.HEAD, results=starts)
+    for step in layout.steps:
+        if step.when is When.HEAD:
+            yield _step_flow(layout, step)
+
+
+def _loop_flow(layout: Layout, target: HopperTarget) -> Iterator[FlowOp]:
+    for op in loop_ops(layout, target, 1):
+        if isinstance(op.work, SlotRing):
+            for t in op.work.tiles:
+                yield FlowOp(
+                    name=f"{op.name}.{part_name(t.value)}",
+                    role=PRODUCER,
+                    results=(t.value,),
+                    line=_line(layout, t.value),
+                )
+        elif isinstance(op.work, Dot):
+            into = (op.work.into,) if op.work.into else ()
+            names = (*(product_operand(layout, op.work, n) for n in (op.work.a, op.work.b)), *into)
+            yield FlowOp(
+                name=product_name(op.work),
+                role=CONSUMER,
+                operands=tuple(_operand(layout, n) for n in names),
+                results=(op.work.result.name,),
+                line=str(op.work.result.line or ""),
+            )
+        elif isinstance(op.work, Put):
+            yield FlowOp(
+                name=op.name,
+                role=CONSUMER,
+                operands=(_operand(layout, op.work.value),),
+                results=(op.work.result,),
+                line=_line(layout, op.work.value),
+            )
+        elif isinstance(op.work, Send):
+            store = op.work.op
+            yield from _store_flow(layout, store, list(chunks_of(layout, store)), When.LOOP)
+        else:
+            yield _step_flow(layout, op.work)
+
+
+def _operand(layout: Layout, name: str) -> FlowOperand:
+    if name not in layout.body.values:
+        return FlowOperand(value=name)  # a copy in shared memory
+    inner, _ = layout.body.through(name)
+    carried = layout.body.inside.get(inner)
+    if carried is None:
+        return FlowOperand(value=inner)
+    first: str | None = carried.first
+    if inner in started(layout):
+        first = f"{inner}.start"
+    elif layout.body.is_zero(carried.first):
+        first = None  # the first product discards what was there
+    return FlowOperand(value=carried.last, back=1, before=first)
+
+
+def _step_flow(layout: Layout, step: Step) -> FlowOp:
+    slots = [v for v in step.loads if layout.slot_of(v) is not None]
+    make = _tail_operand if step.when is When.TAIL else _operand
+    return FlowOp(
+        name=step.name,
+        role=CONSUMER,
+        when=step.when,
+        operands=tuple(make(layout, n) for n in (*step.reads, *slots)),
+        results=step.results,
+        line=str(line_of(step.ops[-1]) or ""),
+    )
+
+
+def _tail_operand(layout: Layout, name: str) -> FlowOperand:
+    carried = layout.body.after.get(name)
+    if carried is None:
+        return FlowOperand(value=name)
+    if layout.form_of(carried.inside.name) is Form.PART:
+        return FlowOperand(value=f"{name}.whole")
+    return FlowOperand(value=carried.last)
+
+
+def _tail_flow(layout: Layout) -> Iterator[FlowOp]:
+    parts = [c for c in layout.body.loop.carried if layout.form_of(c.inside.name) is Form.PART]
+    if parts:
+        yield FlowOp(
+            name=SUMS,
+            role=CONSUMER,
+            when=When.TAIL,
+            operands=tuple(FlowOperand(value=c.last) for c in parts),
+            results=tuple(f"{c.result.name}.whole" for c in parts),
+        )
+    for step in layout.steps:
+        if step.when is When.TAIL:
+            yield _step_flow(layout, step)
+    staged = {(op, chunk): copy for op, chunk, copy in staged_chunks(layout)}
+    for op in layout.body.tail:
+        if isinstance(op, Store):
+            yield from _store_flow(layout, op, [c for o, c in staged if o is op])
+
+
+def _store_flow(
+    layout: Layout, op: Store, chunks: list[Chunk], when: When = When.TAIL
+) -> Iterator[FlowOp]:
+    """A store from registers, or a fill and a copy out for each of its chunks."""
+    make = _tail_operand if when is When.TAIL else _operand
+    operands = tuple(make(layout, v) for v in values_behind(layout, op.value))
+    line = str(op.line or "")
+    if not chunks:
+        yield FlowOp(
+            name=store_name(op),
+            role=CONSUMER,
+            when=when,
+            operands=operands,
+            stores=True,
+            line=line,
+        )
+    for chunk in chunks:
+        args, value = (chunk.block, chunk.column), _chunk_value(op, chunk)
+        yield FlowOp(
+            name=f"fill_{op.tensor}",
+            role=CONSUMER,
+            args=args,
+            when=when,
+            operands=operands,
+            results=(value,),
+            line=line,
+        )
+        yield FlowOp(
+            name=store_name(op),
+            role=CONSUMER,
+            args=args,
+            when=when,
+            operands=(FlowOperand(value=value),),
+            stores=True,
+            line=line,
+        )
+
+
+def _chunk_value(op: Store, chunk: Chunk) -> str:
+    return f"{op.tensor}.{chunk.block}.{chunk.column}"
+
+
+def _line(layout: Layout, value: str) -> str:
+    return str(layout.body.values[value].line or "")
