@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+import warploom as wl
 from tests.kernel.random_kernels import random_kernels
+from tests.kernel.sources import run_source
 from warploom.kernel.simplify import simplify
 from warploom.kernel.values import Fn, Loop, Pointwise
 from warploom.kernels.attention import attention
@@ -97,3 +99,22 @@ def test_zeros_past_the_end_need_no_condition():
 
 def test_exponentials_past_the_end_are_hidden():
     assert functions(rewrite(attention_kernel(), SCALE)).count(Fn.WHERE) == 2  # edge and lag
+
+
+def test_a_sum_and_a_maximum_of_one_tile_are_hidden_apart():
+    text = """
+@wl.kernel
+def kernel(x: wl.In["m", "k"], out: wl.Out["m", wl.f32]):
+    m = wl.tile(out)
+    s, t = wl.zeros(m), wl.full(m, -4.0)
+    for k in wl.steps(x.k):
+        e = x[m, k] + x[m, k]
+        s += e.sum(axis=1)
+        t = wl.maximum(t, e.max(axis=1))
+    out[m] = s + t
+"""
+    kernel = simplify(run_source(text, wl=wl)["kernel"].specialise({"x": "bf16"}))
+    array = -np.abs(np.random.default_rng(0).standard_normal((5, 21)))
+    got = rewrite(kernel).reference(array, extents={"m": 4, "k": 8})
+    np.testing.assert_allclose(got, kernel.reference(array, extents={"m": 4, "k": 8}))
+    assert functions(rewrite(kernel)).count(Fn.WHERE) == 1  # zeros past the end sum to nothing

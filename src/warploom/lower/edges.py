@@ -32,7 +32,7 @@ from warploom.kernel.values import (
     Value,
     results,
 )
-from warploom.lower.body import made_by
+from warploom.lower.body import made_by, refusal
 
 
 class Outside(StrEnum):
@@ -159,29 +159,39 @@ class _Edge:
 
 def _hidden(kernel: Kernel, loop: Loop, positive: frozenset[str]) -> Loop:
     """The loop with a condition at every value whose edge would count, until none is left."""
-    while True:
+    for _ in range(len(loop.body) + 1):
         edge = _Edge(kernel, loop, positive)
         want = next(_unmet(edge), None)
         if want is None:
             return loop
         loop = _with_condition(edge, *want)
+    raise refusal("elements past the end of this loop cannot be hidden", loop.line)
 
 
-def _unmet(edge: _Edge) -> Iterator[tuple[str, Outside]]:
+def _unmet(edge: _Edge) -> Iterator[tuple[str, Outside, Op]]:
     for op in edge.loop.body:
         for arg, wanted in _wants(edge, op):
             if edge.outside.get(arg) is not wanted and not _harmless(edge, op):
-                yield arg, wanted
+                yield arg, wanted, op
         edge.learn(op)
 
 
-def _with_condition(edge: _Edge, arg: str, wanted: Outside) -> Loop:
-    """The value hidden past the end from where it is made; a condition it has gets one more."""
+def _with_condition(edge: _Edge, arg: str, wanted: Outside, user: Op) -> Loop:
+    """The value hidden past the end from where it is made; a condition it has gets one more.
+
+    A value of which a sum and a maximum are taken is hidden for each of them apart.
+    """
     loop = edge.loop
     number = LOWEST if wanted is Outside.LOWEST else 0.0
     names: dict[str, str] = {}
     known = any(made_by(op) == _inside(loop) for op in loop.body)
     body: list[Op] = [] if known else [*_condition(edge.kernel, loop)]
+    if len({w for op in loop.body for a, w in _wants(edge, op) if a == arg}) > 1:
+        hidden = list(_where(edge.ops[arg], arg, number, _inside(loop), tag=wanted.value))
+        names = {arg: hidden[-1].result.name}
+        for op in loop.body:
+            body += [*hidden, renamed(op, names)] if op is user else [op]
+        return replace(loop, body=tuple(body))
     for op in loop.body:
         if made_by(op) != arg:
             body.append(renamed(op, names))
@@ -196,8 +206,17 @@ def _with_condition(edge: _Edge, arg: str, wanted: Outside) -> Loop:
         body.append(op)
         body += _where(op, arg, number, _inside(loop))
         names[arg] = f"{arg}_here"
+    if all(made_by(op) != arg for op in loop.body):  # made before the loop: hidden as it begins
+        first = [op for op in body if made_by(op) in _condition_names(loop)]
+        made = _where(edge.ops[arg], arg, number, _inside(loop))
+        names = {arg: f"{arg}_here"}
+        body = [*first, *made, *(renamed(op, names) for op in body if op not in first)]
     carried = tuple(replace(c, last=names.get(c.last, c.last)) for c in loop.carried)
     return replace(loop, body=tuple(body), carried=carried)
+
+
+def _condition_names(loop: Loop) -> set[str]:
+    return {f"edge_{loop.var}", f"at_{loop.var}", _inside(loop)}
 
 
 def _inside(loop: Loop) -> str:
@@ -241,9 +260,11 @@ def _plain(axes: tuple[object, ...]) -> Iterator[str]:
             yield str(getattr(axis, "name", ""))
 
 
-def _where(op: Op, arg: str, number: float, condition: str) -> Iterator[Const | Pointwise]:
+def _where(
+    op: Op, arg: str, number: float, condition: str, tag: str = "here"
+) -> Iterator[Const | Pointwise]:
     value = results(op)[0]
-    none = replace(value, name=f"{arg}_none", dims=(), dtype=DType.F32)
+    none = replace(value, name=f"{arg}_{tag}_none", dims=(), dtype=DType.F32)
     yield Const(result=none, value=number)
-    inner = replace(value, name=f"{arg}_here")
+    inner = replace(value, name=f"{arg}_{tag}")
     yield Pointwise(result=inner, fn=Fn.WHERE, args=(condition, arg, none.name))
