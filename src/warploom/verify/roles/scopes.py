@@ -14,8 +14,6 @@ from warploom.document.roles import (
     Arrive,
     ClusterSync,
     Compute,
-    Expect,
-    Load,
     Mma,
     NamedSync,
     Scope,
@@ -25,10 +23,9 @@ from warploom.document.roles import (
     WaitEmpty,
     WaitFull,
 )
-from warploom.verify.agents import Agent, Event, describe
+from warploom.verify.agents import ALL, Agent, Event, describe, reach_of
 from warploom.verify.findings import Code, Finding, Severity
 from warploom.verify.roles.order import Order
-from warploom.verify.roles.staging import _ALL, reach_of
 
 _Use = tuple[str, int]  # ring, use
 
@@ -58,10 +55,10 @@ def check_scopes(order: Order, agent: Agent) -> Iterator[Finding]:
         entry = event.entry
         match entry:
             case ScopeSync() | NamedSync() | ClusterSync():
-                reach = reach_of(agent, event)
+                reach = reach_of(event)
                 apart.warp_fills |= apart.fills if reach else set()
                 apart.fills -= apart.fills if reach else set()
-                if reach == _ALL:
+                if reach == ALL:
                     apart.meet()
             case WaitFull() | WaitEmpty():
                 apart.waits.add((entry.ring, order.uses.meant(event, entry.ring)))
@@ -75,8 +72,6 @@ def check_scopes(order: Order, agent: Agent) -> Iterator[Finding]:
                 apart.fills |= _uses(order, event, entry.fills_slots)
             case Arrive():
                 yield from _arrive(order, event, entry, apart)
-            case Load() | Expect():
-                yield from _one_copies(order, event, entry, apart)
             case _:
                 pass
 
@@ -110,19 +105,6 @@ def _arrive(order: Order, event: Event, entry: Arrive, apart: _Apart) -> Iterato
     elif use in apart.products:
         why = f"{who} the groups of the other warps are assumed to retire with its own"
         yield _finding(order, event, why, fix, Severity.TIMING)
-
-
-def _one_copies(
-    order: Order, event: Event, entry: Load | Expect, apart: _Apart
-) -> Iterator[Finding]:
-    """One thread copies on; warps that still wait for an older use can be lapped."""
-    depth = order.document.ring(entry.ring).depth
-    use = order.uses.meant(event, entry.ring)
-    if event.agent.threads > 32 and (entry.ring, use - depth) in apart.waits:
-        why = f"{describe(entry)} by one thread of {event.agent.threads}: the other warps may "
-        why += "still wait for the use before, and be lapped"
-        fix = "one thread or one warp loads; or a sync of the warpgroup every iteration"
-        yield _finding(order, event, why, fix, Severity.RACE)
 
 
 def _finding(order: Order, event: Event, why: str, fix: str, severity: Severity) -> Finding:
