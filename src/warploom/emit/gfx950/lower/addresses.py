@@ -1,8 +1,9 @@
 """Entry block: who a lane is, where it loads from, writes to and reads from.
 
 All values named here are computed once, before the first scheduled instruction, and stay in
-registers. Rows beyond M or N are made harmless by the buffer resource: its size ends with the last
-row of the matrix, so loads behind it return zero and stores behind it are dropped.
+registers. Rows beyond M or N are made harmless: loads take the last row there is instead, and the
+buffer resource ends with it, so stores behind it are dropped. A load outside the buffer would
+return at once and could overtake those inside; the waits of a schedule count on their order (A1).
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ def _matrix_resource(text: IrText, operand: Operand, dim: str) -> None:
     text.add(f"%first_row{c} = mul i32 %block{c}, {operand.rows}")
     left = text.value(f"sub i32 {dim}, %first_row{c}")
     text.add(f"%rows{c} = call i32 @llvm.umin.i32(i32 {left}, i32 {operand.rows})")
+    text.add(f"%last_row{c} = sub i32 %rows{c}, 1")
     size = text.value(f"mul i32 %rows{c}, %row_pitch")
     size = text.value(f"zext i32 {size} to i64")
     row = text.value(f"zext i32 %first_row{c} to i64")
@@ -71,7 +73,10 @@ def _load_offsets(text: IrText, plan: KernelPlan, operand: Operand) -> None:
     for subtile in range(plan.subtiles):
         for i in range(tile.loads(operand.channel, plan.subtiles)):
             first = subtile * (operand.rows // plan.subtiles) + i * tile.rows_per_step
-            at = text.value(f"mul i32 {text.sum(row, first)}, %row_pitch")
+            last = f"%last_row{operand.channel}"
+            least = f"call i32 @llvm.umin.i32(i32 {text.sum(row, first)}, i32 {last})"
+            inside = text.value(least)
+            at = text.value(f"mul i32 {inside}, %row_pitch")
             text.value(f"add i32 {at}, {column}", f"load_{operand.channel}_{subtile}_{i}")
 
 
