@@ -107,8 +107,8 @@ WANTED = {
     "attention_grad": 4,
 }
 HARMLESS = 3  # every so many-th mutant is one the verifier calls clean
-LIMIT = 10  # seconds of one mutant on the device
-ABREAST = 4
+LIMIT = 8  # seconds of one mutant on the device
+ABREAST = 6
 
 
 # -- build ----------------------------------------------------------------------------------------
