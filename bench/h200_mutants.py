@@ -321,20 +321,23 @@ def once(names):
             print(name, type(error).__name__, str(error).splitlines()[0][:150], flush=True)
 
 
-def sanitize():
+def sanitize(seconds=65):
+    """What each tool says of `once`; one that takes longer is stopped, and its text shown so far."""
     me = [sys.executable, __file__, "once"]
-    tools = {
-        tool: subprocess.Popen(
-            ["compute-sanitizer", "--tool", tool, *me],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        for tool in ("memcheck", "racecheck", "synccheck")
-    }
-    for tool, process in tools.items():
-        said, _ = process.communicate()
-        print(f"-- {tool}\n" + "\n".join(said.splitlines()[-40:]), flush=True)
+    folder = Path(os.environ.get("OUT", "."))
+    running = {}
+    for tool in ("memcheck", "racecheck", "synccheck"):
+        out = (folder / f"sanitizer_{tool}.txt").open("w+")
+        command = ["compute-sanitizer", "--tool", tool, "--print-limit", "8", *me]
+        running[tool] = (out, subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT))
+    until = time.time() + seconds
+    for tool, (out, process) in running.items():
+        try:
+            process.wait(max(0.1, until - time.time()))
+        except subprocess.TimeoutExpired:
+            process.kill()
+        out.seek(0)
+        print(f"-- {tool}", *out.read().splitlines()[-25:], sep="\n", flush=True)
 
 
 if __name__ == "__main__":
