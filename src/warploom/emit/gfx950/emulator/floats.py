@@ -157,6 +157,34 @@ def _fma(a: Floats, b: Floats, c: Floats) -> Floats:
     return exact.astype(np.float32)
 
 
+def _chosen(modifiers: Sequence[str], name: str) -> tuple[bool, ...]:
+    found = next((m for m in modifiers if m.startswith(f"{name}:[")), f"{name}:[0,0,0]")
+    return tuple(bit == "1" for bit in found[len(name) + 2 : -1].split(","))
+
+
+def _mixed(operands: Sequence[str], modifiers: Sequence[str]) -> Effect:
+    """``v_fma_mix_f32``: each source an fp32 register or one half of it as fp16."""
+    file, row, _ = vector_rows(operands[0])
+    halves = _chosen(modifiers, "op_sel_hi")
+    upper = _chosen(modifiers, "op_sel")
+    sources = []
+    for text, half, up in zip(operands[1:4], halves, upper, strict=True):
+        if not half:
+            sources.append(read_float(text))
+            continue
+        sign = -1 if text.startswith("-") else 1
+        sources.append(_half_source(read_vector(text.lstrip("-").strip("|")), 16 * up, sign))
+    return lambda w: put(w, file, row, _bits(_fma(*(read(w) for read in sources))))
+
+
+def _half_source(read: Callable[[Wave], Words], shift: int, sign: int) -> Callable[[Wave], Floats]:
+    def value(w: Wave) -> Floats:
+        bits = np.broadcast_to(read(w), (LANES,)) >> np.uint32(shift) & _LOW16
+        return (sign * bits.astype(np.uint16).view(np.float16)).astype(np.float32)
+
+    return value
+
+
 def _signed(word: Words) -> NDArray[np.int32]:
     return np.ascontiguousarray(word, np.uint32).view(np.int32)
 
@@ -168,6 +196,7 @@ FLOAT: Mapping[str, Make] = {
     "v_mul_f32": _map(lambda a, b: a * b),
     "v_fma_f32": _map(_fma),
     "v_fmac_f32": _map(_fma, into=True),
+    "v_fma_mix_f32": _mixed,
     "v_fmaak_f32": _map(_fma),
     "v_fmamk_f32": _map(_fma),
     "v_max_f32": _map(np.fmax),
