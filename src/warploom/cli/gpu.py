@@ -15,12 +15,13 @@ import numpy as np
 from warploom.cli.libraries import library_for
 from warploom.cli.problem import Problem, distance
 from warploom.document.roles import RolesDocument
-from warploom.emit.cuda.tile.stamps import NAME, read_words
-from warploom.errors import WarploomError
+from warploom.emit.cuda.tile.stamps import COUNT, FIRST, NAME, read_words
+from warploom.errors import BackendError, WarploomError
 from warploom.kernel.values import DType
 from warploom.launch import driver
 from warploom.launch.compiled import Built
 from warploom.launch.direct import Direct
+from warploom.view.measured import SCHEMA
 
 _TORCH = {
     DType.BF16: "bfloat16",
@@ -149,16 +150,22 @@ class Bound:
         stamped()
         self.torch.cuda.synchronize()
         found = [int(w) % 2**32 for w in words.cpu().tolist()]
-        kernel = self.problem.kernel
+        kernel, roles = self.problem.kernel, read_words(built.source.stamps, found)
+        if not roles:
+            raise BackendError(
+                f"no clocks were written for {self.problem.words}",
+                why=f"the loop's iterations {FIRST} to {FIRST + COUNT} are stamped",
+                fix="a longer loop: --shape",
+            )
         return {
-            "schema": "warploom.stamps/1",
+            "schema": SCHEMA,
             "name": self.document.name if self.document else kernel.name,
             "device": self.torch.cuda.get_device_name(),
             "problem": self.problem.words,
             "milliseconds": statistics.median(times[0]),
             "milliseconds_stamped": statistics.median(times[1]),
             "spilled": built.cubin.report.spill_bytes,
-            "roles": read_words(built.source.stamps, found),
+            "roles": roles,
         }
 
 

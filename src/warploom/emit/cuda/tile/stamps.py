@@ -64,8 +64,11 @@ def stamped_line(program: RoleProgram) -> str:
 
 
 def read_words(roles: tuple[StampedRole, ...], words: list[int]) -> list[dict[str, object]]:
-    """What was written, by role: cycles from its earliest stamp on, whole iterations only."""
-    first = min((w for w in words if w), default=0)
+    """What was written, by role: cycles from the earliest stamp on, whole iterations only.
+
+    Roles that were not stamped for two iterations are left out.
+    """
+    first = _earliest([w for w in words if w])
     found: list[dict[str, object]] = []
     for role in roles:
         each = len(role.labels)
@@ -75,5 +78,12 @@ def read_words(roles: tuple[StampedRole, ...], words: list[int]) -> list[dict[st
             rows = [words[start + t * each : start + (t + 1) * each] for t in range(COUNT)]
             whole = [row for row in rows if row and all(row)]
             instances.append([[(w - first) % 2**32 for w in row] for row in whole])
-        found.append({"role": role.role, "labels": list(role.labels), "stamps": instances})
+        if all(len(rows) > 1 for rows in instances):
+            found.append({"role": role.role, "labels": list(role.labels), "stamps": instances})
     return found
+
+
+def _earliest(words: list[int]) -> int:
+    """The first of clocks of 32 bits, which may have begun anew in between."""
+    wrapped = bool(words) and max(words) - min(words) > 2**31
+    return min((w for w in words if not wrapped or w > 2**31), default=0)
