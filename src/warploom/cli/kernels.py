@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from warploom.document.roles import RolesDocument
@@ -44,6 +44,7 @@ class TileKernel:
     pins: tuple[tuple[str, object], ...] = ()
     whole: tuple[tuple[str, int], ...] = ()
     choices: tuple[tuple[str, object], ...] = ()
+    target: HopperTarget = field(default_factory=h200)
 
     @property
     def left_out(self) -> frozenset[str]:
@@ -73,6 +74,7 @@ class TileKernel:
             constants=chosen,
             without=self.left_out,
             positive=frozenset(self.text.signature.scalars),
+            target=self.target,
         )
 
     @property
@@ -108,11 +110,10 @@ class TileKernel:
         sizes = "x".join(str(e) for n, e in self.tiling.extents if n in walked)
         return f"{sizes} {self.dtype}"
 
-    def costs(self, document: RolesDocument, target: HopperTarget | None = None) -> RoleCosts:
+    def costs(self, document: RolesDocument) -> RoleCosts:
         """What the document's ops cost."""
-        target = target or h200()
-        costs = role_costs(replace(self.lowered, document=document), target)
-        return replace(costs, name=target.name)
+        costs = role_costs(replace(self.lowered, document=document), self.target)
+        return replace(costs, name=self.target.name)
 
     def after(self, name: str) -> str:
         """What the kernel is after a pass, as text; of the tiling shown."""
@@ -122,7 +123,7 @@ class TileKernel:
 
     def source(self, document: RolesDocument) -> str:
         """The kernel with a document's programs as one CUDA text."""
-        return emit_kernel(replace(self.lowered, document=document)).text
+        return emit_kernel(replace(self.lowered, document=document), self.target).text
 
 
 def split_sizes(spec: str) -> tuple[str, tuple[tuple[str, int], ...]]:
@@ -192,13 +193,25 @@ def with_tile(kernel: TileKernel, tile: str | None) -> TileKernel:
     return replace(kernel, pins=tuple(pins.items()))
 
 
-def kernel_costs(document: RolesDocument, kernel: TileKernel | None) -> RoleCosts:
-    """What the document's ops cost; a kernel is needed, since bytes alone do not tell products."""
+def kernel_costs(
+    document: RolesDocument, kernel: TileKernel | None, *, given: bool = False
+) -> RoleCosts:
+    """What the document's ops cost; a kernel is needed, since bytes alone do not tell products.
+
+    ``given``: the kernel's target was asked for, whatever the document is for.
+    """
     if kernel is None:
         raise CostModelError(
             f"no prices for the ops of {document.name}",
             where="simulate",
             why="the name is not of a shipped kernel, so what its products are is not known",
             fix="name the kernel itself (file.py:kernel), or a shipped one (gemm, attention)",
+        )
+    if document.target != kernel.target.name and not given:
+        raise CostModelError(
+            f"{document.name} is for target {document.target!r}, which is not known here",
+            where="simulate",
+            why="a document of roles carries its target's name, not its prices",
+            fix="pass the target: --target file.py:object, or --target h200 to price it on that",
         )
     return kernel.costs(document)

@@ -24,6 +24,7 @@ from warploom.cli.kernels import (
 )
 from warploom.cli.progress import working
 from warploom.cli.subject import Document, Subject
+from warploom.cli.targets import KNOWN, find_target, hopper, machine
 from warploom.document import ScheduleDocument, read_schedule
 from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError, DocumentError
@@ -48,6 +49,7 @@ class Request:
     dtype: str | None = None
     sync: SyncPolicy | None = None
     on_race: OnRace = "report"
+    target: str | None = None
 
     @property
     def changes_order(self) -> bool:
@@ -63,9 +65,12 @@ def load(
     dtype: str | None = None,
     sync: SyncPolicy | None = None,
     on_race: OnRace = "report",
+    target: str | None = None,
 ) -> Subject:
     """The subject a spec names."""
-    request = Request(knobs=knobs or {}, tile=tile, dtype=dtype, sync=sync, on_race=on_race)
+    request = Request(
+        knobs=knobs or {}, tile=tile, dtype=dtype, sync=sync, on_race=on_race, target=target
+    )
     return derived(look_up(spec, request), spec)
 
 
@@ -85,7 +90,18 @@ def look_up(spec: str, request: Request) -> Subject | TileKernel:
         raise ConfigError(
             "knobs and --sync are of counter schedules", where=spec, fix="leave them out"
         )
-    return found
+    return found if request.target is None else _on_target(found, spec, request.target)
+
+
+def _on_target(found: Subject | TileKernel, spec: str, name: str) -> Subject | TileKernel:
+    """What was found, to be priced on another machine than its own."""
+    target = find_target(name)
+    if isinstance(found, TileKernel):
+        return replace(found, target=hopper(spec, target))
+    if isinstance(found.document, RolesDocument):
+        kernel = found.kernel and replace(found.kernel, target=hopper(spec, target))
+        return replace(found, kernel=kernel, target_given=True)
+    return replace(found, machine=machine(spec, target), target_given=True)
 
 
 def _look_up(spec: str, request: Request) -> Subject | TileKernel:
@@ -153,14 +169,12 @@ def _compiled(schedule: PipelineSchedule, spec: str, request: Request) -> Subjec
             modulo=ModuloRequest() if by_interval else None,
         )
     shape = parse_tile(request.tile, request.dtype or "bf16") if request.tile else None
-    machine = getattr(getattr(schedule, "target", None), "machine", None)
     return Subject(
         spec=spec,
         document=compiled.document(),
         compiled=compiled,
         tile=shape,
         dtype=request.dtype or "bf16",
-        machine=machine,
     )
 
 
@@ -176,6 +190,8 @@ def _from_document(document: Document, spec: str, request: Request) -> Subject:
         )
     if isinstance(document, RolesDocument):
         kernel = kernel_named(document.name, None, request.dtype)
+        if kernel is not None and document.target in KNOWN:
+            kernel = replace(kernel, target=KNOWN[document.target]())
         return Subject(spec=spec, document=document, kernel=kernel, dtype=request.dtype or "bf16")
     shape = parse_tile(request.tile, request.dtype or "bf16") if request.tile else None
     return Subject(spec=spec, document=document, tile=shape, dtype=request.dtype or "bf16")

@@ -24,6 +24,7 @@ from warploom.cli.output import deliver, read_bytes
 from warploom.cli.source import load
 from warploom.cli.style import WidthOption, columns, paint
 from warploom.cli.subject import ROLE_TILES, Subject
+from warploom.cli.targets import TargetOption
 from warploom.errors import ConfigError
 from warploom.sim import Simulation
 from warploom.sim.pace import Pace
@@ -55,6 +56,7 @@ def _timeline(
     costs: CostsOption = Costs.CHIP,
     tile: TileOption = None,
     dtype: DtypeOption = None,
+    target: TargetOption = None,
     sync: SyncOption = None,
     stamps: Annotated[
         Path | None,
@@ -69,7 +71,7 @@ def _timeline(
 
     --json is the Perfetto trace. Example: warploom timeline pingpong --format html -o t.html
     """
-    subject = load(source, knobs, tile=tile, dtype=dtype, sync=sync_policy(sync))
+    subject = load(source, knobs, tile=tile, dtype=dtype, target=target, sync=sync_policy(sync))
     model = costs is Costs.MODEL
     shown = (8 if subject.is_roles else 4) if trips is None else trips
     sim = subject.simulate(max(shown, subject.least_trips), model=model, tiles=ROLE_TILES)

@@ -214,8 +214,15 @@ def compile_text(
     constants: Mapping[str, object],
     without: Collection[str],
     positive: frozenset[str],
+    target: object = None,
 ) -> Compiled:
     """``Text.compile``."""
+    if target is not None and not isinstance(target, HopperTarget):
+        raise ConfigError(
+            f"a {type(target).__name__} is no Hopper target",
+            where="target",
+            fix="warploom.target.h200.h200(), h100(), or one made with dataclasses.replace",
+        )
     wanted = text.spell(types, without)
     whole = text.whole_axes(wanted, constants=constants, without=without)
     kernel = text.specialise(
@@ -224,7 +231,7 @@ def compile_text(
         constants=constants,
         without=without,
     )
-    return Compiled(kernel, sizes=sizes, pins=text.pins, positive=positive)
+    return Compiled(kernel, sizes=sizes, pins=text.pins, positive=positive, target=target)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from warploom.document.machine import OpTiming
 from warploom.document.roles import (
     Arrive,
     BulkCommit,
@@ -34,7 +35,6 @@ from warploom.document.roles import (
     WaitGroup,
 )
 from warploom.errors import ConfigError, CostModelError, DocumentError
-from warploom.sim.costs import OpTiming
 from warploom.sim.events import Place, Row
 from warploom.sim.program import (
     Await,

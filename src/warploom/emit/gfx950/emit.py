@@ -37,6 +37,8 @@ def emit_kernel(
 ) -> EmittedKernel:
     """Emit, compile and check. ``insist=False`` returns a kernel that fails the gate, too."""
     plan = plan_kernel(document, tile)
+    if document.machine is not None:
+        document.machine.require_storage(plan.lds_bytes, f"kernel {document.name}")
     ir = kernel_ir(plan)
     compiled = compile_ir(ir)
     gate = check_isa(plan, compiled.assembly)
