@@ -29,7 +29,7 @@ from warploom.kernel.text import Text
 from warploom.kernel.values import Access, DType, Kernel, Tensor
 from warploom.kernels.measured import measured
 from warploom.launch import binary as parts
-from warploom.launch.compiled import Compiled
+from warploom.launch.compiled import Built, Compiled
 from warploom.launch.driver import require_hopper
 from warploom.launch.fit import UnfitError, check_fit, fitted
 from warploom.launch.layout import bind
@@ -300,11 +300,17 @@ def _compiled(
     return Compiled(kernel, sizes=dict(sizes), pins=dict(pins), positive=positive)
 
 
-def binary_of(made: Compiled, tensors: tuple[Tensor, ...] | None = None) -> parts.Binary:
-    """A compiled kernel as what a launch needs; ``tensors``: in the order of the call."""
-    kernel, source, tiling = made.rewritten, made.built.source, made.built.tiling
+def binary_of(
+    made: Compiled, tensors: tuple[Tensor, ...] | None = None, built: Built | None = None
+) -> parts.Binary:
+    """A compiled kernel as what a launch needs.
+
+    ``tensors``: in the order of the call. ``built``: another build of it than its own choice.
+    """
+    built = built or made.built
+    kernel, source, tiling = made.rewritten, built.source, built.tiling
     return parts.Binary(
-        cubin=made.cubin,
+        cubin=built.cubin.data,
         entry=source.entry,
         threads=source.threads,
         shared_bytes=source.shared_bytes,
@@ -334,9 +340,10 @@ def _axes(
 def _parameter(kernel: Kernel, param: Param, axes: tuple[int, ...] | None) -> parts.Param:
     match param:
         case MapParam():
-            return parts.TensorMap(tensor=param.tensor, box=param.box, axes=axes)
+            swizzle = parts.Swizzle.NONE if param.plain else parts.Swizzle.B128
+            return parts.TensorMap(tensor=param.tensor, box=param.box, axes=axes, swizzle=swizzle)
         case PointerParam():
-            wide = len(kernel.tensor(param.tensor).axes) > 1
+            wide = any(t.name == param.tensor and len(t.axes) > 1 for t in kernel.tensors)
             return parts.Pointer(tensor=param.tensor, alignment=ALIGNMENT if wide else 1)
         case StrideParam():
             assert axes is not None

@@ -47,6 +47,8 @@ def emit_kernel(
     16-byte chunks.
     """
     plan = plan_kernel(document, tile, text=text, ragged_k=ragged_k)
+    if document.machine is not None:
+        document.machine.require_storage(plan.lds_bytes, f"kernel {document.name}")
     ir = kernel_ir(plan)
     compiled = compile_ir(ir)
     gate = check_isa(plan, compiled.assembly)
