@@ -307,9 +307,19 @@ def _compiled(
 
 def binary_of(made: Compiled, tensors: tuple[Tensor, ...] | None = None) -> parts.Binary:
     """A compiled kernel as what a launch needs; ``tensors``: in the order of the call."""
-    kernel, source, tiling = made.rewritten, made.built.source, made.built.tiling
+    return described(made.rewritten, made.built.source, made.built.tiling, made.cubin, tensors)
+
+
+def described(
+    kernel: Kernel,
+    source: Source,
+    tiling: Tiling,
+    cubin: bytes,
+    tensors: tuple[Tensor, ...] | None = None,
+) -> parts.Binary:
+    """An emitted kernel as what a launch needs."""
     return parts.Binary(
-        cubin=made.cubin,
+        cubin=cubin,
         entry=source.entry,
         threads=source.threads,
         shared_bytes=source.shared_bytes,
@@ -339,7 +349,8 @@ def _axes(
 def _parameter(kernel: Kernel, param: Param, axes: tuple[int, ...] | None) -> parts.Param:
     match param:
         case MapParam():
-            return parts.TensorMap(tensor=param.tensor, box=param.box, axes=axes)
+            swizzle = parts.Swizzle.NONE if param.plain else parts.Swizzle.B128
+            return parts.TensorMap(tensor=param.tensor, box=param.box, axes=axes, swizzle=swizzle)
         case PointerParam():
             wide = len(kernel.tensor(param.tensor).axes) > 1
             return parts.Pointer(tensor=param.tensor, alignment=ALIGNMENT if wide else 1)

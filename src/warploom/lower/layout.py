@@ -266,7 +266,9 @@ def _homes(
 
 
 def _short(name: str) -> str:
-    return name.replace(".", "_")
+    """The array's name: no word that the emitted text has a meaning for (``new``, ``h``)."""
+    short = name.replace(".", "_")
+    return short if short.endswith("_in") else f"kept_{short}"
 
 
 def _spare(

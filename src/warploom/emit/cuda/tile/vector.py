@@ -139,7 +139,9 @@ class Vector:
             chosen, other = self.value(op.args[1]), self.value(op.args[2])
             if not moves(self.body, op.args[0]):
                 return f"({self.value(op.args[0])}) ? {chosen} : {other}"
-            return f"(!MASKED || {self._condition(op.args[0])}) ? {chosen} : {other}"
+            rows = self.rows in op.result.vars
+            shown = self._condition(op.args[0]) if rows else self.value(op.args[0])
+            return f"(!MASKED || {shown}) ? {chosen} : {other}"
         args = [self.value(a) for a in op.args]
         types = [self.body.values[a].dtype for a in op.args]
         return pointwise(op.fn, args, op.result.dtype, types)
@@ -159,8 +161,9 @@ class Vector:
                     text = f"{pick}({text}, {other})"
                 label = f"{_label('limit', name)}_{pick}"
                 first = self.context.position(self.body.loop.var, self.iteration)
-                self.scopes.row_names.append(f"int {label}[2];")
-                self.scopes.rows.append(f"{label}[i] = {text} - {first} - lane % 4 * 2;")
+                if f"int {label}[2];" not in self.scopes.row_names:
+                    self.scopes.row_names.append(f"int {label}[2];")
+                    self.scopes.rows.append(f"{label}[i] = {text} - {first} - lane % 4 * 2;")
                 tests.append(f"8 * h + e / 4 * 8 + e % 2 {word} {label}[i]")
         rest = [p for p in known if p.loop == 0]
         tests += [f"{self._limit(p)} >= 0" for p in rest]
