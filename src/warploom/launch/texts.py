@@ -1,7 +1,8 @@
 """Calls of kernel texts: from arguments to a plan, and from then on only launches.
 
 The key of a plan is the layout of every tensor, element types of outputs that are made, choices,
-which scalars exceed 0, and what the author pinned. Tensors that copies cannot walk (an innermost
+scalars that have their default value (they are built in), which others exceed 0, and what the
+author pinned. Tensors that copies cannot walk (an innermost
 stride that is not 1, other strides or addresses that are no multiples of 16 bytes) are copied to
 padded ones for the call, and outputs back.
 """
@@ -117,6 +118,10 @@ class Calls:
                     wanted = wanted | {name}
         self._check_given(tensors)
         scalars, choices = self._numbers(named)
+        usual = self.text.signature.scalar_defaults
+        built_in = {n: v for n, v in scalars.items() if n in usual and v == usual[n]}
+        scalars = {n: v for n, v in scalars.items() if n not in built_in}
+        choices |= built_in
         positive = frozenset(n for n, v in scalars.items() if v > 0)
         kinds = tuple(sorted((n, DType(k)) for n, k in types.items()))
         options = (kinds, tuple(choices.items()), positive, frozenset(wanted), self.pins)
@@ -308,9 +313,19 @@ def binary_of(
     ``tensors``: in the order of the call. ``built``: another build of it than its own choice.
     """
     built = built or made.built
-    kernel, source, tiling = made.rewritten, built.source, built.tiling
+    return described(made.rewritten, built.source, built.tiling, built.cubin.data, tensors)
+
+
+def described(
+    kernel: Kernel,
+    source: Source,
+    tiling: Tiling,
+    cubin: bytes,
+    tensors: tuple[Tensor, ...] | None = None,
+) -> parts.Binary:
+    """An emitted kernel as what a launch needs."""
     return parts.Binary(
-        cubin=built.cubin.data,
+        cubin=cubin,
         entry=source.entry,
         threads=source.threads,
         shared_bytes=source.shared_bytes,
