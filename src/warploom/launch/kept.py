@@ -29,6 +29,7 @@ PARAMS = {
         signature.StrideParam,
         signature.SizeParam,
         signature.ScalarParam,
+        signature.OrderParam,
     )
 }
 
