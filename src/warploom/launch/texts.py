@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from warploom.emit.cuda.tile.signature import (
     MapParam,
+    OrderParam,
     Param,
     PointerParam,
     ScalarParam,
@@ -39,6 +40,7 @@ from warploom.launch.runner import Layouts, Runner
 from warploom.launch.tune import recall
 from warploom.lower.choose import tiles_of
 from warploom.lower.tiling import Tiling
+from warploom.lower.visits import visit_list
 
 ALIGNMENT = 16
 KERNELS = 512  # compiled kernels a process keeps
@@ -330,7 +332,9 @@ def described(
         threads=source.threads,
         shared_bytes=source.shared_bytes,
         tensors=tensors or kernel.tensors,
-        parameters=tuple(_parameter(kernel, p, _axes(kernel, tensors, p)) for p in source.params),
+        parameters=tuple(
+            _parameter(kernel, tiling, p, _axes(kernel, tensors, p)) for p in source.params
+        ),
         scalars=tuple(parts.Scalar(name=p.name, dtype=p.dtype) for p in kernel.parameters),
         grid=_grid(kernel, tiling),
     )
@@ -352,7 +356,9 @@ def _axes(
     return tuple(places.index(a.name) for a in mine.axes)
 
 
-def _parameter(kernel: Kernel, param: Param, axes: tuple[int, ...] | None) -> parts.Param:
+def _parameter(
+    kernel: Kernel, tiling: Tiling, param: Param, axes: tuple[int, ...] | None
+) -> parts.Param:
     match param:
         case MapParam():
             swizzle = parts.Swizzle.NONE if param.plain else parts.Swizzle.B128
@@ -367,6 +373,8 @@ def _parameter(kernel: Kernel, param: Param, axes: tuple[int, ...] | None) -> pa
             return parts.Extent(axis=param.axis)
         case ScalarParam():
             return parts.Scalar(name=param.parameter, dtype=param.dtype)
+        case OrderParam():
+            return parts.Numbers(of=partial(visit_list, kernel, tiling))
 
 
 def _moved(source: Source, kernel: Kernel) -> frozenset[str]:
