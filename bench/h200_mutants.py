@@ -322,7 +322,7 @@ def once(names):
 
 
 def sanitize(seconds=65):
-    """What each tool says of `once`; one that takes longer is stopped, and its text shown so far."""
+    """What each tool says of `once`; one that takes longer is stopped and shown so far."""
     me = [sys.executable, __file__, "once"]
     folder = Path(os.environ.get("OUT", "."))
     running = {}
