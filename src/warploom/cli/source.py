@@ -122,6 +122,18 @@ def _look_up(spec: str, request: Request) -> Subject | TileKernel:
     raise _unknown(spec)
 
 
+def text_named(spec: str, dtype: str) -> TileKernel | None:
+    """The tile kernel a spec names, not lowered; None for schedules and documents."""
+    name, sizes = split_sizes(spec)
+    if name in BUILT_IN or name == STDIN or name.endswith(".json"):
+        return None
+    kernel = kernel_named(name, None, dtype, sizes)
+    if kernel is not None or ":" not in name:
+        return kernel
+    found = user_object(name)
+    return TileKernel(found, dtype, whole=sizes) if isinstance(found, Text) else None
+
+
 def _unknown(spec: str) -> ConfigError:
     names = (*BUILT_IN, *kernel_names())
     near = get_close_matches(spec, names, 1)

@@ -30,6 +30,7 @@ PARAMS = {
         signature.StrideParam,
         signature.SizeParam,
         signature.ScalarParam,
+        signature.OrderParam,
     )
 }
 

@@ -253,8 +253,8 @@ class _Writer:
             "const int instance = group_of_warps - 1, warp_in_group = warp % 4;",
             f"auto row_of = [&](int b, int i) {{ return 64 * ({share} * instance + b)"
             " + 16 * warp_in_group + lane / 4 + 8 * i; };",
-            "auto column_of = [&](int g, int e)"
-            " { return 16 * g + e / 4 * 8 + lane % 4 * 2 + e % 2; };",
+            "auto column_of = [&](int h, int e)"
+            " { return 8 * h + e / 4 * 8 + lane % 4 * 2 + e % 2; };",
             *self.slot_function(),
             *self.staging(),
             *(array_declaration(a) for a in self.layout.arrays),
