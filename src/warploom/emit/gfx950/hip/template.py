@@ -142,7 +142,7 @@ struct Wave {
   word4 frag_b[FRAGMENTS_B][TILES_B][K_STEPS * READS];
   acc_t acc[GRID_M][GRID_N];
 
-  // Buffers end with the last row of the matrix: loads behind it give zero, stores are dropped.
+  // Buffers end with the last row of the matrix: loads after it give zero, stores are dropped.
   INLINE __amdgpu_buffer_rsrc_t rows_of(const void *base, unsigned first, unsigned left,
                                         unsigned rows, unsigned pitch) {
     unsigned count = left < rows ? left : rows;

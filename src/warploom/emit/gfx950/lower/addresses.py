@@ -2,7 +2,7 @@
 
 All values named here are computed once, before the first scheduled instruction, and stay in
 registers. Rows beyond M or N are made harmless by the buffer resource: its size ends with the last
-row of the matrix, so loads behind it return zero and stores behind it are dropped.
+row of the matrix, so loads after it return zero and stores after it are dropped.
 """
 
 from __future__ import annotations
