@@ -2,7 +2,7 @@
 
 All values named here are computed once, before the first scheduled instruction, and stay in
 registers. Rows beyond M or N are made harmless: loads take the last row there is instead, and the
-buffer resource ends with it, so stores behind it are dropped. A load outside the buffer would
+buffer resource ends with it, so stores after it are dropped. A load outside the buffer would
 return at once and could overtake those inside; the waits of a schedule count on their order (A1).
 """
 
