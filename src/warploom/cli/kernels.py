@@ -41,6 +41,7 @@ class TileKernel:
     dtype: str = "bf16"
     pins: tuple[tuple[str, object], ...] = ()
     whole: tuple[tuple[str, int], ...] = ()
+    choices: tuple[tuple[str, object], ...] = ()
 
     @cached_property
     def compiled(self) -> Compiled:
@@ -49,20 +50,25 @@ class TileKernel:
         without = {t.name for t in signature.tensors if t.optional}
         types = {t.name: self._type(t.name) for t in signature.tensors if t.dtype is None}
         types = {n: k for n, k in types.items() if n not in without}
-        whole = self.text.whole_axes(types, without=without)
+        chosen = dict(self.choices)
+        whole = self.text.whole_axes(types, constants=chosen, without=without)
         return compile_text(
             self.text.with_tiles(**dict(self.pins)),
             types,
             sizes=dict.fromkeys(whole, WHOLE) | dict(self.whole),
-            constants={},
+            constants=chosen,
             without=without,
             positive=frozenset(signature.scalars),
         )
 
+    @property
+    def element(self) -> str:
+        """The element type of its inputs, as the language calls it."""
+        return _DTYPES.get(self.dtype, self.dtype)
+
     def _type(self, tensor: str) -> str:
-        kind = _DTYPES.get(self.dtype, self.dtype)
         outputs = {t.name for t in self.text.signature.outputs}
-        return "bf16" if kind == "e4m3" and tensor in outputs else kind
+        return "bf16" if self.element == "e4m3" and tensor in outputs else self.element
 
     @property
     def tiling(self) -> Tiling:
