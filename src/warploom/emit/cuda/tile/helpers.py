@@ -97,6 +97,11 @@ TILE_HELPERS: dict[str, str] = {
     **{f"tma_load_{r}d_hint": _load(r, hint=True) for r in range(1, 6)},
     **{f"tma_store_{r}d": _store(r) for r in range(1, 6)},
     **{f"tma_add_{r}d": _store(r, add=True) for r in range(1, 6)},
+    "listed": (
+        "// An entry of a list, read anew every time: it need not stay in a register.\n"
+        "DEVICE int listed(const int* at) {\n  int x;\n"
+        '  asm volatile("ld.global.nc.s32 %0, [%1];" : "=r"(x) : "l"(at));\n  return x;\n}\n'
+    ),
     "load_global4": (
         "DEVICE void load_global4(uint32_t* x, const uint32_t* at) {\n"
         '  asm volatile("ld.global.nc.v4.b32 {%0, %1, %2, %3}, [%4];"\n'
