@@ -80,7 +80,7 @@ PARTS = {
         *attentions([(1, 4, 256, 64, False)], lse=True),
     ],
     "gemm": [row for shapes in GROUPS.values() for row in products(shapes)],
-    "fp8": products(GROUPS["main"], dtype=DType.E4M3),
+    "fp8": [row for shapes in GROUPS.values() for row in products(shapes, dtype=DType.E4M3)],
     "attention": [row for m in (False, True) for row in attentions([(*c, m) for c in HEADS])],
     "decode": decodings(),
 }

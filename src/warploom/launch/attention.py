@@ -20,11 +20,14 @@ from warploom.launch.attention_checks import (
     check_starts,
     scale_of,
 )
-from warploom.launch.runner import Layouts
+from warploom.launch.layout import Layout
+from warploom.launch.runner import Layouts, View
 from warploom.launch.texts import Calls
 from warploom.lower.tiling import Tiling
 
 ROWS, KEYS = ("s", "h", "d"), ("t", "g", "d")  # packed tensors as callers have them
+HEADS_RANK = 4
+FEW_ROWS = 64  # of a tile that one consumer holds
 
 
 def attention(
@@ -53,6 +56,8 @@ def attention(
     exponentials, float32 [batch, heads, queries]. ``kernel`` fixes the tiles; ``stream`` is a CUDA
     stream handle.
     """
+    if causal == "lower_right" and _queries(q) == 1:
+        causal = False  # the last query sees every key
     done = CALLS.launch(
         (q, k, v, out, None, lengths),
         (scale_of(scale, q),),
@@ -106,6 +111,48 @@ def _options(causal: bool | str, return_lse: bool, kernel: Tiling | None) -> tup
     )
 
 
+def _queries(q: Any) -> int:  # noqa: ANN401
+    shape = getattr(q, "shape", ())
+    return int(shape[2]) if len(shape) == HEADS_RANK else 0
+
+
+def _viewed(layouts: Layouts, options: tuple[Any, ...]) -> View:
+    """Few queries of heads that share keys, as rows of one tile: keys are read once for all."""
+    q, k, v, out, lse, lengths = layouts
+    same: View = (layouts, {})
+    if q is None or k is None or len(q.shape) != HEADS_RANK or len(k.shape) != HEADS_RANK:
+        return same
+    _, heads, queries, _ = q.shape
+    groups = k.shape[1]
+    if dict(options[1])["causal"] or not 0 < groups < heads or heads % groups:
+        return same
+    if heads // groups * queries > FEW_ROWS:
+        return same
+    whole: tuple[int, ...] = tuple(q.shape)
+    for given, shape in ((q, whole), (out, whole), (lse, whole[:3])):
+        if given is not None and (given.shape != shape or not _has_rows(given)):
+            return same
+    seen = (_rows(q, groups), k, v, _rows(out, groups), _rows(lse, groups), lengths)
+    return seen, {3: whole, 4: whole[:3]}
+
+
+def _has_rows(layout: Layout) -> bool:
+    """Whether one step leads from query to query, and from the last to the next head's first."""
+    queries = layout.shape[2]
+    return queries == 1 or layout.strides[1] == queries * layout.strides[2]
+
+
+def _rows(layout: Layout | None, groups: int) -> Layout | None:
+    """Heads of a group and their queries as one axis."""
+    if layout is None:
+        return None
+    (b, heads, queries, *rest), (sb, sh, ss, *steps) = layout.shape, layout.strides
+    share = heads // groups
+    shape = (b, groups, share * queries, *rest)
+    strides = (sb, share * sh, ss if queries > 1 else sh, *steps)
+    return Layout(shape, strides, layout.dtype, layout.device)
+
+
 def _check(layouts: Layouts, options: tuple[Any, ...]) -> None:
     q, k, v, out, *_ = layouts
     assert q is not None
@@ -127,5 +174,5 @@ def _check_packed(layouts: Layouts, options: tuple[Any, ...]) -> None:
     check_result(q, out)
 
 
-CALLS = Calls(text, check=_check)
+CALLS = Calls(text, check=_check, viewed=_viewed)
 PACKED = Calls(packed_text, {"q": ROWS, "k": KEYS, "v": KEYS, "out": ROWS}, check=_check_packed)

@@ -104,7 +104,12 @@ class Fixed:
     of: int | float | Callable[[Sizes], int | float]
 
 
-Word = Pointer | Stride | Extent | Scalar | Fixed
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """The address of memory the kernel works in (``Binary.work``)."""
+
+
+Word = Pointer | Stride | Extent | Scalar | Fixed | Work
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +153,9 @@ class Grid:
 class Binary:
     """A compiled kernel, its tensors and scalars in the order of a call, and its parameters.
 
-    ``parameters`` are in the order of the CUDA text. ``cluster``: CTAs of a cluster.
+    ``parameters`` are in the order of the CUDA text. ``cluster``: CTAs of a cluster. ``work``:
+    bytes of memory the kernel works in, whose first ``COUNTER_BYTES`` are 0 before and
+    after every launch.
     """
 
     cubin: bytes = field(repr=False)
@@ -160,6 +167,7 @@ class Binary:
     grid: Grid
     scalars: tuple[Scalar, ...] = ()
     cluster: int = 1
+    work: Callable[[Sizes], int] | None = None
 
     def __post_init__(self) -> None:
         tensors = {t.name for t in self.tensors}

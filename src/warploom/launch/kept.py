@@ -29,6 +29,7 @@ PARAMS = {
         signature.StrideParam,
         signature.SizeParam,
         signature.ScalarParam,
+        signature.WorkParam,
     )
 }
 
@@ -57,6 +58,7 @@ def recall_source(kernel: Kernel, tiling: Tiling, target: HopperTarget) -> Sourc
             params=params,
             threads=int(data["threads"]),
             shared_bytes=int(data["shared_bytes"]),
+            work_bytes=int(data["work_bytes"]),
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -72,6 +74,7 @@ def keep_source(kernel: Kernel, tiling: Tiling, target: HopperTarget, source: So
         "params": [{"kind": type(p).__name__, **asdict(p)} for p in source.params],
         "threads": source.threads,
         "shared_bytes": source.shared_bytes,
+        "work_bytes": source.work_bytes,
     }
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

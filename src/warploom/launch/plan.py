@@ -28,6 +28,7 @@ from warploom.launch.binary import (
     Struct,
     TensorMap,
     Word,
+    Work,
 )
 from warploom.launch.driver import (
     Kernel,
@@ -69,9 +70,9 @@ class _Template:
     def __init__(self, binary: Binary, sizes: Sizes, layouts: Sequence[Layout | None]) -> None:
         self._sizes, self._layouts = sizes, dict(zip(_names(binary), layouts, strict=True))
         self._axes = {t.name: [a.name for a in t.axes] for t in binary.tensors}
-        self._order = {
-            name: i for i, name in enumerate([*_names(binary), *(s.name for s in binary.scalars)])
-        }
+        named = [*_names(binary), *(s.name for s in binary.scalars)]
+        self._order = {name: i for i, name in enumerate(named)}
+        self._work = len(named)
         maps = [p for p in binary.parameters if isinstance(p, TensorMap)]
         self.maps: list[tuple[int, int, TensorMap, Layout]] = []
         self.slots: list[_Slot] = []
@@ -118,6 +119,8 @@ class _Template:
                     self.alignments.setdefault(place, (word.tensor, word.alignment))
             elif isinstance(word, Scalar):
                 self.slots.append(_Slot(form, offset, self._order[word.name]))
+            elif isinstance(word, Work):
+                self.slots.append(_Slot(form, offset, self._work))
             else:
                 constants.append((form, offset, self._constant(word)))
             offset += form.size
@@ -140,7 +143,7 @@ def _natural(word: Word) -> str:
         return _SCALARS.get(word.dtype, "q")
     if isinstance(word, Fixed) and isinstance(word.of, float):
         return "f"
-    return "Q" if isinstance(word, Pointer) else "q"
+    return "Q" if isinstance(word, Pointer | Work) else "q"
 
 
 def _names(binary: Binary) -> list[str]:
@@ -151,7 +154,8 @@ class Plan:
     """A prepared kernel for one set of layouts.
 
     ``plan(stream, *values)`` launches it: the address of every tensor (0 for one not given), then
-    every scalar, in the order of the binary. ``grid`` is its number of CTAs.
+    every scalar, in the order of the binary, then that of ``work_bytes`` of memory to work in, if
+    it needs any. ``grid`` is its number of CTAs.
     """
 
     def __init__(self, binary: Binary, layouts: Sequence[Layout | None]) -> None:
@@ -160,7 +164,7 @@ class Plan:
         sizes = bind(binary.tensors, layouts)
         self.kernel = load(binary, self.device)
         self.grid = _grid(binary, sizes, self.kernel, sms)
-        self._names = _names(binary)
+        self.work_bytes = binary.work(sizes) if binary.work else 0
         self._template = _Template(binary, sizes, layouts)
         self._encoded: bytes | None = None
         size = len(self._template.bytes) + MAP_ALIGNMENT

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 from warploom.errors import BackendError
@@ -18,10 +16,19 @@ from warploom.kernel.values import Access
 from warploom.launch.binary import Binary
 from warploom.launch.layout import Layout, bind
 from warploom.launch.plan import Plan, prepare
-from warploom.launch.tensors import allocator, is_torch, row_major, stream_of, view_of
+from warploom.launch.tensors import (
+    allocator,
+    is_torch,
+    on_stream,
+    row_major,
+    stream_of,
+    view_of,
+)
+from warploom.launch.work import Piece, work_memory
 
 ENTRIES = 1024  # plans a runner keeps
 Layouts = tuple[Layout | None, ...]
+View = tuple[Layouts, dict[int, tuple[int, ...]]]
 
 
 class RefusedError(BackendError):
@@ -30,21 +37,42 @@ class RefusedError(BackendError):
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A plan, what makes the tensors the caller left out, and what gives the current stream."""
+    """A plan, what makes the tensors the caller left out, and what gives the current stream.
+
+    ``work``: gives memory to work in, for a stream and whether the caller named it.
+    """
 
     plan: Plan
     made: tuple[tuple[int, Callable[[], Any]], ...]
     stream: Callable[[], int]
+    work: Callable[[int, bool], Piece] | None = None
+
+    def launch(self, stream: int | None, values: tuple[float, ...]) -> None:
+        """Launch with addresses and scalars."""
+        at = self.stream() if stream is None else stream
+        if self.work is None:
+            self.plan(at, *values)
+        else:
+            address, held = self.work(at, stream is not None)
+            self.plan(at, *values, address)
+            del held  # the launch is queued: later users of its memory come after it
 
 
 class Runner:
     """Calls of a family of kernels; safe to use from several threads.
 
     ``binary_of(layouts, options)`` gives the kernel; layouts of tensors not given are None.
+    ``viewed`` gives the layouts as the kernel takes them, and shapes of results as callers do, by
+    place, where these differ.
     """
 
-    def __init__(self, names: Sequence[str], binary_of: Callable[[Layouts, Any], Binary]) -> None:
-        self._names, self._binary_of = tuple(names), binary_of
+    def __init__(
+        self,
+        names: Sequence[str],
+        binary_of: Callable[[Layouts, Any], Binary],
+        viewed: Callable[[Layouts, Any], View] | None = None,
+    ) -> None:
+        self._names, self._binary_of, self._viewed = tuple(names), binary_of, viewed
         self._entries: dict[Hashable, _Entry | RefusedError] = {}
         self._lock = threading.Lock()
 
@@ -74,11 +102,7 @@ class Runner:
             raise entry.with_traceback(None)
         if entry.made:
             tensors = _complete(entry, tensors, stream)
-        entry.plan(
-            entry.stream() if stream is None else stream,
-            *[0 if t is None else t.data_ptr() for t in tensors],
-            *scalars,
-        )
+        entry.launch(stream, (*[0 if t is None else t.data_ptr() for t in tensors], *scalars))
         return tensors
 
     def plan(self, tensors: Sequence[Any], options: Hashable = None) -> Plan:
@@ -112,7 +136,7 @@ class Runner:
             view_of(t, n).pointer if i in made else (0 if v is None else v.pointer)
             for i, (t, n, v) in enumerate(zip(tensors, self._names, views, strict=True))
         ]
-        entry.plan(entry.stream() if stream is None else stream, *pointers, *scalars)
+        entry.launch(stream, (*pointers, *scalars))
         return tensors
 
     def _entry(self, tensors: Sequence[Any], options: Hashable) -> tuple[_Entry, list[Any]]:
@@ -141,6 +165,7 @@ class Runner:
         return entry, views
 
     def _make(self, tensors: Sequence[Any], layouts: Layouts, options: Hashable) -> _Entry:
+        layouts, shapes = self._viewed(layouts, options) if self._viewed else (layouts, {})
         binary = self._binary_of(layouts, options)
         like, device = _first_given(tensors, layouts)
         absent = [
@@ -155,8 +180,10 @@ class Runner:
             tensor = binary.tensors[i]
             shape = tuple(-(-sizes[a.name] // a.per) for a in tensor.axes)
             complete[i] = Layout(shape, row_major(shape), tensor.dtype, device)
-            made.append((i, allocator(like, shape, tensor.dtype)))
-        return _Entry(prepare(binary, complete), tuple(made), stream_of(like))
+            made.append((i, allocator(like, shapes.get(i, shape), tensor.dtype)))
+        plan = prepare(binary, complete)
+        work = work_memory(like, device, plan.work_bytes) if plan.work_bytes else None
+        return _Entry(plan, tuple(made), stream_of(like), work)
 
 
 def _key(options: Hashable, tensors: Sequence[Any], views: Sequence[Any]) -> Hashable:
@@ -192,13 +219,3 @@ def _complete(entry: _Entry, tensors: Sequence[Any], stream: int | None) -> list
         for i, make in entry.made:
             complete[i] = make()
     return complete
-
-
-def on_stream(like: Any, stream: int) -> AbstractContextManager[Any]:  # noqa: ANN401
-    """Allocations inside belong to the stream, so that its memory is not handed out early."""
-    if not is_torch(like):
-        return nullcontext()
-    cuda = import_module("torch").cuda
-    of = cuda.ExternalStream(stream, like.device) if stream else cuda.default_stream(like.device)
-    place: AbstractContextManager[Any] = cuda.stream(of)
-    return place

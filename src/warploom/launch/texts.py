@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from warploom.emit.cuda.tile.meet import COUNTER_BYTES
 from warploom.emit.cuda.tile.signature import (
     MapParam,
     Param,
@@ -21,9 +22,10 @@ from warploom.emit.cuda.tile.signature import (
     ScalarParam,
     SizeParam,
     StrideParam,
+    WorkParam,
 )
 from warploom.emit.cuda.tile.source import Source
-from warploom.errors import BackendError, KernelCallError
+from warploom.errors import BackendError, GeometryError, KernelCallError
 from warploom.kernel.signature import MISSING, TensorText
 from warploom.kernel.text import Text
 from warploom.kernel.values import Access, DType, Kernel, Tensor
@@ -34,7 +36,7 @@ from warploom.launch.driver import require_hopper
 from warploom.launch.fit import UnfitError, check_fit, fitted
 from warploom.launch.layout import bind
 from warploom.launch.plan import MisalignedError
-from warploom.launch.runner import Layouts, Runner
+from warploom.launch.runner import Layouts, Runner, View
 from warploom.launch.tune import recall
 from warploom.lower.choose import tiles_of
 from warploom.lower.tiling import Tiling
@@ -55,7 +57,8 @@ class Calls:
     """Calls of one text.
 
     ``spelled``: axes of tensors that callers order otherwise than the text does, by tensor.
-    ``check``: judges layouts and options of a first call, in the caller's words.
+    ``check``: judges layouts and options of a first call, in the caller's words. ``viewed``: how
+    the kernel takes tensors of a call, where that differs (``Runner``).
     """
 
     def __init__(
@@ -63,8 +66,9 @@ class Calls:
         text: Text,
         spelled: Mapping[str, Sequence[str]] | None = None,
         check: Callable[[Layouts, tuple[Any, ...]], None] | None = None,
+        viewed: Callable[[Layouts, tuple[Any, ...]], View] | None = None,
     ) -> None:
-        self.text, self.check = text, check
+        self.text, self.check, self.viewed = text, check, viewed
         signature = text.signature
         self.tensors = tuple(_spelled(t, (spelled or {}).get(t.name)) for t in signature.tensors)
         self.inner = {
@@ -75,7 +79,7 @@ class Calls:
         self.inputs = [i for i, t in enumerate(self.tensors) if t.access is not Access.OUT]
         self.outputs = [i for i, t in enumerate(self.tensors) if t.access is Access.OUT]
         self.pins = tuple(sorted(text.pins.items(), key=str))
-        self.runner = Runner([t.name for t in self.tensors], self._binary)
+        self.runner = Runner([t.name for t in self.tensors], self._binary, viewed)
 
     def __call__(self, args: Sequence[Any], given: Mapping[str, Any]) -> Any:  # noqa: ANN401
         """Launch with a call's arguments; the outputs."""
@@ -187,6 +191,8 @@ class Calls:
 
     def compiled_for(self, layouts: Layouts, options: tuple[Any, ...]) -> Compiled:
         """The compilation of a call with tensors of these layouts; needs no GPU."""
+        if self.viewed is not None:
+            layouts, _ = self.viewed(layouts, options)
         return self._made(layouts, options)[0]
 
     def forget(self) -> None:
@@ -312,11 +318,29 @@ def binary_of(made: Compiled, tensors: tuple[Tensor, ...] | None = None) -> part
         parameters=tuple(_parameter(kernel, p, _axes(kernel, tensors, p)) for p in source.params),
         scalars=tuple(parts.Scalar(name=p.name, dtype=p.dtype) for p in kernel.parameters),
         grid=_grid(kernel, tiling),
+        work=_work(kernel, tiling, source) if source.work_bytes else None,
     )
 
 
 def _grid(kernel: Kernel, tiling: Tiling) -> parts.Grid:
-    return parts.Grid(count=lambda sizes: tiles_of(kernel, tiling, sizes))
+    return parts.Grid(count=lambda sizes: tiles_of(kernel, tiling, sizes) * tiling.split)
+
+
+def _work(kernel: Kernel, tiling: Tiling, source: Source) -> Callable[[Mapping[str, int]], int]:
+    """Bytes that the parts of all tiles leave, with their counters."""
+
+    def count(sizes: Mapping[str, int]) -> int:
+        tiles = tiles_of(kernel, tiling, sizes)
+        if 4 * tiles * tiling.consumers > COUNTER_BYTES:
+            raise GeometryError(
+                f"{tiles} tiles with a split loop",
+                where=f"tiling {tiling.name}",
+                why="a split is for few tiles; with so many every SM has work without it",
+                fix="split=1",
+            )
+        return COUNTER_BYTES + tiles * tiling.split * source.work_bytes
+
+    return count
 
 
 def _axes(
@@ -343,6 +367,8 @@ def _parameter(kernel: Kernel, param: Param, axes: tuple[int, ...] | None) -> pa
             return parts.Stride(tensor=param.tensor, axis=axes[param.axis])
         case SizeParam():
             return parts.Extent(axis=param.axis)
+        case WorkParam():
+            return parts.Work()
         case ScalarParam():
             return parts.Scalar(name=param.parameter, dtype=param.dtype)
 

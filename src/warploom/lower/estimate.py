@@ -10,6 +10,7 @@ from warploom.kernel.values import Dot, Load, Store, Walk
 from warploom.lower.body import Body
 from warploom.lower.hand_over import chunks_of
 from warploom.lower.layout import WGMMA_ROWS, Layout
+from warploom.lower.meet import part_bytes
 from warploom.lower.price import in_registers
 from warploom.lower.relate import loop_ops, takes_turns
 from warploom.lower.slots import SlotRing
@@ -21,6 +22,7 @@ STORE_CYCLES = 550  # a chunk of a consumer that has to wait for its staging cop
 CONVERT_CYCLES = 220  # one that finds a free copy, or needs none
 FILL_CYCLES = 1500  # first loads of a launch
 TILE_CYCLES = 700  # first loads of a tile where nothing of it can be loaded ahead
+MEET_CYCLES = 2500  # writes until others see them, a counter, the first reads
 LONE_SHARE = 0.6  # of the tensor cores' rate that a consumer alone keeps up
 
 
@@ -37,8 +39,10 @@ class Estimate:
 def estimate(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> Estimate:
     """The expectation for axes of these sizes."""
     waves, tiles = _waves(layout, sizes, target)
-    trips = _trips(layout, sizes)
-    cycles = waves * (trips * _interval(layout, target) + _ends(layout, target)) + FILL_CYCLES
+    trips = trips_of(layout, sizes)
+    share = -(-trips // layout.tiling.split)
+    ends = _ends(layout, target) + _meeting(layout, sizes, target)
+    cycles = waves * (share * _interval(layout, target) + ends) + FILL_CYCLES
     dram = _dram_bytes(layout.body, sizes)
     joules = _joules(layout, target, tiles, trips) + dram * target.energy.joules_per_dram_byte
     capped = target.energy.seconds(cycles=cycles, joules=joules)
@@ -60,10 +64,11 @@ def _waves(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> tu
         if kernel.grid.kind == "tiles" or n != kernel.grid.vars[0]
     ]
     tiles = prod(counts)
-    return -(-tiles // target.limits.sms), tiles
+    return -(-tiles * layout.tiling.split // target.limits.sms), tiles
 
 
-def _trips(layout: Layout, sizes: Mapping[str, int]) -> int:
+def trips_of(layout: Layout, sizes: Mapping[str, int]) -> int:
+    """Iterations of a tile's loop."""
     loop = layout.body.loop.var
     return max(1, -(-sizes[layout.body.kernel.var(loop).axis] // layout.extent(loop)))
 
@@ -105,6 +110,18 @@ def _ends(layout: Layout, target: HopperTarget) -> float:
         cycles += ready * CONVERT_CYCLES + (chunks - ready) * STORE_CYCLES
     head = TILE_CYCLES if any(r.per_tile for r in layout.rings) else 0
     return cycles + head
+
+
+def _meeting(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> float:
+    """Parts of a split loop leave what they have, and the last one reads all of it."""
+    split = layout.tiling.split
+    if split == 1:
+        return 0.0
+    rows = layout.body.loop.carried[0].result.vars[0]
+    extent = layout.extent(rows)
+    used = min(1.0, sizes[layout.body.kernel.var(rows).axis] / extent)
+    moved = (1 + split) * part_bytes(layout) * used
+    return MEET_CYCLES + moved / target.l2_bytes_per_cycle
 
 
 def _joules(layout: Layout, target: HopperTarget, tiles: int, trips: int) -> float:

@@ -6,6 +6,8 @@ by unit: neighbours share the loop's operands. Where a condition makes tiles dif
 long ones come first through a few units at a time, as many as the L2 holds the operands of, or in
 pairs: a CTA takes a long tile and the short one that makes up for it.
 
+Where CTAs share the loop of a tile, a CTA walks over parts of tiles.
+
 Groups (experts, packed sequences) lie one after the other along an axis, from offsets in memory. No
 tile crosses a group's end, so their number is known on the device only: a CTA walks on through the
 groups until its next tile lies in one, and is done after the last. ``end_VAR`` is the group's end.
@@ -67,6 +69,12 @@ def walk_lines(context: Context, cut: Cut | None) -> list[str]:
         return [
             "for (int tile = 2 * blockIdx.x; tile < tiles;"
             " tile = tile % 2 ? tile - 1 + 2 * gridDim.x : tile + 1) {"
+        ]
+    split = context.layout.tiling.split
+    if split > 1:
+        return [
+            f"for (int unit = blockIdx.x; unit < tiles * {split}; unit += gridDim.x) {{",
+            f"  const int tile = unit / {split}, part = unit % {split};",
         ]
     return ["for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {"]
 

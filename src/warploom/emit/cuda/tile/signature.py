@@ -86,7 +86,19 @@ class ScalarParam:
         return f"{'int' if self.dtype is DType.I32 else 'float'} {self.name}"
 
 
-Param = MapParam | PointerParam | StrideParam | SizeParam | ScalarParam
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkParam:
+    """Memory in which parts of a split loop meet: counters that are 0, then what they leave."""
+
+    name: str
+
+    @property
+    def text(self) -> str:
+        """The declaration."""
+        return f"uint8_t* {self.name}"
+
+
+Param = MapParam | PointerParam | StrideParam | SizeParam | ScalarParam | WorkParam
 
 C_TYPES = {
     DType.F32: "float",
