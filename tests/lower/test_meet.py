@@ -1,7 +1,5 @@
 """Loops split over CTAs: what comes apart, what each part runs, and that the result is proven."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 
@@ -61,7 +59,7 @@ def test_several_sums_come_apart(text):
 
 
 @wl.kernel
-def decayed(a: wl.In[m, k], b: wl.In[n, k], out: wl.Out[m, n]):
+def decayed(a: wl.In["m", "k"], b: wl.In["n", "k"], out: wl.Out["m", "n"]):
     m, n = wl.tile(out)
     acc = wl.zeros(m, n)
     for k in wl.steps(a.k):
@@ -70,7 +68,7 @@ def decayed(a: wl.In[m, k], b: wl.In[n, k], out: wl.Out[m, n]):
 
 
 @wl.kernel
-def offset(a: wl.In[m, k], b: wl.In[n, k], out: wl.Out[m, n]):
+def offset(a: wl.In["m", "k"], b: wl.In["n", "k"], out: wl.Out["m", "n"]):
     m, n = wl.tile(out)
     acc, worst = wl.zeros(m, n), wl.full(m, -1.0e30)
     for k in wl.steps(a.k):
