@@ -6,6 +6,7 @@ on first use and kept.
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -18,10 +19,11 @@ from warploom.launch.attention_checks import (
     check_packed,
     check_result,
     check_starts,
-    scale_of,
+    checked_scale,
+    usual_scale,
 )
 from warploom.launch.layout import Layout
-from warploom.launch.runner import Layouts, View
+from warploom.launch.runner import Layouts, View, torch_key
 from warploom.launch.texts import Calls
 from warploom.lower.tiling import Tiling
 
@@ -60,7 +62,7 @@ def attention(
         causal = False  # the last query sees every key
     done = CALLS.launch(
         (q, k, v, out, None, lengths),
-        (scale_of(scale, q),),
+        None if scale is None else (checked_scale(scale),),
         _options(causal, return_lse, kernel),
         stream,
     )
@@ -93,7 +95,7 @@ def attention_packed(
     check_longest(most_queries, most_keys)
     done = PACKED.launch(
         (q, k, v, q_starts, k_starts, out, None),
-        (scale_of(scale, q),),
+        None if scale is None else (checked_scale(scale),),
         _options(causal, return_lse, kernel),
         stream,
     )
@@ -112,7 +114,7 @@ def _options(causal: bool | str, return_lse: bool, kernel: Tiling | None) -> tup
 
 
 def _queries(q: Any) -> int:  # noqa: ANN401
-    shape = getattr(q, "shape", ())
+    shape: tuple[int, ...] = getattr(q, "shape", ())
     return int(shape[2]) if len(shape) == HEADS_RANK else 0
 
 
@@ -174,5 +176,32 @@ def _check_packed(layouts: Layouts, options: tuple[Any, ...]) -> None:
     check_result(q, out)
 
 
-CALLS = Calls(text, check=_check, viewed=_viewed)
-PACKED = Calls(packed_text, {"q": ROWS, "k": KEYS, "v": KEYS, "out": ROWS}, check=_check_packed)
+def _key(options: Hashable, tensors: Sequence[Any]) -> Hashable:
+    """``torch_key`` without a loop."""
+    q, k, v, out, lse, lengths = tensors
+    return (
+        options,
+        q.shape,
+        q.stride(),
+        q.dtype,
+        q.get_device(),
+        k.shape,
+        k.stride(),
+        k.dtype,
+        k.get_device(),
+        v.shape,
+        v.stride(),
+        v.dtype,
+        v.get_device(),
+        out if out is None else (out.shape, out.stride(), out.dtype, out.get_device()),
+        lse if lse is None and lengths is None else torch_key(lse is None, (lse, lengths)),
+    )
+
+
+CALLS = Calls(text, check=_check, viewed=_viewed, key=_key, usual=usual_scale)
+PACKED = Calls(
+    packed_text,
+    {"q": ROWS, "k": KEYS, "v": KEYS, "out": ROWS},
+    check=_check_packed,
+    usual=usual_scale,
+)

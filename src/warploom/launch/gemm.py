@@ -7,6 +7,7 @@ kernel is scheduled, proven and compiled on first use and kept. Operands are bf1
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -15,7 +16,7 @@ from warploom.kernel import words
 from warploom.kernel.values import DType
 from warploom.kernels.gemm import gemm as text
 from warploom.launch.layout import Layout
-from warploom.launch.runner import Layouts
+from warploom.launch.runner import Layouts, torch_key
 from warploom.launch.texts import Calls
 from warploom.launch.tune import tune_call
 from warploom.lower.tiling import Tiling
@@ -81,7 +82,25 @@ def _check(layouts: Layouts, options: tuple[Any, ...]) -> None:
     check_result(a, b, out, bias, dict(options[0]).get("out"))
 
 
-CALLS = Calls(text, {"b": ("k", "n")}, check=_check)
+def _key(options: Hashable, tensors: Sequence[Any]) -> Hashable:
+    """``torch_key`` without a loop."""
+    a, b, out, bias, residual = tensors
+    return (
+        options,
+        a.shape,
+        a.stride(),
+        a.dtype,
+        a.get_device(),
+        b.shape,
+        b.stride(),
+        b.dtype,
+        b.get_device(),
+        out if out is None else (out.shape, out.stride(), out.dtype, out.get_device()),
+        bias if bias is None and residual is None else torch_key(bias is None, (bias, residual)),
+    )
+
+
+CALLS = Calls(text, {"b": ("k", "n")}, check=_check, key=_key)
 
 
 def check_operands(a: Layout, b: Layout) -> None:

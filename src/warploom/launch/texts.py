@@ -58,7 +58,8 @@ class Calls:
 
     ``spelled``: axes of tensors that callers order otherwise than the text does, by tensor.
     ``check``: judges layouts and options of a first call, in the caller's words. ``viewed``: how
-    the kernel takes tensors of a call, where that differs (``Runner``).
+    the kernel takes tensors of a call, where that differs. ``key`` of a call, ``usual``
+    scalars of one that names none (``Runner``).
     """
 
     def __init__(
@@ -67,6 +68,8 @@ class Calls:
         spelled: Mapping[str, Sequence[str]] | None = None,
         check: Callable[[Layouts, tuple[Any, ...]], None] | None = None,
         viewed: Callable[[Layouts, tuple[Any, ...]], View] | None = None,
+        key: Callable[[Any, Sequence[Any]], Hashable] | None = None,
+        usual: Callable[[Layouts], tuple[float, ...]] = lambda _: (),
     ) -> None:
         self.text, self.check, self.viewed = text, check, viewed
         signature = text.signature
@@ -79,7 +82,7 @@ class Calls:
         self.inputs = [i for i, t in enumerate(self.tensors) if t.access is not Access.OUT]
         self.outputs = [i for i, t in enumerate(self.tensors) if t.access is Access.OUT]
         self.pins = tuple(sorted(text.pins.items(), key=str))
-        self.runner = Runner([t.name for t in self.tensors], self._binary, viewed)
+        self.runner = Runner([t.name for t in self.tensors], self._binary, viewed, key, usual)
 
     def __call__(self, args: Sequence[Any], given: Mapping[str, Any]) -> Any:  # noqa: ANN401
         """Launch with a call's arguments; the outputs."""
@@ -159,7 +162,7 @@ class Calls:
     def launch(
         self,
         tensors: Sequence[Any],
-        scalars: tuple[float, ...],
+        scalars: tuple[float, ...] | None,
         options: tuple[Any, ...],
         stream: int | None,
     ) -> Sequence[Any]:
