@@ -13,16 +13,21 @@ from typing import Any
 
 from warploom.errors import BackendError
 from warploom.kernel import words
+from warploom.kernel.text import Text
 from warploom.kernel.values import DType
 from warploom.kernels.gemm import gemm as text
+from warploom.kernels.gemm import turned
 from warploom.launch.layout import Layout
 from warploom.launch.runner import Layouts, torch_key
 from warploom.launch.texts import Calls
 from warploom.launch.tune import tune_call
+from warploom.lower.layout import WGMMA_ROWS
 from warploom.lower.tiling import Tiling
 
 ACTIVATIONS = {"none": None, "relu": words.relu, "gelu": words.gelu, "silu": words.silu}
 OUT_TYPES = {"bf16": DType.BF16, "fp16": DType.F16, "fp32": DType.F32}
+MATRIX = 2
+FEW_ROWS = 32
 OPERANDS = (DType.BF16, DType.F16, DType.E4M3)
 
 
@@ -100,7 +105,17 @@ def _key(options: Hashable, tensors: Sequence[Any]) -> Hashable:
     )
 
 
-CALLS = Calls(text, {"b": ("k", "n")}, check=_check, key=_key)
+def _pick(layouts: Layouts, options: tuple[Any, ...]) -> Text:
+    """Few rows are columns of the products; a residual would be read across."""
+    a, residual = layouts[0], layouts[4]
+    pinned = dict(options[4]).get("m")
+    if pinned is not None:  # rows of products are multiples of 64
+        return turned if pinned % WGMMA_ROWS else text
+    few = a is not None and len(a.shape) == MATRIX and a.shape[0] <= FEW_ROWS
+    return turned if few and residual is None else text
+
+
+CALLS = Calls(text, {"b": ("k", "n")}, check=_check, key=_key, pick=_pick)
 
 
 def check_operands(a: Layout, b: Layout) -> None:

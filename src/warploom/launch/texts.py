@@ -59,7 +59,7 @@ class Calls:
     ``spelled``: axes of tensors that callers order otherwise than the text does, by tensor.
     ``check``: judges layouts and options of a first call, in the caller's words. ``viewed``: how
     the kernel takes tensors of a call, where that differs. ``key`` of a call, ``usual``
-    scalars of one that names none (``Runner``).
+    scalars of one that names none (``Runner``). ``pick``: another text of the same signature.
     """
 
     def __init__(
@@ -70,8 +70,9 @@ class Calls:
         viewed: Callable[[Layouts, tuple[Any, ...]], View] | None = None,
         key: Callable[[Any, Sequence[Any]], Hashable] | None = None,
         usual: Callable[[Layouts], tuple[float, ...]] = lambda _: (),
+        pick: Callable[[Layouts, tuple[Any, ...]], Text] | None = None,
     ) -> None:
-        self.text, self.check, self.viewed = text, check, viewed
+        self.text, self.check, self.viewed, self.pick = text, check, viewed, pick
         signature = text.signature
         self.tensors = tuple(_spelled(t, (spelled or {}).get(t.name)) for t in signature.tensors)
         self.inner = {
@@ -213,7 +214,8 @@ class Calls:
         tensors = self._declared(kinds, without)
         given = [(t, w) for t, w in zip(tensors, layouts, strict=True) if w is not None]
         sizes = bind([t for t, _ in given], [w for _, w in given])
-        kernel = self._value(kinds, dict(choices), without, sizes)
+        text = self.pick(layouts, options) if self.pick else self.text
+        kernel = _value(text, kinds, dict(choices), without, sizes)
         _check_types(kernel)
         key = _size_key(kernel, sizes)
         known = pins or recall(kernel, dict(key)) or measured(kernel.name, dict(choices), sizes)
@@ -240,21 +242,6 @@ class Calls:
                 kinds[t.name] = stated.get(t.name) or t.dtype or usual
         return kinds
 
-    def _value(
-        self,
-        kinds: Mapping[str, DType],
-        choices: Mapping[str, object],
-        without: frozenset[str],
-        sizes: Mapping[str, int],
-    ) -> Kernel:
-        whole = self.text.whole_axes(kinds, constants=choices, without=without)
-        return self.text.specialise(
-            kinds,
-            sizes={a: sizes[a] for a in whole if a in sizes},
-            constants=choices,
-            without=without,
-        )
-
     def _declared(self, kinds: Mapping[str, DType], without: frozenset[str]) -> tuple[Tensor, ...]:
         """All tensors of the text, in order; those left out are optional ones not given."""
         return tuple(
@@ -280,6 +267,22 @@ def _spelled(tensor: TensorText, names: Sequence[str] | None) -> TensorText:
     if names is None:
         return tensor
     return replace(tensor, axes=tuple(next(a for a in tensor.axes if a.name == n) for n in names))
+
+
+def _value(
+    text: Text,
+    kinds: Mapping[str, DType],
+    choices: Mapping[str, object],
+    without: frozenset[str],
+    sizes: Mapping[str, int],
+) -> Kernel:
+    whole = text.whole_axes(kinds, constants=choices, without=without)
+    return text.specialise(
+        kinds,
+        sizes={a: sizes[a] for a in whole if a in sizes},
+        constants=choices,
+        without=without,
+    )
 
 
 def _check_types(kernel: Kernel) -> None:
@@ -334,7 +337,7 @@ def _work(kernel: Kernel, tiling: Tiling, source: Source) -> Callable[[Mapping[s
 
     def count(sizes: Mapping[str, int]) -> int:
         tiles = tiles_of(kernel, tiling, sizes)
-        if 4 * tiles * tiling.consumers > COUNTER_BYTES:
+        if 8 * tiles * tiling.consumers > COUNTER_BYTES:
             raise GeometryError(
                 f"{tiles} tiles with a split loop",
                 where=f"tiling {tiling.name}",

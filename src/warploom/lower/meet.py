@@ -17,7 +17,7 @@ from warploom.lower.charges import shift_is_harmless
 from warploom.lower.layout import Array, Form, Layout
 
 GROUP_THREADS = 128
-PAIR_BYTES = 8
+QUAD_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,12 +137,12 @@ def met_arrays(layout: Layout) -> tuple[Array, ...]:
     return found
 
 
-def pairs_of(array: Array) -> int:
-    """Pairs of floats a thread has of an array."""
-    return array.blocks * (array.cols // 4 if array.form is Form.TILE else 1)
+def quads_of(array: Array) -> int:
+    """Groups of four floats a thread has of an array."""
+    return array.blocks * (array.cols // 8 if array.form is Form.TILE else 1)
 
 
 def part_bytes(layout: Layout) -> int:
     """Memory one part of a tile takes."""
-    pairs = sum(pairs_of(a) for a in met_arrays(layout))
-    return layout.tiling.consumers * pairs * GROUP_THREADS * PAIR_BYTES
+    quads = sum(quads_of(a) for a in met_arrays(layout))
+    return layout.tiling.consumers * quads * GROUP_THREADS * QUAD_BYTES

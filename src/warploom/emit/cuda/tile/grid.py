@@ -16,10 +16,11 @@ groups until its next tile lies in one, and is done after the last. ``end_VAR`` 
 from __future__ import annotations
 
 from warploom.emit.cuda.tile.context import Context
-from warploom.kernel.values import Load, Walk
+from warploom.kernel.values import Load, Store, Walk
 from warploom.lower.choose import grouped_vars
 from warploom.lower.ranges import Cut
 
+STEP = 8  # elements at whose multiples tiles start: 16 bytes are stored at once
 L2_SHARE = 24 * 1024 * 1024  # bytes of operands that units visited together may have
 
 
@@ -183,9 +184,25 @@ def _plane(context: Context, rows: str, cols: str) -> list[str]:
         f"const int band = plane / ({group} * count_{cols}) * {group};",
         f"const int tall = min(count_{rows} - band, {group});",
         f"const int inside = plane % ({group} * count_{cols});",
-        f"const int pos_{rows} = (band + inside % tall) * {context.layout.extent(rows)};",
-        f"const int pos_{cols} = inside / tall * {context.layout.extent(cols)};",
+        f"const int pos_{rows} = {_pulled(context, rows, '(band + inside % tall)')};",
+        f"const int pos_{cols} = {_pulled(context, cols, 'inside / tall')};",
     ]
+
+
+def _pulled(context: Context, var: str, number: str) -> str:
+    """Where a tile starts. The last one is pulled back inside: copies of rows that do not exist
+    take several times as long. What it shares with its neighbour is computed twice, to the same
+    bits, unless the tail reads tiles: these may be what is stored.
+    """
+    extent, body = context.layout.extent(var), context.layout.body
+    place = f"{number} * {extent}"
+    if any(isinstance(op, Load) and len(op.result.dims) == 2 for op in body.tail) or any(
+        op.add for _, op in body.placed() if isinstance(op, Store)
+    ):
+        return place
+    size = context.size(context.kernel.var(var).axis)
+    most = f"max(({size} - {extent} + {STEP - 1}) / {STEP} * {STEP}, 0)"
+    return f"min({place}, {most})"
 
 
 def _pairs(context: Context, var: str) -> list[str]:
