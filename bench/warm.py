@@ -3,7 +3,8 @@
     WARPLOOM_CACHE=build/cache WARPLOOM_COMPILER=nvcc python bench/warm.py [PART ...]
 
 A machine with a GPU that is given the folder (and the same nvcc) then compiles nothing. Parts:
-host, gemm, fp8, attention, decode, tests (of ``tests/cuda``); all without a name. Prints what every call runs.
+host, gemm, fp8, attention, decode, tests (what tests/cuda calls); all without a name. Prints what
+every call runs.
 """
 
 from __future__ import annotations
