@@ -86,10 +86,13 @@ def choose(
         except (KernelError, GeometryError) as error:
             refused = refused or error
             continue
+        options = []
         for split in _splits(layout, known, pins, target):
             tiling = replace(layout.tiling, split=split)
             cost = estimate(replace(layout, tiling=tiling), known, target)
-            found.setdefault(tiling, Choice(tiling=tiling, estimate=cost))
+            options.append(Choice(tiling=tiling, estimate=cost))
+        best = min(options, key=lambda c: c.estimate.seconds)
+        found.setdefault(best.tiling, best)
     if not found:
         raise refused or GeometryError(
             "no tiling has a place on the chip",
