@@ -37,15 +37,16 @@ HEADS = (
 )
 
 
-def gemm(m, n, k, dtype=DType.BF16, bias=False, activation="none", out=None):
+def gemm(m, n, k, dtype=DType.BF16, bias=False, activation="none", residual=False):
+    whole = Layout((m, n), (n, 1), DType.BF16) if residual else None
     layouts = (
         Layout((m, k), (k, 1), dtype),
         Layout((k, n), (1, k), dtype),
-        None,
+        whole,
         Layout((n,), (1,), DType.BF16) if bias else None,
-        None,
+        whole,
     )
-    return GEMM.compiled_for(layouts, gemm_options(activation, out, True, None))
+    return GEMM.compiled_for(layouts, gemm_options(activation, None, True, None))
 
 
 def attention(b, h, s, d, causal, lse=False, kv=None, keys=None):
@@ -88,10 +89,12 @@ def of_tests():
     plain = (
         *((128, 256, 64), (200, 512, 128), (64, 128, 256), (333, 136, 72), (256, 384, 512)),
         *((64, 128, 64), (128, 128, 64), (2048, 2048, 2048), (1000, 1496, 776), (16, 8192, 8192)),
-        *((128, 4096, 4096), (1024, 1024, 16384), (24, 2048, 4096)),
+        *((128, 4096, 4096), (1024, 1024, 16384), (24, 2048, 4096), (64, 256, 4096)),
         *((256, 256, 256), (4096, 4096, 4096), (256, 512, 384), (256, 384, 512), (512, 384, 256)),
     )
     rows = products(plain)
+    rows += products([(24, 2048, 4096)], bias=True, activation="gelu")
+    rows += [("gemm residual", lambda: gemm(1000, 1496, 776, residual=True))]
     for activation in ("none", "relu", "gelu", "silu"):
         rows += products([(256, 512, 384)], bias=True, activation=activation)
     for mask in (False, True):
