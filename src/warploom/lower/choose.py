@@ -24,6 +24,7 @@ from warploom.lower.hand_over import chunks_of
 from warploom.lower.layout import WGMMA_ROWS, Layout, lay_out
 from warploom.lower.meet import part_bytes
 from warploom.lower.price import product_cost
+from warploom.lower.ranges import cut_of
 from warploom.lower.relate import takes_turns
 from warploom.lower.slots import LINE_BYTES, MOST_COLUMNS
 from warploom.lower.storage import (
@@ -34,10 +35,11 @@ from warploom.lower.storage import (
     staged_stores,
 )
 from warploom.lower.tiling import Tiling, tiling_of
+from warploom.lower.visits import differ
 from warploom.target.h200 import HopperTarget, h200
 
 ROWS = ((1, 1), (2, 1), (2, 2), (3, 1), (1, 2))  # consumers, blocks of 64 rows each
-COLUMNS = (256, 240, 224, 208, 192, 176, 160, 144, 128, 112, 96, 80, 64, 32, 16)
+COLUMNS = (256, 240, 224, *range(208, 152, -8), 144, 128, 112, 96, 80, 64, 32, 16)
 MOST_SCORES = 128  # columns of a product that vector work reads in the loop
 LEAST_COLUMNS = 32
 SPARE_REGISTERS = 24  # addresses, counters and temporaries of a consumer thread
@@ -106,9 +108,12 @@ def _splits(
     layout: Layout, sizes: Mapping[str, int], pins: Mapping[str, object], target: HopperTarget
 ) -> tuple[int, ...]:
     """How many CTAs may share the loop of a tile: more than one where tiles leave SMs idle."""
-    if "split" in pins or pins.get("pairs") or layout.body.kernel.grid.kind != "tiles":
+    kernel = layout.body.kernel
+    if "split" in pins or kernel.grid.kind != "tiles":
         return (layout.tiling.split,)
-    free = target.limits.sms // tiles_of(layout.body.kernel, layout.tiling, sizes)
+    if differ(kernel, cut_of(layout.body, layout.steps)):
+        return (1,)
+    free = target.limits.sms // tiles_of(kernel, layout.tiling, sizes)
     most = min(free, trips_of(layout, sizes) // LEAST_TRIPS, MOST_PARTS)
     if most < 2 or not _comes_apart(layout):
         return (1,)
@@ -178,7 +183,7 @@ def _extents(body: Body, var: str, size: int) -> tuple[int, ...]:
     columns = [
         op for _, op in body.placed() if isinstance(op, Dot) and op.result.dims[1].var == var
     ]
-    step = 16
+    step = 8 if var in body.kernel.grid.vars else 16
     for _, op in body.placed():
         if isinstance(op, Load) and len(op.result.dims) == 2 and op.result.dims[1].var == var:
             step = max(step, LINE_BYTES * 8 // op.result.dtype.bits)

@@ -30,9 +30,9 @@ class Tiling:
     least interval (``candidates_of``), where measuring found a better one than the solver's.
     ``times``: the interval and the issue times of such a program, so that nothing is searched; they
     are checked like a solver's.
-    ``pairs``: tiles of different length are visited in pairs of equal work. ``split``: CTAs that
-    share the loop of a tile; the last to finish puts together what all of them left in memory, in
-    the order of the parts: the same bits every time.
+    ``ahead``: slots of a ring that is filled once a tile: with two, the next tile is loaded early.
+    ``split``: CTAs that share the loop of a tile; the last to finish puts together what all of them
+    left in memory, in the order of the parts: the same bits every time.
     """
 
     extents: tuple[tuple[str, int], ...]
@@ -54,7 +54,7 @@ class Tiling:
     tie: int = 0
     program: str = ""
     times: tuple[int, ...] = ()
-    pairs: bool = False
+    ahead: int = 1
     split: int = 1
 
     @property

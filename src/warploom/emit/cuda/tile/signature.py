@@ -98,7 +98,19 @@ class WorkParam:
         return f"uint8_t* {self.name}"
 
 
-Param = MapParam | PointerParam | StrideParam | SizeParam | ScalarParam | WorkParam
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrderParam:
+    """The list of tiles every CTA visits (``lower.visits``)."""
+
+    name: str
+
+    @property
+    def text(self) -> str:
+        """The declaration."""
+        return f"const int* {self.name}"
+
+
+Param = MapParam | PointerParam | StrideParam | SizeParam | ScalarParam | WorkParam | OrderParam
 
 C_TYPES = {
     DType.F32: "float",

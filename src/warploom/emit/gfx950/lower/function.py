@@ -47,7 +47,7 @@ def _prologue(machine: Machine) -> None:
     )
     for index in range(len(document.prologue) + 1):
         if index == first_wait:
-            start_accumulators(machine)  # behind the first loads, which hide it
+            start_accumulators(machine)  # after the first loads, which hide it
         if index == protocol.stagger_index:
             for extra in range(1, protocol.groups):
                 _guarded_barrier(machine, {g for g in range(protocol.groups) if g >= extra})
@@ -58,7 +58,7 @@ def _prologue(machine: Machine) -> None:
 
 
 def _loop(machine: Machine, before: Values) -> Values:
-    """The loop; returns the values of all registers behind its last iteration."""
+    """The loop; returns the values of all registers after its last iteration."""
     text, document = machine.text, machine.plan.document
     protocol, row_bytes = document.protocol, machine.plan.tile.row_bytes
     machine.pin()
@@ -91,7 +91,7 @@ def _loop(machine: Machine, before: Values) -> Values:
 
 
 def _join(machine: Machine, live: LiveIn, before: Values, after: Values) -> None:
-    """Values behind the loop: from the prologue when it ran no iteration, else from the loop."""
+    """Values after the loop: from the prologue when it ran no iteration, else from the loop."""
     machine.text.label("drain")
     wanted = {k: v for k, v in after.items() if k[0] == "accumulator" or _slot(k) in live.epilogue}
     _restore(machine, {})
@@ -122,7 +122,7 @@ def _epilogue(machine: Machine) -> None:
 def _keep_unused(machine: Machine) -> None:
     """A read no MMA consumes still counts in the waits, so it must stay in the code.
 
-    An empty assembly statement uses its register, behind a wait of our own: otherwise LLVM would
+    An empty assembly statement uses its register, after a wait of our own: otherwise LLVM would
     put one there.
     """
     if not machine.unused:
