@@ -17,7 +17,7 @@ from lib.shapes import GROUPS
 from warploom.errors import WarploomError
 from warploom.kernel.values import DType
 from warploom.launch.attention import CALLS as ATTENTION
-from warploom.launch.attention import PACKED
+from warploom.launch.attention import PACKED, PAGED
 from warploom.launch.attention import _options as attention_options
 from warploom.launch.gemm import CALLS as GEMM
 from warploom.launch.gemm import _options as gemm_options
@@ -66,6 +66,15 @@ def packed(rows, keys, heads, kv, sequences, d, causal):
     return PACKED.compiled_for(layouts, attention_options(causal, True, None))
 
 
+def paged(b, h, kv, queries, most, page, d, causal, lse=True):
+    """Keys in pages, as servers store them: [pages, page, kv heads, d]."""
+    q = Layout((b, h, queries, d), row_major((b, h, queries, d)), DType.BF16)
+    k = Layout((b * most + 3, kv, page, d), (page * kv * d, d, kv * d, 1), DType.BF16)
+    table, ends = (Layout(s, row_major(s), DType.I32) for s in ((b, most), (b,)))
+    options = attention_options(causal, lse, None)
+    return PAGED.compiled_for((q, k, k, table, ends, None, None), options)
+
+
 def products(shapes, **more):
     return [(f"gemm {s} {more or ''}", lambda s=s: gemm(*s, **more)) for s in shapes]
 
@@ -106,6 +115,10 @@ def of_tests():
         rows += attentions([(2, 4, n, 128, True)], lse=True, kv=2, keys=n)
     for queries, d in ((1, 64), (1, 128), (3, 128)):
         rows += attentions([(2, 32, queries, d, False)], lse=True, kv=4, keys=5000)
+    rows += [
+        ("paged 64", lambda: paged(4, 16, 4, 1, 32, 64, 128, False)),
+        ("paged 128", lambda: paged(4, 16, 4, 3, 16, 128, 128, "lower_right")),
+    ]
     return [*rows, ("packed", lambda: packed(120, 100, 4, 2, 2, 64, True))]
 
 

@@ -12,11 +12,13 @@ from typing import Any
 
 from warploom.kernels.attention import attention as text
 from warploom.kernels.attention import packed as packed_text
+from warploom.kernels.attention import paged as paged_text
 from warploom.launch.attention_checks import (
     causal_choice,
     check_longest,
     check_operands,
     check_packed,
+    check_pages,
     check_result,
     check_starts,
     checked_scale,
@@ -29,6 +31,7 @@ from warploom.lower.tiling import Tiling
 
 ROWS, KEYS = ("s", "h", "d"), ("t", "g", "d")  # packed tensors as callers have them
 HEADS_RANK = 4
+PAGED_TENSORS = 7
 FEW_ROWS = 64  # of a tile that one consumer holds
 
 
@@ -40,6 +43,7 @@ def attention(
     scale: float | None = None,
     *,
     lengths: object | None = None,
+    pages: object | None = None,
     return_lse: bool = False,
     out: object | None = None,
     kernel: Tiling | None = None,
@@ -54,12 +58,26 @@ def attention(
     last key. ``scale`` is 1 / sqrt(head dim) unless given. ``lengths``, int32 [batch] on the GPU:
     keys from there on do not count. A query that sees no key gives zeros.
 
+    ``pages``, int32 [batch, most pages] on the GPU: keys and values lie in pages, ``k`` and ``v``
+    are [pages of all, kv heads, page size, head dim] (a view of what a server stores), page sizes
+    are 64 and 128, and ``lengths`` must be given. Sequence i has its keys in pages
+    ``pages[i, 0]``, ``pages[i, 1]`` and so on. What lies in a page past the length does not count,
+    but must be finite.
+
     ``return_lse``: returns (out, lse), with the natural logarithm of each row's sum of
     exponentials, float32 [batch, heads, queries]. ``kernel`` fixes the tiles; ``stream`` is a CUDA
     stream handle.
     """
     if causal == "lower_right" and _queries(q) == 1:
         causal = False  # the last query sees every key
+    if pages is not None:
+        done = PAGED.launch(
+            (q, k, v, pages, lengths, out, None),
+            None if scale is None else (checked_scale(scale),),
+            _options(causal, return_lse, kernel),
+            stream,
+        )
+        return (done[5], done[6]) if return_lse else done[5]
     done = CALLS.launch(
         (q, k, v, out, None, lengths),
         None if scale is None else (checked_scale(scale),),
@@ -120,7 +138,9 @@ def _queries(q: Any) -> int:  # noqa: ANN401
 
 def _viewed(layouts: Layouts, options: tuple[Any, ...]) -> View:
     """Few queries of heads that share keys, as rows of one tile: keys are read once for all."""
-    q, k, v, out, lse, lengths = layouts
+    q, k = layouts[:2]
+    results = 5 if len(layouts) == PAGED_TENSORS else 3  # where out and lse stand
+    out, lse = layouts[results : results + 2]
     same: View = (layouts, {})
     if q is None or k is None or len(q.shape) != HEADS_RANK or len(k.shape) != HEADS_RANK:
         return same
@@ -134,8 +154,9 @@ def _viewed(layouts: Layouts, options: tuple[Any, ...]) -> View:
     for given, shape in ((q, whole), (out, whole), (lse, whole[:3])):
         if given is not None and (given.shape != shape or not _has_rows(given)):
             return same
-    seen = (_rows(q, groups), k, v, _rows(out, groups), _rows(lse, groups), lengths)
-    return seen, {3: whole, 4: whole[:3]}
+    seen = [_rows(q, groups), *layouts[1:]]
+    seen[results : results + 2] = [_rows(out, groups), _rows(lse, groups)]
+    return tuple(seen), {results: whole, results + 1: whole[:3]}
 
 
 def _has_rows(layout: Layout) -> bool:
@@ -198,7 +219,17 @@ def _key(options: Hashable, tensors: Sequence[Any]) -> Hashable:
     )
 
 
+def _check_paged(layouts: Layouts, options: tuple[Any, ...]) -> None:
+    q, k, v, table, lengths, out, _ = layouts
+    assert q is not None
+    assert k is not None
+    assert v is not None
+    check_pages((q, k, v), table, lengths)
+    check_result(q, out)
+
+
 CALLS = Calls(text, check=_check, viewed=_viewed, key=_key, usual=usual_scale)
+PAGED = Calls(paged_text, check=_check_paged, viewed=_viewed, usual=usual_scale)
 PACKED = Calls(
     packed_text,
     {"q": ROWS, "k": KEYS, "v": KEYS, "out": ROWS},
