@@ -54,6 +54,11 @@ def _walk(context: Context, cut: Cut | None) -> str:
     return "listed" if differ(context.kernel, cut) else "units"
 
 
+def is_listed(context: Context, cut: Cut | None) -> bool:
+    """Whether a list names the tiles of a CTA."""
+    return _walk(context, cut) == "listed"
+
+
 def walk_lines(context: Context, cut: Cut | None) -> list[str]:
     """The head of a role's loop over its CTA's tiles."""
     walk = _walk(context, cut)

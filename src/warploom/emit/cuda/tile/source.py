@@ -23,6 +23,7 @@ from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.grid import (
     again_lines,
     count_lines,
+    is_listed,
     place_lines,
     walk_lines,
 )
@@ -57,10 +58,12 @@ from warploom.lower.plan import (
     part_name,
 )
 from warploom.lower.ranges import cut_of, moves
+from warploom.lower.relate import takes_turns
 from warploom.lower.storage import staged_stores
 from warploom.target.h200 import HopperTarget, h200
 
 ENTRY = "warploom_kernel"
+ROOMY = 176  # registers of arrays that leave room for numbers of the warp
 SMEM_START = 1024  # after what the system reserves; the kernel checks it
 
 
@@ -195,7 +198,7 @@ class _Writer:
         """Counts of tiles computed anew for every tile, where registers are short: they, and
         reciprocals to divide by them, would wait in registers all along the loop.
         """
-        if not self.layout.crowded and not again_lines(self.context, self.cut):
+        if not self.layout.crowded and not is_listed(self.context, self.cut):
             return []
         found = [line for line in lines if line.startswith("const int count_")]
         return [re.sub(r"\blen_(\w+)", r"opaque(len_\1)", line) for line in found]
@@ -270,7 +273,7 @@ class _Writer:
         loop = self.tile_loop(tile, before=self.step_functions())
         return [
             *self.registers(program),
-            "const int instance = group_of_warps - 1, warp_in_group = warp % 4;",
+            f"const int instance = {self.instance_text()}, warp_in_group = warp % 4;",
             f"auto row_of = [&](int b, int i) {{ return 64 * ({share} * instance + b)"
             " + 16 * warp_in_group + lane / 4 + 8 * i; };",
             "auto column_of = [&](int h, int e)"
@@ -283,6 +286,15 @@ class _Writer:
             *loop,
             *self.list_lines(program, "finish", plain),
         ]
+
+    def instance_text(self) -> str:
+        """Which consumer this is: one number for the warp where registers allow, so that addresses
+        of products are computed once a warp.
+        """
+        registers = sum(a.registers for a in self.layout.arrays)
+        own = "group_of_warps - 1"
+        uniform = takes_turns(self.layout) and registers <= ROOMY
+        return f"__shfl_sync(~0u, {own}, 0)" if uniform else own
 
     def staging(self) -> list[str]:
         if not staged_stores(self.layout):
