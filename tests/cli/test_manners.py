@@ -74,6 +74,19 @@ def test_text_fits(command, width):
 
 
 @pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize(
+    "command",
+    [("show", "--list"), ("doctor",), ("explore", "gemm"), ("graph", "gemm")],
+    ids=" ".join,
+)
+def test_tables_fit(command, width, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(width))
+    done = warploom(*command)
+    assert done.returncode == 0, done.stderr
+    assert [line for line in done.stdout.splitlines() if len(line) > width] == []
+
+
+@pytest.mark.parametrize("width", WIDTHS)
 def test_the_demo_is_one_screen(width, monkeypatch, tmp_path):
     monkeypatch.setenv("COLUMNS", str(width))
     done = warploom("demo", "-o", tmp_path / "t.html")
