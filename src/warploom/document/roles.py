@@ -346,6 +346,7 @@ class RoleProgram:
     ``threads`` of an instance run the program (1: an elected thread). ``carries_phase``: ring
     positions run on from tile to tile; without it every tile starts at slot 0, phase 0.
     ``registers`` names the register arrays the entries speak of and their size a thread.
+    ``most_registers`` is what a thread may hold (``setmaxnreg``; 0: what it has at entry).
     """
 
     name: str
@@ -359,6 +360,7 @@ class RoleProgram:
     finish: tuple[RoleEntry, ...] = ()
     registers: tuple[tuple[str, int], ...] = ()
     carries_phase: bool = True
+    most_registers: int = 0
 
     def phases(self) -> tuple[tuple[str, tuple[RoleEntry, ...]], ...]:
         """The five lists with their names."""

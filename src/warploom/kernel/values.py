@@ -115,6 +115,11 @@ class Var:
     extent: int | None = None
 
 
+def is_number(var: Var) -> bool:
+    """Whether a variable stands for one element at a time: a unit, or a step of one."""
+    return var.walk is Walk.UNIT or (var.walk is Walk.STEP and var.extent == 1)
+
+
 @dataclass(frozen=True, slots=True)
 class Dim:
     """One axis of a value's shape: a variable, by ``per`` elements of it each (block scales)."""

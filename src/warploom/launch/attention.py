@@ -6,25 +6,33 @@ on first use and kept.
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from functools import lru_cache
 from typing import Any
 
 from warploom.kernels.attention import attention as text
 from warploom.kernels.attention import packed as packed_text
+from warploom.kernels.attention import paged as paged_text
 from warploom.launch.attention_checks import (
     causal_choice,
     check_longest,
     check_operands,
     check_packed,
+    check_pages,
     check_result,
     check_starts,
-    scale_of,
+    checked_scale,
+    usual_scale,
 )
-from warploom.launch.runner import Layouts
+from warploom.launch.layout import Layout
+from warploom.launch.runner import Layouts, View, torch_key
 from warploom.launch.texts import Calls
 from warploom.lower.tiling import Tiling
 
 ROWS, KEYS = ("s", "h", "d"), ("t", "g", "d")  # packed tensors as callers have them
+HEADS_RANK = 4
+PAGED_TENSORS = 7
+FEW_ROWS = 64  # of a tile that one consumer holds
 
 
 def attention(
@@ -35,6 +43,7 @@ def attention(
     scale: float | None = None,
     *,
     lengths: object | None = None,
+    pages: object | None = None,
     return_lse: bool = False,
     out: object | None = None,
     kernel: Tiling | None = None,
@@ -49,13 +58,29 @@ def attention(
     last key. ``scale`` is 1 / sqrt(head dim) unless given. ``lengths``, int32 [batch] on the GPU:
     keys from there on do not count. A query that sees no key gives zeros.
 
+    ``pages``, int32 [batch, most pages] on the GPU: keys and values lie in pages, ``k`` and ``v``
+    are [pages of all, kv heads, page size, head dim] (a view of what a server stores), page sizes
+    are 64 and 128, and ``lengths`` must be given. Sequence i has its keys in pages
+    ``pages[i, 0]``, ``pages[i, 1]`` and so on. What lies in a page past the length does not count,
+    but must be finite.
+
     ``return_lse``: returns (out, lse), with the natural logarithm of each row's sum of
     exponentials, float32 [batch, heads, queries]. ``kernel`` fixes the tiles; ``stream`` is a CUDA
     stream handle.
     """
+    if causal == "lower_right" and _queries(q) == 1:
+        causal = False  # the last query sees every key
+    if pages is not None:
+        done = PAGED.launch(
+            (q, k, v, pages, lengths, out, None),
+            None if scale is None else (checked_scale(scale),),
+            _options(causal, return_lse, kernel),
+            stream,
+        )
+        return (done[5], done[6]) if return_lse else done[5]
     done = CALLS.launch(
         (q, k, v, out, None, lengths),
-        (scale_of(scale, q),),
+        None if scale is None else (checked_scale(scale),),
         _options(causal, return_lse, kernel),
         stream,
     )
@@ -88,7 +113,7 @@ def attention_packed(
     check_longest(most_queries, most_keys)
     done = PACKED.launch(
         (q, k, v, q_starts, k_starts, out, None),
-        (scale_of(scale, q),),
+        None if scale is None else (checked_scale(scale),),
         _options(causal, return_lse, kernel),
         stream,
     )
@@ -104,6 +129,51 @@ def _options(causal: bool | str, return_lse: bool, kernel: Tiling | None) -> tup
         frozenset({"out", "lse"} if return_lse else {"out"}),
         kernel.pins if kernel is not None else (),
     )
+
+
+def _queries(q: Any) -> int:  # noqa: ANN401
+    shape: tuple[int, ...] = getattr(q, "shape", ())
+    return int(shape[2]) if len(shape) == HEADS_RANK else 0
+
+
+def _viewed(layouts: Layouts, options: tuple[Any, ...]) -> View:
+    """Few queries of heads that share keys, as rows of one tile: keys are read once for all."""
+    q, k = layouts[:2]
+    results = 5 if len(layouts) == PAGED_TENSORS else 3  # where out and lse stand
+    out, lse = layouts[results : results + 2]
+    same: View = (layouts, {})
+    if q is None or k is None or len(q.shape) != HEADS_RANK or len(k.shape) != HEADS_RANK:
+        return same
+    _, heads, queries, _ = q.shape
+    groups = k.shape[1]
+    if dict(options[1])["causal"] or not 0 < groups < heads or heads % groups:
+        return same
+    if heads // groups * queries > FEW_ROWS:
+        return same
+    whole: tuple[int, ...] = tuple(q.shape)
+    for given, shape in ((q, whole), (out, whole), (lse, whole[:3])):
+        if given is not None and (given.shape != shape or not _has_rows(given)):
+            return same
+    seen = [_rows(q, groups), *layouts[1:]]
+    seen[results : results + 2] = [_rows(out, groups), _rows(lse, groups)]
+    return tuple(seen), {results: whole, results + 1: whole[:3]}
+
+
+def _has_rows(layout: Layout) -> bool:
+    """Whether one step leads from query to query, and from the last to the next head's first."""
+    queries = layout.shape[2]
+    return queries == 1 or layout.strides[1] == queries * layout.strides[2]
+
+
+def _rows(layout: Layout | None, groups: int) -> Layout | None:
+    """Heads of a group and their queries as one axis."""
+    if layout is None:
+        return None
+    (b, heads, queries, *rest), (sb, sh, ss, *steps) = layout.shape, layout.strides
+    share = heads // groups
+    shape = (b, groups, share * queries, *rest)
+    strides = (sb, share * sh, ss if queries > 1 else sh, *steps)
+    return Layout(shape, strides, layout.dtype, layout.device)
 
 
 def _check(layouts: Layouts, options: tuple[Any, ...]) -> None:
@@ -127,5 +197,42 @@ def _check_packed(layouts: Layouts, options: tuple[Any, ...]) -> None:
     check_result(q, out)
 
 
-CALLS = Calls(text, check=_check)
-PACKED = Calls(packed_text, {"q": ROWS, "k": KEYS, "v": KEYS, "out": ROWS}, check=_check_packed)
+def _key(options: Hashable, tensors: Sequence[Any]) -> Hashable:
+    """``torch_key`` without a loop."""
+    q, k, v, out, lse, lengths = tensors
+    return (
+        options,
+        q.shape,
+        q.stride(),
+        q.dtype,
+        q.get_device(),
+        k.shape,
+        k.stride(),
+        k.dtype,
+        k.get_device(),
+        v.shape,
+        v.stride(),
+        v.dtype,
+        v.get_device(),
+        out if out is None else (out.shape, out.stride(), out.dtype, out.get_device()),
+        lse if lse is None and lengths is None else torch_key(lse is None, (lse, lengths)),
+    )
+
+
+def _check_paged(layouts: Layouts, options: tuple[Any, ...]) -> None:
+    q, k, v, table, lengths, out, _ = layouts
+    assert q is not None
+    assert k is not None
+    assert v is not None
+    check_pages((q, k, v), table, lengths)
+    check_result(q, out)
+
+
+CALLS = Calls(text, check=_check, viewed=_viewed, key=_key, usual=usual_scale)
+PAGED = Calls(paged_text, check=_check_paged, viewed=_viewed, usual=usual_scale)
+PACKED = Calls(
+    packed_text,
+    {"q": ROWS, "k": KEYS, "v": KEYS, "out": ROWS},
+    check=_check_packed,
+    usual=usual_scale,
+)

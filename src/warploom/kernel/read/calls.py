@@ -14,7 +14,7 @@ from warploom.kernel.read.arith import cast, known, pointwise, reduce, spread, v
 from warploom.kernel.read.grid import tile
 from warploom.kernel.read.memory import whole_axis
 from warploom.kernel.read.state import Frame, SizeOf, Symbol, is_static, nearest, shape
-from warploom.kernel.values import Dim, DType, Fn, Indices, Value, Var, Walk
+from warploom.kernel.values import Dim, DType, Fn, Indices, Value, Var, is_number
 from warploom.kernel.words import WORDS, Word
 
 Handler = Callable[..., Symbol]
@@ -221,7 +221,7 @@ def _axes(frame: Frame, node: ast.Call, args: list[Symbol]) -> tuple[Var, ...]:
         arg = given
         if isinstance(arg, SizeOf):
             arg = whole_axis(frame, node, arg.axis, f"a tile over all of axis '{arg.axis}'")
-        if not isinstance(arg, Var) or arg.walk is Walk.UNIT:
+        if not isinstance(arg, Var) or is_number(arg):
             what = f"variable '{arg.name}'" if isinstance(arg, Var) else f"{arg!r}"
             if isinstance(arg, Value):
                 what = "a value"
@@ -266,7 +266,7 @@ def _index(
             why="it gives the element indices a variable covers",
             fix="wl.index(m) with m from wl.tile or wl.steps",
         )
-    if var.walk is Walk.UNIT:
+    if is_number(var):
         return value_of(frame, node, var)
     dims, line = (Dim(var.name),), frame.line(node)
     return frame.build.once(Indices, var.name, dims, DType.I32, line, var=var.name)

@@ -29,6 +29,7 @@ from warploom.kernel.values import (
     Value,
     Var,
     Walk,
+    is_number,
     operands,
 )
 
@@ -172,7 +173,7 @@ def _by_variable(
             fix=f"check the order of the indices, call both axes alike, "
             f"or index with wl.index({var.name})",
         )
-    if var.walk is Walk.UNIT:
+    if var.walk is Walk.UNIT or (is_number(var) and axis.per == 1):
         return At(var=var.name), []
     if var.walk is Walk.STEP and axis.per > 1 and frame.build.shifted:
         frame.fail(

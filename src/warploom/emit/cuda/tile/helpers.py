@@ -104,10 +104,28 @@ TILE_HELPERS: dict[str, str] = {
         '               " mov.u32 t, %%clock; @p st.global.u32 [%0], t; }"\n'
         '               :: "l"(at), "r"((unsigned)on) : "memory");\n}\n'
     ),
+    "listed": (
+        "// An entry of a list, read anew every time: it need not stay in a register.\n"
+        "DEVICE int listed(const int* at) {\n  int x;\n"
+        '  asm volatile("ld.global.nc.s32 %0, [%1];" : "=r"(x) : "l"(at));\n  return x;\n}\n'
+    ),
     "load_global4": (
         "DEVICE void load_global4(uint32_t* x, const uint32_t* at) {\n"
         '  asm volatile("ld.global.nc.v4.b32 {%0, %1, %2, %3}, [%4];"\n'
         '               : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3]) : "l"(at));\n}\n'
+    ),
+    "any_of_group": (
+        "// Whether any of a warpgroup says so; all of them know afterwards.\n"
+        "DEVICE bool any_of_group(uint32_t id, bool x) {\n  uint32_t r;\n"
+        '  asm volatile("{\\n.reg .pred p, q;\\nsetp.ne.u32 p, %1, 0;\\n"\n'
+        '               "bar.red.or.pred q, %2, 128, p;\\nselp.u32 %0, 1, 0, q;\\n}"\n'
+        '               : "=r"(r) : "r"((uint32_t)x), "r"(id) : "memory");\n'
+        "  return r != 0;\n}\n"
+    ),
+    "load_acquire": (
+        "DEVICE uint32_t load_acquire(const unsigned* at) {\n  uint32_t r;\n"
+        '  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(r) : "l"(at) : "memory");\n'
+        "  return r;\n}\n"
     ),
     "load_shared2": (
         "// Two neighbours of a vector in shared memory.\n"
