@@ -193,3 +193,9 @@ def test_a_sweep_says_why_something_was_refused(tmp_path):
     done = warploom("explore", "--tile", "64x64x32", "-j", "1", "--cache", tmp_path / "c")
     assert done.returncode == 0
     assert "refused: pingpong 64x64x32 bf16: a wave covers 16 of N" in done.stdout
+
+
+def test_an_axis_a_kernel_does_not_have_is_told():
+    done = warploom("show", "attention@q=64")
+    assert done.returncode == 2
+    assert "has no axis 'q'" in done.stderr
