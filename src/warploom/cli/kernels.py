@@ -12,10 +12,11 @@ from warploom.emit.cuda.tile.source import emit_kernel
 from warploom.errors import ConfigError, CostModelError
 from warploom.kernel.text import Text
 from warploom.kernel.values import Access, DType, Walk
-from warploom.kernels.attention import attention, packed
+from warploom.kernels.attention import attention, packed, paged
 from warploom.kernels.block_scaled import block_scaled
-from warploom.kernels.gemm import gemm
+from warploom.kernels.gemm import gemm, turned
 from warploom.kernels.grouped import grouped
+from warploom.kernels.measured import LONG, measured
 from warploom.kernels.rms_gemm import rms_gemm
 from warploom.kernels.swiglu import swiglu
 from warploom.launch.compiled import Compiled, compile_text
@@ -25,12 +26,15 @@ from warploom.lower.tiling import Tiling
 from warploom.sim import RoleCosts
 from warploom.target.h200 import HopperTarget, h200
 
-TEXTS = {t.name: t for t in (gemm, attention, swiglu, rms_gemm, packed, grouped, block_scaled)}
+TEXTS = {
+    t.name: t
+    for t in (gemm, turned, attention, packed, paged, swiglu, rms_gemm, grouped, block_scaled)
+}
 USUAL = {"block_scaled": "fp8"}  # element types other than bf16
 WHOLE = 128  # the size of an axis that is used whole, unless told
 _NAME = re.compile(
     r"(?P<text>[a-z_]+?)_(?P<sizes>\d+(?:x\d+)+)_w(?P<w>\d)(?:_s(?P<s>\d+))?(?P<smem>_smem)?"
-    r"(?:_o(?P<o>\d+))?(?:_l(?P<l>\d+))?(?:_p(?P<p>[0-9a-f]+))?"
+    r"(?:_o(?P<o>\d+))?(?:_l(?P<l>\d+))?(?:_p(?P<p>[0-9a-f]+))?(?P<given>_given)?"
 )
 _DTYPES = {"fp8": "e4m3", "fp16": "f16"}
 
@@ -45,6 +49,12 @@ class TileKernel:
     whole: tuple[tuple[str, int], ...] = ()
     choices: tuple[tuple[str, object], ...] = ()
     target: HopperTarget = field(default_factory=h200)
+
+    @property
+    def axes(self) -> list[str]:
+        """All axes of its tensors."""
+        tensors = self.text.signature.tensors
+        return list(dict.fromkeys(a.name for t in tensors for a in t.axes))
 
     @property
     def left_out(self) -> frozenset[str]:
@@ -72,10 +82,15 @@ class TileKernel:
         """Its passes; optional tensors are left out, scalars count as positive."""
         chosen = dict(self.choices)
         whole = self.text.whole_axes(self.types, constants=chosen, without=self.left_out)
+        sizes = dict.fromkeys(whole, WHOLE) | dict(self.whole)
+        text = self.pinned
+        if not self.pins and self.target == h200():  # what a call of long rows runs
+            known = dict.fromkeys(self.axes, LONG) | sizes
+            text = text.with_tiles(**dict(measured(text.name, chosen, known)))
         return compile_text(
-            self.pinned,
+            text,
             self.types,
-            sizes=dict.fromkeys(whole, WHOLE) | dict(self.whole),
+            sizes=sizes,
             constants=chosen,
             without=self.left_out,
             positive=frozenset(self.text.signature.scalars),
@@ -179,6 +194,8 @@ def _from_name(found: re.Match[str], dtype: str) -> TileKernel | None:
     pins |= {"stages": int(found["s"])} if found["s"] else {}
     pins |= {"staging": int(found["o"] or 2), "slack": int(found["l"] or 0)}
     pins |= {"program": found["p"]} if found["p"] else {}
+    if found["given"]:  # its order is that of the measured choice for those whole axes
+        pins = {}
     return replace(kernel, pins=tuple(pins.items()), whole=tuple(zip(whole, numbers, strict=False)))
 
 

@@ -172,13 +172,12 @@ def _from_object(found: object, spec: str, request: Request) -> Subject | TileKe
 
 def _with_known_axes(kernel: TileKernel, spec: str) -> TileKernel:
     """The kernel, if it has the axes whose sizes the spec says."""
-    axes = list(dict.fromkeys(a.name for t in kernel.text.signature.tensors for a in t.axes))
     for axis, _ in kernel.whole:
-        if axis not in axes:
+        if axis not in kernel.axes:
             raise ConfigError(
                 f"{kernel.text.name} has no axis {axis!r}",
                 where=spec,
-                fix=f"one of {', '.join(axes)}",
+                fix=f"one of {', '.join(kernel.axes)}",
             )
     return kernel
 
