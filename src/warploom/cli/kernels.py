@@ -34,7 +34,7 @@ USUAL = {"block_scaled": "fp8"}  # element types other than bf16
 WHOLE = 128  # the size of an axis that is used whole, unless told
 _NAME = re.compile(
     r"(?P<text>[a-z_]+?)_(?P<sizes>\d+(?:x\d+)+)_w(?P<w>\d)(?:_s(?P<s>\d+))?(?P<smem>_smem)?"
-    r"(?:_o(?P<o>\d+))?(?:_l(?P<l>\d+))?(?:_p(?P<p>[0-9a-f]+))?(?P<given>_given)?"
+    r"(?:_o(?P<o>\d+))?(?:_l(?P<l>\d+))?(?:_p(?P<p>[0-9a-f]+))?(?P<given>_given)?(?:_k(?P<k>\d+))?"
 )
 _DTYPES = {"fp8": "e4m3", "fp16": "f16"}
 
@@ -194,6 +194,7 @@ def _from_name(found: re.Match[str], dtype: str) -> TileKernel | None:
     pins |= {"stages": int(found["s"])} if found["s"] else {}
     pins |= {"staging": int(found["o"] or 2), "slack": int(found["l"] or 0)}
     pins |= {"program": found["p"]} if found["p"] else {}
+    pins |= {"split": int(found["k"])} if found["k"] else {}
     if found["given"]:  # its order is that of the measured choice for those whole axes
         pins = {}
     return replace(kernel, pins=tuple(pins.items()), whole=tuple(zip(whole, numbers, strict=False)))
