@@ -14,5 +14,5 @@ def block_scaled(
     m, n = wl.tile(out)
     acc = wl.zeros(m, n)
     for k in wl.steps(a.k, 128):
-        acc += (a[m, k] @ b[n, k].T) * sa[m, k] * sb[n, k]
+        acc += (a[m, k] @ b[n, k].T) * (sa[m, k] * sb[n, k])
     out[m, n] = acc

@@ -6,6 +6,7 @@ on first use and kept.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -20,6 +21,7 @@ from warploom.launch.attention_checks import (
     check_starts,
     scale_of,
 )
+from warploom.launch.flexible import flexible
 from warploom.launch.runner import Layouts
 from warploom.launch.texts import Calls
 from warploom.lower.tiling import Tiling
@@ -34,6 +36,9 @@ def attention(
     causal: bool | str = False,
     scale: float | None = None,
     *,
+    score: Callable[..., Any] | None = None,
+    visible: object | None = None,
+    sinks: object | None = None,
     lengths: object | None = None,
     return_lse: bool = False,
     out: object | None = None,
@@ -49,15 +54,20 @@ def attention(
     last key. ``scale`` is 1 / sqrt(head dim) unless given. ``lengths``, int32 [batch] on the GPU:
     keys from there on do not count. A query that sees no key gives zeros.
 
+    ``score(x, batch, head, query, key)`` changes scaled scores, ``visible(batch, head, query, key)``
+    says which keys count: Python functions, read from their text like a kernel's. Tensors they
+    capture are read on the GPU. FlexAttention's score_mod, mask_mod and BlockMask are taken as they
+    are. ``sinks``, float32 [heads]: scores of a key without a value that every query sees.
+
     ``return_lse``: returns (out, lse), with the natural logarithm of each row's sum of
     exponentials, float32 [batch, heads, queries]. ``kernel`` fixes the tiles; ``stream`` is a CUDA
     stream handle.
     """
-    done = CALLS.launch(
-        (q, k, v, out, None, lengths),
-        (scale_of(scale, q),),
-        _options(causal, return_lse, kernel),
-        stream,
+    calls, options, given = CALLS, _options(causal, return_lse, kernel), ()
+    if score is not None or visible is not None:
+        calls, options, given = flexible(CALLS, score, visible, options)
+    done = calls.launch(
+        (q, k, v, out, None, lengths, sinks, *given), (scale_of(scale, q),), options, stream
     )
     return (done[3], done[4]) if return_lse else done[3]
 

@@ -108,11 +108,15 @@ class Body:
         if isinstance(op, Spread):
             return self.is_free(op.arg)
         if isinstance(op, Load):
-            return len(value.dims) < 2  # read from global memory where used
+            return len(value.dims) < 2 or self.is_picked(op)  # read from global memory where used
         if isinstance(op, Pointwise):
             whole = value.dtype in (DType.I32, DType.BOOL) or len(value.dims) < 2
             return whole and all(self.is_free(a) for a in op.args)
         return False
+
+    def is_picked(self, op: Load) -> bool:
+        """Whether elements of a tensor are read one by one: a function captured it."""
+        return self.kernel.tensor(op.tensor).captured
 
     def is_inline(self, name: str) -> bool:
         """Whether a value is computed wherever it is used: free, or a tile times a scalar."""

@@ -150,7 +150,9 @@ def _extents(body: Body, var: str, size: int) -> tuple[int, ...]:
     ]
     step = 16
     for _, op in body.placed():
-        if isinstance(op, Load) and len(op.result.dims) == 2 and op.result.dims[1].var == var:
+        if not isinstance(op, Load) or len(op.result.dims) != 2 or body.is_picked(op):
+            continue
+        if op.result.dims[1].var == var:
             step = max(step, LINE_BYTES * 8 // op.result.dtype.bits)
     if not columns:
         return (step,)

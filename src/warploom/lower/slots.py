@@ -92,6 +92,8 @@ def rings_of(body: Body, tiling: Tiling, steps: tuple[Step, ...]) -> tuple[SlotR
             vectors.append(op)
         if not isinstance(op, Load) or len(op.result.dims) != 2 or when is When.TAIL:
             continue
+        if body.is_picked(op):
+            continue
         readers = tuple(sorted(_readers(body, op.result.name, steps)))
         if not readers:
             continue
@@ -115,7 +117,7 @@ def is_vector(body: Body, op: Load) -> bool:
     value = op.result
     along = value.vars == (body.loop.var,) and value.dims[0].per == 1
     last = op.at[-1].var == body.loop.var
-    return along and last and value.dtype is DType.F32
+    return along and last and value.dtype is DType.F32 and not body.is_picked(op)
 
 
 def _vector_tile(tiling: Tiling, op: Load) -> SlotTile:

@@ -8,11 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 from warploom.errors import KernelNameError, KernelSyntaxError, KernelTypeError
+from warploom.kernel.captured import is_tensor
 from warploom.kernel.read.arith import known, pointwise, product, transpose, value_of
-from warploom.kernel.read.calls import call, method
+from warploom.kernel.read.calls import FILLED, call, method
 from warploom.kernel.read.memory import load, size_of
 from warploom.kernel.read.state import Frame, Symbol, is_static, nearest
-from warploom.kernel.values import DType, Fn, Tensor, Value, Var
+from warploom.kernel.values import DType, Fn, Tensor, Value, Var, Walk
 from warploom.kernel.words import WORDS
 
 BINARY: dict[type[ast.operator], tuple[Fn, Callable[[Any, Any], Any]]] = {
@@ -86,6 +87,8 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Symbol:
     base = evaluate(frame, node.value)
     if isinstance(base, Tensor):
         return base.dtype if node.attr == "dtype" else size_of(frame, node, base)
+    if isinstance(base, Var) and base.walk is Walk.UNIT and node.attr in FILLED:
+        base = value_of(frame, node, base)
     if isinstance(base, Value):
         if node.attr == "T":
             return transpose(frame, node, base)
@@ -277,6 +280,14 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Symbol:
         return _static(frame, node, operator.getitem, base, index)
     if is_static(index) and is_static(base):
         return _static(frame, node, operator.getitem, base, index)
+    if is_tensor(base):
+        frame.fail(
+            KernelTypeError,
+            node,
+            f"'{ast.unparse(node.value)}' is a tensor that is not a name of the function",
+            why="tensors a function captures become inputs of the kernel, found by their names",
+            fix="bind it before: bias = self.bias, and use bias in the function",
+        )
     frame.fail(
         KernelTypeError,
         node,

@@ -260,7 +260,7 @@ FUNCTIONS = {
     Fn.LOG2: "log2_approx({})",
     Fn.SQRT: "sqrtf({})",
     Fn.RSQRT: "rsqrtf({})",
-    Fn.TANH: "tanhf({})",
+    Fn.TANH: "tanh_approx({})",
     Fn.ERF: "erff({})",
     Fn.SIN: "sinf({})",
     Fn.COS: "cosf({})",

@@ -14,6 +14,7 @@ from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.columns import COLUMN, columns_text, vector_text
 from warploom.emit.cuda.tile.context import Context, pointwise
 from warploom.kernel.values import (
+    At,
     Const,
     Dim,
     DType,
@@ -215,27 +216,34 @@ class Vector:
         indices = []
         for n, at in enumerate(op.at):
             per = self.context.kernel.tensor(op.tensor).axes[n].per
-            text = (
-                self.context.index(at, self.iteration)
-                if at.var is None
-                else (
-                    self._indices(at.var)
-                    if at.var in (self.rows, self.cols)
-                    else self.context.position(at.var, self.iteration)
-                )
-            )
+            text = self._place(at)
             indices.append(f"({text}) / {per}" if per > 1 and at.var else text)
         inside = [
             f"{i} < {self.context.size_of(op.tensor, a.name)}"
+            if at.var is not None
+            else f"(unsigned){i} < (unsigned){self.context.size_of(op.tensor, a.name)}"
             for i, at, a in zip(
                 indices, op.at, self.context.kernel.tensor(op.tensor).axes, strict=True
             )
-            if at.var in (self.rows, self.cols)
+            if self._varies(at) or (at.var is not None and at.var in (self.rows, self.cols))
         ]
         element = self.context.element_at(op, indices)
         zero = "0" if op.result.dtype is DType.I32 else "0.0f"
         text = f"({' && '.join(inside)}) ? {element} : {zero}" if inside else element
         return self._declare(op.result, text)
+
+    def _varies(self, at: At) -> bool:
+        return at.value is not None and bool(self.body.values[at.value].dims)
+
+    def _place(self, at: At) -> str:
+        """The element an index stands for, at the element or row at hand."""
+        if at.value is not None and self._varies(at):
+            return self.value(at.value)
+        if at.var is None:
+            return self.context.index(at, self.iteration)
+        if at.var in (self.rows, self.cols):
+            return self._indices(at.var)
+        return self.context.position(at.var, self.iteration)
 
     def _one_element(self, dim: Dim) -> bool:
         """Whether a tile lies within one block of elements that share a number."""
