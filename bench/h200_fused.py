@@ -21,7 +21,7 @@ from types import FunctionType, SimpleNamespace
 import warploom
 from warploom.errors import WarploomError
 from warploom.kernel.values import DType
-from warploom.kernels.block_scaled import block_scaled as block_scaled_text
+from warploom.kernels.block_scaled import block_scaled
 from warploom.kernels.grouped import grouped
 from warploom.kernels.swiglu import swiglu
 from warploom.launch.attention import CALLS as ATTENTION
@@ -62,8 +62,11 @@ SCALED = (
     (2048, 4096, 7168),
     (128, 4096, 7168),
 )
-SCALED_TILES = ({"turns": False},)
-block_scaled = block_scaled_text.with_tiles(m=128, n=128, turns=True)
+SCALED_TILES = (
+    {"m": 128, "n": 128, "turns": True, "stages": 5},
+    {"m": 192, "n": 128, "consumers": 3},
+    {"m": 192, "n": 128, "consumers": 3, "turns": True, "stages": 4},
+)
 HEADS = (4, 32, 4096, 128)
 SLOPE = 8.0 / 32
 
@@ -152,7 +155,7 @@ def kernels(part, tiles):
                 yield (e, t, n, k), grouped, args, {}, (), pins
     if part == "scaled":
         for m, n, k in SCALED:
-            a, sa = layout((m, k), E4M3), layout((m, k // 128), F32)
+            a, sa = layout((m, k), E4M3), layout((k // 128, m), F32)
             b, sb = layout((n, k), E4M3), layout((n // 128, k // 128), F32)
             for pins in with_tiles(SCALED_TILES):
                 yield (m, n, k), block_scaled, (a, sa, b, sb, None), {}, (), pins
@@ -294,17 +297,19 @@ class Bench:
             self.sets = []
             for _ in range(2):
                 a, b = (self.randn(r, k).to(torch.float8_e4m3fn) for r in (m, n))
-                sa = torch.rand(m, k // 128, device="cuda") + 0.5
+                sa = (torch.rand(k // 128, m, device="cuda") + 0.5).t()  # rows lie together
                 sb = torch.rand(n // 128, k // 128, device="cuda") + 0.5
                 self.sets.append((a, sa, b, sb))
 
             def library(a, sa, b, sb):
-                return lambda turned=sa.t().contiguous().t(): torch._scaled_mm(
-                    a, b.t(), scale_a=turned, scale_b=sb.t(), out_dtype=torch.bfloat16
+                return lambda: torch._scaled_mm(
+                    a, b.t(), scale_a=sa, scale_b=sb.t(), out_dtype=torch.bfloat16
                 )
 
             entries = {"_scaled_mm": [library(*s) for s in self.sets]}
-            self.ours(block_scaled, SCALED_TILES, lambda text, *s: text(*s), entries)
+            self.ours(
+                block_scaled, SCALED_TILES, lambda text, a, sa, *s: text(a, sa.t(), *s), entries
+            )
             rows = torch.randint(0, m, (32,), device="cuda")
             a, sa, b, sb = self.sets[0]
             left = a[rows].double() * sa[rows].double().repeat_interleave(128, 1)

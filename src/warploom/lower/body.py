@@ -111,7 +111,8 @@ class Body:
             return len(value.dims) < 2 or self.is_picked(op)  # read from global memory where used
         if isinstance(op, Pointwise):
             whole = value.dtype in (DType.I32, DType.BOOL) or len(value.dims) < 2
-            return whole and all(self.is_free(a) for a in op.args)
+            outer = op.fn is Fn.MUL and all(len(self.values[a].dims) < 2 for a in op.args)
+            return (whole or outer) and all(self.is_free(a) for a in op.args)
         return False
 
     def is_picked(self, op: Load) -> bool:

@@ -157,10 +157,16 @@ def _extents(body: Body, var: str, size: int) -> tuple[int, ...]:
     if not columns:
         return (step,)
     most = MOST_SCORES if var == body.loop.var else MOST_COLUMNS
-    fit = [n for n in COLUMNS if n % step == 0 and n <= most]
+    fit = [n for n in COLUMNS if n % step == 0 and n <= most and _whole_blocks(body, var, n)]
     least = min(LEAST_COLUMNS, -(-size // step) * step)
     useful = [n for n in fit if least <= n < size + step]  # one tile covers a small axis
     return tuple(useful or fit[-1:])
+
+
+def _whole_blocks(body: Body, var: str, extent: int) -> bool:
+    """Whether tiles of that extent lie in blocks that share a number, or hold whole ones."""
+    blocks = {d.per for v in body.values.values() for d in v.dims if d.var == var and d.per > 1}
+    return all(per % extent == 0 or extent % per == 0 for per in blocks)
 
 
 def _settled(

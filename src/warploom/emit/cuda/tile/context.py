@@ -217,6 +217,8 @@ class Context:
     def load_box(self, op: Load, tile: SlotTile) -> tuple[int, ...]:
         """The box of one block of a loaded tile."""
         dims = list(op.result.vars)
+        if tile.vector and op.result.dims[0].per > 1:
+            return (*(1 for _ in op.at[1:]), tile.cols)
         if tile.vector:
             return tuple(tile.cols if a.var == dims[0] else 1 for a in op.at)
         sizes = {dims[0]: tile.rows, dims[1]: min(tile.cols, tile.block_cols)}

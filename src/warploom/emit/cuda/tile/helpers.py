@@ -109,6 +109,11 @@ TILE_HELPERS: dict[str, str] = {
         '  asm volatile("ld.global.nc.v4.b32 {%0, %1, %2, %3}, [%4];"\n'
         '               : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3]) : "l"(at));\n}\n'
     ),
+    "load_shared1": (
+        "// An element of a vector in shared memory.\n"
+        "DEVICE float load_shared1(uint32_t address) {\n  float a;\n"
+        '  asm volatile("ld.shared.f32 %0, [%1];" : "=f"(a) : "r"(address));\n  return a;\n}\n'
+    ),
     "load_shared2": (
         "// Two neighbours of a vector in shared memory.\n"
         "DEVICE void load_shared2(uint32_t address, float& a, float& b) {\n"
