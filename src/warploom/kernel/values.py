@@ -156,6 +156,8 @@ class Fn(StrEnum):
     NEG = "neg"
     FLOORDIV = "floordiv"
     MOD = "mod"
+    SHR = "shr"
+    BITS = "bits"
     ABS = "abs"
     MIN = "min"
     MAX = "max"

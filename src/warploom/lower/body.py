@@ -121,7 +121,16 @@ class Body:
 
     def is_inline(self, name: str) -> bool:
         """Whether a value is computed wherever it is used: free, or a tile times a scalar."""
-        return self.is_free(name) or self.is_cheap(name)
+        return self.is_free(name) or self.is_cheap(name) or self.is_whole(name)
+
+    def is_whole(self, name: str) -> bool:
+        """Whole numbers made of loaded ones: unpacked anew wherever they are used."""
+        op = self.ops.get(name)
+        if not isinstance(op, Pointwise) or op.result.dtype is not DType.I32:
+            return False
+        return all(
+            self.is_inline(a) or self.values[a].dtype in (DType.I8, DType.I4) for a in op.args
+        )
 
     def is_cheap(self, name: str) -> bool:
         """A tile of the loop times a scalar: one instruction, often none beside an addition."""

@@ -44,6 +44,11 @@ class SlotTile:
         return LINE_BYTES * 8 // self.dtype.bits
 
     @property
+    def narrow(self) -> bool:
+        """Whether rows are shorter than a line: several of them share one."""
+        return not self.vector and self.cols < self.block_cols
+
+    @property
     def blocks(self) -> int:
         """Blocks of 128 bytes in a row."""
         return -(-self.cols // self.block_cols)
@@ -53,6 +58,8 @@ class SlotTile:
         """Bytes of the tile."""
         if self.vector:
             return self.cols * self.dtype.bits // 8
+        if self.narrow:
+            return self.rows * self.cols * self.dtype.bits // 8
         return self.rows * self.blocks * LINE_BYTES
 
 
@@ -225,11 +232,17 @@ def _readers(body: Body, name: str, steps: tuple[Step, ...]) -> Iterator[str]:
             yield from _readers(body, made, ())
 
 
+def _multiplied(body: Body, op: Load) -> bool:
+    """Whether products read a loaded tile themselves."""
+    return any(not r.startswith("make_") for r in _readers(body, op.result.name, ()))
+
+
 def _slot_tile(body: Body, tiling: Tiling, op: Load) -> SlotTile:
     value = op.result
-    rows, cols = (tiling.extent(d.var) for d in value.dims)
+    rows, cols = (tiling.extent(d.var) // d.per for d in value.dims)
     tile = SlotTile(value=value.name, tensor=op.tensor, rows=rows, cols=cols, dtype=value.dtype)
-    if cols % tile.block_cols:
+    narrow = tile.narrow and value.dtype.bits == 8 and cols in (32, 64) and not _multiplied(body, op)
+    if cols % tile.block_cols and not narrow:
         raise refusal(
             f"a tile of {op.tensor} with {cols} columns",
             value.line,

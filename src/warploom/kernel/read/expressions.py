@@ -25,6 +25,7 @@ BINARY: dict[type[ast.operator], tuple[Fn, Callable[[Any, Any], Any]]] = {
     ast.Mod: (Fn.MOD, operator.mod),
     ast.BitAnd: (Fn.AND, operator.and_),
     ast.BitOr: (Fn.OR, operator.or_),
+    ast.RShift: (Fn.SHR, operator.rshift),
 }
 COMPARE: dict[type[ast.cmpop], tuple[Fn, Callable[[Any, Any], Any]]] = {
     ast.Eq: (Fn.EQ, operator.eq),
@@ -130,13 +131,19 @@ def binary(frame: Frame, node: ast.AST, op: ast.operator, left: Symbol, right: S
         frame.fail(
             KernelSyntaxError,
             node,
-            "the bit operators ^, << and >> are not part of the tile language",
+            "the bit operators ^ and << are not part of the tile language",
             fix="conditions: a != b; powers of two: * and //",
         )
     fn, python = BINARY[type(op)]
     if is_static(left) and is_static(right):
         return _static(frame, node, python, left, right)
+    if fn is Fn.AND and DType.BOOL not in (_kind(frame, node, s) for s in (left, right)):
+        fn = Fn.BITS
     return pointwise(frame, node, fn, left, right)
+
+
+def _kind(frame: Frame, node: ast.AST, symbol: Symbol) -> DType:
+    return value_of(frame, node, symbol).dtype
 
 
 def _static(frame: Frame, node: ast.AST, python: Callable[..., Any], *args: Symbol) -> Symbol:

@@ -33,7 +33,7 @@ from warploom.kernel.values import (
     operands,
 )
 
-MANY_TO_ONE = {Fn.FLOORDIV, Fn.MOD, Fn.MIN, Fn.MAX, Fn.ABS, Fn.WHERE}
+MANY_TO_ONE = {Fn.FLOORDIV, Fn.MOD, Fn.SHR, Fn.BITS, Fn.MIN, Fn.MAX, Fn.ABS, Fn.WHERE}
 
 
 def load(frame: Frame, node: ast.Subscript, tensor: Tensor, indices: tuple[Symbol, ...]) -> Value:

@@ -45,6 +45,8 @@ BINARY = {
     Fn.MUL: "*",
     Fn.FLOORDIV: "/",
     Fn.MOD: "%",
+    Fn.SHR: ">>",
+    Fn.BITS: "&",
     Fn.EQ: "==",
     Fn.NE: "!=",
     Fn.LT: "<",

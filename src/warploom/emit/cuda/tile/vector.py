@@ -32,9 +32,12 @@ from warploom.kernel.values import (
 from warploom.lower.body import refusal
 from warploom.lower.fuse import Step
 from warploom.lower.layout import Form, part_sums
+from warploom.lower.slots import SlotTile
 from warploom.lower.ranges import Affine, comparisons, moves
 
 ELEMENTS = 8  # of a thread in 16 columns of a block
+SMALL = 1 << 16
+BYTES = (DType.I8, DType.E4M3, DType.E5M2)
 LEAST = {Fn.MAX: "__int_as_float(0xff800000)", Fn.MIN: "__int_as_float(0x7f800000)"}
 COMBINE = {Fn.MAX: "fmaxf({0}, {1})", Fn.MIN: "fminf({0}, {1})", Fn.ADD: "{0} + {1}"}
 QUAD = {Fn.MAX: "quad_max", Fn.MIN: "quad_min", Fn.ADD: "quad_sum"}
@@ -143,9 +146,22 @@ class Vector:
             rows = self.rows in op.result.vars
             shown = self._condition(op.args[0]) if rows else self.value(op.args[0])
             return f"(!MASKED || {shown}) ? {chosen} : {other}"
+        if op.fn is Fn.CAST and op.result.dtype.is_float and self._is_small(op.args[0]):
+            return f"small_to_float({self.value(op.args[0])})"
         args = [self.value(a) for a in op.args]
         types = [self.body.values[a].dtype for a in op.args]
         return pointwise(op.fn, args, op.result.dtype, types)
+
+    def _is_small(self, name: str) -> bool:
+        """Whether a whole number has few bits, so that it converts by arithmetic alone."""
+        op = self.body.ops.get(name)
+        if isinstance(op, Const):
+            return op.result.dtype is DType.I32 and abs(op.value) < SMALL
+        if not isinstance(op, Pointwise) or op.result.dtype is not DType.I32:
+            return False
+        if op.fn is Fn.BITS:
+            return any(self._is_small(a) for a in op.args)
+        return op.fn in (Fn.ADD, Fn.SUB) and all(self._is_small(a) for a in op.args)
 
     def _condition(self, name: str) -> str:
         """A condition along the loop; limits of a row are computed once for the row."""
@@ -276,6 +292,8 @@ class Vector:
         value = op.result
         found = self.layout.slot_of(value.name)
         assert found is not None
+        if value.vars == (self.rows, self.cols) and value.dtype in BYTES:
+            return self._bytes_of_slot(op, found[1])
         if value.vars != (self.rows, self.cols) or value.dtype.bits != 16:
             raise refusal(
                 "vector work reads this tile in another shape than it lies in shared memory",
@@ -289,6 +307,22 @@ class Vector:
             f"uint32_t {label}[4];",
             f"ldmatrix4({label}, slot_element({_label('slot', value.name)}, {tile.rows}, b, g));",
         ]
+        return f"unpack_{value.dtype}({label}[e / 2], e % 2)"
+
+    def _bytes_of_slot(self, op: Load, tile: SlotTile) -> str:
+        """Elements of 8 bits, or bytes that stand for two columns each."""
+        value, per = op.result, op.result.dims[1].per
+        label, slot = _label("f", value.name), _label("slot", value.name)
+        each = "u16" if per == 1 else "u8"
+        self.scopes.chunk += [
+            f"uint32_t {label}[4];",
+            "#pragma unroll",
+            "for (int u = 0; u < 4; ++u)",
+            f"  {label}[u] = load_shared_{each}(slot_byte({slot}, {tile.rows}, "
+            f"{min(tile.cols, tile.block_cols)}, row_of(b, u % 2), column_of(h, u / 2 * 4) / {per}));",
+        ]
+        if value.dtype is DType.I8:
+            return f"(int)(signed char)({label}[e / 2]{'' if per == 2 else ' >> e % 2 * 8'})"
         return f"unpack_{value.dtype}({label}[e / 2], e % 2)"
 
 
