@@ -368,7 +368,9 @@ class _Run:
 
 def _is_one_block(var: Var, per: int) -> bool:
     """Whether a step lies in one block, so that its blocks make no axis."""
-    return var.walk is Walk.STEP and var.extent is not None and per >= var.extent and per > 1
+    if var.walk is not Walk.STEP or var.extent is None:
+        return False
+    return var.extent == 1 or (per >= var.extent and per > 1)
 
 
 def _tiles(run: _Run) -> Iterator[dict[str, Span]]:

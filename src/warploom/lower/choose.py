@@ -21,6 +21,7 @@ from warploom.lower.body import Body, body_of
 from warploom.lower.estimate import GROUP_ROWS, Estimate, estimate
 from warploom.lower.fuse import Step, fuse
 from warploom.lower.hand_over import chunks_of
+from warploom.lower.join import join
 from warploom.lower.layout import WGMMA_ROWS, Layout, lay_out
 from warploom.lower.price import product_cost
 from warploom.lower.relate import takes_turns
@@ -71,19 +72,23 @@ def choose(
     target, pins = target or h200(), dict(pins or {})
     body = body_of(kernel)
     steps = fuse(body)
+    chains = join(body, steps)  # fewer values are kept: for tiles that have no place else
     _check_pins(kernel, pins)
     known = {v.axis: ASSUMED_UNITS if v.walk is Walk.UNIT else ASSUMED for v in kernel.vars}
     known |= dict(sizes or {})
     found: dict[Tiling, Choice] = {}
     refused: KernelError | GeometryError | None = None
     for extents, consumers in _shapes(body, known, pins):
-        try:
-            layout = _settled(body, steps, extents, consumers, pins, target)
-        except (KernelError, GeometryError) as error:
-            refused = refused or error
-            continue
-        cost = estimate(layout, known, target)
-        found.setdefault(layout.tiling, Choice(tiling=layout.tiling, estimate=cost))
+        for joined in (False, True) if "joined" not in pins else (bool(pins["joined"]),):
+            chosen, more = (chains, {**pins, "joined": True}) if joined else (steps, pins)
+            try:
+                layout = _settled(body, chosen, extents, consumers, more, target)
+            except (KernelError, GeometryError) as error:
+                refused = refused or error
+                continue
+            cost = estimate(layout, known, target)
+            found.setdefault(layout.tiling, Choice(tiling=layout.tiling, estimate=cost))
+            break
     if not found:
         raise refused or GeometryError(
             "no tiling has a place on the chip",

@@ -178,7 +178,7 @@ def _by_variable(
             fix=f"check the order of the indices, call both axes alike, "
             f"or index with wl.index({var.name})",
         )
-    if var.walk is Walk.UNIT:
+    if var.walk is Walk.UNIT or (var.walk is Walk.STEP and var.extent == 1):
         return At(var=var.name), []
     if var.walk is Walk.STEP and axis.per > 1 and frame.build.shifted:
         frame.fail(
