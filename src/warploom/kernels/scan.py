@@ -1,6 +1,6 @@
 """A chunked scan with a carried matrix: gated linear attention, the state-space form of Mamba-2.
 
-``state[t] = exp(gate[t]) * state[t - 1] + k[t]^T v[t]`` and ``out[t] = q[t] @ state[t]``, by chunks:
+``state[t] = exp(gate[t]) * state[t - 1] + k[t]^T v[t]``, ``out[t] = q[t] @ state[t]``, by chunks:
 inside one, products of all its steps with one another under their decay; the chunks before it count
 through the state they left. Steps of a chunk are two axes, ``t`` as queries and ``j`` as keys.
 

@@ -6,7 +6,7 @@ on first use and kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -19,14 +19,18 @@ from warploom.launch.attention_checks import (
     check_packed,
     check_result,
     check_starts,
-    scale_of,
+    checked_scale,
+    usual_scale,
 )
 from warploom.launch.flexible import flexible
-from warploom.launch.runner import Layouts
+from warploom.launch.layout import Layout
+from warploom.launch.runner import Layouts, View, torch_key
 from warploom.launch.texts import Calls
 from warploom.lower.tiling import Tiling
 
 ROWS, KEYS = ("s", "h", "d"), ("t", "g", "d")  # packed tensors as callers have them
+HEADS_RANK = 4
+FEW_ROWS = 64  # of a tile that one consumer holds
 
 
 def attention(
@@ -63,11 +67,17 @@ def attention(
     exponentials, float32 [batch, heads, queries]. ``kernel`` fixes the tiles; ``stream`` is a CUDA
     stream handle.
     """
-    calls, options, given = CALLS, _options(causal, return_lse, kernel), ()
+    if causal == "lower_right" and _queries(q) == 1:
+        causal = False  # the last query sees every key
+    calls: Calls = CALLS
+    options, given = _options(causal, return_lse, kernel), ()
     if score is not None or visible is not None:
         calls, options, given = flexible(CALLS, score, visible, options)
     done = calls.launch(
-        (q, k, v, out, None, lengths, sinks, *given), (scale_of(scale, q),), options, stream
+        (q, k, v, out, None, lengths, sinks, *given),
+        None if scale is None else (checked_scale(scale),),
+        options,
+        stream,
     )
     return (done[3], done[4]) if return_lse else done[3]
 
@@ -98,7 +108,7 @@ def attention_packed(
     check_longest(most_queries, most_keys)
     done = PACKED.launch(
         (q, k, v, q_starts, k_starts, out, None),
-        (scale_of(scale, q),),
+        None if scale is None else (checked_scale(scale),),
         _options(causal, return_lse, kernel),
         stream,
     )
@@ -114,6 +124,54 @@ def _options(causal: bool | str, return_lse: bool, kernel: Tiling | None) -> tup
         frozenset({"out", "lse"} if return_lse else {"out"}),
         kernel.pins if kernel is not None else (),
     )
+
+
+def _queries(q: Any) -> int:  # noqa: ANN401
+    shape: tuple[int, ...] = getattr(q, "shape", ())
+    return int(shape[2]) if len(shape) == HEADS_RANK else 0
+
+
+def _viewed(layouts: Layouts, options: tuple[Any, ...]) -> View:
+    """Few queries of heads that share keys, as rows of one tile: keys are read once for all."""
+    q, k, v, out, lse, lengths, sinks = layouts
+    same: View = (layouts, {})
+    if (
+        sinks is not None
+        or q is None
+        or k is None
+        or len(q.shape) != HEADS_RANK
+        or len(k.shape) != HEADS_RANK
+    ):
+        return same
+    _, heads, queries, _ = q.shape
+    groups = k.shape[1]
+    if dict(options[1])["causal"] or not 0 < groups < heads or heads % groups:
+        return same
+    if heads // groups * queries > FEW_ROWS:
+        return same
+    whole: tuple[int, ...] = tuple(q.shape)
+    for given, shape in ((q, whole), (out, whole), (lse, whole[:3])):
+        if given is not None and (given.shape != shape or not _has_rows(given)):
+            return same
+    seen = (_rows(q, groups), k, v, _rows(out, groups), _rows(lse, groups), lengths, None)
+    return seen, {3: whole, 4: whole[:3]}
+
+
+def _has_rows(layout: Layout) -> bool:
+    """Whether one step leads from query to query, and from the last to the next head's first."""
+    queries = layout.shape[2]
+    return queries == 1 or layout.strides[1] == queries * layout.strides[2]
+
+
+def _rows(layout: Layout | None, groups: int) -> Layout | None:
+    """Heads of a group and their queries as one axis."""
+    if layout is None:
+        return None
+    (b, heads, queries, *rest), (sb, sh, ss, *steps) = layout.shape, layout.strides
+    share = heads // groups
+    shape = (b, groups, share * queries, *rest)
+    strides = (sb, share * sh, ss if queries > 1 else sh, *steps)
+    return Layout(shape, strides, layout.dtype, layout.device)
 
 
 def _check(layouts: Layouts, options: tuple[Any, ...]) -> None:
@@ -137,5 +195,35 @@ def _check_packed(layouts: Layouts, options: tuple[Any, ...]) -> None:
     check_result(q, out)
 
 
-CALLS = Calls(text, check=_check)
-PACKED = Calls(packed_text, {"q": ROWS, "k": KEYS, "v": KEYS, "out": ROWS}, check=_check_packed)
+def _key(options: Hashable, tensors: Sequence[Any]) -> Hashable:
+    """``torch_key`` without a loop."""
+    q, k, v, out, lse, lengths, sinks = tensors
+    rest = None
+    if lse is not None or lengths is not None or sinks is not None:
+        rest = torch_key(lse is None, (lse, lengths, sinks))
+    return (
+        options,
+        q.shape,
+        q.stride(),
+        q.dtype,
+        q.get_device(),
+        k.shape,
+        k.stride(),
+        k.dtype,
+        k.get_device(),
+        v.shape,
+        v.stride(),
+        v.dtype,
+        v.get_device(),
+        out if out is None else (out.shape, out.stride(), out.dtype, out.get_device()),
+        rest,
+    )
+
+
+CALLS = Calls(text, check=_check, viewed=_viewed, key=_key, usual=usual_scale)
+PACKED = Calls(
+    packed_text,
+    {"q": ROWS, "k": KEYS, "v": KEYS, "out": ROWS},
+    check=_check_packed,
+    usual=usual_scale,
+)

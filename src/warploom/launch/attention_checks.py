@@ -29,11 +29,14 @@ def causal_choice(causal: bool | str) -> bool | str:
     return CAUSAL[causal]
 
 
-def scale_of(scale: float | None, q: object) -> float:
-    """The softmax scale; a positive, finite number."""
-    if scale is None:
-        shape = getattr(q, "shape", None)
-        return 1.0 / math.sqrt(shape[-1] or 1) if shape else 1.0
+def usual_scale(layouts: Sequence[Layout | None]) -> tuple[float]:
+    """The softmax scale of a call that names none: 1 / sqrt(head dim)."""
+    q = layouts[0]
+    return (1.0 / math.sqrt(q.shape[-1] or 1) if q is not None and q.shape else 1.0,)
+
+
+def checked_scale(scale: float) -> float:
+    """A positive, finite softmax scale."""
     value = float(scale)
     if not (math.isfinite(value) and value > 0.0):
         raise BackendError(

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 
 from warploom.errors import KernelCallError
 from warploom.kernel.captured import Lifted, lift, reached
+from warploom.launch.attention_checks import usual_scale
 from warploom.launch.tensors import is_torch
 from warploom.launch.texts import Calls
 
@@ -35,7 +36,7 @@ def flexible(
     if found is None:
         text = calls.text.with_lifted(lifted, dict(key[2]))
         with _LOCK:
-            found = _CALLS[key] = Calls(text, check=calls.check)
+            found = _CALLS[key] = Calls(text, check=calls.check, usual=usual_scale)
             while len(_CALLS) > MOST_KEPT:
                 del _CALLS[next(iter(_CALLS))]
     types, choices, *rest = options

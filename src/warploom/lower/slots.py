@@ -241,7 +241,9 @@ def _slot_tile(body: Body, tiling: Tiling, op: Load) -> SlotTile:
     value = op.result
     rows, cols = (tiling.extent(d.var) // d.per for d in value.dims)
     tile = SlotTile(value=value.name, tensor=op.tensor, rows=rows, cols=cols, dtype=value.dtype)
-    narrow = tile.narrow and value.dtype.bits == 8 and cols in (32, 64) and not _multiplied(body, op)
+    narrow = (
+        tile.narrow and value.dtype.bits == 8 and cols in (32, 64) and not _multiplied(body, op)
+    )
     if cols % tile.block_cols and not narrow:
         raise refusal(
             f"a tile of {op.tensor} with {cols} columns",

@@ -96,9 +96,9 @@ def _alike(function: object) -> str | None:
     home = getattr(function, "__module__", None) or getattr(
         getattr(function, "__self__", None), "__module__", None
     )
-    if isinstance(home, str) and home.partition(".")[0] in LIBRARIES:
-        name = str(getattr(function, "__name__", ""))
-    elif type(function).__module__.partition(".")[0] == "numpy":  # a ufunc
+    if (isinstance(home, str) and home.partition(".")[0] in LIBRARIES) or type(
+        function
+    ).__module__.partition(".")[0] == "numpy":
         name = str(getattr(function, "__name__", ""))
     else:
         return None

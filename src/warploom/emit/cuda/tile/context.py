@@ -15,6 +15,7 @@ from warploom.emit.cuda.tile.signature import (
     ScalarParam,
     SizeParam,
     StrideParam,
+    WorkParam,
 )
 from warploom.kernel.values import (
     Access,
@@ -122,6 +123,10 @@ class Context:
                 written=found.access is Access.OUT,
             )
         )
+
+    def work(self) -> str:
+        """Where parts of a split loop meet."""
+        return self._add(WorkParam(name="work"))
 
     def stride(self, tensor: str, axis: int) -> str:
         """A stride; the innermost is 1."""

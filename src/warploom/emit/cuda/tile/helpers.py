@@ -143,6 +143,19 @@ TILE_HELPERS: dict[str, str] = {
         "DEVICE float load_shared1(uint32_t address) {\n  float a;\n"
         '  asm volatile("ld.shared.f32 %0, [%1];" : "=f"(a) : "r"(address));\n  return a;\n}\n'
     ),
+    "any_of_group": (
+        "// Whether any of a warpgroup says so; all of them know afterwards.\n"
+        "DEVICE bool any_of_group(uint32_t id, bool x) {\n  uint32_t r;\n"
+        '  asm volatile("{\\n.reg .pred p, q;\\nsetp.ne.u32 p, %1, 0;\\n"\n'
+        '               "bar.red.or.pred q, %2, 128, p;\\nselp.u32 %0, 1, 0, q;\\n}"\n'
+        '               : "=r"(r) : "r"((uint32_t)x), "r"(id) : "memory");\n'
+        "  return r != 0;\n}\n"
+    ),
+    "load_acquire": (
+        "DEVICE uint32_t load_acquire(const unsigned* at) {\n  uint32_t r;\n"
+        '  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(r) : "l"(at) : "memory");\n'
+        "  return r;\n}\n"
+    ),
     "load_shared2": (
         "// Two neighbours of a vector in shared memory.\n"
         "DEVICE void load_shared2(uint32_t address, float& a, float& b) {\n"

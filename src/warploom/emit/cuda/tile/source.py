@@ -23,6 +23,7 @@ from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.grid import count_lines, place_lines, walk_lines
 from warploom.emit.cuda.tile.helpers import Owned, helpers_for, wait_function
 from warploom.emit.cuda.tile.iterations import range_lines
+from warploom.emit.cuda.tile.meet import refuse_shared
 from warploom.emit.cuda.tile.operands import product_functions
 from warploom.emit.cuda.tile.ops import Ops
 from warploom.emit.cuda.tile.positions import advance_lines, position_lines
@@ -44,7 +45,9 @@ from warploom.lower.column import Lowered
 from warploom.lower.fuse import Step
 from warploom.lower.hand_over import puts
 from warploom.lower.layout import Array, Form, Layout
+from warploom.lower.meet import part_bytes
 from warploom.lower.plan import (
+    MEET,
     held_loads,
     part_name,
 )
@@ -65,6 +68,7 @@ class Source:
     params: tuple[Param, ...]
     threads: int
     shared_bytes: int
+    work_bytes: int = 0  # of memory for a part of a split loop
     stamps: tuple[StampedRole, ...] = ()
 
 
@@ -115,6 +119,7 @@ class _Writer:
             params=tuple(self.context.params.values()),
             threads=128 * (self.layout.tiling.consumers + 1),
             shared_bytes=shared_layout.layout_of(self.document).end,
+            work_bytes=part_bytes(self.layout) if self.layout.tiling.split > 1 else 0,
             stamps=tuple(self.stamps.values()),
         )
 
@@ -314,12 +319,20 @@ class _Writer:
             ]
         return lines
 
-    def list_lines(self, program: RoleProgram, phase: str, table: LoweringTable) -> list[str]:
-        """The lines of one list; waits for products own what they have made final."""
+    def list_lines(
+        self,
+        program: RoleProgram,
+        phase: str,
+        table: LoweringTable,
+        *,
+        start: int = 0,
+        end: int | None = None,
+    ) -> list[str]:
+        """The lines of a list; waits for products own what they have made final."""
         site = Site(document=self.document, program=program, phase=phase)
         final = retired_at(program)
         lines: list[str] = []
-        for i, e in enumerate(getattr(program, phase)):
+        for i, e in list(enumerate(getattr(program, phase)))[start:end]:
             if isinstance(e, WaitGroup):
                 owned = self.owned_by(program, phase, i, final.get((phase, i), ()))
                 call, text = wait_function(e.pending, owned)
@@ -371,7 +384,21 @@ class _Writer:
             lines.append(f"for (; k < {bound}; ++k) {{")
             lines += indent([*self.list_lines(program, "kernel", lowerings), *step], 2)
             lines.append("}")
-        return [*lines, *self.list_lines(program, "epilogue", table), *once]
+        return [*lines, *self.epilogue(program, table), *once]
+
+    def epilogue(self, program: RoleProgram, table: LoweringTable) -> list[str]:
+        """The end of a tile; what follows a meeting of parts is the last one's alone."""
+        ops = [e.op if isinstance(e, Compute) else "" for e in program.epilogue]
+        if MEET not in ops:
+            return self.list_lines(program, "epilogue", table)
+        at = ops.index(MEET) + 1
+        refuse_shared(self.layout, program.epilogue[at:])
+        return [
+            *self.list_lines(program, "epilogue", table, end=at),
+            "if (is_last) {",
+            *indent(self.list_lines(program, "epilogue", table, start=at), 2),
+            "}",
+        ]
 
 
 def masked_steps(body: Body, steps: tuple[Step, ...]) -> frozenset[str]:

@@ -32,8 +32,8 @@ from warploom.kernel.values import (
 from warploom.lower.body import refusal
 from warploom.lower.fuse import Step
 from warploom.lower.layout import Form, part_sums
-from warploom.lower.slots import SlotTile
 from warploom.lower.ranges import Affine, comparisons, moves
+from warploom.lower.slots import SlotTile
 
 ELEMENTS = 8  # of a thread in 16 columns of a block
 SMALL = 1 << 16
@@ -313,13 +313,13 @@ class Vector:
         """Elements of 8 bits, or bytes that stand for two columns each."""
         value, per = op.result, op.result.dims[1].per
         label, slot = _label("f", value.name), _label("slot", value.name)
-        each = "u16" if per == 1 else "u8"
+        each, pitch = "u16" if per == 1 else "u8", min(tile.cols, tile.block_cols)
         self.scopes.chunk += [
             f"uint32_t {label}[4];",
             "#pragma unroll",
             "for (int u = 0; u < 4; ++u)",
-            f"  {label}[u] = load_shared_{each}(slot_byte({slot}, {tile.rows}, "
-            f"{min(tile.cols, tile.block_cols)}, row_of(b, u % 2), column_of(h, u / 2 * 4) / {per}));",
+            f"  {label}[u] = load_shared_{each}(slot_byte({slot}, {tile.rows}, {pitch},"
+            f" row_of(b, u % 2), column_of(h, u / 2 * 4) / {per}));",
         ]
         if value.dtype is DType.I8:
             return f"(int)(signed char)({label}[e / 2]{'' if per == 2 else ' >> e % 2 * 8'})"
