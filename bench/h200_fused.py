@@ -3,9 +3,9 @@
     python bench/h200_fused.py [PART ...] [--quick] [--tiles]   swiglu grouped scaled flex
     WARPLOOM_CACHE=... WARPLOOM_COMPILER=nvcc python bench/h200_fused.py warm [PART ...] [--tiles]
 
-Against: SwiGLU torch.compile, and the two cuBLAS products alone; groups ``torch._grouped_mm``; block
-scales ``torch._scaled_mm``; scores and masks FlexAttention under torch.compile. The first contestant
-enters twice. ``--tiles`` adds tiles besides the chosen ones. ``warm`` compiles all kernels of the
+Against: SwiGLU torch.compile, and the two cuBLAS products alone; groups ``torch._grouped_mm``;
+block scales ``torch._scaled_mm``; scores and masks FlexAttention under torch.compile. The first
+contestant enters twice. ``--tiles`` adds tiles besides the chosen ones. ``warm`` compiles all kernels of the
 run and needs no GPU. Errors are relative to float64, over sampled rows.
 """
 

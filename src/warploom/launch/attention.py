@@ -58,10 +58,10 @@ def attention(
     last key. ``scale`` is 1 / sqrt(head dim) unless given. ``lengths``, int32 [batch] on the GPU:
     keys from there on do not count. A query that sees no key gives zeros.
 
-    ``score(x, batch, head, query, key)`` changes scaled scores, ``visible(batch, head, query, key)``
-    says which keys count: Python functions, read from their text like a kernel's. Tensors they
-    capture are read on the GPU. FlexAttention's score_mod, mask_mod and BlockMask are taken as they
-    are. ``sinks``, float32 [heads]: scores of a key without a value that every query sees.
+    ``score(x, batch, head, query, key)`` changes scaled scores, ``visible(batch, head, query,
+    key)`` says which keys count: Python functions, read from their text like a kernel's. Tensors
+    they capture are read on the GPU. FlexAttention's score_mod, mask_mod and BlockMask are taken
+    as they are. ``sinks``, float32 [heads]: scores of a key without a value that every query sees.
 
     ``return_lse``: returns (out, lse), with the natural logarithm of each row's sum of
     exponentials, float32 [batch, heads, queries]. ``kernel`` fixes the tiles; ``stream`` is a CUDA

@@ -52,14 +52,14 @@ def _mask(visible: object | None) -> Callable[..., Any] | None:
             where="argument visible",
             fix="a function of (batch, head, query, key), or a BlockMask",
         )
-    return own  # type: ignore[no-any-return]
+    return own
 
 
 def _lifted(
     functions: dict[str, Callable[..., Any]],
 ) -> tuple[dict[str, Lifted], dict[str, Any]]:
     """Lift; what was lifted before is found by the functions and what their cells hold now."""
-    found: dict[Any, Any] = _LIFTED
+    found: Any = _LIFTED
     try:
         for function in functions.values():
             found = found.setdefault(function, WeakKeyDictionary())

@@ -46,8 +46,7 @@ def call(
     frame: Frame, node: ast.Call, function: Symbol, args: list[Symbol], kwargs: dict[str, Symbol]
 ) -> Symbol:
     """What a call gives."""
-    if isinstance(function, Lifted):
-        function = function.function
+    function = function.function if isinstance(function, Lifted) else function
     static = is_static(args) and is_static(list(kwargs.values()))
     if _hashable(function) and function in BUILTINS:
         if static:
@@ -70,6 +69,13 @@ def call(
         )
     if static:
         return _python(frame, node, function, args, kwargs)
+    return _alike_or_inlined(frame, node, function, args, kwargs)
+
+
+def _alike_or_inlined(
+    frame: Frame, node: ast.Call, function: Symbol, args: list[Symbol], kwargs: dict[str, Symbol]
+) -> Symbol:
+    """A function of a library that some word stands for, or one that is read in place."""
     alike = _alike(function)
     if alike in LOGIC:
         return pointwise(frame, node, LOGIC[alike], *args)
