@@ -112,19 +112,21 @@ def _group_counts(context: Context) -> list[str]:
 def _groups(context: Context) -> list[str]:
     groups, grouped = grouped_vars(context.kernel)
     starts = context.pointer(context.kernel.grid.starts[0])
-    extent = context.layout.extent(grouped)
+    extent, tall = context.layout.extent(grouped), context.layout.tiling.group
     lines = [
-        "const int row_tile = tile / across;",
-        "int rest = tile % across;",
+        "int here = 0;  // row tiles of the group",
         f"while (group < count_{groups}) {{",
-        f"  const int here = ({starts}[group + 1] - {starts}[group] + {extent - 1}) / {extent};",
-        "  if (row_tile < before + here) break;",
+        f"  here = ({starts}[group + 1] - {starts}[group] + {extent - 1}) / {extent};",
+        "  if (tile / across < before + here) break;",
         "  before += here;",
         "  ++group;",
         "}",
         f"if (group == count_{groups}) break;",
         f"const int pos_{groups} = group, end_{grouped} = {starts}[group + 1];",
-        f"const int pos_{grouped} = {starts}[group] + (row_tile - before) * {extent};",
+        f"const int inside = tile - before * across, band = inside / ({tall} * across) * {tall};",
+        f"const int tall = min(here - band, {tall}), place = inside - band * across;",
+        f"const int pos_{grouped} = {starts}[group] + (band + place % tall) * {extent};",
+        "int rest = place / tall;",
     ]
     for name in reversed(context.kernel.grid.vars):
         if name in (groups, grouped):
