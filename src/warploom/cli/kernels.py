@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -16,8 +16,10 @@ from warploom.kernels.attention import attention, packed, paged
 from warploom.kernels.block_scaled import block_scaled
 from warploom.kernels.gemm import gemm, turned
 from warploom.kernels.grouped import grouped
+from warploom.kernels.int4_gemm import fp8_gemm, int4_gemm
 from warploom.kernels.measured import LONG, measured
 from warploom.kernels.rms_gemm import rms_gemm
+from warploom.kernels.scan import scan
 from warploom.kernels.swiglu import swiglu
 from warploom.launch.compiled import Compiled, compile_text
 from warploom.launch.pricing import role_costs
@@ -28,9 +30,14 @@ from warploom.target.h200 import HopperTarget, h200
 
 TEXTS = {
     t.name: t
-    for t in (gemm, turned, attention, packed, paged, swiglu, rms_gemm, grouped, block_scaled)
+    for t in (
+        *(gemm, turned, swiglu, rms_gemm, grouped, block_scaled, int4_gemm, fp8_gemm),
+        *(attention, packed, paged, scan),
+    )
 }
 USUAL = {"block_scaled": "fp8"}  # element types other than bf16
+OWN_TYPES = {"fp8_gemm": {"w": DType.E4M3}}  # tensors whose type is not that of the others
+OWN_SIZES = {"scan": {"t": 64, "j": 64, "d": 64, "e": 64}}  # axes used whole
 WHOLE = 128  # the size of an axis that is used whole, unless told
 _NAME = re.compile(
     r"(?P<text>[a-z_]+?)_(?P<sizes>\d+(?:x\d+)+)_w(?P<w>\d)(?:_s(?P<s>\d+))?(?P<smem>_smem)?"
@@ -71,18 +78,24 @@ class TileKernel:
         """Element types of the tensors that are used; results of fp8 are bf16."""
         kind = DType(self.element)
         usual = {Access.OUT: DType.BF16 if kind.bits == 8 else kind}
+        own = OWN_TYPES.get(self.text.name, {})
         return {
-            t.name: t.dtype or usual.get(t.access, kind)
+            t.name: t.dtype or own.get(t.name) or usual.get(t.access, kind)
             for t in self.text.signature.tensors
             if t.name not in self.left_out
         }
+
+    def whole_sizes(self, axes: Iterable[str]) -> dict[str, int]:
+        """The sizes of axes that are used whole: said, the kernel's usual ones, or 128."""
+        own = OWN_SIZES.get(self.text.name, {})
+        return {a: own.get(a, WHOLE) for a in axes} | dict(self.whole)
 
     @cached_property
     def compiled(self) -> Compiled:
         """Its passes; optional tensors are left out, scalars count as positive."""
         chosen = dict(self.choices)
         whole = self.text.whole_axes(self.types, constants=chosen, without=self.left_out)
-        sizes = dict.fromkeys(whole, WHOLE) | dict(self.whole)
+        sizes = self.whole_sizes(whole)
         text = self.pinned
         if not self.pins and self.target == h200():  # what a call of long rows runs
             known = dict.fromkeys(self.axes, LONG) | sizes
