@@ -259,6 +259,9 @@ from warploom.launch.attention import (
 from warploom.launch.attention import (
     attention_packed as attention_packed,
 )
+from warploom.launch.attention_grad import (
+    attention_backward as attention_backward,
+)
 from warploom.launch.gemm import (
     gemm as gemm,
 )

@@ -15,7 +15,7 @@ from warploom.kernel.simplify import simplify
 from warploom.kernel.values import DType
 from warploom.kernels.attention import attention
 from warploom.kernels.attention_grad import attention_grad
-from warploom.kernels.attention_grad_ends import converted, row_products
+from warploom.kernels.attention_grad_ends import converted, prepared, summed
 from warploom.kernels.block_scaled import block_scaled
 from warploom.kernels.gemm import gemm
 from warploom.kernels.rms_gemm import rms_gemm
@@ -202,8 +202,9 @@ def test_attention_still_compiles(tmp_path):
 
 
 ENDS = {
-    "row_products": (row_products, {"x": DType.BF16, "y": DType.BF16}),
-    "converted": (converted, {"out": DType.F16}),
+    "prepared": (prepared, {"do": DType.BF16, "o": DType.BF16}, {}),
+    "converted": (converted, {"out": DType.F16}, {}),
+    "summed": (summed, {"out": DType.BF16}, {"each": 3}),
 }
 
 
@@ -211,8 +212,8 @@ ENDS = {
 @pytest.mark.parametrize("name", ENDS)
 @needs_nvcc
 def test_kernels_without_a_loop(name, size, tmp_path):
-    text, types = ENDS[name]
-    source = emit_plain(simplify(text.specialise(types, sizes={"d": size})))
+    text, types, choices = ENDS[name]
+    source = emit_plain(simplify(text.specialise(types, sizes={"d": size}, constants=choices)))
     said = compiled(source, tmp_path)
     assert "0 bytes spill stores" in said
     assert source.shared_bytes == 0
@@ -225,6 +226,18 @@ def test_rows_of_other_lengths_are_refused():
 
 
 def test_the_ends_mean_what_they_say():
-    x, y = np.arange(12.0).reshape(3, 4), np.ones((3, 4))
-    kernel = row_products.specialise({"x": DType.F32, "y": DType.F32}, sizes={"d": 4})
-    np.testing.assert_allclose(kernel.reference(x, y), x.sum(1))
+    x, y = np.arange(24.0).reshape(1, 2, 3, 4), np.full((1, 2, 3, 4), 2.0)
+    kernel = prepared.specialise({"do": DType.F32, "o": DType.F32}, sizes={"d": 4})
+    delta, dq = kernel.reference(x, y)
+    np.testing.assert_allclose(delta, 2 * x.sum(3))
+    assert not dq.any()
+    kernel = summed.specialise({"out": DType.F32}, sizes={"d": 4}, constants={"each": 2})
+    found = kernel.reference(x, sizes={"g": 1})
+    np.testing.assert_allclose(found, x.sum(1, keepdims=True))
+
+
+def test_long_tiles_come_first_where_loops_start_late():
+    kernel = grad(causal=True)
+    tiling = tiled(kernel, joined=True, shared=True, cleared=True)
+    text = emit_kernel(lower(kernel, tiling, options=QUICK)).text
+    assert "const int pos_t = inside / wide * 128;" in text

@@ -1,7 +1,7 @@
 """Attention backward: one tile of keys, a loop over the queries; ``dq`` is added to in memory.
 
 ``lse`` is what the forward pass gave, ``delta`` the row sums of ``do * o``. ``dq`` is left in fp32
-and unscaled: whoever converts it multiplies by ``scale`` (``converted``).
+and unscaled, and ``dk`` and ``dv`` are those of each query head: ``converted`` makes them ready.
 """
 
 from warploom.kernel import language as wl
@@ -10,8 +10,8 @@ from warploom.kernel import language as wl
 @wl.kernel
 def attention_grad(
     q: wl.In["b", "h", "s", "d"],
-    k: wl.In["b", "h", "t", "d"],
-    v: wl.In["b", "h", "t", "d"],
+    k: wl.In["b", "g", "t", "d"],
+    v: wl.In["b", "g", "t", "d"],
     do: wl.In["b", "h", "s", "d"],
     lse: wl.In["b", "h", "s", wl.f32],
     delta: wl.In["b", "h", "s", wl.f32],
@@ -23,7 +23,8 @@ def attention_grad(
     causal=False,
 ):
     b, h, t = wl.tile(dk, whole="d")
-    ks, vs = k[b, h, t], v[b, h, t]
+    g = h // (q.h // k.g)
+    ks, vs = k[b, g, t], v[b, g, t]
     gk, gv = wl.zeros(t, k.d), wl.zeros(t, k.d)
     for s in wl.steps(q.s):
         qs, dos = q[b, h, s], do[b, h, s]

@@ -50,11 +50,41 @@ ATTENTION: Mapping[tuple[int, bool], Mapping[str, object]] = {
     (256, True): {**_TILE_256, "slack": 1024, "pairs": True},
 }
 
+_GRAD = {
+    "t": 128,
+    "consumers": 2,
+    "stages": 2,
+    "handed": 2,
+    "hold": False,
+    "joined": True,
+    "cleared": True,
+    "shared": False,
+    "direct": False,
+    "slack": 0,
+    "staging": 2,
+    "keep": None,
+    "serpentine": False,
+}
+# Interval and issue times: queries, their gradients, QK, dP, exponentials, dS, dS to shared memory,
+# conversion, dV, dK, dQ, and dQ out.
+_GRAD_64 = (5617, 300, 600, 1200, 1712, 1774, 2991, 4405, 2818, 2975, 3421, 3893, 4467)
+_GRAD_128 = (4703, 300, 600, 1200, 1712, 1774, 2410, 3491, 2306, 2394, 2635, 2979, 3553)
+
+ATTENTION_GRAD: Mapping[tuple[int, bool], Mapping[str, object]] = {
+    (64, False): {**_GRAD, "s": 128, "spare": 8, "times": _GRAD_64},
+    (64, True): {**_GRAD, "s": 128, "spare": 8, "times": _GRAD_64, "pairs": True},
+    (128, False): {**_GRAD, "s": 64, "spare": 30, "times": _GRAD_128},
+    (128, True): {**_GRAD, "s": 64, "spare": 30, "times": _GRAD_128, "pairs": True},
+}
+
 
 def measured(name: str, choices: Mapping[str, object], sizes: Mapping[str, int]) -> Pins:
     """What was measured best for a kernel of that name; nothing where nothing was measured."""
+    mask = bool(choices.get("causal"))
+    if name == "attention_grad":  # nothing else was built for it, so it holds for all lengths
+        return tuple(ATTENTION_GRAD.get((sizes.get("d", 0), mask), {}).items())
     plain = all(choices.get(f) is None for f in ("score", "visible"))
     long = min(sizes.get("s", 0), sizes.get("t", 0)) >= LONG
     if name != "attention" or not plain or not long:
         return ()
-    return tuple(ATTENTION.get((sizes.get("d", 0), bool(choices.get("causal"))), {}).items())
+    return tuple(ATTENTION.get((sizes.get("d", 0), mask), {}).items())

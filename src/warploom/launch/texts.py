@@ -316,7 +316,8 @@ def binary_of(made: Compiled, tensors: tuple[Tensor, ...] | None = None) -> part
 
 
 def _grid(kernel: Kernel, tiling: Tiling) -> parts.Grid:
-    return parts.Grid(count=lambda sizes: tiles_of(kernel, tiling, sizes))
+    resident = 1 if tiling.consumers else None  # without a loop as many as the driver lets run
+    return parts.Grid(count=lambda sizes: tiles_of(kernel, tiling, sizes), resident=resident)
 
 
 def _axes(
@@ -334,7 +335,8 @@ def _axes(
 def _parameter(kernel: Kernel, param: Param, axes: tuple[int, ...] | None) -> parts.Param:
     match param:
         case MapParam():
-            return parts.TensorMap(tensor=param.tensor, box=param.box, axes=axes)
+            swizzle = parts.Swizzle.NONE if param.plain else parts.Swizzle.B128
+            return parts.TensorMap(tensor=param.tensor, box=param.box, axes=axes, swizzle=swizzle)
         case PointerParam():
             wide = len(kernel.tensor(param.tensor).axes) > 1
             return parts.Pointer(tensor=param.tensor, alignment=ALIGNMENT if wide else 1)

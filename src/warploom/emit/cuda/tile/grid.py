@@ -50,7 +50,7 @@ def _walk(context: Context, cut: Cut | None) -> str:
     tiled, units = _split(context)
     if len(tiled) == 2:
         return "plane"
-    if len(tiled) != 1 or not units or not _grows(cut):
+    if len(tiled) != 1 or not units or not _slope(cut):
         return "units"
     return "pairs" if context.layout.tiling.pairs else "bands"
 
@@ -153,7 +153,7 @@ def place_lines(context: Context, cut: Cut | None = None) -> list[str]:
     if walk == "plane":
         lines += _plane(context, *tiled)
     elif walk == "bands":
-        lines += _bands(context, tiled[0])
+        lines += _bands(context, tiled[0], _slope(cut))
     elif walk == "pairs":
         lines += _pairs(context, tiled[0])
     else:
@@ -191,9 +191,9 @@ def _pairs(context: Context, var: str) -> list[str]:
     ]
 
 
-def _bands(context: Context, var: str) -> list[str]:
+def _bands(context: Context, var: str, slope: int) -> list[str]:
     """Units in bands of ``together``; in a band the rows walk outside, long tiles first."""
-    place = f"(count_{var} - 1 - inside / wide)"
+    place = f"(count_{var} - 1 - inside / wide)" if slope > 0 else "inside / wide"
     return [
         f"const int band = rest / (together * count_{var}) * together;",
         "const int wide = min(units - band, together);",
@@ -203,8 +203,7 @@ def _bands(context: Context, var: str) -> list[str]:
     ]
 
 
-def _grows(cut: Cut | None) -> bool:
-    """Whether tiles further down visit more iterations."""
-    if cut is None:
-        return False
-    return any(a.rows > 0 for a in cut.above) or any(a.rows > 0 for a in cut.below)
+def _slope(cut: Cut | None) -> int:
+    """Whether tiles further down visit more iterations (1), fewer (-1), or all as many (0)."""
+    rows = [a.rows for a in (*cut.above, *cut.below)] if cut is not None else []
+    return 1 if any(r > 0 for r in rows) else -1 if any(r < 0 for r in rows) else 0

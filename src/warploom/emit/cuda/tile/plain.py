@@ -1,7 +1,8 @@
 """Kernels without a loop as CUDA text: rows of whole tiles, each by a few neighbouring lanes.
 
 A lane takes eight neighbouring elements of a row, so a row of 64 to 256 elements is 8 to 32 lanes
-of a warp; sums over a row are exchanged among them. Everything is read and written by 16 bytes.
+of a warp; sums over a row are exchanged among them. Everything is read and written by 16 bytes. Row
+numbers have 32 bits: more rows than that fit in no GPU's memory.
 """
 
 from __future__ import annotations
@@ -30,8 +31,10 @@ from warploom.kernel.values import (
     Load,
     Op,
     Pointwise,
+    Position,
     Reduce,
     Scalar,
+    Spread,
     Store,
     Walk,
 )
@@ -46,6 +49,14 @@ COMBINE = {Fn.ADD: "{0} + {1}", Fn.MAX: "fmaxf({0}, {1})", Fn.MIN: "fminf({0}, {
 def emit_plain(kernel: Kernel) -> Source:
     """The CUDA source of a kernel that neither loops nor multiplies matrices."""
     return _Plain(kernel).source()
+
+
+def rows_of(kernel: Kernel) -> dict[str, int]:
+    """The rows a CTA takes at a time, by the variable that walks them."""
+    (whole,) = (v.extent for v in kernel.vars if v.walk is Walk.WHOLE)
+    assert whole is not None
+    tiled = [v.name for v in kernel.vars if v.walk is Walk.TILE]
+    return dict.fromkeys(tiled[-1:], THREADS * EACH // whole)
 
 
 @dataclass
@@ -76,7 +87,7 @@ class _Plain:
             size = self._add(SizeParam(name=f"len_{name}", axis=self.kernel.var(name).axis))
             inner = [f"const int pos_{name} = rest % {size};", f"rest /= {size};"]
             places += inner if n else [f"const int pos_{name} = (int)rest;"]
-        total = " * ".join(f"(long long)len_{n}" for n in grid.vars)
+        total = " * ".join(f"(unsigned)len_{n}" for n in grid.vars)
         text = "\n".join(
             [
                 f'extern "C" __global__ void __launch_bounds__({THREADS}) {ENTRY}(',
@@ -84,10 +95,10 @@ class _Plain:
                 f"  const int part = threadIdx.x % {lanes} * {EACH};",
                 f"  const unsigned mates = 0x{(1 << lanes) - 1:x}u << (threadIdx.x % 32 / {lanes}"
                 f" * {lanes});  // the lanes of this row",
-                f"  for (long long row = (long long)blockIdx.x * {THREADS // lanes}"
-                f" + threadIdx.x / {lanes}; row < {total};",
-                f"       row += (long long)gridDim.x * {THREADS // lanes}) {{",
-                "    long long rest = row;",
+                f"  for (unsigned row = blockIdx.x * {THREADS // lanes} + threadIdx.x / {lanes};"
+                f" row < {total};",
+                f"       row += gridDim.x * {THREADS // lanes}) {{",
+                "    unsigned rest = row;",
                 *indent([*places, *body], 4),
                 "  }",
                 "}",
@@ -99,20 +110,28 @@ class _Plain:
             text="\n".join(parts), entry=ENTRY, params=params, threads=THREADS, shared_bytes=0
         )
 
-    def _lines(self, op: Op) -> list[str]:
+    def _lines(self, op: Op) -> list[str]:  # noqa: PLR0911 (one line a kind of op)
         match op:
             case Const():
-                return [f"const float {_name(op)} = {number(op.value, op.result.dtype)};"]
+                kind = _scalar_type(op.result.dtype)
+                return [f"const {kind} {_name(op)} = {number(op.value, op.result.dtype)};"]
+            case Position():
+                return [f"const int {_name(op)} = pos_{op.var};"]
             case Scalar():
                 dtype = next(p.dtype for p in self.kernel.parameters if p.name == op.parameter)
                 given = ScalarParam(name=f"arg_{op.parameter}", parameter=op.parameter, dtype=dtype)
                 return [f"const float {_name(op)} = {self._add(given)};"]
             case Load():
                 return self._load(op)
+            case Spread():
+                text = self._at(op.arg)
+                return self._each(_name(op), text, tile=len(op.result.dims) == 2)
             case Pointwise():
                 types = [self._dtype(a) for a in op.args]
                 args = [self._at(a) for a in op.args]
                 text = pointwise(op.fn, args, op.result.dtype, types)
+                if not op.result.dims:
+                    return [f"const {_scalar_type(op.result.dtype)} {_name(op)} = {text};"]
                 return self._each(_name(op), text, tile=len(op.result.dims) == 2)
             case Reduce():
                 return self._reduce(op)
@@ -155,6 +174,7 @@ class _Plain:
         terms = []
         for n, index in enumerate(at):
             place = "part" if index.var == self.column else f"pos_{index.var}"
+            place = f"v_{index.value}" if index.value is not None else place
             if n < len(at) - 1:
                 stride = StrideParam(name=f"stride_{tensor}_{n}", tensor=tensor, axis=n)
                 place = f"{place} * {self._add(stride)}"
@@ -195,14 +215,24 @@ class _Plain:
             return [f"if (part == 0) *({address}) = v_{op.value};"]
         value = f"v_{op.value}"
         if dtype is DType.F32:
-            return [
-                f"for (int j = 0; j < {EACH}; ++j) ({address})[j] = {value}[j];",
-            ]
+            bits = [f"__float_as_uint({value}[{e}])" for e in range(EACH)]
+            lines = []
+            for n in range(0, EACH, 4):
+                some = f"out_{op.tensor}_{n}"
+                lines += [
+                    f"const uint32_t {some}[4] = {{{', '.join(bits[n : n + 4])}}};",
+                    f"store_global4({address} + {n}, {some});",
+                ]
+            return lines
         pairs = [f"pack_{dtype}({value}[{e}], {value}[{e + 1}])" for e in range(0, EACH, 2)]
         return [
             f"const uint32_t out_{op.tensor}[4] = {{{', '.join(pairs)}}};",
             f"store_global4({address}, out_{op.tensor});",
         ]
+
+
+def _scalar_type(dtype: DType) -> str:
+    return "int" if dtype is DType.I32 else "float"
 
 
 def _of(op: Op) -> str:

@@ -1,0 +1,83 @@
+"""``attention_backward`` on a Hopper GPU, for tensors of any library.
+
+Three kernels: what is needed of each row beforehand, the gradients, and their sums made ready.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from functools import lru_cache
+from typing import Any
+
+from warploom.kernel.values import DType
+from warploom.kernels.attention_grad import attention_grad as text
+from warploom.kernels.attention_grad_ends import converted, prepared, summed
+from warploom.launch.attention_checks import causal_choice, check_backward, scale_of
+from warploom.launch.runner import on_stream
+from warploom.launch.tensors import allocator, view_of
+from warploom.launch.texts import Calls
+from warploom.lower.tiling import Tiling
+
+Options = tuple[Any, ...]
+BEFORE: Options = ((), (), frozenset(), frozenset({"delta", "dq"}), ())
+
+
+def attention_backward(
+    grad: object,
+    q: Any,  # noqa: ANN401 (the caller's own tensor type)
+    k: Any,  # noqa: ANN401
+    v: object,
+    out: object,
+    lse: object,
+    causal: bool | str = False,
+    scale: float | None = None,
+    *,
+    kernel: Tiling | None = None,
+    stream: int | None = None,
+) -> tuple[Any, Any, Any]:
+    """Gradients of ``attention`` for q, k and v, given that of its result.
+
+    ``out`` and ``lse`` are what ``attention(..., return_lse=True)`` gave for the same arguments;
+    head dim is 64 or 128. The sums that make ``dq`` are in fp32 and in no fixed order, so it may
+    differ in its last bit from run to run; ``dk`` and ``dv`` do not.
+    """
+    factor, mask = scale_of(scale, q), causal_choice(causal)
+    check_backward(grad, q, k, v, out, lse)
+    each = q.shape[1] // k.shape[1]
+    kind = view_of(q, "q").layout.dtype
+    _, _, delta, sums = PREPARED.launch((grad, out, None, None), (), BEFORE, stream)
+    options = _options(mask, DType.F32 if each > 1 else kind, kernel)
+    given = (q, k, v, grad, lse, delta, sums, None, None)
+    *_, dk, dv = CALLS.launch(given, (factor,), options, stream)
+    dq = CONVERTED.launch((sums, None), (factor,), _made(kind), stream)[1]
+    if each > 1:
+        dk, dv = (_summed(x, k, kind, each, stream) for x in (dk, dv))
+    return dq, dk, dv
+
+
+def _summed(x: object, like: Any, kind: DType, each: int, stream: int | None) -> Any:  # noqa: ANN401
+    """The sum over query heads that share a head of keys."""
+    with nullcontext() if stream is None else on_stream(like, stream):
+        out = allocator(like, tuple(like.shape), kind)()
+    return SUMMED.launch((x, out), (), _made(kind, each), stream)[1]
+
+
+@lru_cache(maxsize=256)
+def _options(mask: bool | str, kind: DType, kernel: Tiling | None) -> Options:
+    return (
+        (("dk", kind), ("dv", kind)),
+        (("causal", mask),),
+        frozenset({"scale"}),
+        frozenset({"dq", "dk", "dv"}),
+        kernel.pins if kernel is not None else (),
+    )
+
+
+@lru_cache(maxsize=256)
+def _made(kind: DType, each: int = 1) -> Options:
+    choices = (("each", each),) if each > 1 else ()
+    return ((("out", kind),), choices, frozenset(), frozenset({"out"}), ())
+
+
+PREPARED, CONVERTED, SUMMED = Calls(prepared), Calls(converted), Calls(summed)
+CALLS = Calls(text)
