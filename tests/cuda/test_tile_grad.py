@@ -241,3 +241,15 @@ def test_long_tiles_come_first_where_loops_start_late():
     tiling = tiled(kernel, joined=True, shared=True, cleared=True)
     text = emit_kernel(lower(kernel, tiling, options=QUICK)).text
     assert "const int pos_t = inside / wide * 128;" in text
+
+
+def test_pairs_visit_no_tile_twice():
+    """The number of pairs is rounded up by itself, not the number of all tiles."""
+    kernel = grad(causal=True)
+    tiling = tiled(kernel, joined=True, shared=True, cleared=True, pairs=True)
+    text = emit_kernel(lower(kernel, tiling, options=QUICK)).text
+    line = next(x for x in text.splitlines() if "const int tiles" in x)
+    formula = line.split("=")[1].strip(" ;").replace("/", "//")
+    for count in (7, 8, 33):
+        sizes = {"count_b": 3, "count_h": 5, "count_t": count}
+        assert eval(formula, {}, sizes) == 15 * ((count + 1) // 2 * 2)

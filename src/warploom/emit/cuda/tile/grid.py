@@ -38,7 +38,7 @@ def count_lines(context: Context, cut: Cut | None = None) -> list[str]:
         factors.append(f"count_{name}")
     if _walk(context, cut) == "pairs":
         tiled, units = _split(context)
-        factors = [f"count_{u}" for u in units] + [f"(count_{tiled[0]} + 1) / 2 * 2"]
+        factors = [f"count_{u}" for u in units] + [f"((count_{tiled[0]} + 1) / 2 * 2)"]
     total = f"const int tiles = {' * '.join(factors)};"
     return [*lines, total, *(_together(context) if _walk(context, cut) == "bands" else [])]
 
