@@ -236,6 +236,9 @@ from warploom.kernel.words import (
     sin as sin,
 )
 from warploom.kernel.words import (
+    slope as slope,
+)
+from warploom.kernel.words import (
     sqrt as sqrt,
 )
 from warploom.kernel.words import (

@@ -83,6 +83,7 @@ WORDS: dict[str, Word] = {
         "silu": "wl.silu(x)",
         "gelu": 'wl.gelu(x), or wl.gelu(x, approximate="tanh")',
         "relu": "wl.relu(x)",
+        "slope": "wl.slope(y, x), of y computed from x element by element",
     }.items()
 }
 
@@ -110,3 +111,4 @@ sigmoid = WORDS["sigmoid"]
 silu = WORDS["silu"]
 gelu = WORDS["gelu"]
 relu = WORDS["relu"]
+slope = WORDS["slope"]

@@ -21,6 +21,8 @@ def attention_grad(
     *,
     scale: float,
     causal=False,
+    score=None,
+    visible=None,
 ):
     b, h, t = wl.tile(dk, whole="d")
     g = h // (q.h // k.g)
@@ -28,10 +30,15 @@ def attention_grad(
     gk, gv = wl.zeros(t, k.d), wl.zeros(t, k.d)
     for s in wl.steps(q.s):
         qs, dos = q[b, h, s], do[b, h, s]
-        p = wl.exp((ks @ qs.T) * scale - lse[b, h, s])
+        x = (ks @ qs.T) * scale
+        y = x if score is None else score(x, b, h, wl.index(s), wl.index(t))
+        p = wl.exp(y - lse[b, h, s])
         if causal:
             p = wl.where(wl.index(t) <= wl.index(s) + (k.t - q.s if causal == "end" else 0), p, 0.0)
-        ds = (p * (vs @ dos.T - delta[b, h, s])).to(q.dtype)
+        if visible is not None:
+            p = wl.where(visible(b, h, wl.index(s), wl.index(t)), p, 0.0)
+        dp = p * (vs @ dos.T - delta[b, h, s])
+        ds = (dp if score is None else dp * wl.slope(y, x)).to(q.dtype)
         gv += p.to(q.dtype) @ dos
         gk += ds @ qs
         dq[b, h, s] += ds.T @ ks
