@@ -161,6 +161,9 @@ from warploom.kernel.words import (
     bf16 as bf16,
 )
 from warploom.kernel.words import (
+    blocked as blocked,
+)
+from warploom.kernel.words import (
     cos as cos,
 )
 from warploom.kernel.words import (

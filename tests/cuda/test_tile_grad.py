@@ -108,8 +108,19 @@ def test_vectors_arrive_with_their_tiles(lowered):
     assert len(parts["ring_dos"]) == 2
     assert {p.bytes for r in lowered.document.rings for p in r.parts[1:]} == {64 * 4}
     text = emit_kernel(lowered).text
-    assert "tma_add_4d" in text
+    assert "bulk_add(" in text  # sums lie in blocks: a warp's are one copy
     assert "load_shared2" in text
+
+
+def test_sums_go_to_memory_from_registers_where_asked():
+    kernel = grad()
+    choices = tiled(kernel, joined=True, shared=True, cleared=True, straight=True)
+    made = lower(kernel, choices, options=QUICK)
+    assert verify_roles(made.document).clean
+    entries = made.document.program("consumer").kernel
+    assert any(isinstance(e, Compute) and e.op == "store_dq" for e in entries)
+    assert not any(isinstance(e, BulkStore) for e in entries)
+    assert "add_global4(to" in emit_kernel(made).text
 
 
 @needs_nvcc

@@ -241,6 +241,7 @@ class Text:
                 dtype=self._dtype(name, types, left_out=name in without),
                 access=text.access,
                 optional=text.optional,
+                blocked=text.blocked,
             )
             for name, text in texts.items()
         }

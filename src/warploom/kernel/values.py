@@ -73,13 +73,19 @@ class Axis:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tensor:
-    """A tensor of the call. Strides are the caller's; the innermost is 1."""
+    """A tensor of the call. Strides are the caller's; the innermost is 1.
+
+    ``blocked``: its last two axes lie in blocks of 16 rows and 8 columns, as the threads of a warp
+    hold accumulators, so that a thread's four elements of a block are neighbours. Rows are rounded
+    up to whole blocks.
+    """
 
     name: str
     axes: tuple[Axis, ...]
     dtype: DType
     access: Access = Access.IN
     optional: bool = False
+    blocked: bool = False
 
     def axis(self, name: str) -> Axis:
         """The axis of that name."""

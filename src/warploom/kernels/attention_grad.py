@@ -15,7 +15,7 @@ def attention_grad(
     do: wl.In["b", "h", "s", "d"],
     lse: wl.In["b", "h", "s", wl.f32],
     delta: wl.In["b", "h", "s", wl.f32],
-    dq: wl.Out["b", "h", "s", "d", wl.f32],
+    dq: wl.Out["b", "h", "s", "d", wl.f32, wl.blocked],
     dk: wl.Out["b", "h", "t", "d"],
     dv: wl.Out["b", "h", "t", "d"],
     *,

@@ -8,7 +8,7 @@ def prepared(
     do: wl.In["b", "h", "s", "d"],
     o: wl.In["b", "h", "s", "d"],
     delta: wl.Out["b", "h", "s", wl.f32],
-    dq: wl.Out["b", "h", "s", "d", wl.f32],
+    dq: wl.Out["b", "h", "s", "d", wl.f32, wl.blocked],
 ):
     """Row sums of ``do * o``; ``dq`` is cleared, so that it can be added to."""
     b, h, s = wl.tile(dq, whole="d")
@@ -25,7 +25,10 @@ def _over_heads(x, b, first, t, each):
 
 @wl.kernel
 def converted(
-    x: wl.In["b", "h", "s", "d", wl.f32], out: wl.Out["b", "h", "s", "d"], *, scale: float
+    x: wl.In["b", "h", "s", "d", wl.f32, wl.blocked],
+    out: wl.Out["b", "h", "s", "d"],
+    *,
+    scale: float,
 ):
     b, h, s = wl.tile(out, whole="d")
     out[b, h, s] = x[b, h, s] * scale

@@ -60,6 +60,7 @@ _GRAD = {
     "cleared": True,
     "shared": False,
     "direct": False,
+    "straight": True,
     "slack": 0,
     "staging": 2,
     "keep": None,

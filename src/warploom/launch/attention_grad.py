@@ -5,6 +5,7 @@ Three kernels: what is needed of each row beforehand, the gradients, and their s
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import nullcontext
 from functools import lru_cache
 from typing import Any
@@ -13,12 +14,14 @@ from warploom.kernel.values import DType
 from warploom.kernels.attention_grad import attention_grad as text
 from warploom.kernels.attention_grad_ends import converted, prepared, summed
 from warploom.launch.attention_checks import causal_choice, check_backward, scale_of
+from warploom.launch.layout import Layout
 from warploom.launch.runner import on_stream
-from warploom.launch.tensors import allocator, view_of
+from warploom.launch.tensors import allocator, row_major, view_of
 from warploom.launch.texts import Calls
 from warploom.lower.tiling import Tiling
 
 Options = tuple[Any, ...]
+BLOCK_ROWS = 16  # of tensors in blocks
 BEFORE: Options = ((), (), frozenset(), frozenset({"delta", "dq"}), ())
 
 
@@ -45,7 +48,8 @@ def attention_backward(
     check_backward(grad, q, k, v, out, lse)
     each = q.shape[1] // k.shape[1]
     kind = view_of(q, "q").layout.dtype
-    _, _, delta, sums = PREPARED.launch((grad, out, None, None), (), BEFORE, stream)
+    sums = _sums(q, stream)
+    delta = PREPARED.launch((grad, out, None, sums), (), BEFORE, stream)[2]
     options = _options(mask, DType.F32 if each > 1 else kind, kernel)
     given = (q, k, v, grad, lse, delta, sums, None, None)
     *_, dk, dv = CALLS.launch(given, (factor,), options, stream)
@@ -53,6 +57,28 @@ def attention_backward(
     if each > 1:
         dk, dv = (_summed(x, k, kind, each, stream) for x in (dk, dv))
     return dq, dk, dv
+
+
+def kernels_of(
+    q: Layout, k: Layout, rows: Layout, sums: Layout, mask: bool | str
+) -> Iterator[tuple[Calls, tuple[Layout | None, ...], Options]]:
+    """The kernels of a call with tensors of these layouts, in order, to compile them ahead."""
+    each = q.shape[1] // k.shape[1]
+    options = _options(mask, DType.F32 if each > 1 else q.dtype, None)
+    yield PREPARED, (q, q, None, sums), BEFORE
+    yield CALLS, (q, k, k, q, rows, rows, sums, None, None), options
+    yield CONVERTED, (sums, None), _made(q.dtype)
+    if each > 1:
+        shape = (*q.shape[:2], *k.shape[2:])
+        yield SUMMED, (Layout(shape, row_major(shape), DType.F32), k), _made(q.dtype, each)
+
+
+def _sums(q: Any, stream: int | None) -> Any:  # noqa: ANN401
+    """Room for the sums of ``dq``, in whole blocks of rows."""
+    batch, heads, length, size = q.shape
+    rows = -(-length // BLOCK_ROWS) * BLOCK_ROWS
+    with nullcontext() if stream is None else on_stream(q, stream):
+        return allocator(q, (batch, heads, rows, size), DType.F32)()[:, :, :length]
 
 
 def _summed(x: object, like: Any, kind: DType, each: int, stream: int | None) -> Any:  # noqa: ANN401

@@ -255,6 +255,7 @@ class Calls:
                 dtype=kinds.get(t.name, t.dtype or DType.F32),
                 access=t.access,
                 optional=t.name in without,
+                blocked=t.blocked,
             )
             for t in self.tensors
         )

@@ -94,7 +94,7 @@ class _Slope:
                 return first
         return self._times(first, self._outer(op.fn, a, y))
 
-    def _outer(self, fn: Fn, a: Value, y: Value) -> Symbol:  # noqa: PLR0911 (a rule a line)
+    def _outer(self, fn: Fn, a: Value, y: Value) -> Symbol:  # noqa: C901, PLR0911 (a rule a line)
         """The derivative of a function of one argument."""
         op = self._op
         match fn:
@@ -123,14 +123,16 @@ class _Slope:
                 return op(Fn.NEG, op(Fn.SIN, a))
             case Fn.ABS:
                 return self._chosen(op(Fn.LT, a, 0.0), -1.0, 1.0)
-        self.frame.fail(KernelTypeError, self.node, f"wl.slope through '{fn}'", fix="other functions")
+        self.frame.fail(
+            KernelTypeError, self.node, f"wl.slope through '{fn}'", fix="other functions"
+        )
 
     def _value(self, name: str) -> Value:
         if name == self.x.name:
             return self.x
         op = self.frame.build.made.get(name)
         if op is not None:
-            return op.result  # type: ignore[union-attr, no-any-return]
+            return op.result  # type: ignore[union-attr]
         here = (v for v in self.frame.env.values() if isinstance(v, Value) and v.name == name)
         found = next(here, None)  # what a loop gave has no op of its own
         if found is None:

@@ -82,12 +82,26 @@ class _Plain:
         lanes = extent // EACH
         self.column, self.lanes = whole[0].name, lanes
         body = [line for op in self.kernel.ops for line in self._lines(op)]
-        places = []
+        places, factors = [], []
+        rows = grid.vars[-1]
+        paired = any(t.blocked for t in self.kernel.tensors)
         for n, name in reversed(list(enumerate(grid.vars))):
             size = self._add(SizeParam(name=f"len_{name}", axis=self.kernel.var(name).axis))
+            if paired and name == rows:
+                size, name = f"(({size} + 15) / 16 * 8)", "pair"  # noqa: PLW2901
+            factors.append(f"(unsigned){size}")
             inner = [f"const int pos_{name} = rest % {size};", f"rest /= {size};"]
             places += inner if n else [f"const int pos_{name} = (int)rest;"]
-        total = " * ".join(f"(unsigned)len_{n}" for n in grid.vars)
+        total = " * ".join(factors)
+        if paired:
+            body = [
+                "#pragma unroll",
+                "for (int up = 0; up < 2; ++up) {  // two rows that share their blocks' bytes",
+                f"  const int pos_{rows} = pos_pair / 8 * 16 + pos_pair % 8 + 8 * up;",
+                f"  if (pos_{rows} >= len_{rows}) continue;",
+                *indent(body, 2),
+                "}",
+            ]
         text = "\n".join(
             [
                 f'extern "C" __global__ void __launch_bounds__({THREADS}) {ENTRY}(',
@@ -163,25 +177,54 @@ class _Plain:
             f"for (int j = 0; j < {EACH}; ++j) {label}[j] = {text};",
         ]
 
-    def _address(self, tensor: str, at: tuple[At, ...]) -> str:
+    def _pointer(self, tensor: str) -> str:
         found = self.kernel.tensor(tensor)
-        pointer = PointerParam(
-            name=f"ptr_{tensor}",
-            tensor=tensor,
-            dtype=found.dtype,
-            written=found.access is Access.OUT,
+        return self._add(
+            PointerParam(
+                name=f"ptr_{tensor}",
+                tensor=tensor,
+                dtype=found.dtype,
+                written=found.access is Access.OUT,
+            )
         )
+
+    def _address(self, tensor: str, at: tuple[At, ...], rank: int | None = None) -> str:
+        """An element's place; of fewer indices than the tensor's ``rank``, the rest at 0."""
+        rank = rank or len(at)
         terms = []
         for n, index in enumerate(at):
             place = "part" if index.var == self.column else f"pos_{index.var}"
             place = f"v_{index.value}" if index.value is not None else place
-            if n < len(at) - 1:
+            if n < rank - 1:
                 stride = StrideParam(name=f"stride_{tensor}_{n}", tensor=tensor, axis=n)
                 place = f"{place} * {self._add(stride)}"
             terms.append(place)
-        return f"{self._add(pointer)} + {' + '.join(terms)}"
+        return f"{self._pointer(tensor)} + {' + '.join(terms)}"
+
+    def _block(self, tensor: str, at: tuple[At, ...]) -> str:
+        """Where the 64 bytes of a block begin in which a row's eight columns lie."""
+        row, rows = (
+            self._add(
+                StrideParam(name=f"stride_{tensor}_{len(at) - 2}", tensor=tensor, axis=len(at) - 2)
+            ),
+            f"pos_{at[-2].var}",
+        )
+        outer = self._address(tensor, at[:-2], len(at)) if len(at) > 2 else self._pointer(tensor)
+        return f"{outer} + {rows} / 16 * 16 * {row} + {rows} % 8 * 16 + part * 16"
+
+    def _load_blocked(self, op: Load) -> list[str]:
+        label = _name(op)
+        place = f"{self._block(op.tensor, op.at)} + 2 * up"
+        loads = [
+            f"load_global2(&w_{label}[{2 * n}], (const uint32_t*)({place} + {4 * n}));"
+            for n in range(EACH // 2)
+        ]
+        text = f"__uint_as_float(w_{label}[j])"
+        return [f"uint32_t w_{label}[{EACH}];", *loads, *self._each(label, text, tile=True)]
 
     def _load(self, op: Load) -> list[str]:
+        if self.kernel.tensor(op.tensor).blocked:
+            return self._load_blocked(op)
         label, wide = _name(op), op.result.dtype is DType.F32
         words = EACH if wide else EACH // 2
         text = f"__uint_as_float(w_{label}[j])"
@@ -208,7 +251,28 @@ class _Plain:
             step *= 2
         return lines
 
+    def _clear(self, op: Store) -> list[str]:
+        """A constant into blocks: the first of two rows writes the bytes they share."""
+        source = self._value(op.value)
+        if not isinstance(source, Spread) or not isinstance(self._value(source.arg), Const):
+            raise refusal(
+                "a tensor in blocks is stored to",
+                op.line,
+                why="kernels without a loop read blocks, and fill them with one number",
+                fix="a tensor that lies row by row",
+            )
+        words = ", ".join([f"__float_as_uint(v_{source.arg})"] * 4)
+        place = self._block(op.tensor, op.at)
+        return [
+            f"const uint32_t out_{op.tensor}[4] = {{{words}}};",
+            "#pragma unroll",
+            f"for (int n = 0; n < 4 && up == 0; ++n) store_global4({place} + 4 * n,"
+            f" out_{op.tensor});",
+        ]
+
     def _store(self, op: Store) -> list[str]:
+        if self.kernel.tensor(op.tensor).blocked:
+            return self._clear(op)
         dtype = self.kernel.tensor(op.tensor).dtype
         address = self._address(op.tensor, op.at)
         if self._dims(op.value) == 1:
