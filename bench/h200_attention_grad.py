@@ -134,7 +134,7 @@ def parts(*, quick):
     for case, mask in product((TWELVE[0], TWELVE[3]), MASKS):
         (do, q, k, v, out, lse), _ = made(case, mask)
         sums, kind = launch._sums(q, None), DType.BF16
-        before, options = launch.BEFORE, launch._options(mask, kind, None)
+        before, options = launch.BEFORE, launch._options(mask, kind, False, None)[0]
         delta = launch.PREPARED.launch((do, out, None, sums), (), before, None)[2]
         dk, dv = torch.empty_like(k), torch.empty_like(v)
         calls = {

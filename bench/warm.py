@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 import time
 
-from lib.shapes import BACKWARD_LENGTHS, BACKWARD_TWELVE, GROUPS
+from lib.shapes import BACKWARD_LENGTHS, BACKWARD_TWELVE, BACKWARD_WIDE, GROUPS
 
 from warploom.errors import WarploomError
 from warploom.kernel.values import DType
@@ -90,6 +90,7 @@ def backward(b, h, g, s, t, d, mask, kind):
 
 def backwards():
     cases = [(b, h, h, s, s, d, m) for b, h, s, d in BACKWARD_TWELVE[::3] for m in (False, True)]
+    cases += [(b, h, h, s, s, d, m) for b, h, s, d in BACKWARD_WIDE[:1] for m in (False, True)]
     cases += [(*c[:5], d, c[5]) for c in BACKWARD_LENGTHS for d in BACKWARD_DIMS]
     kinds = (DType.BF16, DType.F16)
     alike = {(c[5], c[6], c[1] // c[2], k): (*c, k) for c in cases for k in kinds}

@@ -69,21 +69,45 @@ _GRAD = {
 # Interval and issue times: queries, their gradients, QK, dP, exponentials, dS, dS to shared memory,
 # conversion, dV, dK, dQ, and dQ out.
 _GRAD_64 = (5617, 300, 600, 1200, 1712, 1774, 2991, 4405, 2818, 2975, 3421, 3893, 4467)
+_GRAD_256 = (7760, 200, 900, 1200, 2224, 2286, 3310, 3398, 3486, 3638, 3574, 4662, 5748)
 _GRAD_128 = (4703, 300, 600, 1200, 1712, 1774, 2410, 3491, 2306, 2394, 2635, 2979, 3553)
+
+_WIDE = {"s": 64, "stages": 1, "handed": 1, "joined": False, "direct": True, "spare": 24}
 
 ATTENTION_GRAD: Mapping[tuple[int, bool], Mapping[str, object]] = {
     (64, False): {**_GRAD, "s": 128, "spare": 8, "times": _GRAD_64},
     (64, True): {**_GRAD, "s": 128, "spare": 8, "times": _GRAD_64, "pairs": True},
     (128, False): {**_GRAD, "s": 64, "spare": 30, "times": _GRAD_128},
     (128, True): {**_GRAD, "s": 64, "spare": 30, "times": _GRAD_128, "pairs": True},
+    (256, False): {**_GRAD, **_WIDE, "times": _GRAD_256},
+    (256, True): {**_GRAD, **_WIDE, "times": _GRAD_256, "pairs": True},
 }
+_VALUES = {
+    "times": (2048, 0, 1502, 778, 1802, 1352, 2376, 2314, 3338),
+    "s": 64,
+    "t": 128,
+    "consumers": 2,
+    "stages": 2,
+    "hold": False,
+    "joined": True,
+    "cleared": True,
+    "direct": True,
+    "slack": 0,
+    "keep": None,
+    "serpentine": False,
+}
+VALUES_GRAD: Mapping[tuple[int, bool], Mapping[str, object]] = {
+    (256, False): _VALUES,
+    (256, True): {**_VALUES, "pairs": True},
+}
+GRADS = {"attention_grad": ATTENTION_GRAD, "values_grad": VALUES_GRAD}
 
 
 def measured(name: str, choices: Mapping[str, object], sizes: Mapping[str, int]) -> Pins:
     """What was measured best for a kernel of that name; nothing where nothing was measured."""
     mask = bool(choices.get("causal"))
-    if name == "attention_grad":  # nothing else was built for it, so it holds for all lengths
-        return tuple(ATTENTION_GRAD.get((sizes.get("d", 0), mask), {}).items())
+    if name in GRADS:  # nothing else was built for them, so they hold for all lengths
+        return tuple(GRADS[name].get((sizes.get("d", 0), mask), {}).items())
     plain = all(choices.get(f) is None for f in ("score", "visible"))
     long = min(sizes.get("s", 0), sizes.get("t", 0)) >= LONG
     if name != "attention" or not plain or not long:

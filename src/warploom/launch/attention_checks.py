@@ -17,7 +17,7 @@ CAUSAL: dict[bool | str, bool | str] = {
     "lower_right": "end",
 }
 HEAD_DIMS = (64, 128, 192, 256)
-BACKWARD_DIMS = (64, 128)
+BACKWARD_DIMS = (64, 128, 256)
 
 
 def causal_choice(causal: bool | str) -> bool | str:

@@ -12,6 +12,7 @@ from typing import Any
 
 from warploom.kernel.values import DType
 from warploom.kernels.attention_grad import attention_grad as text
+from warploom.kernels.attention_grad import values_grad
 from warploom.kernels.attention_grad_ends import converted, prepared, summed
 from warploom.launch.attention_checks import causal_choice, check_backward, scale_of
 from warploom.launch.layout import Layout
@@ -21,6 +22,7 @@ from warploom.launch.texts import Calls
 from warploom.lower.tiling import Tiling
 
 Options = tuple[Any, ...]
+TOGETHER = 128  # the largest head dimension of which registers hold both sums
 BLOCK_ROWS = 16  # of tensors in blocks
 BEFORE: Options = ((), (), frozenset(), frozenset({"delta", "dq"}), ())
 
@@ -41,7 +43,7 @@ def attention_backward(
     """Gradients of ``attention`` for q, k and v, given that of its result.
 
     ``out`` and ``lse`` are what ``attention(..., return_lse=True)`` gave for the same arguments;
-    head dim is 64 or 128. The sums that make ``dq`` are in fp32 and in no fixed order, so it may
+    head dim is 64, 128 or 256. The sums that make ``dq`` are in fp32 and in no fixed order, so it may
     differ in its last bit from run to run; ``dk`` and ``dv`` do not.
     """
     factor, mask = scale_of(scale, q), causal_choice(causal)
@@ -50,9 +52,12 @@ def attention_backward(
     kind = view_of(q, "q").layout.dtype
     sums = _sums(q, stream)
     delta = PREPARED.launch((grad, out, None, sums), (), BEFORE, stream)[2]
-    options = _options(mask, DType.F32 if each > 1 else kind, kernel)
+    apart = q.shape[3] > TOGETHER
+    options = _options(mask, DType.F32 if each > 1 else kind, apart, kernel)
     given = (q, k, v, grad, lse, delta, sums, None, None)
-    *_, dk, dv = CALLS.launch(given, (factor,), options, stream)
+    *_, dk, dv = CALLS.launch(given, (factor,), options[0], stream)
+    if apart:
+        dv = VALUES.launch((q, k, grad, lse, None), (factor,), options[1], stream)[4]
     dq = CONVERTED.launch((sums, None), (factor,), _made(kind), stream)[1]
     if each > 1:
         dk, dv = (_summed(x, k, kind, each, stream) for x in (dk, dv))
@@ -64,9 +69,12 @@ def kernels_of(
 ) -> Iterator[tuple[Calls, tuple[Layout | None, ...], Options]]:
     """The kernels of a call with tensors of these layouts, in order, to compile them ahead."""
     each = q.shape[1] // k.shape[1]
-    options = _options(mask, DType.F32 if each > 1 else q.dtype, None)
+    apart = q.shape[3] > TOGETHER
+    options = _options(mask, DType.F32 if each > 1 else q.dtype, apart, None)
     yield PREPARED, (q, q, None, sums), BEFORE
-    yield CALLS, (q, k, k, q, rows, rows, sums, None, None), options
+    yield CALLS, (q, k, k, q, rows, rows, sums, None, None), options[0]
+    if apart:
+        yield VALUES, (q, k, q, rows, None), options[1]
     yield CONVERTED, (sums, None), _made(q.dtype)
     if each > 1:
         shape = (*q.shape[:2], *k.shape[2:])
@@ -89,14 +97,15 @@ def _summed(x: object, like: Any, kind: DType, each: int, stream: int | None) ->
 
 
 @lru_cache(maxsize=256)
-def _options(mask: bool | str, kind: DType, kernel: Tiling | None) -> Options:
-    return (
-        (("dk", kind), ("dv", kind)),
-        (("causal", mask),),
-        frozenset({"scale"}),
-        frozenset({"dq", "dk", "dv"}),
-        kernel.pins if kernel is not None else (),
-    )
+def _options(
+    mask: bool | str, kind: DType, apart: bool, kernel: Tiling | None
+) -> tuple[Options, Options]:
+    """Of the kernel that makes all gradients, and of one for those of values ``apart``."""
+    wanted = {"dq", "dk"} if apart else {"dq", "dk", "dv"}
+    types = (("dk", kind), ("dv", kind))
+    pins = kernel.pins if kernel is not None else ()
+    rest = (("causal", mask),), frozenset({"scale"})
+    return (types, *rest, frozenset(wanted), pins), (types[1:], *rest, frozenset({"dv"}), ())
 
 
 @lru_cache(maxsize=256)
@@ -106,4 +115,4 @@ def _made(kind: DType, each: int = 1) -> Options:
 
 
 PREPARED, CONVERTED, SUMMED = Calls(prepared), Calls(converted), Calls(summed)
-CALLS = Calls(text)
+CALLS, VALUES = Calls(text), Calls(values_grad)
