@@ -29,6 +29,7 @@ from warploom.lower.ranges import cut_of
 from warploom.lower.rewrite import rewrite
 from warploom.lower.tiling import tiling_of
 from warploom.lower.traces import leaves_no_trace
+from warploom.lower.visits import visit_list
 from warploom.order import ModuloOptions
 from warploom.verify.roles import verify_roles
 from warploom.verify.roles.live import live_registers
@@ -247,20 +248,12 @@ def test_the_ends_mean_what_they_say():
     np.testing.assert_allclose(found, x.sum(1, keepdims=True))
 
 
-def test_long_tiles_come_first_where_loops_start_late():
+def test_tiles_that_start_late_are_listed():
     kernel = grad(causal=True)
     tiling = tiled(kernel, joined=True, shared=True, cleared=True)
-    text = emit_kernel(lower(kernel, tiling, options=QUICK)).text
-    assert "const int pos_t = inside / wide * 128;" in text
-
-
-def test_pairs_visit_no_tile_twice():
-    """The number of pairs is rounded up by itself, not the number of all tiles."""
-    kernel = grad(causal=True)
-    tiling = tiled(kernel, joined=True, shared=True, cleared=True, pairs=True)
-    text = emit_kernel(lower(kernel, tiling, options=QUICK)).text
-    line = next(x for x in text.splitlines() if "const int tiles" in x)
-    formula = line.split("=")[1].strip(" ;").replace("/", "//")
-    for count in (7, 8, 33):
-        sizes = {"count_b": 3, "count_h": 5, "count_t": count}
-        assert eval(formula, {}, sizes) == 15 * ((count + 1) // 2 * 2)
+    sizes = {"b": 1, "h": 3, "g": 3, "s": 1024, "t": 1024, "d": 64}
+    starts, *rest = visit_list(kernel, tiling, sizes, 1)
+    assert starts == 1
+    assert rest[:3] == [0, 8, 16]  # the longest: the first keys of each head
+    assert sorted(rest[:-1]) == list(range(24))
+    assert "__ldg" in emit_kernel(lower(kernel, tiling, options=QUICK)).text

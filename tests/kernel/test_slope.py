@@ -48,16 +48,20 @@ CASES = {
     "waves": (waves, lambda x: np.sin(x) * np.cos(x) - abs(x) / (2 + x * x)),
     "bent": (
         bent,
-        lambda x: np.where(x > 0.5, silu(x), np.maximum(x, -0.25) * np.exp(-x))
-        + 0.5 * x * (1 + erf(x / np.sqrt(2))),
+        lambda x: (
+            np.where(x > 0.5, silu(x), np.maximum(x, -0.25) * np.exp(-x))
+            + 0.5 * x * (1 + erf(x / np.sqrt(2)))
+        ),
     ),
     "roots": (
         roots,
-        lambda x: np.sqrt(x * x + 1)
-        + 1 / np.sqrt(x * x + 1)
-        + np.log(x * x + 1) * np.log2(x * x + 1)
-        - np.exp2(-x * x - 1)
-        + np.minimum(x, 0.1),
+        lambda x: (
+            np.sqrt(x * x + 1)
+            + 1 / np.sqrt(x * x + 1)
+            + np.log(x * x + 1) * np.log2(x * x + 1)
+            - np.exp2(-x * x - 1)
+            + np.minimum(x, 0.1)
+        ),
     ),
 }
 

@@ -45,9 +45,9 @@ ATTENTION: Mapping[tuple[int, bool], Mapping[str, object]] = {
     (64, False): {**_TILE_64, "times": _ROWS_64},
     (64, True): {**_TILE_64, "times": _ROWS_64},
     (128, False): {**_TILE_128, "times": _FULL_128, "tie": 16},
-    (128, True): {**_TILE_128, "times": _CAUSAL_128, "pairs": True},
+    (128, True): {**_TILE_128, "times": _CAUSAL_128},
     (256, False): {**_TILE_256, "slack": 1024},
-    (256, True): {**_TILE_256, "slack": 1024, "pairs": True},
+    (256, True): {**_TILE_256, "slack": 1024},
 }
 
 _GRAD = {
@@ -76,11 +76,11 @@ _WIDE = {"s": 64, "stages": 1, "handed": 1, "joined": False, "direct": True, "sp
 
 ATTENTION_GRAD: Mapping[tuple[int, bool], Mapping[str, object]] = {
     (64, False): {**_GRAD, "s": 128, "spare": 8, "times": _GRAD_64},
-    (64, True): {**_GRAD, "s": 128, "spare": 8, "times": _GRAD_64, "pairs": True},
+    (64, True): {**_GRAD, "s": 128, "spare": 8, "times": _GRAD_64},
     (128, False): {**_GRAD, "s": 64, "spare": 30, "times": _GRAD_128},
-    (128, True): {**_GRAD, "s": 64, "spare": 30, "times": _GRAD_128, "pairs": True},
+    (128, True): {**_GRAD, "s": 64, "spare": 30, "times": _GRAD_128},
     (256, False): {**_GRAD, **_WIDE, "times": _GRAD_256},
-    (256, True): {**_GRAD, **_WIDE, "times": _GRAD_256, "pairs": True},
+    (256, True): {**_GRAD, **_WIDE, "times": _GRAD_256},
 }
 _VALUES = {
     "times": (2048, 0, 1502, 778, 1802, 1352, 2376, 2314, 3338),
@@ -98,7 +98,7 @@ _VALUES = {
 }
 VALUES_GRAD: Mapping[tuple[int, bool], Mapping[str, object]] = {
     (256, False): _VALUES,
-    (256, True): {**_VALUES, "pairs": True},
+    (256, True): _VALUES,
 }
 GRADS = {"attention_grad": ATTENTION_GRAD, "values_grad": VALUES_GRAD}
 

@@ -43,8 +43,8 @@ def attention_backward(
     """Gradients of ``attention`` for q, k and v, given that of its result.
 
     ``out`` and ``lse`` are what ``attention(..., return_lse=True)`` gave for the same arguments;
-    head dim is 64, 128 or 256. The sums that make ``dq`` are in fp32 and in no fixed order, so it may
-    differ in its last bit from run to run; ``dk`` and ``dv`` do not.
+    head dim is 64, 128 or 256. The sums that make ``dq`` are in fp32 and in no fixed order, so it
+    may differ in its last bit from run to run; ``dk`` and ``dv`` do not.
     """
     factor, mask = scale_of(scale, q), causal_choice(causal)
     check_backward(grad, q, k, v, out, lse)

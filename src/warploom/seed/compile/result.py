@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from warploom.document.counters import Counters, KernelShape, Protocol, ScheduleDocument
 from warploom.document.kinds import Phase
+from warploom.document.machine import MachineCosts
 from warploom.document.ops import DepEdge, OpDesc, ScheduleEntry
 from warploom.seed.blocks.program import PipelineProgram
 from warploom.seed.config.pipeline import PipelineConfig
@@ -31,7 +32,7 @@ class CompiledSchedule:
     ``reasons`` says of every wait and barrier that was derived why it is there; empty under
     ``SyncPolicy.REFERENCE``. ``changes`` says what was added to or tightened in the documented
     waits, where they raced. ``report`` is the verifier's, unless verification was skipped.
-    ``modulo`` is the schedule behind the phases under ``SchedulingStrategy.MODULO``.
+    ``modulo`` is the schedule the phases were made from under ``SchedulingStrategy.MODULO``.
     """
 
     name: str
@@ -56,6 +57,7 @@ class CompiledSchedule:
     report: Report | None = None
     modulo: ModuloResult | None = None
     shape: KernelShape | None = None
+    machine: MachineCosts | None = None
 
     def __repr__(self) -> str:
         sizes = f"{len(self.prologue)} + {len(self.kernel)} + {len(self.epilogue)} entries"
@@ -104,6 +106,7 @@ class CompiledSchedule:
             kernel_deps=self.kernel_deps,
             warp_stagger_index=self.warp_stagger_index,
             shape=self.shape,
+            machine=self.machine,
         )
 
     def _explained(

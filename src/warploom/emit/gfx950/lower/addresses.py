@@ -1,17 +1,20 @@
 """Entry block: who a lane is, where it loads from, writes to and reads from.
 
 All values named here are computed once, before the first scheduled instruction, and stay in
-registers. Rows beyond M or N are made harmless by the buffer resource: its size ends with the last
-row of the matrix, so loads behind it return zero and stores behind it are dropped.
+registers. Rows beyond M or N are made harmless: loads take the last row there is instead, and the
+buffer resource ends with it, so stores after it are dropped. A load outside the buffer would
+return at once and could overtake those inside; the waits of a schedule count on their order (A1).
 """
 
 from __future__ import annotations
 
+from warploom.emit.gfx950.lower.ragged import emit_ends
 from warploom.emit.gfx950.lower.text import IrText
 from warploom.emit.gfx950.plan import KernelPlan
 from warploom.emit.gfx950.tile import CHUNK, LANES, Operand
 
 BUFFER_FLAGS = 0x27000  # raw buffer of untyped 32-bit data, swizzling off
+OUTSIDE = 0x80000000  # an offset after every buffer: the hardware drops the store
 
 
 def emit_entry(text: IrText, plan: KernelPlan) -> None:
@@ -36,7 +39,10 @@ def emit_entry(text: IrText, plan: KernelPlan) -> None:
     _trip_count(text, plan)
     # Fetched here and not sunk to its use: a scalar load in flight would make every lgkm count
     # of the schedule meaningless.
-    text.add('call void asm sideeffect "", "s"(ptr addrspace(1) %mat_c)')
+    for name, kind in plan.arguments[2:]:
+        if kind != "i32":
+            held = "ptr addrspace(1)" if kind == "pointer" else "float"
+            text.add(f'call void asm sideeffect "", "s"({held} %{name})')
 
 
 def _matrix_resource(text: IrText, operand: Operand, dim: str) -> None:
@@ -45,6 +51,7 @@ def _matrix_resource(text: IrText, operand: Operand, dim: str) -> None:
     text.add(f"%first_row{c} = mul i32 %block{c}, {operand.rows}")
     left = text.value(f"sub i32 {dim}, %first_row{c}")
     text.add(f"%rows{c} = call i32 @llvm.umin.i32(i32 {left}, i32 {operand.rows})")
+    text.add(f"%last_row{c} = sub i32 %rows{c}, 1")
     size = text.value(f"mul i32 %rows{c}, %row_pitch")
     size = text.value(f"zext i32 {size} to i64")
     row = text.value(f"zext i32 %first_row{c} to i64")
@@ -68,10 +75,15 @@ def _load_offsets(text: IrText, plan: KernelPlan, operand: Operand) -> None:
     chunk = text.modulo("%tid", tile.chunks_per_row)
     chunk = text.value(f"xor i32 {chunk}, {_swizzle(text, plan, row)}")
     column = text.times(chunk, CHUNK)
-    for subtile in range(plan.subtiles):
-        for i in range(tile.loads(operand.channel, plan.subtiles)):
-            first = subtile * (operand.rows // plan.subtiles) + i * tile.rows_per_step
-            at = text.value(f"mul i32 {text.sum(row, first)}, %row_pitch")
+    if operand.channel == 0:
+        text.add(f"%load_column = add i32 {column}, 0")
+    subtiles = plan.subtiles[operand.channel]
+    for subtile in range(subtiles):
+        for i in range(plan.loads(operand.channel)):
+            first = subtile * (operand.rows // subtiles) + i * tile.rows_per_step
+            last = f"%last_row{operand.channel}"
+            least = f"call i32 @llvm.umin.i32(i32 {text.sum(row, first)}, i32 {last})"
+            at = text.value(f"mul i32 {text.value(least)}, %row_pitch")
             text.value(f"add i32 {at}, {column}", f"load_{operand.channel}_{subtile}_{i}")
 
 
@@ -81,7 +93,7 @@ def _fragment_bases(text: IrText, plan: KernelPlan, operand: Operand) -> None:
     row = text.modulo("%lane", operand.mma_rows)
     part = text.over("%lane", operand.mma_rows)
     swizzle = _swizzle(text, plan, row)
-    share = text.times(f"%wave{c}", operand.rows // plan.subtiles // operand.waves)
+    share = text.times(f"%wave{c}", operand.rows // plan.subtiles[c] // operand.waves)
     start = text.times(text.value(f"add i32 {share}, {row}"), tile.row_bytes)
     for q in range(tile.k_steps * tile.reads_per_operand):
         chunk = text.sum(part, q * (LANES // operand.mma_rows))
@@ -95,8 +107,11 @@ def _swizzle(text: IrText, plan: KernelPlan, row: str) -> str:
 
 
 def _trip_count(text: IrText, plan: KernelPlan) -> None:
-    """``%trips``: kernel iterations; ``%k_end``: bytes along K behind the last iteration."""
+    """``%trips``: kernel iterations; ``%k_end``: bytes along K after the last iteration."""
     protocol, tile = plan.document.protocol, plan.tile
+    if plan.ragged_k:
+        emit_ends(text, plan)
+        return
     tiles = text.value(f"udiv i32 %dim_k, {tile.block_k}")
     left = text.value(f"sub i32 {tiles}, {protocol.kernel_k_base}")
     text.add(f"%trips = sdiv i32 {left}, {protocol.k_tiles_per_iteration}")
