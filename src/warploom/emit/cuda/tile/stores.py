@@ -57,9 +57,9 @@ def _stage_blocks() -> list[str]:
     """As they lie in registers; two blocks of 8 columns."""
     return [
         "#pragma unroll",
-        "for (int h = 0; h < 2; ++h)",
-        f"  store_shared4(buffer + {BLOCK_BYTES} * (2 * j + h) + 16 * here, y[4 * h], y[4 * h + 1],"
-        " y[4 * h + 2], y[4 * h + 3]);",
+        "for (int n = 0; n < 2; ++n)",
+        f"  store_shared4(buffer + {BLOCK_BYTES} * (2 * j + n) + 16 * here, y[4 * n], y[4 * n + 1],"
+        " y[4 * n + 2], y[4 * n + 3]);",
     ]
 
 
@@ -104,6 +104,7 @@ def straight_text(context: Context, op: Store, iteration: str) -> list[str]:
             f"    float* to = {_block_address(context, op, iteration, row, across)} + 4 * lane;",
             "#pragma unroll",
             f"    for (int g = 0; g < {columns // 16}; ++g) {{",
+            "      const int h = 2 * g;",
             *indent(vector.scopes.chunk, 6),
             f"      float y[{ELEMENTS}];",
             "#pragma unroll",
