@@ -134,12 +134,12 @@ def parts(*, quick):
     for case, mask in product((TWELVE[0], TWELVE[3]), MASKS):
         (do, q, k, v, out, lse), _ = made(case, mask)
         sums, kind = launch._sums(q, None), DType.BF16
-        before, options = launch.BEFORE, launch._options(mask, kind, False, None)[0]
+        before, options = launch.BEFORE, launch._options(mask, kind, False, False, None)[0]
         delta = launch.PREPARED.launch((do, out, None, sums), (), before, None)[2]
         dk, dv = torch.empty_like(k), torch.empty_like(v)
         calls = {
             "before": (launch.PREPARED, (do, out, delta, sums), (), before),
-            "main": (launch.CALLS, (q, k, v, do, lse, delta, sums, dk, dv), (0.1,), options),
+            "main": (launch.CALLS, (q, k, v, do, lse, delta, dk, sums, dv), (0.1,), options),
             "after": (launch.CONVERTED, (sums, torch.empty_like(q)), (0.1,), launch._made(kind)),
         }
         made_calls = {n: [lambda c=c: c[0].launch(*c[1:], None)] for n, c in calls.items()}

@@ -6,7 +6,7 @@ Each was the quickest of a search over tiles and over all programs at the least 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 Pins = tuple[tuple[str, object], ...]
 LONG = 1024  # queries and keys from which on the choices hold
@@ -82,10 +82,10 @@ ATTENTION_GRAD: Mapping[tuple[int, bool], Mapping[str, object]] = {
     (256, False): {**_GRAD, **_WIDE, "times": _GRAD_256},
     (256, True): {**_GRAD, **_WIDE, "times": _GRAD_256},
 }
-_VALUES = {
-    "times": (2048, 0, 1502, 778, 1802, 1352, 2376, 2314, 3338),
-    "s": 64,
+# Gradients with kernels of their own, and all but dq where that has one. Consumers take turns.
+_ALONE = {
     "t": 128,
+    "s": 64,
     "consumers": 2,
     "stages": 2,
     "hold": False,
@@ -96,19 +96,49 @@ _VALUES = {
     "keep": None,
     "serpentine": False,
 }
-VALUES_GRAD: Mapping[tuple[int, bool], Mapping[str, object]] = {
-    (256, False): _VALUES,
-    (256, True): _VALUES,
+_VALUES_256 = (2048, 0, 1502, 778, 1802, 1352, 2376, 2314, 3338)
+_FIXED_64 = (2048, 0, 290, 662, 1686, 918, 1942, 980, 2004, 1702, 2726, 2454, 3478, 2110, 3134,
+             2198, 3222)  # fmt: skip
+_FIXED_128 = (2048, 0, 310, 628, 1652, 1396, 2420, 946, 1970, 1734, 2758, 1908, 2932, 2090, 3114,
+              2164, 3188)  # fmt: skip
+_QUERIES_128 = (1536, 273, 0, 901, 1669, 645, 1413, 1219, 1987, 1925, 2693)
+
+GRADS: Mapping[str, Mapping[tuple[int, bool], Mapping[str, object]]] = {
+    "attention_grad": ATTENTION_GRAD,
+    "attention_grad without dq": {
+        (d, mask): pins
+        for mask in (False, True)
+        for d, pins in (
+            (64, {**_ALONE, "s": 128, "spare": 8, "times": _FIXED_64}),
+            (128, {**_ALONE, "spare": 16, "times": _FIXED_128}),
+        )
+    },
+    "values_grad": {(256, m): {**_ALONE, "times": _VALUES_256} for m in (False, True)},
+    "queries_grad": {
+        (128, m): {**_ALONE, "s": 128, "t": 64, "times": _QUERIES_128} for m in (False, True)
+    },
 }
-GRADS = {"attention_grad": ATTENTION_GRAD, "values_grad": VALUES_GRAD}
 
 
-def measured(name: str, choices: Mapping[str, object], sizes: Mapping[str, int]) -> Pins:
-    """What was measured best for a kernel of that name; nothing where nothing was measured."""
+def measured(
+    name: str,
+    choices: Mapping[str, object],
+    sizes: Mapping[str, int],
+    wanted: Collection[str] = ("dq",),
+) -> Pins:
+    """What was measured best for a kernel of that name; nothing where nothing was measured.
+
+    ``wanted``: the outputs that are made.
+    """
     mask = bool(choices.get("causal"))
-    if name in GRADS:  # nothing else was built for them, so they hold for all lengths
-        return tuple(GRADS[name].get((sizes.get("d", 0), mask), {}).items())
     plain = all(choices.get(f) is None for f in ("score", "visible"))
+    if name == "attention_grad" and "dq" not in wanted:
+        name += " without dq"
+    if name in GRADS:  # nothing else was built for them, so they hold for all lengths
+        pins = dict(GRADS[name].get((sizes.get("d", 0), mask), {}))
+        if not plain:  # another loop: its order is searched
+            pins = {n: v for n, v in pins.items() if n != "times"}
+        return tuple(pins.items())
     long = min(sizes.get("s", 0), sizes.get("t", 0)) >= LONG
     if name != "attention" or not plain or not long:
         return ()

@@ -12,7 +12,7 @@ from typing import Any
 
 from warploom.kernel.values import DType
 from warploom.kernels.attention_grad import attention_grad as text
-from warploom.kernels.attention_grad import values_grad
+from warploom.kernels.attention_grad import queries_grad, values_grad
 from warploom.kernels.attention_grad_ends import converted, prepared, summed
 from warploom.launch.attention_checks import causal_choice, check_backward, scale_of
 from warploom.launch.layout import Layout
@@ -37,6 +37,7 @@ def attention_backward(
     causal: bool | str = False,
     scale: float | None = None,
     *,
+    deterministic: bool = False,
     kernel: Tiling | None = None,
     stream: int | None = None,
 ) -> tuple[Any, Any, Any]:
@@ -44,7 +45,8 @@ def attention_backward(
 
     ``out`` and ``lse`` are what ``attention(..., return_lse=True)`` gave for the same arguments;
     head dim is 64, 128 or 256. The sums that make ``dq`` are in fp32 and in no fixed order, so it
-    may differ in its last bit from run to run; ``dk`` and ``dv`` do not.
+    may differ in its last bit from run to run, unless ``deterministic`` is asked for: then a kernel
+    of its own makes it. ``dk`` and ``dv`` are the same in every run.
     """
     factor, mask = scale_of(scale, q), causal_choice(causal)
     check_backward(grad, q, k, v, out, lse)
@@ -53,29 +55,43 @@ def attention_backward(
     sums = _sums(q, stream)
     delta = PREPARED.launch((grad, out, None, sums), (), BEFORE, stream)[2]
     apart = q.shape[3] > TOGETHER
-    options = _options(mask, DType.F32 if each > 1 else kind, apart, kernel)
-    given = (q, k, v, grad, lse, delta, sums, None, None)
-    *_, dk, dv = CALLS.launch(given, (factor,), options[0], stream)
+    options = _options(mask, DType.F32 if each > 1 else kind, apart, deterministic, kernel)
+    given = (q, k, v, grad, lse, delta)
+    added = None if deterministic else sums
+    *_, dk, _, dv = CALLS.launch((*given, None, added, None), (factor,), options[0], stream)
     if apart:
         dv = VALUES.launch((q, k, grad, lse, None), (factor,), options[1], stream)[4]
-    dq = CONVERTED.launch((sums, None), (factor,), _made(kind), stream)[1]
+    if deterministic:
+        dq = QUERIES.launch((*given, None), (factor,), _alone(mask), stream)[6]
+    else:
+        dq = CONVERTED.launch((sums, None), (factor,), _made(kind), stream)[1]
     if each > 1:
         dk, dv = (_summed(x, k, kind, each, stream) for x in (dk, dv))
     return dq, dk, dv
 
 
 def kernels_of(
-    q: Layout, k: Layout, rows: Layout, sums: Layout, mask: bool | str
+    q: Layout,
+    k: Layout,
+    rows: Layout,
+    sums: Layout,
+    mask: bool | str,
+    *,
+    deterministic: bool = False,
 ) -> Iterator[tuple[Calls, tuple[Layout | None, ...], Options]]:
     """The kernels of a call with tensors of these layouts, in order, to compile them ahead."""
     each = q.shape[1] // k.shape[1]
     apart = q.shape[3] > TOGETHER
-    options = _options(mask, DType.F32 if each > 1 else q.dtype, apart, None)
+    options = _options(mask, DType.F32 if each > 1 else q.dtype, apart, deterministic, None)
+    given, added = (q, k, k, q, rows, rows), None if deterministic else sums
     yield PREPARED, (q, q, None, sums), BEFORE
-    yield CALLS, (q, k, k, q, rows, rows, sums, None, None), options[0]
+    yield CALLS, (*given, None, added, None), options[0]
     if apart:
         yield VALUES, (q, k, q, rows, None), options[1]
-    yield CONVERTED, (sums, None), _made(q.dtype)
+    if deterministic:
+        yield QUERIES, (*given, None), _alone(mask)
+    else:
+        yield CONVERTED, (sums, None), _made(q.dtype)
     if each > 1:
         shape = (*q.shape[:2], *k.shape[2:])
         yield SUMMED, (Layout(shape, row_major(shape), DType.F32), k), _made(q.dtype, each)
@@ -98,14 +114,19 @@ def _summed(x: object, like: Any, kind: DType, each: int, stream: int | None) ->
 
 @lru_cache(maxsize=256)
 def _options(
-    mask: bool | str, kind: DType, apart: bool, kernel: Tiling | None
+    mask: bool | str, kind: DType, apart: bool, fixed: bool, kernel: Tiling | None
 ) -> tuple[Options, Options]:
     """Of the kernel that makes all gradients, and of one for those of values ``apart``."""
-    wanted = {"dq", "dk"} if apart else {"dq", "dk", "dv"}
+    wanted = {"dk", *(() if fixed else ("dq",)), *(() if apart else ("dv",))}
     types = (("dk", kind), ("dv", kind))
     pins = kernel.pins if kernel is not None else ()
     rest = (("causal", mask),), frozenset({"scale"})
     return (types, *rest, frozenset(wanted), pins), (types[1:], *rest, frozenset({"dv"}), ())
+
+
+@lru_cache(maxsize=256)
+def _alone(mask: bool | str) -> Options:
+    return ((), (("causal", mask),), frozenset({"scale"}), frozenset({"dq"}), ())
 
 
 @lru_cache(maxsize=256)
@@ -115,4 +136,4 @@ def _made(kind: DType, each: int = 1) -> Options:
 
 
 PREPARED, CONVERTED, SUMMED = Calls(prepared), Calls(converted), Calls(summed)
-CALLS, VALUES = Calls(text), Calls(values_grad)
+CALLS, VALUES, QUERIES = Calls(text), Calls(values_grad), Calls(queries_grad)

@@ -214,7 +214,9 @@ class Calls:
         kernel = self._value(kinds, dict(choices), without, sizes)
         _check_types(kernel)
         key = _size_key(kernel, sizes)
-        known = pins or recall(kernel, dict(key)) or measured(kernel.name, dict(choices), sizes)
+        known = (
+            pins or recall(kernel, dict(key)) or measured(kernel.name, dict(choices), sizes, wanted)
+        )
         made = _compiled(kernel, key, known, positive)
         return made, tensors, sizes
 
