@@ -29,6 +29,7 @@ class TensorText:
     dtype: DType | None
     optional: bool
     blocked: bool = False
+    captured: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

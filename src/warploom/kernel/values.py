@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import PurePath
 from typing import Any
 
 
@@ -61,6 +62,9 @@ class Line:
     def __str__(self) -> str:
         return f"{self.file}:{self.number}"
 
+    def __repr__(self) -> str:  # without the folder: what is kept for a kernel can be moved
+        return f"Line({PurePath(self.file).name}:{self.number} {self.text!r})"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Axis:
@@ -78,6 +82,8 @@ class Tensor:
     ``blocked``: its last two axes lie in blocks of 16 rows and 8 columns, as the threads of a warp
     hold accumulators, so that a thread's four elements of a block are neighbours. Rows are rounded
     up to whole blocks.
+
+    ``captured``: by a function given to the kernel; any index may stand for any of its axes.
     """
 
     name: str
@@ -86,6 +92,7 @@ class Tensor:
     access: Access = Access.IN
     optional: bool = False
     blocked: bool = False
+    captured: bool = False
 
     def axis(self, name: str) -> Axis:
         """The axis of that name."""
@@ -121,6 +128,11 @@ class Var:
     extent: int | None = None
 
 
+def is_number(var: Var) -> bool:
+    """Whether a variable stands for one element at a time: a unit, or a step of one."""
+    return var.walk is Walk.UNIT or (var.walk is Walk.STEP and var.extent == 1)
+
+
 @dataclass(frozen=True, slots=True)
 class Dim:
     """One axis of a value's shape: a variable, by ``per`` elements of it each (block scales)."""
@@ -154,6 +166,8 @@ class Fn(StrEnum):
     NEG = "neg"
     FLOORDIV = "floordiv"
     MOD = "mod"
+    SHR = "shr"
+    BITS = "bits"
     ABS = "abs"
     MIN = "min"
     MAX = "max"

@@ -50,7 +50,11 @@ ATTENTION: Mapping[tuple[int, bool], Mapping[str, object]] = {
     (256, True): {**_TILE_256, "slack": 1024},
 }
 
+# Where a search over tiles would solve schedules for many minutes, the tile that was measured.
+SHORT: Mapping[int, Mapping[str, object]] = {256: {**_TILE_256, "slack": 1024}}
+
 _GRAD = {
+    "split": 1,
     "t": 128,
     "consumers": 2,
     "stages": 2,
@@ -84,6 +88,7 @@ ATTENTION_GRAD: Mapping[tuple[int, bool], Mapping[str, object]] = {
 }
 # Gradients with kernels of their own, and all but dq where that has one. Consumers take turns.
 _ALONE = {
+    "split": 1,
     "t": 128,
     "s": 64,
     "consumers": 2,
@@ -139,7 +144,8 @@ def measured(
         if not plain:  # another loop: its order is searched
             pins = {n: v for n, v in pins.items() if n != "times"}
         return tuple(pins.items())
-    long = min(sizes.get("s", 0), sizes.get("t", 0)) >= LONG
-    if name != "attention" or not plain or not long:
+    if name != "attention" or not plain:
         return ()
+    if min(sizes.get("s", 0), sizes.get("t", 0)) < LONG:
+        return tuple(SHORT.get(sizes.get("d", 0), {}).items())
     return tuple(ATTENTION.get((sizes.get("d", 0), mask), {}).items())

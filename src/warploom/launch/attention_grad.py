@@ -14,10 +14,9 @@ from warploom.kernel.values import DType
 from warploom.kernels.attention_grad import attention_grad as text
 from warploom.kernels.attention_grad import queries_grad, values_grad
 from warploom.kernels.attention_grad_ends import converted, prepared, summed
-from warploom.launch.attention_checks import causal_choice, check_backward, scale_of
+from warploom.launch.attention_checks import causal_choice, check_backward, checked_scale
 from warploom.launch.layout import Layout
-from warploom.launch.runner import on_stream
-from warploom.launch.tensors import allocator, row_major, view_of
+from warploom.launch.tensors import allocator, on_stream, row_major, view_of
 from warploom.launch.texts import Calls
 from warploom.lower.tiling import Tiling
 
@@ -48,8 +47,9 @@ def attention_backward(
     may differ in its last bit from run to run, unless ``deterministic`` is asked for: then a kernel
     of its own makes it. ``dk`` and ``dv`` are the same in every run.
     """
-    factor, mask = scale_of(scale, q), causal_choice(causal)
     check_backward(grad, q, k, v, out, lse)
+    factor = q.shape[3] ** -0.5 if scale is None else checked_scale(scale)
+    mask = causal_choice(causal)
     each = q.shape[1] // k.shape[1]
     kind = view_of(q, "q").layout.dtype
     sums = _sums(q, stream)

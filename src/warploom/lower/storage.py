@@ -21,7 +21,7 @@ def staged_stores(layout: Layout) -> tuple[Store, ...]:
         op
         for op in (*layout.body.loop.body, *tail)
         if isinstance(op, Store) and len(layout.body.values[op.value].dims) == 2
-        if not is_straight(layout, op)
+        if not is_straight(layout, op) and not is_turned(layout, op)
     )
 
 
@@ -29,6 +29,12 @@ def is_straight(layout: Layout, op: Store) -> bool:
     """Whether a sum of the loop goes to memory from registers."""
     blocked = layout.body.kernel.tensor(op.tensor).blocked
     return blocked and op.add and layout.tiling.straight
+
+
+def is_turned(layout: Layout, op: Store) -> bool:
+    """Whether rows of a stored tile are columns of the tensor."""
+    walked = layout.body.values[op.value].vars
+    return tuple(a.var for a in op.at if a.var in walked) != walked
 
 
 def staging_bytes(layout: Layout) -> int:
