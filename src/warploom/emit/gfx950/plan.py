@@ -32,15 +32,15 @@ class Movement(Enum):
 class KernelPlan:
     """A document that can be emitted for a tile.
 
-    ``stages`` LDS stages of ``subtiles`` row sub-tiles each; with staged movement a K-tile is
-    consumed in ``k_parts`` parts, otherwise in one.
+    ``stages`` LDS stages, in each A and B cut into so many row sub-tiles (``subtiles``); with
+    staged movement a K-tile is consumed in ``k_parts`` parts, otherwise in one.
     """
 
     document: ScheduleDocument
     tile: GemmTile
     movement: Movement
     stages: int
-    subtiles: int
+    subtiles: tuple[int, int]
     k_parts: int
     channel_by_tag: tuple[tuple[int, int], ...]
 
@@ -59,7 +59,8 @@ class KernelPlan:
 
     def channel_lds_bytes(self, channel: int) -> int:
         """LDS that one operand takes."""
-        return self.stages * self.subtiles * self.tile.slot_bytes(channel, self.subtiles)
+        cut = self.subtiles[channel]
+        return self.stages * cut * self.tile.slot_bytes(channel, cut)
 
     @property
     def k_steps(self) -> int:
@@ -70,7 +71,8 @@ class KernelPlan:
     def grid(self) -> tuple[int, int]:
         """Accumulator tiles of one wave, along M and N."""
         a, b = self.tile.operands
-        return self.subtiles * a.tiles(self.subtiles), self.subtiles * b.tiles(self.subtiles)
+        m, n = self.subtiles
+        return m * a.tiles(m), n * b.tiles(n)
 
 
 def plan_kernel(document: ScheduleDocument, tile: GemmTile) -> KernelPlan:
@@ -86,14 +88,15 @@ def plan_kernel(document: ScheduleDocument, tile: GemmTile) -> KernelPlan:
             where=f"schedule {document.name!r}",
             fix="emit a schedule with global loads, fragment loads and MMA ops",
         )
+    channels = _channels([e.op for e in entries] + list(document.body))
     plan = KernelPlan(
         document=document,
         tile=tile,
         movement=Movement.STAGED if staged else Movement.DMA,
         stages=1 if staged else 1 + max(op.stage for op in moved),
-        subtiles=1 if staged else max(2, 1 + max(op.subtile for op in moved)),
+        subtiles=(1, 1) if staged else _subtiles(moved, channels),
         k_parts=1 + max(op.subtile for op in computed) if staged else 1,
-        channel_by_tag=_channels([e.op for e in entries] + list(document.body)),
+        channel_by_tag=channels,
     )
     check_subtiles(tile, plan.subtiles, plan.stages)
     _check_waves(plan)
@@ -114,6 +117,16 @@ def located_entries(document: ScheduleDocument) -> Iterator[tuple[Phase, int, Sc
 def _channels(ops: list[OpDesc]) -> tuple[tuple[int, int], ...]:
     known = {int(op.tag): op.channel for op in ops if op.channel >= 0}
     return tuple(sorted(known.items()))
+
+
+def _subtiles(moved: list[OpDesc], channels: tuple[tuple[int, int], ...]) -> tuple[int, int]:
+    """Sub-tiles of A and B that are loaded."""
+    by_tag, cut = dict(channels), [1, 1]
+    for op in moved:
+        channel = op.channel if op.channel >= 0 else by_tag.get(int(op.tag), -1)
+        if channel in (0, 1):
+            cut[channel] = max(cut[channel], op.subtile + 1)
+    return cut[0], cut[1]
 
 
 def _check_waves(plan: KernelPlan) -> None:
@@ -144,8 +157,8 @@ def _check_counters(plan: KernelPlan) -> None:
     counters = plan.document.counters
     for channel, name in enumerate("AB"):
         real = (
-            plan.tile.loads(channel, plan.subtiles),
-            plan.tile.fragment_reads(channel, plan.subtiles, plan.k_steps),
+            plan.tile.loads(channel, plan.subtiles[channel]),
+            plan.tile.fragment_reads(channel, plan.subtiles[channel], plan.k_steps),
         )
         declared = (counters.vm_per_load[channel], counters.lgkm_per_load[channel])
         if real != declared:
@@ -163,11 +176,9 @@ def _check_entry(plan: KernelPlan, op: OpDesc, where: str) -> None:
     if op.role in (OpRole.GLOBAL_LOAD, OpRole.FRAGMENT_LOAD, OpRole.SHARED_STORE):
         _check_move(plan, op, where)
     elif op.role is OpRole.COMPUTE and plan.movement is Movement.DMA:
-        if max(op.stage, op.subtile) >= plan.subtiles:
-            raise BackendError(
-                f"an MMA outside the {plan.subtiles}x{plan.subtiles} grid of sub-tiles",
-                where=where,
-            )
+        m, n = plan.subtiles
+        if op.stage >= m or op.subtile >= n:
+            raise BackendError(f"an MMA outside the {m}x{n} grid of sub-tiles", where=where)
     elif op.role in (OpRole.VALU_COMPUTE, OpRole.NONE):
         raise BackendError(
             f"a GEMM kernel has no lowering for role {op.role.name}",
@@ -191,8 +202,6 @@ def _check_move(plan: KernelPlan, op: OpDesc, where: str) -> None:
             where=where,
             fix="give the op, or another op of its tag, channel 0 (A) or 1 (B)",
         )
-    if op.subtile >= plan.subtiles:
-        raise BackendError(f"sub-tile {op.subtile} of {plan.subtiles}", where=where)
 
 
 def _check_wait(op: OpDesc, where: str) -> None:

@@ -68,9 +68,10 @@ def _load_offsets(text: IrText, plan: KernelPlan, operand: Operand) -> None:
     chunk = text.modulo("%tid", tile.chunks_per_row)
     chunk = text.value(f"xor i32 {chunk}, {_swizzle(text, plan, row)}")
     column = text.times(chunk, CHUNK)
-    for subtile in range(plan.subtiles):
-        for i in range(tile.loads(operand.channel, plan.subtiles)):
-            first = subtile * (operand.rows // plan.subtiles) + i * tile.rows_per_step
+    cut = plan.subtiles[operand.channel]
+    for subtile in range(cut):
+        for i in range(tile.loads(operand.channel, cut)):
+            first = subtile * (operand.rows // cut) + i * tile.rows_per_step
             at = text.value(f"mul i32 {text.sum(row, first)}, %row_pitch")
             text.value(f"add i32 {at}, {column}", f"load_{operand.channel}_{subtile}_{i}")
 
@@ -81,7 +82,7 @@ def _fragment_bases(text: IrText, plan: KernelPlan, operand: Operand) -> None:
     row = text.modulo("%lane", operand.mma_rows)
     part = text.over("%lane", operand.mma_rows)
     swizzle = _swizzle(text, plan, row)
-    share = text.times(f"%wave{c}", operand.rows // plan.subtiles // operand.waves)
+    share = text.times(f"%wave{c}", operand.rows // plan.subtiles[c] // operand.waves)
     start = text.times(text.value(f"add i32 {share}, {row}"), tile.row_bytes)
     for q in range(tile.k_steps * tile.reads_per_operand):
         chunk = text.sum(part, q * (LANES // operand.mma_rows))

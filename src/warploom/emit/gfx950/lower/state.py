@@ -49,8 +49,8 @@ class Machine:
     def slot(self, channel: int, stage: int, subtile: int, offset: int) -> str:
         """Address of byte ``offset`` of an LDS slot."""
         plan = self.plan
-        slot = stage * plan.subtiles + subtile
-        at = slot * plan.tile.slot_bytes(channel, plan.subtiles) + offset
+        cut = plan.subtiles[channel]
+        at = (stage * cut + subtile) * plan.tile.slot_bytes(channel, cut) + offset
         return f"getelementptr (i8, ptr addrspace(3) @lds_{'ab'[channel]}, i32 {at})"
 
     def enter(self, phase: Phase, k_base: str) -> None:

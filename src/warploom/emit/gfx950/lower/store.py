@@ -58,10 +58,11 @@ def _c_resource(text: IrText) -> None:
 
 def _first(text: IrText, plan: KernelPlan, operand: Operand, tile: int) -> str:
     """First row (or column) in the block of a wave's ``tile``-th MMA tile along an operand."""
-    per = operand.tiles(plan.subtiles)
+    cut = plan.subtiles[operand.channel]
+    per = operand.tiles(cut)
     subtile, inside = divmod(tile, per)
     share = text.times(f"%wave{operand.channel}", per * operand.mma_rows)
-    first = subtile * (operand.rows // plan.subtiles) + inside * operand.mma_rows
+    first = subtile * (operand.rows // cut) + inside * operand.mma_rows
     return text.sum(share, first)
 
 

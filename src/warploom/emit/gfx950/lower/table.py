@@ -63,7 +63,7 @@ def _load_to_lds(machine: Machine, op: OpDesc) -> None:
     plan, text = machine.plan, machine.text
     channel = plan.channel(op)
     along_k = machine.k_offset(op)
-    for i in range(plan.tile.loads(channel, plan.subtiles)):
+    for i in range(plan.tile.loads(channel, plan.subtiles[channel])):
         machine.pin()
         slot = machine.slot(channel, op.stage, op.subtile, i * plan.tile.threads * CHUNK)
         at = text.value(f"getelementptr inbounds i8, ptr addrspace(3) {slot}, i32 %share")
@@ -78,7 +78,7 @@ def _load_to_registers(machine: Machine, op: OpDesc) -> None:
     plan = machine.plan
     along_k = machine.k_offset(op)
     for channel in plan.channels(op):
-        for i in range(plan.tile.loads(channel, plan.subtiles)):
+        for i in range(plan.tile.loads(channel, plan.subtiles[channel])):
             machine.pin()
             machine.staged[channel, i] = machine.text.value(
                 "call <4 x i32> @llvm.amdgcn.raw.ptr.buffer.load.v4i32("
@@ -90,7 +90,7 @@ def _load_to_registers(machine: Machine, op: OpDesc) -> None:
 def _store_to_lds(machine: Machine, op: OpDesc) -> None:
     plan, text = machine.plan, machine.text
     for channel in plan.channels(op):
-        for i in range(plan.tile.loads(channel, plan.subtiles)):
+        for i in range(plan.tile.loads(channel, plan.subtiles[channel])):
             machine.pin()
             slot = machine.slot(channel, 0, 0, i * plan.tile.threads * CHUNK)
             at = text.value(
@@ -118,7 +118,7 @@ def _read_operand(
     reads = plan.k_steps * tile.reads_per_operand
     first = fragment * reads if plan.movement is Movement.STAGED else 0
     for q in range(reads):
-        for t in range(operand.tiles(plan.subtiles)):
+        for t in range(operand.tiles(plan.subtiles[channel])):
             machine.pin()
             below = t * operand.mma_rows * tile.row_bytes
             slot = machine.slot(channel, stage, slot_subtile, below)
@@ -137,12 +137,13 @@ def _multiply(machine: Machine, op: OpDesc) -> None:
     a, b = tile.operands
     staged = plan.movement is Movement.STAGED
     fragment_a, fragment_b = (op.subtile, op.subtile) if staged else (op.stage, op.subtile)
-    row0 = 0 if staged else op.stage * a.tiles(plan.subtiles)
-    column0 = 0 if staged else op.subtile * b.tiles(plan.subtiles)
+    rows, columns = a.tiles(plan.subtiles[0]), b.tiles(plan.subtiles[1])
+    row0 = 0 if staged else op.stage * rows
+    column0 = 0 if staged else op.subtile * columns
     for step in range(plan.k_steps):
-        for i in range(a.tiles(plan.subtiles)):
+        for i in range(rows):
             left = machine.operand(0, fragment_a, i, step, op)
-            for j in range(b.tiles(plan.subtiles)):
+            for j in range(columns):
                 right = machine.operand(1, fragment_b, j, step, op)
                 machine.multiply(row0 + i, column0 + j, left, right)
 

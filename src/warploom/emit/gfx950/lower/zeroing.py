@@ -19,11 +19,13 @@ def registers_wanted(plan: KernelPlan) -> int:
     tile = plan.tile
     rows, columns = plan.grid
     accumulators = rows * columns * tile.mfma.accumulator_registers
-    fragments = (plan.subtiles if plan.movement is Movement.DMA else plan.k_parts) * sum(
-        4 * tile.fragment_reads(c, plan.subtiles, plan.k_steps) for c in (0, 1)
+    staging = plan.movement is Movement.STAGED
+    fragments = sum(
+        4 * (plan.k_parts if staging else cut) * tile.fragment_reads(c, cut, plan.k_steps)
+        for c, cut in enumerate(plan.subtiles)
     )
     staged = 0
-    if plan.movement is Movement.STAGED:
+    if staging:
         staged = sum(4 * tile.loads(c, 1) for c in (0, 1))
     return accumulators + fragments + staged + ADDRESSES
 

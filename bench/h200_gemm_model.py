@@ -1,0 +1,211 @@
+"""The tile pass's estimates against measured times of candidates nobody fitted anything to.
+
+    python bench/h200_gemm_model.py prepare      compiles all candidates into $WARPLOOM_CACHE (no GPU)
+    python bench/h200_gemm_model.py measure [--out FOLDER]     times them on an H200
+    python bench/h200_gemm_model.py judge [FILE]               rank correlations, writes the .md
+
+Candidates: drawn evenly, with a fixed seed, from every tiling the tile pass considers, with other
+stages, staging copies and walks among them; the same for every shape. The estimate's constants were
+fitted to the rates in ``tests/texts/h200_rates.json`` (other shapes, kernels of another generation),
+so all of these are held out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from warploom.errors import WarploomError
+from warploom.kernel.values import DType
+from warploom.kernels.gemm import gemm
+from warploom.launch.gemm import CALLS, _options
+from warploom.launch.layout import Layout
+from warploom.lower.choose import Choice, choose
+from warploom.lower.tiling import Tiling
+
+SHAPES = (
+    (4096, 4096, 4096),
+    (8192, 8192, 2048),
+    (2048, 6144, 8192),
+    (3072, 2560, 4096),
+    (16384, 1024, 1024),
+)
+DRAWN, SEED = 20, 7
+VARIED = (  # of the tile pass's own candidates: (m, n, consumers) and what is pinned otherwise
+    ((128, 256, 2), {"stages": 2}),
+    ((128, 256, 2), {"stages": 3}),
+    ((128, 128, 2), {"stages": 2}),
+    ((128, 128, 2), {"stages": 3}),
+    ((256, 128, 2), {"staging": 1}),
+    ((256, 128, 2), {"group": 1}),
+    ((128, 192, 2), {"group": 64}),
+    ((64, 256, 1), {"stages": 2}),
+)
+RESULTS = Path(__file__).parent / "results"
+NAME = "h200_gemm_model"
+
+
+def kernel():
+    types = {"a": "bf16", "b": "bf16", "out": "bf16"}
+    return gemm.compile(types, without={"bias", "residual"}).rewritten
+
+
+def candidates() -> dict[str, Tiling]:
+    """The tilings, by name; the same on every machine."""
+    value, sizes = kernel(), dict(zip("mnk", SHAPES[0], strict=True))
+    found = [c.tiling for c in choose(value, sizes)]
+    found = [t for t in found if t.extent("n") >= 64]
+    drawn = random.Random(SEED).sample(found, DRAWN)
+    for (m, n, consumers), changed in VARIED:
+        pins = {"m": m, "n": n, "consumers": consumers, **changed}
+        drawn.append(choose(value, sizes, pins=pins)[0].tiling)
+    return {name_of(t): t for t in drawn}
+
+
+def name_of(tiling: Tiling) -> str:
+    return f"{tiling.name}/g{tiling.group}"
+
+
+def prepare() -> None:
+    for m, n, k in SHAPES[:1]:
+        layouts = (
+            Layout((m, k), (k, 1), DType.BF16),
+            Layout((k, n), (1, k), DType.BF16),
+            Layout((m, n), (n, 1), DType.BF16),
+            None,
+            None,
+        )
+        for name, tiling in candidates().items():
+            made = CALLS.compiled_for(layouts, _options("none", None, True, tiling))
+            print(name, f"{made.built.cubin.report.registers} registers", flush=True)
+
+
+def measure(out: Path, rounds: int, run_ms: float) -> None:
+    import torch
+    from h200_gemm import inputs, sampled_error
+    from lib.protocol import compare, environment, sets_for
+
+    import warploom
+
+    table = []
+    for m, n, k in SHAPES:
+        begun = time.perf_counter()
+        sets = [
+            (*inputs(m, n, k, "bf16"), torch.empty(m, n, device="cuda", dtype=torch.bfloat16))
+            for _ in range(sets_for((m + n) * k * 2 + 2 * m * n))
+        ]
+        contestants, wrong = {}, []
+        for name, tiling in candidates().items():
+            calls = [
+                lambda a=a, b=b, c=c, t=tiling: warploom.gemm(a, b, out=c, choice=t)
+                for a, b, c in sets
+            ]
+            try:
+                sets[0][2].fill_(float("nan"))
+                calls[0]()
+                torch.cuda.synchronize()
+            except WarploomError as error:
+                print("FAIL", name, error.what, flush=True)
+                continue
+            if sampled_error(*sets[0]) < 4e-3:
+                contestants[name] = calls
+            else:
+                wrong.append(name)
+        times = compare(contestants, rounds=rounds, run_ms=run_ms, preheat_s=0.4)
+        table.append({"shape": (m, n, k), "ms": times, "wrong": wrong})
+        best = min(times, key=times.get)
+        said = f"best {best} {times[best]:.4f} ms, wrong {wrong}"
+        print(f"{m}x{n}x{k}: {len(times)} kernels, {said}, {time.perf_counter() - begun:.1f} s")
+        out.mkdir(parents=True, exist_ok=True)
+        data = {"script": "bench/h200_gemm_model.py measure", "environment": environment()}
+        (out / f"{NAME}.json").write_text(json.dumps(data | {"table": table}, indent=1) + "\n")
+        sys.stdout.flush()
+        del sets, contestants
+        torch.cuda.empty_cache()
+
+
+def spearman(a, b) -> float:
+    """Rank correlation; ties share their ranks."""
+
+    def ranks(values):
+        order = sorted(range(len(values)), key=lambda i: values[i])
+        out = [0.0] * len(values)
+        at = 0
+        while at < len(order):
+            end = at
+            while end + 1 < len(order) and values[order[end + 1]] == values[order[at]]:
+                end += 1
+            for i in order[at : end + 1]:
+                out[i] = (at + end) / 2
+            at = end + 1
+        return out
+
+    x, y = ranks(a), ranks(b)
+    mean = (len(a) - 1) / 2
+    top = sum((p - mean) * (q - mean) for p, q in zip(x, y, strict=True))
+    size = sum((p - mean) ** 2 for p in x) * sum((q - mean) ** 2 for q in y)
+    return top / size**0.5 if size else 0.0
+
+
+def predicted(value, tiling: Tiling, shape) -> Choice:
+    sizes = dict(zip("mnk", shape, strict=True))
+    (only,) = choose(value, sizes, pins=dict(replace(tiling).pins))
+    return only
+
+
+def judge(path: Path) -> None:
+    data, value, known = json.loads(path.read_text()), kernel(), candidates()
+    lines = [
+        "# Estimated against measured times of GEMM candidates",
+        "",
+        f"Written by `bench/h200_gemm_model.py judge` from `{path.name}` "
+        f"({data['environment']['date']}, {data['environment']['gpu'].partition(',')[0]}). "
+        "The estimate's constants were fitted to older rates of other shapes; nothing here was "
+        "fitted. Regret: how much slower the candidate the estimate puts first is than the best.",
+        "",
+        "| shape | candidates | rank correlation | rms error, bias removed | regret |",
+        "|---|---|---|---|---|",
+    ]
+    correlations = []
+    for row in data["table"]:
+        names = list(row["ms"])
+        measured = [row["ms"][n] for n in names]
+        guess = [predicted(value, known[n], row["shape"]).estimate.seconds * 1e3 for n in names]
+        rank = spearman(guess, measured)
+        ratios = [g / m for g, m in zip(guess, measured, strict=True)]
+        mean = sum(ratios) / len(ratios)
+        rms = (sum((r / mean - 1) ** 2 for r in ratios) / len(ratios)) ** 0.5
+        first = measured[guess.index(min(guess))] / min(measured) - 1
+        correlations.append(rank)
+        shape = "x".join(map(str, row["shape"]))
+        lines.append(f"| {shape} | {len(names)} | {rank:.3f} | {rms:.1%} | {first:.1%} |")
+    mean = sum(correlations) / len(correlations)
+    lines.append(f"| mean | | **{mean:.3f}** (least {min(correlations):.3f}) | | |")
+    (RESULTS / f"{NAME}.md").write_text("\n".join([*lines, ""]))
+    print("\n".join(lines[6:]))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("mode", choices=("prepare", "measure", "judge"))
+    parser.add_argument("file", nargs="?", type=Path, default=RESULTS / f"{NAME}.json")
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--run-ms", type=float, default=48.0)
+    args = parser.parse_args()
+    match args.mode:
+        case "prepare":
+            prepare()
+        case "measure":
+            measure(args.out, args.rounds, args.run_ms)
+        case _:
+            judge(args.file)
+
+
+if __name__ == "__main__":
+    main()
