@@ -1,13 +1,13 @@
 """The tile pass's estimates against measured times of candidates nobody fitted anything to.
 
-    python bench/h200_gemm_model.py prepare      compiles all candidates into $WARPLOOM_CACHE (no GPU)
-    python bench/h200_gemm_model.py measure [--out FOLDER]     times them on an H200
-    python bench/h200_gemm_model.py judge [FILE]               rank correlations, writes the .md
+    python bench/h200_gemm_model.py prepare      compiles all into $WARPLOOM_CACHE (no GPU)
+    python bench/h200_gemm_model.py measure [--out FOLDER]   times them on an H200
+    python bench/h200_gemm_model.py judge [FILE]             rank correlations, writes the .md
 
 Candidates: drawn evenly, with a fixed seed, from every tiling the tile pass considers, with other
-stages, staging copies and walks among them; the same for every shape. The estimate's constants were
-fitted to the rates in ``tests/texts/h200_rates.json`` (other shapes, kernels of another generation),
-so all of these are held out.
+stages, staging copies and walks among them; the same for every shape. The estimate's constants
+were fitted to the rates in ``tests/texts/h200_rates.json`` (other shapes, kernels of another
+generation), so all of these are held out.
 """
 
 from __future__ import annotations

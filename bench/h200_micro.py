@@ -1,7 +1,7 @@
 """Steps of a warp-specialised kernel on Hopper, each timed alone by the SM's clock.
 
-    python bench/h200_micro.py build FOLDER     writes and compiles FOLDER/micro (needs nvcc, no GPU)
-    python bench/h200_micro.py run FOLDER       runs it on a GPU, writes h200_micro.json beside it
+    python bench/h200_micro.py build FOLDER   writes and compiles FOLDER/micro (needs nvcc, no GPU)
+    python bench/h200_micro.py run FOLDER     runs it on a GPU, writes h200_micro.json beside it
 
 Asks: how long issuing products holds the warps (by width, count, place of A, warpgroups, behind
 another group's products), what vector work takes with idle and with busy tensor cores, what waiting
@@ -52,7 +52,7 @@ def wrapper(n: int, *, registers: bool) -> str:
         f"template <> FN void product<{n}, {str(registers).lower()}>(float (&d)[{count}], uint64_t"
         " a, const uint32_t (&r)[4], uint64_t b) {\n"
         f'  asm volatile("{{.reg .pred p; setp.ne.b32 p, {flag}, 0; wgmma.mma_async.sync.aligned.'
-        f"m64n{n}k16.f32.bf16.bf16 {{{sums}}}, {a}, {b}, p, 1, 1, {transposed};}}\"\n"
+        f'm64n{n}k16.f32.bf16.bf16 {{{sums}}}, {a}, {b}, p, 1, 1, {transposed};}}"\n'
         f"    : {outputs}\n    : {inputs});\n}}\n"
     )
 

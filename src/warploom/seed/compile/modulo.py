@@ -26,13 +26,55 @@ from warploom.seed.modulo.bridge import (
     check_match_fields,
 )
 from warploom.seed.modulo.entries import modulo_phases
+from warploom.seed.target.chip import body_costs, is_chip
+
+
+def priced_request(
+    schedule: Hooks, body: tuple[OpDesc, ...], request: ModuloRequest | None
+) -> ModuloRequest:
+    """The request with the machine every other command prices this schedule by.
+
+    A kernel of known shape on a chip is priced in its cycles; without a shape nobody knows what an
+    op stands for, and the latencies of the schedule's own cost model count.
+    """
+    request = request or ModuloRequest()
+    instance(request, ModuloRequest, "modulo", "compile_schedule")
+    known = request.machine is not None or request.occupancies is not None
+    if known or schedule.shape is None or not is_chip(schedule.target_name):
+        return request
+    config, waves = schedule.config(), schedule.protocol(0)
+    machine = body_costs(
+        schedule.shape,
+        body,
+        max(1, config.num_partitions),
+        waves.groups * waves.waves_per_group,
+        counters(config, schedule.schedule_config()),
+    )
+    return replace(request, machine=machine)
+
+
+def _problem(
+    schedule: Hooks,
+    body: tuple[OpDesc, ...],
+    edges: tuple[DepEdge, ...],
+    request: ModuloRequest,
+    budget: int | None,
+) -> BodyProblem:
+    if request.machine is None:
+        return body_problem(
+            body, edges, name=schedule.name, request=request, register_budget=budget
+        )
+    auto = import_module("warploom.seed.modulo.auto")
+    bench, _ = auto.workbench(schedule, body, edges, request=request, register_budget=budget)
+    found: BodyProblem = bench.parts
+    return found
 
 
 def modulo_schedule(
     schedule: Hooks,
     body: tuple[OpDesc, ...],
     edges: tuple[DepEdge, ...],
-    request: ModuloRequest | None,
+    request: ModuloRequest,
     see: Observer,
     *,
     insist: bool = False,
@@ -41,12 +83,10 @@ def modulo_schedule(
 
     A register budget that no schedule keeps is left out with a warning, unless ``insist``.
     """
-    instance(request or ModuloRequest(), ModuloRequest, "modulo", "compile_schedule")
-    request = request or ModuloRequest()
     config, sched = schedule.config(), schedule.schedule_config()
     check_match_fields(config.ch0_match_field, config.ch1_match_field)
     budget = SchedulePolicy.of(sched).order.register_budget
-    problem = body_problem(body, edges, name=schedule.name, request=request, register_budget=budget)
+    problem = _problem(schedule, body, edges, request, budget)
     see("problem", problem)
     if sched.scheduling is Strategy.AUTO:
         auto = import_module("warploom.seed.modulo.auto")
@@ -63,7 +103,7 @@ def modulo_schedule(
             OverBudgetWarning,
             stacklevel=4,
         )
-        problem = body_problem(body, edges, name=schedule.name, request=request)
+        problem = _problem(schedule, body, edges, request, None)
         result = solve_modulo(problem.problem, request.options)
     see("modulo", result)
     return scheduled(schedule, body, edges, problem, result, request)

@@ -140,7 +140,8 @@ struct Wave {
   int trips;
   unsigned load_at_a[CUT_A][LOADS_A], load_at_b[CUT_B][LOADS_B];
   unsigned read_at_a[BK * ELEMENT / 16 * MMA_M / 64], read_at_b[BK * ELEMENT / 16 * MMA_N / 64];
-  word4 frag_a[FRAGMENTS_A][TILES_A][K_STEPS * READS], frag_b[FRAGMENTS_B][TILES_B][K_STEPS * READS];
+  word4 frag_a[FRAGMENTS_A][TILES_A][K_STEPS * READS];
+  word4 frag_b[FRAGMENTS_B][TILES_B][K_STEPS * READS];
   acc_t acc[GRID_M][GRID_N];
 
   // Buffers end with the last row of the matrix: loads behind it give zero, stores are dropped.

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from warploom.emit.gfx950.lower.text import IrText
 from warploom.emit.gfx950.plan import KernelPlan
-from warploom.emit.gfx950.tile import CHUNK, LANES, Operand
+from warploom.emit.gfx950.tile import CHUNK, Operand
+from warploom.target.mi355x import LANES
 
 BUFFER_FLAGS = 0x27000  # raw buffer of untyped 32-bit data, swizzling off
 
