@@ -139,11 +139,15 @@ class Writer:
 
 
 @st.composite
-def random_kernels(draw, forms=FORMS, largest=70, types=("bf16", "f16"), whole=(64, 128)):
-    """A random kernel of one of the forms; ``whole``: sizes of whole axes."""
+def random_kernels(
+    draw, forms=FORMS, largest=70, types=("bf16", "f16"), whole=(64, 128), hopper=False
+):
+    """A random kernel of one of the forms; ``whole``: sizes of whole axes. ``hopper``: without
+    what that target always refuses (sums over the rows of a right operand, narrow steps).
+    """
     form = draw(st.sampled_from(forms))
     dtype = draw(st.sampled_from(types))
-    head, body, tensors = _MAKE[form](draw)
+    head, body, tensors = _MAKE[form](draw, hopper)
     size = st.integers(1, largest)
     sizes = {name: draw(size) for name in ("m", "n", "k")}
     sizes["d"] = draw(st.sampled_from(whole))
@@ -161,7 +165,7 @@ def random_kernels(draw, forms=FORMS, largest=70, types=("bf16", "f16"), whole=(
     )
 
 
-def _product(draw):
+def _product(draw, hopper):
     """One or two products, row and column statistics, a pointwise tail, one or two outputs."""
     w = Writer(draw, "m", "n", "k")
     w.add("bias[n]", "n")
@@ -182,7 +186,8 @@ def _product(draw):
     if w.chance():
         body.append(f"h = {w.expr(('m',))}")
         w.add("h", "m")
-    statistics = draw(st.lists(st.sampled_from(("rs", "rm", "cs")), unique=True))
+    known = ("rs", "rm") if hopper else ("rs", "rm", "cs")
+    statistics = draw(st.lists(st.sampled_from(known), unique=True))
     starts = {"rs": "wl.zeros(m)", "rm": "wl.full(m, -8.0)", "cs": "wl.zeros(n)"}
     body += [f"{s} = {starts[s]}" for s in statistics]
     body += ["for k in wl.steps(x.k):", f"    a = x[{at}m, k]"]
@@ -234,7 +239,7 @@ def _scaled(w, product):
     )
 
 
-def _softmax(draw):
+def _softmax(draw, hopper):
     """Attention with a random score and mask."""
     w = Writer(draw, "m", "k", "k")
     head = (
@@ -264,7 +269,7 @@ def _softmax(draw):
     return head, body, ["q", "keys", "v", "out"]
 
 
-def _rows(draw):
+def _rows(draw, hopper):
     """Two loops: a statistic of each row, then the row again with it."""
     w = Writer(draw, "m", "k", "k")
     head = (
@@ -290,11 +295,11 @@ def _rows(draw):
     return head, body, ["x", "out_b"]
 
 
-def _blocks(draw):
+def _blocks(draw, hopper):
     """Products with scales of blocks, promoted by vector work."""
     w = Writer(draw, "m", "n", "k")
-    per = w.pick(16, 32, 64)
-    step = w.pick(per, per // 2)
+    per = w.pick(64, 128) if hopper else w.pick(16, 32, 64)
+    step = w.pick(64, per) if hopper else w.pick(per, per // 2)
     head = (
         f'def kernel(x: wl.In["m", "k"], sx: wl.In["m", "k/{per}", wl.f32], w: wl.In["n", "k"], '
         f'sw: wl.In["n/{per}", "k/{per}", wl.f32], out: wl.Out["m", "n"], *, alpha: float):\n'
@@ -313,7 +318,7 @@ def _blocks(draw):
     return head, body, ["x", "w", "out"]
 
 
-def _groups(draw):
+def _groups(draw, hopper):
     """Rows of groups, each with weights of its own."""
     w = Writer(draw, "m", "n", "k")
     head = (
@@ -334,7 +339,7 @@ def _groups(draw):
     return head, body, ["x", "w", "out"]
 
 
-def _grad(draw):
+def _grad(draw, hopper):
     """Four or five products a step, one of them added to memory, as backward passes have."""
     w = Writer(draw, "m", "k", "k")
     head = (

@@ -49,23 +49,30 @@ def gemm(
     """
     tensors = (a, b, out, bias, residual)
     scale = 1.0 if alpha is None else float(alpha)
-    options = _options(activation, out_dtype, scale > 0, choice)
+    unscaled = scale == 1.0
+    options = _options(activation, out_dtype, scale > 0, choice, unscaled)
+    scalars = () if unscaled else (scale,)
     if tune:
-        tune_call(CALLS, tensors, (scale,), options, stream)
-    return CALLS.launch(tensors, (scale,), options, stream)[2]
+        tune_call(CALLS, tensors, scalars, options, stream)
+    return CALLS.launch(tensors, scalars, options, stream)[2]
 
 
 @lru_cache(maxsize=256)
 def _options(
-    activation: str, out_dtype: str | None, positive: bool, choice: Tiling | None
+    activation: str,
+    out_dtype: str | None,
+    positive: bool,
+    choice: Tiling | None,
+    unscaled: bool = True,
 ) -> tuple[Any, ...]:
+    """The options of a plan; a scale of 1 is built in, so that nothing multiplies by it."""
     if activation not in ACTIVATIONS:
         raise BackendError(f"unknown activation {activation!r}", fix=", ".join(ACTIVATIONS))
     if out_dtype is not None and out_dtype not in OUT_TYPES:
         raise BackendError(f"unknown out_dtype {out_dtype!r}", fix=", ".join(OUT_TYPES))
     return (
         (("out", OUT_TYPES[out_dtype]),) if out_dtype else (),
-        (("activation", ACTIVATIONS[activation]),),
+        (("activation", ACTIVATIONS[activation]), *((("alpha", 1.0),) if unscaled else ())),
         frozenset({"alpha"}) if positive else frozenset(),
         frozenset({"out"}),
         choice.pins if choice is not None else (),

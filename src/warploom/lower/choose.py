@@ -36,7 +36,7 @@ from warploom.lower.tiling import Tiling, tiling_of
 from warploom.target.h200 import HopperTarget, h200
 
 ROWS = ((1, 1), (2, 1), (2, 2), (3, 1), (1, 2))  # consumers, blocks of 64 rows each
-COLUMNS = (256, 240, 224, 208, 192, 176, 160, 144, 128, 112, 96, 80, 64, 32, 16)
+COLUMNS = (256, 240, 224, *range(208, 152, -8), 144, 128, 112, 96, 80, 64, 32, 16)
 MOST_SCORES = 128  # columns of a product that vector work reads in the loop
 LEAST_COLUMNS = 32
 SPARE_REGISTERS = 24  # addresses, counters and temporaries of a consumer thread
@@ -148,7 +148,7 @@ def _extents(body: Body, var: str, size: int) -> tuple[int, ...]:
     columns = [
         op for _, op in body.placed() if isinstance(op, Dot) and op.result.dims[1].var == var
     ]
-    step = 16
+    step = 8 if var in body.kernel.grid.vars else 16
     for _, op in body.placed():
         if isinstance(op, Load) and len(op.result.dims) == 2 and op.result.dims[1].var == var:
             step = max(step, LINE_BYTES * 8 // op.result.dtype.bits)

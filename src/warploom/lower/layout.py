@@ -191,7 +191,8 @@ def part_sums(body: Body) -> frozenset[str]:
     carried = {n for n in carried if len(body.values[n].dims) == 1}
     while True:
         found = set(carried)
-        found |= {v.name for op in body.loop.body if _is_partial(op, found) for v in results(op)}
+        for op in body.loop.body:  # in order: an op's arguments come before it
+            found |= {v.name for v in results(op)} if _is_partial(op, found) else set()
         kept = {n for n in carried if body.inside[n].last in found}
         if kept == carried:
             break
@@ -266,7 +267,9 @@ def _homes(
 
 
 def _short(name: str) -> str:
-    return name.replace(".", "_")
+    """The array's name: no word that the emitted text has a meaning for (``new``, ``h``)."""
+    short = name.replace(".", "_")
+    return short if short.endswith("_in") else f"kept_{short}"
 
 
 def _spare(
@@ -339,15 +342,29 @@ def _check_products(layout: Layout) -> None:
     for _, op in body.placed():
         if not isinstance(op, Dot):
             continue
-        columns = layout.extent(op.result.dims[1].var)
-        if columns % 16 or columns > MOST_COLUMNS:
+        var = op.result.dims[1].var
+        columns = layout.extent(var)
+        step = 8 if leaves_by_copies(layout, var) else 16
+        if columns % step or columns > MOST_COLUMNS:
             raise refusal(
                 f"a product with {columns} columns",
                 op.result.line,
-                why="the tensor cores multiply 16 to 256 columns",
-                fix=f"an extent of {op.result.dims[1].var} in multiples of 16 up to 256",
+                why=f"here the tensor cores multiply {step} to 256 columns",
+                fix=f"an extent of {var} in multiples of {step} up to 256",
             )
         _check_left(layout, op)
+
+
+def leaves_by_copies(layout: Layout, var: str) -> bool:
+    """Whether a variable's elements are columns of sums that only copies out read: chunks of those
+    may begin at any 8 columns, where vector work takes 16 at a time.
+    """
+    body = layout.body
+    if layout.tiling.direct or any(step.cols == var for step in layout.steps):
+        return False
+    last = {v.name for v in body.values.values() if len(v.dims) == 2 and v.vars[1] == var}
+    packed = any(layout.form_of(n) is Form.PACKED for n, _ in layout.homes if n in last)
+    return not packed and not any(layout.slot_of(n) for n in last)
 
 
 def _check_left(layout: Layout, op: Dot) -> None:

@@ -152,6 +152,7 @@ def compiled_order(subject: Subject, program: Program, effort: int) -> CompiledS
         name=hooks.name,
         target=hooks.target_name,
         shape=hooks.shape,
+        machine=hooks.machine,
         config=replace(
             config,
             vm_per_load_a=vm_a,

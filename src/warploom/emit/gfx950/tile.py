@@ -1,8 +1,8 @@
 """``GemmTile``: what one workgroup computes, and every number that follows from it.
 
 C[M, N] (fp32) = A[M, K] x B[N, K]^T. The workgroup owns a ``block_m x block_n`` tile of C, its
-waves stand in a ``waves_m x waves_n`` grid. A and B are cut into sub-tiles of rows; a wave's part
-``i`` of A is its share of sub-tile ``i``, so that the rows of one LDS slot are contiguous
+waves stand in a ``waves_m x waves_n`` grid. A and B are cut into two sub-tiles of rows; a wave's
+quadrant ``i`` of A is its share of sub-tile ``i``, so that the rows of one LDS slot are contiguous
 rows of the matrix.
 """
 
@@ -174,17 +174,17 @@ def tile_of_geometry(
 
 
 def check_subtiles(tile: GemmTile, subtiles: tuple[int, int], stages: int) -> None:
-    """Check that A and B can be cut into ``subtiles`` and held in LDS ``stages`` times."""
-    for operand, cut in zip(tile.operands, subtiles, strict=True):
+    """Check that the tile can be cut into ``subtiles`` and held in LDS ``stages`` times."""
+    for operand, parts in zip(tile.operands, subtiles, strict=True):
         unit = operand.waves * operand.mma_rows
-        if operand.rows % (cut * unit):
+        if operand.rows % (parts * unit):
             _refuse(
                 tile,
-                f"{operand.rows} rows of {operand.name.upper()} do not split into {cut} "
+                f"{operand.rows} rows of {operand.name.upper()} do not split into {parts} "
                 f"sub-tile(s) of {unit} rows a step",
-                f"make the rows a multiple of {cut * unit}",
+                f"make the rows a multiple of {parts * unit}",
             )
-    need = stages * sum(cut * tile.slot_bytes(c, cut) for c, cut in enumerate(subtiles))
+    need = stages * sum(n * tile.slot_bytes(c, n) for c, n in enumerate(subtiles))
     if need > LDS_LIMIT:
         _refuse(
             tile,

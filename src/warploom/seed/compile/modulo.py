@@ -39,8 +39,11 @@ def priced_request(
     """
     request = request or ModuloRequest()
     instance(request, ModuloRequest, "modulo", "compile_schedule")
-    known = request.machine is not None or request.occupancies is not None
-    if known or schedule.shape is None or not is_chip(schedule.target_name):
+    if request.machine is not None or request.occupancies is not None:
+        return request
+    if schedule.machine is not None:
+        return replace(request, machine=schedule.machine)
+    if schedule.shape is None or not is_chip(schedule.target_name):
         return request
     config, waves = schedule.config(), schedule.protocol(0)
     machine = body_costs(
@@ -127,6 +130,7 @@ def scheduled(
         name=schedule.name,
         target=schedule.target_name,
         shape=schedule.shape,
+        machine=schedule.machine,
         config=config,
         schedule_config=replace(sched, scheduling=strategy),
         protocol=Protocol(

@@ -22,7 +22,7 @@ def vector_text(label: str, slot: str) -> list[str]:
     return [
         f"float {label}[4];",
         *(
-            f"load_shared2({slot} + 4 * column_of(g, {4 * h}), {label}[{2 * h}],"
+            f"load_shared2({slot} + 4 * column_of(h, {4 * h}), {label}[{2 * h}],"
             f" {label}[{2 * h + 1}]);"
             for h in range(2)
         ),

@@ -26,7 +26,7 @@ def fill_text(context: Context, op: Store) -> list[str]:
         *row_scope(vector),
         "#pragma unroll",
         f"for (int j = 0; j < {groups}; ++j) {{",
-        "  const int g = column / 16 + j;",
+        "  const int h = column / 8 + 2 * j, g = h / 2;",
         *indent(vector.scopes.chunk, 2),
         f"  float y[{ELEMENTS}];",
         "#pragma unroll",
@@ -81,13 +81,13 @@ def direct_text(context: Context, op: Store) -> list[str]:
         f"  for (int part = 0; part < {groups // wide}; ++part) {{",
         f"    float y[{wide}][{ELEMENTS}];",
         "#pragma unroll",
-        f"    for (int h = 0; h < {wide}; ++h) {{",
-        f"      const int g = {wide} * part + h;",
+        f"    for (int q = 0; q < {wide}; ++q) {{",
+        f"      const int g = {wide} * part + q, h = 2 * g;",
         *indent(vector.scopes.chunk, 6),
         "#pragma unroll",
         f"      for (int e = 0; e < {ELEMENTS}; ++e) {{",
         "        const int i = e / 2 % 2;",
-        *indent([*vector.scopes.element, f"y[h][e] = {text};", "(void)i;"], 8),
+        *indent([*vector.scopes.element, f"y[q][e] = {text};", "(void)i;"], 8),
         "      }",
         "    }",
         *indent(write, 4),
@@ -108,7 +108,8 @@ def _place(context: Context, op: Store, row: str, column: str) -> tuple[str, str
         for a, axis in zip(op.at, tensor.axes, strict=True)
         if a.var in texts
     }
-    return context.address(op, indices), f"{row} < {limits[rows]}", limits[cols]
+    exists = context.inside(row, limits[rows], rows)
+    return context.address(op, indices), exists, limits[cols]
 
 
 def _write_lines(context: Context, op: Store, dtype: DType) -> list[str]:
@@ -140,7 +141,7 @@ def _write_pairs(context: Context, op: Store, dtype: DType) -> list[str]:
         "#pragma unroll",
         f"for (int e = 0; e < {ELEMENTS}; ++e) {{",
         "  const int i = e / 2 % 2;",
-        f"  const int first = pos_{value.vars[1]} + column_of(part, e);",
+        f"  const int first = pos_{value.vars[1]} + column_of(2 * part, e);",
         f"  if ({exists} && first < {limit}) {place} = {convert}(y[0][e]);",
         "}",
     ]
@@ -161,6 +162,7 @@ def _row_store(context: Context, op: Store) -> list[str]:
     )
     dtype = context.kernel.tensor(op.tensor).dtype
     convert = {DType.BF16: "to_bf16", DType.F16: "to_f16"}.get(dtype, "")
+    exists = context.inside(row, context.limit(op.tensor, axis, rows), rows)
     return [
         *vector.scopes.step,
         "#pragma unroll",
@@ -168,7 +170,7 @@ def _row_store(context: Context, op: Store) -> list[str]:
         *indent(row_scope(vector), 2),
         "#pragma unroll",
         "  for (int i = 0; i < 2; ++i)",
-        f"    if (lane % 4 == 0 && {row} < {context.limit(op.tensor, axis, rows)})",
+        f"    if (lane % 4 == 0 && {exists})",
         f"      {context.address(op, indices)} = {convert}({text});",
         "}",
     ]

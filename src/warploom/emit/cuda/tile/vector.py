@@ -1,8 +1,9 @@
 """Vector work as CUDA text: what one thread does for its elements of a tile.
 
-A thread's elements of 16 columns ``g`` of a 64-row block ``b`` are ``e`` = 0..7: row
-``8 i + lane / 4`` of its warp with ``i = e / 2 % 2``, column ``16 g + 8 (e / 4) + 2 (lane % 4) + e
-% 2``. Values of rows are computed once for ``i`` = 0, 1; values of no extent once for the step.
+A thread's elements of 16 columns ``g`` (from half ``h`` = 2 g on, in units of 8) of a 64-row block
+``b`` are ``e`` = 0..7: row ``8 i + lane / 4`` of its warp with ``i = e / 2 % 2``, column ``8 h + 8
+(e / 4) + 2 (lane % 4) + e % 2``. Values of rows are computed once for ``i`` = 0, 1; values of no
+extent once for the step.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ class Vector:
     def _kept(self, name: str) -> str:
         array, form = self.homes[name], self.layout.form_of(name)
         if form is Form.TILE:
-            return f"{array}[b][{ELEMENTS} * g + e]"
+            return f"{array}[b][4 * h + e]"
         if form is Form.PACKED:
             dtype = self.body.values[name].dtype
             return f"unpack_{dtype}({array}[b][g][e / 2], e % 2)"
@@ -126,7 +127,7 @@ class Vector:
         if var == self.rows:
             return f"({at} + row_of(b, i))"
         if var == self.cols:
-            return f"({at} + column_of(g, e))"
+            return f"({at} + column_of(h, e))"
         raise refusal(f"index({var}) has no place on a tile of {self.rows} and {self.cols}", None)
 
     def _pointwise(self, op: Pointwise) -> str:
@@ -138,7 +139,9 @@ class Vector:
             chosen, other = self.value(op.args[1]), self.value(op.args[2])
             if not moves(self.body, op.args[0]):
                 return f"({self.value(op.args[0])}) ? {chosen} : {other}"
-            return f"(!MASKED || {self._condition(op.args[0])}) ? {chosen} : {other}"
+            rows = self.rows in op.result.vars
+            shown = self._condition(op.args[0]) if rows else self.value(op.args[0])
+            return f"(!MASKED || {shown}) ? {chosen} : {other}"
         args = [self.value(a) for a in op.args]
         types = [self.body.values[a].dtype for a in op.args]
         return pointwise(op.fn, args, op.result.dtype, types)
@@ -158,9 +161,10 @@ class Vector:
                     text = f"{pick}({text}, {other})"
                 label = f"{_label('limit', name)}_{pick}"
                 first = self.context.position(self.body.loop.var, self.iteration)
-                self.scopes.row_names.append(f"int {label}[2];")
-                self.scopes.rows.append(f"{label}[i] = {text} - {first} - lane % 4 * 2;")
-                tests.append(f"16 * g + e / 4 * 8 + e % 2 {word} {label}[i]")
+                if f"int {label}[2];" not in self.scopes.row_names:
+                    self.scopes.row_names.append(f"int {label}[2];")
+                    self.scopes.rows.append(f"{label}[i] = {text} - {first} - lane % 4 * 2;")
+                tests.append(f"8 * h + e / 4 * 8 + e % 2 {word} {label}[i]")
         rest = [p for p in known if p.loop == 0]
         tests += [f"{self._limit(p)} >= 0" for p in rest]
         return f"({' && '.join(tests)})"
@@ -226,7 +230,7 @@ class Vector:
             )
             indices.append(f"({text}) / {per}" if per > 1 and at.var else text)
         inside = [
-            f"{i} < {self.context.size_of(op.tensor, a.name)}"
+            self.context.inside(i, self.context.size_of(op.tensor, a.name), at.var)
             for i, at, a in zip(
                 indices, op.at, self.context.kernel.tensor(op.tensor).axes, strict=True
             )
@@ -360,7 +364,7 @@ def _store_element(
 ) -> None:
     array = context.layout.array_of(name)
     if array.form is Form.TILE:
-        stores.append(f"{array.name}[b][{ELEMENTS} * g + e] = {text};")
+        stores.append(f"{array.name}[b][4 * h + e] = {text};")
         return
     temporary = f"y_{array.name}"
     stores.append(f"{temporary}[e] = {text};")
@@ -392,6 +396,7 @@ def tile_loop(
         *indent(row_scope(vector), 2),
         "#pragma unroll",
         f"  for (int g = 0; g < {groups}; ++g) {{",
+        "    const int h = 2 * g;",
         *indent([*vector.scopes.chunk, *chunk], 4),
         "#pragma unroll",
         f"    for (int e = 0; e < {ELEMENTS}; ++e) {{",

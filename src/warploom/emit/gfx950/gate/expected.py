@@ -128,8 +128,8 @@ def _data(plan: KernelPlan, op: OpDesc) -> list[tuple[str, int]]:
     tile = plan.tile
     if op.role is OpRole.COMPUTE:
         rows, columns = plan.grid
-        parts = plan.subtiles[0] * plan.subtiles[1]
-        return [("mfma", rows * columns // parts * plan.k_steps)]
+        quadrants = plan.subtiles[0] * plan.subtiles[1]
+        return [("mfma", rows * columns // quadrants * plan.k_steps)]
     if plan.movement is Movement.DMA:
         counters, channel = plan.document.counters, plan.channel(op)
         if op.role is OpRole.GLOBAL_LOAD:

@@ -19,15 +19,12 @@ def registers_wanted(plan: KernelPlan) -> int:
     tile = plan.tile
     rows, columns = plan.grid
     accumulators = rows * columns * tile.mfma.accumulator_registers
-    staging = plan.movement is Movement.STAGED
+    staged = plan.movement is Movement.STAGED
     fragments = sum(
-        4 * (plan.k_parts if staging else cut) * tile.fragment_reads(c, cut, plan.k_steps)
-        for c, cut in enumerate(plan.subtiles)
+        4 * plan.fragment_reads(c) * (plan.k_parts if staged else plan.subtiles[c]) for c in (0, 1)
     )
-    staged = 0
-    if staging:
-        staged = sum(4 * tile.loads(c, 1) for c in (0, 1))
-    return accumulators + fragments + staged + ADDRESSES
+    waiting = sum(4 * plan.loads(c) for c in (0, 1)) if staged else 0
+    return accumulators + fragments + waiting + ADDRESSES
 
 
 def wants_agprs(plan: KernelPlan) -> bool:

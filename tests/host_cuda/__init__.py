@@ -1,0 +1,192 @@
+"""Emitted CUDA executed on the host, thread by thread, under random timing."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import shutil
+import struct
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.host_cuda.translate import to_host
+from warploom.kernel.values import Access, DType
+from warploom.launch.binary import Extent, Fixed, Pointer, Scalar, Stride, Swizzle, TensorMap
+from warploom.launch.layout import Layout, bind, map_geometry
+from warploom.launch.texts import described
+
+NEEDS_COMPILER = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+HERE = Path(__file__).parent
+ELEMENTS = {DType.F32: 0, DType.BF16: 1, DType.F16: 2, DType.I32: 4}
+POISON = 0xA5  # bytes around tensors, which nobody may change
+
+
+@cache
+def _folder() -> Path:
+    return Path(tempfile.mkdtemp(prefix="host_cuda_"))
+
+
+def _compile(*words: str) -> None:
+    command = ["g++", "-std=c++20", "-fPIC", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[:4000]
+
+
+@cache
+def _runtime() -> Path:
+    made = _folder() / "runtime.o"
+    _compile("-O2", "-c", str(HERE / "runtime.cpp"), "-o", str(made))
+    return made
+
+
+@cache
+def built(text: str, entry: str) -> ctypes.CDLL:
+    """The library of an emitted kernel."""
+    name = hashlib.sha256(text.encode()).hexdigest()[:16]
+    code, made = _folder() / f"{name}.cpp", _folder() / f"{name}.so"
+    code.write_text(to_host(text, entry))
+    flags = ("-O1", "-w", "-fno-strict-aliasing", f"-I{HERE}", "-shared")
+    _compile(*flags, str(code), str(_runtime()), "-o", str(made))
+    library = ctypes.CDLL(str(made))
+    library.host_run.restype = ctypes.c_char_p
+    return library
+
+
+class Memory:
+    """A tensor in memory, rows padded to 16 bytes, with poisoned bytes around and between."""
+
+    def __init__(self, tensor, shape, array=None):
+        self.dtype, self.shape = tensor.dtype, tuple(shape)
+        self.size = max(1, tensor.dtype.bits // 8)
+        per = 16 // self.size
+        row = -(-shape[-1] // per) * per
+        strides = [1]
+        for n in reversed((*shape[1:-1], row) if len(shape) > 1 else ()):
+            strides.insert(0, strides[0] * n)
+        self.strides = tuple(strides)
+        total = max(1, strides[0] * shape[0] if len(shape) > 1 else row) * self.size
+        self.bytes = np.full(total + 4096, POISON, np.uint8)
+        start = (-self.bytes.ctypes.data) % 1024 + 1024
+        self.start = start
+        self.address = self.bytes.ctypes.data + start
+        steps = tuple(s * self.size for s in self.strides)
+        kind = {1: np.uint8, 2: np.uint16, 4: np.uint32}[self.size]
+        self.raw = np.ndarray(self.shape, kind, self.bytes.data, start, steps)
+        self.raw[...] = 0 if array is None else encode(array, tensor.dtype)
+
+    @property
+    def layout(self):
+        """As a call describes it."""
+        return Layout(self.shape, self.strides, self.dtype)
+
+    def values(self):
+        """Its elements as numbers."""
+        return decode(self.raw, self.dtype)
+
+    def untouched(self):
+        """Whether all bytes outside the elements are as they were."""
+        mask = np.ones(self.bytes.shape, bool)
+        steps = (*(s * self.size for s in self.strides), 1)
+        inside = np.ndarray((*self.shape, self.size), bool, mask.data, self.start, steps)
+        inside[...] = False
+        return bool((self.bytes[mask] == POISON).all())
+
+
+def encode(array, dtype):
+    """The bits of values of a type."""
+    wide = np.ascontiguousarray(np.asarray(array, np.float64).astype(np.float32))
+    if dtype is DType.F32:
+        return wide.view(np.uint32)
+    if dtype is DType.I32:
+        return np.asarray(array, np.int32).view(np.uint32)
+    if dtype is DType.F16:
+        return wide.astype(np.float16).view(np.uint16)
+    if dtype is DType.BF16:
+        return (wide.view(np.uint32) >> 16).astype(np.uint16)  # values of the type already
+    raise NotImplementedError(dtype)
+
+
+def decode(raw, dtype):
+    """Values of bits."""
+    raw = np.ascontiguousarray(raw)
+    if dtype is DType.F32:
+        return raw.view(np.float32).astype(np.float64)
+    if dtype is DType.F16:
+        return raw.view(np.float16).astype(np.float64)
+    return (raw.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+
+
+def map_bytes(parameter, memory):
+    """What ``runtime.cpp`` takes in place of a tensor map."""
+    found = map_geometry(parameter, memory.layout)
+    rank, pad = len(found.shape), lambda x, n: (*x, *([n] * (5 - len(x))))
+    strides = (memory.size, *found.strides)
+    data = struct.pack(
+        "<Qii5i5iii5q",
+        memory.address,
+        rank,
+        ELEMENTS.get(memory.dtype, 3),
+        *pad(found.shape, 1),
+        *pad(found.box, 1),
+        int(parameter.swizzle is Swizzle.B128),
+        0,
+        *pad(strides, 0),
+    )
+    return data.ljust(128, b"\0")
+
+
+def execute(binary, source, memories, scalars, *, grid, seed):
+    """Run an emitted kernel on tensors in memory; the fault as a text, or None."""
+    by_name = dict(zip((t.name for t in binary.tensors), memories, strict=True))
+    sizes = bind(binary.tensors, [m.layout for m in memories])
+    words = []
+    for p in binary.parameters:
+        match p:
+            case TensorMap():
+                words.append(map_bytes(p, by_name[p.tensor]))
+            case Pointer():
+                words.append(struct.pack("<Q", by_name[p.tensor].address))
+            case Stride():
+                words.append(struct.pack("<q", by_name[p.tensor].strides[p.axis]))
+            case Extent():
+                words.append(struct.pack("<q", sizes[p.axis]))
+            case Scalar():
+                kind = "<f4x" if p.dtype is DType.F32 else "<q"
+                words.append(struct.pack(kind, scalars[p.name]))
+            case Fixed():
+                raise NotImplementedError(p)
+    # tensor maps are copied with 64-byte alignment
+    held = [ctypes.create_string_buffer(len(w) + 64) for w in words]
+    addresses = [ctypes.addressof(h) + (-ctypes.addressof(h)) % 64 for h in held]
+    for address, word in zip(addresses, words, strict=True):
+        ctypes.memmove(address, word, len(word))
+    table = (ctypes.c_void_p * len(words))(*addresses)
+    library = built(source.text, source.entry)
+    tiles = binary.grid.clusters(sizes)
+    said = library.host_run(
+        library.launch, table, min(grid, tiles), source.threads, source.shared_bytes, seed
+    )
+    return said.decode() if said else None
+
+
+def run_case(case, kernel, source, tiling, *, grid=2, seed=0):
+    """Outputs of a random kernel's emitted program, and the fault if there was one."""
+    arrays = iter(case.arrays())
+    memories = []
+    for t in kernel.tensors:
+        shape = [-(-case.sizes[a.name] // a.per) for a in t.axes]
+        given = None if t.access is Access.OUT else next(arrays)
+        memories.append(Memory(t, shape if given is None else given.shape, given))
+    binary = described(kernel, source, tiling, b"")
+    fault = execute(binary, source, memories, case.scalars, grid=grid, seed=seed)
+    outs = [
+        m.values() for t, m in zip(kernel.tensors, memories, strict=True) if t.access is Access.OUT
+    ]
+    if fault is None and not all(m.untouched() for m in memories):
+        fault = "bytes outside the tensors were written"
+    return outs, fault

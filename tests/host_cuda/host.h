@@ -1,0 +1,85 @@
+// What an emitted kernel finds on the host in place of CUDA: declarations only, no other header,
+// since the kernel's text names its own integer types.
+#pragma once
+#define __device__
+#define __forceinline__ inline
+#define __global__
+#define __grid_constant__
+#define __launch_bounds__(...)
+
+struct HostIndex { unsigned x; };
+extern HostIndex* host_thread;
+extern HostIndex host_block, host_grid;
+#define threadIdx (*host_thread)
+#define blockIdx host_block
+#define gridDim host_grid
+
+typedef unsigned host_u32;
+typedef unsigned long long host_u64;
+typedef unsigned short host_u16;
+
+extern "C" {
+float sqrtf(float) noexcept;
+float tanhf(float) noexcept;
+float erff(float) noexcept;
+float sinf(float) noexcept;
+float cosf(float) noexcept;
+float floorf(float) noexcept;
+float exp2f(float) noexcept;
+float log2f(float) noexcept;
+float fabsf(float) noexcept;
+float fmaxf(float, float) noexcept;
+float fminf(float, float) noexcept;
+int abs(int) noexcept;
+}
+inline int min(int a, int b) { return a < b ? a : b; }
+inline int max(int a, int b) { return a > b ? a : b; }
+inline long long min(long long a, long long b) { return a < b ? a : b; }
+inline long long max(long long a, long long b) { return a > b ? a : b; }
+inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
+inline float __fdividef(float a, float b) { return a / b; }
+inline float __uint_as_float(host_u32 x) { return __builtin_bit_cast(float, x); }
+inline float __int_as_float(host_u32 x) { return __builtin_bit_cast(float, x); }
+inline host_u32 host_bits(float x) { return __builtin_bit_cast(host_u32, x); }
+
+// The warp meets; every lane sees what all gave.
+const host_u64* host_exchange(host_u32 mask, host_u64 mine);
+inline float __shfl_xor_sync(host_u32 mask, float x, int other) {
+  return __uint_as_float((host_u32)host_exchange(mask, host_bits(x))[threadIdx.x % 32 ^ other]);
+}
+inline host_u32 __shfl_xor_sync(host_u32 mask, host_u32 x, int other) {
+  return (host_u32)host_exchange(mask, x)[threadIdx.x % 32 ^ other];
+}
+bool __all_sync(host_u32 mask, bool x);
+void __syncwarp(host_u32 mask = ~0u);
+void __syncthreads();
+
+unsigned char* host_shared();
+host_u32 host_shared_address(const void* p);
+#define __cvta_generic_to_shared(p) host_shared_address(p)
+
+[[noreturn]] void host_trap();
+host_u32 host_elect();
+void host_mbar_init(host_u32 at, host_u32 count);
+void host_mbar_expect(host_u32 at, host_u32 bytes);
+void host_mbar_arrive(host_u32 at);
+host_u32 host_mbar_wait(host_u32 at, host_u32 parity);
+void host_bar_sync(host_u32 id, host_u32 threads);
+void host_bar_arrive(host_u32 id, host_u32 threads);
+void host_proxy_fence();
+void host_bulk_commit();
+void host_bulk_wait(int pending);
+void host_tma_load(host_u32 to, const void* map, host_u32 bar, int rank, const int* at);
+void host_tma_store(const void* map, host_u32 from, int rank, const int* at, bool add);
+void host_ldmatrix(host_u32* out, host_u32 at);
+void host_stmatrix(host_u32 at, const host_u32* x);
+void host_store_shared2(host_u32 at, float a, float b);
+void host_load_shared2(host_u32 at, float* a, float* b);
+void host_wgmma_commit();
+void host_wgmma_wait(int pending);
+void host_wgmma(int n, int kind, float* const* d, const host_u32* const* a, host_u64 a_at,
+                host_u64 b_at, bool keeps, bool a_mn, bool b_mn);
+
+host_u16 host_to_bf16(float x);
+host_u16 host_to_f16(float x);
+float host_from_f16(host_u16 x);

@@ -1,0 +1,585 @@
+// One CTA of an emitted Hopper kernel on the host. Every thread is a fiber; who runs next, when a
+// copy lands, when a product is computed and when a store reads its data is drawn at random, within
+// what barriers and waits allow. Ordinary writes to shared memory reach copies and products only
+// after a proxy fence of the writer; slots hold NaNs from the start of a copy until it lands.
+#include <ucontext.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "host.h"
+
+namespace {
+
+constexpr int SHARED = 232448, STACK = 256 * 1024, WARP = 32, START = 1024;
+
+struct Map {  // in the place of the driver's tensor map: innermost axis first
+  uint64_t address;
+  int32_t rank, element;  // element: 0 f32, 1 bf16, 2 f16, 3 one byte, 4 i32
+  int32_t size[5], box[5];
+  int32_t swizzled, pad;
+  int64_t stride[5];  // bytes
+};
+static_assert(sizeof(Map) <= 128);
+
+struct Barrier { int count = 0, pending = 0, phase = 0; long bytes = 0; };
+struct Named { unsigned arrived = 0, generation = 0; };
+struct Copy { uint32_t to; Map map; uint32_t bar; int at[5]; };
+struct Store { Map map; uint32_t from; int at[5]; bool add, done = false; };
+
+struct Product {
+  int n, kind, lanes = 0;
+  float* d[WARP][128];
+  const uint32_t* a[WARP][4];
+  uint64_t a_at, b_at;
+  bool keeps, a_mn, b_mn, in_registers;
+};
+
+struct Meeting { unsigned generation = 0; int came = 0; uint64_t given[2][WARP]; };
+
+struct Thread {
+  ucontext_t context;
+  std::vector<char> stack;
+  HostIndex index;
+  bool done = false;
+  const unsigned* wait_for = nullptr;  // until it is no longer `was`
+  unsigned was = 0;
+  Barrier* full = nullptr;  // until the phase of this parity is over
+  unsigned parity = 0;
+  long products = 0;
+  std::vector<std::pair<uint32_t, uint32_t>> written;
+  std::vector<Store*> open;
+  std::deque<std::vector<Store*>> groups;
+};
+
+struct Warp {
+  Meeting meetings[WARP];
+  std::deque<Product> products;  // issued and not computed
+  long computed = 0;
+  std::deque<long> groups;  // ends of committed groups, in numbers of products
+  double speed = 1;
+};
+
+uint64_t rng;
+std::vector<uint8_t> memory, seen;  // as threads see it, and as copies and products do
+std::vector<Thread> threads;
+std::vector<Warp> warps;
+std::map<uint32_t, Barrier> barriers;
+Named named[16];
+std::vector<Copy> copies;
+std::vector<Store*> stores;
+std::deque<Store> every_store;
+ucontext_t scheduler;
+Thread* me = nullptr;
+std::string error;
+void (*entry)(void**) = nullptr;
+void** arguments = nullptr;
+
+uint64_t draw() {  // splitmix64
+  uint64_t z = rng += 0x9e3779b97f4a7c15;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+  z = (z ^ z >> 27) * 0x94d049bb133111eb;
+  return z ^ z >> 31;
+}
+
+double uniform() { return (double)(draw() >> 11) * 0x1p-53; }
+size_t pick(size_t n) { return draw() % n; }
+
+void leave() { swapcontext(&me->context, &scheduler); }
+
+[[noreturn]] void fail(const std::string& what) {
+  if (error.empty()) error = what + " (thread " + std::to_string(me ? me->index.x : 0) + ")";
+  me->done = true;
+  leave();
+  abort();
+}
+
+bool ready(const Thread& t) {
+  if (t.done) return false;
+  if (t.wait_for) return *t.wait_for != t.was;
+  if (t.full) return (unsigned)t.full->phase % 2 != t.parity;
+  return true;
+}
+
+void wait_until_changed(const unsigned& what, unsigned was) {
+  me->wait_for = &what;
+  me->was = was;
+  leave();
+  me->wait_for = nullptr;
+}
+
+Warp& warp() { return warps[me->index.x / WARP]; }
+
+void check(uint32_t at, uint32_t bytes) {
+  if (at < START || at + bytes > memory.size()) fail("shared memory outside what is allocated");
+}
+
+void write(uint32_t at, const void* from, uint32_t bytes) {
+  check(at, bytes);
+  memcpy(&memory[at], from, bytes);
+  me->written.push_back({at, bytes});
+}
+
+uint32_t swizzle(uint32_t at) { return at ^ ((at >> 7 & 7) << 4); }
+
+int element_bytes(int element) { return element == 0 || element == 4 ? 4 : element == 3 ? 1 : 2; }
+
+// Calls f(shared address, global address or null, bytes) for every run of the innermost axis.
+template <class F> void each_run(const Map& m, uint32_t shared, const int* at, F f) {
+  const int bytes = element_bytes(m.element), run = m.swizzled ? 16 / bytes : 1;
+  long total = 1;
+  for (int i = 0; i < m.rank; ++i) total *= m.box[i];
+  for (long n = 0; n < total; n += run) {
+    long rest = n;
+    uint8_t* place = (uint8_t*)m.address;
+    bool inside = true;
+    int first = 0;
+    for (int i = 0; i < m.rank; ++i) {
+      const long x = at[i] + rest % m.box[i];
+      if (i == 0) first = (int)x;
+      else inside = inside && x >= 0 && x < m.size[i];
+      place += x * m.stride[i];
+      rest /= m.box[i];
+    }
+    const uint32_t to = shared + (uint32_t)(n * bytes);
+    for (int j = 0; j < run; ++j) {
+      const bool there = inside && first + j >= 0 && first + j < m.size[0];
+      const uint32_t plain = to + j * bytes;
+      f(m.swizzled ? swizzle(plain) : plain, there ? place + j * bytes : nullptr, bytes);
+    }
+  }
+}
+
+void settle(Barrier& b) {
+  if (b.pending == 0 && b.bytes == 0) { ++b.phase; b.pending = b.count; }
+}
+
+Barrier& barrier(uint32_t at) {
+  auto found = barriers.find(at);
+  if (found == barriers.end()) fail("a barrier that nobody initialised");
+  return found->second;
+}
+
+void land(size_t which) {
+  const Copy c = copies[which];
+  copies.erase(copies.begin() + which);
+  long bytes = 0;
+  each_run(c.map, c.to, c.at, [&](uint32_t to, const uint8_t* from, int n) {
+    if (from) memcpy(&memory[to], from, n); else memset(&memory[to], 0, n);
+    memcpy(&seen[to], &memory[to], n);
+    bytes += n;
+  });
+  Barrier& b = barriers[c.bar];
+  b.bytes -= bytes;
+  settle(b);
+}
+
+float number(int element, const uint8_t* p) {
+  uint16_t half;
+  float whole;
+  switch (element) {
+    case 0: memcpy(&whole, p, 4); return whole;
+    case 1: memcpy(&half, p, 2); return __uint_as_float((uint32_t)half << 16);
+    default: memcpy(&half, p, 2); return host_from_f16(half);
+  }
+}
+
+void put(int element, uint8_t* p, float x) {
+  const uint16_t half = element == 1 ? host_to_bf16(x) : host_to_f16(x);
+  if (element == 0) memcpy(p, &x, 4); else memcpy(p, &half, 2);
+}
+
+void perform(Store* s) {
+  if (s->done) return;
+  s->done = true;
+  each_run(s->map, s->from, s->at, [&](uint32_t from, uint8_t* to, int n) {
+    if (!to) return;
+    if (!s->add) { memcpy(to, &seen[from], n); return; }
+    put(s->map.element, to, number(s->map.element, to) + number(s->map.element, &seen[from]));
+  });
+}
+
+float byte8(uint8_t x, bool wide) {  // e5m2 (wide) or e4m3
+  if (wide) return host_from_f16((uint16_t)x << 8);
+  const int sign = x >> 7, exponent = x >> 3 & 15, fraction = x & 7;
+  if (exponent == 15 && fraction == 7) return NAN;
+  const float y = exponent ? ldexpf(8 + fraction, exponent - 10) : ldexpf(fraction, -9);
+  return sign ? -y : y;
+}
+
+float operand(int kind, uint32_t at) {
+  const uint32_t place = swizzle(at);
+  if (place < START || place + 2 > seen.size()) { error = "a product reads outside shared memory"; return 0; }
+  if (kind == 0) return number(1, &seen[place]);
+  if (kind == 1) return number(2, &seen[place]);
+  return byte8(seen[place], kind == 3);
+}
+
+// The element (row along M or N, k) of an operand described as wgmma wants it, 128-byte swizzle.
+float described(int kind, uint64_t desc, bool mn, int row, int k) {
+  const int size = kind < 2 ? 2 : 1;
+  const uint32_t start = (uint32_t)(desc & 0x3fff) << 4;
+  const uint32_t leading = (uint32_t)(desc >> 16 & 0x3fff) << 4;
+  const uint32_t stride = (uint32_t)(desc >> 32 & 0x3fff) << 4;
+  if (desc >> 62 != 1) error = "a descriptor without the 128-byte swizzle";
+  if (mn) return operand(kind, start + row / 64 * leading + k / 8 * stride + k % 8 * 128 + row % 64 * 2);
+  return operand(kind, start + row / 8 * stride + row % 8 * 128 + k * size);
+}
+
+float from_register(const Product& p, int row, int k) {
+  const int size = p.kind < 2 ? 2 : 1, each = 4 / size;  // elements of a register
+  const int lane = row % 8 * 4 + k / each % 4;
+  const uint32_t x = *p.a[lane][row / 8 + k / (4 * each) * 2];
+  const int part = k % each;
+  uint8_t bytes[4];
+  memcpy(bytes, &x, 4);
+  if (size == 1) return byte8(bytes[part], p.kind == 3);
+  return number(p.kind + 1, bytes + 2 * part);
+}
+
+void compute(Warp& w) {
+  Product& p = w.products.front();
+  const int depth = p.kind < 2 ? 16 : 32;
+  const int first = (int)(&w - warps.data()) % 4 * 16;  // the warp's rows of the 64
+  float a[16][32], b[32];
+  for (int r = 0; r < 16; ++r)
+    for (int k = 0; k < depth; ++k)
+      a[r][k] = p.in_registers ? from_register(p, r, k) : described(p.kind, p.a_at, p.a_mn, first + r, k);
+  for (int n = 0; n < p.n; ++n) {
+    for (int k = 0; k < depth; ++k) b[k] = described(p.kind, p.b_at, p.b_mn, n, k);
+    for (int r = 0; r < 16; ++r) {
+      float* d = p.d[r % 8 * 4 + n % 8 / 2][n / 8 * 4 + r / 8 * 2 + n % 2];
+      float sum = p.keeps ? *d : 0.0f;
+      for (int k = 0; k < depth; ++k) sum += a[r][k] * b[k];
+      *d = sum;
+    }
+  }
+  w.products.pop_front();
+  ++w.computed;
+}
+
+bool something_else() {  // an event of the copy engine or the tensor cores
+  std::vector<int> kinds;
+  if (!copies.empty()) kinds.push_back(0);
+  if (!stores.empty()) kinds.push_back(1);
+  std::vector<Warp*> busy;
+  for (Warp& w : warps)
+    if (!w.products.empty() && w.products.front().lanes == WARP) busy.push_back(&w);
+  if (!busy.empty()) kinds.push_back(2);
+  if (kinds.empty()) return false;
+  switch (kinds[pick(kinds.size())]) {
+    case 0: land(pick(copies.size())); break;
+    case 1: {
+      const size_t n = pick(stores.size());
+      Store* s = stores[n];
+      stores.erase(stores.begin() + n);
+      perform(s);
+      break;
+    }
+    default: compute(*busy[pick(busy.size())]);
+  }
+  return true;
+}
+
+void body() {
+  entry(arguments);
+  me->done = true;
+  leave();
+}
+
+bool run_warp(size_t w) {
+  bool moved = false;
+  const size_t shift = pick(WARP);
+  for (int n = 0; n < WARP; ++n) {
+    Thread& t = threads[w * WARP + (n + shift) % WARP];
+    if (!ready(t)) continue;
+    me = &t;
+    host_thread = &t.index;
+    swapcontext(&scheduler, &t.context);
+    me = nullptr;
+    moved = true;
+    if (!error.empty()) return moved;
+  }
+  return moved;
+}
+
+void new_speeds() {
+  for (Warp& w : warps) w.speed = exp2(uniform() * 12 - 6);
+}
+
+size_t next_warp() {
+  double total = 0;
+  for (Warp& w : warps) total += w.speed;
+  double at = uniform() * total;
+  for (size_t i = 0; i < warps.size(); ++i)
+    if ((at -= warps[i].speed) <= 0) return i;
+  return warps.size() - 1;
+}
+
+void run_all() {
+  const double eager = exp2(-uniform() * 6);  // how soon copies, stores and products happen
+  new_speeds();
+  for (long step = 0; error.empty(); ++step) {
+    if (step % 512 == 511) new_speeds();
+    if (uniform() < eager) something_else();
+    if (run_warp(next_warp())) continue;
+    bool moved = false, live = false;
+    for (size_t w = 0; w < warps.size() && !moved && error.empty(); ++w) moved = run_warp(w);
+    for (Thread& t : threads) live = live || !t.done;
+    if (!live) break;
+    if (!moved && !something_else() && error.empty()) error = "deadlock";
+  }
+  for (Warp& w : warps)
+    if (error.empty() && !w.products.empty()) error = "the CTA exits with products in flight";
+  if (error.empty() && !copies.empty()) error = "the CTA exits with copies in flight";
+  for (Store* s : stores)
+    if (error.empty() && !s->done) error = "the CTA exits before a store read its data";
+}
+
+}  // namespace
+
+HostIndex* host_thread = nullptr;
+HostIndex host_block, host_grid;
+
+const host_u64* host_exchange(host_u32 mask, host_u64 mine) {
+  const int lane = me->index.x % WARP;
+  Meeting& m = warp().meetings[__builtin_ctz(mask)];
+  const unsigned generation = m.generation;
+  uint64_t* given = m.given[generation % 2];
+  given[lane] = mine;
+  if (++m.came == __builtin_popcount(mask)) {
+    m.came = 0;
+    ++m.generation;
+  } else {
+    wait_until_changed(m.generation, generation);
+  }
+  return (const host_u64*)given;
+}
+
+void __syncwarp(host_u32 mask) { host_exchange(mask, 0); }
+
+bool __all_sync(host_u32 mask, bool x) {
+  const host_u64* all = host_exchange(mask, x);
+  for (int i = 0; i < WARP; ++i)
+    if (mask >> i & 1 && !all[i]) return false;
+  return true;
+}
+
+void __syncthreads() { host_bar_sync(0, (host_u32)threads.size()); }
+unsigned char* host_shared() { return &memory[START]; }
+host_u32 host_shared_address(const void* p) { return (host_u32)((const uint8_t*)p - memory.data()); }
+void host_trap() { fail("trap"); }
+host_u32 host_elect() { host_exchange(~0u, 0); return me->index.x % WARP == 0; }
+
+void host_mbar_init(host_u32 at, host_u32 count) {
+  check(at, 8);
+  if (at % 8) fail("a misaligned barrier");
+  barriers[at] = Barrier{(int)count, (int)count, 0, 0};
+}
+
+void host_mbar_expect(host_u32 at, host_u32 bytes) {
+  barrier(at).bytes += bytes;
+  host_mbar_arrive(at);
+}
+
+void host_mbar_arrive(host_u32 at) {
+  Barrier& b = barrier(at);
+  if (--b.pending < 0) fail("more arrivals than the barrier was initialised for");
+  settle(b);
+}
+
+host_u32 host_mbar_wait(host_u32 at, host_u32 parity) {
+  Barrier& b = barrier(at);
+  if ((unsigned)b.phase % 2 == parity) {
+    me->full = &b;
+    me->parity = parity;
+    leave();
+    me->full = nullptr;
+  }
+  return 1;
+}
+
+void host_bar_sync(host_u32 id, host_u32 count) {
+  Named& n = named[id];
+  const unsigned generation = n.generation;
+  host_bar_arrive(id, count);
+  if (n.generation == generation) wait_until_changed(n.generation, generation);
+}
+
+void host_bar_arrive(host_u32 id, host_u32 count) {
+  Named& n = named[id];
+  if (++n.arrived == count) { n.arrived = 0; ++n.generation; }
+}
+
+void host_proxy_fence() {
+  for (auto [at, bytes] : me->written) memcpy(&seen[at], &memory[at], bytes);
+  me->written.clear();
+}
+
+void host_tma_load(host_u32 to, const void* map, host_u32 bar, int rank, const int* at) {
+  Copy c{to, *(const Map*)map, bar, {}};
+  if (c.map.rank != rank) fail("a tensor map of another rank");
+  if (c.map.swizzled ? to % 1024 : to % 128) fail("a copy to a misaligned place");
+  memcpy(c.at, at, rank * sizeof(int));
+  barrier(bar);
+  long bytes = 1;
+  for (int i = 0; i < rank; ++i) bytes *= c.map.box[i];
+  bytes *= element_bytes(c.map.element);
+  check(to, (uint32_t)bytes);
+  memset(&memory[to], 0xff, bytes);
+  memset(&seen[to], 0xff, bytes);
+  copies.push_back(c);
+}
+
+void host_tma_store(const void* map, host_u32 from, int rank, const int* at, bool add) {
+  Store s{*(const Map*)map, from, {}, add};
+  if (s.map.rank != rank) fail("a tensor map of another rank");
+  memcpy(s.at, at, rank * sizeof(int));
+  every_store.push_back(s);
+  stores.push_back(&every_store.back());
+  me->open.push_back(&every_store.back());
+}
+
+void host_bulk_commit() {
+  me->groups.push_back(me->open);
+  me->open.clear();
+}
+
+void host_bulk_wait(int pending) {
+  while ((int)me->groups.size() > pending) {
+    for (Store* s : me->groups.front()) perform(s);
+    me->groups.pop_front();
+  }
+  std::vector<Store*> left;
+  for (Store* s : stores)
+    if (!s->done) left.push_back(s);
+  stores = left;
+}
+
+void host_ldmatrix(host_u32* out, host_u32 at) {
+  const host_u64* places = host_exchange(~0u, at);
+  const int lane = me->index.x % WARP;
+  for (int q = 0; q < 4; ++q) {
+    const uint32_t from = (uint32_t)places[8 * q + lane / 4];
+    check(from, 16);
+    memcpy(&out[q], &memory[from + lane % 4 * 4], 4);
+  }
+}
+
+void host_stmatrix(host_u32 at, const host_u32* x) {
+  const host_u64* places = host_exchange(~0u, at);
+  const int lane = me->index.x % WARP;
+  uint32_t to[4];
+  for (int q = 0; q < 4; ++q) to[q] = (uint32_t)places[8 * q + lane / 4];
+  for (int q = 0; q < 4; ++q) write(to[q] + lane % 4 * 4, &x[q], 4);
+}
+
+void host_store_shared2(host_u32 at, float a, float b) {
+  const float both[2] = {a, b};
+  write(at, both, 8);
+}
+
+void host_load_shared2(host_u32 at, float* a, float* b) {
+  check(at, 8);
+  memcpy(a, &memory[at], 4);
+  memcpy(b, &memory[at + 4], 4);
+}
+
+void host_wgmma(int n, int kind, float* const* d, const host_u32* const* a, host_u64 a_at,
+                host_u64 b_at, bool keeps, bool a_mn, bool b_mn) {
+  Warp& w = warp();
+  const size_t place = (size_t)(me->products++ - w.computed);
+  if (place == w.products.size()) {
+    w.products.push_back(Product{});
+    Product& p = w.products.back();
+    p.n = n, p.kind = kind, p.a_at = a_at, p.b_at = b_at;
+    p.keeps = keeps, p.a_mn = a_mn, p.b_mn = b_mn, p.in_registers = a != nullptr;
+  }
+  Product& p = w.products[place];
+  if (p.n != n || p.a_at != a_at || p.b_at != b_at || p.keeps != keeps) fail("lanes differ in a product");
+  const int lane = me->index.x % WARP;
+  for (int i = 0; i < n / 2; ++i) p.d[lane][i] = d[i];
+  for (int i = 0; a && i < 4; ++i) p.a[lane][i] = a[i];
+  ++p.lanes;
+}
+
+void host_wgmma_commit() {
+  host_exchange(~0u, 0);
+  if (me->index.x % WARP == 0) warp().groups.push_back(me->products);
+}
+
+void host_wgmma_wait(int pending) {
+  host_exchange(~0u, 0);
+  Warp& w = warp();
+  if (me->index.x % WARP == 0) {
+    while ((int)w.groups.size() > pending) {
+      while (w.computed < w.groups.front()) compute(w);
+      w.groups.pop_front();
+    }
+  }
+  host_exchange(~0u, 0);
+}
+
+host_u16 host_to_bf16(float x) {
+  uint32_t bits = host_bits(x);
+  if (std::isnan(x)) return 0x7fff;
+  bits += 0x7fff + (bits >> 16 & 1);
+  return (host_u16)(bits >> 16);
+}
+
+host_u16 host_to_f16(float x) {
+  const _Float16 y = (_Float16)x;
+  host_u16 bits;
+  memcpy(&bits, &y, 2);
+  return bits;
+}
+
+float host_from_f16(host_u16 x) {
+  _Float16 y;
+  memcpy(&y, &x, 2);
+  return (float)y;
+}
+
+// Runs all CTAs of a grid one after the other; an error's text, or null.
+extern "C" const char* host_run(void (*kernel)(void**), void** given, int grid, int count,
+                                int shared_bytes, unsigned seed) {
+  static std::string said;
+  rng = seed;
+  error.clear();
+  entry = kernel;
+  arguments = given;
+  host_grid.x = (unsigned)grid;
+  for (int block = 0; block < grid && error.empty(); ++block) {
+    host_block.x = (unsigned)block;
+    memory.assign(START + shared_bytes, 0xff);
+    seen = memory;
+    barriers.clear();
+    copies.clear(), stores.clear(), every_store.clear();
+    for (Named& n : named) n = Named{};
+    warps.assign(count / WARP, Warp{});
+    threads.resize(count);
+    for (int i = 0; i < count; ++i) {
+      Thread& t = threads[i];
+      std::vector<char> stack = std::move(t.stack);
+      t = Thread{};
+      t.stack = std::move(stack);
+      t.stack.resize(STACK);
+      t.index.x = (unsigned)i;
+      getcontext(&t.context);
+      t.context.uc_stack.ss_sp = t.stack.data();
+      t.context.uc_stack.ss_size = STACK;
+      t.context.uc_link = nullptr;
+      makecontext(&t.context, body, 0);
+    }
+    run_all();
+  }
+  said = error;
+  return said.empty() ? nullptr : said.c_str();
+}
