@@ -107,7 +107,7 @@ def _handed(layout: Layout, target: HopperTarget, consumers: int) -> Iterator[Lo
             work=put,
             reads=(_read(layout, put.value),),
             defines=(put.result,),
-            cost=put_cost(put, consumers, layout),
+            cost=put_cost(layout, put, target, consumers),
         )
     for send in sends(layout.body):
         yield LoopOp(

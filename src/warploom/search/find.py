@@ -19,15 +19,24 @@ from math import inf
 from pathlib import Path
 from typing import TypeAlias
 
-from warploom.errors import ConfigError, WarploomError
+from warploom.errors import ConfigError, SchedulingError, WarploomError
 from warploom.order import ModuloProblem, ModuloResult, solve_modulo
 from warploom.order.bounds.plain import plain_bound
 from warploom.order.bounds.system import build_system
 from warploom.order.hunt import Found, Hunt, HuntOptions, HuntResult, Step, Task
 from warploom.order.options import ModuloOptions
 from warploom.order.sequence import Program, as_result
+from warploom.order.starts import build_bound
+from warploom.search.build import Builder
 from warploom.search.scored import Scores, digest_of
-from warploom.search.subjects import Subject, baselines, compiled_order, subject_of
+from warploom.search.subjects import (
+    Baseline,
+    Subject,
+    baselines,
+    compiled_order,
+    machine_of,
+    subject_of,
+)
 from warploom.seed.compile import CompiledSchedule
 from warploom.seed.modulo.auto import EFFORTS, Workbench
 from warploom.seed.modulo.refine import WHOLE, Split
@@ -41,11 +50,15 @@ Progress: TypeAlias = Callable[[Step], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One candidate in the rank table: where it came from, on which ops, and its score."""
+    """One candidate in the rank table: where it came from, on which ops, and its score.
+
+    ``built``: it became a kernel (None: nobody tried).
+    """
 
     origin: str
     score: float
     split: Split = WHOLE
+    built: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +82,8 @@ class SearchResult:
         """The rank table as text, best first."""
         lines = [f"{'score':>10}  {'split':5}  origin"]
         for row in self.rows[:limit]:
-            lines.append(f"{row.score:>10g}  {row.split[0]}x{row.split[1]}    {row.origin}")
+            built = {True: ", built", False: ", cannot be built", None: ""}[row.built]
+            lines.append(f"{row.score:>10g}  {row.split[0]}x{row.split[1]}    {row.origin}{built}")
         bound = "" if self.bound is None else f", bound {self.bound:g}"
         lines.append(
             f"{self.evaluations} evaluations in {self.seconds:.0f} s ({self.stopped}){bound}"
@@ -84,7 +98,8 @@ class SearchOptions:
     ``splits`` are the granularities tried, each for an equal share of the limits: (2, 2) cuts every
     sub-tile of A and B in two. ``workers`` processes score candidates, unless an ``executor`` is
     given; a measure is called in this process, one candidate at a time. ``lds_bytes`` bounds ring
-    depths. ``goal`` ends the search early.
+    depths. ``goal`` ends the search early; so does the bound. ``build``: whatever would be the best
+    is emitted for gfx950 first and counts only if it passes the gate without spills.
     """
 
     seconds: float | None = 60.0
@@ -95,6 +110,7 @@ class SearchOptions:
     goal: float = 0.0
     solver_seconds: float = 10.0
     lds_bytes: int | None = None
+    build: bool = False
 
     def __post_init__(self) -> None:
         if self.workers < 1 or not self.splits:
@@ -113,10 +129,11 @@ def search(
 ) -> SearchResult:
     """The best schedule found for ``subject`` on ``target``, or by ``measure``.
 
-    ``target``: the machine whose simulated cycles score (None: the ops' own latencies). ``measure``
-    maps a candidate to a number to be small; whatever it raises counts as infinite. ``store`` keeps
-    every score on disk, so that a search that was stopped goes on. Ctrl-C ends a search with the
-    best so far.
+    ``target``: the machine whose simulated cycles score; without one that of the schedule's target,
+    MI355X for a kernel of known shape on it, else the ops' own latencies. ``measure`` maps a
+    candidate to a number to be small; whatever it raises counts as infinite. ``store`` keeps every
+    score on disk, so that a search that was stopped goes on. Ctrl-C ends a search with the best so
+    far.
     """
     options = options or SearchOptions()
     if isinstance(subject, ModuloProblem):
@@ -127,7 +144,8 @@ def search(
             where="search",
             fix="pass a PipelineSchedule, or a ModuloProblem with a measure",
         )
-    run = _ScheduleSearch(subject, costs_of(target), measure, options, progress)
+    machine = machine_of(subject) if target is None else costs_of(target)
+    run = _ScheduleSearch(subject, machine, measure, options, progress)
     with _pool(options, executor, measure) as pool:
         return run.result(pool, store)
 
@@ -169,6 +187,9 @@ class _ScheduleSearch:
         self.options, self.progress = options, progress
         self.begun = time.monotonic()
         self.hunts: list[tuple[Subject, HuntResult]] = []
+        self.builder = Builder.of(schedule) if options.build else None
+        self.best_built = inf
+        self.built: dict[tuple[Split, Program], bool] = {}
 
     def result(self, pool: Executor | None, store: Path | str | None) -> SearchResult:
         """Search, compile the best, and write the table."""
@@ -177,16 +198,20 @@ class _ScheduleSearch:
             (name, compiled, self._value(whole, compiled, compiled_score=True))
             for name, compiled in baselines(self.schedule)
         ]
+        own = [s for s in shipped if self.builder is None or self.builder.builds(s[1])]
+        self.best_built = min((score for *_, score in own), default=inf)
+        bound = max(self.options.goal, float(build_bound(whole.bench.parts.problem, None)))
+        goal = bound if self.measure is None else self.options.goal
         stopped = "nothing left to try"
         seeds: list[tuple[str, tuple[int, ...]]] = whole.starts(shipped)
         for share, split in enumerate(self.options.splits):
-            found = self._hunt(split, len(self.options.splits) - share, seeds, pool, store)
+            found = self._hunt(split, len(self.options.splits) - share, seeds, pool, store, goal)
             stopped = found.stopped
             if split == WHOLE:
                 seeds = [(f.origin, f.program.sequence) for f in found.ranked[:4]] + seeds
-            if stopped == "interrupt":
+            if stopped in ("interrupt", "goal reached"):
                 break
-        return self._ranked(shipped, stopped)
+        return self._ranked(shipped, own, stopped)
 
     def _hunt(
         self,
@@ -195,10 +220,12 @@ class _ScheduleSearch:
         seeds: Sequence[tuple[str, tuple[int, ...]]],
         pool: Executor | None,
         store: Path | str | None,
+        goal: float,
     ) -> HuntResult:
         options = self.options
         subject = subject_of(self.schedule, self.machine, split, options.lds_bytes)
-        scores = Scores(store, digest_of(subject.bench, self.measure))
+        told = (subject.bench, "built") if self.builder else subject.bench
+        scores = Scores(store, digest_of(told, self.measure))
         left = None
         if options.seconds is not None:
             left = max(1.0, (options.seconds - (time.monotonic() - self.begun)) / shares)
@@ -211,7 +238,7 @@ class _ScheduleSearch:
                 efforts=EFFORTS if self.measure is None else EFFORTS[-1:],
                 batch=max(4, 2 * options.workers),
                 seed=options.seed,
-                goal=options.goal,
+                goal=goal,
                 solver_seconds=options.solver_seconds,
             ),
             starts=[*scores.best_programs(), *subject.programs(seeds)],
@@ -227,9 +254,24 @@ class _ScheduleSearch:
         if self.measure is not None:
             return [self._measured(subject, t) for t in tasks]
         if pool is None:
-            return [simulate_task(subject.bench, t) for t in tasks]
-        futures = [pool.submit(simulate_task, subject.bench, t) for t in tasks]
-        return [f.result() for f in futures]
+            scores = [simulate_task(subject.bench, t) for t in tasks]
+        else:
+            futures = [pool.submit(simulate_task, subject.bench, t) for t in tasks]
+            scores = [f.result() for f in futures]
+        if self.builder is None:
+            return scores
+        return [self._if_built(subject, t, s) for t, s in zip(tasks, scores, strict=True)]
+
+    def _if_built(self, subject: Subject, task: Task, score: float) -> float:
+        """The score; infinite where it would be the best and the kernel cannot be built."""
+        if task.effort != EFFORTS[-1] or score >= self.best_built:
+            return score
+        compiled = compiled_order(subject, task.program, task.effort)
+        assert self.builder is not None
+        good = compiled is not None and self.builder.builds(compiled)
+        self.built[subject.split, task.program] = good
+        self.best_built = score if good else self.best_built
+        return score if good else inf
 
     def _measured(self, subject: Subject, task: Task) -> float:
         compiled = compiled_order(subject, task.program, task.effort)
@@ -244,19 +286,28 @@ class _ScheduleSearch:
         return subject.bench.score_of(compiled) if compiled_score else inf
 
     def _ranked(
-        self, shipped: Sequence[tuple[str, CompiledSchedule, float]], stopped: str
+        self, shipped: Sequence[Baseline], own: Sequence[Baseline], stopped: str
     ) -> SearchResult:
-        rows = [Row(origin=name, score=score) for name, _, score in shipped]
+        tried = self.builder is not None
+        rows = [Row(origin=b[0], score=b[2], built=b in own if tried else None) for b in shipped]
         hunted: list[tuple[float, Subject, Found]] = []
         for subject, found in self.hunts:
             hunted += [(f.score, subject, f) for f in found.ranked]
-            rows += [Row(origin=f.origin, score=f.score, split=subject.split) for f in found.ranked]
+            rows += [
+                Row(
+                    origin=f.origin,
+                    score=f.score,
+                    split=subject.split,
+                    built=self.built.get((subject.split, f.program)),
+                )
+                for f in found.ranked
+            ]
         rows.sort(key=lambda r: (r.score, r.origin))
-        best = self._compiled_best(shipped, sorted(hunted, key=lambda h: h[0]))
+        best, score = self._compiled_best(own, sorted(hunted, key=lambda h: h[0]))
         machine = None if self.measure is not None else self._bound(best)
         return SearchResult(
             best=best,
-            score=rows[0].score,
+            score=score,
             bound=machine,
             rows=tuple(rows),
             evaluations=sum(f.evaluations for _, f in self.hunts) + len(shipped),
@@ -264,20 +315,28 @@ class _ScheduleSearch:
             stopped=stopped,
         )
 
-    @staticmethod
     def _compiled_best(
+        self,
         shipped: Sequence[tuple[str, CompiledSchedule, float]],
         hunted: Sequence[tuple[float, Subject, Found]],
-    ) -> CompiledSchedule:
+    ) -> tuple[CompiledSchedule, float]:
         own = min(shipped, key=lambda s: s[2], default=None)
-        for score, subject, found in hunted[:4]:
+        for score, subject, found in hunted:
             if own is not None and own[2] <= score:
                 break
+            if self.builder is not None and not self.built.get((subject.split, found.program)):
+                continue
             compiled = compiled_order(subject, found.program, found.effort)
             if compiled is not None:
-                return compiled
-        assert own is not None
-        return own[1]
+                return compiled, score
+        if own is None:
+            assert self.builder is not None
+            raise SchedulingError(
+                f"no order of {self.schedule.name!r} was found that can be built",
+                why="; ".join(f"{n} x {what}" for what, n in self.builder.reasons.items()),
+                fix="another matrix instruction, a smaller tile, or more time",
+            )
+        return own[1], own[2]
 
     def _bound(self, best: CompiledSchedule) -> float:
         document = best.document()
