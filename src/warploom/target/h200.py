@@ -135,10 +135,10 @@ class TileModel:
     """
 
     tensor: float = figure(1.03, "of the products' own cycles", Origin.FIT, "in a full loop")
-    refill: float = figure(830.0, "cycles", Origin.FIT, "from the release of a slot to its data")
+    refill: float = figure(822.0, "cycles", Origin.FIT, "from the release of a slot to its data")
     refill_byte: float = figure(0.018, "cycles a byte", Origin.FIT, "more, for each byte of it")
-    slots_held: float = figure(0.4, "slots", Origin.FIT, "that neither land nor are read")
-    between: int = figure(1300, "cycles", Origin.FIT, "from one tile's loop to the next one's")
+    slots_held: float = figure(0.41, "slots", Origin.FIT, "that neither land nor are read")
+    between: int = figure(1200, "cycles", Origin.FIT, "from one tile's loop to the next one's")
     store: int = figure(550, "cycles", Origin.FIT, "a chunk that waits for its staging copy")
     convert: int = figure(220, "cycles", Origin.FIT, "one that finds a free copy, or needs none")
     fill: int = figure(1500, "cycles", Origin.FIT, "first loads of a launch")
