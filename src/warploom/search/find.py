@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 from typing import TypeAlias
@@ -28,6 +28,7 @@ from warploom.order.options import ModuloOptions
 from warploom.order.sequence import Program, as_result
 from warploom.order.starts import build_bound
 from warploom.search.build import Builder
+from warploom.search.result import Row, SearchOptions, SearchResult
 from warploom.search.scored import Scores, digest_of
 from warploom.search.subjects import (
     Baseline,
@@ -44,77 +45,10 @@ from warploom.seed.schedule import PipelineSchedule
 from warploom.sim import MachineCosts, simulate
 from warploom.sim.costs import TargetCosts, costs_of
 
+LOOK = 0.12  # of the limits, for each granularity before the best of them gets the rest
+
 Measure: TypeAlias = Callable[[CompiledSchedule], float] | Callable[[ModuloResult], float]
 Progress: TypeAlias = Callable[[Step], None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """One candidate in the rank table: where it came from, on which ops, and its score.
-
-    ``built``: it became a kernel (None: nobody tried).
-    """
-
-    origin: str
-    score: float
-    split: Split = WHOLE
-    built: bool | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchResult:
-    """The best candidate and how it compares.
-
-    ``best`` is a compiled schedule (of a ``ModuloProblem``: a ``ModuloResult``); ``score`` cycles
-    for one iteration of the body, or what the measure says. ``bound``: the busiest unit's own time,
-    None for a measure, whose unit is not known.
-    """
-
-    best: CompiledSchedule | ModuloResult
-    score: float
-    bound: float | None
-    rows: tuple[Row, ...]
-    evaluations: int
-    seconds: float
-    stopped: str
-
-    def table(self, limit: int = 12) -> str:
-        """The rank table as text, best first."""
-        lines = [f"{'score':>10}  {'split':5}  origin"]
-        for row in self.rows[:limit]:
-            built = {True: ", built", False: ", cannot be built", None: ""}[row.built]
-            lines.append(f"{row.score:>10g}  {row.split[0]}x{row.split[1]}    {row.origin}{built}")
-        bound = "" if self.bound is None else f", bound {self.bound:g}"
-        lines.append(
-            f"{self.evaluations} evaluations in {self.seconds:.0f} s ({self.stopped}){bound}"
-        )
-        return "\n".join(lines)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchOptions:
-    """How long and how widely to look.
-
-    ``splits`` are the granularities tried, each for an equal share of the limits: (2, 2) cuts every
-    sub-tile of A and B in two. ``workers`` processes score candidates, unless an ``executor`` is
-    given; a measure is called in this process, one candidate at a time. ``lds_bytes`` bounds ring
-    depths. ``goal`` ends the search early; so does the bound. ``build``: whatever would be the best
-    is emitted for gfx950 first and counts only if it passes the gate without spills.
-    """
-
-    seconds: float | None = 60.0
-    evaluations: int = 1_000_000
-    splits: tuple[Split, ...] = (WHOLE,)
-    workers: int = 1
-    seed: int = 0
-    goal: float = 0.0
-    solver_seconds: float = 10.0
-    lds_bytes: int | None = None
-    build: bool = False
-
-    def __post_init__(self) -> None:
-        if self.workers < 1 or not self.splits:
-            raise ConfigError("at least one worker and one split", where="SearchOptions")
 
 
 def search(
@@ -187,6 +121,7 @@ class _ScheduleSearch:
         self.options, self.progress = options, progress
         self.begun = time.monotonic()
         self.hunts: list[tuple[Subject, HuntResult]] = []
+        self.known: dict[Split, tuple[Subject, Scores]] = {}
         self.builder = Builder.of(schedule) if options.build else None
         self.best_built = inf
         self.built: dict[tuple[Split, Program], bool] = {}
@@ -204,8 +139,10 @@ class _ScheduleSearch:
         goal = bound if self.measure is None else self.options.goal
         stopped = "nothing left to try"
         seeds: list[tuple[str, tuple[int, ...]]] = whole.starts(shipped)
-        for share, split in enumerate(self.options.splits):
-            found = self._hunt(split, len(self.options.splits) - share, seeds, pool, store, goal)
+        for split, share in self._plan():
+            found = self._hunt(split, share, seeds, pool, store, goal)
+            if found is None:
+                continue
             stopped = found.stopped
             if split == WHOLE:
                 seeds = [(f.origin, f.program.sequence) for f in found.ranked[:4]] + seeds
@@ -213,27 +150,39 @@ class _ScheduleSearch:
                 break
         return self._ranked(shipped, own, stopped)
 
+    def _plan(self) -> Iterator[tuple[Split, float]]:
+        """A short look at every granularity, then all that is left for the best of them."""
+        splits = self.options.splits
+        for split in splits if len(splits) > 1 else ():
+            yield split, LOOK
+        best = min(self.hunts, key=lambda h: h[1].best.score, default=None)
+        yield (best[0].split if best else splits[0]), 1.0
+
     def _hunt(
         self,
         split: Split,
-        shares: int,
+        share: float,
         seeds: Sequence[tuple[str, tuple[int, ...]]],
         pool: Executor | None,
         store: Path | str | None,
         goal: float,
-    ) -> HuntResult:
+    ) -> HuntResult | None:
+        """One granularity for a share of the limits, the last for what is left of them."""
         options = self.options
-        subject = subject_of(self.schedule, self.machine, split, options.lds_bytes)
-        told = (subject.bench, "built") if self.builder else subject.bench
-        scores = Scores(store, digest_of(told, self.measure))
-        left = None
+        if split not in self.known:
+            subject = subject_of(self.schedule, self.machine, split, options.lds_bytes)
+            told = (subject.bench, "built") if self.builder else subject.bench
+            self.known[split] = subject, Scores(store, digest_of(told, self.measure))
+        subject, scores = self.known[split]
+        left, done = None, sum(f.evaluations for _, f in self.hunts)
         if options.seconds is not None:
-            left = max(1.0, (options.seconds - (time.monotonic() - self.begun)) / shares)
+            over = options.seconds - (time.monotonic() - self.begun)
+            left = max(1.0, over if share == 1.0 else options.seconds * share)
         hunt = Hunt(
             subject.bench.parts.problem,
             scores.through(lambda tasks: self._scores(subject, tasks, pool)),
             HuntOptions(
-                evaluations=max(1, options.evaluations // shares),
+                evaluations=max(1, round(options.evaluations * share) - done * (share == 1.0)),
                 seconds=left,
                 efforts=EFFORTS if self.measure is None else EFFORTS[-1:],
                 batch=max(4, 2 * options.workers),
@@ -244,7 +193,12 @@ class _ScheduleSearch:
             starts=[*scores.best_programs(), *subject.programs(seeds)],
             progress=self.progress,
         )
-        found = hunt.run()
+        try:
+            found = hunt.run()
+        except SchedulingError:
+            if share == 1.0 and not self.hunts:
+                raise
+            return None  # too short a look
         self.hunts.append((subject, found))
         return found
 
@@ -291,8 +245,11 @@ class _ScheduleSearch:
         tried = self.builder is not None
         rows = [Row(origin=b[0], score=b[2], built=b in own if tried else None) for b in shipped]
         hunted: list[tuple[float, Subject, Found]] = []
+        seen: set[tuple[Split, Program]] = set()
         for subject, found in self.hunts:
-            hunted += [(f.score, subject, f) for f in found.ranked]
+            new = [f for f in found.ranked if (subject.split, f.program) not in seen]
+            seen |= {(subject.split, f.program) for f in new}
+            hunted += [(f.score, subject, f) for f in new]
             rows += [
                 Row(
                     origin=f.origin,
@@ -300,7 +257,7 @@ class _ScheduleSearch:
                     split=subject.split,
                     built=self.built.get((subject.split, f.program)),
                 )
-                for f in found.ranked
+                for f in new
             ]
         rows.sort(key=lambda r: (r.score, r.origin))
         best, score = self._compiled_best(own, sorted(hunted, key=lambda h: h[0]))

@@ -14,7 +14,7 @@ from warploom.order.sequence import Program, as_result
 from warploom.order.starts import Start
 from warploom.seed.compile import CompiledSchedule, compile_schedule
 from warploom.seed.compile.hooks import Hooks
-from warploom.seed.compile.modulo import priced_request
+from warploom.seed.compile.modulo import own_machine
 from warploom.seed.compile.result import counters
 from warploom.seed.config.parts import SchedulingStrategy
 from warploom.seed.config.schedule import ScheduleConfig
@@ -76,7 +76,7 @@ def finer_splits(schedule: PipelineSchedule) -> tuple[Split, ...]:
 def machine_of(schedule: PipelineSchedule) -> MachineCosts:
     """The machine every command prices a schedule by."""
     hooks = Hooks(schedule)
-    return priced_request(hooks, tuple(hooks.build_body()), None).machine or MachineCosts()
+    return own_machine(hooks, tuple(hooks.build_body())) or MachineCosts()
 
 
 def subject_of(

@@ -11,6 +11,7 @@ from importlib import import_module
 
 from warploom.document.counters import Protocol
 from warploom.document.fields import instance
+from warploom.document.machine import MachineCosts
 from warploom.document.ops import DepEdge, OpDesc
 from warploom.errors import InfeasibleError, OverBudgetWarning
 from warploom.order import ModuloResult, solve_modulo
@@ -32,28 +33,34 @@ from warploom.seed.target.chip import body_costs, is_chip
 def priced_request(
     schedule: Hooks, body: tuple[OpDesc, ...], request: ModuloRequest | None
 ) -> ModuloRequest:
-    """The request with the machine every other command prices this schedule by.
+    """For AUTO the request with the machine every other command prices this schedule by.
 
     A kernel of known shape on a chip is priced in its cycles; without a shape nobody knows what an
-    op stands for, and the latencies of the schedule's own cost model count.
+    op stands for, and the latencies of the schedule's own cost model count. MODULO answers in the
+    schedule's own model, whose intervals can be proven, unless it is given a machine.
     """
     request = request or ModuloRequest()
     instance(request, ModuloRequest, "modulo", "compile_schedule")
-    if request.machine is not None or request.occupancies is not None:
+    given = request.machine is not None or request.occupancies is not None
+    if given or schedule.schedule_config().scheduling is not Strategy.AUTO:
         return request
+    return replace(request, machine=own_machine(schedule, body))
+
+
+def own_machine(schedule: Hooks, body: tuple[OpDesc, ...]) -> MachineCosts | None:
+    """The target's machine; the chip's costs for a kernel of known shape on it; else None."""
     if schedule.machine is not None:
-        return replace(request, machine=schedule.machine)
+        return schedule.machine
     if schedule.shape is None or not is_chip(schedule.target_name):
-        return request
+        return None
     config, waves = schedule.config(), schedule.protocol(0)
-    machine = body_costs(
+    return body_costs(
         schedule.shape,
         body,
         max(1, config.num_partitions),
         waves.groups * waves.waves_per_group,
         counters(config, schedule.schedule_config()),
     )
-    return replace(request, machine=machine)
 
 
 def _problem(
