@@ -10,10 +10,11 @@ from collections.abc import Iterator
 
 from warploom.document.roles import BulkStore, Compute, Load, RoleProgram
 from warploom.lower.column import Lowered
+from warploom.lower.price import Cost
 from warploom.lower.relate import loop_ops
 from warploom.lower.storage import STAGING_BYTES
 from warploom.sim import OpTiming, RoleCosts, RoleOpCost
-from warploom.target.h200 import HopperTarget, h200
+from warploom.target.h200 import PRODUCTS_AHEAD, HopperTarget, h200
 
 LANES = 128  # values an SM works on a cycle
 VECTOR, COPY_ENGINE, TENSOR = "alu", "copy engine", "tensor"
@@ -34,12 +35,7 @@ def role_costs(lowered: Lowered, target: HopperTarget | None = None) -> RoleCost
                 cost = of_loop[whole]
                 share = len({n for n in names if n.partition(".")[0] == whole})
                 busy = -(-cost.occupancy // share)
-                timing = OpTiming(
-                    issue=-(-cost.issue // share),
-                    occupancy=busy,
-                    latency=max(busy, cost.latency - cost.occupancy + busy),
-                )
-                prices[name] = RoleOpCost(unit=cost.unit, timing=timing)
+                prices[name] = _priced(cost, busy, share, target)
     units = {p.unit for p in prices.values()}
     return RoleCosts(
         name=f"{target.name}, {lowered.problem.name}",
@@ -48,6 +44,26 @@ def role_costs(lowered: Lowered, target: HopperTarget | None = None) -> RoleCost
         arrive=target.sync.mbarrier_arrive,
         barrier_handoff=target.sync.named_barrier_handoff,
         waiting=tuple(sorted(units - {COPY_ENGINE, TENSOR})),
+    )
+
+
+def _priced(cost: Cost, busy: int, share: int, target: HopperTarget) -> RoleOpCost:
+    """One of ``share`` ops that together are an op of the loop.
+
+    The tensor cores take a bounded number of unfinished products, whoever they belong to: who
+    issues more stands still until the rest fits.
+    """
+    latency = max(busy, cost.latency - cost.occupancy + busy)
+    if not cost.pieces:
+        issue = -(-cost.issue // share)
+        return RoleOpCost(
+            unit=cost.unit, timing=OpTiming(issue=issue, occupancy=busy, latency=latency)
+        )
+    issue = round(cost.pieces / share * target.product_issue(cost.piece))
+    return RoleOpCost(
+        unit=cost.unit,
+        timing=OpTiming(issue=min(issue, busy), occupancy=busy, latency=latency),
+        ahead=round(PRODUCTS_AHEAD * cost.piece),
     )
 
 

@@ -22,13 +22,18 @@ LONG = {Fn.DIV: 2.0, Fn.ERF: 12.0, Fn.TANH: 6.0}  # further multiply-adds of a c
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """Cycles: on the unit, until the result is usable, and on the warps' own stream."""
+    """Cycles: on the unit, until the result is usable, and on the warps' own stream.
+
+    ``pieces``: instructions of a group of products, each of ``piece`` cycles.
+    """
 
     unit: str
     occupancy: int
     latency: int
     issue: int
     also: tuple[tuple[str, int], ...] = ()
+    pieces: int = 0
+    piece: int = 0
 
 
 def product_cost(layout: Layout, op: Dot, target: HopperTarget, consumers: int) -> Cost:
@@ -40,8 +45,16 @@ def product_cost(layout: Layout, op: Dot, target: HopperTarget, consumers: int) 
     blocks = layout.array_of(op.result.name).blocks
     n = layout.array_of(op.result.name).cols
     held = in_registers(layout, op)
-    busy = consumers * blocks * depth * target.wgmma_interval(n, a_in_registers=held)
-    return Cost(unit="tensor", occupancy=busy, latency=busy + TENSOR_DRAIN, issue=ISSUE)
+    piece, pieces = target.wgmma_interval(n, a_in_registers=held), blocks * depth
+    busy = consumers * pieces * piece
+    return Cost(
+        unit="tensor",
+        occupancy=busy,
+        latency=busy + TENSOR_DRAIN,
+        issue=ISSUE,
+        pieces=pieces,
+        piece=piece,
+    )
 
 
 def in_registers(layout: Layout, op: Dot) -> bool:

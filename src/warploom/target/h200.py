@@ -196,7 +196,11 @@ class HopperTarget:
     def wgmma_issue(self, n: int) -> int:
         """Cycles a warpgroup takes to issue one m64nNk16 while the queue has room."""
         _check_n(n)
-        return max(10, round(n / 9.5))
+        return self.product_issue(n // 2)
+
+    def product_issue(self, piece: int) -> int:
+        """The same for a product of so many cycles."""
+        return max(10, round(piece / 4.75))
 
     def issue_hold(self, n: int, count: int) -> int:
         """Cycles from the first of ``count`` products on a free unit until all are issued.
