@@ -195,6 +195,26 @@ def bounded(x: wl.In["m", "k"], n: wl.In["m", wl.i32], out: wl.Out["m"]):
     out[m] = s
 
 
+@wl.kernel
+def unpacked(x: wl.In["r", "d"], out: wl.Out["r", wl.f32]):
+    (row,) = wl.tile(out)
+    out[row] = x[row].sum(axis=1)
+
+
+@wl.kernel
+def plain(x: wl.In["r", "d"], out: wl.Out["r", wl.f32]):
+    row = wl.tile(out)
+    out[row] = x[row].sum(axis=1)
+
+
+def test_the_one_axis_of_a_grid_may_be_unpacked():
+    x = normal(5, 64)
+    close(unpacked.reference(x), x.sum(1))
+    named = unpacked.specialise(bf16("x"), sizes={"d": 64})
+    assert named.grid.vars == ("row",)
+    assert named.grid == plain.specialise(bf16("x"), sizes={"d": 64}).grid
+
+
 @pytest.mark.parametrize("extents", [{}, {"m": 3, "k": 2}])
 def test_a_bound_that_depends_on_the_tile(extents):
     x = normal(7, 9)
@@ -332,6 +352,22 @@ def test_annotations_as_strings():
         "    out[m] = x[m]\n"
     )
     assert run_source(text, wl=wl)["kernel"].specialise({"x": "f32", "out": "f32"}).tensors
+
+
+def test_axes_whose_quotes_a_formatter_took_away():
+    text = (
+        "from __future__ import annotations\n"
+        "@wl.kernel\n"
+        "def kernel(x: wl.In[m, k], s: wl.In[m, k / 128, wl.f32], out: wl.Out[m]):\n"
+        "    m = wl.tile(out)\n"
+        "    total = wl.zeros(m)\n"
+        "    for k in wl.steps(x.k, 128):\n"
+        "        total += wl.sum(x[m, k] * s[m, k], over=k)\n"
+        "    out[m] = total\n"
+    )
+    made = run_source(text, wl=wl)["kernel"]
+    shapes = [[(a.name, a.per) for a in t.axes] for t in made.signature.tensors]
+    assert shapes == [[("m", 1), ("k", 1)], [("m", 1), ("k", 128)], [("m", 1)]]
 
 
 def test_the_page_shows_what_is_printed(capsys):

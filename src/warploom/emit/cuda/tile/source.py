@@ -209,11 +209,10 @@ class _Writer:
             "}",
         ]
 
-    def registers(self, which: int) -> list[str]:
-        split = self.target.register_split(self.layout.tiling.consumers)
-        if split is None:
-            return []
-        return [f"registers_{'down' if which == 0 else 'up'}<{split[which]}>();"]
+    def registers(self, program: RoleProgram) -> list[str]:
+        most = program.most_registers
+        entry = self.target.entry_registers(128 * (self.layout.tiling.consumers + 1))
+        return [f"registers_{'down' if most < entry else 'up'}<{most}>();"] if most else []
 
     def producer(self) -> list[str]:
         program = self.document.program("producer")
@@ -228,7 +227,7 @@ class _Writer:
         loop = self.tile_loop(tile)
         maps = [n for n, p in self.context.params.items() if p.text.startswith("const __grid")]
         return [
-            *self.registers(0),
+            *self.registers(program),
             "if (warp == 0 && elect_one()) {",
             *indent([f"prefetch_map(&{n});" for n in maps], 2),
             *indent([*policies, *self.positions(program)], 2),
@@ -249,7 +248,7 @@ class _Writer:
         share = self.layout.blocks
         loop = self.tile_loop(tile, before=self.step_functions())
         return [
-            *self.registers(1),
+            *self.registers(program),
             "const int instance = group_of_warps - 1, warp_in_group = warp % 4;",
             f"auto row_of = [&](int b, int i) {{ return 64 * ({share} * instance + b)"
             " + 16 * warp_in_group + lane / 4 + 8 * i; };",
