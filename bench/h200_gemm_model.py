@@ -22,6 +22,8 @@ from dataclasses import replace
 from math import exp, log
 from pathlib import Path
 
+from lib.ranks import spearman
+
 from warploom.errors import WarploomError
 from warploom.kernel.values import DType
 from warploom.kernels.gemm import gemm
@@ -160,29 +162,6 @@ def measure(seed: int, out: Path, rounds: int, run_ms: float) -> None:
         sys.stdout.flush()
         del sets, contestants
         torch.cuda.empty_cache()
-
-
-def spearman(a, b) -> float:
-    """Rank correlation; ties share their ranks."""
-
-    def ranks(values):
-        order = sorted(range(len(values)), key=lambda i: values[i])
-        out = [0.0] * len(values)
-        at = 0
-        while at < len(order):
-            end = at
-            while end + 1 < len(order) and values[order[end + 1]] == values[order[at]]:
-                end += 1
-            for i in order[at : end + 1]:
-                out[i] = (at + end) / 2
-            at = end + 1
-        return out
-
-    x, y = ranks(a), ranks(b)
-    mean = (len(a) - 1) / 2
-    top = sum((p - mean) * (q - mean) for p, q in zip(x, y, strict=True))
-    size = sum((p - mean) ** 2 for p in x) * sum((q - mean) ** 2 for q in y)
-    return top / size**0.5 if size else 0.0
 
 
 def predicted(value, pins, shape) -> Choice:

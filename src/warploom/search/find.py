@@ -23,7 +23,7 @@ from warploom.errors import ConfigError, SchedulingError, WarploomError
 from warploom.order import ModuloProblem, ModuloResult, solve_modulo
 from warploom.order.bounds.plain import plain_bound
 from warploom.order.bounds.system import build_system
-from warploom.order.hunt import Found, Hunt, HuntOptions, HuntResult, Step, Task
+from warploom.order.hunt import Evaluate, Found, Hunt, HuntOptions, HuntResult, Step, Task
 from warploom.order.options import ModuloOptions
 from warploom.order.sequence import Program, as_result
 from warploom.order.starts import build_bound
@@ -45,7 +45,7 @@ from warploom.seed.schedule import PipelineSchedule
 from warploom.sim import MachineCosts, simulate
 from warploom.sim.costs import TargetCosts, costs_of
 
-LOOK = 0.12  # of the limits, for each granularity before the best of them gets the rest
+FIRST, LOOK = 0.35, 0.12  # shares of the limits: for whole ops, and for each finer cut
 
 Measure: TypeAlias = Callable[[CompiledSchedule], float] | Callable[[ModuloResult], float]
 Progress: TypeAlias = Callable[[Step], None]
@@ -151,10 +151,11 @@ class _ScheduleSearch:
         return self._ranked(shipped, own, stopped)
 
     def _plan(self) -> Iterator[tuple[Split, float]]:
-        """A short look at every granularity, then all that is left for the best of them."""
+        """A look at every granularity, the longest at whole ops, whose orders start the others;
+        then all that is left for the best of them."""
         splits = self.options.splits
         for split in splits if len(splits) > 1 else ():
-            yield split, LOOK
+            yield split, FIRST if split == WHOLE else LOOK
         best = min(self.hunts, key=lambda h: h[1].best.score, default=None)
         yield (best[0].split if best else splits[0]), 1.0
 
@@ -171,8 +172,7 @@ class _ScheduleSearch:
         options = self.options
         if split not in self.known:
             subject = subject_of(self.schedule, self.machine, split, options.lds_bytes)
-            told = (subject.bench, "built") if self.builder else subject.bench
-            self.known[split] = subject, Scores(store, digest_of(told, self.measure))
+            self.known[split] = subject, Scores(store, digest_of(subject.bench, self.measure))
         subject, scores = self.known[split]
         left, done = None, sum(f.evaluations for _, f in self.hunts)
         if options.seconds is not None:
@@ -180,7 +180,9 @@ class _ScheduleSearch:
             left = max(1.0, over if share == 1.0 else options.seconds * share)
         hunt = Hunt(
             subject.bench.parts.problem,
-            scores.through(lambda tasks: self._scores(subject, tasks, pool)),
+            self._building(
+                subject, scores.through(lambda tasks: self._scores(subject, tasks, pool))
+            ),
             HuntOptions(
                 evaluations=max(1, round(options.evaluations * share) - done * (share == 1.0)),
                 seconds=left,
@@ -208,13 +210,20 @@ class _ScheduleSearch:
         if self.measure is not None:
             return [self._measured(subject, t) for t in tasks]
         if pool is None:
-            scores = [simulate_task(subject.bench, t) for t in tasks]
-        else:
-            futures = [pool.submit(simulate_task, subject.bench, t) for t in tasks]
-            scores = [f.result() for f in futures]
+            return [simulate_task(subject.bench, t) for t in tasks]
+        futures = [pool.submit(simulate_task, subject.bench, t) for t in tasks]
+        return [f.result() for f in futures]
+
+    def _building(self, subject: Subject, evaluate: Evaluate) -> Evaluate:
+        """The evaluation; what would be the best is built first, if that was asked for."""
         if self.builder is None:
-            return scores
-        return [self._if_built(subject, t, s) for t, s in zip(tasks, scores, strict=True)]
+            return evaluate
+
+        def checked(tasks: Sequence[Task]) -> list[float]:
+            scores = evaluate(tasks)
+            return [self._if_built(subject, t, s) for t, s in zip(tasks, scores, strict=True)]
+
+        return checked
 
     def _if_built(self, subject: Subject, task: Task, score: float) -> float:
         """The score; infinite where it would be the best and the kernel cannot be built."""
