@@ -70,7 +70,7 @@ def _priced(cost: Cost, busy: int, share: int, target: HopperTarget, slower: flo
     return RoleOpCost(
         unit=cost.unit,
         timing=OpTiming(issue=min(issue, busy), occupancy=busy, latency=latency),
-        ahead=round(PRODUCTS_AHEAD * cost.piece),
+        ahead=max(0, round(PRODUCTS_AHEAD * cost.piece) - target.tensor_drain),
     )
 
 

@@ -51,7 +51,7 @@ def product_cost(layout: Layout, op: Dot, target: HopperTarget, consumers: int) 
         unit="tensor",
         occupancy=busy,
         latency=busy + TENSOR_DRAIN,
-        issue=ISSUE,
+        issue=pieces * target.product_issue(piece) if target.queued else ISSUE,
         pieces=pieces,
         piece=piece,
     )

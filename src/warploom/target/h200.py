@@ -149,9 +149,14 @@ class TileModel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HopperTarget:
-    """A Hopper part: costs, limits and clocks."""
+    """A Hopper part: costs, limits and clocks.
+
+    ``queued``: ops are placed under the tensor cores' bounded queue instead of a flat price of
+    issue. The shipped orders were solved and measured without it.
+    """
 
     name: str
+    queued: bool = False
     clock_hz: float = figure(1.98e9, "Hz", Origin.DOCUMENT)
     dram_bytes_per_s: float = figure(4.8e12, "bytes a second", Origin.DOCUMENT)
     limits: Limits = Limits()
