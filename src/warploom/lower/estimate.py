@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
-from warploom.kernel.values import Dot, Load, Store, Walk
+from warploom.kernel.values import Dot, Kernel, Load, Store, Walk
 from warploom.lower.hand_over import chunks_of
 from warploom.lower.layout import WGMMA_ROWS, Layout
+from warploom.lower.meet import part_bytes
 from warploom.lower.price import in_registers
 from warploom.lower.relate import loop_ops, takes_turns
 from warploom.lower.slots import SlotRing
@@ -17,6 +18,11 @@ from warploom.target.h200 import HopperTarget
 
 GROUP_ROWS = 2048  # rows of tiles visited together: their operand stays in the L2
 L2_SHARE = 0.5  # of the L2 that rows visited together may fill and still stay there
+MEET_CYCLES = 3000  # writes until others see them, a counter, the first reads
+MEET_BYTES_PER_CYCLE = 40  # of what parts leave, through the L2
+DRAM_SHARE = 0.85  # of the datasheet's rate that a copy reaches
+SM_BYTES_PER_CYCLE = 24  # that an SM alone draws from DRAM
+OUTSIDE_CYCLES = 7.4  # of the copy engine for 128 bytes of a row that does not exist
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,44 +38,76 @@ class Estimate:
 def estimate(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> Estimate:
     """The expectation for axes of these sizes."""
     waves, tiles = _waves(layout, sizes, target)
-    trips = _trips(layout, sizes)
-    cycles = waves * (trips * _interval(layout, target) + _ends(layout, target)) + target.tiles.fill
+    trips = trips_of(layout, sizes)
+    share = -(-trips // layout.tiling.split)
+    ends = _ends(layout, target) + _meeting(layout, sizes)
+    interval = _interval(layout, target, outside_rows(layout, sizes))
+    cycles = waves * (share * interval + ends) + target.tiles.fill
     dram = _dram_bytes(layout, sizes, target)
     joules = _joules(layout, target, tiles, trips) + dram * target.energy.joules_per_dram_byte
-    capped = target.energy.seconds(cycles=cycles, joules=joules)
+    busy = min(tiles * layout.tiling.split, target.limits.sms)
+    rate = min(DRAM_SHARE * target.dram_bytes_per_s, busy * SM_BYTES_PER_CYCLE * target.clock_hz)
     return Estimate(
         waves=waves,
         cycles=int(cycles),
         joules=joules,
-        seconds=max(cycles / target.clock_hz, capped, dram / target.dram_bytes_per_s),
+        seconds=max(
+            cycles / target.clock_hz,
+            target.energy.seconds(cycles=cycles, joules=joules),
+            dram / rate + (ends + target.tiles.fill) / target.clock_hz,
+        ),
     )
+
+
+def outside_rows(layout: Layout, sizes: Mapping[str, int]) -> int:
+    """Rows of an iteration's loads that lie outside their tensors in every tile."""
+    kernel, total = layout.body.kernel, 0
+    for op in layout.body.loop.body:
+        found = layout.slot_of(op.result.name) if isinstance(op, Load) else None
+        if found is None or not isinstance(op, Load) or len(op.result.dims) != 2:
+            continue
+        var = kernel.var(op.result.vars[0])
+        if var.walk is Walk.TILE and sizes[var.axis] < layout.extent(var.name):
+            _, tile = found
+            total += (layout.extent(var.name) - sizes[var.axis]) * -(-tile.cols // tile.block_cols)
+    return total
 
 
 def _waves(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> tuple[int, int]:
     kernel = layout.body.kernel
+    grouped = kernel.grid.kind == "groups"
     counts = [
         -(-sizes[kernel.var(n).axis] // layout.extent(n))
         if kernel.var(n).walk is Walk.TILE
         else sizes[kernel.var(n).axis]
-        for n in kernel.grid.vars
-        if kernel.grid.kind == "tiles" or n != kernel.grid.vars[0]
+        for n in kernel.grid.vars[grouped:]
     ]
+    if grouped:  # the last tile of a group is half empty on average
+        rows = next(i for i, n in enumerate(kernel.grid.vars[1:]) if _is_tiled(kernel, n))
+        counts[rows] += sizes[kernel.var(kernel.grid.vars[0]).axis] // 2
     tiles = prod(counts)
-    return -(-tiles // target.limits.sms), tiles
+    return -(-tiles * layout.tiling.split // target.limits.sms), tiles
 
 
-def _trips(layout: Layout, sizes: Mapping[str, int]) -> int:
+def _is_tiled(kernel: Kernel, name: str) -> bool:
+    return kernel.var(name).walk is Walk.TILE
+
+
+def trips_of(layout: Layout, sizes: Mapping[str, int]) -> int:
+    """Iterations of a tile's loop."""
     loop = layout.body.loop.var
     return max(1, -(-sizes[layout.body.kernel.var(loop).axis] // layout.extent(loop)))
 
 
-def _interval(layout: Layout, target: HopperTarget) -> float:
+def _interval(layout: Layout, target: HopperTarget, outside: int) -> float:
     """Cycles of an iteration: the busiest unit, or everything in turn where nothing overlaps."""
     consumers = layout.tiling.consumers
     busy: dict[str, int] = {}
     for op in loop_ops(layout, target, consumers):
         for unit, cycles in ((op.cost.unit, op.cost.occupancy), *op.cost.also):
             busy[unit] = busy.get(unit, 0) + cycles
+    if outside:
+        busy["copy engine"] = busy.get("copy engine", 0) + int(outside * OUTSIDE_CYCLES)
     vector = max(busy.get("alu", 0), busy.get("mufu", 0))
     most = max(busy.values(), default=1)
     if takes_turns(layout):
@@ -111,6 +149,17 @@ def _ends(layout: Layout, target: HopperTarget) -> float:
     head = target.tiles.head if any(r.per_tile for r in layout.rings) else 0
     between = 0 if takes_turns(layout) else target.tiles.between
     return cycles + head + between
+
+
+def _meeting(layout: Layout, sizes: Mapping[str, int]) -> float:
+    """Parts of a split loop leave what they have, and the last one reads all of it."""
+    split = layout.tiling.split
+    if split == 1:
+        return 0.0
+    rows = layout.body.loop.carried[0].result.vars[0]
+    extent = layout.extent(rows)
+    used = min(1.0, sizes[layout.body.kernel.var(rows).axis] / extent)
+    return MEET_CYCLES + split * part_bytes(layout) * used / MEET_BYTES_PER_CYCLE
 
 
 def _joules(layout: Layout, target: HopperTarget, tiles: int, trips: int) -> float:
@@ -164,7 +213,11 @@ def _passes(
     tiled = [n for n in kernel.grid.vars if kernel.var(n).walk is Walk.TILE]
     if len(tiled) != 2:
         return 1
-    rows, columns = (-(-sizes[kernel.var(n).axis] // layout.extent(n)) for n in tiled)
+    counts = [sizes[kernel.var(n).axis] for n in tiled]
+    first = kernel.grid.vars[0]
+    if kernel.grid.kind == "groups" and any(a.var == first for a in op.at):
+        counts[0] = -(-counts[0] // sizes[kernel.var(first).axis])  # rows of its own group alone
+    rows, columns = (-(-c // layout.extent(n)) for c, n in zip(counts, tiled, strict=True))
     group = min(max(1, layout.tiling.group), rows)
     if tiled[0] not in op.result.vars:
         return -(-rows // group)
