@@ -58,10 +58,14 @@ GROUPS, STORES = "wgmma", "bulk store"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoleOpCost:
-    """What an op of a role costs: the unit it holds and for how long."""
+    """What an op of a role costs: the unit it holds and for how long.
+
+    ``ahead``: cycles of unfinished work the unit takes; a role that issues more stands still.
+    """
 
     unit: str
     timing: OpTiming
+    ahead: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,6 +263,7 @@ class _Reader:
             kind=kind,
             unit=cost.unit,
             timing=cost.timing,
+            ahead=cost.ahead,
             queue=queue,
             needs=needs,
             gives=gives,
