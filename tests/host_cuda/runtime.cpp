@@ -323,6 +323,27 @@ size_t next_warp() {
   return warps.size() - 1;
 }
 
+std::string waiting() {  // who waits for what, a word a warp
+  std::string said;
+  for (size_t w = 0; w < warps.size(); ++w) {
+    std::string last;
+    for (int lane = 0; lane < WARP; ++lane) {
+      const Thread& t = threads[w * WARP + lane];
+      std::string what = t.done ? " done" : " warp";
+      if (t.full) {
+        for (auto& [at, b] : barriers)
+          if (&b == t.full) what = " mbarrier" + std::to_string(at);
+      }
+      for (int i = 0; i < 16; ++i)
+        if (t.wait_for == &named[i].generation) what = " barrier" + std::to_string(i) + "(" + std::to_string(named[i].arrived) + " came)";
+      if (what != last) said += what + "/" + std::to_string(lane);
+      last = what;
+    }
+    said += " |";
+  }
+  return said;
+}
+
 void run_all() {
   const double eager = exp2(-uniform() * 6);  // how soon copies, stores and products happen
   new_speeds();
@@ -334,7 +355,7 @@ void run_all() {
     for (size_t w = 0; w < warps.size() && !moved && error.empty(); ++w) moved = run_warp(w);
     for (Thread& t : threads) live = live || !t.done;
     if (!live) break;
-    if (!moved && !something_else() && error.empty()) error = "deadlock";
+    if (!moved && !something_else() && error.empty()) error = "deadlock:" + waiting();
   }
   for (Warp& w : warps)
     if (error.empty() && !w.products.empty()) error = "the CTA exits with products in flight";

@@ -107,7 +107,7 @@ class Vector:
         if isinstance(op, Load):
             return self._loaded(op)
         if isinstance(op, Pointwise):
-            return self._declare(value, self._pointwise(op))
+            return self.declare(value, self._pointwise(op))
         raise refusal("this value has no place in vector work", value.line)
 
     def _uniform(self, name: str) -> str:
@@ -186,10 +186,10 @@ class Vector:
         if key not in self.names:
             value = self.body.values[name]
             text = f"__fdividef(1.0f, {self.value(name)})"
-            self.names[key] = self._declare(value, text, _label("inverse", name))
+            self.names[key] = self.declare(value, text, _label("inverse", name))
         return self.names[key]
 
-    def _declare(self, value: Value, text: str, label: str = "") -> str:
+    def declare(self, value: Value, text: str, label: str = "") -> str:
         """Give a computed value a name in the scope it belongs to."""
         label = label or _label("v", value.name)
         kind = {DType.I32: "int", DType.BOOL: "bool"}.get(value.dtype, "float")
@@ -239,7 +239,7 @@ class Vector:
         element = self.context.element_at(op, indices)
         zero = "0" if op.result.dtype is DType.I32 else "0.0f"
         text = f"({' && '.join(inside)}) ? {element} : {zero}" if inside else element
-        return self._declare(op.result, text)
+        return self.declare(op.result, text)
 
     def _one_element(self, dim: Dim) -> bool:
         """Whether a tile lies within one block of elements that share a number."""
@@ -291,9 +291,12 @@ def step_text(context: Context, step: Step, iteration: str | None) -> list[str]:
     sums: list[str] = []
     for op in reduces:
         sums += _reduce(inner, op, step)
-        quad = f"{_label('red', op.result.name)}[b][i]"
-        whole = op.result.name not in parts
-        outer.names[op.result.name] = f"{QUAD[op.fn]}({quad})" if whole else quad
+        text = f"{_label('red', op.result.name)}[b][i]"
+        if op.result.name not in parts:  # all lanes meet here: never inside a condition
+            text = outer.declare(
+                op.result, f"{QUAD[op.fn]}({text})", _label("whole", op.result.name)
+            )
+        outer.names[op.result.name] = text
     stores: list[str] = []
     packs: list[tuple[str, str]] = []
     row_stores: list[tuple[str, str]] = []
