@@ -68,7 +68,10 @@ def partition(p):
 class Wide(PipelineSchedule):
     def config(self):
         return replace(
-            mi355x_double_buffer(max_globals=1), n_mmas=4, lgkm_per_load_a=8, lgkm_per_load_b=4
+            mi355x_double_buffer(vm_per_load_a=2, vm_per_load_b=1, max_globals=1),
+            n_mmas=4,
+            lgkm_per_load_a=8,
+            lgkm_per_load_b=2,
         )
 
     def build_body(self):

@@ -59,6 +59,9 @@ class FakeDriver:
         self.CUtensorMapDataType = self.CUtensorMapInterleave = Names()
         self.CUtensorMapSwizzle = self.CUtensorMapL2promotion = Names()
         self.CUtensorMapFloatOOBfill = self.CUlaunchAttributeID = Names()
+        self.CUstreamCaptureMode = self.CUstream_flags = Names()
+        self.capture_mode = "CU_STREAM_CAPTURE_MODE_GLOBAL"
+        self.memory = {}  # by address
 
     @property
     def context(self):
@@ -136,6 +139,29 @@ class FakeDriver:
         ctypes.memmove(held.getPtr(), struct.pack("Q", address), 8)
         return (SUCCESS,)
 
+    def cuThreadExchangeStreamCaptureMode(self, mode):
+        before, self.capture_mode = self.capture_mode, mode
+        return SUCCESS, before
+
+    def cuMemAlloc(self, size):
+        assert self.capture_mode.endswith("RELAXED")
+        self.memory[address := 0x70000 + 0x1000 * len(self.memory)] = None
+        return SUCCESS, address
+
+    def cuStreamCreate(self, flags):
+        return SUCCESS, flags
+
+    def cuStreamSynchronize(self, stream):
+        return (SUCCESS,)
+
+    def cuStreamDestroy(self, stream):
+        return (SUCCESS,)
+
+    def cuMemcpyHtoDAsync(self, address, data, size, stream):
+        assert stream.endswith("NON_BLOCKING")
+        self.memory[address] = bytes(data[:size])
+        return (SUCCESS,)
+
     def cuLaunchKernel(self, function, gx, gy, gz, bx, by, bz, shared, stream, block, extra):
         return self._launch(function, gx, bx, stream, block, 1)
 
@@ -176,6 +202,7 @@ def clear_caches():
         driver.context_of,
         driver.device_count,
         driver.require_hopper,
+        driver.resident,
         plan._load,
         texts._compiled,
     ):

@@ -18,6 +18,7 @@ from warploom.launch.binary import (
     Extent,
     Fixed,
     Grid,
+    Numbers,
     Pointer,
     Scalar,
     Stride,
@@ -103,6 +104,16 @@ def words(launch):
         "seven": struct.unpack("i", seven)[0],
         "maps": [struct.unpack("Q", launch.parameters[i][:8])[0] for i in (0, 2)],
     }
+
+
+def test_numbers_lie_on_the_device_once(cuda):
+    fake = cuda(parameters=(8,))
+    binary = replace(BINARY, parameters=(Numbers(of=lambda z, ctas: (z["m"], ctas)),))
+    for _ in range(2):
+        prepare(binary, LAYOUTS)(17, 0x1000, 0x2000, 0x3000, 0, 2.5, -3)
+    assert fake.memory == {0x70000: struct.pack("2i", 300, 12)}
+    assert [struct.unpack("Q", r.parameters[0])[0] for r in fake.launches] == [0x70000] * 2
+    assert fake.capture_mode.endswith("GLOBAL")
 
 
 def test_the_kernel_reads_its_parameters(cuda):

@@ -334,6 +334,22 @@ def test_annotations_as_strings():
     assert run_source(text, wl=wl)["kernel"].specialise({"x": "f32", "out": "f32"}).tensors
 
 
+def test_axes_whose_quotes_a_formatter_took_away():
+    text = (
+        "from __future__ import annotations\n"
+        "@wl.kernel\n"
+        "def kernel(x: wl.In[m, k], s: wl.In[m, k / 128, wl.f32], out: wl.Out[m]):\n"
+        "    m = wl.tile(out)\n"
+        "    total = wl.zeros(m)\n"
+        "    for k in wl.steps(x.k, 128):\n"
+        "        total += wl.sum(x[m, k] * s[m, k], over=k)\n"
+        "    out[m] = total\n"
+    )
+    made = run_source(text, wl=wl)["kernel"]
+    shapes = [[(a.name, a.per) for a in t.axes] for t in made.signature.tensors]
+    assert shapes == [[("m", 1), ("k", 1)], [("m", 1), ("k", 128)], [("m", 1)]]
+
+
 def test_the_page_shows_what_is_printed(capsys):
     import re
 

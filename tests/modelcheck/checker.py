@@ -167,6 +167,7 @@ class Strand:
         self.storing = []  # staging copies that stores in flight read
         self.filled = []  # per copy: (version, fenced)
         self.slots = []  # per slot: (use, fenced)
+        self.quiet, self.early = [], []
 
 
 class Checker:
@@ -195,6 +196,19 @@ class Checker:
             for instance in range(program.instances):
                 self.agents.append(self._agent(program, instance))
         self.strands = [s for a in self.agents for s in a]
+        self.moving = [
+            [q or e for q, e in zip(s.quiet, s.early, strict=True)] for s in self.strands
+        ]
+        self.twins = self._twins(document)
+        self.groups = [[self._group(i, c) for c in s.code] for i, s in enumerate(self.strands)]
+        self.fillers = {
+            slot: [
+                i
+                for i, s in enumerate(self.strands)
+                if any(c[0] == "compute" and slot in [x for x, _ in c[3]] for c in s.code)
+            ]
+            for slot in self.slot_ids.values()
+        }
 
     # -- preparation
 
@@ -218,7 +232,23 @@ class Checker:
         strands = [Strand(self, agent, k, code) for k in kinds]
         for s in strands:
             self._flights(s, listed, program)
+            self._unnoticed(s, alone=len(strands) == 1)
         return strands
+
+    @staticmethod
+    def _unnoticed(strand, *, alone):
+        """Steps of a strand that may be taken at once: by itself, or as soon as its group can."""
+        for pc, code in enumerate(strand.code):
+            views = strand.reading, strand.storing, strand.filled, strand.slots
+            same = all(v[pc] == v[pc + 1] for v in views)
+            if code[0] == "compute":
+                quiet = not (code[1] or code[2] or code[3])
+            else:
+                quiet = code[0] == "local" and (alone or same)
+            strand.quiet.append(quiet)
+            strand.early.append(code[0] == "product" or (code[0] in ("sync", "join") and same))
+        strand.quiet.append(False)
+        strand.early.append(False)
 
     def _position(self, program, step, ring):
         if self.rings[ring].per is Per.TILE:
@@ -341,6 +371,18 @@ class Checker:
                 groups = groups[max(0, len(groups) - e.pending) :]
         return not open_ and not any(groups)
 
+    def _twins(self, document):
+        """The strands of instances that run the same steps and are told apart by nothing."""
+        out, agent = [], 0
+        for program in document.programs:
+            rows = []
+            for a in range(agent, agent + program.instances):
+                rows.append([i for i, s in enumerate(self.strands) if s.agent == a])
+            agent += program.instances
+            if len({repr([self.strands[i].code for i in row]) for row in rows}) == 1 < len(rows):
+                out.append(rows)
+        return out
+
     # -- exploration
 
     def run(self):
@@ -380,18 +422,52 @@ class Checker:
             raise Wrong("a store is in flight at the end")
 
     def _settle(self, state):
-        """Take all steps that nobody else can notice."""
+        """Take all steps that nobody else can notice, and issue products as early as may be.
+
+        A product that finds its slots right now keeps them until it retires, so whatever would
+        have changed them before a later issue is caught then.
+        """
         pcs = list(state[0])
-        for i, s in enumerate(self.strands):
-            while pcs[i] < len(s.code):
-                code = s.code[pcs[i]]
-                quiet = code[0] == "local" or (
-                    code[0] == "compute" and not (code[1] or code[2] or code[3])
-                )
-                if not quiet:
-                    break
+        moving = [i for i, move in enumerate(self.moving) if move[pcs[i]]]
+        while moving:
+            i = moving.pop()
+            s = self.strands[i]
+            while s.quiet[pcs[i]]:
                 pcs[i] += 1
-        return (tuple(pcs), *state[1:])
+            if not s.early[pcs[i]]:
+                continue
+            pc, group = pcs[i], self.groups[i][pcs[i]]
+            if any(pcs[j] != pc for j in group):
+                continue
+            for j in group:
+                pcs[j] += 1
+            moving += [j for j in group if self.moving[j][pc + 1]]
+            if s.code[pc][0] == "product":
+                self._check_slots((pcs, *state[1:]), s.code[pc][1], product=True)
+        if not self.twins:
+            return (tuple(pcs), *state[1:])
+        joined = state[1]
+        for rows in self.twins:
+            held = sorted(
+                [(pcs[i], -1 if joined[i] is None else joined[i]) for i in row] for row in rows
+            )
+            joined = list(joined)
+            for row, values in zip(rows, held, strict=True):
+                for i, (pc, generation) in zip(row, values, strict=True):
+                    pcs[i], joined[i] = pc, None if generation < 0 else generation
+            joined = tuple(joined)
+        return (tuple(pcs), joined, *state[2:])
+
+    def _group(self, i, code):
+        """The strands that take a step together."""
+        s = self.strands[i]
+        if code[0] in ("product", "retire", "join", "meet") or (
+            code[0] == "sync" and code[1] is Scope.WARPGROUP
+        ):
+            return self._mates(i, {LEAD, MATE, OTHER})
+        if code[0] == "sync" and code[1] is Scope.WARP:
+            return self._mates(i, {LEAD, MATE} if s.kind != OTHER else {OTHER})
+        return (i,)
 
     def _moves(self, state):
         for copy in state[5]:
@@ -402,17 +478,10 @@ class Checker:
             if pc == len(s.code):
                 continue
             code = s.code[pc]
-            if code[0] in ("product", "retire", "join", "meet") or (
-                code[0] == "sync" and code[1] is Scope.WARPGROUP
-            ):
-                group = self._mates(i, {LEAD, MATE, OTHER})
-            elif code[0] == "sync" and code[1] is Scope.WARP:
-                group = self._mates(i, {LEAD, MATE} if s.kind != OTHER else {OTHER})
-            else:
-                group = (i,)
+            group = self.groups[i][pc]
             if group in done:
                 continue
-            if any(state[0][j] != pc for j in group):
+            if len(group) > 1 and any(state[0][j] != pc for j in group):
                 continue
             done.add(group)
             after = self._step(state, i, s, code, group)
@@ -423,13 +492,18 @@ class Checker:
         agent = self.strands[i].agent
         return tuple(j for j, s in enumerate(self.strands) if s.agent == agent and s.kind in kinds)
 
-    def _go(self, state, group, **parts):
+    def _go(self, state, group, joined=None, bars=None, named=None, slots=None, copies=None):
         pcs = list(state[0])
         for j in group:
             pcs[j] += 1
-        names = ("pcs", "joined", "bars", "named", "slots", "copies")
-        new = dict(zip(names, state, strict=True)) | parts | {"pcs": tuple(pcs)}
-        return tuple(new[n] for n in names)
+        return (
+            tuple(pcs),
+            state[1] if joined is None else joined,
+            state[2] if bars is None else bars,
+            state[3] if named is None else named,
+            state[4] if slots is None else slots,
+            state[5] if copies is None else copies,
+        )
 
     def _step(self, state, i, s, code, group):
         _, _, bars, named, _, _ = state
@@ -548,13 +622,9 @@ class Checker:
 
     def _check_slots(self, state, reads, *, product):
         for slot, use in reads:
-            fillers = [
-                (s.slots[pc].get(slot), s)
-                for pc, s in zip(state[0], self.strands, strict=True)
-                if any(c[0] == "compute" and slot in [x for x, _ in c[3]] for c in s.code)
-            ]
+            fillers = [self.strands[i].slots[state[0][i]].get(slot) for i in self.fillers[slot]]
             if fillers:
-                if any(f is None or f[0] != use or (product and not f[1]) for f, _ in fillers):
+                if any(f is None or f[0] != use or (product and not f[1]) for f in fillers):
                     raise Wrong("a slot is read that is not written, or not for products")
             elif state[4][slot] != use:
                 raise Wrong("a slot holds something else than is read")

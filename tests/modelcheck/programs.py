@@ -207,9 +207,9 @@ def document(*, rings, producer, consumer, flow, registers, instances=1, **more)
 
 def attention(rng):
     """Two rings, the second product an iteration late, a tile ring, perhaps turns."""
-    depth = rng.choice((2, 2, 3))
-    instances = rng.choice((1, 1, 2))
-    turns = instances == 2 and rng.random() < 0.7
+    instances = rng.choice((1, 1, 1, 2))
+    depth = rng.choice((2, 2, 3) if instances == 1 else (2,))
+    turns = instances == 2 and rng.random() < 0.8
     held = rng.random() < 0.5  # the tile's operand is fetched into registers
     take = [NamedSync(barrier="turn")] if turns else []
     give = [NamedArrive(barrier="turn", turn=1)] if turns else []
@@ -405,10 +405,30 @@ def handed(rng):
 FAMILIES = (gemm, gemm, attention, attention, met, handed)
 
 
+def many_threads(rng, document):
+    """The loads by one thread of a warp, or of a warpgroup that meets behind every wait."""
+    producer = document.programs[0]
+    threads = rng.choice((32, 128))
+    if producer.threads > 1 or document.barriers:
+        return document
+
+    def meet(entries):
+        out = []
+        for e in entries:
+            joined = isinstance(e, WaitEmpty) and threads > 32
+            out += [e, ScopeSync(scope=Scope.WARPGROUP)] if joined else [e]
+        return tuple(out)
+
+    kernel, prologue = meet(producer.kernel), meet(producer.prologue)
+    producer = replace(producer, threads=threads, prologue=prologue, kernel=kernel)
+    return replace(document, programs=(producer, *document.programs[1:]))
+
+
 def random_program(seed):
     """A program that is right."""
     rng = random.Random(seed)
-    return rng.choice(FAMILIES)(rng)
+    document = rng.choice(FAMILIES)(rng)
+    return many_threads(rng, document) if rng.random() < 0.15 else document
 
 
 def edited(document, seed):

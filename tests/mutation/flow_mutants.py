@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from tests.modelcheck.checker import alone
 from tests.mutation.role_mutants import RoleMutant, label
+from tests.mutation.role_score import RoleOutcome, lengthened
 from warploom.document.roles import (
     BulkStore,
     Compute,
@@ -21,8 +22,11 @@ from warploom.document.roles import (
     RoleProgram,
     RolesDocument,
 )
+from warploom.run.roles import first_fault
+from warploom.verify.roles import verify_roles
 
 OPS = (Load, Mma, Compute, BulkStore)
+RACES = ((1, 2), (3, 1), (2, 2, 2), (5, 4))
 TILES = ((1, 1), (2, 2), (3, 3), (4,))
 
 
@@ -43,7 +47,28 @@ def flow_mutants(document: RolesDocument) -> Iterator[RoleMutant]:
 
 def computes_the_same(mutant: RolesDocument, document: RolesDocument) -> bool:
     """Whether every agent, alone, computes and stores what it should."""
-    return all(alone(mutant, tiles) == alone(document, tiles) for tiles in TILES)
+    return all(
+        alone(mutant, tiles) == alone(document, tiles) for tiles in lengthened(document, TILES)
+    )
+
+
+def judge_flow(mutant: RoleMutant, intended: RolesDocument) -> RoleOutcome:
+    """What a mutant computes, and what the verifier says; the same values reported are a race."""
+    report = verify_roles(mutant.document)
+    codes = () if report.clean else tuple(sorted(report.codes()))
+    fault = None
+    if not computes_the_same(mutant.document, intended):
+        fault = "something else is computed"
+    elif codes:
+        fault = next(
+            (
+                f
+                for tiles in lengthened(mutant.document, RACES)
+                if (f := first_fault(mutant.document, tiles, range(25), intended=intended))
+            ),
+            None,
+        )
+    return RoleOutcome(mutant=mutant, fault=fault, codes=codes)
 
 
 def _edits(

@@ -16,7 +16,7 @@ from enum import StrEnum
 from tests.mutation.role_mutants import RoleMutant, role_mutants
 from warploom.document.roles import RolesDocument
 from warploom.run.roles import first_fault
-from warploom.verify.roles import Report, verify_roles
+from warploom.verify.roles import verify_roles
 
 QUICK = ((1, 2), (1, 1, 1), (3, 1, 1, 2), (2, 2), (5, 4), (1, 1, 1, 1))
 SEEDS = 10
@@ -53,16 +53,22 @@ def judge_mutant(
 ) -> RoleOutcome:
     """Run and judge one mutant; one that only the verifier reports gets ``more`` runs."""
     report = verify_roles(mutant.document)
-    fault = _run(mutant.document, intended, QUICK, range(seeds))
+    usual = lengthened(mutant.document, QUICK)
+    fault = _run(mutant.document, intended, usual, range(seeds))
     if fault is None and not report.clean:
-        fault = _run(mutant.document, intended, _shown(report), range(seeds, seeds + more))
+        shown = tuple(f.tiles for f in report.findings[:3] if f.tiles)
+        sequences = dict.fromkeys([*shown, *usual])
+        fault = _run(mutant.document, intended, sequences, range(seeds, seeds + more))
     codes = () if report.clean else tuple(sorted(report.codes()))
     return RoleOutcome(mutant=mutant, fault=fault, codes=codes)
 
 
-def _shown(report: Report) -> tuple[tuple[int, ...], ...]:
-    """The tile sequences of the verifier's own findings, and the usual ones."""
-    return tuple(dict.fromkeys([*(f.tiles for f in report.findings[:3] if f.tiles), *QUICK]))
+def lengthened(
+    document: RolesDocument, sequences: tuple[tuple[int, ...], ...]
+) -> tuple[tuple[int, ...], ...]:
+    """The sequences with tiles as long as the document needs them at least."""
+    more = max(document.minimum_trips, 1) - 1
+    return tuple(tuple(n + more for n in tiles) for tiles in sequences)
 
 
 def _run(

@@ -7,8 +7,14 @@ from functools import cache
 from tests.roles.gemm_kernel import GemmKernel
 from tests.roles.gemm_plan import gemm_problem, roles_of
 from warploom.document.roles import RolesDocument
-from warploom.kernels.attention import attention
+from warploom.kernel.text import Text
+from warploom.kernels.attention import attention, packed
+from warploom.kernels.attention_grad import attention_grad
+from warploom.kernels.block_scaled import block_scaled
 from warploom.kernels.gemm import gemm
+from warploom.kernels.grouped import grouped
+from warploom.kernels.rms_gemm import rms_gemm
+from warploom.kernels.swiglu import swiglu
 from warploom.lower.column import Lowered
 from warploom.order import Limit, LimitKind, ModuloProblem, ModuloResult
 from warploom.target.h200 import h200
@@ -40,13 +46,27 @@ def gemm_document(kernel: GemmKernel | None = None) -> RolesDocument:
     return roles_of(placed(gemm_problem(kernel, h200())), kernel)
 
 
+E4M3 = {"a": "e4m3", "b": "e4m3", "out": "bf16"}
+SHIPPED: dict[str, tuple[Text, str | dict[str, str], dict[str, int]]] = {
+    "gemm": (gemm, "bf16", {}),
+    "attention": (attention, "bf16", {"d": 128}),
+    "packed": (packed, "bf16", {"d": 128}),
+    "swiglu": (swiglu, "bf16", {}),
+    "rms_gemm": (rms_gemm, "bf16", {}),
+    "grouped": (grouped, "bf16", {}),
+    "block_scaled": (block_scaled, E4M3, {}),
+    "attention_grad": (attention_grad, "bf16", {"d": 64}),
+}
+"""The shipped texts with a loop: types, and the sizes of axes that are used whole."""
+
+
 @cache
 def lowered(name: str = "attention", **pins: object) -> Lowered:
-    """A shipped text (head dimension 128) with its schedule."""
-    text = {"attention": attention, "gemm": gemm}[name]
+    """A shipped text with its schedule."""
+    text, types, sizes = SHIPPED[name]
     without = {t.name for t in text.signature.tensors if t.optional}
     made = text.with_tiles(**pins).compile(
-        "bf16", sizes={"d": 128} if name == "attention" else {}, without=without, positive={"scale"}
+        types, sizes=sizes, without=without, positive=set(text.signature.scalars)
     )
     return made.lower(made.choices[0].tiling)
 

@@ -37,11 +37,12 @@ ORDERS = (
 SYNC = ("B", "B", "W0", "W1", "W2", "L0", "L1", "L2", "W63", "L15")
 
 
-def random_document(seed):
-    """A document and the trip counts worth judging."""
+def random_document(seed, *, double=False):
+    """A document; ``double``: with some loads written once more."""
     rng = random.Random(seed)
     order = rng.choice(ORDERS)
-    prologue, kernel, epilogue = (_disturb(rng, text.split()) for text in order[:3])
+    words = (_disturb(rng, text.split()) for text in order[:3])
+    prologue, kernel, epilogue = (doubled(rng, w) if double else w for w in words)
     groups = rng.choice((1, 1, 2))
     staged = "S" in order[0]
     protocol = {
@@ -65,6 +66,16 @@ def random_document(seed):
         lgkm=costs,
         **protocol,
     )
+
+
+def doubled(rng, words):
+    """Some loads once more, somewhere."""
+    words = list(words)
+    for _ in range(rng.choice((0, 1, 1, 2))):
+        loads = [w for w in words if w[0] == "L" and "[" in w]
+        if loads:
+            words.insert(rng.randint(0, len(words)), rng.choice(loads))
+    return words
 
 
 def _staged_protocol(rng):

@@ -3,31 +3,16 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
-import pytest
-
+from warploom.document.kinds import OpRole
+from warploom.errors import OrderError
+from warploom.guard.counters import repair
 from warploom.run import Truth, explore
 from warploom.verify import verify
 
-from . import random_documents
+from .random_documents import doubled, random_document
 from .test_golden import verify_exactly
-
-
-def doubled(rng, words):
-    """Some loads once more, somewhere."""
-    words = list(words)
-    for _ in range(rng.choice((0, 1, 1, 2))):
-        loads = [w for w in words if w[0] == "L" and "[" in w]
-        if loads:
-            words.insert(rng.randint(0, len(words)), rng.choice(loads))
-    return words
-
-
-def random_document(seed, monkeypatch):
-    plain = random_documents._disturb
-    with monkeypatch.context() as patch:
-        patch.setattr(random_documents, "_disturb", lambda r, w: doubled(r, plain(r, w)))
-        return random_documents.random_document(seed)
 
 
 def judge(document):
@@ -47,26 +32,43 @@ def _races(document, n):
     return [f for f in verify_exactly(document, n) if f.severity.value == "race"]
 
 
-def check(seeds, monkeypatch):
-    clean = 0
-    for seed in seeds:
-        report, wrong, later = judge(random_document(seed, monkeypatch))
-        assert not later, seed
-        if wrong is not None and report.verdict != "timing":
-            assert report.is_clean != wrong, (seed, report.text())
-        clean += report.is_clean
-    return clean
+def drawn(seed):
+    """A random document; half of them repaired where that can be, a quarter weakened again."""
+    document = random_document(seed, double=bool(seed % 2))
+    if seed % 4 < 2:
+        return document
+    try:
+        document = repair(document).document
+    except OrderError:
+        return document
+    rng = random.Random(seed)
+    phase = rng.choice(("prologue", "kernel", "epilogue"))
+    entries = list(getattr(document, phase))
+    synced = [i for i, e in enumerate(entries) if e.op.role is OpRole.SYNC]
+    if seed % 8 < 4 or not synced:
+        return document
+    i = rng.choice(synced)
+    op = entries[i].op
+    if op.wait_value >= 0 and rng.random() < 0.5:
+        entries[i] = replace(entries[i], op=replace(op, wait_value=op.wait_value + 1))
+    else:
+        entries.pop(i)
+    return replace(document, **{phase: tuple(entries)})
 
 
-def test_verdicts_agree_on_doubled_loads(monkeypatch):
-    assert check(range(3, 303, 2), monkeypatch) >= 1
+def compare(seed):
+    """What disagrees for one seed, and what was found."""
+    report, wrong, later = judge(drawn(seed))
+    certain = wrong is not None and report.verdict != "timing"
+    if later or (certain and report.is_clean == wrong):
+        return ("missed" if report.is_clean else "false"), report.verdict
+    return ("undecided" if wrong is None else "wrong" if wrong else "right"), report.verdict
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(7200)
-@pytest.mark.parametrize("start", range(20_000, 40_000, 2_000))
-def test_verdicts_agree_on_doubled_loads_at_length(start, monkeypatch):
-    check(range(start, start + 2_000), monkeypatch)
+def test_verdicts_agree_on_doubled_loads():
+    found = [compare(seed) for seed in range(3, 303, 2)]
+    assert not [f for f in found if f[0] in ("missed", "false")]
+    assert sum(f[1] == "clean" for f in found) > 20
 
 
 def test_words_are_doubled():

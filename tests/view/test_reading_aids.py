@@ -8,7 +8,7 @@ from warploom.cli.source import load
 from warploom.errors import DocumentError
 from warploom.view.compare import aligned, compare
 from warploom.view.listing import legend, listing_text, sections
-from warploom.view.measured import measured_lanes, read_stamps
+from warploom.view.measured import measured_lanes, measured_text, read_stamps
 from warploom.view.recurrence import critical_recurrence
 from warploom.view.role_graph import role_graph
 
@@ -75,12 +75,19 @@ def test_a_role_graph_follows_slots_and_registers(gemm):
     assert critical_recurrence(nodes, edges).interval == 100
 
 
-GOOD = {"role": "consumer", "labels": ["a", "b"], "stamps": [[[0, 5], [10, 15], [20, 25]]]}
+CONSUMER = {"role": "consumer", "labels": ["a", "b"], "stamps": [[[0, 5], [10, 15], [20, 25]]]}
+PRODUCER = {"role": "producer", "labels": ["load"], "stamps": [[[2], [12], [22]]]}
+
+
+def stamps_file(**change):
+    return json.dumps({"name": "gemm", "device": "a GPU", "roles": [PRODUCER, CONSUMER | change]})
 
 
 def test_stamps_become_bars_of_their_row(gemm):
-    stamps = read_stamps(json.dumps(GOOD))
+    stamps = read_stamps(stamps_file())
     assert stamps.interval == 10
+    assert stamps.pacing.lengths() == [5, 5]
+    assert "interval 10 cycles, predicted 8" in measured_text(stamps, 8)
     sim = gemm.simulate(8)
     lanes = measured_lanes(sim, stamps)
     row = next(i for i, r in enumerate(sim.rows) if r.role == "consumer 0")
@@ -90,6 +97,8 @@ def test_stamps_become_bars_of_their_row(gemm):
         ("a", 5, 2),
         ("b", 5, 2),
     ]
+    other = next(i for i, r in enumerate(sim.rows) if r.role == "producer")
+    assert lanes[other][0].start - lanes[row][0].start == 2 - 5  # one clock, one shift
 
 
 @pytest.mark.parametrize(
@@ -100,8 +109,9 @@ def test_stamps_become_bars_of_their_row(gemm):
         {"stamps": [[[0], [1]]]},
         {"labels": None},
         {"stamps": [[["x", 1], [2, 3]]]},
+        {"stamps": [[[5, 1], [2, 3]]]},
     ],
 )
 def test_malformed_stamps_are_errors(change):
     with pytest.raises(DocumentError):
-        read_stamps(json.dumps(GOOD | change))
+        read_stamps(stamps_file(**change))

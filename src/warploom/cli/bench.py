@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import json
-import statistics
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
 
 from warploom.cli import gpu
-from warploom.cli.knobs import DtypeOption, JsonOption, SpecArgument, TileOption
-from warploom.cli.source import load
-from warploom.errors import BackendError
-
-REPEATS = 20
+from warploom.cli.author import user_object
+from warploom.cli.knobs import (
+    DtypeOption,
+    JsonOption,
+    SetOption,
+    ShapeOption,
+    SpecArgument,
+    TileOption,
+)
+from warploom.cli.run import ready, why_host
+from warploom.cli.source import Request, look_up
+from warploom.cli.subject import Subject
+from warploom.errors import BackendError, ConfigError
 
 
 def register(app: typer.Typer) -> None:
@@ -23,8 +31,11 @@ def register(app: typer.Typer) -> None:
 
 def _bench(
     source: SpecArgument,
-    shape: Annotated[
-        str | None, typer.Option(metavar="MxNxK", help="Problem; BxHxSxD of attention.")
+    shape: ShapeOption = None,
+    setting: SetOption = [],  # noqa: B006 (typer's own way)
+    against: Annotated[
+        str | None,
+        typer.Option(metavar="FILE.py:F", help="A torch function of the same inputs, in order."),
     ] = None,
     rounds: Annotated[int, typer.Option(min=1, max=100, help="Rounds, order rotated.")] = 5,
     tile: TileOption = None,
@@ -33,48 +44,53 @@ def _bench(
 ) -> None:
     """Time a kernel on the GPU at hand against the library, which enters twice.
 
-    The second entry of the library shows the noise floor. Without a Hopper GPU the command ends
-    with 2 and says what is missing.
+    The library is torch's call for a shipped kernel, or your own by --against; its second entry
+    shows the noise. Without a Hopper GPU the command ends with 2 and says what is missing.
 
     Example: warploom bench gemm --shape 8192x8192x8192
     """
-    subject = load(source, tile=tile, dtype=dtype)
-    if subject.kernel is None:
-        raise BackendError(
-            f"{subject.name} cannot be timed",
-            where=source,
-            why=f"it is a schedule for {subject.document.target}, and only Hopper kernels are run",
-            fix="warploom simulate says what it should take",
-        )
-    missing = gpu.why_no_gpu()
+    found = look_up(source, Request(knobs={}, tile=tile, dtype=dtype))
+    missing = why_host(found)
     if missing:
+        word = found.name if isinstance(found, Subject) else found.text.name
         raise BackendError(
-            f"no Hopper GPU to time {subject.name} on: {missing}",
-            fix=f"use a machine with an H100 or H200; `warploom simulate {source}` predicts",
+            f"{word} cannot be timed here: {missing}",
+            where=source,
+            why="only Hopper kernels are run, on an H100 or H200",
+            fix=f"`warploom simulate {source}` predicts what it should take",
         )
-    problem = gpu.problem(subject.kernel, gpu.parse_shape(shape, subject.kernel))
-    error = problem.error(problem.ours())
-    contestants = {
-        "library": problem.library,
-        "warploom": problem.ours,
-        "library again": problem.library,
-    }
-    times: dict[str, list[float]] = {name: [] for name in contestants}
-    names = list(contestants)
-    for name in names:
-        gpu.milliseconds(contestants[name], REPEATS)
-    for turn in range(rounds):
-        shift = turn % len(names)
-        for name in names[shift:] + names[:shift]:
-            times[name].append(gpu.milliseconds(contestants[name], REPEATS))
-    middle = {name: statistics.median(t) for name, t in times.items()}
+    problem, document = ready(found, shape, setting, timed=True)
+    bound = gpu.Bound(problem, document)
+    errors, _ = bound.check()
+    right = all(e <= problem.limit(n) for n, e in errors.items())
+    theirs = _library(bound, against)
+    contestants: dict[str, Callable[[], Any]] = {"warploom": bound.launcher(bound.empty())}
+    if theirs is not None:
+        contestants = {"library": theirs, **contestants, "library again": theirs}
+    middle = gpu.rotated(contestants, rounds)
+    name = document.name if document else problem.kernel.text.name
     if as_json:
-        data = {"name": subject.name, "problem": problem.words, "error": error, "ms": middle}
+        data = {"name": name, "problem": problem.words, "error": errors, "ms": middle}
         typer.echo(json.dumps(data))
     else:
-        typer.echo(f"{subject.name}: {problem.words}, relative error {error:.1e}")
-        for name, ms in middle.items():
-            rate = problem.flop / ms / 1e9
-            ratio = middle["library"] / ms
-            typer.echo(f"  {name:<14} {ms:9.4f} ms {rate:8.1f} TFLOP/s {ratio:7.3f} x library")
-    raise typer.Exit(0 if error <= problem.limit else 1)
+        worst = max(errors.values())
+        typer.echo(f"{name}: {problem.words}")
+        typer.echo(f"  error {worst:.1e} against NumPy: {'right' if right else 'WRONG'}")
+        for who, ms in middle.items():
+            ratio = f"{middle['library'] / ms:7.3f} x library" if theirs is not None else ""
+            rate = f"{problem.flop / ms / 1e9:8.1f} TFLOP/s" if problem.flop else ""
+            moved = "" if problem.flop else f"{problem.bytes / ms / 1e6:8.1f} GB/s"
+            typer.echo(f"  {who:<14} {ms:9.4f} ms {rate}{moved} {ratio}".rstrip())
+        if theirs is None:
+            typer.echo("  no library call is known for it: --against file.py:function names one")
+    raise typer.Exit(0 if right else 1)
+
+
+def _library(bound: gpu.Bound, against: str | None) -> Callable[[], Any] | None:
+    if against is not None:
+        given = user_object(against)
+        if not callable(given):
+            raise ConfigError(f"{against} is no function", where="--against")
+        inputs = list(bound.inputs.values())
+        return lambda: given(*inputs)
+    return bound.library()

@@ -21,6 +21,7 @@ from warploom.cli.output import write_file
 from warploom.cli.show import summary
 from warploom.cli.source import load
 from warploom.cli.style import WidthOption, columns
+from warploom.cli.targets import TargetOption
 
 
 def register(app: typer.Typer) -> None:
@@ -35,6 +36,7 @@ def _compile(
     ] = None,
     tile: TileOption = None,
     dtype: DtypeOption = None,
+    target: TargetOption = None,
     sync: SyncOption = None,
     allow_races: Annotated[
         bool, typer.Option("--allow-races", help="Write a racy schedule too; exit 1.")
@@ -55,6 +57,7 @@ def _compile(
         knobs,
         tile=tile,
         dtype=dtype,
+        target=target,
         sync=sync_policy(sync),
         on_race="report" if allow_races else "raise",
     )

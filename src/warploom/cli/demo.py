@@ -13,6 +13,7 @@ import typer
 
 from warploom.cli import gpu
 from warploom.cli.output import write_file
+from warploom.cli.problem import make_problem
 from warploom.cli.source import load
 from warploom.cli.style import columns, paint
 from warploom.cli.subject import ROLE_TILES, Subject
@@ -132,12 +133,16 @@ def _gpu(subject: Subject) -> None:
         _say(f"5. A Hopper GPU would now run it against the library ({missing})")
         return
     assert subject.kernel is not None
-    problem = gpu.problem(subject.kernel, gpu.parse_shape(None, subject.kernel))
-    error = problem.error(problem.ours())
-    gpu.milliseconds(problem.library, 20)
-    ours, theirs = gpu.milliseconds(problem.ours, 50), gpu.milliseconds(problem.library, 50)
-    _say(f"5. On the GPU here: {problem.words}, relative error {error:.1e}")
-    typer.echo(f"   warploom {ours:.3f} ms, library {theirs:.3f} ms: {theirs / ours:.3f} x")
+    bound = gpu.Bound(make_problem(subject.kernel, None, [], timed=True))
+    errors, _ = bound.check()
+    ours, theirs = bound.launcher(bound.empty()), bound.library()
+    assert theirs is not None
+    times = gpu.rotated({"library": theirs, "ours": ours}, rounds=4)
+    ratio = times["library"] / times["ours"]
+    _say(f"5. On the GPU here: {bound.problem.words}, error {max(errors.values()):.1e}")
+    typer.echo(
+        f"   warploom {times['ours']:.3f} ms, library {times['library']:.3f} ms: {ratio:.3f} x"
+    )
 
 
 def _next() -> None:

@@ -15,6 +15,7 @@ from warploom.cli.output import deliver
 from warploom.cli.source import load
 from warploom.cli.style import WidthOption, columns, paint
 from warploom.cli.subject import ROLE_TILES, Subject
+from warploom.cli.targets import TargetOption
 from warploom.errors import WarploomError
 from warploom.view.compare import Pair, compare
 from warploom.view.compare_html import compare_html
@@ -43,6 +44,7 @@ def _diff(
     costs: CostsOption = Costs.CHIP,
     tile: TileOption = None,
     dtype: DtypeOption = None,
+    target: TargetOption = None,
     width: WidthOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -50,7 +52,7 @@ def _diff(
 
     Exit code 0: equal entries. 1: they differ. Example: warploom diff a.json b.json
     """
-    sides = [load(spec, tile=tile, dtype=dtype) for spec in (left, right)]
+    sides = [load(spec, tile=tile, dtype=dtype, target=target) for spec in (left, right)]
     rows = compare(sides[0].document, sides[1].document)
     facts = [_facts(side, costs is Costs.MODEL) for side in sides]
     same = all(pair.same for pairs in rows.values() for pair in pairs)

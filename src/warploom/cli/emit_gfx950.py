@@ -19,7 +19,7 @@ from warploom.cli.knobs import (
     sync_policy,
 )
 from warploom.cli.progress import working
-from warploom.cli.source import load
+from warploom.cli.source import load, text_named
 from warploom.document.kinds import Phase
 from warploom.document.roles import RolesDocument
 from warploom.emit.gfx950 import (
@@ -33,6 +33,7 @@ from warploom.emit.gfx950 import (
 from warploom.emit.gfx950.hip import check_hip, find_hip_compiler, hip_source
 from warploom.emit.gfx950.kernels import SCHEDULES, ReadyKernel, ready_kernel
 from warploom.emit.gfx950.mfma import ElementType, element_type
+from warploom.emit.gfx950.text import GemmText, gemm_text
 from warploom.errors import BackendError, VerificationError
 from warploom.seed.compile import OnRace
 from warploom.seed.target.chip import chip_costs
@@ -50,12 +51,15 @@ def _emit(
         str | None,
         typer.Argument(
             metavar="SOURCE",
-            help="pingpong, fourwave, single_buffer, file.py:object, FILE.json, -",
+            help="pingpong, fourwave, single_buffer, gemm, file.py:object, FILE.json, -",
             show_default="pingpong",
             autocompletion=complete_source,
         ),
     ] = None,
-    schedule: Annotated[str | None, typer.Option(hidden=True, help="SOURCE, as option.")] = None,
+    schedule: Annotated[
+        str | None,
+        typer.Option(help="The schedule of a tile kernel's loop.", show_default="fourwave"),
+    ] = None,
     tile: TileOption = None,
     dtype: DtypeOption = None,
     mma: Annotated[
@@ -74,7 +78,8 @@ def _emit(
     """Emit, compile and check a kernel; write assembly, object, sidecar and schedule.
 
     The ISA gate must find exactly the schedule in the code, with no spills; otherwise nothing is
-    written and the differences are shown.
+    written and the differences are shown. A tile kernel (gemm, file.py:kernel) that is a product
+    with a pointwise tail takes the loop of --schedule, its own tail, and any K.
 
     Example: warploom emit gfx950 pingpong --tile 256x256x64 --dtype bf16 -o out
     """
@@ -82,6 +87,8 @@ def _emit(
     kind = dtype.value if dtype else "bf16"
     element = element_type(kind)
     shape = None if mma is None else parse_tile(mma, kind)
+    text = _text(spec, kind)
+    spec = (schedule or "fourwave") if text else spec
     block = parse_tile(tile, kind, TILES.get(spec))
     if spec not in SCHEDULES:
         ready = _from_source(spec, block, element, shape, races=races)
@@ -97,7 +104,7 @@ def _emit(
         ready.document.protocol.k_tiles_per_iteration,
     )
     with working(f"emitting {ready.document.name}"):
-        kernel = emit_kernel(ready.document, ready.tile)
+        kernel = emit_kernel(ready.document, ready.tile, text=text, ragged_k=text is not None)
     exported = _hip(kernel.plan, ready) if hip else None
     try:
         paths = [str(p) for p in write_kernel(kernel, output)]
@@ -125,6 +132,12 @@ def _emit(
     if exported is not None:
         typer.echo(f"HIP source: {exported.verdict}")
     typer.echo("wrote " + ", ".join(paths))
+
+
+def _text(spec: str, dtype: str) -> GemmText | None:
+    """The tile kernel a spec names, as this back end takes it."""
+    kernel = text_named(spec, dtype)
+    return None if kernel is None else gemm_text(kernel.compiled.kernel)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from warploom.cli.output import write_file
 from warploom.cli.progress import working
 from warploom.cli.source import load
 from warploom.cli.subject import Subject
+from warploom.cli.targets import TargetOption
 from warploom.document.roles import RolesDocument
 from warploom.errors import BackendError, VerificationError
 from warploom.launch.build import compile_source, find_toolchain
@@ -27,6 +28,7 @@ def _emit(
     source: SpecArgument = "gemm",
     tile: TileOption = None,
     dtype: DtypeOption = None,
+    target: TargetOption = None,
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")] = Path(
         "kernel"
     ),
@@ -44,7 +46,7 @@ def _emit(
 
     Example: warploom emit h200 gemm --tile 128x256x64 -o out
     """
-    subject = load(source, tile=tile, dtype=dtype)
+    subject = load(source, tile=tile, dtype=dtype, target=target)
     text = cuda_text(subject, races=races)
     try:
         output.mkdir(parents=True, exist_ok=True)

@@ -1,23 +1,39 @@
-"""The GPU at hand, and Hopper kernels on it: their tensors, what they should give, the library.
+"""Kernels on the GPU at hand: their tensors, launches, results against NumPy, and the clock.
 
 Torch is needed only here, and only where a GPU is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import statistics
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-from warploom.cli.kernels import TileKernel
-from warploom.errors import ConfigError, WarploomError
-from warploom.launch import driver
-from warploom.launch.attention import attention
-from warploom.launch.gemm import gemm
+import numpy as np
 
-ERROR_LIMITS = {"bf16": 8e-3, "fp16": 4e-3, "fp8": 1e-2}
-SHAPES = {"gemm": (4096, 4096, 4096), "attention": (2, 16, 4096, 0)}
+from warploom.cli.libraries import library_for
+from warploom.cli.problem import Problem, distance
+from warploom.document.roles import RolesDocument
+from warploom.emit.cuda.tile.stamps import COUNT, FIRST, NAME, read_words
+from warploom.errors import BackendError, WarploomError
+from warploom.kernel.values import DType
+from warploom.launch import driver
+from warploom.launch.compiled import Built
+from warploom.launch.direct import Direct
+from warploom.view.measured import SCHEMA
+
+_TORCH = {
+    DType.BF16: "bfloat16",
+    DType.F16: "float16",
+    DType.F32: "float32",
+    DType.E4M3: "float8_e4m3fn",
+    DType.E5M2: "float8_e5m2",
+    DType.I32: "int32",
+    DType.I8: "int8",
+}
+SECONDS = 0.02  # of one turn of a contestant
+WARM_UP = 3  # launches before stamps are read: caches and clocks settle
 
 
 def why_no_gpu() -> str:
@@ -34,97 +50,123 @@ def why_no_gpu() -> str:
     return "" if torch.cuda.is_available() else "torch sees no GPU"
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """A kernel with tensors: ours, the library's call, and the exact result of some rows."""
+class Bound:
+    """A problem with tensors on the GPU.
 
-    words: str
-    flop: float
-    ours: Callable[[], Any]
-    library: Callable[[], Any]
-    error: Callable[[Any], float]
-    limit: float
+    A kernel is called as its users call it; a ``document``'s own programs are launched as they are.
+    """
 
+    def __init__(self, problem: Problem, document: RolesDocument | None = None) -> None:
+        self.problem, self.document = problem, document
+        self.torch: Any = import_module("torch")
+        self.torch.manual_seed(0)
+        rng = np.random.default_rng(0)
+        signature = problem.kernel.text.signature
+        self.inputs = {
+            t.name: self._made(t.name, rng) for t in signature.inputs if t.name in problem.types
+        }
+        self.outputs = [t.name for t in signature.outputs if t.name in problem.types]
 
-def parse_shape(text: str | None, kernel: TileKernel) -> tuple[int, ...]:
-    """``MxNxK``, or ``BxHxSxD`` of attention."""
-    if kernel.text.name not in SHAPES:
-        raise ConfigError(
-            f"no problem is known for kernel {kernel.text.name}",
-            why="a command makes tensors for gemm and attention",
-            fix="call the kernel with tensors of your own, from Python",
+    def _made(self, name: str, rng: np.random.Generator) -> Any:  # noqa: ANN401
+        problem, torch = self.problem, self.torch
+        dtype = problem.types[name]
+        kind = getattr(torch, _TORCH[dtype])
+        if dtype.is_float:
+            return torch.randn(problem.shape(name), device="cuda").to(kind)
+        made = np.ascontiguousarray(problem.whole_number_input(name, rng))
+        return torch.from_numpy(made).to("cuda").to(kind)
+
+    def empty(self) -> dict[str, Any]:
+        """New outputs; those that are added to begin as zeros."""
+        made = {}
+        for name in self.outputs:
+            kind = getattr(self.torch, _TORCH[self.problem.types[name]])
+            make = self.torch.zeros if name in self.problem.added else self.torch.empty
+            made[name] = make(self.problem.shape(name), dtype=kind, device="cuda")
+        return made
+
+    def launcher(self, outputs: Mapping[str, Any]) -> Callable[[], Any]:
+        """What launches the kernel into these outputs."""
+        problem = self.problem
+        if self.document is not None:
+            return self._direct(self._built_document(stamps=False), outputs)
+        text = problem.kernel.pinned
+        given = {**self.inputs, **outputs, **problem.scalars, **problem.choices}
+        return lambda: text(**given)
+
+    def library(self) -> Callable[[], Any] | None:
+        """The library's call for the same inputs, where there is one."""
+        problem = self.problem
+        settings = {**problem.scalars, **problem.choices}
+        return library_for(problem.kernel.text.name, self.inputs, settings)
+
+    def _built_document(self, *, stamps: bool) -> Built:
+        kernel = self.problem.kernel
+        if self.document is None:
+            return kernel.compiled.build(kernel.tiling, stamps=stamps)
+        return kernel.compiled.built_from(self.document, kernel.tiling, stamps=stamps)
+
+    def _direct(self, built: Built, outputs: Mapping[str, Any]) -> Direct:
+        tensors = {**self.inputs, **outputs}
+        return Direct(self.problem.kernel.compiled, built, tensors, self.problem.scalars)
+
+    def check(self) -> tuple[dict[str, float], bool]:
+        """Relative errors by output against NumPy, and whether a second run gives the same bits."""
+        first, again = self.empty(), self.empty()
+        for outputs in (first, again):
+            self.launcher(outputs)()
+        self.torch.cuda.synchronize()
+        problem = self.problem
+        part = problem.part(np.random.default_rng(1))
+        arrays = {n: self._cut(n, x, part) for n, x in self.inputs.items()}
+        errors = {
+            name: distance(self._cut(name, first[name], part), right)
+            for name, right in zip(self.outputs, problem.meaning(arrays), strict=True)
+        }
+        same = all(
+            self.torch.equal(first[n], again[n]) for n in self.outputs if n not in problem.added
         )
-    head = dict(kernel.tiling.extents).get("d", 0)
-    default = SHAPES[kernel.text.name]
-    names = "MxNxK, e.g. 4096x4096x4096"
-    if kernel.text.name == "attention":
-        default, names = (*default[:3], head), "BxHxSxD, e.g. 2x16x4096x128"
-    if text is None:
-        return default
-    parts = text.lower().split("x")
-    if len(parts) != len(default) or not all(p.isdigit() and int(p) for p in parts):
-        raise ConfigError(f"{text!r} is no shape", where="--shape", fix=f"write it as {names}")
-    return tuple(int(p) for p in parts)
+        return errors, same
 
+    def _cut(self, name: str, tensor: Any, part: Mapping[str, Any]) -> Any:  # noqa: ANN401
+        """A part of a tensor as an array; fp8 cannot be indexed, so it is converted first."""
+        places = {a: self.torch.from_numpy(i).to(tensor.device) for a, i in part.items()}
+        if tensor.dtype.is_floating_point:
+            tensor = tensor.float()
+        return self.problem.cut(name, tensor, places).cpu().numpy()
 
-def problem(kernel: TileKernel, shape: tuple[int, ...]) -> Problem:
-    """Random tensors of a shape and everything to do with them."""
-    torch: Any = import_module("torch")
-    torch.manual_seed(0)
-    make = _gemm if kernel.text.name == "gemm" else _attention
-    return make(torch, kernel, shape)
-
-
-def _gemm(torch: Any, kernel: TileKernel, shape: tuple[int, ...]) -> Problem:  # noqa: ANN401
-    m, n, k = shape
-    kind = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp8": torch.float8_e4m3fn}
-    dtype = kind[kernel.dtype]
-    a = torch.randn(m, k, device="cuda", dtype=torch.bfloat16).to(dtype)
-    b = torch.randn(n, k, device="cuda", dtype=torch.bfloat16).to(dtype)
-    choice = kernel.tiling if kernel.pins else None
-    one = torch.ones((), device="cuda")
-
-    def library() -> Any:  # noqa: ANN401
-        if kernel.dtype == "fp8":
-            return torch._scaled_mm(a, b.T, one, one, out_dtype=torch.bfloat16)
-        return a @ b.T
-
-    def error(out: Any) -> float:  # noqa: ANN401
-        rows = torch.randint(0, m, (min(96, m),), device="cuda")
-        exact = a[rows].double() @ b.double().T
-        return float((out[rows].double() - exact).norm() / exact.norm())
-
-    return Problem(
-        f"{m}x{n}x{k} {kernel.dtype}",
-        2.0 * m * n * k,
-        lambda: gemm(a, b.T, choice=choice),
-        library,
-        error,
-        ERROR_LIMITS[kernel.dtype],
-    )
-
-
-def _attention(torch: Any, kernel: TileKernel, shape: tuple[int, ...]) -> Problem:  # noqa: ANN401
-    b, h, s, d = shape
-    dtype = torch.bfloat16 if kernel.dtype == "bf16" else torch.float16
-    q, k, v = (torch.randn(b, h, s, d, device="cuda", dtype=dtype) for _ in range(3))
-
-    choice = kernel.tiling if kernel.pins else None
-
-    def error(out: Any) -> float:  # noqa: ANN401
-        rows = torch.randint(0, s, (min(64, s),), device="cuda")
-        scores = q[0, 0, rows].double() @ k[0, 0].double().T / d**0.5
-        exact = scores.softmax(-1) @ v[0, 0].double()
-        return float((out[0, 0, rows].double() - exact).norm() / exact.norm())
-
-    return Problem(
-        f"batch {b}, {h} heads, {s} queries and keys, head dimension {d}, {kernel.dtype}",
-        4.0 * b * h * s * s * d,
-        lambda: attention(q, k, v, kernel=choice),
-        lambda: torch.nn.functional.scaled_dot_product_attention(q, k, v),
-        error,
-        ERROR_LIMITS[kernel.dtype],
-    )
+    def stamps(self) -> dict[str, Any]:
+        """Clocks of the loop's entries, and how long the kernel takes with and without them."""
+        outputs = self.empty()
+        plain = self._direct(self._built_document(stamps=False), outputs)
+        built = self._built_document(stamps=True)
+        count = sum(r.words for r in built.source.stamps)
+        words = self.torch.zeros(count, dtype=self.torch.int32, device="cuda")
+        stamped = self._direct(built, outputs | {NAME: words})
+        for _ in range(WARM_UP):
+            plain()
+        times = [[milliseconds(call, 10) for _ in range(5)] for call in (plain, stamped)]
+        words.zero_()
+        stamped()
+        self.torch.cuda.synchronize()
+        found = [int(w) % 2**32 for w in words.cpu().tolist()]
+        kernel, roles = self.problem.kernel, read_words(built.source.stamps, found)
+        if not roles:
+            raise BackendError(
+                f"no clocks were written for {self.problem.words}",
+                why=f"the loop's iterations {FIRST} to {FIRST + COUNT} are stamped",
+                fix="a longer loop: --shape",
+            )
+        return {
+            "schema": SCHEMA,
+            "name": self.document.name if self.document else kernel.name,
+            "device": self.torch.cuda.get_device_name(),
+            "problem": self.problem.words,
+            "milliseconds": statistics.median(times[0]),
+            "milliseconds_stamped": statistics.median(times[1]),
+            "spilled": built.cubin.report.spill_bytes,
+            "roles": roles,
+        }
 
 
 def milliseconds(call: Callable[[], Any], repeats: int) -> float:
@@ -137,3 +179,19 @@ def milliseconds(call: Callable[[], Any], repeats: int) -> float:
     end.record()
     torch.cuda.synchronize()
     return float(start.elapsed_time(end)) / repeats
+
+
+def rotated(contestants: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
+    """Median milliseconds; the order turns round by round, since what ran before sets clocks."""
+    names = list(contestants)
+    repeats = {}
+    for name in names:
+        milliseconds(contestants[name], 2)
+        once = milliseconds(contestants[name], 5)
+        repeats[name] = max(5, min(200, int(SECONDS * 1e3 / max(once, 1e-3))))
+    times: dict[str, list[float]] = {name: [] for name in names}
+    for turn in range(rounds):
+        shift = turn % len(names)
+        for name in names[shift:] + names[:shift]:
+            times[name].append(milliseconds(contestants[name], repeats[name]))
+    return {name: statistics.median(t) for name, t in times.items()}

@@ -23,6 +23,7 @@ from warploom.cli.output import deliver
 from warploom.cli.source import load
 from warploom.cli.style import WidthOption, columns
 from warploom.cli.subject import Subject
+from warploom.cli.targets import TargetOption
 from warploom.document.ops import DepEdge
 from warploom.document.roles import RolesDocument
 from warploom.errors import DocumentError
@@ -50,6 +51,7 @@ def _graph(
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write it here.")] = None,
     tile: TileOption = None,
     dtype: DtypeOption = None,
+    target: TargetOption = None,
     width: WidthOption = None,
     as_json: JsonOption = False,
     *,
@@ -59,7 +61,7 @@ def _graph(
 
     Example: warploom graph pingpong --format svg -o graph.svg
     """
-    subject = load(source, knobs, tile=tile, dtype=dtype)
+    subject = load(source, knobs, tile=tile, dtype=dtype, target=target)
     body, edges = graph_of(subject)
     if as_json:
         deliver(json.dumps(_as_json(subject, body, edges)), output, "graph")

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from warploom.document.roles import RolesDocument
 from warploom.emit.cuda.tile.source import emit_kernel
 from warploom.errors import ConfigError, CostModelError
 from warploom.kernel.text import Text
-from warploom.kernel.values import Walk
+from warploom.kernel.values import Access, DType, Walk
 from warploom.kernels.attention import attention, packed
+from warploom.kernels.block_scaled import block_scaled
 from warploom.kernels.gemm import gemm
 from warploom.kernels.grouped import grouped
 from warploom.kernels.rms_gemm import rms_gemm
@@ -24,7 +25,8 @@ from warploom.lower.tiling import Tiling
 from warploom.sim import RoleCosts
 from warploom.target.h200 import HopperTarget, h200
 
-TEXTS = {t.name: t for t in (gemm, attention, swiglu, rms_gemm, packed, grouped)}
+TEXTS = {t.name: t for t in (gemm, attention, swiglu, rms_gemm, packed, grouped, block_scaled)}
+USUAL = {"block_scaled": "fp8"}  # element types other than bf16
 WHOLE = 128  # the size of an axis that is used whole, unless told
 _NAME = re.compile(
     r"(?P<text>[a-z_]+?)_(?P<sizes>\d+(?:x\d+)+)_w(?P<w>\d)(?:_s(?P<s>\d+))?(?P<smem>_smem)?"
@@ -41,28 +43,44 @@ class TileKernel:
     dtype: str = "bf16"
     pins: tuple[tuple[str, object], ...] = ()
     whole: tuple[tuple[str, int], ...] = ()
+    choices: tuple[tuple[str, object], ...] = ()
+    target: HopperTarget = field(default_factory=h200)
+
+    @property
+    def left_out(self) -> frozenset[str]:
+        """The optional tensors: commands name none of them."""
+        return frozenset(t.name for t in self.text.signature.tensors if t.optional)
+
+    @cached_property
+    def types(self) -> dict[str, DType]:
+        """Element types of the tensors that are used; results of fp8 are bf16."""
+        kind = DType(_DTYPES.get(self.dtype, self.dtype))
+        usual = {Access.OUT: DType.BF16 if kind.bits == 8 else kind}
+        return {
+            t.name: t.dtype or usual.get(t.access, kind)
+            for t in self.text.signature.tensors
+            if t.name not in self.left_out
+        }
 
     @cached_property
     def compiled(self) -> Compiled:
         """Its passes; optional tensors are left out, scalars count as positive."""
-        signature = self.text.signature
-        without = {t.name for t in signature.tensors if t.optional}
-        types = {t.name: self._type(t.name) for t in signature.tensors if t.dtype is None}
-        types = {n: k for n, k in types.items() if n not in without}
-        whole = self.text.whole_axes(types, without=without)
+        chosen = dict(self.choices)
+        whole = self.text.whole_axes(self.types, constants=chosen, without=self.left_out)
         return compile_text(
-            self.text.with_tiles(**dict(self.pins)),
-            types,
+            self.pinned,
+            self.types,
             sizes=dict.fromkeys(whole, WHOLE) | dict(self.whole),
-            constants={},
-            without=without,
-            positive=frozenset(signature.scalars),
+            constants=chosen,
+            without=self.left_out,
+            positive=frozenset(self.text.signature.scalars),
+            target=self.target,
         )
 
-    def _type(self, tensor: str) -> str:
-        kind = _DTYPES.get(self.dtype, self.dtype)
-        outputs = {t.name for t in self.text.signature.outputs}
-        return "bf16" if kind == "e4m3" and tensor in outputs else kind
+    @property
+    def pinned(self) -> Text:
+        """The text with its pinned choices."""
+        return self.text.with_tiles(**dict(self.pins)) if self.pins else self.text
 
     @property
     def tiling(self) -> Tiling:
@@ -92,11 +110,10 @@ class TileKernel:
         sizes = "x".join(str(e) for n, e in self.tiling.extents if n in walked)
         return f"{sizes} {self.dtype}"
 
-    def costs(self, document: RolesDocument, target: HopperTarget | None = None) -> RoleCosts:
+    def costs(self, document: RolesDocument) -> RoleCosts:
         """What the document's ops cost."""
-        target = target or h200()
-        costs = role_costs(replace(self.lowered, document=document), target)
-        return replace(costs, name=target.name)
+        costs = role_costs(replace(self.lowered, document=document), self.target)
+        return replace(costs, name=self.target.name)
 
     def after(self, name: str) -> str:
         """What the kernel is after a pass, as text; of the tiling shown."""
@@ -106,7 +123,7 @@ class TileKernel:
 
     def source(self, document: RolesDocument) -> str:
         """The kernel with a document's programs as one CUDA text."""
-        return emit_kernel(replace(self.lowered, document=document)).text
+        return emit_kernel(replace(self.lowered, document=document), self.target).text
 
 
 def split_sizes(spec: str) -> tuple[str, tuple[tuple[str, int], ...]]:
@@ -129,18 +146,19 @@ def kernel_names() -> tuple[str, ...]:
 def kernel_named(
     name: str,
     tile: str | None = None,
-    dtype: str = "bf16",
+    dtype: str | None = None,
     sizes: tuple[tuple[str, int], ...] = (),
 ) -> TileKernel | None:
     """The shipped kernel of that name or of a document's name; None for another kind of name."""
     if name in TEXTS:
-        return with_tile(TileKernel(TEXTS[name], dtype, whole=sizes), tile)
+        kind = dtype or USUAL.get(name, "bf16")
+        return with_tile(TileKernel(TEXTS[name], kind, whole=sizes), tile)
     found = _NAME.fullmatch(name)
     if found is None or found["text"] not in TEXTS:
         return None
     if tile is not None:
         raise ConfigError(f"{name} has its tile in its name", where="--tile", fix="drop it")
-    return _from_name(found, dtype)
+    return _from_name(found, dtype or USUAL.get(found["text"], "bf16"))
 
 
 def _from_name(found: re.Match[str], dtype: str) -> TileKernel | None:
@@ -175,13 +193,25 @@ def with_tile(kernel: TileKernel, tile: str | None) -> TileKernel:
     return replace(kernel, pins=tuple(pins.items()))
 
 
-def kernel_costs(document: RolesDocument, kernel: TileKernel | None) -> RoleCosts:
-    """What the document's ops cost; a kernel is needed, since bytes alone do not tell products."""
+def kernel_costs(
+    document: RolesDocument, kernel: TileKernel | None, *, given: bool = False
+) -> RoleCosts:
+    """What the document's ops cost; a kernel is needed, since bytes alone do not tell products.
+
+    ``given``: the kernel's target was asked for, whatever the document is for.
+    """
     if kernel is None:
         raise CostModelError(
             f"no prices for the ops of {document.name}",
             where="simulate",
             why="the name is not of a shipped kernel, so what its products are is not known",
             fix="name the kernel itself (file.py:kernel), or a shipped one (gemm, attention)",
+        )
+    if document.target != kernel.target.name and not given:
+        raise CostModelError(
+            f"{document.name} is for target {document.target!r}, which is not known here",
+            where="simulate",
+            why="a document of roles carries its target's name, not its prices",
+            fix="pass the target: --target file.py:object, or --target h200 to price it on that",
         )
     return kernel.costs(document)

@@ -156,6 +156,14 @@ TileOption = Annotated[
     typer.Option(metavar="MxNxK", help="Tile; of a document: what its matrix ops work on."),
 ]
 DtypeOption = Annotated[Dtype | None, typer.Option(help="Element type.", show_default="bf16")]
+ShapeOption = Annotated[
+    str | None,
+    typer.Option(metavar="MxNxK", help="Sizes, the output's axes first; or by name: m=512,k=64."),
+]
+SetOption = Annotated[
+    list[str],
+    typer.Option("--set", metavar="NAME=VALUE", help="A scalar or choice of the kernel."),
+]
 SyncOption = Annotated[
     Sync | None, typer.Option(help="Who decides waits and barriers; default: the schedule itself.")
 ]

@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from warploom.cli import gpu
 from warploom.cli.builtin import Knobs
+from warploom.cli.kernels import TileKernel
 from warploom.cli.knobs import (
     DtypeOption,
     JsonOption,
+    SetOption,
+    ShapeOption,
     SpecArgument,
     SyncOption,
     TileOption,
     sync_policy,
     with_knobs,
 )
+from warploom.cli.output import write_file
+from warploom.cli.problem import Problem, make_problem
 from warploom.cli.progress import working
-from warploom.cli.source import load
+from warploom.cli.source import Request, derived, look_up
 from warploom.cli.style import paint
 from warploom.cli.subject import Subject
 from warploom.document.roles import RolesDocument
+from warploom.errors import BackendError, VerificationError
 from warploom.run import Early, Late, Random, Timing, execute
 from warploom.run.roles import first_fault
 
@@ -36,12 +44,15 @@ def register(app: typer.Typer) -> None:
 
 def _run(
     source: SpecArgument,
-    shape: Annotated[
-        str | None, typer.Option(metavar="MxNxK", help="Problem on a GPU; BxHxSxD of attention.")
-    ] = None,
+    shape: ShapeOption = None,
+    setting: SetOption = [],  # noqa: B006 (typer's own way)
     host: Annotated[
         bool, typer.Option("--host", help="Run in the numeric executor, also where a GPU is.")
     ] = False,
+    stamps: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write clocks of the loop's entries here (needs a GPU)."),
+    ] = None,
     runs: Annotated[int, typer.Option(min=1, max=1000, help="Random timings in the executor.")] = 8,
     tile: TileOption = None,
     dtype: DtypeOption = None,
@@ -50,40 +61,86 @@ def _run(
     *,
     knobs: Knobs,
 ) -> None:
-    """Run on the GPU at hand against float64; without one, in the executor under many timings.
+    """Run on the GPU at hand against NumPy; without one, in the executor under many timings.
 
-    Exit code 0: right. 1: wrong under some timing, or beyond the error limit.
+    Inputs are made from the kernel's signature. --stamps writes what `timeline --stamps` draws over
+    its prediction. Exit code 0: right. 1: wrong under some timing, or beyond the error limit.
 
-    Example: warploom run gemm --shape 4096x4096x4096
+    Example: warploom run swiglu --shape 512x1024x256
     """
-    subject = load(source, knobs, tile=tile, dtype=dtype, sync=sync_policy(sync))
-    missing = "asked for" if host else _why_host(subject)
-    result = _on_host(subject, runs) if missing else _on_gpu(subject, shape)
+    request = Request(knobs=knobs, tile=tile, dtype=dtype, sync=sync_policy(sync))
+    found = look_up(source, request)
+    missing = "asked for" if host else why_host(found)
+    if stamps is not None and missing:
+        raise BackendError(
+            f"no clocks without a Hopper GPU: {missing}",
+            where="--stamps",
+            fix="use a machine with an H100 or H200",
+        )
+    if missing:
+        result = _on_host(derived(found, source), runs)
+    else:
+        problem, document = ready(found, shape, setting, timed=stamps is not None)
+        result = _on_gpu(gpu.Bound(problem, document), stamps)
     result |= {"why_not_gpu": missing or None}
     typer.echo(json.dumps(result) if as_json else _text(result))
     raise typer.Exit(0 if result["right"] else 1)
 
 
-def _why_host(subject: Subject) -> str:
-    if subject.kernel is None:
-        return f"{subject.document.target} code does not run on a Hopper GPU"
+def why_host(found: Subject | TileKernel) -> str:
+    """Why something cannot run on a GPU here; empty where it can."""
+    if isinstance(found, Subject) and found.kernel is None:
+        if found.is_roles:
+            return f"{found.name} is a document of no shipped kernel; run its text: file.py:kernel"
+        return f"{found.document.target} code does not run on a Hopper GPU"
     return gpu.why_no_gpu()
 
 
-def _on_gpu(subject: Subject, shape: str | None) -> dict[str, Any]:
-    assert subject.kernel is not None
-    problem = gpu.problem(subject.kernel, gpu.parse_shape(shape, subject.kernel))
-    out = problem.ours()
-    error = problem.error(out)
-    same = bool((problem.ours() == out).all())
+def ready(
+    found: Subject | TileKernel, shape: str | None, settings: Sequence[str], *, timed: bool
+) -> tuple[Problem, RolesDocument | None]:
+    """The problem of what was found, and the document whose own programs are to run."""
+    if isinstance(found, TileKernel):
+        return make_problem(found, shape, settings, timed=timed), None
+    assert found.kernel is not None
+    assert isinstance(found.document, RolesDocument)
+    report = found.report()
+    if report.verdict == "race":
+        raise VerificationError(
+            f"{found.name} can race: {len(report.findings)} finding(s)",
+            report=report,
+            where=found.spec,
+            why="it could hang the GPU",
+            fix="warploom repair, or --host to run it in the executor",
+        )
+    return make_problem(found.kernel, shape, settings, timed=timed), found.document
+
+
+def _on_gpu(bound: gpu.Bound, stamps: Path | None) -> dict[str, Any]:
+    problem = bound.problem
+    errors, same = bound.check()
+    rows = [
+        {
+            "timing": f"error of {name}",
+            "right": error <= problem.limit(name),
+            "note": f"{error:.2e}, limit {problem.limit(name):.0e}",
+        }
+        for name, error in errors.items()
+    ]
+    if not problem.added:
+        note = "bitwise equal" if same else "differs"
+        rows.append({"timing": "run again", "right": same, "note": note})
+    if stamps is not None:
+        data = bound.stamps()
+        write_file(stamps, json.dumps(data))
+        with_them, without = data["milliseconds_stamped"], data["milliseconds"]
+        note = f"{stamps}; {with_them / without - 1:+.1%} time with clocks"
+        rows.append({"timing": "clocks", "right": True, "note": note})
     return {
-        "name": subject.name,
+        "name": problem.kernel.text.name if bound.document is None else bound.document.name,
         "where": f"GPU, {problem.words}",
-        "right": error <= problem.limit and same,
-        "runs": [
-            {"timing": "relative error", "right": error <= problem.limit, "note": f"{error:.2e}"},
-            {"timing": "run again", "right": same, "note": "bitwise equal" if same else "differs"},
-        ],
+        "right": all(r["right"] for r in rows),
+        "runs": rows,
     }
 
 

@@ -22,6 +22,7 @@ from warploom.cli.knobs import (
 from warploom.cli.source import load
 from warploom.cli.style import WidthOption, columns, paint
 from warploom.cli.subject import Subject
+from warploom.cli.targets import TargetOption
 from warploom.document.kinds import Phase
 from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError
@@ -50,6 +51,7 @@ def _show(
     ] = False,
     tile: TileOption = None,
     dtype: DtypeOption = None,
+    target: TargetOption = None,
     sync: SyncOption = None,
     after: Annotated[
         str | None,
@@ -72,7 +74,7 @@ def _show(
         return
     if source is None:
         raise ConfigError("nothing to show", fix="name a source, or --list to see those there are")
-    subject = load(source, knobs, tile=tile, dtype=dtype, sync=sync_policy(sync))
+    subject = load(source, knobs, tile=tile, dtype=dtype, target=target, sync=sync_policy(sync))
     if after is not None:
         typer.echo(_after(subject, after))
         return

@@ -20,6 +20,7 @@ from warploom.cli.knobs import (
 from warploom.cli.machine import Costs, CostsOption, TripsOption
 from warploom.cli.source import load
 from warploom.cli.style import WidthOption, columns, paint
+from warploom.cli.targets import TargetOption
 from warploom.sim import Simulation, simulation_to_json
 
 MOST = 8
@@ -36,6 +37,7 @@ def _simulate(
     costs: CostsOption = Costs.CHIP,
     tile: TileOption = None,
     dtype: DtypeOption = None,
+    target: TargetOption = None,
     sync: SyncOption = None,
     width: WidthOption = None,
     as_json: JsonOption = False,
@@ -46,7 +48,7 @@ def _simulate(
 
     Example: warploom simulate fourwave --trips 32
     """
-    subject = load(source, knobs, tile=tile, dtype=dtype, sync=sync_policy(sync))
+    subject = load(source, knobs, tile=tile, dtype=dtype, target=target, sync=sync_policy(sync))
     model = costs is Costs.MODEL
     pace = subject.pace(model=model)
     sim = subject.simulate(max(trips, subject.least_trips), model=model)
@@ -59,9 +61,19 @@ def _simulate(
     lines = [paint(f"{sim.name} on {subject.document.target}{work}", "title")]
     lines += _wrapped("pace    ", pace.text() if pace else "no loop", wide)
     lines += _wrapped(
-        "run     ", f"{sim.trips} iterations in {sim.cycles} cycles with their start and end", wide
+        "run     ",
+        f"{sim.trips} iterations in {sim.cycles} cycles with their start and end"
+        + _time(sim.cycles, None if model else subject.clock_hz),
+        wide,
     )
     typer.echo("\n".join([*lines, *figures(sim, wide)]))
+
+
+def _time(cycles: int, clock_hz: float | None) -> str:
+    """Cycles as time, where the clock is known."""
+    if clock_hz is None:
+        return ""
+    return f", {cycles / clock_hz * 1e6:.3g} us at {clock_hz / 1e9:g} GHz"
 
 
 def figures(sim: Simulation, width: int) -> list[str]:

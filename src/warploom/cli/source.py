@@ -24,6 +24,7 @@ from warploom.cli.kernels import (
 )
 from warploom.cli.progress import working
 from warploom.cli.subject import Document, Subject
+from warploom.cli.targets import KNOWN, find_target, hopper, machine
 from warploom.document import ScheduleDocument, read_schedule
 from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError, DocumentError
@@ -48,6 +49,7 @@ class Request:
     dtype: str | None = None
     sync: SyncPolicy | None = None
     on_race: OnRace = "report"
+    target: str | None = None
 
     @property
     def changes_order(self) -> bool:
@@ -63,9 +65,47 @@ def load(
     dtype: str | None = None,
     sync: SyncPolicy | None = None,
     on_race: OnRace = "report",
+    target: str | None = None,
 ) -> Subject:
     """The subject a spec names."""
-    request = Request(knobs=knobs or {}, tile=tile, dtype=dtype, sync=sync, on_race=on_race)
+    request = Request(
+        knobs=knobs or {}, tile=tile, dtype=dtype, sync=sync, on_race=on_race, target=target
+    )
+    return derived(look_up(spec, request), spec)
+
+
+def derived(found: Subject | TileKernel, spec: str) -> Subject:
+    """What was found, a kernel with its schedule."""
+    if isinstance(found, Subject):
+        return found
+    with working(f"deriving {found.text.name}"):
+        document = found.lowered.document
+    return Subject(spec=spec, document=document, kernel=found, dtype=found.dtype)
+
+
+def look_up(spec: str, request: Request) -> Subject | TileKernel:
+    """What a spec names; a kernel is not scheduled yet."""
+    found = _look_up(spec, request)
+    if isinstance(found, TileKernel) and request.changes_order:
+        raise ConfigError(
+            "knobs and --sync are of counter schedules", where=spec, fix="leave them out"
+        )
+    return found if request.target is None else _on_target(found, spec, request.target)
+
+
+def _on_target(found: Subject | TileKernel, spec: str, name: str) -> Subject | TileKernel:
+    """What was found, to be priced on another machine than its own."""
+    target = find_target(name)
+    if isinstance(found, TileKernel):
+        return replace(found, target=hopper(spec, target))
+    if isinstance(found.document, RolesDocument):
+        kernel = found.kernel and replace(found.kernel, target=hopper(spec, target))
+        return replace(found, kernel=kernel, target_given=True)
+    return replace(found, machine=machine(spec, target), target_given=True)
+
+
+def _look_up(spec: str, request: Request) -> Subject | TileKernel:
+    tile, dtype = request.tile, request.dtype
     if spec == STDIN or spec.endswith(".json"):
         return _from_document(read_document(spec), spec, request)
     if spec in BUILT_IN:
@@ -74,12 +114,24 @@ def load(
         shape = parse_tile(tile, dtype or "bf16", TILES.get(spec))
         return replace(subject, tile=shape, dtype=dtype or "bf16")
     name, sizes = split_sizes(spec)
-    kernel = kernel_named(name, tile, dtype or "bf16", sizes)
+    kernel = kernel_named(name, tile, dtype, sizes)
     if kernel is not None:
-        return _from_kernel(kernel, spec, request)
+        return kernel
     if ":" in name:
         return _from_object(user_object(name), spec, request)
     raise _unknown(spec)
+
+
+def text_named(spec: str, dtype: str) -> TileKernel | None:
+    """The tile kernel a spec names, not lowered; None for schedules and documents."""
+    name, sizes = split_sizes(spec)
+    if name in BUILT_IN or name == STDIN or name.endswith(".json"):
+        return None
+    kernel = kernel_named(name, None, dtype, sizes)
+    if kernel is not None or ":" not in name:
+        return kernel
+    found = user_object(name)
+    return TileKernel(found, dtype, whole=sizes) if isinstance(found, Text) else None
 
 
 def _unknown(spec: str) -> ConfigError:
@@ -97,7 +149,7 @@ def _unknown(spec: str) -> ConfigError:
     return ConfigError(f"there is no schedule or kernel {spec!r}", fix=fix)
 
 
-def _from_object(found: object, spec: str, request: Request) -> Subject:
+def _from_object(found: object, spec: str, request: Request) -> Subject | TileKernel:
     """One case for each kind of value an author may name."""
     kinds = PipelineSchedule | CompiledSchedule | ScheduleDocument | RolesDocument | Text
     if isinstance(found, type) or (callable(found) and not isinstance(found, kinds)):
@@ -112,8 +164,7 @@ def _from_object(found: object, spec: str, request: Request) -> Subject:
             return _from_document(found, spec, request)
         case Text():
             plain = TileKernel(found, request.dtype or "bf16", whole=split_sizes(spec)[1])
-            kernel = with_tile(plain, request.tile)
-            return _from_kernel(kernel, spec, request)
+            return with_tile(plain, request.tile)
     raise ConfigError(
         f"{spec} is a {type(found).__name__}", why=f"commands work on {KINDS}", fix=f"name {KINDS}"
     )
@@ -130,14 +181,12 @@ def _compiled(schedule: PipelineSchedule, spec: str, request: Request) -> Subjec
             modulo=ModuloRequest() if by_interval else None,
         )
     shape = parse_tile(request.tile, request.dtype or "bf16") if request.tile else None
-    machine = getattr(getattr(schedule, "target", None), "machine", None)
     return Subject(
         spec=spec,
         document=compiled.document(),
         compiled=compiled,
         tile=shape,
         dtype=request.dtype or "bf16",
-        machine=machine,
     )
 
 
@@ -146,23 +195,15 @@ def _own_knobs(knobs: Knobs) -> Knobs:
     return {k: v for k, v in knobs.items() if not (by_interval and k == "scheduling")}
 
 
-def _from_kernel(kernel: TileKernel, spec: str, request: Request) -> Subject:
-    if request.changes_order:
-        raise ConfigError(
-            "knobs and --sync are of counter schedules", where=spec, fix="leave them out"
-        )
-    with working(f"deriving {kernel.text.name}"):
-        document = kernel.lowered.document
-    return Subject(spec=spec, document=document, kernel=kernel, dtype=kernel.dtype)
-
-
 def _from_document(document: Document, spec: str, request: Request) -> Subject:
     if request.changes_order:
         raise ConfigError(
             "a document is already compiled; knobs and --sync do not apply", where=spec
         )
     if isinstance(document, RolesDocument):
-        kernel = kernel_named(document.name, None, request.dtype or "bf16")
+        kernel = kernel_named(document.name, None, request.dtype)
+        if kernel is not None and document.target in KNOWN:
+            kernel = replace(kernel, target=KNOWN[document.target]())
         return Subject(spec=spec, document=document, kernel=kernel, dtype=request.dtype or "bf16")
     shape = parse_tile(request.tile, request.dtype or "bf16") if request.tile else None
     return Subject(spec=spec, document=document, tile=shape, dtype=request.dtype or "bf16")

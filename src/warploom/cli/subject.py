@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from warploom.document.roles import RolesDocument
 from warploom.document.roles_json import roles_to_json, write_roles
 from warploom.errors import WarploomError
 from warploom.seed.compile import CompiledSchedule
-from warploom.seed.target.chip import Tile, chip_costs, model_costs
+from warploom.seed.target.chip import CHIP, Tile, chip_costs, model_costs
 from warploom.sim import MachineCosts, Simulation, simulate, simulate_roles
 from warploom.sim.pace import Pace, find_pace
 from warploom.verify import Report, verify
@@ -28,8 +28,9 @@ ROLE_TILES = 2  # output tiles a role program is run for in a picture, so that t
 class Subject:
     """A document, what it came from, and the machine it is judged on.
 
-    ``tile`` and ``dtype`` price the matrix ops of a counter schedule; ``machine`` is a user's own
-    target's costs; ``kernel`` describes a Hopper kernel.
+    ``tile`` and ``dtype`` price the matrix ops of a counter schedule; ``kernel`` describes a Hopper
+    kernel. ``target_given``: the command names the machine, whatever the document is for; without a
+    ``machine`` that is the MI355X.
     """
 
     spec: str
@@ -39,6 +40,7 @@ class Subject:
     tile: Tile | None = None
     dtype: str = "bf16"
     machine: MachineCosts | None = None
+    target_given: bool = False
 
     @property
     def name(self) -> str:
@@ -61,7 +63,7 @@ class Subject:
         """A run on the target's costs, or on the latencies of the ops' own cost model."""
         with working(f"simulating {self.name}"):
             if isinstance(self.document, RolesDocument):
-                costs = kernel_costs(self.document, self.kernel)
+                costs = kernel_costs(self.document, self.kernel, given=self.target_given)
                 return simulate_roles(self.document, costs, trips=trips, tiles=tiles)
             return simulate(self.document, self.costs(model=model), trips=trips)
 
@@ -70,7 +72,19 @@ class Subject:
         assert isinstance(self.document, ScheduleDocument)
         if model:
             return model_costs(self.document)
-        return self.machine or chip_costs(self.document, self.tile, self.dtype)
+        if self.machine is not None:
+            return self.machine
+        document = self.document
+        if self.target_given:
+            document = replace(document, target=CHIP, machine=None)
+        return chip_costs(document, self.tile, self.dtype)
+
+    @property
+    def clock_hz(self) -> float | None:
+        """Cycles a second of the machine it is priced on, where known."""
+        if isinstance(self.document, RolesDocument):
+            return self.kernel.target.clock_hz if self.kernel else None
+        return self.costs().clock_hz
 
     def pace(self, *, model: bool = False) -> Pace | None:
         """How fast the loop runs: the figure all commands show."""

@@ -24,11 +24,12 @@ from warploom.cli.output import deliver, read_bytes
 from warploom.cli.source import load
 from warploom.cli.style import WidthOption, columns, paint
 from warploom.cli.subject import ROLE_TILES, Subject
+from warploom.cli.targets import TargetOption
 from warploom.errors import ConfigError
 from warploom.sim import Simulation
 from warploom.sim.pace import Pace
 from warploom.view import perfetto_trace, timeline_html, timeline_svg, timeline_text
-from warploom.view.measured import Stamps, read_stamps
+from warploom.view.measured import Stamps, measured_text, read_stamps
 
 
 class Picture(StrEnum):
@@ -55,9 +56,11 @@ def _timeline(
     costs: CostsOption = Costs.CHIP,
     tile: TileOption = None,
     dtype: DtypeOption = None,
+    target: TargetOption = None,
     sync: SyncOption = None,
     stamps: Annotated[
-        Path | None, typer.Option(help="Clock stamps of a run (JSON), drawn under the prediction.")
+        Path | None,
+        typer.Option(help="Clocks written by `run --stamps`, shown under the prediction."),
     ] = None,
     width: WidthOption = None,
     as_json: JsonOption = False,
@@ -68,17 +71,33 @@ def _timeline(
 
     --json is the Perfetto trace. Example: warploom timeline pingpong --format html -o t.html
     """
-    subject = load(source, knobs, tile=tile, dtype=dtype, sync=sync_policy(sync))
+    subject = load(source, knobs, tile=tile, dtype=dtype, target=target, sync=sync_policy(sync))
     model = costs is Costs.MODEL
     shown = (8 if subject.is_roles else 4) if trips is None else trips
     sim = subject.simulate(max(shown, subject.least_trips), model=model, tiles=ROLE_TILES)
     form = Picture.PERFETTO if as_json else form
-    if stamps is not None and form is not Picture.HTML:
-        raise ConfigError("stamps show on the page only", where="--stamps", fix="--format html")
-    measured = None if stamps is None else read_stamps(read_bytes(stamps))
+    if stamps is not None and form not in (Picture.HTML, Picture.TEXT):
+        raise ConfigError(
+            f"stamps do not show in {form}", where="--stamps", fix="--format html, or text"
+        )
+    measured = None if stamps is None else _stamps_of(subject, stamps)
     pace = subject.pace(model=model)
     text = picture(subject, sim, form, pace, columns(width), measured)
     deliver(text, output, "timeline")
+
+
+def _stamps_of(subject: Subject, path: Path) -> Stamps:
+    """The clocks of a run of this very schedule."""
+    found = read_stamps(read_bytes(path))
+    if found.name != subject.name:
+        raise ConfigError(
+            f"{path} has clocks of {found.name}",
+            where="--stamps",
+            why=f"the schedule drawn is {subject.name}, and others cannot be laid over it",
+            fix=f"warploom timeline {found.name}, or run this one: warploom run "
+            f"{subject.spec} --stamps FILE",
+        )
+    return found
 
 
 def picture(
@@ -92,7 +111,10 @@ def picture(
     """The timeline in one form."""
     match form:
         case Picture.TEXT:
-            return timeline_text(sim, width=width, pace=pace, paint=paint)
+            text = timeline_text(sim, width=width, pace=pace, paint=paint)
+            if stamps is None:
+                return text
+            return f"{text}\n{measured_text(stamps, pace.interval if pace else None)}"
         case Picture.SVG:
             return timeline_svg(sim, pace=pace)
         case Picture.HTML:

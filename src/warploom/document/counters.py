@@ -11,6 +11,7 @@ from enum import Enum
 
 from warploom.document.fields import all_of, boolean, integer, member, numbers, text
 from warploom.document.kinds import Phase
+from warploom.document.machine import MachineCosts
 from warploom.document.ops import DepEdge, OpDesc, ScheduleEntry
 from warploom.errors import ConfigError
 
@@ -113,7 +114,8 @@ class KernelShape:
 class ScheduleDocument:
     """A compiled schedule. ``body``, ``edges`` and ``kernel_deps`` may be empty.
 
-    ``shape`` is None for a schedule that was compiled without a kernel geometry.
+    ``shape`` is None for a schedule that was compiled without a kernel geometry, ``machine`` for
+    one whose target has none of its own.
     """
 
     name: str
@@ -129,6 +131,7 @@ class ScheduleDocument:
     kernel_deps: tuple[DepEdge, ...] = ()
     warp_stagger_index: int = 0
     shape: KernelShape | None = None
+    machine: MachineCosts | None = None
 
     def phase(self, phase: Phase) -> tuple[ScheduleEntry, ...]:
         """The entries of one phase."""

@@ -19,17 +19,17 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 from warploom.document import flow, roles
 from warploom.document.checks import check_document
 from warploom.document.counters import SCHEMA
-from warploom.document.reader import (
-    MAX_LIST,
-    _bool,
-    _int,
-    _kind,
-    _object,
-    _text,
-    _value,
-    parse_json,
-)
+from warploom.document.reader import parse_json
 from warploom.document.roles import RoleEntry, RolesDocument
+from warploom.document.values import (
+    MAX_LIST,
+    kind_of,
+    mapping,
+    member_valued,
+    truth,
+    whole,
+    words,
+)
 from warploom.errors import DocumentError
 
 T = TypeVar("T")
@@ -65,7 +65,7 @@ def read_roles(text: str | bytes) -> RolesDocument:
 def roles_from_json(data: object) -> RolesDocument:
     """Build a document from parsed JSON."""
     if not isinstance(data, dict):
-        raise DocumentError(f"expected an object, found {_kind(data)}", path="$")
+        raise DocumentError(f"expected an object, found {kind_of(data)}", path="$")
     if "schema" not in data:
         raise DocumentError("missing key 'schema'", path="$", fix="add 'schema'")
     if data["schema"] != SCHEMA:
@@ -159,13 +159,13 @@ def _hints(cls: type) -> dict[str, Any]:
 def _record(data: object, path: str, cls: type[T]) -> T:
     hints = _hints(cls)  # type: ignore[arg-type]  # a class is hashable
     optional = _optional_fields(cls)  # type: ignore[arg-type]
-    found = _object(data, path, tuple(hints), optional)
+    found = mapping(data, path, tuple(hints), optional)
     return cls(**{k: _read(v, f"{path}.{k}", hints[k], k) for k, v in found.items()})
 
 
 def _entry(data: object, path: str) -> RoleEntry:
     if not isinstance(data, dict):
-        raise DocumentError(f"expected an object, found {_kind(data)}", path=path)
+        raise DocumentError(f"expected an object, found {kind_of(data)}", path=path)
     name = data.get("entry")
     if not isinstance(name, str) or name not in ENTRY_KINDS:
         raise DocumentError(
@@ -182,11 +182,11 @@ def _read(data: object, path: str, kind: Any, key: str) -> Any:  # noqa: PLR0911
     if kind is int:
         return _number(data, path, key)
     if kind is str:
-        return _text(data, path)
+        return words(data, path)
     if kind is bool:
-        return _bool(data, path)
+        return truth(data, path)
     if isinstance(kind, type) and issubclass(kind, StrEnum):
-        return _value(data, path, kind)
+        return member_valued(data, path, kind)
     if get_origin(kind) is tuple:
         return _sequence(data, path, get_args(kind), key)
     if isinstance(kind, UnionType):
@@ -205,7 +205,7 @@ def _optional(data: object, path: str, kind: UnionType, key: str) -> Any:
 
 def _sequence(data: object, path: str, kinds: tuple[Any, ...], key: str) -> tuple[Any, ...]:
     if not isinstance(data, list):
-        raise DocumentError(f"expected a list, found {_kind(data)}", path=path)
+        raise DocumentError(f"expected a list, found {kind_of(data)}", path=path)
     if len(data) > MAX_LIST:
         raise DocumentError(f"more than {MAX_LIST} elements", path=path)
     if kinds[-1] is Ellipsis:
@@ -220,9 +220,9 @@ def _sequence(data: object, path: str, kinds: tuple[Any, ...], key: str) -> tupl
 
 def _number(data: object, path: str, key: str) -> int:
     if key in _BIT:
-        return _int(data, path, 0, 1)
+        return whole(data, path, 0, 1)
     if key in _POSITIVE:
-        return _int(data, path, 1, 4096)
+        return whole(data, path, 1, 4096)
     if key in _NON_NEGATIVE:
-        return _int(data, path, 0)
-    return _int(data, path)
+        return whole(data, path, 0)
+    return whole(data, path)

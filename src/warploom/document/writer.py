@@ -7,6 +7,7 @@ from typing import Any
 
 from warploom.document.counters import SCHEMA, KernelShape, ScheduleDocument
 from warploom.document.given import Given, counter_document_of
+from warploom.document.machine_json import machine_to_json
 from warploom.document.ops import DepEdge, OpDesc, ScheduleEntry
 
 
@@ -19,6 +20,7 @@ def schedule_to_json(document: ScheduleDocument) -> dict[str, Any]:
         "target": document.target,
         "strategy": document.strategy,
         **({"shape": _shape(shape)} if shape is not None else {}),
+        **({"machine": machine_to_json(document.machine)} if document.machine else {}),
         "protocol": {
             "groups": p.groups,
             "waves_per_group": p.waves_per_group,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -94,16 +95,42 @@ def read_signature(function: Callable[..., Any], source: Source) -> Signature:
 
 
 def _annotations(function: Callable[..., Any]) -> dict[str, object]:
-    """Annotations as objects, also under ``from __future__ import annotations``."""
+    """Annotations as objects, also under ``from __future__ import annotations``.
+
+    There axes may stand without quotes (formatters take them away): a name that means nothing else
+    is an axis.
+    """
     found: dict[str, object] = dict(getattr(function, "__annotations__", {}))
     for name, note in found.items():
         if isinstance(note, str):
-            space = dict(inspect.getclosurevars(function).nonlocals)
+            space = _Names(function, inspect.getclosurevars(function).nonlocals)
             try:
                 found[name] = eval(note, function.__globals__, space)
             except Exception:
                 found[name] = note
     return found
+
+
+class _Names(dict[str, object]):
+    """Names of an annotation: what the function knows, else an axis of that name."""
+
+    def __init__(self, function: Callable[..., Any], known: Mapping[str, object]) -> None:
+        super().__init__(known)
+        self._globals = function.__globals__
+
+    def __missing__(self, name: str) -> object:
+        if name in self._globals or hasattr(builtins, name):
+            raise KeyError(name)
+        return _AxisName(name)
+
+
+class _AxisName(str):
+    """An axis without quotes; ``k / 128`` is ``"k/128"``."""
+
+    __slots__ = ()
+
+    def __truediv__(self, per: int) -> str:
+        return f"{self}/{per}"
 
 
 def _check_keyword(source: Source, node: ast.arg, note: object) -> None:

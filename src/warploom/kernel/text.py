@@ -57,11 +57,13 @@ class Text:
         constants: Mapping[str, object] | None = None,
         without: Collection[str] = (),
         positive: Collection[str] = (),
+        target: object = None,
     ) -> Any:  # noqa: ANN401 (``warploom.launch.compiled.Compiled``, a room above)
         """What every pass makes of it, without a GPU: listings, schedule, proof, CUDA, cubin.
 
         ``sizes`` steer the choice of tiles (4096 where not given). ``types``, ``constants`` and
-        ``without`` as in ``specialise``; ``positive``: scalars that will exceed 0.
+        ``without`` as in ``specialise``; ``positive``: scalars that will exceed 0. ``target``: the
+        ``HopperTarget`` to derive for (H200).
         """
         if hooks.compiler is None:
             raise self._no_back_end("cannot be compiled here")
@@ -72,6 +74,7 @@ class Text:
             constants=constants or {},
             without=without,
             positive=frozenset(positive),
+            target=target,
         )
 
     def spell(self, types: Types, without: Collection[str] = ()) -> dict[str, str | DType]:

@@ -45,9 +45,9 @@ ATTENTION: Mapping[tuple[int, bool], Mapping[str, object]] = {
     (64, False): {**_TILE_64, "times": _ROWS_64},
     (64, True): {**_TILE_64, "times": _ROWS_64},
     (128, False): {**_TILE_128, "times": _FULL_128, "tie": 16},
-    (128, True): {**_TILE_128, "times": _CAUSAL_128, "pairs": True},
+    (128, True): {**_TILE_128, "times": _CAUSAL_128},
     (256, False): {**_TILE_256, "slack": 1024},
-    (256, True): {**_TILE_256, "slack": 1024, "pairs": True},
+    (256, True): {**_TILE_256, "slack": 1024},
 }
 
 

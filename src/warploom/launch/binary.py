@@ -7,7 +7,7 @@ the same word. A parameter that is a C struct is a ``Struct`` of typed words.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
@@ -104,7 +104,14 @@ class Fixed:
     of: int | float | Callable[[Sizes], int | float]
 
 
-Word = Pointer | Stride | Extent | Scalar | Fixed
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Numbers:
+    """The address of int32 numbers that follow from sizes and the number of CTAs; read only."""
+
+    of: Callable[[Sizes, int], Sequence[int]]
+
+
+Word = Pointer | Stride | Extent | Scalar | Fixed | Numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

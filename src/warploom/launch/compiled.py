@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from warploom.document.roles import RolesDocument
@@ -182,20 +182,28 @@ class Compiled:
             fix="pin smaller extents with .with_tiles(...)",
         )
 
-    def build(self, tiling: Tiling) -> Built:
-        """Schedule, prove, emit and compile a tiling, or recall it; ptxas' verdict is left open."""
-        source = recall_source(self.rewritten, tiling, self.target)
+    def build(self, tiling: Tiling, *, stamps: bool = False) -> Built:
+        """Schedule, prove, emit and compile a tiling, or recall it; ptxas' verdict is left open.
+
+        With ``stamps`` its loop writes clocks.
+        """
+        source = recall_source(self.rewritten, tiling, self.target, stamps=stamps)
         if source is None:
             lowered = self.lower(tiling)
             require_clean(lowered.document)
-            source = emit_kernel(lowered, self.target)
+            source = emit_kernel(lowered, self.target, stamps=stamps)
             keep_source(self.rewritten, tiling, self.target, source)
+        return self._built(tiling, source)
+
+    def built_from(self, document: RolesDocument, tiling: Tiling, *, stamps: bool = False) -> Built:
+        """The programs of a document in place of the schedule's own; it is not judged here."""
+        lowered = replace(self.lower(tiling), document=document)
+        return self._built(tiling, emit_kernel(lowered, self.target, stamps=stamps))
+
+    def _built(self, tiling: Tiling, source: Source) -> Built:
         name = f"{self.kernel.name} {tiling.name}"
-        return Built(
-            tiling=tiling,
-            source=source,
-            cubin=compile_source(source.text, name=name, judged=False),
-        )
+        cubin = compile_source(source.text, name=name, judged=False)
+        return Built(tiling=tiling, source=source, cubin=cubin)
 
 
 def compile_text(
@@ -206,8 +214,15 @@ def compile_text(
     constants: Mapping[str, object],
     without: Collection[str],
     positive: frozenset[str],
+    target: object = None,
 ) -> Compiled:
     """``Text.compile``."""
+    if target is not None and not isinstance(target, HopperTarget):
+        raise ConfigError(
+            f"a {type(target).__name__} is no Hopper target",
+            where="target",
+            fix="warploom.target.h200.h200(), h100(), or one made with dataclasses.replace",
+        )
     wanted = text.spell(types, without)
     whole = text.whole_axes(wanted, constants=constants, without=without)
     kernel = text.specialise(
@@ -216,7 +231,7 @@ def compile_text(
         constants=constants,
         without=without,
     )
-    return Compiled(kernel, sizes=sizes, pins=text.pins, positive=positive)
+    return Compiled(kernel, sizes=sizes, pins=text.pins, positive=positive, target=target)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -185,6 +186,29 @@ def launch_config(grid: int, threads: int, shared_bytes: int, cluster: int) -> A
     size.x, size.y, size.z = cluster, 1, 1
     config.attrs, config.numAttrs = [attribute], 1
     return config
+
+
+@cache
+def resident(numbers: tuple[int, ...], device: int) -> int:
+    """The address of int32 numbers on the device, put there once and kept while the process runs.
+
+    Also while a stream is being captured: the copy goes its own way and is waited for.
+    """
+    cuda = library()
+    data = struct.pack(f"{len(numbers)}i", *numbers)
+    relaxed = cuda.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+    with on_device(device):
+        before = check(cuda.cuThreadExchangeStreamCaptureMode(relaxed), "capture mode")
+        try:
+            address = int(check(cuda.cuMemAlloc(len(data)), f"{len(data)} bytes"))
+            apart = cuda.CUstream_flags.CU_STREAM_NON_BLOCKING
+            stream = check(cuda.cuStreamCreate(apart), "cuStreamCreate")
+            check(cuda.cuMemcpyHtoDAsync(address, data, len(data), stream), "cuMemcpyHtoDAsync")
+            check(cuda.cuStreamSynchronize(stream), "cuStreamSynchronize")
+            check(cuda.cuStreamDestroy(stream), "cuStreamDestroy")
+        finally:
+            check(cuda.cuThreadExchangeStreamCaptureMode(before), "capture mode")
+    return address
 
 
 def synchronize(stream: int | None = None) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 import warploom
 from warploom.emit.cuda.tile import signature
 from warploom.emit.cuda.tile.source import Source
+from warploom.emit.cuda.tile.stamps import StampedRole
 from warploom.kernel.values import DType, Kernel
 from warploom.launch.build import default_cache, write_whole
 from warploom.lower.tiling import Tiling
@@ -29,6 +30,7 @@ PARAMS = {
         signature.StrideParam,
         signature.SizeParam,
         signature.ScalarParam,
+        signature.OrderParam,
     )
 }
 
@@ -44,10 +46,12 @@ def fingerprint() -> str:
     return digest.hexdigest()
 
 
-def recall_source(kernel: Kernel, tiling: Tiling, target: HopperTarget) -> Source | None:
+def recall_source(
+    kernel: Kernel, tiling: Tiling, target: HopperTarget, *, stamps: bool = False
+) -> Source | None:
     """The source kept for a kernel and tiling."""
     try:
-        data = json.loads(_path(kernel, tiling, target).read_text())
+        data = json.loads(_path(kernel, tiling, target, stamps=stamps).read_text())
         params = tuple(_param(p) for p in data["params"])
         if hashlib.sha256(data["text"].encode()).hexdigest() != data["sha256"]:
             return None
@@ -57,6 +61,9 @@ def recall_source(kernel: Kernel, tiling: Tiling, target: HopperTarget) -> Sourc
             params=params,
             threads=int(data["threads"]),
             shared_bytes=int(data["shared_bytes"]),
+            stamps=tuple(
+                StampedRole(**(r | {"labels": tuple(r["labels"])})) for r in data["stamps"]
+            ),
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -64,7 +71,7 @@ def recall_source(kernel: Kernel, tiling: Tiling, target: HopperTarget) -> Sourc
 
 def keep_source(kernel: Kernel, tiling: Tiling, target: HopperTarget, source: Source) -> None:
     """Keep a proven source; a cache that cannot be written costs time later, and nothing else."""
-    path = _path(kernel, tiling, target)
+    path = _path(kernel, tiling, target, stamps=bool(source.stamps))
     data = {
         "text": source.text,
         "sha256": hashlib.sha256(source.text.encode()).hexdigest(),
@@ -72,6 +79,7 @@ def keep_source(kernel: Kernel, tiling: Tiling, target: HopperTarget, source: So
         "params": [{"kind": type(p).__name__, **asdict(p)} for p in source.params],
         "threads": source.threads,
         "shared_bytes": source.shared_bytes,
+        "stamps": [asdict(r) for r in source.stamps],
     }
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -80,8 +88,8 @@ def keep_source(kernel: Kernel, tiling: Tiling, target: HopperTarget, source: So
         return
 
 
-def _path(kernel: Kernel, tiling: Tiling, target: HopperTarget) -> Path:
-    text = f"{fingerprint()}\0{kernel!r}\0{tiling!r}\0{target!r}"
+def _path(kernel: Kernel, tiling: Tiling, target: HopperTarget, *, stamps: bool) -> Path:
+    text = f"{fingerprint()}\0{kernel!r}\0{tiling!r}\0{target!r}\0{stamps}"
     return default_cache() / "sources" / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
 
 

@@ -20,6 +20,7 @@ from warploom.launch.binary import (
     Binary,
     Extent,
     Fixed,
+    Numbers,
     Param,
     Pointer,
     Scalar,
@@ -37,6 +38,7 @@ from warploom.launch.driver import (
     launch_config,
     library,
     require_hopper,
+    resident,
 )
 from warploom.launch.layout import Layout, bind, map_geometry
 
@@ -66,7 +68,14 @@ class _Slot:
 class _Template:
     """The argument block with all that does not change between calls, and where the rest goes."""
 
-    def __init__(self, binary: Binary, sizes: Sizes, layouts: Sequence[Layout | None]) -> None:
+    def __init__(
+        self,
+        binary: Binary,
+        sizes: Sizes,
+        layouts: Sequence[Layout | None],
+        resident: Callable[[Numbers], int],
+    ) -> None:
+        self._resident = resident
         self._sizes, self._layouts = sizes, dict(zip(_names(binary), layouts, strict=True))
         self._axes = {t.name: [a.name for a in t.axes] for t in binary.tensors}
         self._order = {
@@ -130,6 +139,8 @@ class _Template:
             layout, axis = self._layouts[word.tensor], word.axis
             at = self._axes[word.tensor].index(axis) if isinstance(axis, str) else axis
             return layout.strides[at] if layout is not None else 0
+        if isinstance(word, Numbers):
+            return self._resident(word)
         assert isinstance(word, Fixed)
         return word.of(self._sizes) if callable(word.of) else word.of
 
@@ -161,7 +172,12 @@ class Plan:
         self.kernel = load(binary, self.device)
         self.grid = _grid(binary, sizes, self.kernel, sms)
         self._names = _names(binary)
-        self._template = _Template(binary, sizes, layouts)
+        self._template = _Template(
+            binary,
+            sizes,
+            layouts,
+            lambda numbers: resident(tuple(numbers.of(sizes, self.grid)), self.device),
+        )
         self._encoded: bytes | None = None
         size = len(self._template.bytes) + MAP_ALIGNMENT
         self._memory = ctypes.c_char * size

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from warploom.emit.cuda.tile.signature import (
     MapParam,
+    OrderParam,
     Param,
     PointerParam,
     ScalarParam,
@@ -30,7 +31,7 @@ from warploom.kernel.text import Text
 from warploom.kernel.values import Access, DType, Kernel, Tensor
 from warploom.kernels.measured import measured
 from warploom.launch import binary as parts
-from warploom.launch.compiled import Compiled
+from warploom.launch.compiled import Built, Compiled
 from warploom.launch.driver import require_hopper
 from warploom.launch.fit import UnfitError, check_fit, fitted
 from warploom.launch.layout import bind
@@ -39,6 +40,7 @@ from warploom.launch.runner import Layouts, Runner
 from warploom.launch.tune import recall
 from warploom.lower.choose import tiles_of
 from warploom.lower.tiling import Tiling
+from warploom.lower.visits import visit_list
 
 ALIGNMENT = 16
 KERNELS = 512  # compiled kernels a process keeps
@@ -305,9 +307,15 @@ def _compiled(
     return Compiled(kernel, sizes=dict(sizes), pins=dict(pins), positive=positive)
 
 
-def binary_of(made: Compiled, tensors: tuple[Tensor, ...] | None = None) -> parts.Binary:
-    """A compiled kernel as what a launch needs; ``tensors``: in the order of the call."""
-    return described(made.rewritten, made.built.source, made.built.tiling, made.cubin, tensors)
+def binary_of(
+    made: Compiled, tensors: tuple[Tensor, ...] | None = None, built: Built | None = None
+) -> parts.Binary:
+    """A compiled kernel as what a launch needs.
+
+    ``tensors``: in the order of the call. ``built``: another build of it than its own choice.
+    """
+    built = built or made.built
+    return described(made.rewritten, built.source, built.tiling, built.cubin.data, tensors)
 
 
 def described(
@@ -324,7 +332,9 @@ def described(
         threads=source.threads,
         shared_bytes=source.shared_bytes,
         tensors=tensors or kernel.tensors,
-        parameters=tuple(_parameter(kernel, p, _axes(kernel, tensors, p)) for p in source.params),
+        parameters=tuple(
+            _parameter(kernel, tiling, p, _axes(kernel, tensors, p)) for p in source.params
+        ),
         scalars=tuple(parts.Scalar(name=p.name, dtype=p.dtype) for p in kernel.parameters),
         grid=_grid(kernel, tiling),
     )
@@ -346,13 +356,15 @@ def _axes(
     return tuple(places.index(a.name) for a in mine.axes)
 
 
-def _parameter(kernel: Kernel, param: Param, axes: tuple[int, ...] | None) -> parts.Param:
+def _parameter(
+    kernel: Kernel, tiling: Tiling, param: Param, axes: tuple[int, ...] | None
+) -> parts.Param:
     match param:
         case MapParam():
             swizzle = parts.Swizzle.NONE if param.plain else parts.Swizzle.B128
             return parts.TensorMap(tensor=param.tensor, box=param.box, axes=axes, swizzle=swizzle)
         case PointerParam():
-            wide = len(kernel.tensor(param.tensor).axes) > 1
+            wide = any(t.name == param.tensor and len(t.axes) > 1 for t in kernel.tensors)
             return parts.Pointer(tensor=param.tensor, alignment=ALIGNMENT if wide else 1)
         case StrideParam():
             assert axes is not None
@@ -361,6 +373,8 @@ def _parameter(kernel: Kernel, param: Param, axes: tuple[int, ...] | None) -> pa
             return parts.Extent(axis=param.axis)
         case ScalarParam():
             return parts.Scalar(name=param.parameter, dtype=param.dtype)
+        case OrderParam():
+            return parts.Numbers(of=partial(visit_list, kernel, tiling))
 
 
 def _moved(source: Source, kernel: Kernel) -> frozenset[str]:

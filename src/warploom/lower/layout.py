@@ -191,7 +191,8 @@ def part_sums(body: Body) -> frozenset[str]:
     carried = {n for n in carried if len(body.values[n].dims) == 1}
     while True:
         found = set(carried)
-        found |= {v.name for op in body.loop.body if _is_partial(op, found) for v in results(op)}
+        for op in body.loop.body:  # in order: an op's arguments come before it
+            found |= {v.name for v in results(op)} if _is_partial(op, found) else set()
         kept = {n for n in carried if body.inside[n].last in found}
         if kept == carried:
             break

@@ -85,7 +85,7 @@ def _ring(layout: Layout, ring: SlotRing, target: HopperTarget) -> RingPlan:
         Part(name=part_name(tile.value), offset=at, bytes=tile.bytes)
         for tile, at in zip(ring.tiles, ring.offsets, strict=True)
     ]
-    depth = 1 if ring.per_tile else ring_depth(layout, ring, target)
+    depth = layout.tiling.ahead if ring.per_tile else ring_depth(layout, ring, target)
     per = Per.TILE if ring.per_tile else Per.ITERATION
     return RingPlan(name=ring.name, parts=tuple(parts), per=per, depth=depth)
 

@@ -37,6 +37,7 @@ def ring_depth(layout: Layout, ring: SlotRing, target: HopperTarget) -> int:
         return layout.tiling.handed
     every = [r for r in layout.rings if not r.per_tile and not r.filled]
     once = sum(r.bytes + BARRIER_BYTES for r in layout.rings if r.per_tile)
+    once *= layout.tiling.ahead
     once += sum(layout.tiling.handed * (r.bytes + BARRIER_BYTES) for r in layout.rings if r.filled)
     left = target.limits.smem_per_block - once - staging_bytes(layout) - ALIGNMENT
     fit = left // sum(r.bytes + BARRIER_BYTES for r in every)

@@ -30,7 +30,7 @@ class Tiling:
     least interval (``candidates_of``), where measuring found a better one than the solver's.
     ``times``: the interval and the issue times of such a program, so that nothing is searched; they
     are checked like a solver's.
-    ``pairs``: tiles of different length are visited in pairs of equal work.
+    ``ahead``: slots of a ring that is filled once a tile: with two, the next tile is loaded early.
     """
 
     extents: tuple[tuple[str, int], ...]
@@ -52,7 +52,7 @@ class Tiling:
     tie: int = 0
     program: str = ""
     times: tuple[int, ...] = ()
-    pairs: bool = False
+    ahead: int = 1
 
     @property
     def pins(self) -> tuple[tuple[str, object], ...]:

@@ -1,164 +1,18 @@
-"""``MachineCosts``: what the simulator needs to know about a machine, as plain numbers.
+"""Costs of machines, and which of them a run uses.
 
 Two sets are given. ``MachineCosts()`` takes every latency from the op itself, as the compiler
 priced it; matrix and vector ops hold their unit for their whole latency. ``mi355x_costs()`` is in
 real cycles of the chip, with the source of each number beside it.
-
-Prices are per *instruction*: a load of 4 counter units is 4 instructions, so it holds its stream
-for ``4 * issue`` and its unit for ``4 * occupancy`` cycles, and its last datum comes ``latency``
-after the last instruction reached the unit.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
 from typing import Protocol, runtime_checkable
 
+from warploom.document.counters import ScheduleDocument
 from warploom.document.kinds import OpRole, ResourceKind
-from warploom.document.ops import OpDesc
-from warploom.errors import ConfigError, CostModelError
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpTiming:
-    """Cycles of one instruction: stream held, unit held, and until the result may be used."""
-
-    issue: int
-    occupancy: int
-    latency: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnitSpec:
-    """A hardware unit: how many ops it serves at once, and whether all waves share it.
-
-    A unit that is not ``shared`` exists once in each SIMD. ``blocking``: a wave whose op finds
-    the unit busy stands still; otherwise the op joins the unit's queue and the wave goes on.
-    """
-
-    capacity: int = 1
-    shared: bool = False
-    blocking: bool = False
-
-
-_PRIVATE_UNITS = (
-    (ResourceKind.GLOBAL_MEM, UnitSpec()),
-    (ResourceKind.LDS, UnitSpec()),
-    (ResourceKind.MMA_UNIT, UnitSpec(blocking=True)),
-    (ResourceKind.VALU, UnitSpec(blocking=True)),
-    (ResourceKind.SCALAR, UnitSpec()),
-)
-
-_UNIT_OF_ROLE = {
-    OpRole.GLOBAL_LOAD: ResourceKind.GLOBAL_MEM,
-    OpRole.SHARED_STORE: ResourceKind.LDS,
-    OpRole.FRAGMENT_LOAD: ResourceKind.LDS,
-    OpRole.COMPUTE: ResourceKind.MMA_UNIT,
-    OpRole.VALU_COMPUTE: ResourceKind.VALU,
-}
-_SERIAL = (ResourceKind.MMA_UNIT, ResourceKind.VALU)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MachineCosts:
-    """The machine as numbers.
-
-    ``by_name`` (an op's tag name) wins over ``by_role``, which wins over the op's own latency.
-    ``barrier`` is the time from the last arrival to the release, ``sync_issue`` what a wait or
-    priority instruction costs its wave. ``vm_limit`` and ``lgkm_limit`` are the most units in
-    flight per wave (None: no limit).
-    """
-
-    name: str = "op latencies"
-    by_role: tuple[tuple[OpRole, OpTiming], ...] = ()
-    by_name: tuple[tuple[str, OpTiming], ...] = ()
-    units: tuple[tuple[ResourceKind, UnitSpec], ...] = _PRIVATE_UNITS
-    simds: int = 4
-    barrier: int = 4
-    sync_issue: int = 0
-    vm_limit: int | None = None
-    lgkm_limit: int | None = None
-
-    def __post_init__(self) -> None:
-        for item in fields(self):
-            value = getattr(self, item.name)
-            if isinstance(value, int) and value < (1 if item.name == "simds" else 0):
-                raise ConfigError(
-                    f"machine cost '{item.name}' is {value}", where=f"MachineCosts({self.name!r})"
-                )
-        for kind, unit in self.units:
-            if unit.capacity < 1:
-                raise ConfigError(
-                    f"unit {kind.name} has capacity {unit.capacity}",
-                    where=f"MachineCosts({self.name!r}).units",
-                    why="an op on it could never run",
-                )
-
-    def unit(self, kind: ResourceKind) -> UnitSpec:
-        """The unit of that kind; one private, non-blocking server when none is given."""
-        return dict(self.units).get(kind, UnitSpec())
-
-    def unit_kind(self, op: OpDesc) -> ResourceKind:
-        """The unit an op runs on: its own resource, else the usual one of its role."""
-        if op.resource is not ResourceKind.NONE:
-            return op.resource
-        return _UNIT_OF_ROLE.get(op.role, ResourceKind.SCALAR)
-
-    def timing(self, op: OpDesc) -> OpTiming:
-        """The price of one instruction of ``op``."""
-        named = dict(self.by_name).get(op.name)
-        timing = named or dict(self.by_role).get(op.role) or self._from_op(op)
-        if min(timing.issue, timing.occupancy, timing.latency) < 0:
-            raise CostModelError(f"a negative cost for {op.label()}: {timing}", where=self.name)
-        return timing
-
-    def with_mfma(self, cycles: int) -> MachineCosts:
-        """Matrix ops made of instructions of so many cycles: the stream is free after the last.
-
-        Without this an op holds its stream as long as its unit: a stricter model.
-        """
-
-        def shadowed(timing: OpTiming) -> OpTiming:
-            if not ISSUE <= cycles <= timing.occupancy:
-                raise ConfigError(
-                    f"a matrix instruction of {cycles} cycles in an op of {timing.occupancy}",
-                    where=f"MachineCosts({self.name!r})",
-                    fix=f"from {ISSUE} cycles to those of the op",
-                )
-            return replace(timing, issue=timing.occupancy - cycles + ISSUE)
-
-        table = tuple((r, shadowed(t) if r is OpRole.COMPUTE else t) for r, t in self.by_role)
-        return replace(self, by_role=table)
-
-    def with_finer_mmas(self, parts: int) -> MachineCosts:
-        """The costs when each matrix op of a body is split into ``parts`` equal ones.
-
-        What an op's last instruction computes after its issue (occupancy beyond issue) stays.
-        """
-
-        def finer(timing: OpTiming) -> OpTiming:
-            occupancy = -(-timing.occupancy // parts)
-            shadow = min(timing.occupancy - timing.issue, occupancy - 1)
-            return OpTiming(
-                issue=occupancy - max(shadow, 0),
-                occupancy=occupancy,
-                latency=occupancy + timing.latency - timing.occupancy,
-            )
-
-        table = tuple((r, finer(t) if r is OpRole.COMPUTE else t) for r, t in self.by_role)
-        return replace(self, by_role=table)
-
-    def _from_op(self, op: OpDesc) -> OpTiming:
-        if op.role is OpRole.NONE and op.resource is ResourceKind.NONE:
-            raise CostModelError(
-                f"no price for {op.label()}",
-                where=f"MachineCosts({self.name!r})",
-                why="the op has neither role nor resource, and no timing is given for its name",
-                fix=f"give by_name=(({op.name!r}, OpTiming(...)),) or price the op's tag",
-            )
-        if self.unit_kind(op) in _SERIAL:
-            return OpTiming(issue=op.latency, occupancy=op.latency, latency=op.latency)
-        return OpTiming(issue=1, occupancy=1, latency=op.latency)
+from warploom.document.machine import MachineCosts, OpTiming, UnitSpec
+from warploom.errors import ConfigError
 
 
 @runtime_checkable
@@ -174,10 +28,15 @@ class TargetCosts(Protocol):
         """The machine's costs; None: the latencies of the ops themselves."""
 
 
-def costs_of(given: MachineCosts | TargetCosts | None) -> MachineCosts:
-    """Machine costs, of whatever was given; a target without its own has its ops' latencies."""
+def costs_of(
+    given: MachineCosts | TargetCosts | None, document: ScheduleDocument | None = None
+) -> MachineCosts:
+    """Machine costs, of whatever was given; a target without its own has its ops' latencies.
+
+    Where nothing is given, those a document was compiled for.
+    """
     if given is None:
-        return MachineCosts()
+        return (document.machine if document else None) or MachineCosts()
     if isinstance(given, MachineCosts):
         return given
     if isinstance(given, TargetCosts):
@@ -190,8 +49,6 @@ def costs_of(given: MachineCosts | TargetCosts | None) -> MachineCosts:
 
 
 _KIB = 1024
-ISSUE = 4
-"""Cycles a wave of 64 takes to issue one instruction on 16 lanes."""
 
 
 def mi355x_costs(
@@ -220,6 +77,7 @@ def mi355x_costs(
       the stream is free again once the last one of an op has issued, so other instructions issue
       in its shadow. Without it an op holds the stream for all its cycles: a stricter model.
     - vmcnt has 6 bits and lgkmcnt 4 (gfx9 ISA): issuing past 63 and 15 units stalls.
+    - 160 KB of LDS, 2.4 GHz: the vendor's documents.
     """
     if min(mma_cycles, lds_bytes, memory_bytes) < 1:
         raise ConfigError("cycles and bytes per cycle must be positive", where="mi355x_costs")
@@ -246,5 +104,7 @@ def mi355x_costs(
         sync_issue=4,
         vm_limit=63,
         lgkm_limit=15,
+        storage=160 * _KIB,
+        clock_hz=2.4e9,
     )
     return blocked if mfma_cycles is None else blocked.with_mfma(mfma_cycles)

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 from warploom.document.counters import BarrierKind, RegisterWaits, ScheduleDocument
 from warploom.document.kinds import KOffsetKind, OpRole, Phase, ResourceKind, ScheduleOps
+from warploom.document.machine import MachineCosts
 from warploom.document.ops import OpDesc, ScheduleEntry
 from warploom.errors import ConfigError, DocumentError
-from warploom.sim.costs import MachineCosts
 from warploom.sim.events import Place, Row
 from warploom.sim.program import (
     BarrierSpec,

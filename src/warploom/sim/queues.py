@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from warploom.sim.costs import OpTiming
+from warploom.document.machine import OpTiming
 
 
 @dataclass(frozen=True, slots=True)

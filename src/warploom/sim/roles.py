@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from warploom.document.machine import OpTiming
 from warploom.document.roles import (
     Arrive,
     BulkCommit,
@@ -34,7 +35,6 @@ from warploom.document.roles import (
     WaitGroup,
 )
 from warploom.errors import ConfigError, CostModelError, DocumentError
-from warploom.sim.costs import OpTiming
 from warploom.sim.events import Place, Row
 from warploom.sim.program import (
     Await,
@@ -157,7 +157,10 @@ class _Reader:
             open_group = {GROUPS: False, STORES: False}
             for index, entry in enumerate(entries):
                 place = Place(
-                    phase=turn.phase, index=index, iteration=turn.iteration, label=_label(entry)
+                    phase=turn.phase,
+                    index=index,
+                    iteration=turn.iteration,
+                    label=entry_label(entry),
                 )
                 step = self._step(entry, turn, place, role, instance)
                 if isinstance(step, Issue) and step.queue:
@@ -298,7 +301,8 @@ def _grouped(step: Issue, open_group: dict[str, bool]) -> Issue:
     return replace(step, count=count)
 
 
-def _label(entry: RoleEntry) -> str:
+def entry_label(entry: RoleEntry) -> str:
+    """An entry in a few characters, as timelines name it."""
     match entry:
         case Load() | Mma() | Compute() | BulkStore():
             return entry.op

@@ -18,7 +18,8 @@ from typing import Any
 
 from warploom.document.counters import ScheduleDocument
 from warploom.document.given import Given, counter_document_of
-from warploom.sim.costs import MachineCosts, TargetCosts, costs_of
+from warploom.document.machine import MachineCosts
+from warploom.sim.costs import TargetCosts, costs_of
 from warploom.sim.engine import run
 from warploom.sim.events import (
     BarrierEvent,
@@ -121,14 +122,16 @@ def simulate(
 
     ``waves=1`` runs one wave of each group, standing for all of them: faster, and nearly the same
     where the waves of a group run alike. ``document`` may be what compilation returned, ``costs``
-    a target; without ``costs`` the ops' own latencies count.
+    a target; without ``costs`` those of the machine the document was compiled for count, or, where
+    it carries none, the ops' own latencies.
 
     Raises ``SimulationError`` when waves wait for each other for ever, ``CostModelError`` when an
     op has no price and ``ConfigError`` for impossible numbers. A schedule that races is run all
     the same: time is all this looks at.
     """
-    machine = costs_of(costs)
-    workload = lower(counter_document_of(document), machine, trips, waves)
+    given = counter_document_of(document)
+    machine = costs_of(costs, given)
+    workload = lower(given, machine, trips, waves)
     return simulate_workload(workload, costs=machine.name, trips=trips)
 
 

@@ -10,14 +10,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from warploom.document.roles import (
+    ClusterSync,
     NamedArrive,
     NamedSync,
     Per,
     RoleEntry,
     RoleProgram,
     RolesDocument,
+    Scope,
+    ScopeSync,
 )
 from warploom.verify.findings import Place
+
+NOBODY, WARP, ALL = 0, 1, 2
+"""Which threads of an instance meet at an entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +125,16 @@ def _runs(event: Event) -> bool:
         or e.instance is None
         or e.instance == event.agent.instance
     )
+
+
+def reach_of(event: Event) -> int:
+    """Which threads of the instance meet at an event."""
+    entry = event.entry
+    if isinstance(entry, NamedSync | ClusterSync):
+        return ALL
+    if not isinstance(entry, ScopeSync) or entry.scope is Scope.THREAD:
+        return NOBODY
+    return ALL if entry.scope is Scope.WARPGROUP or event.agent.threads <= 32 else WARP
 
 
 def describe(entry: RoleEntry) -> str:

@@ -55,7 +55,7 @@ def timeline_html(
         figures=_figures(scene, stamps),
         units=_units(scene),
         sites=_sites(sim, scene),
-        legend=_legend(sim),
+        legend=_legend(sim) + (_MEASURED_KEY if stamps is not None else ""),
         all_rows="" if len(scene.bands) > len(representative_rows(sim)) else " disabled",
         css=_asset("timeline.css"),
         script=_asset("timeline.js"),
@@ -221,7 +221,7 @@ def _figures(scene: Scene, stamps: Stamps | None) -> str:
         if pace.matrix is not None:
             facts.append(("matrix unit", f"{pace.matrix:.0%} busy"))
     if stamps is not None:
-        facts.append(("measured interval", f"{stamps.interval:g}"))
+        facts.append(("measured interval", f"{stamps.interval:.0f} ({stamps.where})"))
     return "".join(f"<span>{name} <b>{escape(value)}</b></span>" for name, value in facts)
 
 
@@ -276,6 +276,8 @@ def _legend(sim: Simulation) -> str:
         spans.append("<span class='key'><b class='free'>&rarr;</b>slot given back</span>")
     return "".join(spans)
 
+
+_MEASURED_KEY = "<span class='key'><i style='background:var(--odd2)'></i>measured on the GPU</span>"
 
 _ARROW = (
     '<marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '

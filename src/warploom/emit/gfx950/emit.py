@@ -12,6 +12,7 @@ from warploom.emit.gfx950.lower.function import kernel_ir
 from warploom.emit.gfx950.plan import KernelPlan, plan_kernel
 from warploom.emit.gfx950.registers import require_registers
 from warploom.emit.gfx950.sidecar import sidecar, sidecar_text
+from warploom.emit.gfx950.text import GemmText
 from warploom.emit.gfx950.tile import GemmTile
 from warploom.emit.gfx950.toolchain import (
     compile_ir,
@@ -33,10 +34,21 @@ class EmittedKernel:
 
 
 def emit_kernel(
-    document: ScheduleDocument, tile: GemmTile, *, insist: bool = True
+    document: ScheduleDocument,
+    tile: GemmTile,
+    *,
+    text: GemmText | None = None,
+    ragged_k: bool = False,
+    insist: bool = True,
 ) -> EmittedKernel:
-    """Emit, compile and check. ``insist=False`` returns a kernel that fails the gate, too."""
-    plan = plan_kernel(document, tile)
+    """Emit, compile and check. ``insist=False`` returns a kernel that fails the gate, too.
+
+    ``text``: the tile kernel whose tail is applied to the product; ``ragged_k``: any K of whole
+    16-byte chunks.
+    """
+    plan = plan_kernel(document, tile, text=text, ragged_k=ragged_k)
+    if document.machine is not None:
+        document.machine.require_storage(plan.lds_bytes, f"kernel {document.name}")
     ir = kernel_ir(plan)
     compiled = compile_ir(ir)
     gate = check_isa(plan, compiled.assembly)

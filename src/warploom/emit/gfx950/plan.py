@@ -14,11 +14,24 @@ from enum import Enum
 from warploom.document import ScheduleDocument
 from warploom.document.kinds import KOffsetKind, OpRole, Phase, ScheduleOps
 from warploom.document.ops import OpDesc, ScheduleEntry
+from warploom.emit.gfx950.text import GemmText
 from warploom.emit.gfx950.tile import GemmTile, check_subtiles
 from warploom.errors import BackendError
 
 MAX_VM_WAIT = 62  # a 6-bit counter; 63 waits for nothing
 MAX_LGKM_WAIT = 14  # a 4-bit counter; 15 waits for nothing
+
+
+_MATRICES: tuple[tuple[str, str], ...] = (("mat_a", "pointer"), ("mat_b", "pointer"))
+_DIMENSIONS: tuple[tuple[str, str], ...] = (("dim_m", "i32"), ("dim_n", "i32"), ("dim_k", "i32"))
+
+
+def argument_name(name: str, *, scalar: bool = False) -> str:
+    """The kernel argument of a tensor or parameter of a text.
+
+    Never a bare name: in the code object's YAML the word ``n`` means false.
+    """
+    return f"{'scalar' if scalar else 'mat'}_{name}"
 
 
 class Movement(Enum):
@@ -32,17 +45,21 @@ class Movement(Enum):
 class KernelPlan:
     """A document that can be emitted for a tile.
 
-    ``stages`` LDS stages of ``subtiles`` row sub-tiles each; with staged movement a K-tile is
-    consumed in ``k_parts`` parts, otherwise in one.
+    ``stages`` LDS stages of ``subtiles`` row sub-tiles of A and of B each; with staged movement a
+    K-tile is consumed in ``k_parts`` parts, otherwise in one. ``text``: the tile kernel whose tail
+    is applied to C; without one C is stored as it is. ``ragged_k``: K may be any whole number of
+    16-byte chunks, loads beyond it give zero; else it must fill whole iterations.
     """
 
     document: ScheduleDocument
     tile: GemmTile
     movement: Movement
     stages: int
-    subtiles: int
+    subtiles: tuple[int, int]
     k_parts: int
     channel_by_tag: tuple[tuple[int, int], ...]
+    text: GemmText | None = None
+    ragged_k: bool = False
 
     def channel(self, op: OpDesc) -> int:
         """The operand an op moves: its own channel, or that of other ops with its tag."""
@@ -53,13 +70,24 @@ class KernelPlan:
         return (0, 1) if self.movement is Movement.STAGED else (self.channel(op),)
 
     @property
+    def arguments(self) -> tuple[tuple[str, str], ...]:
+        """Name and kind (``pointer``, ``i32``, ``f32``) of the kernel's arguments, in order."""
+        if self.text is None:
+            return (*_MATRICES, ("mat_c", "pointer"), *_DIMENSIONS)
+        tensors = (*(s.tensor for s in self.text.stores), *(t.name for t in self.text.read))
+        pointers = tuple((argument_name(t), "pointer") for t in dict.fromkeys(tensors))
+        scalars = tuple((argument_name(s, scalar=True), "f32") for s in self.text.scalars)
+        return (*_MATRICES, *pointers, *_DIMENSIONS, *scalars)
+
+    @property
     def lds_bytes(self) -> int:
         """LDS of one workgroup."""
         return sum(self.channel_lds_bytes(c) for c in (0, 1))
 
     def channel_lds_bytes(self, channel: int) -> int:
         """LDS that one operand takes."""
-        return self.stages * self.subtiles * self.tile.slot_bytes(channel, self.subtiles)
+        subtiles = self.subtiles[channel]
+        return self.stages * subtiles * self.tile.slot_bytes(channel, subtiles)
 
     @property
     def k_steps(self) -> int:
@@ -69,11 +97,28 @@ class KernelPlan:
     @property
     def grid(self) -> tuple[int, int]:
         """Accumulator tiles of one wave, along M and N."""
-        a, b = self.tile.operands
-        return self.subtiles * a.tiles(self.subtiles), self.subtiles * b.tiles(self.subtiles)
+        return self.subtiles[0] * self.tiles(0), self.subtiles[1] * self.tiles(1)
+
+    def tiles(self, channel: int) -> int:
+        """MMA tiles of one wave in one sub-tile of an operand."""
+        return self.tile.operands[channel].tiles(self.subtiles[channel])
+
+    def loads(self, channel: int) -> int:
+        """16-byte loads a thread issues for one sub-tile of an operand."""
+        return self.tile.loads(channel, self.subtiles[channel])
+
+    def fragment_reads(self, channel: int) -> int:
+        """16-byte LDS reads of one fragment load of an operand."""
+        return self.tile.fragment_reads(channel, self.subtiles[channel], self.k_steps)
 
 
-def plan_kernel(document: ScheduleDocument, tile: GemmTile) -> KernelPlan:
+def plan_kernel(
+    document: ScheduleDocument,
+    tile: GemmTile,
+    *,
+    text: GemmText | None = None,
+    ragged_k: bool = False,
+) -> KernelPlan:
     """Check that the document can be emitted for the tile, and say how."""
     entries = [*document.prologue, *document.kernel, *document.epilogue]
     roles = {e.op.role for e in entries}
@@ -86,15 +131,19 @@ def plan_kernel(document: ScheduleDocument, tile: GemmTile) -> KernelPlan:
             where=f"schedule {document.name!r}",
             fix="emit a schedule with global loads, fragment loads and MMA ops",
         )
+    channels = _channels([e.op for e in entries] + list(document.body))
     plan = KernelPlan(
         document=document,
         tile=tile,
         movement=Movement.STAGED if staged else Movement.DMA,
         stages=1 if staged else 1 + max(op.stage for op in moved),
-        subtiles=1 if staged else max(2, 1 + max(op.subtile for op in moved)),
+        subtiles=(1, 1) if staged else _subtiles(moved, channels),
         k_parts=1 + max(op.subtile for op in computed) if staged else 1,
-        channel_by_tag=_channels([e.op for e in entries] + list(document.body)),
+        channel_by_tag=channels,
+        text=text,
+        ragged_k=ragged_k,
     )
+    _check_text(plan)
     check_subtiles(tile, plan.subtiles, plan.stages)
     _check_waves(plan)
     _check_parts(plan)
@@ -114,6 +163,27 @@ def located_entries(document: ScheduleDocument) -> Iterator[tuple[Phase, int, Sc
 def _channels(ops: list[OpDesc]) -> tuple[tuple[int, int], ...]:
     known = {int(op.tag): op.channel for op in ops if op.channel >= 0}
     return tuple(sorted(known.items()))
+
+
+def _subtiles(moved: list[OpDesc], by_tag: tuple[tuple[int, int], ...]) -> tuple[int, int]:
+    """Sub-tiles of A and of B that the schedule moves; at least two, as quadrants have."""
+    known = dict(by_tag)
+    most = [2, 2]
+    for op in moved:
+        channel = op.channel if op.channel >= 0 else known.get(int(op.tag), -1)
+        if channel in (0, 1):
+            most[channel] = max(most[channel], 1 + op.subtile)
+    return most[0], most[1]
+
+
+def _check_text(plan: KernelPlan) -> None:
+    text = plan.text
+    if text is not None and text.element is not plan.tile.element:
+        raise BackendError(
+            f"the kernel multiplies {text.element.value}, the tile is {plan.tile.element.value}",
+            where=f"kernel {text.kernel.name}",
+            fix="make the tile with the kernel's element type",
+        )
 
 
 def _check_waves(plan: KernelPlan) -> None:
@@ -144,8 +214,8 @@ def _check_counters(plan: KernelPlan) -> None:
     counters = plan.document.counters
     for channel, name in enumerate("AB"):
         real = (
-            plan.tile.loads(channel, plan.subtiles),
-            plan.tile.fragment_reads(channel, plan.subtiles, plan.k_steps),
+            plan.loads(channel),
+            plan.fragment_reads(channel),
         )
         declared = (counters.vm_per_load[channel], counters.lgkm_per_load[channel])
         if real != declared:
@@ -163,9 +233,10 @@ def _check_entry(plan: KernelPlan, op: OpDesc, where: str) -> None:
     if op.role in (OpRole.GLOBAL_LOAD, OpRole.FRAGMENT_LOAD, OpRole.SHARED_STORE):
         _check_move(plan, op, where)
     elif op.role is OpRole.COMPUTE and plan.movement is Movement.DMA:
-        if max(op.stage, op.subtile) >= plan.subtiles:
+        rows, columns = plan.subtiles
+        if op.stage >= rows or op.subtile >= columns:
             raise BackendError(
-                f"an MMA outside the {plan.subtiles}x{plan.subtiles} grid of sub-tiles",
+                f"an MMA outside the {rows}x{columns} grid of sub-tiles",
                 where=where,
             )
     elif op.role in (OpRole.VALU_COMPUTE, OpRole.NONE):
@@ -191,8 +262,9 @@ def _check_move(plan: KernelPlan, op: OpDesc, where: str) -> None:
             where=where,
             fix="give the op, or another op of its tag, channel 0 (A) or 1 (B)",
         )
-    if op.subtile >= plan.subtiles:
-        raise BackendError(f"sub-tile {op.subtile} of {plan.subtiles}", where=where)
+    subtiles = plan.subtiles[plan.channel(op)]
+    if op.subtile >= subtiles:
+        raise BackendError(f"sub-tile {op.subtile} of {subtiles}", where=where)
 
 
 def _check_wait(op: OpDesc, where: str) -> None:

@@ -91,7 +91,7 @@ def _fragment_loads(plan: KernelPlan) -> tuple[tuple[str, int, int], ...]:
 
 
 def _fragment_sizes(plan: KernelPlan) -> dict[int, int]:
-    return {c: 4 * plan.tile.fragment_reads(c, plan.subtiles, plan.k_steps) for c in (0, 1)}
+    return {c: 4 * plan.fragment_reads(c) for c in (0, 1)}
 
 
 def require_registers(plan: KernelPlan, resources: Resources) -> None:

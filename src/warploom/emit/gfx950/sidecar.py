@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from warploom.emit.gfx950.isa import Resources
-from warploom.emit.gfx950.lower.module import ARGUMENTS, KERNEL_NAME
+from warploom.emit.gfx950.lower.module import KERNEL_NAME
 from warploom.emit.gfx950.mfma import element_type
 from warploom.emit.gfx950.plan import KernelPlan
 from warploom.emit.gfx950.tile import GemmTile, gemm_tile
@@ -32,7 +32,7 @@ class LaunchPlan:
 
 def sidecar(plan: KernelPlan, resources: Resources, versions: dict[str, str]) -> dict[str, Any]:
     """The sidecar of an emitted kernel as JSON-ready values."""
-    tile, protocol, document = plan.tile, plan.document.protocol, plan.document
+    tile, document = plan.tile, plan.document
     return {
         "schema": SCHEMA,
         "kernel": KERNEL_NAME,
@@ -42,8 +42,8 @@ def sidecar(plan: KernelPlan, resources: Resources, versions: dict[str, str]) ->
             "strategy": document.strategy,
             "target": document.target,
         },
-        "computes": "C[M,N] fp32 = A[M,K] x B[N,K]^T, row-major and dense",
-        "arguments": [{"name": name, "kind": kind} for name, kind in ARGUMENTS],
+        "computes": _computes(plan),
+        "arguments": [{"name": name, "kind": kind} for name, kind in plan.arguments],
         "tile": {
             "block": [tile.block_m, tile.block_n, tile.block_k],
             "mma": [tile.mfma.m, tile.mfma.n, tile.mfma.k],
@@ -56,17 +56,34 @@ def sidecar(plan: KernelPlan, resources: Resources, versions: dict[str, str]) ->
             "m_per_block": tile.block_m,
             "n_per_block": tile.block_n,
         },
-        "k": {
-            "minimum": protocol.kernel_k_base * tile.block_k,
-            "multiple": protocol.k_tiles_per_iteration * tile.block_k,
-            "trips": f"(K / {tile.block_k} - {protocol.kernel_k_base}) / "
-            f"{protocol.k_tiles_per_iteration}",
-        },
+        "k": _k_rule(plan),
         "lds_bytes": resources.lds_bytes,
         "registers": {k: v for k, v in asdict(resources).items() if k.endswith("gprs")},
         "spills": {"vgpr": resources.vgpr_spills, "sgpr": resources.sgpr_spills},
         "made_with": versions,
     }
+
+
+def _computes(plan: KernelPlan) -> str:
+    if plan.text is None:
+        return "C[M,N] fp32 = A[M,K] x B[N,K]^T, row-major and dense"
+    kernel = plan.text.kernel
+    outputs = ", ".join(f"{s.tensor} {kernel.tensor(s.tensor).dtype}" for s in plan.text.stores)
+    return (
+        f"{kernel.name} with A = {plan.text.a}, B = {plan.text.b}: {outputs}, row-major and dense"
+    )
+
+
+def _k_rule(plan: KernelPlan) -> dict[str, Any]:
+    """What K may be, and the iterations it takes."""
+    tile, protocol = plan.tile, plan.document.protocol
+    base, per = (n * tile.block_k for n in (protocol.kernel_k_base, protocol.k_tiles_per_iteration))
+    if plan.ragged_k:
+        chunk = 16 // tile.element.size
+        trips = f"ceil(max(0, K - {base}) / {per})"
+        return {"minimum": chunk, "multiple": chunk, "trips": trips, "base": base, "per": per}
+    trips = f"(K / {tile.block_k} - {protocol.kernel_k_base}) / {protocol.k_tiles_per_iteration}"
+    return {"minimum": base, "multiple": per, "trips": trips, "base": base, "per": per}
 
 
 def sidecar_text(values: dict[str, Any]) -> str:
@@ -125,6 +142,6 @@ def launch_plan(values: dict[str, Any], m: int, n: int, k: int) -> LaunchPlan:
             f"M, N, K = {m}, {n}, {k}: one workgroup's rows exceed {MAX_BYTES} bytes",
             fix="split K or N over several launches",
         )
-    trips = (k - rule["minimum"]) // rule["multiple"]
+    trips = -(-max(0, k - rule["base"]) // rule["per"])
     grid = (-(-m // block_m), -(-n // block_n), 1)
     return LaunchPlan(grid=grid, block=(values["block_size"][0], 1, 1), trips=trips)

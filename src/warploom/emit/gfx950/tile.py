@@ -173,18 +173,18 @@ def tile_of_geometry(
     )
 
 
-def check_subtiles(tile: GemmTile, subtiles: int, stages: int) -> None:
+def check_subtiles(tile: GemmTile, subtiles: tuple[int, int], stages: int) -> None:
     """Check that the tile can be cut into ``subtiles`` and held in LDS ``stages`` times."""
-    for operand in tile.operands:
+    for operand, parts in zip(tile.operands, subtiles, strict=True):
         unit = operand.waves * operand.mma_rows
-        if operand.rows % (subtiles * unit):
+        if operand.rows % (parts * unit):
             _refuse(
                 tile,
-                f"{operand.rows} rows of {operand.name.upper()} do not split into {subtiles} "
+                f"{operand.rows} rows of {operand.name.upper()} do not split into {parts} "
                 f"sub-tile(s) of {unit} rows a step",
-                f"make the rows a multiple of {subtiles * unit}",
+                f"make the rows a multiple of {parts * unit}",
             )
-    need = stages * subtiles * sum(tile.slot_bytes(c, subtiles) for c in (0, 1))
+    need = stages * sum(n * tile.slot_bytes(c, n) for c, n in enumerate(subtiles))
     if need > LDS_LIMIT:
         _refuse(
             tile,

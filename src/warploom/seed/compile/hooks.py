@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from warploom.document.counters import KernelShape, Protocol
 from warploom.document.fields import all_of, instance, member, text
+from warploom.document.machine import MachineCosts
 from warploom.document.ops import DepEdge, OpDesc, ScheduleEntry
 from warploom.errors import ConfigError
 from warploom.seed.blocks.program import PipelineProgram
@@ -28,12 +29,19 @@ class Hooks:
         self.shape: KernelShape | None = schedule.shape
         if self.shape is not None:
             instance(self.shape, KernelShape, "shape", self._owner)
+        self.machine: MachineCosts | None = getattr(
+            getattr(schedule, "target", None), "machine", None
+        )
         self.forced_settings = tuple(schedule.forced_settings)
 
     def config(self) -> PipelineConfig:
-        """The pipeline structure."""
+        """The pipeline structure; its buffers fit the target's storage."""
         config = self._schedule.config()
         instance(config, PipelineConfig, "config()", self._owner)
+        if self.machine is not None and self.shape is not None:
+            m, n, k = self.shape.tile
+            need = config.depth * (m + n) * k * (1 if self.shape.dtype == "fp8" else 2)
+            self.machine.require_storage(need, f"{config.depth} buffer(s) of {m}x{n}x{k}")
         return config
 
     def schedule_config(self) -> ScheduleConfig:

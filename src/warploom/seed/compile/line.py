@@ -93,6 +93,7 @@ def compile_schedule(
         name=hooks.name,
         target=hooks.target_name,
         shape=hooks.shape,
+        machine=hooks.machine,
         config=config,
         schedule_config=sched,
         protocol=hooks.protocol(stagger),

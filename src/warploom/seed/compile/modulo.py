@@ -87,6 +87,7 @@ def scheduled(
         name=schedule.name,
         target=schedule.target_name,
         shape=schedule.shape,
+        machine=schedule.machine,
         config=config,
         schedule_config=replace(sched, scheduling=strategy),
         protocol=Protocol(

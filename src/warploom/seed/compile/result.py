@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from warploom.document.counters import Counters, KernelShape, Protocol, ScheduleDocument
 from warploom.document.kinds import Phase
+from warploom.document.machine import MachineCosts
 from warploom.document.ops import DepEdge, OpDesc, ScheduleEntry
 from warploom.seed.blocks.program import PipelineProgram
 from warploom.seed.config.pipeline import PipelineConfig
@@ -56,6 +57,7 @@ class CompiledSchedule:
     report: Report | None = None
     modulo: ModuloResult | None = None
     shape: KernelShape | None = None
+    machine: MachineCosts | None = None
 
     def __repr__(self) -> str:
         sizes = f"{len(self.prologue)} + {len(self.kernel)} + {len(self.epilogue)} entries"
@@ -104,6 +106,7 @@ class CompiledSchedule:
             kernel_deps=self.kernel_deps,
             warp_stagger_index=self.warp_stagger_index,
             shape=self.shape,
+            machine=self.machine,
         )
 
     def _explained(

@@ -14,6 +14,7 @@ from math import inf
 
 from warploom.document.counters import Counters, Protocol, ScheduleDocument
 from warploom.document.kinds import OpRole
+from warploom.document.machine import MachineCosts, OpTiming
 from warploom.document.ops import DepEdge, OpDesc
 from warploom.errors import WarploomError
 from warploom.guard.counters import StallModel, guarded
@@ -27,7 +28,6 @@ from warploom.seed.modulo.bridge import BodyProblem, ModuloRequest, body_problem
 from warploom.seed.modulo.entries import modulo_phases
 from warploom.seed.modulo.refine import WHOLE, Split, refined
 from warploom.sim import interval_cost
-from warploom.sim.costs import MachineCosts, OpTiming
 from warploom.target.mi355x_units import LDS_BYTES
 from warploom.target.occupancy import OccupancyModel
 from warploom.verify import verify

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from warploom.document.kinds import DepKind, OpRole, ResourceKind
+from warploom.document.machine import MachineCosts
 from warploom.document.ops import DepEdge, OpDesc
 from warploom.errors import ConfigError, CostModelError, ProgramError
 from warploom.order.model import (
@@ -28,7 +29,6 @@ from warploom.order.model import (
     Value,
 )
 from warploom.order.options import ModuloOptions
-from warploom.sim.costs import MachineCosts
 from warploom.target.occupancy import OccupancyModel
 
 _DATA = (OpRole.GLOBAL_LOAD, OpRole.SHARED_STORE, OpRole.FRAGMENT_LOAD, OpRole.COMPUTE)

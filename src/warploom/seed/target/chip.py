@@ -2,7 +2,8 @@
 
 One compute entry of a document is a block of MFMAs; how long it holds the matrix unit follows from
 the tile, the waves and the number of such entries, so it is reckoned here and nowhere else. A
-document of any other target is priced by the latencies its own cost model gave its ops.
+document that carries its machine is priced by that, one of any other target by the latencies its
+own cost model gave its ops.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from dataclasses import replace
 
 from warploom.document.counters import ScheduleDocument
 from warploom.document.kinds import OpRole
-from warploom.sim.costs import MachineCosts, mi355x_costs
+from warploom.document.machine import MachineCosts
+from warploom.sim.costs import mi355x_costs
 from warploom.target.mi355x_units import FLOP_PER_CYCLE_SIMD
 
 Tile = tuple[int, int, int]
@@ -23,12 +25,15 @@ CHIP = "mi355x"
 def chip_costs(
     document: ScheduleDocument, tile: Tile | None = None, dtype: str = "bf16"
 ) -> MachineCosts:
-    """The costs to simulate a document with: the chip's for MI355X, else the ops' own latencies.
+    """The costs to simulate a document with: its own machine's, the chip's for MI355X, else the
+    ops' own latencies.
 
     Without a ``tile`` the document's own shape counts; where it carries none, the block of products
     an entry stands for is read off the counters (one fragment read each), at the depth of the
     shipped tiles.
     """
+    if document.machine is not None:
+        return document.machine
     if document.target.partition("-")[0] != CHIP:
         return model_costs(document)
     shape = getattr(document, "shape", None)

@@ -8,11 +8,11 @@ from types import MappingProxyType
 
 from warploom.document.fields import all_of, instance, integer, integers, member, text
 from warploom.document.kinds import MAX_KERNEL_TAG, OpRole, ResourceKind, tag_name
+from warploom.document.machine import MachineCosts
 from warploom.document.ops import OpDesc
 from warploom.errors import CostModelError
 from warploom.seed.body import Pipe
 from warploom.seed.config.pipeline import PipelineConfig
-from warploom.sim.costs import MachineCosts
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +132,10 @@ def _annotated(op: OpDesc, model: TargetCostModel, *, registers: bool) -> OpDesc
 class TargetProfile:
     """A target: its cost model, the pipeline structure it runs best, and its machine.
 
-    ``compile_schedule`` takes it through a schedule; ``simulate``, ``timeline`` and the commands
-    take ``machine``: real cycles, shared units, counter limits. Without one they count the
-    latencies of the cost model, and say so.
+    ``machine`` has real cycles, shared units, counter limits, storage and clock. Everything takes
+    the target: ``compile_schedule`` through a schedule, which checks that buffers fit and puts the
+    machine into the document; ``simulate``, ``timeline``, back ends and commands, which name it.
+    Without a machine they count the latencies of the cost model, and say so.
     """
 
     cost_model: TargetCostModel

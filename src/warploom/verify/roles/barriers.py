@@ -126,9 +126,7 @@ def _skipped(order: Order, last: dict[_Slot, int]) -> Iterator[Finding]:
                     why=f"use {use} of ring {slot[1]} is never {what}: the phases of its "
                     f"{slot[2]} barrier slip, and later waits mean other uses",
                     fix=f"every use of the ring is {what}, at the end of a tile too",
-                    where=tuple(
-                        order.event[n].place() for n in order.waits[(*slot[:3], final)][:1]
-                    ),
+                    where=tuple(order.told(n).place() for n in order.waits[(*slot[:3], final)][:1]),
                     tiles=order.tiles,
                 )
                 break
@@ -164,7 +162,7 @@ def check_waits(order: Order) -> Iterator[Finding]:
         older = order.completion.get((*key[:3], key[3] - depth))
         newer = order.completion.get((*key[:3], key[3] + depth))
         for node in nodes:
-            event = order.event[node]
+            event = order.told(node)
             if key[3] >= 0 and key not in order.completion:
                 yield _unfinished(order, event)
                 continue
@@ -242,5 +240,4 @@ def name_of(key: BarrierKey) -> str:
 
 def places(order: Order, nodes: list[tuple[int, int]]) -> tuple[Place, ...]:
     """The first few events of nodes; a landing's is its load."""
-    events = [order.event[order.loader.get(n, n)] for n, _ in nodes[:4]]
-    return tuple(e.place() for e in events)
+    return tuple(order.told(n).place() for n, _ in nodes[:4])

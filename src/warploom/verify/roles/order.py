@@ -21,13 +21,14 @@ from warploom.document.roles import (
     Mma,
     NamedArrive,
     NamedSync,
+    RoleEntry,
     RolesDocument,
     Scope,
     WaitEmpty,
     WaitFull,
     WaitGroup,
 )
-from warploom.verify.agents import Agent, Event, Uses, agents, run
+from warploom.verify.agents import ALL, Agent, Event, Uses, agents, reach_of, run
 
 BarrierKey = tuple[int, str, str, int]  # cta, ring, "full" | "empty", use
 Generation = tuple[int, str, int, int]  # cta, barrier, turn, generation
@@ -61,6 +62,8 @@ class Order:
     generations: dict[Generation, list[int]] = field(default_factory=lambda: defaultdict(list))
     met: dict[Generation, int] = field(default_factory=dict)
     before_event: dict[int, int] = field(default_factory=dict)  # node -> node of the event in front
+    late: dict[int, Event] = field(default_factory=dict)  # waits as the other warps pass them
+    partner: dict[int, int] = field(default_factory=dict)  # arrival -> what other warps do before
     blocked: list[int] = field(default_factory=list)
     _edges: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     _before: list[int] = field(default_factory=list)
@@ -74,6 +77,10 @@ class Order:
     def edge(self, a: int, b: int) -> None:
         """``a`` is over before ``b``."""
         self._edges[b].append(a)
+
+    def told(self, node: int) -> Event:
+        """The event a node belongs to; a landing's is its load."""
+        return self.late.get(node) or self.event[self.loader.get(node, node)]
 
     def predecessors(self, node: int) -> tuple[int, ...]:
         """What a node directly waits for."""
@@ -125,6 +132,8 @@ def build_order(document: RolesDocument, tiles: Sequence[int]) -> Order:
     order = Order(document, tuple(tiles), Uses(document, tiles), programs)
     for agent, events in programs.items():
         _add_agent(order, agent, events)
+        if agent.threads > 32 and any(_elected(e.entry) for e in events):
+            _add_late(order, agent, events)
     _join_mbarriers(order)
     _join_named(order)
     order.close()
@@ -173,6 +182,41 @@ def _add_agent(order: Order, agent: Agent, events: list[Event]) -> None:  # noqa
                 pass
 
 
+def _elected(entry: RoleEntry) -> bool:
+    """One thread does it for the instance."""
+    return isinstance(entry, Load | Expect) or (
+        isinstance(entry, Arrive) and entry.scope is not Scope.WARP
+    )
+
+
+def _add_late(order: Order, agent: Agent, events: list[Event]) -> None:
+    """The waits of the other warps, which run apart from the one with the elected thread.
+
+    They meet it where all threads meet, and at matrix products. Arrivals of every warp are over
+    when theirs are (``partner``).
+    """
+    last: int | None = None
+    for i, event in enumerate(events):
+        node, entry = order.node[agent, i], event.entry
+        if isinstance(entry, WaitFull | WaitEmpty):
+            twin = order.new_node()
+            order.late[twin] = event
+            order.waits[waited(order, agent, event)].append(twin)
+            if last is not None:
+                order.before_event[twin] = last
+                order.edge(last, twin)
+            last = twin
+        elif isinstance(entry, NamedArrive) or (
+            isinstance(entry, Arrive) and entry.scope is Scope.WARP
+        ):
+            if last is not None:
+                order.partner[node] = last
+        elif isinstance(entry, Mma) or reach_of(event) == ALL:
+            if last is not None:
+                order.edge(last, node)
+            last = node
+
+
 def _land(order: Order, node: int, event: Event, load: Load) -> None:
     use = order.uses.meant(event, load.ring)
     order.landed[node] = {}
@@ -206,6 +250,8 @@ def _join_mbarriers(order: Order) -> None:
         order.completion[key] = done
         for node, _ in [*phase.arrivals, *phase.landed]:
             order.edge(node, done)
+            if node in order.partner:
+                order.edge(order.partner[node], done)
     for key, nodes in order.waits.items():
         if key in order.completion:
             for node in nodes:
@@ -218,6 +264,8 @@ def _join_named(order: Order) -> None:
         for node in nodes:
             if isinstance(order.event[node].entry, NamedArrive):
                 order.edge(node, done)
+                if node in order.partner:
+                    order.edge(order.partner[node], done)
                 continue
             for earlier in order.predecessors(node):
                 order.edge(earlier, done)

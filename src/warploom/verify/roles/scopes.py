@@ -14,10 +14,10 @@ from warploom.document.roles import (
     Arrive,
     ClusterSync,
     Compute,
-    Expect,
-    Load,
     Mma,
     NamedSync,
+    ProxyFence,
+    RoleProgram,
     Scope,
     ScopeSync,
     Side,
@@ -25,10 +25,9 @@ from warploom.document.roles import (
     WaitEmpty,
     WaitFull,
 )
-from warploom.verify.agents import Agent, Event, describe
+from warploom.verify.agents import ALL, WARP, Agent, Event, describe, reach_of
 from warploom.verify.findings import Code, Finding, Severity
 from warploom.verify.roles.order import Order
-from warploom.verify.roles.staging import _ALL, reach_of
 
 _Use = tuple[str, int]  # ring, use
 
@@ -42,11 +41,21 @@ class _Apart:
     products: set[_Use] = field(default_factory=set)
     fills: set[_Use] = field(default_factory=set)  # ordinary writes, not met in the warp either
     warp_fills: set[_Use] = field(default_factory=set)
+    unfenced: set[_Use] = field(default_factory=set)
+    fences: set[_Use] = field(default_factory=set)  # ordinary writes fenced, as fills
+    warp_fences: set[_Use] = field(default_factory=set)
 
-    def meet(self) -> None:
-        """All threads of the instance have met."""
-        for held in (self.waits, self.reads, self.products, self.fills, self.warp_fills):
-            held.clear()
+    def meet(self, reach: int) -> None:
+        """Threads of a warp, or all of the instance, have met."""
+        if reach == ALL:
+            every = self.waits, self.reads, self.products
+            for held in (*every, self.fills, self.warp_fills, self.fences, self.warp_fences):
+                held.clear()
+        elif reach == WARP:
+            self.warp_fills |= self.fills
+            self.warp_fences |= self.fences
+            self.fills.clear()
+            self.fences.clear()
 
 
 def check_scopes(order: Order, agent: Agent) -> Iterator[Finding]:
@@ -58,11 +67,10 @@ def check_scopes(order: Order, agent: Agent) -> Iterator[Finding]:
         entry = event.entry
         match entry:
             case ScopeSync() | NamedSync() | ClusterSync():
-                reach = reach_of(agent, event)
-                apart.warp_fills |= apart.fills if reach else set()
-                apart.fills -= apart.fills if reach else set()
-                if reach == _ALL:
-                    apart.meet()
+                apart.meet(reach_of(event))
+            case ProxyFence():
+                apart.fences |= apart.unfenced
+                apart.unfenced.clear()
             case WaitFull() | WaitEmpty():
                 apart.waits.add((entry.ring, order.uses.meant(event, entry.ring)))
             case Mma():
@@ -72,11 +80,11 @@ def check_scopes(order: Order, agent: Agent) -> Iterator[Finding]:
                 yield from _warpgroup(order, event)
             case Compute():
                 apart.reads |= _uses(order, event, entry.slots)
-                apart.fills |= _uses(order, event, entry.fills_slots)
+                filled = _uses(order, event, entry.fills_slots)
+                apart.fills |= filled
+                apart.unfenced |= filled
             case Arrive():
                 yield from _arrive(order, event, entry, apart)
-            case Load() | Expect():
-                yield from _one_copies(order, event, entry, apart)
             case _:
                 pass
 
@@ -100,6 +108,12 @@ def _arrive(order: Order, event: Event, entry: Arrive, apart: _Apart) -> Iterato
             why = f"{describe(entry)}: others than the arriving thread may not have written yet"
             fix = "ProxyFence, then ScopeSync of the arrival's scope, then Arrive"
             yield _finding(order, event, why, fix, Severity.RACE)
+        elif (use in apart.fences or (alone and use in apart.warp_fences)) and any(
+            _multiplies(p, entry.ring) for p in order.document.programs
+        ):
+            why = f"{describe(entry)}: others than the arriving thread may not have fenced yet"
+            fix = "ScopeSync of the arrival's scope behind ProxyFence, then Arrive"
+            yield _finding(order, event, why, fix, Severity.RACE)
         return
     if not alone:
         return
@@ -112,17 +126,9 @@ def _arrive(order: Order, event: Event, entry: Arrive, apart: _Apart) -> Iterato
         yield _finding(order, event, why, fix, Severity.TIMING)
 
 
-def _one_copies(
-    order: Order, event: Event, entry: Load | Expect, apart: _Apart
-) -> Iterator[Finding]:
-    """One thread copies on; warps that still wait for an older use can be lapped."""
-    depth = order.document.ring(entry.ring).depth
-    use = order.uses.meant(event, entry.ring)
-    if event.agent.threads > 32 and (entry.ring, use - depth) in apart.waits:
-        why = f"{describe(entry)} by one thread of {event.agent.threads}: the other warps may "
-        why += "still wait for the use before, and be lapped"
-        fix = "one thread or one warp loads; or a sync of the warpgroup every iteration"
-        yield _finding(order, event, why, fix, Severity.RACE)
+def _multiplies(program: RoleProgram, ring: str) -> bool:
+    entries = (e for _, row in program.phases() for e in row)
+    return any(s.ring == ring for e in entries if isinstance(e, Mma) for s in e.slots)
 
 
 def _finding(order: Order, event: Event, why: str, fix: str, severity: Severity) -> Finding:

@@ -24,12 +24,10 @@ from warploom.document.roles import (
     Scope,
     ScopeSync,
 )
-from warploom.verify.agents import Agent, Event, describe
+from warploom.verify.agents import ALL, NOBODY, WARP, Agent, Event, describe, reach_of
 from warploom.verify.findings import Code, Finding
 from warploom.verify.roles.order import Order
 from warploom.verify.roles.registers import at
-
-_NOBODY, _WARP, _ALL = 0, 1, 2
 
 
 @dataclass(slots=True)
@@ -41,7 +39,7 @@ class _Copy:
 
     written: bool = False
     fenced: bool = False
-    joined: int = _NOBODY
+    joined: int = NOBODY
     stored: bool = False
     group: int = -1
     wide: bool = False
@@ -76,7 +74,7 @@ def check_staging(order: Order, agent: Agent) -> Iterator[Finding]:
 
 
 def _advance(copies: dict[BufferCopy, _Copy], event: Event) -> None:
-    reach = reach_of(event.agent, event)
+    reach = reach_of(event)
     for copy in copies.values():
         if isinstance(event.entry, ProxyFence):
             copy.fenced = copy.fenced or copy.written
@@ -84,21 +82,10 @@ def _advance(copies: dict[BufferCopy, _Copy], event: Event) -> None:
             _join(copy, reach)
 
 
-def reach_of(agent: Agent, event: Event) -> int:
-    """Which threads of the instance meet at an entry."""
-    entry = event.entry
-    if isinstance(entry, NamedSync | ClusterSync):
-        return _ALL
-    if not isinstance(entry, ScopeSync) or entry.scope is Scope.THREAD:
-        return _NOBODY
-    small = agent.threads <= 32
-    return _ALL if entry.scope is Scope.WARPGROUP or small else _WARP
-
-
 def _join(copy: _Copy, reach: int) -> None:
     if copy.fenced:
         copy.joined = max(copy.joined, reach)
-    if copy.over and reach >= (_ALL if copy.wide else _WARP):
+    if copy.over and reach >= (ALL if copy.wide else WARP):
         copy.known = True
 
 
@@ -110,13 +97,13 @@ def _fill(order: Order, event: Event, copy: _Copy) -> Iterator[Finding]:
     if copy.written and copy.fenced and not copy.stored:  # several ops may fill one copy
         why = f"{describe(event.entry)} overwrites a staging copy that nobody stored"
         yield at(order, event, Code.COVERAGE, why, "a BulkStore behind every fill")
-    copy.written, copy.fenced, copy.joined, copy.stored = True, False, _NOBODY, False
+    copy.written, copy.fenced, copy.joined, copy.stored = True, False, NOBODY, False
 
 
 def _store(order: Order, event: Event, store: BulkStore, copy: _Copy) -> Iterator[Finding]:
     threads = event.agent.threads
     copy.wide = store.scope is not Scope.WARP and threads > 32
-    enough = _NOBODY if threads == 1 else _ALL if copy.wide else _WARP
+    enough = NOBODY if threads == 1 else ALL if copy.wide else WARP
     if not copy.fenced or copy.joined < enough:
         missing = "nothing written" if not copy.written else "no ProxyFence"
         if copy.fenced:

@@ -5,8 +5,11 @@ A context collects parameters as they are asked for; printing stays a function o
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from warploom.emit.cuda.tile.signature import (
     MapParam,
+    OrderParam,
     Param,
     PointerParam,
     ScalarParam,
@@ -32,7 +35,9 @@ from warploom.lower.body import refusal
 from warploom.lower.choose import grouped_vars
 from warploom.lower.hand_over import share_of
 from warploom.lower.layout import Layout
+from warploom.lower.ranges import cut_of
 from warploom.lower.slots import LINE_BYTES, SlotTile
+from warploom.lower.visits import differ, grows
 
 BINARY = {
     Fn.ADD: "+",
@@ -81,12 +86,28 @@ class Context:
             return f"end_{var}"
         return self.size_of(tensor, axis)
 
+    @cached_property
+    def early(self) -> str | None:
+        """The variable whose first tile may begin before the tensor does."""
+        cut = cut_of(self.layout.body, self.layout.steps)
+        return cut.row if cut is not None and differ(self.kernel, cut) and grows(cut) else None
+
+    def inside(self, index: str, limit: str, var: str | None) -> str:
+        """Whether an index of a variable lies in a tensor that ends at ``limit``."""
+        if var is not None and var == self.early:
+            return f"(unsigned)({index}) < (unsigned)({limit})"
+        return f"{index} < {limit}"
+
     def scalar(self, parameter: str) -> str:
         """A scalar of the call."""
         found = next(p for p in self.kernel.parameters if p.name == parameter)
         return self._add(
             ScalarParam(name=f"arg_{parameter}", parameter=parameter, dtype=found.dtype)
         )
+
+    def order(self) -> str:
+        """The list of the tiles that CTAs visit."""
+        return self._add(OrderParam(name="order"))
 
     def pointer(self, tensor: str) -> str:
         """The address of a tensor."""

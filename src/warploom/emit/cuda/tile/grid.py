@@ -2,9 +2,9 @@
 
 Nothing else in the emitted kernel knows about the walk. Tiles of two variables are visited in
 groups of rows, so that neighbours share operands in the L2. Tiles of one variable are visited unit
-by unit: neighbours share the loop's operands. Where a condition makes tiles differ in length, the
-long ones come first through a few units at a time, as many as the L2 holds the operands of, or in
-pairs: a CTA takes a long tile and the short one that makes up for it.
+by unit: neighbours share the loop's operands. Where a condition makes tiles differ in length, each
+CTA visits the tiles a list names (``lower.visits``); if the last rows are the longest, a ragged
+tile is the first one and begins before the tensor does.
 
 Groups (experts, packed sequences) lie one after the other along an axis, from offsets in memory. No
 tile crosses a group's end, so their number is known on the device only: a CTA walks on through the
@@ -14,11 +14,10 @@ groups until its next tile lies in one, and is done after the last. ``end_VAR`` 
 from __future__ import annotations
 
 from warploom.emit.cuda.tile.context import Context
-from warploom.kernel.values import Load, Walk
+from warploom.kernel.values import Walk
 from warploom.lower.choose import grouped_vars
 from warploom.lower.ranges import Cut
-
-L2_SHARE = 24 * 1024 * 1024  # bytes of operands that units visited together may have
+from warploom.lower.visits import differ, grows
 
 
 def count_lines(context: Context, cut: Cut | None = None) -> list[str]:
@@ -36,23 +35,18 @@ def count_lines(context: Context, cut: Cut | None = None) -> list[str]:
         else:
             lines.append(f"const int count_{name} = {size};")
         factors.append(f"count_{name}")
-    if _walk(context, cut) == "pairs":
-        tiled, units = _split(context)
-        factors = [f"count_{u}" for u in units] + [f"(count_{tiled[0]} + 1) / 2 * 2"]
-    total = f"const int tiles = {' * '.join(factors)};"
-    return [*lines, total, *(_together(context) if _walk(context, cut) == "bands" else [])]
+    if _walk(context, cut) == "listed":
+        return lines
+    return [*lines, f"const int tiles = {' * '.join(factors)};"]
 
 
 def _walk(context: Context, cut: Cut | None) -> str:
-    """``groups``, ``plane``, ``units``, ``bands`` or ``pairs``."""
+    """``groups``, ``plane``, ``listed`` or ``units``."""
     if context.kernel.grid.kind == "groups":
         return "groups"
-    tiled, units = _split(context)
-    if len(tiled) == 2:
+    if len(_split(context)[0]) == 2:
         return "plane"
-    if len(tiled) != 1 or not units or not _grows(cut):
-        return "units"
-    return "pairs" if context.layout.tiling.pairs else "bands"
+    return "listed" if differ(context.kernel, cut) else "units"
 
 
 def walk_lines(context: Context, cut: Cut | None) -> list[str]:
@@ -63,10 +57,12 @@ def walk_lines(context: Context, cut: Cut | None) -> list[str]:
             "int group = 0, before = 0;  // row tiles of the groups before this one",
             "for (int tile = blockIdx.x;; tile += gridDim.x) {",
         ]
-    if walk == "pairs":
+    if walk == "listed":
+        order = context.order()
         return [
-            "for (int tile = 2 * blockIdx.x; tile < tiles;"
-            " tile = tile % 2 ? tile - 1 + 2 * gridDim.x : tile + 1) {"
+            f"for (int visit = __ldg({order} + blockIdx.x);; ++visit) {{",
+            f"  const int tile = __ldg({order} + visit);",
+            "  if (tile < 0) break;",
         ]
     return ["for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {"]
 
@@ -121,25 +117,6 @@ def _split(context: Context) -> tuple[list[str], list[str]]:
     return tiled, [n for n in names if n not in tiled]
 
 
-def _together(context: Context) -> list[str]:
-    """How many units are visited side by side: their operands fit in the L2 together."""
-    tiled, units = _split(context)
-    if len(tiled) != 1 or not units:
-        return []
-    size = context.size(context.kernel.var(context.layout.body.loop.var).axis)
-    row = sum(
-        context.layout.extent(op.result.vars[1]) * op.result.dtype.bits // 8
-        for op in context.layout.body.loop.body
-        if isinstance(op, Load) and len(op.result.dims) == 2
-    )
-    every = " * ".join(f"count_{u}" for u in units)
-    return [
-        f"const int units = {every};",
-        f"const int together = max(1, min(units, (int)({L2_SHARE}LL / ((long long){size} * {row}"
-        " + 1))));",
-    ]
-
-
 def place_lines(context: Context, cut: Cut | None = None) -> list[str]:
     """Positions of the grid's variables in tile number ``tile``."""
     tiled, units = _split(context)
@@ -152,14 +129,12 @@ def place_lines(context: Context, cut: Cut | None = None) -> list[str]:
     lines = ["int rest = tile;"]
     if walk == "plane":
         lines += _plane(context, *tiled)
-    elif walk == "bands":
-        lines += _bands(context, tiled[0])
-    elif walk == "pairs":
-        lines += _pairs(context, tiled[0])
     else:
         for n in reversed(tiled):
+            extent = context.layout.extent(n)
+            before = _before(context, cut, n)
             lines += [
-                f"const int pos_{n} = rest % count_{n} * {context.layout.extent(n)};",
+                f"const int pos_{n} = rest % count_{n} * {extent}{before};",
                 f"rest /= count_{n};",
             ]
     for n in reversed(units):
@@ -180,31 +155,9 @@ def _plane(context: Context, rows: str, cols: str) -> list[str]:
     ]
 
 
-def _pairs(context: Context, var: str) -> list[str]:
-    """A long tile and the short one that makes up for it; the middle one of an odd number once."""
-    return [
-        f"const int visit = rest % ((count_{var} + 1) / 2 * 2);",
-        f"rest /= (count_{var} + 1) / 2 * 2;",
-        f"const int row_tile = visit % 2 ? visit / 2 : count_{var} - 1 - visit / 2;",
-        f"if (visit % 2 && 2 * row_tile == count_{var} - 1) continue;",
-        f"const int pos_{var} = row_tile * {context.layout.extent(var)};",
-    ]
-
-
-def _bands(context: Context, var: str) -> list[str]:
-    """Units in bands of ``together``; in a band the rows walk outside, long tiles first."""
-    place = f"(count_{var} - 1 - inside / wide)"
-    return [
-        f"const int band = rest / (together * count_{var}) * together;",
-        "const int wide = min(units - band, together);",
-        f"const int inside = rest - band * count_{var};",
-        f"const int pos_{var} = {place} * {context.layout.extent(var)};",
-        "rest = band + inside % wide;",
-    ]
-
-
-def _grows(cut: Cut | None) -> bool:
-    """Whether tiles further down visit more iterations."""
-    if cut is None:
-        return False
-    return any(a.rows > 0 for a in cut.above) or any(a.rows > 0 for a in cut.below)
+def _before(context: Context, cut: Cut | None, var: str) -> str:
+    """What the first tile lies before the tensor, so that the last one is whole."""
+    if _walk(context, cut) != "listed" or not grows(cut):
+        return ""
+    size, extent = context.size(context.kernel.var(var).axis), context.layout.extent(var)
+    return f" - (count_{var} * {extent} - {size})"

@@ -97,6 +97,13 @@ TILE_HELPERS: dict[str, str] = {
     **{f"tma_load_{r}d_hint": _load(r, hint=True) for r in range(1, 6)},
     **{f"tma_store_{r}d": _store(r) for r in range(1, 6)},
     **{f"tma_add_{r}d": _store(r, add=True) for r in range(1, 6)},
+    "stamp": (
+        "// The clock into memory, where asked for; no branch, so that products stay in flight.\n"
+        "DEVICE void stamp(int* at, bool on) {\n"
+        '  asm volatile("{ .reg .pred p; .reg .u32 t; setp.ne.u32 p, %1, 0;"\n'
+        '               " mov.u32 t, %%clock; @p st.global.u32 [%0], t; }"\n'
+        '               :: "l"(at), "r"((unsigned)on) : "memory");\n}\n'
+    ),
     "load_global4": (
         "DEVICE void load_global4(uint32_t* x, const uint32_t* at) {\n"
         '  asm volatile("ld.global.nc.v4.b32 {%0, %1, %2, %3}, [%4];"\n'

@@ -10,7 +10,7 @@ from warploom.lower.slots import LINE_BYTES
 def put_text(context: Context, put: Put) -> list[str]:
     """A consumer's rows of a tile, 16 x 16 elements of a warp at a time.
 
-    Elements past the end of the rows are written as 0: products sum over them.
+    Elements of rows that do not exist are written as 0: products sum over them.
     """
     array = context.layout.array_of(put.value)
     tile = put.ring.tiles[0]
@@ -18,9 +18,12 @@ def put_text(context: Context, put: Put) -> list[str]:
     rows = value.vars[0]
     block = tile.rows * LINE_BYTES
     end = context.end_of(rows)
+    whole = f"pos_{rows} + {tile.rows} <= {end}"
+    whole = f"pos_{rows} >= 0 && {whole}" if rows == context.early else whole
+    exists = context.inside(f"pos_{rows} + row_of(b, u % 2)", end, rows)
     return [
         "const int here = opaque(lane);  // addresses are computed anew: registers are short",
-        f"const bool inside = pos_{rows} + {tile.rows} <= {end};",
+        f"const bool inside = {whole};",
         "#pragma unroll",
         f"for (int b = 0; b < {array.blocks}; ++b) {{",
         f"  const int row = 64 * ({array.blocks} * instance + b) + 16 * warp_in_group + here % 16;",
@@ -30,8 +33,7 @@ def put_text(context: Context, put: Put) -> list[str]:
         "    uint32_t x[4];",
         "#pragma unroll",
         "    for (int u = 0; u < 4; ++u)",
-        f"      x[u] = inside || pos_{rows} + row_of(b, u % 2) < {end} ?"
-        f" {array.name}[b][g][u] : 0u;",
+        f"      x[u] = inside || {exists} ? {array.name}[b][g][u] : 0u;",
         f"    stmatrix4(at + g / 4 * {block} + (((g % 4 * 2 + here / 16) ^ (row % 8)) << 4),"
         " x[0], x[1], x[2], x[3]);",
         "  }",

@@ -86,7 +86,19 @@ class ScalarParam:
         return f"{'int' if self.dtype is DType.I32 else 'float'} {self.name}"
 
 
-Param = MapParam | PointerParam | StrideParam | SizeParam | ScalarParam
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrderParam:
+    """The list of tiles every CTA visits (``lower.visits``)."""
+
+    name: str
+
+    @property
+    def text(self) -> str:
+        """The declaration."""
+        return f"const int* {self.name}"
+
+
+Param = MapParam | PointerParam | StrideParam | SizeParam | ScalarParam | OrderParam
 
 C_TYPES = {
     DType.F32: "float",

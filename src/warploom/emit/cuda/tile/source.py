@@ -27,11 +27,18 @@ from warploom.emit.cuda.tile.operands import product_functions
 from warploom.emit.cuda.tile.ops import Ops
 from warploom.emit.cuda.tile.positions import advance_lines, position_lines
 from warploom.emit.cuda.tile.puts import put_text
-from warploom.emit.cuda.tile.signature import Param
+from warploom.emit.cuda.tile.signature import Param, PointerParam
+from warploom.emit.cuda.tile.stamps import (
+    NAME,
+    StampedRole,
+    stamp_line,
+    stamped_line,
+    stamped_roles,
+)
 from warploom.emit.cuda.tile.stores import fill_text
 from warploom.emit.cuda.tile.ties import retired_at
 from warploom.emit.cuda.tile.vector import step_text
-from warploom.kernel.values import Dot, Fn, Pointwise
+from warploom.kernel.values import Dot, DType, Fn, Pointwise
 from warploom.lower.body import Body
 from warploom.lower.column import Lowered
 from warploom.lower.fuse import Step
@@ -58,17 +65,21 @@ class Source:
     params: tuple[Param, ...]
     threads: int
     shared_bytes: int
+    stamps: tuple[StampedRole, ...] = ()
 
 
-def emit_kernel(lowered: Lowered, target: HopperTarget | None = None) -> Source:
-    """The CUDA source of a lowered kernel."""
-    writer = _Writer(lowered, target or h200())
+def emit_kernel(
+    lowered: Lowered, target: HopperTarget | None = None, *, stamps: bool = False
+) -> Source:
+    """The CUDA source of a lowered kernel; with ``stamps`` its loop writes clocks."""
+    writer = _Writer(lowered, target or h200(), stamps=stamps)
     return writer.source()
 
 
 class _Writer:
-    def __init__(self, lowered: Lowered, target: HopperTarget) -> None:
+    def __init__(self, lowered: Lowered, target: HopperTarget, *, stamps: bool) -> None:
         self.lowered, self.target = lowered, target
+        self.stamps = {r.role: r for r in stamped_roles(lowered.document)} if stamps else {}
         self.layout: Layout = lowered.layout
         self.document: RolesDocument = lowered.document
         self.context = Context(self.layout)
@@ -104,6 +115,7 @@ class _Writer:
             params=tuple(self.context.params.values()),
             threads=128 * (self.layout.tiling.consumers + 1),
             shared_bytes=shared_layout.layout_of(self.document).end,
+            stamps=tuple(self.stamps.values()),
         )
 
     def head(self) -> list[str]:
@@ -120,6 +132,10 @@ class _Writer:
     def kernel_text(self) -> list[str]:
         counts = count_lines(self.context, self.cut)
         producer, consumer = self.producer(), self.consumer()
+        if self.stamps:
+            self.context.params[NAME] = PointerParam(
+                name=NAME, tensor=NAME, dtype=DType.I32, written=True
+            )
         trips = self.trip_lines()
         _ = trips
         params = ",\n    ".join(p.text for p in self.context.params.values())
@@ -311,8 +327,10 @@ class _Writer:
                 if text:
                     self.waits[call.split("(")[0]] = text
                 lines += [f"// {e.reason}", call] if e.reason else [call]
-                continue
-            lines += table.lower(e, site)
+            else:
+                lines += table.lower(e, site)
+            if self.stamps and phase == "kernel":
+                lines.append(stamp_line(self.stamps[program.name], i))
         return lines
 
     def owned_by(
@@ -340,7 +358,8 @@ class _Writer:
         shared = self.layout.crowded
         step = advance_lines(self.document, program, Per.ITERATION, shared=shared)
         once = advance_lines(self.document, program, Per.TILE, shared=shared)
-        lines = [*self.list_lines(program, "prologue", table), *step * program.peel]
+        lines = [stamped_line(program)] if self.stamps else []
+        lines += [*self.list_lines(program, "prologue", table), *step * program.peel]
         lines.append(f"int k = {program.peel};")
         loops = [("k_tiles", table)]
         if masked is not None:

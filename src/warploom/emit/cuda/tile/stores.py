@@ -108,7 +108,8 @@ def _place(context: Context, op: Store, row: str, column: str) -> tuple[str, str
         for a, axis in zip(op.at, tensor.axes, strict=True)
         if a.var in texts
     }
-    return context.address(op, indices), f"{row} < {limits[rows]}", limits[cols]
+    exists = context.inside(row, limits[rows], rows)
+    return context.address(op, indices), exists, limits[cols]
 
 
 def _write_lines(context: Context, op: Store, dtype: DType) -> list[str]:
@@ -161,6 +162,7 @@ def _row_store(context: Context, op: Store) -> list[str]:
     )
     dtype = context.kernel.tensor(op.tensor).dtype
     convert = {DType.BF16: "to_bf16", DType.F16: "to_f16"}.get(dtype, "")
+    exists = context.inside(row, context.limit(op.tensor, axis, rows), rows)
     return [
         *vector.scopes.step,
         "#pragma unroll",
@@ -168,7 +170,7 @@ def _row_store(context: Context, op: Store) -> list[str]:
         *indent(row_scope(vector), 2),
         "#pragma unroll",
         "  for (int i = 0; i < 2; ++i)",
-        f"    if (lane % 4 == 0 && {row} < {context.limit(op.tensor, axis, rows)})",
+        f"    if (lane % 4 == 0 && {exists})",
         f"      {context.address(op, indices)} = {convert}({text});",
         "}",
     ]

@@ -230,7 +230,7 @@ class Vector:
             )
             indices.append(f"({text}) / {per}" if per > 1 and at.var else text)
         inside = [
-            f"{i} < {self.context.size_of(op.tensor, a.name)}"
+            self.context.inside(i, self.context.size_of(op.tensor, a.name), at.var)
             for i, at, a in zip(
                 indices, op.at, self.context.kernel.tensor(op.tensor).axes, strict=True
             )

@@ -10,6 +10,7 @@ from warploom.emit.gfx950.emulator.gemm import (
     Floats,
     GemmResult,
     emulate_gemm,
+    emulate_launch,
     integer_matrix,
     normal_matrix,
 )
@@ -39,6 +40,7 @@ __all__ = [
     "RunStatistics",
     "Timing",
     "emulate_gemm",
+    "emulate_launch",
     "integer_matrix",
     "normal_matrix",
     "random_timing",

@@ -111,6 +111,26 @@ def emulate_gemm(
     return GemmResult(c=c, expected=expected, tolerance=tolerance, statistics=statistics)
 
 
+def emulate_launch(
+    text: str,
+    tensors: Mapping[str, NDArray[np.uint8]],
+    numbers: Mapping[str, int | float],
+    *,
+    grid: tuple[int, int],
+    timing: Timing,
+    order: Order = Order.FORWARD,
+) -> dict[str, NDArray[np.uint8]]:
+    """Run a kernel on tensors given as bytes, by argument name; the bytes after the launch."""
+    memory = GlobalMemory(sum(t.size + 8192 for t in tensors.values()) + 65536)
+    at = {name: memory.allocate(data) for name, data in tensors.items()}
+    bits = {
+        name: value if isinstance(value, int) else struct.unpack("<I", struct.pack("<f", value))[0]
+        for name, value in numbers.items()
+    }
+    run_kernel(text, grid, pack_arguments(text, at | bits), memory, timing, order)
+    return {name: memory.bytes_at(at[name], data.size) for name, data in tensors.items()}
+
+
 def pack_arguments(text: str, values: Mapping[str, int]) -> bytes:
     """The argument block, laid out as the kernel's own metadata says."""
     fields = _ARGUMENT.findall(text)

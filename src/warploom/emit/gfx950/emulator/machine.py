@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from warploom.emit.gfx950.emulator.fault import EmulationError
+from warploom.emit.gfx950.emulator.floats import FLOAT
 from warploom.emit.gfx950.emulator.matrix import make_mfma
 from warploom.emit.gfx950.emulator.memory import GlobalMemory
 from warploom.emit.gfx950.emulator.scalar import SCALAR, Effect
@@ -141,6 +142,8 @@ def _effect(assembly: Assembly, instruction: Instruction, devices: Devices) -> E
         effect = SCALAR[plain](operands)
     if effect is None and plain in VECTOR:
         effect = VECTOR[plain](operands, modifiers)
+    if effect is None and plain in FLOAT:
+        effect = FLOAT[plain](operands, modifiers)
     if effect is None:
         raise EmulationError(
             f"the emulator does not know {name!r}",

@@ -46,15 +46,39 @@ class GlobalMemory:
         """Write ``values[lane, word]`` at each address."""
         self._words[self._indices(addresses, values.shape[1])] = values
 
+    def gather_bytes(self, addresses: NDArray[np.int64], size: int) -> Words:
+        """``size`` bytes (1 or 2) from each address, zero-extended."""
+        parts = self._bytes[self._byte_indices(addresses, size)].astype(np.uint32)
+        shifts = np.arange(0, 8 * size, 8, dtype=np.uint32)
+        joined: Words = np.bitwise_or.reduce(parts << shifts, axis=1)
+        return joined
+
+    def scatter_bytes(self, addresses: NDArray[np.int64], values: Words, size: int) -> None:
+        """Write the low ``size`` bytes of each value."""
+        shifts = np.arange(0, 8 * size, 8, dtype=np.uint32)
+        parts = (values[:, None] >> shifts & np.uint32(0xFF)).astype(np.uint8)
+        self._bytes[self._byte_indices(addresses, size)] = parts
+
+    def _byte_indices(self, addresses: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+        self._check(addresses, size)
+        if np.any(addresses % size):
+            raise EmulationError(f"an access that is not aligned to {size} bytes")
+        return addresses[:, None] + np.arange(size)
+
     def _indices(self, addresses: NDArray[np.int64], words: int) -> NDArray[np.int64]:
         if addresses.size == 0:
             return np.zeros((0, words), np.int64)
-        low, high = int(addresses.min()), int(addresses.max()) + 4 * words
+        self._check(addresses, 4 * words)
+        if np.any(addresses & 3):
+            raise EmulationError("an access that is not aligned to 4 bytes")
+        return (addresses[:, None] >> 2) + np.arange(words)
+
+    def _check(self, addresses: NDArray[np.int64], size: int) -> None:
+        if addresses.size == 0:
+            return
+        low, high = int(addresses.min()), int(addresses.max()) + size
         if not any(start <= low and high <= end for start, end in self._ranges):
             raise EmulationError(
                 f"an access to {low:#x}..{high:#x}, outside every allocation",
                 why="the kernel reads or writes memory it was not given",
             )
-        if np.any(addresses & 3):
-            raise EmulationError("an access that is not aligned to 4 bytes")
-        return (addresses[:, None] >> 2) + np.arange(words)

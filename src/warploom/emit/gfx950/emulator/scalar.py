@@ -120,6 +120,28 @@ def _shift_pair(operands: Sequence[str]) -> Effect:
     return effect
 
 
+def _reverse(operands: Sequence[str]) -> Effect:
+    write, a = write_scalar(operands[0]), read_scalar(operands[1])
+    return lambda w: write(w, int(f"{a(w) & 0xFFFFFFFF:032b}"[::-1], 2))
+
+
+def _set_bit(*, to: int) -> Make:
+    def make(operands: Sequence[str]) -> Effect:
+        write, old, at = (
+            write_scalar(operands[0]),
+            read_scalar(operands[0]),
+            read_scalar(operands[1]),
+        )
+
+        def effect(w: Wave) -> None:
+            bit = 1 << (at(w) & 31)
+            write(w, old(w) | bit if to else old(w) & ~bit)
+
+        return effect
+
+    return make
+
+
 def _compare(test: Callable[[int, int], bool]) -> Make:
     def make(operands: Sequence[str]) -> Effect:
         a, b = read_scalar(operands[0]), read_scalar(operands[1])
@@ -207,6 +229,9 @@ SCALAR: Mapping[str, Make] = {
     "s_cselect_b64": _select_pair,
     "s_bitcmp0_b32": _compare(lambda a, b: not a >> (b & 31) & 1),
     "s_bitcmp1_b32": _compare(lambda a, b: bool(a >> (b & 31) & 1)),
+    "s_brev_b32": _reverse,
+    "s_bitset0_b32": _set_bit(to=0),
+    "s_bitset1_b32": _set_bit(to=1),
     "s_nop": _nothing,
     "s_setprio": _nothing,
     "s_sleep": _nothing,

@@ -22,6 +22,15 @@ from warploom.emit.gfx950.emulator.vector import lanes_of
 from warploom.emit.gfx950.emulator.wave import LANES, POISON, SCALAR_POISON, Wave
 
 _LANE = np.arange(LANES, dtype=np.int64)
+# Loads and stores of one element a lane, by its bytes.
+_NARROW = {
+    "buffer_load_dword": 4,
+    "buffer_load_ushort": 2,
+    "buffer_load_ubyte": 1,
+    "buffer_store_dword": 4,
+    "buffer_store_short": 2,
+    "buffer_store_byte": 1,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +49,11 @@ def make_transfer(
     if mnemonic == "buffer_load_dwordx4":
         kind = _dma if "lds" in modifiers else _buffer_load
         return kind(operands, modifiers, devices)
+    narrow = _NARROW.get(mnemonic)
+    if narrow is not None:
+        make = _element_load if mnemonic.startswith("buffer_load") else _element_store
+        return make(operands, modifiers, devices, narrow)
     makers: dict[str, Callable[[Sequence[str], Sequence[str], Devices], Effect]] = {
-        "buffer_store_dword": _buffer_store,
         "ds_read_b128": _lds_read,
         "ds_write_b128": _lds_write,
     }
@@ -123,16 +135,45 @@ def _buffer_load(operands: Sequence[str], modifiers: Sequence[str], devices: Dev
     return effect
 
 
-def _buffer_store(operands: Sequence[str], modifiers: Sequence[str], devices: Devices) -> Effect:
+def _element_load(
+    operands: Sequence[str], modifiers: Sequence[str], devices: Devices, size: int
+) -> Effect:
     file, row, _ = vector_rows(operands[0])
-    resolve = _buffer(operands[1], operands[2], operands[3], modifiers, 4)
+    resolve = _buffer(operands[1], operands[2], operands[3], modifiers, size)
 
     def effect(w: Wave) -> None:
         addresses, inside = resolve(w)
-        values = (w.v if file == "v" else w.a)[row]
+        data = np.zeros(LANES, np.uint32)
+        if size == 4:
+            data[inside] = devices.memory.gather(addresses[inside], 1)[:, 0]
+        else:
+            data[inside] = devices.memory.gather_bytes(addresses[inside], size)
+        rows = w.v if file == "v" else w.a
+        rows[row] = POISON
+
+        def finish() -> None:
+            rows[row] = data
+
+        w.issue_load(lambda: None, finish)
+
+    return effect
+
+
+def _element_store(
+    operands: Sequence[str], modifiers: Sequence[str], devices: Devices, size: int
+) -> Effect:
+    file, row, _ = vector_rows(operands[0])
+    resolve = _buffer(operands[1], operands[2], operands[3], modifiers, size)
+
+    def effect(w: Wave) -> None:
+        addresses, inside = resolve(w)
+        values = (w.v if file == "v" else w.a)[row][inside].copy()
 
         def land() -> None:
-            devices.memory.scatter(addresses[inside], values[inside][:, None])
+            if size == 4:
+                devices.memory.scatter(addresses[inside], values[:, None])
+            else:
+                devices.memory.scatter_bytes(addresses[inside], values, size)
 
         w.issue_store(land)
 

@@ -185,6 +185,10 @@ def _field(a: Words, at: Words, width: Words) -> Words:
     return (a >> (at & _U31)) & mask
 
 
+def _signed(a: Words) -> NDArray[np.int32]:
+    return a.astype(np.uint32).view(np.int32)
+
+
 def _same(a: Words) -> Words:
     return a.copy()
 
@@ -229,5 +233,11 @@ VECTOR: Mapping[str, Make] = {
     "v_cmp_le_u32": _compare(lambda a, b: a <= b),
     "v_cmp_eq_u32": _compare(lambda a, b: a == b),
     "v_cmp_ne_u32": _compare(lambda a, b: a != b),
+    "v_cmp_gt_i32": _compare(lambda a, b: _signed(a) > _signed(b)),
+    "v_cmp_lt_i32": _compare(lambda a, b: _signed(a) < _signed(b)),
+    "v_cmp_ge_i32": _compare(lambda a, b: _signed(a) >= _signed(b)),
+    "v_cmp_le_i32": _compare(lambda a, b: _signed(a) <= _signed(b)),
+    "v_cmp_eq_i32": _compare(lambda a, b: a == b),
+    "v_cmp_ne_i32": _compare(lambda a, b: a != b),
     "v_readfirstlane_b32": _first_lane,
 }

@@ -69,13 +69,14 @@ def check_isa(plan: KernelPlan, assembly_text: str) -> GateReport:
     expected = expected_steps(plan)
     resources = read_resources(assembly_text)
     lenient = plan.document.protocol.register_waits is RegisterWaits.COMPILER
+    tail = _tail(plan, lenient)
     paths = [_scheduled(p) for p in observed_paths(parse_assembly(assembly_text))]
     differences = [d for path in paths for d in path.differences]
     seen: dict[int, int] = {}
     for path in paths:
-        trips, added = _match(expected, path.steps, lenient)
+        trips, added = _match(expected, path.steps, lenient, tail)
         if trips is None:
-            got = _without_stores(path.steps)
+            got = _without_stores(path.steps, tail)
             nearest = min(TRIPS, key=lambda n: abs(len(expected.run(n)) - len(got)))
             differences.append(side_by_side(expected.run(nearest), got, nearest))
         else:
@@ -118,23 +119,34 @@ def _scheduled(path: tuple[Step, ...]) -> _Path:
     return _Path(rest, tuple(wrong))
 
 
-def _without_stores(steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    last = max((i for i, s in enumerate(steps) if s.kind not in ("store", "wait")), default=-1)
+def _tail(plan: KernelPlan, lenient: bool) -> tuple[str, ...]:
+    """What may stand after the last scheduled step: stores, and what a text's tail reads."""
+    reads = plan.text is not None and bool(plan.text.read)
+    return ("store", *(("load",) if reads else ()), *(("wait",) if reads or lenient else ()))
+
+
+def _without_stores(steps: tuple[Step, ...], tail: tuple[str, ...]) -> tuple[Step, ...]:
+    outside = (*tail, "wait")
+    last = max((i for i, s in enumerate(steps) if s.kind not in outside), default=-1)
     return steps[: last + 1]
 
 
-def _match(expected: Expected, steps: tuple[Step, ...], lenient: bool) -> tuple[int | None, int]:
+def _match(
+    expected: Expected, steps: tuple[Step, ...], lenient: bool, tail: tuple[str, ...]
+) -> tuple[int | None, int]:
     for trips in TRIPS:
-        added = _follows(expected.run(trips), steps, lenient)
+        added = _follows(expected.run(trips), steps, lenient, tail)
         if added is not None:
             return trips, added
     return None, 0
 
 
-def _follows(want: tuple[Step, ...], got: tuple[Step, ...], lenient: bool) -> int | None:
+def _follows(
+    want: tuple[Step, ...], got: tuple[Step, ...], lenient: bool, tail: tuple[str, ...]
+) -> int | None:
     """Waits the compiler added, or None when the code is not the schedule.
 
-    Behind the last scheduled step C is stored and nothing else happens.
+    After the last scheduled step C is stored, and what its tail needs is read.
     """
     at = added = 0
     for step in want:
@@ -146,8 +158,7 @@ def _follows(want: tuple[Step, ...], got: tuple[Step, ...], lenient: bool) -> in
         if at == len(got):
             return None
         at += 1
-    allowed = ("store", "wait") if lenient else ("store",)
-    return added if all(s.kind in allowed for s in got[at:]) else None
+    return added if all(s.kind in tail for s in got[at:]) else None
 
 
 def _serves(want: Step, got: Step, lenient: bool) -> bool:

@@ -128,7 +128,7 @@ def _data(plan: KernelPlan, op: OpDesc) -> list[tuple[str, int]]:
     tile = plan.tile
     if op.role is OpRole.COMPUTE:
         rows, columns = plan.grid
-        quadrants = plan.subtiles**2 if plan.movement is Movement.DMA else 1
+        quadrants = plan.subtiles[0] * plan.subtiles[1]
         return [("mfma", rows * columns // quadrants * plan.k_steps)]
     if plan.movement is Movement.DMA:
         counters, channel = plan.document.counters, plan.channel(op)

@@ -19,12 +19,19 @@ from warploom.emit.gfx950.lower.module import KERNEL_NAME
 from warploom.emit.gfx950.lower.waits import encode_wait
 from warploom.emit.gfx950.plan import KernelPlan, Movement
 from warploom.emit.gfx950.tile import waves_per_simd
+from warploom.errors import BackendError
 
 WIDTH = 34
 
 
 def hip_source(plan: KernelPlan, reasons: Iterable[tuple[Phase, int, str]] = ()) -> str:
-    """The kernel's source text."""
+    """The kernel's source text. Tails of tile kernels go through the LLVM back end only."""
+    if plan.text is not None or plan.ragged_k:
+        raise BackendError(
+            "the HIP export writes plain products of whole K-tiles",
+            where=f"kernel {plan.text.kernel.name}" if plan.text else plan.tile.label(),
+            fix="leave --hip out: the code object has the tail and takes any K",
+        )
     return "\n".join([preamble(plan), *_kernel(plan, wait_notes(plan, reasons)), ""])
 
 

@@ -33,7 +33,8 @@ def _header(plan: KernelPlan) -> str:
 
 def _constants(plan: KernelPlan) -> str:
     tile = plan.tile
-    a, b = tile.operands
+    staged = plan.movement is Movement.STAGED
+    fragments = (plan.k_parts, plan.k_parts) if staged else plan.subtiles
     shift, mask = tile.swizzle
     rows, columns = plan.grid
     return f"""constexpr unsigned BM = {tile.block_m}, BN = {tile.block_n}, BK = {tile.block_k};
@@ -44,12 +45,12 @@ constexpr unsigned ELEMENT = {tile.element.size};        // bytes
 constexpr unsigned ROW = {tile.row_bytes};           // bytes of a row of a K-tile
 constexpr unsigned CHUNKS = {tile.chunks_per_row};          // 16-byte chunks of a row
 constexpr unsigned STEP_ROWS = {tile.rows_per_step};      // rows one load of all threads covers
-constexpr unsigned SUBTILES = {plan.subtiles};        // row sub-tiles of A and B
+constexpr unsigned SUBTILES_A = {plan.subtiles[0]}, SUBTILES_B = {plan.subtiles[1]};  // row sub-tiles
 constexpr unsigned K_STEPS = {plan.k_steps};         // matrix instructions along K a fragment serves
 constexpr unsigned READS = {tile.reads_per_operand};           // 16-byte reads an operand takes
-constexpr unsigned FRAGMENTS = {plan.subtiles if plan.movement is Movement.DMA else plan.k_parts};
-constexpr unsigned TILES_A = {a.tiles(plan.subtiles)}, TILES_B = {b.tiles(plan.subtiles)};  // MMA tiles of one fragment
-constexpr unsigned LOADS_A = {tile.loads(0, plan.subtiles)}, LOADS_B = {tile.loads(1, plan.subtiles)};
+constexpr unsigned FRAGMENTS_A = {fragments[0]}, FRAGMENTS_B = {fragments[1]};
+constexpr unsigned TILES_A = {plan.tiles(0)}, TILES_B = {plan.tiles(1)};  // MMA tiles of one fragment
+constexpr unsigned LOADS_A = {plan.loads(0)}, LOADS_B = {plan.loads(1)};
 constexpr unsigned GRID_M = {rows}, GRID_N = {columns};   // accumulator tiles of a wave
 constexpr unsigned ACC = {tile.mfma.accumulator_registers};
 __attribute__((unused)) constexpr unsigned SWIZZLE_SHIFT = {shift}, SWIZZLE_MASK = {mask};
@@ -93,8 +94,8 @@ def _lds(plan: KernelPlan) -> str:
     """One array per slot, and a function that names it."""
     lines = []
     for channel, name in enumerate("ab"):
-        size = plan.tile.slot_bytes(channel, plan.subtiles)
-        slots = [(s, j) for s in range(plan.stages) for j in range(plan.subtiles)]
+        size = plan.tile.slot_bytes(channel, plan.subtiles[channel])
+        slots = [(s, j) for s in range(plan.stages) for j in range(plan.subtiles[channel])]
         lines += [
             f"__shared__ __attribute__((aligned(1024))) char lds_{name}{s}{j}[{size}];"
             for s, j in slots
@@ -135,9 +136,10 @@ struct Wave {
   unsigned tid, lane, wave, wave_m, wave_n, group;
   unsigned m, n, k, row_pitch, first_m, first_n, next;
   int trips;
-  unsigned load_at_a[SUBTILES][LOADS_A], load_at_b[SUBTILES][LOADS_B];
+  unsigned load_at_a[SUBTILES_A][LOADS_A], load_at_b[SUBTILES_B][LOADS_B];
   unsigned read_at_a[BK * ELEMENT / 16 * MMA_M / 64], read_at_b[BK * ELEMENT / 16 * MMA_N / 64];
-  word4 frag_a[FRAGMENTS][TILES_A][K_STEPS * READS], frag_b[FRAGMENTS][TILES_B][K_STEPS * READS];
+  word4 frag_a[FRAGMENTS_A][TILES_A][K_STEPS * READS];
+  word4 frag_b[FRAGMENTS_B][TILES_B][K_STEPS * READS];
   acc_t acc[GRID_M][GRID_N];
 
   // Buffers end with the last row of the matrix: loads behind it give zero, stores are dropped.
@@ -163,16 +165,17 @@ struct Wave {
     rsrc_c = rows_of(mat_c, first_m, m - first_m, BM, n * 4);
     unsigned row = tid / CHUNKS, column = ((tid % CHUNKS) ^ swizzle(row)) * 16;
 #pragma unroll
-    for (unsigned sub = 0; sub < SUBTILES; ++sub) {
+    for (unsigned sub = 0; sub < SUBTILES_A; ++sub)
 #pragma unroll
       for (unsigned i = 0; i < LOADS_A; ++i)
-        load_at_a[sub][i] = (sub * (BM / SUBTILES) + i * STEP_ROWS + row) * row_pitch + column;
+        load_at_a[sub][i] = (sub * (BM / SUBTILES_A) + i * STEP_ROWS + row) * row_pitch + column;
+#pragma unroll
+    for (unsigned sub = 0; sub < SUBTILES_B; ++sub)
 #pragma unroll
       for (unsigned i = 0; i < LOADS_B; ++i)
-        load_at_b[sub][i] = (sub * (BN / SUBTILES) + i * STEP_ROWS + row) * row_pitch + column;
-    }
-    read_bases<MMA_M>(read_at_a, wave_m * (BM / SUBTILES / WAVES_M));
-    read_bases<MMA_N>(read_at_b, wave_n * (BN / SUBTILES / WAVES_N));
+        load_at_b[sub][i] = (sub * (BN / SUBTILES_B) + i * STEP_ROWS + row) * row_pitch + column;
+    read_bases<MMA_M>(read_at_a, wave_m * (BM / SUBTILES_A / WAVES_M));
+    read_bases<MMA_N>(read_at_b, wave_n * (BN / SUBTILES_B / WAVES_N));
   }
 
   template <unsigned MMA, unsigned COUNT>
@@ -360,9 +363,9 @@ _STORE = """
       for (unsigned r = 0; r < ACC; ++r)
 #pragma unroll
         for (unsigned j = 0; j < GRID_N; ++j) {
-          unsigned row = i / TILES_A * (BM / SUBTILES) + wave_m * (TILES_A * MMA_M) +
+          unsigned row = i / TILES_A * (BM / SUBTILES_A) + wave_m * (TILES_A * MMA_M) +
                          i % TILES_A * MMA_M + r / 4 * (256 / MMA_N) + r % 4 + lane_row;
-          unsigned column = first_n + j / TILES_B * (BN / SUBTILES) + wave_n * (TILES_B * MMA_N) +
+          unsigned column = first_n + j / TILES_B * (BN / SUBTILES_B) + wave_n * (TILES_B * MMA_N) +
                             j % TILES_B * MMA_N + lane_column;
           unsigned at = column < n ? (row * n + column) * 4 : 0x80000000u;
           float value = acc[i][j][r];  // clang's bit cast of a vector element takes element 0

@@ -12,6 +12,7 @@ from warploom.emit.gfx950.plan import KernelPlan
 from warploom.emit.gfx950.tile import CHUNK, LANES, Operand
 
 BUFFER_FLAGS = 0x27000  # raw buffer of untyped 32-bit data, swizzling off
+OUTSIDE = 0x80000000  # an offset after every buffer: loads give zero, stores are dropped
 
 
 def emit_entry(text: IrText, plan: KernelPlan) -> None:
@@ -36,7 +37,10 @@ def emit_entry(text: IrText, plan: KernelPlan) -> None:
     _trip_count(text, plan)
     # Fetched here and not sunk to its use: a scalar load in flight would make every lgkm count
     # of the schedule meaningless.
-    text.add('call void asm sideeffect "", "s"(ptr addrspace(1) %mat_c)')
+    for name, kind in plan.arguments[2:]:
+        if kind != "i32":
+            held = "ptr addrspace(1)" if kind == "pointer" else "float"
+            text.add(f'call void asm sideeffect "", "s"({held} %{name})')
 
 
 def _matrix_resource(text: IrText, operand: Operand, dim: str) -> None:
@@ -68,9 +72,12 @@ def _load_offsets(text: IrText, plan: KernelPlan, operand: Operand) -> None:
     chunk = text.modulo("%tid", tile.chunks_per_row)
     chunk = text.value(f"xor i32 {chunk}, {_swizzle(text, plan, row)}")
     column = text.times(chunk, CHUNK)
-    for subtile in range(plan.subtiles):
-        for i in range(tile.loads(operand.channel, plan.subtiles)):
-            first = subtile * (operand.rows // plan.subtiles) + i * tile.rows_per_step
+    if operand.channel == 0:
+        text.add(f"%load_column = add i32 {column}, 0")
+    subtiles = plan.subtiles[operand.channel]
+    for subtile in range(subtiles):
+        for i in range(plan.loads(operand.channel)):
+            first = subtile * (operand.rows // subtiles) + i * tile.rows_per_step
             at = text.value(f"mul i32 {text.sum(row, first)}, %row_pitch")
             text.value(f"add i32 {at}, {column}", f"load_{operand.channel}_{subtile}_{i}")
 
@@ -81,7 +88,7 @@ def _fragment_bases(text: IrText, plan: KernelPlan, operand: Operand) -> None:
     row = text.modulo("%lane", operand.mma_rows)
     part = text.over("%lane", operand.mma_rows)
     swizzle = _swizzle(text, plan, row)
-    share = text.times(f"%wave{c}", operand.rows // plan.subtiles // operand.waves)
+    share = text.times(f"%wave{c}", operand.rows // plan.subtiles[c] // operand.waves)
     start = text.times(text.value(f"add i32 {share}, {row}"), tile.row_bytes)
     for q in range(tile.k_steps * tile.reads_per_operand):
         chunk = text.sum(part, q * (LANES // operand.mma_rows))
@@ -95,9 +102,25 @@ def _swizzle(text: IrText, plan: KernelPlan, row: str) -> str:
 
 
 def _trip_count(text: IrText, plan: KernelPlan) -> None:
-    """``%trips``: kernel iterations; ``%k_end``: bytes along K behind the last iteration."""
+    """``%trips``: kernel iterations; ``%k_end``: bytes along K after the last iteration."""
     protocol, tile = plan.document.protocol, plan.tile
+    if plan.ragged_k:
+        _ragged_trip_count(text, plan)
+        return
     tiles = text.value(f"udiv i32 %dim_k, {tile.block_k}")
     left = text.value(f"sub i32 {tiles}, {protocol.kernel_k_base}")
     text.add(f"%trips = sdiv i32 {left}, {protocol.k_tiles_per_iteration}")
     text.add("%k_end = add i32 %row_pitch, 0")
+
+
+def _ragged_trip_count(text: IrText, plan: KernelPlan) -> None:
+    """As many iterations as cover all of K; tiles beyond it are zero."""
+    protocol, tile = plan.document.protocol, plan.tile
+    per = protocol.k_tiles_per_iteration
+    base = protocol.kernel_k_base * tile.block_k
+    left = text.value(f"sub i32 %dim_k, {base}")
+    left = text.value(f"call i32 @llvm.smax.i32(i32 {left}, i32 0)")
+    left = text.value(f"add i32 {left}, {per * tile.block_k - 1}")
+    text.add(f"%trips = udiv i32 {left}, {per * tile.block_k}")
+    done = text.times("%trips", per * tile.row_bytes)
+    text.add(f"%k_end = add i32 {done}, {protocol.kernel_k_base * tile.row_bytes}")

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
+from warploom.emit.gfx950.lower.pointwise import DECLARATIONS as POINTWISE
 from warploom.emit.gfx950.lower.zeroing import wants_agprs
 from warploom.emit.gfx950.plan import KernelPlan
 from warploom.emit.gfx950.tile import GemmTile, waves_per_simd
 
 KERNEL_NAME = "warploom_gemm"
-# In order. No argument may be called `n`: in the code object's YAML that word means false.
-ARGUMENTS: tuple[tuple[str, str], ...] = (
-    ("mat_a", "pointer"),
-    ("mat_b", "pointer"),
-    ("mat_c", "pointer"),
-    ("dim_m", "i32"),
-    ("dim_n", "i32"),
-    ("dim_k", "i32"),
-)
+_KINDS = {"pointer": "ptr addrspace(1) noalias", "i32": "i32", "f32": "float"}
 
 _DECLARATIONS = """
 declare void @llvm.amdgcn.raw.ptr.buffer.load.lds(ptr addrspace(8), ptr addrspace(3), i32 immarg, i32, i32, i32 immarg, i32 immarg)
@@ -68,16 +61,14 @@ def module_text(plan: KernelPlan, body: list[str]) -> str:
     for channel, name in enumerate("ab"):
         size = plan.channel_lds_bytes(channel)
         parts.append(f"@lds_{name} = internal addrspace(3) global [{size} x i8] poison, align 1024")
-    arguments = ", ".join(
-        f"ptr addrspace(1) noalias %{name}" if kind == "pointer" else f"i32 %{name}"
-        for name, kind in ARGUMENTS
-    )
+    arguments = ", ".join(f"{_KINDS[kind]} %{name}" for name, kind in plan.arguments)
     parts.append(f"define amdgpu_kernel void @{KERNEL_NAME}({arguments}) #0 {{")
     parts.append("entry:")
     parts += body
     parts.append("}")
     parts.append(_attributes(plan))
-    return "\n".join(parts) + _DECLARATIONS + _mfma_declaration(plan.tile) + _METADATA
+    declared = _DECLARATIONS + POINTWISE + _mfma_declaration(plan.tile)
+    return "\n".join(parts) + declared + _METADATA
 
 
 def _attributes(plan: KernelPlan) -> str:

@@ -7,8 +7,11 @@ while it is still read is simply another name; LLVM assigns the registers.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from warploom.document.kinds import KOffsetKind, OpRole, Phase
 from warploom.document.ops import OpDesc
+from warploom.emit.gfx950.lower.addresses import OUTSIDE
 from warploom.emit.gfx950.lower.text import IrText
 from warploom.emit.gfx950.mfma import ElementType
 from warploom.emit.gfx950.plan import KernelPlan
@@ -49,8 +52,8 @@ class Machine:
     def slot(self, channel: int, stage: int, subtile: int, offset: int) -> str:
         """Address of byte ``offset`` of an LDS slot."""
         plan = self.plan
-        slot = stage * plan.subtiles + subtile
-        at = slot * plan.tile.slot_bytes(channel, plan.subtiles) + offset
+        slot = stage * plan.subtiles[channel] + subtile
+        at = slot * plan.tile.slot_bytes(channel, plan.subtiles[channel]) + offset
         return f"getelementptr (i8, ptr addrspace(3) @lds_{'ab'[channel]}, i32 {at})"
 
     def enter(self, phase: Phase, k_base: str) -> None:
@@ -65,6 +68,19 @@ class Machine:
         if self.k_base == "0":
             return str(tiles * self.plan.tile.row_bytes)
         return self.text.sum(self.k_base, tiles * self.plan.tile.row_bytes)
+
+    def load_offset(self, along_k: str) -> Callable[[int, int, int], str]:
+        """``(channel, subtile, i)`` to a lane's byte offset; past the buffer where K has ended."""
+        if not self.plan.ragged_k:
+            return lambda channel, subtile, i: f"%load_{channel}_{subtile}_{i}"
+        left = self.text.value(f"sub i32 %row_pitch, {along_k}")
+        inside = self.text.value(f"icmp slt i32 %load_column, {left}")
+
+        def select(channel: int, subtile: int, i: int) -> str:
+            at = f"%load_{channel}_{subtile}_{i}"
+            return self.text.value(f"select i1 {inside}, i32 {at}, i32 {OUTSIDE}")
+
+        return select
 
     def _tile_offset(self, op: OpDesc) -> int:
         if op.k_offset is not KOffsetKind.NONE:

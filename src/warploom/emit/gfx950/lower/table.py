@@ -63,26 +63,28 @@ def _load_to_lds(machine: Machine, op: OpDesc) -> None:
     plan, text = machine.plan, machine.text
     channel = plan.channel(op)
     along_k = machine.k_offset(op)
-    for i in range(plan.tile.loads(channel, plan.subtiles)):
+    held = machine.load_offset(along_k)
+    for i in range(plan.loads(channel)):
         machine.pin()
         slot = machine.slot(channel, op.stage, op.subtile, i * plan.tile.threads * CHUNK)
         at = text.value(f"getelementptr inbounds i8, ptr addrspace(3) {slot}, i32 %share")
         text.add(
             "call void @llvm.amdgcn.raw.ptr.buffer.load.lds("
             f"ptr addrspace(8) %rsrc{channel}, ptr addrspace(3) {at}, i32 16, "
-            f"i32 %load_{channel}_{op.subtile}_{i}, i32 {along_k}, i32 0, i32 0){DMA_SCOPE}"
+            f"i32 {held(channel, op.subtile, i)}, i32 {along_k}, i32 0, i32 0){DMA_SCOPE}"
         )
 
 
 def _load_to_registers(machine: Machine, op: OpDesc) -> None:
     plan = machine.plan
     along_k = machine.k_offset(op)
+    held = machine.load_offset(along_k)
     for channel in plan.channels(op):
-        for i in range(plan.tile.loads(channel, plan.subtiles)):
+        for i in range(plan.loads(channel)):
             machine.pin()
             machine.staged[channel, i] = machine.text.value(
                 "call <4 x i32> @llvm.amdgcn.raw.ptr.buffer.load.v4i32("
-                f"ptr addrspace(8) %rsrc{channel}, i32 %load_{channel}_0_{i}, "
+                f"ptr addrspace(8) %rsrc{channel}, i32 {held(channel, 0, i)}, "
                 f"i32 {along_k}, i32 0)"
             )
 
@@ -90,7 +92,7 @@ def _load_to_registers(machine: Machine, op: OpDesc) -> None:
 def _store_to_lds(machine: Machine, op: OpDesc) -> None:
     plan, text = machine.plan, machine.text
     for channel in plan.channels(op):
-        for i in range(plan.tile.loads(channel, plan.subtiles)):
+        for i in range(plan.loads(channel)):
             machine.pin()
             slot = machine.slot(channel, 0, 0, i * plan.tile.threads * CHUNK)
             at = text.value(
@@ -118,7 +120,7 @@ def _read_operand(
     reads = plan.k_steps * tile.reads_per_operand
     first = fragment * reads if plan.movement is Movement.STAGED else 0
     for q in range(reads):
-        for t in range(operand.tiles(plan.subtiles)):
+        for t in range(plan.tiles(channel)):
             machine.pin()
             below = t * operand.mma_rows * tile.row_bytes
             slot = machine.slot(channel, stage, slot_subtile, below)
@@ -133,16 +135,15 @@ def _read_operand(
 
 def _multiply(machine: Machine, op: OpDesc) -> None:
     """All matrix instructions of one quadrant (or, staged, of one K part of the whole tile)."""
-    plan, tile = machine.plan, machine.plan.tile
-    a, b = tile.operands
+    plan = machine.plan
     staged = plan.movement is Movement.STAGED
     fragment_a, fragment_b = (op.subtile, op.subtile) if staged else (op.stage, op.subtile)
-    row0 = 0 if staged else op.stage * a.tiles(plan.subtiles)
-    column0 = 0 if staged else op.subtile * b.tiles(plan.subtiles)
+    row0 = 0 if staged else op.stage * plan.tiles(0)
+    column0 = 0 if staged else op.subtile * plan.tiles(1)
     for step in range(plan.k_steps):
-        for i in range(a.tiles(plan.subtiles)):
+        for i in range(plan.tiles(0)):
             left = machine.operand(0, fragment_a, i, step, op)
-            for j in range(b.tiles(plan.subtiles)):
+            for j in range(plan.tiles(1)):
                 right = machine.operand(1, fragment_b, j, step, op)
                 machine.multiply(row0 + i, column0 + j, left, right)
 

@@ -19,13 +19,12 @@ def registers_wanted(plan: KernelPlan) -> int:
     tile = plan.tile
     rows, columns = plan.grid
     accumulators = rows * columns * tile.mfma.accumulator_registers
-    fragments = (plan.subtiles if plan.movement is Movement.DMA else plan.k_parts) * sum(
-        4 * tile.fragment_reads(c, plan.subtiles, plan.k_steps) for c in (0, 1)
+    staged = plan.movement is Movement.STAGED
+    fragments = sum(
+        4 * plan.fragment_reads(c) * (plan.k_parts if staged else plan.subtiles[c]) for c in (0, 1)
     )
-    staged = 0
-    if plan.movement is Movement.STAGED:
-        staged = sum(4 * tile.loads(c, 1) for c in (0, 1))
-    return accumulators + fragments + staged + ADDRESSES
+    waiting = sum(4 * plan.loads(c) for c in (0, 1)) if staged else 0
+    return accumulators + fragments + waiting + ADDRESSES
 
 
 def wants_agprs(plan: KernelPlan) -> bool:

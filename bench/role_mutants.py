@@ -1,23 +1,31 @@
 """Mutants of the shipped texts' programs: run in the operational model, judged by the verifier.
 
-    python bench/attention_mutants.py [NAME ...]     about 2 minutes a schedule on one core
+    python bench/role_mutants.py [NAME ...] [--jobs 8] [--documents FOLDER] [--every N]
+    python bench/role_mutants.py --write FOLDER          the schedules, for a machine without solver
 
-Writes bench/results/attention_mutants.{md,json}.
+Edits of the protocol (waits, counts, barriers) and of the dataflow (ops dropped, doubled, swapped,
+moved, operands and iterations retargeted). Writes bench/results/role_mutants.{md,json}.
 """
 
+import argparse
 import json
 import platform
 import sys
 import time
 from collections import Counter, defaultdict
+from concurrent.futures import ProcessPoolExecutor
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from tests.mutation.flow_mutants import flow_mutants, judge_flow
 from tests.mutation.role_mutants import role_mutants
 from tests.mutation.role_score import MORE_SEEDS, QUICK, SEEDS, judge_mutant
 
-from warploom.cli.kernels import TEXTS, TileKernel
+from warploom.document.roles_json import read_roles, write_roles
 
 RESULTS = Path(__file__).parent / "results"
 VERDICTS = ("found", "missed", "reported only", "passed")
@@ -41,23 +49,37 @@ PASSED = {
 }
 
 
-def judged(name):
-    """One row per mutant of a schedule."""
-    document = TileKernel(TEXTS[name]).lowered.document
-    rows = []
-    for mutant in role_mutants(document):
-        outcome = judge_mutant(mutant, document)
-        rows.append(
-            {
-                "operator": mutant.operator,
-                "where": mutant.where,
-                "work": mutant.work,
-                "verdict": outcome.verdict.value,
-                "fault": outcome.fault,
-                "codes": [str(c) for c in outcome.codes],
-            }
-        )
-    return rows
+@cache
+def document_of(name, folder):
+    """A shipped text's schedule."""
+    if folder:
+        return read_roles((Path(folder) / f"{name}.json").read_text())
+    from tests.roles.samples import lowered
+
+    return lowered(name).document
+
+
+@cache
+def mutants_of(name, folder):
+    document = document_of(name, folder)
+    protocol = [m for m in role_mutants(document) if not m.work]
+    return document, (*protocol, *flow_mutants(document))
+
+
+def judged(job):
+    """The row of one mutant."""
+    name, folder, i = job
+    document, mutants = mutants_of(name, folder)
+    judge = judge_flow if mutants[i].work else judge_mutant
+    outcome = judge(mutants[i], document)
+    return name, {
+        "operator": mutants[i].operator,
+        "where": mutants[i].where,
+        "work": mutants[i].work,
+        "verdict": outcome.verdict.value,
+        "fault": outcome.fault,
+        "codes": [str(c) for c in outcome.codes],
+    }
 
 
 def counts(rows, work=False):
@@ -98,6 +120,18 @@ def classes(subjects, verdict, why):
     return lines
 
 
+def operators(subjects):
+    """How the edits of the dataflow fare, by operator."""
+    rows = defaultdict(Counter)
+    for found in subjects.values():
+        for r in found:
+            if r["work"]:
+                rows[r["operator"]][r["verdict"]] += 1
+    lines = ["| operator | mutants | wrong | found | missed | reported only | harmless, clean |"]
+    lines.append("|---|---|---|---|---|---|---|")
+    return [*lines, *(line(name, c) for name, c in sorted(rows.items()))]
+
+
 def faults(subjects):
     seen, codes = Counter(), defaultdict(Counter)
     for rows in subjects.values():
@@ -117,10 +151,10 @@ def page(report):
     runs, tiles = len(QUICK) * SEEDS, ", ".join(map(str, QUICK))
     return "\n".join(
         [
-            "# Mutants of the attention schedules",
+            "# Mutants of the shipped texts' schedules",
             "",
-            f"Made by `bench/attention_mutants.py` on {report['date']}, Python {report['python']}, "
-            f"in {report['seconds']} s; every mutant in `attention_mutants.json`.",
+            f"Made by `bench/role_mutants.py` on {report['date']}, Python {report['python']}, "
+            f"in {report['seconds']} s; every mutant in `role_mutants.json`.",
             "",
             "Every single edit of every entry, ring and barrier. Each mutant runs in the "
             f"operational model up to {runs} times in random order (tiles {tiles}), and "
@@ -144,13 +178,18 @@ def page(report):
             "",
             *classes(s, "passed", PASSED),
             "",
-            "## Edits of the work",
+            "## Edits of the dataflow",
             "",
-            "Ordinary ops left out or swapped, and products that sum instead of replace, or the "
-            "other way round. The protocol stays as it is, so the verifier need not see them: a "
-            "document does not say what its ops compute. The values of the runs show all of them.",
+            "Ops (vector ops too) left out, doubled, swapped, moved; operands, accumulators and "
+            "iterations retargeted. What a mutant computes is decided by running every agent alone "
+            "in program order; one that computes the same and is reported must run wrong in the "
+            "model (a race).",
             "",
             *table(s, True),
+            "",
+            "By operator:",
+            "",
+            *operators(s),
             "",
         ]
     )
@@ -163,25 +202,59 @@ def installed(package):
         return "source tree"
 
 
-def main(names):
+def write_documents(folder):
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    for name in shipped():
+        (Path(folder) / f"{name}.json").write_text(write_roles(document_of(name, "")))
+
+
+def shipped():
+    from tests.roles.samples import SHIPPED
+
+    return list(SHIPPED)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--documents", default="")
+    parser.add_argument("--write", default="")
+    parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--results", default=str(RESULTS))
+    given = parser.parse_args()
+    if given.write:
+        return write_documents(given.write)
     start = time.perf_counter()
-    subjects = {}
-    for name in names or list(TEXTS):
-        subjects[name] = judged(name)
-        print(name, counts(subjects[name]), "work", counts(subjects[name], True), flush=True)
+    names = given.names or (
+        sorted(p.stem for p in Path(given.documents).glob("*.json"))
+        if given.documents
+        else shipped()
+    )
+    folder = given.documents
+    jobs = [(n, folder, i) for n in names for i in range(len(mutants_of(n, folder)[1]))]
+    subjects = {name: [] for name in names}
+    with ProcessPoolExecutor(given.jobs) as pool:
+        for name, row in pool.map(judged, jobs[:: given.every], chunksize=4):
+            subjects[name].append(row)
+            if row["verdict"] in ("missed", "reported only"):
+                print(name, row, flush=True)
+    for name, rows in subjects.items():
+        print(name, counts(rows), "dataflow", counts(rows, True), flush=True)
     report = {
-        "script": "bench/attention_mutants.py",
+        "script": "bench/role_mutants.py",
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "python": platform.python_version(),
         "warploom": installed("warploom"),
         "seconds": round(time.perf_counter() - start),
         "subjects": subjects,
     }
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "attention_mutants.json").write_text(json.dumps(report, indent=1) + "\n")
-    (RESULTS / "attention_mutants.md").write_text(page(report))
-    return any(counts(rows)["missed"] for rows in subjects.values())
+    results = Path(given.results)
+    results.mkdir(exist_ok=True)
+    (results / "role_mutants.json").write_text(json.dumps(report, indent=1) + "\n")
+    (results / "role_mutants.md").write_text(page(report))
+    return any(counts(rows, w)["missed"] for rows in subjects.values() for w in (False, True))
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -1,0 +1,109 @@
+"""Random programs judged by the verifier and by an exploration that shares nothing with it.
+
+    python bench/oracles.py roles 0 20000 [--jobs 8] [--seconds 600] [--json FILE]
+    python bench/oracles.py counters 0 20000
+
+``roles``: small role programs, every second one edited, against every interleaving
+(``tests/modelcheck``). ``counters``: counter schedules, every second one with loads written twice,
+against the executor's complete exploration. Prints each disagreement, and the figures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from datetime import UTC, datetime
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+LIMIT = 8_000  # states of one run of a role program; beyond it stays undecided
+CHUNK = 50
+
+
+def roles(seed: int) -> tuple[str, str]:
+    from tests.modelcheck.checker import UNDECIDED
+    from tests.modelcheck.compare import compare
+
+    found = compare(seed, limit=LIMIT)
+    if found.missed or found.false_alarm:
+        return "missed" if found.missed else "false", found.verdict
+    kinds = {None: "right", UNDECIDED: "undecided"}
+    return kinds.get(found.truth, "wrong"), found.verdict
+
+
+def counters(seed: int) -> tuple[str, str]:
+    from tests.verify.test_duplicates import compare
+
+    return compare(seed)
+
+
+KINDS = {"roles": roles, "counters": counters}
+
+
+def judged(kind: str, seeds: range, until: float) -> tuple[Counter[str], list[str]]:
+    """The figures of some seeds; those behind the deadline are not judged."""
+    counts: Counter[str] = Counter()
+    disputes = []
+    for seed in seeds:
+        if time.time() > until:
+            break
+        truth, verdict = KINDS[kind](seed)
+        counts.update(("judged", f"{truth} by exploration", f"verdict {verdict}"))
+        counts["edited or doubled"] += seed % 2
+        if truth in ("missed", "false"):
+            disputes.append(f"{truth}: {kind} seed {seed}, verdict {verdict}")
+    return counts, disputes
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("kind", choices=KINDS)
+    parser.add_argument("first", type=int)
+    parser.add_argument("last", type=int)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=86_400)
+    parser.add_argument("--json", default="")
+    given = parser.parse_args()
+    start = time.time()
+    counts: Counter[str] = Counter()
+    disputes: list[str] = []
+    with ProcessPoolExecutor(given.jobs) as pool:
+        parts = [
+            pool.submit(
+                judged,
+                given.kind,
+                range(first, min(first + CHUNK, given.last)),
+                start + given.seconds,
+            )
+            for first in range(given.first, given.last, CHUNK)
+        ]
+        for part in as_completed(parts):
+            more, told = part.result()
+            counts += more
+            disputes += told
+            print("\n".join(told), end="\n" if told else "", flush=True)
+    out = {
+        "script": "bench/oracles.py",
+        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+        "python": platform.python_version(),
+        "kind": given.kind,
+        "seeds": [given.first, given.last],
+        "limit": LIMIT,
+        "seconds": round(time.time() - start),
+        "counts": dict(sorted(counts.items())),
+        "disputes": disputes,
+    }
+    print(json.dumps(out, indent=1))
+    if given.json:
+        Path(given.json).write_text(json.dumps(out, indent=1) + "\n")
+    return bool(disputes)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,289 @@
+"""A problem for a kernel, made of its signature: sizes, inputs, work, and a part to check.
+
+Nothing here needs a GPU. Inputs are NumPy arrays already rounded to their types' values.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from warploom.cli.kernels import WHOLE, TileKernel
+from warploom.errors import ConfigError
+from warploom.kernel.signature import MISSING
+from warploom.kernel.values import (
+    Access,
+    Dot,
+    DType,
+    Indices,
+    Kernel,
+    Load,
+    Position,
+    Size,
+    Store,
+    Walk,
+    operands,
+    results,
+    walk,
+)
+from warploom.lower.choose import grouped_vars
+
+CHECKED, TIMED = (2, 512), (4, 4096)  # units (batches, heads) and elements of other axes
+SCALAR = {DType.F32: 0.125, DType.I32: 1}  # what scalars without a default are
+WHOLE_WORK = 4e9  # operations up to which everything is checked in NumPy
+ROWS = 64  # of a tiled axis that are checked of a larger problem
+LIMITS = {DType.BF16: 1e-2, DType.F16: 4e-3, DType.F32: 1e-2}  # relative errors
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A kernel with sizes of all axes, scalars and choices."""
+
+    kernel: TileKernel
+    sizes: Mapping[str, int]
+    scalars: Mapping[str, float]
+    choices: Mapping[str, object]
+
+    @property
+    def words(self) -> str:
+        """Sizes, and what was chosen, in words."""
+        named = [f"{n}={v}" for n, v in self.choices.items() if v is not None and v is not False]
+        sizes = " ".join(f"{a}={n}" for a, n in self.sizes.items())
+        return ", ".join([sizes, self.kernel.dtype, *named])
+
+    @cached_property
+    def types(self) -> dict[str, DType]:
+        """Element types of the tensors that are used."""
+        return self.kernel.types
+
+    @cached_property
+    def value(self) -> Kernel:
+        """The kernel's value for these types and sizes."""
+        text, without = self.kernel.text, self.kernel.left_out
+        whole = text.whole_axes(self.types, constants=self.choices, without=without)
+        return text.specialise(
+            self.types,
+            sizes={a: n for a, n in self.sizes.items() if a in whole},
+            constants=self.choices,
+            without=without,
+        )
+
+    @cached_property
+    def flop(self) -> float:
+        """Operations of all products; masks are not taken off."""
+        kernel, total = self.value, 0.0
+        shapes = {v.name: v.vars for op in walk(kernel.ops) for v in results(op)}
+        units = [n for n in kernel.grid.vars if kernel.var(n).walk is Walk.UNIT]
+        if kernel.grid.kind == "groups":
+            units = [n for n in units if n != grouped_vars(kernel)[0]]
+        for op in walk(kernel.ops):
+            if isinstance(op, Dot):
+                names = {*shapes[op.a], *shapes[op.b], *units}
+                total += 2.0 * prod(self.sizes[kernel.var(n).axis] for n in names)
+        return total
+
+    @cached_property
+    def bytes(self) -> float:
+        """What tensors take, each counted once."""
+        return float(
+            sum(
+                prod(self.shape(t.name)) * self.types[t.name].bits / 8
+                for t in self.kernel.text.signature.tensors
+                if t.name in self.types
+            )
+        )
+
+    def shape(self, tensor: str) -> tuple[int, ...]:
+        """The shape of a tensor."""
+        text = next(t for t in self.kernel.text.signature.tensors if t.name == tensor)
+        more = int(text.access is Access.STARTS)
+        return tuple(-(-self.sizes[a.name] // a.per) + more for a in text.axes)
+
+    def whole_number_input(self, name: str, rng: np.random.Generator) -> Any:  # noqa: ANN401
+        """Offsets of groups, ends of loops, or indices that lie inside every axis."""
+        text = next(t for t in self.kernel.text.signature.tensors if t.name == name)
+        shape = self.shape(name)
+        axis = self._bounded(name)
+        if text.access is Access.STARTS:
+            most = self.sizes[axis or text.axes[0].name]
+            cuts = np.sort(rng.integers(0, most + 1, shape[0] - 2))
+            return np.array([0, *cuts, most])
+        if axis is not None:
+            return rng.integers(1, self.sizes[axis] + 1, shape)
+        return rng.integers(0, min(self.sizes.values()), shape)
+
+    def _bounded(self, tensor: str) -> str | None:
+        """The axis whose rows a tensor shares out, or whose loop it bounds."""
+        kernel = self.value
+        if tensor in kernel.grid.starts:
+            return kernel.var(grouped_vars(kernel)[1]).axis
+        made = {v.name: op for op in walk(kernel.ops) for v in results(op)}
+        for loop in kernel.loops:
+            reach = [b for b in (loop.start, loop.until) if b]
+            while reach:
+                op = made.get(reach.pop())
+                if isinstance(op, Load) and op.tensor == tensor:
+                    return kernel.var(loop.var).axis
+                reach += operands(op) if op is not None else ()
+        return None
+
+    @property
+    def added(self) -> frozenset[str]:
+        """Outputs that are added to, so that they must begin as zeros."""
+        return frozenset(
+            op.tensor for op in walk(self.value.ops) if isinstance(op, Store) and op.add
+        )
+
+    def part(self, rng: np.random.Generator) -> dict[str, Any]:
+        """The elements to check, by axis; axes not named are taken whole.
+
+        Only axes along which results do not depend on each other are cut: axes of the grid that
+        every output has. Where the text asks for positions, the first elements are taken.
+        """
+        if self.flop <= WHOLE_WORK:
+            return {}
+        kernel = self.value
+        outputs = [t for t in kernel.tensors if t.access is Access.OUT and t.name in self.types]
+        fixed = {a.name for t in kernel.tensors for a in t.axes if a.per > 1}
+        fixed |= {op.axis for op in walk(kernel.ops) if isinstance(op, Size)}
+        if kernel.grid.kind == "groups":
+            fixed |= {kernel.var(n).axis for n in grouped_vars(kernel)}
+        placed = {op.var for op in walk(kernel.ops) if isinstance(op, Position | Indices)}
+        found = {}
+        for name in kernel.grid.vars:
+            axis = kernel.var(name).axis
+            everywhere = all(axis in [a.name for a in t.axes] for t in outputs)
+            if axis in fixed or not everywhere:
+                continue
+            size = self.sizes[axis]
+            few = min(size, 1 if kernel.var(name).walk is Walk.UNIT else ROWS)
+            chosen = np.arange(few) if name in placed else rng.choice(size, few, replace=False)
+            found[axis] = np.sort(chosen)
+        return found
+
+    def cut(self, tensor: str, array: Any, part: Mapping[str, Any]) -> Any:  # noqa: ANN401
+        """The elements of a tensor that a part needs."""
+        text = next(t for t in self.kernel.text.signature.tensors if t.name == tensor)
+        for i, axis in enumerate(text.axes):
+            if axis.name in part and text.access is not Access.STARTS:
+                array = array[(slice(None),) * i + (part[axis.name],)]
+        return array
+
+    def meaning(self, arrays: Mapping[str, Any]) -> tuple[Any, ...]:
+        """What the kernel computes of these inputs, in NumPy and float64."""
+        given: dict[str, Any] = {**arrays, **self.choices, **self.scalars}
+        made = self.kernel.text.reference(types=self.types, without=self.kernel.left_out, **given)
+        return made if isinstance(made, tuple) else (made,)
+
+    def limit(self, output: str) -> float:
+        """The relative error an output may have."""
+        inputs = {k for n, k in self.types.items() if k.is_float}
+        return max(LIMITS.get(self.types[output], 1e-2), 1e-2 if DType.BF16 in inputs else 0.0)
+
+
+def distance(mine: Any, right: Any) -> float:  # noqa: ANN401 (arrays)
+    """The relative error in the 2-norm; infinite where what is not finite differs."""
+    hidden = ~np.isfinite(right)
+    same = (mine == right) | (np.isnan(mine) & np.isnan(right))
+    if not same[hidden].all() or not np.isfinite(mine[~hidden]).all():
+        return float("inf")
+    size = float(np.linalg.norm(right[~hidden]))
+    return float(np.linalg.norm((mine - right)[~hidden])) / (size or 1.0)
+
+
+def make_problem(
+    kernel: TileKernel, shape: str | None, settings: Sequence[str], *, timed: bool
+) -> Problem:
+    """The problem a command asks for; what it does not say is a usual size."""
+    scalars, choices = _settings(kernel, settings)
+    sizes = _sizes(kernel, shape, choices, TIMED if timed else CHECKED)
+    whole = kernel.text.whole_axes(kernel.types, constants=choices, without=kernel.left_out)
+    said = tuple((a, n) for a, n in sizes.items() if a in whole)
+    kernel = replace(kernel, whole=said, choices=tuple(choices.items()))
+    return Problem(kernel, sizes, scalars, choices)
+
+
+def axes_of(kernel: TileKernel) -> list[str]:
+    """All axes of the tensors used: those of the first output, then the others in order."""
+    used = [t for t in kernel.text.signature.tensors if t.name not in kernel.left_out]
+    ordered = sorted(used, key=lambda t: t.access is not Access.OUT)
+    return list(dict.fromkeys(a.name for t in ordered for a in t.axes))
+
+
+def _sizes(
+    kernel: TileKernel, shape: str | None, choices: Mapping[str, object], usual: tuple[int, int]
+) -> dict[str, int]:
+    axes, given = axes_of(kernel), dict(kernel.whole)
+    given |= _parse(shape, axes) if shape else {}
+    whole = kernel.text.whole_axes(kernel.types, constants=choices, without=kernel.left_out)
+    value = kernel.text.specialise(
+        kernel.types,
+        sizes={a: given.get(a, WHOLE) for a in whole},
+        constants=choices,
+        without=kernel.left_out,
+    )
+    tiled = {v.axis for v in value.vars if v.walk in (Walk.TILE, Walk.STEP)}
+    known = {v.axis: v.extent for v in value.vars if v.walk is Walk.WHOLE}
+    sizes = {a: given.get(a) or known.get(a) or usual[a in tiled] for a in axes}
+    if {"h", "g"} <= sizes.keys() and "g" not in given:
+        sizes["g"] = sizes["h"]
+    if {"s", "t"} <= sizes.keys() and "t" not in given:
+        sizes["t"] = sizes["s"]
+    return sizes
+
+
+def _parse(text: str, axes: list[str]) -> dict[str, int]:
+    """``4096x4096x64`` in the order of the axes, or ``m=4096,k=64``."""
+    named = [p.partition("=") for p in text.split(",")]
+    if "=" not in text:
+        numbers = text.lower().split("x")
+        named = [(a, "=", n) for a, n in zip(axes, numbers, strict=False)]
+        if len(numbers) > len(axes):
+            named = [("", "", "")]
+    if not all(a in axes and e and n.isdigit() and int(n) for a, e, n in named):
+        raise ConfigError(
+            f"{text!r} is no shape",
+            where="--shape",
+            fix=f"sizes of {', '.join(axes)} as {'x'.join(['128'] * len(axes))}, "
+            f"or by name: {axes[0]}=4096,{axes[-1]}=512",
+        )
+    return {a: int(n) for a, _, n in named}
+
+
+def _settings(
+    kernel: TileKernel, settings: Sequence[str]
+) -> tuple[dict[str, float], dict[str, object]]:
+    signature = kernel.text.signature
+    given: dict[str, Any] = {}
+    for text in settings:
+        name, equals, value = text.partition("=")
+        known = [*signature.scalars, *signature.choices]
+        if name not in known or not equals:
+            raise ConfigError(
+                f"{text!r} is no setting of {kernel.text.name}",
+                where="--set",
+                fix=f"NAME=VALUE with one of {', '.join(known) or 'nothing: it has none'}",
+            )
+        try:
+            given[name] = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            given[name] = value
+    scalars = {
+        n: given.get(n, signature.scalar_defaults.get(n, SCALAR[kind]))
+        for n, kind in signature.scalars.items()
+    }
+    choices = {n: given.get(n, d) for n, d in signature.choices.items()}
+    missing = [n for n, v in choices.items() if v is MISSING]
+    wrong = [n for n, v in scalars.items() if not isinstance(v, int | float)]
+    if missing or wrong:
+        name = (missing or wrong)[0]
+        raise ConfigError(
+            f"{kernel.text.name} needs a value for {name}", where="--set", fix=f"--set {name}=..."
+        )
+    return scalars, choices

@@ -1,0 +1,220 @@
+"""Pointwise functions as LLVM IR: floats are ``float``, truths ``i1``, indices ``i32``.
+
+Exponentials, reciprocals and roots are the hardware's (one unit in the last place); ``erf`` is the
+rational approximation of Abramowitz and Stegun, 7.1.26, good to 1.5e-7.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+
+from warploom.emit.gfx950.lower.text import IrText
+from warploom.errors import BackendError
+from warploom.kernel.values import DType, Fn
+
+LOG2E = math.log2(math.e)
+E4M3_MOST = 448.0
+_ERF = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
+_BINARY = {Fn.ADD: "add", Fn.SUB: "sub", Fn.MUL: "mul"}
+_COMPARE = {
+    Fn.EQ: ("oeq", "eq"),
+    Fn.NE: ("une", "ne"),
+    Fn.LT: ("olt", "slt"),
+    Fn.LE: ("ole", "sle"),
+    Fn.GT: ("ogt", "sgt"),
+    Fn.GE: ("oge", "sge"),
+}
+_INTRINSIC = {
+    Fn.ABS: "fabs.f32",
+    Fn.MIN: "minnum.f32",
+    Fn.MAX: "maxnum.f32",
+    Fn.EXP2: "amdgcn.exp2.f32",
+    Fn.LOG2: "amdgcn.log.f32",
+    Fn.SQRT: "amdgcn.sqrt.f32",
+    Fn.RSQRT: "amdgcn.rsq.f32",
+    Fn.FLOOR: "floor.f32",
+}
+
+DECLARATIONS = """
+declare float @llvm.fabs.f32(float)
+declare float @llvm.minnum.f32(float, float)
+declare float @llvm.maxnum.f32(float, float)
+declare float @llvm.copysign.f32(float, float)
+declare float @llvm.floor.f32(float)
+declare float @llvm.amdgcn.exp2.f32(float)
+declare float @llvm.amdgcn.log.f32(float)
+declare float @llvm.amdgcn.rcp.f32(float)
+declare float @llvm.amdgcn.rsq.f32(float)
+declare float @llvm.amdgcn.sqrt.f32(float)
+declare float @llvm.amdgcn.fmed3.f32(float, float, float)
+declare float @llvm.amdgcn.cvt.f32.fp8(i32, i32 immarg)
+declare i32 @llvm.amdgcn.cvt.pk.fp8.f32(float, float, i32, i1 immarg)
+declare i32 @llvm.smin.i32(i32, i32)
+declare i32 @llvm.smax.i32(i32, i32)
+declare i32 @llvm.abs.i32(i32, i1 immarg)
+declare float @llvm.amdgcn.raw.ptr.buffer.load.f32(ptr addrspace(8), i32, i32, i32 immarg)
+declare i16 @llvm.amdgcn.raw.ptr.buffer.load.i16(ptr addrspace(8), i32, i32, i32 immarg)
+declare i8 @llvm.amdgcn.raw.ptr.buffer.load.i8(ptr addrspace(8), i32, i32, i32 immarg)
+declare void @llvm.amdgcn.raw.ptr.buffer.store.i16(i16, ptr addrspace(8), i32, i32, i32 immarg)
+declare void @llvm.amdgcn.raw.ptr.buffer.store.i8(i8, ptr addrspace(8), i32, i32, i32 immarg)
+"""
+
+
+def constant(value: float | int | bool, dtype: DType) -> str:
+    """A number as an IR literal."""
+    if dtype is DType.BOOL:
+        return "true" if value else "false"
+    if dtype is DType.I32:
+        return str(int(value))
+    rounded = struct.unpack("<f", struct.pack("<f", float(value)))[0]
+    return "0x" + struct.pack(">d", rounded).hex().upper()
+
+
+def pointwise(  # noqa: PLR0911 (one line a kind of function)
+    text: IrText, fn: Fn, args: list[str], kinds: list[DType], result: DType
+) -> str:
+    """Emit ``fn`` of ``args`` (of ``kinds``) and return its value."""
+    if fn is Fn.CAST:
+        return convert(text, args[0], kinds[0], result)
+    if fn is Fn.WHERE:
+        kind = _ir(result)
+        return text.value(f"select i1 {args[0]}, {kind} {args[1]}, {kind} {args[2]}")
+    if fn in (Fn.AND, Fn.OR):
+        return text.value(f"{fn.value} i1 {args[0]}, {args[1]}")
+    if fn is Fn.NOT:
+        return text.value(f"xor i1 {args[0]}, true")
+    if kinds[0] in (DType.I32, DType.BOOL):
+        return _integer(text, fn, args)
+    if fn in _COMPARE:
+        return text.value(f"fcmp {_COMPARE[fn][0]} float {args[0]}, {args[1]}")
+    return _float(text, fn, args)
+
+
+def _float(text: IrText, fn: Fn, args: list[str]) -> str:  # noqa: PLR0911 (one a function)
+    if fn in _BINARY:
+        return text.value(f"f{_BINARY[fn]} contract float {args[0]}, {args[1]}")
+    if fn in _INTRINSIC:
+        return _call(text, _INTRINSIC[fn], *args)
+    x = args[0]
+    match fn:
+        case Fn.DIV:
+            over = _call(text, "amdgcn.rcp.f32", args[1])
+            return text.value(f"fmul contract float {x}, {over}")
+        case Fn.NEG:
+            return text.value(f"fneg float {x}")
+        case Fn.EXP:
+            return _exp(text, x, 1.0)
+        case Fn.LOG:
+            base2 = _call(text, "amdgcn.log.f32", x)
+            return _times(text, base2, 1 / LOG2E)
+        case Fn.TANH:
+            grown = _plus(text, _exp(text, x, 2.0), 1.0)
+            part = _times(text, _call(text, "amdgcn.rcp.f32", grown), -2.0)
+            return _plus(text, part, 1.0)
+        case Fn.ERF:
+            return _erf(text, x)
+    raise BackendError(f"gfx950 has no lowering for {fn.value}")
+
+
+def _erf(text: IrText, x: str) -> str:
+    size = _call(text, "fabs.f32", x)
+    t = _call(text, "amdgcn.rcp.f32", _plus(text, _times(text, size, 0.3275911), 1.0))
+    series = constant(_ERF[-1], DType.F32)
+    for term in reversed(_ERF[:-1]):
+        series = _plus(text, text.value(f"fmul contract float {series}, {t}"), term)
+    series = text.value(f"fmul contract float {series}, {t}")
+    square = text.value(f"fmul contract float {x}, {x}")
+    tail = text.value(f"fmul contract float {series}, {_exp(text, square, -1.0)}")
+    whole = text.value(f"fsub contract float {constant(1.0, DType.F32)}, {tail}")
+    return _call(text, "copysign.f32", whole, x)
+
+
+def _exp(text: IrText, x: str, factor: float) -> str:
+    return _call(text, "amdgcn.exp2.f32", _times(text, x, factor * LOG2E))
+
+
+def _times(text: IrText, x: str, factor: float) -> str:
+    return text.value(f"fmul contract float {x}, {constant(factor, DType.F32)}")
+
+
+def _plus(text: IrText, x: str, term: float) -> str:
+    return text.value(f"fadd contract float {x}, {constant(term, DType.F32)}")
+
+
+def _call(text: IrText, intrinsic: str, *args: str) -> str:
+    operands = ", ".join(f"float {a}" for a in args)
+    return text.value(f"call float @llvm.{intrinsic}({operands})")
+
+
+def _integer(text: IrText, fn: Fn, args: list[str]) -> str:
+    if fn in _BINARY:
+        return text.value(f"{_BINARY[fn]} i32 {args[0]}, {args[1]}")
+    if fn in _COMPARE:
+        return text.value(f"icmp {_COMPARE[fn][1]} i32 {args[0]}, {args[1]}")
+    match fn:
+        case Fn.MIN | Fn.MAX:
+            return text.value(f"call i32 @llvm.s{fn.value}.i32(i32 {args[0]}, i32 {args[1]})")
+        case Fn.NEG:
+            return text.value(f"sub i32 0, {args[0]}")
+        case Fn.ABS:
+            return text.value(f"call i32 @llvm.abs.i32(i32 {args[0]}, i1 false)")
+    raise BackendError(f"gfx950 has no lowering for {fn.value} of whole numbers")
+
+
+def convert(text: IrText, value: str, source: DType, to: DType) -> str:
+    """A value as another type. Narrow floats are kept as ``float``, rounded."""
+    if source is DType.BOOL:
+        one = constant(1, to) if to is DType.I32 else constant(1.0, DType.F32)
+        none = constant(0, to) if to is DType.I32 else constant(0.0, DType.F32)
+        kind = _ir(to)
+        return text.value(f"select i1 {value}, {kind} {one}, {kind} {none}")
+    if source is DType.I32:
+        return value if to is DType.I32 else text.value(f"sitofp i32 {value} to float")
+    if to is DType.I32:
+        return text.value(f"fptosi float {value} to i32")
+    if to is DType.BOOL:
+        return text.value(f"fcmp une float {value}, {constant(0.0, DType.F32)}")
+    if to is DType.F32 or to is source:
+        return value
+    return widen(text, narrow(text, value, to), to)
+
+
+def narrow(text: IrText, value: str, to: DType) -> str:
+    """The bits of a float in memory: ``float``, ``i16`` or ``i8``; e4m3 saturates."""
+    if to is DType.F32:
+        return value
+    if to is DType.E4M3:
+        least, most = (constant(s * E4M3_MOST, DType.F32) for s in (-1, 1))
+        held = _call(text, "amdgcn.fmed3.f32", value, least, most)
+        pair = text.value(
+            f"call i32 @llvm.amdgcn.cvt.pk.fp8.f32(float {held}, float {held}, i32 0, i1 false)"
+        )
+        return text.value(f"trunc i32 {pair} to i8")
+    kind = "bfloat" if to is DType.BF16 else "half"
+    cut = text.value(f"fptrunc float {value} to {kind}")
+    return text.value(f"bitcast {kind} {cut} to i16")
+
+
+def widen(text: IrText, bits: str, source: DType) -> str:
+    """The float that bits in memory stand for."""
+    if source is DType.F32:
+        return bits
+    if source is DType.E4M3:
+        wide = text.value(f"zext i8 {bits} to i32")
+        return text.value(f"call float @llvm.amdgcn.cvt.f32.fp8(i32 {wide}, i32 0)")
+    if source is DType.BF16:
+        wide = text.value(f"zext i16 {bits} to i32")
+        high = text.value(f"shl i32 {wide}, 16")
+        return text.value(f"bitcast i32 {high} to float")
+    half = text.value(f"bitcast i16 {bits} to half")
+    return text.value(f"fpext half {half} to float")
+
+
+def memory_type(dtype: DType) -> str:
+    """The IR type a load or store of one element moves."""
+    return {32: "f32", 16: "i16", 8: "i8"}[dtype.bits]
+
+
+def _ir(dtype: DType) -> str:
+    return {DType.BOOL: "i1", DType.I32: "i32"}.get(dtype, "float")

@@ -1,0 +1,146 @@
+"""Which tiles a CTA visits, where tiles differ in length: a list schedule made before the launch.
+
+A causal mask makes the last row of tiles as long as the loop and the first one iteration long. The
+longest tiles are handed out first, each to the CTA that is done soonest by the iterations it has,
+so that all end together. Units (heads of a batch) come in bands whose loop operands fit in the L2.
+The list depends on sizes and the number of CTAs alone: the same for every launch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from heapq import heapify, heapreplace
+from math import prod
+
+from warploom.kernel.values import Const, Fn, Kernel, Load, Pointwise, Size, Spread, Walk
+from warploom.lower.body import Body, body_of
+from warploom.lower.fuse import fuse
+from warploom.lower.ranges import Affine, Cut, cut_of
+from warploom.lower.tiling import Tiling
+
+ENDS = 0.7  # iterations' worth of time that head and tail of a tile take
+L2_SHARE = 32 * 1024 * 1024  # bytes of loop operands that a band of units may have
+STOP = -1  # after the last tile of a CTA
+
+Sizes = Mapping[str, int]
+
+
+def differ(kernel: Kernel, cut: Cut | None) -> bool:
+    """Whether tiles differ in length by their row, which is the one variable that is tiled."""
+    return (
+        kernel.grid.kind == "tiles"
+        and cut is not None
+        and any(a.rows for a in cut.bounds)
+        and [n for n in kernel.grid.vars if kernel.var(n).walk is Walk.TILE] == [cut.row]
+    )
+
+
+def grows(cut: Cut | None) -> bool:
+    """Whether rows further down are the longer ones, so that a ragged tile is best the first."""
+    return cut is not None and any(a.rows > 0 for a in cut.above)
+
+
+def visit_list(kernel: Kernel, tiling: Tiling, sizes: Sizes, ctas: int) -> tuple[int, ...]:
+    """For every CTA where its tiles begin in this list, then the tiles: unit * rows + row."""
+    body = body_of(kernel)
+    cut = cut_of(body, fuse(body))
+    assert cut is not None
+    assert cut.row is not None
+    costs = [n + ENDS for n in row_trips(body, cut, tiling, sizes)]
+    units = prod(sizes[kernel.var(n).axis] for n in kernel.grid.vars if n != cut.row)
+    own = hand_out(costs, units, ctas, _band(body, tiling, sizes, units))
+    flat: list[int] = []
+    starts = []
+    for tiles in own:
+        starts.append(ctas + len(flat))
+        flat += [*tiles, STOP]
+    return (*starts, *flat)
+
+
+def hand_out(costs: Sequence[float], units: int, ctas: int, band: int) -> list[list[int]]:
+    """Tiles of each CTA: band by band the costliest first, each to who is done soonest."""
+    rows = len(costs)
+    longest = sorted(range(rows), key=lambda r: -costs[r])
+    own: list[list[int]] = [[] for _ in range(ctas)]
+    done = [(0.0, c) for c in range(ctas)]
+    heapify(done)
+    for first in range(0, units, band):
+        for row in longest:
+            for unit in range(first, min(first + band, units)):
+                at, cta = done[0]
+                own[cta].append(unit * rows + row)
+                heapreplace(done, (at + costs[row], cta))
+    return own
+
+
+def row_trips(body: Body, cut: Cut, tiling: Tiling, sizes: Sizes) -> list[int]:
+    """Iterations of the tiles of a unit, by row; what only the device knows cuts nothing."""
+    assert cut.row is not None
+    kernel, loop = body.kernel, body.loop.var
+    rows, step = tiling.extent(cut.row), tiling.extent(loop)
+    length, end = sizes[kernel.var(cut.row).axis], sizes[kernel.var(loop).axis]
+    count = -(-length // rows)
+    ragged = count * rows - length if grows(cut) else 0
+    found = []
+    for row in range(count):
+        low, high = 0, end
+        for bound in cut.bounds:
+            most = _solved(body, bound, row * rows - ragged, rows, sizes)
+            if most is None:
+                continue
+            if bound.loop < 0:
+                high = min(high, most + 1)
+            elif bound.loop > 0:
+                low = max(low, -most // step * step)
+        found.append(max(1, -(-(high - low) // step)))
+    return found
+
+
+def _solved(body: Body, bound: Affine, row: int, rows: int, sizes: Sizes) -> int | None:
+    """What is left of a bound for the row of the tile that lets most iterations through."""
+    total = bound.constant + bound.rows * (row + rows - 1 if bound.rows > 0 else row)
+    for factor, name in bound.rest:
+        value = _number(body, name, sizes)
+        if value is None:
+            return None
+        total += factor * value
+    return total
+
+
+def _number(body: Body, name: str, sizes: Sizes) -> int | None:
+    """A scalar that sizes decide."""
+    op = body.ops.get(name)
+    if isinstance(op, Const):
+        return int(op.value)
+    if isinstance(op, Size):
+        per = body.kernel.tensor(op.tensor).axis(op.axis).per
+        return -(-sizes[op.axis] // per) if op.axis in sizes else None
+    if isinstance(op, Spread):
+        return _number(body, op.arg, sizes)
+    if not isinstance(op, Pointwise) or op.fn not in _ARITHMETIC:
+        return None
+    args = [_number(body, a, sizes) for a in op.args]
+    known = [a for a in args if a is not None]
+    return _ARITHMETIC[op.fn](*known) if len(known) == len(args) else None
+
+
+_ARITHMETIC: Mapping[Fn, Callable[..., int]] = {
+    Fn.ADD: lambda a, b: a + b,
+    Fn.SUB: lambda a, b: a - b,
+    Fn.MUL: lambda a, b: a * b,
+    Fn.NEG: lambda a: -a,
+    Fn.MIN: min,
+    Fn.MAX: max,
+}
+
+
+def _band(body: Body, tiling: Tiling, sizes: Sizes, units: int) -> int:
+    """Units visited side by side: their loop operands fit in the L2, in bands of equal width."""
+    row = sum(
+        tiling.extent(op.result.vars[1]) * op.result.dtype.bits // 8
+        for op in body.loop.body
+        if isinstance(op, Load) and len(op.result.dims) == 2
+    )
+    length = sizes[body.kernel.var(body.loop.var).axis]
+    fit = max(1, min(units, L2_SHARE // max(1, length * row)))
+    return -(-units // -(-units // fit))

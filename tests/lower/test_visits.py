@@ -1,0 +1,117 @@
+"""Who visits which tile: every tile once, the work shared evenly, trips as the loop makes them."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from warploom.kernel.simplify import simplify
+from warploom.kernels.attention import attention
+from warploom.lower.body import body_of
+from warploom.lower.fuse import fuse
+from warploom.lower.layout import part_sums
+from warploom.lower.ranges import cut_of
+from warploom.lower.rewrite import rewrite
+from warploom.lower.tiling import tiling_of
+from warploom.lower.visits import ENDS, STOP, differ, hand_out, row_trips, visit_list
+
+TYPES = dict.fromkeys(("q", "k", "v", "out"), "bf16")
+
+
+def kernel(**constants):
+    made = attention.specialise(TYPES, sizes={"d": 64}, without={"lengths"}, constants=constants)
+    return rewrite(simplify(made), frozenset({"scale"}))
+
+
+CAUSAL = kernel(causal=True)
+
+
+def window(b, h, i, j):
+    return (j <= i) & (i - j < 100)
+
+
+def sizes(units, queries, keys):
+    return {"b": 1, "h": units, "g": units, "s": queries, "t": keys, "d": 64}
+
+
+def lists(found, ctas):
+    """The tiles of every CTA, as the kernel reads them."""
+    out = []
+    for cta in range(ctas):
+        at, own = found[cta], []
+        while found[at] != STOP:
+            own.append(found[at])
+            at += 1
+        out.append(own)
+    return out
+
+
+@given(st.integers(1, 9), st.integers(1, 2000), st.integers(1, 2000), st.integers(1, 140))
+def test_every_tile_is_visited_once(units, queries, keys, ctas):
+    tiling = tiling_of(CAUSAL, consumers=2, s=128, t=128)
+    found = lists(visit_list(CAUSAL, tiling, sizes(units, queries, keys), ctas), ctas)
+    counts = Counter(t for own in found for t in own)
+    assert counts == Counter(range(units * -(-queries // 128)))
+
+
+@given(
+    st.lists(st.integers(1, 40), min_size=1, max_size=30),
+    st.integers(1, 20),
+    st.integers(1, 33),
+    st.integers(1, 8),
+)
+def test_nobody_works_longer_than_the_share_and_one_tile(trips, units, ctas, band):
+    costs = [n + ENDS for n in trips]
+    own = hand_out(costs, units, ctas, band)
+    loads = [sum(costs[t % len(costs)] for t in tiles) for tiles in own]
+    assert max(loads) <= units * sum(costs) / ctas + max(costs)
+
+
+def test_causal_heads_end_together():
+    costs = [r + 1 + ENDS for r in range(32)]
+    own = hand_out(costs, 128, 132, 16)
+    loads = [sum(costs[t % 32] for t in tiles) for tiles in own]
+    assert max(loads) < 1.006 * sum(loads) / 132
+
+
+@pytest.mark.parametrize(
+    ("choice", "sees"),
+    [
+        ({"causal": True}, lambda i, j, q, k: j <= i),
+        ({"causal": "end"}, lambda i, j, q, k: j <= i + k - q),
+        ({"visible": window}, lambda i, j, q, k: j <= i and i - j < 100),
+    ],
+)
+@pytest.mark.parametrize(("queries", "keys"), [(300, 300), (129, 500), (500, 200), (1, 77)])
+def test_trips_are_those_that_see_something(choice, sees, queries, keys):
+    made = kernel(**choice)
+    body = body_of(made)
+    cut = cut_of(body, fuse(body))
+    rows, step = 128, 64
+    found = row_trips(body, cut, tiling_of(made, s=rows, t=step), sizes(1, queries, keys))
+    count = -(-queries // rows)
+    first = queries - count * rows  # a ragged tile begins before the first row
+    for n, trips in enumerate(found):
+        tile = range(first + n * rows, first + (n + 1) * rows)
+        seen = [j for j in range(keys) if any(sees(i, j, queries, keys) for i in tile)]
+        low = min(seen, default=0) // step * step
+        high = max(seen, default=0) + 1
+        assert trips == max(1, -(-(high - low) // step))
+
+
+def test_only_tiles_that_differ_are_listed():
+    assert differ(CAUSAL, _cut(CAUSAL))
+    plain = kernel()
+    assert not differ(plain, _cut(plain))
+
+
+def test_the_sum_of_weights_stays_a_part_of_each_thread():
+    body = body_of(CAUSAL)
+    sums = {c.inside.name for c in body.loop.carried if c.inside.name in part_sums(body)}
+    assert len(sums) == 1  # l; the maximum is whole in every thread
+
+
+def _cut(made):
+    body = body_of(made)
+    return cut_of(body, fuse(body))
