@@ -42,7 +42,12 @@ struct Product {
   bool keeps, a_mn, b_mn, in_registers;
 };
 
-struct Meeting { unsigned generation = 0; int came = 0; uint64_t given[2][WARP]; };
+struct Meeting {
+  unsigned generation = 0;
+  int came = 0;
+  uint64_t given[2][WARP];
+  uint32_t read[2][WARP][4];  // what an instruction of the whole warp read as the last lane came
+};
 
 struct Thread {
   ucontext_t context;
@@ -369,19 +374,24 @@ void run_all() {
 HostIndex* host_thread = nullptr;
 HostIndex host_block, host_grid;
 
-const host_u64* host_exchange(host_u32 mask, host_u64 mine) {
-  const int lane = me->index.x % WARP;
-  Meeting& m = warp().meetings[__builtin_ctz(mask)];
+// Lanes meet; the last one acts for all of them. Which of the two sets of values they left.
+template <class F> int meet(Meeting& m, int lanes, uint64_t mine, F act) {
   const unsigned generation = m.generation;
-  uint64_t* given = m.given[generation % 2];
-  given[lane] = mine;
-  if (++m.came == __builtin_popcount(mask)) {
+  m.given[generation % 2][me->index.x % WARP] = mine;
+  if (++m.came == lanes) {
+    act(generation % 2);
     m.came = 0;
     ++m.generation;
   } else {
     wait_until_changed(m.generation, generation);
   }
-  return (const host_u64*)given;
+  return generation % 2;
+}
+
+const host_u64* host_exchange(host_u32 mask, host_u64 mine) {
+  Meeting& m = warp().meetings[__builtin_ctz(mask)];
+  const int side = meet(m, __builtin_popcount(mask), mine, [](int) {});
+  return (const host_u64*)m.given[side];
 }
 
 void __syncwarp(host_u32 mask) { host_exchange(mask, 0); }
@@ -485,13 +495,14 @@ void host_bulk_wait(int pending) {
 }
 
 void host_ldmatrix(host_u32* out, host_u32 at) {
-  const host_u64* places = host_exchange(~0u, at);
-  const int lane = me->index.x % WARP;
-  for (int q = 0; q < 4; ++q) {
-    const uint32_t from = (uint32_t)places[8 * q + lane / 4];
-    check(from, 16);
-    memcpy(&out[q], &memory[from + lane % 4 * 4], 4);
-  }
+  Meeting& m = warp().meetings[0];
+  check(at, 16);
+  const int side = meet(m, WARP, at, [&](int now) {
+    for (int lane = 0; lane < WARP; ++lane)
+      for (int q = 0; q < 4; ++q)
+        memcpy(&m.read[now][lane][q], &memory[m.given[now][8 * q + lane / 4] + lane % 4 * 4], 4);
+  });
+  memcpy(out, m.read[side][me->index.x % WARP], 16);
 }
 
 void host_stmatrix(host_u32 at, const host_u32* x) {

@@ -25,14 +25,16 @@ from warploom.lower.layout import WGMMA_ROWS, Layout, lay_out
 from warploom.lower.price import product_cost
 from warploom.lower.relate import takes_turns
 from warploom.lower.slots import LINE_BYTES, MOST_COLUMNS
+from warploom.lower.split import split
 from warploom.lower.storage import (
     ALIGNMENT,
     BARRIER_BYTES,
     STAGING_BYTES,
+    less_memory,
     ring_depth,
     staged_stores,
 )
-from warploom.lower.tiling import Tiling, tiling_of
+from warploom.lower.tiling import Tiling, part_tiling, tiling_of
 from warploom.target.h200 import HopperTarget, h200
 
 ROWS = ((1, 1), (2, 1), (2, 2), (3, 1), (1, 2))  # consumers, blocks of 64 rows each
@@ -69,7 +71,8 @@ def choose(
     ``Tiling`` that are not to be varied. Raises the first refusal where no tiling has a place.
     """
     target, pins = target or h200(), dict(pins or {})
-    body = body_of(kernel)
+    *before, last = split(kernel)
+    body = body_of(last)
     steps = fuse(body)
     _check_pins(kernel, pins)
     known = {v.axis: ASSUMED_UNITS if v.walk is Walk.UNIT else ASSUMED for v in kernel.vars}
@@ -78,12 +81,18 @@ def choose(
     refused: KernelError | GeometryError | None = None
     for extents, consumers in _shapes(body, known, pins):
         try:
-            layout = _settled(body, steps, extents, consumers, pins, target)
+            earlier = [_earlier(p, extents, consumers, pins, known) for p in before]
+            left = less_memory(target, [(r, x) for x in earlier for r in x.rings])
+            layout = _settled(body, steps, extents, consumers, pins, left)
         except (KernelError, GeometryError) as error:
             refused = refused or error
             continue
         cost = estimate(layout, known, target)
-        found.setdefault(layout.tiling, Choice(tiling=layout.tiling, estimate=cost))
+        more = sum(estimate(x, known, target).seconds for x in earlier)
+        every = dict(e for x in (layout, *earlier) for e in x.tiling.extents)
+        tiling = replace(layout.tiling, extents=tuple(every.items()))
+        choice = Choice(tiling=tiling, estimate=replace(cost, seconds=cost.seconds + more))
+        found.setdefault(tiling, choice)
     if not found:
         raise refused or GeometryError(
             "no tiling has a place on the chip",
@@ -91,6 +100,29 @@ def choose(
             fix="pin fewer extents, or smaller ones",
         )
     return tuple(sorted(found.values(), key=lambda c: (c.estimate.seconds, c.tiling.name)))
+
+
+def _earlier(
+    part: Kernel,
+    extents: Mapping[str, int],
+    consumers: int,
+    pins: Mapping[str, object],
+    sizes: Mapping[str, int],
+) -> Layout:
+    """A loop before the last one, laid out with the rows and consumers of that one."""
+    body = body_of(part)
+    mine = {n: size for n, size in extents.items() if n in {v.name for v in part.vars}}
+    for var in part.vars:
+        if var.extent is None and var.name not in mine:
+            pinned = pins.get(var.name)
+            options = _extents(body, var.name, sizes[var.axis])
+            fit = [n for n in options if n <= MOST_SCORES] or [options[-1]]
+            mine[var.name] = pinned if isinstance(pinned, int) else fit[0]
+    tiling = part_tiling(part, tiling_of(part, consumers=consumers, **mine))
+    layout = lay_out(body, tiling, fuse(body))
+    if layout.rings:
+        ring_depth(layout, layout.rings[0], h200())
+    return layout
 
 
 def _check_pins(kernel: Kernel, pins: Mapping[str, object]) -> None:

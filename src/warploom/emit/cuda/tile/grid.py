@@ -126,9 +126,9 @@ def place_lines(context: Context, cut: Cut | None = None) -> list[str]:
     ]
     if walk == "groups":
         return [*_groups(context), *whole]
-    lines = ["int rest = tile;"]
+    lines = ["int rest = tile;"] if units or walk != "plane" else []
     if walk == "plane":
-        lines += _plane(context, *tiled)
+        lines += _plane(context, *tiled, alone=not units)
     else:
         for n in reversed(tiled):
             extent = context.layout.extent(n)
@@ -142,11 +142,15 @@ def place_lines(context: Context, cut: Cut | None = None) -> list[str]:
     return [*lines, *whole]
 
 
-def _plane(context: Context, rows: str, cols: str) -> list[str]:
+def _plane(context: Context, rows: str, cols: str, *, alone: bool) -> list[str]:
+    """Bands of ``group`` rows; ``alone``: there are no other variables."""
     group = context.layout.tiling.group
-    return [
+    plane = [
         f"const int plane = rest % (count_{rows} * count_{cols});",
         f"rest /= count_{rows} * count_{cols};",
+    ]
+    return [
+        *(["const int plane = tile;"] if alone else plane),
         f"const int band = plane / ({group} * count_{cols}) * {group};",
         f"const int tall = min(count_{rows} - band, {group});",
         f"const int inside = plane % ({group} * count_{cols});",
