@@ -61,6 +61,20 @@ def judged(kind: str, seeds: range, until: float) -> tuple[Counter[str], list[st
     return counts, disputes
 
 
+def told_so_far(given, start, counts, disputes):
+    return {
+        "script": "bench/oracles.py",
+        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+        "python": platform.python_version(),
+        "kind": given.kind,
+        "seeds": [given.first, given.last],
+        "limit": LIMIT,
+        "seconds": round(time.time() - start),
+        "counts": dict(sorted(counts.items())),
+        "disputes": disputes,
+    }
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("kind", choices=KINDS)
@@ -88,20 +102,10 @@ def main() -> int:
             counts += more
             disputes += told
             print("\n".join(told), end="\n" if told else "", flush=True)
-    out = {
-        "script": "bench/oracles.py",
-        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
-        "python": platform.python_version(),
-        "kind": given.kind,
-        "seeds": [given.first, given.last],
-        "limit": LIMIT,
-        "seconds": round(time.time() - start),
-        "counts": dict(sorted(counts.items())),
-        "disputes": disputes,
-    }
+            out = told_so_far(given, start, counts, disputes)
+            if given.json:
+                Path(given.json).write_text(json.dumps(out, indent=1) + "\n")
     print(json.dumps(out, indent=1))
-    if given.json:
-        Path(given.json).write_text(json.dumps(out, indent=1) + "\n")
     return bool(disputes)
 
 

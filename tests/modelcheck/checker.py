@@ -2,7 +2,8 @@
 
 It reads ``RolesDocument`` and shares nothing with the verifier or the executor. An agent with more
 than one thread runs as up to three *strands*: the elected thread, another lane of its warp, and
-another warp. Strands run the same entries apart and meet where the hardware makes them meet.
+another warp. Strands run the same entries apart and meet where the hardware makes them meet. A
+warp sees a barrier as one: where its elected thread has passed a wait, its other lanes do too.
 Copies land at any time after they were issued. Products stay in flight until a wait covers them,
 and bulk stores until theirs: that is the worst case, because nothing waits for them to be quick.
 
@@ -512,7 +513,8 @@ class Checker:
                 return self._go(state, group)
             case "wait":
                 _, _, parity = bars[code[1]]
-                return None if parity == code[2] else self._go(state, group)
+                passed = s.kind == MATE and state[0][i - 1] > state[0][i]
+                return self._go(state, group) if passed or parity != code[2] else None
             case "expect":
                 if s.kind != LEAD:
                     return self._go(state, group)

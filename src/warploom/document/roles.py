@@ -2,7 +2,7 @@
 
 A CTA runs a persistent loop over output tiles. For every tile each role runs its ``prologue``, its
 ``kernel`` once per iteration that is left, and its ``epilogue``; ``setup`` runs once before the
-first tile, ``finish`` once behind the last.
+first tile, ``finish`` once after the last.
 Roles meet through *rings*: ``depth`` slots of shared memory, each with a ``full`` and an ``empty``
 mbarrier. Use number ``m`` of a ring (counted over all tiles) takes slot ``m % depth`` and barrier
 phase ``m // depth``.
@@ -185,7 +185,7 @@ class Arrive:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MmaFence:
-    """``wgmma.fence``: register accesses before it are ordered before the wgmma behind it."""
+    """``wgmma.fence``: register accesses before it are ordered before the wgmma after it."""
 
     reason: str = ""
 
@@ -346,6 +346,7 @@ class RoleProgram:
     ``threads`` of an instance run the program (1: an elected thread). ``carries_phase``: ring
     positions run on from tile to tile; without it every tile starts at slot 0, phase 0.
     ``registers`` names the register arrays the entries speak of and their size a thread.
+    ``most_registers`` is what a thread may hold (``setmaxnreg``; 0: what it has at entry).
     """
 
     name: str
@@ -359,6 +360,7 @@ class RoleProgram:
     finish: tuple[RoleEntry, ...] = ()
     registers: tuple[tuple[str, int], ...] = ()
     carries_phase: bool = True
+    most_registers: int = 0
 
     def phases(self) -> tuple[tuple[str, tuple[RoleEntry, ...]], ...]:
         """The five lists with their names."""

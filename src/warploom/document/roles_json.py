@@ -53,6 +53,7 @@ _OPTIONAL: dict[type, frozenset[str]] = {
     roles.Arrive: frozenset({"side"}),
     roles.Compute: frozenset({"fills_slots"}),
     roles.BulkStore: frozenset({"k", "reduce"}),
+    roles.RoleProgram: frozenset({"most_registers"}),
     RolesDocument: frozenset({"tile", "dtype", "flow"}),
 }
 

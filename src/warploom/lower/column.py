@@ -86,7 +86,12 @@ def _lower(
     plan = plan_of(layout, target, name, part)
     result = schedule(problem, plan, layout, options)
     document = derive_roles(result, plan)
-    document = replace(document, flow=flow_of(layout, target))
+    producer, consumer = target.register_split(tiling.consumers) or (0, 0)
+    programs = tuple(
+        replace(p, most_registers=consumer if p.name == CONSUMER else producer)
+        for p in document.programs
+    )
+    document = replace(document, programs=programs, flow=flow_of(layout, target))
     return Lowered(
         kernel=kernel,
         tiling=tiling,

@@ -11,7 +11,7 @@ from warploom.verify.roles.live import live_registers
 SHARED_BYTES = 232_448
 SM_REGISTERS = 65_536
 THREAD_REGISTERS = 255
-_FEWEST = 24  # registers a thread keeps at least
+_FEWEST, _MOST, _STEP = 24, 256, 8  # what setmaxnreg takes
 
 
 def check_capacity(document: RolesDocument) -> Iterator[Finding]:
@@ -24,13 +24,15 @@ def check_capacity(document: RolesDocument) -> Iterator[Finding]:
             f"{used} bytes of shared memory and 1024 of alignment exceed {SHARED_BYTES}",
             "fewer stages or smaller tiles",
         )
+    yield from _shares(document)
     total = 0
     for program in document.programs:
         each = live_registers(program)
-        if each > THREAD_REGISTERS:
+        has = min(THREAD_REGISTERS, program.most_registers or THREAD_REGISTERS)
+        if each > has:
             yield _over(
                 f"the arrays of {program.name} take {each} registers a thread at once; a thread "
-                f"has {THREAD_REGISTERS}",
+                f"has {has}",
                 "smaller tiles, or more instances",
             )
         threads = -(-program.threads // 128) * 128
@@ -39,6 +41,29 @@ def check_capacity(document: RolesDocument) -> Iterator[Finding]:
         yield _over(
             f"all instances together take {total} registers; an SM has {SM_REGISTERS}",
             "fewer instances or smaller tiles",
+        )
+
+
+def _shares(document: RolesDocument) -> Iterator[Finding]:
+    """``setmaxnreg``: roles share what the CTA got at entry; who asks for more waits for ever."""
+    if not any(p.most_registers for p in document.programs):
+        return
+    groups = {p.name: p.instances * -(-p.threads // 128) for p in document.programs}
+    entry = SM_REGISTERS // (128 * sum(groups.values())) // _STEP * _STEP
+    for p in document.programs:
+        n = p.most_registers
+        if n and (n % _STEP or not _FEWEST <= n <= _MOST):
+            yield _over(
+                f"{p.name} asks for {n} registers a thread",
+                f"a multiple of {_STEP} from {_FEWEST} to {_MOST}",
+            )
+    asked = sum(groups[p.name] * (p.most_registers or entry) for p in document.programs)
+    given = entry * sum(groups.values())
+    if asked > given:
+        yield _over(
+            f"the roles ask for {asked * 128} registers together and have {given * 128} at entry: "
+            "a role that asks for more waits for ever",
+            "lower most_registers of some role",
         )
 
 

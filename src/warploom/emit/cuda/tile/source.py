@@ -165,11 +165,10 @@ class _Writer:
             "}",
         ]
 
-    def registers(self, which: int) -> list[str]:
-        split = self.target.register_split(self.last.layout.tiling.consumers)
-        if split is None:
-            return []
-        return [f"registers_{'down' if which == 0 else 'up'}<{split[which]}>();"]
+    def registers(self, role: str) -> list[str]:
+        most = self.last.role(role).most_registers
+        entry = self.target.entry_registers(self.threads)
+        return [f"registers_{'down' if most < entry else 'up'}<{most}>();"] if most else []
 
     def producer(self) -> list[str]:
         policies = []
@@ -181,7 +180,7 @@ class _Writer:
         loop = self.tile_loop([p.producer_tile() for p in self.parts])
         maps = [n for n, p in self.params.items() if p.text.startswith("const __grid")]
         return [
-            *self.registers(0),
+            *self.registers("producer"),
             "if (warp == 0 && elect_one()) {",
             *indent([f"prefetch_map(&{n});" for n in maps], 2),
             *indent(policies, 2),
@@ -205,7 +204,7 @@ class _Writer:
         several = len(self.parts) > 1
         tiles = [[*(p.places() if several else ()), *p.consumer_tile()] for p in self.parts]
         return [
-            *self.registers(1),
+            *self.registers("consumer"),
             "const int instance = group_of_warps - 1, warp_in_group = warp % 4;",
             *(() if several else self.last.places()),
             *(line for p in self.parts for line in p.arrays()),

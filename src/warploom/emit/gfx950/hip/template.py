@@ -142,7 +142,9 @@ struct Wave {
   word4 frag_b[FRAGMENTS_B][TILES_B][K_STEPS * READS];
   acc_t acc[GRID_M][GRID_N];
 
-  // Buffers end with the last row of the matrix: loads behind it give zero, stores are dropped.
+  // Buffers end with the last row of the matrix: stores after it are dropped. Loads take that row
+  // instead: outside the buffer they would return at once and overtake those inside.
+  INLINE unsigned inside(unsigned row, unsigned left) { return row < left ? row : left - 1; }
   INLINE __amdgpu_buffer_rsrc_t rows_of(const void *base, unsigned first, unsigned left,
                                         unsigned rows, unsigned pitch) {
     unsigned count = left < rows ? left : rows;
@@ -168,12 +170,14 @@ struct Wave {
     for (unsigned sub = 0; sub < SUBTILES_A; ++sub)
 #pragma unroll
       for (unsigned i = 0; i < LOADS_A; ++i)
-        load_at_a[sub][i] = (sub * (BM / SUBTILES_A) + i * STEP_ROWS + row) * row_pitch + column;
+        load_at_a[sub][i] =
+            inside(sub * (BM / SUBTILES_A) + i * STEP_ROWS + row, m - first_m) * row_pitch + column;
 #pragma unroll
     for (unsigned sub = 0; sub < SUBTILES_B; ++sub)
 #pragma unroll
       for (unsigned i = 0; i < LOADS_B; ++i)
-        load_at_b[sub][i] = (sub * (BN / SUBTILES_B) + i * STEP_ROWS + row) * row_pitch + column;
+        load_at_b[sub][i] =
+            inside(sub * (BN / SUBTILES_B) + i * STEP_ROWS + row, n - first_n) * row_pitch + column;
     read_bases<MMA_M>(read_at_a, wave_m * (BM / SUBTILES_A / WAVES_M));
     read_bases<MMA_N>(read_at_b, wave_n * (BN / SUBTILES_B / WAVES_N));
   }
