@@ -17,6 +17,7 @@ from math import prod
 
 from warploom.errors import ConfigError, GeometryError, KernelError
 from warploom.kernel.values import Dot, Kernel, Load, Store, Walk
+from warploom.lower.allowed import check_allowed, is_narrow
 from warploom.lower.body import Body, body_of
 from warploom.lower.estimate import GROUP_ROWS, Estimate, estimate
 from warploom.lower.fuse import Step, fuse
@@ -240,15 +241,15 @@ def _settled(
     layout = _again(layout, **hints)
     if layout.rings:
         ring_depth(layout, layout.rings[0], target)
+    check_allowed(layout)
     return layout
 
 
 def _is_narrow(layout: Layout) -> bool:
-    """Whether some tile is too narrow for copies out, which move 128 bytes of a row."""
-    kernel, values = layout.body.kernel, layout.body.values
+    """Whether some tile is too narrow for copies out."""
+    kernel = layout.body.kernel
     return any(
-        layout.extent(values[op.value].dims[1].var) * kernel.tensor(op.tensor).dtype.bits
-        < 8 * LINE_BYTES
+        is_narrow(layout, op.value, kernel.tensor(op.tensor).dtype.bits)
         for op in staged_stores(layout)
     )
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from warploom.document.roles import RolesDocument
 from warploom.guard.mbarrier import Plan, derive_roles
 from warploom.kernel.values import Kernel
+from warploom.lower.allowed import check_allowed
 from warploom.lower.body import body_of
 from warploom.lower.candidates import candidates_of, given_times
 from warploom.lower.flow import flow_of
@@ -62,7 +63,8 @@ def lower(
     earlier: list[Lowered] = []
     for number, part in enumerate(before):
         mine = part_tiling(part, tiling)
-        earlier.append(_lower(part, mine, target, options, f"_loop{number}", number))
+        found = _lower(part, mine, target, options, f"_loop{number}", number)
+        earlier.append(replace(found, earlier=tuple(earlier)))
         layout = earlier[-1].layout
         target = less_memory(target, [(r, layout) for r in layout.rings])
     made = _lower(last, part_tiling(last, tiling, last=True), target, options, "", len(before))
@@ -81,6 +83,7 @@ def _lower(
     body = body_of(kernel)
     steps = fuse(body)
     layout = lay_out(body, tiling, join(body, steps) if tiling.joined else steps)
+    check_allowed(layout)
     name = f"{kernel.name}_{tiling.name}{tag}"
     problem = problem_of(layout, target, name)
     plan = plan_of(layout, target, name, part)

@@ -137,11 +137,10 @@ class Vector:
                 return f"{self.value(op.args[0])} * {self._reciprocal(op.args[1])}"
         if op.fn is Fn.WHERE and self.body.is_free(op.args[0]) and op.result.dims:
             chosen, other = self.value(op.args[1]), self.value(op.args[2])
-            if not moves(self.body, op.args[0]):
+            # what is written out where it is used has no say in which iterations hide something
+            if not moves(self.body, op.args[0]) or self.body.is_free(op.result.name):
                 return f"({self.value(op.args[0])}) ? {chosen} : {other}"
-            rows = self.rows in op.result.vars
-            shown = self._condition(op.args[0]) if rows else self.value(op.args[0])
-            return f"(!MASKED || {shown}) ? {chosen} : {other}"
+            return f"(!MASKED || {self._condition(op.args[0])}) ? {chosen} : {other}"
         args = [self.value(a) for a in op.args]
         types = [self.body.values[a].dtype for a in op.args]
         return pointwise(op.fn, args, op.result.dtype, types)
