@@ -2,6 +2,7 @@
 
     python bench/random_kernels.py build FOLDER [--count 60] [--seed 1]     needs no GPU
     python bench/random_kernels.py run FOLDER [--only NAME,NAME] [--out FILE]
+    python bench/random_kernels.py apart FOLDER [--out FILE]                a process a kernel
 
 ``build`` draws kernels (``tests/kernel/random_kernels.py``), lowers and proves them, compiles them
 and keeps cubins, inputs and the results NumPy expects; SwiGLU, RMS-norm GEMM and GEMM at odd sizes
@@ -229,9 +230,38 @@ def run(folder, only, out):
     return bad
 
 
+def run_apart(folder, out, at_once=8):
+    """Every kept kernel in a process of its own: one that fails takes no other along."""
+    import subprocess
+
+    names = [p.stem for p in sorted(folder.glob("*.pickle"))]
+    command = [sys.executable, __file__, "run", str(folder), "--only"]
+    going, said = {}, {}
+    while names or going:
+        while names and len(going) < at_once:
+            name = names.pop(0)
+            pipe = subprocess.PIPE
+            going[name] = subprocess.Popen([*command, name], stdout=pipe, stderr=pipe, text=True)
+        name = next(iter(going))
+        done = going.pop(name)
+        try:
+            text, trouble = done.communicate(timeout=20)
+        except subprocess.TimeoutExpired:
+            done.kill()
+            text, trouble = "", "no end in 20 s"
+        said[name] = text.strip() or trouble.strip()[-200:]
+        if done.returncode:
+            print(name, said[name], flush=True)
+    bad = [n for n, s in said.items() if not s.startswith("1 of 1 right")]
+    print(f"{len(said) - len(bad)} of {len(said)} right", *bad, flush=True)
+    if out:
+        Path(out).write_text(json.dumps(said, indent=1) + "\n")
+    return len(bad)
+
+
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("mode", choices=("build", "run"))
+    parser.add_argument("mode", choices=("build", "run", "apart"))
     parser.add_argument("folder", type=Path)
     parser.add_argument("--count", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
@@ -240,6 +270,8 @@ def main():
     args = parser.parse_args()
     if args.mode == "build":
         return build(args.folder, args.count, args.seed)
+    if args.mode == "apart":
+        return run_apart(args.folder, args.out)
     return run(args.folder, set(filter(None, args.only.split(","))), args.out)
 
 

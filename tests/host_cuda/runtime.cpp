@@ -524,6 +524,11 @@ void host_load_shared2(host_u32 at, float* a, float* b) {
   memcpy(b, &memory[at + 4], 4);
 }
 
+void host_load_shared(host_u32 at, void* to, int bytes) {
+  check(at, (uint32_t)bytes);
+  memcpy(to, &memory[at], bytes);
+}
+
 void host_wgmma(int n, int kind, float* const* d, const host_u32* const* a, host_u64 a_at,
                 host_u64 b_at, bool keeps, bool a_mn, bool b_mn) {
   Warp& w = warp();
@@ -577,6 +582,10 @@ float host_from_f16(host_u16 x) {
   _Float16 y;
   memcpy(&y, &x, 2);
   return (float)y;
+}
+
+host_u32 host_from_two_bytes(host_u16 x, bool wide) {
+  return (host_u32)host_to_f16(byte8(x >> 8, wide)) << 16 | host_to_f16(byte8(x & 255, wide));
 }
 
 // Runs all CTAs of a grid one after the other; an error's text, or null.

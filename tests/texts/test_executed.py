@@ -10,7 +10,7 @@ from tests.texts.test_random_kernels import Lowered, check
 from warploom.emit.cuda.tile.source import emit_kernel
 from warploom.errors import KernelError
 from warploom.kernel.values import Store, walk
-from warploom.lower.split import split
+from warploom.lower.loops import each_loop
 
 pytestmark = NEEDS_COMPILER
 GEMM = """
@@ -185,7 +185,7 @@ def test_two_consumers_with_turns_in_both_loops():
 
 def test_each_loop_is_a_kernel_of_its_own():
     kernel = Lowered(case(ROW_SOFTMAX)).compiled.rewritten
-    parts = split(kernel)
+    parts = each_loop(kernel)
     assert [len(p.loops) for p in parts] == [1, 1, 1]
     assert "t_out_loop0 of an earlier loop" in str(parts[2])
     stored = [[op.tensor for op in walk(p.ops) if isinstance(op, Store)] for p in parts]
@@ -229,7 +229,7 @@ def kernel(x: wl.In["m", "k"], out: wl.Out["m", wl.f32], out_b: wl.Out["m", "k"]
     out[m] = s
 """
     with pytest.raises(KernelError, match="another loop follows") as found:
-        split(Lowered(case(text)).compiled.rewritten)
+        each_loop(Lowered(case(text)).compiled.rewritten)
     assert "out_b[m, k]" in found.value.where
 
 

@@ -18,9 +18,9 @@ from warploom.lower.flow import flow_of
 from warploom.lower.fuse import fuse
 from warploom.lower.join import join
 from warploom.lower.layout import Layout, lay_out
+from warploom.lower.loops import each_loop
 from warploom.lower.plan import plan_of
 from warploom.lower.relate import CONSUMER, problem_of, takes_turns
-from warploom.lower.split import split
 from warploom.lower.storage import less_memory
 from warploom.lower.tiling import Tiling, part_tiling
 from warploom.order import ModuloOptions, ModuloProblem, ModuloResult, solve_modulo
@@ -59,7 +59,7 @@ def lower(
 ) -> Lowered:
     """A kernel's role programs for a tiling, scheduled at the least interval found."""
     target = target or h200()
-    *before, last = split(kernel)
+    *before, last = each_loop(kernel)
     earlier: list[Lowered] = []
     for number, part in enumerate(before):
         mine = part_tiling(part, tiling)

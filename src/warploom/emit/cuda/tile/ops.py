@@ -8,6 +8,7 @@ from warploom.document.roles import Load as LoadEntry
 from warploom.emit.cuda.lowering import Lowering, LoweringTable, Site, base_table
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.context import Context
+from warploom.emit.cuda.tile.meet import meet_lines
 from warploom.emit.cuda.tile.operands import load_lines, product_lines
 from warploom.emit.cuda.tile.stores import direct_text, store_call
 from warploom.emit.cuda.tile.vector import Vector
@@ -18,6 +19,7 @@ from warploom.lower.hand_over import Put, puts
 from warploom.lower.layout import Form
 from warploom.lower.plan import (
     LEAVE,
+    MEET,
     START,
     SUMS,
     TAKE,
@@ -73,6 +75,7 @@ class Ops:
         table = table.with_op(LEAVE, lambda e, s: [])
         table = table.with_op(START, lambda e, s: self.start_lines())
         table = table.with_op(SUMS, lambda e, s: self.sum_lines())
+        table = table.with_op(MEET, lambda e, s: meet_lines(self.context, s))
         staged = staged_stores(self.layout)
         for op in (*self.layout.body.loop.body, *self.layout.body.tail):
             if isinstance(op, Store):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from warploom.document.flow import When
 from warploom.document.roles import Compute, Mma, Per, RoleProgram, RolesDocument, WaitGroup
 from warploom.emit.cuda.lowering import LoweringTable, Site
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.context import Context
+from warploom.emit.cuda.tile.grid import again_lines, count_lines
 from warploom.emit.cuda.tile.helpers import Owned, wait_function
 from warploom.emit.cuda.tile.iterations import range_lines
+from warploom.emit.cuda.tile.meet import refuse_shared
 from warploom.emit.cuda.tile.operands import product_functions
 from warploom.emit.cuda.tile.ops import Ops
 from warploom.emit.cuda.tile.positions import advance_lines, position_lines
@@ -24,7 +28,7 @@ from warploom.lower.column import Lowered
 from warploom.lower.fuse import Step
 from warploom.lower.hand_over import puts
 from warploom.lower.layout import Array, Form, Layout
-from warploom.lower.plan import held_loads, part_name
+from warploom.lower.plan import MEET, held_loads, part_name
 from warploom.lower.ranges import cut_of, moves
 from warploom.lower.storage import staged_stores
 
@@ -33,7 +37,12 @@ class Part:
     """A loop with its head and tail; ``params`` collects what all parts of a kernel take."""
 
     def __init__(
-        self, lowered: Lowered, params: dict[str, Param], stamps: dict[str, StampedRole]
+        self,
+        lowered: Lowered,
+        params: dict[str, Param],
+        stamps: dict[str, StampedRole],
+        *,
+        alone: bool,
     ) -> None:
         self.lowered, self.stamps = lowered, stamps
         self.layout: Layout = lowered.layout
@@ -43,6 +52,7 @@ class Part:
         self.masked = masked_steps(self.layout.body, self.layout.steps)
         self.ops = Ops(self.context, self.masked, lowered.earlier)
         self.cut = cut_of(self.layout.body, self.layout.steps)
+        self.walked = self.cut if alone else None  # what the walk over tiles goes by
         self.producer = self.ops.producer_table()
         self.plain = self.ops.consumer_table("No{}")
 
@@ -161,12 +171,20 @@ class Part:
             ]
         return lines
 
-    def list_lines(self, program: RoleProgram, phase: str, table: LoweringTable) -> list[str]:
-        """The lines of one list; waits for products own what they have made final."""
+    def list_lines(
+        self,
+        program: RoleProgram,
+        phase: str,
+        table: LoweringTable,
+        *,
+        start: int = 0,
+        end: int | None = None,
+    ) -> list[str]:
+        """The lines of a list; waits for products own what they have made final."""
         site = Site(document=self.document, program=program, phase=phase)
         final = retired_at(program)
         lines: list[str] = []
-        for i, e in enumerate(getattr(program, phase)):
+        for i, e in list(enumerate(getattr(program, phase)))[start:end]:
             if isinstance(e, WaitGroup):
                 owned = self.owned_by(program, phase, i, final.get((phase, i), ()))
                 call, text = wait_function(e.pending, owned)
@@ -214,11 +232,53 @@ class Part:
             plain = [] if unknown else [("whole_to", table)]
             ends_whole = self.cut is not None and self.cut.known and not self.cut.above
             loops = [*first, *plain, *([] if ends_whole else [("k_tiles", masked)])]
-        for bound, lowerings in loops:
+        again = again_lines(self.context, self.walked)
+        for n, (bound, lowerings) in enumerate(loops):
+            if again and n and bound == "k_tiles":  # counted anew: one register less until here
+                lines += self.counted_again()
+                bound = "k_end"  # noqa: PLW2901
             lines.append(f"for (; k < {bound}; ++k) {{")
             lines += indent([*self.list_lines(program, "kernel", lowerings), *step], 2)
             lines.append("}")
-        return [*lines, *self.list_lines(program, "epilogue", table), *once]
+        tail = self.epilogue(program, table)
+        if again:
+            tail = ["{", *indent([*self.recounted(), *again, *tail], 2), "}"]
+        return [*lines, *tail, *once]
+
+    def epilogue(self, program: RoleProgram, table: LoweringTable) -> list[str]:
+        """The end of a tile; what follows a meeting of parts is the last one's alone."""
+        ops = [e.op if isinstance(e, Compute) else "" for e in program.epilogue]
+        if MEET not in ops:
+            return self.list_lines(program, "epilogue", table)
+        at = ops.index(MEET) + 1
+        refuse_shared(self.layout, program.epilogue[at:])
+        return [
+            *self.list_lines(program, "epilogue", table, end=at),
+            "if (is_last) {",
+            *indent(self.list_lines(program, "epilogue", table, start=at), 2),
+            "}",
+        ]
+
+    def recounted(self) -> list[str]:
+        """Counts of tiles computed anew for every tile, where registers are short: they, and
+        reciprocals to divide by them, would wait in registers all along the loop.
+        """
+        if not self.layout.crowded and not again_lines(self.context, self.walked):
+            return []
+        every = count_lines(self.context, self.walked)
+        found = [x for x in every if x.startswith("const int count_")]
+        return [re.sub(r"\blen_(\w+)", r"opaque(len_\1)", line) for line in found]
+
+    def counted_again(self) -> list[str]:
+        """``k_end``: the iterations of the tile once more, from its row."""
+        assert self.cut is not None
+        row = f"pos_{self.cut.row}"
+        return [
+            f"const int k_end = [&](const int {row}) {{",
+            *indent(self.trip_lines()[:-1], 2),
+            "  return k_tiles;",
+            f"}}(opaque({row}));",
+        ]
 
 
 def masked_steps(body: Body, steps: tuple[Step, ...]) -> frozenset[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -17,7 +16,7 @@ from warploom.emit.cuda.tile.signature import Param, PointerParam
 from warploom.emit.cuda.tile.stamps import NAME, StampedRole, stamped_roles
 from warploom.kernel.values import DType
 from warploom.lower.column import Lowered
-from warploom.lower.ranges import Cut
+from warploom.lower.meet import part_bytes
 from warploom.target.h200 import HopperTarget, h200
 
 ENTRY = "warploom_kernel"
@@ -33,6 +32,7 @@ class Source:
     params: tuple[Param, ...]
     threads: int
     shared_bytes: int
+    work_bytes: int = 0  # of memory for a part of a split loop
     stamps: tuple[StampedRole, ...] = ()
 
 
@@ -52,8 +52,8 @@ class _Writer:
         self.stamps = {r.role: r for r in stamped_roles(lowered.document)} if stamps else {}
         self.params: dict[str, Param] = {}
         self.parts = [
-            *(Part(x, self.params, {}) for x in lowered.earlier),
-            Part(lowered, self.params, self.stamps),
+            *(Part(x, self.params, {}, alone=False) for x in lowered.earlier),
+            Part(lowered, self.params, self.stamps, alone=not lowered.earlier),
         ]
         self.last = self.parts[-1]
         self.document = joined([p.document for p in self.parts])
@@ -83,17 +83,13 @@ class _Writer:
             params=tuple(self.params.values()),
             threads=self.threads,
             shared_bytes=shared_layout.layout_of(self.document).end,
+            work_bytes=part_bytes(self.last.layout) if self.last.layout.tiling.split > 1 else 0,
             stamps=tuple(self.stamps.values()),
         )
 
     @property
     def threads(self) -> int:
         return 128 * (self.last.layout.tiling.consumers + 1)
-
-    @property
-    def cut(self) -> Cut | None:
-        """What tells tiles apart in length; several loops: nothing."""
-        return self.last.cut if len(self.parts) == 1 else None
 
     def head(self) -> list[str]:
         kernel, name = self.lowered.kernel, self.last.document.name
@@ -108,7 +104,7 @@ class _Writer:
         return [*lines, ""]
 
     def kernel_text(self) -> list[str]:
-        counts = count_lines(self.last.context, self.cut)
+        counts = count_lines(self.last.context, self.last.walked)
         consumer = self.consumer()
         producer = self.producer()  # after it: it names all tensor maps
         if self.stamps:
@@ -136,15 +132,6 @@ class _Writer:
             "}",
         ]
 
-    def recounted(self, lines: list[str]) -> list[str]:
-        """Counts of tiles computed anew for every tile, where registers are short: they, and
-        reciprocals to divide by them, would wait in registers all along the loop.
-        """
-        if not self.last.layout.crowded:
-            return []
-        found = [line for line in lines if line.startswith("const int count_")]
-        return [re.sub(r"\blen_(\w+)", r"opaque(len_\1)", line) for line in found]
-
     def tile_loop(self, bodies: Sequence[list[str]]) -> list[str]:
         """The walk over tiles; the parts of a tile have names of their own."""
         context = self.last.context
@@ -152,11 +139,11 @@ class _Writer:
         inner = [["{", *indent(b, 2), "}"] for b in bodies] if len(bodies) > 1 else bodies
         return [
             *(["bool backwards = true;"] if turn else []),
-            *walk_lines(context, self.cut),
+            *walk_lines(context, self.last.walked),
             *indent(
                 [
-                    *self.recounted(count_lines(context, self.cut)),
-                    *place_lines(context, self.cut),
+                    *self.last.recounted(),
+                    *place_lines(context, self.last.walked),
                     *turn,
                     *(line for body in inner for line in body),
                 ],

@@ -29,7 +29,7 @@ from warploom.kernel.values import (
 from warploom.lower.body import refusal
 
 
-def split(kernel: Kernel) -> tuple[Kernel, ...]:
+def each_loop(kernel: Kernel) -> tuple[Kernel, ...]:
     """The kernels of a tile's loops, in order; a kernel with one loop is its own."""
     loops = [i for i, op in enumerate(kernel.ops) if isinstance(op, Loop)]
     if len(loops) < 2:
