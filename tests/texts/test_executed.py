@@ -116,6 +116,16 @@ def kernel(x: wl.In["m", "k"], top: wl.Out["m", wl.f32], out_b: wl.Out["m", "k"]
     for k in wl.steps(x.k):
         out_b[m, k] = wl.exp(x[m, k] - t) / s
 """
+BLOCK_SCALES = """
+@wl.kernel
+def kernel(x: wl.In["m", "k"], sx: wl.In["m", "k/64", wl.f32], w: wl.In["n", "k"],
+           sw: wl.In["n/64", "k/64", wl.f32], out: wl.Out["m", "n"]):
+    m, n = wl.tile(out)
+    acc = wl.zeros(m, n)
+    for k in wl.steps(x.k, 64):
+        acc += (x[m, k] @ w[n, k].T) * sx[m, k] * sw[n, k]
+    out[m, n] = acc
+"""
 SIZES = {"m": 136, "n": 109, "k": 145, "s": 209, "t": 145, "d": 64}
 
 
@@ -155,6 +165,10 @@ def test_conditions_on_columns_alone():
 
 def test_a_condition_used_twice_and_rows_called_h():
     assert check(case(ROW_NAMES))
+
+
+def test_tiles_with_a_scale_of_their_own_begin_where_blocks_do():
+    assert check(case(BLOCK_SCALES, m=17, n=88, k=143), {"n": 32})
 
 
 def test_what_a_second_store_reads_stays():

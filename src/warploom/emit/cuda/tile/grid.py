@@ -189,10 +189,14 @@ def _plane(context: Context, rows: str, cols: str, *, alone: bool) -> list[str]:
 def _pulled(context: Context, var: str, number: str) -> str:
     """Where a tile starts. The last one is pulled back inside: copies of rows that do not exist
     take several times as long. What it shares with its neighbour is computed twice, to the same
-    bits, unless the tail reads tiles: these may be what is stored.
+    bits, unless the tail reads tiles: these may be what is stored. Blocks that share a number stay
+    whole.
     """
     extent, body = context.layout.extent(var), context.layout.body
     place = f"{number} * {extent}"
+    loads = [op for _, op in body.placed() if isinstance(op, Load)]
+    if any(d.var == var and d.per > 1 for op in loads for d in op.result.dims):
+        return place
     if any(isinstance(op, Load) and len(op.result.dims) == 2 for op in body.tail) or any(
         op.add for _, op in body.placed() if isinstance(op, Store)
     ):
