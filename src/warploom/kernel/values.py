@@ -245,6 +245,14 @@ class Spread:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What an earlier loop of the tile left as ``of``; only where loops are lowered one by one."""
+
+    result: Value
+    of: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class At:
     """An index of a load or store: a variable, or a value: a scalar (i32, no extent) for one
     element of the axis, or a vector (i32, shape (var,)) that gathers or scatters rows.
@@ -348,6 +356,7 @@ Op = (
     | Position
     | Indices
     | Spread
+    | Given
     | Load
     | Transpose
     | Pointwise

@@ -103,6 +103,8 @@ class Compiled:
     @cached_property
     def report(self) -> Report:
         """The verdict; ``VerificationError`` where the schedule is not proven."""
+        for document in self.lowered.documents[:-1]:
+            require_clean(document)
         return require_clean(self.document)
 
     @property
@@ -200,7 +202,8 @@ class Compiled:
         source = recall_source(self.rewritten, tiling, self.target, stamps=stamps)
         if source is None:
             lowered = self.lower(tiling)
-            require_clean(lowered.document)
+            for document in lowered.documents:
+                require_clean(document)
             source = emit_kernel(lowered, self.target, stamps=stamps)
             keep_source(self.rewritten, tiling, self.target, source)
         return self._built(tiling, source)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from warploom.kernel.values import Dot, Store
+from warploom.kernel.values import Dot, Load, Store
 from warploom.lower.body import Body, refusal
 from warploom.lower.layout import WGMMA_ROWS, Layout
 from warploom.lower.price import Cost
@@ -79,6 +79,13 @@ def sends(body: Body) -> Iterator[Send]:
                 op.line,
                 why="stores of the loop are copies of tiles from shared memory",
                 fix="store it after the loop, or as a tile",
+            )
+        if isinstance(body.ops.get(body.through(op.value)[0]), Load):
+            raise refusal(
+                "a loaded tile is stored inside the loop as it is",
+                op.line,
+                why="stores of the loop take what vector work or a product left in registers",
+                fix="copy the tensor by itself, or store what is computed of it",
             )
         yield Send(op=op)
 

@@ -62,10 +62,10 @@ BINARY = {
 class Context:
     """The kernel being printed: its layout and the parameters used so far."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, params: dict[str, Param] | None = None) -> None:
         self.layout = layout
         self.kernel = layout.body.kernel
-        self.params: dict[str, Param] = {}
+        self.params: dict[str, Param] = {} if params is None else params
 
     def _add(self, param: Param) -> str:
         self.params.setdefault(param.name, param)
