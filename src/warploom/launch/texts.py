@@ -258,6 +258,7 @@ class Calls:
                 dtype=kinds.get(t.name, t.dtype or DType.F32),
                 access=t.access,
                 optional=t.name in without,
+                captured=t.captured,
             )
             for t in self.tensors
         )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
-from warploom.kernel.values import Dot, Load, Store, Walk
+from warploom.kernel.values import Dot, Kernel, Load, Store, Walk
 from warploom.lower.body import Body
 from warploom.lower.hand_over import chunks_of
 from warploom.lower.layout import WGMMA_ROWS, Layout
@@ -80,15 +80,22 @@ def outside_rows(layout: Layout, sizes: Mapping[str, int]) -> int:
 
 def _waves(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> tuple[int, int]:
     kernel = layout.body.kernel
+    grouped = kernel.grid.kind == "groups"
     counts = [
         -(-sizes[kernel.var(n).axis] // layout.extent(n))
         if kernel.var(n).walk is Walk.TILE
         else sizes[kernel.var(n).axis]
-        for n in kernel.grid.vars
-        if kernel.grid.kind == "tiles" or n != kernel.grid.vars[0]
+        for n in kernel.grid.vars[grouped:]
     ]
+    if grouped:  # the last tile of a group is half empty on average
+        rows = next(i for i, n in enumerate(kernel.grid.vars[1:]) if _is_tiled(kernel, n))
+        counts[rows] += sizes[kernel.var(kernel.grid.vars[0]).axis] // 2
     tiles = prod(counts)
     return -(-tiles * layout.tiling.split // target.limits.sms), tiles
+
+
+def _is_tiled(kernel: Kernel, name: str) -> bool:
+    return kernel.var(name).walk is Walk.TILE
 
 
 def trips_of(layout: Layout, sizes: Mapping[str, int]) -> int:
@@ -174,6 +181,14 @@ def _joules(layout: Layout, target: HopperTarget, tiles: int, trips: int) -> flo
     return float(tiles * (trips * per_trip + per_tile))
 
 
+def _passes(kernel: Kernel, op: Load | Store, rows: str, sizes: Mapping[str, int]) -> int:
+    """How often rows come round to a tensor: all of them, or those of its group alone."""
+    count = sizes[kernel.var(rows).axis]
+    if kernel.grid.kind == "groups" and any(a.var == kernel.grid.vars[0] for a in op.at):
+        count = -(-count // sizes[kernel.var(kernel.grid.vars[0]).axis])
+    return -(-count // GROUP_ROWS)
+
+
 def _dram_bytes(body: Body, sizes: Mapping[str, int]) -> float:
     """Tensors once; a loaded one without the rows' variable once for every group of rows."""
     kernel = body.kernel
@@ -186,6 +201,6 @@ def _dram_bytes(body: Body, sizes: Mapping[str, int]) -> float:
         tensor = kernel.tensor(op.tensor)
         elements = prod(-(-sizes.get(a.name, 1) // a.per) for a in tensor.axes)
         again = rows is not None and isinstance(op, Load) and rows not in op.result.vars
-        passes = -(-sizes[kernel.var(rows).axis] // GROUP_ROWS) if again and rows else 1
+        passes = _passes(kernel, op, rows, sizes) if again and rows else 1
         total += elements * tensor.dtype.bits / 8 * passes
     return total

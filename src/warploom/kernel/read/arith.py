@@ -33,7 +33,7 @@ FLOAT_ONLY = {
     Fn.DIV, Fn.EXP, Fn.EXP2, Fn.LOG, Fn.LOG2, Fn.SQRT, Fn.RSQRT, Fn.TANH, Fn.ERF, Fn.SIN, Fn.COS,
     Fn.FLOOR,
 }  # fmt: skip
-INT_ONLY = {Fn.FLOORDIV, Fn.MOD}
+INT_ONLY = {Fn.FLOORDIV, Fn.MOD, Fn.SHR, Fn.BITS}
 
 
 def known(frame: Frame, symbol: Symbol) -> Symbol:

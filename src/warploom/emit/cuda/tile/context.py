@@ -46,6 +46,8 @@ BINARY = {
     Fn.MUL: "*",
     Fn.FLOORDIV: "/",
     Fn.MOD: "%",
+    Fn.SHR: ">>",
+    Fn.BITS: "&",
     Fn.EQ: "==",
     Fn.NE: "!=",
     Fn.LT: "<",
@@ -232,6 +234,8 @@ class Context:
     def load_box(self, op: Load, tile: SlotTile) -> tuple[int, ...]:
         """The box of one block of a loaded tile."""
         dims = list(op.result.vars)
+        if tile.vector and op.result.dims[0].per > 1:
+            return (*(1 for _ in op.at[1:]), tile.cols)
         if tile.vector:
             return tuple(tile.cols if a.var == dims[0] else 1 for a in op.at)
         sizes = {dims[0]: tile.rows, dims[1]: min(tile.cols, tile.block_cols)}
@@ -296,7 +300,7 @@ FUNCTIONS = {
     Fn.LOG2: "log2_approx({})",
     Fn.SQRT: "sqrtf({})",
     Fn.RSQRT: "rsqrtf({})",
-    Fn.TANH: "tanhf({})",
+    Fn.TANH: "tanh_approx({})",
     Fn.ERF: "erff({})",
     Fn.SIN: "sinf({})",
     Fn.COS: "cosf({})",

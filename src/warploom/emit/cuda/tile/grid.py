@@ -73,8 +73,8 @@ def walk_lines(context: Context, cut: Cut | None) -> list[str]:
     if walk == "listed":
         order = context.order()
         return [
-            f"for (int visit = __ldg({order} + blockIdx.x);; ++visit) {{",
-            f"  const int tile = __ldg({order} + visit);",
+            f"for (int visit = listed({order} + blockIdx.x);; ++visit) {{",
+            f"  const int tile = listed({order} + visit);",
             "  if (tile < 0) break;",
         ]
     if split > 1:
@@ -83,6 +83,13 @@ def walk_lines(context: Context, cut: Cut | None) -> list[str]:
             f"  const int tile = unit / {split}, part = unit % {split};",
         ]
     return ["for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {"]
+
+
+def again_lines(context: Context, cut: Cut | None) -> list[str]:
+    """The tile's place once more, for its tail: it does not wait in registers along the loop."""
+    if _walk(context, cut) != "listed":
+        return []
+    return [f"const int tile = listed({context.order()} + visit);", *place_lines(context, cut)]
 
 
 def _group_counts(context: Context) -> list[str]:
@@ -105,19 +112,21 @@ def _group_counts(context: Context) -> list[str]:
 def _groups(context: Context) -> list[str]:
     groups, grouped = grouped_vars(context.kernel)
     starts = context.pointer(context.kernel.grid.starts[0])
-    extent = context.layout.extent(grouped)
+    extent, tall = context.layout.extent(grouped), context.layout.tiling.group
     lines = [
-        "const int row_tile = tile / across;",
-        "int rest = tile % across;",
+        "int here = 0;  // row tiles of the group",
         f"while (group < count_{groups}) {{",
-        f"  const int here = ({starts}[group + 1] - {starts}[group] + {extent - 1}) / {extent};",
-        "  if (row_tile < before + here) break;",
+        f"  here = ({starts}[group + 1] - {starts}[group] + {extent - 1}) / {extent};",
+        "  if (tile / across < before + here) break;",
         "  before += here;",
         "  ++group;",
         "}",
         f"if (group == count_{groups}) break;",
         f"const int pos_{groups} = group, end_{grouped} = {starts}[group + 1];",
-        f"const int pos_{grouped} = {starts}[group] + (row_tile - before) * {extent};",
+        f"const int inside = tile - before * across, band = inside / ({tall} * across) * {tall};",
+        f"const int tall = min(here - band, {tall}), place = inside - band * across;",
+        f"const int pos_{grouped} = {starts}[group] + (band + place % tall) * {extent};",
+        "int rest = place / tall;",
     ]
     for name in reversed(context.kernel.grid.vars):
         if name in (groups, grouped):

@@ -154,6 +154,7 @@ def _element_load(
 
     def effect(w: Wave) -> None:
         addresses, inside = resolve(w)
+        _require_inside(w, inside)
         data = np.zeros(LANES, np.uint32)
         if size == 4:
             data[inside] = devices.memory.gather(addresses[inside], 1)[:, 0]

@@ -12,6 +12,7 @@ from warploom.document.kinds import OpRole, Phase
 from warploom.emit.gfx950.lower.addresses import emit_entry
 from warploom.emit.gfx950.lower.liveness import LiveIn, Slot, live_in
 from warploom.emit.gfx950.lower.module import module_text
+from warploom.emit.gfx950.lower.ragged import check_ragged
 from warploom.emit.gfx950.lower.state import Machine
 from warploom.emit.gfx950.lower.store import emit_store
 from warploom.emit.gfx950.lower.table import emit_barrier, emit_wait, lower_op
@@ -24,6 +25,8 @@ Values = dict[tuple[object, ...], tuple[str, str]]  # register -> (LLVM type, SS
 
 def kernel_ir(plan: KernelPlan) -> str:
     """LLVM IR of the kernel."""
+    if plan.ragged_k:
+        check_ragged(plan)
     text = IrText()
     machine = Machine(text, plan)
     live = live_in(plan)
