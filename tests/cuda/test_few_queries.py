@@ -134,7 +134,7 @@ def test_pieces_are_bounded(cuda, monkeypatch):
     give = work.work_memory(FakeTensor((8, 8)), 0, 1000)
     for stream in range(10):
         give(stream, False)
-    assert [s for _, s in work._KEPT] == [6, 7, 8, 9]
+    assert [s for _, s, _ in work._KEPT] == [6, 7, 8, 9]
 
 
 def test_a_split_of_many_tiles_is_refused():
