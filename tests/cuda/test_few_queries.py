@@ -22,7 +22,7 @@ def tensor(*shape, dtype=DType.BF16, strides=None):
 
 def viewed(q, k, out=None, causal=False):
     layouts = (q, k, k, out, None, None)
-    return attention._viewed(layouts, attention._options(causal, False, None))
+    return attention._viewed(layouts, attention._options(causal, False, None), 3)
 
 
 def test_heads_that_share_keys_are_rows():
