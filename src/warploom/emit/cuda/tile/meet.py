@@ -29,7 +29,8 @@ from warploom.lower.layout import Array, Form, Layout
 from warploom.lower.meet import QUAD_BYTES, meeting_of, met_arrays, part_bytes, quads_of
 
 COUNTER_BYTES = 1 << 16  # counters of tiles and consumers, at the start of the memory
-MOST_AHEAD = 16  # quads of a thread that are on their way at once
+MOST_AHEAD, FEW_AHEAD = 16, 2  # quads of a thread that are on their way at once
+MOST_REGISTERS = 200
 OWN = Compute | BulkStore | BulkWait | BulkCommit | ProxyFence | ScopeSync
 
 
@@ -164,10 +165,16 @@ def _home(context: Context, value: str) -> str:
     return dict(context.layout.homes)[value]
 
 
+def _ahead(context: Context) -> int:
+    """Quads of a thread that may be on their way at once, by the registers that are left."""
+    used = sum(a.registers for a in context.layout.arrays)
+    return max(FEW_AHEAD, min(MOST_AHEAD, (MOST_REGISTERS - used) // 8))
+
+
 def _summed(context: Context, array: Array, at: int, apart: int) -> list[str]:
     """A sum over the parts in their order; loads of several quads are on their way at once."""
     split, quads = context.layout.tiling.split, _quads(array)
-    ahead = max(1, MOST_AHEAD // split)
+    ahead = max(1, _ahead(context) // split)
     lines = _blocks(context, array)
     for first in range(0, len(quads), ahead):
         some = list(enumerate(quads))[first : first + ahead]
@@ -209,7 +216,7 @@ def _together(context: Context, arrays: Sequence[Array], apart: int) -> list[str
         f"    {top}[b][1] = fmaxf({top}[b][1], was.y);",
         "  }",
         *(x for a in rest for x in _cleared(a)),
-        "#pragma unroll 2",
+        "#pragma unroll 1",
         f"for (int p = 0; p < {split}; ++p) {{",
         f"  const float4* const of = parts + p * {apart};",
         f"  float weight[{high.blocks}][2];",
@@ -242,8 +249,9 @@ def _added(
     """A part's share of a sum; loads of several quads are on their way at once."""
     tile, quads = array.form is Form.TILE, _quads(array)
     lines = _blocks(context, array)
-    for first in range(0, len(quads), MOST_AHEAD):
-        some = list(enumerate(quads))[first : first + MOST_AHEAD]
+    ahead = _ahead(context)
+    for first in range(0, len(quads), ahead):
+        some = list(enumerate(quads))[first : first + ahead]
         lines += ["  {", f"    float4 x[{len(some)}];"]
         lines += [f"    x[{n - first}] = __ldcg(&of[{_at(array, places, n)}]);" for n, _ in some]
         for n, quad in some:
