@@ -73,7 +73,7 @@ def test_block_scaled(extents, k):
     kernel = block_scaled.specialise({"a": "e4m3", "b": "e4m3", "out": "bf16"})
     wide = np.repeat(np.repeat(sb, 128, 0)[:200], 128, 1)[:, :k]
     wanted = (a * np.repeat(sa, 128, 1)[:, :k]) @ (b * wide).T
-    close(kernel.reference(a, sa, b, sb, extents=extents), wanted)
+    close(kernel.reference(a, sa.T, b, sb, extents=extents), wanted)
 
 
 @pytest.mark.parametrize("extents", [{}, {"t": 4, "n": 5, "k": 16}], ids=str)

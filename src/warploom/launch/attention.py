@@ -71,10 +71,10 @@ def attention(
         causal = False  # the last query sees every key
     calls: Calls = CALLS
     options, given = _options(causal, return_lse, kernel), ()
-    if score is not None or visible is not None:
-        calls, options, given = flexible(CALLS, score, visible, options)
+    if score is not None or visible is not None or sinks is not None:
+        calls, options, given = flexible(CALLS, score, visible, sinks, options)
     done = calls.launch(
-        (q, k, v, out, None, lengths, sinks, *given),
+        (q, k, v, out, None, lengths, *given),
         None if scale is None else (checked_scale(scale),),
         options,
         stream,
@@ -133,15 +133,9 @@ def _queries(q: Any) -> int:  # noqa: ANN401
 
 def _viewed(layouts: Layouts, options: tuple[Any, ...]) -> View:
     """Few queries of heads that share keys, as rows of one tile: keys are read once for all."""
-    q, k, v, out, lse, lengths, sinks = layouts
+    q, k, v, out, lse, lengths = layouts
     same: View = (layouts, {})
-    if (
-        sinks is not None
-        or q is None
-        or k is None
-        or len(q.shape) != HEADS_RANK
-        or len(k.shape) != HEADS_RANK
-    ):
+    if q is None or k is None or len(q.shape) != HEADS_RANK or len(k.shape) != HEADS_RANK:
         return same
     _, heads, queries, _ = q.shape
     groups = k.shape[1]
@@ -153,7 +147,7 @@ def _viewed(layouts: Layouts, options: tuple[Any, ...]) -> View:
     for given, shape in ((q, whole), (out, whole), (lse, whole[:3])):
         if given is not None and (given.shape != shape or not _has_rows(given)):
             return same
-    seen = (_rows(q, groups), k, v, _rows(out, groups), _rows(lse, groups), lengths, None)
+    seen = (_rows(q, groups), k, v, _rows(out, groups), _rows(lse, groups), lengths)
     return seen, {3: whole, 4: whole[:3]}
 
 
@@ -197,10 +191,7 @@ def _check_packed(layouts: Layouts, options: tuple[Any, ...]) -> None:
 
 def _key(options: Hashable, tensors: Sequence[Any]) -> Hashable:
     """``torch_key`` without a loop."""
-    q, k, v, out, lse, lengths, sinks = tensors
-    rest = None
-    if lse is not None or lengths is not None or sinks is not None:
-        rest = torch_key(lse is None, (lse, lengths, sinks))
+    q, k, v, out, lse, lengths = tensors
     return (
         options,
         q.shape,
@@ -216,7 +207,7 @@ def _key(options: Hashable, tensors: Sequence[Any]) -> Hashable:
         v.dtype,
         v.get_device(),
         out if out is None else (out.shape, out.stride(), out.dtype, out.get_device()),
-        rest,
+        lse if lse is None and lengths is None else torch_key(lse is None, (lse, lengths)),
     )
 
 

@@ -228,11 +228,6 @@ class Vector:
         if found is not None and found[1].vector and op.result.vars == (self.rows,):
             slot = _label("slot", op.result.name)
             return self._declare(op.result, f"load_shared1({slot} + 4 * row_of(b, i))")
-        if found is not None and found[1].vector and op.result.dims[0].per > 1:
-            label = _label("v", op.result.name)
-            slot = _label("slot", op.result.name)
-            self.scopes.step.append(f"const float {label} = load_shared1({slot});")
-            return label
         if found is not None and found[1].vector:
             label = _label("v", op.result.name)
             self.scopes.chunk += vector_text(label, _label("slot", op.result.name))
