@@ -96,7 +96,7 @@ def keep_refusal(
     kernel: Kernel, tiling: Tiling, target: HopperTarget, error: SchedulingError
 ) -> None:
     """Keep that a tiling has no schedule: finding that out takes as long as finding one."""
-    path = _path(kernel, tiling, target).with_suffix(".no")
+    path = _path(kernel, tiling, target, stamps=False).with_suffix(".no")
     said = {"what": error.what, "where": error.where, "why": error.why, "fix": error.fix}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -108,7 +108,9 @@ def keep_refusal(
 def recall_refusal(kernel: Kernel, tiling: Tiling, target: HopperTarget) -> SchedulingError | None:
     """The refusal kept for a tiling."""
     try:
-        said = json.loads(_path(kernel, tiling, target).with_suffix(".no").read_text())
+        said = json.loads(
+            _path(kernel, tiling, target, stamps=False).with_suffix(".no").read_text()
+        )
         return SchedulingError(said["what"], where=said["where"], why=said["why"], fix=said["fix"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
