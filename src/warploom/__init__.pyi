@@ -268,6 +268,21 @@ from warploom.launch.attention import (
 from warploom.launch.attention_grad import (
     attention_backward as attention_backward,
 )
+from warploom.launch.fused import (
+    gemm_block_scaled as gemm_block_scaled,
+)
+from warploom.launch.fused import (
+    gemm_quantised as gemm_quantised,
+)
+from warploom.launch.fused import (
+    grouped_gemm as grouped_gemm,
+)
+from warploom.launch.fused import (
+    scan as scan,
+)
+from warploom.launch.fused import (
+    swiglu as swiglu,
+)
 from warploom.launch.gemm import (
     gemm as gemm,
 )

@@ -24,7 +24,7 @@ from warploom.kernel.simplify import simplify
 from warploom.kernel.text import Text, Types
 from warploom.kernel.values import Kernel, Loop
 from warploom.launch.build import Cubin, compile_source
-from warploom.launch.kept import keep_source, recall_source
+from warploom.launch.kept import keep_refusal, keep_source, recall_refusal, recall_source
 from warploom.launch.pricing import role_costs
 from warploom.lower.choose import Choice, choose
 from warploom.lower.column import Lowered, lower
@@ -201,12 +201,23 @@ class Compiled:
         """
         source = recall_source(self.rewritten, tiling, self.target, stamps=stamps)
         if source is None:
-            lowered = self.lower(tiling)
+            lowered = self._scheduled(tiling)
             for document in lowered.documents:
                 require_clean(document)
             source = emit_kernel(lowered, self.target, stamps=stamps)
             keep_source(self.rewritten, tiling, self.target, source)
         return self._built(tiling, source)
+
+    def _scheduled(self, tiling: Tiling) -> Lowered:
+        """The schedule for a tiling; that there is none is kept too."""
+        refusal = recall_refusal(self.rewritten, tiling, self.target)
+        if refusal is not None:
+            raise refusal
+        try:
+            return self.lower(tiling)
+        except SchedulingError as error:
+            keep_refusal(self.rewritten, tiling, self.target, error)
+            raise
 
     def built_from(self, document: RolesDocument, tiling: Tiling, *, stamps: bool = False) -> Built:
         """The programs of a document in place of the schedule's own; it is not judged here."""

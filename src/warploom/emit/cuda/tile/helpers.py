@@ -123,7 +123,7 @@ TILE_HELPERS: dict[str, str] = {
         "// A byte of a tile in shared memory: blocks of rows of ``pitch`` bytes, swizzled.\n"
         "DEVICE uint32_t slot_byte(uint32_t slot, int rows, int pitch, int row, int byte) {\n"
         "  const uint32_t at = byte / pitch * rows * pitch + row * pitch + byte % pitch;\n"
-        "  return slot + (at ^ (at >> 7 & 7) << 4);\n}\n"
+        "  return slot + (at ^ (at >> 7 & (pitch / 16 - 1)) << 4);\n}\n"
     ),
     "load_shared_u8": (
         "DEVICE uint32_t load_shared_u8(uint32_t address) {\n  uint32_t a;\n"
