@@ -321,7 +321,7 @@ def once(names):
             print(name, type(error).__name__, str(error).splitlines()[0][:150], flush=True)
 
 
-def sanitize(seconds=65):
+def sanitize(seconds=50):
     """What each tool says of `once`; one that takes longer is stopped and shown so far."""
     me = [sys.executable, __file__, "once"]
     folder = Path(os.environ.get("OUT", "."))
