@@ -107,8 +107,8 @@ WANTED = {
     "attention_grad": 4,
 }
 HARMLESS = 3  # every so many-th mutant is one the verifier calls clean
-LIMIT = 8  # seconds of one mutant on the device
-ABREAST = 6
+LIMIT = 6  # seconds of one mutant on the device
+ABREAST = 8
 
 
 # -- build ----------------------------------------------------------------------------------------
@@ -281,7 +281,7 @@ def run(folder):
         while todo and len(running) < ABREAST:
             row = todo.pop(0)
             cubin = (folder / row["file"]).read_bytes() if row["file"] else None
-            out = target / f"said_{len(results) + len(running) + len(todo)}.txt"
+            out = target / f"said_{len(todo)}.txt"
             out.unlink(missing_ok=True)
             pid = child(torch, row["text"], wanted[row["text"]], cubin, out)
             running[pid] = (row, out, time.time())
@@ -328,7 +328,16 @@ def sanitize(seconds=50):
     running = {}
     for tool in ("memcheck", "racecheck", "synccheck"):
         out = (folder / f"sanitizer_{tool}.txt").open("w+")
-        command = ["compute-sanitizer", "--tool", tool, "--print-limit", "8", *me]
+        command = [
+            "compute-sanitizer",
+            "--tool",
+            tool,
+            "--report-api-errors",
+            "no",
+            "--print-limit",
+            "8",
+            *me,
+        ]
         running[tool] = (out, subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT))
     until = time.time() + seconds
     for tool, (out, process) in running.items():

@@ -3,7 +3,8 @@
     WARPLOOM_CACHE=build/cache WARPLOOM_COMPILER=nvcc python bench/warm.py [PART ...]
 
 A machine with a GPU that is given the folder (and the same nvcc) then compiles nothing. Parts:
-host, gemm, fp8, attention, decode; all without a name. Prints what every call runs.
+host, gemm, fp8, attention, decode, tests (what tests/cuda calls); all without a name. Prints what
+every call runs.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from lib.shapes import GROUPS
 from warploom.errors import WarploomError
 from warploom.kernel.values import DType
 from warploom.launch.attention import CALLS as ATTENTION
+from warploom.launch.attention import PACKED, PAGED
 from warploom.launch.attention import _options as attention_options
 from warploom.launch.gemm import CALLS as GEMM
 from warploom.launch.gemm import _options as gemm_options
@@ -35,13 +37,14 @@ HEADS = (
 )
 
 
-def gemm(m, n, k, dtype=DType.BF16, bias=False, activation="none"):
+def gemm(m, n, k, dtype=DType.BF16, bias=False, activation="none", residual=False):
+    whole = Layout((m, n), (n, 1), DType.BF16) if residual else None
     layouts = (
         Layout((m, k), (k, 1), dtype),
         Layout((k, n), (1, k), dtype),
-        None,
+        whole,
         Layout((n,), (1,), DType.BF16) if bias else None,
-        None,
+        whole,
     )
     return GEMM.compiled_for(layouts, gemm_options(activation, None, True, None))
 
@@ -50,7 +53,28 @@ def attention(b, h, s, d, causal, lse=False, kv=None, keys=None):
     q = Layout((b, h, s, d), row_major((b, h, s, d)), DType.BF16)
     shape = (b, kv or h, keys or s, d)
     k = Layout(shape, row_major(shape), DType.BF16)
-    return ATTENTION.compiled_for((q, k, k, None, None, None), attention_options(causal, lse, None))
+    return ATTENTION.compiled_for(
+        (q, k, k, None, None, None, None), attention_options(causal, lse, None)
+    )
+
+
+def packed(rows, keys, heads, kv, sequences, d, causal):
+    """Packed sequences in fp16, with log-sum-exp."""
+    q, k = (
+        Layout((n, h, d), row_major((n, h, d)), DType.F16) for n, h in ((rows, heads), (keys, kv))
+    )
+    starts = Layout((sequences + 1,), (1,), DType.I32)
+    layouts = (q, k, k, starts, starts, None, None)
+    return PACKED.compiled_for(layouts, attention_options(causal, True, None))
+
+
+def paged(b, h, kv, queries, most, page, d, causal, lse=True):
+    """Keys in pages, as servers store them: [pages, page, kv heads, d]."""
+    q = Layout((b, h, queries, d), row_major((b, h, queries, d)), DType.BF16)
+    k = Layout((b * most + 3, kv, page, d), (page * kv * d, d, kv * d, 1), DType.BF16)
+    table, ends = (Layout(s, row_major(s), DType.I32) for s in ((b, most), (b,)))
+    options = attention_options(causal, lse, None)
+    return PAGED.compiled_for((q, k, k, table, ends, None, None), options)
 
 
 def products(shapes, **more):
@@ -71,6 +95,35 @@ def decodings():
     ]
 
 
+def of_tests():
+    """What tests/cuda calls."""
+    plain = (
+        *((128, 256, 64), (200, 512, 128), (64, 128, 256), (333, 136, 72), (256, 384, 512)),
+        *((64, 128, 64), (128, 128, 64), (2048, 2048, 2048), (1000, 1496, 776), (16, 8192, 8192)),
+        *((128, 4096, 4096), (1024, 1024, 16384), (24, 2048, 4096), (64, 256, 4096)),
+        *((256, 256, 256), (4096, 4096, 4096), (256, 512, 384), (256, 384, 512), (512, 384, 256)),
+    )
+    rows = products(plain)
+    rows += products([(24, 2048, 4096)], bias=True, activation="gelu")
+    rows += [("gemm residual", lambda: gemm(1000, 1496, 776, residual=True))]
+    for activation in ("none", "relu", "gelu", "silu"):
+        rows += products([(256, 512, 384)], bias=True, activation=activation)
+    for mask in (False, True):
+        rows += attentions([(2, 4, 777, d, mask) for d in (64, 128, 256)])
+        rows += attentions([(2, 4, 200, d, mask) for d in (64, 128, 256)], lse=True, kv=2, keys=328)
+    rows += attentions([(1, 4, 200, 64, True), (1, 2, 333, 128, True), (2, 4, 300, 64, False)])
+    rows += attentions([(1, 4, 256, 128, False), (2, 16, 4096, 128, True)])
+    for n in (128, 200, 333):
+        rows += attentions([(2, 4, n, 128, True)], lse=True, kv=2, keys=n)
+    for queries, d in ((1, 64), (1, 128), (3, 128)):
+        rows += attentions([(2, 32, queries, d, False)], lse=True, kv=4, keys=5000)
+    rows += [
+        ("paged 64", lambda: paged(4, 16, 4, 1, 32, 64, 128, False)),
+        ("paged 128", lambda: paged(4, 16, 4, 3, 16, 128, 128, "lower_right")),
+    ]
+    return [*rows, ("packed", lambda: packed(120, 100, 4, 2, 2, 64, True))]
+
+
 SMALL = (256, 512, 256)
 PARTS = {
     "host": [
@@ -80,9 +133,10 @@ PARTS = {
         *attentions([(1, 4, 256, 64, False)], lse=True),
     ],
     "gemm": [row for shapes in GROUPS.values() for row in products(shapes)],
-    "fp8": products(GROUPS["main"], dtype=DType.E4M3),
+    "fp8": [row for shapes in GROUPS.values() for row in products(shapes, dtype=DType.E4M3)],
     "attention": [row for m in (False, True) for row in attentions([(*c, m) for c in HEADS])],
     "decode": decodings(),
+    "tests": of_tests(),
 }
 
 

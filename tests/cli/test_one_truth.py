@@ -1,13 +1,28 @@
 """The same document on the same target has one interval, whoever reports it."""
 
 import json
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from warploom import compile_schedule, simulate
+from warploom import (
+    ConfigError,
+    DeclarativeSchedule,
+    GeometryError,
+    KernelGeometry,
+    compile_schedule,
+    read_schedule,
+    simulate,
+    timeline,
+)
 from warploom.cli.builtin import BUILT_IN
+from warploom.cli.kernels import kernel_named
+from warploom.kernels.gemm import gemm
+from warploom.launch.pricing import role_costs
 from warploom.search import Point, evaluate
 from warploom.seed.target.chip import chip_costs
+from warploom.sim import simulate_roles
 
 from .runner import warploom
 
@@ -18,7 +33,7 @@ CASES = (
     ("pingpong", "256x256x64", "bf16"),
     ("fourwave", "256x256x128", "fp8"),
 )
-HOPPER = ("gemm", "attention", "gemm_128x128x64_w2")
+HOPPER = ("gemm", "swiglu", "attention", "gemm_128x128x64_w2")
 
 
 def pace_of(*arguments):
@@ -71,11 +86,127 @@ def test_a_sweep_reports_what_simulate_reports(name, tile, dtype):
 def test_role_programs(name, tmp_path):
     expected = numbers(pace_of("simulate", name)["pace"])
     assert numbers(pace_of("graph", name)["pace"]) == expected
-    assert pace_of("diff", name, name)["facts"][0]["interval"] == expected[0]
+    facts = pace_of("diff", name, name)["facts"][0]
+    assert (facts["interval"], facts["cycles a K-tile"], facts["bound a K-tile"]) == expected
     emitted = pace_of("emit", "h200", name, "--no-build", "-o", tmp_path)
     assert numbers(emitted["pace"]) == expected
     rows = pace_of("explore", name)
     assert rows[0]["cycles a tile"] == expected[1]
+    for text in (warploom(command, name).stdout for command in ("show", "compile", "graph")):
+        assert f"{expected[1]:g} cycles a tile" in " ".join(text.split())
+    line = warploom("timeline", name, "--trips", "4", "--width", "200").stdout
+    assert f"II {expected[0]:g} cycles" in line
+    page = warploom("timeline", name, "--trips", "4", "--format", "html").stdout
+    assert f"initiation interval <b>{expected[0]:g} " in page
+    path = tmp_path / "kernel.schedule.json"
+    assert numbers(pace_of("simulate", path)["pace"]) == expected
+    kernel = kernel_named(name)
+    lowered = kernel.lowered
+    run = simulate_roles(lowered.document, role_costs(lowered, kernel.target), trips=64)
+    assert run.ii == expected[0]
+
+
+CHIP = """
+from dataclasses import replace
+from warploom import DeclarativeSchedule, TargetProfile, mi355x_cost_model, mi355x_costs
+from warploom import mi355x_double_buffer
+from warploom.target.h200 import h200
+
+machine = replace(mi355x_costs(mma_cycles=256, memory_bytes=16), name="half", clock_hz=1e9)
+half = TargetProfile(mi355x_cost_model(), mi355x_double_buffer(2, 2), name="half", machine=machine)
+schedule = DeclarativeSchedule(lgkm_a=8, lgkm_b=4, target=half)
+slow = replace(h200(), name="slow", l2_bytes_per_cycle=20.0)
+"""
+
+
+@pytest.fixture
+def chip(tmp_path, monkeypatch):
+    (tmp_path / "chip.py").write_text(CHIP)
+    monkeypatch.chdir(tmp_path)
+    space = {}
+    exec(CHIP, space)
+    return space
+
+
+def test_a_target_of_ones_own_is_used_and_named_everywhere(chip):
+    spec = "chip.py:schedule"
+    found = pace_of("simulate", spec)["pace"]
+    expected = numbers(found)
+    assert found["costs"] == "half"
+    assert expected[0] == 8192  # of the memory's: four times what the chip takes
+    assert warploom("compile", spec, "-o", "chip.json").returncode == 0
+    source = "chip.json"
+    assert numbers(pace_of("simulate", source)["pace"]) == expected
+    assert numbers(pace_of("graph", source)["pace"]) == expected
+    assert pace_of("diff", source, spec)["facts"][0]["interval"] == expected[0]
+    for command, given in (("show", spec), ("show", source), ("compile", spec)):
+        text = " ".join(warploom(command, given).stdout.split())
+        assert f"{expected[1]:g} cycles a K-tile" in text
+        assert "on half costs" in text
+    line = warploom("timeline", source, "--trips", "2", "--width", "200").stdout
+    assert f"II {expected[0]:g} cycles" in line
+    assert "costs: half" in line
+    compiled = compile_schedule(chip["schedule"])
+    document = read_schedule(Path("chip.json").read_text())
+    assert document.machine == chip["machine"]
+    for given, costs in ((compiled, None), (document, chip["half"]), (document, None)):
+        run = simulate(given, costs, trips=16)
+        assert (run.ii, run.costs) == (expected[0], "half")
+    assert f"II {expected[0]:g} cycles" in timeline(document, trips=2)
+    text = warploom("simulate", spec).stdout
+    assert "us at 1 GHz" in text
+
+
+@pytest.mark.slow
+def test_a_target_of_ones_own_is_named_by_the_back_end(chip):
+    pytest.importorskip("llvmlite")
+    expected = numbers(pace_of("simulate", "chip.py:schedule")["pace"])
+    emitted = pace_of("emit", "gfx950", "chip.py:schedule", "-o", "out")
+    assert numbers(emitted["pace"]) == expected
+    assert "scheduled for half" in warploom("emit", "gfx950", "chip.py:schedule", "-o", "o").stdout
+
+
+def test_a_hopper_target_of_ones_own(chip):
+    expected = numbers(pace_of("simulate", "gemm", "--target", "chip.py:slow")["pace"])
+    assert expected[0] > numbers(pace_of("simulate", "gemm")["pace"])[0]
+    text = warploom("compile", "gemm", "--target", "chip.py:slow", "-o", "slow.json").stdout
+    assert "on slow costs" in " ".join(text.split())
+    done = warploom("simulate", "slow.json")
+    assert done.returncode == 2
+    assert "--target" in done.stderr
+    assert "'slow'" in done.stderr
+    again = pace_of("simulate", "slow.json", "--target", "chip.py:slow")["pace"]
+    assert numbers(again) == expected
+    emitted = pace_of("emit", "h200", "gemm", "--target", "chip.py:slow", "--no-build", "-o", "out")
+    assert numbers(emitted["pace"]) == expected
+    assert gemm.compile("bf16", without=("bias", "residual"), target=chip["slow"]).target.name == (
+        "slow"
+    )
+    with pytest.raises(ConfigError, match="no Hopper target"):
+        gemm.compile("bf16", target="h200")
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "said"),
+    [
+        ("gemm", "mi355x", "is a Hopper kernel"),
+        ("pingpong", "h100", "is a counter schedule"),
+        ("pingpong", "chip.py:schedule", "is a DeclarativeSchedule"),
+        ("pingpong", "nothing", "there is no target"),
+    ],
+)
+def test_a_target_that_does_not_fit_is_told(chip, source, target, said):
+    done = warploom("simulate", source, "--target", target)
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_buffers_must_fit_the_storage_of_the_target(chip):
+    machine = replace(chip["machine"], storage=64 * 1024)
+    small = replace(chip["half"], machine=machine)
+    geometry = KernelGeometry.ping_pong((256, 256, 64))
+    with pytest.raises(GeometryError, match="shared memory"):
+        compile_schedule(DeclarativeSchedule(target=small, geometry=geometry))
 
 
 def test_the_price_of_products_follows_tile_waves_and_type():

@@ -10,7 +10,6 @@ pytest.importorskip("llvmlite")
 
 import warploom as wl
 from warploom.emit.gfx950 import ElementType, emit_kernel, gemm_tile
-from warploom.emit.gfx950.edges import safe_at_edges
 from warploom.emit.gfx950.emulator import (
     LATE,
     STARVED,
@@ -31,7 +30,6 @@ from warploom.kernels.gemm import gemm
 from warploom.kernels.grouped import grouped
 from warploom.kernels.rms_gemm import rms_gemm
 from warploom.kernels.swiglu import swiglu
-from warploom.verify import Assumptions, verify
 
 SMALL = {
     "bf16": ("fourwave", (64, 64, 32), (16, 16, 32)),
@@ -227,13 +225,3 @@ def test_a_grid_of_two_by_four_sub_tiles():
         timing=STARVED,
     )
     assert result.correct
-
-
-def test_waits_at_the_end_of_a_ragged_k_need_no_order_of_loads():
-    ready = ready_kernel("pingpong", (256, 256, 64), ElementType.BF16)
-    edges = Assumptions.for_edges()
-    assert verify(ready.document).is_clean
-    assert not verify(ready.document, assumptions=edges).is_clean
-    safe = safe_at_edges(ready.document)
-    assert verify(safe, assumptions=edges).is_clean
-    assert safe_at_edges(safe) == safe

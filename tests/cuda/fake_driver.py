@@ -50,7 +50,8 @@ class FakeDriver:
     CUtensorMap = TensorMap
     cuuint64_t = cuuint32_t = Word
 
-    def __init__(self, *, parameters=(), devices=1, cluster=0):
+    def __init__(self, *, parameters=(), devices=1, cluster=0, secret=False):
+        self.secret = secret
         self.parameters = parameters  # sizes of the kernel's parameters, which launches keep
         self.devices, self.cluster = devices, cluster
         self.launches, self.encoded, self.replaced, self.loaded = [], [], [], []
@@ -137,6 +138,8 @@ class FakeDriver:
         assert held.getPtr() % 64 == 0
         self.replaced.append(address)
         ctypes.memmove(held.getPtr(), struct.pack("Q", address), 8)
+        if self.secret:  # a word beside the address that only the driver knows
+            ctypes.memmove(held.getPtr() + 16, struct.pack("Q", address // 16), 8)
         return (SUCCESS,)
 
     def cuThreadExchangeStreamCaptureMode(self, mode):
@@ -162,11 +165,8 @@ class FakeDriver:
         self.memory[address] = bytes(data[:size])
         return (SUCCESS,)
 
-    def cuLaunchKernel(self, function, gx, gy, gz, bx, by, bz, shared, stream, block, extra):
-        return self._launch(function, gx, bx, stream, block, 1)
-
     def cuLaunchKernelEx(self, config, function, block, extra):
-        width = config.attrs[0].value.clusterDim.x
+        width = config.attrs[0].value.clusterDim.x if config.numAttrs else 1
         return self._launch(
             function, config.gridDimX, config.blockDimX, config.hStream, block, width
         )

@@ -24,7 +24,8 @@ def matrix(*shape, dtype=torch.bfloat16):
 def problems():
     """(call, right result) of products and attentions of several shapes."""
     found = []
-    for m, n, k in ((128, 256, 64), (200, 512, 128), (64, 128, 256), (333, 136, 72)):
+    shapes = ((128, 256, 64), (200, 512, 128), (64, 128, 256), (333, 136, 72), (64, 256, 4096))
+    for m, n, k in shapes:  # the last is split over CTAs
         a, b = matrix(m, k), matrix(n, k)
         found.append((lambda a=a, b=b, **o: warploom.gemm(a, b.T, **o), warploom.gemm(a, b.T)))
     for heads, length, dim in ((4, 200, 64), (2, 333, 128)):

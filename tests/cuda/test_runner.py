@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
@@ -36,7 +37,7 @@ def cuda(monkeypatch):
         return make
 
     monkeypatch.setattr(module, "allocator", allocator)
-    monkeypatch.setattr(module, "on_stream", lambda like, stream: module.nullcontext())
+    monkeypatch.setattr(module, "on_stream", lambda like, stream: nullcontext())
     monkeypatch.setattr(tensors, "_torch_stream", lambda device: lambda: 77)
     yield lambda **o: install(monkeypatch, **{"parameters": SIZES, **o})
     monkeypatch.undo()

@@ -195,6 +195,26 @@ def bounded(x: wl.In["m", "k"], n: wl.In["m", wl.i32], out: wl.Out["m"]):
     out[m] = s
 
 
+@wl.kernel
+def unpacked(x: wl.In["r", "d"], out: wl.Out["r", wl.f32]):
+    (row,) = wl.tile(out)
+    out[row] = x[row].sum(axis=1)
+
+
+@wl.kernel
+def plain(x: wl.In["r", "d"], out: wl.Out["r", wl.f32]):
+    row = wl.tile(out)
+    out[row] = x[row].sum(axis=1)
+
+
+def test_the_one_axis_of_a_grid_may_be_unpacked():
+    x = normal(5, 64)
+    close(unpacked.reference(x), x.sum(1))
+    named = unpacked.specialise(bf16("x"), sizes={"d": 64})
+    assert named.grid.vars == ("row",)
+    assert named.grid == plain.specialise(bf16("x"), sizes={"d": 64}).grid
+
+
 @pytest.mark.parametrize("extents", [{}, {"m": 3, "k": 2}])
 def test_a_bound_that_depends_on_the_tile(extents):
     x = normal(7, 9)

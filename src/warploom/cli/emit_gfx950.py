@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -30,7 +30,6 @@ from warploom.emit.gfx950 import (
     register_truth,
     write_kernel,
 )
-from warploom.emit.gfx950.edges import safe_at_edges
 from warploom.emit.gfx950.hip import check_hip, find_hip_compiler, hip_source
 from warploom.emit.gfx950.kernels import SCHEDULES, ReadyKernel, ready_kernel
 from warploom.emit.gfx950.mfma import ElementType, element_type
@@ -98,8 +97,6 @@ def _emit(
         ready = ready_kernel(
             spec, block, element, mma=shape, sync=sync_policy(sync), on_race=on_race
         )
-    if text is not None:
-        ready = replace(ready, document=safe_at_edges(ready.document))
     pace = find_pace(
         lambda trips: simulate(
             ready.document, chip_costs(ready.document, block, kind), trips=trips

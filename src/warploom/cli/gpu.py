@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from importlib import import_module
 from typing import Any
 
@@ -160,6 +161,7 @@ class Bound:
         return {
             "schema": SCHEMA,
             "name": self.document.name if self.document else kernel.name,
+            "date": datetime.now(UTC).strftime("%Y-%m-%d"),
             "device": self.torch.cuda.get_device_name(),
             "problem": self.problem.words,
             "milliseconds": statistics.median(times[0]),

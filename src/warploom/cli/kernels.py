@@ -51,10 +51,15 @@ class TileKernel:
         """The optional tensors: commands name none of them."""
         return frozenset(t.name for t in self.text.signature.tensors if t.optional)
 
+    @property
+    def element(self) -> str:
+        """The element type of its inputs, as the language calls it."""
+        return _DTYPES.get(self.dtype, self.dtype)
+
     @cached_property
     def types(self) -> dict[str, DType]:
         """Element types of the tensors that are used; results of fp8 are bf16."""
-        kind = DType(_DTYPES.get(self.dtype, self.dtype))
+        kind = DType(self.element)
         usual = {Access.OUT: DType.BF16 if kind.bits == 8 else kind}
         return {
             t.name: t.dtype or usual.get(t.access, kind)

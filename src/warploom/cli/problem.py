@@ -194,7 +194,7 @@ def distance(mine: Any, right: Any) -> float:  # noqa: ANN401 (arrays)
     if not same[hidden].all() or not np.isfinite(mine[~hidden]).all():
         return float("inf")
     size = float(np.linalg.norm(right[~hidden]))
-    return float(np.linalg.norm((mine - right)[~hidden])) / (size or 1.0)
+    return float(np.linalg.norm(mine[~hidden] - right[~hidden])) / (size or 1.0)
 
 
 def make_problem(

@@ -25,9 +25,11 @@ from warploom.cli.source import load
 from warploom.cli.style import WidthOption, columns, paint
 from warploom.cli.subject import ROLE_TILES, Subject
 from warploom.cli.targets import TargetOption
+from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError
 from warploom.sim import Simulation
 from warploom.sim.pace import Pace
+from warploom.sim.roles import entry_label
 from warploom.view import perfetto_trace, timeline_html, timeline_svg, timeline_text
 from warploom.view.measured import Stamps, measured_text, read_stamps
 
@@ -97,6 +99,17 @@ def _stamps_of(subject: Subject, path: Path) -> Stamps:
             fix=f"warploom timeline {found.name}, or run this one: warploom run "
             f"{subject.spec} --stamps FILE",
         )
+    assert isinstance(subject.document, RolesDocument)
+    programs = {p.name: p for p in subject.document.programs}
+    for role in found.roles:
+        known = programs[role.role].kernel if role.role in programs else ()
+        if tuple(entry_label(e) for e in known) != role.labels:
+            raise ConfigError(
+                f"{path} has clocks of another loop of {role.role}",
+                where="--stamps",
+                why="its entries are not those of the schedule drawn",
+                fix=f"run this one: warploom run {subject.spec} --stamps FILE",
+            )
     return found
 
 

@@ -2,7 +2,7 @@
 
 A CTA runs a persistent loop over output tiles. For every tile each role runs its ``prologue``, its
 ``kernel`` once per iteration that is left, and its ``epilogue``; ``setup`` runs once before the
-first tile, ``finish`` once behind the last.
+first tile, ``finish`` once after the last.
 Roles meet through *rings*: ``depth`` slots of shared memory, each with a ``full`` and an ``empty``
 mbarrier. Use number ``m`` of a ring (counted over all tiles) takes slot ``m % depth`` and barrier
 phase ``m // depth``.
@@ -185,7 +185,7 @@ class Arrive:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MmaFence:
-    """``wgmma.fence``: register accesses before it are ordered before the wgmma behind it."""
+    """``wgmma.fence``: register accesses before it are ordered before the wgmma after it."""
 
     reason: str = ""
 

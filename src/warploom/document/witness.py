@@ -12,7 +12,7 @@ everything before it is executed, nothing else is. Barriers and drains that the 
 front of an entry count as before it: a wave at ``(PROLOGUE, stagger_index)`` has executed its
 stagger barriers, a wave at ``(KERNEL, 0, 0)`` the barrier after the prologue, a wave at
 ``(EPILOGUE, 0)`` the drain and its barrier. ``index`` may equal the length of its phase: that is
-the place right behind its last entry, in front of what the protocol adds between phases.
+the place right after its last entry, in front of what the protocol adds between phases.
 ``iteration`` is 0 outside the kernel. ``None`` is the program's end.
 
 **ADVANCE wave point.** Every wave has a limit, at first its start. The step raises the limit of
@@ -33,7 +33,7 @@ slot now and fills its register.
 fencing barrier or drain that completes the operation before its step. A machine refuses a witness
 that breaks this: it would show nothing.
 
-**The end.** Behind the last step all limits are lifted and the waves run to their end. Waves that
+**The end.** After the last step all limits are lifted and the waves run to their end. Waves that
 can not move before their end are a deadlock.
 """
 

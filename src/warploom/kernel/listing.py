@@ -33,6 +33,7 @@ from warploom.kernel.values import (
 
 _INFIX = {
     Fn.ADD: "+", Fn.SUB: "-", Fn.MUL: "*", Fn.DIV: "/", Fn.FLOORDIV: "//", Fn.MOD: "%",
+    Fn.SHR: ">>", Fn.BITS: "&",
     Fn.EQ: "==", Fn.NE: "!=", Fn.LT: "<", Fn.LE: "<=", Fn.GT: ">", Fn.GE: ">=",
     Fn.AND: "and", Fn.OR: "or",
 }  # fmt: skip

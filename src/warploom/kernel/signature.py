@@ -28,6 +28,7 @@ class TensorText:
     access: Access
     dtype: DType | None
     optional: bool
+    captured: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

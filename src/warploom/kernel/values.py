@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import PurePath
 from typing import Any
 
 
@@ -61,6 +62,9 @@ class Line:
     def __str__(self) -> str:
         return f"{self.file}:{self.number}"
 
+    def __repr__(self) -> str:  # without the folder: what is kept for a kernel can be moved
+        return f"Line({PurePath(self.file).name}:{self.number} {self.text!r})"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Axis:
@@ -73,13 +77,17 @@ class Axis:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tensor:
-    """A tensor of the call. Strides are the caller's; the innermost is 1."""
+    """A tensor of the call. Strides are the caller's; the innermost is 1.
+
+    ``captured``: by a function given to the kernel; any index may stand for any of its axes.
+    """
 
     name: str
     axes: tuple[Axis, ...]
     dtype: DType
     access: Access = Access.IN
     optional: bool = False
+    captured: bool = False
 
     def axis(self, name: str) -> Axis:
         """The axis of that name."""
@@ -115,6 +123,11 @@ class Var:
     extent: int | None = None
 
 
+def is_number(var: Var) -> bool:
+    """Whether a variable stands for one element at a time: a unit, or a step of one."""
+    return var.walk is Walk.UNIT or (var.walk is Walk.STEP and var.extent == 1)
+
+
 @dataclass(frozen=True, slots=True)
 class Dim:
     """One axis of a value's shape: a variable, by ``per`` elements of it each (block scales)."""
@@ -148,6 +161,8 @@ class Fn(StrEnum):
     NEG = "neg"
     FLOORDIV = "floordiv"
     MOD = "mod"
+    SHR = "shr"
+    BITS = "bits"
     ABS = "abs"
     MIN = "min"
     MAX = "max"

@@ -50,11 +50,15 @@ ATTENTION: Mapping[tuple[int, bool], Mapping[str, object]] = {
     (256, True): {**_TILE_256, "slack": 1024},
 }
 
+# Where a search over tiles would solve schedules for many minutes, the tile that was measured.
+SHORT: Mapping[int, Mapping[str, object]] = {256: {**_TILE_256, "slack": 1024}}
+
 
 def measured(name: str, choices: Mapping[str, object], sizes: Mapping[str, int]) -> Pins:
     """What was measured best for a kernel of that name; nothing where nothing was measured."""
     plain = all(choices.get(f) is None for f in ("score", "visible"))
-    long = min(sizes.get("s", 0), sizes.get("t", 0)) >= LONG
-    if name != "attention" or not plain or not long:
+    if name != "attention" or not plain:
         return ()
+    if min(sizes.get("s", 0), sizes.get("t", 0)) < LONG:
+        return tuple(SHORT.get(sizes.get("d", 0), {}).items())
     return tuple(ATTENTION.get((sizes.get("d", 0), bool(choices.get("causal"))), {}).items())

@@ -6,25 +6,35 @@ on first use and kept.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
 from typing import Any
 
+from warploom.errors import ConfigError
 from warploom.kernels.attention import attention as text
 from warploom.kernels.attention import packed as packed_text
+from warploom.kernels.attention import paged as paged_text
 from warploom.launch.attention_checks import (
     causal_choice,
     check_longest,
     check_operands,
     check_packed,
+    check_pages,
     check_result,
     check_starts,
-    scale_of,
+    checked_scale,
+    usual_scale,
 )
-from warploom.launch.runner import Layouts
+from warploom.launch.flexible import flexible
+from warploom.launch.layout import Layout
+from warploom.launch.runner import Layouts, View, torch_key
 from warploom.launch.texts import Calls
 from warploom.lower.tiling import Tiling
 
 ROWS, KEYS = ("s", "h", "d"), ("t", "g", "d")  # packed tensors as callers have them
+HEADS_RANK = 4
+SINKS = 6  # where the sinks stand
+FEW_ROWS = 64  # of a tile that one consumer holds
 
 
 def attention(
@@ -34,7 +44,11 @@ def attention(
     causal: bool | str = False,
     scale: float | None = None,
     *,
+    score: Callable[..., Any] | None = None,
+    visible: object | None = None,
+    sinks: object | None = None,
     lengths: object | None = None,
+    pages: object | None = None,
     return_lse: bool = False,
     out: object | None = None,
     kernel: Tiling | None = None,
@@ -49,14 +63,46 @@ def attention(
     last key. ``scale`` is 1 / sqrt(head dim) unless given. ``lengths``, int32 [batch] on the GPU:
     keys from there on do not count. A query that sees no key gives zeros.
 
+    ``pages``, int32 [batch, most pages] on the GPU: keys and values lie in pages, ``k`` and ``v``
+    are [pages of all, kv heads, page size, head dim] (a view of what a server stores), page sizes
+    are 64 and 128, and ``lengths`` must be given. Sequence i has its keys in pages
+    ``pages[i, 0]``, ``pages[i, 1]`` and so on. What lies in a page past the length does not count,
+    but must be finite.
+
+    ``score(x, batch, head, query, key)`` changes scaled scores, ``visible(batch, head, query,
+    key)`` says which keys count: Python functions, read from their text like a kernel's. Tensors
+    they capture are read on the GPU. FlexAttention's score_mod, mask_mod and BlockMask are taken
+    as they are. ``sinks``, float32 [heads]: scores of a key without a value that every query sees.
+
     ``return_lse``: returns (out, lse), with the natural logarithm of each row's sum of
     exponentials, float32 [batch, heads, queries]. ``kernel`` fixes the tiles; ``stream`` is a CUDA
     stream handle.
     """
-    done = CALLS.launch(
-        (q, k, v, out, None, lengths),
-        (scale_of(scale, q),),
-        _options(causal, return_lse, kernel),
+    if causal == "lower_right" and _queries(q) == 1:
+        causal = False  # the last query sees every key
+    if pages is not None:
+        if score is not None or visible is not None or sinks is not None:
+            raise ConfigError(
+                "pages together with score, visible or sinks",
+                where="warploom.attention",
+                why="keys in pages are read by a text of its own, which has none of them",
+                fix="gather the pages into one tensor first, or leave them out",
+            )
+        done = PAGED.launch(
+            (q, k, v, pages, lengths, out, None),
+            None if scale is None else (checked_scale(scale),),
+            _options(causal, return_lse, kernel),
+            stream,
+        )
+        return (done[5], done[6]) if return_lse else done[5]
+    calls: Calls = CALLS
+    options, given = _options(causal, return_lse, kernel), ()
+    if score is not None or visible is not None:
+        calls, options, given = flexible(CALLS, score, visible, options)
+    done = calls.launch(
+        (q, k, v, out, None, lengths, sinks, *given),
+        None if scale is None else (checked_scale(scale),),
+        options,
         stream,
     )
     return (done[3], done[4]) if return_lse else done[3]
@@ -88,7 +134,7 @@ def attention_packed(
     check_longest(most_queries, most_keys)
     done = PACKED.launch(
         (q, k, v, q_starts, k_starts, out, None),
-        (scale_of(scale, q),),
+        None if scale is None else (checked_scale(scale),),
         _options(causal, return_lse, kernel),
         stream,
     )
@@ -104,6 +150,62 @@ def _options(causal: bool | str, return_lse: bool, kernel: Tiling | None) -> tup
         frozenset({"out", "lse"} if return_lse else {"out"}),
         kernel.pins if kernel is not None else (),
     )
+
+
+def _queries(q: Any) -> int:  # noqa: ANN401
+    shape: tuple[int, ...] = getattr(q, "shape", ())
+    return int(shape[2]) if len(shape) == HEADS_RANK else 0
+
+
+def _viewed_dense(layouts: Layouts, options: tuple[Any, ...]) -> View:
+    sinks = layouts[SINKS]
+    return (layouts, {}) if sinks is not None else _viewed(layouts, options, 3)
+
+
+def _viewed_paged(layouts: Layouts, options: tuple[Any, ...]) -> View:
+    return _viewed(layouts, options, 5)
+
+
+def _viewed(layouts: Layouts, options: tuple[Any, ...], results: int) -> View:
+    """Few queries of heads that share keys, as rows of one tile: keys are read once for all.
+
+    ``results``: where out and lse stand.
+    """
+    q, k = layouts[:2]
+    out, lse = layouts[results : results + 2]
+    same: View = (layouts, {})
+    if q is None or k is None or len(q.shape) != HEADS_RANK or len(k.shape) != HEADS_RANK:
+        return same
+    _, heads, queries, _ = q.shape
+    groups = k.shape[1]
+    if dict(options[1])["causal"] or not 0 < groups < heads or heads % groups:
+        return same
+    if heads // groups * queries > FEW_ROWS:
+        return same
+    whole: tuple[int, ...] = tuple(q.shape)
+    for given, shape in ((q, whole), (out, whole), (lse, whole[:3])):
+        if given is not None and (given.shape != shape or not _has_rows(given)):
+            return same
+    seen = [_rows(q, groups), *layouts[1:]]
+    seen[results : results + 2] = [_rows(out, groups), _rows(lse, groups)]
+    return tuple(seen), {results: whole, results + 1: whole[:3]}
+
+
+def _has_rows(layout: Layout) -> bool:
+    """Whether one step leads from query to query, and from the last to the next head's first."""
+    queries = layout.shape[2]
+    return queries == 1 or layout.strides[1] == queries * layout.strides[2]
+
+
+def _rows(layout: Layout | None, groups: int) -> Layout | None:
+    """Heads of a group and their queries as one axis."""
+    if layout is None:
+        return None
+    (b, heads, queries, *rest), (sb, sh, ss, *steps) = layout.shape, layout.strides
+    share = heads // groups
+    shape = (b, groups, share * queries, *rest)
+    strides = (sb, share * sh, ss if queries > 1 else sh, *steps)
+    return Layout(shape, strides, layout.dtype, layout.device)
 
 
 def _check(layouts: Layouts, options: tuple[Any, ...]) -> None:
@@ -127,5 +229,45 @@ def _check_packed(layouts: Layouts, options: tuple[Any, ...]) -> None:
     check_result(q, out)
 
 
-CALLS = Calls(text, check=_check)
-PACKED = Calls(packed_text, {"q": ROWS, "k": KEYS, "v": KEYS, "out": ROWS}, check=_check_packed)
+def _key(options: Hashable, tensors: Sequence[Any]) -> Hashable:
+    """``torch_key`` without a loop."""
+    q, k, v, out, lse, lengths, sinks = tensors
+    rest = None
+    if lse is not None or lengths is not None or sinks is not None:
+        rest = torch_key(lse is None, (lse, lengths, sinks))
+    return (
+        options,
+        q.shape,
+        q.stride(),
+        q.dtype,
+        q.get_device(),
+        k.shape,
+        k.stride(),
+        k.dtype,
+        k.get_device(),
+        v.shape,
+        v.stride(),
+        v.dtype,
+        v.get_device(),
+        out if out is None else (out.shape, out.stride(), out.dtype, out.get_device()),
+        rest,
+    )
+
+
+def _check_paged(layouts: Layouts, options: tuple[Any, ...]) -> None:
+    q, k, v, table, lengths, out, _ = layouts
+    assert q is not None
+    assert k is not None
+    assert v is not None
+    check_pages((q, k, v), table, lengths)
+    check_result(q, out)
+
+
+CALLS = Calls(text, check=_check, viewed=_viewed_dense, key=_key, usual=usual_scale)
+PAGED = Calls(paged_text, check=_check_paged, viewed=_viewed_paged, usual=usual_scale)
+PACKED = Calls(
+    packed_text,
+    {"q": ROWS, "k": KEYS, "v": KEYS, "out": ROWS},
+    check=_check_packed,
+    usual=usual_scale,
+)

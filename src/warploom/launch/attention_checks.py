@@ -16,6 +16,7 @@ CAUSAL: dict[bool | str, bool | str] = {
     "lower_right": "end",
 }
 HEAD_DIMS = (64, 128, 192, 256)
+PAGE_SIZES = (64, 128)
 
 
 def causal_choice(causal: bool | str) -> bool | str:
@@ -29,11 +30,14 @@ def causal_choice(causal: bool | str) -> bool | str:
     return CAUSAL[causal]
 
 
-def scale_of(scale: float | None, q: object) -> float:
-    """The softmax scale; a positive, finite number."""
-    if scale is None:
-        shape = getattr(q, "shape", None)
-        return 1.0 / math.sqrt(shape[-1] or 1) if shape else 1.0
+def usual_scale(layouts: Sequence[Layout | None]) -> tuple[float]:
+    """The softmax scale of a call that names none: 1 / sqrt(head dim)."""
+    q = layouts[0]
+    return (1.0 / math.sqrt(q.shape[-1] or 1) if q is not None and q.shape else 1.0,)
+
+
+def checked_scale(scale: float) -> float:
+    """A positive, finite softmax scale."""
     value = float(scale)
     if not (math.isfinite(value) and value > 0.0):
         raise BackendError(
@@ -117,6 +121,35 @@ def check_starts(q: Layout, k: Layout) -> None:
             where="attention_packed",
             fix="the same sequences in both",
         )
+
+
+def check_pages(layouts: Sequence[Layout], table: Layout | None, lengths: Layout | None) -> None:
+    """Keys and values in pages, the pages of every sequence, and how many keys it has."""
+    q, k, v = layouts
+    _check_each(layouts, 4, "[batch, heads, length, head dim], pages first for k and v")
+    if k.shape != v.shape or q.shape[1] % k.shape[1] or q.shape[3] != k.shape[3]:
+        raise _misfit(q, k, v, "k and v alike, one head dimension, kv heads that divide q's heads")
+    if k.shape[2] not in PAGE_SIZES:
+        raise BackendError(
+            f"pages of {k.shape[2]} keys",
+            where="argument k",
+            why="a page is one tile of keys",
+            fix=f"pages of {' or '.join(map(str, PAGE_SIZES))} keys",
+        )
+    for layout, name, rank in ((table, "pages", 2), (lengths, "lengths", 1)):
+        if layout is None or layout.dtype != DType.I32 or len(layout.shape) != rank:
+            said = "not given" if layout is None else f"{layout.dtype} of shape {layout.shape}"
+            raise BackendError(
+                f"{name} is {said}",
+                where=f"argument {name}",
+                fix=f"int32 on the GPU, [batch{', most pages' if rank > 1 else ''}]",
+            )
+        if layout.shape[0] != q.shape[0] or layout.strides[-1] != 1:
+            raise BackendError(
+                f"{name} has shape {layout.shape} and strides {layout.strides}",
+                where=f"argument {name}",
+                fix=f"a row for each of the {q.shape[0]} sequences, contiguous",
+            )
 
 
 def check_longest(queries: int, keys: int) -> None:

@@ -105,13 +105,18 @@ class Fixed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """The address of memory the kernel works in (``Binary.work``)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Numbers:
     """The address of int32 numbers that follow from sizes and the number of CTAs; read only."""
 
     of: Callable[[Sizes, int], Sequence[int]]
 
 
-Word = Pointer | Stride | Extent | Scalar | Fixed | Numbers
+Word = Pointer | Stride | Extent | Scalar | Fixed | Work | Numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +160,9 @@ class Grid:
 class Binary:
     """A compiled kernel, its tensors and scalars in the order of a call, and its parameters.
 
-    ``parameters`` are in the order of the CUDA text. ``cluster``: CTAs of a cluster.
+    ``parameters`` are in the order of the CUDA text. ``cluster``: CTAs of a cluster. ``work``:
+    bytes of memory the kernel works in, whose first ``COUNTER_BYTES`` are 0 before and
+    after every launch.
     """
 
     cubin: bytes = field(repr=False)
@@ -167,6 +174,7 @@ class Binary:
     grid: Grid
     scalars: tuple[Scalar, ...] = ()
     cluster: int = 1
+    work: Callable[[Sizes], int] | None = None
 
     def __post_init__(self) -> None:
         tensors = {t.name for t in self.tensors}

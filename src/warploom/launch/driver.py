@@ -174,12 +174,15 @@ class Kernel:
 
 
 def launch_config(grid: int, threads: int, shared_bytes: int, cluster: int) -> Any:  # noqa: ANN401
-    """A ``CUlaunchConfig`` with the cluster as its attribute; the stream is still to be set."""
+    """A ``CUlaunchConfig``, a cluster as its attribute; the stream is still to be set."""
     cuda = library()
     config = cuda.CUlaunchConfig()
     config.gridDimX, config.gridDimY, config.gridDimZ = grid, 1, 1
     config.blockDimX, config.blockDimY, config.blockDimZ = threads, 1, 1
     config.sharedMemBytes = shared_bytes
+    config.numAttrs = 0
+    if cluster == 1:
+        return config
     attribute = cuda.CUlaunchAttribute()
     attribute.id = cuda.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
     size = attribute.value.clusterDim

@@ -10,8 +10,8 @@ from typing import Any
 
 from warploom.kernel.values import Access, Tensor
 from warploom.launch.layout import STRIDE_ALIGNMENT, Layout
-from warploom.launch.runner import RefusedError, on_stream
-from warploom.launch.tensors import allocator, is_torch, row_major, view_of
+from warploom.launch.runner import RefusedError
+from warploom.launch.tensors import allocator, is_torch, on_stream, row_major, view_of
 
 
 class UnfitError(RefusedError):

@@ -7,21 +7,27 @@ kernel is scheduled, proven and compiled on first use and kept. Operands are bf1
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from functools import lru_cache
 from typing import Any
 
 from warploom.errors import BackendError
 from warploom.kernel import words
+from warploom.kernel.text import Text
 from warploom.kernel.values import DType
 from warploom.kernels.gemm import gemm as text
+from warploom.kernels.gemm import turned
 from warploom.launch.layout import Layout
-from warploom.launch.runner import Layouts
+from warploom.launch.runner import Layouts, torch_key
 from warploom.launch.texts import Calls
 from warploom.launch.tune import tune_call
+from warploom.lower.layout import WGMMA_ROWS
 from warploom.lower.tiling import Tiling
 
 ACTIVATIONS = {"none": None, "relu": words.relu, "gelu": words.gelu, "silu": words.silu}
 OUT_TYPES = {"bf16": DType.BF16, "fp16": DType.F16, "fp32": DType.F32}
+MATRIX = 2
+FEW_ROWS = 32
 OPERANDS = (DType.BF16, DType.F16, DType.E4M3)
 
 
@@ -88,7 +94,35 @@ def _check(layouts: Layouts, options: tuple[Any, ...]) -> None:
     check_result(a, b, out, bias, dict(options[0]).get("out"))
 
 
-CALLS = Calls(text, {"b": ("k", "n")}, check=_check)
+def _key(options: Hashable, tensors: Sequence[Any]) -> Hashable:
+    """``torch_key`` without a loop."""
+    a, b, out, bias, residual = tensors
+    return (
+        options,
+        a.shape,
+        a.stride(),
+        a.dtype,
+        a.get_device(),
+        b.shape,
+        b.stride(),
+        b.dtype,
+        b.get_device(),
+        out if out is None else (out.shape, out.stride(), out.dtype, out.get_device()),
+        bias if bias is None and residual is None else torch_key(bias is None, (bias, residual)),
+    )
+
+
+def _pick(layouts: Layouts, options: tuple[Any, ...]) -> Text:
+    """Few rows are columns of the products; a residual would be read across."""
+    a, residual = layouts[0], layouts[4]
+    pinned = dict(options[4]).get("m")
+    if pinned is not None:  # rows of products are multiples of 64
+        return turned if pinned % WGMMA_ROWS else text
+    few = a is not None and len(a.shape) == MATRIX and a.shape[0] <= FEW_ROWS
+    return turned if few and residual is None else text
+
+
+CALLS = Calls(text, {"b": ("k", "n")}, check=_check, key=_key, pick=_pick)
 
 
 def check_operands(a: Layout, b: Layout) -> None:

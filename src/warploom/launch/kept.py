@@ -30,6 +30,7 @@ PARAMS = {
         signature.StrideParam,
         signature.SizeParam,
         signature.ScalarParam,
+        signature.WorkParam,
         signature.OrderParam,
     )
 }
@@ -61,6 +62,7 @@ def recall_source(
             params=params,
             threads=int(data["threads"]),
             shared_bytes=int(data["shared_bytes"]),
+            work_bytes=int(data["work_bytes"]),
             stamps=tuple(
                 StampedRole(**(r | {"labels": tuple(r["labels"])})) for r in data["stamps"]
             ),
@@ -79,6 +81,7 @@ def keep_source(kernel: Kernel, tiling: Tiling, target: HopperTarget, source: So
         "params": [{"kind": type(p).__name__, **asdict(p)} for p in source.params],
         "threads": source.threads,
         "shared_bytes": source.shared_bytes,
+        "work_bytes": source.work_bytes,
         "stamps": [asdict(r) for r in source.stamps],
     }
     try:

@@ -1,8 +1,7 @@
 """From a ``Binary`` and the layouts of a call to a ``Plan``: what later calls only have to launch.
 
-A plan holds no tensor. Calls differ by addresses and scalars alone; each set of them has an
-argument block, which is never changed once it is filled, so that any number of threads and streams
-may launch from it. The driver copies it at the launch. Blocks are kept in a bounded cache.
+A plan holds no tensor. Calls differ by addresses and scalars alone, which are written into a block
+of parameters that the driver copies at the launch.
 """
 
 from __future__ import annotations
@@ -11,8 +10,8 @@ import ctypes
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache, partial
-from typing import Any
+from functools import cache, partial
+from typing import Any, Literal
 
 from warploom.errors import BackendError
 from warploom.kernel.values import DType
@@ -29,6 +28,7 @@ from warploom.launch.binary import (
     Struct,
     TensorMap,
     Word,
+    Work,
 )
 from warploom.launch.driver import (
     Kernel,
@@ -43,10 +43,10 @@ from warploom.launch.driver import (
 from warploom.launch.layout import Layout, bind, map_geometry
 
 MAP_BYTES = 128
+FORMS: tuple[Literal["Q", "q", "i", "I", "f"], ...] = ("Q", "q", "i", "I", "f")
 MAP_ALIGNMENT = 64
 POINTER_ALIGNMENT = 16
-BLOCKS = 256  # argument blocks a plan keeps
-STREAMS = 64  # launch configurations a plan keeps, where a stream needs its own
+STREAMS = 64  # launch configurations a plan keeps
 NO_CONTEXT = 201
 _FORMATS = {"pointer": "Q", "i64": "q", "i32": "i", "u32": "I", "f32": "f"}
 _SCALARS = {DType.F32: "f", DType.I32: "q"}
@@ -78,9 +78,9 @@ class _Template:
         self._resident = resident
         self._sizes, self._layouts = sizes, dict(zip(_names(binary), layouts, strict=True))
         self._axes = {t.name: [a.name for a in t.axes] for t in binary.tensors}
-        self._order = {
-            name: i for i, name in enumerate([*_names(binary), *(s.name for s in binary.scalars)])
-        }
+        named = [*_names(binary), *(s.name for s in binary.scalars)]
+        self._order = {name: i for i, name in enumerate(named)}
+        self._work = len(named)
         maps = [p for p in binary.parameters if isinstance(p, TensorMap)]
         self.maps: list[tuple[int, int, TensorMap, Layout]] = []
         self.slots: list[_Slot] = []
@@ -127,6 +127,8 @@ class _Template:
                     self.alignments.setdefault(place, (word.tensor, word.alignment))
             elif isinstance(word, Scalar):
                 self.slots.append(_Slot(form, offset, self._order[word.name]))
+            elif isinstance(word, Work):
+                self.slots.append(_Slot(form, offset, self._work))
             else:
                 constants.append((form, offset, self._constant(word)))
             offset += form.size
@@ -151,18 +153,37 @@ def _natural(word: Word) -> str:
         return _SCALARS.get(word.dtype, "q")
     if isinstance(word, Fixed) and isinstance(word.of, float):
         return "f"
-    return "Q" if isinstance(word, Pointer) else "q"
+    return "Q" if isinstance(word, Pointer | Work) else "q"
 
 
 def _names(binary: Binary) -> list[str]:
     return [t.name for t in binary.tensors]
 
 
+class _Block:
+    """Parameters of a launch in memory, and views on the words that differ between calls."""
+
+    def __init__(self, source: bytes, offsets: Sequence[int], table: int) -> None:
+        self.memory = (ctypes.c_char * (len(source) + MAP_ALIGNMENT))()
+        start = ctypes.addressof(self.memory)
+        shift = -start % MAP_ALIGNMENT
+        self.base = start + shift
+        whole = memoryview(self.memory).cast("B")[shift : shift + len(source)]
+        whole[:] = source
+        struct.pack_into(f"{len(offsets)}Q", whole, table, *(self.base + o for o in offsets))
+        self.address = self.base + table
+        self.views: dict[str, Any] = {form: whole.cast(form) for form in FORMS}
+
+
 class Plan:
     """A prepared kernel for one set of layouts.
 
     ``plan(stream, *values)`` launches it: the address of every tensor (0 for one not given), then
-    every scalar, in the order of the binary. ``grid`` is its number of CTAs.
+    every scalar, in the order of the binary, then that of ``work_bytes`` of memory to work in, if
+    it needs any. ``grid`` is its number of CTAs.
+
+    A launch takes a block of parameters from the free ones, writes its words and gives it back: the
+    driver has copied it by then. So any number of threads may launch at once.
     """
 
     def __init__(self, binary: Binary, layouts: Sequence[Layout | None]) -> None:
@@ -171,68 +192,101 @@ class Plan:
         sizes = bind(binary.tensors, layouts)
         self.kernel = load(binary, self.device)
         self.grid = _grid(binary, sizes, self.kernel, sms)
-        self._names = _names(binary)
+        self.work_bytes = binary.work(sizes) if binary.work else 0
         self._template = _Template(
             binary,
             sizes,
             layouts,
             lambda numbers: resident(tuple(numbers.of(sizes, self.grid)), self.device),
         )
-        self._encoded: bytes | None = None
-        size = len(self._template.bytes) + MAP_ALIGNMENT
-        self._memory = ctypes.c_char * size
-        self._block = lru_cache(maxsize=BLOCKS)(self._fill)
-        self._go = _launcher(self.kernel, self.grid, binary)
+        self._aligned = tuple(i for i, (_, n) in self._template.alignments.items() if n > 1)
+        self._source: bytes | None = None
+        self._written: tuple[tuple[str, int, int], ...] = ()
+        self._moved: tuple[tuple[int, int, str], ...] = ()
+        self._free: list[_Block] = []
+        self._configs: dict[int, Any] = {}
+        self._config = partial(_config, self.kernel, self.grid, binary)
+        self._go = library().cuLaunchKernelEx
         self._several = device_count() > 1
 
     def __call__(self, stream: int, *values: float) -> None:
         """Launch with these addresses and scalars."""
-        if self._several:
-            self._launch_there(stream, values)
-            return
-        block = self._block(*values)  # held until the driver has copied it: others may evict it
-        (code,) = self._go(stream, block[0], 0)
-        if code:
-            if code != NO_CONTEXT:
-                check((code,), f"launch of {self.kernel.name}")
-            self._launch_there(stream, values)  # the first launch of a new thread
+        self.launch(stream, values)
 
-    def _launch_there(self, stream: int, values: tuple[float, ...]) -> None:
+    def launch(self, stream: int, values: Sequence[Any]) -> None:
+        """Launch with these addresses and scalars."""
+        low = 0
+        for i in self._aligned:
+            low |= values[i]
+        if low % POINTER_ALIGNMENT:
+            self._check_addresses(values)
+        try:
+            block = self._free.pop()
+        except IndexError:
+            block = self._block(values)
+        views = block.views
+        for form, at, index in self._written:
+            views[form][at] = values[index]
+        if self._moved:
+            self._move(block, values)
+        config = self._configs.get(stream) or self._new_config(stream)
+        if self._several:
+            self._launch_there(config, block)
+        else:
+            (code,) = self._go(config, self.kernel.function, block.address, 0)
+            if code:
+                if code != NO_CONTEXT:
+                    check((code,), f"launch of {self.kernel.name}")
+                self._launch_there(config, block)  # the first launch of a new thread
+        self._free.append(block)
+
+    def _new_config(self, stream: int) -> Any:  # noqa: ANN401
+        made = self._config(stream)
+        self._configs = dict([*self._configs.items(), (stream, made)][-STREAMS:])
+        return made
+
+    def _launch_there(self, config: Any, block: _Block) -> None:  # noqa: ANN401
         """Launch with the plan's device current, whatever is current now."""
         cuda = library()
         current = check(cuda.cuCtxGetCurrent(), "cuCtxGetCurrent")
-        wanted, block = context_of(self.device), self._block(*values)
+        wanted = context_of(self.device)
         elsewhere = int(current) != int(wanted)
         if elsewhere:
             check(cuda.cuCtxSetCurrent(wanted), "cuCtxSetCurrent")
         try:
-            check(self._go(stream, block[0], 0), f"launch of {self.kernel.name}")
+            launched = self._go(config, self.kernel.function, block.address, 0)
+            check(launched, f"launch of {self.kernel.name}")
         finally:
             if elsewhere and int(current):
                 check(cuda.cuCtxSetCurrent(current), "cuCtxSetCurrent")
 
-    def _fill(self, *values: float) -> tuple[int, object]:
-        """A block for these values: the address of its parameter array, and its memory."""
+    def _block(self, values: Sequence[Any]) -> _Block:
+        """A further block; the first call has the tensor maps encoded."""
         template = self._template
-        self._check_addresses(values)
-        source = self._encoded or self._encode(values)
-        memory = self._memory()
-        start = ctypes.addressof(memory)
-        base = start + -start % MAP_ALIGNMENT
-        ctypes.memmove(base, source, len(source))
-        cuda = library()
-        for offset, index, parameter, _ in template.maps:
-            held = cuda.CUtensorMap(_ptr=base + offset)
-            answer = cuda.cuTensorMapReplaceAddress(held, values[index])
-            check(answer, f"tensor map of {parameter.tensor}")
-        shift = base - start
-        for slot in template.slots:
-            slot.form.pack_into(memory, shift + slot.offset, values[slot.value])
-        at = [base + offset for offset in template.offsets]
-        template.addresses.pack_into(memory, shift + template.table, *at)
-        return base + template.table, memory
+        if self._source is None:
+            made = bytearray(template.bytes)
+            written = [(w.form.format, w.offset, w.value) for w in template.slots]
+            words = [(form, offset // struct.calcsize(form), i) for form, offset, i in written]
+            moved = []
+            for offset, index, parameter, layout in template.maps:
+                encoded = encode(parameter, layout, int(values[index]))
+                made[offset : offset + MAP_BYTES] = encoded
+                at = address_word(encoded, int(values[index]))
+                if at is None:
+                    moved.append((offset, index, parameter.tensor))
+                else:
+                    words.append(("Q", offset // 8 + at, index))
+            self._written, self._moved, self._source = tuple(words), tuple(moved), bytes(made)
+        return _Block(self._source, template.offsets, template.table)
 
-    def _check_addresses(self, values: tuple[float, ...]) -> None:
+    def _move(self, block: _Block, values: Sequence[Any]) -> None:
+        """Addresses of tensor maps, by the driver."""
+        cuda = library()
+        for offset, index, tensor in self._moved:
+            held = cuda.CUtensorMap(_ptr=block.base + offset)
+            check(cuda.cuTensorMapReplaceAddress(held, values[index]), f"tensor map of {tensor}")
+
+    def _check_addresses(self, values: Sequence[Any]) -> None:
         for place, (tensor, alignment) in self._template.alignments.items():
             if values[place] % alignment:
                 raise MisalignedError(
@@ -242,13 +296,30 @@ class Plan:
                     fix=f"{tensor}.clone(), or slice at a multiple of {alignment} bytes",
                 )
 
-    def _encode(self, values: tuple[float, ...]) -> bytes:
-        """The template with its tensor maps encoded, which the first call does."""
-        made = bytearray(self._template.bytes)
-        for offset, index, parameter, layout in self._template.maps:
-            made[offset : offset + MAP_BYTES] = encode(parameter, layout, int(values[index]))
-        self._encoded = bytes(made)
-        return self._encoded
+
+TRIED_ADDRESSES = (0x5A5A_5A5A_5A50, 0x25A5_A5A5_A5A0)
+
+
+def address_word(encoded: bytes, address: int) -> int | None:
+    """The word of a tensor map that is its address and nothing else, as the driver shows it.
+
+    The driver moves a copy of the map to two places; if in both cases nothing but one word differs,
+    and that word is the address itself, launches may write it. None: only the driver knows.
+    """
+    words = struct.unpack(f"{MAP_BYTES // 8}Q", encoded)
+    if words.count(address) != 1:
+        return None
+    at = words.index(address)
+    cuda = library()
+    for tried in TRIED_ADDRESSES:
+        memory = (ctypes.c_char * (MAP_BYTES + MAP_ALIGNMENT))()
+        base = ctypes.addressof(memory) + -ctypes.addressof(memory) % MAP_ALIGNMENT
+        ctypes.memmove(base, encoded, MAP_BYTES)
+        answer = cuda.cuTensorMapReplaceAddress(cuda.CUtensorMap(_ptr=base), tried)
+        found = struct.unpack(f"{MAP_BYTES // 8}Q", ctypes.string_at(base, MAP_BYTES))
+        if answer[0] or found != (*words[:at], tried, *words[at + 1 :]):
+            return None
+    return at
 
 
 def encode(parameter: TensorMap, layout: Layout, address: int) -> bytes:
@@ -298,20 +369,9 @@ def _grid(binary: Binary, sizes: Sizes, kernel: Kernel, sms: int) -> int:
     return clusters * binary.cluster
 
 
-def _launcher(kernel: Kernel, grid: int, binary: Binary) -> Callable[[int, int, int], Any]:
-    """Launches by (stream, address of the parameter array, 0) and gives the driver's answer."""
-    cuda = library()
-    function, threads, shared = kernel.function, binary.threads, binary.shared_bytes
-    if binary.cluster == 1 or kernel.declared_cluster:
-        return partial(cuda.cuLaunchKernel, function, grid, 1, 1, threads, 1, 1, shared)
-
-    @lru_cache(maxsize=STREAMS)
-    def config(stream: int) -> Any:  # noqa: ANN401 (one a stream: it is never changed again)
-        made = launch_config(grid, threads, shared, binary.cluster)
-        made.hStream = stream
-        return made
-
-    def clustered(stream: int, block: int, extra: int) -> Any:  # noqa: ANN401
-        return cuda.cuLaunchKernelEx(config(stream), function, block, extra)
-
-    return clustered
+def _config(kernel: Kernel, grid: int, binary: Binary, stream: int) -> Any:  # noqa: ANN401
+    """What a launch on a stream is; it is never changed again."""
+    cluster = 1 if kernel.declared_cluster else binary.cluster
+    made = launch_config(grid, binary.threads, binary.shared_bytes, cluster)
+    made.hStream = stream
+    return made

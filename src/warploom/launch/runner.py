@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 from warploom.errors import BackendError
@@ -18,10 +16,19 @@ from warploom.kernel.values import Access
 from warploom.launch.binary import Binary
 from warploom.launch.layout import Layout, bind
 from warploom.launch.plan import Plan, prepare
-from warploom.launch.tensors import allocator, is_torch, row_major, stream_of, view_of
+from warploom.launch.tensors import (
+    allocator,
+    is_torch,
+    on_stream,
+    row_major,
+    stream_of,
+    view_of,
+)
+from warploom.launch.work import Piece, work_memory
 
 ENTRIES = 1024  # plans a runner keeps
 Layouts = tuple[Layout | None, ...]
+View = tuple[Layouts, dict[int, tuple[int, ...]]]
 
 
 class RefusedError(BackendError):
@@ -30,28 +37,56 @@ class RefusedError(BackendError):
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A plan, what makes the tensors the caller left out, and what gives the current stream."""
+    """A plan, what makes the tensors the caller left out, and what gives the current stream.
+
+    ``work``: gives memory to work in, for a stream and whether the caller named it. ``scalars``:
+    those of a call that names none.
+    """
 
     plan: Plan
     made: tuple[tuple[int, Callable[[], Any]], ...]
     stream: Callable[[], int]
+    work: Callable[[int, bool], Piece] | None = None
+    scalars: tuple[float, ...] = ()
+
+    def launch(self, stream: int | None, values: list[float]) -> None:
+        """Launch with addresses and scalars."""
+        at = self.stream() if stream is None else stream
+        if self.work is None:
+            self.plan.launch(at, values)
+            return
+        address, held = self.work(at, stream is not None)
+        self.plan.launch(at, [*values, address])
+        del held  # the launch is queued: later users of its memory come after it
 
 
 class Runner:
     """Calls of a family of kernels; safe to use from several threads.
 
     ``binary_of(layouts, options)`` gives the kernel; layouts of tensors not given are None.
+    ``viewed`` gives the layouts as the kernel takes them, and shapes of results as callers do, by
+    place, where these differ. ``key``: a quicker spelling of ``torch_key`` for these tensors.
+    ``usual`` gives the scalars of calls that name none (None instead of a tuple).
     """
 
-    def __init__(self, names: Sequence[str], binary_of: Callable[[Layouts, Any], Binary]) -> None:
-        self._names, self._binary_of = tuple(names), binary_of
+    def __init__(
+        self,
+        names: Sequence[str],
+        binary_of: Callable[[Layouts, Any], Binary],
+        viewed: Callable[[Layouts, Any], View] | None = None,
+        key: Callable[[Any, Sequence[Any]], Hashable] | None = None,
+        usual: Callable[[Layouts], tuple[float, ...]] = lambda _: (),
+    ) -> None:
+        self._names, self._binary_of, self._viewed = tuple(names), binary_of, viewed
+        self._usual = usual
+        self._key = key or torch_key
         self._entries: dict[Hashable, _Entry | RefusedError] = {}
         self._lock = threading.Lock()
 
     def __call__(
         self,
         tensors: Sequence[Any],
-        scalars: tuple[float, ...] = (),
+        scalars: tuple[float, ...] | None = (),
         options: Hashable = None,
         stream: int | None = None,
     ) -> Sequence[Any]:
@@ -61,24 +96,19 @@ class Runner:
         the kernel's declaration says.
         """
         try:  # the quick way: torch tensors of a known layout
-            key: list[Any] = [options]
-            for t in tensors:
-                if t is None:
-                    key.append(None)
-                else:
-                    key += t.shape, t.stride(), t.dtype, t.get_device()
-            entry = self._entries[tuple(key)]
-        except (KeyError, AttributeError, TypeError):
+            entry = self._entries[self._key(options, tensors)]
+        except (KeyError, AttributeError, TypeError, ValueError):
             return self._first(tensors, scalars, options, stream)
         if isinstance(entry, RefusedError):
             raise entry.with_traceback(None)
         if entry.made:
             tensors = _complete(entry, tensors, stream)
-        entry.plan(
-            entry.stream() if stream is None else stream,
-            *[0 if t is None else t.data_ptr() for t in tensors],
-            *scalars,
-        )
+        values = [0 if t is None else t.data_ptr() for t in tensors]
+        values += entry.scalars if scalars is None else scalars
+        if stream is None and entry.work is None:
+            entry.plan.launch(entry.stream(), values)
+        else:
+            entry.launch(stream, values)
         return tensors
 
     def plan(self, tensors: Sequence[Any], options: Hashable = None) -> Plan:
@@ -100,7 +130,7 @@ class Runner:
     def _first(
         self,
         tensors: Sequence[Any],
-        scalars: tuple[float, ...],
+        scalars: tuple[float, ...] | None,
         options: Hashable,
         stream: int | None,
     ) -> Sequence[Any]:
@@ -112,7 +142,7 @@ class Runner:
             view_of(t, n).pointer if i in made else (0 if v is None else v.pointer)
             for i, (t, n, v) in enumerate(zip(tensors, self._names, views, strict=True))
         ]
-        entry.plan(entry.stream() if stream is None else stream, *pointers, *scalars)
+        entry.launch(stream, [*pointers, *(entry.scalars if scalars is None else scalars)])
         return tensors
 
     def _entry(self, tensors: Sequence[Any], options: Hashable) -> tuple[_Entry, list[Any]]:
@@ -124,10 +154,11 @@ class Runner:
             None if t is None else view_of(t, name)
             for t, name in zip(tensors, self._names, strict=True)
         ]
-        key = _key(options, tensors, views)
+        torch = all(t is None or is_torch(t) for t in tensors)
+        layouts = tuple(None if v is None else v.layout for v in views)
+        key = self._key(options, tensors) if torch else (options, layouts)
         entry = self._entries.get(key)
         if entry is None:
-            layouts = tuple(None if v is None else v.layout for v in views)
             try:
                 entry = self._make(tensors, layouts, options)
             except RefusedError as refused:
@@ -141,6 +172,8 @@ class Runner:
         return entry, views
 
     def _make(self, tensors: Sequence[Any], layouts: Layouts, options: Hashable) -> _Entry:
+        scalars = self._usual(layouts)
+        layouts, shapes = self._viewed(layouts, options) if self._viewed else (layouts, {})
         binary = self._binary_of(layouts, options)
         like, device = _first_given(tensors, layouts)
         absent = [
@@ -155,21 +188,16 @@ class Runner:
             tensor = binary.tensors[i]
             shape = tuple(-(-sizes[a.name] // a.per) for a in tensor.axes)
             complete[i] = Layout(shape, row_major(shape), tensor.dtype, device)
-            made.append((i, allocator(like, shape, tensor.dtype)))
-        return _Entry(prepare(binary, complete), tuple(made), stream_of(like))
+            made.append((i, allocator(like, shapes.get(i, shape), tensor.dtype)))
+        plan = prepare(binary, complete)
+        work = work_memory(like, device, plan.work_bytes) if plan.work_bytes else None
+        return _Entry(plan, tuple(made), stream_of(like), work, scalars)
 
 
-def _key(options: Hashable, tensors: Sequence[Any], views: Sequence[Any]) -> Hashable:
-    """The key of a call: for torch tensors what the quick way reads, for others their layouts."""
-    key: list[Any] = [options]
-    for tensor, view in zip(tensors, views, strict=True):
-        if tensor is None:
-            key.append(None)
-        elif is_torch(tensor):
-            key += tensor.shape, tensor.stride(), tensor.dtype, tensor.get_device()
-        else:
-            key.append(view.layout)
-    return tuple(key)
+def torch_key(options: Hashable, tensors: Sequence[Any]) -> Hashable:
+    """The key of a call with torch tensors: options, and all that a layout is made of."""
+    found = [None if t is None else (t.shape, t.stride(), t.dtype, t.get_device()) for t in tensors]
+    return (options, *found)
 
 
 def _first_given(tensors: Sequence[Any], layouts: Layouts) -> tuple[Any, int]:
@@ -192,13 +220,3 @@ def _complete(entry: _Entry, tensors: Sequence[Any], stream: int | None) -> list
         for i, make in entry.made:
             complete[i] = make()
     return complete
-
-
-def on_stream(like: Any, stream: int) -> AbstractContextManager[Any]:  # noqa: ANN401
-    """Allocations inside belong to the stream, so that its memory is not handed out early."""
-    if not is_torch(like):
-        return nullcontext()
-    cuda = import_module("torch").cuda
-    of = cuda.ExternalStream(stream, like.device) if stream else cuda.default_stream(like.device)
-    place: AbstractContextManager[Any] = cuda.stream(of)
-    return place

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes as c
 import importlib
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any
@@ -49,6 +50,11 @@ class TensorView:
     pointer: int
     layout: Layout
     owner: object = field(default=None, compare=False, repr=False)
+
+
+def torch_name(dtype: DType) -> str:
+    """What torch calls an element type."""
+    return _OF_TORCH[dtype]
 
 
 def is_torch(tensor: object) -> bool:
@@ -143,6 +149,16 @@ def _quick_empty(torch: Any) -> Callable[..., Any] | None:  # noqa: ANN401
         return None
     found: Callable[..., Any] | None = getattr(guards, "_empty_strided_cuda", None)
     return found
+
+
+def on_stream(like: Any, stream: int) -> AbstractContextManager[Any]:  # noqa: ANN401
+    """Allocations inside belong to the stream, so that its memory is not handed out early."""
+    if not is_torch(like):
+        return nullcontext()
+    cuda = importlib.import_module("torch").cuda
+    of = cuda.ExternalStream(stream, like.device) if stream else cuda.default_stream(like.device)
+    place: AbstractContextManager[Any] = cuda.stream(of)
+    return place
 
 
 def _library_of(tensor: object) -> str:

@@ -15,6 +15,7 @@ from functools import lru_cache, partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from warploom.emit.cuda.tile.meet import COUNTER_BYTES
 from warploom.emit.cuda.tile.signature import (
     MapParam,
     OrderParam,
@@ -23,9 +24,10 @@ from warploom.emit.cuda.tile.signature import (
     ScalarParam,
     SizeParam,
     StrideParam,
+    WorkParam,
 )
 from warploom.emit.cuda.tile.source import Source
-from warploom.errors import BackendError, KernelCallError
+from warploom.errors import BackendError, GeometryError, KernelCallError
 from warploom.kernel.signature import MISSING, TensorText
 from warploom.kernel.text import Text
 from warploom.kernel.values import Access, DType, Kernel, Tensor
@@ -36,7 +38,7 @@ from warploom.launch.driver import require_hopper
 from warploom.launch.fit import UnfitError, check_fit, fitted
 from warploom.launch.layout import bind
 from warploom.launch.plan import MisalignedError
-from warploom.launch.runner import Layouts, Runner
+from warploom.launch.runner import Layouts, Runner, View
 from warploom.launch.tune import recall
 from warploom.lower.choose import tiles_of
 from warploom.lower.tiling import Tiling
@@ -58,7 +60,9 @@ class Calls:
     """Calls of one text.
 
     ``spelled``: axes of tensors that callers order otherwise than the text does, by tensor.
-    ``check``: judges layouts and options of a first call, in the caller's words.
+    ``check``: judges layouts and options of a first call, in the caller's words. ``viewed``: how
+    the kernel takes tensors of a call, where that differs. ``key`` of a call, ``usual``
+    scalars of one that names none (``Runner``). ``pick``: another text of the same signature.
     """
 
     def __init__(
@@ -66,8 +70,12 @@ class Calls:
         text: Text,
         spelled: Mapping[str, Sequence[str]] | None = None,
         check: Callable[[Layouts, tuple[Any, ...]], None] | None = None,
+        viewed: Callable[[Layouts, tuple[Any, ...]], View] | None = None,
+        key: Callable[[Any, Sequence[Any]], Hashable] | None = None,
+        usual: Callable[[Layouts], tuple[float, ...]] = lambda _: (),
+        pick: Callable[[Layouts, tuple[Any, ...]], Text] | None = None,
     ) -> None:
-        self.text, self.check = text, check
+        self.text, self.check, self.viewed, self.pick = text, check, viewed, pick
         signature = text.signature
         self.tensors = tuple(_spelled(t, (spelled or {}).get(t.name)) for t in signature.tensors)
         self.inner = {
@@ -78,7 +86,7 @@ class Calls:
         self.inputs = [i for i, t in enumerate(self.tensors) if t.access is not Access.OUT]
         self.outputs = [i for i, t in enumerate(self.tensors) if t.access is Access.OUT]
         self.pins = tuple(sorted(text.pins.items(), key=str))
-        self.runner = Runner([t.name for t in self.tensors], self._binary)
+        self.runner = Runner([t.name for t in self.tensors], self._binary, viewed, key, usual)
 
     def __call__(self, args: Sequence[Any], given: Mapping[str, Any]) -> Any:  # noqa: ANN401
         """Launch with a call's arguments; the outputs."""
@@ -162,7 +170,7 @@ class Calls:
     def launch(
         self,
         tensors: Sequence[Any],
-        scalars: tuple[float, ...],
+        scalars: tuple[float, ...] | None,
         options: tuple[Any, ...],
         stream: int | None,
     ) -> Sequence[Any]:
@@ -194,6 +202,8 @@ class Calls:
 
     def compiled_for(self, layouts: Layouts, options: tuple[Any, ...]) -> Compiled:
         """The compilation of a call with tensors of these layouts; needs no GPU."""
+        if self.viewed is not None:
+            layouts, _ = self.viewed(layouts, options)
         return self._made(layouts, options)[0]
 
     def forget(self) -> None:
@@ -211,7 +221,8 @@ class Calls:
         tensors = self._declared(kinds, without)
         given = [(t, w) for t, w in zip(tensors, layouts, strict=True) if w is not None]
         sizes = bind([t for t, _ in given], [w for _, w in given])
-        kernel = self._value(kinds, dict(choices), without, sizes)
+        text = self.pick(layouts, options) if self.pick else self.text
+        kernel = _value(text, kinds, dict(choices), without, sizes)
         _check_types(kernel)
         key = _size_key(kernel, sizes)
         known = pins or recall(kernel, dict(key)) or measured(kernel.name, dict(choices), sizes)
@@ -238,21 +249,6 @@ class Calls:
                 kinds[t.name] = stated.get(t.name) or t.dtype or usual
         return kinds
 
-    def _value(
-        self,
-        kinds: Mapping[str, DType],
-        choices: Mapping[str, object],
-        without: frozenset[str],
-        sizes: Mapping[str, int],
-    ) -> Kernel:
-        whole = self.text.whole_axes(kinds, constants=choices, without=without)
-        return self.text.specialise(
-            kinds,
-            sizes={a: sizes[a] for a in whole if a in sizes},
-            constants=choices,
-            without=without,
-        )
-
     def _declared(self, kinds: Mapping[str, DType], without: frozenset[str]) -> tuple[Tensor, ...]:
         """All tensors of the text, in order; those left out are optional ones not given."""
         return tuple(
@@ -262,6 +258,7 @@ class Calls:
                 dtype=kinds.get(t.name, t.dtype or DType.F32),
                 access=t.access,
                 optional=t.name in without,
+                captured=t.captured,
             )
             for t in self.tensors
         )
@@ -278,6 +275,22 @@ def _spelled(tensor: TensorText, names: Sequence[str] | None) -> TensorText:
     if names is None:
         return tensor
     return replace(tensor, axes=tuple(next(a for a in tensor.axes if a.name == n) for n in names))
+
+
+def _value(
+    text: Text,
+    kinds: Mapping[str, DType],
+    choices: Mapping[str, object],
+    without: frozenset[str],
+    sizes: Mapping[str, int],
+) -> Kernel:
+    whole = text.whole_axes(kinds, constants=choices, without=without)
+    return text.specialise(
+        kinds,
+        sizes={a: sizes[a] for a in whole if a in sizes},
+        constants=choices,
+        without=without,
+    )
 
 
 def _check_types(kernel: Kernel) -> None:
@@ -337,11 +350,29 @@ def described(
         ),
         scalars=tuple(parts.Scalar(name=p.name, dtype=p.dtype) for p in kernel.parameters),
         grid=_grid(kernel, tiling),
+        work=_work(kernel, tiling, source) if source.work_bytes else None,
     )
 
 
 def _grid(kernel: Kernel, tiling: Tiling) -> parts.Grid:
-    return parts.Grid(count=lambda sizes: tiles_of(kernel, tiling, sizes))
+    return parts.Grid(count=lambda sizes: tiles_of(kernel, tiling, sizes) * tiling.split)
+
+
+def _work(kernel: Kernel, tiling: Tiling, source: Source) -> Callable[[Mapping[str, int]], int]:
+    """Bytes that the parts of all tiles leave, with their counters."""
+
+    def count(sizes: Mapping[str, int]) -> int:
+        tiles = tiles_of(kernel, tiling, sizes)
+        if 8 * tiles * tiling.consumers > COUNTER_BYTES:
+            raise GeometryError(
+                f"{tiles} tiles with a split loop",
+                where=f"tiling {tiling.name}",
+                why="a split is for few tiles; with so many every SM has work without it",
+                fix="split=1",
+            )
+        return COUNTER_BYTES + tiles * tiling.split * source.work_bytes
+
+    return count
 
 
 def _axes(
@@ -356,7 +387,7 @@ def _axes(
     return tuple(places.index(a.name) for a in mine.axes)
 
 
-def _parameter(
+def _parameter(  # noqa: PLR0911 (one line a kind)
     kernel: Kernel, tiling: Tiling, param: Param, axes: tuple[int, ...] | None
 ) -> parts.Param:
     match param:
@@ -371,6 +402,8 @@ def _parameter(
             return parts.Stride(tensor=param.tensor, axis=axes[param.axis])
         case SizeParam():
             return parts.Extent(axis=param.axis)
+        case WorkParam():
+            return parts.Work()
         case ScalarParam():
             return parts.Scalar(name=param.parameter, dtype=param.dtype)
         case OrderParam():

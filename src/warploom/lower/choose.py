@@ -18,11 +18,14 @@ from math import prod
 from warploom.errors import ConfigError, GeometryError, KernelError
 from warploom.kernel.values import Dot, Kernel, Load, Store, Walk
 from warploom.lower.body import Body, body_of
-from warploom.lower.estimate import GROUP_ROWS, Estimate, estimate
+from warploom.lower.estimate import GROUP_ROWS, Estimate, estimate, trips_of
 from warploom.lower.fuse import Step, fuse
 from warploom.lower.hand_over import chunks_of
+from warploom.lower.join import join
 from warploom.lower.layout import WGMMA_ROWS, Layout, lay_out
+from warploom.lower.meet import part_bytes
 from warploom.lower.price import product_cost
+from warploom.lower.ranges import cut_of
 from warploom.lower.relate import takes_turns
 from warploom.lower.slots import LINE_BYTES, MOST_COLUMNS
 from warploom.lower.storage import (
@@ -33,6 +36,7 @@ from warploom.lower.storage import (
     staged_stores,
 )
 from warploom.lower.tiling import Tiling, tiling_of
+from warploom.lower.visits import differ
 from warploom.target.h200 import HopperTarget, h200
 
 ROWS = ((1, 1), (2, 1), (2, 2), (3, 1), (1, 2))  # consumers, blocks of 64 rows each
@@ -43,6 +47,9 @@ SPARE_REGISTERS = 24  # addresses, counters and temporaries of a consumer thread
 SPARE_TO_HOLD = 40  # what must be left where an operand is to stay in registers
 MOST_TOGETHER = 2  # consumers, where they do not take turns
 LEAST_STAGES = 3
+LEAST_TRIPS = 4  # iterations of a part of a loop that is worth a CTA
+MOST_PARTS = 64
+SPLITS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
 IN_FLIGHT = 128 * 1024  # bytes of slots that hide a load where consumers take turns
 ASSUMED, ASSUMED_UNITS = 4096, 16  # sizes of axes nobody told
 CHOICES = frozenset(f.name for f in fields(Tiling)) - {"extents"}
@@ -71,19 +78,23 @@ def choose(
     target, pins = target or h200(), dict(pins or {})
     body = body_of(kernel)
     steps = fuse(body)
+    chains = join(body, steps)  # fewer values are kept: for tiles that have no place else
     _check_pins(kernel, pins)
     known = {v.axis: ASSUMED_UNITS if v.walk is Walk.UNIT else ASSUMED for v in kernel.vars}
     known |= dict(sizes or {})
     found: dict[Tiling, Choice] = {}
     refused: KernelError | GeometryError | None = None
     for extents, consumers in _shapes(body, known, pins):
-        try:
-            layout = _settled(body, steps, extents, consumers, pins, target)
-        except (KernelError, GeometryError) as error:
-            refused = refused or error
-            continue
-        cost = estimate(layout, known, target)
-        found.setdefault(layout.tiling, Choice(tiling=layout.tiling, estimate=cost))
+        for joined in (False, True) if "joined" not in pins else (bool(pins["joined"]),):
+            chosen, more = (chains, {**pins, "joined": True}) if joined else (steps, pins)
+            try:
+                layout = _settled(body, chosen, extents, consumers, more, target)
+            except (KernelError, GeometryError) as error:
+                refused = refused or error
+                continue
+            best = _best_split(layout, known, pins, target)
+            found.setdefault(best.tiling, best)
+            break
     if not found:
         raise refused or GeometryError(
             "no tiling has a place on the chip",
@@ -91,6 +102,42 @@ def choose(
             fix="pin fewer extents, or smaller ones",
         )
     return tuple(sorted(found.values(), key=lambda c: (c.estimate.seconds, c.tiling.name)))
+
+
+def _splits(
+    layout: Layout, sizes: Mapping[str, int], pins: Mapping[str, object], target: HopperTarget
+) -> tuple[int, ...]:
+    """How many CTAs may share the loop of a tile: more than one where tiles leave SMs idle."""
+    kernel = layout.body.kernel
+    if "split" in pins or kernel.grid.kind != "tiles":
+        return (layout.tiling.split,)
+    if differ(kernel, cut_of(layout.body, layout.steps)):
+        return (1,)
+    free = target.limits.sms // tiles_of(kernel, layout.tiling, sizes)
+    most = min(free, trips_of(layout, sizes) // LEAST_TRIPS, MOST_PARTS)
+    if most < 2 or not _comes_apart(layout):
+        return (1,)
+    return (1, *(n for n in SPLITS if n < most), most)
+
+
+def _comes_apart(layout: Layout) -> bool:
+    try:
+        part_bytes(layout)
+    except (KernelError, GeometryError):
+        return False
+    return True
+
+
+def _best_split(
+    layout: Layout, sizes: Mapping[str, int], pins: Mapping[str, object], target: HopperTarget
+) -> Choice:
+    """The layout with its loop in as many parts as should be quickest."""
+    options = []
+    for split in _splits(layout, sizes, pins, target):
+        tiling = replace(layout.tiling, split=split)
+        cost = estimate(replace(layout, tiling=tiling), sizes, target)
+        options.append(Choice(tiling=tiling, estimate=cost))
+    return min(options, key=lambda c: c.estimate.seconds)
 
 
 def _check_pins(kernel: Kernel, pins: Mapping[str, object]) -> None:
@@ -150,15 +197,23 @@ def _extents(body: Body, var: str, size: int) -> tuple[int, ...]:
     ]
     step = 8 if var in body.kernel.grid.vars else 16
     for _, op in body.placed():
-        if isinstance(op, Load) and len(op.result.dims) == 2 and op.result.dims[1].var == var:
+        if not isinstance(op, Load) or len(op.result.dims) != 2 or body.is_picked(op):
+            continue
+        if op.result.dims[1].var == var:
             step = max(step, LINE_BYTES * 8 // op.result.dtype.bits)
     if not columns:
         return (step,)
     most = MOST_SCORES if var == body.loop.var else MOST_COLUMNS
-    fit = [n for n in COLUMNS if n % step == 0 and n <= most]
+    fit = [n for n in COLUMNS if n % step == 0 and n <= most and _whole_blocks(body, var, n)]
     least = min(LEAST_COLUMNS, -(-size // step) * step)
     useful = [n for n in fit if least <= n < size + step]  # one tile covers a small axis
     return tuple(useful or fit[-1:])
+
+
+def _whole_blocks(body: Body, var: str, extent: int) -> bool:
+    """Whether tiles of that extent lie in blocks that share a number, or hold whole ones."""
+    blocks = {d.per for v in body.values.values() for d in v.dims if d.var == var and d.per > 1}
+    return all(per % extent == 0 or extent % per == 0 for per in blocks)
 
 
 def _settled(

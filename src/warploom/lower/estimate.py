@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
-from warploom.kernel.values import Dot, Load, Store, Walk
+from warploom.kernel.values import Dot, Kernel, Load, Store, Walk
 from warploom.lower.body import Body
 from warploom.lower.hand_over import chunks_of
 from warploom.lower.layout import WGMMA_ROWS, Layout
+from warploom.lower.meet import part_bytes
 from warploom.lower.price import in_registers
 from warploom.lower.relate import loop_ops, takes_turns
 from warploom.lower.slots import SlotRing
@@ -21,6 +22,11 @@ STORE_CYCLES = 550  # a chunk of a consumer that has to wait for its staging cop
 CONVERT_CYCLES = 220  # one that finds a free copy, or needs none
 FILL_CYCLES = 1500  # first loads of a launch
 TILE_CYCLES = 700  # first loads of a tile where nothing of it can be loaded ahead
+MEET_CYCLES = 3000  # writes until others see them, a counter, the first reads
+MEET_BYTES_PER_CYCLE = 40  # of what parts leave, through the L2
+DRAM_SHARE = 0.85  # of the datasheet's rate that a copy reaches
+SM_BYTES_PER_CYCLE = 24  # that an SM alone draws from DRAM
+OUTSIDE_CYCLES = 7.4  # of the copy engine for 128 bytes of a row that does not exist
 LONE_SHARE = 0.6  # of the tensor cores' rate that a consumer alone keeps up
 
 
@@ -37,44 +43,76 @@ class Estimate:
 def estimate(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> Estimate:
     """The expectation for axes of these sizes."""
     waves, tiles = _waves(layout, sizes, target)
-    trips = _trips(layout, sizes)
-    cycles = waves * (trips * _interval(layout, target) + _ends(layout, target)) + FILL_CYCLES
+    trips = trips_of(layout, sizes)
+    share = -(-trips // layout.tiling.split)
+    ends = _ends(layout, target) + _meeting(layout, sizes)
+    interval = _interval(layout, target, outside_rows(layout, sizes))
+    cycles = waves * (share * interval + ends) + FILL_CYCLES
     dram = _dram_bytes(layout.body, sizes)
     joules = _joules(layout, target, tiles, trips) + dram * target.energy.joules_per_dram_byte
-    capped = target.energy.seconds(cycles=cycles, joules=joules)
+    busy = min(tiles * layout.tiling.split, target.limits.sms)
+    rate = min(DRAM_SHARE * target.dram_bytes_per_s, busy * SM_BYTES_PER_CYCLE * target.clock_hz)
     return Estimate(
         waves=waves,
         cycles=int(cycles),
         joules=joules,
-        seconds=max(cycles / target.clock_hz, capped, dram / target.dram_bytes_per_s),
+        seconds=max(
+            cycles / target.clock_hz,
+            target.energy.seconds(cycles=cycles, joules=joules),
+            dram / rate + (ends + FILL_CYCLES) / target.clock_hz,
+        ),
     )
+
+
+def outside_rows(layout: Layout, sizes: Mapping[str, int]) -> int:
+    """Rows of an iteration's loads that lie outside their tensors in every tile."""
+    kernel, total = layout.body.kernel, 0
+    for op in layout.body.loop.body:
+        found = layout.slot_of(op.result.name) if isinstance(op, Load) else None
+        if found is None or not isinstance(op, Load) or len(op.result.dims) != 2:
+            continue
+        var = kernel.var(op.result.vars[0])
+        if var.walk is Walk.TILE and sizes[var.axis] < layout.extent(var.name):
+            _, tile = found
+            total += (layout.extent(var.name) - sizes[var.axis]) * -(-tile.cols // tile.block_cols)
+    return total
 
 
 def _waves(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> tuple[int, int]:
     kernel = layout.body.kernel
+    grouped = kernel.grid.kind == "groups"
     counts = [
         -(-sizes[kernel.var(n).axis] // layout.extent(n))
         if kernel.var(n).walk is Walk.TILE
         else sizes[kernel.var(n).axis]
-        for n in kernel.grid.vars
-        if kernel.grid.kind == "tiles" or n != kernel.grid.vars[0]
+        for n in kernel.grid.vars[grouped:]
     ]
+    if grouped:  # the last tile of a group is half empty on average
+        rows = next(i for i, n in enumerate(kernel.grid.vars[1:]) if _is_tiled(kernel, n))
+        counts[rows] += sizes[kernel.var(kernel.grid.vars[0]).axis] // 2
     tiles = prod(counts)
-    return -(-tiles // target.limits.sms), tiles
+    return -(-tiles * layout.tiling.split // target.limits.sms), tiles
 
 
-def _trips(layout: Layout, sizes: Mapping[str, int]) -> int:
+def _is_tiled(kernel: Kernel, name: str) -> bool:
+    return kernel.var(name).walk is Walk.TILE
+
+
+def trips_of(layout: Layout, sizes: Mapping[str, int]) -> int:
+    """Iterations of a tile's loop."""
     loop = layout.body.loop.var
     return max(1, -(-sizes[layout.body.kernel.var(loop).axis] // layout.extent(loop)))
 
 
-def _interval(layout: Layout, target: HopperTarget) -> float:
+def _interval(layout: Layout, target: HopperTarget, outside: int) -> float:
     """Cycles of an iteration: the busiest unit, or everything in turn where nothing overlaps."""
     consumers = layout.tiling.consumers
     busy: dict[str, int] = {}
     for op in loop_ops(layout, target, consumers):
         for unit, cycles in ((op.cost.unit, op.cost.occupancy), *op.cost.also):
             busy[unit] = busy.get(unit, 0) + cycles
+    if outside:
+        busy["copy engine"] = busy.get("copy engine", 0) + int(outside * OUTSIDE_CYCLES)
     vector = max(busy.get("alu", 0), busy.get("mufu", 0))
     most = max(busy.values(), default=1)
     if takes_turns(layout):
@@ -107,6 +145,17 @@ def _ends(layout: Layout, target: HopperTarget) -> float:
     return cycles + head
 
 
+def _meeting(layout: Layout, sizes: Mapping[str, int]) -> float:
+    """Parts of a split loop leave what they have, and the last one reads all of it."""
+    split = layout.tiling.split
+    if split == 1:
+        return 0.0
+    rows = layout.body.loop.carried[0].result.vars[0]
+    extent = layout.extent(rows)
+    used = min(1.0, sizes[layout.body.kernel.var(rows).axis] / extent)
+    return MEET_CYCLES + split * part_bytes(layout) * used / MEET_BYTES_PER_CYCLE
+
+
 def _joules(layout: Layout, target: HopperTarget, tiles: int, trips: int) -> float:
     """Products, operand reads from shared memory, and bytes landed in it."""
     energy, flops, read = target.energy, 0.0, 0.0
@@ -132,6 +181,14 @@ def _joules(layout: Layout, target: HopperTarget, tiles: int, trips: int) -> flo
     return float(tiles * (trips * per_trip + per_tile))
 
 
+def _passes(kernel: Kernel, op: Load | Store, rows: str, sizes: Mapping[str, int]) -> int:
+    """How often rows come round to a tensor: all of them, or those of its group alone."""
+    count = sizes[kernel.var(rows).axis]
+    if kernel.grid.kind == "groups" and any(a.var == kernel.grid.vars[0] for a in op.at):
+        count = -(-count // sizes[kernel.var(kernel.grid.vars[0]).axis])
+    return -(-count // GROUP_ROWS)
+
+
 def _dram_bytes(body: Body, sizes: Mapping[str, int]) -> float:
     """Tensors once; a loaded one without the rows' variable once for every group of rows."""
     kernel = body.kernel
@@ -144,6 +201,6 @@ def _dram_bytes(body: Body, sizes: Mapping[str, int]) -> float:
         tensor = kernel.tensor(op.tensor)
         elements = prod(-(-sizes.get(a.name, 1) // a.per) for a in tensor.axes)
         again = rows is not None and isinstance(op, Load) and rows not in op.result.vars
-        passes = -(-sizes[kernel.var(rows).axis] // GROUP_ROWS) if again and rows else 1
+        passes = _passes(kernel, op, rows, sizes) if again and rows else 1
         total += elements * tensor.dtype.bits / 8 * passes
     return total

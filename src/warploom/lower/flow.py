@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from warploom.document.flow import Flow, FlowOp, FlowOperand, Home, When
-from warploom.kernel.values import Dot, Store
+from warploom.kernel.values import Carried, Dot, Store
 from warploom.lower.body import line_of
 from warploom.lower.fuse import Step
 from warploom.lower.hand_over import Chunk, Put, Send, chunks_of, in_slot, product_operand
 from warploom.lower.layout import Form, Layout
 from warploom.lower.plan import (
+    MEET,
     START,
     SUMS,
     fetch_name,
@@ -52,6 +53,8 @@ def _places(layout: Layout) -> Iterator[tuple[str, str]]:
             yield name, f"{ring.name}.{part_name(tile.value)}"
     yield from ((_chunk_value(op, c), f"out#{n}") for op, c, n in staged_chunks(layout))
     for c in layout.body.loop.carried:
+        if layout.tiling.split > 1:
+            yield f"{c.result.name}.met", dict(layout.homes)[c.result.name]
         if layout.form_of(c.inside.name) is Form.PART:
             yield f"{c.result.name}.whole", dict(layout.homes)[c.result.name]
 
@@ -156,17 +159,30 @@ def _tail_operand(layout: Layout, name: str) -> FlowOperand:
         return FlowOperand(value=name)
     if layout.form_of(carried.inside.name) is Form.PART:
         return FlowOperand(value=f"{name}.whole")
-    return FlowOperand(value=carried.last)
+    return FlowOperand(value=_left(layout, carried))
+
+
+def _left(layout: Layout, carried: Carried) -> str:
+    """What the loop left of a carried value; of a split loop, what its parts left together."""
+    return f"{carried.result.name}.met" if layout.tiling.split > 1 else carried.last
 
 
 def _tail_flow(layout: Layout) -> Iterator[FlowOp]:
+    if layout.tiling.split > 1:
+        yield FlowOp(
+            name=MEET,
+            role=CONSUMER,
+            when=When.TAIL,
+            operands=tuple(FlowOperand(value=c.last) for c in layout.body.loop.carried),
+            results=tuple(f"{c.result.name}.met" for c in layout.body.loop.carried),
+        )
     parts = [c for c in layout.body.loop.carried if layout.form_of(c.inside.name) is Form.PART]
     if parts:
         yield FlowOp(
             name=SUMS,
             role=CONSUMER,
             when=When.TAIL,
-            operands=tuple(FlowOperand(value=c.last) for c in parts),
+            operands=tuple(FlowOperand(value=_left(layout, c)) for c in parts),
             results=tuple(f"{c.result.name}.whole" for c in parts),
         )
     for step in layout.steps:
@@ -212,6 +228,7 @@ def _store_flow(
             when=when,
             operands=(FlowOperand(value=value),),
             stores=True,
+            adds=op.add,
             line=line,
         )
 

@@ -23,6 +23,7 @@ from warploom.lower.body import refusal
 from warploom.lower.fuse import Step
 from warploom.lower.hand_over import Chunk, Put, Send, chunks_of
 from warploom.lower.layout import Form, Layout, is_held
+from warploom.lower.meet import met_arrays
 from warploom.lower.reads import values_behind
 from warploom.lower.relate import (
     CONSUMER,
@@ -37,7 +38,7 @@ from warploom.lower.storage import STAGING_BYTES, ring_depth, staged_stores
 from warploom.target.h200 import HopperTarget
 
 TURN_BARRIER = 1  # hardware barrier of the first instance
-START, SUMS = "start_tile", "finish_sums"
+START, SUMS, MEET = "start_tile", "finish_sums", "meet"
 
 
 def plan_of(layout: Layout, target: HopperTarget, name: str) -> Plan:
@@ -232,6 +233,9 @@ def _inside(layout: Layout, result: str) -> str:
 
 def _tail(layout: Layout) -> Iterator[tuple[str, Action]]:
     homes = dict(layout.homes)
+    if layout.tiling.split > 1:
+        arrays = tuple(a.name for a in met_arrays(layout))
+        yield MEET, Work(reads=arrays, writes=arrays)
     parts = part_arrays(layout)
     if parts:
         yield SUMS, Work(reads=parts, writes=parts)

@@ -19,7 +19,7 @@ STEP_TAIL = 20  # until the last result of a step can be used
 SHUFFLE_TAIL = 40  # more, where four threads exchange what they have of a row
 EXPONENTIALS = {Fn.EXP, Fn.EXP2, Fn.LOG, Fn.LOG2, Fn.SQRT, Fn.RSQRT, Fn.TANH, Fn.SIN, Fn.COS}
 COMPARES = {Fn.MAX, Fn.MIN, Fn.WHERE, Fn.ABS, Fn.CAST, Fn.FLOOR}
-LONG = {Fn.DIV: 2.0, Fn.ERF: 12.0, Fn.TANH: 6.0}  # further multiply-adds of a composed function
+LONG = {Fn.DIV: 2.0, Fn.ERF: 12.0}  # further multiply-adds of a composed function
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Which kept values stand behind a value that is computed where it is used."""
+"""The kept values that a value computed where it is used is made of."""
 
 from __future__ import annotations
 

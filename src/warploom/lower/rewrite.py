@@ -21,6 +21,9 @@ from warploom.kernel.values import (
     Reduce,
     Scalar,
     Spread,
+    Store,
+    Transpose,
+    operands,
 )
 from warploom.lower.body import made_by
 from warploom.lower.charges import shift_is_harmless
@@ -177,8 +180,29 @@ def _with_loops(kernel: Kernel, change: Callable[[Loop], Loop]) -> Kernel:
     return replace(kernel, ops=ops)
 
 
+def stores_by_name(kernel: Kernel, positive: frozenset[str]) -> Kernel:
+    """``out[m, n] = x.T`` stores x itself: elements find their places by the names of axes."""
+    _ = positive
+    turned = {op.result.name: op.arg for op in kernel.ops if isinstance(op, Transpose)}
+
+    def change(op: Op) -> Op:
+        if isinstance(op, Store) and op.value in turned:
+            return change(replace(op, value=turned[op.value]))
+        return op
+
+    ops = tuple(change(op) for op in kernel.ops)
+    read = {
+        name
+        for op in (*ops, *(o for x in ops if isinstance(x, Loop) for o in x.body))
+        for name in operands(op)
+    }
+    kept = (op for op in ops if not (isinstance(op, Transpose) and op.result.name not in read))
+    return replace(kernel, ops=tuple(kept))
+
+
 REWRITES: dict[str, Rewrite] = {
     "scale_after_maximum": scale_after_maximum,
     "lazy_maximum": lazy_maximum,
 }
-NEEDED: dict[str, Rewrite] = {"hide_edges": hide_edges}  # no choice: without them edges count
+# No choice: without them edges count, and transposed stores have no place.
+NEEDED: dict[str, Rewrite] = {"hide_edges": hide_edges, "stores_by_name": stores_by_name}

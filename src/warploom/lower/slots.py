@@ -18,6 +18,7 @@ from warploom.lower.tiling import Tiling
 
 LINE_BYTES = 128  # a row of a slot block: one swizzle span
 MOST_COLUMNS = 256
+LEAST_BYTES = 16  # of a copy
 SLOT_BYTES = 1024  # slots start on whole atoms of the 128-byte swizzle
 
 _Key = tuple[bool, tuple[str, ...]]  # once a tile, readers
@@ -43,6 +44,11 @@ class SlotTile:
         return LINE_BYTES * 8 // self.dtype.bits
 
     @property
+    def narrow(self) -> bool:
+        """Whether rows are shorter than a line: several of them share one."""
+        return not self.vector and self.cols < self.block_cols
+
+    @property
     def blocks(self) -> int:
         """Blocks of 128 bytes in a row."""
         return -(-self.cols // self.block_cols)
@@ -52,6 +58,8 @@ class SlotTile:
         """Bytes of the tile."""
         if self.vector:
             return self.cols * self.dtype.bits // 8
+        if self.narrow:
+            return self.rows * self.cols * self.dtype.bits // 8
         return self.rows * self.blocks * LINE_BYTES
 
 
@@ -88,9 +96,11 @@ def rings_of(body: Body, tiling: Tiling, steps: tuple[Step, ...]) -> tuple[SlotR
     groups: dict[_Key, list[SlotTile]] = {}
     vectors: list[Load] = []
     for when, op in body.placed():
-        if isinstance(op, Load) and when is When.LOOP and is_vector(body, op):
-            vectors.append(op)
+        if isinstance(op, Load) and when is When.LOOP:
+            vectors += [op] if is_vector(body, op) or is_number(body, tiling, op) else []
         if not isinstance(op, Load) or len(op.result.dims) != 2 or when is When.TAIL:
+            continue
+        if body.is_picked(op):
             continue
         readers = tuple(sorted(_readers(body, op.result.name, steps)))
         if not readers:
@@ -111,15 +121,30 @@ def rings_of(body: Body, tiling: Tiling, steps: tuple[Step, ...]) -> tuple[SlotR
 
 
 def is_vector(body: Body, op: Load) -> bool:
-    """A vector along the loop, of 32-bit elements: it arrives with the tiles of its iteration."""
+    """A vector of 32-bit elements, along the loop or other ones in every iteration of it.
+
+    It arrives with the tiles of its iteration.
+    """
     value = op.result
-    along = value.vars == (body.loop.var,) and value.dims[0].per == 1
-    last = op.at[-1].var == body.loop.var
-    return along and last and value.dtype is DType.F32
+    if len(value.dims) != 1 or value.dims[0].per != 1 or value.dtype is not DType.F32:
+        return False
+    moves = any(at.var == body.loop.var for at in op.at)
+    return moves and op.at[-1].var == value.vars[0] and not body.is_picked(op)
+
+
+def is_number(body: Body, tiling: Tiling, op: Load) -> bool:
+    """One number for a whole tile, another one in every iteration: it arrives with some more."""
+    value = op.result
+    if len(value.dims) != 1 or value.dtype is not DType.F32 or body.is_picked(op):
+        return False
+    dim = value.dims[0]
+    one = dim.per > 1 and dim.per % tiling.extent(dim.var) == 0
+    return one and op.at[-1].var == body.loop.var
 
 
 def _vector_tile(tiling: Tiling, op: Load) -> SlotTile:
-    cols = tiling.extent(op.result.dims[0].var)
+    one = op.result.dims[0].per > 1
+    cols = LEAST_BYTES * 8 // op.result.dtype.bits if one else tiling.extent(op.result.vars[0])
     return SlotTile(
         value=op.result.name,
         tensor=op.tensor,
@@ -207,11 +232,19 @@ def _readers(body: Body, name: str, steps: tuple[Step, ...]) -> Iterator[str]:
             yield from _readers(body, made, ())
 
 
+def _multiplied(body: Body, op: Load) -> bool:
+    """Whether products read a loaded tile themselves."""
+    return any(not r.startswith("make_") for r in _readers(body, op.result.name, ()))
+
+
 def _slot_tile(body: Body, tiling: Tiling, op: Load) -> SlotTile:
     value = op.result
-    rows, cols = (tiling.extent(d.var) for d in value.dims)
+    rows, cols = (tiling.extent(d.var) // d.per for d in value.dims)
     tile = SlotTile(value=value.name, tensor=op.tensor, rows=rows, cols=cols, dtype=value.dtype)
-    if cols % tile.block_cols:
+    narrow = (
+        tile.narrow and value.dtype.bits == 8 and cols in (32, 64) and not _multiplied(body, op)
+    )
+    if cols % tile.block_cols and not narrow:
         raise refusal(
             f"a tile of {op.tensor} with {cols} columns",
             value.line,

@@ -21,7 +21,14 @@ def staged_stores(layout: Layout) -> tuple[Store, ...]:
         op
         for op in (*layout.body.loop.body, *tail)
         if isinstance(op, Store) and len(layout.body.values[op.value].dims) == 2
+        if not is_turned(layout, op)
     )
+
+
+def is_turned(layout: Layout, op: Store) -> bool:
+    """Whether rows of a stored tile are columns of the tensor."""
+    walked = layout.body.values[op.value].vars
+    return tuple(a.var for a in op.at if a.var in walked) != walked
 
 
 def staging_bytes(layout: Layout) -> int:

@@ -31,6 +31,8 @@ class Tiling:
     ``times``: the interval and the issue times of such a program, so that nothing is searched; they
     are checked like a solver's.
     ``ahead``: slots of a ring that is filled once a tile: with two, the next tile is loaded early.
+    ``split``: CTAs that share the loop of a tile; the last to finish puts together what all of them
+    left in memory, in the order of the parts: the same bits every time.
     """
 
     extents: tuple[tuple[str, int], ...]
@@ -53,6 +55,7 @@ class Tiling:
     program: str = ""
     times: tuple[int, ...] = ()
     ahead: int = 1
+    split: int = 1
 
     @property
     def pins(self) -> tuple[tuple[str, object], ...]:
@@ -78,7 +81,7 @@ class Tiling:
         tags = [f"w{self.consumers}", f"s{self.stages}" if self.stages else ""]
         tags += ["" if self.hold else "smem", f"o{self.staging}" if self.staging != 2 else ""]
         tags += [f"l{self.slack}" if self.slack else "", f"p{self.program}" if self.program else ""]
-        tags += ["given" if self.times else ""]
+        tags += ["given" if self.times else "", f"k{self.split}" if self.split > 1 else ""]
         return "_".join([sizes, *(t for t in tags if t)])
 
 

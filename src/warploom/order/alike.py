@@ -2,7 +2,7 @@
 
 The solver treats roles apart, so ops of no consequence may come out in another order on each. A
 kernel wants one program for all consumers. ``solve_alike`` says so in the problem: every op of a
-role issues a fixed time behind its fellow of the role before, an even share of the interval.
+role issues a fixed time after its fellow of the role before, an even share of the interval.
 
 In edges: ``t1 >= t0 + shift`` and ``t0 + ii >= t1 + ii - shift``. The second holds the interval in
 its latency, so the tie is exact at that interval only; the interval is raised until it is kept.

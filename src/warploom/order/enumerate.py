@@ -53,7 +53,7 @@ class Enumeration:
 
 @dataclass(frozen=True, slots=True)
 class _Gap:
-    """Point ``b`` behind point ``a`` by ``n`` intervals and between ``least`` and ``most`` more."""
+    """Point ``b`` after point ``a`` by ``n`` intervals and between ``least`` and ``most`` more."""
 
     a: Point
     b: Point

@@ -1,7 +1,7 @@
 """Phases from a schedule: modulo variable expansion, prologue and epilogue for any trip count.
 
 Kernel turn q runs op v for iteration ``q + stages - 1 - stage(v)``. Turns before the first full one
-are the prologue, turns behind the last the epilogue; nothing is taken from a recipe. Storage with D
+are the prologue, turns after the last the epilogue; nothing is taken from a recipe. Storage with D
 copies needs indices that repeat with D, so the kernel is unrolled by the least common period. With
 fewer iterations than stages there is no full turn: all ops are laid out in time order.
 

@@ -1,4 +1,4 @@
-"""Secondary objectives at a fixed II, one after the other, each frozen for those behind it.
+"""Secondary objectives at a fixed II, one after the other, each frozen for those after it.
 
 A value that meets its bound is done without a solve. Otherwise CP-SAT starts from the schedule at
 hand, on a coarse grid, then exactly; its bound counts only where its stage limit is safe.

@@ -54,7 +54,7 @@ class HuntOptions:
 
     ``efforts`` rise; an order is scored with the next one when it may be among the best. ``goal``
     ends the hunt as soon as a score of the highest effort reaches it. ``batch`` orders are scored
-    at once, by as many workers as the evaluation has. ``solver_seconds`` bounds each solve behind a
+    at once, by as many workers as the evaluation has. ``solver_seconds`` bounds each solve of a
     start; None bounds it by work instead, so that a hunt does not depend on the clock.
     """
 

@@ -231,6 +231,6 @@ def write_measurements(times: Iterable[tuple[ModuloResult, float]]) -> str:
 
 
 def rerank_by_file(candidates: Sequence[ModuloResult], path: Path) -> tuple[ModuloResult, ...]:
-    """Measured candidates first, fastest first; the others keep their order behind them."""
+    """Measured candidates first, fastest first; the others keep their order after them."""
     times = read_measurements(path.read_text())
     return rerank(candidates, lambda r: times.get(digest(r), float("inf")))

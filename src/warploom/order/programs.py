@@ -20,12 +20,12 @@ from warploom.order.model import ModuloProblem
 Cell = tuple[
     str, int
 ]  # a point by name, and how many iterations it lags behind the role's first op
-Pair = tuple[str, str, int]  # an op, the op behind it in its turn, how many iterations later
+Pair = tuple[str, str, int]  # an op, the op after it in its turn, how many iterations later
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """An instant that has a place in a role's program: an op's issue, or ``late`` cycles behind it
+    """An instant that has a place in a role's program: an op's issue, or ``late`` cycles after it
     the release of what it reads. ``rank`` decides between points of the same cycle.
     """
 
@@ -121,7 +121,7 @@ def turns_of(
 ) -> tuple[Pair, ...] | None:
     """Which products of a role follow one another on the unit; None when turns are irregular.
 
-    Regular turns are the same for every role, and each role hands over to the one behind it.
+    Regular turns are the same for every role, and each role hands over to the one after it.
     """
     members, assigned = space.alike, problem.fixed_roles()
     assert assigned is not None

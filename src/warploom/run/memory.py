@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 NEVER_WRITTEN = -1
 OUTSIDE = -2
-"""A tile before the first or behind the last one of K."""
+"""A tile before the first or after the last one of K."""
 
 
 class Names:
@@ -84,7 +84,7 @@ class Names:
 
 
 class Numbers(Names):
-    """Names and the integers behind them."""
+    """Names and the integers after them."""
 
     def __init__(self, program: Program, a: IntArray, b: IntArray) -> None:
         import numpy as np  # noqa: PLC0415  (the core imports without NumPy)

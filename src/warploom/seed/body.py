@@ -129,7 +129,7 @@ class Pipe:
         return entries_of(self.ops, phase, offset)
 
     def emit_into(self, entries: list[ScheduleEntry], phase: Phase, offset: int = 0) -> int:
-        """Overwrite existing slots from ``offset`` on; returns the slot behind the last."""
+        """Overwrite existing slots from ``offset`` on; returns the slot after the last."""
         end = offset + len(self.ops)
         if end > len(entries):
             raise ConfigError(

@@ -124,7 +124,7 @@ def phase_listing(
     *,
     notes: Mapping[int, str] | None = None,
 ) -> str:
-    """A whole phase, one entry a line; ``notes`` by entry index go behind it."""
+    """A whole phase, one entry a line; ``notes`` by entry index go after it."""
     rows, notes = list(entries), notes or {}
     lines = [format_phase_header(label, len(rows))]
     for i, e in enumerate(rows):

@@ -1,7 +1,7 @@
 """Completion: where each asynchronous operation is first known to be over.
 
 Both queues retire in order of issue. A wait for ``n`` completes everything that has at least ``n``
-units issued behind it; a drain and a fencing barrier complete everything. Where the code generator
+units issued after it; a drain and a fencing barrier complete everything. Where the code generator
 guards the registers, the wait it puts in front of an MMA or a store counts as well.
 """
 
@@ -24,7 +24,7 @@ class Completion:
     """Where each asynchronous operation is first known to be complete.
 
     ``done[x]`` is the position of the event that completes the operation issued at ``x`` (``NEVER``
-    if none does): it is complete for everything behind. ``late`` is the same for groups >= 1, whose
+    if none does): it is complete for everything after. ``late`` is the same for groups >= 1, whose
     stagger barriers may drain too. ``literal`` takes every wait count at its word, also those the
     hardware can not express.
     """

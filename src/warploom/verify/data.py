@@ -71,7 +71,7 @@ def _operand_error(run: Run, mma: int) -> Finding | None:
 
 _FIXES = {
     Code.TOKEN: "load the same K-tile for both operands before the fragments are read",
-    Code.WAR_REG: "move the fragment load behind the last MMA that uses the old value",
+    Code.WAR_REG: "move the fragment load after the last MMA that uses the old value",
     Code.COVERAGE: "emit one MMA per accumulator and K-tile over prologue, loop and epilogue",
 }
 

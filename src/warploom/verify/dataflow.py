@@ -27,7 +27,7 @@ class Flow:
     ``source[t]``: for a read the write it sees, for a store the load that filled the registers.
     ``operands[t]``: for an MMA the reads it takes. ``run[t]``: for a write or read, the first of
     the unbroken run of equal tiles in its slot or register. ``before[t]``: the last write or read
-    of another tile in front of that run; ``after[t]``: the first such write behind it.
+    of another tile in front of that run; ``after[t]``: the first such write after it.
     ``writes[slot]``, ``fills[register]`` and ``fetches[channel]``: all writes into a slot, reads
     into a register and loads into staging registers, in order. ``user[t]``: the last MMA that
     takes the value of the read at ``t``.

@@ -83,7 +83,7 @@ def _why(run: Run, conflict: Conflict) -> str:
             return f"{first} and {second} can be in flight together, but no result depends on it."
         case Code.WAW_LDS:
             return (
-                f"{first} may land {tile} behind {second} of the same wave, so the slot can end "
+                f"{first} may land {tile} after {second} of the same wave, so the slot can end "
                 f"with the older tile."
             )
         case Code.DEAD_READ:
@@ -103,13 +103,13 @@ def _completion(run: Run, conflict: Conflict) -> str:
         return "Nothing completes it at all."
     wait = event(program, done)
     if not conflict.joined or conflict.waves[0] == conflict.waves[1]:
-        return f"It is complete behind {wait} only."
+        return f"It is complete after {wait} only."
     have = program.barriers[conflict.second] - program.barriers[done]
     need = 1 + _lag(program, done)
     if done >= conflict.second:
-        return f"It is complete behind {wait} only, which comes too late."
+        return f"It is complete after {wait} only, which comes too late."
     return (
-        f"It is complete behind {wait}; from there {have} barrier(s) lie in front of the other "
+        f"It is complete after {wait}; from there {have} barrier(s) lie in front of the other "
         f"event where {need} are needed to order all waves."
     )
 
@@ -126,7 +126,7 @@ def latest_gap(program: Program, first: int, second: int, *, joined: bool) -> in
         return second
     barriers, stagger = program.barriers, program.stagger
     groups = program.text.protocol.groups if stagger >= 0 else 1
-    # The last position from which enough barriers are left: all groups behind the stagger point,
+    # The last position from which enough barriers are left: all groups after the stagger point,
     # one barrier in front of it.
     gap = bisect_right(barriers, barriers[second] - groups) - 1
     if gap <= stagger:

@@ -39,7 +39,7 @@ class Program:
         return self.barriers[position] + (group if behind else 0)
 
     def units_between(self, queue: Queue, first: int, second: int) -> int:
-        """Units of a queue issued behind ``first`` and in front of ``second``."""
+        """Units of a queue issued after ``first`` and in front of ``second``."""
         return self.issued[queue][second] - self.issued[queue][first + 1]
 
 

@@ -176,7 +176,7 @@ def _staging_conflict(run: Run, store: int) -> Conflict:
 
 
 def sure_load(flow: Flow, done: list[int], load: int, channel: int) -> int:
-    """The first load of ``load``'s tile behind which no other tile can land in the registers.
+    """The first load of ``load``'s tile after which no other tile can land in the registers.
 
     ``NOTHING`` when an older load of another tile may outlast all of them.
     """
@@ -216,7 +216,7 @@ def _slot_rules(run: Run, read: int, item: Item, last_user: int) -> Iterator[Con
 
 
 def first_sure_write(run: Run, read: int) -> int:
-    """The first write of the tile ``read`` is meant to see behind which no older tile can land.
+    """The first write of the tile ``read`` is meant to see after which no older tile can land.
 
     ``NOTHING`` when an older write of another tile may outlast all of them.
     """

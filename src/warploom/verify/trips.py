@@ -64,7 +64,7 @@ def _spans(program: Program, flow: Flow) -> Iterator[int]:
             chain = [turn[e] for e in (mma, *_chain(flow, read))]
             if min(chain) < 0:
                 # Rooted in the prologue: the tile is the same in every iteration. One iteration
-                # behind the first full chain accumulates it again.
+                # after the first full chain accumulates it again.
                 inside = [t for t in chain if 0 <= t < program.trips]
                 yield max(inside) - min(inside) + 1 if inside else 0
             else:
@@ -73,7 +73,7 @@ def _spans(program: Program, flow: Flow) -> Iterator[int]:
 
 
 def _chain(flow: Flow, read: int) -> list[int]:
-    """A fragment load, the write it sees, and the load behind a store."""
+    """A fragment load, the write it sees, and the load after a store."""
     chain = []
     while read != NOTHING:
         chain.append(read)

@@ -126,7 +126,7 @@ class _Script:
         self._spoil(older, write, holder)
         if older != NOTHING and not run.complete_in_wave(older, flow.run[write]):
             self._advance(holder, run.completion.done[older])
-            self._step(StepKind.LAND, holder, older, "behind younger writes of another tile")
+            self._step(StepKind.LAND, holder, older, "after younger writes of another tile")
         if reader != holder:
             note = "the write is in flight" if held else "the write is not even issued"
             self._advance(holder, stop, note)
@@ -164,7 +164,7 @@ class _Script:
                 self._step(StepKind.READ, wave, position, "too late for the MMA")
 
     def _late_write(self, older: int, younger: int, holder: WaveId, _: WaveId) -> None:
-        """WAW-LDS: the older write lands behind the younger one of the same wave."""
+        """WAW-LDS: the older write lands after the younger one of the same wave."""
         self._spoil(older, younger, holder)
         self._pass(holder, younger, "both writes are issued; the younger one lands")
         self._step(StepKind.LAND, holder, older, "and replaces the younger tile")
@@ -200,7 +200,7 @@ class _Script:
         sure = sure_load(flow, done, load, channel)
         if sure != flow.run[load]:
             self._advance(holder, done[other])
-            self._step(StepKind.LAND, holder, other, "behind younger loads of another tile")
+            self._step(StepKind.LAND, holder, other, "after younger loads of another tile")
         return [r for r in row if sure <= r < store]
 
     # -- places ----------------------------------------------------------------------------------

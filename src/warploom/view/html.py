@@ -64,7 +64,7 @@ def timeline_html(
                 **_data(scene),
                 "reasons": _reasons(reasons or {}),
                 "lines": dict(lines or {}),
-                "measured": _measured(sim, stamps),
+                "measured": _measured(scene, stamps),
             }
         ),
     )
@@ -145,12 +145,17 @@ def _data(scene: Scene) -> dict[str, Any]:
     }
 
 
-def _measured(sim: Simulation, stamps: Stamps | None) -> dict[str, Any]:
+def _measured(scene: Scene, stamps: Stamps | None) -> dict[str, Any]:
+    """Bars by row, each in the colour its op is predicted in; waits and the like have none."""
     if stamps is None:
         return {}
+    colours = {op.place.label: op_colour(op.kind) for op in scene.sim.ops}
     return {
-        str(row): [(bar.label, bar.start, bar.end, bar.iteration) for bar in bars]
-        for row, bars in measured_lanes(sim, stamps).items()
+        str(row): [
+            (bar.label, bar.start, bar.end, bar.iteration, colours.get(bar.label, ""))
+            for bar in bars
+        ]
+        for row, bars in measured_lanes(scene.sim, stamps, scene.pace).items()
     }
 
 
@@ -277,7 +282,9 @@ def _legend(sim: Simulation) -> str:
     return "".join(spans)
 
 
-_MEASURED_KEY = "<span class='key'><i style='background:var(--odd2)'></i>measured on the GPU</span>"
+_MEASURED_KEY = (
+    "<span class='key'><i style='background:var(--odd2)'></i>measured: waits and the like</span>"
+)
 
 _ARROW = (
     '<marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '

@@ -16,6 +16,7 @@ from statistics import fmean
 from typing import Any
 
 from warploom.errors import DocumentError
+from warploom.sim.pace import Pace
 from warploom.sim.simulation import Simulation
 from warploom.view.scene import steady_window
 
@@ -116,16 +117,28 @@ def _check(role: RoleStamps, path: str) -> None:
             raise DocumentError("stamps go back in time", path=path)
 
 
-def measured_lanes(sim: Simulation, stamps: Stamps) -> dict[int, tuple[Stamped, ...]]:
+def measured_lanes(
+    sim: Simulation, stamps: Stamps, pace: Pace | None = None
+) -> dict[int, tuple[Stamped, ...]]:
     """Bars by row of the prediction, from the second stamped iteration on."""
-    origin = min(rows[0][-1] for rows in stamps.pacing.cycles)
-    shift = steady_window(sim, 1)[0] - origin
+    shift = _shift(sim, stamps, pace)
     lanes: dict[int, tuple[Stamped, ...]] = {}
     for role in stamps.roles:
         mine = [i for i, row in enumerate(sim.rows) if row.role.partition(" ")[0] == role.role]
         for row, instance in zip(mine, role.cycles, strict=False):
             lanes[row] = _bars(role.labels, instance, shift)
     return lanes
+
+
+def _shift(sim: Simulation, stamps: Stamps, pace: Pace | None) -> int:
+    """What moves the first measured consumer's iteration to where a steady one is predicted."""
+    begin = [rows[0][-1] for rows in stamps.pacing.cycles]
+    origin = min(begin)
+    role = f"{stamps.pacing.role} {begin.index(origin)}"
+    row = next((i for i, r in enumerate(sim.rows) if r.role in (role, stamps.pacing.role)), 0)
+    window = steady_window(sim, 1, pace)[0]
+    starts = [s.start for s in sim.spans if s.row == row and s.iteration is not None]
+    return max((s for s in starts if s <= window), default=window) - origin
 
 
 def _bars(

@@ -27,7 +27,7 @@ class Layout:
 
 
 def layout_of(document: RolesDocument) -> Layout:
-    """Rings first, staging buffers behind them, barriers last."""
+    """Rings first, staging buffers after them, barriers last."""
     at = 0
     rings, buffers, barriers = [], [], []
     for ring in document.rings:

@@ -187,6 +187,10 @@ HELPERS: dict[str, str] = {
         "DEVICE float log2_approx(float x) {\n  float y;\n"
         '  asm volatile("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));\n  return y;\n}\n'
     ),
+    "tanh_approx": (
+        "DEVICE float tanh_approx(float x) {\n  float y;\n"
+        '  asm volatile("tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(x));\n  return y;\n}\n'
+    ),
     "exp2_approx": (
         "DEVICE float exp2_approx(float x) {\n  float y;\n"
         '  asm volatile("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));\n  return y;\n}\n'

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from warploom.document import ScheduleDocument, write_schedule
-from warploom.emit.gfx950.edges import safe_at_edges
 from warploom.emit.gfx950.gate import GateReport, check_isa
 from warploom.emit.gfx950.lower.function import kernel_ir
 from warploom.emit.gfx950.plan import KernelPlan, plan_kernel
@@ -45,9 +44,8 @@ def emit_kernel(
     """Emit, compile and check. ``insist=False`` returns a kernel that fails the gate, too.
 
     ``text``: the tile kernel whose tail is applied to the product; ``ragged_k``: any K of whole
-    16-byte chunks, with waits that are safe at its end.
+    16-byte chunks.
     """
-    document = safe_at_edges(document) if ragged_k else document
     plan = plan_kernel(document, tile, text=text, ragged_k=ragged_k)
     if document.machine is not None:
         document.machine.require_storage(plan.lds_bytes, f"kernel {document.name}")

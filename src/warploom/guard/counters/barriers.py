@@ -51,7 +51,7 @@ class KernelBarriers:
         return self.text.with_barriers(Phase.KERNEL, fronts)
 
     def neighbours(self, chosen: Chosen) -> Iterator[Chosen]:
-        """Sets of equal size with one barrier moved to the next place before or behind."""
+        """Sets of equal size with one barrier moved to the next place before or after."""
         size = len(self.places)
         for i in range(len(chosen)):
             for step in (-1, 1):

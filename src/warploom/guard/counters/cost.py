@@ -38,7 +38,7 @@ class StallModel:
         return (marks[-1] - marks[_WARM_UP]) / (len(marks) - 1 - _WARM_UP)
 
     def slack(self, document: ScheduleDocument) -> dict[tuple[Phase, int], int]:
-        """Per wait: the fewest cycles it comes behind the data it waits for (negative: stalls)."""
+        """Per wait: the fewest cycles it comes after the data it waits for (negative: stalls)."""
         return _run(self, read_text(document, keep_waits=True)).slack
 
     def latency(self, queue: Queue) -> int:

@@ -89,7 +89,7 @@ def _stagger(text: Text, items: dict[Site, int]) -> int | None:
 
 
 def _stagger_field(old: ScheduleDocument, stagger: int | None, length: int) -> int:
-    """The field mirrors the protocol; one that pointed behind the prologue stays as far behind."""
+    """The field mirrors the protocol; one that pointed after the prologue stays as far after."""
     if stagger is not None and old.warp_stagger_index == old.protocol.stagger_index:
         return stagger
     behind = old.warp_stagger_index - len(old.prologue)

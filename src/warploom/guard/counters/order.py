@@ -20,7 +20,7 @@ from warploom.guard.counters.text import LETTER, Act, Text
 
 _PROBE = 8
 """Iterations unrolled to measure the span: a chain has at most four members, each at most one
-back edge behind the one before, so two more than four already show the steady state."""
+back edge after the one before, so two more than four already show the steady state."""
 
 
 def checked_trips(text: Text) -> range:

@@ -1,7 +1,7 @@
 """A text unrolled for one trip count, and what must be ordered in it.
 
 ``Program`` answers the two questions everything rests on: how many units of a queue were issued
-behind an operation (``younger``), and up to which gap a wait still serves a requirement
+after an operation (``younger``), and up to which gap a wait still serves a requirement
 (``deadline``). A *gap* ``t`` is the place in front of element ``t``.
 """
 
@@ -95,7 +95,7 @@ class Program:
         return None
 
     def younger(self, queue: Queue, producer: int, gap: int) -> int:
-        """Units of ``queue`` issued behind ``producer`` and before ``gap``."""
+        """Units of ``queue`` issued after ``producer`` and before ``gap``."""
         issued = self.issued[queue]
         return issued[gap] - issued[producer + 1]
 

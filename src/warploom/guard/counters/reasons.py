@@ -89,7 +89,7 @@ class Reason:
         """The further requirements and the slack, one line each."""
         lines = [f"also: {s.text}" for s in self.further]
         if self.slack is not None:
-            late = "comes {} cycles behind its data" if self.slack >= 0 else "stalls {} cycles"
+            late = "comes {} cycles after its data" if self.slack >= 0 else "stalls {} cycles"
             lines.append(f"in the stall model it {late.format(abs(self.slack))}")
         return tuple(lines)
 
@@ -167,7 +167,7 @@ class _Book:
                         )
 
     def _needing(self, barrier: Site) -> Iterable[tuple[Instance, int]]:
-        """Requirements that would have too few barriers behind their wait without this one."""
+        """Requirements that would have too few barriers after their wait without this one."""
         for instance, gap in self.done:
             program, need = instance.program, instance.need
             if not need.cross:

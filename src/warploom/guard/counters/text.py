@@ -70,7 +70,7 @@ class Item:
 
     @property
     def op(self) -> OpDesc:
-        """The op of the entry behind this item."""
+        """The op of the entry after this item."""
         assert self.entry is not None
         return self.entry.op
 

@@ -31,7 +31,7 @@ class Style(Enum):
 
 
 class Short(Exception):  # noqa: N818 - a signal inside this room, not an error for callers
-    """A window has too few barriers behind every place where it could be waited for."""
+    """A window has too few barriers after every place where it could be waited for."""
 
     def __init__(self, program: Program, need: Need) -> None:
         super().__init__()
@@ -133,7 +133,7 @@ Job = tuple[Instance, int, int]
 """A requirement with the first and last gap at which it may be waited for."""
 
 Positions = Callable[[Instance], int | None]
-"""Where a requirement is waited for: a gap behind its producer and not behind its deadline."""
+"""Where a requirement is waited for: a gap after its producer and not after its deadline."""
 
 
 def at_deadline(instance: Instance) -> int | None:

@@ -3,7 +3,7 @@
 In: a ``ModuloResult`` (when, where, ring depths) and a ``Plan`` (what each op does). Out: a
 ``RolesDocument`` with one program per role. Nothing is chosen by pattern: a consumer waits on
 ``full`` in front of the first reader of a slot, ``wait_group`` counts follow from the order of
-committed groups, a slot is released behind the groups that read it, and arrival and byte counts
+committed groups, a slot is released after the groups that read it, and arrival and byte counts
 are sums over what the programs do.
 """
 

@@ -148,7 +148,7 @@ def _fillers(plan: Plan) -> list[str]:
 def _tile_releases(
     plan: Plan, role: RolePlan, placed: list[_Placed]
 ) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
-    """Releases of slots used once a tile: behind the head if only it reads them, or at the end."""
+    """Releases of slots used once a tile: after the head if only it reads them, or at the end."""
     head = {s.ring for _, a in role.head for s in slots_of(a)}
     body = {s.ring for p in placed for s in slots_of(p.step.action)}
     rings = [r.name for r in plan.rings if r.per is Per.TILE]
@@ -161,7 +161,7 @@ def _tile_releases(
 
 
 def _behind_readers(steps: tuple[Step, ...], releases: tuple[Step, ...]) -> tuple[Step, ...]:
-    """The steps with each release right behind the last one that reads its ring."""
+    """The steps with each release right after the last one that reads its ring."""
     out = list(steps)
     for release in releases:
         reads = [release.ring in {r.ring for r in slots_of(s.action)} for s in out]

@@ -2,7 +2,7 @@
 
 The products of one op are one group, committed at once. A step *demands* groups: a release, the
 groups that read the slot; ordinary work, the groups that write what it touches or read what it
-overwrites. With ``y`` groups committed behind the newest demanded one, ``wait_group y`` is the
+overwrites. With ``y`` groups committed after the newest demanded one, ``wait_group y`` is the
 weakest count that proves it. A position takes the least count over all its executions, and a wait
 that the others already cover is dropped.
 """

@@ -112,7 +112,7 @@ class RingPlan:
 class RolePlan:
     """A role: how many instances of how many threads, and what it does once a tile.
 
-    ``head`` and ``tail`` are (op name, action) pairs run before and behind the loop of a tile,
+    ``head`` and ``tail`` are (op name, action) pairs run before and after the loop of a tile,
     ``setup`` entries once before the first tile. ``of`` names the schedule's roles that the
     instances stand for, in order, when the schedule tells them apart: their programs must be equal.
     """

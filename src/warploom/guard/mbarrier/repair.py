@@ -123,7 +123,7 @@ def _left(judge: Judge, document: RolesDocument) -> tuple[Found, ...] | None:
 
 
 def _score(found: Sequence[Found]) -> int:
-    """A deadlock hides what comes behind it, so it weighs most."""
+    """A deadlock hides what comes after it, so it weighs most."""
     return len(found) + (1000 if any(str(f.code) == "DEADLOCK" for f in found) else 0)
 
 
@@ -229,11 +229,11 @@ def _endings(document: RolesDocument) -> Iterator[Edit]:
                 closed = i + 1 < len(entries) and isinstance(entries[i + 1], Commit | Mma)
                 if isinstance(e, Mma) and not closed:
                     commit = Commit(reason=reason)
-                    words = f"Commit behind {p.name}.{phase}[{i}]"
+                    words = f"Commit after {p.name}.{phase}[{i}]"
                     yield words, _put(document, p.name, phase, i + 1, commit)
                 if isinstance(e, BulkStore):
                     commit2 = BulkCommit(reason=reason)
-                    words = f"BulkCommit behind {p.name}.{phase}[{i}]"
+                    words = f"BulkCommit after {p.name}.{phase}[{i}]"
                     yield words, _put(document, p.name, phase, i + 1, commit2)
                 if isinstance(e, Arrive):
                     for pending in (1, 0):
@@ -298,7 +298,7 @@ def _fillings(document: RolesDocument) -> Iterator[Edit]:
 
 
 def _releases(document: RolesDocument) -> Iterator[Edit]:
-    """A release behind every wait for groups and at the end of lists, of every ring read there."""
+    """A release after every wait for groups and at the end of lists, of every ring read there."""
     reason = "put in by repair"
     for p in document.programs:
         entries = [e for phase in LISTS for e in getattr(p, phase)]
@@ -318,7 +318,7 @@ def _releases(document: RolesDocument) -> Iterator[Edit]:
 
 
 def _turns(document: RolesDocument) -> Iterator[Edit]:
-    """Turns on a named barrier: taken before the products, given behind them."""
+    """Turns on a named barrier: taken before the products, given after them."""
     reason = "put in by repair"
     for b in document.barriers:
         for p in document.programs:
@@ -335,7 +335,7 @@ def _turns(document: RolesDocument) -> Iterator[Edit]:
                         yield words, _put(document, p.name, phase, i, take)
                     if isinstance(e, Commit):
                         give = NamedArrive(barrier=b.name, turn=turn, reason=reason)
-                        words = f"NamedArrive {b.name} behind {p.name}.{phase}[{i}]"
+                        words = f"NamedArrive {b.name} after {p.name}.{phase}[{i}]"
                         yield words, _put(document, p.name, phase, i + 1, give)
             for i in range(p.instances):
                 first = NamedArrive(barrier=b.name, turn=turn, instance=i, reason=reason)

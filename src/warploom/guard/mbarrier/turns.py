@@ -2,7 +2,7 @@
 
 A *turn* is a run of products of one instance with no other instance's product between them on the
 unit. Two products follow one another in a turn exactly if they are neighbours there in the modulo
-schedule. An instance waits for its barrier before a turn and arrives on its neighbour's behind it;
+schedule. An instance waits for its barrier before a turn and arrives on its neighbour's after it;
 the last instance gives the first one its first turn, and the first takes the last one back.
 """
 
@@ -20,12 +20,12 @@ from warploom.guard.mbarrier.unrolled import Occurrence, Position, runs
 from warploom.order import ModuloResult
 
 REACH = 4
-Pair = tuple[str, str, int]  # op, the op behind it, how many iterations later
+Pair = tuple[str, str, int]  # op, the op after it, how many iterations later
 
 
 @dataclass
 class _Breaks:
-    """For each product position: does a turn start in front of it, end behind it?"""
+    """For each product position: does a turn start in front of it, end after it?"""
 
     starts: dict[Position, set[bool]] = field(default_factory=lambda: defaultdict(set))
     ends: dict[Position, set[bool]] = field(default_factory=lambda: defaultdict(set))
@@ -33,7 +33,7 @@ class _Breaks:
 
 
 def take_turns(result: ModuloResult, plan: Plan, role: RolePlan, lists: Lists) -> Lists:
-    """The role's steps with the waits for its turns and the hand-overs behind them."""
+    """The role's steps with the waits for its turns and the hand-overs after them."""
     turns = plan.turns
     assert turns is not None
     breaks = _breaks(lists, _neighbours(result, plan, role, turns))

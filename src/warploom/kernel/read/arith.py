@@ -24,7 +24,7 @@ from warploom.kernel.values import (
     Transpose,
     Value,
     Var,
-    Walk,
+    is_number,
 )
 
 COMPARISONS = {Fn.EQ, Fn.NE, Fn.LT, Fn.LE, Fn.GT, Fn.GE}
@@ -33,7 +33,7 @@ FLOAT_ONLY = {
     Fn.DIV, Fn.EXP, Fn.EXP2, Fn.LOG, Fn.LOG2, Fn.SQRT, Fn.RSQRT, Fn.TANH, Fn.ERF, Fn.SIN, Fn.COS,
     Fn.FLOOR,
 }  # fmt: skip
-INT_ONLY = {Fn.FLOORDIV, Fn.MOD}
+INT_ONLY = {Fn.FLOORDIV, Fn.MOD, Fn.SHR, Fn.BITS}
 
 
 def known(frame: Frame, symbol: Symbol) -> Symbol:
@@ -58,7 +58,7 @@ def value_of(frame: Frame, node: ast.AST, symbol: Symbol, want: DType | None = N
         made = build.once(Scalar, symbol.name, (), symbol.dtype, line, parameter=symbol.name)
         return cast(frame, node, made, want) if want else made
     if isinstance(symbol, Var):
-        if symbol.walk is not Walk.UNIT:
+        if not is_number(symbol):
             frame.fail(
                 KernelTypeError,
                 node,

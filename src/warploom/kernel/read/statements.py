@@ -14,7 +14,7 @@ from warploom.kernel.read.loops import pipelined
 from warploom.kernel.read.memory import store
 from warploom.kernel.read.state import Frame, Symbol, is_static
 from warploom.kernel.source import read_source
-from warploom.kernel.values import Tensor, Value
+from warploom.kernel.values import Tensor, Value, Var
 from warploom.kernel.words import WORDS
 
 MOST_DEEP = 32
@@ -145,6 +145,8 @@ def _bind(frame: Frame, target: ast.expr, symbol: Symbol) -> None:
                 frame.build.call(symbol, name)
             frame.env[name] = symbol
         case ast.Tuple(elts=elts) | ast.List(elts=elts):
+            if isinstance(symbol, Var):  # the one variable of a grid
+                symbol = (symbol,)
             if not isinstance(symbol, tuple | list) or len(symbol) != len(elts):
                 found = len(symbol) if isinstance(symbol, tuple | list) else 1
                 frame.fail(

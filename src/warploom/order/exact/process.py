@@ -1,4 +1,4 @@
-"""The exact solver behind a process border: if it crashes or hangs, the answer is ``UNKNOWN``.
+"""The exact solver in a process of its own: if it crashes or hangs, the answer is ``UNKNOWN``.
 
 One child serves all requests of this process, so that the solver library is loaded once. Results do
 not depend on time unless a request sets ``seconds``: the work limit is deterministic, and the

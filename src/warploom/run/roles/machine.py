@@ -260,7 +260,7 @@ class Machine:
         a.registers.update(compute_values(self.values, e, slots, a.registers))
 
     def _fill_slots(self, a: Agent, step: Step, e: Compute) -> None:
-        """Ordinary writes of this instance's share of a slot; products see them behind a fence."""
+        """Ordinary writes of this instance's share of a slot; products see them after a fence."""
         read = {key for b in self.agents for p in b.products for key, _ in p.slots}
         for s in e.fills_slots:
             ring = self.rings[s.ring]

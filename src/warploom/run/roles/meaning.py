@@ -91,7 +91,7 @@ def output_key(cta: int, program: RoleProgram, instance: int, step: Step) -> Out
 def product_value(
     values: Values, mma: Mma, slots: tuple[int, ...], registers: dict[str, int]
 ) -> int:
-    """The accumulator behind a product."""
+    """The accumulator after a product."""
     operands = tuple(registers.get(r, GARBAGE) for r in mma.registers)
     old = registers.get(mma.accumulator, GARBAGE) if mma.accumulate else None
     return values.of("product", mma.op, slots, operands, old)

@@ -43,7 +43,7 @@ def build_blocks(
 def group_into_blocks(
     body: Sequence[OpDesc], order: Sequence[int], config: PipelineConfig
 ) -> list[OpGroup]:
-    """Cut an ordered body behind each MMA: one group per MMA, as many as the grid has."""
+    """Cut an ordered body after each MMA: one group per MMA, as many as the grid has."""
     _check_permutation(body, order)
     groups: list[OpGroup] = []
     pending: list[int] = []
@@ -101,7 +101,7 @@ def _check_fit(mmas: Sequence[OpDesc], left: Sequence[OpDesc], config: PipelineC
     extra = [*mmas[expected:], *left]
     if extra:
         raise ProgramError(
-            f"{len(extra)} op(s) are left over behind the last of {expected} blocks",
+            f"{len(extra)} op(s) are left over after the last of {expected} blocks",
             where=f"{where}: {', '.join(op.label() for op in extra)}",
             why="left-over ops would never run",
             fix="make the grid larger, or let every partition end with its last MMA",
@@ -253,7 +253,7 @@ def _keeps_edges(
     body: Sequence[OpDesc],
     edges: Sequence[DepEdge],
 ) -> bool:
-    """Fragments of a block come before its loads, its MMA behind them.
+    """Fragments of a block come before its loads, its MMA after them.
 
     A load also stays out of the block that reads the very slot it overwrites: there is no barrier
     between the two, so another wave could still be reading.

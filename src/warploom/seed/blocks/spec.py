@@ -169,7 +169,7 @@ class MMABlockSpec:
         """The documented estimate of where the barrier section starts.
 
         Kept as documented: it counts the closing fence of a wrapped sync group, and not the
-        barrier behind an entry wait. For exact positions look at the expanded entries.
+        barrier after an entry wait. For exact positions look at the expanded entries.
         """
         if not self.barrier_before_pre_ops:
             return self._ops_before_mma()

@@ -32,7 +32,7 @@ class CompiledSchedule:
     ``reasons`` says of every wait and barrier that was derived why it is there; empty under
     ``SyncPolicy.REFERENCE``. ``changes`` says what was added to or tightened in the documented
     waits, where they raced. ``report`` is the verifier's, unless verification was skipped.
-    ``modulo`` is the schedule behind the phases under ``SchedulingStrategy.MODULO``.
+    ``modulo`` is the schedule the phases were made from under ``SchedulingStrategy.MODULO``.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """A workbench for orders of one body: price, expand, synchronise, judge and score any of them.
 
 ``Workbench`` is plain data, so that it can be sent to other processes. ``auto_order`` is the hunt
-behind ``SchedulingStrategy.AUTO``: a fixed number of evaluations, hence the same answer every time.
+of ``SchedulingStrategy.AUTO``: a fixed number of evaluations, hence the same answer every time.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ def short_phases(
 ) -> ModuloPhases:
     """Entries for few iterations: all of them overlapped in the prologue.
 
-    The loop behind it runs one iteration a trip without overlap, so that the program stays valid
+    The loop after it runs one iteration a trip without overlap, so that the program stays valid
     for every larger count too. Copies must repeat with the loop: it uses those of ``iterations``.
     """
     program = expand(result, iterations)

@@ -1,4 +1,4 @@
-"""AMD instruction-group hints behind a single-buffer kernel."""
+"""AMD instruction-group hints after a single-buffer kernel."""
 
 from __future__ import annotations
 

@@ -139,12 +139,12 @@ def _drained_block(block: MMABlockSpec, *, drain: bool) -> MMABlockSpec:
 
 
 def default_warp_stagger(prologue: Sequence[ScheduleEntry]) -> int:
-    """An index behind the prologue: no stagger."""
+    """An index after the prologue: no stagger."""
     return len(prologue) + 1
 
 
 def default_warp_stagger_double_buffer(body: Sequence[OpDesc]) -> int:
-    """Behind the prologue's stage-0 loads."""
+    """After the prologue's stage-0 loads."""
     return sum(op.role is OpRole.GLOBAL_LOAD and op.is_prefetch() and op.stage == 0 for op in body)
 
 
@@ -159,7 +159,7 @@ def warp_stagger_index(
         return default_warp_stagger_double_buffer(body)
     if rule.fixed_amount > len(prologue):
         raise ConfigError(
-            f"fixed_amount = {rule.fixed_amount} lies behind the prologue's end",
+            f"fixed_amount = {rule.fixed_amount} lies after the prologue's end",
             where="WarpStaggerRule.fixed_amount",
             why=f"it is the index of one of the prologue's {len(prologue)} entries, or their end",
             fix=f"0..{len(prologue)}, WarpStaggerRule.auto() or WarpStaggerRule.none()",

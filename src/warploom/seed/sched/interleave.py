@@ -99,7 +99,7 @@ def _refuse_lost_ops(before: Sequence[OpDesc], after: Sequence[OpDesc]) -> None:
 
 
 def single_buffer_reorder(ops: Sequence[OpDesc], config: PipelineConfig) -> list[OpDesc]:
-    """Fragments and loop-carried compute, store and load between two barriers, the rest behind."""
+    """Fragments and loop-carried compute, store and load between two barriers, the rest after."""
     selector, carried_role = config.loop_carried.selector, config.loop_carried.role
 
     def group(role: OpRole, *, carried: bool | None = None) -> list[OpDesc]:

@@ -74,7 +74,7 @@ class Pipeline4Wave(PipelineSchedule):
 
     Waits are proven by default, a deviation from the reference: its rules leave races here. At the
     top of a half they wait for ``lgkm(8)``, so a wave may still be reading B fragment [0,0] when,
-    behind the barrier, another wave's load overwrites that slot; and the epilogue reads what other
+    after the barrier, another wave's load overwrites that slot; and the epilogue reads what other
     waves loaded without any barrier. ``sync=SyncPolicy.REFERENCE`` gives the reference's waits.
 
     Counter units are the geometry's; a target that states others is refused. A target of depth 3

@@ -5,7 +5,7 @@ registers, slots and staging copies with what the declaration says it reads; tim
 judges' matter. Each declared op must run exactly once an iteration (or a tile), and nothing else.
 
 Why few tile lengths decide all. A register or staging place is written in every iteration of the
-kernel list or in none. So behind one iteration of it, what every place holds is the same but for
+kernel list or in none. So after one iteration of it, what every place holds is the same but for
 the iteration's number, and the iterations after the second find what the second found, shifted. A
 declaration looks ``back`` at most b iterations, so it differs from one iteration to the next only
 in the first b. Tiles of ``least`` .. ``least + b + 3`` iterations therefore show everything. Values

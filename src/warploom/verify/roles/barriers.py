@@ -188,7 +188,7 @@ def _lapped(order: Order, event: Event, why: str) -> Finding:
     return Finding(
         code=Code.LAPPED,
         why=f"{describe(event.entry)} {why}",
-        fix="wait on every use, in order, and release only behind the wait",
+        fix="wait on every use, in order, and release only after the wait",
         where=(event.place(),),
         tiles=order.tiles,
     )

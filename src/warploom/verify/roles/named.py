@@ -16,7 +16,7 @@ def check_named(order: Order) -> Iterator[Finding]:
 
     An agent's n-th entry on a barrier means generation n. That it falls there, the generation
     before must be over when the entry starts: a sync sees to that for the next entry of its own
-    agent, an arrival does not. Arrivals behind the last generation that anyone waits for wake
+    agent, an arrival does not. Arrivals after the last generation that anyone waits for wake
     nobody and harm nobody.
     """
     for key, nodes in order.generations.items():

@@ -2,7 +2,7 @@
 
 Nodes are the events (their completion), the asynchronous effects they start (a copy has landed, a
 group has retired), and the completions of barrier phases. An edge says 'in every execution the
-first is over before the second'. A wait is ordered behind the completion of the phase it *means*;
+first is over before the second'. A wait is ordered after the completion of the phase it *means*;
 that it can mean no other phase is checked apart (see ``barriers`` and ``named``).
 """
 
@@ -104,7 +104,7 @@ class Order:
         ]
 
     def close(self) -> None:
-        """Compute the closure; nodes on or behind a cycle stay in ``blocked``."""
+        """Compute the closure; nodes on or after a cycle stay in ``blocked``."""
         waiting = {v: len(self._edges[v]) for v in range(self._count)}
         followers: dict[int, list[int]] = defaultdict(list)
         for v in range(self._count):

@@ -63,7 +63,7 @@ def check_registers(order: Order, agent: Agent) -> Iterator[Finding]:
             order.programs[agent][-1],
             Code.DRAIN,
             "matrix products are still in flight at the end",
-            "WaitGroup 0 behind the last group",
+            "WaitGroup 0 after the last group",
         )
 
 
@@ -72,7 +72,7 @@ def _issue(order: Order, event: Event, mma: Mma, state: _Registers) -> Iterator[
     wait = "WaitGroup in front"
     if not state.fenced or used & state.touched:
         why = f"{describe(mma)} uses registers that ordinary instructions touched, without a fence"
-        yield at(order, event, Code.FENCE, why, "MmaFence in front of the first Mma behind them")
+        yield at(order, event, Code.FENCE, why, "MmaFence in front of the first Mma after them")
     for name in mma.registers:
         if state.writing[name] > 0:
             why = f"{describe(mma)} reads {name}, which a product in flight still writes"

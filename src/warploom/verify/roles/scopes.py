@@ -2,7 +2,7 @@
 
 Warps of an instance run apart. They meet at syncs of the warpgroup, at named and cluster syncs;
 matrix products keep them together as far as is known, which is an assumption (``timing``), not a
-proof. An arrival of one thread speaks for the others only behind such a meeting.
+proof. An arrival of one thread speaks for the others only after such a meeting.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _arrive(order: Order, event: Event, entry: Arrive, apart: _Apart) -> Iterato
             _multiplies(p, entry.ring) for p in order.document.programs
         ):
             why = f"{describe(entry)}: others than the arriving thread may not have fenced yet"
-            fix = "ScopeSync of the arrival's scope behind ProxyFence, then Arrive"
+            fix = "ScopeSync of the arrival's scope after ProxyFence, then Arrive"
             yield _finding(order, event, why, fix, Severity.RACE)
         return
     if not alone:

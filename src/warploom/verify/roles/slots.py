@@ -57,7 +57,7 @@ def accesses(order: Order) -> Uses:
 
 
 def _next_fences(order: Order) -> dict[int, int]:
-    """For every event, the first proxy fence of its agent behind it."""
+    """For every event, the first proxy fence of its agent after it."""
     found: dict[int, int] = {}
     for agent, events in order.programs.items():
         fence: int | None = None

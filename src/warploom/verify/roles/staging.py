@@ -96,7 +96,7 @@ def _fill(order: Order, event: Event, copy: _Copy) -> Iterator[Finding]:
         yield at(order, event, Code.STAGING, why, fix)
     if copy.written and copy.fenced and not copy.stored:  # several ops may fill one copy
         why = f"{describe(event.entry)} overwrites a staging copy that nobody stored"
-        yield at(order, event, Code.COVERAGE, why, "a BulkStore behind every fill")
+        yield at(order, event, Code.COVERAGE, why, "a BulkStore after every fill")
     copy.written, copy.fenced, copy.joined, copy.stored = True, False, NOBODY, False
 
 
@@ -130,7 +130,7 @@ def _finish(copies: dict[BufferCopy, _Copy], wait: BulkWait, group: int, agent: 
 def _end(order: Order, last: Event, copies: list[_Copy]) -> Iterator[Finding]:
     if any(c.written and not c.stored for c in copies):
         why = "a staging copy is filled and never stored"
-        yield at(order, last, Code.COVERAGE, why, "a BulkStore behind every fill")
+        yield at(order, last, Code.COVERAGE, why, "a BulkStore after every fill")
     if any(not c.complete for c in copies):
         why = "bulk stores may be unfinished when the CTA exits"
         yield at(order, last, Code.DRAIN, why, "BulkWait(pending=0, source_read=False) in finish")

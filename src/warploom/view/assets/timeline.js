@@ -130,10 +130,10 @@
     if (stamped) {
       out += `<text class="lanename" text-anchor="end" x="${LEFT - 7}" y="${y + 13}">measured</text>` +
         `<rect x="${LEFT}" y="${y}" width="${width() - LEFT - RIGHT}" height="${LANE}" fill="var(--lane)"/>`;
-      stamped.forEach(([label, start, end], i) => {
+      stamped.forEach(([label, start, end, , colour], i) => {
         if (!seen(start, end)) return;
         front += rect(cx(start), y, cx(end), LANE, "bar hit measured", "measured", band.row * 1e6 + i,
-          i % 2 ? "var(--odd2)" : "var(--even2)");
+          colour || (i % 2 ? "var(--odd2)" : "var(--even2)"));
         const room = cx(end) - cx(start);
         if (room > 6.2 * label.length + 4) front += `<text class="in" x="${(cx(start) + room / 2).toFixed(1)}" ` +
           `y="${y + LANE / 2 + 3.5}">${esc(label)}</text>`;

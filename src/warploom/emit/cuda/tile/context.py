@@ -15,6 +15,7 @@ from warploom.emit.cuda.tile.signature import (
     ScalarParam,
     SizeParam,
     StrideParam,
+    WorkParam,
 )
 from warploom.kernel.values import (
     Access,
@@ -45,6 +46,8 @@ BINARY = {
     Fn.MUL: "*",
     Fn.FLOORDIV: "/",
     Fn.MOD: "%",
+    Fn.SHR: ">>",
+    Fn.BITS: "&",
     Fn.EQ: "==",
     Fn.NE: "!=",
     Fn.LT: "<",
@@ -121,6 +124,10 @@ class Context:
             )
         )
 
+    def work(self) -> str:
+        """Where parts of a split loop meet."""
+        return self._add(WorkParam(name="work"))
+
     def stride(self, tensor: str, axis: int) -> str:
         """A stride; the innermost is 1."""
         if axis == len(self.kernel.tensor(tensor).axes) - 1:
@@ -173,12 +180,22 @@ class Context:
             case Spread():
                 return self.uniform(op.arg, iteration)
             case Load():
-                return self.element_at(op, [self.index(a, iteration) for a in op.at])
+                return self.element_at(
+                    op, [self._inside(op, n, iteration) for n in range(len(op.at))]
+                )
             case Pointwise():
                 args = [self.uniform(a, iteration) for a in op.args]
                 return pointwise(op.fn, args, op.result.dtype, self._dtypes(op))
             case _:
                 raise refusal("this value is not a scalar", getattr(op, "line", None))
+
+    def _inside(self, op: Load, axis: int, iteration: str | None) -> str:
+        """An index of one element; iterations past the end of a loop read its last one."""
+        at, text = op.at[axis], self.index(op.at[axis], iteration)
+        if at.var != self.layout.body.loop.var:
+            return text
+        name = self.kernel.tensor(op.tensor).axes[axis].name
+        return f"min({text}, {self.size_of(op.tensor, name)} - 1)"
 
     def _dtypes(self, op: Pointwise) -> list[DType]:
         return [self.layout.body.values[a].dtype for a in op.args]
@@ -217,6 +234,8 @@ class Context:
     def load_box(self, op: Load, tile: SlotTile) -> tuple[int, ...]:
         """The box of one block of a loaded tile."""
         dims = list(op.result.vars)
+        if tile.vector and op.result.dims[0].per > 1:
+            return (*(1 for _ in op.at[1:]), tile.cols)
         if tile.vector:
             return tuple(tile.cols if a.var == dims[0] else 1 for a in op.at)
         sizes = {dims[0]: tile.rows, dims[1]: min(tile.cols, tile.block_cols)}
@@ -281,7 +300,7 @@ FUNCTIONS = {
     Fn.LOG2: "log2_approx({})",
     Fn.SQRT: "sqrtf({})",
     Fn.RSQRT: "rsqrtf({})",
-    Fn.TANH: "tanhf({})",
+    Fn.TANH: "tanh_approx({})",
     Fn.ERF: "erff({})",
     Fn.SIN: "sinf({})",
     Fn.COS: "cosf({})",

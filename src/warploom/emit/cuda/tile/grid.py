@@ -6,6 +6,8 @@ by unit: neighbours share the loop's operands. Where a condition makes tiles dif
 CTA visits the tiles a list names (``lower.visits``); if the last rows are the longest, a ragged
 tile is the first one and begins before the tensor does.
 
+Where CTAs share the loop of a tile, a CTA walks over parts of tiles.
+
 Groups (experts, packed sequences) lie one after the other along an axis, from offsets in memory. No
 tile crosses a group's end, so their number is known on the device only: a CTA walks on through the
 groups until its next tile lies in one, and is done after the last. ``end_VAR`` is the group's end.
@@ -14,10 +16,13 @@ groups until its next tile lies in one, and is done after the last. ``end_VAR`` 
 from __future__ import annotations
 
 from warploom.emit.cuda.tile.context import Context
-from warploom.kernel.values import Walk
+from warploom.errors import GeometryError
+from warploom.kernel.values import Load, Store, Walk
 from warploom.lower.choose import grouped_vars
 from warploom.lower.ranges import Cut
 from warploom.lower.visits import differ, grows
+
+STEP = 8  # elements at whose multiples tiles start: 16 bytes are stored at once
 
 
 def count_lines(context: Context, cut: Cut | None = None) -> list[str]:
@@ -57,14 +62,34 @@ def walk_lines(context: Context, cut: Cut | None) -> list[str]:
             "int group = 0, before = 0;  // row tiles of the groups before this one",
             "for (int tile = blockIdx.x;; tile += gridDim.x) {",
         ]
+    split = context.layout.tiling.split
+    if split > 1 and walk not in ("plane", "units"):
+        raise GeometryError(
+            f"a loop split over {split} CTAs",
+            where=f"tiling {context.layout.tiling.name}",
+            why="tiles of groups, and tiles of different length, are handed out whole",
+            fix="split=1",
+        )
     if walk == "listed":
         order = context.order()
         return [
-            f"for (int visit = __ldg({order} + blockIdx.x);; ++visit) {{",
-            f"  const int tile = __ldg({order} + visit);",
+            f"for (int visit = listed({order} + blockIdx.x);; ++visit) {{",
+            f"  const int tile = listed({order} + visit);",
             "  if (tile < 0) break;",
         ]
+    if split > 1:
+        return [
+            f"for (int unit = blockIdx.x; unit < tiles * {split}; unit += gridDim.x) {{",
+            f"  const int tile = unit / {split}, part = unit % {split};",
+        ]
     return ["for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {"]
+
+
+def again_lines(context: Context, cut: Cut | None) -> list[str]:
+    """The tile's place once more, for its tail: it does not wait in registers along the loop."""
+    if _walk(context, cut) != "listed":
+        return []
+    return [f"const int tile = listed({context.order()} + visit);", *place_lines(context, cut)]
 
 
 def _group_counts(context: Context) -> list[str]:
@@ -87,19 +112,21 @@ def _group_counts(context: Context) -> list[str]:
 def _groups(context: Context) -> list[str]:
     groups, grouped = grouped_vars(context.kernel)
     starts = context.pointer(context.kernel.grid.starts[0])
-    extent = context.layout.extent(grouped)
+    extent, tall = context.layout.extent(grouped), context.layout.tiling.group
     lines = [
-        "const int row_tile = tile / across;",
-        "int rest = tile % across;",
+        "int here = 0;  // row tiles of the group",
         f"while (group < count_{groups}) {{",
-        f"  const int here = ({starts}[group + 1] - {starts}[group] + {extent - 1}) / {extent};",
-        "  if (row_tile < before + here) break;",
+        f"  here = ({starts}[group + 1] - {starts}[group] + {extent - 1}) / {extent};",
+        "  if (tile / across < before + here) break;",
         "  before += here;",
         "  ++group;",
         "}",
         f"if (group == count_{groups}) break;",
         f"const int pos_{groups} = group, end_{grouped} = {starts}[group + 1];",
-        f"const int pos_{grouped} = {starts}[group] + (row_tile - before) * {extent};",
+        f"const int inside = tile - before * across, band = inside / ({tall} * across) * {tall};",
+        f"const int tall = min(here - band, {tall}), place = inside - band * across;",
+        f"const int pos_{grouped} = {starts}[group] + (band + place % tall) * {extent};",
+        "int rest = place / tall;",
     ]
     for name in reversed(context.kernel.grid.vars):
         if name in (groups, grouped):
@@ -150,9 +177,25 @@ def _plane(context: Context, rows: str, cols: str) -> list[str]:
         f"const int band = plane / ({group} * count_{cols}) * {group};",
         f"const int tall = min(count_{rows} - band, {group});",
         f"const int inside = plane % ({group} * count_{cols});",
-        f"const int pos_{rows} = (band + inside % tall) * {context.layout.extent(rows)};",
-        f"const int pos_{cols} = inside / tall * {context.layout.extent(cols)};",
+        f"const int pos_{rows} = {_pulled(context, rows, '(band + inside % tall)')};",
+        f"const int pos_{cols} = {_pulled(context, cols, 'inside / tall')};",
     ]
+
+
+def _pulled(context: Context, var: str, number: str) -> str:
+    """Where a tile starts. The last one is pulled back inside: copies of rows that do not exist
+    take several times as long. What it shares with its neighbour is computed twice, to the same
+    bits, unless the tail reads tiles: these may be what is stored.
+    """
+    extent, body = context.layout.extent(var), context.layout.body
+    place = f"{number} * {extent}"
+    if any(isinstance(op, Load) and len(op.result.dims) == 2 for op in body.tail) or any(
+        op.add for _, op in body.placed() if isinstance(op, Store)
+    ):
+        return place
+    size = context.size(context.kernel.var(var).axis)
+    most = f"max(({size} - {extent} + {STEP - 1}) / {STEP} * {STEP}, 0)"
+    return f"min({place}, {most})"
 
 
 def _before(context: Context, cut: Cut | None, var: str) -> str:

@@ -104,10 +104,62 @@ TILE_HELPERS: dict[str, str] = {
         '               " mov.u32 t, %%clock; @p st.global.u32 [%0], t; }"\n'
         '               :: "l"(at), "r"((unsigned)on) : "memory");\n}\n'
     ),
+    "listed": (
+        "// An entry of a list, read anew every time: it need not stay in a register.\n"
+        "DEVICE int listed(const int* at) {\n  int x;\n"
+        '  asm volatile("ld.global.nc.s32 %0, [%1];" : "=r"(x) : "l"(at));\n  return x;\n}\n'
+    ),
     "load_global4": (
         "DEVICE void load_global4(uint32_t* x, const uint32_t* at) {\n"
         '  asm volatile("ld.global.nc.v4.b32 {%0, %1, %2, %3}, [%4];"\n'
         '               : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3]) : "l"(at));\n}\n'
+    ),
+    "slot_byte": (
+        "// A byte of a tile in shared memory: blocks of rows of ``pitch`` bytes, swizzled.\n"
+        "DEVICE uint32_t slot_byte(uint32_t slot, int rows, int pitch, int row, int byte) {\n"
+        "  const uint32_t at = byte / pitch * rows * pitch + row * pitch + byte % pitch;\n"
+        "  return slot + (at ^ (at >> 7 & 7) << 4);\n}\n"
+    ),
+    "load_shared_u8": (
+        "DEVICE uint32_t load_shared_u8(uint32_t address) {\n  uint32_t a;\n"
+        '  asm volatile("ld.shared.u8 %0, [%1];" : "=r"(a) : "r"(address));\n  return a;\n}\n'
+    ),
+    "load_shared_u16": (
+        "DEVICE uint32_t load_shared_u16(uint32_t address) {\n  uint16_t a;\n"
+        '  asm volatile("ld.shared.u16 %0, [%1];" : "=h"(a) : "r"(address));\n  return a;\n}\n'
+    ),
+    "small_to_float": (
+        "// A whole number of few bits as a float: added to one whose last digit counts ones.\n"
+        "DEVICE float small_to_float(int x) {\n"
+        "  return __int_as_float(0x4b400000 + x) - 12582912.0f;\n}\n"
+    ),
+    "unpack_e4m3": (
+        "DEVICE float unpack_e4m3(uint32_t x, int half) {\n  uint32_t r;\n"
+        '  asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(r) : "h"((uint16_t)x));\n'
+        "  return from_f16((uint16_t)(half ? r >> 16 : r));\n}\n"
+    ),
+    "unpack_e5m2": (
+        "DEVICE float unpack_e5m2(uint32_t x, int half) {\n  uint32_t r;\n"
+        '  asm("cvt.rn.f16x2.e5m2x2 %0, %1;" : "=r"(r) : "h"((uint16_t)x));\n'
+        "  return from_f16((uint16_t)(half ? r >> 16 : r));\n}\n"
+    ),
+    "load_shared1": (
+        "// An element of a vector in shared memory.\n"
+        "DEVICE float load_shared1(uint32_t address) {\n  float a;\n"
+        '  asm volatile("ld.shared.f32 %0, [%1];" : "=f"(a) : "r"(address));\n  return a;\n}\n'
+    ),
+    "any_of_group": (
+        "// Whether any of a warpgroup says so; all of them know afterwards.\n"
+        "DEVICE bool any_of_group(uint32_t id, bool x) {\n  uint32_t r;\n"
+        '  asm volatile("{\\n.reg .pred p, q;\\nsetp.ne.u32 p, %1, 0;\\n"\n'
+        '               "bar.red.or.pred q, %2, 128, p;\\nselp.u32 %0, 1, 0, q;\\n}"\n'
+        '               : "=r"(r) : "r"((uint32_t)x), "r"(id) : "memory");\n'
+        "  return r != 0;\n}\n"
+    ),
+    "load_acquire": (
+        "DEVICE uint32_t load_acquire(const unsigned* at) {\n  uint32_t r;\n"
+        '  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(r) : "l"(at) : "memory");\n'
+        "  return r;\n}\n"
     ),
     "load_shared2": (
         "// Two neighbours of a vector in shared memory.\n"

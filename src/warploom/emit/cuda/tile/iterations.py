@@ -25,20 +25,35 @@ def range_lines(
             most = _solved(context, cut, bound, widest=True)
             lines.append(f"end_{loop} = min(end_{loop}, ({most}) + 1);")
     count = f"(end_{loop} - first_{loop} + {extent - 1}) / {extent}"
-    lines.append(f"const int k_tiles = max({count}, {fewest});")
+    if context.layout.tiling.split > 1:
+        lines += _part_lines(context, count, fewest)
+    else:
+        lines.append(f"const int k_tiles = max({count}, {fewest});")
     if not masked:
         return lines
     lines.append("int whole_from = 0, whole_to = k_tiles;")
     if cut is not None and not cut.known:
         lines.append("whole_to = 0;")
-    for bound in cut.below if cut is not None else ():
+    seen = cut if cut is not None and cut.known else None
+    for bound in seen.below if seen is not None else ():
         start = _solved(context, cut, bound, widest=False)
         up = f"max(({start}) - first_{loop} + {extent - 1}, 0) / {extent}"
         lines.append(f"whole_from = max(whole_from, {up});")
-    for bound in cut.above if cut is not None else ():
+    for bound in seen.above if seen is not None else ():
         most = _solved(context, cut, bound, widest=False)
         lines.append(f"whole_to = min(whole_to, floor_div(({most}) + 1 - first_{loop}, {extent}));")
     return [*lines, "whole_to = min(max(whole_to, 0), k_tiles);"]
+
+
+def _part_lines(context: Context, count: str, fewest: int) -> list[str]:
+    """The iterations of a part; what a part runs beyond its own lies past the end of all."""
+    loop, split = context.layout.body.loop.var, context.layout.tiling.split
+    return [
+        f"const int k_all = {count};",
+        f"const int k_share = max((k_all + {split - 1}) / {split}, {fewest});",
+        f"const int k_tiles = max(min(k_all - part * k_share, k_share), {fewest});",
+        f"first_{loop} += part * k_share * {context.layout.extent(loop)};",
+    ]
 
 
 def _solved(context: Context, cut: Cut | None, bound: Affine, *, widest: bool) -> str:

@@ -8,6 +8,7 @@ from warploom.document.roles import Load as LoadEntry
 from warploom.emit.cuda.lowering import Lowering, LoweringTable, Site, base_table
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.context import Context
+from warploom.emit.cuda.tile.meet import meet_lines
 from warploom.emit.cuda.tile.operands import load_lines, product_lines
 from warploom.emit.cuda.tile.stores import direct_text, store_call
 from warploom.emit.cuda.tile.vector import Vector
@@ -16,6 +17,7 @@ from warploom.lower.fuse import Step
 from warploom.lower.hand_over import Put, puts
 from warploom.lower.layout import Form
 from warploom.lower.plan import (
+    MEET,
     START,
     SUMS,
     fetch_name,
@@ -63,6 +65,7 @@ class Ops:
         table = self._with_moves(self._with_products(table))
         table = table.with_op(START, lambda e, s: self.start_lines())
         table = table.with_op(SUMS, lambda e, s: self.sum_lines())
+        table = table.with_op(MEET, lambda e, s: meet_lines(self.context, s))
         staged = staged_stores(self.layout)
         for op in (*self.layout.body.loop.body, *self.layout.body.tail):
             if isinstance(op, Store):

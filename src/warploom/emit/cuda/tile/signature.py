@@ -87,6 +87,18 @@ class ScalarParam:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WorkParam:
+    """Memory in which parts of a split loop meet: counters that are 0, then what they leave."""
+
+    name: str
+
+    @property
+    def text(self) -> str:
+        """The declaration."""
+        return f"uint8_t* {self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OrderParam:
     """The list of tiles every CTA visits (``lower.visits``)."""
 
@@ -98,7 +110,7 @@ class OrderParam:
         return f"const int* {self.name}"
 
 
-Param = MapParam | PointerParam | StrideParam | SizeParam | ScalarParam | OrderParam
+Param = MapParam | PointerParam | StrideParam | SizeParam | ScalarParam | WorkParam | OrderParam
 
 C_TYPES = {
     DType.F32: "float",

@@ -20,9 +20,15 @@ from warploom.emit.cuda import ptx
 from warploom.emit.cuda.lowering import LoweringTable, Site
 from warploom.emit.cuda.roles import barrier_setup, indent
 from warploom.emit.cuda.tile.context import Context
-from warploom.emit.cuda.tile.grid import count_lines, place_lines, walk_lines
+from warploom.emit.cuda.tile.grid import (
+    again_lines,
+    count_lines,
+    place_lines,
+    walk_lines,
+)
 from warploom.emit.cuda.tile.helpers import Owned, helpers_for, wait_function
 from warploom.emit.cuda.tile.iterations import range_lines
+from warploom.emit.cuda.tile.meet import refuse_shared
 from warploom.emit.cuda.tile.operands import product_functions
 from warploom.emit.cuda.tile.ops import Ops
 from warploom.emit.cuda.tile.positions import advance_lines, position_lines
@@ -44,7 +50,9 @@ from warploom.lower.column import Lowered
 from warploom.lower.fuse import Step
 from warploom.lower.hand_over import puts
 from warploom.lower.layout import Array, Form, Layout
+from warploom.lower.meet import part_bytes
 from warploom.lower.plan import (
+    MEET,
     held_loads,
     part_name,
 )
@@ -65,6 +73,7 @@ class Source:
     params: tuple[Param, ...]
     threads: int
     shared_bytes: int
+    work_bytes: int = 0  # of memory for a part of a split loop
     stamps: tuple[StampedRole, ...] = ()
 
 
@@ -115,6 +124,7 @@ class _Writer:
             params=tuple(self.context.params.values()),
             threads=128 * (self.layout.tiling.consumers + 1),
             shared_bytes=shared_layout.layout_of(self.document).end,
+            work_bytes=part_bytes(self.layout) if self.layout.tiling.split > 1 else 0,
             stamps=tuple(self.stamps.values()),
         )
 
@@ -185,10 +195,21 @@ class _Writer:
         """Counts of tiles computed anew for every tile, where registers are short: they, and
         reciprocals to divide by them, would wait in registers all along the loop.
         """
-        if not self.layout.crowded:
+        if not self.layout.crowded and not again_lines(self.context, self.cut):
             return []
         found = [line for line in lines if line.startswith("const int count_")]
         return [re.sub(r"\blen_(\w+)", r"opaque(len_\1)", line) for line in found]
+
+    def counted_again(self) -> list[str]:
+        """``k_end``: the iterations of the tile once more, from its row."""
+        assert self.cut is not None
+        row = f"pos_{self.cut.row}"
+        return [
+            f"const int k_end = [&](const int {row}) {{",
+            *indent(self.trip_lines()[:-1], 2),
+            "  return k_tiles;",
+            f"}}(opaque({row}));",
+        ]
 
     def tile_loop(self, body: list[str], before: Sequence[str] = ()) -> list[str]:
         turn = ["backwards = !backwards;"] if self.layout.tiling.serpentine else []
@@ -314,12 +335,20 @@ class _Writer:
             ]
         return lines
 
-    def list_lines(self, program: RoleProgram, phase: str, table: LoweringTable) -> list[str]:
-        """The lines of one list; waits for products own what they have made final."""
+    def list_lines(
+        self,
+        program: RoleProgram,
+        phase: str,
+        table: LoweringTable,
+        *,
+        start: int = 0,
+        end: int | None = None,
+    ) -> list[str]:
+        """The lines of a list; waits for products own what they have made final."""
         site = Site(document=self.document, program=program, phase=phase)
         final = retired_at(program)
         lines: list[str] = []
-        for i, e in enumerate(getattr(program, phase)):
+        for i, e in list(enumerate(getattr(program, phase)))[start:end]:
             if isinstance(e, WaitGroup):
                 owned = self.owned_by(program, phase, i, final.get((phase, i), ()))
                 call, text = wait_function(e.pending, owned)
@@ -367,11 +396,33 @@ class _Writer:
             plain = [] if unknown else [("whole_to", table)]
             ends_whole = self.cut is not None and self.cut.known and not self.cut.above
             loops = [*first, *plain, *([] if ends_whole else [("k_tiles", masked)])]
-        for bound, lowerings in loops:
+        again = again_lines(self.context, self.cut)
+        for n, (bound, lowerings) in enumerate(loops):
+            if again and n and bound == "k_tiles":  # counted anew: one register less until here
+                lines += self.counted_again()
+                bound = "k_end"  # noqa: PLW2901
             lines.append(f"for (; k < {bound}; ++k) {{")
             lines += indent([*self.list_lines(program, "kernel", lowerings), *step], 2)
             lines.append("}")
-        return [*lines, *self.list_lines(program, "epilogue", table), *once]
+        tail = self.epilogue(program, table)
+        if again:
+            counts = self.recounted(count_lines(self.context, self.cut))
+            tail = ["{", *indent([*counts, *again, *tail], 2), "}"]
+        return [*lines, *tail, *once]
+
+    def epilogue(self, program: RoleProgram, table: LoweringTable) -> list[str]:
+        """The end of a tile; what follows a meeting of parts is the last one's alone."""
+        ops = [e.op if isinstance(e, Compute) else "" for e in program.epilogue]
+        if MEET not in ops:
+            return self.list_lines(program, "epilogue", table)
+        at = ops.index(MEET) + 1
+        refuse_shared(self.layout, program.epilogue[at:])
+        return [
+            *self.list_lines(program, "epilogue", table, end=at),
+            "if (is_last) {",
+            *indent(self.list_lines(program, "epilogue", table, start=at), 2),
+            "}",
+        ]
 
 
 def masked_steps(body: Body, steps: tuple[Step, ...]) -> frozenset[str]:

@@ -7,6 +7,7 @@ from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.vector import ELEMENTS, Vector, row_scope
 from warploom.kernel.values import DType, Store
 from warploom.lower.hand_over import by_columns, share_of
+from warploom.lower.storage import is_turned
 
 PACKS = {DType.BF16: "pack_bf16", DType.F16: "pack_f16"}
 WARP_ROWS = 16
@@ -70,7 +71,7 @@ def direct_text(context: Context, op: Store) -> list[str]:
     text = vector.value(op.value)
     blocks = context.layout.extent(rows) // context.layout.tiling.consumers // 64
     groups = context.layout.extent(cols) // 16
-    wide = 1 if dtype is DType.F32 or groups % 2 else 2
+    wide = 1 if dtype is DType.F32 or groups % 2 or is_turned(context.layout, op) else 2
     write = _write_pairs(context, op, dtype) if wide == 1 else _write_lines(context, op, dtype)
     return [
         *vector.scopes.step,

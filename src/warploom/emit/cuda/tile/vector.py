@@ -15,6 +15,7 @@ from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.columns import COLUMN, columns_text, vector_text
 from warploom.emit.cuda.tile.context import Context, pointwise
 from warploom.kernel.values import (
+    At,
     Const,
     Dim,
     DType,
@@ -32,8 +33,11 @@ from warploom.lower.body import refusal
 from warploom.lower.fuse import Step
 from warploom.lower.layout import Form, part_sums
 from warploom.lower.ranges import Affine, comparisons, moves
+from warploom.lower.slots import SlotTile
 
 ELEMENTS = 8  # of a thread in 16 columns of a block
+SMALL = 1 << 16
+BYTES = (DType.I8, DType.E4M3, DType.E5M2)
 LEAST = {Fn.MAX: "__int_as_float(0xff800000)", Fn.MIN: "__int_as_float(0x7f800000)"}
 COMBINE = {Fn.MAX: "fmaxf({0}, {1})", Fn.MIN: "fminf({0}, {1})", Fn.ADD: "{0} + {1}"}
 QUAD = {Fn.MAX: "quad_max", Fn.MIN: "quad_min", Fn.ADD: "quad_sum"}
@@ -142,9 +146,22 @@ class Vector:
             rows = self.rows in op.result.vars
             shown = self._condition(op.args[0]) if rows else self.value(op.args[0])
             return f"(!MASKED || {shown}) ? {chosen} : {other}"
+        if op.fn is Fn.CAST and op.result.dtype.is_float and self._is_small(op.args[0]):
+            return f"small_to_float({self.value(op.args[0])})"
         args = [self.value(a) for a in op.args]
         types = [self.body.values[a].dtype for a in op.args]
         return pointwise(op.fn, args, op.result.dtype, types)
+
+    def _is_small(self, name: str) -> bool:
+        """Whether a whole number has few bits, so that it converts by arithmetic alone."""
+        op = self.body.ops.get(name)
+        if isinstance(op, Const):
+            return op.result.dtype is DType.I32 and abs(op.value) < SMALL
+        if not isinstance(op, Pointwise) or op.result.dtype is not DType.I32:
+            return False
+        if op.fn is Fn.BITS:
+            return any(self._is_small(a) for a in op.args)
+        return op.fn in (Fn.ADD, Fn.SUB) and all(self._is_small(a) for a in op.args)
 
     def _condition(self, name: str) -> str:
         """A condition along the loop; limits of a row are computed once for the row."""
@@ -208,6 +225,14 @@ class Vector:
 
     def _loaded(self, op: Load) -> str:
         found = self.layout.slot_of(op.result.name)
+        if found is not None and found[1].vector and op.result.vars == (self.rows,):
+            slot = _label("slot", op.result.name)
+            return self._declare(op.result, f"load_shared1({slot} + 4 * row_of(b, i))")
+        if found is not None and found[1].vector and op.result.dims[0].per > 1:
+            label = _label("v", op.result.name)
+            slot = _label("slot", op.result.name)
+            self.scopes.step.append(f"const float {label} = load_shared1({slot});")
+            return label
         if found is not None and found[1].vector:
             label = _label("v", op.result.name)
             self.scopes.chunk += vector_text(label, _label("slot", op.result.name))
@@ -219,27 +244,34 @@ class Vector:
         indices = []
         for n, at in enumerate(op.at):
             per = self.context.kernel.tensor(op.tensor).axes[n].per
-            text = (
-                self.context.index(at, self.iteration)
-                if at.var is None
-                else (
-                    self._indices(at.var)
-                    if at.var in (self.rows, self.cols)
-                    else self.context.position(at.var, self.iteration)
-                )
-            )
+            text = self._place(at)
             indices.append(f"({text}) / {per}" if per > 1 and at.var else text)
         inside = [
             self.context.inside(i, self.context.size_of(op.tensor, a.name), at.var)
+            if at.var is not None
+            else f"(unsigned){i} < (unsigned){self.context.size_of(op.tensor, a.name)}"
             for i, at, a in zip(
                 indices, op.at, self.context.kernel.tensor(op.tensor).axes, strict=True
             )
-            if at.var in (self.rows, self.cols)
+            if self._varies(at) or (at.var is not None and at.var in (self.rows, self.cols))
         ]
         element = self.context.element_at(op, indices)
         zero = "0" if op.result.dtype is DType.I32 else "0.0f"
         text = f"({' && '.join(inside)}) ? {element} : {zero}" if inside else element
         return self._declare(op.result, text)
+
+    def _varies(self, at: At) -> bool:
+        return at.value is not None and bool(self.body.values[at.value].dims)
+
+    def _place(self, at: At) -> str:
+        """The element an index stands for, at the element or row at hand."""
+        if at.value is not None and self._varies(at):
+            return self.value(at.value)
+        if at.var is None:
+            return self.context.index(at, self.iteration)
+        if at.var in (self.rows, self.cols):
+            return self._indices(at.var)
+        return self.context.position(at.var, self.iteration)
 
     def _one_element(self, dim: Dim) -> bool:
         """Whether a tile lies within one block of elements that share a number."""
@@ -260,6 +292,8 @@ class Vector:
         value = op.result
         found = self.layout.slot_of(value.name)
         assert found is not None
+        if value.vars == (self.rows, self.cols) and value.dtype in BYTES:
+            return self._bytes_of_slot(op, found[1])
         if value.vars != (self.rows, self.cols) or value.dtype.bits != 16:
             raise refusal(
                 "vector work reads this tile in another shape than it lies in shared memory",
@@ -273,6 +307,22 @@ class Vector:
             f"uint32_t {label}[4];",
             f"ldmatrix4({label}, slot_element({_label('slot', value.name)}, {tile.rows}, b, g));",
         ]
+        return f"unpack_{value.dtype}({label}[e / 2], e % 2)"
+
+    def _bytes_of_slot(self, op: Load, tile: SlotTile) -> str:
+        """Elements of 8 bits, or bytes that stand for two columns each."""
+        value, per = op.result, op.result.dims[1].per
+        label, slot = _label("f", value.name), _label("slot", value.name)
+        each, pitch = "u16" if per == 1 else "u8", min(tile.cols, tile.block_cols)
+        self.scopes.chunk += [
+            f"uint32_t {label}[4];",
+            "#pragma unroll",
+            "for (int u = 0; u < 4; ++u)",
+            f"  {label}[u] = load_shared_{each}(slot_byte({slot}, {tile.rows}, {pitch},"
+            f" row_of(b, u % 2), column_of(h, u / 2 * 4) / {per}));",
+        ]
+        if value.dtype is DType.I8:
+            return f"(int)(signed char)({label}[e / 2]{'' if per == 2 else ' >> e % 2 * 8'})"
         return f"unpack_{value.dtype}({label}[e / 2], e % 2)"
 
 

@@ -102,6 +102,12 @@ def _dma(operands: Sequence[str], modifiers: Sequence[str], devices: Devices) ->
 
     def effect(w: Wave) -> None:
         addresses, inside = resolve(w)
+        if np.any(inside != lanes_of(w.exec)):
+            raise EmulationError(
+                "a load to LDS from outside its buffer",
+                why="it returns at once and may overtake older loads; waits count on their order",
+                fix="fetch the last row or chunk there is",
+            )
         data = np.zeros((LANES, 4), np.uint32)
         data[inside] = devices.memory.gather(addresses[inside], 4)
         at = w.m0 + immediate
@@ -111,10 +117,7 @@ def _dma(operands: Sequence[str], modifiers: Sequence[str], devices: Devices) ->
         def land() -> None:
             devices.lds[at : at + 16 * LANES] = data.view(np.uint8).ravel()
 
-        if inside.any():
-            w.issue_dma(land)
-        else:
-            land()  # nothing to fetch: it may be over before older loads, and counts no more
+        w.issue_dma(land)
 
     return effect
 
@@ -146,6 +149,7 @@ def _element_load(
 
     def effect(w: Wave) -> None:
         addresses, inside = resolve(w)
+        _require_inside(w, inside)
         data = np.zeros(LANES, np.uint32)
         if size == 4:
             data[inside] = devices.memory.gather(addresses[inside], 1)[:, 0]

@@ -142,7 +142,7 @@ struct Wave {
   word4 frag_b[FRAGMENTS_B][TILES_B][K_STEPS * READS];
   acc_t acc[GRID_M][GRID_N];
 
-  // Buffers end with the last row of the matrix: stores behind it are dropped. Loads take that row
+  // Buffers end with the last row of the matrix: stores after it are dropped. Loads take that row
   // instead: outside the buffer they would return at once and overtake those inside.
   INLINE unsigned inside(unsigned row, unsigned left) { return row < left ? row : left - 1; }
   INLINE __amdgpu_buffer_rsrc_t rows_of(const void *base, unsigned first, unsigned left,

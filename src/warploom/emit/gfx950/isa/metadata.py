@@ -1,4 +1,4 @@
-"""Register, LDS and spill numbers from the metadata LLVM writes behind a kernel."""
+"""Register, LDS and spill numbers from the metadata LLVM writes after a kernel."""
 
 from __future__ import annotations
 

@@ -2,18 +2,19 @@
 
 All values named here are computed once, before the first scheduled instruction, and stay in
 registers. Rows beyond M or N are made harmless: loads take the last row there is instead, and the
-buffer resource ends with it, so stores behind it are dropped. A load outside the buffer would
+buffer resource ends with it, so stores after it are dropped. A load outside the buffer would
 return at once and could overtake those inside; the waits of a schedule count on their order (A1).
 """
 
 from __future__ import annotations
 
+from warploom.emit.gfx950.lower.ragged import emit_ends
 from warploom.emit.gfx950.lower.text import IrText
 from warploom.emit.gfx950.plan import KernelPlan
 from warploom.emit.gfx950.tile import CHUNK, LANES, Operand
 
 BUFFER_FLAGS = 0x27000  # raw buffer of untyped 32-bit data, swizzling off
-OUTSIDE = 0x80000000  # an offset after every buffer: loads give zero, stores are dropped
+OUTSIDE = 0x80000000  # an offset after every buffer: the hardware drops the store
 
 
 def emit_entry(text: IrText, plan: KernelPlan) -> None:
@@ -109,22 +110,9 @@ def _trip_count(text: IrText, plan: KernelPlan) -> None:
     """``%trips``: kernel iterations; ``%k_end``: bytes along K after the last iteration."""
     protocol, tile = plan.document.protocol, plan.tile
     if plan.ragged_k:
-        _ragged_trip_count(text, plan)
+        emit_ends(text, plan)
         return
     tiles = text.value(f"udiv i32 %dim_k, {tile.block_k}")
     left = text.value(f"sub i32 {tiles}, {protocol.kernel_k_base}")
     text.add(f"%trips = sdiv i32 {left}, {protocol.k_tiles_per_iteration}")
     text.add("%k_end = add i32 %row_pitch, 0")
-
-
-def _ragged_trip_count(text: IrText, plan: KernelPlan) -> None:
-    """As many iterations as cover all of K; tiles beyond it are zero."""
-    protocol, tile = plan.document.protocol, plan.tile
-    per = protocol.k_tiles_per_iteration
-    base = protocol.kernel_k_base * tile.block_k
-    left = text.value(f"sub i32 %dim_k, {base}")
-    left = text.value(f"call i32 @llvm.smax.i32(i32 {left}, i32 0)")
-    left = text.value(f"add i32 {left}, {per * tile.block_k - 1}")
-    text.add(f"%trips = udiv i32 {left}, {per * tile.block_k}")
-    done = text.times("%trips", per * tile.row_bytes)
-    text.add(f"%k_end = add i32 {done}, {protocol.kernel_k_base * tile.row_bytes}")

@@ -12,6 +12,7 @@ from warploom.document.kinds import OpRole, Phase
 from warploom.emit.gfx950.lower.addresses import emit_entry
 from warploom.emit.gfx950.lower.liveness import LiveIn, Slot, live_in
 from warploom.emit.gfx950.lower.module import module_text
+from warploom.emit.gfx950.lower.ragged import check_ragged
 from warploom.emit.gfx950.lower.state import Machine
 from warploom.emit.gfx950.lower.store import emit_store
 from warploom.emit.gfx950.lower.table import emit_barrier, emit_wait, lower_op
@@ -24,6 +25,8 @@ Values = dict[tuple[object, ...], tuple[str, str]]  # register -> (LLVM type, SS
 
 def kernel_ir(plan: KernelPlan) -> str:
     """LLVM IR of the kernel."""
+    if plan.ragged_k:
+        check_ragged(plan)
     text = IrText()
     machine = Machine(text, plan)
     live = live_in(plan)
@@ -47,7 +50,7 @@ def _prologue(machine: Machine) -> None:
     )
     for index in range(len(document.prologue) + 1):
         if index == first_wait:
-            start_accumulators(machine)  # behind the first loads, which hide it
+            start_accumulators(machine)  # after the first loads, which hide it
         if index == protocol.stagger_index:
             for extra in range(1, protocol.groups):
                 _guarded_barrier(machine, {g for g in range(protocol.groups) if g >= extra})
@@ -58,7 +61,7 @@ def _prologue(machine: Machine) -> None:
 
 
 def _loop(machine: Machine, before: Values) -> Values:
-    """The loop; returns the values of all registers behind its last iteration."""
+    """The loop; returns the values of all registers after its last iteration."""
     text, document = machine.text, machine.plan.document
     protocol, row_bytes = document.protocol, machine.plan.tile.row_bytes
     machine.pin()
@@ -91,7 +94,7 @@ def _loop(machine: Machine, before: Values) -> Values:
 
 
 def _join(machine: Machine, live: LiveIn, before: Values, after: Values) -> None:
-    """Values behind the loop: from the prologue when it ran no iteration, else from the loop."""
+    """Values after the loop: from the prologue when it ran no iteration, else from the loop."""
     machine.text.label("drain")
     wanted = {k: v for k, v in after.items() if k[0] == "accumulator" or _slot(k) in live.epilogue}
     _restore(machine, {})
@@ -122,7 +125,7 @@ def _epilogue(machine: Machine) -> None:
 def _keep_unused(machine: Machine) -> None:
     """A read no MMA consumes still counts in the waits, so it must stay in the code.
 
-    An empty assembly statement uses its register, behind a wait of our own: otherwise LLVM would
+    An empty assembly statement uses its register, after a wait of our own: otherwise LLVM would
     put one there.
     """
     if not machine.unused:

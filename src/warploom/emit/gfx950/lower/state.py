@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from warploom.document.kinds import KOffsetKind, OpRole, Phase
 from warploom.document.ops import OpDesc
-from warploom.emit.gfx950.lower.addresses import OUTSIDE
+from warploom.emit.gfx950.lower.ragged import Ends
 from warploom.emit.gfx950.lower.text import IrText
 from warploom.emit.gfx950.mfma import ElementType
 from warploom.emit.gfx950.plan import KernelPlan
@@ -27,6 +27,7 @@ class Machine:
         self.text = text
         self.plan = plan
         self.phase = Phase.PROLOGUE
+        self.ends = Ends(text, plan) if plan.ragged_k else None
         self.k_base = "0"
         self.fragments: dict[FragmentKey, str] = {}
         self.staged: dict[tuple[int, int], str] = {}
@@ -69,18 +70,16 @@ class Machine:
             return str(tiles * self.plan.tile.row_bytes)
         return self.text.sum(self.k_base, tiles * self.plan.tile.row_bytes)
 
-    def load_offset(self, along_k: str) -> Callable[[int, int, int], str]:
-        """``(channel, subtile, i)`` to a lane's byte offset; past the buffer where K has ended."""
-        if not self.plan.ragged_k:
-            return lambda channel, subtile, i: f"%load_{channel}_{subtile}_{i}"
-        left = self.text.value(f"sub i32 %row_pitch, {along_k}")
-        inside = self.text.value(f"icmp slt i32 %load_column, {left}")
-
-        def select(channel: int, subtile: int, i: int) -> str:
-            at = f"%load_{channel}_{subtile}_{i}"
-            return self.text.value(f"select i1 {inside}, i32 {at}, i32 {OUTSIDE}")
-
-        return select
+    def load_offsets(self, op: OpDesc) -> tuple[str, Callable[[int, int, int], str]]:
+        """The scalar offset of a load op, and a lane's own by (channel, sub-tile, load)."""
+        along_k = self.k_offset(op)
+        ends = self.ends
+        if ends is None:
+            return along_k, lambda channel, subtile, i: f"%load_{channel}_{subtile}_{i}"
+        start, inside = ends.load_at(along_k)
+        return start, lambda channel, subtile, i: ends.lane_offset(
+            f"%load_{channel}_{subtile}_{i}", inside
+        )
 
     def _tile_offset(self, op: OpDesc) -> int:
         if op.k_offset is not KOffsetKind.NONE:
@@ -111,7 +110,15 @@ class Machine:
         self.fragments[key] = name
         self.unused[name] = None
 
-    def operand(self, channel: int, fragment: int, tile: int, step: int, op: OpDesc) -> str:
+    def tiles_from_end(self, op: OpDesc) -> int:
+        """How far the tile of an MMA is from the last, where it may reach past K; else 0."""
+        if self.ends is None or self.phase is not Phase.EPILOGUE:
+            return 0
+        return self.ends.next_tile(op)
+
+    def operand(
+        self, channel: int, fragment: int, tile: int, step: int, op: OpDesc, from_end: int = 0
+    ) -> str:
         """The A or B operand of a matrix instruction, joined from its LDS reads."""
         count = self.plan.tile.reads_per_operand
         keys = [(channel, fragment, tile, step * count + c) for c in range(count)]
@@ -123,6 +130,11 @@ class Machine:
             )
         for name in names:
             self.unused.pop(name, None)
+        if from_end and self.ends is not None:
+            first = fragment * self.plan.k_steps * count if self.plan.k_parts > 1 else 0
+            for at, key in enumerate(keys):
+                made = self.ends.zeroed(names[at], self.chunk_type, first + key[3], from_end)
+                self.fragments[key] = names[at] = made
         if count == 1:
             return names[0]
         return self.text.value(

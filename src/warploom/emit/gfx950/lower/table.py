@@ -62,8 +62,7 @@ def _load_to_lds(machine: Machine, op: OpDesc) -> None:
     """One 16-byte DMA a lane and step; lane ``l`` of a wave lands at the wave's base + 16 l."""
     plan, text = machine.plan, machine.text
     channel = plan.channel(op)
-    along_k = machine.k_offset(op)
-    held = machine.load_offset(along_k)
+    along_k, held = machine.load_offsets(op)
     for i in range(plan.loads(channel)):
         machine.pin()
         slot = machine.slot(channel, op.stage, op.subtile, i * plan.tile.threads * CHUNK)
@@ -77,8 +76,7 @@ def _load_to_lds(machine: Machine, op: OpDesc) -> None:
 
 def _load_to_registers(machine: Machine, op: OpDesc) -> None:
     plan = machine.plan
-    along_k = machine.k_offset(op)
-    held = machine.load_offset(along_k)
+    along_k, held = machine.load_offsets(op)
     for channel in plan.channels(op):
         for i in range(plan.loads(channel)):
             machine.pin()
@@ -140,11 +138,12 @@ def _multiply(machine: Machine, op: OpDesc) -> None:
     fragment_a, fragment_b = (op.subtile, op.subtile) if staged else (op.stage, op.subtile)
     row0 = 0 if staged else op.stage * plan.tiles(0)
     column0 = 0 if staged else op.subtile * plan.tiles(1)
+    from_end = machine.tiles_from_end(op)
     for step in range(plan.k_steps):
         for i in range(plan.tiles(0)):
-            left = machine.operand(0, fragment_a, i, step, op)
+            left = machine.operand(0, fragment_a, i, step, op, from_end)
             for j in range(plan.tiles(1)):
-                right = machine.operand(1, fragment_b, j, step, op)
+                right = machine.operand(1, fragment_b, j, step, op, from_end)
                 machine.multiply(row0 + i, column0 + j, left, right)
 
 

@@ -51,6 +51,7 @@ class Tail:
         self._once: dict[str, str] = {}
         self._columns: list[dict[str, str]] = []
         self._column_at: list[tuple[str, str]] = []
+        self._clamped: list[str] = []
         for op in gemm.tail:
             for value in results(op):
                 self._types[value.name] = value.dtype
@@ -62,6 +63,8 @@ class Tail:
     def column(self, index: str, inside: str) -> None:
         """Start the next column: its index in the matrix, and whether it is inside."""
         self._column_at.append((index, inside))
+        last = self._text.value("sub i32 %dim_n, 1")
+        self._clamped.append(self._text.value(f"call i32 @llvm.umin.i32(i32 {index}, i32 {last})"))
         self._columns.append(dict(self._once))
         self._run((self._gemm.column,), self._columns[-1], column=len(self._columns) - 1)
 
@@ -144,7 +147,7 @@ class Tail:
 
     def _load(self, op: Load, row: str, column: int) -> str:
         kind = memory_type(self._gemm.kernel.tensor(op.tensor).dtype)
-        at = self._offset(op.tensor, row, column)
+        at = self._load_offset(op.tensor, row, column)
         bits = self._text.value(
             f"call {_IR[kind]} @llvm.amdgcn.raw.ptr.buffer.load.{kind}("
             f"ptr addrspace(8) %rsrc_{op.tensor}, i32 {at}, i32 0, i32 0)"
@@ -160,6 +163,20 @@ class Tail:
             f"call void @llvm.amdgcn.raw.ptr.buffer.store.{kind}({_IR[kind]} {bits}, "
             f"ptr addrspace(8) %rsrc_{op.tensor}, i32 {at}, i32 0, i32 0)"
         )
+
+    def _load_offset(self, name: str, row: str, column: int) -> str:
+        """As ``_offset``, but inside: a load outside its buffer could overtake older ones."""
+        text, tensor = self._text, self._gemm.kernel.tensor(name)
+        size = tensor.dtype.bits // 8
+        if row:
+            row = text.value(f"call i32 @llvm.umin.i32(i32 {row}, i32 %last_row0)")
+        if column < 0:
+            return text.times(row, size)
+        index = self._clamped[column]
+        if len(tensor.axes) == 1:
+            return text.times(index, size)
+        at = text.value(f"mul i32 {row}, %dim_n")
+        return text.times(text.value(f"add i32 {at}, {index}"), size)
 
     def _offset(self, name: str, row: str, column: int) -> str:
         """Byte offset of an element in its buffer; beyond every buffer outside the columns."""

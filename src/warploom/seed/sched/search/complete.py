@@ -231,7 +231,7 @@ class Completer:
         p = self.problem
         members = self._members[part]
         computes = (members.computes & ~placed).bit_count()
-        tail_block = not p.closed or not members.computes  # loads behind the last compute
+        tail_block = not p.closed or not members.computes  # loads after the last compute
         room = p.max_loads * (computes + tail_block) - loads
         return (members.loads & ~placed).bit_count() <= room
 

@@ -1,0 +1,100 @@
+"""Memory that kernels work in: one piece a device and stream, kept and grown.
+
+Launches of one stream follow one another, so they share a piece; its counters are 0 between them.
+A launch that a graph captures has a piece of its own inside the graph, zeroed by every replay:
+graphs may run on any stream, beside anything.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import nullcontext
+from importlib import import_module
+from typing import Any
+
+from warploom.emit.cuda.tile.meet import COUNTER_BYTES
+from warploom.errors import BackendError
+from warploom.launch.driver import check, ensure_context, library
+from warploom.launch.tensors import is_torch, on_stream
+
+PIECES = 64  # of devices and streams that are kept
+LEAST_BYTES = 1 << 22
+
+Piece = tuple[int, object]  # an address, and what keeps its memory alive
+
+
+def work_memory(like: object, device: int, size: int) -> Callable[[int, bool], Piece]:
+    """Gives memory of ``size`` bytes for a launch on a stream (and whether it was named)."""
+    make = _torch_piece if is_torch(like) else _driver_piece
+
+    def found(stream: int, named: bool) -> Piece:
+        if int(check(library().cuStreamIsCapturing(stream), "cuStreamIsCapturing")):
+            return make(like, device, stream, size, named=named, kept=False)
+        held = _KEPT.get((device, stream))
+        if held is None or held[0] < size:
+            held = _grown(make, like, device, stream, size, named=named)
+        return held[1], held[2]
+
+    return found
+
+
+_KEPT: dict[tuple[int, int], tuple[int, int, object]] = {}
+_LOCK = threading.Lock()
+
+
+def _grown(
+    make: Callable[..., Piece], like: object, device: int, stream: int, size: int, *, named: bool
+) -> tuple[int, int, object]:
+    with _LOCK:
+        held = _KEPT.get((device, stream))
+        if held is None or held[0] < size:
+            whole = max(LEAST_BYTES, 1 << (size - 1).bit_length())
+            held = (whole, *make(like, device, stream, whole, named=named, kept=True))
+            _KEPT[device, stream] = held
+            while len(_KEPT) > PIECES:  # the oldest goes
+                del _KEPT[next(iter(_KEPT))]
+        return held
+
+
+def _torch_piece(
+    like: Any,  # noqa: ANN401
+    device: int,
+    stream: int,
+    size: int,
+    *,
+    named: bool,
+    kept: bool,
+) -> Piece:
+    torch = import_module("torch")
+    with on_stream(like, stream) if named else nullcontext():
+        made = torch.empty(size, dtype=torch.uint8, device=like.device)
+        made[:COUNTER_BYTES].zero_()
+    return made.data_ptr(), made
+
+
+class _Held:
+    """Memory of the driver, freed with its last use."""
+
+    def __init__(self, address: int, device: int) -> None:
+        self.address, self.device = address, device
+
+    def __del__(self) -> None:
+        ensure_context(self.device)
+        library().cuMemFree(self.address)  # waits for the device
+
+
+def _driver_piece(
+    like: object, device: int, stream: int, size: int, *, named: bool, kept: bool
+) -> Piece:
+    if not kept:
+        raise BackendError(
+            "a graph captures a kernel that works in memory of its own",
+            why="memory inside a graph comes from the tensors' library",
+            fix="torch tensors, or a choice with split=1",
+        )
+    ensure_context(device)
+    address = int(check(library().cuMemAlloc(size), f"{size} bytes of GPU memory"))
+    held = _Held(address, device)
+    check(library().cuMemsetD8Async(address, 0, COUNTER_BYTES, stream), "cuMemsetD8Async")
+    return address, held

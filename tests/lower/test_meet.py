@@ -1,0 +1,147 @@
+"""Loops split over CTAs: what comes apart, what each part runs, and that the result is proven."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import warploom as wl
+from warploom.errors import KernelError
+from warploom.kernels.attention import attention
+from warploom.kernels.gemm import gemm
+from warploom.kernels.rms_gemm import rms_gemm
+from warploom.kernels.swiglu import swiglu
+from warploom.launch.compiled import Compiled
+from warploom.lower.body import body_of
+from warploom.lower.choose import choose
+from warploom.lower.column import lower
+from warploom.lower.meet import meeting_of
+from warploom.verify.roles import verify_roles
+
+
+def product(**pins):
+    types = {"a": "bf16", "b": "bf16", "out": "bf16"}
+    made = gemm.compile(types, without={"bias", "residual"})
+    return Compiled(made.kernel, sizes={"m": 128, "n": 4096, "k": 4096}, pins=pins)
+
+
+def scores(**more):
+    types = dict.fromkeys(("q", "k", "v", "out"), "bf16")
+    return attention.compile(
+        types, sizes={"d": 64}, without={"lengths", "lse"}, positive=frozenset({"scale"}), **more
+    )
+
+
+def test_a_sum_comes_apart():
+    found = meeting_of(body_of(product().rewritten))
+    assert found.top is None
+    assert [(c.result.name, scaled) for c, scaled in found.sums] == [("acc_out", False)]
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention_meets_at_the_highest_maximum(causal):
+    found = meeting_of(body_of(scores(constants={"causal": causal}).rewritten))
+    assert found.top is not None
+    assert found.top.result.name == "top_out"
+    assert {(c.result.name, scaled) for c, scaled in found.sums} == {
+        ("l_out", True),
+        ("o_out", True),
+    }
+
+
+@pytest.mark.parametrize("text", [swiglu, rms_gemm])
+def test_several_sums_come_apart(text):
+    names = [t.name for t in text.signature.tensors]
+    kernel = text.compile(dict.fromkeys(names, "bf16")).rewritten
+    assert all(not scaled for _, scaled in meeting_of(body_of(kernel)).sums)
+
+
+@wl.kernel
+def decayed(a: wl.In["m", "k"], b: wl.In["n", "k"], out: wl.Out["m", "n"]):
+    m, n = wl.tile(out)
+    acc = wl.zeros(m, n)
+    for k in wl.steps(a.k):
+        acc = acc * 0.5 + a[m, k] @ b[n, k].T
+    out[m, n] = acc
+
+
+@wl.kernel
+def offset(a: wl.In["m", "k"], b: wl.In["n", "k"], out: wl.Out["m", "n"]):
+    m, n = wl.tile(out)
+    acc, worst = wl.zeros(m, n), wl.full(m, -1.0e30)
+    for k in wl.steps(a.k):
+        x = a[m, k] @ b[n, k].T
+        worst = wl.maximum(worst, x.max(axis=1))
+        acc += x
+    out[m, n] = acc + worst
+
+
+@pytest.mark.parametrize("text", [decayed, offset])
+def test_what_depends_on_the_order_is_refused_at_the_loop(text):
+    kernel = text.compile(dict.fromkeys(("a", "b", "out"), "bf16")).rewritten
+    with pytest.raises(KernelError, match="split over CTAs") as refused:
+        meeting_of(body_of(kernel))
+    assert "for k in wl.steps(a.k)" in str(refused.value)
+    assert all(c.tiling.split == 1 for c in choose(kernel, {"m": 64, "n": 64, "k": 8192})[:4])
+
+
+@given(st.integers(-3, 5000), st.integers(2, 64), st.integers(1, 4))
+def test_parts_cover_every_iteration_once(count, split, fewest):
+    """The lines of the emitted kernel, computed here: nothing twice, the rest past the end."""
+    seen = []
+    for part in range(split):
+        share = max((count + split - 1) // split if count > 0 else 0, fewest)
+        tiles = max(min(count - part * share, share), fewest)
+        seen += range(part * share, part * share + tiles)
+    assert [i for i in sorted(seen) if i < count] == list(range(max(count, 0)))
+    assert len(set(seen)) == len(seen) or max(seen) >= count
+
+
+def test_the_emitted_lines_are_those():
+    text = product(m=128, n=128, consumers=2, split=4).cuda
+    assert "const int k_share = max((k_all + 3) / 4, 1);" in text
+    assert "const int k_tiles = max(min(k_all - part * k_share, k_share), 1);" in text
+    assert "first_k += part * k_share * 64;" in text
+
+
+def test_idle_sms_get_parts_of_a_loop():
+    found = product().choices[0].tiling
+    assert found.split > 1
+    tiles = -(-4096 // dict(found.extents)["n"]) * -(-128 // dict(found.extents)["m"])
+    assert tiles * found.split <= 132
+
+
+def test_full_waves_are_not_split():
+    kernel = product().rewritten
+    assert choose(kernel, {"m": 8192, "n": 8192, "k": 8192})[0].tiling.split == 1
+
+
+@pytest.fixture(scope="module")
+def lowered():
+    made = product(m=128, n=128, consumers=2, split=4)
+    return lower(made.rewritten, made.choices[0].tiling)
+
+
+def test_a_split_program_is_proven(lowered):
+    assert verify_roles(lowered.document).clean
+
+
+def test_a_tile_that_ends_without_its_parts_is_found(lowered):
+    """The store reads what all parts left together: without the meeting there is no such value."""
+    programs = tuple(
+        replace(p, epilogue=tuple(e for e in p.epilogue if getattr(e, "op", "") != "meet"))
+        for p in lowered.document.programs
+    )
+    assert not verify_roles(replace(lowered.document, programs=programs)).clean
+
+
+def test_only_the_last_part_ends_the_tile(lowered):
+    from warploom.emit.cuda.tile.source import emit_kernel
+
+    text = emit_kernel(lowered).text
+    after = text[text.index("if (is_last) {\n        //") :]
+    assert "tma_store" in after
+    assert "tma_store" not in text[: text.index("bool is_last;")].rpartition("for (int unit")[2]
+    assert "atomicAdd(counted, 1u) == 3" in text
+    assert "counted[0] = counted[1] = 0;" in text
