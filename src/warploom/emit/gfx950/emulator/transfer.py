@@ -96,18 +96,22 @@ def _buffer(
     return resolve
 
 
+def _require_inside(w: Wave, inside: NDArray[np.bool_]) -> None:
+    if np.any(inside != lanes_of(w.exec)):
+        raise EmulationError(
+            "a load outside its buffer",
+            why="it returns at once and may overtake older loads; the waits count on their order",
+            fix="clamp the row to the last of the matrix",
+        )
+
+
 def _dma(operands: Sequence[str], modifiers: Sequence[str], devices: Devices) -> Effect:
     resolve = _buffer(operands[0], operands[1], operands[2], modifiers, 16)
     immediate = _immediate(modifiers)
 
     def effect(w: Wave) -> None:
         addresses, inside = resolve(w)
-        if np.any(inside != lanes_of(w.exec)):
-            raise EmulationError(
-                "a load to LDS from outside its buffer",
-                why="it returns at once and may overtake older loads; waits count on their order",
-                fix="fetch the last row or chunk there is",
-            )
+        _require_inside(w, inside)
         data = np.zeros((LANES, 4), np.uint32)
         data[inside] = devices.memory.gather(addresses[inside], 4)
         at = w.m0 + immediate
@@ -128,6 +132,7 @@ def _buffer_load(operands: Sequence[str], modifiers: Sequence[str], devices: Dev
 
     def effect(w: Wave) -> None:
         addresses, inside = resolve(w)
+        _require_inside(w, inside)
         data = np.zeros((LANES, 4), np.uint32)
         data[inside] = devices.memory.gather(addresses[inside], 4)
         rows = w.v if file == "v" else w.a
