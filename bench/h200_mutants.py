@@ -97,13 +97,13 @@ CASES = {
     ),
 }
 WANTED = {
-    "gemm": 16,
-    "attention": 12,
+    "gemm": 12,
+    "attention": 9,
     "packed": 3,
-    "swiglu": 6,
-    "rms_gemm": 6,
-    "grouped": 6,
-    "block_scaled": 6,
+    "swiglu": 5,
+    "rms_gemm": 5,
+    "grouped": 5,
+    "block_scaled": 5,
     "attention_grad": 4,
 }
 HARMLESS = 3  # every so many-th mutant is one the verifier calls clean
