@@ -48,7 +48,7 @@ _ONE = {
 }  # fmt: skip
 _COMPARE = {Fn.EQ, Fn.NE, Fn.LT, Fn.LE, Fn.GT, Fn.GE}
 _LOGIC = {Fn.AND, Fn.OR, Fn.NOT}
-_INTEGER = {Fn.FLOORDIV, Fn.MOD}
+_INTEGER = {Fn.FLOORDIV, Fn.MOD, Fn.SHR, Fn.BITS}
 _EITHER = {Fn.ADD, Fn.SUB, Fn.MUL, Fn.NEG, Fn.ABS, Fn.MIN, Fn.MAX, Fn.WHERE}
 _FP8 = {DType.E4M3, DType.E5M2}
 

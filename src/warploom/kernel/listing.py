@@ -10,6 +10,7 @@ from warploom.kernel.values import (
     Const,
     Dot,
     Fn,
+    Given,
     Indices,
     Kernel,
     Line,
@@ -33,6 +34,7 @@ from warploom.kernel.values import (
 
 _INFIX = {
     Fn.ADD: "+", Fn.SUB: "-", Fn.MUL: "*", Fn.DIV: "/", Fn.FLOORDIV: "//", Fn.MOD: "%",
+    Fn.SHR: ">>", Fn.BITS: "&",
     Fn.EQ: "==", Fn.NE: "!=", Fn.LT: "<", Fn.LE: "<=", Fn.GT: ">", Fn.GE: ">=",
     Fn.AND: "and", Fn.OR: "or",
 }  # fmt: skip
@@ -156,5 +158,7 @@ def _right(op: Op) -> str:  # noqa: C901, PLR0911, PLR0912 (one line a kind of o
             return f"{op.args[0]} to {op.result.dtype}"
         case Pointwise():
             return f"{op.fn}({', '.join(op.args)})"
+        case Given():
+            return f"{op.of} of an earlier loop"
         case _:
             raise AssertionError(op)

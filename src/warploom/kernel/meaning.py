@@ -304,12 +304,33 @@ class _Run:
     def load(self, op: Load) -> Array:
         tensor = self.kernel.tensor(op.tensor)
         array = self.memory[op.tensor]
+        if tensor.captured:
+            return self.picked(op, array)
         numbers, keep, inside = self.places(tensor, op.at)
         shape = tuple(len(numbers[i]) for i in keep)
         if inside.size == 0 or array.size == 0:
             return np.zeros(shape, array.dtype)
         clipped = [np.clip(n, 0, s - 1) for n, s in zip(numbers, array.shape, strict=True)]
         return np.where(inside, array[np.ix_(*clipped)], 0).reshape(shape)
+
+    def picked(self, op: Load, array: Array) -> Array:
+        """Elements of a captured tensor, each index with the axes it has itself."""
+        shape = tuple(self.length(d) for d in op.result.dims)
+        numbers = [self.number(at, op.result.dims) for at in op.at]
+        inside = np.ones(shape, bool)
+        for n, size in zip(numbers, array.shape, strict=True):
+            inside = inside & (n >= 0) & (n < size)
+        if not inside.any():
+            return np.zeros(shape, array.dtype)
+        clipped = [np.clip(n, 0, s - 1) for n, s in zip(numbers, array.shape, strict=True)]
+        return np.where(inside, np.broadcast_to(array[tuple(clipped)], shape), 0)
+
+    def number(self, at: At, dims: tuple[Dim, ...]) -> Array:
+        """An index, spread over the axes of a value."""
+        if at.value is not None:
+            return self.over(at.value, dims).astype(np.int64)
+        own = np.arange(*self.spans[at.var or ""])
+        return own.reshape([-1 if d.var == at.var else 1 for d in dims])
 
     def store(self, op: Store) -> None:
         tensor = self.kernel.tensor(op.tensor)
@@ -348,7 +369,9 @@ class _Run:
 
 def _is_one_block(var: Var, per: int) -> bool:
     """Whether a step lies in one block, so that its blocks make no axis."""
-    return var.walk is Walk.STEP and var.extent is not None and per >= var.extent and per > 1
+    if var.walk is not Walk.STEP or var.extent is None:
+        return False
+    return var.extent == 1 or (per >= var.extent and per > 1)
 
 
 def _tiles(run: _Run) -> Iterator[dict[str, Span]]:

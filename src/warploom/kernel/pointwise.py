@@ -29,6 +29,8 @@ FUNCTIONS: dict[Fn, Callable[..., Any]] = {
     Fn.NEG: np.negative,
     Fn.FLOORDIV: _divide_down,
     Fn.MOD: _remainder,
+    Fn.SHR: lambda a, b: np.right_shift(a.astype(np.int64), b.astype(np.int64)),
+    Fn.BITS: lambda a, b: np.bitwise_and(a.astype(np.int64), b.astype(np.int64)),
     Fn.ABS: np.abs,
     Fn.MIN: np.fmin,
     Fn.MAX: np.fmax,

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from typing import Any, NoReturn
 
 from warploom.errors import KernelCallError, KernelTypeError
 from warploom.kernel import hooks
+from warploom.kernel.captured import Lifted, lift
 from warploom.kernel.read import read
-from warploom.kernel.signature import MISSING, Signature, read_signature
+from warploom.kernel.signature import MISSING, Signature, TensorText, read_signature
 from warploom.kernel.source import Source, read_source
-from warploom.kernel.values import Access, DType, Kernel, Tensor
+from warploom.kernel.values import Access, Axis, DType, Kernel, Tensor
 
 Types = Mapping[str, str | DType] | str | DType
 
@@ -19,13 +21,20 @@ class Text:
     """A kernel as its author wrote it; ``specialise`` makes its value for given types."""
 
     def __init__(
-        self, function: Callable[..., Any], pins: Mapping[str, object] | None = None
+        self,
+        function: Callable[..., Any],
+        pins: Mapping[str, object] | None = None,
+        choices: Mapping[str, Lifted] | None = None,
+        captured: tuple[TensorText, ...] = (),
     ) -> None:
         self.function = function
         self.pins: dict[str, object] = dict(pins or {})
+        self.given, self.captured = dict(choices or {}), captured
         self.name = function.__name__
         self.source: Source = read_source(function)
-        self.signature: Signature = read_signature(function, self.source)
+        self.signature: Signature = _joined(
+            read_signature(function, self.source), self.given, captured
+        )
         self.__doc__ = function.__doc__
         self.__name__ = function.__name__
         self.__module__ = function.__module__
@@ -47,7 +56,37 @@ class Text:
 
     def with_tiles(self, **pins: object) -> Text:
         """The same kernel with choices pinned: extents by variable, ``consumers``, ``stages``."""
-        return Text(self.function, {**self.pins, **pins})
+        return Text(self.function, {**self.pins, **pins}, self.given, self.captured)
+
+    def given_functions(self, **functions: Any) -> tuple[Text, dict[str, Any]]:  # noqa: ANN401
+        """The same kernel with functions for its choices, and the tensors these capture.
+
+        Captured tensors are further inputs of the kernel, by name.
+        """
+        for name in functions:
+            if name not in self.signature.choices:
+                self._fail(
+                    f"'{name}' is no choice of the kernel",
+                    why=f"it has {', '.join(self.signature.choices) or 'none'}",
+                    fix="names that stand after the * in its text",
+                )
+        lifted, tensors = lift(functions)
+        return self.with_lifted(lifted, {n: len(t.shape) for n, t in tensors.items()}), tensors
+
+    def with_lifted(self, lifted: Mapping[str, Lifted], captured: Mapping[str, int]) -> Text:
+        """The same kernel with choices made, and captured tensors with their numbers of axes."""
+        texts = tuple(
+            TensorText(
+                name=name,
+                axes=tuple(Axis(name=f"{name}_{i}") for i in range(max(1, rank))),
+                access=Access.IN,
+                dtype=None,
+                optional=False,
+                captured=True,
+            )
+            for name, rank in captured.items()
+        )
+        return Text(self.function, self.pins, {**self.given, **lifted}, texts)
 
     def compile(
         self,
@@ -244,6 +283,8 @@ class Text:
                 dtype=self._dtype(name, types, left_out=name in without),
                 access=text.access,
                 optional=text.optional,
+                blocked=text.blocked,
+                captured=text.captured,
             )
             for name, text in texts.items()
         }
@@ -277,6 +318,17 @@ class Text:
 
     def _fail(self, what: str, *, why: str, fix: str) -> NoReturn:
         self.source.fail(KernelCallError, self.source.tree, what, why=why, fix=fix)
+
+
+def _joined(
+    signature: Signature, choices: Mapping[str, Lifted], captured: tuple[TensorText, ...]
+) -> Signature:
+    """A signature with choices made, and the tensors that functions among them capture."""
+    return replace(
+        signature,
+        tensors=(*signature.tensors, *captured),
+        choices={**signature.choices, **choices},
+    )
 
 
 def kernel(function: Callable[..., Any]) -> Text:

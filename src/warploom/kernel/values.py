@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import PurePath
 from typing import Any
 
 
@@ -61,6 +62,9 @@ class Line:
     def __str__(self) -> str:
         return f"{self.file}:{self.number}"
 
+    def __repr__(self) -> str:  # without the folder: what is kept for a kernel can be moved
+        return f"Line({PurePath(self.file).name}:{self.number} {self.text!r})"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Axis:
@@ -73,13 +77,22 @@ class Axis:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tensor:
-    """A tensor of the call. Strides are the caller's; the innermost is 1."""
+    """A tensor of the call. Strides are the caller's; the innermost is 1.
+
+    ``blocked``: its last two axes lie in blocks of 16 rows and 8 columns, as the threads of a warp
+    hold accumulators, so that a thread's four elements of a block are neighbours. Rows are rounded
+    up to whole blocks.
+
+    ``captured``: by a function given to the kernel; any index may stand for any of its axes.
+    """
 
     name: str
     axes: tuple[Axis, ...]
     dtype: DType
     access: Access = Access.IN
     optional: bool = False
+    blocked: bool = False
+    captured: bool = False
 
     def axis(self, name: str) -> Axis:
         """The axis of that name."""
@@ -153,6 +166,8 @@ class Fn(StrEnum):
     NEG = "neg"
     FLOORDIV = "floordiv"
     MOD = "mod"
+    SHR = "shr"
+    BITS = "bits"
     ABS = "abs"
     MIN = "min"
     MAX = "max"
@@ -227,6 +242,14 @@ class Spread:
 
     result: Value
     arg: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What an earlier loop of the tile left as ``of``; only where loops are lowered one by one."""
+
+    result: Value
+    of: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -333,6 +356,7 @@ Op = (
     | Position
     | Indices
     | Spread
+    | Given
     | Load
     | Transpose
     | Pointwise

@@ -29,11 +29,14 @@ def attention(
     causal=False,
     score=None,
     visible=None,
+    sink=None,
 ):
     b, h, s = wl.tile(out, whole="d")
     g = h // (q.h // k.g)
     qs = q[b, h, s]
     o, l, top = wl.zeros(s, q.d), wl.zeros(s), wl.full(s, LOWEST)
+    if sink is not None:
+        top = wl.full(s, sink(h))
     end = k.t if lengths is None else lengths[b]
     for t in wl.steps(k.t, until=end):
         x = (qs @ k[b, g, t].T) * scale
@@ -50,6 +53,8 @@ def attention(
         l = l * keep + p.sum(axis=1)
         o = o * keep + p.to(v.dtype) @ v[b, g, t]
         top = new
+    if sink is not None:  # a key that all queries see, with a score of its own and no value
+        l = l + wl.exp(sink(h) - top)
     out[b, h, s] = o / wl.where(l > 0, l, 1.0)
     lse[b, h, s] = top + wl.log(l)
 

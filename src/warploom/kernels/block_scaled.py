@@ -6,7 +6,7 @@ from warploom.kernel import language as wl
 @wl.kernel
 def block_scaled(
     a: wl.In["m", "k"],
-    sa: wl.In["m", "k/128", wl.f32],
+    sa: wl.In["k/128", "m", wl.f32],
     b: wl.In["n", "k"],
     sb: wl.In["n/128", "k/128", wl.f32],
     out: wl.Out["m", "n"],
@@ -14,5 +14,5 @@ def block_scaled(
     m, n = wl.tile(out)
     acc = wl.zeros(m, n)
     for k in wl.steps(a.k, 128):
-        acc += (a[m, k] @ b[n, k].T) * sa[m, k] * sb[n, k]
+        acc += (a[m, k] @ b[n, k].T) * (sa[k, m] * sb[n, k])
     out[m, n] = acc

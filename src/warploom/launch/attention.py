@@ -6,10 +6,11 @@ on first use and kept.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
 from typing import Any
 
+from warploom.errors import ConfigError
 from warploom.kernels.attention import attention as text
 from warploom.kernels.attention import packed as packed_text
 from warploom.kernels.attention import paged as paged_text
@@ -24,6 +25,7 @@ from warploom.launch.attention_checks import (
     checked_scale,
     usual_scale,
 )
+from warploom.launch.flexible import flexible
 from warploom.launch.layout import Layout
 from warploom.launch.runner import Layouts, View, torch_key
 from warploom.launch.texts import Calls
@@ -31,7 +33,6 @@ from warploom.lower.tiling import Tiling
 
 ROWS, KEYS = ("s", "h", "d"), ("t", "g", "d")  # packed tensors as callers have them
 HEADS_RANK = 4
-PAGED_TENSORS = 7
 FEW_ROWS = 64  # of a tile that one consumer holds
 
 
@@ -42,6 +43,9 @@ def attention(
     causal: bool | str = False,
     scale: float | None = None,
     *,
+    score: Callable[..., Any] | None = None,
+    visible: object | None = None,
+    sinks: object | None = None,
     lengths: object | None = None,
     pages: object | None = None,
     return_lse: bool = False,
@@ -64,6 +68,11 @@ def attention(
     ``pages[i, 0]``, ``pages[i, 1]`` and so on. What lies in a page past the length does not count,
     but must be finite.
 
+    ``score(x, batch, head, query, key)`` changes scaled scores, ``visible(batch, head, query,
+    key)`` says which keys count: Python functions, read from their text like a kernel's. Tensors
+    they capture are read on the GPU. FlexAttention's score_mod, mask_mod and BlockMask are taken
+    as they are. ``sinks``, float32 [heads]: scores of a key without a value that every query sees.
+
     ``return_lse``: returns (out, lse), with the natural logarithm of each row's sum of
     exponentials, float32 [batch, heads, queries]. ``kernel`` fixes the tiles; ``stream`` is a CUDA
     stream handle.
@@ -71,6 +80,13 @@ def attention(
     if causal == "lower_right" and _queries(q) == 1:
         causal = False  # the last query sees every key
     if pages is not None:
+        if score is not None or visible is not None or sinks is not None:
+            raise ConfigError(
+                "pages together with score, visible or sinks",
+                where="warploom.attention",
+                why="keys in pages are read by a text of its own, which has none of them",
+                fix="gather the pages into one tensor first, or leave them out",
+            )
         done = PAGED.launch(
             (q, k, v, pages, lengths, out, None),
             None if scale is None else (checked_scale(scale),),
@@ -78,10 +94,14 @@ def attention(
             stream,
         )
         return (done[5], done[6]) if return_lse else done[5]
-    done = CALLS.launch(
-        (q, k, v, out, None, lengths),
+    calls: Calls = CALLS
+    options, given = _options(causal, return_lse, kernel), ()
+    if score is not None or visible is not None or sinks is not None:
+        calls, options, given = flexible(CALLS, score, visible, sinks, options)
+    done = calls.launch(
+        (q, k, v, out, None, lengths, *given),
         None if scale is None else (checked_scale(scale),),
-        _options(causal, return_lse, kernel),
+        options,
         stream,
     )
     return (done[3], done[4]) if return_lse else done[3]
@@ -136,10 +156,20 @@ def _queries(q: Any) -> int:  # noqa: ANN401
     return int(shape[2]) if len(shape) == HEADS_RANK else 0
 
 
-def _viewed(layouts: Layouts, options: tuple[Any, ...]) -> View:
-    """Few queries of heads that share keys, as rows of one tile: keys are read once for all."""
+def _viewed_dense(layouts: Layouts, options: tuple[Any, ...]) -> View:
+    return _viewed(layouts, options, 3)
+
+
+def _viewed_paged(layouts: Layouts, options: tuple[Any, ...]) -> View:
+    return _viewed(layouts, options, 5)
+
+
+def _viewed(layouts: Layouts, options: tuple[Any, ...], results: int) -> View:
+    """Few queries of heads that share keys, as rows of one tile: keys are read once for all.
+
+    ``results``: where out and lse stand.
+    """
     q, k = layouts[:2]
-    results = 5 if len(layouts) == PAGED_TENSORS else 3  # where out and lse stand
     out, lse = layouts[results : results + 2]
     same: View = (layouts, {})
     if q is None or k is None or len(q.shape) != HEADS_RANK or len(k.shape) != HEADS_RANK:
@@ -228,8 +258,8 @@ def _check_paged(layouts: Layouts, options: tuple[Any, ...]) -> None:
     check_result(q, out)
 
 
-CALLS = Calls(text, check=_check, viewed=_viewed, key=_key, usual=usual_scale)
-PAGED = Calls(paged_text, check=_check_paged, viewed=_viewed, usual=usual_scale)
+CALLS = Calls(text, check=_check, viewed=_viewed_dense, key=_key, usual=usual_scale)
+PAGED = Calls(paged_text, check=_check_paged, viewed=_viewed_paged, usual=usual_scale)
 PACKED = Calls(
     packed_text,
     {"q": ROWS, "k": KEYS, "v": KEYS, "out": ROWS},

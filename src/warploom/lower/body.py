@@ -108,15 +108,29 @@ class Body:
         if isinstance(op, Spread):
             return self.is_free(op.arg)
         if isinstance(op, Load):
-            return len(value.dims) < 2  # read from global memory where used
+            return len(value.dims) < 2 or self.is_picked(op)  # read from global memory where used
         if isinstance(op, Pointwise):
             whole = value.dtype in (DType.I32, DType.BOOL) or len(value.dims) < 2
-            return whole and all(self.is_free(a) for a in op.args)
+            outer = op.fn is Fn.MUL and all(len(self.values[a].dims) < 2 for a in op.args)
+            return (whole or outer) and all(self.is_free(a) for a in op.args)
         return False
+
+    def is_picked(self, op: Load) -> bool:
+        """Whether elements of a tensor are read one by one: a function captured it."""
+        return self.kernel.tensor(op.tensor).captured
 
     def is_inline(self, name: str) -> bool:
         """Whether a value is computed wherever it is used: free, or a tile times a scalar."""
-        return self.is_free(name) or self.is_cheap(name)
+        return self.is_free(name) or self.is_cheap(name) or self.is_whole(name)
+
+    def is_whole(self, name: str) -> bool:
+        """Whole numbers made of loaded ones: unpacked anew wherever they are used."""
+        op = self.ops.get(name)
+        if not isinstance(op, Pointwise) or op.result.dtype is not DType.I32:
+            return False
+        return all(
+            self.is_inline(a) or self.values[a].dtype in (DType.I8, DType.I4) for a in op.args
+        )
 
     def is_cheap(self, name: str) -> bool:
         """A tile of the loop times a scalar: one instruction, often none beside an addition."""

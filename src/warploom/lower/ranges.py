@@ -4,7 +4,7 @@ A condition that hides elements (``where(visible, x, -inf)``) is, where possible
 comparisons that are affine in indices: ``sign * t + slope * s + rest >= 0`` with the loop's index
 t, the rows' index s, and a rest that is the same for the whole tile. Such a condition cuts the loop
 to a range of iterations and splits it into a part where every element is seen and parts where some
-are hidden. Other conditions cut nothing: every iteration is visited with its mask.
+are hidden. Other conditions cut nothing: what the affine ones leave is visited with its mask.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from warploom.document.flow import When
-from warploom.kernel.values import Const, Dim, Fn, Indices, Pointwise, Spread
+from warploom.kernel.values import Const, Dim, Fn, Indices, Load, Pointwise, Spread
 from warploom.lower.body import Body
 from warploom.lower.fuse import Step
 from warploom.lower.traces import leaves_no_trace
@@ -46,7 +46,7 @@ class Affine:
 class Cut:
     """What hides elements of the loop: comparisons ``affine >= 0`` that all must hold.
 
-    ``known`` false: something else hides elements too.
+    ``known`` false: something else hides elements too, so that no iteration hides nothing.
     """
 
     row: str | None
@@ -66,7 +66,7 @@ class Cut:
 
 def cut_of(body: Body, steps: tuple[Step, ...]) -> Cut | None:
     """The conditions of all tiles of the loop that hide elements along it; None: none do."""
-    found: list[tuple[str | None, list[Affine] | None]] = []
+    found: list[tuple[str | None, list[Affine], bool]] = []
     for step in steps:
         if step.when is not When.LOOP:
             continue
@@ -76,13 +76,14 @@ def cut_of(body: Body, steps: tuple[Step, ...]) -> Cut | None:
                 parts = list(comparisons(body, op.args[0], step.rows))
                 known_parts = [b for b in parts if b is not None]
                 exact = hides and len(known_parts) == len(parts)
-                found.append((step.rows, known_parts if exact else None))
+                found.append((step.rows, known_parts if hides else [], exact))
     if not found:
         return None
-    rows = {r for r, _ in found}
-    known = len(rows) == 1 and all(b is not None for _, b in found) and _reduces(body, steps)
-    bounds = tuple(a for _, b in found for a in b or ())
-    return Cut(row=next(iter(rows)), bounds=bounds if known else (), known=known)
+    rows = {r for r, _, _ in found}
+    cuts = len(rows) == 1 and _reduces(body, steps)
+    bounds = tuple(a for _, b, _ in found for a in b)
+    known = cuts and all(exact for _, _, exact in found)
+    return Cut(row=next(iter(rows)), bounds=bounds if cuts else (), known=known)
 
 
 def _reduces(body: Body, steps: tuple[Step, ...]) -> bool:
@@ -95,6 +96,9 @@ def moves(body: Body, name: str) -> bool:
     op = body.ops.get(name)
     if isinstance(op, Indices):
         return op.var == body.loop.var
+    if isinstance(op, Load):
+        along = any(at.var == body.loop.var for at in op.at)
+        return along or any(moves(body, at.value) for at in op.at if at.value is not None)
     args = op.args if isinstance(op, Pointwise) else (op.arg,) if isinstance(op, Spread) else ()
     return any(moves(body, a) for a in args)
 

@@ -43,6 +43,18 @@ class SlotTile:
         return LINE_BYTES * 8 // self.dtype.bits
 
     @property
+    def narrow(self) -> bool:
+        """Whether rows are shorter than a line: several of them share one."""
+        return not self.vector and self.cols < self.block_cols
+
+    @property
+    def span(self) -> int:
+        """Bytes of a row that are swizzled among themselves; vectors are not."""
+        if self.vector:
+            return 0
+        return self.cols * self.dtype.bits // 8 if self.narrow else LINE_BYTES
+
+    @property
     def blocks(self) -> int:
         """Blocks of 128 bytes in a row."""
         return -(-self.cols // self.block_cols)
@@ -52,6 +64,8 @@ class SlotTile:
         """Bytes of the tile."""
         if self.vector:
             return self.cols * self.dtype.bits // 8
+        if self.narrow:
+            return self.rows * self.cols * self.dtype.bits // 8
         return self.rows * self.blocks * LINE_BYTES
 
 
@@ -88,9 +102,11 @@ def rings_of(body: Body, tiling: Tiling, steps: tuple[Step, ...]) -> tuple[SlotR
     groups: dict[_Key, list[SlotTile]] = {}
     vectors: list[Load] = []
     for when, op in body.placed():
-        if isinstance(op, Load) and when is When.LOOP and is_vector(body, op):
-            vectors.append(op)
+        if isinstance(op, Load) and when is When.LOOP:
+            vectors += [op] if is_vector(body, op) else []
         if not isinstance(op, Load) or len(op.result.dims) != 2 or when is When.TAIL:
+            continue
+        if body.is_picked(op):
             continue
         readers = tuple(sorted(_readers(body, op.result.name, steps)))
         if not readers:
@@ -111,11 +127,15 @@ def rings_of(body: Body, tiling: Tiling, steps: tuple[Step, ...]) -> tuple[SlotR
 
 
 def is_vector(body: Body, op: Load) -> bool:
-    """A vector along the loop, of 32-bit elements: it arrives with the tiles of its iteration."""
+    """A vector of 32-bit elements, along the loop or other ones in every iteration of it.
+
+    It arrives with the tiles of its iteration.
+    """
     value = op.result
-    along = value.vars == (body.loop.var,) and value.dims[0].per == 1
-    last = op.at[-1].var == body.loop.var
-    return along and last and value.dtype is DType.F32
+    if len(value.dims) != 1 or value.dims[0].per != 1 or value.dtype is not DType.F32:
+        return False
+    moves = any(at.var == body.loop.var for at in op.at)
+    return moves and op.at[-1].var == value.vars[0] and not body.is_picked(op)
 
 
 def _vector_tile(tiling: Tiling, op: Load) -> SlotTile:
@@ -207,11 +227,19 @@ def _readers(body: Body, name: str, steps: tuple[Step, ...]) -> Iterator[str]:
             yield from _readers(body, made, ())
 
 
+def _multiplied(body: Body, op: Load) -> bool:
+    """Whether products read a loaded tile themselves."""
+    return any(not r.startswith("make_") for r in _readers(body, op.result.name, ()))
+
+
 def _slot_tile(body: Body, tiling: Tiling, op: Load) -> SlotTile:
     value = op.result
-    rows, cols = (tiling.extent(d.var) for d in value.dims)
+    rows, cols = (tiling.extent(d.var) // d.per for d in value.dims)
     tile = SlotTile(value=value.name, tensor=op.tensor, rows=rows, cols=cols, dtype=value.dtype)
-    if cols % tile.block_cols:
+    narrow = (
+        tile.narrow and value.dtype.bits == 8 and cols in (32, 64) and not _multiplied(body, op)
+    )
+    if cols % tile.block_cols and not narrow:
         raise refusal(
             f"a tile of {op.tensor} with {cols} columns",
             value.line,

@@ -33,7 +33,7 @@ FLOAT_ONLY = {
     Fn.DIV, Fn.EXP, Fn.EXP2, Fn.LOG, Fn.LOG2, Fn.SQRT, Fn.RSQRT, Fn.TANH, Fn.ERF, Fn.SIN, Fn.COS,
     Fn.FLOOR,
 }  # fmt: skip
-INT_ONLY = {Fn.FLOORDIV, Fn.MOD}
+INT_ONLY = {Fn.FLOORDIV, Fn.MOD, Fn.SHR, Fn.BITS}
 
 
 def known(frame: Frame, symbol: Symbol) -> Symbol:
@@ -156,7 +156,7 @@ def _common(frame: Frame, node: ast.AST, fn: Fn, kinds: list[DType]) -> list[DTy
         frame.fail(
             KernelTypeError,
             node,
-            "// and % need integers",
+            "//, %, >> and bits need whole numbers",
             why="they are index arithmetic; a float has no exact quotient",
             fix="wl.floor(a / b), or convert with .to(wl.i32)",
         )

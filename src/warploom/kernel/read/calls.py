@@ -10,9 +10,11 @@ from types import MethodType
 from typing import Any
 
 from warploom.errors import KernelError, KernelNameError, KernelSyntaxError, KernelTypeError
+from warploom.kernel.captured import Lifted
 from warploom.kernel.read.arith import cast, known, pointwise, reduce, spread, value_of
 from warploom.kernel.read.grid import tile
 from warploom.kernel.read.memory import whole_axis
+from warploom.kernel.read.slope import slope
 from warploom.kernel.read.state import Frame, SizeOf, Symbol, is_static, nearest, shape
 from warploom.kernel.values import Dim, DType, Fn, Indices, Value, Var, is_number
 from warploom.kernel.words import WORDS, Word
@@ -31,12 +33,21 @@ BUILTINS: dict[object, str] = {
     builtins.min: "minimum",
 }
 METHODS = ("to", "sum", "max", "min")
+FILLED = {"new_ones": 1, "new_zeros": 0}  # what functions that join masks begin with
+LIBRARIES = ("torch", "numpy", "math")
+ALIKE = {
+    "absolute": "abs", "fabs": "abs", "logical_and": "&", "logical_or": "|", "logical_not": "~",
+    "bitwise_and": "&", "bitwise_or": "|", "max": "maximum", "min": "minimum",
+}  # fmt: skip
+NOT_ALIKE = ("tile", "steps", "zeros", "full", "index")
+LOGIC = {"&": Fn.AND, "|": Fn.OR, "~": Fn.NOT}
 
 
 def call(
     frame: Frame, node: ast.Call, function: Symbol, args: list[Symbol], kwargs: dict[str, Symbol]
 ) -> Symbol:
     """What a call gives."""
+    function = function.function if isinstance(function, Lifted) else function
     static = is_static(args) and is_static(list(kwargs.values()))
     if _hashable(function) and function in BUILTINS:
         if static:
@@ -59,6 +70,18 @@ def call(
         )
     if static:
         return _python(frame, node, function, args, kwargs)
+    return _alike_or_inlined(frame, node, function, args, kwargs)
+
+
+def _alike_or_inlined(
+    frame: Frame, node: ast.Call, function: Symbol, args: list[Symbol], kwargs: dict[str, Symbol]
+) -> Symbol:
+    """A function of a library that some word stands for, or one that is read in place."""
+    alike = _alike(function)
+    if alike in LOGIC:
+        return pointwise(frame, node, LOGIC[alike], *args)
+    if alike is not None:
+        return _word(frame, node, WORDS[alike], args, kwargs)
     if isinstance(function, MethodType):
         function, args = function.__func__, [function.__self__, *args]
     if not hasattr(function, "__code__"):
@@ -73,6 +96,21 @@ def call(
         )
     assert frame.build.inline is not None
     return frame.build.inline(frame, node, function, args, kwargs)
+
+
+def _alike(function: object) -> str | None:
+    """The word that a function of a library of arrays stands for, e.g. ``torch.tanh``."""
+    home = getattr(function, "__module__", None) or getattr(
+        getattr(function, "__self__", None), "__module__", None
+    )
+    if (isinstance(home, str) and home.partition(".")[0] in LIBRARIES) or type(
+        function
+    ).__module__.partition(".")[0] == "numpy":
+        name = str(getattr(function, "__name__", ""))
+    else:
+        return None
+    name = ALIKE.get(name, name)
+    return name if name in LOGIC or (name in WORDS and name not in NOT_ALIKE) else None
 
 
 def _hashable(symbol: object) -> bool:
@@ -291,6 +329,18 @@ def _tile(
     return tile(frame, node, args[0], kwargs)
 
 
+def _slope(
+    frame: Frame, node: ast.Call, word: Word, args: list[Symbol], kwargs: dict[str, Symbol]
+) -> Symbol:
+    _arity(frame, node, word, args, kwargs, 2, 2)
+    y, x = args
+    if not isinstance(x, Value) or not x.dtype.is_float:
+        frame.fail(
+            KernelTypeError, node, "wl.slope by something that is no floating tile", fix=word.usage
+        )
+    return slope(frame, node, y, x) if isinstance(y, Value) else 0.0
+
+
 HANDLERS: dict[str, Handler] = {
     "tile": _tile,
     "steps": _steps,
@@ -304,6 +354,7 @@ HANDLERS: dict[str, Handler] = {
     "silu": _activation,
     "gelu": _activation,
     "relu": _activation,
+    "slope": _slope,
 }
 
 
@@ -317,6 +368,8 @@ class _Method:
     def call(
         self, frame: Frame, node: ast.Call, args: list[Symbol], kwargs: dict[str, Symbol]
     ) -> Value:
+        if self.name in FILLED:
+            return _new(frame, node, self.value, FILLED[self.name], kwargs.get("dtype"))
         if self.name == "to":
             dtype = args[0] if len(args) == 1 else kwargs.get("dtype")
             if not isinstance(dtype, DType):
@@ -344,9 +397,15 @@ class _Method:
         return reduce(frame, node, fn, self.value, axis)
 
 
+def _new(frame: Frame, node: ast.Call, like: Value, number: int, dtype: Symbol) -> Value:
+    """``b.new_ones((), dtype=torch.bool)``: a number of the type of ``like``, or a condition."""
+    kind = DType.BOOL if "bool" in str(dtype) else like.dtype
+    return value_of(frame, node, bool(number) if kind is DType.BOOL else number, kind)
+
+
 def method(frame: Frame, node: ast.Attribute, value: Value) -> Symbol:
     """A method of a tile, to be called."""
-    if node.attr not in METHODS:
+    if node.attr not in METHODS and node.attr not in FILLED:
         known_words = [*METHODS, "T", "dtype"]
         near = nearest(node.attr, known_words)
         frame.fail(

@@ -8,11 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 from warploom.errors import KernelNameError, KernelSyntaxError, KernelTypeError
+from warploom.kernel.captured import is_tensor
 from warploom.kernel.read.arith import known, pointwise, product, transpose, value_of
-from warploom.kernel.read.calls import call, method
+from warploom.kernel.read.calls import FILLED, call, method
 from warploom.kernel.read.memory import load, size_of
 from warploom.kernel.read.state import Frame, Symbol, is_static, nearest
-from warploom.kernel.values import DType, Fn, Tensor, Value, Var
+from warploom.kernel.values import DType, Fn, Tensor, Value, Var, Walk
 from warploom.kernel.words import WORDS
 
 BINARY: dict[type[ast.operator], tuple[Fn, Callable[[Any, Any], Any]]] = {
@@ -24,6 +25,7 @@ BINARY: dict[type[ast.operator], tuple[Fn, Callable[[Any, Any], Any]]] = {
     ast.Mod: (Fn.MOD, operator.mod),
     ast.BitAnd: (Fn.AND, operator.and_),
     ast.BitOr: (Fn.OR, operator.or_),
+    ast.RShift: (Fn.SHR, operator.rshift),
 }
 COMPARE: dict[type[ast.cmpop], tuple[Fn, Callable[[Any, Any], Any]]] = {
     ast.Eq: (Fn.EQ, operator.eq),
@@ -86,6 +88,8 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Symbol:
     base = evaluate(frame, node.value)
     if isinstance(base, Tensor):
         return base.dtype if node.attr == "dtype" else size_of(frame, node, base)
+    if isinstance(base, Var) and base.walk is Walk.UNIT and node.attr in FILLED:
+        base = value_of(frame, node, base)
     if isinstance(base, Value):
         if node.attr == "T":
             return transpose(frame, node, base)
@@ -127,13 +131,19 @@ def binary(frame: Frame, node: ast.AST, op: ast.operator, left: Symbol, right: S
         frame.fail(
             KernelSyntaxError,
             node,
-            "the bit operators ^, << and >> are not part of the tile language",
+            "the bit operators ^ and << are not part of the tile language",
             fix="conditions: a != b; powers of two: * and //",
         )
     fn, python = BINARY[type(op)]
     if is_static(left) and is_static(right):
         return _static(frame, node, python, left, right)
+    if fn is Fn.AND and DType.BOOL not in (_kind(frame, node, s) for s in (left, right)):
+        fn = Fn.BITS
     return pointwise(frame, node, fn, left, right)
+
+
+def _kind(frame: Frame, node: ast.AST, symbol: Symbol) -> DType:
+    return value_of(frame, node, symbol).dtype
 
 
 def _static(frame: Frame, node: ast.AST, python: Callable[..., Any], *args: Symbol) -> Symbol:
@@ -277,6 +287,14 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Symbol:
         return _static(frame, node, operator.getitem, base, index)
     if is_static(index) and is_static(base):
         return _static(frame, node, operator.getitem, base, index)
+    if is_tensor(base):
+        frame.fail(
+            KernelTypeError,
+            node,
+            f"'{ast.unparse(node.value)}' is a tensor that is not a name of the function",
+            why="tensors a function captures become inputs of the kernel, found by their names",
+            fix="bind it before: bias = self.bias, and use bias in the function",
+        )
     frame.fail(
         KernelTypeError,
         node,

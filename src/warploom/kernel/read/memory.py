@@ -21,6 +21,7 @@ from warploom.kernel.values import (
     Dim,
     DType,
     Fn,
+    Indices,
     Load,
     Pointwise,
     Spread,
@@ -33,7 +34,7 @@ from warploom.kernel.values import (
     operands,
 )
 
-MANY_TO_ONE = {Fn.FLOORDIV, Fn.MOD, Fn.MIN, Fn.MAX, Fn.ABS, Fn.WHERE}
+MANY_TO_ONE = {Fn.FLOORDIV, Fn.MOD, Fn.SHR, Fn.BITS, Fn.MIN, Fn.MAX, Fn.ABS, Fn.WHERE}
 
 
 def load(frame: Frame, node: ast.Subscript, tensor: Tensor, indices: tuple[Symbol, ...]) -> Value:
@@ -73,6 +74,8 @@ def places(
         place, dim = _place(frame, here, tensor, axis, index, missing=i >= len(indices))
         at.append(place)
         dims += dim
+    if tensor.captured:  # each index says where it varies
+        dims = sorted(set(dims), key=lambda d: list(frame.build.vars).index(d.var))
     names = [d.var for d in dims]
     if len(dims) > 2 or len(set(names)) < len(names):
         frame.fail(
@@ -90,7 +93,7 @@ def _place(
 ) -> tuple[At, list[Dim]]:
     if isinstance(index, slice):
         return _whole(frame, node, tensor, axis, index, missing=missing)
-    if isinstance(index, Var):
+    if isinstance(index, Var) and not tensor.captured:
         return _by_variable(frame, node, tensor, axis, index)
     if isinstance(known(frame, index), float) or isinstance(index, Tensor | tuple | str):
         index = value_of(frame, node, index) if isinstance(index, Tensor | tuple | str) else index
@@ -110,7 +113,10 @@ def _place(
             why="indices are whole numbers: variables, and integer arithmetic on them",
             fix="use // for whole quotients, or .to(wl.i32)",
         )
-    if len(value.dims) > 1:
+    made = frame.build.made.get(value.name)
+    if tensor.captured and isinstance(made, Indices):
+        return At(var=made.var), [Dim(made.var)]
+    if len(value.dims) > 1 and not tensor.captured:
         frame.fail(
             KernelShapeError,
             node,

@@ -10,13 +10,16 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from warploom.errors import KernelError, KernelNameError, KernelShapeError
+from warploom.kernel.captured import Captured
 from warploom.kernel.source import Source
 from warploom.kernel.values import (
+    At,
     Const,
     Dim,
     DType,
     Indices,
     Line,
+    Load,
     Op,
     Pointwise,
     Position,
@@ -212,11 +215,11 @@ class Frame:
         cells = dict(zip(code.co_freevars, self.function.__closure__ or (), strict=False))
         if name in cells:
             try:
-                return cells[name].cell_contents
+                return self._given(node, cells[name].cell_contents)
             except ValueError:
                 pass
         if name in self.function.__globals__:
-            return self.function.__globals__[name]
+            return self._given(node, self.function.__globals__[name])
         if hasattr(builtins, name):
             return getattr(builtins, name)
         known = [*(k for k, v in self.env.items() if not isinstance(v, Gone)), *cells]
@@ -227,6 +230,17 @@ class Frame:
             why="it is neither assigned before in the kernel nor known to the Python around it",
             fix=nearest(name, known) or "assign it first",
         )
+
+    def _given(self, node: ast.AST, found: Symbol) -> Symbol:
+        """What the Python around a function gives it; tensors are inputs of the kernel."""
+        if not isinstance(found, Captured):
+            return found
+        tensor = self.build.tensors[found.name]
+        if found.rank:
+            return tensor
+        line = self.line(node)
+        zero = At(value=self.build.const(0, DType.I32, line).name)
+        return self.build.new(Load, (), tensor.dtype, line, tensor=tensor.name, at=(zero,))
 
     # ---- shapes ------------------------------------------------------------------------------
 

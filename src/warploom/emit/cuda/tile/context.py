@@ -46,6 +46,8 @@ BINARY = {
     Fn.MUL: "*",
     Fn.FLOORDIV: "/",
     Fn.MOD: "%",
+    Fn.SHR: ">>",
+    Fn.BITS: "&",
     Fn.EQ: "==",
     Fn.NE: "!=",
     Fn.LT: "<",
@@ -60,10 +62,10 @@ BINARY = {
 class Context:
     """The kernel being printed: its layout and the parameters used so far."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, params: dict[str, Param] | None = None) -> None:
         self.layout = layout
         self.kernel = layout.body.kernel
-        self.params: dict[str, Param] = {}
+        self.params: dict[str, Param] = {} if params is None else params
 
     def _add(self, param: Param) -> str:
         self.params.setdefault(param.name, param)
@@ -132,7 +134,7 @@ class Context:
             return "1"
         return self._add(StrideParam(name=f"stride_{tensor}_{axis}", tensor=tensor, axis=axis))
 
-    def map_of(self, tensor: Tensor, box: tuple[int, ...], *, plain: bool = False) -> str:
+    def map_of(self, tensor: Tensor, box: tuple[int, ...], *, span: int = 128) -> str:
         """A tensor map with that box."""
         tag = "x".join(str(n) for n in box if n > 1)
         return self._add(
@@ -141,7 +143,7 @@ class Context:
                 tensor=tensor.name,
                 box=box,
                 dtype=tensor.dtype,
-                plain=plain,
+                span=span,
             )
         )
 
@@ -296,7 +298,7 @@ FUNCTIONS = {
     Fn.LOG2: "log2_approx({})",
     Fn.SQRT: "sqrtf({})",
     Fn.RSQRT: "rsqrtf({})",
-    Fn.TANH: "tanhf({})",
+    Fn.TANH: "tanh_approx({})",
     Fn.ERF: "erff({})",
     Fn.SIN: "sinf({})",
     Fn.COS: "cosf({})",

@@ -54,11 +54,6 @@ def _walk(context: Context, cut: Cut | None) -> str:
     return "listed" if differ(context.kernel, cut) else "units"
 
 
-def is_listed(context: Context, cut: Cut | None) -> bool:
-    """Whether a list names the tiles of a CTA."""
-    return _walk(context, cut) == "listed"
-
-
 def walk_lines(context: Context, cut: Cut | None) -> list[str]:
     """The head of a role's loop over its CTA's tiles."""
     walk = _walk(context, cut)
@@ -117,19 +112,21 @@ def _group_counts(context: Context) -> list[str]:
 def _groups(context: Context) -> list[str]:
     groups, grouped = grouped_vars(context.kernel)
     starts = context.pointer(context.kernel.grid.starts[0])
-    extent = context.layout.extent(grouped)
+    extent, tall = context.layout.extent(grouped), context.layout.tiling.group
     lines = [
-        "const int row_tile = tile / across;",
-        "int rest = tile % across;",
+        "int here = 0;  // row tiles of the group",
         f"while (group < count_{groups}) {{",
-        f"  const int here = ({starts}[group + 1] - {starts}[group] + {extent - 1}) / {extent};",
-        "  if (row_tile < before + here) break;",
+        f"  here = ({starts}[group + 1] - {starts}[group] + {extent - 1}) / {extent};",
+        "  if (tile / across < before + here) break;",
         "  before += here;",
         "  ++group;",
         "}",
         f"if (group == count_{groups}) break;",
         f"const int pos_{groups} = group, end_{grouped} = {starts}[group + 1];",
-        f"const int pos_{grouped} = {starts}[group] + (row_tile - before) * {extent};",
+        f"const int inside = tile - before * across, band = inside / ({tall} * across) * {tall};",
+        f"const int tall = min(here - band, {tall}), place = inside - band * across;",
+        f"const int pos_{grouped} = {starts}[group] + (band + place % tall) * {extent};",
+        "int rest = place / tall;",
     ]
     for name in reversed(context.kernel.grid.vars):
         if name in (groups, grouped):
@@ -156,9 +153,9 @@ def place_lines(context: Context, cut: Cut | None = None) -> list[str]:
     ]
     if walk == "groups":
         return [*_groups(context), *whole]
-    lines = ["int rest = tile;"]
+    lines = ["int rest = tile;"] if units or walk != "plane" else []
     if walk == "plane":
-        lines += _plane(context, *tiled)
+        lines += _plane(context, *tiled, alone=not units)
     else:
         for n in reversed(tiled):
             extent = context.layout.extent(n)
@@ -172,11 +169,15 @@ def place_lines(context: Context, cut: Cut | None = None) -> list[str]:
     return [*lines, *whole]
 
 
-def _plane(context: Context, rows: str, cols: str) -> list[str]:
+def _plane(context: Context, rows: str, cols: str, *, alone: bool) -> list[str]:
+    """Bands of ``group`` rows; ``alone``: there are no other variables."""
     group = context.layout.tiling.group
-    return [
+    plane = [
         f"const int plane = rest % (count_{rows} * count_{cols});",
         f"rest /= count_{rows} * count_{cols};",
+    ]
+    return [
+        *(["const int plane = tile;"] if alone else plane),
         f"const int band = plane / ({group} * count_{cols}) * {group};",
         f"const int tall = min(count_{rows} - band, {group});",
         f"const int inside = plane % ({group} * count_{cols});",
@@ -188,10 +189,14 @@ def _plane(context: Context, rows: str, cols: str) -> list[str]:
 def _pulled(context: Context, var: str, number: str) -> str:
     """Where a tile starts. The last one is pulled back inside: copies of rows that do not exist
     take several times as long. What it shares with its neighbour is computed twice, to the same
-    bits, unless the tail reads tiles: these may be what is stored.
+    bits, unless the tail reads tiles: these may be what is stored. Blocks that share a number stay
+    whole.
     """
     extent, body = context.layout.extent(var), context.layout.body
     place = f"{number} * {extent}"
+    loads = [op for _, op in body.placed() if isinstance(op, Load)]
+    if any(d.var == var and d.per > 1 for op in loads for d in op.result.dims):
+        return place
     if any(isinstance(op, Load) and len(op.result.dims) == 2 for op in body.tail) or any(
         op.add for _, op in body.placed() if isinstance(op, Store)
     ):

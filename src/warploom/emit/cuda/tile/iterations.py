@@ -34,11 +34,12 @@ def range_lines(
     lines.append("int whole_from = 0, whole_to = k_tiles;")
     if cut is not None and not cut.known:
         lines.append("whole_to = 0;")
-    for bound in cut.below if cut is not None else ():
+    seen = cut if cut is not None and cut.known else None
+    for bound in seen.below if seen is not None else ():
         start = _solved(context, cut, bound, widest=False)
         up = f"max(({start}) - first_{loop} + {extent - 1}, 0) / {extent}"
         lines.append(f"whole_from = max(whole_from, {up});")
-    for bound in cut.above if cut is not None else ():
+    for bound in seen.above if seen is not None else ():
         most = _solved(context, cut, bound, widest=False)
         lines.append(f"whole_to = min(whole_to, floor_div(({most}) + 1 - first_{loop}, {extent}));")
     return [*lines, "whole_to = min(max(whole_to, 0), k_tiles);"]

@@ -15,6 +15,7 @@ from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.columns import COLUMN, columns_text, vector_text
 from warploom.emit.cuda.tile.context import Context, pointwise
 from warploom.kernel.values import (
+    At,
     Const,
     Dim,
     DType,
@@ -32,8 +33,11 @@ from warploom.lower.body import refusal
 from warploom.lower.fuse import Step
 from warploom.lower.layout import Form, part_sums
 from warploom.lower.ranges import Affine, comparisons, moves
+from warploom.lower.slots import SlotTile
 
 ELEMENTS = 8  # of a thread in 16 columns of a block
+SMALL = 1 << 16
+BYTES = (DType.I8, DType.E4M3, DType.E5M2)
 LEAST = {Fn.MAX: "__int_as_float(0xff800000)", Fn.MIN: "__int_as_float(0x7f800000)"}
 COMBINE = {Fn.MAX: "fmaxf({0}, {1})", Fn.MIN: "fminf({0}, {1})", Fn.ADD: "{0} + {1}"}
 QUAD = {Fn.MAX: "quad_max", Fn.MIN: "quad_min", Fn.ADD: "quad_sum"}
@@ -107,7 +111,7 @@ class Vector:
         if isinstance(op, Load):
             return self._loaded(op)
         if isinstance(op, Pointwise):
-            return self._declare(value, self._pointwise(op))
+            return self.declare(value, self._pointwise(op))
         raise refusal("this value has no place in vector work", value.line)
 
     def _uniform(self, name: str) -> str:
@@ -137,14 +141,26 @@ class Vector:
                 return f"{self.value(op.args[0])} * {self._reciprocal(op.args[1])}"
         if op.fn is Fn.WHERE and self.body.is_free(op.args[0]) and op.result.dims:
             chosen, other = self.value(op.args[1]), self.value(op.args[2])
-            if not moves(self.body, op.args[0]):
+            # what is written out where it is used has no say in which iterations hide something
+            if not moves(self.body, op.args[0]) or self.body.is_free(op.result.name):
                 return f"({self.value(op.args[0])}) ? {chosen} : {other}"
-            rows = self.rows in op.result.vars
-            shown = self._condition(op.args[0]) if rows else self.value(op.args[0])
-            return f"(!MASKED || {shown}) ? {chosen} : {other}"
+            return f"(!MASKED || {self._condition(op.args[0])}) ? {chosen} : {other}"
+        if op.fn is Fn.CAST and op.result.dtype.is_float and self._is_small(op.args[0]):
+            return f"small_to_float({self.value(op.args[0])})"
         args = [self.value(a) for a in op.args]
         types = [self.body.values[a].dtype for a in op.args]
         return pointwise(op.fn, args, op.result.dtype, types)
+
+    def _is_small(self, name: str) -> bool:
+        """Whether a whole number has few bits, so that it converts by arithmetic alone."""
+        op = self.body.ops.get(name)
+        if isinstance(op, Const):
+            return op.result.dtype is DType.I32 and abs(op.value) < SMALL
+        if not isinstance(op, Pointwise) or op.result.dtype is not DType.I32:
+            return False
+        if op.fn is Fn.BITS:
+            return any(self._is_small(a) for a in op.args)
+        return op.fn in (Fn.ADD, Fn.SUB) and all(self._is_small(a) for a in op.args)
 
     def _condition(self, name: str) -> str:
         """A condition along the loop; limits of a row are computed once for the row."""
@@ -186,10 +202,10 @@ class Vector:
         if key not in self.names:
             value = self.body.values[name]
             text = f"__fdividef(1.0f, {self.value(name)})"
-            self.names[key] = self._declare(value, text, _label("inverse", name))
+            self.names[key] = self.declare(value, text, _label("inverse", name))
         return self.names[key]
 
-    def _declare(self, value: Value, text: str, label: str = "") -> str:
+    def declare(self, value: Value, text: str, label: str = "") -> str:
         """Give a computed value a name in the scope it belongs to."""
         label = label or _label("v", value.name)
         kind = {DType.I32: "int", DType.BOOL: "bool"}.get(value.dtype, "float")
@@ -208,6 +224,14 @@ class Vector:
 
     def _loaded(self, op: Load) -> str:
         found = self.layout.slot_of(op.result.name)
+        if found is not None and found[1].vector and op.result.vars == (self.rows,):
+            slot = _label("slot", op.result.name)
+            return self.declare(op.result, f"load_shared1({slot} + 4 * row_of(b, i))")
+        if found is not None and found[1].vector and op.result.dims[0].per > 1:
+            label = _label("v", op.result.name)
+            slot = _label("slot", op.result.name)
+            self.scopes.step.append(f"const float {label} = load_shared1({slot});")
+            return label
         if found is not None and found[1].vector:
             label = _label("v", op.result.name)
             self.scopes.chunk += vector_text(label, _label("slot", op.result.name))
@@ -219,27 +243,34 @@ class Vector:
         indices = []
         for n, at in enumerate(op.at):
             per = self.context.kernel.tensor(op.tensor).axes[n].per
-            text = (
-                self.context.index(at, self.iteration)
-                if at.var is None
-                else (
-                    self._indices(at.var)
-                    if at.var in (self.rows, self.cols)
-                    else self.context.position(at.var, self.iteration)
-                )
-            )
+            text = self._place(at)
             indices.append(f"({text}) / {per}" if per > 1 and at.var else text)
         inside = [
             self.context.inside(i, self.context.size_of(op.tensor, a.name), at.var)
+            if at.var is not None
+            else f"(unsigned){i} < (unsigned){self.context.size_of(op.tensor, a.name)}"
             for i, at, a in zip(
                 indices, op.at, self.context.kernel.tensor(op.tensor).axes, strict=True
             )
-            if at.var in (self.rows, self.cols)
+            if self._varies(at) or (at.var is not None and at.var in (self.rows, self.cols))
         ]
         element = self.context.element_at(op, indices)
         zero = "0" if op.result.dtype is DType.I32 else "0.0f"
         text = f"({' && '.join(inside)}) ? {element} : {zero}" if inside else element
-        return self._declare(op.result, text)
+        return self.declare(op.result, text)
+
+    def _varies(self, at: At) -> bool:
+        return at.value is not None and bool(self.body.values[at.value].dims)
+
+    def _place(self, at: At) -> str:
+        """The element an index stands for, at the element or row at hand."""
+        if at.value is not None and self._varies(at):
+            return self.value(at.value)
+        if at.var is None:
+            return self.context.index(at, self.iteration)
+        if at.var in (self.rows, self.cols):
+            return self._indices(at.var)
+        return self.context.position(at.var, self.iteration)
 
     def _one_element(self, dim: Dim) -> bool:
         """Whether a tile lies within one block of elements that share a number."""
@@ -260,6 +291,8 @@ class Vector:
         value = op.result
         found = self.layout.slot_of(value.name)
         assert found is not None
+        if value.vars == (self.rows, self.cols) and value.dtype in BYTES:
+            return self._bytes_of_slot(op, found[1])
         if value.vars != (self.rows, self.cols) or value.dtype.bits != 16:
             raise refusal(
                 "vector work reads this tile in another shape than it lies in shared memory",
@@ -273,6 +306,22 @@ class Vector:
             f"uint32_t {label}[4];",
             f"ldmatrix4({label}, slot_element({_label('slot', value.name)}, {tile.rows}, b, g));",
         ]
+        return f"unpack_{value.dtype}({label}[e / 2], e % 2)"
+
+    def _bytes_of_slot(self, op: Load, tile: SlotTile) -> str:
+        """Elements of 8 bits, or bytes that stand for two columns each."""
+        value, per = op.result, op.result.dims[1].per
+        label, slot = _label("f", value.name), _label("slot", value.name)
+        each, pitch = "u16" if per == 1 else "u8", min(tile.cols, tile.block_cols)
+        self.scopes.chunk += [
+            f"uint32_t {label}[4];",
+            "#pragma unroll",
+            "for (int u = 0; u < 4; ++u)",
+            f"  {label}[u] = load_shared_{each}(slot_byte({slot}, {tile.rows}, {pitch},"
+            f" row_of(b, u % 2), column_of(h, u / 2 * 4) / {per}));",
+        ]
+        if value.dtype is DType.I8:
+            return f"(int)(signed char)({label}[e / 2]{'' if per == 2 else ' >> e % 2 * 8'})"
         return f"unpack_{value.dtype}({label}[e / 2], e % 2)"
 
 
@@ -291,9 +340,12 @@ def step_text(context: Context, step: Step, iteration: str | None) -> list[str]:
     sums: list[str] = []
     for op in reduces:
         sums += _reduce(inner, op, step)
-        quad = f"{_label('red', op.result.name)}[b][i]"
-        whole = op.result.name not in parts
-        outer.names[op.result.name] = f"{QUAD[op.fn]}({quad})" if whole else quad
+        text = f"{_label('red', op.result.name)}[b][i]"
+        if op.result.name not in parts:  # all lanes meet here: never inside a condition
+            text = outer.declare(
+                op.result, f"{QUAD[op.fn]}({text})", _label("whole", op.result.name)
+            )
+        outer.names[op.result.name] = text
     stores: list[str] = []
     packs: list[tuple[str, str]] = []
     row_stores: list[tuple[str, str]] = []

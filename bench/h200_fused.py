@@ -1,0 +1,490 @@
+"""Kernels that libraries do not fuse, on the H200: right against float64, and how fast.
+
+    python bench/h200_fused.py [PART ...] [--quick] [--tiles]
+    WARPLOOM_CACHE=... WARPLOOM_COMPILER=nvcc python bench/h200_fused.py warm [PART ...] [--tiles]
+
+Against: SwiGLU torch.compile, and the two cuBLAS products alone; groups ``torch._grouped_mm``;
+block scales ``torch._scaled_mm``; scores and masks FlexAttention under torch.compile. The first
+contestant enters twice; weights of 4 bits cuBLAS on weights dequantised before, the same after a
+bare conversion of 16-bit weights (dequantising costs more), and a copy's rate; the scan a Triton
+kernel (``lib/triton_scan.py``).
+``--tiles`` adds tiles besides the chosen ones. ``warm`` compiles all kernels of the run and needs
+no GPU. Errors are relative to float64, over sampled rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+from types import FunctionType, SimpleNamespace
+
+import warploom
+from warploom.errors import WarploomError
+from warploom.kernel.values import DType
+from warploom.kernels.block_scaled import block_scaled
+from warploom.kernels.grouped import grouped
+from warploom.kernels.int4_gemm import int4_gemm
+from warploom.kernels.scan import scan
+from warploom.kernels.swiglu import swiglu
+from warploom.launch.attention import CALLS as ATTENTION
+from warploom.launch.attention import _options as attention_options
+from warploom.launch.flexible import flexible
+from warploom.launch.layout import Layout
+from warploom.launch.tensors import row_major
+from warploom.launch.texts import Calls
+
+try:
+    import torch
+except ImportError:  # compiling needs none: what is read of functions are their texts
+
+    def _no_torch(*_):
+        raise NotImplementedError
+
+    torch = SimpleNamespace()
+    for _name in ("tanh", "exp", "exp2"):
+        _made = FunctionType(_no_torch.__code__, {}, _name)
+        _made.__module__ = "torch"
+        setattr(torch, _name, _made)
+
+BF16, E4M3, F32, I32, I8 = DType.BF16, DType.E4M3, DType.F32, DType.I32, DType.I8
+OURS = "warploom"
+PARTS = ("swiglu", "grouped", "scaled", "int4", "scan", "flex")
+SWIGLU = ((4096, 14336, 4096), (8192, 28672, 8192), (2048, 11008, 4096))
+SWIGLU_TILES = ({"n": 176}, {"n": 160})
+GROUPED = (
+    (8, 16384, 4096, 4096),
+    (64, 16384, 4096, 2048),
+    (128, 32768, 1536, 4096),
+    (8, 4096, 14336, 4096),
+)
+GROUPED_TILES = ({"t": 128, "n": 256}, {"t": 128, "n": 256, "group": 4})
+SCALED = (
+    (4096, 4096, 4096),
+    (8192, 8192, 8192),
+    (4096, 7168, 2048),
+    (2048, 4096, 7168),
+    (128, 4096, 7168),
+)
+SCALED_TILES = (
+    {"m": 128, "n": 128, "turns": True, "stages": 5},
+    {"m": 192, "n": 128, "consumers": 3},
+    {"m": 192, "n": 128, "consumers": 3, "turns": True, "stages": 4},
+)
+INT4 = tuple((m, 8192, 8192) for m in (16, 64, 128, 256))
+INT4_TILES = ({"n": 64, "consumers": 1}, {"n": 128, "consumers": 2, "split": 2})
+SCAN_TILES = ()
+SCAN = ((2, 64, 128, 64, 128, 64), (4, 80, 64, 64, 128, 64))  # batch, heads, chunks, steps, d, e
+HEADS = (4, 32, 4096, 128)
+SLOPE = 8.0 / 32
+
+
+def softcap(x, b, h, i, j):
+    return 30.0 * torch.tanh(x / 30.0)
+
+
+def softcap_exp(x, b, h, i, j):
+    return 30.0 - 60.0 / (torch.exp(x / 15.0) + 1.0)
+
+
+def alibi(x, b, h, i, j):
+    return x + (j - i) * torch.exp2(-SLOPE * (h + 1))
+
+
+def causal(b, h, i, j):
+    return i >= j
+
+
+def window(b, h, i, j):
+    return (i >= j) & (i - j <= 1024)
+
+
+def documents(b, h, i, j):
+    return (DOCUMENT[i] == DOCUMENT[j]) & (i >= j)
+
+
+class Captured:
+    """A tensor's layout, where there is no GPU."""
+
+    def __init__(self, shape, dtype):
+        self.shape, self.dtype = shape, dtype
+
+    def __dlpack__(self):
+        raise NotImplementedError
+
+
+DOCUMENT = Captured((4096,), I32)
+# score, mask, tiles that are entered besides the chosen ones
+FLEX = {
+    "softcap": (softcap, None, ({"s": 128, "t": 128, "joined": True, "hold": False},)),
+    "alibi": (alibi, None, ()),
+    "causal": (None, causal, ()),
+    "window": (None, window, ()),
+    "documents": (None, documents, ()),
+    "softcap_exp": (softcap_exp, None, ()),
+}
+
+
+def layout(shape, dtype=BF16):
+    return Layout(tuple(shape), row_major(tuple(shape)), dtype)
+
+
+def calls_of(text, pins):
+    text = text.with_tiles(**pins) if pins else text
+    return text, Calls(text)
+
+
+def options(calls):
+    made = frozenset(t.name for t in calls.text.signature.outputs)
+    return ((), tuple(calls.text.signature.choices.items()), frozenset(), made, calls.pins)
+
+
+def swiglu_calls():
+    for m, n, k in SWIGLU:
+        w = layout((n, k))
+        yield (m, n, k), swiglu, (layout((m, k)), w, w, None), SWIGLU_TILES
+
+
+def grouped_calls():
+    for e, t, n, k in GROUPED:
+        args = (layout((t, k)), layout((e, n, k)), layout((e + 1,), I32), None)
+        yield (e, t, n, k), grouped, args, GROUPED_TILES
+
+
+def scaled_calls():
+    for m, n, k in SCALED:
+        a, sa = layout((m, k), E4M3), layout((k // 128, m), F32)
+        b, sb = layout((n, k), E4M3), layout((n // 128, k // 128), F32)
+        yield (m, n, k), block_scaled, (a, sa, b, sb, None), SCALED_TILES
+
+
+def int4_calls():
+    for m, n, k in INT4:
+        args = (layout((m, k)), layout((n, k // 2), I8), layout((k // 128, n), F32), None)
+        yield (m, n, k), int4_gemm, args, INT4_TILES
+
+
+def scan_calls():
+    for b, h, c, t, d, e in SCAN:
+        rows, gates = layout((b, h, c, t, d)), layout((b, h, c, t), F32)
+        ends = Layout((b, h, c), (h * c * t, c * t, t), F32)
+        args = (rows, rows, layout((b, h, c, t, e)), gates, gates, ends, None, None)
+        yield (b, h, c, t, d, e), scan, args, SCAN_TILES
+
+
+CALLS_OF = {
+    "swiglu": swiglu_calls,
+    "grouped": grouped_calls,
+    "scaled": scaled_calls,
+    "int4": int4_calls,
+    "scan": scan_calls,
+    "flex": lambda: (),
+}
+
+
+def warm_flex(tiles):
+    q = layout(HEADS)
+    for name, (score, mask, more) in FLEX.items():
+        for pins in ({}, *(more if tiles else ())):
+            calls, chosen, given = flexible(ATTENTION, score, mask, None, flex_options(pins))
+            captured = [layout(t.shape, t.dtype) for t in given]
+            layouts = (q, q, q, None, None, None, *captured)
+            yield f"flex {name} {pins}", lambda c=calls, w=layouts, o=chosen: c.compiled_for(w, o)
+
+
+def flex_options(pins):
+    *rest, _ = attention_options(False, False, None)
+    return (*rest, tuple(pins.items()))
+
+
+def warm(parts, tiles):
+    bad = 0
+    jobs = []
+    for part in parts:
+        for name, text, layouts, more in CALLS_OF[part]():
+            for pins in ({}, *(more if tiles else ())):
+                _, calls = calls_of(text, pins)
+                make = lambda c=calls, w=layouts: c.compiled_for(w, options(c))  # noqa: E731
+                jobs.append((f"{part} {name} {pins}", make))
+        jobs += warm_flex(tiles) if part == "flex" else []
+    for name, make in jobs:
+        start = time.perf_counter()
+        try:
+            made = make()
+            report = made.built.cubin.report
+            said = f"{made.tiling.name}, {report.registers} registers, {report.spill_bytes} spilled"
+        except WarploomError as error:
+            bad, said = bad + 1, f"FAILED: {error}"
+        print(f"{name}: {said}, {time.perf_counter() - start:.1f} s", flush=True)
+    return bad
+
+
+class Bench:
+    """What needs torch."""
+
+    def __init__(self, speed, tiles, only):
+        from lib.protocol import compare, environment
+
+        self.compare, self.environment = compare, environment
+        self.speed, self.tiles, self.rows, self.only = speed, tiles, [], only
+        self.alone = False
+
+    def randn(self, *shape):
+        return torch.randn(*shape, device="cuda", dtype=torch.bfloat16)
+
+    def ours(self, text, more, call, contestants):
+        """Enter the text with its own tiles, and with others."""
+        for pins in ({}, *(more if self.tiles else ())):
+            pinned, _ = calls_of(text, pins)
+            name = OURS + "".join(f" {k}{v}" for k, v in pins.items())
+            contestants[name] = [lambda pinned=pinned, s=s: call(pinned, *s) for s in self.sets]
+
+    def measure(self, part, case, flops, contestants, exact):
+        """Check and time; ``exact``: (index of rows, float64 values)."""
+        errors = {}
+        for name in list(contestants):
+            try:
+                out = contestants[name][0]()
+                torch.cuda.synchronize()
+                if name == "copy":
+                    continue
+                rows, wanted = exact
+                found = out[rows].double()
+                errors[name] = ((found - wanted).norm() / wanted.norm()).item()
+            except Exception as error:  # one that cannot run is no contestant
+                print(f"  no {name} for {part} {case}: {str(error)[:300]}", flush=True)
+                del contestants[name]
+        first = next(iter(contestants))
+        contestants = {first: contestants[first], "again": contestants[first], **contestants}
+        times = self.compare(contestants, **self.speed)
+        base = (times[first] + times["again"]) / 2
+        row = {
+            "part": part,
+            "case": case,
+            "ms": times,
+            "tflops": {n: flops / t / 1e9 for n, t in times.items()},
+            "ratio": {n: base / t for n, t in times.items()},
+            "error": errors,
+        }
+        self.rows.append(row)
+        said = ", ".join(f"{n} {r:.3f}" for n, r in row["ratio"].items() if n != first)
+        wrong = {n: f"{e:.1e}" for n, e in errors.items() if e > 6e-3}
+        print(f"{part} {case!s:26} {first} {row['tflops'][first]:.0f} TFLOPS; {said}", flush=True)
+        print(f"    errors {errors[first]:.2e} {errors.get(OURS, 9):.2e} {wrong}", flush=True)
+        torch.cuda.empty_cache()
+
+    def swiglu(self):
+        silu = torch.nn.functional.silu
+
+        def plain(x, gate, up):
+            return silu(x @ gate.T) * (x @ up.T)
+
+        compiled = torch.compile(plain, dynamic=False)
+        for m, n, k in SWIGLU:
+            self.sets = [(self.randn(m, k), self.randn(n, k), self.randn(n, k)) for _ in range(2)]
+            entries = {
+                "torch.compile": [lambda s=s: compiled(*s) for s in self.sets],
+                "eager": [lambda s=s: plain(*s) for s in self.sets],
+            }
+            self.ours(swiglu, SWIGLU_TILES, lambda text, *s: text(*s), entries)
+            rows = torch.randint(0, m, (64,), device="cuda")
+            x, gate, up = self.sets[0]
+            x = x[rows].double()
+            wanted = plain(x, gate.double(), up.double())
+            self.measure("swiglu", (m, n, k), 4.0 * m * n * k, entries, (rows, wanted))
+
+    def grouped(self):
+        for e, t, n, k in GROUPED:
+            x, w = self.randn(t, k), self.randn(e, n, k)
+            cuts = torch.randint(0, t + 1, (e - 1,), device="cuda").sort().values
+            ends = torch.cat([cuts, torch.tensor([t], device="cuda")]).int()
+            starts = torch.cat([torch.zeros(1, device="cuda", dtype=torch.int32), ends])
+            self.sets = [(x, w, starts)]
+            entries = {
+                "_grouped_mm": [
+                    lambda x=x, w=w, ends=ends: torch._grouped_mm(
+                        x, w.transpose(1, 2), offs=ends, out_dtype=torch.bfloat16
+                    )
+                ]
+            }
+            self.ours(grouped, GROUPED_TILES, lambda text, *s: text(*s), entries)
+            rows = torch.randint(0, t, (32,), device="cuda")
+            mine = torch.searchsorted(ends, rows.int(), right=True)
+            wanted = torch.stack(
+                [w[g].double() @ x[r].double() for r, g in zip(rows, mine, strict=True)]
+            )
+            self.measure("grouped", (e, t, n, k), 2.0 * t * n * k, entries, (rows, wanted))
+
+    def scaled(self):
+        for m, n, k in SCALED:
+            self.sets = []
+            for _ in range(2):
+                a, b = (self.randn(r, k).to(torch.float8_e4m3fn) for r in (m, n))
+                sa = (torch.rand(k // 128, m, device="cuda") + 0.5).t()  # rows lie together
+                sb = torch.rand(n // 128, k // 128, device="cuda") + 0.5
+                self.sets.append((a, sa, b, sb))
+
+            def library(a, sa, b, sb):
+                return lambda: torch._scaled_mm(
+                    a, b.t(), scale_a=sa, scale_b=sb.t(), out_dtype=torch.bfloat16
+                )
+
+            entries = {"_scaled_mm": [library(*s) for s in self.sets]}
+            self.ours(
+                block_scaled, SCALED_TILES, lambda text, a, sa, *s: text(a, sa.t(), *s), entries
+            )
+            rows = torch.randint(0, m, (32,), device="cuda")
+            a, sa, b, sb = self.sets[0]
+            left = a[rows].double() * sa[rows].double().repeat_interleave(128, 1)
+            wide = sb.double().repeat_interleave(128, 0).repeat_interleave(128, 1)
+            wanted = left @ (b.double() * wide).T
+            self.measure("scaled", (m, n, k), 2.0 * m * n * k, entries, (rows, wanted))
+
+    def int4(self):
+        source = torch.empty(64 * 2**20, device="cuda", dtype=torch.uint8)
+        copy = torch.empty_like(source)
+        for m, n, k in INT4:
+            self.sets, whole = [], []
+            for _ in range(4):
+                w = torch.randint(0, 256, (n, k // 2), device="cuda", dtype=torch.uint8)
+                w, s = w.view(torch.int8), torch.rand(k // 128, n, device="cuda") * 0.02
+                numbers = torch.stack([w & 15, w >> 4 & 15], -1).reshape(n, -1, 128) - 8
+                whole.append((numbers * s.t()[:, :, None]).reshape(n, k))
+                self.sets.append((self.randn(m, k), w, s))
+            entries = {
+                "cuBLAS": [
+                    lambda x=x, w=w: x @ w.T
+                    for (x, _, _), w in zip(self.sets, [w.bfloat16() for w in whole], strict=True)
+                ],
+                "convert, cuBLAS": [
+                    lambda x=x, w=w: x @ w.bfloat16().T
+                    for (x, _, _), w in zip(self.sets, [w.half() for w in whole], strict=True)
+                ],
+                "copy": [lambda: copy.copy_(source)],
+            }
+            self.ours(int4_gemm, INT4_TILES, lambda text, *s: text(*s), entries)
+            wanted = self.sets[0][0].double() @ whole[0].double().T
+            self.measure("int4", (m, n, k), 2.0 * m * n * k, entries, (slice(None), wanted))
+            ms = self.rows[-1]["ms"]
+            read = n * k // 2 + 4 * n * k // 128 + 2 * m * (n + k)
+            rate = {"copy": 2 * source.numel() / ms["copy"] / 1e6, OURS: read / ms[OURS] / 1e6}
+            self.rows[-1]["gb_s"] = rate
+            times = ", ".join(f"{name} {t * 1e3:.1f}" for name, t in ms.items())
+            print(f"    us: {times}; GB/s {rate}", flush=True)
+
+    def scan(self):
+        from lib import triton_scan
+
+        for b, h, c, t, d, e in SCAN:
+            q, k = (self.randn(b, h, c, t, d) * 0.1 for _ in "qk")
+            v = self.randn(b, h, c, t, e)
+            gates = -torch.rand(b, h, c, t, device="cuda") * 0.1
+            grown = gates.cumsum(-1)
+            args = (q, k, v, grown)
+            setting = triton_scan.best(args)
+            print("  triton", setting, flush=True)
+            call = triton_scan.prepare(*args, **setting)
+            self.sets = [(q, k, v, grown, grown, grown[..., -1])]
+            wanted = exact_scan(q[-1, -1], k[-1, -1], v[-1, -1], gates[-1, -1])
+            entries = {
+                "triton": [lambda call=call: call()[0]],
+            }
+            self.ours(scan, SCAN_TILES, lambda text, *s: text(*s)[0], entries)
+            flops = 2.0 * b * h * c * t * (t * d + t * e + 2 * d * e)
+            self.measure("scan", (b, h, c, t, d, e), flops, entries, ((-1, -1), wanted))
+
+    def flex(self):
+        global DOCUMENT  # noqa: PLW0603 (functions find it by its name, as users write them)
+        from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+        b, h, s, d = HEADS
+        scale = d**-0.5
+        DOCUMENT = torch.randint(0, 8, (s,), device="cuda").sort().values.int()
+        self.sets = [tuple(self.randn(*HEADS) for _ in "qkv") for _ in range(2)]
+        for name, (score, mask, more) in FLEX.items():
+            if self.only and name not in self.only:
+                continue
+            block = mask and create_block_mask(mask, None, None, s, s, device="cuda")
+            compiled = torch.compile(flex_attention, dynamic=False)
+
+            def call(q, k, v, compiled=compiled, block=block, score=score):
+                return lambda: compiled(q, k, v, score_mod=score, block_mask=block)
+
+            entries = {} if self.alone else {"flex": [call(*t) for t in self.sets]}
+            for pins in ({}, *(more if self.tiles else ())):
+                label = OURS + "".join(f" {k}{v}" for k, v in pins.items())
+                entries[label] = [
+                    lambda t=t, pins=pins, score=score, mask=block or mask: pinned(
+                        t, scale, score, mask, pins
+                    )
+                    for t in self.sets
+                ]
+            rows = torch.randint(0, s, (32,), device="cuda")
+            at = (b - 1, h - 3)
+            q, k, v = (t[at].double() for t in self.sets[0])
+            x = q[rows] @ k.T * scale
+            j, i = torch.arange(s, device="cuda"), rows[:, None]
+            seen = s * s
+            if score is not None:
+                x = score(x, b - 1, torch.tensor(h - 3.0, device="cuda"), i, j)
+            if mask:
+                x = x.masked_fill(~mask(0, 0, i, j), float("-inf"))
+                seen = int(mask(0, 0, j[:, None], j).sum())
+            wanted = torch.softmax(x, -1) @ v
+            self.measure("flex", name, 4.0 * b * h * seen * d, entries, ((*at, rows), wanted))
+
+
+def exact_scan(q, k, v, gates):
+    """The recurrence of one head, step by step in float64."""
+    q, k, v = (x.double().flatten(0, 1).cpu() for x in (q, k, v))
+    decay = gates.double().flatten().exp().cpu()
+    state = torch.zeros(q.shape[1], v.shape[1], dtype=torch.float64)
+    rows = []
+    for i in range(len(q)):
+        state = decay[i] * state + k[i, :, None] * v[i]
+        rows.append(q[i] @ state)
+    return torch.stack(rows).reshape(*gates.shape, -1).cuda()
+
+
+def pinned(tensors, scale, score, mask, pins):
+    """The public call, or the same with tiles pinned."""
+    if not pins:
+        return warploom.attention(*tensors, scale=scale, score=score, visible=mask)
+    calls, chosen, given = flexible(ATTENTION, score, mask, None, flex_options(pins))
+    return calls.launch((*tensors, None, None, None, *given), (scale,), chosen, None)[3]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("parts", nargs="*")
+    parser.add_argument("--out", default="bench/results")
+    parser.add_argument("--only", nargs="*", help="names of cases of flex")
+    parser.add_argument("--alone", action="store_true", help="without FlexAttention")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--tiles", action="store_true")
+    args = parser.parse_args()
+    parts = [p for p in args.parts if p != "warm"] or PARTS
+    if "warm" in args.parts:
+        return warm(parts, args.tiles)
+    speed = {"rounds": 3, "run_ms": 40.0, "preheat_s": 0.2} if args.quick else {}
+    bench = Bench(speed, args.tiles, args.only)
+    bench.alone = args.alone
+    for part in parts:
+        try:
+            getattr(bench, part)()
+        except Exception as error:  # the other parts are to be seen all the same
+            print(f"{part} stopped: {type(error).__name__} {str(error)[:500]}", flush=True)
+        done = {
+            "script": "bench/h200_fused.py " + " ".join(args.parts),
+            "environment": bench.environment(),
+            "table": bench.rows,
+        }
+        Path(args.out).mkdir(parents=True, exist_ok=True)
+        Path(args.out, "h200_fused.json").write_text(json.dumps(done, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
