@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from warploom.kernel.values import Dot, Store
+from warploom.kernel.values import Dot, Load, Store
 from warploom.lower.body import Body, refusal
 from warploom.lower.layout import WGMMA_ROWS, Layout
 from warploom.lower.price import Cost
@@ -80,6 +80,13 @@ def sends(body: Body) -> Iterator[Send]:
                 why="stores of the loop are copies of tiles from shared memory",
                 fix="store it after the loop, or as a tile",
             )
+        if isinstance(body.ops.get(body.through(op.value)[0]), Load):
+            raise refusal(
+                "a loaded tile is stored inside the loop as it is",
+                op.line,
+                why="stores of the loop take what vector work or a product left in registers",
+                fix="copy the tensor by itself, or store what is computed of it",
+            )
         yield Send(op=op)
 
 
@@ -127,7 +134,9 @@ def send_cost(layout: Layout, send: Send, target: HopperTarget, consumers: int) 
     tensor = layout.body.kernel.tensor(send.op.tensor)
     rows, columns = (layout.extent(d.var) for d in layout.body.values[send.op.value].dims)
     share = rows * columns * tensor.dtype.bits // 8 * consumers // layout.tiling.consumers
-    return _write_cost(share, target, consumers, target.sync.proxy_fence)
+    straight = layout.tiling.straight and tensor.blocked
+    fence = 0 if straight else target.sync.proxy_fence
+    return _write_cost(share, target, consumers, fence)
 
 
 def _write_cost(share: int, target: HopperTarget, consumers: int, fence: int) -> Cost:
