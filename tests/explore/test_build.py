@@ -49,5 +49,6 @@ def test_the_best_was_built():
 def test_what_is_refused_does_not_win(monkeypatch):
     pytest.importorskip("llvmlite")
     monkeypatch.setattr(Builder, "builds", lambda self, compiled: False)
+    monkeypatch.setattr("warploom.order.hunt.HOPELESS", 2)
     with pytest.raises(SchedulingError, match=r"can be built|usable"):
         warploom.search(fourwave(), options=replace(BRIEF, evaluations=3))
