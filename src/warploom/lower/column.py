@@ -25,7 +25,7 @@ from warploom.order.alike import solve_alike
 from warploom.target.h200 import HopperTarget, h200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Lowered:
     """A kernel on its way: what each pass made of it."""
 
@@ -36,6 +36,10 @@ class Lowered:
     result: ModuloResult
     plan: Plan
     document: RolesDocument
+
+    def __repr__(self) -> str:
+        where = f"{self.document.name} on {self.document.target}"
+        return f"<Lowered {where}: interval {self.result.ii}>"
 
 
 def lower(
