@@ -224,6 +224,7 @@ class _Reader:
             kind=kind,
             unit=cost.unit,
             timing=cost.timing,
+            ahead=cost.ahead,
             queue=queue,
             needs=needs,
             gives=gives,
