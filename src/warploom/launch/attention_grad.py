@@ -117,11 +117,18 @@ def _sums(q: Any, stream: int | None) -> Any:  # noqa: ANN401
         return allocator(q, (batch, heads, rows, size), DType.F32)()[:, :, :length]
 
 
-def _summed(x: object, like: Any, kind: DType, each: int, stream: int | None) -> Any:  # noqa: ANN401
+def _summed(
+    x: object,
+    like: Any,  # noqa: ANN401
+    kind: DType,
+    each: int,
+    stream: int | None,
+    scale: float = 1.0,
+) -> Any:  # noqa: ANN401
     """The sum over query heads that share a head of keys."""
     with nullcontext() if stream is None else on_stream(like, stream):
         out = allocator(like, tuple(like.shape), kind)()
-    return SUMMED.launch((x, out), (), _made(kind, each), stream)[1]
+    return SUMMED.launch((x, out), (scale,), _made(kind, each), stream)[1]
 
 
 @lru_cache(maxsize=256)
