@@ -24,11 +24,11 @@ from warploom.lower.fuse import Step, fuse
 from warploom.lower.hand_over import chunks_of
 from warploom.lower.join import join
 from warploom.lower.layout import WGMMA_ROWS, Layout, lay_out
+from warploom.lower.loop_ops import takes_turns
 from warploom.lower.loops import each_loop
 from warploom.lower.meet import part_bytes
 from warploom.lower.price import product_cost
 from warploom.lower.ranges import cut_of
-from warploom.lower.relate import takes_turns
 from warploom.lower.slots import LINE_BYTES, MOST_COLUMNS
 from warploom.lower.storage import (
     ALIGNMENT,
