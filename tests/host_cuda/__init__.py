@@ -16,7 +16,7 @@ import pytest
 
 from tests.host_cuda.translate import to_host
 from warploom.kernel.values import Access, DType
-from warploom.launch.binary import Extent, Fixed, Pointer, Scalar, Stride, Swizzle, TensorMap
+from warploom.launch.binary import Extent, Pointer, Scalar, Stride, Swizzle, TensorMap, Work
 from warploom.launch.layout import Layout, bind, map_geometry
 from warploom.launch.texts import described
 
@@ -158,7 +158,10 @@ def execute(binary, source, memories, scalars, *, grid, seed):
             case Scalar():
                 kind = "<f4x" if p.dtype is DType.F32 else "<q"
                 words.append(struct.pack(kind, scalars[p.name]))
-            case Fixed():
+            case Work():
+                room = np.zeros(binary.work(sizes) + 16, np.uint8)
+                words.append(struct.pack("<Q", room.ctypes.data + -room.ctypes.data % 16))
+            case _:
                 raise NotImplementedError(p)
     # tensor maps are copied with 64-byte alignment
     held = [ctypes.create_string_buffer(len(w) + 64) for w in words]
