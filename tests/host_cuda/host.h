@@ -40,6 +40,7 @@ inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 inline float __fdividef(float a, float b) { return a / b; }
 inline float __uint_as_float(host_u32 x) { return __builtin_bit_cast(float, x); }
 inline float __int_as_float(host_u32 x) { return __builtin_bit_cast(float, x); }
+template <class T> T __ldg(const T* p) { return *p; }
 inline host_u32 host_bits(float x) { return __builtin_bit_cast(host_u32, x); }
 
 // The warp meets; every lane sees what all gave.
@@ -93,6 +94,7 @@ void host_ldmatrix(host_u32* out, host_u32 at);
 void host_stmatrix(host_u32 at, const host_u32* x);
 void host_store_shared2(host_u32 at, float a, float b);
 void host_load_shared2(host_u32 at, float* a, float* b);
+void host_load_shared(host_u32 at, void* to, int bytes);
 void host_wgmma_commit();
 void host_wgmma_wait(int pending);
 void host_wgmma(int n, int kind, float* const* d, const host_u32* const* a, host_u64 a_at,
@@ -101,3 +103,4 @@ void host_wgmma(int n, int kind, float* const* d, const host_u32* const* a, host
 host_u16 host_to_bf16(float x);
 host_u16 host_to_f16(float x);
 float host_from_f16(host_u16 x);
+host_u32 host_from_two_bytes(host_u16 x, bool wide);

@@ -105,9 +105,9 @@ def ready(
     assert found.kernel is not None
     assert isinstance(found.document, RolesDocument)
     report = found.report()
-    if report.verdict == "race":
+    if not report.clean:
         raise VerificationError(
-            f"{found.name} can race: {len(report.findings)} finding(s)",
+            f"{found.name} {report.trouble}",
             report=report,
             where=found.spec,
             why="it could hang the GPU",

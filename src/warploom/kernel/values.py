@@ -79,6 +79,10 @@ class Axis:
 class Tensor:
     """A tensor of the call. Strides are the caller's; the innermost is 1.
 
+    ``blocked``: its last two axes lie in blocks of 16 rows and 8 columns, as the threads of a warp
+    hold accumulators, so that a thread's four elements of a block are neighbours. Rows are rounded
+    up to whole blocks.
+
     ``captured``: by a function given to the kernel; any index may stand for any of its axes.
     """
 
@@ -87,6 +91,7 @@ class Tensor:
     dtype: DType
     access: Access = Access.IN
     optional: bool = False
+    blocked: bool = False
     captured: bool = False
 
     def axis(self, name: str) -> Axis:
@@ -240,6 +245,14 @@ class Spread:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What an earlier loop of the tile left as ``of``; only where loops are lowered one by one."""
+
+    result: Value
+    of: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class At:
     """An index of a load or store: a variable, or a value: a scalar (i32, no extent) for one
     element of the axis, or a vector (i32, shape (var,)) that gathers or scatters rows.
@@ -343,6 +356,7 @@ Op = (
     | Position
     | Indices
     | Spread
+    | Given
     | Load
     | Transpose
     | Pointwise

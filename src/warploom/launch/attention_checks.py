@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from warploom.errors import BackendError
 from warploom.kernel.values import DType
@@ -16,6 +17,7 @@ CAUSAL: dict[bool | str, bool | str] = {
     "lower_right": "end",
 }
 HEAD_DIMS = (64, 128, 192, 256)
+BACKWARD_DIMS = (64, 128, 256)
 PAGE_SIZES = (64, 128)
 
 
@@ -159,4 +161,34 @@ def check_longest(queries: int, keys: int) -> None:
             f"longest lengths {queries} and {keys}",
             where="attention_packed",
             fix="most_queries and most_keys of 1 or more",
+        )
+
+
+def check_backward(grad: Any, q: Any, k: Any, v: Any, out: Any, lse: Any) -> None:  # noqa: ANN401
+    """Six tensors of one call of attention, by their shapes; strides and types are judged later."""
+    shapes = [tuple(x.shape) for x in (q, k, v, grad, out, lse)]
+    if any(s != shapes[0] for s in shapes[3:5]) or shapes[5] != shapes[0][:3]:
+        raise BackendError(
+            f"grad is {shapes[3]}, out {shapes[4]}, lse {shapes[5]}, q {shapes[0]}",
+            where="attention_backward",
+            fix="grad and out of q's shape, lse of its first three axes",
+        )
+    if len(shapes[0]) != 4 or len(shapes[1]) != 4 or shapes[1] != shapes[2]:
+        raise BackendError(
+            f"q is {shapes[0]}, k is {shapes[1]}, v is {shapes[2]}",
+            where="attention_backward",
+            fix="[batch, heads, length, head dim], k and v alike",
+        )
+    if shapes[0][3] not in BACKWARD_DIMS or min(map(min, shapes)) == 0:
+        raise BackendError(
+            f"q is {shapes[0]}, k is {shapes[1]}",
+            where="attention_backward",
+            why="kernels compute the gradients for some head dimensions, and never of nothing",
+            fix=f"head dimension one of {', '.join(map(str, BACKWARD_DIMS))}",
+        )
+    if shapes[0][1] % shapes[1][1]:
+        raise BackendError(
+            f"{shapes[0][1]} heads of q share {shapes[1][1]} of k",
+            where="attention_backward",
+            fix="kv heads that divide q's heads",
         )

@@ -17,18 +17,19 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from warploom.document.roles import RolesDocument
+from warploom.emit.cuda.tile.plain import emit_plain, rows_of
 from warploom.emit.cuda.tile.source import Source, emit_kernel
 from warploom.errors import BackendError, ConfigError, GeometryError, SchedulingError
 from warploom.kernel.simplify import simplify
 from warploom.kernel.text import Text, Types
-from warploom.kernel.values import Kernel
+from warploom.kernel.values import Kernel, Loop
 from warploom.launch.build import Cubin, compile_source
-from warploom.launch.kept import keep_source, recall_source
+from warploom.launch.kept import keep_refusal, keep_source, recall_refusal, recall_source
 from warploom.launch.pricing import role_costs
 from warploom.lower.choose import Choice, choose
 from warploom.lower.column import Lowered, lower
 from warploom.lower.rewrite import rewrite
-from warploom.lower.tiling import Tiling
+from warploom.lower.tiling import Tiling, tiling_of
 from warploom.order import ModuloOptions
 from warploom.sim.roles import simulate_roles
 from warploom.target.h200 import HopperTarget, h200
@@ -102,6 +103,8 @@ class Compiled:
     @cached_property
     def report(self) -> Report:
         """The verdict; ``VerificationError`` where the schedule is not proven."""
+        for document in self.lowered.documents[:-1]:
+            require_clean(document)
         return require_clean(self.document)
 
     @property
@@ -157,6 +160,8 @@ class Compiled:
     @cached_property
     def built(self) -> Built:
         """The first candidate that ptxas keeps; if it spills all of them, the one least spilled."""
+        if not any(isinstance(op, Loop) for op in self.rewritten.ops):
+            return self._build_plain()
         said: list[str] = []
         spilled: list[Built] = []
         for choice in self.choices[:MOST_TRIED]:
@@ -182,6 +187,13 @@ class Compiled:
             fix="pin smaller extents with .with_tiles(...)",
         )
 
+    def _build_plain(self) -> Built:
+        """A kernel without a loop has no schedule: rows, one after the other."""
+        source = emit_plain(self.rewritten)
+        cubin = compile_source(source.text, name=self.kernel.name, judged=False)
+        tiling = tiling_of(self.rewritten, consumers=0, **rows_of(self.rewritten))
+        return Built(tiling=tiling, source=source, cubin=cubin)
+
     def build(self, tiling: Tiling, *, stamps: bool = False) -> Built:
         """Schedule, prove, emit and compile a tiling, or recall it; ptxas' verdict is left open.
 
@@ -189,11 +201,23 @@ class Compiled:
         """
         source = recall_source(self.rewritten, tiling, self.target, stamps=stamps)
         if source is None:
-            lowered = self.lower(tiling)
-            require_clean(lowered.document)
+            lowered = self._scheduled(tiling)
+            for document in lowered.documents:
+                require_clean(document)
             source = emit_kernel(lowered, self.target, stamps=stamps)
             keep_source(self.rewritten, tiling, self.target, source)
         return self._built(tiling, source)
+
+    def _scheduled(self, tiling: Tiling) -> Lowered:
+        """The schedule for a tiling; that there is none is kept too."""
+        refusal = recall_refusal(self.rewritten, tiling, self.target)
+        if refusal is not None:
+            raise refusal
+        try:
+            return self.lower(tiling)
+        except SchedulingError as error:
+            keep_refusal(self.rewritten, tiling, self.target, error)
+            raise
 
     def built_from(self, document: RolesDocument, tiling: Tiling, *, stamps: bool = False) -> Built:
         """The programs of a document in place of the schedule's own; it is not judged here."""

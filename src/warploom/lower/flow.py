@@ -11,11 +11,15 @@ from warploom.lower.fuse import Step
 from warploom.lower.hand_over import Chunk, Put, Send, chunks_of, in_slot, product_operand
 from warploom.lower.layout import Form, Layout
 from warploom.lower.plan import (
+    LEAVE,
     MEET,
     START,
     SUMS,
+    TAKE,
     fetch_name,
+    given_values,
     held_loads,
+    left_values,
     part_name,
     staged_chunks,
     started,
@@ -30,6 +34,7 @@ from warploom.lower.relate import (
     product_name,
 )
 from warploom.lower.slots import SlotRing
+from warploom.lower.storage import is_straight
 from warploom.target.h200 import HopperTarget
 
 
@@ -82,6 +87,9 @@ def _head_flow(layout: Layout) -> Iterator[FlowOp]:
             results=(value,),
             line=_line(layout, value),
         )
+    taken = tuple(op.result.name for op in given_values(layout))
+    if taken:
+        yield FlowOp(name=TAKE, role=CONSUMER, when=When.HEAD, results=taken)
     starts = tuple(f"{n}.start" for n in started(layout))
     if starts:
         yield FlowOp(name=START, role=CONSUMER, when=When.HEAD, results=starts)
@@ -120,7 +128,8 @@ def _loop_flow(layout: Layout, target: HopperTarget) -> Iterator[FlowOp]:
             )
         elif isinstance(op.work, Send):
             store = op.work.op
-            yield from _store_flow(layout, store, list(chunks_of(layout, store)), When.LOOP)
+            chunks = () if is_straight(layout, store) else chunks_of(layout, store)
+            yield from _store_flow(layout, store, list(chunks), When.LOOP)
         else:
             yield _step_flow(layout, op.work)
 
@@ -188,6 +197,15 @@ def _tail_flow(layout: Layout) -> Iterator[FlowOp]:
     for step in layout.steps:
         if step.when is When.TAIL:
             yield _step_flow(layout, step)
+    left = left_values(layout)
+    if left:
+        yield FlowOp(
+            name=LEAVE,
+            role=CONSUMER,
+            when=When.TAIL,
+            operands=tuple(_tail_operand(layout, n) for n in left),
+            stores=True,
+        )
     staged = {(op, chunk): copy for op, chunk, copy in staged_chunks(layout)}
     for op in layout.body.tail:
         if isinstance(op, Store):
@@ -228,6 +246,7 @@ def _store_flow(
             when=when,
             operands=(FlowOperand(value=value),),
             stores=True,
+            adds=op.add,
             line=line,
         )
 

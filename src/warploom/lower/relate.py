@@ -36,7 +36,7 @@ from warploom.order import (
     RingKind,
     Role,
 )
-from warploom.order.model import Hold, Value
+from warploom.order.model import Hold, Unit, Value
 from warploom.target.h200 import HopperTarget
 
 PRODUCER, CONSUMER = "producer", "consumer"
@@ -107,7 +107,7 @@ def _handed(layout: Layout, target: HopperTarget, consumers: int) -> Iterator[Lo
             work=put,
             reads=(_read(layout, put.value),),
             defines=(put.result,),
-            cost=put_cost(put, consumers, layout),
+            cost=put_cost(layout, put, target, consumers),
         )
     for send in sends(layout.body):
         yield LoopOp(
@@ -187,6 +187,7 @@ def problem_of(layout: Layout, target: HopperTarget, name: str) -> ModuloProblem
         name=name,
         ops=tuple(build.modulo_ops()),
         edges=tuple(build.edges()),
+        capacities=(Unit(name="tensor", queue=target.wgmma_queue),) if target.queued else (),
         rings=(*build.register_rings(), *build.slot_rings(depths)),
         values=tuple(build.register_values()),
         roles=(Role(name=PRODUCER), *(build.consumer(c, target) for c in copies)),
@@ -271,6 +272,7 @@ class _Builder:
                     also=tuple(Hold(unit=u, cycles=c) for u, c in op.cost.also),
                     role=PRODUCER if loads else self.role(copy),
                     issue=op.cost.issue,
+                    pieces=op.cost.pieces,
                 )
 
     def edges(self) -> Iterator[ModuloEdge]:

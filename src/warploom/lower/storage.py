@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from warploom.errors import GeometryError
 from warploom.kernel.values import Store
 from warploom.lower.layout import WGMMA_ROWS, Layout
@@ -21,8 +24,14 @@ def staged_stores(layout: Layout) -> tuple[Store, ...]:
         op
         for op in (*layout.body.loop.body, *tail)
         if isinstance(op, Store) and len(layout.body.values[op.value].dims) == 2
-        if not is_turned(layout, op)
+        if not is_straight(layout, op) and not is_turned(layout, op)
     )
+
+
+def is_straight(layout: Layout, op: Store) -> bool:
+    """Whether a sum of the loop goes to memory from registers."""
+    blocked = layout.body.kernel.tensor(op.tensor).blocked
+    return blocked and op.add and layout.tiling.straight
 
 
 def is_turned(layout: Layout, op: Store) -> bool:
@@ -57,3 +66,13 @@ def ring_depth(layout: Layout, ring: SlotRing, target: HopperTarget) -> int:
             fix="a smaller tile, fewer stages, or fewer staging copies",
         )
     return min(wanted or fit, MOST_STAGES)
+
+
+def less_memory(target: HopperTarget, rings: Sequence[tuple[SlotRing, Layout]]) -> HopperTarget:
+    """The chip without the shared memory that rings of other layouts take."""
+    taken = 0
+    for ring, layout in rings:
+        depth = layout.tiling.ahead if ring.per_tile else ring_depth(layout, ring, target)
+        taken += depth * (-(-ring.bytes // ALIGNMENT) * ALIGNMENT + BARRIER_BYTES)
+    limits = replace(target.limits, smem_per_block=target.limits.smem_per_block - taken)
+    return replace(target, limits=limits)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from warploom.errors import GeometryError
 from warploom.kernel.values import Kernel
@@ -24,7 +24,8 @@ class Tiling:
     from the loop that discards what was there. ``spare`` registers of a thread are kept for
     anything but arrays.
     ``slack`` cycles of vector work may come late without delaying a product. ``direct``: tiles are
-    stored from registers, not through shared memory. ``tie``: elements of a thread that a wait for
+    stored from registers, not through shared memory. ``straight``: what the loop adds to tensors in
+    blocks goes to memory from registers. ``tie``: elements of a thread that a wait for
     products in the loop takes along of the tile made before it (-1: all), so that the assembler
     leaves that work where the schedule put it. ``program``: the name of one of all programs at the
     least interval (``candidates_of``), where measuring found a better one than the solver's.
@@ -51,6 +52,7 @@ class Tiling:
     group: int = 8
     slack: int = 0
     direct: bool = False
+    straight: bool = False
     tie: int = 0
     program: str = ""
     times: tuple[int, ...] = ()
@@ -83,6 +85,26 @@ class Tiling:
         tags += [f"l{self.slack}" if self.slack else "", f"p{self.program}" if self.program else ""]
         tags += ["given" if self.times else "", f"k{self.split}" if self.split > 1 else ""]
         return "_".join([sizes, *(t for t in tags if t)])
+
+
+EARLIER_STAGES = 3  # slots of rings of loops before the last one
+
+
+def part_tiling(part: Kernel, tiling: Tiling, *, last: bool = False) -> Tiling:
+    """The choices for one loop of a tile: those of the last one, fewer slots for those before."""
+    walked = {v.name for v in part.vars}
+    extents = tuple((n, size) for n, size in tiling.extents if n in walked)
+    if last:
+        return replace(tiling, extents=extents) if extents != tiling.extents else tiling
+    return Tiling(
+        extents=extents,
+        consumers=tiling.consumers,
+        stages=EARLIER_STAGES,
+        hold=tiling.hold,
+        direct=True,
+        keep=tiling.keep,
+        serpentine=tiling.serpentine,
+    )
 
 
 def tiling_of(kernel: Kernel, consumers: int = 2, **sizes: int) -> Tiling:

@@ -20,7 +20,7 @@ from warploom.verify.structure import (
     find_deadlock,
     find_over_budget,
 )
-from warploom.verify.text import Item, Text, read_text
+from warploom.verify.text import Item, Text, beyond, read_text
 from warploom.verify.trips import dependence_depth, loads_follow_the_loop
 
 MAX_EVENTS = 600_000
@@ -73,6 +73,7 @@ def verify(
         trips_checked=tuple(checked),
         depth=depth,
         omitted=omitted,
+        not_judged=beyond(document),
     )
 
 

@@ -14,6 +14,7 @@ from warploom.kernel.captured import Lifted
 from warploom.kernel.read.arith import cast, known, pointwise, reduce, spread, value_of
 from warploom.kernel.read.grid import tile
 from warploom.kernel.read.memory import whole_axis
+from warploom.kernel.read.slope import slope
 from warploom.kernel.read.state import Frame, SizeOf, Symbol, is_static, nearest, shape
 from warploom.kernel.values import Dim, DType, Fn, Indices, Value, Var, is_number
 from warploom.kernel.words import WORDS, Word
@@ -328,6 +329,18 @@ def _tile(
     return tile(frame, node, args[0], kwargs)
 
 
+def _slope(
+    frame: Frame, node: ast.Call, word: Word, args: list[Symbol], kwargs: dict[str, Symbol]
+) -> Symbol:
+    _arity(frame, node, word, args, kwargs, 2, 2)
+    y, x = args
+    if not isinstance(x, Value) or not x.dtype.is_float:
+        frame.fail(
+            KernelTypeError, node, "wl.slope by something that is no floating tile", fix=word.usage
+        )
+    return slope(frame, node, y, x) if isinstance(y, Value) else 0.0
+
+
 HANDLERS: dict[str, Handler] = {
     "tile": _tile,
     "steps": _steps,
@@ -341,6 +354,7 @@ HANDLERS: dict[str, Handler] = {
     "silu": _activation,
     "gelu": _activation,
     "relu": _activation,
+    "slope": _slope,
 }
 
 

@@ -111,7 +111,7 @@ class Vector:
         if isinstance(op, Load):
             return self._loaded(op)
         if isinstance(op, Pointwise):
-            return self._declare(value, self._pointwise(op))
+            return self.declare(value, self._pointwise(op))
         raise refusal("this value has no place in vector work", value.line)
 
     def _uniform(self, name: str) -> str:
@@ -141,11 +141,10 @@ class Vector:
                 return f"{self.value(op.args[0])} * {self._reciprocal(op.args[1])}"
         if op.fn is Fn.WHERE and self.body.is_free(op.args[0]) and op.result.dims:
             chosen, other = self.value(op.args[1]), self.value(op.args[2])
-            if not moves(self.body, op.args[0]):
+            # what is written out where it is used has no say in which iterations hide something
+            if not moves(self.body, op.args[0]) or self.body.is_free(op.result.name):
                 return f"({self.value(op.args[0])}) ? {chosen} : {other}"
-            rows = self.rows in op.result.vars
-            shown = self._condition(op.args[0]) if rows else self.value(op.args[0])
-            return f"(!MASKED || {shown}) ? {chosen} : {other}"
+            return f"(!MASKED || {self._condition(op.args[0])}) ? {chosen} : {other}"
         if op.fn is Fn.CAST and op.result.dtype.is_float and self._is_small(op.args[0]):
             return f"small_to_float({self.value(op.args[0])})"
         args = [self.value(a) for a in op.args]
@@ -203,10 +202,10 @@ class Vector:
         if key not in self.names:
             value = self.body.values[name]
             text = f"__fdividef(1.0f, {self.value(name)})"
-            self.names[key] = self._declare(value, text, _label("inverse", name))
+            self.names[key] = self.declare(value, text, _label("inverse", name))
         return self.names[key]
 
-    def _declare(self, value: Value, text: str, label: str = "") -> str:
+    def declare(self, value: Value, text: str, label: str = "") -> str:
         """Give a computed value a name in the scope it belongs to."""
         label = label or _label("v", value.name)
         kind = {DType.I32: "int", DType.BOOL: "bool"}.get(value.dtype, "float")
@@ -227,7 +226,7 @@ class Vector:
         found = self.layout.slot_of(op.result.name)
         if found is not None and found[1].vector and op.result.vars == (self.rows,):
             slot = _label("slot", op.result.name)
-            return self._declare(op.result, f"load_shared1({slot} + 4 * row_of(b, i))")
+            return self.declare(op.result, f"load_shared1({slot} + 4 * row_of(b, i))")
         if found is not None and found[1].vector and op.result.dims[0].per > 1:
             label = _label("v", op.result.name)
             slot = _label("slot", op.result.name)
@@ -258,7 +257,7 @@ class Vector:
         element = self.context.element_at(op, indices)
         zero = "0" if op.result.dtype is DType.I32 else "0.0f"
         text = f"({' && '.join(inside)}) ? {element} : {zero}" if inside else element
-        return self._declare(op.result, text)
+        return self.declare(op.result, text)
 
     def _varies(self, at: At) -> bool:
         return at.value is not None and bool(self.body.values[at.value].dims)
@@ -341,9 +340,12 @@ def step_text(context: Context, step: Step, iteration: str | None) -> list[str]:
     sums: list[str] = []
     for op in reduces:
         sums += _reduce(inner, op, step)
-        quad = f"{_label('red', op.result.name)}[b][i]"
-        whole = op.result.name not in parts
-        outer.names[op.result.name] = f"{QUAD[op.fn]}({quad})" if whole else quad
+        text = f"{_label('red', op.result.name)}[b][i]"
+        if op.result.name not in parts:  # all lanes meet here: never inside a condition
+            text = outer.declare(
+                op.result, f"{QUAD[op.fn]}({text})", _label("whole", op.result.name)
+            )
+        outer.names[op.result.name] = text
     stores: list[str] = []
     packs: list[tuple[str, str]] = []
     row_stores: list[tuple[str, str]] = []
