@@ -3,8 +3,8 @@
     WARPLOOM_CACHE=build/cache WARPLOOM_COMPILER=nvcc python bench/warm.py [PART ...]
 
 A machine with a GPU that is given the folder (and the same nvcc) then compiles nothing. Parts:
-host, gemm, fp8, attention, decode, tests (what tests/cuda calls); all without a name. Prints what
-every call runs.
+host, gemm, fp8, attention, decode, backward, tests (what tests/cuda calls); all without a name.
+Prints what every call runs.
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ from __future__ import annotations
 import sys
 import time
 
-from lib.shapes import GROUPS
+from lib.shapes import BACKWARD_LENGTHS, BACKWARD_TWELVE, BACKWARD_WIDE, GROUPS
 
 from warploom.errors import WarploomError
 from warploom.kernel.values import DType
 from warploom.launch.attention import CALLS as ATTENTION
-from warploom.launch.attention import PACKED
+from warploom.launch.attention import PACKED, PAGED
 from warploom.launch.attention import _options as attention_options
+from warploom.launch.attention_checks import BACKWARD_DIMS, causal_choice
+from warploom.launch.attention_grad import kernels_of
 from warploom.launch.gemm import CALLS as GEMM
 from warploom.launch.gemm import _options as gemm_options
 from warploom.launch.layout import Layout
@@ -66,6 +68,15 @@ def packed(rows, keys, heads, kv, sequences, d, causal):
     return PACKED.compiled_for(layouts, attention_options(causal, True, None))
 
 
+def paged(b, h, kv, queries, most, page, d, causal, lse=True):
+    """Keys in pages, as servers store them: [pages, page, kv heads, d]."""
+    q = Layout((b, h, queries, d), row_major((b, h, queries, d)), DType.BF16)
+    k = Layout((b * most + 3, kv, page, d), (page * kv * d, d, kv * d, 1), DType.BF16)
+    table, ends = (Layout(s, row_major(s), DType.I32) for s in ((b, most), (b,)))
+    options = attention_options(causal, lse, None)
+    return PAGED.compiled_for((q, k, k, table, ends, None, None), options)
+
+
 def products(shapes, **more):
     return [(f"gemm {s} {more or ''}", lambda s=s: gemm(*s, **more)) for s in shapes]
 
@@ -82,6 +93,30 @@ def decodings():
         for d in (64, 128)
         for found in attentions([(b, h, 1, d, False)], kv=kv, keys=keys)
     ]
+
+
+def backward(b, h, g, s, t, d, mask, kind):
+    """All kernels of a backward pass; the main one."""
+
+    def of(*shape, dtype=kind):
+        return Layout(shape, row_major(shape), dtype)
+
+    q, k, rows = of(b, h, s, d), of(b, g, t, d), of(b, h, s, dtype=DType.F32)
+    sums = of(b, h, s, d, dtype=DType.F32)
+    made = [
+        call.compiled_for(tensors, options)
+        for call, tensors, options in kernels_of(q, k, rows, sums, causal_choice(mask))
+    ]
+    return [m for m in made if m.built][1]
+
+
+def backwards():
+    cases = [(b, h, h, s, s, d, m) for b, h, s, d in BACKWARD_TWELVE[::3] for m in (False, True)]
+    cases += [(b, h, h, s, s, d, m) for b, h, s, d in BACKWARD_WIDE[:1] for m in (False, True)]
+    cases += [(*c[:5], d, c[5]) for c in BACKWARD_LENGTHS for d in BACKWARD_DIMS]
+    kinds = (DType.BF16, DType.F16)
+    alike = {(c[5], c[6], c[1] // c[2], k): (*c, k) for c in cases for k in kinds}
+    return [(f"backward {c}", lambda c=c: backward(*c)) for c in alike.values()]
 
 
 def of_tests():
@@ -106,6 +141,10 @@ def of_tests():
         rows += attentions([(2, 4, n, 128, True)], lse=True, kv=2, keys=n)
     for queries, d in ((1, 64), (1, 128), (3, 128)):
         rows += attentions([(2, 32, queries, d, False)], lse=True, kv=4, keys=5000)
+    rows += [
+        ("paged 64", lambda: paged(4, 16, 4, 1, 32, 64, 128, False)),
+        ("paged 128", lambda: paged(4, 16, 4, 3, 16, 128, 128, "lower_right")),
+    ]
     return [*rows, ("packed", lambda: packed(120, 100, 4, 2, 2, 64, True))]
 
 
@@ -121,6 +160,7 @@ PARTS = {
     "fp8": [row for shapes in GROUPS.values() for row in products(shapes, dtype=DType.E4M3)],
     "attention": [row for m in (False, True) for row in attentions([(*c, m) for c in HEADS])],
     "decode": decodings(),
+    "backward": backwards(),
     "tests": of_tests(),
 }
 

@@ -43,3 +43,20 @@ ODD = (
     (2049, 2056, 2056),
     (77, 133, 55),  # rows that no copy can walk: operands and result are copied
 )
+# Attention backward: batch, heads, length, head dimension
+BACKWARD_TWELVE = tuple((16384 // s, 32, s, d) for d in (64, 128) for s in (4096, 8192, 16384))
+BACKWARD_WIDE = tuple((16384 // s, 16, s, 256) for s in (4096, 8192, 16384))
+# batch, heads, kv heads, queries, keys, mask
+BACKWARD_LENGTHS = (
+    (2, 40, 40, 1008, 1008, False),
+    (2, 40, 40, 1008, 1008, True),
+    (2, 4, 2, 1000, 1000, False),
+    (2, 4, 1, 1000, 1000, True),
+    (1, 3, 3, 77, 300, False),
+    (1, 3, 3, 300, 77, True),
+    (1, 3, 3, 129, 515, "lower_right"),
+    (1, 3, 3, 515, 129, "lower_right"),
+    (1, 2, 2, 1, 1, True),
+    (1, 2, 2, 2049, 1, False),
+    (1, 2, 2, 1, 2049, "lower_right"),
+)

@@ -161,6 +161,9 @@ from warploom.kernel.words import (
     bf16 as bf16,
 )
 from warploom.kernel.words import (
+    blocked as blocked,
+)
+from warploom.kernel.words import (
     cos as cos,
 )
 from warploom.kernel.words import (
@@ -236,6 +239,9 @@ from warploom.kernel.words import (
     sin as sin,
 )
 from warploom.kernel.words import (
+    slope as slope,
+)
+from warploom.kernel.words import (
     sqrt as sqrt,
 )
 from warploom.kernel.words import (
@@ -258,6 +264,9 @@ from warploom.launch.attention import (
 )
 from warploom.launch.attention import (
     attention_packed as attention_packed,
+)
+from warploom.launch.attention_grad import (
+    attention_backward as attention_backward,
 )
 from warploom.launch.fused import (
     gemm_block_scaled as gemm_block_scaled,

@@ -88,3 +88,36 @@ def test_graphs_of_split_products_run_beside_each_other():
         torch.cuda.synchronize()
         assert torch.equal(found, wants[2])
         assert all(torch.equal(o, w) for o, w in zip(outs, wants, strict=False))
+
+
+@pytest.mark.parametrize(("page", "queries", "causal"), [(64, 1, False), (128, 3, "lower_right")])
+def test_keys_in_pages(page, queries, causal):
+    """Sequences of different lengths, pages in any order, the rest of the table unused."""
+    lengths = [700, 1, 2048, 0]
+    most, heads, kv, dim = 2048 // page, 16, 4, 128
+    k, v = (matrix(4 * most + 3, page, kv, dim).transpose(1, 2) for _ in "kv")  # as servers store
+    table = torch.randperm(4 * most)[: 4 * most].view(4, most).to(torch.int32).cuda()
+    for i, n in enumerate(lengths):
+        table[i, -(-n // page) :] = -1
+    q, ends = (
+        matrix(4, heads, queries, dim),
+        torch.tensor(lengths, dtype=torch.int32, device="cuda"),
+    )
+    out, lse = warploom.attention(q, k, v, causal, pages=table, lengths=ends, return_lse=True)
+    for i, n in enumerate(lengths):
+        if n == 0:
+            assert not out[i].any()
+            assert (lse[i] == -float("inf")).all()
+            continue
+        used = table[i, : -(-n // page)].long()
+        keys, values = (
+            t[used].transpose(0, 1).reshape(kv, -1, dim)[:, :n].double().repeat_interleave(4, 0)
+            for t in (k, v)
+        )
+        scores = q[i].double() @ keys.transpose(-1, -2) * dim**-0.5
+        if causal:
+            seen = torch.ones(queries, n, dtype=torch.bool, device="cuda").tril(n - queries)
+            scores = scores.masked_fill(~seen, -float("inf"))
+        want = torch.nan_to_num(scores.softmax(-1)) @ values
+        assert far(out[i], want) < 5e-3
+        torch.testing.assert_close(lse[i].double(), scores.logsumexp(-1), rtol=1e-4, atol=2e-3)

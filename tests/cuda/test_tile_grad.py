@@ -15,7 +15,7 @@ from warploom.kernel.simplify import simplify
 from warploom.kernel.values import DType
 from warploom.kernels.attention import attention
 from warploom.kernels.attention_grad import attention_grad
-from warploom.kernels.attention_grad_ends import converted, row_products
+from warploom.kernels.attention_grad_ends import converted, prepared, summed
 from warploom.kernels.block_scaled import block_scaled
 from warploom.kernels.gemm import gemm
 from warploom.kernels.rms_gemm import rms_gemm
@@ -29,6 +29,7 @@ from warploom.lower.ranges import cut_of
 from warploom.lower.rewrite import rewrite
 from warploom.lower.tiling import tiling_of
 from warploom.lower.traces import leaves_no_trace
+from warploom.lower.visits import visit_list
 from warploom.order import ModuloOptions
 from warploom.verify.roles import verify_roles
 from warploom.verify.roles.live import live_registers
@@ -108,8 +109,19 @@ def test_vectors_arrive_with_their_tiles(lowered):
     assert len(parts["ring_dos"]) == 2
     assert {p.bytes for r in lowered.document.rings for p in r.parts[1:]} == {64 * 4}
     text = emit_kernel(lowered).text
-    assert "tma_add_4d" in text
+    assert "bulk_add(" in text  # sums lie in blocks: a warp's are one copy
     assert "load_shared2" in text
+
+
+def test_sums_go_to_memory_from_registers_where_asked():
+    kernel = grad()
+    choices = tiled(kernel, joined=True, shared=True, cleared=True, straight=True)
+    made = lower(kernel, choices, options=QUICK)
+    assert verify_roles(made.document).clean
+    entries = made.document.program("consumer").kernel
+    assert any(isinstance(e, Compute) and e.op == "store_dq" for e in entries)
+    assert not any(isinstance(e, BulkStore) for e in entries)
+    assert "add_global4(to" in emit_kernel(made).text
 
 
 @needs_nvcc
@@ -203,8 +215,9 @@ def test_attention_still_compiles(tmp_path):
 
 
 ENDS = {
-    "row_products": (row_products, {"x": DType.BF16, "y": DType.BF16}),
-    "converted": (converted, {"out": DType.F16}),
+    "prepared": (prepared, {"do": DType.BF16, "o": DType.BF16}, {}),
+    "converted": (converted, {"out": DType.F16}, {}),
+    "summed": (summed, {"out": DType.BF16}, {"each": 3}),
 }
 
 
@@ -212,8 +225,8 @@ ENDS = {
 @pytest.mark.parametrize("name", ENDS)
 @needs_nvcc
 def test_kernels_without_a_loop(name, size, tmp_path):
-    text, types = ENDS[name]
-    source = emit_plain(simplify(text.specialise(types, sizes={"d": size})))
+    text, types, choices = ENDS[name]
+    source = emit_plain(simplify(text.specialise(types, sizes={"d": size}, constants=choices)))
     said = compiled(source, tmp_path)
     assert "0 bytes spill stores" in said
     assert source.shared_bytes == 0
@@ -226,6 +239,22 @@ def test_rows_of_other_lengths_are_refused():
 
 
 def test_the_ends_mean_what_they_say():
-    x, y = np.arange(12.0).reshape(3, 4), np.ones((3, 4))
-    kernel = row_products.specialise({"x": DType.F32, "y": DType.F32}, sizes={"d": 4})
-    np.testing.assert_allclose(kernel.reference(x, y), x.sum(1))
+    x, y = np.arange(24.0).reshape(1, 2, 3, 4), np.full((1, 2, 3, 4), 2.0)
+    kernel = prepared.specialise({"do": DType.F32, "o": DType.F32}, sizes={"d": 4})
+    delta, dq = kernel.reference(x, y)
+    np.testing.assert_allclose(delta, 2 * x.sum(3))
+    assert not dq.any()
+    kernel = summed.specialise({"out": DType.F32}, sizes={"d": 4}, constants={"each": 2})
+    found = kernel.reference(x, sizes={"g": 1})
+    np.testing.assert_allclose(found, x.sum(1, keepdims=True))
+
+
+def test_tiles_that_start_late_are_listed():
+    kernel = grad(causal=True)
+    tiling = tiled(kernel, joined=True, shared=True, cleared=True)
+    sizes = {"b": 1, "h": 3, "g": 3, "s": 1024, "t": 1024, "d": 64}
+    starts, *rest = visit_list(kernel, tiling, sizes, 1)
+    assert starts == 1
+    assert rest[:3] == [0, 8, 16]  # the longest: the first keys of each head
+    assert sorted(rest[:-1]) == list(range(24))
+    assert "__ldg" in emit_kernel(lower(kernel, tiling, options=QUICK)).text

@@ -97,21 +97,21 @@ def test_attention_and_its_gradients(causal, lower_right):
         assert far(x, y) < 2e-3
 
 
-def test_a_backward_kernel_is_taken_where_there_is_one():
+def test_a_backward_kernel_is_taken_on_the_gpu(monkeypatch, hopper):
     seen = []
 
-    def kernel(grad, q, k, v, out, lse, causal, scale, lower_right):
-        seen.append((causal, scale, lower_right))
-        return q * 0 + 1, k * 0 + 2, v * 0 + 3
+    def kernel(grad, q, k, v, out, lse, mask, scale):
+        seen.append((mask, scale))
+        return q, k, v
 
-    wt.set_attention_backward(kernel)
-    try:
-        q, k, v = heads()
-        wt.attention(q, k, v, True, 0.25)[0].sum().backward()
-    finally:
-        wt.set_attention_backward(None)
-    assert seen == [(True, 0.25, False)]
-    assert [t.grad.unique().item() for t in (q, k, v)] == [1, 2, 3]
+    monkeypatch.setattr(autograd, "attention_backward", kernel)
+    q, wide = hopper(2, 8, 100, 64), hopper(2, 8, 100, 192)
+    for lower_right in (False, True):
+        autograd.attention_grads(q, q, q, q, q, q, True, 0.25, lower_right)
+    assert seen == [(True, 0.25), ("lower_right", 0.25)]
+    assert autograd.has_attention_backward(q)
+    assert not autograd.has_attention_backward(wide)
+    assert not autograd.has_attention_backward(q.float())
 
 
 def test_packed_sequences_are_attended_one_by_one():
@@ -239,13 +239,9 @@ def test_reasons_not_to_take_the_kernel(hopper, monkeypatch):
     assert "batch, heads" in why(q[0], full[0], full[0])
     assert "empty" in why(hopper(2, 8, 0, 64), full, full)
     assert "Hopper" in why(*[torch.empty(2, 8, 9, 64, dtype=torch.float16)] * 3)
-    wants = q.clone().requires_grad_()
-    assert "gradients" in why(wants, full, full)
-    wt.set_attention_backward(lambda *_: None)
-    try:
-        assert why(wants, full, full) is None
-    finally:
-        wt.set_attention_backward(None)
+    wide = hopper(2, 8, 300, 192)
+    assert why(q.clone().requires_grad_(), full, full) is None
+    assert "gradients" in why(wide.clone().requires_grad_(), wide, wide)
 
 
 def test_memory_that_copies_cannot_walk():

@@ -14,10 +14,12 @@ from rich.status import Status
 from warploom.cli.author import called, user_object
 from warploom.cli.builtin import BUILT_IN, parse_tile
 from warploom.cli.output import write_file
+from warploom.cli.search_tiles import assignments, search_kernel, tile_text
 from warploom.document import write_schedule
 from warploom.errors import ConfigError
 from warploom.order.hunt import Step
 from warploom.search import SearchOptions, SearchResult, search
+from warploom.search.joint import JointOptions
 from warploom.seed.compile import CompiledSchedule, compile_schedule
 from warploom.seed.schedule import PipelineSchedule
 from warploom.seed.target.chip import chip_costs, model_costs
@@ -30,7 +32,13 @@ def register(app: typer.Typer) -> None:
 
 
 def search_command(
-    schedule: Annotated[str, typer.Argument(help="pingpong, fourwave, or file.py:object.")],
+    schedule: Annotated[
+        str,
+        typer.Argument(
+            help="pingpong, fourwave, a tile kernel with sizes (attention@s=4096,t=4096,d=128),"
+            " or file.py:object."
+        ),
+    ],
     tile: Annotated[str | None, typer.Option(help="Tile of a built-in, as 256x256x64.")] = None,
     dtype: Annotated[str, typer.Option(help="bf16 or fp8.")] = "bf16",
     model: Annotated[
@@ -48,9 +56,52 @@ def search_command(
     seed: Annotated[int, typer.Option(help="Other seeds search elsewhere.")] = 0,
     store: Annotated[Path | None, typer.Option(help="Scores, kept to resume from.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write the best schedule here.")] = None,
+    choose: Annotated[
+        list[str] | None, typer.Option(help="A tile kernel's choice, as causal=true (repeatable).")
+    ] = None,
+    scalar: Annotated[
+        list[str] | None, typer.Option(help="A tile kernel's scalar, as scale=0.1 (repeatable).")
+    ] = None,
+    pin: Annotated[
+        list[str] | None, typer.Option(help="What is not varied, as consumers=2 (repeatable).")
+    ] = None,
+    measure: Annotated[
+        str | None, typer.Option(help="file.py:function from a Tiling to milliseconds.")
+    ] = None,
+    trials: Annotated[int, typer.Option(min=1, help="Tilings of a tile kernel to measure.")] = 40,
+    shapes: Annotated[int, typer.Option(min=1, help="Shapes of a tile kernel to schedule.")] = 12,
+    plot: Annotated[Path | None, typer.Option(help="Predicted against measured, as SVG.")] = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Calls use the best from now on.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The rank table as JSON.")] = False,
 ) -> None:
-    """Search the best schedule: candidates synchronised, verified and simulated, best first."""
+    """Search the best schedule: candidates synchronised, verified and simulated, best first.
+
+    Of a tile kernel, tile sizes, consumers, storage and order are searched together for the sizes
+    given, measured on this machine's GPU, or ranked by the model where there is none.
+    """
+    text = tile_text(schedule)
+    if text is not None:
+        if tile or mfma_cycles or model or split or out:
+            raise ConfigError(
+                f"{schedule} is a tile kernel",
+                why="--tile, --model, --mfma-cycles, --split and --out are of other schedules",
+                fix="--pin s=128 fixes an extent; --keep keeps the best, --store every result",
+            )
+        search_kernel(
+            schedule,
+            text,
+            dtype,
+            choices=assignments(choose, "--choose"),
+            scalars=assignments(scalar, "--scalar"),
+            pins=assignments(pin, "--pin"),
+            measure=measure,
+            options=JointOptions(trials=trials, shapes=shapes, seconds=seconds),
+            store=store,
+            plot=plot,
+            keep=keep,
+            as_json=as_json,
+        )
+        return
     subject = _schedule(schedule, tile, dtype)
     machine = _machine(subject, tile, dtype, mfma_cycles, model=model)
     options = SearchOptions(

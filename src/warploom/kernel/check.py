@@ -37,6 +37,7 @@ from warploom.kernel.values import (
     Transpose,
     Value,
     Walk,
+    is_number,
     operands,
 )
 
@@ -252,7 +253,7 @@ class _Check:
             if var.axis != axis.name:
                 self.fail(op, f"'{name}' does not walk axis '{axis.name}'")
             block = var.walk is Walk.STEP and axis.per > 1 and axis.per >= (var.extent or 0) > 0
-            if var.walk is not Walk.UNIT and not block:
+            if not is_number(var) and not block:
                 dims.append(Dim(name, axis.per))
         return tuple(dims)
 

@@ -42,6 +42,7 @@ from warploom.kernel.values import (
     Value,
     Var,
     Walk,
+    is_number,
 )
 
 STEP = 64
@@ -288,7 +289,7 @@ class _Run:
         numbers = np.arange(
             first // axis.per, -(-end // axis.per) if end > first else first // axis.per
         )
-        extends = var.walk is not Walk.UNIT and not _is_one_block(var, axis.per)
+        extends = not is_number(var) and not _is_one_block(var, axis.per)
         return (numbers if extends else numbers[:1]), extends
 
     def places(self, tensor: Tensor, ats: tuple[At, ...]) -> tuple[list[Array], list[int], Array]:

@@ -12,7 +12,7 @@ from typing import Any
 from warploom.errors import KernelError, KernelTypeError
 from warploom.kernel.source import Source
 from warploom.kernel.values import Access, Axis, DType
-from warploom.kernel.words import TensorNote
+from warploom.kernel.words import Order, TensorNote
 
 RESERVED = frozenset(
     {"exact", "extents", "initial", "sizes", "types", "constants", "without", "stream"}
@@ -28,6 +28,7 @@ class TensorText:
     access: Access
     dtype: DType | None
     optional: bool
+    blocked: bool = False
     captured: bool = False
 
 
@@ -166,6 +167,8 @@ def _tensor(source: Source, node: ast.arg, note: object, default: object) -> Ten
             "or move it after a * if it is a scalar or a choice",
         )
     items = list(note.items)
+    blocked = bool(items) and items[-1] is Order.BLOCKED
+    items = items[: len(items) - blocked]
     dtype = items[-1] if items and isinstance(items[-1], DType) else None
     items = items[: len(items) - (dtype is not None)]
     axes = tuple(_axis(source, node, item) for item in items)
@@ -194,8 +197,21 @@ def _tensor(source: Source, node: ast.arg, note: object, default: object) -> Ten
                 fix=f'{node.arg}: wl.Starts["e"]',
             )
         dtype = DType.I32
+    if blocked and (len(axes) < 2 or dtype is not DType.F32 or any(a.per > 1 for a in axes)):
+        source.fail(
+            KernelTypeError,
+            node,
+            f"tensor '{node.arg}' cannot lie in blocks",
+            why="blocks are of 16 rows and 8 columns of f32, as accumulators are held",
+            fix=f'{node.arg}: wl.Out["m", "n", wl.f32, wl.blocked]',
+        )
     return TensorText(
-        name=node.arg, axes=axes, access=note.access, dtype=dtype, optional=default is None
+        name=node.arg,
+        axes=axes,
+        access=note.access,
+        dtype=dtype,
+        optional=default is None,
+        blocked=blocked,
     )
 
 

@@ -283,6 +283,7 @@ class Text:
                 dtype=self._dtype(name, types, left_out=name in without),
                 access=text.access,
                 optional=text.optional,
+                blocked=text.blocked,
                 captured=text.captured,
             )
             for name, text in texts.items()

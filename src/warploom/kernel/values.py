@@ -79,6 +79,10 @@ class Axis:
 class Tensor:
     """A tensor of the call. Strides are the caller's; the innermost is 1.
 
+    ``blocked``: its last two axes lie in blocks of 16 rows and 8 columns, as the threads of a warp
+    hold accumulators, so that a thread's four elements of a block are neighbours. Rows are rounded
+    up to whole blocks.
+
     ``captured``: by a function given to the kernel; any index may stand for any of its axes.
     """
 
@@ -87,6 +91,7 @@ class Tensor:
     dtype: DType
     access: Access = Access.IN
     optional: bool = False
+    blocked: bool = False
     captured: bool = False
 
     def axis(self, name: str) -> Axis:
@@ -121,6 +126,11 @@ class Var:
     axis: str
     walk: Walk
     extent: int | None = None
+
+
+def is_number(var: Var) -> bool:
+    """Whether a variable stands for one element at a time: a unit, or a step of one."""
+    return var.walk is Walk.UNIT or (var.walk is Walk.STEP and var.extent == 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, NoReturn
 
 from warploom.errors import KernelError
@@ -17,6 +18,15 @@ f32, bf16, f16 = DType.F32, DType.BF16, DType.F16
 e4m3, e5m2 = DType.E4M3, DType.E5M2
 inf = math.inf
 i32, i8, i4 = DType.I32, DType.I8, DType.I4
+
+
+class Order(StrEnum):
+    """How a tensor's elements lie in memory, where that is not row by row."""
+
+    BLOCKED = "blocked"
+
+
+blocked = Order.BLOCKED
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +93,7 @@ WORDS: dict[str, Word] = {
         "silu": "wl.silu(x)",
         "gelu": 'wl.gelu(x), or wl.gelu(x, approximate="tanh")',
         "relu": "wl.relu(x)",
+        "slope": "wl.slope(y, x), of y computed from x element by element",
     }.items()
 }
 
@@ -110,3 +121,4 @@ sigmoid = WORDS["sigmoid"]
 silu = WORDS["silu"]
 gelu = WORDS["gelu"]
 relu = WORDS["relu"]
+slope = WORDS["slope"]

@@ -1,6 +1,7 @@
 """Attention forward: softmax by the running maximum, one pass over the keys.
 
-``packed`` is the same for sequences of different lengths that lie one after the other.
+``packed`` is the same for sequences of different lengths that lie one after the other, ``paged``
+for keys and values that lie in pages, which a table lists for every sequence.
 """
 
 from warploom.kernel import language as wl
@@ -90,3 +91,36 @@ def packed(
         top = new
     out[h, s] = o / wl.where(l > 0, l, 1.0)
     lse[h, s] = top + wl.log(l)
+
+
+@wl.kernel
+def paged(
+    q: wl.In["b", "h", "s", "d"],
+    k: wl.In["p", "g", "u", "d"],
+    v: wl.In["p", "g", "u", "d"],
+    table: wl.In["b", "j", wl.i32],
+    lengths: wl.In["b", wl.i32],
+    out: wl.Out["b", "h", "s", "d"],
+    lse: wl.Out["b", "h", "s", wl.f32] = None,
+    *,
+    scale: float,
+    causal=False,
+):
+    b, h, s = wl.tile(out, whole="d")
+    g = h // (q.h // k.g)
+    qs = q[b, h, s]
+    o, l, top = wl.zeros(s, q.d), wl.zeros(s), wl.full(s, LOWEST)
+    end = lengths[b]
+    for j in wl.steps(table.j, 1, until=(end + k.u - 1) // k.u):
+        t = j * k.u + wl.index(k.u)
+        x = (qs @ k[table[b, j], g].T) * scale
+        x = wl.where(t < end, x, -wl.inf)
+        if causal:
+            x = wl.where(t <= wl.index(s) + (end - q.s if causal == "end" else 0), x, -wl.inf)
+        new = wl.maximum(top, x.max(axis=1))
+        keep, p = _weigh(x, top, new)
+        l = l * keep + p.sum(axis=1)
+        o = o * keep + p.to(v.dtype) @ v[table[b, j], g]
+        top = new
+    out[b, h, s] = o / wl.where(l > 0, l, 1.0)
+    lse[b, h, s] = top + wl.log(l)

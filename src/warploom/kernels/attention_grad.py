@@ -1,38 +1,111 @@
 """Attention backward: one tile of keys, a loop over the queries; ``dq`` is added to in memory.
 
 ``lse`` is what the forward pass gave, ``delta`` the row sums of ``do * o``. ``dq`` is left in fp32
-and unscaled: whoever converts it multiplies by ``scale`` (``converted``).
+and unscaled, and ``dk`` and ``dv`` are those of each query head: ``converted`` and ``summed`` make
+them ready. Where registers hold the sums of one gradient only, ``dv`` has a kernel of its own, and
+where its sums are wanted in a fixed order, ``dq``.
 """
 
 from warploom.kernel import language as wl
 
 
+def _seen(p, b, h, s, t, ahead, causal, visible):
+    """The weights of what queries see."""
+    if causal:
+        p = wl.where(wl.index(t) <= wl.index(s) + ahead, p, 0.0)
+    if visible is not None:
+        p = wl.where(visible(b, h, wl.index(s), wl.index(t)), p, 0.0)
+    return p
+
+
 @wl.kernel
 def attention_grad(
     q: wl.In["b", "h", "s", "d"],
-    k: wl.In["b", "h", "t", "d"],
-    v: wl.In["b", "h", "t", "d"],
+    k: wl.In["b", "g", "t", "d"],
+    v: wl.In["b", "g", "t", "d"],
     do: wl.In["b", "h", "s", "d"],
     lse: wl.In["b", "h", "s", wl.f32],
     delta: wl.In["b", "h", "s", wl.f32],
-    dq: wl.Out["b", "h", "s", "d", wl.f32],
     dk: wl.Out["b", "h", "t", "d"],
-    dv: wl.Out["b", "h", "t", "d"],
+    dq: wl.Out["b", "h", "s", "d", wl.f32, wl.blocked] = None,
+    dv: wl.Out["b", "h", "t", "d"] = None,
     *,
     scale: float,
     causal=False,
+    score=None,
+    visible=None,
 ):
     b, h, t = wl.tile(dk, whole="d")
-    ks, vs = k[b, h, t], v[b, h, t]
+    g = h // (q.h // k.g)
+    ks, vs = k[b, g, t], v[b, g, t]
     gk, gv = wl.zeros(t, k.d), wl.zeros(t, k.d)
     for s in wl.steps(q.s):
         qs, dos = q[b, h, s], do[b, h, s]
-        p = wl.exp((ks @ qs.T) * scale - lse[b, h, s])
-        if causal:
-            p = wl.where(wl.index(t) <= wl.index(s) + (k.t - q.s if causal == "end" else 0), p, 0.0)
-        ds = (p * (vs @ dos.T - delta[b, h, s])).to(q.dtype)
+        x = (ks @ qs.T) * scale
+        y = x if score is None else score(x, b, h, wl.index(s), wl.index(t))
+        p = wl.exp(y - lse[b, h, s])
+        p = _seen(p, b, h, s, t, k.t - q.s if causal == "end" else 0, causal, visible)
+        dy = p * (vs @ dos.T - delta[b, h, s])
+        ds = (dy if score is None else dy * wl.slope(y, x)).to(q.dtype)
         gv += p.to(q.dtype) @ dos
         gk += ds @ qs
         dq[b, h, s] += ds.T @ ks
     dv[b, h, t] = gv
     dk[b, h, t] = gk * scale
+
+
+@wl.kernel
+def values_grad(
+    q: wl.In["b", "h", "s", "d"],
+    k: wl.In["b", "g", "t", "d"],
+    do: wl.In["b", "h", "s", "d"],
+    lse: wl.In["b", "h", "s", wl.f32],
+    dv: wl.Out["b", "h", "t", "d"],
+    *,
+    scale: float,
+    causal=False,
+    score=None,
+    visible=None,
+):
+    """``dv`` alone."""
+    b, h, t = wl.tile(dv, whole="d")
+    ks = k[b, h // (q.h // k.g), t]
+    gv = wl.zeros(t, k.d)
+    for s in wl.steps(q.s):
+        x = (ks @ q[b, h, s].T) * scale
+        y = x if score is None else score(x, b, h, wl.index(s), wl.index(t))
+        p = wl.exp(y - lse[b, h, s])
+        p = _seen(p, b, h, s, t, k.t - q.s if causal == "end" else 0, causal, visible)
+        gv += p.to(q.dtype) @ do[b, h, s]
+    dv[b, h, t] = gv
+
+
+@wl.kernel
+def queries_grad(
+    q: wl.In["b", "h", "s", "d"],
+    k: wl.In["b", "g", "t", "d"],
+    v: wl.In["b", "g", "t", "d"],
+    do: wl.In["b", "h", "s", "d"],
+    lse: wl.In["b", "h", "s", wl.f32],
+    delta: wl.In["b", "h", "s", wl.f32],
+    dq: wl.Out["b", "h", "s", "d"],
+    *,
+    scale: float,
+    causal=False,
+    score=None,
+    visible=None,
+):
+    """``dq`` alone, summed in a fixed order: a tile of queries, a loop over the keys."""
+    b, h, s = wl.tile(dq, whole="d")
+    g = h // (q.h // k.g)
+    qs, dos = q[b, h, s], do[b, h, s]
+    gq = wl.zeros(s, q.d)
+    for t in wl.steps(k.t):
+        ks = k[b, g, t]
+        x = (qs @ ks.T) * scale
+        y = x if score is None else score(x, b, h, wl.index(s), wl.index(t))
+        p = wl.exp(y - lse[b, h, s])
+        p = _seen(p, b, h, s, t, k.t - q.s if causal == "end" else 0, causal, visible)
+        dy = p * (dos @ v[b, g, t].T - delta[b, h, s])
+        gq += (dy if score is None else dy * wl.slope(y, x)).to(q.dtype) @ ks
+    dq[b, h, s] = gq * scale

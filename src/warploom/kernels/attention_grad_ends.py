@@ -1,18 +1,41 @@
-"""What surrounds attention backward: row sums of ``do * o`` before, the scaled ``dq`` after it.
-
-Rows are those of all batches and heads, one after the other.
-"""
+"""What surrounds attention backward: row sums of ``do * o`` before, sums made ready after it."""
 
 from warploom.kernel import language as wl
 
 
 @wl.kernel
-def row_products(x: wl.In["r", "d"], y: wl.In["r", "d"], out: wl.Out["r", wl.f32]):
-    r = wl.tile(out)
-    out[r] = (x[r].to(wl.f32) * y[r].to(wl.f32)).sum(axis=1)
+def prepared(
+    do: wl.In["b", "h", "s", "d"],
+    o: wl.In["b", "h", "s", "d"],
+    delta: wl.Out["b", "h", "s", wl.f32],
+    dq: wl.Out["b", "h", "s", "d", wl.f32, wl.blocked],
+):
+    """Row sums of ``do * o``; ``dq`` is cleared, so that it can be added to."""
+    b, h, s = wl.tile(dq, whole="d")
+    delta[b, h, s] = (do[b, h, s].to(wl.f32) * o[b, h, s].to(wl.f32)).sum(axis=1)
+    dq[b, h, s] = wl.zeros(s, do.d)
+
+
+def _over_heads(x, b, first, t, each):
+    """The sum over ``each`` heads from ``first`` on."""
+    if each == 1:
+        return x[b, first, t]
+    return _over_heads(x, b, first, t, each - 1) + x[b, first + (each - 1), t]
 
 
 @wl.kernel
-def converted(x: wl.In["r", "d", wl.f32], out: wl.Out["r", "d"], *, scale: float):
-    r = wl.tile(out, whole="d")
-    out[r] = x[r] * scale
+def converted(
+    x: wl.In["b", "h", "s", "d", wl.f32, wl.blocked],
+    out: wl.Out["b", "h", "s", "d"],
+    *,
+    scale: float,
+):
+    b, h, s = wl.tile(out, whole="d")
+    out[b, h, s] = x[b, h, s] * scale
+
+
+@wl.kernel
+def summed(x: wl.In["b", "h", "t", "d", wl.f32], out: wl.Out["b", "g", "t", "d"], *, each=1):
+    """Sums over the ``each`` query heads that share a head of keys."""
+    b, g, t = wl.tile(out, whole="d")
+    out[b, g, t] = _over_heads(x, b, g * each, t, each)

@@ -6,7 +6,7 @@ Each was the quickest of a search over tiles and over all programs at the least 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 Pins = tuple[tuple[str, object], ...]
 LONG = 1024  # queries and keys from which on the choices hold
@@ -53,12 +53,99 @@ ATTENTION: Mapping[tuple[int, bool], Mapping[str, object]] = {
 # Where a search over tiles would solve schedules for many minutes, the tile that was measured.
 SHORT: Mapping[int, Mapping[str, object]] = {256: {**_TILE_256, "slack": 1024}}
 
+_GRAD = {
+    "split": 1,
+    "t": 128,
+    "consumers": 2,
+    "stages": 2,
+    "handed": 2,
+    "hold": False,
+    "joined": True,
+    "cleared": True,
+    "shared": False,
+    "direct": False,
+    "straight": True,
+    "slack": 0,
+    "staging": 2,
+    "keep": None,
+    "serpentine": False,
+}
+# Interval and issue times: queries, their gradients, QK, dP, exponentials, dS, dS to shared memory,
+# conversion, dV, dK, dQ, and dQ out.
+_GRAD_64 = (5617, 300, 600, 1200, 1712, 1774, 2991, 4405, 2818, 2975, 3421, 3893, 4467)
+_GRAD_256 = (7760, 200, 900, 1200, 2224, 2286, 3310, 3398, 3486, 3638, 3574, 4662, 5748)
+_GRAD_128 = (4703, 300, 600, 1200, 1712, 1774, 2410, 3491, 2306, 2394, 2635, 2979, 3553)
 
-def measured(name: str, choices: Mapping[str, object], sizes: Mapping[str, int]) -> Pins:
-    """What was measured best for a kernel of that name; nothing where nothing was measured."""
+_WIDE = {"s": 64, "stages": 1, "handed": 1, "joined": False, "direct": True, "spare": 24}
+
+ATTENTION_GRAD: Mapping[tuple[int, bool], Mapping[str, object]] = {
+    (64, False): {**_GRAD, "s": 128, "spare": 8, "times": _GRAD_64},
+    (64, True): {**_GRAD, "s": 128, "spare": 8, "times": _GRAD_64},
+    (128, False): {**_GRAD, "s": 64, "spare": 30, "times": _GRAD_128},
+    (128, True): {**_GRAD, "s": 64, "spare": 30, "times": _GRAD_128},
+    (256, False): {**_GRAD, **_WIDE, "times": _GRAD_256},
+    (256, True): {**_GRAD, **_WIDE, "times": _GRAD_256},
+}
+# Gradients with kernels of their own, and all but dq where that has one. Consumers take turns.
+_ALONE = {
+    "split": 1,
+    "t": 128,
+    "s": 64,
+    "consumers": 2,
+    "stages": 2,
+    "hold": False,
+    "joined": True,
+    "cleared": True,
+    "direct": True,
+    "slack": 0,
+    "keep": None,
+    "serpentine": False,
+}
+_VALUES_256 = (2048, 0, 1502, 778, 1802, 1352, 2376, 2314, 3338)
+_FIXED_64 = (2048, 0, 290, 662, 1686, 918, 1942, 980, 2004, 1702, 2726, 2454, 3478, 2110, 3134,
+             2198, 3222)  # fmt: skip
+_FIXED_128 = (2048, 0, 310, 628, 1652, 1396, 2420, 946, 1970, 1734, 2758, 1908, 2932, 2090, 3114,
+              2164, 3188)  # fmt: skip
+_QUERIES_128 = (1536, 273, 0, 901, 1669, 645, 1413, 1219, 1987, 1925, 2693)
+
+GRADS: Mapping[str, Mapping[tuple[int, bool], Mapping[str, object]]] = {
+    "attention_grad": ATTENTION_GRAD,
+    "attention_grad without dq": {
+        (d, mask): pins
+        for mask in (False, True)
+        for d, pins in (
+            (64, {**_ALONE, "s": 128, "spare": 8, "times": _FIXED_64}),
+            (128, {**_ALONE, "spare": 16, "times": _FIXED_128}),
+        )
+    },
+    "values_grad": {(256, m): {**_ALONE, "times": _VALUES_256} for m in (False, True)},
+    "queries_grad": {
+        (128, m): {**_ALONE, "s": 128, "t": 64, "times": _QUERIES_128} for m in (False, True)
+    },
+}
+
+
+def measured(
+    name: str,
+    choices: Mapping[str, object],
+    sizes: Mapping[str, int],
+    wanted: Collection[str] = ("dq",),
+) -> Pins:
+    """What was measured best for a kernel of that name; nothing where nothing was measured.
+
+    ``wanted``: the outputs that are made.
+    """
+    mask = bool(choices.get("causal"))
     plain = all(choices.get(f) is None for f in ("score", "visible"))
+    if name == "attention_grad" and "dq" not in wanted:
+        name += " without dq"
+    if name in GRADS:  # nothing else was built for them, so they hold for all lengths
+        pins = dict(GRADS[name].get((sizes.get("d", 0), mask), {}))
+        if not plain:  # another loop: its order is searched
+            pins = {n: v for n, v in pins.items() if n != "times"}
+        return tuple(pins.items())
     if name != "attention" or not plain:
         return ()
     if min(sizes.get("s", 0), sizes.get("t", 0)) < LONG:
         return tuple(SHORT.get(sizes.get("d", 0), {}).items())
-    return tuple(ATTENTION.get((sizes.get("d", 0), bool(choices.get("causal"))), {}).items())
+    return tuple(ATTENTION.get((sizes.get("d", 0), mask), {}).items())

@@ -10,13 +10,16 @@ from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
 from typing import Any
 
+from warploom.errors import ConfigError
 from warploom.kernels.attention import attention as text
 from warploom.kernels.attention import packed as packed_text
+from warploom.kernels.attention import paged as paged_text
 from warploom.launch.attention_checks import (
     causal_choice,
     check_longest,
     check_operands,
     check_packed,
+    check_pages,
     check_result,
     check_starts,
     checked_scale,
@@ -44,6 +47,7 @@ def attention(
     visible: object | None = None,
     sinks: object | None = None,
     lengths: object | None = None,
+    pages: object | None = None,
     return_lse: bool = False,
     out: object | None = None,
     kernel: Tiling | None = None,
@@ -58,6 +62,12 @@ def attention(
     last key. ``scale`` is 1 / sqrt(head dim) unless given. ``lengths``, int32 [batch] on the GPU:
     keys from there on do not count. A query that sees no key gives zeros.
 
+    ``pages``, int32 [batch, most pages] on the GPU: keys and values lie in pages, ``k`` and ``v``
+    are [pages of all, kv heads, page size, head dim] (a view of what a server stores), page sizes
+    are 64 and 128, and ``lengths`` must be given. Sequence i has its keys in pages
+    ``pages[i, 0]``, ``pages[i, 1]`` and so on. What lies in a page past the length does not count,
+    but must be finite.
+
     ``score(x, batch, head, query, key)`` changes scaled scores, ``visible(batch, head, query,
     key)`` says which keys count: Python functions, read from their text like a kernel's. Tensors
     they capture are read on the GPU. FlexAttention's score_mod, mask_mod and BlockMask are taken
@@ -69,6 +79,21 @@ def attention(
     """
     if causal == "lower_right" and _queries(q) == 1:
         causal = False  # the last query sees every key
+    if pages is not None:
+        if score is not None or visible is not None or sinks is not None:
+            raise ConfigError(
+                "pages together with score, visible or sinks",
+                where="warploom.attention",
+                why="keys in pages are read by a text of its own, which has none of them",
+                fix="gather the pages into one tensor first, or leave them out",
+            )
+        done = PAGED.launch(
+            (q, k, v, pages, lengths, out, None),
+            None if scale is None else (checked_scale(scale),),
+            _options(causal, return_lse, kernel),
+            stream,
+        )
+        return (done[5], done[6]) if return_lse else done[5]
     calls: Calls = CALLS
     options, given = _options(causal, return_lse, kernel), ()
     if score is not None or visible is not None or sinks is not None:
@@ -131,9 +156,21 @@ def _queries(q: Any) -> int:  # noqa: ANN401
     return int(shape[2]) if len(shape) == HEADS_RANK else 0
 
 
-def _viewed(layouts: Layouts, options: tuple[Any, ...]) -> View:
-    """Few queries of heads that share keys, as rows of one tile: keys are read once for all."""
-    q, k, v, out, lse, lengths = layouts
+def _viewed_dense(layouts: Layouts, options: tuple[Any, ...]) -> View:
+    return _viewed(layouts, options, 3)
+
+
+def _viewed_paged(layouts: Layouts, options: tuple[Any, ...]) -> View:
+    return _viewed(layouts, options, 5)
+
+
+def _viewed(layouts: Layouts, options: tuple[Any, ...], results: int) -> View:
+    """Few queries of heads that share keys, as rows of one tile: keys are read once for all.
+
+    ``results``: where out and lse stand.
+    """
+    q, k = layouts[:2]
+    out, lse = layouts[results : results + 2]
     same: View = (layouts, {})
     if q is None or k is None or len(q.shape) != HEADS_RANK or len(k.shape) != HEADS_RANK:
         return same
@@ -147,8 +184,9 @@ def _viewed(layouts: Layouts, options: tuple[Any, ...]) -> View:
     for given, shape in ((q, whole), (out, whole), (lse, whole[:3])):
         if given is not None and (given.shape != shape or not _has_rows(given)):
             return same
-    seen = (_rows(q, groups), k, v, _rows(out, groups), _rows(lse, groups), lengths)
-    return seen, {3: whole, 4: whole[:3]}
+    seen = [_rows(q, groups), *layouts[1:]]
+    seen[results : results + 2] = [_rows(out, groups), _rows(lse, groups)]
+    return tuple(seen), {results: whole, results + 1: whole[:3]}
 
 
 def _has_rows(layout: Layout) -> bool:
@@ -211,7 +249,17 @@ def _key(options: Hashable, tensors: Sequence[Any]) -> Hashable:
     )
 
 
-CALLS = Calls(text, check=_check, viewed=_viewed, key=_key, usual=usual_scale)
+def _check_paged(layouts: Layouts, options: tuple[Any, ...]) -> None:
+    q, k, v, table, lengths, out, _ = layouts
+    assert q is not None
+    assert k is not None
+    assert v is not None
+    check_pages((q, k, v), table, lengths)
+    check_result(q, out)
+
+
+CALLS = Calls(text, check=_check, viewed=_viewed_dense, key=_key, usual=usual_scale)
+PAGED = Calls(paged_text, check=_check_paged, viewed=_viewed_paged, usual=usual_scale)
 PACKED = Calls(
     packed_text,
     {"q": ROWS, "k": KEYS, "v": KEYS, "out": ROWS},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from warploom.errors import BackendError
 from warploom.kernel.values import DType
@@ -16,6 +17,8 @@ CAUSAL: dict[bool | str, bool | str] = {
     "lower_right": "end",
 }
 HEAD_DIMS = (64, 128, 192, 256)
+BACKWARD_DIMS = (64, 128, 256)
+PAGE_SIZES = (64, 128)
 
 
 def causal_choice(causal: bool | str) -> bool | str:
@@ -122,6 +125,35 @@ def check_starts(q: Layout, k: Layout) -> None:
         )
 
 
+def check_pages(layouts: Sequence[Layout], table: Layout | None, lengths: Layout | None) -> None:
+    """Keys and values in pages, the pages of every sequence, and how many keys it has."""
+    q, k, v = layouts
+    _check_each(layouts, 4, "[batch, heads, length, head dim], pages first for k and v")
+    if k.shape != v.shape or q.shape[1] % k.shape[1] or q.shape[3] != k.shape[3]:
+        raise _misfit(q, k, v, "k and v alike, one head dimension, kv heads that divide q's heads")
+    if k.shape[2] not in PAGE_SIZES:
+        raise BackendError(
+            f"pages of {k.shape[2]} keys",
+            where="argument k",
+            why="a page is one tile of keys",
+            fix=f"pages of {' or '.join(map(str, PAGE_SIZES))} keys",
+        )
+    for layout, name, rank in ((table, "pages", 2), (lengths, "lengths", 1)):
+        if layout is None or layout.dtype != DType.I32 or len(layout.shape) != rank:
+            said = "not given" if layout is None else f"{layout.dtype} of shape {layout.shape}"
+            raise BackendError(
+                f"{name} is {said}",
+                where=f"argument {name}",
+                fix=f"int32 on the GPU, [batch{', most pages' if rank > 1 else ''}]",
+            )
+        if layout.shape[0] != q.shape[0] or layout.strides[-1] != 1:
+            raise BackendError(
+                f"{name} has shape {layout.shape} and strides {layout.strides}",
+                where=f"argument {name}",
+                fix=f"a row for each of the {q.shape[0]} sequences, contiguous",
+            )
+
+
 def check_longest(queries: int, keys: int) -> None:
     """Longest lengths that can be."""
     if min(queries, keys) < 1:
@@ -129,4 +161,34 @@ def check_longest(queries: int, keys: int) -> None:
             f"longest lengths {queries} and {keys}",
             where="attention_packed",
             fix="most_queries and most_keys of 1 or more",
+        )
+
+
+def check_backward(grad: Any, q: Any, k: Any, v: Any, out: Any, lse: Any) -> None:  # noqa: ANN401
+    """Six tensors of one call of attention, by their shapes; strides and types are judged later."""
+    shapes = [tuple(x.shape) for x in (q, k, v, grad, out, lse)]
+    if any(s != shapes[0] for s in shapes[3:5]) or shapes[5] != shapes[0][:3]:
+        raise BackendError(
+            f"grad is {shapes[3]}, out {shapes[4]}, lse {shapes[5]}, q {shapes[0]}",
+            where="attention_backward",
+            fix="grad and out of q's shape, lse of its first three axes",
+        )
+    if len(shapes[0]) != 4 or len(shapes[1]) != 4 or shapes[1] != shapes[2]:
+        raise BackendError(
+            f"q is {shapes[0]}, k is {shapes[1]}, v is {shapes[2]}",
+            where="attention_backward",
+            fix="[batch, heads, length, head dim], k and v alike",
+        )
+    if shapes[0][3] not in BACKWARD_DIMS or min(map(min, shapes)) == 0:
+        raise BackendError(
+            f"q is {shapes[0]}, k is {shapes[1]}",
+            where="attention_backward",
+            why="kernels compute the gradients for some head dimensions, and never of nothing",
+            fix=f"head dimension one of {', '.join(map(str, BACKWARD_DIMS))}",
+        )
+    if shapes[0][1] % shapes[1][1]:
+        raise BackendError(
+            f"{shapes[0][1]} heads of q share {shapes[1][1]} of k",
+            where="attention_backward",
+            fix="kv heads that divide q's heads",
         )

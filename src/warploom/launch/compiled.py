@@ -17,18 +17,19 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from warploom.document.roles import RolesDocument
+from warploom.emit.cuda.tile.plain import emit_plain, rows_of
 from warploom.emit.cuda.tile.source import Source, emit_kernel
 from warploom.errors import BackendError, ConfigError, GeometryError, SchedulingError
 from warploom.kernel.simplify import simplify
 from warploom.kernel.text import Text, Types
-from warploom.kernel.values import Kernel
+from warploom.kernel.values import Kernel, Loop
 from warploom.launch.build import Cubin, compile_source
 from warploom.launch.kept import keep_refusal, keep_source, recall_refusal, recall_source
 from warploom.launch.pricing import role_costs
 from warploom.lower.choose import Choice, choose
 from warploom.lower.column import Lowered, lower
 from warploom.lower.rewrite import rewrite
-from warploom.lower.tiling import Tiling
+from warploom.lower.tiling import Tiling, tiling_of
 from warploom.order import ModuloOptions
 from warploom.sim.roles import simulate_roles
 from warploom.target.h200 import HopperTarget, h200
@@ -157,6 +158,8 @@ class Compiled:
     @cached_property
     def built(self) -> Built:
         """The first candidate that ptxas keeps; if it spills all of them, the one least spilled."""
+        if not any(isinstance(op, Loop) for op in self.rewritten.ops):
+            return self._build_plain()
         said: list[str] = []
         spilled: list[Built] = []
         for choice in self.choices[:MOST_TRIED]:
@@ -181,6 +184,13 @@ class Compiled:
             why="; ".join(said),
             fix="pin smaller extents with .with_tiles(...)",
         )
+
+    def _build_plain(self) -> Built:
+        """A kernel without a loop has no schedule: rows, one after the other."""
+        source = emit_plain(self.rewritten)
+        cubin = compile_source(source.text, name=self.kernel.name, judged=False)
+        tiling = tiling_of(self.rewritten, consumers=0, **rows_of(self.rewritten))
+        return Built(tiling=tiling, source=source, cubin=cubin)
 
     def build(self, tiling: Tiling, *, stamps: bool = False) -> Built:
         """Schedule, prove, emit and compile a tiling, or recall it; ptxas' verdict is left open.

@@ -52,6 +52,11 @@ class TensorView:
     owner: object = field(default=None, compare=False, repr=False)
 
 
+def torch_name(dtype: DType) -> str:
+    """What torch calls an element type."""
+    return _OF_TORCH[dtype]
+
+
 def is_torch(tensor: object) -> bool:
     """True for objects that look like torch tensors."""
     return hasattr(tensor, "data_ptr") and hasattr(tensor, "get_device")

@@ -225,7 +225,9 @@ class Calls:
         kernel = _value(text, kinds, dict(choices), without, sizes)
         _check_types(kernel)
         key = _size_key(kernel, sizes)
-        known = pins or recall(kernel, dict(key)) or measured(kernel.name, dict(choices), sizes)
+        known = (
+            pins or recall(kernel, dict(key)) or measured(kernel.name, dict(choices), sizes, wanted)
+        )
         made = _compiled(kernel, key, known, positive)
         return made, tensors, sizes
 
@@ -258,6 +260,7 @@ class Calls:
                 dtype=kinds.get(t.name, t.dtype or DType.F32),
                 access=t.access,
                 optional=t.name in without,
+                blocked=t.blocked,
                 captured=t.captured,
             )
             for t in self.tensors
@@ -355,7 +358,10 @@ def described(
 
 
 def _grid(kernel: Kernel, tiling: Tiling) -> parts.Grid:
-    return parts.Grid(count=lambda sizes: tiles_of(kernel, tiling, sizes) * tiling.split)
+    resident = 1 if tiling.consumers else None  # without a loop as many as the driver lets run
+    return parts.Grid(
+        count=lambda sizes: tiles_of(kernel, tiling, sizes) * tiling.split, resident=resident
+    )
 
 
 def _work(kernel: Kernel, tiling: Tiling, source: Source) -> Callable[[Mapping[str, int]], int]:

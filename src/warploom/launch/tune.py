@@ -131,7 +131,9 @@ def remember(
 def recall(kernel: Kernel, sizes: Mapping[str, int], folder: Path | None = None) -> Pins:
     """What is remembered, as pins; nothing if there is none."""
     kept = _read(_path(folder)).get(_key(kernel, sizes))
-    return tuple(kept.items()) if isinstance(kept, dict) else ()
+    if not isinstance(kept, dict):
+        return ()
+    return tuple((n, tuple(v) if isinstance(v, list) else v) for n, v in kept.items())
 
 
 def _path(folder: Path | None) -> Path:

@@ -30,6 +30,7 @@ from warploom.lower.relate import (
     product_name,
 )
 from warploom.lower.slots import SlotRing
+from warploom.lower.storage import is_straight
 from warploom.target.h200 import HopperTarget
 
 
@@ -120,7 +121,8 @@ def _loop_flow(layout: Layout, target: HopperTarget) -> Iterator[FlowOp]:
             )
         elif isinstance(op.work, Send):
             store = op.work.op
-            yield from _store_flow(layout, store, list(chunks_of(layout, store)), When.LOOP)
+            chunks = () if is_straight(layout, store) else chunks_of(layout, store)
+            yield from _store_flow(layout, store, list(chunks), When.LOOP)
         else:
             yield _step_flow(layout, op.work)
 

@@ -133,9 +133,10 @@ def send_cost(layout: Layout, send: Send, target: HopperTarget, consumers: int) 
     rows, columns = (layout.extent(d.var) for d in layout.body.values[send.op.value].dims)
     share = rows * columns * tensor.dtype.bits // 8 * consumers // layout.tiling.consumers
     busy = max(1, share // SMEM_BYTES_PER_CYCLE)
+    straight = layout.tiling.straight and tensor.blocked
     return Cost(
         unit="alu",
         occupancy=busy,
-        latency=busy + STEP_TAIL + target.sync.proxy_fence,
+        latency=busy + STEP_TAIL + (0 if straight else target.sync.proxy_fence),
         issue=-(-busy // consumers),
     )

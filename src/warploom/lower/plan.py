@@ -34,7 +34,7 @@ from warploom.lower.relate import (
     takes_turns,
 )
 from warploom.lower.slots import SlotRing
-from warploom.lower.storage import STAGING_BYTES, ring_depth, staged_stores
+from warploom.lower.storage import STAGING_BYTES, is_straight, ring_depth, staged_stores
 from warploom.target.h200 import HopperTarget
 
 TURN_BARRIER = 1  # hardware barrier of the first instance
@@ -128,8 +128,11 @@ def _product(layout: Layout, op: Dot) -> Product:
     )
 
 
-def _send(layout: Layout, op: Store) -> Stores:
+def _send(layout: Layout, op: Store) -> Stores | Work:
     homes = dict(layout.homes)
+    reads = tuple(dict.fromkeys(homes[v] for v in values_behind(layout, op.value)))
+    if is_straight(layout, op):
+        return Work(reads=reads)
     chunks = chunks_of(layout, op)
     copies = layout.tiling.staging
     if len(chunks) > copies:
@@ -141,7 +144,7 @@ def _send(layout: Layout, op: Store) -> Stores:
         )
     return Stores(
         fill=f"fill_{op.tensor}",
-        reads=tuple(dict.fromkeys(homes[v] for v in values_behind(layout, op.value))),
+        reads=reads,
         buffer="out",
         chunks=tuple((n, (c.block, c.column)) for n, c in enumerate(chunks)),
         reduce=op.add,

@@ -21,8 +21,14 @@ def staged_stores(layout: Layout) -> tuple[Store, ...]:
         op
         for op in (*layout.body.loop.body, *tail)
         if isinstance(op, Store) and len(layout.body.values[op.value].dims) == 2
-        if not is_turned(layout, op)
+        if not is_straight(layout, op) and not is_turned(layout, op)
     )
+
+
+def is_straight(layout: Layout, op: Store) -> bool:
+    """Whether a sum of the loop goes to memory from registers."""
+    blocked = layout.body.kernel.tensor(op.tensor).blocked
+    return blocked and op.add and layout.tiling.straight
 
 
 def is_turned(layout: Layout, op: Store) -> bool:

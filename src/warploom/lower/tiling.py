@@ -24,7 +24,8 @@ class Tiling:
     from the loop that discards what was there. ``spare`` registers of a thread are kept for
     anything but arrays.
     ``slack`` cycles of vector work may come late without delaying a product. ``direct``: tiles are
-    stored from registers, not through shared memory. ``tie``: elements of a thread that a wait for
+    stored from registers, not through shared memory. ``straight``: what the loop adds to tensors in
+    blocks goes to memory from registers. ``tie``: elements of a thread that a wait for
     products in the loop takes along of the tile made before it (-1: all), so that the assembler
     leaves that work where the schedule put it. ``program``: the name of one of all programs at the
     least interval (``candidates_of``), where measuring found a better one than the solver's.
@@ -51,6 +52,7 @@ class Tiling:
     group: int = 8
     slack: int = 0
     direct: bool = False
+    straight: bool = False
     tie: int = 0
     program: str = ""
     times: tuple[int, ...] = ()

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 from warploom.document.machine import OpTiming
 from warploom.document.roles import (
@@ -30,6 +31,7 @@ from warploom.document.roles import (
     RoleEntry,
     RoleProgram,
     RolesDocument,
+    Side,
     WaitEmpty,
     WaitFull,
     WaitGroup,
@@ -146,7 +148,7 @@ class _Reader:
         for role in document.programs:
             for turn, entries in self._turns(role):
                 for entry in entries:
-                    if isinstance(entry, Expect | Load):
+                    if isinstance(entry, Expect | Load) or _fills(entry):
                         self.fills[self._use(entry.ring, entry.k, turn)] += role.instances
                     elif isinstance(entry, Arrive):
                         self.releases[self._use(entry.ring, entry.k, turn)] += role.instances
@@ -194,7 +196,7 @@ class _Reader:
                 return self._wait(entry, turn, place)
             case Expect() | Arrive():
                 ring, use = self._use(entry.ring, entry.k, turn)
-                what = "full" if isinstance(entry, Expect) else "empty"
+                what = "full" if isinstance(entry, Expect) or _fills(entry) else "empty"
                 return Signal(
                     place=place,
                     signal=_signal(ring, what, use),
@@ -288,6 +290,11 @@ class _Reader:
             waits=isinstance(entry, NamedSync),
             handoff=self.costs.barrier_handoff,
         )
+
+
+def _fills(entry: RoleEntry) -> TypeGuard[Arrive]:
+    """Whether an arrival says that a share of the slot is written, not that it is read."""
+    return isinstance(entry, Arrive) and entry.side is Side.FULL
 
 
 def _signal(ring: str, what: str, use: int) -> str:

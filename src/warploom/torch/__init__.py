@@ -12,7 +12,6 @@ try:
 except ImportError:
     raise MissingExtraError("torch", "torch", "warploom.torch") from None
 
-from warploom.torch.autograd import set_attention_backward
 from warploom.torch.ops import attention, attention_packed, gemm
 from warploom.torch.sdpa import scaled_dot_product_attention
 
@@ -21,5 +20,4 @@ __all__ = [
     "attention_packed",
     "gemm",
     "scaled_dot_product_attention",
-    "set_attention_backward",
 ]

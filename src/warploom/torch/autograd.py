@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -11,24 +10,17 @@ from torch import Tensor
 from torch.nn import functional
 from torch.nn.attention.bias import causal_lower_right
 
+from warploom.launch.attention_checks import BACKWARD_DIMS
+from warploom.launch.attention_grad import attention_backward
+
 LOGGER = logging.getLogger("warploom.torch")
 ROW = 8  # elements of 16 bits in the 16 bytes that rows must be multiples of
-Backward = Callable[..., tuple[Tensor, Tensor, Tensor]]
-_HOOK: list[Backward] = []
 _SAID: set[str] = set()
 
 
-def set_attention_backward(function: Backward | None) -> None:
-    """Use a kernel for attention's gradients; None: torch's, by running its forward again.
-
-    It is called with (grad, q, k, v, out, lse, causal, scale, lower_right).
-    """
-    _HOOK[:] = [function] if function is not None else []
-
-
-def has_attention_backward() -> bool:
-    """Whether a kernel computes attention's gradients."""
-    return bool(_HOOK)
+def has_attention_backward(q: Tensor) -> bool:
+    """Whether a kernel computes attention's gradients for heads like these."""
+    return q.shape[3] in BACKWARD_DIMS and q.dtype in (torch.bfloat16, torch.float16)
 
 
 def say_once(message: str) -> None:
@@ -40,7 +32,11 @@ def say_once(message: str) -> None:
 
 def needs_grad(*tensors: Tensor | None) -> bool:
     """Whether the result of a call has a gradient."""
-    return torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors)
+    if torch.is_grad_enabled():
+        for t in tensors:  # a generator would take longer than the question
+            if t is not None and t.requires_grad:
+                return True
+    return False
 
 
 class Gemm(torch.autograd.Function):
@@ -129,9 +125,10 @@ def attention_grads(
     scale: float | None = None,
     lower_right: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Gradients by the kernel there is, else by torch's attention run again."""
-    if _HOOK:
-        return _HOOK[0](grad, q, k, v, out, lse, causal, scale, lower_right)
+    """Gradients by a kernel where there is one, else by torch's attention run again."""
+    if q.is_cuda and has_attention_backward(q):
+        mask = "lower_right" if causal and lower_right else causal
+        return attention_backward(grad, q, k, v, out, lse, mask, scale)
     say_once("warploom.attention backward: no kernel; torch's attention runs again")
     with torch.enable_grad():
         inputs = [t.detach().requires_grad_() for t in (q, k, v)]

@@ -27,17 +27,13 @@ def _is_plain(tensor: Tensor) -> bool:
     return type(tensor) in _PLAIN and tensor.is_cuda and not _modes() and _transforms() is None
 
 
-def _fit_rows(tensor: Tensor) -> Tensor:
-    return tensor if tensor.stride(-1) == 1 else tensor.contiguous()
-
-
 def _run_gemm(
     a: Tensor, b: Tensor, bias: Tensor | None = None, alpha: float = 1.0, activation: str = "none"
 ) -> Tensor:
     """The CUDA kernel; operands that copies cannot read are copied first."""
     result: Tensor = _launch_gemm(
-        _fit_rows(a),
-        b if b.stride(0) == 1 else b.T.contiguous().T,
+        a,
+        b,
         bias=bias,
         alpha=None if alpha == 1.0 else alpha,
         activation=activation,
@@ -59,9 +55,9 @@ def _run_attention(
 ) -> tuple[Tensor, Tensor]:
     """The CUDA kernel."""
     out, lse = _launch_attention(
-        _fit_rows(q),
-        _fit_rows(k),
-        _fit_rows(v),
+        q,
+        k,
+        v,
         _mask(causal, lower_right),
         scale,
         return_lse=True,
@@ -83,9 +79,9 @@ def _run_packed(
 ) -> tuple[Tensor, Tensor]:
     """The CUDA kernel."""
     out, lse = _launch_packed(
-        _fit_rows(q),
-        _fit_rows(k),
-        _fit_rows(v),
+        q,
+        k,
+        v,
         q_starts,
         k_starts,
         most_queries,

@@ -80,9 +80,10 @@ def why_not(
         return "the scale is not positive"
     if torch.is_autocast_enabled():
         return "autocast chooses the types"
-    if needs_grad(q, k, v) and not has_attention_backward():
+    reason = _why_not_tensors(q, k, v, enable_gqa)
+    if reason is None and needs_grad(q, k, v) and not has_attention_backward(q):
         return "gradients are needed, for which there is no kernel"
-    return _why_not_tensors(q, k, v, enable_gqa)
+    return reason
 
 
 def _why_not_tensors(q: Tensor, k: Tensor, v: Tensor, enable_gqa: bool) -> str | None:

@@ -161,6 +161,21 @@ HELPERS: dict[str, str] = {
         "st.shared.v2.f32 [%0], {%1, %2};",
         '"r"(address), "f"(a), "f"(b)',
     ),
+    "store_shared4": _one(
+        "void store_shared4(uint32_t address, float a, float b, float c, float d)",
+        "st.shared.v4.f32 [%0], {%1, %2, %3, %4};",
+        '"r"(address), "f"(a), "f"(b), "f"(c), "f"(d)',
+    ),
+    "add_global4": _one(
+        "void add_global4(float* at, float a, float b, float c, float d)",
+        "red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};",
+        '"l"(at), "f"(a), "f"(b), "f"(c), "f"(d)',
+    ),
+    "bulk_add": _one(
+        "void bulk_add(float* to, uint32_t from, uint32_t bytes)",
+        "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;",
+        '"l"(to), "r"(from), "r"(bytes)',
+    ),
     "pack_bf16": (
         "DEVICE uint32_t pack_bf16(float lo, float hi) {\n  uint32_t r;\n"
         '  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(hi), "f"(lo));\n  return r;\n}\n'

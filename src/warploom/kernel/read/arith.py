@@ -24,7 +24,7 @@ from warploom.kernel.values import (
     Transpose,
     Value,
     Var,
-    Walk,
+    is_number,
 )
 
 COMPARISONS = {Fn.EQ, Fn.NE, Fn.LT, Fn.LE, Fn.GT, Fn.GE}
@@ -58,7 +58,7 @@ def value_of(frame: Frame, node: ast.AST, symbol: Symbol, want: DType | None = N
         made = build.once(Scalar, symbol.name, (), symbol.dtype, line, parameter=symbol.name)
         return cast(frame, node, made, want) if want else made
     if isinstance(symbol, Var):
-        if symbol.walk is not Walk.UNIT:
+        if not is_number(symbol):
             frame.fail(
                 KernelTypeError,
                 node,

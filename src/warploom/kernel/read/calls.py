@@ -14,8 +14,9 @@ from warploom.kernel.captured import Lifted
 from warploom.kernel.read.arith import cast, known, pointwise, reduce, spread, value_of
 from warploom.kernel.read.grid import tile
 from warploom.kernel.read.memory import whole_axis
+from warploom.kernel.read.slope import slope
 from warploom.kernel.read.state import Frame, SizeOf, Symbol, is_static, nearest, shape
-from warploom.kernel.values import Dim, DType, Fn, Indices, Value, Var, Walk
+from warploom.kernel.values import Dim, DType, Fn, Indices, Value, Var, is_number
 from warploom.kernel.words import WORDS, Word
 
 Handler = Callable[..., Symbol]
@@ -258,7 +259,7 @@ def _axes(frame: Frame, node: ast.Call, args: list[Symbol]) -> tuple[Var, ...]:
         arg = given
         if isinstance(arg, SizeOf):
             arg = whole_axis(frame, node, arg.axis, f"a tile over all of axis '{arg.axis}'")
-        if not isinstance(arg, Var) or arg.walk is Walk.UNIT:
+        if not isinstance(arg, Var) or is_number(arg):
             what = f"variable '{arg.name}'" if isinstance(arg, Var) else f"{arg!r}"
             if isinstance(arg, Value):
                 what = "a value"
@@ -303,7 +304,7 @@ def _index(
             why="it gives the element indices a variable covers",
             fix="wl.index(m) with m from wl.tile or wl.steps",
         )
-    if var.walk is Walk.UNIT:
+    if is_number(var):
         return value_of(frame, node, var)
     dims, line = (Dim(var.name),), frame.line(node)
     return frame.build.once(Indices, var.name, dims, DType.I32, line, var=var.name)
@@ -328,6 +329,18 @@ def _tile(
     return tile(frame, node, args[0], kwargs)
 
 
+def _slope(
+    frame: Frame, node: ast.Call, word: Word, args: list[Symbol], kwargs: dict[str, Symbol]
+) -> Symbol:
+    _arity(frame, node, word, args, kwargs, 2, 2)
+    y, x = args
+    if not isinstance(x, Value) or not x.dtype.is_float:
+        frame.fail(
+            KernelTypeError, node, "wl.slope by something that is no floating tile", fix=word.usage
+        )
+    return slope(frame, node, y, x) if isinstance(y, Value) else 0.0
+
+
 HANDLERS: dict[str, Handler] = {
     "tile": _tile,
     "steps": _steps,
@@ -341,6 +354,7 @@ HANDLERS: dict[str, Handler] = {
     "silu": _activation,
     "gelu": _activation,
     "relu": _activation,
+    "slope": _slope,
 }
 
 

@@ -30,6 +30,7 @@ from warploom.kernel.values import (
     Value,
     Var,
     Walk,
+    is_number,
     operands,
 )
 
@@ -178,7 +179,7 @@ def _by_variable(
             fix=f"check the order of the indices, call both axes alike, "
             f"or index with wl.index({var.name})",
         )
-    if var.walk is Walk.UNIT or (var.walk is Walk.STEP and var.extent == 1):
+    if var.walk is Walk.UNIT or (is_number(var) and axis.per == 1):
         return At(var=var.name), []
     if var.walk is Walk.STEP and axis.per > 1 and frame.build.shifted:
         frame.fail(

@@ -180,12 +180,22 @@ class Context:
             case Spread():
                 return self.uniform(op.arg, iteration)
             case Load():
-                return self.element_at(op, [self.index(a, iteration) for a in op.at])
+                return self.element_at(
+                    op, [self._inside(op, n, iteration) for n in range(len(op.at))]
+                )
             case Pointwise():
                 args = [self.uniform(a, iteration) for a in op.args]
                 return pointwise(op.fn, args, op.result.dtype, self._dtypes(op))
             case _:
                 raise refusal("this value is not a scalar", getattr(op, "line", None))
+
+    def _inside(self, op: Load, axis: int, iteration: str | None) -> str:
+        """An index of one element; iterations past the end of a loop read its last one."""
+        at, text = op.at[axis], self.index(op.at[axis], iteration)
+        if at.var != self.layout.body.loop.var:
+            return text
+        name = self.kernel.tensor(op.tensor).axes[axis].name
+        return f"min({text}, {self.size_of(op.tensor, name)} - 1)"
 
     def _dtypes(self, op: Pointwise) -> list[DType]:
         return [self.layout.body.values[a].dtype for a in op.args]

@@ -73,8 +73,8 @@ def walk_lines(context: Context, cut: Cut | None) -> list[str]:
     if walk == "listed":
         order = context.order()
         return [
-            f"for (int visit = __ldg({order} + blockIdx.x);; ++visit) {{",
-            f"  const int tile = __ldg({order} + visit);",
+            f"for (int visit = listed({order} + blockIdx.x);; ++visit) {{",
+            f"  const int tile = listed({order} + visit);",
             "  if (tile < 0) break;",
         ]
     if split > 1:
@@ -83,6 +83,13 @@ def walk_lines(context: Context, cut: Cut | None) -> list[str]:
             f"  const int tile = unit / {split}, part = unit % {split};",
         ]
     return ["for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {"]
+
+
+def again_lines(context: Context, cut: Cut | None) -> list[str]:
+    """The tile's place once more, for its tail: it does not wait in registers along the loop."""
+    if _walk(context, cut) != "listed":
+        return []
+    return [f"const int tile = listed({context.order()} + visit);", *place_lines(context, cut)]
 
 
 def _group_counts(context: Context) -> list[str]:

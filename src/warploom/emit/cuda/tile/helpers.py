@@ -104,10 +104,20 @@ TILE_HELPERS: dict[str, str] = {
         '               " mov.u32 t, %%clock; @p st.global.u32 [%0], t; }"\n'
         '               :: "l"(at), "r"((unsigned)on) : "memory");\n}\n'
     ),
+    "listed": (
+        "// An entry of a list, read anew every time: it need not stay in a register.\n"
+        "DEVICE int listed(const int* at) {\n  int x;\n"
+        '  asm volatile("ld.global.nc.s32 %0, [%1];" : "=r"(x) : "l"(at));\n  return x;\n}\n'
+    ),
     "load_global4": (
         "DEVICE void load_global4(uint32_t* x, const uint32_t* at) {\n"
         '  asm volatile("ld.global.nc.v4.b32 {%0, %1, %2, %3}, [%4];"\n'
         '               : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3]) : "l"(at));\n}\n'
+    ),
+    "load_global2": (
+        "DEVICE void load_global2(uint32_t* x, const uint32_t* at) {\n"
+        '  asm volatile("ld.global.nc.v2.b32 {%0, %1}, [%2];"\n'
+        '               : "=r"(x[0]), "=r"(x[1]) : "l"(at));\n}\n'
     ),
     "slot_byte": (
         "// A byte of a tile in shared memory: blocks of rows of ``pitch`` bytes, swizzled.\n"

@@ -10,7 +10,7 @@ from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.meet import meet_lines
 from warploom.emit.cuda.tile.operands import load_lines, product_lines
-from warploom.emit.cuda.tile.stores import direct_text, store_call
+from warploom.emit.cuda.tile.stores import direct_text, store_call, straight_text
 from warploom.emit.cuda.tile.vector import Vector
 from warploom.kernel.values import Dot, Load, Store
 from warploom.lower.fuse import Step
@@ -28,7 +28,7 @@ from warploom.lower.plan import (
     store_name,
 )
 from warploom.lower.relate import product_name
-from warploom.lower.storage import staged_stores
+from warploom.lower.storage import is_straight, staged_stores
 
 
 class Ops:
@@ -123,6 +123,13 @@ class Ops:
         return lowering
 
     def _with_store(self, table: LoweringTable, op: Store, *, staged: bool) -> LoweringTable:
+        if is_straight(self.layout, op):
+
+            def add(e: RoleEntry, site: Site) -> list[str]:
+                assert isinstance(e, Compute)
+                return straight_text(self.context, op, site.iteration(e.k))
+
+            return table.with_op(store_name(op), add)
         if not staged:
             return table.with_op(
                 store_name(op), lambda e, s: ["{", *indent(direct_text(self.context, op), 2), "}"]

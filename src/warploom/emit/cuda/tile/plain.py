@@ -1,7 +1,8 @@
 """Kernels without a loop as CUDA text: rows of whole tiles, each by a few neighbouring lanes.
 
 A lane takes eight neighbouring elements of a row, so a row of 64 to 256 elements is 8 to 32 lanes
-of a warp; sums over a row are exchanged among them. Everything is read and written by 16 bytes.
+of a warp; sums over a row are exchanged among them. Everything is read and written by 16 bytes. Row
+numbers have 32 bits: more rows than that fit in no GPU's memory.
 """
 
 from __future__ import annotations
@@ -30,8 +31,10 @@ from warploom.kernel.values import (
     Load,
     Op,
     Pointwise,
+    Position,
     Reduce,
     Scalar,
+    Spread,
     Store,
     Walk,
 )
@@ -46,6 +49,14 @@ COMBINE = {Fn.ADD: "{0} + {1}", Fn.MAX: "fmaxf({0}, {1})", Fn.MIN: "fminf({0}, {
 def emit_plain(kernel: Kernel) -> Source:
     """The CUDA source of a kernel that neither loops nor multiplies matrices."""
     return _Plain(kernel).source()
+
+
+def rows_of(kernel: Kernel) -> dict[str, int]:
+    """The rows a CTA takes at a time, by the variable that walks them."""
+    (whole,) = (v.extent for v in kernel.vars if v.walk is Walk.WHOLE)
+    assert whole is not None
+    tiled = [v.name for v in kernel.vars if v.walk is Walk.TILE]
+    return dict.fromkeys(tiled[-1:], THREADS * EACH // whole)
 
 
 @dataclass
@@ -71,12 +82,26 @@ class _Plain:
         lanes = extent // EACH
         self.column, self.lanes = whole[0].name, lanes
         body = [line for op in self.kernel.ops for line in self._lines(op)]
-        places = []
+        places, factors = [], []
+        rows = grid.vars[-1]
+        paired = any(t.blocked for t in self.kernel.tensors)
         for n, name in reversed(list(enumerate(grid.vars))):
             size = self._add(SizeParam(name=f"len_{name}", axis=self.kernel.var(name).axis))
+            if paired and name == rows:
+                size, name = f"(({size} + 15) / 16 * 8)", "pair"  # noqa: PLW2901
+            factors.append(f"(unsigned){size}")
             inner = [f"const int pos_{name} = rest % {size};", f"rest /= {size};"]
             places += inner if n else [f"const int pos_{name} = (int)rest;"]
-        total = " * ".join(f"(long long)len_{n}" for n in grid.vars)
+        total = " * ".join(factors)
+        if paired:
+            body = [
+                "#pragma unroll",
+                "for (int up = 0; up < 2; ++up) {  // two rows that share their blocks' bytes",
+                f"  const int pos_{rows} = pos_pair / 8 * 16 + pos_pair % 8 + 8 * up;",
+                f"  if (pos_{rows} >= len_{rows}) continue;",
+                *indent(body, 2),
+                "}",
+            ]
         text = "\n".join(
             [
                 f'extern "C" __global__ void __launch_bounds__({THREADS}) {ENTRY}(',
@@ -84,10 +109,10 @@ class _Plain:
                 f"  const int part = threadIdx.x % {lanes} * {EACH};",
                 f"  const unsigned mates = 0x{(1 << lanes) - 1:x}u << (threadIdx.x % 32 / {lanes}"
                 f" * {lanes});  // the lanes of this row",
-                f"  for (long long row = (long long)blockIdx.x * {THREADS // lanes}"
-                f" + threadIdx.x / {lanes}; row < {total};",
-                f"       row += (long long)gridDim.x * {THREADS // lanes}) {{",
-                "    long long rest = row;",
+                f"  for (unsigned row = blockIdx.x * {THREADS // lanes} + threadIdx.x / {lanes};"
+                f" row < {total};",
+                f"       row += gridDim.x * {THREADS // lanes}) {{",
+                "    unsigned rest = row;",
                 *indent([*places, *body], 4),
                 "  }",
                 "}",
@@ -99,20 +124,28 @@ class _Plain:
             text="\n".join(parts), entry=ENTRY, params=params, threads=THREADS, shared_bytes=0
         )
 
-    def _lines(self, op: Op) -> list[str]:
+    def _lines(self, op: Op) -> list[str]:  # noqa: PLR0911 (one line a kind of op)
         match op:
             case Const():
-                return [f"const float {_name(op)} = {number(op.value, op.result.dtype)};"]
+                kind = _scalar_type(op.result.dtype)
+                return [f"const {kind} {_name(op)} = {number(op.value, op.result.dtype)};"]
+            case Position():
+                return [f"const int {_name(op)} = pos_{op.var};"]
             case Scalar():
                 dtype = next(p.dtype for p in self.kernel.parameters if p.name == op.parameter)
                 given = ScalarParam(name=f"arg_{op.parameter}", parameter=op.parameter, dtype=dtype)
                 return [f"const float {_name(op)} = {self._add(given)};"]
             case Load():
                 return self._load(op)
+            case Spread():
+                text = self._at(op.arg)
+                return self._each(_name(op), text, tile=len(op.result.dims) == 2)
             case Pointwise():
                 types = [self._dtype(a) for a in op.args]
                 args = [self._at(a) for a in op.args]
                 text = pointwise(op.fn, args, op.result.dtype, types)
+                if not op.result.dims:
+                    return [f"const {_scalar_type(op.result.dtype)} {_name(op)} = {text};"]
                 return self._each(_name(op), text, tile=len(op.result.dims) == 2)
             case Reduce():
                 return self._reduce(op)
@@ -144,24 +177,54 @@ class _Plain:
             f"for (int j = 0; j < {EACH}; ++j) {label}[j] = {text};",
         ]
 
-    def _address(self, tensor: str, at: tuple[At, ...]) -> str:
+    def _pointer(self, tensor: str) -> str:
         found = self.kernel.tensor(tensor)
-        pointer = PointerParam(
-            name=f"ptr_{tensor}",
-            tensor=tensor,
-            dtype=found.dtype,
-            written=found.access is Access.OUT,
+        return self._add(
+            PointerParam(
+                name=f"ptr_{tensor}",
+                tensor=tensor,
+                dtype=found.dtype,
+                written=found.access is Access.OUT,
+            )
         )
+
+    def _address(self, tensor: str, at: tuple[At, ...], rank: int | None = None) -> str:
+        """An element's place; of fewer indices than the tensor's ``rank``, the rest at 0."""
+        rank = rank or len(at)
         terms = []
         for n, index in enumerate(at):
             place = "part" if index.var == self.column else f"pos_{index.var}"
-            if n < len(at) - 1:
+            place = f"v_{index.value}" if index.value is not None else place
+            if n < rank - 1:
                 stride = StrideParam(name=f"stride_{tensor}_{n}", tensor=tensor, axis=n)
                 place = f"{place} * {self._add(stride)}"
             terms.append(place)
-        return f"{self._add(pointer)} + {' + '.join(terms)}"
+        return f"{self._pointer(tensor)} + {' + '.join(terms)}"
+
+    def _block(self, tensor: str, at: tuple[At, ...]) -> str:
+        """Where the 64 bytes of a block begin in which a row's eight columns lie."""
+        row, rows = (
+            self._add(
+                StrideParam(name=f"stride_{tensor}_{len(at) - 2}", tensor=tensor, axis=len(at) - 2)
+            ),
+            f"pos_{at[-2].var}",
+        )
+        outer = self._address(tensor, at[:-2], len(at)) if len(at) > 2 else self._pointer(tensor)
+        return f"{outer} + {rows} / 16 * 16 * {row} + {rows} % 8 * 16 + part * 16"
+
+    def _load_blocked(self, op: Load) -> list[str]:
+        label = _name(op)
+        place = f"{self._block(op.tensor, op.at)} + 2 * up"
+        loads = [
+            f"load_global2(&w_{label}[{2 * n}], (const uint32_t*)({place} + {4 * n}));"
+            for n in range(EACH // 2)
+        ]
+        text = f"__uint_as_float(w_{label}[j])"
+        return [f"uint32_t w_{label}[{EACH}];", *loads, *self._each(label, text, tile=True)]
 
     def _load(self, op: Load) -> list[str]:
+        if self.kernel.tensor(op.tensor).blocked:
+            return self._load_blocked(op)
         label, wide = _name(op), op.result.dtype is DType.F32
         words = EACH if wide else EACH // 2
         text = f"__uint_as_float(w_{label}[j])"
@@ -188,21 +251,52 @@ class _Plain:
             step *= 2
         return lines
 
+    def _clear(self, op: Store) -> list[str]:
+        """A constant into blocks: the first of two rows writes the bytes they share."""
+        source = self._value(op.value)
+        if not isinstance(source, Spread) or not isinstance(self._value(source.arg), Const):
+            raise refusal(
+                "a tensor in blocks is stored to",
+                op.line,
+                why="kernels without a loop read blocks, and fill them with one number",
+                fix="a tensor that lies row by row",
+            )
+        words = ", ".join([f"__float_as_uint(v_{source.arg})"] * 4)
+        place = self._block(op.tensor, op.at)
+        return [
+            f"const uint32_t out_{op.tensor}[4] = {{{words}}};",
+            "#pragma unroll",
+            f"for (int n = 0; n < 4 && up == 0; ++n) store_global4({place} + 4 * n,"
+            f" out_{op.tensor});",
+        ]
+
     def _store(self, op: Store) -> list[str]:
+        if self.kernel.tensor(op.tensor).blocked:
+            return self._clear(op)
         dtype = self.kernel.tensor(op.tensor).dtype
         address = self._address(op.tensor, op.at)
         if self._dims(op.value) == 1:
             return [f"if (part == 0) *({address}) = v_{op.value};"]
         value = f"v_{op.value}"
         if dtype is DType.F32:
-            return [
-                f"for (int j = 0; j < {EACH}; ++j) ({address})[j] = {value}[j];",
-            ]
+            bits = [f"__float_as_uint({value}[{e}])" for e in range(EACH)]
+            lines = []
+            for n in range(0, EACH, 4):
+                some = f"out_{op.tensor}_{n}"
+                lines += [
+                    f"const uint32_t {some}[4] = {{{', '.join(bits[n : n + 4])}}};",
+                    f"store_global4({address} + {n}, {some});",
+                ]
+            return lines
         pairs = [f"pack_{dtype}({value}[{e}], {value}[{e + 1}])" for e in range(0, EACH, 2)]
         return [
             f"const uint32_t out_{op.tensor}[4] = {{{', '.join(pairs)}}};",
             f"store_global4({address}, out_{op.tensor});",
         ]
+
+
+def _scalar_type(dtype: DType) -> str:
+    return "int" if dtype is DType.I32 else "float"
 
 
 def _of(op: Op) -> str:

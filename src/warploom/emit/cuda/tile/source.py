@@ -20,7 +20,12 @@ from warploom.emit.cuda import ptx
 from warploom.emit.cuda.lowering import LoweringTable, Site
 from warploom.emit.cuda.roles import barrier_setup, indent
 from warploom.emit.cuda.tile.context import Context
-from warploom.emit.cuda.tile.grid import count_lines, place_lines, walk_lines
+from warploom.emit.cuda.tile.grid import (
+    again_lines,
+    count_lines,
+    place_lines,
+    walk_lines,
+)
 from warploom.emit.cuda.tile.helpers import Owned, helpers_for, wait_function
 from warploom.emit.cuda.tile.iterations import range_lines
 from warploom.emit.cuda.tile.meet import refuse_shared
@@ -190,10 +195,21 @@ class _Writer:
         """Counts of tiles computed anew for every tile, where registers are short: they, and
         reciprocals to divide by them, would wait in registers all along the loop.
         """
-        if not self.layout.crowded:
+        if not self.layout.crowded and not again_lines(self.context, self.cut):
             return []
         found = [line for line in lines if line.startswith("const int count_")]
         return [re.sub(r"\blen_(\w+)", r"opaque(len_\1)", line) for line in found]
+
+    def counted_again(self) -> list[str]:
+        """``k_end``: the iterations of the tile once more, from its row."""
+        assert self.cut is not None
+        row = f"pos_{self.cut.row}"
+        return [
+            f"const int k_end = [&](const int {row}) {{",
+            *indent(self.trip_lines()[:-1], 2),
+            "  return k_tiles;",
+            f"}}(opaque({row}));",
+        ]
 
     def tile_loop(self, body: list[str], before: Sequence[str] = ()) -> list[str]:
         turn = ["backwards = !backwards;"] if self.layout.tiling.serpentine else []
@@ -380,11 +396,19 @@ class _Writer:
             plain = [] if unknown else [("whole_to", table)]
             ends_whole = self.cut is not None and self.cut.known and not self.cut.above
             loops = [*first, *plain, *([] if ends_whole else [("k_tiles", masked)])]
-        for bound, lowerings in loops:
+        again = again_lines(self.context, self.cut)
+        for n, (bound, lowerings) in enumerate(loops):
+            if again and n and bound == "k_tiles":  # counted anew: one register less until here
+                lines += self.counted_again()
+                bound = "k_end"  # noqa: PLW2901
             lines.append(f"for (; k < {bound}; ++k) {{")
             lines += indent([*self.list_lines(program, "kernel", lowerings), *step], 2)
             lines.append("}")
-        return [*lines, *self.epilogue(program, table), *once]
+        tail = self.epilogue(program, table)
+        if again:
+            counts = self.recounted(count_lines(self.context, self.cut))
+            tail = ["{", *indent([*counts, *again, *tail], 2), "}"]
+        return [*lines, *tail, *once]
 
     def epilogue(self, program: RoleProgram, table: LoweringTable) -> list[str]:
         """The end of a tile; what follows a meeting of parts is the last one's alone."""

@@ -7,10 +7,13 @@ from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.vector import ELEMENTS, Vector, row_scope
 from warploom.kernel.values import DType, Store
 from warploom.lower.hand_over import by_columns, share_of
+from warploom.lower.slots import LINE_BYTES
 from warploom.lower.storage import is_turned
 
 PACKS = {DType.BF16: "pack_bf16", DType.F16: "pack_f16"}
 WARP_ROWS = 16
+BLOCK_ROWS, BLOCK_COLUMNS = 16, 8  # of tensors in blocks
+BLOCK_BYTES = BLOCK_ROWS * BLOCK_COLUMNS * 4
 
 
 def fill_text(context: Context, op: Store) -> list[str]:
@@ -20,6 +23,7 @@ def fill_text(context: Context, op: Store) -> list[str]:
     vector = Vector(context, value.vars[0], value.vars[1])
     text = vector.value(op.value)
     wide = dtype is DType.F32
+    blocked = context.kernel.tensor(op.tensor).blocked
     groups = min(2 if wide else 4, share_of(context.layout, op)[1] // 16)
     return [
         "const int here = opaque(lane);  // addresses are computed anew: registers are short",
@@ -35,7 +39,9 @@ def fill_text(context: Context, op: Store) -> list[str]:
         "    const int i = e / 2 % 2;",
         *indent([*vector.scopes.element, f"y[e] = {text};", "(void)i;"], 4),
         "  }",
-        *indent(_stage_f32() if wide else _stage_16bit(PACKS[dtype]), 2),
+        *indent(
+            _stage_blocks() if blocked else _stage_f32() if wide else _stage_16bit(PACKS[dtype]), 2
+        ),
         "}",
     ]
 
@@ -46,6 +52,73 @@ def _stage_16bit(pack: str) -> list[str]:
         "const int row = here % 16, half = here / 16;",
         f"stmatrix4(buffer + row * 128 + (((2 * j + half) ^ (row % 8)) << 4), {pairs});",
     ]
+
+
+def _stage_blocks() -> list[str]:
+    """As they lie in registers; two blocks of 8 columns."""
+    return [
+        "#pragma unroll",
+        "for (int n = 0; n < 2; ++n)",
+        f"  store_shared4(buffer + {BLOCK_BYTES} * (2 * j + n) + 16 * here, y[4 * n], y[4 * n + 1],"
+        " y[4 * n + 2], y[4 * n + 3]);",
+    ]
+
+
+def _block_address(context: Context, op: Store, iteration: str, row: str, column: str) -> str:
+    """Where the block that begins at a row and a column lies."""
+    rows, cols = context.layout.body.values[op.value].vars
+    parts = []
+    for n, at in enumerate(op.at):
+        if at.var == cols:
+            parts.append(f"({context.index(at, iteration)} + {column}) * {BLOCK_ROWS}")
+            continue
+        place = row if at.var == rows else context.index(at, iteration)
+        parts.append(f"({place}) * {context.stride(op.tensor, n)}")
+    return f"{context.pointer(op.tensor)} + ({' + '.join(parts)})"
+
+
+def _block_row(context: Context, op: Store, iteration: str, block: int) -> tuple[str, str]:
+    """The first row of a warp's blocks, and whether it exists."""
+    rows = context.layout.body.values[op.value].vars[0]
+    blocks, _ = share_of(context.layout, op)
+    row = f"{context.position(rows, iteration)} + 16 * warp_in_group"
+    row += f" + {64 * block}" if block else ""
+    row += "" if by_columns(context.layout, op) else f" + {64 * blocks} * instance"
+    axis = context.kernel.var(rows).axis
+    return row, f"{row} < {context.limit(op.tensor, axis, rows)}"
+
+
+def straight_text(context: Context, op: Store, iteration: str) -> list[str]:
+    """What the loop adds, from registers: a thread adds its four elements of each block at once."""
+    value = context.layout.body.values[op.value]
+    vector = Vector(context, value.vars[0], value.vars[1])
+    text = vector.value(op.value)
+    blocks, columns = share_of(context.layout, op)
+    across = f"{columns} * instance" if by_columns(context.layout, op) else "0"
+    lines = ["{", *indent(vector.scopes.step, 2)]
+    for b in range(blocks):
+        row, exists = _block_row(context, op, iteration, b)
+        lines += [
+            f"  if ({exists}) {{",
+            f"    constexpr int b = {b};",
+            *indent(row_scope(vector), 4),
+            f"    float* to = {_block_address(context, op, iteration, row, across)} + 4 * lane;",
+            "#pragma unroll",
+            f"    for (int g = 0; g < {columns // 16}; ++g) {{",
+            "      const int h = 2 * g;",
+            *indent(vector.scopes.chunk, 6),
+            f"      float y[{ELEMENTS}];",
+            "#pragma unroll",
+            f"      for (int e = 0; e < {ELEMENTS}; ++e) {{",
+            "        const int i = e / 2 % 2;",
+            *indent([*vector.scopes.element, f"y[e] = {text};", "(void)i;"], 8),
+            "      }",
+            "      add_global4(to + 256 * g, y[0], y[1], y[2], y[3]);",
+            "      add_global4(to + 256 * g + 128, y[4], y[5], y[6], y[7]);",
+            "    }",
+            "  }",
+        ]
+    return [*lines, "}"]
 
 
 def _stage_f32() -> list[str]:
@@ -177,6 +250,22 @@ def _row_store(context: Context, op: Store) -> list[str]:
     ]
 
 
+def _send_blocks(
+    context: Context, op: Store, block: int, column: int, source: str, iteration: str | None
+) -> list[str]:
+    """A warp's blocks of a chunk lie side by side in memory: one copy takes them."""
+    assert iteration is not None
+    assert op.add
+    columns = share_of(context.layout, op)[1]
+    across = str(column)
+    across += f" + {columns} * instance" if by_columns(context.layout, op) else ""
+    row, exists = _block_row(context, op, iteration, block)
+    to = _block_address(context, op, iteration, row, across)
+    wide = min(LINE_BYTES // 4, columns)
+    bytes_ = wide // BLOCK_COLUMNS * BLOCK_BYTES
+    return [f"if (lane == 0 && {exists}) bulk_add({to}, {source}, {bytes_});"]
+
+
 def store_call(
     context: Context,
     op: Store,
@@ -187,6 +276,8 @@ def store_call(
 ) -> list[str]:
     """The bulk store of a filled chunk: each warp its 16 rows."""
     tensor = context.kernel.tensor(op.tensor)
+    if tensor.blocked:
+        return _send_blocks(context, op, block, column, source, iteration)
     name = context.map_of(tensor, context.store_box(op, WARP_ROWS))
     value = context.layout.body.values[op.value]
     blocks, columns = share_of(context.layout, op)

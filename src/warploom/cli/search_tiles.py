@@ -1,0 +1,150 @@
+"""``warploom search`` of a tile kernel: tile sizes, storage and order together, for given sizes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+
+from warploom.cli.author import user_object
+from warploom.cli.kernels import TEXTS, TileKernel, split_sizes
+from warploom.cli.output import write_file
+from warploom.errors import ConfigError
+from warploom.kernel.text import Text
+from warploom.launch.tune import remember
+from warploom.search.joint import JointOptions, JointResult, Measure, search_tiles
+from warploom.search.joint_report import to_svg, to_table
+from warploom.search.on_gpu import OnGpu, gpu_is_here
+
+WORDS = {"true": True, "yes": True, "false": False, "no": False, "none": None}
+
+
+def tile_text(spec: str) -> Text | None:
+    """The tile kernel a spec names, with or without sizes after an ``@``; None for others."""
+    name = spec.partition("@")[0]
+    if name in TEXTS:
+        return TEXTS[name]
+    found = user_object(name) if ":" in name else None
+    return found if isinstance(found, Text) else None
+
+
+def assignments(said: list[str] | None, where: str) -> dict[str, Any]:
+    """``name=value`` pairs; numbers and the words for true, false and none are read as such."""
+    found: dict[str, Any] = {}
+    for part in said or ():
+        name, equals, value = part.partition("=")
+        if not (name.isidentifier() and equals):
+            raise ConfigError(f"{part!r} says nothing", where=where, fix=f"{where} name=value")
+        found[name] = _read(value)
+    return found
+
+
+def _read(value: str) -> object:
+    if value.lower() in WORDS:
+        return WORDS[value.lower()]
+    for kind in (int, float):
+        try:
+            return kind(value)
+        except ValueError:
+            continue
+    return value
+
+
+def search_kernel(
+    spec: str,
+    text: Text,
+    dtype: str,
+    *,
+    choices: Mapping[str, object],
+    scalars: Mapping[str, float],
+    pins: Mapping[str, object],
+    measure: str | None,
+    options: JointOptions,
+    store: Path | None,
+    plot: Path | None,
+    keep: bool,
+    as_json: bool,
+) -> None:
+    """Search, print the table, and keep the best for later calls where asked to."""
+    _, sizes = split_sizes(spec)
+    kernel = replace(
+        TileKernel(text, dtype, tuple(pins.items()), sizes), choices=tuple(choices.items())
+    )
+    console = Console(stderr=True)
+    with console.status("searching") as status:
+        found = search_tiles(
+            kernel.compiled,
+            measure=_measure(text, kernel.element, dict(sizes), choices, scalars, measure),
+            options=options,
+            store=store,
+            progress=status.update,
+        )
+    if plot is not None:
+        write_file(plot, to_svg(found))
+    typer.echo(_json(found) if as_json else to_table(found))
+    if keep:
+        _keep(kernel, found)
+
+
+def _measure(
+    text: Text,
+    dtype: str,
+    sizes: Mapping[str, int],
+    choices: Mapping[str, object],
+    scalars: Mapping[str, float],
+    own: str | None,
+) -> Measure | None:
+    if own is not None:
+        found = user_object(own)
+        if not callable(found):
+            raise ConfigError(f"{own} cannot be called", where="--measure", fix="tiling -> ms")
+        measure: Measure = found
+        return measure
+    return OnGpu(text, dtype, sizes, choices, scalars) if gpu_is_here() else None
+
+
+def _keep(kernel: TileKernel, found: JointResult) -> None:
+    if not found.measured:
+        raise ConfigError(
+            "nothing was measured, so nothing is kept",
+            where="--keep",
+            fix="run it on a machine with a Hopper GPU, or pass --measure",
+        )
+    walked = {v.axis for v in kernel.compiled.kernel.vars}
+    sizes = {a: n for a, n in found.sizes if a in walked}
+    remember(kernel.compiled.kernel, sizes, found.best.tiling)
+    typer.echo(f"kept: calls of {kernel.text.name} on these sizes run {found.best.name}")
+
+
+def _json(found: JointResult) -> str:
+    both = found.correlations()
+    return json.dumps(
+        {
+            "kernel": found.kernel,
+            "sizes": dict(found.sizes),
+            "measured": found.measured,
+            "shapes": found.shapes,
+            "scheduled": found.scheduled,
+            "pruned": found.pruned,
+            "stopped": found.stopped,
+            "rank_correlation": None if both is None else {"model": both[0], "held_out": both[1]},
+            "rows": [
+                {
+                    "trial": r.trial.name,
+                    "tiling": dict(r.trial.tiling.pins),
+                    "bound": r.trial.bound,
+                    "predicted": r.trial.predicted,
+                    "held_out": r.held_out,
+                    "ms": r.milliseconds,
+                    "error": r.error or None,
+                }
+                for r in found.rows
+            ],
+        },
+        indent=1,
+    )

@@ -1,0 +1,139 @@
+"""``attention_backward`` on a Hopper GPU, for tensors of any library.
+
+Three kernels: what is needed of each row beforehand, the gradients, and their sums made ready.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import nullcontext
+from functools import lru_cache
+from typing import Any
+
+from warploom.kernel.values import DType
+from warploom.kernels.attention_grad import attention_grad as text
+from warploom.kernels.attention_grad import queries_grad, values_grad
+from warploom.kernels.attention_grad_ends import converted, prepared, summed
+from warploom.launch.attention_checks import causal_choice, check_backward, checked_scale
+from warploom.launch.layout import Layout
+from warploom.launch.tensors import allocator, on_stream, row_major, view_of
+from warploom.launch.texts import Calls
+from warploom.lower.tiling import Tiling
+
+Options = tuple[Any, ...]
+TOGETHER = 128  # the largest head dimension of which registers hold both sums
+BLOCK_ROWS = 16  # of tensors in blocks
+BEFORE: Options = ((), (), frozenset(), frozenset({"delta", "dq"}), ())
+
+
+def attention_backward(
+    grad: object,
+    q: Any,  # noqa: ANN401 (the caller's own tensor type)
+    k: Any,  # noqa: ANN401
+    v: object,
+    out: object,
+    lse: object,
+    causal: bool | str = False,
+    scale: float | None = None,
+    *,
+    deterministic: bool = False,
+    kernel: Tiling | None = None,
+    stream: int | None = None,
+) -> tuple[Any, Any, Any]:
+    """Gradients of ``attention`` for q, k and v, given that of its result.
+
+    ``out`` and ``lse`` are what ``attention(..., return_lse=True)`` gave for the same arguments;
+    head dim is 64, 128 or 256. The sums that make ``dq`` are in fp32 and in no fixed order, so it
+    may differ in its last bit from run to run, unless ``deterministic`` is asked for: then a kernel
+    of its own makes it. ``dk`` and ``dv`` are the same in every run.
+    """
+    check_backward(grad, q, k, v, out, lse)
+    factor = q.shape[3] ** -0.5 if scale is None else checked_scale(scale)
+    mask = causal_choice(causal)
+    each = q.shape[1] // k.shape[1]
+    kind = view_of(q, "q").layout.dtype
+    sums = _sums(q, stream)
+    delta = PREPARED.launch((grad, out, None, sums), (), BEFORE, stream)[2]
+    apart = q.shape[3] > TOGETHER
+    options = _options(mask, DType.F32 if each > 1 else kind, apart, deterministic, kernel)
+    given = (q, k, v, grad, lse, delta)
+    added = None if deterministic else sums
+    *_, dk, _, dv = CALLS.launch((*given, None, added, None), (factor,), options[0], stream)
+    if apart:
+        dv = VALUES.launch((q, k, grad, lse, None), (factor,), options[1], stream)[4]
+    if deterministic:
+        dq = QUERIES.launch((*given, None), (factor,), _alone(mask), stream)[6]
+    else:
+        dq = CONVERTED.launch((sums, None), (factor,), _made(kind), stream)[1]
+    if each > 1:
+        dk, dv = (_summed(x, k, kind, each, stream) for x in (dk, dv))
+    return dq, dk, dv
+
+
+def kernels_of(
+    q: Layout,
+    k: Layout,
+    rows: Layout,
+    sums: Layout,
+    mask: bool | str,
+    *,
+    deterministic: bool = False,
+) -> Iterator[tuple[Calls, tuple[Layout | None, ...], Options]]:
+    """The kernels of a call with tensors of these layouts, in order, to compile them ahead."""
+    each = q.shape[1] // k.shape[1]
+    apart = q.shape[3] > TOGETHER
+    options = _options(mask, DType.F32 if each > 1 else q.dtype, apart, deterministic, None)
+    given, added = (q, k, k, q, rows, rows), None if deterministic else sums
+    yield PREPARED, (q, q, None, sums), BEFORE
+    yield CALLS, (*given, None, added, None), options[0]
+    if apart:
+        yield VALUES, (q, k, q, rows, None), options[1]
+    if deterministic:
+        yield QUERIES, (*given, None), _alone(mask)
+    else:
+        yield CONVERTED, (sums, None), _made(q.dtype)
+    if each > 1:
+        shape = (*q.shape[:2], *k.shape[2:])
+        yield SUMMED, (Layout(shape, row_major(shape), DType.F32), k), _made(q.dtype, each)
+
+
+def _sums(q: Any, stream: int | None) -> Any:  # noqa: ANN401
+    """Room for the sums of ``dq``, in whole blocks of rows."""
+    batch, heads, length, size = q.shape
+    rows = -(-length // BLOCK_ROWS) * BLOCK_ROWS
+    with nullcontext() if stream is None else on_stream(q, stream):
+        return allocator(q, (batch, heads, rows, size), DType.F32)()[:, :, :length]
+
+
+def _summed(x: object, like: Any, kind: DType, each: int, stream: int | None) -> Any:  # noqa: ANN401
+    """The sum over query heads that share a head of keys."""
+    with nullcontext() if stream is None else on_stream(like, stream):
+        out = allocator(like, tuple(like.shape), kind)()
+    return SUMMED.launch((x, out), (), _made(kind, each), stream)[1]
+
+
+@lru_cache(maxsize=256)
+def _options(
+    mask: bool | str, kind: DType, apart: bool, fixed: bool, kernel: Tiling | None
+) -> tuple[Options, Options]:
+    """Of the kernel that makes all gradients, and of one for those of values ``apart``."""
+    wanted = {"dk", *(() if fixed else ("dq",)), *(() if apart else ("dv",))}
+    types = (("dk", kind), ("dv", kind))
+    pins = kernel.pins if kernel is not None else ()
+    rest = (("causal", mask),), frozenset({"scale"})
+    return (types, *rest, frozenset(wanted), pins), (types[1:], *rest, frozenset({"dv"}), ())
+
+
+@lru_cache(maxsize=256)
+def _alone(mask: bool | str) -> Options:
+    return ((), (("causal", mask),), frozenset({"scale"}), frozenset({"dq"}), ())
+
+
+@lru_cache(maxsize=256)
+def _made(kind: DType, each: int = 1) -> Options:
+    choices = (("each", each),) if each > 1 else ()
+    return ((("out", kind),), choices, frozenset(), frozenset({"out"}), ())
+
+
+PREPARED, CONVERTED, SUMMED = Calls(prepared), Calls(converted), Calls(summed)
+CALLS, VALUES, QUERIES = Calls(text), Calls(values_grad), Calls(queries_grad)

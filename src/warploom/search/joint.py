@@ -1,0 +1,294 @@
+"""The joint search: shapes bounded and pruned, orders simulated, trials measured, the model fed.
+
+Trials are measured in batches: the ones the model likes best, and a few spread over the rest, which
+teach it. After every batch the model is fitted again. Everything known is in a results file, so
+that a search that was stopped goes on where it was. Without a measure the result is the model's
+ranking, and says so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from warploom.errors import ConfigError, WarploomError
+from warploom.kernel.values import Walk
+from warploom.launch.compiled import Compiled
+from warploom.launch.kept import fingerprint
+from warploom.lower.choose import ASSUMED, ASSUMED_UNITS
+from warploom.lower.tiling import Tiling
+from warploom.search.fitted import FEWEST, Fit, fit, held_out, rank_correlation
+from warploom.search.joint_book import SCHEMA, Book
+from warploom.search.tiles import Shape, Trial, schedule, shapes
+
+Measure = Callable[[Tiling], float]
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointOptions:
+    """How much is tried.
+
+    ``shapes`` are scheduled, unless their bound exceeds the best prediction by more than the share
+    ``margin``. ``trials`` are measured, in batches of ``batch``; then the ``finalists`` best again,
+    in rotation, ``rounds`` times. ``seconds``: no new batch or shape after them.
+    """
+
+    shapes: int = 12
+    margin: float = 0.25
+    trials: int = 40
+    batch: int = 8
+    finalists: int = 4
+    rounds: int = 3
+    programs: int = 6
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A trial with what is known of it: the fed model's milliseconds or cycles, and the measured.
+
+    ``held_out``: what a model fitted to other trials said. ``error``: why it could not be measured.
+    """
+
+    trial: Trial
+    expected: float
+    milliseconds: float | None = None
+    held_out: float | None = None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointResult:
+    """All trials, the best first; ``measured`` false: ranked by the model alone."""
+
+    kernel: str
+    sizes: tuple[tuple[str, int], ...]
+    rows: tuple[Row, ...]
+    measured: bool
+    shapes: int
+    scheduled: int
+    pruned: int
+    stopped: str
+    seconds: float
+
+    @property
+    def best(self) -> Trial:
+        """The quickest trial, or the one the model likes best."""
+        return self.rows[0].trial
+
+    def known(self) -> list[Row]:
+        """Rows with a measured time."""
+        return [r for r in self.rows if r.milliseconds is not None]
+
+    def correlations(self) -> tuple[float, float] | None:
+        """Rank correlation with measured times: of plain predictions, and of a model fitted to
+        others (on trials held out); None with too few measured.
+        """
+        known = self.known()
+        if len(known) < FEWEST:
+            return None
+        times = [r.milliseconds or 0.0 for r in known]
+        said = [r.held_out or 0.0 for r in known]
+        plain = rank_correlation([r.trial.predicted for r in known], times)
+        return plain, rank_correlation(said, times)
+
+
+def search_tiles(
+    compiled: Compiled,
+    *,
+    measure: Measure | None = None,
+    options: JointOptions | None = None,
+    store: Path | str | None = None,
+    progress: Progress | None = None,
+) -> JointResult:
+    """The best choices for a kernel and its sizes.
+
+    ``measure`` gives the milliseconds of a tiling; a ``WarploomError`` it raises makes the trial
+    useless, not the search. Ctrl-C ends the search with what is known.
+    """
+    return _Search(compiled, measure, options or JointOptions(), store, progress).run()
+
+
+class _Search:
+    def __init__(
+        self,
+        compiled: Compiled,
+        measure: Measure | None,
+        options: JointOptions,
+        store: Path | str | None,
+        progress: Progress | None,
+    ) -> None:
+        self.compiled, self.kernel = compiled, compiled.rewritten
+        self.measure, self.options = measure, options
+        self.sizes = _known_sizes(compiled)
+        self.tell = progress or (lambda said: None)
+        self.begun = time.monotonic()
+        self.book = Book(store, self._key())
+        self.trials: dict[str, Trial] = {}
+        self.stopped = "everything tried"
+        self.shapes = self.scheduled = self.pruned = 0
+
+    def _key(self) -> str:
+        """What results belong to: kernel, sizes, pins, and the code that emits."""
+        text = f"{self.kernel}|{sorted(self.sizes.items())}|{sorted(map(str, self.compiled.pins))}"
+        return hashlib.sha256(f"{SCHEMA}|{fingerprint()}|{text}".encode()).hexdigest()[:24]
+
+    def run(self) -> JointResult:
+        """Enumerate, measure, and rank."""
+        try:
+            self.enumerate()
+            if self.measure is not None:
+                self.measure_all()
+                self.finish()
+        except KeyboardInterrupt:
+            self.stopped = "interrupt"
+        if not self.trials:
+            raise ConfigError(
+                f"nothing of kernel {self.kernel.name} could be scheduled",
+                where=f"sizes {self.sizes}",
+                fix="pin fewer choices, or allow more shapes",
+            )
+        return self.result()
+
+    def out_of_time(self) -> bool:
+        """Whether the time is up; remembered as the reason to stop."""
+        limit = self.options.seconds
+        over = limit is not None and time.monotonic() - self.begun > limit
+        if over:
+            self.stopped = "time limit"
+        return over
+
+    def enumerate(self) -> None:
+        """Trials of the shapes that may win, best bounds first, every tile size in its turn."""
+        known, target = self.book.trials(), self.compiled.target
+        found = shapes(self.kernel, self.sizes, self.compiled.pins, target)
+        self.shapes = len(found)
+        self.tell(f"{len(found)} shapes have a place on the chip")
+        best = float("inf")
+        for shape in _in_turn(found):
+            if self.scheduled >= self.options.shapes or (self.trials and self.out_of_time()):
+                break
+            if shape.bound > best * (1 + self.options.margin):
+                self.pruned += 1
+                continue
+            made = known.get(shape.tiling) or tuple(
+                schedule(self.kernel, shape, self.sizes, target, programs=self.options.programs)
+            )
+            self.scheduled += 1
+            self.trials |= {t.name: t for t in made}
+            best = min([best, *(t.predicted for t in made)])
+            self.book.keep_trials(shape, made)
+            self.tell(f"{shape.tiling.name}: {len(made)} trials, best {best:.0f} cycles")
+
+    def measure_all(self) -> None:
+        """Batches until the budget is spent or nothing is left."""
+        while (left := self.options.trials - self.book.count(self.trials)) > 0:
+            batch = self.next_batch(min(left, self.options.batch))
+            if not batch or self.out_of_time():
+                return
+            for trial in batch:
+                self.book.measured(trial.name, *self.one(trial))
+        self.stopped = "as many measured as asked for"
+
+    def one(self, trial: Trial) -> tuple[float | None, str]:
+        """Milliseconds of a trial, or why there are none."""
+        assert self.measure is not None
+        try:
+            took = float(self.measure(trial.tiling))
+        except WarploomError as error:
+            return None, error.what
+        self.tell(f"{trial.name}: {took:.4f} ms")
+        return took, ""
+
+    def next_batch(self, size: int) -> list[Trial]:
+        """The ones the fed model likes best, and a quarter spread over the rest."""
+        model = self.model()
+        rest = [t for t in self.trials.values() if not self.book.knows(t.name)]
+        rest.sort(key=lambda t: (model(t.predicted, dict(t.features)), t.name))
+        spread = size // 4 if len(rest) > size else 0
+        chosen = rest[: size - spread]
+        far = rest[size - spread :]
+        step = max(1, len(far) // max(1, spread))
+        return chosen + far[step // 2 :: step][:spread]
+
+    def model(self) -> Fit:
+        """Fitted to all that was measured."""
+        return fit(self.fed())
+
+    def fed(self) -> list[tuple[float, Mapping[str, float], float]]:
+        """(predicted, features, measured) of all that was measured."""
+        return [
+            (t.predicted, dict(t.features), took)
+            for t in self.trials.values()
+            if (took := self.book.time_of(t.name)) is not None
+        ]
+
+    def finish(self) -> None:
+        """The best few again, in rotation: single times drift with the board's power."""
+        times = [(took, n) for n in self.trials if (took := self.book.time_of(n)) is not None]
+        best = [name for _, name in sorted(times)[: self.options.finalists]]
+        if len(best) < 2 or self.stopped == "time limit":
+            return
+        found: dict[str, list[float]] = {n: [] for n in best}
+        for turn in range(self.options.rounds):
+            for name in best[turn % len(best) :] + best[: turn % len(best)]:
+                took, _ = self.one(self.trials[name])
+                found[name] += [] if took is None else [took]
+        for name, several in found.items():
+            if several:
+                self.book.measured(name, statistics.median(several), "")
+
+    def result(self) -> JointResult:
+        """Rows ranked by time, then by the model."""
+        model, names = self.model(), list(self.trials)
+        known = [n for n in names if self.book.time_of(n) is not None]
+        said = dict(zip(known, held_out(self.fed()), strict=True)) if known else {}
+        rows = [
+            Row(
+                trial=(t := self.trials[n]),
+                expected=model(t.predicted, dict(t.features)),
+                milliseconds=self.book.time_of(n),
+                held_out=said.get(n),
+                error=self.book.error_of(n),
+            )
+            for n in names
+        ]
+        rows.sort(key=_rank)
+        return JointResult(
+            kernel=self.kernel.name,
+            sizes=tuple(sorted(self.sizes.items())),
+            rows=tuple(rows),
+            measured=bool(known),
+            shapes=self.shapes,
+            scheduled=self.scheduled,
+            pruned=self.pruned,
+            stopped=self.stopped,
+            seconds=time.monotonic() - self.begun,
+        )
+
+
+def _rank(row: Row) -> tuple[int, float, str]:
+    if row.milliseconds is not None:
+        return 0, row.milliseconds, row.trial.name
+    return 2 if row.error else 1, row.expected, row.trial.name
+
+
+def _known_sizes(compiled: Compiled) -> dict[str, int]:
+    kernel = compiled.rewritten
+    known = {v.axis: ASSUMED_UNITS if v.walk is Walk.UNIT else ASSUMED for v in kernel.vars}
+    return known | compiled.sizes
+
+
+def _in_turn(found: Sequence[Shape]) -> Iterator[Shape]:
+    """The first of every tile size, then the second of each, and so on."""
+    groups: dict[object, list[Shape]] = {}
+    for shape in found:
+        groups.setdefault((shape.tiling.extents, shape.tiling.consumers), []).append(shape)
+    for turn in range(max(map(len, groups.values()), default=0)):
+        for group in groups.values():
+            yield from group[turn : turn + 1]

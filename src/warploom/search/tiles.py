@@ -1,0 +1,284 @@
+"""Tile kernels on Hopper: all choices of a ``Tiling`` together, with bounds and predictions.
+
+Tile sizes, consumers, stages, what stays in registers, how far loads run ahead, slack, ties and the
+order of the loop's ops are one space. A *shape* (sizes, consumers, storage) has a lower bound: the
+busiest unit, over the iterations of the CTA with most of them. A *trial* has a schedule: it is
+predicted by simulating the role programs of two tiles, for that many iterations. A shape whose
+bound exceeds the best prediction by more than the model's own error is not scheduled at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import product
+
+from warploom.errors import GeometryError, KernelError, SchedulingError
+from warploom.kernel.values import Kernel, Walk
+from warploom.launch.pricing import role_costs
+from warploom.lower.body import body_of
+from warploom.lower.candidates import candidates_of
+from warploom.lower.choose import COLUMNS, Choice, choose, tiles_of
+from warploom.lower.column import Lowered, lower
+from warploom.lower.fuse import fuse
+from warploom.lower.layout import lay_out
+from warploom.lower.ranges import cut_of
+from warploom.lower.relate import loop_ops, takes_turns
+from warploom.lower.tiling import Tiling
+from warploom.lower.visits import differ, row_trips, visit_list
+from warploom.order import ModuloOptions
+from warploom.sim.roles import simulate_roles
+from warploom.target.h200 import HopperTarget
+
+WIDEST = 192  # columns of scores a thread's registers can take
+TRIPS = 12  # iterations of a simulated tile
+TIES = (0, 16, 32)
+PROGRAMS = 6  # of one shape, the best by simulation
+WORK = 2_000_000  # of enumerating the programs of a shape
+SOLVE = ModuloOptions(find_work=4.0, prove_work=1.0, optimise_work=1.0)
+Sizes = Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """Choices apart from the order of ops, with the least cycles and the tile pass' seconds."""
+
+    tiling: Tiling
+    bound: float
+    estimate: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """A candidate with its schedule: what the model expects, and what a better one may use."""
+
+    tiling: Tiling
+    bound: float
+    predicted: float
+    features: tuple[tuple[str, float], ...]
+
+    @property
+    def name(self) -> str:
+        """A name that tells trials of one search apart."""
+        t = self.tiling
+        tags = [f"a{t.ahead}" if t.ahead != 1 else "", f"t{t.tie}" if t.tie else ""]
+        order = f"{hash_of(t.times):06x}" if t.times else ""
+        return "_".join([t.name.removesuffix("_given"), *(x for x in (*tags, order) if x)])
+
+
+def hash_of(times: tuple[int, ...]) -> int:
+    """A short number for issue times; the same in every process."""
+    out = 0
+    for n in times:
+        out = (out * 1000003 + n) % 0xFFFFFF
+    return out
+
+
+def shapes(
+    kernel: Kernel, sizes: Sizes, pins: Mapping[str, object], target: HopperTarget
+) -> tuple[Shape, ...]:
+    """All shapes that have a place on the chip, those with the least estimate first."""
+    found: dict[Tiling, Shape] = {}
+    for choice in _choices(kernel, sizes, pins, target):
+        for tiling in _storage(choice.tiling, pins):
+            if tiling in found:
+                continue
+            for settled in _settled(kernel, sizes, tiling, target):
+                found[settled.tiling] = Shape(
+                    tiling=settled.tiling,
+                    bound=bound_of(kernel, settled.tiling, sizes, target),
+                    estimate=settled.estimate.seconds,
+                )
+    return tuple(sorted(found.values(), key=lambda s: (s.estimate, s.tiling.name)))
+
+
+def _choices(
+    kernel: Kernel, sizes: Sizes, pins: Mapping[str, object], target: HopperTarget
+) -> Iterator[Choice]:
+    """What the tile pass considers, and wider steps of the loop than it does."""
+    yield from choose(kernel, sizes, pins=pins, target=target)
+    loop = kernel.loops[0].var
+    if loop in pins:
+        return
+    for columns in COLUMNS:
+        if columns > WIDEST:
+            continue
+        try:
+            yield from choose(kernel, sizes, pins={**pins, loop: columns}, target=target)
+        except (KernelError, GeometryError):
+            continue
+
+
+def _storage(tiling: Tiling, pins: Mapping[str, object]) -> Iterator[Tiling]:
+    """The same tile with operands kept elsewhere, in more slots, ordered with another slack."""
+    options: dict[str, tuple[object, ...]] = {
+        "hold": (tiling.hold, not tiling.hold),
+        "stages": (tiling.stages, *(n for n in (2, 3, 4) if tiling.stages is not None)),
+        "slack": tuple(dict.fromkeys((tiling.slack, 0))),
+    }
+    found = [tiling]
+    for name, values in options.items():
+        if name not in pins:
+            found = [
+                replace(t, **{name: v})  # type: ignore[arg-type]
+                for t in found
+                for v in dict.fromkeys(values)
+            ]
+    yield from dict.fromkeys(found)
+
+
+def _settled(
+    kernel: Kernel, sizes: Sizes, tiling: Tiling, target: HopperTarget
+) -> Iterator[Choice]:
+    try:
+        yield from choose(kernel, sizes, pins=dict(tiling.pins), target=target)
+    except (KernelError, GeometryError):
+        return
+
+
+def bound_of(kernel: Kernel, tiling: Tiling, sizes: Sizes, target: HopperTarget) -> float:
+    """Cycles no order can go below: the busiest unit over the most iterations of a CTA."""
+    body = body_of(kernel)
+    layout = lay_out(body, tiling, fuse(body))
+    busy: dict[str, int] = {}
+    for op in loop_ops(layout, target, tiling.consumers):
+        for unit, cycles in ((op.cost.unit, op.cost.occupancy), *op.cost.also):
+            busy[unit] = busy.get(unit, 0) + cycles
+    iterations, _ = work_of(kernel, tiling, sizes, target)
+    return iterations * max(busy.values(), default=1)
+
+
+@lru_cache(maxsize=256)
+def _work(
+    kernel: Kernel, tiling: Tiling, sizes: tuple[tuple[str, int], ...], sms: int
+) -> tuple[int, int]:
+    return _counted(kernel, tiling, dict(sizes), sms)
+
+
+def work_of(kernel: Kernel, tiling: Tiling, sizes: Sizes, target: HopperTarget) -> tuple[int, int]:
+    """Iterations and tiles of the CTA that has most iterations; only the extents matter."""
+    bare = Tiling(extents=tiling.extents)
+    return _work(kernel, bare, tuple(sorted(sizes.items())), target.limits.sms)
+
+
+def _counted(kernel: Kernel, tiling: Tiling, sizes: Sizes, sms: int) -> tuple[int, int]:
+    body = body_of(kernel)
+    loop = kernel.var(body.loop.var)
+    trips = max(1, -(-sizes[loop.axis] // tiling.extent(loop.name)))
+    tiles = tiles_of(kernel, tiling, sizes)
+    cut = cut_of(body, fuse(body))
+    if cut is None or not differ(kernel, cut):
+        most = -(-tiles // sms)
+        return most * trips, most
+    ctas = min(tiles, sms)
+    rows = row_trips(body, cut, tiling, sizes)
+    found = visit_list(kernel, tiling, sizes, ctas)
+    loads = []
+    for cta in range(ctas):
+        end = found[cta + 1] - 1 if cta + 1 < ctas else len(found) - 1
+        own = found[found[cta] : end]
+        loads.append((sum(rows[t % len(rows)] for t in own), len(own)))
+    return max(loads)
+
+
+def schedule(
+    kernel: Kernel,
+    shape: Shape,
+    sizes: Sizes,
+    target: HopperTarget,
+    *,
+    programs: int = PROGRAMS,
+) -> Iterator[Trial]:
+    """The solver's order of a shape and the best others by simulation, each with every tie and
+    with tiles loaded ahead.
+    """
+    try:
+        first = lower(kernel, shape.tiling, target=target, options=SOLVE)
+    except (SchedulingError, GeometryError, KernelError):
+        return
+    orders = {(first.result.ii, *first.result.times): first}
+    if programs and takes_turns(first.layout):
+        for lowered in _others(first):
+            orders.setdefault((lowered.result.ii, *lowered.result.times), lowered)
+    ranked = []
+    for times, lowered in orders.items():
+        tiling = replace(shape.tiling, times=times)
+        ranked.append(trial_of(kernel, tiling, lowered, shape.bound, sizes, target))
+    ranked.sort(key=lambda t: t.predicted)
+    chosen = [t for t in ranked if t.tiling.times == next(iter(orders))]
+    chosen += [t for t in ranked[:programs] if t not in chosen]
+    turns = takes_turns(first.layout)
+    depths = [
+        d for d in (1, 2) if any(_settled(kernel, sizes, replace(shape.tiling, ahead=d), target))
+    ]
+    for trial in chosen:
+        for tie, ahead in product(TIES if turns else (shape.tiling.tie,), depths):
+            features = dict(trial.features) | {"tie": float(tie), "ahead": float(ahead)}
+            yield replace(
+                trial,
+                tiling=replace(trial.tiling, tie=tie, ahead=ahead),
+                features=tuple(features.items()),
+            )
+
+
+def _others(first: Lowered) -> Iterator[Lowered]:
+    """Other programs at the least interval."""
+    try:
+        found = candidates_of(first.problem, first.plan, options=SOLVE, work=WORK)
+    except SchedulingError:
+        return
+    for candidate in found.found:
+        document = replace(candidate.document, flow=first.document.flow)
+        yield replace(first, result=candidate.result, document=document)
+
+
+def trial_of(
+    kernel: Kernel,
+    tiling: Tiling,
+    lowered: Lowered,
+    bound: float,
+    sizes: Sizes,
+    target: HopperTarget,
+) -> Trial:
+    """A schedule with its prediction: simulated, then extended to the launch's iterations."""
+    costs = role_costs(lowered, target)
+    trips = max(TRIPS, lowered.document.minimum_trips)
+    one = simulate_roles(lowered.document, costs, trips=trips)
+    two = simulate_roles(lowered.document, costs, trips=trips, tiles=2)
+    interval = one.ii or float(lowered.result.ii)
+    ends = max(0.0, two.cycles - one.cycles - trips * interval)
+    iterations, tiles = work_of(kernel, tiling, sizes, target)
+    predicted = iterations * interval + tiles * ends
+    busy: dict[str, float] = {}
+    for op in loop_ops(lowered.layout, target, tiling.consumers):
+        busy[op.cost.unit] = busy.get(op.cost.unit, 0.0) + op.cost.occupancy
+    walked = [v.name for v in kernel.vars if v.walk in (Walk.TILE, Walk.STEP)]
+    features = {
+        "interval": interval,
+        "least interval": float(lowered.result.ii),
+        "ends": ends,
+        "iterations": float(iterations),
+        "tiles": float(tiles),
+        "consumers": float(tiling.consumers),
+        "stages": float(tiling.stages or 0),
+        "hold": float(tiling.hold),
+        "ahead": float(tiling.ahead),
+        "tie": float(tiling.tie),
+        "registers": float(sum(a.registers for a in lowered.layout.arrays)),
+        **{f"extent {n}": float(tiling.extent(n)) for n in walked},
+        **{f"busy {u}": c for u, c in sorted(busy.items())},
+        **_order_features(lowered),
+    }
+    return Trial(tiling=tiling, bound=bound, predicted=predicted, features=tuple(features.items()))
+
+
+def _order_features(lowered: Lowered) -> dict[str, float]:
+    """Where each op of the first consumer stands within the interval, as a share of it."""
+    ii = lowered.result.ii
+    ops = lowered.problem.ops
+    seen: dict[str, float] = {}
+    for op, time in zip(ops, lowered.result.times, strict=True):
+        kind = op.name.rstrip("0123456789").partition("@")[0]
+        seen.setdefault(f"at {len(seen)} {kind}", time / ii)
+    return {name.split(" ", 2)[0] + " " + name.split(" ", 2)[1]: v for name, v in seen.items()}

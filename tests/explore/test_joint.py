@@ -1,0 +1,120 @@
+"""The joint search: fits judged on what they did not see, results kept, every choice measured."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from warploom.errors import BackendError, ConfigError
+from warploom.kernels.gemm import gemm
+from warploom.launch.compiled import compile_text
+from warploom.launch.tune import recall, remember
+from warploom.lower.tiling import Tiling
+from warploom.search.fitted import fit, held_out, rank_correlation
+from warploom.search.joint import JointOptions, search_tiles
+from warploom.search.joint_report import to_svg, to_table
+
+OPTIONS = JointOptions(shapes=3, trials=12, batch=4, programs=0, rounds=1)
+SIZES = {"m": 1024, "n": 1024, "k": 512}
+
+
+@pytest.fixture(scope="module")
+def compiled():
+    text = gemm.with_tiles(m=128, k=64, consumers=2, direct=True, staging=1)
+    kinds = dict.fromkeys(("a", "b", "out"), "bf16")
+    without = {t.name for t in gemm.signature.tensors if t.optional}
+    return compile_text(
+        text, kinds, sizes=SIZES, constants={}, without=without, positive=frozenset()
+    )
+
+
+def measured(tiling):
+    """Wide tiles are quick, three stages cannot be built."""
+    if tiling.stages == 3:
+        raise BackendError("three stages")
+    return 2.0 - tiling.extent("n") / 256
+
+
+def test_the_quickest_comes_first(compiled):
+    found = search_tiles(compiled, measure=measured, options=OPTIONS)
+    times = [r.milliseconds for r in found.known()]
+    assert times == sorted(times)
+    assert found.measured
+    assert found.best.tiling.extent("n") == max(r.trial.tiling.extent("n") for r in found.known())
+    assert all(r.trial.bound <= r.trial.predicted for r in found.rows)
+    table = to_table(found)
+    assert found.best.name in table
+    assert to_svg(found).count("<circle") == len(times)
+
+
+def test_without_a_measure_the_model_ranks_and_says_so(compiled):
+    found = search_tiles(compiled, options=OPTIONS)
+    assert not found.measured
+    assert "Nothing was measured" in to_table(found)
+    assert [r.expected for r in found.rows] == sorted(r.expected for r in found.rows)
+
+
+def test_a_stopped_search_goes_on(compiled, tmp_path):
+    store, asked = tmp_path / "found.json", []
+
+    def counting(tiling):
+        asked.append(tiling)
+        if len(asked) == 3:
+            raise KeyboardInterrupt
+        return measured(tiling)
+
+    stopped = search_tiles(compiled, measure=counting, options=OPTIONS, store=store)
+    assert stopped.stopped == "interrupt"
+    first = list(asked)
+    found = search_tiles(compiled, measure=counting, options=OPTIONS, store=store)
+    assert len(found.known()) > len(stopped.known())
+    again = search_tiles(compiled, measure=measured, options=OPTIONS, store=store)
+    assert {r.trial.name for r in again.known()} == {r.trial.name for r in found.known()}
+    assert first[0] in [r.trial.tiling for r in found.known()]
+
+
+def test_results_of_another_search_are_not_mixed_in(compiled, tmp_path):
+    store = tmp_path / "found.json"
+    search_tiles(compiled, options=OPTIONS, store=store)
+    data = json.loads(store.read_text())
+    store.write_text(json.dumps(data | {"key": "another"}))
+    with pytest.raises(ConfigError, match="another search"):
+        search_tiles(compiled, options=OPTIONS, store=store)
+    store.write_text("{")
+    with pytest.raises(ConfigError, match="no results file"):
+        search_tiles(compiled, options=OPTIONS, store=store)
+
+
+def test_what_is_kept_can_be_a_key(compiled, tmp_path):
+    tiling = Tiling(extents=(("m", 128), ("n", 128), ("k", 64)), times=(5, 1, 2))
+    remember(compiled.kernel, SIZES, tiling, tmp_path)
+    assert dict(recall(compiled.kernel, SIZES, tmp_path)) == dict(tiling.pins)
+    hash(recall(compiled.kernel, SIZES, tmp_path))
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=30, unique=True))
+def test_rank_correlation_knows_order_alone(values):
+    twice = [v**3 for v in values]
+    expected = 1.0 if len(set(twice)) == len(values) else rank_correlation(values, twice)
+    assert rank_correlation(values, twice) == pytest.approx(expected)
+    assert rank_correlation(values, [-v for v in values]) == pytest.approx(-1.0)
+    assert rank_correlation(values, [1.0] * len(values)) == 0.0
+
+
+@given(st.lists(st.tuples(st.floats(1, 9), st.floats(0, 1)), min_size=24, max_size=40, unique=True))
+def test_a_fit_learns_what_features_explain(points):
+    rows = [(p, {"x": x, "still": 1.0}, p * 2 * 1.5**x) for p, x in points]
+    model = fit(rows)
+    spread = max(x for _, x in points) - min(x for _, x in points)
+    if spread > 0.5:
+        for predicted, features, took in rows:
+            assert model(predicted, features) == pytest.approx(took, rel=0.05)
+    said = held_out(rows)
+    assert len(said) == len(rows)
+
+
+def test_a_held_out_trial_does_not_teach_its_own_prediction():
+    rows = [(1.0, {"x": float(i)}, 1.0) for i in range(12)]
+    odd = [*rows[:5], (1.0, {"x": 5.0}, 100.0), *rows[6:]]
+    assert held_out(odd)[5] < 2.0
