@@ -12,12 +12,14 @@ try:
 except ImportError:
     raise MissingExtraError("torch", "torch", "warploom.torch") from None
 
+from warploom.torch.fused import flex_attention
 from warploom.torch.ops import attention, attention_packed, gemm
 from warploom.torch.sdpa import scaled_dot_product_attention
 
 __all__ = [
     "attention",
     "attention_packed",
+    "flex_attention",
     "gemm",
     "scaled_dot_product_attention",
 ]
