@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 import warploom
@@ -39,7 +41,7 @@ def test_grouped(sizes):
     e, t, n, k = len(sizes), sum(sizes), 320, 192
     x, w, up = randn(t, k), randn(e, n, k), randn(e, n, k)
     bounds = starts.tolist()
-    parts = [slice(a, b) for a, b in zip(bounds, bounds[1:], strict=False)]
+    parts = [slice(a, b) for a, b in pairwise(bounds)]
     y = torch.cat([x[r].double() @ w[i].double().T for i, r in enumerate(parts)])
     u = torch.cat([x[r].double() @ up[i].double().T for i, r in enumerate(parts)])
     close(warploom.grouped_gemm(x, w, starts), y)

@@ -1,7 +1,8 @@
 """warploom for torch: ops with autograd that ``torch.compile`` keeps whole, registered on import.
 
 ``gemm``, ``attention`` and ``attention_packed`` are the functions to call; ``torch.ops.warploom``
-holds the same as ops. ``scaled_dot_product_attention`` has torch's signature and takes torch's own
+holds the same as ops, and without gradients ``swiglu``, ``grouped_gemm``, ``gemm_block_scaled``,
+``gemm_quantised`` and ``scan``. ``flex_attention`` has FlexAttention's signature. ``scaled_dot_product_attention`` has torch's signature and takes torch's own
 wherever warploom's kernels do not apply. On the CPU the ops compute by torch, for tests of models.
 """
 

@@ -15,6 +15,7 @@ from torch import Tensor
 from warploom.errors import BackendError
 from warploom.launch import fused
 from warploom.launch.attention import attention
+from warploom.torch import ops as _ops  # noqa: F401 (defines the namespace that this one adds to)
 
 BLOCK = 128
 SWIGLU = "swiglu(Tensor x, Tensor gate, Tensor? up=None, str activation='silu') -> Tensor"
@@ -57,11 +58,8 @@ def _run_swiglu(
 
 
 def _cpu_grouped(x: Tensor, w: Tensor, starts: Tensor, transposed: bool = False) -> Tensor:
-    parts = [
-        x[a:b] @ (w[e] if transposed else w[e].T)
-        for e, (a, b) in enumerate(pairwise(starts.tolist()))
-    ]
-    return torch.cat(parts)
+    right = w if transposed else w.mT
+    return torch.cat([x[a:b] @ right[e] for e, (a, b) in enumerate(pairwise(starts.tolist()))])
 
 
 def _fake_grouped(x: Tensor, w: Tensor, starts: Tensor, transposed: bool = False) -> Tensor:
