@@ -47,7 +47,7 @@ CASES = {
         {"m": 1500, "n": 3080, "k": 520},
         _types("a", "b", "out"),
         {"activation": "none"},
-        scalars={"alpha": 1.0},
+        scalars={"alpha": 0.75},
         pins={"m": 128, "n": 256},
     ),
     "attention": Case(
@@ -107,8 +107,8 @@ WANTED = {
     "attention_grad": 4,
 }
 HARMLESS = 3  # every so many-th mutant is one the verifier calls clean
-LIMIT = 6  # seconds of one mutant on the device
-ABREAST = 8
+LIMIT = 5  # seconds of one mutant on the device
+ABREAST = 10
 
 
 # -- build ----------------------------------------------------------------------------------------
