@@ -21,6 +21,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import zip_longest
 from pathlib import Path
 
@@ -308,6 +309,31 @@ def run(folder):
                     flush=True,
                 )
                 (target / "h200_mutants.json").write_text(json.dumps(results, indent=1) + "\n")
+                (target / "h200_mutants.md").write_text(page(results))
+
+
+def page(results):
+    """The results as a table."""
+    lines = [
+        "# Defective and harmless kernels on the H200",
+        "",
+        f"Made by `bench/h200_mutants.py` on {datetime.now(UTC):%Y-%m-%d}. Each runs three times in "
+        f"a process of its own, killed after {LIMIT} s, in the place of the right kernel.",
+        "",
+        "| text | edit | where | verdict | on the device |",
+        "|---|---|---|---|---|",
+    ]
+    for r in results:
+        lines.append(
+            f"| {r['text']} | {r['operator']} | {r['where']} | {r['verdict']} | {r['device']} |"
+        )
+    wrong = [r for r in results if r["verdict"] == "race"]
+    shown = [r for r in wrong if r["device"] != "right"]
+    right = [r for r in results if r["verdict"] == "clean"]
+    good = [r for r in right if r["device"] == "right"]
+    lines += ["", f"{len(shown)} of {len(wrong)} defective ones show; {len(good)} of {len(right)} "]
+    lines[-1] += "harmless and unchanged ones are right."
+    return "\n".join([*lines, ""])
 
 
 def once(names):
