@@ -317,7 +317,7 @@ def page(results):
     lines = [
         "# Defective and harmless kernels on the H200",
         "",
-        f"Made by `bench/h200_mutants.py` on {datetime.now(UTC):%Y-%m-%d}. Each runs three times in "
+        f"Made by `bench/h200_mutants.py` on {datetime.now(UTC):%Y-%m-%d}. Each runs 3 times in "
         f"a process of its own, killed after {LIMIT} s, in the place of the right kernel.",
         "",
         "| text | edit | where | verdict | on the device |",
