@@ -132,6 +132,8 @@ def build(folder, names):
         for mutant, verdict, codes in chosen(lowered.document, WANTED[name]):
             try:
                 source = emit_kernel(replace(lowered, document=mutant.document))
+                if source.params != built.source.params:
+                    continue  # launched with other arguments: it cannot stand in for the right one
                 cubin = compile_source(source.text, name=f"{name} mutant", judged=False)
             except WarploomError as error:
                 print("  refused:", mutant.operator, mutant.where, error.what, flush=True)
