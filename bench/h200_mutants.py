@@ -1,7 +1,7 @@
 """Defective and harmless kernels on the device; the shipped texts under compute-sanitizer.
 
     WARPLOOM_CACHE=DIR/cache python bench/h200_mutants.py build DIR [TEXT ...]   needs nvcc, no GPU
-    python bench/h200_mutants.py run DIR                 every mutant in a process with a time limit
+    python bench/h200_mutants.py run DIR [TEXT ...]      every mutant in a process with a time limit
     python bench/h200_mutants.py once [TEXT ...]         one launch of each (for sanitizers)
     python bench/h200_mutants.py sanitize [TOOL ...]     memcheck, racecheck, synccheck of `once`
 
@@ -259,13 +259,13 @@ def child(torch, name, wanted, cubin, out):
     os._exit(0)
 
 
-def run(folder):
+def run(folder, more=()):
     import torch
 
     rows = json.loads((folder / "mutants.json").read_text())
     target = Path(os.environ.get("OUT", folder))
     target.mkdir(exist_ok=True, parents=True)
-    names = dict.fromkeys(r["text"] for r in rows)
+    names = dict.fromkeys([*more, *(r["text"] for r in rows)])
     wanted = {n: CASES[n].reference(CASES[n].arrays()) for n in names}
     plain = [
         {
@@ -374,7 +374,7 @@ if __name__ == "__main__":
     if what == "build":
         build(Path(rest[0]), rest[1:])
     elif what == "run":
-        run(Path(rest[0]))
+        run(Path(rest[0]), rest[1:])
     elif what == "once":
         once(rest)
     else:
