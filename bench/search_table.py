@@ -99,7 +99,8 @@ def main():
         f"{arguments.workers} worker(s), {arguments.seconds:g} s a body, load average "
         f"{os.getloadavg()[0]:.0f} on {os.cpu_count()} cores at the start. Simulated cycles of two "
         "K-tiles; AUTO is the best the search found, on ops as declared or finer (split). Built: "
-        "it passed the ISA gate without spills. CPU seconds include workers and LLVM.",
+        "it passed the ISA gate without spills. CPU seconds include workers and LLVM."
+        + (" Scores of earlier searches were read from a store." if arguments.store else ""),
         "",
         "| body | instruction | bound | identity | greedy | CSP | MODULO | AUTO | split | "
         "evaluations | s | CPU s | verdict |",
