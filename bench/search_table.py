@@ -106,6 +106,7 @@ def main():
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--store")
     parser.add_argument("--only", default="")
+    parser.add_argument("--more", action="store_true", help="keep the rows there are")
     arguments = parser.parse_args()
     lines = [
         "# Best schedules found",
@@ -123,8 +124,11 @@ def main():
         "evaluations | s | CPU s | verdict |",
         "|" + "---|" * 13,
     ]
+    known = RESULTS.read_text().splitlines() if arguments.more and RESULTS.exists() else []
+    lines += [line for line in known if line.startswith(("| 4-", "| 8-"))]
+    done = {line.split(" | ")[0].strip("| ") for line in lines}
     for body in BODIES:
-        if arguments.only in body[0]:
+        if arguments.only in body[0] and body[0] not in done:
             lines.append(row(*body, arguments))
             print(lines[-1], flush=True)
             RESULTS.write_text("\n".join([*lines, ""]))

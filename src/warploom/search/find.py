@@ -204,9 +204,9 @@ class _ScheduleSearch:
         try:
             found = hunt.run()
         except SchedulingError:
-            if share == 1.0 and not self.hunts:
+            if share == 1.0 and not self.hunts and self.best_built == inf:
                 raise
-            return None  # too short a look
+            return None  # too short a look, or nothing better than the schedule's own
         self.hunts.append((subject, found))
         return found
 
