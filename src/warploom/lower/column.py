@@ -18,9 +18,10 @@ from warploom.lower.flow import flow_of
 from warploom.lower.fuse import fuse
 from warploom.lower.join import join
 from warploom.lower.layout import Layout, lay_out
+from warploom.lower.loop_ops import CONSUMER, takes_turns
 from warploom.lower.loops import each_loop
 from warploom.lower.plan import plan_of
-from warploom.lower.relate import CONSUMER, problem_of, takes_turns
+from warploom.lower.relate import problem_of
 from warploom.lower.storage import less_memory
 from warploom.lower.tiling import Tiling, part_tiling
 from warploom.order import ModuloOptions, ModuloProblem, ModuloResult, solve_modulo
