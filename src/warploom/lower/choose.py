@@ -278,8 +278,8 @@ def _settled(
     most = _registers(target, consumers)
     if "hold" not in pins and _used(layout) + SPARE_TO_HOLD > most:
         layout = _again(layout, hold=False)
-    # Given issue times tell how long values live; the sum of all is the limit without them.
-    if not tiling.times and _used(layout) + SPARE_REGISTERS > most:
+    # Where registers are short by choice, or issue times are given, the schedule counts lives.
+    if not tiling.times and "spare" not in pins and _used(layout) + SPARE_REGISTERS > most:
         raise GeometryError(
             f"{_used(layout)} registers of values in a thread",
             where=f"tiling {tiling.name}",

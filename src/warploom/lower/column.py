@@ -29,7 +29,7 @@ from warploom.order.alike import solve_alike
 from warploom.target.h200 import HopperTarget, h200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Lowered:
     """A kernel on its way: what each pass made of it.
 
@@ -49,6 +49,10 @@ class Lowered:
     def documents(self) -> tuple[RolesDocument, ...]:
         """The programs of all loops, in order; each is proven by itself."""
         return (*(x.document for x in self.earlier), self.document)
+
+    def __repr__(self) -> str:
+        where = f"{self.document.name} on {self.document.target}"
+        return f"<Lowered {where}: interval {self.result.ii}>"
 
 
 def lower(

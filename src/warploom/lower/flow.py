@@ -240,6 +240,7 @@ def _store_flow(
             when=when,
             operands=(FlowOperand(value=value),),
             stores=True,
+            adds=op.add,
             line=line,
         )
 
