@@ -68,15 +68,15 @@ def several_loops():
         yield name.lower(), texts.case(getattr(texts, name))
 
 
-def random_cases(count, seed):
-    """Random kernels that the target has a place for."""
+def random_cases(count, seed, keep):
+    """Random kernels that the target has a place for, each kept as it is drawn."""
     from hypothesis import HealthCheck, Phase, given, settings
     from hypothesis import seed as seeded
     from hypothesis import strategies as st
     from tests.kernel.random_kernels import random_kernels
     from tests.texts.test_random_kernels import PINS, lowered_with
 
-    found = []
+    found = set()
 
     @seeded(seed)
     @settings(
@@ -88,13 +88,13 @@ def random_cases(count, seed):
     )
     @given(random_kernels(hopper=True, largest=200), st.just({}) | PINS)
     def draw(case, pins):
-        if len(found) < count and case.text not in {c.text for _, c, _ in found}:
+        if len(found) < count and case.text not in found:
             made = lowered_with(case, pins)
             if made.made is not None:
-                found.append((f"random_{len(found):03d}", case, made))
+                keep(f"random_{len(found):03d}", case, made.compiled, made.made.tiling)
+                found.add(case.text)
 
     draw()
-    return found
 
 
 def build(folder, count, seed):
@@ -102,20 +102,22 @@ def build(folder, count, seed):
     from warploom.launch.compiled import Compiled
 
     folder.mkdir(parents=True, exist_ok=True)
-    named = (*shipped_cases(), *several_loops())
-    todo = [(n, c, Compiled(c.kernel, sizes=c.sizes)) for n, c in named]
-    todo = [(n, c, m, m.tiling) for n, c, m in todo]
-    todo += [(n, c, m.compiled, m.made.tiling) for n, c, m in random_cases(count, seed)]
-    for name, case, compiled, tiling in todo:
+
+    def keep(name, case, compiled, tiling):
         started = time.time()
         built = compiled.build(tiling)
         if built.cubin.report.messages:
             print(name, tiling.name, *built.cubin.report.messages, flush=True)
-            continue
+            return
         data = zlib.compress(pickle.dumps(kept(case, compiled, built)))
         (folder / f"{name}.pickle").write_bytes(data)
         spilled = built.cubin.report.spill_bytes
         print(name, tiling.name, f"{spilled} spilled, {time.time() - started:.1f} s", flush=True)
+
+    for name, case in (*shipped_cases(), *several_loops()):
+        made = Compiled(case.kernel, sizes=case.sizes)
+        keep(name, case, made, made.tiling)
+    random_cases(count, seed, keep)
 
 
 def kept(case, compiled, built):
