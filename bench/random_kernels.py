@@ -147,7 +147,8 @@ def kept(case, compiled, built):
     return {
         "text": case.text,
         "tiling": built.tiling.name,
-        "binary": replace(binary, parameters=(), grid=Grid()),
+        "binary": replace(binary, parameters=(), grid=Grid(), work=None),
+        "work": binary.work(sizes) if binary.work else 0,
         "parameters": plain,
         "numbers": numbers,
         "tiles": tiles,
@@ -166,7 +167,8 @@ def restored(case):
     for i, numbers in case["numbers"].items():
         parameters[i] = Numbers(of=lambda sizes, ctas, n=numbers: n)
     grid = Grid(count=lambda sizes: case["tiles"])
-    return replace(case["binary"], parameters=tuple(parameters), grid=grid)
+    work = (lambda sizes: case["work"]) if case["work"] else None
+    return replace(case["binary"], parameters=tuple(parameters), grid=grid, work=work)
 
 
 def launch(case):
@@ -184,7 +186,11 @@ def launch(case):
         at = check(cuda.cuMemAlloc(len(data)), "cuMemAlloc")
         check(cuda.cuMemcpyHtoD(at, data.ctypes.data, len(data)), "copy")
         places.append(at)
-    plan(0, *(int(p) for p in places), *case["scalars"])
+    more = []
+    if case["work"]:
+        more = [int(check(cuda.cuMemAlloc(case["work"]), "cuMemAlloc"))]
+        check(cuda.cuMemsetD8(more[0], 0, case["work"]), "cuMemset")
+    plan(0, *(int(p) for p in places), *case["scalars"], *more)
     check(cuda.cuCtxSynchronize(), "run")
     found = []
     for tensor, layout, data, at in zip(
