@@ -20,6 +20,7 @@ from warploom.errors import GeometryError
 from warploom.kernel.values import Load, Store, Walk
 from warploom.lower.choose import grouped_vars
 from warploom.lower.ranges import Cut
+from warploom.lower.storage import staged_stores
 from warploom.lower.visits import differ, grows
 
 STEP = 8  # elements at whose multiples tiles start: 16 bytes are stored at once
@@ -207,8 +208,10 @@ def _pulled(context: Context, var: str, number: str) -> str:
 
 
 def _before(context: Context, cut: Cut | None, var: str) -> str:
-    """What the first tile lies before the tensor, so that the last one is whole."""
-    if _walk(context, cut) != "listed" or not grows(cut):
+    """What the first tile lies before the tensor, so that the last one is whole. Copies out must
+    not begin there: the chip takes them for an illegal instruction.
+    """
+    if _walk(context, cut) != "listed" or not grows(cut) or staged_stores(context.layout):
         return ""
     size, extent = context.size(context.kernel.var(var).axis), context.layout.extent(var)
     return f" - (count_{var} * {extent} - {size})"
