@@ -8,18 +8,22 @@ from dataclasses import dataclass, replace
 from warploom.document.roles import RolesDocument
 from warploom.emit.cuda import layout as shared_layout
 from warploom.emit.cuda import ptx
+from warploom.emit.cuda.judged import refuse_other_operands
 from warploom.emit.cuda.roles import barrier_setup, indent
 from warploom.emit.cuda.tile.grid import count_lines, place_lines, walk_lines
 from warploom.emit.cuda.tile.helpers import helpers_for
 from warploom.emit.cuda.tile.part import Part
 from warploom.emit.cuda.tile.signature import Param, PointerParam
 from warploom.emit.cuda.tile.stamps import NAME, StampedRole, stamped_roles
+from warploom.guard.mbarrier import derive_roles
 from warploom.kernel.values import DType
 from warploom.lower.column import Lowered
+from warploom.lower.loop_ops import takes_turns
 from warploom.lower.meet import part_bytes
 from warploom.target.h200 import HopperTarget, h200
 
 ENTRY = "warploom_kernel"
+ROOMY = 176  # registers of arrays that leave room for numbers of the warp
 SMEM_START = 1024  # after what the system reserves; the kernel checks it
 
 
@@ -40,6 +44,8 @@ def emit_kernel(
     lowered: Lowered, target: HopperTarget | None = None, *, stamps: bool = False
 ) -> Source:
     """The CUDA source of a lowered kernel; with ``stamps`` its loop writes clocks."""
+    for part in (*lowered.earlier, lowered):
+        refuse_other_operands(part.document, derive_roles(part.result, part.plan))
     writer = _Writer(lowered, target or h200(), stamps=stamps)
     return writer.source()
 
@@ -187,12 +193,21 @@ class _Writer:
                 lines += part.list_lines(part.role(role), phase, table)
         return lines
 
+    def instance(self) -> str:
+        """Which consumer a warp belongs to: one number for the warp where registers allow it, so
+        that addresses of products are computed once a warp.
+        """
+        registers = max(sum(a.registers for a in p.layout.arrays) for p in self.parts)
+        own = "group_of_warps - 1"
+        uniform = takes_turns(self.last.layout) and registers <= ROOMY
+        return f"__shfl_sync(~0u, {own}, 0)" if uniform else own
+
     def consumer(self) -> list[str]:
         several = len(self.parts) > 1
         tiles = [[*(p.places() if several else ()), *p.consumer_tile()] for p in self.parts]
         return [
             *self.registers("consumer"),
-            "const int instance = group_of_warps - 1, warp_in_group = warp % 4;",
+            f"const int instance = {self.instance()}, warp_in_group = warp % 4;",
             *(() if several else self.last.places()),
             *(line for p in self.parts for line in p.arrays()),
             *self.around("consumer", self.tile_loop(tiles)),
