@@ -16,7 +16,6 @@ groups until its next tile lies in one, and is done after the last. ``end_VAR`` 
 from __future__ import annotations
 
 from warploom.emit.cuda.tile.context import Context
-from warploom.errors import GeometryError
 from warploom.kernel.values import Load, Store, Walk
 from warploom.lower.choose import grouped_vars
 from warploom.lower.ranges import Cut
@@ -64,13 +63,6 @@ def walk_lines(context: Context, cut: Cut | None) -> list[str]:
             "for (int tile = blockIdx.x;; tile += gridDim.x) {",
         ]
     split = context.layout.tiling.split
-    if split > 1 and walk not in ("plane", "units"):
-        raise GeometryError(
-            f"a loop split over {split} CTAs",
-            where=f"tiling {context.layout.tiling.name}",
-            why="tiles of groups, and tiles of different length, are handed out whole",
-            fix="split=1",
-        )
     if walk == "listed":
         order = context.order()
         return [
