@@ -42,8 +42,8 @@ _ROWS_64 = (1614, 0, 1887, 4932, 628, 1166, 5250, 946, 1484, 5583, 1279, 1817,
 # fmt: on
 
 ATTENTION: Mapping[tuple[int, bool], Mapping[str, object]] = {
-    (64, False): {**_TILE_64, "times": _ROWS_64},
-    (64, True): {**_TILE_64, "times": _ROWS_64},
+    (64, False): {**_TILE_64, "times": _ROWS_64, "ahead": 2},
+    (64, True): {**_TILE_64, "times": _ROWS_64, "ahead": 2, "tie": 32},
     (128, False): {**_TILE_128, "times": _FULL_128, "tie": 16},
     (128, True): {**_TILE_128, "times": _CAUSAL_128},
     (256, False): {**_TILE_256, "slack": 1024},
@@ -51,7 +51,7 @@ ATTENTION: Mapping[tuple[int, bool], Mapping[str, object]] = {
 }
 
 # Where a search over tiles would solve schedules for many minutes, the tile that was measured.
-SHORT: Mapping[int, Mapping[str, object]] = {256: {**_TILE_256, "slack": 1024}}
+SHORT: Mapping[int, Mapping[str, object]] = {256: {**_TILE_256, "t": 64, "slack": 512}}
 
 _GRAD = {
     "split": 1,
@@ -141,8 +141,8 @@ def measured(
         name += " without dq"
     if name in GRADS:  # nothing else was built for them, so they hold for all lengths
         pins = dict(GRADS[name].get((sizes.get("d", 0), mask), {}))
-        if not plain:  # another loop: its order is searched
-            pins = {n: v for n, v in pins.items() if n != "times"}
+        if not plain and pins:  # another loop: its order is searched
+            pins = {n: v for n, v in pins.items() if n != "times"} | {"s": 64}
         return tuple(pins.items())
     if name != "attention" or not plain:
         return ()

@@ -70,6 +70,9 @@ class Compiled:
         self.positive = frozenset(positive)
         self.target = target or h200()
 
+    def __repr__(self) -> str:
+        return f"<Compiled kernel {self.kernel.name} for {self.target.name}>"
+
     @cached_property
     def simplified(self) -> Kernel:
         """After the rewrites of the language."""
@@ -103,6 +106,8 @@ class Compiled:
     @cached_property
     def report(self) -> Report:
         """The verdict; ``VerificationError`` where the schedule is not proven."""
+        for document in self.lowered.documents[:-1]:
+            require_clean(document)
         return require_clean(self.document)
 
     @property
@@ -200,7 +205,8 @@ class Compiled:
         source = recall_source(self.rewritten, tiling, self.target, stamps=stamps)
         if source is None:
             lowered = self._scheduled(tiling)
-            require_clean(lowered.document)
+            for document in lowered.documents:
+                require_clean(document)
             source = emit_kernel(lowered, self.target, stamps=stamps)
             keep_source(self.rewritten, tiling, self.target, source)
         return self._built(tiling, source)

@@ -62,10 +62,10 @@ BINARY = {
 class Context:
     """The kernel being printed: its layout and the parameters used so far."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, params: dict[str, Param] | None = None) -> None:
         self.layout = layout
         self.kernel = layout.body.kernel
-        self.params: dict[str, Param] = {}
+        self.params: dict[str, Param] = {} if params is None else params
 
     def _add(self, param: Param) -> str:
         self.params.setdefault(param.name, param)
@@ -163,6 +163,8 @@ class Context:
         """The first element after those a variable covers."""
         if var == self.layout.body.loop.var and self.ends_early():
             return f"until_{var}"
+        if self.kernel.grid.kind == "groups" and var == grouped_vars(self.kernel)[1]:
+            return f"end_{var}"
         return self.size(self.kernel.var(var).axis)
 
     def uniform(self, name: str, iteration: str | None = None) -> str:  # noqa: PLR0911

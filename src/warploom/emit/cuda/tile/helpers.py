@@ -161,6 +161,20 @@ TILE_HELPERS: dict[str, str] = {
         '               : "=r"(r) : "r"((uint32_t)x), "r"(id) : "memory");\n'
         "  return r != 0;\n}\n"
     ),
+    "in_order": (
+        "// A sum over parts, of which one is at hand.\n"
+        "template <int N, int M>\n"
+        "DEVICE float4 in_order(const float4 (&x)[N][M], int at, int part, float4 own) {\n"
+        "  float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);\n"
+        "#pragma unroll\n"
+        "  for (int p = 0; p < N; ++p) {\n"
+        "    sum.x += p == part ? own.x : x[p][at].x;\n"
+        "    sum.y += p == part ? own.y : x[p][at].y;\n"
+        "    sum.z += p == part ? own.z : x[p][at].z;\n"
+        "    sum.w += p == part ? own.w : x[p][at].w;\n"
+        "  }\n"
+        "  return sum;\n}\n"
+    ),
     "load_acquire": (
         "DEVICE uint32_t load_acquire(const unsigned* at) {\n  uint32_t r;\n"
         '  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(r) : "l"(at) : "memory");\n'
