@@ -188,7 +188,7 @@ def warm_flex(tiles):
     q = layout(HEADS)
     for name, (score, mask, more) in FLEX.items():
         for pins in ({}, *(more if tiles else ())):
-            calls, chosen, given = flexible(ATTENTION, score, mask, None, flex_options(pins))
+            calls, chosen, given = flexible(ATTENTION, score, mask, flex_options(pins))
             captured = [layout(t.shape, t.dtype) for t in given]
             layouts = (q, q, q, None, None, None, *captured)
             yield f"flex {name} {pins}", lambda c=calls, w=layouts, o=chosen: c.compiled_for(w, o)
@@ -452,7 +452,7 @@ def pinned(tensors, scale, score, mask, pins):
     """The public call, or the same with tiles pinned."""
     if not pins:
         return warploom.attention(*tensors, scale=scale, score=score, visible=mask)
-    calls, chosen, given = flexible(ATTENTION, score, mask, None, flex_options(pins))
+    calls, chosen, given = flexible(ATTENTION, score, mask, flex_options(pins))
     return calls.launch((*tensors, None, None, None, *given), (scale,), chosen, None)[3]
 
 

@@ -26,8 +26,8 @@ def flexible(
     calls: Calls,
     score: Callable[..., Any] | None,
     visible: object | None,
-    sinks: Any | None,  # noqa: ANN401
     options: tuple[Any, ...],
+    sinks: Any | None = None,  # noqa: ANN401
 ) -> tuple[Calls, tuple[Any, ...], tuple[Any, ...]]:
     """Calls of a text with these functions, its options, and the tensors they capture."""
     wanted = {"score": score, "visible": _mask(visible), "sink": _sink(sinks)}

@@ -18,8 +18,8 @@ from warploom.emit.cuda.tile.stamps import NAME, StampedRole, stamped_roles
 from warploom.guard.mbarrier import derive_roles
 from warploom.kernel.values import DType
 from warploom.lower.column import Lowered
+from warploom.lower.loop_ops import takes_turns
 from warploom.lower.meet import part_bytes
-from warploom.lower.relate import takes_turns
 from warploom.target.h200 import HopperTarget, h200
 
 ENTRY = "warploom_kernel"
