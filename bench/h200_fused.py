@@ -475,12 +475,12 @@ def main():
         except Exception as error:  # the other parts are to be seen all the same
             print(f"{part} stopped: {type(error).__name__} {str(error)[:500]}", flush=True)
         done = {
-            "script": "bench/h200_fused.py " + " ".join(args.parts),
+            "script": f"bench/h200_fused.py {part}",
             "environment": bench.environment(),
-            "table": bench.rows,
+            "table": [r for r in bench.rows if r["part"] == part],
         }
         Path(args.out).mkdir(parents=True, exist_ok=True)
-        Path(args.out, "h200_fused.json").write_text(json.dumps(done, indent=1) + "\n")
+        Path(args.out, f"h200_fused_{part}.json").write_text(json.dumps(done, indent=1) + "\n")
     return 0
 
 
