@@ -111,7 +111,7 @@ def _fit(tensor: Any) -> Any:  # noqa: ANN401
     kind = WIDE.get(str(tensor.dtype).removeprefix("torch."))
     if kind is not None:
         tensor = tensor.int() if kind == "int32" else tensor.float()
-    return tensor if tensor.dim() else tensor.reshape(1)
+    return tensor if len(tensor.shape) else tensor.reshape(1)
 
 
 class _Last:
