@@ -3,7 +3,7 @@
     WARPLOOM_CACHE=DIR/cache python bench/h200_mutants.py build DIR [TEXT ...]   needs nvcc, no GPU
     python bench/h200_mutants.py run DIR                 every mutant in a process with a time limit
     python bench/h200_mutants.py once [TEXT ...]         one launch of each (for sanitizers)
-    python bench/h200_mutants.py sanitize                memcheck, racecheck, synccheck of `once`
+    python bench/h200_mutants.py sanitize [TOOL ...]     memcheck, racecheck, synccheck of `once`
 
 `build` edits the schedule of a text, asks the verifier, emits and compiles the edited program, and
 writes cubins and `mutants.json`. `run` launches each in the place of the right kernel, three times,
@@ -321,23 +321,15 @@ def once(names):
             print(name, type(error).__name__, str(error).splitlines()[0][:150], flush=True)
 
 
-def sanitize(seconds=50):
+def sanitize(tools, seconds=50):
     """What each tool says of `once`; one that takes longer is stopped and shown so far."""
     me = [sys.executable, __file__, "once"]
     folder = Path(os.environ.get("OUT", "."))
     running = {}
-    for tool in ("memcheck", "racecheck", "synccheck"):
+    for tool in tools or ("memcheck", "racecheck", "synccheck"):
         out = (folder / f"sanitizer_{tool}.txt").open("w+")
-        command = [
-            "compute-sanitizer",
-            "--tool",
-            tool,
-            "--report-api-errors",
-            "no",
-            "--print-limit",
-            "8",
-            *me,
-        ]
+        options = ["--tool", tool, "--report-api-errors", "no", "--print-limit", "8"]
+        command = ["compute-sanitizer", *options, *me]
         running[tool] = (out, subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT))
     until = time.time() + seconds
     for tool, (out, process) in running.items():
@@ -358,4 +350,4 @@ if __name__ == "__main__":
     elif what == "once":
         once(rest)
     else:
-        sanitize()
+        sanitize(rest)

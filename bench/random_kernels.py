@@ -6,7 +6,8 @@
 
 ``build`` draws kernels (``tests/kernel/random_kernels.py``), lowers and proves them, compiles them
 and keeps cubins, inputs and the results NumPy expects; SwiGLU, RMS-norm GEMM and GEMM at odd sizes
-are among them. ``run`` needs neither the solver nor torch: sanitizers see nothing but the kernel.
+and kernels of several loops are among them. ``run`` needs neither the solver nor torch: sanitizers
+see nothing but the kernel.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 SMS = 132
 SHIPPED = {  # name: text, sizes, scalars
     "swiglu_a": ("swiglu", {"m": 200, "n": 136, "k": 72}, {}),
-    "swiglu_b": ("swiglu", {"m": 129, "n": 264, "k": 520}, {}),
+    "swiglu_b": ("swiglu", {"m": 129, "n": 136, "k": 264}, {}),
     "rms_gemm_a": ("rms_gemm", {"m": 200, "n": 136, "k": 72}, {"eps": 1e-3}),
-    "rms_gemm_b": ("rms_gemm", {"m": 77, "n": 264, "k": 520}, {"eps": 1e-3}),
+    "rms_gemm_b": ("rms_gemm", {"m": 77, "n": 136, "k": 264}, {"eps": 1e-3}),
     "gemm_a": ("gemm", {"m": 300, "n": 264, "k": 136}, {"alpha": 0.5}),
 }
 
@@ -59,6 +60,14 @@ def shipped_cases():
         yield name, case
 
 
+def several_loops():
+    """Kernels with two and three loops in a tile."""
+    from tests.texts import test_executed as texts
+
+    for name in ("NORM_THEN_PRODUCT", "TWO_SOURCES", "ROW_SOFTMAX"):
+        yield name.lower(), texts.case(getattr(texts, name))
+
+
 def random_cases(count, seed):
     """Random kernels that the target has a place for."""
     from hypothesis import HealthCheck, Phase, given, settings
@@ -71,7 +80,7 @@ def random_cases(count, seed):
 
     @seeded(seed)
     @settings(
-        max_examples=4 * count,
+        max_examples=max(1, 4 * count),
         deadline=None,
         database=None,
         suppress_health_check=list(HealthCheck),
@@ -93,7 +102,8 @@ def build(folder, count, seed):
     from warploom.launch.compiled import Compiled
 
     folder.mkdir(parents=True, exist_ok=True)
-    todo = [(n, c, Compiled(c.kernel, sizes=c.sizes)) for n, c in shipped_cases()]
+    named = (*shipped_cases(), *several_loops())
+    todo = [(n, c, Compiled(c.kernel, sizes=c.sizes)) for n, c in named]
     todo = [(n, c, m, m.tiling) for n, c, m in todo]
     todo += [(n, c, m.compiled, m.made.tiling) for n, c, m in random_cases(count, seed)]
     for name, case, compiled, tiling in todo:

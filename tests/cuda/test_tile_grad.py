@@ -243,7 +243,7 @@ def test_the_ends_mean_what_they_say():
     np.testing.assert_allclose(delta, 2 * x.sum(3))
     assert not dq.any()
     kernel = summed.specialise({"out": DType.F32}, sizes={"d": 4}, constants={"each": 2})
-    found = kernel.reference(x, sizes={"g": 1})
+    found = kernel.reference(x, sizes={"g": 1}, scale=1.0)
     np.testing.assert_allclose(found, x.sum(1, keepdims=True))
 
 

@@ -24,6 +24,7 @@ from warploom.launch.binary import (
     Stride,
     Swizzle,
     TensorMap,
+    Work,
 )
 from warploom.launch.layout import Layout, bind, map_geometry
 from warploom.launch.texts import described
@@ -167,6 +168,9 @@ def execute(binary, source, memories, scalars, *, grid, seed):
             case Scalar():
                 kind = "<f4x" if p.dtype is DType.F32 else "<q"
                 words.append(struct.pack(kind, scalars[p.name]))
+            case Work():
+                lists.append(np.zeros(binary.work(sizes) + 16, np.uint8))
+                words.append(struct.pack("<Q", lists[-1].ctypes.data + -lists[-1].ctypes.data % 16))
             case Numbers():
                 lists.append(np.array(p.of(sizes, ctas), np.int32))
                 words.append(struct.pack("<Q", lists[-1].ctypes.data))

@@ -55,6 +55,14 @@ bool __all_sync(host_u32 mask, bool x);
 void __syncwarp(host_u32 mask = ~0u);
 void __syncthreads();
 
+// Global memory: a CTA's writes are seen by all that run after it.
+struct float4 { float x, y, z, w; };
+inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
+inline float4 __ldcg(const float4* at) { return *at; }
+inline void __stcg(float4* at, float4 x) { *at = x; }
+inline void __threadfence() {}
+inline host_u32 atomicAdd(host_u32* at, host_u32 x) { return (*at += x) - x; }
+
 unsigned char* host_shared();
 host_u32 host_shared_address(const void* p);
 #define __cvta_generic_to_shared(p) host_shared_address(p)
@@ -67,6 +75,16 @@ void host_mbar_arrive(host_u32 at);
 host_u32 host_mbar_wait(host_u32 at, host_u32 parity);
 void host_bar_sync(host_u32 id, host_u32 threads);
 void host_bar_arrive(host_u32 id, host_u32 threads);
+inline bool host_bar_any(host_u32 id, bool x) {
+  static bool said[16];
+  said[id] |= x;
+  host_bar_sync(id, 128);
+  const bool found = said[id];
+  host_bar_sync(id, 128);
+  said[id] = false;
+  host_bar_sync(id, 128);
+  return found;
+}
 void host_proxy_fence();
 void host_bulk_commit();
 void host_bulk_wait(int pending);

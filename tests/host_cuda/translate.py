@@ -77,9 +77,12 @@ def host_text(asm: Asm) -> str:
     keeps = None
     made = []
     for line in lines:
-        given = re.fullmatch(r"setp\.ne\.b32 p, (\S+), 0", line)
+        given = re.fullmatch(r"setp\.ne\.[bu]32 p, (\S+), 0", line)
+        asked = re.fullmatch(r"bar\.red\.or\.pred q, (\S+), 128, p", line)
         if given:
             keeps = asm.value(given[1])
+        elif asked:
+            made.append(f"{asm.operands[0]} = host_bar_any({asm.value(asked[1])}, {keeps});")
         elif line.startswith("wgmma.mma_async"):
             made.append(_product(asm, line, keeps or "0"))
         else:
@@ -151,6 +154,7 @@ _PLAIN = {  # instruction: the C++ of its operands in the order of the PTX text
     "st.global.v4.b32": (
         "host_u32* t_ = (host_u32*)({0}); t_[0] = {1}; t_[1] = {2}; t_[2] = {3}; t_[3] = {4};"
     ),
+    "ld.acquire.gpu.global.u32": "{0} = *(const volatile host_u32*)({1});",
     "ld.global.nc.v4.b32": (
         "const host_u32* t_ = (const host_u32*)({4});"
         " {0} = t_[0]; {1} = t_[1]; {2} = t_[2]; {3} = t_[3];"

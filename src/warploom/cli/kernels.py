@@ -13,6 +13,7 @@ from warploom.errors import ConfigError, CostModelError
 from warploom.kernel.text import Text
 from warploom.kernel.values import Access, DType, Walk
 from warploom.kernels.attention import attention, packed, paged
+from warploom.kernels.attention_grad import attention_grad
 from warploom.kernels.block_scaled import block_scaled
 from warploom.kernels.gemm import gemm, turned
 from warploom.kernels.grouped import grouped
@@ -32,11 +33,12 @@ TEXTS = {
     t.name: t
     for t in (
         *(gemm, turned, swiglu, rms_gemm, grouped, block_scaled, int4_gemm, fp8_gemm),
-        *(attention, packed, paged, scan),
+        *(attention, attention_grad, packed, paged, scan),
     )
 }
 USUAL = {"block_scaled": "fp8"}  # element types other than bf16
 OWN_TYPES = {"fp8_gemm": {"w": DType.E4M3}}  # tensors whose type is not that of the others
+WANTED = {"attention_grad": frozenset({"dq", "dv"})}  # optional outputs that are its results
 OWN_SIZES = {"scan": {"t": 64, "j": 64, "d": 64, "e": 64}}  # axes used whole
 WHOLE = 128  # the size of an axis that is used whole, unless told
 _NAME = re.compile(
@@ -65,8 +67,9 @@ class TileKernel:
 
     @property
     def left_out(self) -> frozenset[str]:
-        """The optional tensors: commands name none of them."""
-        return frozenset(t.name for t in self.text.signature.tensors if t.optional)
+        """The optional tensors: commands name none of them, but for a kernel's main results."""
+        optional = {t.name for t in self.text.signature.tensors if t.optional}
+        return frozenset(optional - WANTED.get(self.text.name, frozenset()))
 
     @property
     def element(self) -> str:

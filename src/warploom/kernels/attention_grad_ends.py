@@ -35,7 +35,13 @@ def converted(
 
 
 @wl.kernel
-def summed(x: wl.In["b", "h", "t", "d", wl.f32], out: wl.Out["b", "g", "t", "d"], *, each=1):
-    """Sums over the ``each`` query heads that share a head of keys."""
+def summed(
+    x: wl.In["b", "h", "t", "d", wl.f32],
+    out: wl.Out["b", "g", "t", "d"],
+    *,
+    scale: float,
+    each=1,
+):
+    """``scale`` times the sums over the ``each`` query heads that share a head of keys."""
     b, g, t = wl.tile(out, whole="d")
-    out[b, g, t] = _over_heads(x, b, g * each, t, each)
+    out[b, g, t] = _over_heads(x, b, g * each, t, each) * scale

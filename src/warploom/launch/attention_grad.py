@@ -5,7 +5,7 @@ Three kernels: what is needed of each row beforehand, the gradients, and their s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from functools import lru_cache
 from typing import Any
@@ -15,6 +15,7 @@ from warploom.kernels.attention_grad import attention_grad as text
 from warploom.kernels.attention_grad import queries_grad, values_grad
 from warploom.kernels.attention_grad_ends import converted, prepared, summed
 from warploom.launch.attention_checks import causal_choice, check_backward, checked_scale
+from warploom.launch.flexible import flexible
 from warploom.launch.layout import Layout
 from warploom.launch.tensors import allocator, on_stream, row_major, view_of
 from warploom.launch.texts import Calls
@@ -36,6 +37,8 @@ def attention_backward(
     causal: bool | str = False,
     scale: float | None = None,
     *,
+    score: Callable[..., Any] | None = None,
+    visible: object | None = None,
     deterministic: bool = False,
     kernel: Tiling | None = None,
     stream: int | None = None,
@@ -45,7 +48,8 @@ def attention_backward(
     ``out`` and ``lse`` are what ``attention(..., return_lse=True)`` gave for the same arguments;
     head dim is 64, 128 or 256. The sums that make ``dq`` are in fp32 and in no fixed order, so it
     may differ in its last bit from run to run, unless ``deterministic`` is asked for: then a kernel
-    of its own makes it. ``dk`` and ``dv`` are the same in every run.
+    of its own makes it. ``dk`` and ``dv`` are the same in every run. ``score`` and ``visible`` are
+    those of the forward pass; the derivative of ``score`` follows from its text.
     """
     check_backward(grad, q, k, v, out, lse)
     factor = q.shape[3] ** -0.5 if scale is None else checked_scale(scale)
@@ -58,11 +62,19 @@ def attention_backward(
     options = _options(mask, DType.F32 if each > 1 else kind, apart, deterministic, kernel)
     given = (q, k, v, grad, lse, delta)
     added = None if deterministic else sums
-    *_, dk, _, dv = CALLS.launch((*given, None, added, None), (factor,), options[0], stream)
+
+    def run(calls: Calls, tensors: tuple[Any, ...], options: Options) -> Any:  # noqa: ANN401
+        more: tuple[Any, ...] = ()
+        if score is not None or visible is not None:
+            calls, options, more = flexible(calls, score, visible, None, options)
+        return calls.launch((*tensors, *more), (factor,), options, stream)
+
+    done = run(CALLS, (*given, None, added, None), options[0])
+    dk, dv = done[6], done[8]
     if apart:
-        dv = VALUES.launch((q, k, grad, lse, None), (factor,), options[1], stream)[4]
+        dv = run(VALUES, (q, k, grad, lse, None), options[1])[4]
     if deterministic:
-        dq = QUERIES.launch((*given, None), (factor,), _alone(mask), stream)[6]
+        dq = run(QUERIES, (*given, None), _alone(mask))[6]
     else:
         dq = CONVERTED.launch((sums, None), (factor,), _made(kind), stream)[1]
     if each > 1:
@@ -105,11 +117,18 @@ def _sums(q: Any, stream: int | None) -> Any:  # noqa: ANN401
         return allocator(q, (batch, heads, rows, size), DType.F32)()[:, :, :length]
 
 
-def _summed(x: object, like: Any, kind: DType, each: int, stream: int | None) -> Any:  # noqa: ANN401
+def _summed(
+    x: object,
+    like: Any,  # noqa: ANN401
+    kind: DType,
+    each: int,
+    stream: int | None,
+    scale: float = 1.0,
+) -> Any:  # noqa: ANN401
     """The sum over query heads that share a head of keys."""
     with nullcontext() if stream is None else on_stream(like, stream):
         out = allocator(like, tuple(like.shape), kind)()
-    return SUMMED.launch((x, out), (), _made(kind, each), stream)[1]
+    return SUMMED.launch((x, out), (scale,), _made(kind, each), stream)[1]
 
 
 @lru_cache(maxsize=256)

@@ -70,6 +70,9 @@ class Compiled:
         self.positive = frozenset(positive)
         self.target = target or h200()
 
+    def __repr__(self) -> str:
+        return f"<Compiled kernel {self.kernel.name} for {self.target.name}>"
+
     @cached_property
     def simplified(self) -> Kernel:
         """After the rewrites of the language."""

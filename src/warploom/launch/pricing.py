@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from warploom.document.roles import BulkStore, Compute, Load, RoleProgram
 from warploom.lower.column import Lowered
+from warploom.lower.loop_ops import loop_ops, takes_turns
 from warploom.lower.price import Cost
-from warploom.lower.relate import loop_ops, takes_turns
 from warploom.lower.storage import STAGING_BYTES
 from warploom.sim import OpTiming, RoleCosts, RoleOpCost
 from warploom.target.h200 import PRODUCTS_AHEAD, HopperTarget, h200

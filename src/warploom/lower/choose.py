@@ -24,11 +24,11 @@ from warploom.lower.fuse import Step, fuse
 from warploom.lower.hand_over import chunks_of
 from warploom.lower.join import join
 from warploom.lower.layout import WGMMA_ROWS, Layout, lay_out
+from warploom.lower.loop_ops import takes_turns
 from warploom.lower.loops import each_loop
 from warploom.lower.meet import part_bytes
 from warploom.lower.price import product_cost
 from warploom.lower.ranges import cut_of
-from warploom.lower.relate import takes_turns
 from warploom.lower.slots import LINE_BYTES, MOST_COLUMNS
 from warploom.lower.storage import (
     ALIGNMENT,
@@ -278,8 +278,8 @@ def _settled(
     most = _registers(target, consumers)
     if "hold" not in pins and _used(layout) + SPARE_TO_HOLD > most:
         layout = _again(layout, hold=False)
-    # Given issue times tell how long values live; the sum of all is the limit without them.
-    if not tiling.times and _used(layout) + SPARE_REGISTERS > most:
+    # Where registers are short by choice, or issue times are given, the schedule counts lives.
+    if not tiling.times and "spare" not in pins and _used(layout) + SPARE_REGISTERS > most:
         raise GeometryError(
             f"{_used(layout)} registers of values in a thread",
             where=f"tiling {tiling.name}",

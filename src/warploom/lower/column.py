@@ -18,9 +18,10 @@ from warploom.lower.flow import flow_of
 from warploom.lower.fuse import fuse
 from warploom.lower.join import join
 from warploom.lower.layout import Layout, lay_out
+from warploom.lower.loop_ops import CONSUMER, takes_turns
 from warploom.lower.loops import each_loop
 from warploom.lower.plan import plan_of
-from warploom.lower.relate import CONSUMER, problem_of, takes_turns
+from warploom.lower.relate import problem_of
 from warploom.lower.storage import less_memory
 from warploom.lower.tiling import Tiling, part_tiling
 from warploom.order import ModuloOptions, ModuloProblem, ModuloResult, solve_modulo
@@ -28,7 +29,7 @@ from warploom.order.alike import solve_alike
 from warploom.target.h200 import HopperTarget, h200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Lowered:
     """A kernel on its way: what each pass made of it.
 
@@ -48,6 +49,10 @@ class Lowered:
     def documents(self) -> tuple[RolesDocument, ...]:
         """The programs of all loops, in order; each is proven by itself."""
         return (*(x.document for x in self.earlier), self.document)
+
+    def __repr__(self) -> str:
+        where = f"{self.document.name} on {self.document.target}"
+        return f"<Lowered {where}: interval {self.result.ii}>"
 
 
 def lower(

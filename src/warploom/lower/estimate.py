@@ -9,9 +9,9 @@ from math import prod
 from warploom.kernel.values import Dot, Kernel, Load, Store, Walk
 from warploom.lower.hand_over import chunks_of
 from warploom.lower.layout import WGMMA_ROWS, Layout
+from warploom.lower.loop_ops import loop_ops, takes_turns
 from warploom.lower.meet import part_bytes
 from warploom.lower.price import in_registers
-from warploom.lower.relate import loop_ops, takes_turns
 from warploom.lower.slots import SlotRing
 from warploom.lower.storage import ring_depth, staged_stores
 from warploom.target.h200 import HopperTarget

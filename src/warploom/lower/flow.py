@@ -10,6 +10,7 @@ from warploom.lower.body import line_of
 from warploom.lower.fuse import Step
 from warploom.lower.hand_over import Chunk, Put, Send, chunks_of, in_slot, product_operand
 from warploom.lower.layout import Form, Layout
+from warploom.lower.loop_ops import CONSUMER, PRODUCER, load_name, loop_ops, product_name
 from warploom.lower.plan import (
     LEAVE,
     MEET,
@@ -26,13 +27,6 @@ from warploom.lower.plan import (
     store_name,
 )
 from warploom.lower.reads import values_behind
-from warploom.lower.relate import (
-    CONSUMER,
-    PRODUCER,
-    load_name,
-    loop_ops,
-    product_name,
-)
 from warploom.lower.slots import SlotRing
 from warploom.lower.storage import is_straight
 from warploom.target.h200 import HopperTarget

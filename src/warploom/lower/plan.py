@@ -23,16 +23,9 @@ from warploom.lower.body import refusal
 from warploom.lower.fuse import Step
 from warploom.lower.hand_over import Chunk, Put, Send, chunks_of
 from warploom.lower.layout import Form, Layout, is_held
+from warploom.lower.loop_ops import CONSUMER, PRODUCER, LoopOp, load_name, loop_ops, takes_turns
 from warploom.lower.meet import met_arrays
 from warploom.lower.reads import values_behind
-from warploom.lower.relate import (
-    CONSUMER,
-    PRODUCER,
-    LoopOp,
-    load_name,
-    loop_ops,
-    takes_turns,
-)
 from warploom.lower.slots import SlotRing
 from warploom.lower.storage import STAGING_BYTES, is_straight, ring_depth, staged_stores
 from warploom.target.h200 import HopperTarget

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TypeGuard
 
-from warploom.document.machine import OpTiming
 from warploom.document.roles import (
     Arrive,
     BulkCommit,
@@ -36,7 +35,8 @@ from warploom.document.roles import (
     WaitFull,
     WaitGroup,
 )
-from warploom.errors import ConfigError, CostModelError, DocumentError
+from warploom.errors import ConfigError, DocumentError
+from warploom.sim.costs import RoleCosts
 from warploom.sim.events import Place, Row
 from warploom.sim.program import (
     Await,
@@ -54,45 +54,6 @@ from warploom.sim.simulation import DEFAULT_TRIPS, Simulation, simulate_workload
 
 SHARED = "smem "
 GROUPS, STORES = "wgmma", "bulk store"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RoleOpCost:
-    """What an op of a role costs: the unit it holds and for how long.
-
-    ``ahead``: cycles of unfinished work the unit takes; a role that issues more stands still.
-    """
-
-    unit: str
-    timing: OpTiming
-    ahead: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RoleCosts:
-    """Prices of a warp-specialised schedule, by op name.
-
-    The latency of a copy reaches until a waiting role goes on; ``handoff`` is the same for an
-    arrival, ``arrive`` what an arrival or announcement costs the role that does it. Units named
-    in ``waiting`` make a role that finds them busy stand still; others queue.
-    """
-
-    name: str
-    ops: tuple[tuple[str, RoleOpCost], ...]
-    handoff: int = 0
-    arrive: int = 0
-    barrier_handoff: int = 0
-    waiting: tuple[str, ...] = ()
-
-    def of(self, op: str) -> RoleOpCost:
-        """The price of an op."""
-        cost = dict(self.ops).get(op)
-        if cost is None:
-            known = ", ".join(sorted(name for name, _ in self.ops))
-            raise CostModelError(
-                f"no price for op {op!r}", where=f"RoleCosts({self.name!r})", fix=f"known: {known}"
-            )
-        return cost
 
 
 def simulate_roles(

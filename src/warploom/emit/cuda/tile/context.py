@@ -164,6 +164,8 @@ class Context:
         """The first element after those a variable covers."""
         if var == self.layout.body.loop.var and self.ends_early():
             return f"until_{var}"
+        if self.kernel.grid.kind == "groups" and var == grouped_vars(self.kernel)[1]:
+            return f"end_{var}"
         return self.size(self.kernel.var(var).axis)
 
     def uniform(self, name: str, iteration: str | None = None) -> str:  # noqa: PLR0911

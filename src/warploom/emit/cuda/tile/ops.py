@@ -17,6 +17,7 @@ from warploom.lower.column import Lowered
 from warploom.lower.fuse import Step
 from warploom.lower.hand_over import Put, puts
 from warploom.lower.layout import Form
+from warploom.lower.loop_ops import product_name
 from warploom.lower.plan import (
     LEAVE,
     MEET,
@@ -31,7 +32,6 @@ from warploom.lower.plan import (
     started,
     store_name,
 )
-from warploom.lower.relate import product_name
 from warploom.lower.storage import is_straight, staged_stores
 
 

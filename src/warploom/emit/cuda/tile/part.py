@@ -19,9 +19,9 @@ from warploom.emit.cuda.tile.positions import advance_lines, position_lines
 from warploom.emit.cuda.tile.puts import put_text
 from warploom.emit.cuda.tile.signature import Param
 from warploom.emit.cuda.tile.stamps import StampedRole, stamp_line, stamped_line
+from warploom.emit.cuda.tile.steps import step_text
 from warploom.emit.cuda.tile.stores import fill_text
 from warploom.emit.cuda.tile.ties import retired_at
-from warploom.emit.cuda.tile.vector import step_text
 from warploom.kernel.values import Dot, Fn, Pointwise
 from warploom.lower.body import Body
 from warploom.lower.column import Lowered

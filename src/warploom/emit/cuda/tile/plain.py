@@ -81,7 +81,10 @@ class _Plain:
             )
         lanes = extent // EACH
         self.column, self.lanes = whole[0].name, lanes
-        body = [line for op in self.kernel.ops for line in self._lines(op)]
+        clears = [o for o in self.kernel.ops if isinstance(o, Store) and self._is_blocked(o)]
+        rest = [o for o in self.kernel.ops if o not in clears]
+        body = [line for op in rest for line in self._lines(op)]
+        first = [line for op in clears for line in self._clear(op)]
         places, factors = [], []
         rows = grid.vars[-1]
         paired = any(t.blocked for t in self.kernel.tensors)
@@ -95,6 +98,7 @@ class _Plain:
         total = " * ".join(factors)
         if paired:
             body = [
+                *first,
                 "#pragma unroll",
                 "for (int up = 0; up < 2; ++up) {  // two rows that share their blocks' bytes",
                 f"  const int pos_{rows} = pos_pair / 8 * 16 + pos_pair % 8 + 8 * up;",
@@ -251,8 +255,11 @@ class _Plain:
             step *= 2
         return lines
 
+    def _is_blocked(self, op: Store) -> bool:
+        return self.kernel.tensor(op.tensor).blocked
+
     def _clear(self, op: Store) -> list[str]:
-        """A constant into blocks: the first of two rows writes the bytes they share."""
+        """A constant into blocks: 16 rows by the lanes of eight pairs, existing or not."""
         source = self._value(op.value)
         if not isinstance(source, Spread) or not isinstance(self._value(source.arg), Const):
             raise refusal(
@@ -261,18 +268,21 @@ class _Plain:
                 why="kernels without a loop read blocks, and fill them with one number",
                 fix="a tensor that lies row by row",
             )
-        words = ", ".join([f"__float_as_uint(v_{source.arg})"] * 4)
-        place = self._block(op.tensor, op.at)
+        constant = self._value(source.arg)
+        assert isinstance(constant, Const)
+        words = ", ".join([f"__float_as_uint({number(constant.value, DType.F32)})"] * 4)
+        rank, lanes = len(op.at), self.lanes
+        stride = StrideParam(name=f"stride_{op.tensor}_{rank - 2}", tensor=op.tensor, axis=rank - 2)
+        outer = self._address(op.tensor, op.at[:-2], rank) if rank > 2 else self._pointer(op.tensor)
+        place = f"{outer} + pos_pair / 8 * 16 * {self._add(stride)}"
         return [
-            f"const uint32_t out_{op.tensor}[4] = {{{words}}};",
+            f"const uint32_t same_{op.tensor}[4] = {{{words}}};",
             "#pragma unroll",
-            f"for (int n = 0; n < 4 && up == 0; ++n) store_global4({place} + 4 * n,"
-            f" out_{op.tensor});",
+            f"for (int n = 0; n < 4; ++n) store_global4({place} + 4 * ({8 * lanes} * n"
+            f" + pos_pair % 8 * {lanes} + part / {EACH}), same_{op.tensor});",
         ]
 
     def _store(self, op: Store) -> list[str]:
-        if self.kernel.tensor(op.tensor).blocked:
-            return self._clear(op)
         dtype = self.kernel.tensor(op.tensor).dtype
         address = self._address(op.tensor, op.at)
         if self._dims(op.value) == 1:

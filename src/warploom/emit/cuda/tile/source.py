@@ -8,16 +8,18 @@ from dataclasses import dataclass, replace
 from warploom.document.roles import RolesDocument
 from warploom.emit.cuda import layout as shared_layout
 from warploom.emit.cuda import ptx
+from warploom.emit.cuda.judged import refuse_other_operands
 from warploom.emit.cuda.roles import barrier_setup, indent
 from warploom.emit.cuda.tile.grid import count_lines, place_lines, walk_lines
 from warploom.emit.cuda.tile.helpers import helpers_for
 from warploom.emit.cuda.tile.part import Part
 from warploom.emit.cuda.tile.signature import Param, PointerParam
 from warploom.emit.cuda.tile.stamps import NAME, StampedRole, stamped_roles
+from warploom.guard.mbarrier import derive_roles
 from warploom.kernel.values import DType
 from warploom.lower.column import Lowered
+from warploom.lower.loop_ops import takes_turns
 from warploom.lower.meet import part_bytes
-from warploom.lower.relate import takes_turns
 from warploom.target.h200 import HopperTarget, h200
 
 ENTRY = "warploom_kernel"
@@ -42,6 +44,8 @@ def emit_kernel(
     lowered: Lowered, target: HopperTarget | None = None, *, stamps: bool = False
 ) -> Source:
     """The CUDA source of a lowered kernel; with ``stamps`` its loop writes clocks."""
+    for part in (*lowered.earlier, lowered):
+        refuse_other_operands(part.document, derive_roles(part.result, part.plan))
     writer = _Writer(lowered, target or h200(), stamps=stamps)
     return writer.source()
 

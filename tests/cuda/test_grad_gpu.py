@@ -1,0 +1,96 @@
+"""On a Hopper GPU: gradients of attention against float64."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import warploom
+
+from .gpu import NEEDS_HOPPER, TORCH_WARNINGS
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+pytestmark = [*NEEDS_HOPPER, *TORCH_WARNINGS]
+# batch, heads, kv heads, queries, keys, mask
+CASES = [
+    (1, 40, 40, 1008, 1008, False),
+    (1, 40, 40, 1008, 1008, True),
+    (2, 4, 2, 1000, 1000, False),
+    (2, 4, 1, 1000, 1000, True),
+    (1, 3, 3, 77, 300, False),
+    (1, 3, 3, 300, 77, True),
+    (1, 3, 3, 129, 515, "lower_right"),
+    (1, 3, 3, 515, 129, "lower_right"),
+    (1, 2, 2, 2049, 2, False),
+]
+SIZES = (64, 128, 256)
+
+
+def drawn(b, h, g, s, t, d, dtype=torch.bfloat16):
+    torch.manual_seed(s + t)
+    q, do = (torch.randn(b, h, s, d, device="cuda", dtype=dtype) for _ in range(2))
+    k, v = (torch.randn(b, g, t, d, device="cuda", dtype=dtype) for _ in range(2))
+    return q, k, v, do
+
+
+def exact(q, k, v, do, mask, score=None):
+    wide = [x.double().requires_grad_() for x in (q, k, v)]
+    keys, values = (x.repeat_interleave(q.shape[1] // k.shape[1], 1) for x in wide[1:])
+    x = wide[0] @ keys.transpose(-1, -2) / math.sqrt(q.shape[3])
+    x = x if score is None else score(x)
+    if mask:
+        rows, columns = (torch.arange(n, device="cuda") for n in x.shape[-2:])
+        ahead = len(columns) - len(rows) if mask == "lower_right" else 0
+        x = x.masked_fill(columns > rows[:, None] + ahead, float("-inf"))
+    lse = x.logsumexp(-1)
+    p = torch.where(torch.isneginf(lse)[..., None], 0.0, (x - lse.clamp(-1e300)[..., None]).exp())
+    out = p @ values
+    grads = torch.autograd.grad(out, wide, do.double())
+    return out.detach().to(q.dtype), lse.detach().float(), grads
+
+
+def far(found, want):
+    assert torch.isfinite(found).all()
+    return ((found.double() - want).norm() / want.norm().clamp_min(1e-9)).item()
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_gradients_are_right(case, size):
+    *shape, mask = case
+    q, k, v, do = drawn(*shape, size)
+    out, lse, want = exact(q, k, v, do, mask)
+    found = warploom.attention_backward(do, q, k, v, out, lse, mask)
+    assert max(far(f, w) for f, w in zip(found, want, strict=True)) < 8e-3
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_fixed_order_gives_the_same_every_time(size):
+    q, k, v, do = drawn(1, 8, 8, 1024, 1024, size)
+    out, lse, want = exact(q, k, v, do, False)
+    runs = [
+        warploom.attention_backward(do, q, k, v, out, lse, deterministic=True) for _ in range(10)
+    ]
+    assert max(far(f, w) for f, w in zip(runs[0], want, strict=True)) < 8e-3
+    assert all(torch.equal(x, y) for r in runs for x, y in zip(r, runs[0], strict=True))
+
+
+def test_strided_heads_and_half_precision():
+    q, k, v, do = (
+        x.transpose(1, 2).contiguous().transpose(1, 2)
+        for x in drawn(2, 4, 4, 300, 300, 64, torch.float16)
+    )
+    out, lse, want = exact(q, k, v, do, True)
+    found = warploom.attention_backward(do, q, k, v, out, lse, True)
+    assert max(far(f, w) for f, w in zip(found, want, strict=True)) < 1.5e-3
+
+
+def test_torch_takes_it():
+    from warploom import torch as wt
+
+    q, k, v, do = drawn(1, 4, 2, 256, 256, 128)
+    inputs = [x.requires_grad_() for x in (q, k, v)]
+    found = torch.autograd.grad(wt.attention(*inputs, True)[0], inputs, do)
+    *_, want = exact(q.detach(), k.detach(), v.detach(), do, True)
+    assert max(far(f, w) for f, w in zip(found, want, strict=True)) < 1e-2
