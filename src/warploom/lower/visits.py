@@ -49,8 +49,8 @@ def differ(kernel: Kernel, cut: Cut | None) -> bool:
 def starts_early(body: Body, cut: Cut | None, tiling: Tiling) -> bool:
     """Whether a ragged tile of rows is the first one, and begins before the tensor does.
 
-    That is best where rows further down are the longer ones. Copies out cannot begin there (they
-    end in an illegal instruction); loads can, and give zeros.
+    That is best where rows further down are the longer ones. Loads there give zeros. Copies out
+    are kept from it: the two kernels that were run so ended in an illegal instruction.
     """
     grows = cut is not None and any(a.rows > 0 for a in cut.above)
     copied = not tiling.direct or any(isinstance(op, Store) for op in body.loop.body)
