@@ -19,6 +19,7 @@ from warploom.emit.cuda import layout as shared_layout
 from warploom.emit.cuda import ptx
 from warploom.emit.cuda.lowering import LoweringTable, Site
 from warploom.emit.cuda.roles import barrier_setup, indent
+from warploom.emit.cuda.tile.columns import early_vectors
 from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.grid import (
     again_lines,
@@ -278,6 +279,10 @@ class _Writer:
             *self.slot_function(),
             *self.staging(),
             *(array_declaration(a) for a in self.layout.arrays),
+            *(
+                f"float early_{part_name(n)}[{columns // 4}];"
+                for n, (_, columns) in early_vectors(self.layout).items()
+            ),
             *self.positions(program),
             *self.list_lines(program, "setup", plain),
             *loop,
