@@ -119,7 +119,10 @@ GRADS: Mapping[str, Mapping[tuple[int, bool], Mapping[str, object]]] = {
             (128, {**_ALONE, "spare": 16, "times": _FIXED_128}),
         )
     },
-    "values_grad": {(256, m): {**_ALONE, "times": _VALUES_256} for m in (False, True)},
+    "values_grad": {
+        (256, m): {**_ALONE, "direct": False, "staging": 1, "times": _VALUES_256}
+        for m in (False, True)
+    },
     "packed_grad": {
         (d, m): {**_GRAD, "s": 64, "direct": True, "straight": False, "shared": True, "spare": 40}
         for d in (64, 128)
