@@ -1,12 +1,15 @@
 """Kernels that libraries do not fuse, on the H200: right against float64, and how fast.
 
-    python bench/h200_fused.py [PART ...] [--quick] [--tiles]   swiglu grouped scaled flex
+    python bench/h200_fused.py [PART ...] [--quick] [--tiles]
     WARPLOOM_CACHE=... WARPLOOM_COMPILER=nvcc python bench/h200_fused.py warm [PART ...] [--tiles]
 
 Against: SwiGLU torch.compile, and the two cuBLAS products alone; groups ``torch._grouped_mm``;
 block scales ``torch._scaled_mm``; scores and masks FlexAttention under torch.compile. The first
-contestant enters twice. ``--tiles`` adds tiles besides the chosen ones. ``warm`` compiles all kernels of the
-run and needs no GPU. Errors are relative to float64, over sampled rows.
+contestant enters twice; weights of 4 bits cuBLAS on weights dequantised before, the same after a
+bare conversion of 16-bit weights (dequantising costs more), and a copy's rate; the scan a Triton
+kernel (``lib/triton_scan.py``).
+``--tiles`` adds tiles besides the chosen ones. ``warm`` compiles all kernels of the run and needs
+no GPU. Errors are relative to float64, over sampled rows.
 """
 
 from __future__ import annotations
@@ -23,6 +26,8 @@ from warploom.errors import WarploomError
 from warploom.kernel.values import DType
 from warploom.kernels.block_scaled import block_scaled
 from warploom.kernels.grouped import grouped
+from warploom.kernels.int4_gemm import int4_gemm
+from warploom.kernels.scan import scan
 from warploom.kernels.swiglu import swiglu
 from warploom.launch.attention import CALLS as ATTENTION
 from warploom.launch.attention import _options as attention_options
@@ -44,8 +49,9 @@ except ImportError:  # compiling needs none: what is read of functions are their
         _made.__module__ = "torch"
         setattr(torch, _name, _made)
 
-BF16, E4M3, F32, I32 = DType.BF16, DType.E4M3, DType.F32, DType.I32
+BF16, E4M3, F32, I32, I8 = DType.BF16, DType.E4M3, DType.F32, DType.I32, DType.I8
 OURS = "warploom"
+PARTS = ("swiglu", "grouped", "scaled", "int4", "scan", "flex")
 SWIGLU = ((4096, 14336, 4096), (8192, 28672, 8192), (2048, 11008, 4096))
 SWIGLU_TILES = ({"n": 176}, {"n": 160})
 GROUPED = (
@@ -67,6 +73,10 @@ SCALED_TILES = (
     {"m": 192, "n": 128, "consumers": 3},
     {"m": 192, "n": 128, "consumers": 3, "turns": True, "stages": 4},
 )
+INT4 = tuple((m, 8192, 8192) for m in (16, 64, 128, 256))
+INT4_TILES = ({"n": 64, "consumers": 1}, {"n": 128, "consumers": 2, "split": 2})
+SCAN_TILES = ()
+SCAN = ((2, 64, 128, 64, 128, 64), (4, 80, 64, 64, 128, 64))  # batch, heads, chunks, steps, d, e
 HEADS = (4, 32, 4096, 128)
 SLOPE = 8.0 / 32
 
@@ -126,48 +136,61 @@ def calls_of(text, pins):
     return text, Calls(text)
 
 
-def options(calls, choices, positive=()):
-    known = {**calls.text.signature.choices, **choices}
-    return (
-        (),
-        tuple(known.items()),
-        frozenset(positive),
-        frozenset({"out"}),
-        calls.pins,
-    )
+def options(calls):
+    made = frozenset(t.name for t in calls.text.signature.outputs)
+    return ((), tuple(calls.text.signature.choices.items()), frozenset(), made, calls.pins)
 
 
-def kernels(part, tiles):
-    """(name, text, layouts of the call, choices, positive scalars, pins) of all kernels."""
+def swiglu_calls():
+    for m, n, k in SWIGLU:
+        w = layout((n, k))
+        yield (m, n, k), swiglu, (layout((m, k)), w, w, None), SWIGLU_TILES
 
-    def with_tiles(more):
-        return ({}, *(more if tiles else ()))
 
-    if part == "swiglu":
-        for m, n, k in SWIGLU:
-            w = layout((n, k))
-            for pins in with_tiles(SWIGLU_TILES):
-                yield (m, n, k), swiglu, (layout((m, k)), w, w, None), {}, (), pins
-    if part == "grouped":
-        for e, t, n, k in GROUPED:
-            args = (layout((t, k)), layout((e, n, k)), layout((e + 1,), I32), None)
-            for pins in with_tiles(GROUPED_TILES):
-                yield (e, t, n, k), grouped, args, {}, (), pins
-    if part == "scaled":
-        for m, n, k in SCALED:
-            a, sa = layout((m, k), E4M3), layout((k // 128, m), F32)
-            b, sb = layout((n, k), E4M3), layout((n // 128, k // 128), F32)
-            for pins in with_tiles(SCALED_TILES):
-                yield (m, n, k), block_scaled, (a, sa, b, sb, None), {}, (), pins
+def grouped_calls():
+    for e, t, n, k in GROUPED:
+        args = (layout((t, k)), layout((e, n, k)), layout((e + 1,), I32), None)
+        yield (e, t, n, k), grouped, args, GROUPED_TILES
+
+
+def scaled_calls():
+    for m, n, k in SCALED:
+        a, sa = layout((m, k), E4M3), layout((k // 128, m), F32)
+        b, sb = layout((n, k), E4M3), layout((n // 128, k // 128), F32)
+        yield (m, n, k), block_scaled, (a, sa, b, sb, None), SCALED_TILES
+
+
+def int4_calls():
+    for m, n, k in INT4:
+        args = (layout((m, k)), layout((n, k // 2), I8), layout((k // 128, n), F32), None)
+        yield (m, n, k), int4_gemm, args, INT4_TILES
+
+
+def scan_calls():
+    for b, h, c, t, d, e in SCAN:
+        rows, gates = layout((b, h, c, t, d)), layout((b, h, c, t), F32)
+        ends = Layout((b, h, c), (h * c * t, c * t, t), F32)
+        args = (rows, rows, layout((b, h, c, t, e)), gates, gates, ends, None, None)
+        yield (b, h, c, t, d, e), scan, args, SCAN_TILES
+
+
+CALLS_OF = {
+    "swiglu": swiglu_calls,
+    "grouped": grouped_calls,
+    "scaled": scaled_calls,
+    "int4": int4_calls,
+    "scan": scan_calls,
+    "flex": lambda: (),
+}
 
 
 def warm_flex(tiles):
     q = layout(HEADS)
     for name, (score, mask, more) in FLEX.items():
         for pins in ({}, *(more if tiles else ())):
-            calls, chosen, given = flexible(ATTENTION, score, mask, flex_options(pins))
+            calls, chosen, given = flexible(ATTENTION, score, mask, None, flex_options(pins))
             captured = [layout(t.shape, t.dtype) for t in given]
-            layouts = (q, q, q, None, None, None, None, *captured)
+            layouts = (q, q, q, None, None, None, *captured)
             yield f"flex {name} {pins}", lambda c=calls, w=layouts, o=chosen: c.compiled_for(w, o)
 
 
@@ -180,11 +203,11 @@ def warm(parts, tiles):
     bad = 0
     jobs = []
     for part in parts:
-        for name, text, layouts, choices, positive, pins in kernels(part, tiles):
-            _, calls = calls_of(text, pins)
-            chosen = options(calls, choices, positive)
-            make = lambda c=calls, w=layouts, o=chosen: c.compiled_for(w, o)  # noqa: E731
-            jobs.append((f"{part} {name} {pins}", make))
+        for name, text, layouts, more in CALLS_OF[part]():
+            for pins in ({}, *(more if tiles else ())):
+                _, calls = calls_of(text, pins)
+                make = lambda c=calls, w=layouts: c.compiled_for(w, options(c))  # noqa: E731
+                jobs.append((f"{part} {name} {pins}", make))
         jobs += warm_flex(tiles) if part == "flex" else []
     for name, make in jobs:
         start = time.perf_counter()
@@ -225,6 +248,8 @@ class Bench:
             try:
                 out = contestants[name][0]()
                 torch.cuda.synchronize()
+                if name == "copy":
+                    continue
                 rows, wanted = exact
                 found = out[rows].double()
                 errors[name] = ((found - wanted).norm() / wanted.norm()).item()
@@ -317,8 +342,61 @@ class Bench:
             wanted = left @ (b.double() * wide).T
             self.measure("scaled", (m, n, k), 2.0 * m * n * k, entries, (rows, wanted))
 
+    def int4(self):
+        source = torch.empty(64 * 2**20, device="cuda", dtype=torch.uint8)
+        copy = torch.empty_like(source)
+        for m, n, k in INT4:
+            self.sets, whole = [], []
+            for _ in range(4):
+                w = torch.randint(0, 256, (n, k // 2), device="cuda", dtype=torch.uint8)
+                w, s = w.view(torch.int8), torch.rand(k // 128, n, device="cuda") * 0.02
+                numbers = torch.stack([w & 15, w >> 4 & 15], -1).reshape(n, -1, 128) - 8
+                whole.append((numbers * s.t()[:, :, None]).reshape(n, k))
+                self.sets.append((self.randn(m, k), w, s))
+            entries = {
+                "cuBLAS": [
+                    lambda x=x, w=w: x @ w.T
+                    for (x, _, _), w in zip(self.sets, [w.bfloat16() for w in whole], strict=True)
+                ],
+                "convert, cuBLAS": [
+                    lambda x=x, w=w: x @ w.bfloat16().T
+                    for (x, _, _), w in zip(self.sets, [w.half() for w in whole], strict=True)
+                ],
+                "copy": [lambda: copy.copy_(source)],
+            }
+            self.ours(int4_gemm, INT4_TILES, lambda text, *s: text(*s), entries)
+            wanted = self.sets[0][0].double() @ whole[0].double().T
+            self.measure("int4", (m, n, k), 2.0 * m * n * k, entries, (slice(None), wanted))
+            ms = self.rows[-1]["ms"]
+            read = n * k // 2 + 4 * n * k // 128 + 2 * m * (n + k)
+            rate = {"copy": 2 * source.numel() / ms["copy"] / 1e6, OURS: read / ms[OURS] / 1e6}
+            self.rows[-1]["gb_s"] = rate
+            times = ", ".join(f"{name} {t * 1e3:.1f}" for name, t in ms.items())
+            print(f"    us: {times}; GB/s {rate}", flush=True)
+
+    def scan(self):
+        from lib import triton_scan
+
+        for b, h, c, t, d, e in SCAN:
+            q, k = (self.randn(b, h, c, t, d) * 0.1 for _ in "qk")
+            v = self.randn(b, h, c, t, e)
+            gates = -torch.rand(b, h, c, t, device="cuda") * 0.1
+            grown = gates.cumsum(-1)
+            args = (q, k, v, grown)
+            setting = triton_scan.best(args)
+            print("  triton", setting, flush=True)
+            call = triton_scan.prepare(*args, **setting)
+            self.sets = [(q, k, v, grown, grown, grown[..., -1])]
+            wanted = exact_scan(q[-1, -1], k[-1, -1], v[-1, -1], gates[-1, -1])
+            entries = {
+                "triton": [lambda call=call: call()[0]],
+            }
+            self.ours(scan, SCAN_TILES, lambda text, *s: text(*s)[0], entries)
+            flops = 2.0 * b * h * c * t * (t * d + t * e + 2 * d * e)
+            self.measure("scan", (b, h, c, t, d, e), flops, entries, ((-1, -1), wanted))
+
     def flex(self):
-        global DOCUMENT
+        global DOCUMENT  # noqa: PLW0603 (functions find it by its name, as users write them)
         from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
         b, h, s, d = HEADS
@@ -358,12 +436,24 @@ class Bench:
             self.measure("flex", name, 4.0 * b * h * seen * d, entries, ((*at, rows), wanted))
 
 
+def exact_scan(q, k, v, gates):
+    """The recurrence of one head, step by step in float64."""
+    q, k, v = (x.double().flatten(0, 1).cpu() for x in (q, k, v))
+    decay = gates.double().flatten().exp().cpu()
+    state = torch.zeros(q.shape[1], v.shape[1], dtype=torch.float64)
+    rows = []
+    for i in range(len(q)):
+        state = decay[i] * state + k[i, :, None] * v[i]
+        rows.append(q[i] @ state)
+    return torch.stack(rows).reshape(*gates.shape, -1).cuda()
+
+
 def pinned(tensors, scale, score, mask, pins):
     """The public call, or the same with tiles pinned."""
     if not pins:
         return warploom.attention(*tensors, scale=scale, score=score, visible=mask)
-    calls, chosen, given = flexible(ATTENTION, score, mask, flex_options(pins))
-    return calls.launch((*tensors, None, None, None, None, *given), (scale,), chosen, None)[3]
+    calls, chosen, given = flexible(ATTENTION, score, mask, None, flex_options(pins))
+    return calls.launch((*tensors, None, None, None, *given), (scale,), chosen, None)[3]
 
 
 def main():
@@ -375,7 +465,7 @@ def main():
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--tiles", action="store_true")
     args = parser.parse_args()
-    parts = [p for p in args.parts if p != "warm"] or ["swiglu", "grouped", "scaled", "flex"]
+    parts = [p for p in args.parts if p != "warm"] or PARTS
     if "warm" in args.parts:
         return warm(parts, args.tiles)
     speed = {"rounds": 3, "run_ms": 40.0, "preheat_s": 0.2} if args.quick else {}

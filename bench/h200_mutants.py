@@ -3,7 +3,7 @@
     WARPLOOM_CACHE=DIR/cache python bench/h200_mutants.py build DIR [TEXT ...]   needs nvcc, no GPU
     python bench/h200_mutants.py run DIR                 every mutant in a process with a time limit
     python bench/h200_mutants.py once [TEXT ...]         one launch of each (for sanitizers)
-    python bench/h200_mutants.py sanitize                memcheck, racecheck, synccheck of `once`
+    python bench/h200_mutants.py sanitize [TOOL ...]     memcheck, racecheck, synccheck of `once`
 
 `build` edits the schedule of a text, asks the verifier, emits and compiles the edited program, and
 writes cubins and `mutants.json`. `run` launches each in the place of the right kernel, three times,
@@ -97,18 +97,18 @@ CASES = {
     ),
 }
 WANTED = {
-    "gemm": 16,
-    "attention": 12,
+    "gemm": 12,
+    "attention": 9,
     "packed": 3,
-    "swiglu": 6,
-    "rms_gemm": 6,
-    "grouped": 6,
-    "block_scaled": 6,
+    "swiglu": 5,
+    "rms_gemm": 5,
+    "grouped": 5,
+    "block_scaled": 5,
     "attention_grad": 4,
 }
 HARMLESS = 3  # every so many-th mutant is one the verifier calls clean
-LIMIT = 8  # seconds of one mutant on the device
-ABREAST = 6
+LIMIT = 6  # seconds of one mutant on the device
+ABREAST = 8
 
 
 # -- build ----------------------------------------------------------------------------------------
@@ -281,7 +281,7 @@ def run(folder):
         while todo and len(running) < ABREAST:
             row = todo.pop(0)
             cubin = (folder / row["file"]).read_bytes() if row["file"] else None
-            out = target / f"said_{len(results) + len(running) + len(todo)}.txt"
+            out = target / f"said_{len(todo)}.txt"
             out.unlink(missing_ok=True)
             pid = child(torch, row["text"], wanted[row["text"]], cubin, out)
             running[pid] = (row, out, time.time())
@@ -321,14 +321,15 @@ def once(names):
             print(name, type(error).__name__, str(error).splitlines()[0][:150], flush=True)
 
 
-def sanitize(seconds=65):
+def sanitize(tools, seconds=50):
     """What each tool says of `once`; one that takes longer is stopped and shown so far."""
     me = [sys.executable, __file__, "once"]
     folder = Path(os.environ.get("OUT", "."))
     running = {}
-    for tool in ("memcheck", "racecheck", "synccheck"):
+    for tool in tools or ("memcheck", "racecheck", "synccheck"):
         out = (folder / f"sanitizer_{tool}.txt").open("w+")
-        command = ["compute-sanitizer", "--tool", tool, "--print-limit", "8", *me]
+        options = ["--tool", tool, "--report-api-errors", "no", "--print-limit", "8"]
+        command = ["compute-sanitizer", *options, *me]
         running[tool] = (out, subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT))
     until = time.time() + seconds
     for tool, (out, process) in running.items():
@@ -349,4 +350,4 @@ if __name__ == "__main__":
     elif what == "once":
         once(rest)
     else:
-        sanitize()
+        sanitize(rest)

@@ -119,33 +119,36 @@ def attention_rows(clock):
 
 def steps(clock, runner, tensors, options, scalars):
     """What a repeated call is made of."""
+    runner(tensors, scalars, options)
     plan = runner.plan(tensors, options)
-    values = (*(0 if t is None else t.data_ptr() for t in tensors), *scalars)
-    block, stream = plan._block(*values)[0], torch.cuda.current_stream().cuda_stream
-    entry = next(e for e in runner._entries.values() if getattr(e, "plan", None) is plan)
+    entry = runner._entries[runner._key(options, tensors)]
+    stream = torch.cuda.current_stream().cuda_stream
 
-    def key(i):
-        made = [options]
-        for t in tensors:
-            if t is not None:
-                made += t.shape, t.stride(), t.dtype, t.get_device()
-        return tuple(made)
+    def values(i):
+        return [*[0 if t is None else t.data_ptr() for t in tensors], *scalars]
+
+    def written(i):
+        block = plan._free.pop()
+        for form, at, index in plan._written:
+            block.views[form][at] = ready[index]
+        plan._free.append(block)
 
     def planned(i):
         runner.forget()
         runner.plan(tensors, options)
 
+    ready, block = values(0), plan._free[-1]
+    config, function = plan._configs[stream], plan.kernel.function
     quick = Clock(max(2, clock.runs // 4), max(2, clock.calls // 20))
     return {
-        "key": clock(key),
-        "addresses": clock(lambda i: [0 if t is None else t.data_ptr() for t in tensors]),
+        "key found": clock(lambda i: runner._entries[runner._key(options, tensors)]),
+        "addresses": clock(values),
         "current stream": clock(lambda i: entry.stream()),
-        "block found": clock(lambda i: plan._block(*values)),
-        "driver's launch": clock(lambda i: plan._go(stream, block, 0)),
-        "plan, all of it": clock(lambda i: plan(stream, *values)),
+        "words written": clock(written),
+        "driver's launch": clock(lambda i: plan._go(config, function, block.address, 0)),
+        "plan, all of it": clock(lambda i: plan.launch(stream, ready)),
         "runner, all of it": clock(lambda i: runner(tensors, scalars, options)),
         "allocation": clock(lambda i: torch.empty_like(tensors[0])),
-        "block filled": clock(lambda i: plan._fill(*values)),
         "planning": quick(planned),
     }
 

@@ -202,6 +202,20 @@ def installed(package):
         return "source tree"
 
 
+def publish(folder, subjects, start):
+    report = {
+        "script": "bench/role_mutants.py",
+        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+        "python": platform.python_version(),
+        "warploom": installed("warploom"),
+        "seconds": round(time.perf_counter() - start),
+        "subjects": subjects,
+    }
+    folder.mkdir(exist_ok=True)
+    (folder / "role_mutants.json").write_text(json.dumps(report, indent=1) + "\n")
+    (folder / "role_mutants.md").write_text(page(report))
+
+
 def write_documents(folder):
     Path(folder).mkdir(parents=True, exist_ok=True)
     for name in shipped():
@@ -234,25 +248,18 @@ def main():
     folder = given.documents
     jobs = [(n, folder, i) for n in names for i in range(len(mutants_of(n, folder)[1]))]
     subjects = {name: [] for name in names}
+    done = 0
     with ProcessPoolExecutor(given.jobs) as pool:
         for name, row in pool.map(judged, jobs[:: given.every], chunksize=4):
             subjects[name].append(row)
+            done += 1
             if row["verdict"] in ("missed", "reported only"):
                 print(name, row, flush=True)
+            if done % 100 == 0:
+                publish(Path(given.results), subjects, start)
+    publish(Path(given.results), subjects, start)
     for name, rows in subjects.items():
         print(name, counts(rows), "dataflow", counts(rows, True), flush=True)
-    report = {
-        "script": "bench/role_mutants.py",
-        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
-        "python": platform.python_version(),
-        "warploom": installed("warploom"),
-        "seconds": round(time.perf_counter() - start),
-        "subjects": subjects,
-    }
-    results = Path(given.results)
-    results.mkdir(exist_ok=True)
-    (results / "role_mutants.json").write_text(json.dumps(report, indent=1) + "\n")
-    (results / "role_mutants.md").write_text(page(report))
     return any(counts(rows, w)["missed"] for rows in subjects.values() for w in (False, True))
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
+from tests.roles.samples import SHIPPED, lowered  # noqa: E402
 from tests.verify.documents import golden_cases, golden_document, pingpong_named  # noqa: E402
 from tests.verify.random_documents import random_document  # noqa: E402
 from tests.verify.test_golden import verify_exactly  # noqa: E402
@@ -23,6 +24,7 @@ from warploom import KernelGeometry, Pipeline4Wave, __version__, compile_schedul
 from warploom.errors import DocumentError  # noqa: E402
 from warploom.run import Scripted, Truth, execute, explore  # noqa: E402
 from warploom.verify import verify, witness  # noqa: E402
+from warploom.verify.roles import verify_roles  # noqa: E402
 
 OUT = ROOT / "bench" / "results" / "verify.md"
 FAMILIES = ("pingpong", "fourwave", "single_buffer")
@@ -50,6 +52,20 @@ def timings():
         checked = ", ".join(map(str, report.trips_checked))
         milliseconds = statistics.median(taken)
         yield f"| {name} | {report.verdict} | {checked} | {report.depth} | {milliseconds:.1f} |"
+
+
+def role_timings():
+    yield "| text | schedule | verdict | tile sequences | CPU ms, best of 7 |"
+    yield "|---|---|---|---|---|"
+    for name in SHIPPED:
+        document = lowered(name).document
+        taken = []
+        for _ in range(7):
+            start = time.process_time()
+            report = verify_roles(document)
+            taken.append((time.process_time() - start) * 1000)
+        row = f"{name} | {document.name} | {report.verdict} | {report.sequences}"
+        yield f"| {row} | {min(taken):.0f} |"
 
 
 def verdicts():
@@ -97,6 +113,10 @@ def main():
         "## Time for all trip counts",
         "",
         *timings(),
+        "",
+        "## Time for all runs of the shipped texts",
+        "",
+        *role_timings(),
         "",
         "## The reference's schedules (golden cases)",
         "",

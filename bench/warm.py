@@ -55,9 +55,7 @@ def attention(b, h, s, d, causal, lse=False, kv=None, keys=None):
     q = Layout((b, h, s, d), row_major((b, h, s, d)), DType.BF16)
     shape = (b, kv or h, keys or s, d)
     k = Layout(shape, row_major(shape), DType.BF16)
-    return ATTENTION.compiled_for(
-        (q, k, k, None, None, None, None), attention_options(causal, lse, None)
-    )
+    return ATTENTION.compiled_for((q, k, k, None, None, None), attention_options(causal, lse, None))
 
 
 def packed(rows, keys, heads, kv, sequences, d, causal):

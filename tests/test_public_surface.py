@@ -8,6 +8,19 @@ from pathlib import Path
 import pytest
 
 import warploom
+from warploom import (
+    ConfigError,
+    DeclarativeSchedule,
+    DocumentError,
+    compile_schedule,
+    read_schedule,
+    simulate,
+    timeline,
+    verify,
+    write_schedule,
+)
+from warploom.kernels.swiglu import swiglu
+from warploom.launch.pricing import role_costs
 
 
 def test_all_is_sorted_and_exists():
@@ -86,3 +99,30 @@ def test_a_target_is_taken_by_all_and_named():
     assert "costs: mine" in warploom.timeline(compiled, target, trips=2)
     with pytest.raises(warploom.ConfigError, match="has no costs"):
         warploom.simulate(compiled, 3)
+
+
+@pytest.fixture(scope="module")
+def swiglu_lowered():
+    made = swiglu.compile("bf16")
+    return made.lower(made.choices[0].tiling)
+
+
+def test_functions_take_what_a_tile_kernel_becomes(swiglu_lowered):
+    """Programs of roles go where counter schedules go; what they need is said."""
+    lowered = swiglu_lowered
+    assert verify(lowered).verdict == verify(lowered.document).verdict == "clean"
+    assert read_schedule(write_schedule(lowered)) == lowered.document
+    prices = role_costs(lowered)
+    assert simulate(lowered, prices, trips=16).ii == lowered.result.ii
+    assert "II 1664 cycles" in timeline(lowered, prices)
+    with pytest.raises(DocumentError, match="role_costs"):
+        simulate(lowered)
+    with pytest.raises(ConfigError, match="counter schedule"):
+        simulate(compile_schedule(DeclarativeSchedule(lgkm_a=8, lgkm_b=4)), prices)
+
+
+def test_what_is_shown_in_a_session_is_short(swiglu_lowered):
+    compiled = compile_schedule(DeclarativeSchedule(lgkm_a=8, lgkm_b=4))
+    made = swiglu.compile("bf16")
+    for value in (compiled, compiled.document(), swiglu_lowered, swiglu_lowered.document, made):
+        assert len(repr(value)) < 200

@@ -1,14 +1,16 @@
 """The measuring protocol of the H200 benchmarks.
 
 Dense kernels run at the board's power cap, and the power controller carries the state of the kernel
-before. So: pre-heat, run each contestant for a while, rotate the order from round to round, count
-only the second half of each run, take the median over rounds, and enter the library twice, so that
-the noise floor stands in the table.
+before. So: pre-heat, run each contestant for a while, shuffle the order from round to round (in a
+mere rotation everybody always runs after the same neighbour), count only the second half of each
+run, take the median over rounds, and enter the library twice, so that the noise floor stands in the
+table.
 """
 
 from __future__ import annotations
 
 import math
+import random
 import statistics
 import subprocess
 import time
@@ -43,9 +45,9 @@ def compare(contestants, *, rounds=5, run_ms=200.0, slice_ms=12.0, preheat_s=0.8
         milliseconds(contestants[names[0]], repeats[names[0]])
     slices = max(2, int(run_ms / slice_ms))
     times = {name: [] for name in names}
-    for r in range(rounds):
-        shift = r % len(names)
-        for name in names[shift:] + names[:shift]:
+    order = random.Random(rounds)  # the same shuffles in every run
+    for _ in range(rounds):
+        for name in order.sample(names, len(names)):
             taken = [milliseconds(contestants[name], repeats[name]) for _ in range(slices)]
             times[name].append(statistics.median(taken[slices // 2 :]))
     return {name: statistics.median(t) for name, t in times.items()}

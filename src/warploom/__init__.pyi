@@ -271,6 +271,21 @@ from warploom.launch.attention_grad import (
 from warploom.launch.attention_grad import (
     attention_packed_backward as attention_packed_backward,
 )
+from warploom.launch.fused import (
+    gemm_block_scaled as gemm_block_scaled,
+)
+from warploom.launch.fused import (
+    gemm_quantised as gemm_quantised,
+)
+from warploom.launch.fused import (
+    grouped_gemm as grouped_gemm,
+)
+from warploom.launch.fused import (
+    scan as scan,
+)
+from warploom.launch.fused import (
+    swiglu as swiglu,
+)
 from warploom.launch.gemm import (
     gemm as gemm,
 )

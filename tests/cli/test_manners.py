@@ -74,6 +74,19 @@ def test_text_fits(command, width):
 
 
 @pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize(
+    "command",
+    [("show", "--list"), ("doctor",), ("explore", "gemm"), ("graph", "gemm")],
+    ids=" ".join,
+)
+def test_tables_fit(command, width, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(width))
+    done = warploom(*command)
+    assert done.returncode == 0, done.stderr
+    assert [line for line in done.stdout.splitlines() if len(line) > width] == []
+
+
+@pytest.mark.parametrize("width", WIDTHS)
 def test_the_demo_is_one_screen(width, monkeypatch, tmp_path):
     monkeypatch.setenv("COLUMNS", str(width))
     done = warploom("demo", "-o", tmp_path / "t.html")
@@ -180,3 +193,9 @@ def test_a_sweep_says_why_something_was_refused(tmp_path):
     done = warploom("explore", "--tile", "64x64x32", "-j", "1", "--cache", tmp_path / "c")
     assert done.returncode == 0
     assert "refused: pingpong 64x64x32 bf16: a wave covers 16 of N" in done.stdout
+
+
+def test_an_axis_a_kernel_does_not_have_is_told():
+    done = warploom("show", "attention@q=64")
+    assert done.returncode == 2
+    assert "has no axis 'q'" in done.stderr

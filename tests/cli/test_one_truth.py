@@ -230,4 +230,4 @@ def test_model_cycles_and_chip_cycles_are_never_shown_as_the_same_thing():
     assert "model cycles (least in the ordering model, not chip cycles)" in chip
     assert "on mi355x costs" in chip
     model = warploom("simulate", "pingpong", "--costs", "model").stdout
-    assert "on mi355x model costs" in model
+    assert "on seed costs" in model

@@ -8,6 +8,8 @@ from typing import get_args
 
 import pytest
 
+from tests.mutation.flow_mutants import flow_mutants
+from tests.roles.samples import SHIPPED, lowered
 from warploom.document.roles import (
     Arrive,
     BufferCopy,
@@ -40,6 +42,7 @@ from warploom.document.roles import (
 from warploom.document.roles_json import read_roles
 from warploom.emit.cuda.judged import group_barrier
 from warploom.emit.cuda.lowering import Site, base_table
+from warploom.emit.cuda.tile.source import emit_kernel
 from warploom.errors import BackendError
 
 COPY = BufferCopy(buffer="out", copy=0)
@@ -145,3 +148,23 @@ def test_the_cluster_barrier_in_a_loop_is_refused():
     program = next(p for p in made.programs if found[0] in p.kernel)
     with pytest.raises(BackendError, match="no clusters"):
         base_table().lower(found[0], Site(document=made, program=program, phase="kernel"))
+
+
+@pytest.mark.parametrize("operator", ["retarget registers", "retarget reads", "less writes"])
+def test_an_op_with_other_operands_than_the_text_is_refused(operator):
+    made = lowered("attention")
+    mutant = next(m for m in flow_mutants(made.document) if m.operator == operator)
+    with pytest.raises(BackendError, match="other operands"):
+        emit_kernel(replace(made, document=mutant.document))
+
+
+def test_a_store_that_adds_instead_is_refused():
+    made = lowered("gemm")
+    mutant = next(m for m in flow_mutants(made.document) if m.operator == "reduce flipped")
+    with pytest.raises(BackendError, match="other operands"):
+        emit_kernel(replace(made, document=mutant.document))
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_the_shipped_texts_are_emitted(name):
+    assert emit_kernel(lowered(name)).text

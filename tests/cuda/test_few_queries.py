@@ -22,7 +22,7 @@ def tensor(*shape, dtype=DType.BF16, strides=None):
 
 def viewed(q, k, out=None, causal=False):
     layouts = (q, k, k, out, None, None)
-    return attention._viewed(layouts, attention._options(causal, False, None))
+    return attention._viewed(layouts, attention._options(causal, False, None), 3)
 
 
 def test_heads_that_share_keys_are_rows():
@@ -134,7 +134,7 @@ def test_pieces_are_bounded(cuda, monkeypatch):
     give = work.work_memory(FakeTensor((8, 8)), 0, 1000)
     for stream in range(10):
         give(stream, False)
-    assert [s for _, s in work._KEPT] == [6, 7, 8, 9]
+    assert [s for _, s, _ in work._KEPT] == [6, 7, 8, 9]
 
 
 def test_a_split_of_many_tiles_is_refused():

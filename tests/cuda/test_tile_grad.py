@@ -255,4 +255,4 @@ def test_tiles_that_start_late_are_listed():
     assert starts == 1
     assert rest[:3] == [0, 8, 16]  # the longest: the first keys of each head
     assert sorted(rest[:-1]) == list(range(24))
-    assert "++visit" in emit_kernel(lower(kernel, tiling, options=QUICK)).text
+    assert "listed(order + visit)" in emit_kernel(lower(kernel, tiling, options=QUICK)).text

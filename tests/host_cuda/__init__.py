@@ -16,7 +16,16 @@ import pytest
 
 from tests.host_cuda.translate import to_host
 from warploom.kernel.values import Access, DType
-from warploom.launch.binary import Extent, Fixed, Pointer, Scalar, Stride, Swizzle, TensorMap
+from warploom.launch.binary import (
+    Extent,
+    Numbers,
+    Pointer,
+    Scalar,
+    Stride,
+    Swizzle,
+    TensorMap,
+    Work,
+)
 from warploom.launch.layout import Layout, bind, map_geometry
 from warploom.launch.texts import described
 
@@ -144,7 +153,8 @@ def execute(binary, source, memories, scalars, *, grid, seed):
     """Run an emitted kernel on tensors in memory; the fault as a text, or None."""
     by_name = dict(zip((t.name for t in binary.tensors), memories, strict=True))
     sizes = bind(binary.tensors, [m.layout for m in memories])
-    words = []
+    ctas = min(grid, binary.grid.clusters(sizes))
+    words, lists = [], []
     for p in binary.parameters:
         match p:
             case TensorMap():
@@ -158,7 +168,13 @@ def execute(binary, source, memories, scalars, *, grid, seed):
             case Scalar():
                 kind = "<f4x" if p.dtype is DType.F32 else "<q"
                 words.append(struct.pack(kind, scalars[p.name]))
-            case Fixed():
+            case Work():
+                lists.append(np.zeros(binary.work(sizes) + 16, np.uint8))
+                words.append(struct.pack("<Q", lists[-1].ctypes.data + -lists[-1].ctypes.data % 16))
+            case Numbers():
+                lists.append(np.array(p.of(sizes, ctas), np.int32))
+                words.append(struct.pack("<Q", lists[-1].ctypes.data))
+            case _:
                 raise NotImplementedError(p)
     # tensor maps are copied with 64-byte alignment
     held = [ctypes.create_string_buffer(len(w) + 64) for w in words]
@@ -167,10 +183,7 @@ def execute(binary, source, memories, scalars, *, grid, seed):
         ctypes.memmove(address, word, len(word))
     table = (ctypes.c_void_p * len(words))(*addresses)
     library = built(source.text, source.entry)
-    tiles = binary.grid.clusters(sizes)
-    said = library.host_run(
-        library.launch, table, min(grid, tiles), source.threads, source.shared_bytes, seed
-    )
+    said = library.host_run(library.launch, table, ctas, source.threads, source.shared_bytes, seed)
     return said.decode() if said else None
 
 

@@ -40,6 +40,7 @@ inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 inline float __fdividef(float a, float b) { return a / b; }
 inline float __uint_as_float(host_u32 x) { return __builtin_bit_cast(float, x); }
 inline float __int_as_float(host_u32 x) { return __builtin_bit_cast(float, x); }
+template <class T> T __ldg(const T* p) { return *p; }
 inline host_u32 host_bits(float x) { return __builtin_bit_cast(host_u32, x); }
 
 // The warp meets; every lane sees what all gave.
@@ -54,6 +55,14 @@ bool __all_sync(host_u32 mask, bool x);
 void __syncwarp(host_u32 mask = ~0u);
 void __syncthreads();
 
+// Global memory: a CTA's writes are seen by all that run after it.
+struct float4 { float x, y, z, w; };
+inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
+inline float4 __ldcg(const float4* at) { return *at; }
+inline void __stcg(float4* at, float4 x) { *at = x; }
+inline void __threadfence() {}
+inline host_u32 atomicAdd(host_u32* at, host_u32 x) { return (*at += x) - x; }
+
 unsigned char* host_shared();
 host_u32 host_shared_address(const void* p);
 #define __cvta_generic_to_shared(p) host_shared_address(p)
@@ -66,6 +75,16 @@ void host_mbar_arrive(host_u32 at);
 host_u32 host_mbar_wait(host_u32 at, host_u32 parity);
 void host_bar_sync(host_u32 id, host_u32 threads);
 void host_bar_arrive(host_u32 id, host_u32 threads);
+inline bool host_bar_any(host_u32 id, bool x) {
+  static bool said[16];
+  said[id] |= x;
+  host_bar_sync(id, 128);
+  const bool found = said[id];
+  host_bar_sync(id, 128);
+  said[id] = false;
+  host_bar_sync(id, 128);
+  return found;
+}
 void host_proxy_fence();
 void host_bulk_commit();
 void host_bulk_wait(int pending);
@@ -75,6 +94,7 @@ void host_ldmatrix(host_u32* out, host_u32 at);
 void host_stmatrix(host_u32 at, const host_u32* x);
 void host_store_shared2(host_u32 at, float a, float b);
 void host_load_shared2(host_u32 at, float* a, float* b);
+void host_load_shared(host_u32 at, void* to, int bytes);
 void host_wgmma_commit();
 void host_wgmma_wait(int pending);
 void host_wgmma(int n, int kind, float* const* d, const host_u32* const* a, host_u64 a_at,
@@ -83,3 +103,4 @@ void host_wgmma(int n, int kind, float* const* d, const host_u32* const* a, host
 host_u16 host_to_bf16(float x);
 host_u16 host_to_f16(float x);
 float host_from_f16(host_u16 x);
+host_u32 host_from_two_bytes(host_u16 x, bool wide);

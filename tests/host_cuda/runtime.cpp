@@ -42,7 +42,12 @@ struct Product {
   bool keeps, a_mn, b_mn, in_registers;
 };
 
-struct Meeting { unsigned generation = 0; int came = 0; uint64_t given[2][WARP]; };
+struct Meeting {
+  unsigned generation = 0;
+  int came = 0;
+  uint64_t given[2][WARP];
+  uint32_t read[2][WARP][4];  // what an instruction of the whole warp read as the last lane came
+};
 
 struct Thread {
   ucontext_t context;
@@ -323,6 +328,27 @@ size_t next_warp() {
   return warps.size() - 1;
 }
 
+std::string waiting() {  // who waits for what, a word a warp
+  std::string said;
+  for (size_t w = 0; w < warps.size(); ++w) {
+    std::string last;
+    for (int lane = 0; lane < WARP; ++lane) {
+      const Thread& t = threads[w * WARP + lane];
+      std::string what = t.done ? " done" : " warp";
+      if (t.full) {
+        for (auto& [at, b] : barriers)
+          if (&b == t.full) what = " mbarrier" + std::to_string(at);
+      }
+      for (int i = 0; i < 16; ++i)
+        if (t.wait_for == &named[i].generation) what = " barrier" + std::to_string(i) + "(" + std::to_string(named[i].arrived) + " came)";
+      if (what != last) said += what + "/" + std::to_string(lane);
+      last = what;
+    }
+    said += " |";
+  }
+  return said;
+}
+
 void run_all() {
   const double eager = exp2(-uniform() * 6);  // how soon copies, stores and products happen
   new_speeds();
@@ -334,7 +360,7 @@ void run_all() {
     for (size_t w = 0; w < warps.size() && !moved && error.empty(); ++w) moved = run_warp(w);
     for (Thread& t : threads) live = live || !t.done;
     if (!live) break;
-    if (!moved && !something_else() && error.empty()) error = "deadlock";
+    if (!moved && !something_else() && error.empty()) error = "deadlock:" + waiting();
   }
   for (Warp& w : warps)
     if (error.empty() && !w.products.empty()) error = "the CTA exits with products in flight";
@@ -348,19 +374,24 @@ void run_all() {
 HostIndex* host_thread = nullptr;
 HostIndex host_block, host_grid;
 
-const host_u64* host_exchange(host_u32 mask, host_u64 mine) {
-  const int lane = me->index.x % WARP;
-  Meeting& m = warp().meetings[__builtin_ctz(mask)];
+// Lanes meet; the last one acts for all of them. Which of the two sets of values they left.
+template <class F> int meet(Meeting& m, int lanes, uint64_t mine, F act) {
   const unsigned generation = m.generation;
-  uint64_t* given = m.given[generation % 2];
-  given[lane] = mine;
-  if (++m.came == __builtin_popcount(mask)) {
+  m.given[generation % 2][me->index.x % WARP] = mine;
+  if (++m.came == lanes) {
+    act(generation % 2);
     m.came = 0;
     ++m.generation;
   } else {
     wait_until_changed(m.generation, generation);
   }
-  return (const host_u64*)given;
+  return generation % 2;
+}
+
+const host_u64* host_exchange(host_u32 mask, host_u64 mine) {
+  Meeting& m = warp().meetings[__builtin_ctz(mask)];
+  const int side = meet(m, __builtin_popcount(mask), mine, [](int) {});
+  return (const host_u64*)m.given[side];
 }
 
 void __syncwarp(host_u32 mask) { host_exchange(mask, 0); }
@@ -464,13 +495,14 @@ void host_bulk_wait(int pending) {
 }
 
 void host_ldmatrix(host_u32* out, host_u32 at) {
-  const host_u64* places = host_exchange(~0u, at);
-  const int lane = me->index.x % WARP;
-  for (int q = 0; q < 4; ++q) {
-    const uint32_t from = (uint32_t)places[8 * q + lane / 4];
-    check(from, 16);
-    memcpy(&out[q], &memory[from + lane % 4 * 4], 4);
-  }
+  Meeting& m = warp().meetings[0];
+  check(at, 16);
+  const int side = meet(m, WARP, at, [&](int now) {
+    for (int lane = 0; lane < WARP; ++lane)
+      for (int q = 0; q < 4; ++q)
+        memcpy(&m.read[now][lane][q], &memory[m.given[now][8 * q + lane / 4] + lane % 4 * 4], 4);
+  });
+  memcpy(out, m.read[side][me->index.x % WARP], 16);
 }
 
 void host_stmatrix(host_u32 at, const host_u32* x) {
@@ -490,6 +522,11 @@ void host_load_shared2(host_u32 at, float* a, float* b) {
   check(at, 8);
   memcpy(a, &memory[at], 4);
   memcpy(b, &memory[at + 4], 4);
+}
+
+void host_load_shared(host_u32 at, void* to, int bytes) {
+  check(at, (uint32_t)bytes);
+  memcpy(to, &memory[at], bytes);
 }
 
 void host_wgmma(int n, int kind, float* const* d, const host_u32* const* a, host_u64 a_at,
@@ -545,6 +582,10 @@ float host_from_f16(host_u16 x) {
   _Float16 y;
   memcpy(&y, &x, 2);
   return (float)y;
+}
+
+host_u32 host_from_two_bytes(host_u16 x, bool wide) {
+  return (host_u32)host_to_f16(byte8(x >> 8, wide)) << 16 | host_to_f16(byte8(x & 255, wide));
 }
 
 // Runs all CTAs of a grid one after the other; an error's text, or null.

@@ -77,9 +77,12 @@ def host_text(asm: Asm) -> str:
     keeps = None
     made = []
     for line in lines:
-        given = re.fullmatch(r"setp\.ne\.b32 p, (\S+), 0", line)
+        given = re.fullmatch(r"setp\.ne\.[bu]32 p, (\S+), 0", line)
+        asked = re.fullmatch(r"bar\.red\.or\.pred q, (\S+), 128, p", line)
         if given:
             keeps = asm.value(given[1])
+        elif asked:
+            made.append(f"{asm.operands[0]} = host_bar_any({asm.value(asked[1])}, {keeps});")
         elif line.startswith("wgmma.mma_async"):
             made.append(_product(asm, line, keeps or "0"))
         else:
@@ -142,9 +145,16 @@ _PLAIN = {  # instruction: the C++ of its operands in the order of the PTX text
     ),
     "st.shared.v2.f32": "host_store_shared2({0}, {1}, {2});",
     "ld.shared.v2.f32": "host_load_shared2({2}, &{0}, &{1});",
+    "ld.shared.u8": "unsigned char b_; host_load_shared({1}, &b_, 1); {0} = b_;",
+    "ld.shared.u16": "host_load_shared({1}, &{0}, 2);",
+    "ld.shared.f32": "host_load_shared({1}, &{0}, 4);",
+    "ld.global.nc.s32": "{0} = *(const int*)({1});",
+    "cvt.rn.f16x2.e4m3x2": "{0} = host_from_two_bytes({1}, false);",
+    "cvt.rn.f16x2.e5m2x2": "{0} = host_from_two_bytes({1}, true);",
     "st.global.v4.b32": (
         "host_u32* t_ = (host_u32*)({0}); t_[0] = {1}; t_[1] = {2}; t_[2] = {3}; t_[3] = {4};"
     ),
+    "ld.acquire.gpu.global.u32": "{0} = *(const volatile host_u32*)({1});",
     "ld.global.nc.v4.b32": (
         "const host_u32* t_ = (const host_u32*)({4});"
         " {0} = t_[0]; {1} = t_[1]; {2} = t_[2]; {3} = t_[3];"
@@ -155,6 +165,7 @@ _PLAIN = {  # instruction: the C++ of its operands in the order of the PTX text
     "cvt.rn.bf16x2.f32": "{0} = (host_u32)host_to_bf16({1}) << 16 | host_to_bf16({2});",
     "cvt.rn.f16x2.f32": "{0} = (host_u32)host_to_f16({1}) << 16 | host_to_f16({2});",
     "ex2.approx.ftz.f32": "{0} = exp2f({1});",
+    "tanh.approx.f32": "{0} = tanhf({1});",
     "lg2.approx.ftz.f32": "{0} = log2f({1});",
 }
 

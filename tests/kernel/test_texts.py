@@ -10,8 +10,10 @@ from warploom.kernels.attention import attention, packed
 from warploom.kernels.attention_grad import attention_grad
 from warploom.kernels.block_scaled import block_scaled
 from warploom.kernels.gemm import gemm
-from warploom.kernels.grouped import grouped
+from warploom.kernels.grouped import grouped, grouped_input, grouped_scaled, grouped_swiglu
+from warploom.kernels.int4_gemm import fp8_gemm, int4_gemm
 from warploom.kernels.rms_gemm import rms_gemm
+from warploom.kernels.scan import scan
 from warploom.kernels.swiglu import swiglu
 
 
@@ -73,7 +75,7 @@ def test_block_scaled(extents, k):
     kernel = block_scaled.specialise({"a": "e4m3", "b": "e4m3", "out": "bf16"})
     wide = np.repeat(np.repeat(sb, 128, 0)[:200], 128, 1)[:, :k]
     wanted = (a * np.repeat(sa, 128, 1)[:, :k]) @ (b * wide).T
-    close(kernel.reference(a, sa, b, sb, extents=extents), wanted)
+    close(kernel.reference(a, sa.T, b, sb, extents=extents), wanted)
 
 
 @pytest.mark.parametrize("extents", [{}, {"t": 4, "n": 5, "k": 16}], ids=str)
@@ -83,6 +85,55 @@ def test_grouped(extents):
     kernel = grouped.specialise(bf16("x", "w", "out"))
     wanted = np.concatenate([x[a:b] @ w[e].T for e, (a, b) in enumerate(pairwise(starts))])
     close(kernel.reference(x, w, starts, extents=extents), wanted)
+
+
+def test_grouped_input_and_gated():
+    starts = np.array([0, 5, 5, 17, 23])
+    x, w, up = normal(23, 40), normal(4, 11, 40), normal(4, 11, 40)
+    parts = [(e, slice(a, b)) for e, (a, b) in enumerate(pairwise(starts))]
+    y = np.concatenate([x[r] @ w[e].T for e, r in parts])
+    u = np.concatenate([x[r] @ up[e].T for e, r in parts])
+    close(grouped_swiglu.reference(x, w, up, starts), y / (1 + np.exp(-y)) * u)
+    wanted = np.concatenate([y[r] @ w[e] for e, r in parts])
+    close(grouped_input.reference(y, w, starts), wanted)
+
+
+def test_grouped_scaled():
+    starts = np.array([0, 0, 9, 14])
+    x, w = normal(14, 256), normal(3, 200, 256)
+    sx, sw = normal(2, 14), normal(3, 2, 2)
+    kernel = grouped_scaled.specialise({"x": "e4m3", "w": "e4m3", "out": "bf16"})
+    wide = np.repeat(np.repeat(sw, 128, 1)[:, :200], 128, 2)
+    rows = x * np.repeat(sx.T, 128, 1)
+    parts = enumerate(pairwise(starts))
+    wanted = np.concatenate([rows[a:b] @ (w[e] * wide[e]).T for e, (a, b) in parts])
+    close(kernel.reference(x, sx, w, sw, starts), wanted)
+
+
+@pytest.mark.parametrize("extents", [{}, {"m": 3, "n": 8}], ids=str)
+def test_quantised_weights(extents):
+    x, scale = normal(5, 256), normal(2, 20)
+    numbers = np.random.default_rng(3).integers(0, 16, (20, 256))
+    packed = (numbers[:, ::2] | numbers[:, 1::2] << 4).astype(np.uint8).view(np.int8)
+    kernel = int4_gemm.specialise(bf16("x", "out"))
+    wide = np.repeat(scale.T, 128, 1)
+    close(kernel.reference(x, packed, scale, extents=extents), x @ ((numbers - 8) * wide).T)
+    w = normal(20, 256)
+    close(fp8_gemm.reference(x, w, scale, extents=extents), x @ (w * wide).T)
+
+
+def test_scan():
+    q, k, v = normal(1, 2, 3, 8, 4), normal(1, 2, 3, 8, 4), normal(1, 2, 3, 8, 6)
+    gates = -np.random.default_rng(4).random((1, 2, 3, 8))
+    grown = gates.cumsum(-1)
+    out, last = scan.reference(q, k, v, grown, grown, grown[..., -1])
+    state, wanted = np.zeros((1, 2, 4, 6)), np.zeros_like(out)
+    for c, t in np.ndindex(3, 8):
+        fresh = k[:, :, c, t, :, None] * v[:, :, c, t, None, :]
+        state = state * np.exp(gates[:, :, c, t])[..., None, None] + fresh
+        wanted[:, :, c, t] = np.einsum("bhd,bhde->bhe", q[:, :, c, t], state)
+    close(out, wanted)
+    close(last, state)
 
 
 def plain_attention(q, k, v, scale, seen):

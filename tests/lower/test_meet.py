@@ -1,5 +1,6 @@
 """Loops split over CTAs: what comes apart, what each part runs, and that the result is proven."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -145,3 +146,34 @@ def test_only_the_last_part_ends_the_tile(lowered):
     assert "tma_store" not in text[: text.index("bool is_last;")].rpartition("for (int unit")[2]
     assert "atomicAdd(counted, 1u) == 3" in text
     assert "counted[0] = counted[1] = 0;" in text
+
+
+def test_a_residual_keeps_ragged_tiles_where_they_are():
+    """It may be the result itself, which no element may be added to twice."""
+    types = dict.fromkeys(("a", "b", "out", "residual"), "bf16")
+    made = gemm.compile(types, without={"bias"})
+    pins = {"m": 128, "n": 128, "consumers": 2}
+    text = Compiled(made.kernel, sizes={"m": 999, "n": 999, "k": 64}, pins=pins).cuda
+    assert "const int pos_m = (band + inside % tall) * 128;" in text
+
+
+@given(st.integers(1, 3000), st.integers(1, 3000))
+def test_pulled_tiles_cover_every_element(emitted, rows, columns):
+    """The emitted places of tiles, computed here: all elements, from multiples of 16 bytes."""
+    for axis, extent, size in (("m", 128, rows), ("n", 128, columns)):
+        line = re.search(rf"const int pos_{axis} = (.*);", emitted)[1]
+        number = re.search(r"min\((.*?) \* 128,", line)[1]
+        text = line.replace(number, "number").replace("/", "//").replace(f"len_{axis}", "size")
+        starts = [
+            eval(text, {"number": i, "size": size, "min": min, "max": max})
+            for i in range(-(-size // extent))
+        ]
+        assert all(s % 8 == 0 and s >= 0 for s in starts)
+        seen = {e for s in starts for e in range(s, s + extent) if e < size}
+        assert seen == set(range(size))
+        assert all(s + extent < size + 8 for s in starts) or size < extent
+
+
+@pytest.fixture(scope="module")
+def emitted():
+    return product(m=128, n=128, consumers=2, split=1).cuda

@@ -52,8 +52,14 @@ def test_windows_have_both_bounds():
 
 def test_other_conditions_cut_nothing():
     found = cut(visible=odd)
+    assert not found.known  # so that every iteration hides elements
+    assert found.bounds == cut().bounds  # the end of the keys alone
+
+
+def test_affine_conditions_beside_others_cut():
+    found = cut(visible=lambda b, h, i, j: window(b, h, i, j) & odd(b, h, i, j))
     assert not found.known
-    assert not found.bounds
+    assert found.bounds == cut(visible=window).bounds
 
 
 affines = st.builds(Affine, st.integers(-3, 3), st.integers(-3, 3), st.just(()), st.integers(-9, 9))

@@ -1,10 +1,14 @@
 """A unit with a bounded queue: whoever issues more than it takes stands still."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.modulo.bodies.attention import AttentionShape, attention_body
 from tests.modulo.bodies.attention_costs import hopper_attention
 from warploom.errors import ConfigError
+from warploom.kernels.attention import attention
+from warploom.lower.column import lower
 from warploom.order import (
     Hold,
     ModuloOp,
@@ -77,3 +81,16 @@ def test_attention_under_the_queue_is_slower_than_the_constant_said():
     queued = solve_modulo(attention_body(body, hopper_attention(queued=True)), II_ONLY)
     assert queued.proven
     assert queued.ii > plain.ii == 1040
+
+
+def test_texts_are_placed_under_the_queue_where_that_is_asked_for():
+    """Two consumers still reach the tensor bound; the issue of products holds their streams."""
+    sizes = {"b": 4, "h": 32, "g": 32, "s": 4096, "t": 4096, "d": 128}
+    made = attention.compile("bf16", sizes=sizes, without={"lse", "lengths"}, positive={"scale"})
+    tiling = replace(made.choices[0].tiling, slack=0)
+    target = replace(h200(), queued=True)
+    lowered = lower(made.rewritten, tiling, target=target, options=II_ONLY)
+    assert (lowered.result.ii, lowered.result.proven) == (2048, True)
+    products = [v for v, op in enumerate(lowered.problem.ops) if op.unit == "tensor"]
+    assert all(lowered.problem.stream_cycles(v) >= 100 for v in products)
+    check_result(lowered.result)

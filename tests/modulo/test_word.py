@@ -239,6 +239,15 @@ def test_a_terminal_interrupt_does_not_reach_the_child():
     assert done.stdout.split() == ["1040", "True"], done.stderr
 
 
+def test_files_of_the_users_folder_do_not_stand_in_for_pythons_own(tmp_path, monkeypatch):
+    (tmp_path / "dis.py").write_text("raise SystemExit(3)")
+    monkeypatch.chdir(tmp_path)
+    solver = ChildSolver()
+    request = CpRequest(problem=gemm_body(2, 2), ii=128, max_stage=4, work=4.0)
+    assert solver.solve(request).status is not CpStatus.UNKNOWN
+    solver.close()
+
+
 def test_answers_carry_the_number_of_their_question():
     solver = ChildSolver()
     body = gemm_body(2, 2)

@@ -113,3 +113,4 @@ def _retargeted(program: RoleProgram, entry: RoleEntry) -> Iterator[tuple[str, R
             yield "retarget iteration", replace(entry, k=entry.k + step)
     if isinstance(entry, BulkStore):
         yield "other piece", replace(entry, args=tuple(a + 64 for a in entry.args))
+        yield "reduce flipped", replace(entry, reduce=not entry.reduce)

@@ -6,6 +6,7 @@ from itertools import pairwise
 import pytest
 
 from tests.roles.samples import lowered
+from warploom.cli.kernels import kernel_named
 from warploom.document.roles import (
     Arrive,
     Commit,
@@ -20,6 +21,7 @@ from warploom.document.roles import (
     RoleProgram,
     RoleRing,
     RolesDocument,
+    Side,
     SlotRead,
     WaitEmpty,
     WaitFull,
@@ -223,3 +225,13 @@ def test_what_cannot_be_run_is_refused():
     silent = replace(consumer, kernel=consumer.kernel[:-1])
     with pytest.raises(SimulationError, match="producer waits for ever at WaitEmpty"):
         simulate_roles(replace(document, programs=(producer, silent)), costs())
+
+
+def test_slots_that_consumers_fill_are_handed_over():
+    """Arrivals on a slot's full barrier say that a share is written: they give no slot back."""
+    kernel = kernel_named("scan")
+    document = kernel.lowered.document
+    sides = {e.side for p in document.programs for e in p.kernel if isinstance(e, Arrive)}
+    assert sides == {Side.FULL, Side.EMPTY}
+    run = simulate_roles(document, kernel.costs(document), trips=12)
+    assert run.ii >= run.bound.bound

@@ -45,6 +45,7 @@ PINS = st.fixed_dictionaries(
         "cleared": st.booleans(),
         "serpentine": st.booleans(),
         "group": st.sampled_from((1, 2, 3)),
+        "split": st.sampled_from((2, 3, 5)),
     },
 )
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from warploom.document import BarrierKind, RegisterWaits, schedule_from_json, schedule_to_json
-from warploom.document.kinds import Phase
-from warploom.document.ops import OpDesc
+from warploom.document.kinds import OpRole, Phase, ResourceKind
+from warploom.document.ops import OpDesc, ScheduleEntry
 from warploom.errors import ConfigError, DocumentError
 from warploom.verify import Assumptions, Code, Limits, Severity, verify
 
@@ -378,3 +378,15 @@ def test_ops_without_effect_change_nothing():
     padded = {k: v.replace(" ", " X ") for k, v in LOOP.items() if isinstance(v, str)}
     assert verify(document(**(LOOP | padded))).findings == verify(doc).findings
     assert phase("X", Phase.KERNEL)[0].op.tag == 132
+
+
+def test_what_no_judge_understands_is_not_clean():
+    plain = document(**LOOP)
+    vector = OpDesc.op(9, ResourceKind.VALU, 8, OpRole.VALU_COMPUTE)
+    third = OpDesc.op(10, ResourceKind.GLOBAL_MEM, 8, OpRole.GLOBAL_LOAD, channel=2)
+    for op, said in ((vector, "vector work"), (third, "channels besides 0 and 1")):
+        entry = ScheduleEntry(op=op, time_slot=0, phase=Phase.KERNEL)
+        report = verify(replace(plain, kernel=(*plain.kernel, entry)))
+        assert report.verdict == "not judged"
+        assert not report.clean
+        assert said in report.trouble

@@ -1,6 +1,8 @@
 """All HTML views in a real browser: their parts are there, they draw, and nothing complains."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -141,3 +143,31 @@ def test_pages_in_the_clone_open(browser, name):
     page, messages = ready(browser, ROOT / "docs" / "pictures" / name)
     assert page.locator("g.row").count() >= 1
     assert messages == []
+
+
+def test_a_sweep_is_plotted(browser, tmp_path):
+    path = tmp_path / "plot.html"
+    done = warploom(
+        "explore", "--schedule", "pingpong", "--tile", "256x256x64", "--strategy", "greedy",
+        "--html", path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    page, messages = opened(browser, path)
+    assert page.locator("svg").count() >= 1
+    assert messages == []
+
+
+@pytest.mark.slow
+def test_the_built_site_shows_its_pages_and_pictures(browser, tmp_path):
+    pytest.importorskip("mkdocs")
+    words = [sys.executable, "-m", "mkdocs", "build", "-q", "-d", str(tmp_path / "site")]
+    subprocess.run([*words, "-f", str(ROOT / "mkdocs.yml")], check=True, cwd=tmp_path)
+    pages = ["index.html", "gallery/index.html", "howto/timeline/index.html"]
+    pages += ["tutorial/0_first_look/index.html", "reference/results/index.html"]
+    for name in pages:
+        page, _ = opened(browser, tmp_path / "site" / name)
+        assert len(page.locator("body").inner_text()) > 500
+        broken = page.eval_on_selector_all(
+            "img", "all => all.filter(i => i.complete && !i.naturalWidth).map(i => i.src)"
+        )
+        assert broken == [], name

@@ -30,6 +30,7 @@ COMMANDS = (
     "graph",
     "diff",
     "explore",
+    "costs",
     "search",
     "emit",
     "run",

@@ -33,34 +33,41 @@ def parse_tile(text: str | None, dtype: str, default: Tile | None = None) -> Til
     return int(parts[0]), int(parts[1]), int(parts[2])
 
 
-def _geometry_args(tile: str | None, dtype: str) -> dict[str, Any]:
+def _geometry_args(tile: str | None, dtype: str, mma: str | None) -> dict[str, Any]:
     fp8 = dtype == "fp8"
+    shape = None if mma is None else parse_tile(mma, dtype)
     return {
         "tile": parse_tile(tile, dtype),
-        "mma": FP8_MMA if fp8 else (16, 16, 32),
+        "mma": shape or (FP8_MMA if fp8 else (16, 16, 32)),
         "elem_bytes": 1 if fp8 else 2,
         "is_fp8": fp8,
     }
 
 
-def pingpong(knobs: Knobs, tile: str | None, dtype: str) -> PipelineSchedule:
+def pingpong(
+    knobs: Knobs, tile: str | None, dtype: str, mma: str | None = None
+) -> PipelineSchedule:
     """The ping-pong schedule of a tile."""
-    g = KernelGeometry.ping_pong(**_geometry_args(tile, dtype))
+    g = KernelGeometry.ping_pong(**_geometry_args(tile, dtype, mma))
     wave = (g.BM // 2, g.BN // 4)
     target = mi355x_target(g.vm_per_load_a, g.vm_per_load_b, g.max_globals(wave=wave))
     config = replace(ScheduleConfig(scheduling=SchedulingStrategy.CSP), **knobs)
     return DeclarativeSchedule(config, target, geometry=g)
 
 
-def fourwave(knobs: Knobs, tile: str | None, dtype: str) -> PipelineSchedule:
+def fourwave(
+    knobs: Knobs, tile: str | None, dtype: str, mma: str | None = None
+) -> PipelineSchedule:
     """The 4-wave schedule of a tile."""
-    g = KernelGeometry.four_wave(**_geometry_args(tile, dtype))
+    g = KernelGeometry.four_wave(**_geometry_args(tile, dtype, mma))
     target = mi355x_target(g.vm_per_load_a, g.vm_per_load_b, g.max_globals())
     config = replace(Pipeline4Wave._default_schedule_config(), **knobs)
     return Pipeline4Wave(g, config, target)
 
 
-def single_buffer(knobs: Knobs, tile: str | None, dtype: str) -> PipelineSchedule:
+def single_buffer(
+    knobs: Knobs, tile: str | None, dtype: str, mma: str | None = None
+) -> PipelineSchedule:
     """The single-buffer schedule; the tile does not enter its order."""
     if knobs:
         raise ConfigError(
@@ -70,7 +77,7 @@ def single_buffer(knobs: Knobs, tile: str | None, dtype: str) -> PipelineSchedul
     return SingleBufferSchedule(2, AMDScheduleHints(4, 4, 2, 16, 16, 2, 2))
 
 
-BUILT_IN: dict[str, Callable[[Knobs, str | None, str], PipelineSchedule]] = {
+BUILT_IN: dict[str, Callable[..., PipelineSchedule]] = {
     "pingpong": pingpong,
     "fourwave": fourwave,
     "single_buffer": single_buffer,

@@ -66,4 +66,4 @@ def _compile(
     typer.echo(subject.text() if as_json else summary(subject, columns(width)), nl=not as_json)
     if output is not None and not as_json:
         typer.echo(f"wrote {output}")
-    raise typer.Exit(1 if subject.report().verdict == "race" else 0)
+    raise typer.Exit(0 if subject.report().clean else 1)

@@ -16,6 +16,7 @@ import typer
 
 from warploom import __version__
 from warploom.cli.knobs import JsonOption
+from warploom.cli.style import columns, wrapped
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,10 @@ def _doctor(as_json: JsonOption = False, gpu: GpuOption = False) -> None:
     for check in checks:
         mark = "yes" if check.found else "no "
         tail = check.found or f"missing: {check.fix}"
-        typer.echo(f"  {mark}  {check.what:<17} {check.enables:<42} {tail}")
+        line = f"{check.enables:<42} {tail}"
+        if len(line) > columns() - 25:
+            line = f"{check.enables}: {tail}"
+        typer.echo("\n".join(wrapped(f"  {mark}  {check.what:<17} ", line, columns())))
     for row in measured:
         mark = {True: "yes", False: "no ", None: "   "}[row.good]
         beside = f"torch {row.torch:.4g}" if row.torch is not None else ""

@@ -174,9 +174,9 @@ def _from_source(
             fix=f"warploom emit h200 {spec}",
         )
     report = subject.report()
-    if report.verdict == "race" and not races:
+    if not report.clean and not races:
         raise VerificationError(
-            f"{subject.name} can race: {len(report.findings)} finding(s)",
+            f"{subject.name} {report.trouble}",
             report=report,
             where=spec,
             fix=f"warploom repair {spec} -o clean.json, or --allow-races to emit it all the same",

@@ -86,9 +86,9 @@ def cuda_text(subject: Subject, *, races: bool = False) -> str:
             fix="warploom emit gfx950 for a counter schedule; `warploom show --list` for kernels",
         )
     report = subject.report()
-    if report.verdict == "race" and not races:
+    if not report.clean and not races:
         raise VerificationError(
-            f"{subject.name} can race: {len(report.findings)} finding(s)",
+            f"{subject.name} {report.trouble}",
             report=report,
             where=subject.spec,
             fix="warploom repair, or --allow-races to emit it all the same",

@@ -17,7 +17,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from warploom.cli.builtin import parse_tile
 from warploom.cli.knobs import JsonOption, complete_source
 from warploom.cli.output import write_file
-from warploom.cli.ranking import gemm_rows, rows_text, source_rows
+from warploom.cli.ranking import rows_text, shape_rows, source_rows
+from warploom.cli.style import columns
 from warploom.errors import ConfigError, MissingExtraError
 from warploom.search import (
     Cache,
@@ -54,7 +55,7 @@ def _explore(
     ] = None,
     shape: Annotated[
         str | None,
-        typer.Option(metavar="MxNxK", help="With gemm: all its tiles, by predicted time."),
+        typer.Option(metavar="MxNxK", help="With kernels: their tiles for it, by predicted time."),
     ] = None,
     schedule: Annotated[list[str] | None, typer.Option(help="pingpong, fourwave; repeat.")] = None,
     tile: Annotated[list[str] | None, typer.Option(help="MxNxK; repeat.")] = None,
@@ -77,13 +78,13 @@ def _explore(
     """Sweep schedules, tiles, strategies and sync policies; rank by verdict, then cycles.
 
     Results are kept as they come: a stopped sweep goes on where it was. With sources, those are
-    ranked; `gemm --shape MxNxK` ranks every tile that ships for that product.
+    ranked; `swiglu --shape MxNxK` ranks the tiles of a kernel for that problem.
 
     Example: warploom explore --tile 256x256x64 --tile 128x256x64 --csv sweep.csv
     """
     if sources:
-        rows = gemm_rows(shape, dtype) if shape else source_rows(sources)
-        typer.echo(json.dumps(rows) if as_json else rows_text(rows[:top]))
+        rows = shape_rows(sources, shape, dtype) if shape else source_rows(sources)
+        typer.echo(json.dumps(rows) if as_json else rows_text(rows[:top], columns()))
         return
     if shape:
         raise ConfigError("--shape without a source", fix="warploom explore gemm --shape MxNxK")

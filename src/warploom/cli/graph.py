@@ -21,7 +21,7 @@ from warploom.cli.knobs import (
 )
 from warploom.cli.output import deliver
 from warploom.cli.source import load
-from warploom.cli.style import WidthOption, columns
+from warploom.cli.style import WidthOption, columns, wrapped
 from warploom.cli.subject import Subject
 from warploom.cli.targets import TargetOption
 from warploom.document.ops import DepEdge
@@ -75,7 +75,7 @@ def graph_of(subject: Subject) -> tuple[Sequence[Node], Sequence[DepEdge]]:
     if isinstance(document, RolesDocument):
         if subject.kernel is None:
             return role_graph(document)
-        prices = kernel_costs(document, subject.kernel)
+        prices = kernel_costs(document, subject.kernel, given=subject.target_given)
         return role_graph(document, lambda op: prices.of(op).timing.latency)
     if not document.body:
         raise DocumentError(
@@ -98,19 +98,20 @@ def drawing(
         case Drawing.TEXT:
             room = min(22, (width - 24) // 2)
             lines = [
-                f"{body[e.producer_idx].label():<{room}} -> {body[e.consumer_idx].label():<{room}} "
-                f"{e.dep_kind.name.lower():<6} distance {e.loop_distance}"
+                part
                 for e in edges
+                for part in wrapped(
+                    f"{body[e.producer_idx].label():<{room}} -> ",
+                    f"{body[e.consumer_idx].label():<{room}} "
+                    f"{e.dep_kind.name.lower():<6} distance {e.loop_distance}",
+                    width,
+                )
             ]
-            costs = "h200 prices" if subject.is_roles else "the ordering model, not chip cycles"
-            return "\n".join(
-                [
-                    *lines,
-                    "",
-                    f"{recurrence_text(body, edges)} (in {costs})",
-                    f"pace: {subject.pace_text()}",
-                ]
-            )
+            costs = "the ordering model, not chip cycles"
+            if subject.kernel is not None:
+                costs = f"{subject.kernel.target.name} prices"
+            limit = wrapped("", f"{recurrence_text(body, edges)} (in {costs})", width)
+            return "\n".join([*lines, "", *limit, *wrapped("pace: ", subject.pace_text(), width)])
 
 
 def _as_json(subject: Subject, body: Sequence[Node], edges: Sequence[DepEdge]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -12,11 +12,15 @@ from warploom.emit.cuda.tile.source import emit_kernel
 from warploom.errors import ConfigError, CostModelError
 from warploom.kernel.text import Text
 from warploom.kernel.values import Access, DType, Walk
-from warploom.kernels.attention import attention, packed
+from warploom.kernels.attention import attention, packed, paged
+from warploom.kernels.attention_grad import attention_grad
 from warploom.kernels.block_scaled import block_scaled
-from warploom.kernels.gemm import gemm
+from warploom.kernels.gemm import gemm, turned
 from warploom.kernels.grouped import grouped
+from warploom.kernels.int4_gemm import fp8_gemm, int4_gemm
+from warploom.kernels.measured import LONG, measured
 from warploom.kernels.rms_gemm import rms_gemm
+from warploom.kernels.scan import scan
 from warploom.kernels.swiglu import swiglu
 from warploom.launch.compiled import Compiled, compile_text
 from warploom.launch.pricing import role_costs
@@ -25,12 +29,21 @@ from warploom.lower.tiling import Tiling
 from warploom.sim import RoleCosts
 from warploom.target.h200 import HopperTarget, h200
 
-TEXTS = {t.name: t for t in (gemm, attention, swiglu, rms_gemm, packed, grouped, block_scaled)}
+TEXTS = {
+    t.name: t
+    for t in (
+        *(gemm, turned, swiglu, rms_gemm, grouped, block_scaled, int4_gemm, fp8_gemm),
+        *(attention, attention_grad, packed, paged, scan),
+    )
+}
 USUAL = {"block_scaled": "fp8"}  # element types other than bf16
+OWN_TYPES = {"fp8_gemm": {"w": DType.E4M3}}  # tensors whose type is not that of the others
+WANTED = {"attention_grad": frozenset({"dq", "dv"})}  # optional outputs that are its results
+OWN_SIZES = {"scan": {"t": 64, "j": 64, "d": 64, "e": 64}}  # axes used whole
 WHOLE = 128  # the size of an axis that is used whole, unless told
 _NAME = re.compile(
     r"(?P<text>[a-z_]+?)_(?P<sizes>\d+(?:x\d+)+)_w(?P<w>\d)(?:_s(?P<s>\d+))?(?P<smem>_smem)?"
-    r"(?:_o(?P<o>\d+))?(?:_l(?P<l>\d+))?(?:_p(?P<p>[0-9a-f]+))?"
+    r"(?:_o(?P<o>\d+))?(?:_l(?P<l>\d+))?(?:_p(?P<p>[0-9a-f]+))?(?P<given>_given)?(?:_k(?P<k>\d+))?"
 )
 _DTYPES = {"fp8": "e4m3", "fp16": "f16"}
 
@@ -47,9 +60,16 @@ class TileKernel:
     target: HopperTarget = field(default_factory=h200)
 
     @property
+    def axes(self) -> list[str]:
+        """All axes of its tensors."""
+        tensors = self.text.signature.tensors
+        return list(dict.fromkeys(a.name for t in tensors for a in t.axes))
+
+    @property
     def left_out(self) -> frozenset[str]:
-        """The optional tensors: commands name none of them."""
-        return frozenset(t.name for t in self.text.signature.tensors if t.optional)
+        """The optional tensors: commands name none of them, but for a kernel's main results."""
+        optional = {t.name for t in self.text.signature.tensors if t.optional}
+        return frozenset(optional - WANTED.get(self.text.name, frozenset()))
 
     @property
     def element(self) -> str:
@@ -61,21 +81,32 @@ class TileKernel:
         """Element types of the tensors that are used; results of fp8 are bf16."""
         kind = DType(self.element)
         usual = {Access.OUT: DType.BF16 if kind.bits == 8 else kind}
+        own = OWN_TYPES.get(self.text.name, {})
         return {
-            t.name: t.dtype or usual.get(t.access, kind)
+            t.name: t.dtype or own.get(t.name) or usual.get(t.access, kind)
             for t in self.text.signature.tensors
             if t.name not in self.left_out
         }
+
+    def whole_sizes(self, axes: Iterable[str]) -> dict[str, int]:
+        """The sizes of axes that are used whole: said, the kernel's usual ones, or 128."""
+        own = OWN_SIZES.get(self.text.name, {})
+        return {a: own.get(a, WHOLE) for a in axes} | dict(self.whole)
 
     @cached_property
     def compiled(self) -> Compiled:
         """Its passes; optional tensors are left out, scalars count as positive."""
         chosen = dict(self.choices)
         whole = self.text.whole_axes(self.types, constants=chosen, without=self.left_out)
+        sizes = self.whole_sizes(whole)
+        text = self.pinned
+        if not self.pins and self.target == h200():  # what a call of long rows runs
+            known = dict.fromkeys(self.axes, LONG) | sizes
+            text = text.with_tiles(**dict(measured(text.name, chosen, known)))
         return compile_text(
-            self.pinned,
+            text,
             self.types,
-            sizes=dict.fromkeys(whole, WHOLE) | dict(self.whole),
+            sizes=sizes,
             constants=chosen,
             without=self.left_out,
             positive=frozenset(self.text.signature.scalars),
@@ -179,6 +210,9 @@ def _from_name(found: re.Match[str], dtype: str) -> TileKernel | None:
     pins |= {"stages": int(found["s"])} if found["s"] else {}
     pins |= {"staging": int(found["o"] or 2), "slack": int(found["l"] or 0)}
     pins |= {"program": found["p"]} if found["p"] else {}
+    pins |= {"split": int(found["k"])} if found["k"] else {}
+    if found["given"]:  # its order is that of the measured choice for those whole axes
+        pins = {}
     return replace(kernel, pins=tuple(pins.items()), whole=tuple(zip(whole, numbers, strict=False)))
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from warploom.cli.kernels import WHOLE, TileKernel
+from warploom.cli.kernels import TileKernel
 from warploom.errors import ConfigError
 from warploom.kernel.signature import MISSING
 from warploom.kernel.values import (
@@ -82,9 +82,11 @@ class Problem:
         units = [n for n in kernel.grid.vars if kernel.var(n).walk is Walk.UNIT]
         if kernel.grid.kind == "groups":
             units = [n for n in units if n != grouped_vars(kernel)[0]]
+        inside = {id(op): loop.var for loop in kernel.loops for op in walk(loop.body)}
         for op in walk(kernel.ops):
             if isinstance(op, Dot):
                 names = {*shapes[op.a], *shapes[op.b], *units}
+                names |= {inside[id(op)]} if id(op) in inside else set()
                 total += 2.0 * prod(self.sizes[kernel.var(n).axis] for n in names)
         return total
 
@@ -224,7 +226,7 @@ def _sizes(
     whole = kernel.text.whole_axes(kernel.types, constants=choices, without=kernel.left_out)
     value = kernel.text.specialise(
         kernel.types,
-        sizes={a: given.get(a, WHOLE) for a in whole},
+        sizes={a: n for a, n in (kernel.whole_sizes(whole) | given).items() if a in whole},
         constants=choices,
         without=kernel.left_out,
     )

@@ -1,11 +1,13 @@
-"""Tables of given sources, and of the tiles of a product: what ``explore`` ranks beside sweeps."""
+"""Tables of given sources, and of the tiles of kernels: what ``explore`` ranks beside sweeps."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from warploom.cli.kernels import TileKernel, kernel_named
-from warploom.cli.source import load
+from warploom.cli.kernels import TileKernel
+from warploom.cli.problem import make_problem
+from warploom.cli.source import Request, load, look_up
+from warploom.cli.style import wrapped
 from warploom.cli.subject import Subject
 from warploom.errors import ConfigError, WarploomError
 from warploom.lower.choose import choose
@@ -43,38 +45,53 @@ def _figures(subject: Subject) -> dict[str, Any]:
     }
 
 
-def gemm_rows(shape: str, dtypes: list[str] | None) -> list[dict[str, Any]]:
-    """Tiles of the product on a shape, by predicted time."""
-    parts = shape.lower().split("x")
-    if len(parts) != 3 or not all(p.isdigit() and int(p) for p in parts):
-        raise ConfigError(f"{shape!r} is no shape", where="--shape", fix="4096x4096x4096")
-    m, n, k = (int(p) for p in parts)
+def shape_rows(sources: list[str], shape: str, dtypes: list[str] | None) -> list[dict[str, Any]]:
+    """Tiles of kernels on a shape, by predicted time."""
     rows = []
-    for name in dtypes or ["bf16"]:
-        kernel = kernel_named("gemm", None, name)
-        assert isinstance(kernel, TileKernel)
-        value = kernel.compiled.rewritten
-        for choice in choose(value, {"m": m, "n": n, "k": k})[:MOST]:
-            found = choice.estimate
-            rows.append(
-                {
-                    "kernel": f"gemm_{choice.tiling.name}",
-                    "dtype": name,
-                    "waves": found.waves,
-                    "predicted us": round(found.seconds * 1e6, 1),
-                    "TFLOP/s": round(2.0 * m * n * k / found.seconds / 1e12, 1),
-                    "joules": round(found.joules, 3),
-                }
-            )
+    for source in sources:
+        for name in dtypes or (None,):
+            kernel = look_up(source, Request(knobs={}, dtype=name))
+            if not isinstance(kernel, TileKernel):
+                raise ConfigError(
+                    f"{source} has no tiles to choose",
+                    where="--shape",
+                    why="tiles are chosen for tile kernels",
+                    fix="a shipped kernel (`warploom show --list`) or file.py:kernel",
+                )
+            problem = make_problem(kernel, shape, [], timed=True)
+            made = problem.kernel.compiled
+            for choice in choose(made.rewritten, problem.sizes, pins=made.pins)[:MOST]:
+                found = choice.estimate
+                rows.append(
+                    {
+                        "kernel": f"{kernel.text.name}_{choice.tiling.name}",
+                        "dtype": kernel.dtype,
+                        "waves": found.waves,
+                        "predicted us": round(found.seconds * 1e6, 1),
+                        "TFLOP/s": round(problem.flop / found.seconds / 1e12, 1),
+                        "joules": round(found.joules, 3),
+                    }
+                )
     return sorted(rows, key=lambda r: r["predicted us"])
 
 
-def rows_text(rows: list[dict[str, Any]]) -> str:
-    """Rows as a plain table."""
+def rows_text(rows: list[dict[str, Any]], width: int) -> str:
+    """Rows as a plain table; where it does not fit, one line a value."""
     names = list(rows[0]) if rows else []
     cells = [["-" if r[n] is None else str(r[n]) for n in names] for r in rows]
     widths = [max(len(c[i]) for c in [names, *cells]) for i in range(len(names))]
     lines = [names, *cells]
+    if sum(widths) + 2 * (len(widths) - 1) > width:
+        room = max(map(len, names), default=0)
+        blocks = [
+            "\n".join(
+                part
+                for name, cell in zip(names, line, strict=True)
+                for part in wrapped(f"{name:<{room}}  ", cell, width)
+            )
+            for line in cells
+        ]
+        return "\n\n".join(blocks)
     return "\n".join(
         "  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in lines
     )

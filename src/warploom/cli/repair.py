@@ -48,7 +48,7 @@ def _repair(
     if output is not None:
         write_file(output, mended.text())
     typer.echo(json.dumps(found) if as_json else text)
-    raise typer.Exit(1 if mended.report().verdict == "race" else 0)
+    raise typer.Exit(0 if mended.report().clean else 1)
 
 
 def _counters(subject: Subject) -> tuple[Subject, str, dict[str, Any]]:

@@ -12,14 +12,16 @@ from rich.console import Console
 from rich.status import Status
 
 from warploom.cli.author import called, user_object
-from warploom.cli.builtin import BUILT_IN, parse_tile
+from warploom.cli.builtin import BUILT_IN
 from warploom.cli.output import write_file
 from warploom.cli.search_tiles import assignments, search_kernel, tile_text
 from warploom.document import write_schedule
 from warploom.errors import ConfigError
 from warploom.order.hunt import Step
 from warploom.search import SearchOptions, SearchResult, search
+from warploom.search.build import can_build
 from warploom.search.joint import JointOptions
+from warploom.search.subjects import finer_splits
 from warploom.seed.compile import CompiledSchedule, compile_schedule
 from warploom.seed.schedule import PipelineSchedule
 from warploom.seed.target.chip import chip_costs, model_costs
@@ -44,12 +46,16 @@ def search_command(
     model: Annotated[
         bool, typer.Option("--model", help="Score by the ops' own latencies, not MI355X cycles.")
     ] = False,
-    mfma_cycles: Annotated[
-        int | None,
-        typer.Option(min=4, help="Cycles of one matrix instruction: others issue in its shadow."),
+    mma: Annotated[
+        str | None, typer.Option(help="Matrix instruction of a built-in, as 32x32x16.")
     ] = None,
     split: Annotated[
-        list[str] | None, typer.Option(help="Finer ops to try as well, as 2x2 (repeatable).")
+        list[str] | None,
+        typer.Option(help="Finer ops to try as well, as 2x2 (repeatable); by default all."),
+    ] = None,
+    build: Annotated[
+        bool | None,
+        typer.Option(help="Count only what becomes a kernel; by default where that is possible."),
     ] = None,
     seconds: Annotated[float, typer.Option(min=0.1, help="Time limit.")] = 60.0,
     workers: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
@@ -81,10 +87,10 @@ def search_command(
     """
     text = tile_text(schedule)
     if text is not None:
-        if tile or mfma_cycles or model or split or out:
+        if tile or mma or model or split or out or build:
             raise ConfigError(
                 f"{schedule} is a tile kernel",
-                why="--tile, --model, --mfma-cycles, --split and --out are of other schedules",
+                why="--tile, --mma, --model, --split, --build and --out are of others",
                 fix="--pin s=128 fixes an extent; --keep keeps the best, --store every result",
             )
         search_kernel(
@@ -102,13 +108,14 @@ def search_command(
             as_json=as_json,
         )
         return
-    subject = _schedule(schedule, tile, dtype)
-    machine = _machine(subject, tile, dtype, mfma_cycles, model=model)
+    subject = _schedule(schedule, tile, dtype, mma)
+    machine = _machine(subject, model=model)
     options = SearchOptions(
         seconds=seconds,
         workers=workers,
         seed=seed,
-        splits=((1, 1), *(_split(s) for s in split or ())),
+        splits=tuple(_split(s) for s in split) if split else finer_splits(subject),
+        build=can_build(subject) if build is None else build,
     )
     with Console(stderr=True).status("searching") as status:
         found = search(subject, machine, options=options, store=store, progress=_teller(status))
@@ -117,9 +124,9 @@ def search_command(
     typer.echo(_json(found) if as_json else found.table())
 
 
-def _schedule(spec: str, tile: str | None, dtype: str) -> PipelineSchedule:
+def _schedule(spec: str, tile: str | None, dtype: str, mma: str | None) -> PipelineSchedule:
     if spec in BUILT_IN:
-        return BUILT_IN[spec]({}, tile, dtype)
+        return BUILT_IN[spec]({}, tile, dtype, mma)
     found = user_object(spec) if ":" in spec else None
     if isinstance(found, type) or (callable(found) and not isinstance(found, PipelineSchedule)):
         found = called(found, spec)
@@ -131,22 +138,10 @@ def _schedule(spec: str, tile: str | None, dtype: str) -> PipelineSchedule:
     return found
 
 
-def _machine(
-    schedule: PipelineSchedule,
-    tile: str | None,
-    dtype: str,
-    mfma_cycles: int | None,
-    *,
-    model: bool,
-) -> MachineCosts:
-    """The costs every command prices this schedule with, matrix instructions apart if asked."""
+def _machine(schedule: PipelineSchedule, *, model: bool) -> MachineCosts:
+    """The costs every command prices this schedule with."""
     document = compile_schedule(schedule, on_race="skip").document()
-    if model:
-        return model_costs(document)
-    own = getattr(getattr(schedule, "target", None), "machine", None)
-    shape = None if tile is None else parse_tile(tile, dtype)
-    costs = own or chip_costs(document, shape, dtype)
-    return costs if mfma_cycles is None else costs.with_mfma(mfma_cycles)
+    return model_costs(document) if model else chip_costs(document)
 
 
 def _split(text: str) -> tuple[int, int]:
@@ -164,7 +159,10 @@ def _teller(status: Status) -> Callable[[Step], None]:
 
 
 def _json(found: SearchResult) -> str:
-    rows = [{"origin": r.origin, "score": r.score, "split": list(r.split)} for r in found.rows]
+    rows = [
+        {"origin": r.origin, "score": r.score, "split": list(r.split), "built": r.built}
+        for r in found.rows
+    ]
     return json.dumps(
         {
             "score": found.score,

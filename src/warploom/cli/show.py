@@ -20,7 +20,7 @@ from warploom.cli.knobs import (
     with_knobs,
 )
 from warploom.cli.source import load
-from warploom.cli.style import WidthOption, columns, paint
+from warploom.cli.style import WidthOption, columns, paint, wrapped
 from warploom.cli.subject import Subject
 from warploom.cli.targets import TargetOption
 from warploom.document.kinds import Phase
@@ -106,7 +106,7 @@ def _list(as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps({"schedules": counters, "kernels": kernels}))
         return
-    typer.echo("counter schedules (MI355X): " + ", ".join(counters))
+    typer.echo("\n".join(wrapped("counter schedules (MI355X): ", ", ".join(counters), columns())))
     typer.echo("kernels (H200):\n" + "\n".join(f"  {name}" for name in kernels))
 
 

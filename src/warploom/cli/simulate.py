@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import textwrap
 
 import typer
 
@@ -19,7 +18,7 @@ from warploom.cli.knobs import (
 )
 from warploom.cli.machine import Costs, CostsOption, TripsOption
 from warploom.cli.source import load
-from warploom.cli.style import WidthOption, columns, paint
+from warploom.cli.style import WidthOption, columns, paint, wrapped
 from warploom.cli.targets import TargetOption
 from warploom.sim import Simulation, simulation_to_json
 
@@ -59,8 +58,8 @@ def _simulate(
     wide = columns(width)
     work = f", {subject.work()}" if subject.work() else ""
     lines = [paint(f"{sim.name} on {subject.document.target}{work}", "title")]
-    lines += _wrapped("pace    ", pace.text() if pace else "no loop", wide)
-    lines += _wrapped(
+    lines += wrapped("pace    ", pace.text() if pace else "no loop", wide)
+    lines += wrapped(
         "run     ",
         f"{sim.trips} iterations in {sim.cycles} cycles with their start and end"
         + _time(sim.cycles, None if model else subject.clock_hz),
@@ -86,12 +85,7 @@ def figures(sim: Simulation, width: int) -> list[str]:
     if sim.sites:
         lines += ["", paint("stalls: cycles of all waves, place, cause", "title")]
     for s in sim.sites[:MOST]:
-        lines += _wrapped(f"  {s.cycles:>7}  ", f"{s.phase}[{s.index}] {s.label}: {s.cause}", width)
+        lines += wrapped(f"  {s.cycles:>7}  ", f"{s.phase}[{s.index}] {s.label}: {s.cause}", width)
     if len(sim.sites) > MOST:
         lines.append(f"           and {len(sim.sites) - MOST} more places (--json has all)")
     return lines
-
-
-def _wrapped(head: str, text: str, width: int) -> list[str]:
-    indent = " " * len(head)
-    return textwrap.wrap(text, width, initial_indent=head, subsequent_indent=indent)

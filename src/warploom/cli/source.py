@@ -116,7 +116,7 @@ def _look_up(spec: str, request: Request) -> Subject | TileKernel:
     name, sizes = split_sizes(spec)
     kernel = kernel_named(name, tile, dtype, sizes)
     if kernel is not None:
-        return kernel
+        return _with_known_axes(kernel, spec)
     if ":" in name:
         return _from_object(user_object(name), spec, request)
     raise _unknown(spec)
@@ -164,10 +164,22 @@ def _from_object(found: object, spec: str, request: Request) -> Subject | TileKe
             return _from_document(found, spec, request)
         case Text():
             plain = TileKernel(found, request.dtype or "bf16", whole=split_sizes(spec)[1])
-            return with_tile(plain, request.tile)
+            return with_tile(_with_known_axes(plain, spec), request.tile)
     raise ConfigError(
         f"{spec} is a {type(found).__name__}", why=f"commands work on {KINDS}", fix=f"name {KINDS}"
     )
+
+
+def _with_known_axes(kernel: TileKernel, spec: str) -> TileKernel:
+    """The kernel, if it has the axes whose sizes the spec says."""
+    for axis, _ in kernel.whole:
+        if axis not in kernel.axes:
+            raise ConfigError(
+                f"{kernel.text.name} has no axis {axis!r}",
+                where=spec,
+                fix=f"one of {', '.join(kernel.axes)}",
+            )
+    return kernel
 
 
 def _compiled(schedule: PipelineSchedule, spec: str, request: Request) -> Subject:

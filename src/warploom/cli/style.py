@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import textwrap
 from typing import Annotated
 
 import typer
@@ -48,6 +49,12 @@ def paint(text: str, kind: str) -> str:
     """Text in the colour of its kind, where colour is wanted."""
     code = _CODES.get(kind)
     return f"\x1b[{code}m{text}\x1b[0m" if code and text and coloured() else text
+
+
+def wrapped(head: str, text: str, width: int) -> list[str]:
+    """A text under its head, in lines that fit."""
+    indent = " " * len(head)
+    return textwrap.wrap(text, width, initial_indent=head, subsequent_indent=indent) or [head]
 
 
 def columns(given: int | None = None) -> int:

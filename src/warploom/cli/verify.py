@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from enum import StrEnum
 from typing import Annotated, TextIO
 
@@ -12,10 +13,13 @@ from warploom.cli.knobs import JsonOption, complete_source
 from warploom.cli.progress import working
 from warploom.cli.source import STDIN, load
 from warploom.document.roles import RolesDocument
-from warploom.errors import ConfigError, DocumentError
-from warploom.verify import verify
+from warploom.errors import ConfigError, DocumentError, WarploomError
+from warploom.run.roles import role_witness
+from warploom.verify import Report, verify, witness
 from warploom.verify.report import FileVerdict, exit_code, judge_file, parse_trips, render
 from warploom.verify.roles import verify_roles
+
+LONGEST = 24  # iterations of a run that a witness is looked for in
 
 
 class Form(StrEnum):
@@ -45,6 +49,9 @@ def _verify(
         Form, typer.Option("--format", help="text, or json: one report a line.")
     ] = Form.TEXT,
     as_json: JsonOption = False,
+    shown: Annotated[
+        bool, typer.Option("--witness", help="Show a run that goes wrong, where one is found.")
+    ] = False,
 ) -> None:  # fmt: skip
     """Judge schedules for every timing and trip count.
 
@@ -63,6 +70,8 @@ def _verify(
             verdict = _judge(source, wanted)
         verdicts.append(verdict)
         typer.echo(_printable(render(verdict, form.value), sys.stdout))
+        if shown and form is Form.TEXT and verdict.report is not None:
+            typer.echo(_printable(_witness(source, verdict.report), sys.stdout))
         if verdict.report is None and form is Form.JSON:
             typer.echo(_printable(f"{verdict.file}: {verdict.error}", sys.stderr), err=True)
     raise typer.Exit(exit_code(verdicts))
@@ -80,6 +89,24 @@ def _judge(source: str, trips: range | None) -> FileVerdict:
     least = max(1, document.minimum_trips)
     pairs = None if trips is None else [(n, n) for n in trips if n >= least]
     return FileVerdict(file=source, report=verify_roles(document, sequences=pairs))
+
+
+def _witness(source: str, report: Report) -> str:
+    """A run in which the first finding, or any, shows."""
+    races = report.races()
+    if not races:
+        return "witness: none, nothing goes wrong"
+    document = load(source).document
+    if isinstance(document, RolesDocument):
+        runs = dict.fromkeys(f.tiles for f in races[:6] if f.tiles and sum(f.tiles) <= LONGEST)
+        found = role_witness(document, [*runs, (2, 2), (3, 1, 3)])
+        if found is not None:
+            return found.text()
+    else:
+        for race in races:
+            with suppress(WarploomError):
+                return witness(document, race).text()
+    return "witness: none found in the runs tried; the findings say what can happen"
 
 
 def _printable(text: str, stream: TextIO) -> str:

@@ -110,7 +110,7 @@ class KernelShape:
         text(self.dtype, "dtype", "KernelShape")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ScheduleDocument:
     """A compiled schedule. ``body``, ``edges`` and ``kernel_deps`` may be empty.
 
@@ -132,6 +132,10 @@ class ScheduleDocument:
     warp_stagger_index: int = 0
     shape: KernelShape | None = None
     machine: MachineCosts | None = None
+
+    def __repr__(self) -> str:
+        sizes = f"{len(self.prologue)} + {len(self.kernel)} + {len(self.epilogue)} entries"
+        return f"<ScheduleDocument {self.name} on {self.target}: {sizes}>"
 
     def phase(self, phase: Phase) -> tuple[ScheduleEntry, ...]:
         """The entries of one phase."""

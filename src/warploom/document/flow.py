@@ -49,8 +49,8 @@ class FlowOperand:
 class FlowOp:
     """One declared op: the role that runs it, what it reads, and the values it defines.
 
-    ``stores``: it writes results to memory, so a program without it is wrong. ``line`` is the
-    author's, as ``file.py:12``.
+    ``stores``: it writes results to memory, so a program without it is wrong; ``adds``: it adds to
+    what is there. ``line`` is the author's, as ``file.py:12``.
     """
 
     name: str
@@ -60,6 +60,7 @@ class FlowOp:
     operands: tuple[FlowOperand, ...] = ()
     results: tuple[str, ...] = ()
     stores: bool = False
+    adds: bool = False
     line: str = ""
 
 

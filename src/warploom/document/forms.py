@@ -10,6 +10,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from warploom.document.counters import ScheduleDocument
+from warploom.document.given import AnyGiven, document_of
 from warploom.document.reader import parse_json, schedule_from_json
 from warploom.document.roles import RolesDocument
 from warploom.document.roles_json import is_roles_json, roles_from_json, write_roles
@@ -40,8 +41,7 @@ def read_schedule(text: str | bytes) -> Schedule:
     return document_from_json(parse_json(text))
 
 
-def write_schedule(document: Schedule) -> str:
+def write_schedule(document: AnyGiven) -> str:
     """The canonical text of a document; reading and writing it gives the same bytes."""
-    if isinstance(document, RolesDocument):
-        return write_roles(document)
-    return write_counters(document)
+    found = document_of(document)
+    return write_roles(found) if isinstance(found, RolesDocument) else write_counters(found)

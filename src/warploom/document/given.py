@@ -26,19 +26,21 @@ def document_of(given: AnyGiven) -> ScheduleDocument | RolesDocument:
     if isinstance(given, ScheduleDocument | RolesDocument):
         return given
     if isinstance(given, HasDocument) and not isinstance(given, type):
-        return given.document()
+        found = given.document  # a method of counter schedules, a value of tile kernels
+        return found() if callable(found) else found
     raise DocumentError(
         f"a {type(given).__name__} is no schedule",
-        fix="pass a document, or what compile_schedule returns",
+        fix="pass a document, or what compile_schedule or a kernel's compile() returns",
     )
 
 
-def counter_document_of(given: Given) -> ScheduleDocument:
+def counter_document_of(given: AnyGiven) -> ScheduleDocument:
     """The same where only a counter schedule will do."""
     found = document_of(given)
     if isinstance(found, ScheduleDocument):
         return found
     raise DocumentError(
         f"{found.name} is a program of roles, and a counter schedule is needed",
-        fix="use the functions for role documents (verify_roles, simulate_roles)",
+        why="roles are priced by RoleCosts and have no counters",
+        fix="for time: costs=warploom.launch.pricing.role_costs(lowered), or the commands",
     )

@@ -14,9 +14,6 @@ from warploom.document.kinds import OpRole, ResourceKind
 from warploom.document.ops import OpDesc
 from warploom.errors import ConfigError, CostModelError, GeometryError
 
-ISSUE = 4
-"""Cycles a wave of 64 takes to issue one instruction on 16 lanes."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpTiming:
@@ -127,17 +124,17 @@ class MachineCosts:
     def with_mfma(self, cycles: int) -> MachineCosts:
         """Matrix ops made of instructions of so many cycles: the stream is free after the last.
 
-        Without this an op holds its stream as long as its unit: a stricter model.
+        An instruction takes as long to issue as one that waits (``sync_issue``).
         """
 
         def shadowed(timing: OpTiming) -> OpTiming:
-            if not ISSUE <= cycles <= timing.occupancy:
+            if not 1 <= cycles <= timing.occupancy:
                 raise ConfigError(
                     f"a matrix instruction of {cycles} cycles in an op of {timing.occupancy}",
                     where=f"MachineCosts({self.name!r})",
-                    fix=f"from {ISSUE} cycles to those of the op",
+                    fix="at least one cycle, at most those of the op",
                 )
-            return replace(timing, issue=timing.occupancy - cycles + ISSUE)
+            return replace(timing, issue=timing.occupancy - cycles + min(cycles, self.sync_issue))
 
         table = tuple((r, shadowed(t) if r is OpRole.COMPUTE else t) for r, t in self.by_role)
         return replace(self, by_role=table)

@@ -385,7 +385,7 @@ class ProofRecord:
     solver: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class RolesDocument:
     """A warp-specialised schedule. ``cluster`` CTAs share multicast copies.
 
@@ -405,6 +405,10 @@ class RolesDocument:
     tile: tuple[int, ...] = ()
     dtype: str = ""
     flow: Flow | None = None
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{p.name} {len(p.kernel)}" for p in self.programs)
+        return f"<RolesDocument {self.name} on {self.target}: entries of the loop {sizes}>"
 
     def ring(self, name: str) -> RoleRing:
         """The ring of that name."""

@@ -10,6 +10,7 @@ from warploom.kernel.values import (
     Const,
     Dot,
     Fn,
+    Given,
     Indices,
     Kernel,
     Line,
@@ -157,5 +158,7 @@ def _right(op: Op) -> str:  # noqa: C901, PLR0911, PLR0912 (one line a kind of o
             return f"{op.args[0]} to {op.result.dtype}"
         case Pointwise():
             return f"{op.fn}({', '.join(op.args)})"
+        case Given():
+            return f"{op.of} of an earlier loop"
         case _:
             raise AssertionError(op)

@@ -24,19 +24,19 @@ def attention(
     out: wl.Out["b", "h", "s", "d"],
     lse: wl.Out["b", "h", "s", wl.f32] = None,
     lengths: wl.In["b", wl.i32] = None,
-    sinks: wl.In["h", wl.f32] = None,
     *,
     scale: float,
     causal=False,
     score=None,
     visible=None,
+    sink=None,
 ):
     b, h, s = wl.tile(out, whole="d")
     g = h // (q.h // k.g)
     qs = q[b, h, s]
     o, l, top = wl.zeros(s, q.d), wl.zeros(s), wl.full(s, LOWEST)
-    if sinks is not None:
-        top = wl.full(s, sinks[h])
+    if sink is not None:
+        top = wl.full(s, sink(h))
     end = k.t if lengths is None else lengths[b]
     for t in wl.steps(k.t, until=end):
         x = (qs @ k[b, g, t].T) * scale
@@ -53,8 +53,8 @@ def attention(
         l = l * keep + p.sum(axis=1)
         o = o * keep + p.to(v.dtype) @ v[b, g, t]
         top = new
-    if sinks is not None:  # a key that all queries see, with a score of its own and no value
-        l = l + wl.exp(sinks[h] - top)
+    if sink is not None:  # a key that all queries see, with a score of its own and no value
+        l = l + wl.exp(sink(h) - top)
     out[b, h, s] = o / wl.where(l > 0, l, 1.0)
     lse[b, h, s] = top + wl.log(l)
 

@@ -1,4 +1,9 @@
-"""Experts: rows of group e are multiplied by the weights of e; group sizes are on the device."""
+"""Experts: rows of group e are multiplied by the weights of e; group sizes are on the device.
+
+``grouped`` is the forward product, ``grouped_input`` the gradient of its rows (weights as they lie,
+from the other side), ``grouped_swiglu`` two forward products joined, ``grouped_scaled`` fp8 with a
+scale for each 128 columns of a row and each 128 x 128 block of weights.
+"""
 
 from warploom.kernel import language as wl
 
@@ -11,4 +16,50 @@ def grouped(
     acc = wl.zeros(t, n)
     for k in wl.steps(x.k):
         acc += x[t, k] @ w[e, n, k].T
+    out[t, n] = acc
+
+
+@wl.kernel
+def grouped_input(
+    x: wl.In["t", "k"], w: wl.In["e", "k", "n"], starts: wl.Starts["e"], out: wl.Out["t", "n"]
+):
+    e, t, n = wl.tile(out, groups=starts)
+    acc = wl.zeros(t, n)
+    for k in wl.steps(x.k):
+        acc += x[t, k] @ w[e, k, n]
+    out[t, n] = acc
+
+
+@wl.kernel
+def grouped_swiglu(
+    x: wl.In["t", "k"],
+    gate: wl.In["e", "n", "k"],
+    up: wl.In["e", "n", "k"],
+    starts: wl.Starts["e"],
+    out: wl.Out["t", "n"],
+    *,
+    activation=wl.silu,
+):
+    e, t, n = wl.tile(out, groups=starts)
+    g, u = wl.zeros(t, n), wl.zeros(t, n)
+    for k in wl.steps(x.k):
+        a = x[t, k]
+        g += a @ gate[e, n, k].T
+        u += a @ up[e, n, k].T
+    out[t, n] = activation(g) * u
+
+
+@wl.kernel
+def grouped_scaled(
+    x: wl.In["t", "k"],
+    sx: wl.In["k/128", "t", wl.f32],
+    w: wl.In["e", "n", "k"],
+    sw: wl.In["e", "n/128", "k/128", wl.f32],
+    starts: wl.Starts["e"],
+    out: wl.Out["t", "n"],
+):
+    e, t, n = wl.tile(out, groups=starts)
+    acc = wl.zeros(t, n)
+    for k in wl.steps(x.k, 128):
+        acc += (x[t, k] @ w[e, n, k].T) * (sx[k, t] * sw[e, n, k])
     out[t, n] = acc

@@ -42,8 +42,8 @@ _ROWS_64 = (1614, 0, 1887, 4932, 628, 1166, 5250, 946, 1484, 5583, 1279, 1817,
 # fmt: on
 
 ATTENTION: Mapping[tuple[int, bool], Mapping[str, object]] = {
-    (64, False): {**_TILE_64, "times": _ROWS_64},
-    (64, True): {**_TILE_64, "times": _ROWS_64},
+    (64, False): {**_TILE_64, "times": _ROWS_64, "ahead": 2},
+    (64, True): {**_TILE_64, "times": _ROWS_64, "ahead": 2, "tie": 32},
     (128, False): {**_TILE_128, "times": _FULL_128, "tie": 16},
     (128, True): {**_TILE_128, "times": _CAUSAL_128},
     (256, False): {**_TILE_256, "slack": 1024},
@@ -51,7 +51,7 @@ ATTENTION: Mapping[tuple[int, bool], Mapping[str, object]] = {
 }
 
 # Where a search over tiles would solve schedules for many minutes, the tile that was measured.
-SHORT: Mapping[int, Mapping[str, object]] = {256: {**_TILE_256, "slack": 1024}}
+SHORT: Mapping[int, Mapping[str, object]] = {256: {**_TILE_256, "t": 64, "slack": 512}}
 
 _GRAD = {
     "split": 1,
@@ -112,12 +112,9 @@ _QUERIES_128 = (1536, 273, 0, 901, 1669, 645, 1413, 1219, 1987, 1925, 2693)
 GRADS: Mapping[str, Mapping[tuple[int, bool], Mapping[str, object]]] = {
     "attention_grad": ATTENTION_GRAD,
     "attention_grad without dq": {
-        (d, mask): pins
-        for mask in (False, True)
-        for d, pins in (
-            (64, {**_ALONE, "s": 128, "spare": 8, "times": _FIXED_64}),
-            (128, {**_ALONE, "spare": 16, "times": _FIXED_128}),
-        )
+        (64, False): {**_ALONE, "s": 128, "spare": 8, "times": _FIXED_64},
+        (64, True): {**_ALONE, "spare": 24},
+        **{(128, m): {**_ALONE, "spare": 16, "times": _FIXED_128} for m in (False, True)},
     },
     "values_grad": {
         (256, m): {**_ALONE, "direct": False, "staging": 1, "times": _VALUES_256}

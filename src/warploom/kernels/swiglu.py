@@ -1,14 +1,21 @@
-"""Two products of one tile, joined: ``silu(x @ gate.T) * (x @ up.T)``."""
+"""Two products of one tile, joined: ``act(x @ gate.T) * (x @ up.T)``, SwiGLU with silu."""
 
 from warploom.kernel import language as wl
 
 
 @wl.kernel
-def swiglu(x: wl.In["m", "k"], gate: wl.In["n", "k"], up: wl.In["n", "k"], out: wl.Out["m", "n"]):
+def swiglu(
+    x: wl.In["m", "k"],
+    gate: wl.In["n", "k"],
+    up: wl.In["n", "k"],
+    out: wl.Out["m", "n"],
+    *,
+    activation=wl.silu,
+):
     m, n = wl.tile(out)
     g, u = wl.zeros(m, n), wl.zeros(m, n)
     for k in wl.steps(x.k):
         a = x[m, k]
         g += a @ gate[n, k].T
         u += a @ up[n, k].T
-    out[m, n] = wl.silu(g) * u
+    out[m, n] = activation(g) * u

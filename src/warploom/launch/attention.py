@@ -33,7 +33,6 @@ from warploom.lower.tiling import Tiling
 
 ROWS, KEYS = ("s", "h", "d"), ("t", "g", "d")  # packed tensors as callers have them
 HEADS_RANK = 4
-SINKS = 6  # where the sinks stand
 FEW_ROWS = 64  # of a tile that one consumer holds
 
 
@@ -97,10 +96,10 @@ def attention(
         return (done[5], done[6]) if return_lse else done[5]
     calls: Calls = CALLS
     options, given = _options(causal, return_lse, kernel), ()
-    if score is not None or visible is not None:
-        calls, options, given = flexible(CALLS, score, visible, options)
+    if score is not None or visible is not None or sinks is not None:
+        calls, options, given = flexible(CALLS, score, visible, sinks, options)
     done = calls.launch(
-        (q, k, v, out, None, lengths, sinks, *given),
+        (q, k, v, out, None, lengths, *given),
         None if scale is None else (checked_scale(scale),),
         options,
         stream,
@@ -158,8 +157,7 @@ def _queries(q: Any) -> int:  # noqa: ANN401
 
 
 def _viewed_dense(layouts: Layouts, options: tuple[Any, ...]) -> View:
-    sinks = layouts[SINKS]
-    return (layouts, {}) if sinks is not None else _viewed(layouts, options, 3)
+    return _viewed(layouts, options, 3)
 
 
 def _viewed_paged(layouts: Layouts, options: tuple[Any, ...]) -> View:
@@ -231,10 +229,7 @@ def _check_packed(layouts: Layouts, options: tuple[Any, ...]) -> None:
 
 def _key(options: Hashable, tensors: Sequence[Any]) -> Hashable:
     """``torch_key`` without a loop."""
-    q, k, v, out, lse, lengths, sinks = tensors
-    rest = None
-    if lse is not None or lengths is not None or sinks is not None:
-        rest = torch_key(lse is None, (lse, lengths, sinks))
+    q, k, v, out, lse, lengths = tensors
     return (
         options,
         q.shape,
@@ -250,7 +245,7 @@ def _key(options: Hashable, tensors: Sequence[Any]) -> Hashable:
         v.dtype,
         v.get_device(),
         out if out is None else (out.shape, out.stride(), out.dtype, out.get_device()),
-        rest,
+        lse if lse is None and lengths is None else torch_key(lse is None, (lse, lengths)),
     )
 
 

@@ -72,7 +72,7 @@ def attention_backward(
     def run(calls: Calls, tensors: tuple[Any, ...], options: Options) -> Any:  # noqa: ANN401
         more: tuple[Any, ...] = ()
         if score is not None or visible is not None:
-            calls, options, more = flexible(calls, score, visible, options)
+            calls, options, more = flexible(calls, score, visible, None, options)
         return calls.launch((*tensors, *more), (factor,), options, stream)
 
     done = run(CALLS, (*given, None, added, None), options[0])

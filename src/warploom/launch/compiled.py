@@ -24,7 +24,7 @@ from warploom.kernel.simplify import simplify
 from warploom.kernel.text import Text, Types
 from warploom.kernel.values import Kernel, Loop
 from warploom.launch.build import Cubin, compile_source
-from warploom.launch.kept import keep_source, recall_source
+from warploom.launch.kept import keep_refusal, keep_source, recall_refusal, recall_source
 from warploom.launch.pricing import role_costs
 from warploom.lower.choose import Choice, choose
 from warploom.lower.column import Lowered, lower
@@ -70,6 +70,9 @@ class Compiled:
         self.positive = frozenset(positive)
         self.target = target or h200()
 
+    def __repr__(self) -> str:
+        return f"<Compiled kernel {self.kernel.name} for {self.target.name}>"
+
     @cached_property
     def simplified(self) -> Kernel:
         """After the rewrites of the language."""
@@ -103,6 +106,8 @@ class Compiled:
     @cached_property
     def report(self) -> Report:
         """The verdict; ``VerificationError`` where the schedule is not proven."""
+        for document in self.lowered.documents[:-1]:
+            require_clean(document)
         return require_clean(self.document)
 
     @property
@@ -199,11 +204,23 @@ class Compiled:
         """
         source = recall_source(self.rewritten, tiling, self.target, stamps=stamps)
         if source is None:
-            lowered = self.lower(tiling)
-            require_clean(lowered.document)
+            lowered = self._scheduled(tiling)
+            for document in lowered.documents:
+                require_clean(document)
             source = emit_kernel(lowered, self.target, stamps=stamps)
             keep_source(self.rewritten, tiling, self.target, source)
         return self._built(tiling, source)
+
+    def _scheduled(self, tiling: Tiling) -> Lowered:
+        """The schedule for a tiling; that there is none is kept too."""
+        refusal = recall_refusal(self.rewritten, tiling, self.target)
+        if refusal is not None:
+            raise refusal
+        try:
+            return self.lower(tiling)
+        except SchedulingError as error:
+            keep_refusal(self.rewritten, tiling, self.target, error)
+            raise
 
     def built_from(self, document: RolesDocument, tiling: Tiling, *, stamps: bool = False) -> Built:
         """The programs of a document in place of the schedule's own; it is not judged here."""

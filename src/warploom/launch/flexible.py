@@ -26,10 +26,11 @@ def flexible(
     calls: Calls,
     score: Callable[..., Any] | None,
     visible: object | None,
+    sinks: Any | None,  # noqa: ANN401
     options: tuple[Any, ...],
 ) -> tuple[Calls, tuple[Any, ...], tuple[Any, ...]]:
     """Calls of a text with these functions, its options, and the tensors they capture."""
-    wanted = {"score": score, "visible": _mask(visible)}
+    wanted = {"score": score, "visible": _mask(visible), "sink": _sink(sinks)}
     lifted, tensors = _lifted({n: f for n, f in wanted.items() if f is not None})
     key = (id(calls), tuple(lifted.items()), tuple((n, len(t.shape)) for n, t in tensors.items()))
     found = _CALLS.get(key)
@@ -53,6 +54,17 @@ def _mask(visible: object | None) -> Callable[..., Any] | None:
             fix="a function of (batch, head, query, key), or a BlockMask",
         )
     return own
+
+
+def _sink(sinks: Any | None) -> Callable[..., Any] | None:  # noqa: ANN401
+    """The score of the key without a value, by head."""
+    if sinks is None:
+        return None
+
+    def sink(head: Any) -> Any:  # noqa: ANN401
+        return sinks[head]
+
+    return sink
 
 
 def _lifted(

@@ -16,6 +16,7 @@ import warploom
 from warploom.emit.cuda.tile import signature
 from warploom.emit.cuda.tile.source import Source
 from warploom.emit.cuda.tile.stamps import StampedRole
+from warploom.errors import SchedulingError
 from warploom.kernel.values import DType, Kernel
 from warploom.launch.build import default_cache, write_whole
 from warploom.lower.tiling import Tiling
@@ -89,6 +90,30 @@ def keep_source(kernel: Kernel, tiling: Tiling, target: HopperTarget, source: So
         write_whole(path, json.dumps(data).encode())
     except OSError:
         return
+
+
+def keep_refusal(
+    kernel: Kernel, tiling: Tiling, target: HopperTarget, error: SchedulingError
+) -> None:
+    """Keep that a tiling has no schedule: finding that out takes as long as finding one."""
+    path = _path(kernel, tiling, target, stamps=False).with_suffix(".no")
+    said = {"what": error.what, "where": error.where, "why": error.why, "fix": error.fix}
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, json.dumps(said).encode())
+    except OSError:
+        return
+
+
+def recall_refusal(kernel: Kernel, tiling: Tiling, target: HopperTarget) -> SchedulingError | None:
+    """The refusal kept for a tiling."""
+    try:
+        said = json.loads(
+            _path(kernel, tiling, target, stamps=False).with_suffix(".no").read_text()
+        )
+        return SchedulingError(said["what"], where=said["where"], why=said["why"], fix=said["fix"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def _path(kernel: Kernel, tiling: Tiling, target: HopperTarget, *, stamps: bool) -> Path:

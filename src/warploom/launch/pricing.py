@@ -10,10 +10,11 @@ from collections.abc import Iterator
 
 from warploom.document.roles import BulkStore, Compute, Load, RoleProgram
 from warploom.lower.column import Lowered
-from warploom.lower.relate import loop_ops
+from warploom.lower.loop_ops import loop_ops, takes_turns
+from warploom.lower.price import Cost
 from warploom.lower.storage import STAGING_BYTES
 from warploom.sim import OpTiming, RoleCosts, RoleOpCost
-from warploom.target.h200 import HopperTarget, h200
+from warploom.target.h200 import PRODUCTS_AHEAD, HopperTarget, h200
 
 LANES = 128  # values an SM works on a cycle
 VECTOR, COPY_ENGINE, TENSOR = "alu", "copy engine", "tensor"
@@ -23,6 +24,7 @@ def role_costs(lowered: Lowered, target: HopperTarget | None = None) -> RoleCost
     """Prices of all ops of a lowered kernel's document, of one instance of each role."""
     target = target or h200()
     prices: dict[str, RoleOpCost] = {}
+    turns = takes_turns(lowered.layout)
     of_loop = {op.name: op.cost for op in loop_ops(lowered.layout, target, 1)}
     for program in lowered.document.programs:
         listed = [e for _, entries in program.phases() for e in entries]
@@ -34,20 +36,41 @@ def role_costs(lowered: Lowered, target: HopperTarget | None = None) -> RoleCost
                 cost = of_loop[whole]
                 share = len({n for n in names if n.partition(".")[0] == whole})
                 busy = -(-cost.occupancy // share)
-                timing = OpTiming(
-                    issue=-(-cost.issue // share),
-                    occupancy=busy,
-                    latency=max(busy, cost.latency - cost.occupancy + busy),
-                )
-                prices[name] = RoleOpCost(unit=cost.unit, timing=timing)
+                slower = target.vector.beside_products if turns and not cost.pieces else 1.0
+                prices[name] = _priced(cost, busy, share, target, slower)
     units = {p.unit for p in prices.values()}
     return RoleCosts(
         name=f"{target.name}, {lowered.problem.name}",
         ops=tuple(sorted(prices.items())),
         handoff=target.sync.mbarrier_handoff,
         arrive=target.sync.mbarrier_arrive,
-        barrier_handoff=target.sync.named_barrier_handoff,
+        barrier_handoff=target.sync.named_barrier_handoff + target.sync.turn,
         waiting=tuple(sorted(units - {COPY_ENGINE, TENSOR})),
+    )
+
+
+def _priced(cost: Cost, busy: int, share: int, target: HopperTarget, slower: float) -> RoleOpCost:
+    """One of ``share`` ops that together are an op of the loop.
+
+    The tensor cores take a bounded number of unfinished products, whoever they belong to: who
+    issues more stands still until the rest fits.
+    """
+    latency = max(busy, cost.latency - cost.occupancy + busy)
+    if not cost.pieces:
+        slower = 1.0 if cost.unit == COPY_ENGINE else slower
+        return RoleOpCost(
+            unit=cost.unit,
+            timing=OpTiming(
+                issue=round(-(-cost.issue // share) * slower),
+                occupancy=busy,
+                latency=round(busy * slower) + latency - busy,
+            ),
+        )
+    issue = round(cost.pieces / share * target.product_issue(cost.piece))
+    return RoleOpCost(
+        unit=cost.unit,
+        timing=OpTiming(issue=min(issue, busy), occupancy=busy, latency=latency),
+        ahead=max(0, round(PRODUCTS_AHEAD * cost.piece) - target.tensor_drain),
     )
 
 

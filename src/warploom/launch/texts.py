@@ -398,7 +398,7 @@ def _parameter(  # noqa: PLR0911 (one line a kind)
 ) -> parts.Param:
     match param:
         case MapParam():
-            swizzle = parts.Swizzle.NONE if param.plain else parts.Swizzle.B128
+            swizzle = next(s for s in parts.Swizzle if s.span == param.span)
             return parts.TensorMap(tensor=param.tensor, box=param.box, axes=axes, swizzle=swizzle)
         case PointerParam():
             wide = any(t.name == param.tensor and len(t.axes) > 1 for t in kernel.tensors)

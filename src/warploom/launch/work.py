@@ -20,6 +20,7 @@ from warploom.launch.tensors import is_torch, on_stream
 
 PIECES = 64  # of devices and streams that are kept
 LEAST_BYTES = 1 << 22
+PER_THREAD = 2  # the driver's handle of the calling thread's default stream
 
 Piece = tuple[int, object]  # an address, and what keeps its memory alive
 
@@ -31,27 +32,30 @@ def work_memory(like: object, device: int, size: int) -> Callable[[int, bool], P
     def found(stream: int, named: bool) -> Piece:
         if int(check(library().cuStreamIsCapturing(stream), "cuStreamIsCapturing")):
             return make(like, device, stream, size, named=named, kept=False)
-        held = _KEPT.get((device, stream))
+        thread = threading.get_ident() if stream == PER_THREAD else 0
+        held = _KEPT.get((device, stream, thread))
         if held is None or held[0] < size:
-            held = _grown(make, like, device, stream, size, named=named)
+            held = _grown(make, like, (device, stream, thread), size, named=named)
         return held[1], held[2]
 
     return found
 
 
-_KEPT: dict[tuple[int, int], tuple[int, int, object]] = {}
+Place = tuple[int, int, int]  # device, stream, and thread where a stream's handle means its own
+_KEPT: dict[Place, tuple[int, int, object]] = {}
 _LOCK = threading.Lock()
 
 
 def _grown(
-    make: Callable[..., Piece], like: object, device: int, stream: int, size: int, *, named: bool
+    make: Callable[..., Piece], like: object, place: Place, size: int, *, named: bool
 ) -> tuple[int, int, object]:
+    device, stream, _ = place
     with _LOCK:
-        held = _KEPT.get((device, stream))
+        held = _KEPT.get(place)
         if held is None or held[0] < size:
             whole = max(LEAST_BYTES, 1 << (size - 1).bit_length())
             held = (whole, *make(like, device, stream, whole, named=named, kept=True))
-            _KEPT[device, stream] = held
+            _KEPT[place] = held
             while len(_KEPT) > PIECES:  # the oldest goes
                 del _KEPT[next(iter(_KEPT))]
         return held

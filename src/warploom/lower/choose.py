@@ -17,25 +17,28 @@ from math import prod
 
 from warploom.errors import ConfigError, GeometryError, KernelError
 from warploom.kernel.values import Dot, Kernel, Load, Store, Walk
+from warploom.lower.allowed import check_allowed, is_narrow
 from warploom.lower.body import Body, body_of
 from warploom.lower.estimate import GROUP_ROWS, Estimate, estimate, trips_of
 from warploom.lower.fuse import Step, fuse
 from warploom.lower.hand_over import chunks_of
 from warploom.lower.join import join
 from warploom.lower.layout import WGMMA_ROWS, Layout, lay_out
+from warploom.lower.loop_ops import takes_turns
+from warploom.lower.loops import each_loop
 from warploom.lower.meet import part_bytes
 from warploom.lower.price import product_cost
 from warploom.lower.ranges import cut_of
-from warploom.lower.relate import takes_turns
 from warploom.lower.slots import LINE_BYTES, MOST_COLUMNS
 from warploom.lower.storage import (
     ALIGNMENT,
     BARRIER_BYTES,
     STAGING_BYTES,
+    less_memory,
     ring_depth,
     staged_stores,
 )
-from warploom.lower.tiling import Tiling, tiling_of
+from warploom.lower.tiling import Tiling, part_tiling, tiling_of
 from warploom.lower.visits import differ
 from warploom.target.h200 import HopperTarget, h200
 
@@ -76,7 +79,8 @@ def choose(
     ``Tiling`` that are not to be varied. Raises the first refusal where no tiling has a place.
     """
     target, pins = target or h200(), dict(pins or {})
-    body = body_of(kernel)
+    *before, last = each_loop(kernel)
+    body = body_of(last)
     steps = fuse(body)
     chains = join(body, steps)  # fewer values are kept: for tiles that have no place else
     _check_pins(kernel, pins)
@@ -88,11 +92,17 @@ def choose(
         for joined in (False, True) if "joined" not in pins else (bool(pins["joined"]),):
             chosen, more = (chains, {**pins, "joined": True}) if joined else (steps, pins)
             try:
-                layout = _settled(body, chosen, extents, consumers, more, target)
+                earlier = [_earlier(p, extents, consumers, pins, known) for p in before]
+                left = less_memory(target, [(r, x) for x in earlier for r in x.rings])
+                layout = _settled(body, chosen, extents, consumers, more, left)
             except (KernelError, GeometryError) as error:
                 refused = refused or error
                 continue
-            best = _best_split(layout, known, pins, target)
+            best = (
+                _best_split(layout, known, pins, target)
+                if not before
+                else _apart(layout, earlier, known, target)
+            )
             found.setdefault(best.tiling, best)
             break
     if not found:
@@ -102,6 +112,42 @@ def choose(
             fix="pin fewer extents, or smaller ones",
         )
     return tuple(sorted(found.values(), key=lambda c: (c.estimate.seconds, c.tiling.name)))
+
+
+def _earlier(
+    part: Kernel,
+    extents: Mapping[str, int],
+    consumers: int,
+    pins: Mapping[str, object],
+    sizes: Mapping[str, int],
+) -> Layout:
+    """A loop before the last one, laid out with the rows and consumers of that one."""
+    body = body_of(part)
+    mine = {n: size for n, size in extents.items() if n in {v.name for v in part.vars}}
+    for var in part.vars:
+        if var.extent is None and var.name not in mine:
+            pinned = pins.get(var.name)
+            options = _extents(body, var.name, sizes[var.axis])
+            fit = [n for n in options if n <= MOST_SCORES] or [options[-1]]
+            mine[var.name] = pinned if isinstance(pinned, int) else fit[0]
+    tiling = part_tiling(part, tiling_of(part, consumers=consumers, **mine))
+    layout = lay_out(body, tiling, fuse(body))
+    if layout.rings:
+        ring_depth(layout, layout.rings[0], h200())
+    return layout
+
+
+def _apart(
+    layout: Layout, earlier: list[Layout], sizes: Mapping[str, int], target: HopperTarget
+) -> Choice:
+    """A tile of several loops: what all of them should take."""
+    cost = estimate(layout, sizes, target)
+    more = sum(estimate(x, sizes, target).seconds for x in earlier)
+    every = dict(e for x in (layout, *earlier) for e in x.tiling.extents)
+    return Choice(
+        tiling=replace(layout.tiling, extents=tuple(every.items())),
+        estimate=replace(cost, seconds=cost.seconds + more),
+    )
 
 
 def _splits(
@@ -264,15 +310,15 @@ def _settled(
     layout = _again(layout, **hints)
     if layout.rings:
         ring_depth(layout, layout.rings[0], target)
+    check_allowed(layout)
     return layout
 
 
 def _is_narrow(layout: Layout) -> bool:
-    """Whether some tile is too narrow for copies out, which move 128 bytes of a row."""
-    kernel, values = layout.body.kernel, layout.body.values
+    """Whether some tile is too narrow for copies out."""
+    kernel = layout.body.kernel
     return any(
-        layout.extent(values[op.value].dims[1].var) * kernel.tensor(op.tensor).dtype.bits
-        < 8 * LINE_BYTES
+        is_narrow(layout, op.value, kernel.tensor(op.tensor).dtype.bits)
         for op in staged_stores(layout)
     )
 

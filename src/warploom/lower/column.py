@@ -11,23 +11,30 @@ from dataclasses import dataclass, replace
 from warploom.document.roles import RolesDocument
 from warploom.guard.mbarrier import Plan, derive_roles
 from warploom.kernel.values import Kernel
+from warploom.lower.allowed import check_allowed
 from warploom.lower.body import body_of
 from warploom.lower.candidates import candidates_of, given_times
 from warploom.lower.flow import flow_of
 from warploom.lower.fuse import fuse
 from warploom.lower.join import join
 from warploom.lower.layout import Layout, lay_out
+from warploom.lower.loop_ops import CONSUMER, takes_turns
+from warploom.lower.loops import each_loop
 from warploom.lower.plan import plan_of
-from warploom.lower.relate import CONSUMER, problem_of, takes_turns
-from warploom.lower.tiling import Tiling
+from warploom.lower.relate import problem_of
+from warploom.lower.storage import less_memory
+from warploom.lower.tiling import Tiling, part_tiling
 from warploom.order import ModuloOptions, ModuloProblem, ModuloResult, solve_modulo
 from warploom.order.alike import solve_alike
 from warploom.target.h200 import HopperTarget, h200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Lowered:
-    """A kernel on its way: what each pass made of it."""
+    """A kernel on its way: what each pass made of it.
+
+    Of several loops in a tile it is the last one; ``earlier`` are those before it.
+    """
 
     kernel: Kernel
     tiling: Tiling
@@ -36,6 +43,16 @@ class Lowered:
     result: ModuloResult
     plan: Plan
     document: RolesDocument
+    earlier: tuple[Lowered, ...] = ()
+
+    @property
+    def documents(self) -> tuple[RolesDocument, ...]:
+        """The programs of all loops, in order; each is proven by itself."""
+        return (*(x.document for x in self.earlier), self.document)
+
+    def __repr__(self) -> str:
+        where = f"{self.document.name} on {self.document.target}"
+        return f"<Lowered {where}: interval {self.result.ii}>"
 
 
 def lower(
@@ -47,12 +64,34 @@ def lower(
 ) -> Lowered:
     """A kernel's role programs for a tiling, scheduled at the least interval found."""
     target = target or h200()
+    *before, last = each_loop(kernel)
+    earlier: list[Lowered] = []
+    for number, part in enumerate(before):
+        mine = part_tiling(part, tiling)
+        found = _lower(part, mine, target, options, f"_loop{number}", number)
+        earlier.append(replace(found, earlier=tuple(earlier)))
+        layout = earlier[-1].layout
+        target = less_memory(target, [(r, layout) for r in layout.rings])
+    made = _lower(last, part_tiling(last, tiling, last=True), target, options, "", len(before))
+    return replace(made, kernel=kernel, tiling=tiling, earlier=tuple(earlier))
+
+
+def _lower(
+    kernel: Kernel,
+    tiling: Tiling,
+    target: HopperTarget,
+    options: ModuloOptions | None,
+    tag: str,
+    part: int,
+) -> Lowered:
+    """The role programs of one loop."""
     body = body_of(kernel)
     steps = fuse(body)
     layout = lay_out(body, tiling, join(body, steps) if tiling.joined else steps)
-    name = f"{kernel.name}_{tiling.name}"
+    check_allowed(layout)
+    name = f"{kernel.name}_{tiling.name}{tag}"
     problem = problem_of(layout, target, name)
-    plan = plan_of(layout, target, name)
+    plan = plan_of(layout, target, name, part)
     result = schedule(problem, plan, layout, options)
     document = derive_roles(result, plan)
     producer, consumer = target.register_split(tiling.consumers) or (0, 0)

@@ -7,27 +7,22 @@ from dataclasses import dataclass
 from math import prod
 
 from warploom.kernel.values import Dot, Kernel, Load, Store, Walk
-from warploom.lower.body import Body
 from warploom.lower.hand_over import chunks_of
 from warploom.lower.layout import WGMMA_ROWS, Layout
+from warploom.lower.loop_ops import loop_ops, takes_turns
 from warploom.lower.meet import part_bytes
 from warploom.lower.price import in_registers
-from warploom.lower.relate import loop_ops, takes_turns
 from warploom.lower.slots import SlotRing
-from warploom.lower.storage import staged_stores
+from warploom.lower.storage import ring_depth, staged_stores
 from warploom.target.h200 import HopperTarget
 
 GROUP_ROWS = 2048  # rows of tiles visited together: their operand stays in the L2
-STORE_CYCLES = 550  # a chunk of a consumer that has to wait for its staging copy
-CONVERT_CYCLES = 220  # one that finds a free copy, or needs none
-FILL_CYCLES = 1500  # first loads of a launch
-TILE_CYCLES = 700  # first loads of a tile where nothing of it can be loaded ahead
+L2_SHARE = 0.5  # of the L2 that rows visited together may fill and still stay there
 MEET_CYCLES = 3000  # writes until others see them, a counter, the first reads
 MEET_BYTES_PER_CYCLE = 40  # of what parts leave, through the L2
 DRAM_SHARE = 0.85  # of the datasheet's rate that a copy reaches
 SM_BYTES_PER_CYCLE = 24  # that an SM alone draws from DRAM
 OUTSIDE_CYCLES = 7.4  # of the copy engine for 128 bytes of a row that does not exist
-LONE_SHARE = 0.6  # of the tensor cores' rate that a consumer alone keeps up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +42,8 @@ def estimate(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> 
     share = -(-trips // layout.tiling.split)
     ends = _ends(layout, target) + _meeting(layout, sizes)
     interval = _interval(layout, target, outside_rows(layout, sizes))
-    cycles = waves * (share * interval + ends) + FILL_CYCLES
-    dram = _dram_bytes(layout.body, sizes)
+    cycles = waves * (share * interval + ends) + target.tiles.fill
+    dram = _dram_bytes(layout, sizes, target)
     joules = _joules(layout, target, tiles, trips) + dram * target.energy.joules_per_dram_byte
     busy = min(tiles * layout.tiling.split, target.limits.sms)
     rate = min(DRAM_SHARE * target.dram_bytes_per_s, busy * SM_BYTES_PER_CYCLE * target.clock_hz)
@@ -59,7 +54,7 @@ def estimate(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> 
         seconds=max(
             cycles / target.clock_hz,
             target.energy.seconds(cycles=cycles, joules=joules),
-            dram / rate + (ends + FILL_CYCLES) / target.clock_hz,
+            dram / rate + (ends + target.tiles.fill) / target.clock_hz,
         ),
     )
 
@@ -119,8 +114,18 @@ def _interval(layout: Layout, target: HopperTarget, outside: int) -> float:
         handed = most + consumers * 2 * target.sync.named_barrier_handoff
         return max(handed, _chain(layout, target))
     if consumers == 1:
-        return max(busy.get("tensor", 0) / LONE_SHARE + vector, busy.get("copy engine", 0))
-    return most
+        most = max(most, busy.get("tensor", 0) + vector)
+    return max(most * target.tiles.tensor, _refilled(layout, target, busy.get("tensor", 0)))
+
+
+def _refilled(layout: Layout, target: HopperTarget, products: int) -> float:
+    """Cycles of an iteration that its slots allow: each is read, released, fetched and seen."""
+    rings = [r for r in layout.rings if not r.per_tile and not r.filled]
+    if not rings:
+        return 0.0
+    model, slots = target.tiles, ring_depth(layout, rings[0], target)
+    away = model.refill + model.refill_byte * sum(r.bytes for r in rings)
+    return (products + away) / max(slots - model.slots_held, 0.5)
 
 
 def _chain(layout: Layout, target: HopperTarget) -> int:
@@ -140,9 +145,10 @@ def _ends(layout: Layout, target: HopperTarget) -> float:
             continue
         chunks = len(chunks_of(layout, op))
         ready = chunks if op not in staged or copies >= chunks else max(0, copies - 2)
-        cycles += ready * CONVERT_CYCLES + (chunks - ready) * STORE_CYCLES
-    head = TILE_CYCLES if any(r.per_tile for r in layout.rings) else 0
-    return cycles + head
+        cycles += ready * target.tiles.convert + (chunks - ready) * target.tiles.store
+    head = target.tiles.head if any(r.per_tile for r in layout.rings) else 0
+    between = 0 if takes_turns(layout) else target.tiles.between
+    return cycles + head + between
 
 
 def _meeting(layout: Layout, sizes: Mapping[str, int]) -> float:
@@ -181,26 +187,41 @@ def _joules(layout: Layout, target: HopperTarget, tiles: int, trips: int) -> flo
     return float(tiles * (trips * per_trip + per_tile))
 
 
-def _passes(kernel: Kernel, op: Load | Store, rows: str, sizes: Mapping[str, int]) -> int:
-    """How often rows come round to a tensor: all of them, or those of its group alone."""
-    count = sizes[kernel.var(rows).axis]
-    if kernel.grid.kind == "groups" and any(a.var == kernel.grid.vars[0] for a in op.at):
-        count = -(-count // sizes[kernel.var(kernel.grid.vars[0]).axis])
-    return -(-count // GROUP_ROWS)
-
-
-def _dram_bytes(body: Body, sizes: Mapping[str, int]) -> float:
-    """Tensors once; a loaded one without the rows' variable once for every group of rows."""
-    kernel = body.kernel
-    tiled = [n for n in kernel.grid.vars if kernel.var(n).walk is Walk.TILE]
-    rows = tiled[0] if len(tiled) == 2 else None
-    total = 0.0
-    for _, op in body.placed():
+def _dram_bytes(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> float:
+    """Bytes from and to memory: tensors once, what is visited again and has left the L2 again."""
+    kernel, total = layout.body.kernel, 0.0
+    for _, op in layout.body.placed():
         if not isinstance(op, Load | Store):
             continue
         tensor = kernel.tensor(op.tensor)
         elements = prod(-(-sizes.get(a.name, 1) // a.per) for a in tensor.axes)
-        again = rows is not None and isinstance(op, Load) and rows not in op.result.vars
-        passes = _passes(kernel, op, rows, sizes) if again and rows else 1
-        total += elements * tensor.dtype.bits / 8 * passes
+        size = elements * tensor.dtype.bits / 8
+        again = _passes(layout, op, size, sizes, target) if isinstance(op, Load) else 1
+        total += size * again
     return total
+
+
+def _passes(
+    layout: Layout, op: Load, size: float, sizes: Mapping[str, int], target: HopperTarget
+) -> int:
+    """How often a tensor is fetched. Tiles are visited in groups of rows, columns by columns.
+
+    What has no rows comes again with every group; what has rows stays while its group is visited,
+    if the L2 can hold that much, else it comes again with every batch of tiles that run together.
+    """
+    kernel = layout.body.kernel
+    tiled = [n for n in kernel.grid.vars if kernel.var(n).walk is Walk.TILE]
+    if len(tiled) != 2:
+        return 1
+    counts = [sizes[kernel.var(n).axis] for n in tiled]
+    first = kernel.grid.vars[0]
+    if kernel.grid.kind == "groups" and any(a.var == first for a in op.at):
+        counts[0] = -(-counts[0] // sizes[kernel.var(first).axis])  # rows of its own group alone
+    rows, columns = (-(-c // layout.extent(n)) for c, n in zip(counts, tiled, strict=True))
+    group = min(max(1, layout.tiling.group), rows)
+    if tiled[0] not in op.result.vars:
+        return -(-rows // group)
+    kept = size * group / rows <= L2_SHARE * target.limits.l2_bytes
+    if kept or tiled[1] in op.result.vars:
+        return 1
+    return max(1, -(-columns // -(-target.limits.sms // group)))

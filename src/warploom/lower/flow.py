@@ -10,25 +10,23 @@ from warploom.lower.body import line_of
 from warploom.lower.fuse import Step
 from warploom.lower.hand_over import Chunk, Put, Send, chunks_of, in_slot, product_operand
 from warploom.lower.layout import Form, Layout
+from warploom.lower.loop_ops import CONSUMER, PRODUCER, load_name, loop_ops, product_name
 from warploom.lower.plan import (
+    LEAVE,
     MEET,
     START,
     SUMS,
+    TAKE,
     fetch_name,
+    given_values,
     held_loads,
+    left_values,
     part_name,
     staged_chunks,
     started,
     store_name,
 )
 from warploom.lower.reads import values_behind
-from warploom.lower.relate import (
-    CONSUMER,
-    PRODUCER,
-    load_name,
-    loop_ops,
-    product_name,
-)
 from warploom.lower.slots import SlotRing
 from warploom.lower.storage import is_straight
 from warploom.target.h200 import HopperTarget
@@ -83,6 +81,9 @@ def _head_flow(layout: Layout) -> Iterator[FlowOp]:
             results=(value,),
             line=_line(layout, value),
         )
+    taken = tuple(op.result.name for op in given_values(layout))
+    if taken:
+        yield FlowOp(name=TAKE, role=CONSUMER, when=When.HEAD, results=taken)
     starts = tuple(f"{n}.start" for n in started(layout))
     if starts:
         yield FlowOp(name=START, role=CONSUMER, when=When.HEAD, results=starts)
@@ -190,6 +191,15 @@ def _tail_flow(layout: Layout) -> Iterator[FlowOp]:
     for step in layout.steps:
         if step.when is When.TAIL:
             yield _step_flow(layout, step)
+    left = left_values(layout)
+    if left:
+        yield FlowOp(
+            name=LEAVE,
+            role=CONSUMER,
+            when=When.TAIL,
+            operands=tuple(_tail_operand(layout, n) for n in left),
+            stores=True,
+        )
     staged = {(op, chunk): copy for op, chunk, copy in staged_chunks(layout)}
     for op in layout.body.tail:
         if isinstance(op, Store):
@@ -230,6 +240,7 @@ def _store_flow(
             when=when,
             operands=(FlowOperand(value=value),),
             stores=True,
+            adds=op.add,
             line=line,
         )
 

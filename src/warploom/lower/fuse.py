@@ -17,9 +17,11 @@ from warploom.document.flow import When
 from warploom.kernel.values import (
     Dot,
     Fn,
+    Indices,
     Load,
     Op,
     Pointwise,
+    Position,
     Reduce,
     Spread,
     Store,
@@ -78,10 +80,23 @@ def stored_inline(body: Body, when: When = When.TAIL) -> frozenset[str]:
     for op in reversed(body.section(when)):
         if not isinstance(op, Pointwise | Spread) or len(op.result.dims) != 2:
             continue
+        if when is When.LOOP and _of_the_iteration(body, op):
+            continue  # stores know neither slots nor the iteration
         users = [u for _, u in body.users[op.result.name]]
         if users and all(isinstance(u, Store) or made_by(u) in found for u in users):
             found.add(op.result.name)
     return frozenset(found)
+
+
+def _of_the_iteration(body: Body, op: Op) -> bool:
+    """Whether an op reads loaded tiles or indices of the loop, through what is written out."""
+    for name in operands(op):
+        inner = body.ops.get(body.through(name)[0])
+        if isinstance(inner, Load | Indices | Position) and body.sections[name] is When.LOOP:
+            return True
+        if inner is not None and body.is_inline(name) and _of_the_iteration(body, inner):
+            return True
+    return False
 
 
 def _section(body: Body, when: When) -> list[Step]:

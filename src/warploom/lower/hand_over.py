@@ -10,14 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from warploom.kernel.values import Dot, Store
+from warploom.kernel.values import Dot, Load, Store
 from warploom.lower.body import Body, refusal
 from warploom.lower.layout import WGMMA_ROWS, Layout
-from warploom.lower.price import STEP_TAIL, Cost
+from warploom.lower.price import Cost
 from warploom.lower.slots import LINE_BYTES, SlotRing
-from warploom.target.h200 import SMEM_BYTES_PER_CYCLE, HopperTarget
-
-FENCE = 40  # cycles until ordinary writes are ordered before what other units read
+from warploom.target.h200 import HopperTarget
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +80,13 @@ def sends(body: Body) -> Iterator[Send]:
                 why="stores of the loop are copies of tiles from shared memory",
                 fix="store it after the loop, or as a tile",
             )
+        if isinstance(body.ops.get(body.through(op.value)[0]), Load):
+            raise refusal(
+                "a loaded tile is stored inside the loop as it is",
+                op.line,
+                why="stores of the loop take what vector work or a product left in registers",
+                fix="copy the tensor by itself, or store what is computed of it",
+            )
         yield Send(op=op)
 
 
@@ -118,13 +123,10 @@ def share_of(layout: Layout, op: Store) -> tuple[int, int]:
     return rows // consumers // WGMMA_ROWS, columns
 
 
-def put_cost(put: Put, consumers: int, layout: Layout) -> Cost:
+def put_cost(layout: Layout, put: Put, target: HopperTarget, consumers: int) -> Cost:
     """Writing the slots of ``consumers``."""
     share = put.ring.tiles[0].bytes * consumers // layout.tiling.consumers
-    busy = max(1, share // SMEM_BYTES_PER_CYCLE)
-    return Cost(
-        unit="alu", occupancy=busy, latency=busy + STEP_TAIL + FENCE, issue=-(-busy // consumers)
-    )
+    return _write_cost(share, target, consumers, target.tiles.fence)
 
 
 def send_cost(layout: Layout, send: Send, target: HopperTarget, consumers: int) -> Cost:
@@ -132,11 +134,16 @@ def send_cost(layout: Layout, send: Send, target: HopperTarget, consumers: int) 
     tensor = layout.body.kernel.tensor(send.op.tensor)
     rows, columns = (layout.extent(d.var) for d in layout.body.values[send.op.value].dims)
     share = rows * columns * tensor.dtype.bits // 8 * consumers // layout.tiling.consumers
-    busy = max(1, share // SMEM_BYTES_PER_CYCLE)
     straight = layout.tiling.straight and tensor.blocked
+    fence = 0 if straight else target.sync.proxy_fence
+    return _write_cost(share, target, consumers, fence)
+
+
+def _write_cost(share: int, target: HopperTarget, consumers: int, fence: int) -> Cost:
+    busy = max(1, share // target.smem_rate)
     return Cost(
         unit="alu",
         occupancy=busy,
-        latency=busy + STEP_TAIL + (0 if straight else target.sync.proxy_fence),
+        latency=busy + target.tiles.step_tail + fence,
         issue=-(-busy // consumers),
     )

@@ -24,6 +24,7 @@ from warploom.kernel.values import (
     Dot,
     DType,
     Fn,
+    Given,
     Load,
     Op,
     Pointwise,
@@ -34,7 +35,7 @@ from warploom.kernel.values import (
     results,
 )
 from warploom.lower.body import Body, made_by, refusal
-from warploom.lower.fuse import Step
+from warploom.lower.fuse import Step, stored_inline
 from warploom.lower.slots import MOST_COLUMNS, SlotRing, SlotTile, filled_rings, rings_of
 from warploom.lower.tiling import Tiling
 
@@ -150,7 +151,7 @@ def _kept_values(body: Body, tiling: Tiling, steps: tuple[Step, ...]) -> dict[st
     for step in steps:
         names |= dict.fromkeys(step.results)
     for _, op in body.placed():
-        if isinstance(op, Dot):
+        if isinstance(op, Dot | Given):
             names[op.result.name] = None
     for c in body.loop.carried:
         names |= dict.fromkeys([c.inside.name, c.last, c.result.name])
@@ -307,7 +308,15 @@ def _before(steps: tuple[Step, ...], a: Step, b: Step) -> bool:
 
 
 def _used_by_others(body: Body, name: str) -> bool:
-    return any(isinstance(u, Dot | Store) for _, u in body.users[name])
+    """Whether a product or a store reads the value, be it through what is computed there."""
+    for when, user in body.users[name]:
+        made = made_by(user)
+        if made is None or isinstance(user, Dot):
+            return True
+        inline = body.is_inline(made) or made in stored_inline(body, when)
+        if inline and _used_by_others(body, made):
+            return True
+    return False
 
 
 def _array(

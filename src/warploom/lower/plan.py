@@ -18,31 +18,25 @@ from warploom.guard.mbarrier import (
     Work,
 )
 from warploom.guard.mbarrier import Store as StagedStore
-from warploom.kernel.values import Dot, Load, Store
+from warploom.kernel.values import Dot, Given, Load, Store
 from warploom.lower.body import refusal
 from warploom.lower.fuse import Step
 from warploom.lower.hand_over import Chunk, Put, Send, chunks_of
 from warploom.lower.layout import Form, Layout, is_held
+from warploom.lower.loop_ops import CONSUMER, PRODUCER, LoopOp, load_name, loop_ops, takes_turns
 from warploom.lower.meet import met_arrays
 from warploom.lower.reads import values_behind
-from warploom.lower.relate import (
-    CONSUMER,
-    PRODUCER,
-    LoopOp,
-    load_name,
-    loop_ops,
-    takes_turns,
-)
 from warploom.lower.slots import SlotRing
 from warploom.lower.storage import STAGING_BYTES, is_straight, ring_depth, staged_stores
 from warploom.target.h200 import HopperTarget
 
 TURN_BARRIER = 1  # hardware barrier of the first instance
 START, SUMS, MEET = "start_tile", "finish_sums", "meet"
+TAKE, LEAVE = "take_given", "leave_given"  # what loops of a tile hand on in registers
 
 
-def plan_of(layout: Layout, target: HopperTarget, name: str) -> Plan:
-    """The meaning of the loop's ops, of the tile's head and of its tail."""
+def plan_of(layout: Layout, target: HopperTarget, name: str, part: int = 0) -> Plan:
+    """The meaning of the loop's ops, of the tile's head and of its tail; ``part``: which loop."""
     turns = takes_turns(layout)
     ops = loop_ops(layout, target, 1)
     consumers = layout.tiling.consumers
@@ -67,7 +61,11 @@ def plan_of(layout: Layout, target: HopperTarget, name: str) -> Plan:
             ),
         ),
         buffers=_buffers(layout),
-        barriers=(NamedBarrier(name="turn", id=TURN_BARRIER, threads=256, count=consumers),)
+        barriers=(
+            NamedBarrier(
+                name="turn", id=TURN_BARRIER + consumers * part, threads=256, count=consumers
+            ),
+        )
         if turns
         else (),
         turns=Turns(role=CONSUMER, unit="tensor", barrier="turn") if turns else None,
@@ -189,6 +187,19 @@ def held_loads(layout: Layout) -> tuple[Load, ...]:
     )
 
 
+def given_values(layout: Layout) -> tuple[Given, ...]:
+    """What earlier loops of the tile left for this one."""
+    return tuple(op for op in layout.body.head if isinstance(op, Given))
+
+
+def left_values(layout: Layout) -> tuple[str, ...]:
+    """Results of a loop that stores nothing: they are for the loops after it."""
+    ops = (*layout.body.loop.body, *layout.body.tail)
+    if any(isinstance(op, Store) for op in ops):
+        return ()
+    return tuple(c.result.name for c in layout.body.loop.carried)
+
+
 def started(layout: Layout) -> tuple[str, ...]:
     """Carried values (inside the loop) that a tile's head must set from constants."""
     out = []
@@ -208,6 +219,9 @@ def _head(layout: Layout) -> Iterator[tuple[str, Action]]:
         slot = _slot(layout, op.result.name)
         assert slot is not None
         yield fetch_name(op), Work(slots=(slot,), writes=(homes[op.result.name],))
+    taken = tuple(dict.fromkeys(homes[op.result.name] for op in given_values(layout)))
+    if taken:
+        yield TAKE, Work(writes=taken)
     arrays = tuple(dict.fromkeys(homes[n] for n in started(layout)))
     if arrays:
         yield START, Work(writes=arrays)
@@ -245,6 +259,9 @@ def _tail(layout: Layout) -> Iterator[tuple[str, Action]]:
     for step in layout.steps:
         if step.when is When.TAIL:
             yield step.name, step_work(layout, step)
+    left = left_values(layout)
+    if left:
+        yield LEAVE, Work(reads=tuple(dict.fromkeys(homes[n] for n in left)))
     staged = staged_stores(layout)
     chunks = tuple(staged_chunks(layout))
     for op in layout.body.tail:

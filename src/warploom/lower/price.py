@@ -15,8 +15,6 @@ from warploom.lower.slots import SlotRing
 from warploom.target.h200 import TENSOR_DRAIN, HopperTarget
 
 ISSUE = 16  # cycles a group of products takes on the warps' own instruction stream
-STEP_TAIL = 20  # until the last result of a step can be used
-SHUFFLE_TAIL = 40  # more, where four threads exchange what they have of a row
 EXPONENTIALS = {Fn.EXP, Fn.EXP2, Fn.LOG, Fn.LOG2, Fn.SQRT, Fn.RSQRT, Fn.TANH, Fn.SIN, Fn.COS}
 COMPARES = {Fn.MAX, Fn.MIN, Fn.WHERE, Fn.ABS, Fn.CAST, Fn.FLOOR}
 LONG = {Fn.DIV: 2.0, Fn.ERF: 12.0}  # further multiply-adds of a composed function
@@ -24,13 +22,18 @@ LONG = {Fn.DIV: 2.0, Fn.ERF: 12.0}  # further multiply-adds of a composed functi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """Cycles: on the unit, until the result is usable, and on the warps' own stream."""
+    """Cycles: on the unit, until the result is usable, and on the warps' own stream.
+
+    ``pieces``: instructions of a group of products, each of ``piece`` cycles.
+    """
 
     unit: str
     occupancy: int
     latency: int
     issue: int
     also: tuple[tuple[str, int], ...] = ()
+    pieces: int = 0
+    piece: int = 0
 
 
 def product_cost(layout: Layout, op: Dot, target: HopperTarget, consumers: int) -> Cost:
@@ -42,8 +45,16 @@ def product_cost(layout: Layout, op: Dot, target: HopperTarget, consumers: int) 
     blocks = layout.array_of(op.result.name).blocks
     n = layout.array_of(op.result.name).cols
     held = in_registers(layout, op)
-    busy = consumers * blocks * depth * target.wgmma_interval(n, a_in_registers=held)
-    return Cost(unit="tensor", occupancy=busy, latency=busy + TENSOR_DRAIN, issue=ISSUE)
+    piece, pieces = target.wgmma_interval(n, a_in_registers=held), blocks * depth
+    busy = consumers * pieces * piece
+    return Cost(
+        unit="tensor",
+        occupancy=busy,
+        latency=busy + TENSOR_DRAIN,
+        issue=pieces * target.product_issue(piece) if target.queued else ISSUE,
+        pieces=pieces,
+        piece=piece,
+    )
 
 
 def in_registers(layout: Layout, op: Dot) -> bool:
@@ -61,7 +72,7 @@ def step_cost(layout: Layout, step: Step, target: HopperTarget, consumers: int) 
     mufu = round(elements * exps / rates.ex2)
     alu = round(elements * (compares / rates.max + muls / rates.fma))
     reduces = any(isinstance(op, Reduce) and op.fn is not Fn.ADD for op in step.ops)
-    tail = STEP_TAIL + SHUFFLE_TAIL * reduces
+    tail = target.tiles.step_tail + target.tiles.shuffle_tail * reduces
     busy, unit, other = max((mufu, "mufu", alu), (alu, "alu", mufu))
     also = ((("alu" if unit == "mufu" else "mufu"), other),) if other else ()
     own = -(-busy // consumers)

@@ -7,24 +7,22 @@ reads a value comes before the op that overwrites it, in the same iteration or t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from warploom.document.flow import When
-from warploom.kernel.values import Dot, Load, operands, results
+from warploom.kernel.values import Dot
 from warploom.lower.fuse import Step
 from warploom.lower.hand_over import (
     Put,
-    Send,
     in_slot,
-    product_operand,
-    put_cost,
-    puts,
-    send_cost,
-    sends,
 )
 from warploom.lower.layout import Layout
-from warploom.lower.price import Cost, load_cost, product_cost, step_cost
-from warploom.lower.reads import values_behind
+from warploom.lower.loop_ops import (
+    CONSUMER,
+    PRODUCER,
+    LoopOp,
+    load_name,
+    loop_ops,
+    takes_turns,
+)
 from warploom.lower.slots import SlotRing
 from warploom.lower.storage import ring_depth
 from warploom.order import (
@@ -36,143 +34,8 @@ from warploom.order import (
     RingKind,
     Role,
 )
-from warploom.order.model import Hold, Value
+from warploom.order.model import Hold, Unit, Value
 from warploom.target.h200 import HopperTarget
-
-PRODUCER, CONSUMER = "producer", "consumer"
-Work = SlotRing | Dot | Step | Put | Send
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoopOp:
-    """One op of the loop: a slot's copies, a product or a step; what it reads and defines."""
-
-    name: str
-    work: Work
-    reads: tuple[tuple[str, int], ...]
-    """Values with the iterations back."""
-    defines: tuple[str, ...]
-    cost: Cost
-
-
-def loop_ops(layout: Layout, target: HopperTarget, consumers: int) -> tuple[LoopOp, ...]:
-    """The ops of the loop in an order that respects values; costs of ``consumers`` together."""
-    body = layout.body
-    out = [
-        LoopOp(
-            name=load_name(ring),
-            work=ring,
-            reads=(),
-            defines=tuple(t.value for t in ring.tiles),
-            cost=load_cost(ring, target),
-        )
-        for ring in layout.rings
-        if not ring.per_tile and not ring.filled
-    ]
-    for op in body.loop.body:
-        if isinstance(op, Dot):
-            into = (op.into,) if op.into else ()
-            sides = (product_operand(layout, op, n) for n in (op.a, op.b))
-            reads = tuple(_read(layout, n) for n in (*sides, *into))
-            out.append(
-                LoopOp(
-                    name=product_name(op),
-                    work=op,
-                    reads=reads,
-                    defines=(op.result.name,),
-                    cost=product_cost(layout, op, target, consumers),
-                )
-            )
-    for step in layout.steps:
-        if step.when is When.LOOP:
-            reads = tuple(_read(layout, n) for n in (*step.reads, *step.loads))
-            out.append(
-                LoopOp(
-                    name=step.name,
-                    work=step,
-                    reads=reads,
-                    defines=step.results,
-                    cost=step_cost(layout, step, target, consumers),
-                )
-            )
-    out += _handed(layout, target, consumers)
-    return _ordered(out)
-
-
-def _handed(layout: Layout, target: HopperTarget, consumers: int) -> Iterator[LoopOp]:
-    """Tiles written to shared memory for products, and stores of the loop."""
-    for put in puts(layout):
-        yield LoopOp(
-            name=put.name,
-            work=put,
-            reads=(_read(layout, put.value),),
-            defines=(put.result,),
-            cost=put_cost(put, consumers, layout),
-        )
-    for send in sends(layout.body):
-        yield LoopOp(
-            name=send.name,
-            work=send,
-            reads=tuple(_read(layout, v) for v in values_behind(layout, send.op.value)),
-            defines=(),
-            cost=send_cost(layout, send, target, consumers),
-        )
-
-
-def _ordered(ops: list[LoopOp]) -> tuple[LoopOp, ...]:
-    """Ops after the makers of what they read in the same iteration."""
-    maker = {v: op.name for op in ops for v in op.defines}
-    left, out = list(ops), list[LoopOp]()
-    done: set[str] = set()
-    while left:
-        ready = next(
-            op
-            for op in left
-            if all(back or maker.get(v, op.name) in {*done, op.name} for v, back in op.reads)
-        )
-        left.remove(ready)
-        out.append(ready)
-        done.add(ready.name)
-    return tuple(out)
-
-
-def load_name(ring: SlotRing) -> str:
-    """The op that fills a ring."""
-    return f"load_{ring.name}"
-
-
-def product_name(op: Dot) -> str:
-    """The op of a product."""
-    return f"dot_{op.result.name.replace('.', '_')}"
-
-
-def _read(layout: Layout, name: str) -> tuple[str, int]:
-    if name not in layout.body.values:
-        return name, 0  # a copy in shared memory
-    inner, _ = layout.body.through(name)
-    carried = layout.body.inside.get(inner)
-    return (carried.last, 1) if carried else (inner, 0)
-
-
-def takes_turns(layout: Layout) -> bool:
-    """Whether consumers should alternate on the tensor cores: vector work between products."""
-    tiling = layout.tiling
-    if tiling.consumers == 1:
-        return False
-    if tiling.turns is not None:
-        return tiling.turns
-    if any(ring.filled for ring in layout.rings):
-        return False  # they wait for one another anyway
-    made: dict[str, set[str]] = {}
-    for op in layout.body.loop.body:
-        found = set[str]().union(*(made.get(n, set()) for n in operands(op)))
-        if isinstance(op, Dot):
-            if made.get(op.a) or made.get(op.b):
-                return True
-            found |= {op.result.name}
-        for value in results(op):
-            made[value.name] = found
-    return False
 
 
 def problem_of(layout: Layout, target: HopperTarget, name: str) -> ModuloProblem:
@@ -187,6 +50,7 @@ def problem_of(layout: Layout, target: HopperTarget, name: str) -> ModuloProblem
         name=name,
         ops=tuple(build.modulo_ops()),
         edges=tuple(build.edges()),
+        capacities=(Unit(name="tensor", queue=target.wgmma_queue),) if target.queued else (),
         rings=(*build.register_rings(), *build.slot_rings(depths)),
         values=tuple(build.register_values()),
         roles=(Role(name=PRODUCER), *(build.consumer(c, target) for c in copies)),
@@ -271,6 +135,7 @@ class _Builder:
                     also=tuple(Hold(unit=u, cycles=c) for u, c in op.cost.also),
                     role=PRODUCER if loads else self.role(copy),
                     issue=op.cost.issue,
+                    pieces=op.cost.pieces,
                 )
 
     def edges(self) -> Iterator[ModuloEdge]:
@@ -406,12 +271,3 @@ class _Builder:
 
 def _hold(op: LoopOp) -> int:
     return op.cost.latency if isinstance(op.work, Dot) else op.cost.occupancy
-
-
-def loads_of(layout: Layout, when: When) -> tuple[Load, ...]:
-    """The loads of a section that go through shared memory."""
-    return tuple(
-        op
-        for op in layout.body.section(when)
-        if isinstance(op, Load) and layout.slot_of(op.result.name) is not None
-    )

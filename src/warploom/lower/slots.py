@@ -18,7 +18,6 @@ from warploom.lower.tiling import Tiling
 
 LINE_BYTES = 128  # a row of a slot block: one swizzle span
 MOST_COLUMNS = 256
-LEAST_BYTES = 16  # of a copy
 SLOT_BYTES = 1024  # slots start on whole atoms of the 128-byte swizzle
 
 _Key = tuple[bool, tuple[str, ...]]  # once a tile, readers
@@ -47,6 +46,13 @@ class SlotTile:
     def narrow(self) -> bool:
         """Whether rows are shorter than a line: several of them share one."""
         return not self.vector and self.cols < self.block_cols
+
+    @property
+    def span(self) -> int:
+        """Bytes of a row that are swizzled among themselves; vectors are not."""
+        if self.vector:
+            return 0
+        return self.cols * self.dtype.bits // 8 if self.narrow else LINE_BYTES
 
     @property
     def blocks(self) -> int:
@@ -97,7 +103,7 @@ def rings_of(body: Body, tiling: Tiling, steps: tuple[Step, ...]) -> tuple[SlotR
     vectors: list[Load] = []
     for when, op in body.placed():
         if isinstance(op, Load) and when is When.LOOP:
-            vectors += [op] if is_vector(body, op) or is_number(body, tiling, op) else []
+            vectors += [op] if is_vector(body, op) else []
         if not isinstance(op, Load) or len(op.result.dims) != 2 or when is When.TAIL:
             continue
         if body.is_picked(op):
@@ -132,19 +138,8 @@ def is_vector(body: Body, op: Load) -> bool:
     return moves and op.at[-1].var == value.vars[0] and not body.is_picked(op)
 
 
-def is_number(body: Body, tiling: Tiling, op: Load) -> bool:
-    """One number for a whole tile, another one in every iteration: it arrives with some more."""
-    value = op.result
-    if len(value.dims) != 1 or value.dtype is not DType.F32 or body.is_picked(op):
-        return False
-    dim = value.dims[0]
-    one = dim.per > 1 and dim.per % tiling.extent(dim.var) == 0
-    return one and op.at[-1].var == body.loop.var
-
-
 def _vector_tile(tiling: Tiling, op: Load) -> SlotTile:
-    one = op.result.dims[0].per > 1
-    cols = LEAST_BYTES * 8 // op.result.dtype.bits if one else tiling.extent(op.result.vars[0])
+    cols = tiling.extent(op.result.dims[0].var)
     return SlotTile(
         value=op.result.name,
         tensor=op.tensor,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from warploom.errors import GeometryError
 from warploom.kernel.values import Store
 from warploom.lower.layout import WGMMA_ROWS, Layout
@@ -63,3 +66,13 @@ def ring_depth(layout: Layout, ring: SlotRing, target: HopperTarget) -> int:
             fix="a smaller tile, fewer stages, or fewer staging copies",
         )
     return min(wanted or fit, MOST_STAGES)
+
+
+def less_memory(target: HopperTarget, rings: Sequence[tuple[SlotRing, Layout]]) -> HopperTarget:
+    """The chip without the shared memory that rings of other layouts take."""
+    taken = 0
+    for ring, layout in rings:
+        depth = layout.tiling.ahead if ring.per_tile else ring_depth(layout, ring, target)
+        taken += depth * (-(-ring.bytes // ALIGNMENT) * ALIGNMENT + BARRIER_BYTES)
+    limits = replace(target.limits, smem_per_block=target.limits.smem_per_block - taken)
+    return replace(target, limits=limits)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from warploom.errors import GeometryError
 from warploom.kernel.values import Kernel
@@ -88,6 +88,26 @@ class Tiling:
         tags += [f"l{self.slack}" if self.slack else "", f"p{self.program}" if self.program else ""]
         tags += ["given" if self.times else "", f"k{self.split}" if self.split > 1 else ""]
         return "_".join([sizes, *(t for t in tags if t)])
+
+
+EARLIER_STAGES = 3  # slots of rings of loops before the last one
+
+
+def part_tiling(part: Kernel, tiling: Tiling, *, last: bool = False) -> Tiling:
+    """The choices for one loop of a tile: those of the last one, fewer slots for those before."""
+    walked = {v.name for v in part.vars}
+    extents = tuple((n, size) for n, size in tiling.extents if n in walked)
+    if last:
+        return replace(tiling, extents=extents) if extents != tiling.extents else tiling
+    return Tiling(
+        extents=extents,
+        consumers=tiling.consumers,
+        stages=EARLIER_STAGES,
+        hold=tiling.hold,
+        direct=True,
+        keep=tiling.keep,
+        serpentine=tiling.serpentine,
+    )
 
 
 def tiling_of(kernel: Kernel, consumers: int = 2, **sizes: int) -> Tiling:

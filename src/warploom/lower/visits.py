@@ -20,6 +20,7 @@ from warploom.lower.tiling import Tiling
 
 ENDS = 0.7  # iterations' worth of time that head and tail of a tile take
 L2_SHARE = 32 * 1024 * 1024  # bytes of loop operands that a band of units may have
+EVEN = 1.01  # of the least time a list can take: no need to look further
 STOP = -1  # after the last tile of a CTA
 
 Sizes = Mapping[str, int]
@@ -48,13 +49,28 @@ def visit_list(kernel: Kernel, tiling: Tiling, sizes: Sizes, ctas: int) -> tuple
     assert cut.row is not None
     costs = [n + ENDS for n in row_trips(body, cut, tiling, sizes)]
     units = prod(sizes[kernel.var(n).axis] for n in kernel.grid.vars if n != cut.row)
-    own = hand_out(costs, units, ctas, _band(body, tiling, sizes, units))
+    own = _evenly(costs, units, ctas, _band(body, tiling, sizes, units))
     flat: list[int] = []
     starts = []
     for tiles in own:
         starts.append(ctas + len(flat))
         flat += [*tiles, STOP]
     return (*starts, *flat)
+
+
+def _evenly(costs: Sequence[float], units: int, ctas: int, widest: int) -> list[list[int]]:
+    """The tiles in the widest bands, or in narrower ones where those share the work better."""
+    least = max(units * sum(costs) / ctas, *costs)
+    best: tuple[float, list[list[int]]] | None = None
+    for band in sorted({-(-widest * n // 4) for n in range(1, 5)}, reverse=True):
+        own = hand_out(costs, units, ctas, band)
+        longest = max(sum(costs[t % len(costs)] for t in tiles) for tiles in own)
+        if best is None or longest < best[0]:
+            best = longest, own
+        if longest <= EVEN * least:
+            break
+    assert best is not None
+    return best[1]
 
 
 def hand_out(costs: Sequence[float], units: int, ctas: int, band: int) -> list[list[int]]:

@@ -24,6 +24,7 @@ from warploom.order.starts import Start, solver_starts
 PATIENCE = 6  # batches without a better order before another start is taken
 STALE = 40  # starts in a row that bring nothing new: the source is exhausted
 NEAR_BEST = 0.06  # how far above the best a cheap look may lie to earn a dear one
+HOPELESS = 40  # scores beyond the limit, all infinite: nothing usable will come
 LOOSE = 0.02  # how much worse a step may be and still be taken now and then
 
 
@@ -258,7 +259,8 @@ class Hunt:
             raise _EndError("goal reached")
 
     def _check_time(self) -> None:
-        if len(self._scores) >= self.options.evaluations and self._ranking():
+        spent = len(self._scores) - self.options.evaluations
+        if spent >= 0 and (self._ranking() or spent >= HOPELESS):
             raise _EndError("evaluations spent")
         limit = self.options.seconds
         if limit is not None and time.monotonic() - self._begun >= limit:

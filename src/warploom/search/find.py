@@ -14,20 +14,30 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 from typing import TypeAlias
 
-from warploom.errors import ConfigError, WarploomError
+from warploom.errors import ConfigError, SchedulingError, WarploomError
 from warploom.order import ModuloProblem, ModuloResult, solve_modulo
 from warploom.order.bounds.plain import plain_bound
 from warploom.order.bounds.system import build_system
-from warploom.order.hunt import Found, Hunt, HuntOptions, HuntResult, Step, Task
+from warploom.order.hunt import Evaluate, Found, Hunt, HuntOptions, HuntResult, Step, Task
 from warploom.order.options import ModuloOptions
 from warploom.order.sequence import Program, as_result
+from warploom.order.starts import build_bound
+from warploom.search.build import Builder
+from warploom.search.result import Row, SearchOptions, SearchResult
 from warploom.search.scored import Scores, digest_of
-from warploom.search.subjects import Subject, baselines, compiled_order, subject_of
+from warploom.search.subjects import (
+    Baseline,
+    Subject,
+    baselines,
+    compiled_order,
+    machine_of,
+    subject_of,
+)
 from warploom.seed.compile import CompiledSchedule
 from warploom.seed.modulo.auto import EFFORTS, Workbench
 from warploom.seed.modulo.refine import WHOLE, Split
@@ -35,70 +45,10 @@ from warploom.seed.schedule import PipelineSchedule
 from warploom.sim import MachineCosts, simulate
 from warploom.sim.costs import TargetCosts, costs_of
 
+FIRST, LOOK = 0.35, 0.12  # shares of the limits: for whole ops, and for each finer cut
+
 Measure: TypeAlias = Callable[[CompiledSchedule], float] | Callable[[ModuloResult], float]
 Progress: TypeAlias = Callable[[Step], None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """One candidate in the rank table: where it came from, on which ops, and its score."""
-
-    origin: str
-    score: float
-    split: Split = WHOLE
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchResult:
-    """The best candidate and how it compares.
-
-    ``best`` is a compiled schedule (of a ``ModuloProblem``: a ``ModuloResult``); ``score`` cycles
-    for one iteration of the body, or what the measure says. ``bound``: the busiest unit's own time,
-    None for a measure, whose unit is not known.
-    """
-
-    best: CompiledSchedule | ModuloResult
-    score: float
-    bound: float | None
-    rows: tuple[Row, ...]
-    evaluations: int
-    seconds: float
-    stopped: str
-
-    def table(self, limit: int = 12) -> str:
-        """The rank table as text, best first."""
-        lines = [f"{'score':>10}  {'split':5}  origin"]
-        for row in self.rows[:limit]:
-            lines.append(f"{row.score:>10g}  {row.split[0]}x{row.split[1]}    {row.origin}")
-        bound = "" if self.bound is None else f", bound {self.bound:g}"
-        lines.append(
-            f"{self.evaluations} evaluations in {self.seconds:.0f} s ({self.stopped}){bound}"
-        )
-        return "\n".join(lines)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchOptions:
-    """How long and how widely to look.
-
-    ``splits`` are the granularities tried, each for an equal share of the limits: (2, 2) cuts every
-    sub-tile of A and B in two. ``workers`` processes score candidates, unless an ``executor`` is
-    given; a measure is called in this process, one candidate at a time. ``lds_bytes`` bounds ring
-    depths. ``goal`` ends the search early.
-    """
-
-    seconds: float | None = 60.0
-    evaluations: int = 1_000_000
-    splits: tuple[Split, ...] = (WHOLE,)
-    workers: int = 1
-    seed: int = 0
-    goal: float = 0.0
-    solver_seconds: float = 10.0
-    lds_bytes: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.workers < 1 or not self.splits:
-            raise ConfigError("at least one worker and one split", where="SearchOptions")
 
 
 def search(
@@ -113,10 +63,11 @@ def search(
 ) -> SearchResult:
     """The best schedule found for ``subject`` on ``target``, or by ``measure``.
 
-    ``target``: the machine whose simulated cycles score (None: the ops' own latencies). ``measure``
-    maps a candidate to a number to be small; whatever it raises counts as infinite. ``store`` keeps
-    every score on disk, so that a search that was stopped goes on. Ctrl-C ends a search with the
-    best so far.
+    ``target``: the machine whose simulated cycles score; without one that of the schedule's target,
+    MI355X for a kernel of known shape on it, else the ops' own latencies. ``measure`` maps a
+    candidate to a number to be small; whatever it raises counts as infinite. ``store`` keeps every
+    score on disk, so that a search that was stopped goes on. Ctrl-C ends a search with the best so
+    far.
     """
     options = options or SearchOptions()
     if isinstance(subject, ModuloProblem):
@@ -127,7 +78,8 @@ def search(
             where="search",
             fix="pass a PipelineSchedule, or a ModuloProblem with a measure",
         )
-    run = _ScheduleSearch(subject, costs_of(target), measure, options, progress)
+    machine = machine_of(subject) if target is None else costs_of(target)
+    run = _ScheduleSearch(subject, machine, measure, options, progress)
     with _pool(options, executor, measure) as pool:
         return run.result(pool, store)
 
@@ -169,6 +121,10 @@ class _ScheduleSearch:
         self.options, self.progress = options, progress
         self.begun = time.monotonic()
         self.hunts: list[tuple[Subject, HuntResult]] = []
+        self.known: dict[Split, tuple[Subject, Scores]] = {}
+        self.builder = Builder.of(schedule) if options.build else None
+        self.best_built = inf
+        self.built: dict[tuple[Split, Program], bool] = {}
 
     def result(self, pool: Executor | None, store: Path | str | None) -> SearchResult:
         """Search, compile the best, and write the table."""
@@ -177,47 +133,74 @@ class _ScheduleSearch:
             (name, compiled, self._value(whole, compiled, compiled_score=True))
             for name, compiled in baselines(self.schedule)
         ]
+        own = [s for s in shipped if self.builder is None or self.builder.builds(s[1])]
+        self.best_built = min((score for *_, score in own), default=inf)
+        bound = max(self.options.goal, float(build_bound(whole.bench.parts.problem, None)))
+        goal = bound if self.measure is None else self.options.goal
         stopped = "nothing left to try"
         seeds: list[tuple[str, tuple[int, ...]]] = whole.starts(shipped)
-        for share, split in enumerate(self.options.splits):
-            found = self._hunt(split, len(self.options.splits) - share, seeds, pool, store)
+        for split, share in self._plan():
+            found = self._hunt(split, share, seeds, pool, store, goal)
+            if found is None:
+                continue
             stopped = found.stopped
             if split == WHOLE:
                 seeds = [(f.origin, f.program.sequence) for f in found.ranked[:4]] + seeds
-            if stopped == "interrupt":
+            if stopped in ("interrupt", "goal reached"):
                 break
-        return self._ranked(shipped, stopped)
+        return self._ranked(shipped, own, stopped)
+
+    def _plan(self) -> Iterator[tuple[Split, float]]:
+        """A look at every granularity, the longest at whole ops, whose orders start the others;
+        then all that is left for the best of them."""
+        splits = self.options.splits
+        for split in splits if len(splits) > 1 else ():
+            yield split, FIRST if split == WHOLE else LOOK
+        best = min(self.hunts, key=lambda h: h[1].best.score, default=None)
+        yield (best[0].split if best else splits[0]), 1.0
 
     def _hunt(
         self,
         split: Split,
-        shares: int,
+        share: float,
         seeds: Sequence[tuple[str, tuple[int, ...]]],
         pool: Executor | None,
         store: Path | str | None,
-    ) -> HuntResult:
+        goal: float,
+    ) -> HuntResult | None:
+        """One granularity for a share of the limits, the last for what is left of them."""
         options = self.options
-        subject = subject_of(self.schedule, self.machine, split, options.lds_bytes)
-        scores = Scores(store, digest_of(subject.bench, self.measure))
-        left = None
+        if split not in self.known:
+            subject = subject_of(self.schedule, self.machine, split, options.lds_bytes)
+            self.known[split] = subject, Scores(store, digest_of(subject.bench, self.measure))
+        subject, scores = self.known[split]
+        left, done = None, sum(f.evaluations for _, f in self.hunts)
         if options.seconds is not None:
-            left = max(1.0, (options.seconds - (time.monotonic() - self.begun)) / shares)
+            over = options.seconds - (time.monotonic() - self.begun)
+            left = max(1.0, over if share == 1.0 else options.seconds * share)
         hunt = Hunt(
             subject.bench.parts.problem,
-            scores.through(lambda tasks: self._scores(subject, tasks, pool)),
+            self._building(
+                subject, scores.through(lambda tasks: self._scores(subject, tasks, pool))
+            ),
             HuntOptions(
-                evaluations=max(1, options.evaluations // shares),
+                evaluations=max(1, round(options.evaluations * share) - done * (share == 1.0)),
                 seconds=left,
                 efforts=EFFORTS if self.measure is None else EFFORTS[-1:],
                 batch=max(4, 2 * options.workers),
                 seed=options.seed,
-                goal=options.goal,
+                goal=goal,
                 solver_seconds=options.solver_seconds,
             ),
             starts=[*scores.best_programs(), *subject.programs(seeds)],
             progress=self.progress,
         )
-        found = hunt.run()
+        try:
+            found = hunt.run()
+        except SchedulingError:
+            if share == 1.0 and not self.hunts:
+                raise
+            return None  # too short a look
         self.hunts.append((subject, found))
         return found
 
@@ -230,6 +213,28 @@ class _ScheduleSearch:
             return [simulate_task(subject.bench, t) for t in tasks]
         futures = [pool.submit(simulate_task, subject.bench, t) for t in tasks]
         return [f.result() for f in futures]
+
+    def _building(self, subject: Subject, evaluate: Evaluate) -> Evaluate:
+        """The evaluation; what would be the best is built first, if that was asked for."""
+        if self.builder is None:
+            return evaluate
+
+        def checked(tasks: Sequence[Task]) -> list[float]:
+            scores = evaluate(tasks)
+            return [self._if_built(subject, t, s) for t, s in zip(tasks, scores, strict=True)]
+
+        return checked
+
+    def _if_built(self, subject: Subject, task: Task, score: float) -> float:
+        """The score; infinite where it would be the best and the kernel cannot be built."""
+        if task.effort != EFFORTS[-1] or score >= self.best_built:
+            return score
+        compiled = compiled_order(subject, task.program, task.effort)
+        assert self.builder is not None
+        good = compiled is not None and self.builder.builds(compiled)
+        self.built[subject.split, task.program] = good
+        self.best_built = score if good else self.best_built
+        return score if good else inf
 
     def _measured(self, subject: Subject, task: Task) -> float:
         compiled = compiled_order(subject, task.program, task.effort)
@@ -244,19 +249,31 @@ class _ScheduleSearch:
         return subject.bench.score_of(compiled) if compiled_score else inf
 
     def _ranked(
-        self, shipped: Sequence[tuple[str, CompiledSchedule, float]], stopped: str
+        self, shipped: Sequence[Baseline], own: Sequence[Baseline], stopped: str
     ) -> SearchResult:
-        rows = [Row(origin=name, score=score) for name, _, score in shipped]
+        tried = self.builder is not None
+        rows = [Row(origin=b[0], score=b[2], built=b in own if tried else None) for b in shipped]
         hunted: list[tuple[float, Subject, Found]] = []
+        seen: set[tuple[Split, Program]] = set()
         for subject, found in self.hunts:
-            hunted += [(f.score, subject, f) for f in found.ranked]
-            rows += [Row(origin=f.origin, score=f.score, split=subject.split) for f in found.ranked]
+            new = [f for f in found.ranked if (subject.split, f.program) not in seen]
+            seen |= {(subject.split, f.program) for f in new}
+            hunted += [(f.score, subject, f) for f in new]
+            rows += [
+                Row(
+                    origin=f.origin,
+                    score=f.score,
+                    split=subject.split,
+                    built=self.built.get((subject.split, f.program)),
+                )
+                for f in new
+            ]
         rows.sort(key=lambda r: (r.score, r.origin))
-        best = self._compiled_best(shipped, sorted(hunted, key=lambda h: h[0]))
+        best, score = self._compiled_best(own, sorted(hunted, key=lambda h: h[0]))
         machine = None if self.measure is not None else self._bound(best)
         return SearchResult(
             best=best,
-            score=rows[0].score,
+            score=score,
             bound=machine,
             rows=tuple(rows),
             evaluations=sum(f.evaluations for _, f in self.hunts) + len(shipped),
@@ -264,20 +281,28 @@ class _ScheduleSearch:
             stopped=stopped,
         )
 
-    @staticmethod
     def _compiled_best(
+        self,
         shipped: Sequence[tuple[str, CompiledSchedule, float]],
         hunted: Sequence[tuple[float, Subject, Found]],
-    ) -> CompiledSchedule:
+    ) -> tuple[CompiledSchedule, float]:
         own = min(shipped, key=lambda s: s[2], default=None)
-        for score, subject, found in hunted[:4]:
+        for score, subject, found in hunted:
             if own is not None and own[2] <= score:
                 break
+            if self.builder is not None and not self.built.get((subject.split, found.program)):
+                continue
             compiled = compiled_order(subject, found.program, found.effort)
             if compiled is not None:
-                return compiled
-        assert own is not None
-        return own[1]
+                return compiled, score
+        if own is None:
+            assert self.builder is not None
+            raise SchedulingError(
+                f"no order of {self.schedule.name!r} was found that can be built",
+                why="; ".join(f"{n} x {what}" for what, n in self.builder.reasons.items()),
+                fix="another matrix instruction, a smaller tile, or more time",
+            )
+        return own[1], own[2]
 
     def _bound(self, best: CompiledSchedule) -> float:
         document = best.document()

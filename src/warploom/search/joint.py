@@ -108,8 +108,8 @@ def search_tiles(
 ) -> JointResult:
     """The best choices for a kernel and its sizes.
 
-    ``measure`` gives the milliseconds of a tiling; a ``WarploomError`` it raises makes the trial
-    useless, not the search. Ctrl-C ends the search with what is known.
+    ``measure`` gives the milliseconds of a tiling; what it raises makes the trial useless, not the
+    search. Ctrl-C ends the search with what is known.
     """
     return _Search(compiled, measure, options or JointOptions(), store, progress).run()
 
@@ -202,6 +202,8 @@ class _Search:
             took = float(self.measure(trial.tiling))
         except WarploomError as error:
             return None, error.what
+        except Exception as error:
+            return None, f"{type(error).__name__}: {error}"
         self.tell(f"{trial.name}: {took:.4f} ms")
         return took, ""
 

@@ -137,7 +137,7 @@ def schedule_of(point: Point) -> tuple[PipelineSchedule, KernelGeometry]:
         scheduling=SchedulingStrategy[point.strategy], lds_contention_penalty=point.lds_penalty
     )
     target = mi355x_target(g.vm_per_load_a, g.vm_per_load_b, cap)
-    return DeclarativeSchedule(fp8, g.lgkm_per_load_a, g.lgkm_per_load_b, config, target), g
+    return DeclarativeSchedule(config, target, geometry=g), g
 
 
 def evaluate(point: Point) -> Outcome:

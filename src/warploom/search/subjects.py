@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from warploom.document.ops import DepEdge, OpDesc
@@ -13,12 +14,14 @@ from warploom.order.sequence import Program, as_result
 from warploom.order.starts import Start
 from warploom.seed.compile import CompiledSchedule, compile_schedule
 from warploom.seed.compile.hooks import Hooks
+from warploom.seed.compile.modulo import own_machine
+from warploom.seed.compile.result import counters
 from warploom.seed.config.parts import SchedulingStrategy
 from warploom.seed.config.schedule import ScheduleConfig
 from warploom.seed.modulo.auto import Workbench, body_order, workbench
 from warploom.seed.modulo.bridge import ModuloRequest
 from warploom.seed.modulo.entries import modulo_phases
-from warploom.seed.modulo.refine import WHOLE, Split
+from warploom.seed.modulo.refine import WHOLE, Split, refined
 from warploom.seed.schedule import PipelineSchedule
 from warploom.seed.sync.policy import SyncPolicy
 from warploom.sim import MachineCosts
@@ -56,6 +59,24 @@ class Subject:
             if sorted(fine) == list(range(len(self.bench.parts.ops))):
                 out.append(body_order(self.bench, fine, name))
         return out
+
+
+def finer_splits(schedule: PipelineSchedule) -> tuple[Split, ...]:
+    """The body as declared, and cut finer wherever its loads and reads can be."""
+    hooks = Hooks(schedule)
+    units = counters(hooks.config(), hooks.schedule_config())
+    out = [WHOLE]
+    for split in ((2, 1), (2, 2), (1, 2)):
+        with suppress(WarploomError):
+            refined(hooks.build_body(), units, split)
+            out.append(split)
+    return tuple(out)
+
+
+def machine_of(schedule: PipelineSchedule) -> MachineCosts:
+    """The machine every command prices a schedule by."""
+    hooks = Hooks(schedule)
+    return own_machine(hooks, tuple(hooks.build_body())) or MachineCosts()
 
 
 def subject_of(
@@ -152,6 +173,7 @@ def compiled_order(subject: Subject, program: Program, effort: int) -> CompiledS
         name=hooks.name,
         target=hooks.target_name,
         shape=hooks.shape,
+        machine=hooks.machine,
         config=replace(
             config,
             vm_per_load_a=vm_a,

@@ -23,8 +23,8 @@ from warploom.lower.choose import COLUMNS, Choice, choose, tiles_of
 from warploom.lower.column import Lowered, lower
 from warploom.lower.fuse import fuse
 from warploom.lower.layout import lay_out
+from warploom.lower.loop_ops import loop_ops, takes_turns
 from warploom.lower.ranges import cut_of
-from warploom.lower.relate import loop_ops, takes_turns
 from warploom.lower.tiling import Tiling
 from warploom.lower.visits import differ, row_trips, visit_list
 from warploom.order import ModuloOptions

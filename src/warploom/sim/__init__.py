@@ -6,7 +6,7 @@ never correctness.
 """
 
 from warploom.document.machine import MachineCosts, OpTiming, UnitSpec
-from warploom.sim.costs import TargetCosts, mi355x_costs
+from warploom.sim.costs import RoleCosts, RoleOpCost, TargetCosts, mi355x_costs
 from warploom.sim.events import (
     BarrierEvent,
     Link,
@@ -34,7 +34,7 @@ from warploom.sim.program import (
     WaitQueue,
     Workload,
 )
-from warploom.sim.roles import RoleCosts, RoleOpCost, lower_roles, simulate_roles
+from warploom.sim.roles import lower_roles, simulate_roles
 from warploom.sim.simulation import (
     Simulation,
     StallSite,

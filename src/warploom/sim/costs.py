@@ -2,17 +2,58 @@
 
 Two sets are given. ``MachineCosts()`` takes every latency from the op itself, as the compiler
 priced it; matrix and vector ops hold their unit for their whole latency. ``mi355x_costs()`` is in
-real cycles of the chip, with the source of each number beside it.
+real cycles of the chip; ``warploom.target.mi355x`` says where each number comes from.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from warploom.document.counters import ScheduleDocument
 from warploom.document.kinds import OpRole, ResourceKind
 from warploom.document.machine import MachineCosts, OpTiming, UnitSpec
-from warploom.errors import ConfigError
+from warploom.errors import ConfigError, CostModelError
+from warploom.target.mi355x import WAVE_BYTES, mi355x
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoleOpCost:
+    """What an op of a role costs: the unit it holds and for how long.
+
+    ``ahead``: cycles of unfinished work the unit takes; a role that issues more stands still.
+    """
+
+    unit: str
+    timing: OpTiming
+    ahead: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoleCosts:
+    """Prices of a warp-specialised schedule, by op name.
+
+    The latency of a copy reaches until a waiting role goes on; ``handoff`` is the same for an
+    arrival, ``arrive`` what an arrival or announcement costs the role that does it. Units named
+    in ``waiting`` make a role that finds them busy stand still; others queue.
+    """
+
+    name: str
+    ops: tuple[tuple[str, RoleOpCost], ...]
+    handoff: int = 0
+    arrive: int = 0
+    barrier_handoff: int = 0
+    waiting: tuple[str, ...] = ()
+
+    def of(self, op: str) -> RoleOpCost:
+        """The price of an op."""
+        cost = dict(self.ops).get(op)
+        if cost is None:
+            known = ", ".join(sorted(name for name, _ in self.ops))
+            raise CostModelError(
+                f"no price for op {op!r}", where=f"RoleCosts({self.name!r})", fix=f"known: {known}"
+            )
+        return cost
 
 
 @runtime_checkable
@@ -48,43 +89,31 @@ def costs_of(
     )
 
 
-_KIB = 1024
-
-
 def mi355x_costs(
     *,
     mma_cycles: int = 256,
-    lds_bytes: int = 128,
-    memory_bytes: int = 64,
+    lds_bytes: int | None = None,
+    memory_bytes: int | None = None,
     mfma_cycles: int | None = None,
 ) -> MachineCosts:
-    """One compute unit of an MI355X in real cycles, for bf16 tiles of 16-byte lanes.
+    """One compute unit of an MI355X, for tiles of 16-byte lanes; numbers of ``target.mi355x``.
 
-    Nothing here was timed on the chip. What each number rests on:
-
-    - ``mma_cycles``, a quadrant of MFMAs: derived. 2.5 PFLOP/s dense bf16 over 256 compute units
-      of 4 SIMDs at 2.4 GHz are 1024 FLOP a clock and SIMD, so ``16x16x32`` takes 16 cycles. The
-      ping-pong kernel 256x256x64 has 16 of them in a quadrant of a wave, hence 256; the 4-wave
-      kernel of the same tile has 32: pass 512.
-    - ``lds_bytes`` a clock read from LDS: assumed as in this project's unit tables; public
-      accounts of the chip name 128 and 256. One 64-lane ``ds_read_b128`` moves 1 KiB: 8 cycles.
-    - ``memory_bytes`` a clock from the caches into a compute unit: assumed; 16 cycles for 1 KiB.
-    - latencies, 128 cycles for LDS and 900 for a loaded memory system: round figures of stall
-      models for this family.
-    - a wave issues one instruction in 4 cycles (a wave of 64 on 16 lanes); a barrier costs 16,
-      assumed.
-    - ``mfma_cycles``, of one matrix instruction (16 for ``16x16x32``, 32 for ``32x32x16`` in bf16):
-      the stream is free again once the last one of an op has issued, so other instructions issue
-      in its shadow. Without it an op holds the stream for all its cycles: a stricter model.
-    - vmcnt has 6 bits and lgkmcnt 4 (gfx9 ISA): issuing past 63 and 15 units stalls.
-    - 160 KB of LDS, 2.4 GHz: the vendor's documents.
+    ``mma_cycles``: of one compute op, a block of matrix instructions (256 for a quadrant of
+    ping-pong 256x256x64 in bf16, 512 for that of the 4-wave kernel). ``mfma_cycles``: of one of
+    them, by default 16x16x32; the stream is free again once the last one of an op has issued.
+    ``lds_bytes`` and ``memory_bytes`` a cycle replace the table's.
     """
-    if min(mma_cycles, lds_bytes, memory_bytes) < 1:
+    chip = mi355x()
+    lds = chip.lds_rate if lds_bytes is None else lds_bytes
+    memory = chip.memory_rate if memory_bytes is None else memory_bytes
+    if min(mma_cycles, lds, memory) < 1:
         raise ConfigError("cycles and bytes per cycle must be positive", where="mi355x_costs")
-    read = OpTiming(issue=4, occupancy=-(-_KIB // lds_bytes), latency=128)
-    load = OpTiming(issue=4, occupancy=-(-_KIB // memory_bytes), latency=900)
+    read = OpTiming(issue=chip.issue, occupancy=-(-WAVE_BYTES // lds), latency=chip.lds_latency)
+    load = OpTiming(
+        issue=chip.issue, occupancy=-(-WAVE_BYTES // memory), latency=chip.memory_latency
+    )
     blocked = MachineCosts(
-        name="mi355x",
+        name=chip.name,
         by_role=(
             (OpRole.GLOBAL_LOAD, load),
             (OpRole.SHARED_STORE, read),
@@ -100,11 +129,13 @@ def mi355x_costs(
             (ResourceKind.MMA_UNIT, UnitSpec(blocking=True)),
             (ResourceKind.VALU, UnitSpec(blocking=True)),
         ),
-        barrier=16,
-        sync_issue=4,
-        vm_limit=63,
-        lgkm_limit=15,
-        storage=160 * _KIB,
-        clock_hz=2.4e9,
+        simds=chip.simds,
+        barrier=chip.barrier,
+        sync_issue=chip.issue,
+        vm_limit=chip.vm_limit,
+        lgkm_limit=chip.lgkm_limit,
+        storage=chip.lds_bytes,
+        clock_hz=chip.clock_hz,
     )
-    return blocked if mfma_cycles is None else blocked.with_mfma(mfma_cycles)
+    usual = min(mma_cycles, chip.mfma_cycles(*chip.usual_mfma("bf16"), "bf16"))
+    return blocked.with_mfma(usual if mfma_cycles is None else mfma_cycles)

@@ -162,6 +162,8 @@ class _Engine:
         for signal in step.signals:
             self._promise(Gift(signal, step.place, op, row.index), done + step.handoff)
         issued = until + step.instructions * timing.issue
+        if step.ahead is not None:
+            issued = max(issued, end - step.ahead)
         self.issues.append(step)
         self.ops.append(
             OpEvent(

@@ -31,7 +31,8 @@ class Issue:
 
     It waits for every register in ``needs`` and delivers those in ``gives``; with a ``queue`` it
     takes ``count`` units of it and retires in order. Each of ``signals`` is given ``handoff``
-    cycles after it is done.
+    cycles after it is done. Where the unit takes only so much unfinished work (``ahead`` cycles of
+    it), the row stands still until no more than that is left.
     """
 
     place: Place
@@ -39,6 +40,7 @@ class Issue:
     unit: str
     timing: OpTiming
     instructions: int = 1
+    ahead: int | None = None
     queue: str = ""
     count: int = 0
     needs: tuple[str, ...] = ()

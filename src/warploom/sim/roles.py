@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
-from warploom.document.machine import OpTiming
 from warploom.document.roles import (
     Arrive,
     BulkCommit,
@@ -30,11 +30,13 @@ from warploom.document.roles import (
     RoleEntry,
     RoleProgram,
     RolesDocument,
+    Side,
     WaitEmpty,
     WaitFull,
     WaitGroup,
 )
-from warploom.errors import ConfigError, CostModelError, DocumentError
+from warploom.errors import ConfigError, DocumentError
+from warploom.sim.costs import RoleCosts
 from warploom.sim.events import Place, Row
 from warploom.sim.program import (
     Await,
@@ -52,41 +54,6 @@ from warploom.sim.simulation import DEFAULT_TRIPS, Simulation, simulate_workload
 
 SHARED = "smem "
 GROUPS, STORES = "wgmma", "bulk store"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RoleOpCost:
-    """What an op of a role costs: the unit it holds and for how long."""
-
-    unit: str
-    timing: OpTiming
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RoleCosts:
-    """Prices of a warp-specialised schedule, by op name.
-
-    The latency of a copy reaches until a waiting role goes on; ``handoff`` is the same for an
-    arrival, ``arrive`` what an arrival or announcement costs the role that does it. Units named
-    in ``waiting`` make a role that finds them busy stand still; others queue.
-    """
-
-    name: str
-    ops: tuple[tuple[str, RoleOpCost], ...]
-    handoff: int = 0
-    arrive: int = 0
-    barrier_handoff: int = 0
-    waiting: tuple[str, ...] = ()
-
-    def of(self, op: str) -> RoleOpCost:
-        """The price of an op."""
-        cost = dict(self.ops).get(op)
-        if cost is None:
-            known = ", ".join(sorted(name for name, _ in self.ops))
-            raise CostModelError(
-                f"no price for op {op!r}", where=f"RoleCosts({self.name!r})", fix=f"known: {known}"
-            )
-        return cost
 
 
 def simulate_roles(
@@ -146,7 +113,7 @@ class _Reader:
         for role in document.programs:
             for turn, entries in self._turns(role):
                 for entry in entries:
-                    if isinstance(entry, Expect | Load):
+                    if isinstance(entry, Expect | Load) or _fills(entry):
                         self.fills[self._use(entry.ring, entry.k, turn)] += role.instances
                     elif isinstance(entry, Arrive):
                         self.releases[self._use(entry.ring, entry.k, turn)] += role.instances
@@ -194,7 +161,7 @@ class _Reader:
                 return self._wait(entry, turn, place)
             case Expect() | Arrive():
                 ring, use = self._use(entry.ring, entry.k, turn)
-                what = "full" if isinstance(entry, Expect) else "empty"
+                what = "full" if isinstance(entry, Expect) or _fills(entry) else "empty"
                 return Signal(
                     place=place,
                     signal=_signal(ring, what, use),
@@ -257,6 +224,7 @@ class _Reader:
             kind=kind,
             unit=cost.unit,
             timing=cost.timing,
+            ahead=cost.ahead,
             queue=queue,
             needs=needs,
             gives=gives,
@@ -288,6 +256,11 @@ class _Reader:
             waits=isinstance(entry, NamedSync),
             handoff=self.costs.barrier_handoff,
         )
+
+
+def _fills(entry: RoleEntry) -> TypeGuard[Arrive]:
+    """Whether an arrival says that a share of the slot is written, not that it is read."""
+    return isinstance(entry, Arrive) and entry.side is Side.FULL
 
 
 def _signal(ring: str, what: str, use: int) -> str:

@@ -17,9 +17,11 @@ from importlib import import_module
 from typing import Any
 
 from warploom.document.counters import ScheduleDocument
-from warploom.document.given import Given, counter_document_of
+from warploom.document.given import AnyGiven, counter_document_of, document_of
 from warploom.document.machine import MachineCosts
-from warploom.sim.costs import TargetCosts, costs_of
+from warploom.document.roles import RolesDocument
+from warploom.errors import ConfigError
+from warploom.sim.costs import RoleCosts, TargetCosts, costs_of
 from warploom.sim.engine import run
 from warploom.sim.events import (
     BarrierEvent,
@@ -112,8 +114,8 @@ class Simulation:
 
 
 def simulate(
-    document: Given,
-    costs: MachineCosts | TargetCosts | None = None,
+    document: AnyGiven,
+    costs: MachineCosts | TargetCosts | RoleCosts | None = None,
     *,
     trips: int = DEFAULT_TRIPS,
     waves: int | None = None,
@@ -123,13 +125,26 @@ def simulate(
     ``waves=1`` runs one wave of each group, standing for all of them: faster, and nearly the same
     where the waves of a group run alike. ``document`` may be what compilation returned, ``costs``
     a target; without ``costs`` those of the machine the document was compiled for count, or, where
-    it carries none, the ops' own latencies.
+    it carries none, the ops' own latencies. Programs of roles are priced by ``RoleCosts``
+    (``warploom.launch.pricing.role_costs`` makes them).
 
     Raises ``SimulationError`` when waves wait for each other for ever, ``CostModelError`` when an
     op has no price and ``ConfigError`` for impossible numbers. A schedule that races is run all
     the same: time is all this looks at.
     """
+    found = document_of(document)
+    if isinstance(found, RolesDocument) and isinstance(costs, RoleCosts):
+        whole: Simulation = import_module("warploom.sim.roles").simulate_roles(
+            found, costs, trips=trips
+        )
+        return whole
     given = counter_document_of(document)
+    if isinstance(costs, RoleCosts):
+        raise ConfigError(
+            f"prices of roles for the counter schedule {given.name}",
+            where="costs",
+            fix="MachineCosts, a target, or nothing",
+        )
     machine = costs_of(costs, given)
     workload = lower(given, machine, trips, waves)
     return simulate_workload(workload, costs=machine.name, trips=trips)

@@ -1,10 +1,8 @@
 """NVIDIA Hopper (H100, H200; sm_90a): what warp-specialised kernels cost there, and its limits.
 
-Numbers are cycles, bytes and registers of one SM. ``source`` marks say where each came from:
-
-- *measured*: microbenchmarks on an H200 (driver 580.159, CUDA 13.0, November 2026);
-- *compiler*: seen from nvcc/ptxas 13.0.88 alone;
-- *datasheet*: the vendor's documents, not measured here.
+Numbers are cycles, bytes and registers of one SM, each with its origin; ``warploom costs h200``
+lists them. Measured ones come from an H200 (driver 580.159, CUDA 13.0, November 2026), most by
+``bench/h200_micro.py``; the compiler's are those of nvcc and ptxas 13.0.88.
 
 Dense kernels run at the board's power cap, so cycles alone do not rank them: ``EnergyModel`` holds
 the second objective, joules per FLOP and per byte moved.
@@ -20,8 +18,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from warploom.errors import CostModelError
+from warploom.target.figures import Origin, figure
 
-SMEM_BYTES_PER_CYCLE = 128
 WGMMA_ROWS = 64
 TENSOR_DRAIN = 62
 PRODUCTS_AHEAD = 7.2  # products before a group's end at which its last one has been issued
@@ -30,39 +28,44 @@ KIB = 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncCosts:
-    """Hand-over costs in cycles [measured]."""
+    """Hand-over costs in cycles."""
 
-    mbarrier_arrive: int = 8
-    expect_tx: int = 9
-    mbarrier_handoff: int = 156
-    cluster_handoff: int = 250
-    named_barrier_handoff: int = 43
-    barrier_128: int = 20
-    barrier_256: int = 28
-    barrier_384: int = 36
-    cluster_barrier: int = 462
-    proxy_fence: int = 17
-    tma_issue: int = 80
-    full_wait: int = 128
+    mbarrier_arrive: int = figure(8, "cycles", Origin.MEASURED)
+    expect_tx: int = figure(9, "cycles", Origin.MEASURED)
+    mbarrier_handoff: int = figure(156, "cycles", Origin.MEASURED, "until data are used; 93 bare")
+    cluster_handoff: int = figure(250, "cycles", Origin.MEASURED, "to the other CTA of a cluster")
+    named_barrier_handoff: int = figure(43, "cycles", Origin.MEASURED)
+    turn: int = figure(0, "cycles", Origin.FIT, "a turn handed over, beyond its barrier")
+    barrier_128: int = figure(20, "cycles", Origin.MEASURED)
+    barrier_256: int = figure(28, "cycles", Origin.MEASURED)
+    barrier_384: int = figure(36, "cycles", Origin.MEASURED)
+    cluster_barrier: int = figure(462, "cycles", Origin.MEASURED)
+    proxy_fence: int = figure(17, "cycles", Origin.MEASURED)
+    tma_issue: int = figure(80, "cycles", Origin.MEASURED, "one bulk tensor copy")
+    full_wait: int = figure(
+        102, "cycles", Origin.MEASURED, "for a complete barrier; hidden behind eight products"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What one CTA of one SM may use [compiler and datasheet]."""
+    """What one CTA of one SM may use."""
 
-    sms: int = 132
-    smem_per_block: int = 232_448
-    registers_per_sm: int = 65_536
-    setmaxnreg_step: int = 8
-    setmaxnreg_low: int = 24
-    setmaxnreg_high: int = 240
-    named_barriers: int = 16
-    tma_box_side: int = 256
-    l2_bytes: int = 60 * 1024 * 1024
-    clusters: tuple[tuple[int, int], ...] = ((1, 132), (2, 66), (4, 30))
+    sms: int = figure(132, "", Origin.DOCUMENT)
+    smem_per_block: int = figure(232_448, "bytes", Origin.DOCUMENT)
+    registers_per_sm: int = figure(65_536, "", Origin.DOCUMENT)
+    setmaxnreg_step: int = figure(8, "registers", Origin.COMPILER)
+    setmaxnreg_low: int = figure(24, "registers", Origin.COMPILER)
+    setmaxnreg_high: int = figure(240, "registers", Origin.COMPILER)
+    named_barriers: int = figure(16, "", Origin.DOCUMENT)
+    tma_box_side: int = figure(256, "elements", Origin.DOCUMENT)
+    l2_bytes: int = figure(60 * 1024 * 1024, "bytes", Origin.DOCUMENT)
+    clusters: tuple[tuple[int, int], ...] = figure(
+        ((1, 132), (2, 66), (4, 30)), "size, resident at once", Origin.MEASURED
+    )
 
     def resident_clusters(self, size: int) -> int:
-        """How many clusters of ``size`` CTAs run at once, one CTA an SM [measured]."""
+        """How many clusters of ``size`` CTAs run at once, one CTA an SM."""
         found = dict(self.clusters).get(size)
         if found is None:
             known = ", ".join(str(s) for s, _ in self.clusters)
@@ -74,14 +77,21 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorRates:
-    """Operations per cycle and SM of the ordinary units [measured]."""
+    """Operations per cycle and SM of the ordinary units."""
 
-    ex2: float = 16.0
-    fma: float = 120.0
-    add: float = 124.0
-    max: float = 60.0
-    cvt_bf16x2: float = 62.7
-    shuffle: float = 32.0
+    ex2: float = figure(16.0, "a cycle", Origin.MEASURED)
+    fma: float = figure(120.0, "a cycle", Origin.MEASURED)
+    add: float = figure(124.0, "a cycle", Origin.MEASURED)
+    max: float = figure(60.0, "a cycle", Origin.MEASURED)
+    cvt_bf16x2: float = figure(62.7, "a cycle", Origin.MEASURED)
+    shuffle: float = figure(32.0, "a cycle", Origin.MEASURED)
+    beside_products: float = figure(
+        1.75,
+        "times as long",
+        Origin.MEASURED,
+        "while another warpgroup's products run: maxima 1.93, sums 1.89, rescaling 1.74, "
+        "exponentials 1.33",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,15 +103,15 @@ class EnergyModel:
     ``tests/texts/test_choice.py`` holds the rates and repeats the comparison.
     """
 
-    power_cap: float = 690.0
-    idle_watts: float = 150.0
-    capped_clock_hz: float = 1.40e9
-    cycle_share: float = 0.56
-    joules_per_flop_bf16: float = 0.467e-12
-    joules_per_flop_fp8: float = 0.284e-12
-    joules_per_operand_byte: float = 8.7e-12
-    joules_per_landed_byte: float = 13.4e-12
-    joules_per_dram_byte: float = 68.0e-12
+    power_cap: float = figure(690.0, "W", Origin.MEASURED)
+    idle_watts: float = figure(150.0, "W", Origin.FIT)
+    capped_clock_hz: float = figure(1.40e9, "Hz", Origin.FIT)
+    cycle_share: float = figure(0.56, "", Origin.FIT)
+    joules_per_flop_bf16: float = figure(0.467e-12, "J", Origin.FIT)
+    joules_per_flop_fp8: float = figure(0.284e-12, "J", Origin.FIT)
+    joules_per_operand_byte: float = figure(8.7e-12, "J", Origin.FIT)
+    joules_per_landed_byte: float = figure(13.4e-12, "J", Origin.FIT)
+    joules_per_dram_byte: float = figure(68.0e-12, "J", Origin.FIT)
 
     def seconds(self, *, cycles: float, joules: float) -> float:
         """Time of a dense kernel at the power cap.
@@ -116,64 +126,104 @@ class EnergyModel:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TileModel:
+    """What whole tiles take beyond their units' work.
+
+    Fitted by ``bench/h200_gemm_model.py fit`` to a part of the candidates measured there and to
+    older rates; ``judge`` compares the rest.
+    """
+
+    tensor: float = figure(1.03, "of the products' own cycles", Origin.FIT, "in a full loop")
+    refill: float = figure(822.0, "cycles", Origin.FIT, "from the release of a slot to its data")
+    refill_byte: float = figure(0.018, "cycles a byte", Origin.FIT, "more, for each byte of it")
+    slots_held: float = figure(0.41, "slots", Origin.FIT, "that neither land nor are read")
+    between: int = figure(1200, "cycles", Origin.FIT, "from one tile's loop to the next one's")
+    store: int = figure(550, "cycles", Origin.FIT, "a chunk that waits for its staging copy")
+    convert: int = figure(220, "cycles", Origin.FIT, "one that finds a free copy, or needs none")
+    fill: int = figure(1500, "cycles", Origin.FIT, "first loads of a launch")
+    head: int = figure(700, "cycles", Origin.FIT, "first loads of a tile, where none come ahead")
+    step_tail: int = figure(20, "cycles", Origin.ASSUMED, "until a step's last result is usable")
+    fence: int = figure(40, "cycles", Origin.ASSUMED, "until writes are there for other units")
+    shuffle_tail: int = figure(40, "cycles", Origin.ASSUMED, "more, where threads share a row")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HopperTarget:
-    """A Hopper part: costs, limits and clocks."""
+    """A Hopper part: costs, limits and clocks.
+
+    ``queued``: ops are placed under the tensor cores' bounded queue instead of a flat price of
+    issue. The shipped orders were solved and measured without it.
+    """
 
     name: str
-    clock_hz: float
-    dram_bytes_per_s: float
+    queued: bool = False
+    clock_hz: float = figure(1.98e9, "Hz", Origin.DOCUMENT)
+    dram_bytes_per_s: float = figure(4.8e12, "bytes a second", Origin.DOCUMENT)
     limits: Limits = Limits()
     sync: SyncCosts = SyncCosts()
     vector: VectorRates = VectorRates()
     energy: EnergyModel = EnergyModel()
-    l2_load: tuple[tuple[int, int], ...] = (
-        (1 * KIB, 345),
-        (4 * KIB, 376),
-        (8 * KIB, 404),
-        (16 * KIB, 472),
-        (32 * KIB, 622),
+    tiles: TileModel = TileModel()
+    l2_load: tuple[tuple[int, int], ...] = figure(
+        ((1 * KIB, 345), (4 * KIB, 376), (8 * KIB, 404), (16 * KIB, 472), (32 * KIB, 622)),
+        "bytes, cycles",
+        Origin.MEASURED,
+        "a bulk tensor copy until its barrier is seen complete",
     )
-    dram_load: tuple[tuple[int, int], ...] = (
-        (1 * KIB, 970),
-        (4 * KIB, 1170),
-        (8 * KIB, 1260),
-        (16 * KIB, 1360),
-        (32 * KIB, 1470),
+    dram_load: tuple[tuple[int, int], ...] = figure(
+        ((1 * KIB, 970), (4 * KIB, 1170), (8 * KIB, 1260), (16 * KIB, 1360), (32 * KIB, 1470)),
+        "bytes, cycles",
+        Origin.MEASURED,
     )
-    wgmma_queue: int = 7  # unfinished products an SM takes while others may still be issued
-    l2_bytes_per_cycle: float = 60.0  # landing, when several SMs read the same tiles
+    wgmma_queue: int = figure(
+        7, "products", Origin.MEASURED, "unfinished ones an SM takes while others may be issued"
+    )
+    tensor_drain: int = figure(
+        TENSOR_DRAIN, "cycles", Origin.MEASURED, "after a group's last product"
+    )
+    smem_rate: int = figure(128, "bytes a cycle", Origin.MEASURED, "loads, stores and operands")
+    a_in_registers: float = figure(
+        3.3, "cycles a product", Origin.MEASURED, "more, where a warpgroup is alone on the unit"
+    )
+    l2_bytes_per_cycle: float = figure(
+        60.0, "bytes a cycle", Origin.MEASURED, "landing, when several SMs read the same tiles"
+    )
 
     def wgmma_interval(self, n: int, *, a_in_registers: bool = False) -> int:
-        """Cycles between two m64nNk16 (k32 in fp8) instructions of an SM [measured].
+        """Cycles between two m64nNk16 (k32 in fp8) instructions of an SM.
 
         The larger of the tensor cores' time and of the operand reads from shared memory: A (64
         rows) and B (n rows) of 32 bytes; A in registers drops its part.
         """
         _check_n(n)
         rows = n if a_in_registers else n + WGMMA_ROWS
-        return max(n // 2, -(-rows * 32 // SMEM_BYTES_PER_CYCLE))
+        return max(n // 2, -(-rows * 32 // self.smem_rate))
 
     def wgmma_issue(self, n: int) -> int:
-        """Cycles a warpgroup takes to issue one m64nNk16 while the queue has room [measured]."""
+        """Cycles a warpgroup takes to issue one m64nNk16 while the queue has room."""
         _check_n(n)
-        return max(10, round(n / 9.5))
+        return self.product_issue(n // 2)
+
+    def product_issue(self, piece: int) -> int:
+        """The same for a product of so many cycles."""
+        return max(10, round(piece / 4.75))
 
     def issue_hold(self, n: int, count: int) -> int:
         """Cycles from the first of ``count`` products on a free unit until all are issued.
 
         The tensor cores take about eight unfinished products of all warpgroups together; beyond
-        that issuing stands still [measured: 113 for 8 and 625 for 16 products of n = 128].
+        that issuing stands still: 113 cycles for 8 and 625 for 16 products of n = 128.
         """
         interval = self.wgmma_interval(n)
         end = count * interval + TENSOR_DRAIN
         return max(count * self.wgmma_issue(n), round(end - PRODUCTS_AHEAD * interval))
 
     def group_latency(self, *, n: int, count: int, a_in_registers: bool = False) -> int:
-        """Cycles from issue of ``count`` wgmma in one group until it has retired [measured]."""
+        """Cycles from issue of ``count`` wgmma in one group until it has retired."""
         return count * self.wgmma_interval(n, a_in_registers=a_in_registers) + TENSOR_DRAIN
 
     def load_latency(self, box_bytes: int, *, from_dram: bool = False) -> int:
-        """Cycles from issue of a bulk tensor copy until its barrier is seen complete [measured]."""
+        """Cycles from issue of a bulk tensor copy until its barrier is seen complete."""
         table = self.dram_load if from_dram else self.l2_load
         for size, cycles in table:
             if box_bytes <= size:
@@ -182,12 +232,12 @@ class HopperTarget:
         return cycles + int((box_bytes - size) / self.l2_bytes_per_cycle)
 
     def entry_registers(self, threads: int) -> int:
-        """Registers a thread has at entry of a kernel of that many threads [compiler]."""
+        """Registers a thread has at entry of a kernel of that many threads."""
         step = self.limits.setmaxnreg_step
         return self.limits.registers_per_sm // threads // step * step
 
     def register_split(self, consumers: int) -> tuple[int, int] | None:
-        """``setmaxnreg`` of (producer, consumer) for one producer warpgroup [compiler].
+        """``setmaxnreg`` of (producer, consumer) for one producer warpgroup.
 
         They share what the CTA got at entry; more would wait for ever. None: entry is enough.
         """
@@ -202,7 +252,7 @@ class HopperTarget:
 
 def h200() -> HopperTarget:
     """The H200 SXM: 132 SMs, 141 GB of HBM3e."""
-    return HopperTarget(name="h200", clock_hz=1.98e9, dram_bytes_per_s=4.8e12)
+    return HopperTarget(name="h200")
 
 
 def h100() -> HopperTarget:

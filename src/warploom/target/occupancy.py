@@ -13,9 +13,9 @@ from types import MappingProxyType
 from warploom.document.kinds import ResourceKind
 from warploom.document.ops import OpDesc
 from warploom.errors import CostModelError
+from warploom.target.seed_model import seed_model
 
-MEMORY_OCCUPANCY = 8
-"""A load or an LDS read holds its port for the 8 cycles that 64 lanes * 16 bytes take."""
+MEMORY_OCCUPANCY = seed_model().memory_port
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -185,6 +185,13 @@ class Report:
         """No race, and everything judged: what a proof needs if the stated assumptions hold."""
         return self.verdict in ("clean", "timing")
 
+    @property
+    def trouble(self) -> str:
+        """What keeps it from being proven, in a few words."""
+        if self.verdict == "not judged":
+            return f"is not judged: {self.not_judged[0]}"
+        return f"can race: {len(self.findings)} finding(s)"
+
     def races(self) -> tuple[Finding, ...]:
         """The findings that make the schedule wrong."""
         return tuple(f for f in self.findings if f.severity is Severity.RACE)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 
-from warploom.document.given import Given, counter_document_of
+from warploom.document.given import AnyGiven, document_of
 from warploom.document.kinds import Phase
+from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError, DocumentError
 from warploom.verify.assumptions import Assumptions, Limits
 from warploom.verify.completion import NEVER
@@ -20,7 +22,7 @@ from warploom.verify.structure import (
     find_deadlock,
     find_over_budget,
 )
-from warploom.verify.text import Item, Text, read_text
+from warploom.verify.text import Item, Text, beyond, read_text
 from warploom.verify.trips import dependence_depth, loads_follow_the_loop
 
 MAX_EVENTS = 600_000
@@ -36,7 +38,7 @@ _ORDER = {Severity.RACE: 0, Severity.TIMING: 1, Severity.INFO: 2}
 
 
 def verify(
-    document: Given,
+    document: AnyGiven,
     *,
     trips: range | None = None,
     assumptions: Assumptions | None = None,
@@ -44,11 +46,20 @@ def verify(
 ) -> Report:
     """Judge a document, or what compilation returned. Without ``trips``: every iteration count.
 
+    Programs of roles are judged for all lengths of tiles (``warploom.verify.roles``).
+
     Raises ``DocumentError`` for a document that has no meaning or is too large to judge, and
     ``ConfigError`` for an impossible range.
     """
-    document = counter_document_of(document)
-    text = read_text(document)
+    given = document_of(document)
+    if isinstance(given, RolesDocument):
+        least = max(1, given.minimum_trips)
+        pairs = None if trips is None else [(n, n) for n in trips if n >= least]
+        judge = import_module("warploom.verify.roles").verify_roles
+        judged: Report = judge(given, sequences=pairs)
+        return judged
+    document = given
+    text = read_text(given)
     if trips is not None:
         _check_range(trips)
     limits = limits or Limits()
@@ -73,6 +84,7 @@ def verify(
         trips_checked=tuple(checked),
         depth=depth,
         omitted=omitted,
+        not_judged=beyond(document),
     )
 
 

@@ -13,6 +13,7 @@ fragment ``j`` of channel 1.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -104,6 +105,29 @@ def read_text(document: ScheduleDocument) -> Text:
         sizes=(len(document.prologue), len(document.kernel), len(document.epilogue)),
         staggered=staggered,
     )
+
+
+def beyond(document: ScheduleDocument) -> tuple[str, ...]:
+    """What a counter document holds that no judge understands.
+
+    Its dataflow is that of a matrix product: tiles of channels 0 and 1 (or of one that is staged),
+    every K-tile multiplied once. Nothing says what vector work and further channels feed.
+    """
+    ops = [e.op for p in Phase for e in document.phase(p)]
+    vector = dict.fromkeys(op.label() for op in ops if op.role is OpRole.VALU_COMPUTE)
+    moves = (OpRole.GLOBAL_LOAD, OpRole.SHARED_STORE, OpRole.FRAGMENT_LOAD)
+    extra = dict.fromkeys(op.label() for op in ops if op.role in moves and op.channel > 1)
+    notes = []
+    if vector:
+        notes.append(f"operands of vector work: {_listed(vector)}")
+    if extra:
+        notes.append(f"what channels besides 0 and 1 feed: {_listed(extra)}")
+    return tuple(notes)
+
+
+def _listed(names: Iterable[str]) -> str:
+    found = list(names)
+    return ", ".join(found[:4]) + (", .." if len(found) > 4 else "")
 
 
 def _check(document: ScheduleDocument) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from typing import Literal, get_args
 
-from warploom.document.given import Given, counter_document_of
+from warploom.document.given import AnyGiven, document_of
+from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError
-from warploom.sim import MachineCosts, Simulation, TargetCosts, simulate
+from warploom.sim import MachineCosts, RoleCosts, Simulation, TargetCosts, simulate
 from warploom.sim.pace import find_pace, pace_of
 from warploom.view.html import timeline_html
 from warploom.view.perfetto import perfetto_trace
@@ -18,8 +19,8 @@ Form = Literal["text", "svg", "html", "perfetto"]
 
 
 def timeline(
-    given: Given | Simulation,
-    costs: MachineCosts | TargetCosts | None = None,
+    given: AnyGiven | Simulation,
+    costs: MachineCosts | TargetCosts | RoleCosts | None = None,
     *,
     trips: int = 4,
     form: Form = "text",
@@ -34,9 +35,11 @@ def timeline(
     if isinstance(given, Simulation):
         sim, pace = given, pace_of(given)
     else:
-        document = counter_document_of(given)
+        document = document_of(given)
         sim = simulate(document, costs, trips=trips)
-        tiles = document.protocol.k_tiles_per_iteration
+        tiles = 1
+        if not isinstance(document, RolesDocument):
+            tiles = document.protocol.k_tiles_per_iteration
         pace = find_pace(lambda n: simulate(document, costs, trips=n), tiles)
     reasons = {(r.phase.name.lower(), r.index): r.text for r in getattr(given, "reasons", ())}
     match form:

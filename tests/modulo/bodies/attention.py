@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from tests.modulo.bodies.attention_costs import HOPPER_ATTENTION, AttentionCosts
+from tests.modulo.bodies.attention_costs import HOPPER_ATTENTION, AttentionCosts, UnitCost
 from warploom.errors import ConfigError
 from warploom.order.model import (
     Hold,
@@ -27,7 +27,6 @@ from warploom.order.model import (
     Role,
     Unit,
 )
-from warploom.target.unit_costs import UnitCost
 
 PRODUCER = "producer"
 
@@ -185,7 +184,7 @@ class _Builder:
         n = self.shape.chunks
         rest = cost.latency - cost.occupancy if tail is None else tail
         part = -(-cost.occupancy // n)
-        return UnitCost(occupancy=part, latency=part + rest, source=cost.source)
+        return UnitCost(part, part + rest)
 
     def _consumer(self, c: int, load_k: int, load_v: int) -> _Tile:
         costs = self.costs

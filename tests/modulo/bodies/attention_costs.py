@@ -12,7 +12,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from warploom.target.h200 import TENSOR_DRAIN, h200
-from warploom.target.unit_costs import Source, UnitCost
+
+
+@dataclass(frozen=True, slots=True)
+class UnitCost:
+    """Cycles a unit is held, and until the result may be used."""
+
+    occupancy: int
+    latency: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,10 +54,6 @@ class AttentionCosts:
     queue: int | None = None
 
 
-def _cost(occupancy: int, latency: int, source: Source) -> UnitCost:
-    return UnitCost(occupancy=occupancy, latency=latency, source=source)
-
-
 ROWS = 64  # query rows of a Hopper consumer: one wgmma
 LANES = 128  # results a cycle of the ordinary units of an SM
 
@@ -77,7 +80,7 @@ def hopper_attention(
     landing = -(-400 * tile_bytes // 32_768)
 
     def vector(cycles: int, tail: int) -> UnitCost:
-        return _cost(cycles, cycles + tail, Source.MEASURED)
+        return UnitCost(cycles, cycles + tail)
 
     return AttentionCosts(
         name="hopper",
@@ -110,13 +113,13 @@ HOPPER_ATTENTION = hopper_attention()
 MI355X_ATTENTION = AttentionCosts(
     name="mi355x",
     matrix_unit="mma",
-    qk=_cost(512, 544, Source.DERIVED),
-    pv=_cost(512, 544, Source.DERIVED),
-    row_max=_cost(64, 112, Source.DERIVED),
-    exp=_cost(640, 660, Source.DERIVED),
-    convert=_cost(64, 72, Source.DERIVED),
-    rescale=_cost(128, 136, Source.DERIVED),
-    load=_cost(400, 1000, Source.DERIVED),
+    qk=UnitCost(512, 544),
+    pv=UnitCost(512, 544),
+    row_max=UnitCost(64, 112),
+    exp=UnitCost(640, 660),
+    convert=UnitCost(64, 72),
+    rescale=UnitCost(128, 136),
+    load=UnitCost(400, 1000),
     issue=64,
     product_tail=32,
     exp_unit="valu",

@@ -12,6 +12,7 @@ from warploom.document.roles import (
     BulkStore,
     ClusterSync,
     Commit,
+    Compute,
     Expect,
     Load,
     Mma,
@@ -72,6 +73,40 @@ def _why(  # noqa: PLR0911 (one line a kind of entry)
                 else ""
             )
     return ""
+
+
+def refuse_other_operands(document: RolesDocument, derived: RolesDocument) -> None:
+    """``BackendError`` for an op whose operands are not those of the kernel it is emitted from.
+
+    Code of an op is made from the kernel's text, by name; a document that gives the name other
+    registers, slots or memory is judged for what it says, so nothing else may be emitted.
+    """
+    known = {_operands(e) for p in derived.programs for _, row in p.phases() for e in row}
+    for program in document.programs:
+        for phase, row in program.phases():
+            for i, entry in enumerate(row):
+                if _operands(entry) not in known:
+                    raise BackendError(
+                        f"{entry.op} has other operands than the kernel's",  # type: ignore[union-attr]
+                        where=f"{program.name}.{phase}[{i}] of document {document.name!r}",
+                        why="its code is made from the kernel's text",
+                        fix="give it the operands of the derived programs (warploom repair)",
+                    )
+
+
+def _operands(entry: RoleEntry) -> tuple[object, ...]:
+    """The op of an entry and all it touches; nothing for entries without one."""
+    match entry:
+        case Mma():
+            return entry.op, entry.slots, entry.registers, entry.accumulator
+        case Compute():
+            touched = entry.slots, entry.fills, entry.fills_slots
+            return entry.op, entry.args, entry.reads, entry.writes, *touched
+        case Load():
+            return entry.op, entry.ring, entry.part, entry.bytes
+        case BulkStore():
+            return entry.op, entry.args, entry.source, entry.reduce
+    return ()
 
 
 def group_barrier(document: RolesDocument) -> int:

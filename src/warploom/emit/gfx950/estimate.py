@@ -11,16 +11,9 @@ from collections import Counter
 from dataclasses import dataclass
 
 from warploom.emit.gfx950.isa import Assembly, Instruction, parse_assembly
-from warploom.emit.gfx950.tile import LANES, GemmTile, waves_per_simd
+from warploom.emit.gfx950.tile import GemmTile, waves_per_simd
 from warploom.errors import BackendError
-
-# MI355X: 256 compute units of 4 SIMDs at 2.4 GHz (product brief).
-COMPUTE_UNITS = 256
-SIMDS = 4
-CLOCK_HZ = 2.4e9
-LDS_BYTES_PER_CYCLE = 128  # CDNA 4 white paper
-MEMORY_BYTES_PER_CYCLE = 64  # into one compute unit
-ISSUE_CYCLES = 4  # a wave issues one instruction in 4 cycles
+from warploom.target.mi355x import WAVE_BYTES, mi355x
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +44,8 @@ class LoopEstimate:
 
     def tflops(self, cycles: float | None = None) -> float:
         """TFLOP/s of the whole chip with ``cycles`` an iteration (by default the bound)."""
-        return self.flops / (cycles or self.bound) * COMPUTE_UNITS * CLOCK_HZ / 1e12
+        chip = mi355x()
+        return self.flops / (cycles or self.bound) * chip.compute_units * chip.clock_hz / 1e12
 
     def text(self) -> str:
         """A small table."""
@@ -72,15 +66,14 @@ def estimate_loop(tile: GemmTile, assembly_text: str) -> LoopEstimate:
     """Estimate the loop of an emitted kernel."""
     loop = _loop(parse_assembly(assembly_text))
     counts = Counter(_kind(instruction) for instruction in loop)
-    waves, per_simd = tile.waves, waves_per_simd(tile)
-    kilobyte = LANES * 16
+    waves, per_simd, chip = tile.waves, waves_per_simd(tile), mi355x()
     reads = counts["ds_read_b128"] + counts["ds_write_b128"]
     dmas, loads = counts["dma"], counts["load"]
     return LoopEstimate(
         matrix=counts["mfma"] * tile.mfma.cycles * per_simd,
-        issue=sum(_issue(instruction) for instruction in loop) * ISSUE_CYCLES,
-        lds=(reads + dmas) * waves * kilobyte // LDS_BYTES_PER_CYCLE,
-        memory=(dmas + loads) * waves * kilobyte // MEMORY_BYTES_PER_CYCLE,
+        issue=sum(_issue(instruction) for instruction in loop) * chip.issue,
+        lds=(reads + dmas) * waves * WAVE_BYTES // chip.lds_rate,
+        memory=(dmas + loads) * waves * WAVE_BYTES // chip.memory_rate,
         flops=counts["mfma"] * tile.mfma.flops * waves,
         instructions=tuple(sorted(Counter(i.mnemonic for i in loop).items())),
     )

@@ -72,12 +72,8 @@ def _pingpong(
         elem_bytes=element.size,
         is_fp8=element is ElementType.FP8,
     )
-    source = DeclarativeSchedule(
-        geometry.is_fp8,
-        geometry.lgkm_per_load_a,
-        geometry.lgkm_per_load_b,
-        target=_target(geometry, (block[0] // 2, block[1] // 4)),
-    )
+    target = _target(geometry, (block[0] // 2, block[1] // 4))
+    source = DeclarativeSchedule(geometry=geometry, target=target)
     return source, tile_of_geometry(geometry, element, (2, 4))
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from warploom.errors import GeometryError
+from warploom.target.mi355x import mi355x
 
 
 class ElementType(Enum):
@@ -83,7 +84,7 @@ _IMM3 = "i32 0, i32 0, i32 0"
 _UNSCALED = "i32 0, i32 0, i32 0, i32 0, i32 0, i32 0"
 
 
-def _half(element: ElementType, ir: str, name: str, m: int, k: int, cycles: int) -> Mfma:
+def _half(element: ElementType, ir: str, name: str, m: int, k: int) -> Mfma:
     return Mfma(
         element=element,
         m=m,
@@ -93,11 +94,11 @@ def _half(element: ElementType, ir: str, name: str, m: int, k: int, cycles: int)
         intrinsic=f"llvm.amdgcn.mfma.f32.{m}x{m}x{k}.{name}",
         operand_ir=f"<8 x {ir}>",
         tail_ir=_IMM3,
-        cycles=cycles,
+        cycles=mi355x().mfma_cycles(m, m, k, element.value),
     )
 
 
-def _fp8(m: int, k: int, cycles: int) -> Mfma:
+def _fp8(m: int, k: int) -> Mfma:
     return Mfma(
         element=ElementType.FP8,
         m=m,
@@ -107,17 +108,17 @@ def _fp8(m: int, k: int, cycles: int) -> Mfma:
         intrinsic=f"llvm.amdgcn.mfma.scale.f32.{m}x{m}x{k}.f8f6f4.v8i32.v8i32",
         operand_ir="<8 x i32>",
         tail_ir=_UNSCALED,
-        cycles=cycles,
+        cycles=mi355x().mfma_cycles(m, m, k, "fp8"),
     )
 
 
 MFMAS: tuple[Mfma, ...] = (
-    _half(ElementType.BF16, "bfloat", "bf16", 16, 32, 16),
-    _half(ElementType.BF16, "bfloat", "bf16", 32, 16, 32),
-    _half(ElementType.FP16, "half", "f16", 16, 32, 16),
-    _half(ElementType.FP16, "half", "f16", 32, 16, 32),
-    _fp8(16, 128, 32),
-    _fp8(32, 64, 64),
+    _half(ElementType.BF16, "bfloat", "bf16", 16, 32),
+    _half(ElementType.BF16, "bfloat", "bf16", 32, 16),
+    _half(ElementType.FP16, "half", "f16", 16, 32),
+    _half(ElementType.FP16, "half", "f16", 32, 16),
+    _fp8(16, 128),
+    _fp8(32, 64),
 )
 
 

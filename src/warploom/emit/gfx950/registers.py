@@ -17,8 +17,7 @@ from warploom.emit.gfx950.lower.zeroing import ADDRESSES
 from warploom.emit.gfx950.plan import KernelPlan, Movement
 from warploom.emit.gfx950.tile import waves_per_simd
 from warploom.errors import BackendError
-
-FILE = 512  # vector registers of one SIMD lane, for all its waves
+from warploom.target.mi355x import mi355x
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +73,7 @@ def register_truth(plan: KernelPlan, resources: Resources) -> RegisterTruth:
         accumulators=rows * columns * plan.tile.mfma.accumulator_registers,
         real=resources.vgprs,
         agprs=resources.agprs,
-        budget=FILE // waves_per_simd(plan.tile),
+        budget=mi355x().registers // waves_per_simd(plan.tile),
         fragment_loads=_fragment_loads(plan),
     )
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from warploom.emit.gfx950.mfma import ElementType, Mfma, find_mfma
 from warploom.errors import GeometryError
 from warploom.seed.target.geometry import KernelGeometry
+from warploom.target.mi355x import LANES, mi355x
 
-LANES = 64
 CHUNK = 16  # bytes one lane moves with one instruction
-LDS_LIMIT = 163_840  # gfx950: 160 KB a workgroup
+LDS_LIMIT = mi355x().lds_bytes
 BANK_ROW = 128  # bytes over which the LDS banks repeat for 16-byte accesses
 
 
@@ -150,7 +150,7 @@ def gemm_tile(
 
 def waves_per_simd(tile: GemmTile) -> int:
     """Waves of one workgroup on each of the four SIMDs of a compute unit."""
-    return max(1, -(-tile.waves // 4))
+    return max(1, -(-tile.waves // mi355x().simds))
 
 
 def tile_of_geometry(

@@ -14,6 +14,8 @@ from warploom.document.counters import ScheduleDocument
 from warploom.document.kinds import OpRole, Phase
 from warploom.guard.counters.program import kept_count
 from warploom.guard.counters.text import Act, Item, Queue, Text, read_text
+from warploom.target.mi355x import mi355x
+from warploom.target.seed_model import seed_model
 
 Cost = Callable[[ScheduleDocument], float]
 
@@ -78,11 +80,29 @@ class StallModel:
         return replace(self, vm_latency=self.vm_latency + vm, lgkm_latency=self.lgkm_latency + lgkm)
 
 
-CHIP = StallModel(mma=256, vm_latency=900, lgkm_latency=128, issue=4, barrier=16)
-"""A large tile on an MI355X-class chip: 32 MFMAs a quadrant, a memory round trip."""
+def _chip() -> StallModel:
+    chip = mi355x()
+    return StallModel(
+        mma=16 * chip.mfma_cycles(16, 16, 32, "bf16"),
+        vm_latency=chip.memory_latency,
+        lgkm_latency=chip.lds_latency,
+        issue=chip.issue,
+        barrier=chip.barrier,
+    )
 
-REFERENCE = StallModel(mma=16, vm_latency=200, lgkm_latency=20, issue=1, barrier=4)
-"""The latencies of the reference's default cost model."""
+
+CHIP = _chip()
+"""A large tile on an MI355X: 16 matrix instructions a quadrant, a memory round trip."""
+
+_SEED = seed_model()
+REFERENCE = StallModel(
+    mma=_SEED.mma,
+    vm_latency=_SEED.load,
+    lgkm_latency=_SEED.fragment,
+    issue=_SEED.issue,
+    barrier=_SEED.barrier,
+)
+"""The seed's model."""
 
 
 @dataclass(slots=True)

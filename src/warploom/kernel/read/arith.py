@@ -156,7 +156,7 @@ def _common(frame: Frame, node: ast.AST, fn: Fn, kinds: list[DType]) -> list[DTy
         frame.fail(
             KernelTypeError,
             node,
-            "// and % need integers",
+            "//, %, >> and bits need whole numbers",
             why="they are index arithmetic; a float has no exact quotient",
             fix="wl.floor(a / b), or convert with .to(wl.i32)",
         )

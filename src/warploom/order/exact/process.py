@@ -57,7 +57,8 @@ class ChildSolver:
     """CP-SAT in a child process, started on the first request and again after a death."""
 
     def __init__(self, command: tuple[str, ...] | None = None) -> None:
-        self._command = command or (sys.executable, "-c", _CHILD)
+        # -P: files of the user's folder must not stand in for modules of Python's own.
+        self._command = command or (sys.executable, "-P", "-c", _CHILD)
         self._child: subprocess.Popen[bytes] | None = None
         self._owner = 0
         self._asked = 0

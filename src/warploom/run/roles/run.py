@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from warploom.document.roles import RolesDocument
@@ -50,14 +50,27 @@ class Pace:
         return self.speeds[key]
 
 
-def run_once(plan: Plan, seed: int, *, expected: Outputs, values: Values) -> None:
-    """One random run; ``Fault`` when it goes wrong or stores other values than ``expected``."""
+def run_once(
+    plan: Plan,
+    seed: int,
+    *,
+    expected: Outputs,
+    values: Values,
+    watch: Callable[[Machine, Action], None] | None = None,
+) -> None:
+    """One random run; ``Fault`` when it goes wrong or stores other values than ``expected``.
+
+    ``watch`` sees every action before it happens.
+    """
     machine, pace = Machine(plan, values), Pace.drawn(seed)
     while not all(a.done for a in machine.agents):
         actions = machine.actions()
         if all(kind in _SOFT for kind, _, _ in actions):
             raise Fault("deadlock")
-        machine.perform(pace.choose(actions))
+        action = pace.choose(actions)
+        if watch is not None:
+            watch(machine, action)
+        machine.perform(action)
     if machine.outputs != expected:
         raise Fault("wrong values are stored")
 

@@ -69,12 +69,13 @@ def compile_schedule(
         config, sched, body, sync=wanted, by_interval=by_interval, forced=hooks.forced_settings
     )
     if by_interval:
-        shifted: CompiledSchedule = import_module("warploom.seed.compile.modulo").modulo_schedule(
-            hooks, body, edges, modulo, see, insist=insist_on_registers
+        by_modulo = import_module("warploom.seed.compile.modulo")
+        request = by_modulo.priced_request(hooks, body, modulo)
+        shifted: CompiledSchedule = by_modulo.modulo_schedule(
+            hooks, body, edges, request, see, insist=insist_on_registers
         )
-        machine = modulo.machine if modulo is not None else None
         guard = Guard(
-            policy=_proven(wanted), on_race=on_race, strengthen=strengthen, machine=machine
+            policy=_proven(wanted), on_race=on_race, strengthen=strengthen, machine=request.machine
         )
         return _seen(guard.applied(shifted), see)
     if config.depth >= 2:

@@ -11,6 +11,7 @@ from importlib import import_module
 
 from warploom.document.counters import Protocol
 from warploom.document.fields import instance
+from warploom.document.machine import MachineCosts
 from warploom.document.ops import DepEdge, OpDesc
 from warploom.errors import InfeasibleError, OverBudgetWarning
 from warploom.order import ModuloResult, solve_modulo
@@ -26,13 +27,64 @@ from warploom.seed.modulo.bridge import (
     check_match_fields,
 )
 from warploom.seed.modulo.entries import modulo_phases
+from warploom.seed.target.chip import body_costs, is_chip
+
+
+def priced_request(
+    schedule: Hooks, body: tuple[OpDesc, ...], request: ModuloRequest | None
+) -> ModuloRequest:
+    """For AUTO the request with the machine every other command prices this schedule by.
+
+    A kernel of known shape on a chip is priced in its cycles; without a shape nobody knows what an
+    op stands for, and the latencies of the schedule's own cost model count. MODULO answers in the
+    schedule's own model, whose intervals can be proven, unless it is given a machine.
+    """
+    request = request or ModuloRequest()
+    instance(request, ModuloRequest, "modulo", "compile_schedule")
+    given = request.machine is not None or request.occupancies is not None
+    if given or schedule.schedule_config().scheduling is not Strategy.AUTO:
+        return request
+    return replace(request, machine=own_machine(schedule, body))
+
+
+def own_machine(schedule: Hooks, body: tuple[OpDesc, ...]) -> MachineCosts | None:
+    """The target's machine; the chip's costs for a kernel of known shape on it; else None."""
+    if schedule.machine is not None:
+        return schedule.machine
+    if schedule.shape is None or not is_chip(schedule.target_name):
+        return None
+    config, waves = schedule.config(), schedule.protocol(0)
+    return body_costs(
+        schedule.shape,
+        body,
+        max(1, config.num_partitions),
+        waves.groups * waves.waves_per_group,
+        counters(config, schedule.schedule_config()),
+    )
+
+
+def _problem(
+    schedule: Hooks,
+    body: tuple[OpDesc, ...],
+    edges: tuple[DepEdge, ...],
+    request: ModuloRequest,
+    budget: int | None,
+) -> BodyProblem:
+    if request.machine is None:
+        return body_problem(
+            body, edges, name=schedule.name, request=request, register_budget=budget
+        )
+    auto = import_module("warploom.seed.modulo.auto")
+    bench, _ = auto.workbench(schedule, body, edges, request=request, register_budget=budget)
+    found: BodyProblem = bench.parts
+    return found
 
 
 def modulo_schedule(
     schedule: Hooks,
     body: tuple[OpDesc, ...],
     edges: tuple[DepEdge, ...],
-    request: ModuloRequest | None,
+    request: ModuloRequest,
     see: Observer,
     *,
     insist: bool = False,
@@ -41,12 +93,10 @@ def modulo_schedule(
 
     A register budget that no schedule keeps is left out with a warning, unless ``insist``.
     """
-    instance(request or ModuloRequest(), ModuloRequest, "modulo", "compile_schedule")
-    request = request or ModuloRequest()
     config, sched = schedule.config(), schedule.schedule_config()
     check_match_fields(config.ch0_match_field, config.ch1_match_field)
     budget = SchedulePolicy.of(sched).order.register_budget
-    problem = body_problem(body, edges, name=schedule.name, request=request, register_budget=budget)
+    problem = _problem(schedule, body, edges, request, budget)
     see("problem", problem)
     if sched.scheduling is Strategy.AUTO:
         auto = import_module("warploom.seed.modulo.auto")
@@ -63,7 +113,7 @@ def modulo_schedule(
             OverBudgetWarning,
             stacklevel=4,
         )
-        problem = body_problem(body, edges, name=schedule.name, request=request)
+        problem = _problem(schedule, body, edges, request, None)
         result = solve_modulo(problem.problem, request.options)
     see("modulo", result)
     return scheduled(schedule, body, edges, problem, result, request)

@@ -28,11 +28,10 @@ from warploom.seed.modulo.bridge import BodyProblem, ModuloRequest, body_problem
 from warploom.seed.modulo.entries import modulo_phases
 from warploom.seed.modulo.refine import WHOLE, Split, refined
 from warploom.sim import interval_cost
-from warploom.target.mi355x_units import LDS_BYTES
+from warploom.target.mi355x import WAVE_BYTES, mi355x
 from warploom.target.occupancy import OccupancyModel
 from warploom.verify import verify
 
-WAVE_BYTES = 1024  # what one memory instruction of a wave moves: 64 lanes of 16 bytes
 AUTO_EVALUATIONS = 24
 AUTO_EFFORTS = (1, 4)
 AUTO_STARTS = 6
@@ -168,7 +167,7 @@ def workbench(
     waves = protocol.groups * protocol.waves_per_group
     ops, prices = priced(fine, units, machine, waves)
     if request.smem_budget is None and schedule.shape is not None:
-        request = replace(request, smem_budget=LDS_BYTES)
+        request = replace(request, smem_budget=mi355x().lds_bytes)
     problem = _within_lds(ops, edges, schedule.name, replace(request, occupancies=prices))
     if register_budget is not None:
         roles = tuple(replace(r, register_budget=register_budget) for r in problem.problem.roles)

@@ -8,18 +8,19 @@ own cost model gave its ops.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 
-from warploom.document.counters import ScheduleDocument
+from warploom.document.counters import Counters, KernelShape, ScheduleDocument
 from warploom.document.kinds import OpRole
 from warploom.document.machine import MachineCosts
+from warploom.document.ops import OpDesc
 from warploom.sim.costs import mi355x_costs
-from warploom.target.mi355x_units import FLOP_PER_CYCLE_SIMD
+from warploom.target import seed_model
+from warploom.target.mi355x import mi355x
 
 Tile = tuple[int, int, int]
-MMA_CYCLES = 16  # one 16x16x32 bf16 product, or half of one 16x16x128 in fp8
 K_STEPS = 2  # products along K of the shipped tiles (64 deep in bf16)
-CHIP = "mi355x"
+CHIP = mi355x().name
 
 
 def chip_costs(
@@ -34,27 +35,61 @@ def chip_costs(
     """
     if document.machine is not None:
         return document.machine
-    if document.target.partition("-")[0] != CHIP:
+    if not is_chip(document.target):
         return model_costs(document)
-    shape = getattr(document, "shape", None)
-    if tile is None and shape is not None:
-        tile, dtype = shape.tile, shape.dtype
-    return replace(mi355x_costs(mma_cycles=_block_cycles(document, tile, dtype)), name=CHIP)
+    waves = document.protocol.groups * document.protocol.waves_per_group
+    shape = document.shape
+    if tile is None and shape is None:
+        return _by_counters(document.counters)
+    if tile is None or (shape is not None and shape.tile == tile):
+        assert shape is not None
+        return shape_costs(shape, waves, products_a_tile(document))
+    shape = KernelShape(tile=tile, mma=mi355x().usual_mfma(dtype), dtype=dtype)
+    return shape_costs(shape, waves, products_a_tile(document))
+
+
+def is_chip(target: str) -> bool:
+    """Whether a target of that name is priced in the chip's cycles."""
+    return target.partition("-")[0] == CHIP
+
+
+def products_a_tile(document: ScheduleDocument) -> int:
+    """Compute entries of one K-tile of a document."""
+    return _blocks([e.op for e in document.kernel], document.protocol.k_tiles_per_iteration)
+
+
+def body_costs(
+    shape: KernelShape | None,
+    body: Sequence[OpDesc],
+    partitions: int,
+    waves: int,
+    counters: Counters,
+) -> MachineCosts:
+    """The chip's costs for a declared body of so many K-partitions."""
+    if shape is None:
+        return _by_counters(counters)
+    return shape_costs(shape, waves, _blocks(body, partitions))
+
+
+def shape_costs(shape: KernelShape, waves: int, blocks: int) -> MachineCosts:
+    """The costs of a kernel of that shape whose waves work a K-tile off in ``blocks`` products."""
+    chip, (m, n, k) = mi355x(), shape.tile
+    cycles = max(1, round(2 * m * n * k / waves / blocks / chip.flops(shape.dtype)))
+    one = min(cycles, chip.mfma_cycles(*shape.mma, shape.dtype))
+    return mi355x_costs(mma_cycles=cycles, mfma_cycles=one)
 
 
 def model_costs(document: ScheduleDocument) -> MachineCosts:
-    """The latencies the document's own ops carry, named after its target."""
-    return MachineCosts(name=f"{document.target} model")
+    """The latencies the document's own ops carry: the seed's model, or that of an own target."""
+    own = f"{document.target} model"
+    return MachineCosts(name=seed_model.NAME if is_chip(document.target) else own)
 
 
-def _block_cycles(document: ScheduleDocument, tile: Tile | None, dtype: str) -> int:
-    """Cycles one compute entry holds the matrix unit of its SIMD."""
-    if tile is None:
-        a, b = document.counters.lgkm_per_load
-        return max(MMA_CYCLES, a * b * MMA_CYCLES // K_STEPS) if a and b else 256
-    waves = document.protocol.groups * document.protocol.waves_per_group
-    entries = sum(e.op.role is OpRole.COMPUTE for e in document.kernel)
-    blocks = max(1, entries // max(1, document.protocol.k_tiles_per_iteration))
-    rate = FLOP_PER_CYCLE_SIMD["fp8" if dtype == "fp8" else "bf16"]
-    m, n, k = tile
-    return max(1, round(2 * m * n * k / waves / blocks / rate))
+def _blocks(ops: Sequence[OpDesc], tiles: int) -> int:
+    return max(1, sum(op.role is OpRole.COMPUTE for op in ops) // max(1, tiles))
+
+
+def _by_counters(counters: Counters) -> MachineCosts:
+    one = mi355x().mfma_cycles(*mi355x().usual_mfma("bf16"), "bf16")
+    a, b = counters.lgkm_per_load
+    return mi355x_costs(mma_cycles=max(one, a * b * one // K_STEPS) if a and b else 16 * one)

@@ -10,14 +10,16 @@ from warploom.seed.config.parts import BlockSizing, FragOrder, LoopCarriedSpec, 
 from warploom.seed.config.pipeline import PipelineConfig
 from warploom.seed.target.cost import OpCost, TargetCostModel, TargetProfile
 from warploom.seed.target.tags import DefaultMatmulOps, PingPongOps
+from warploom.target.seed_model import seed_model
 
-_DRAM = OpCost(ResourceKind.GLOBAL_MEM, 200, OpRole.GLOBAL_LOAD)
+_SEED = seed_model()
+_DRAM = OpCost(ResourceKind.GLOBAL_MEM, _SEED.load, OpRole.GLOBAL_LOAD)
 
 
 def mi355x_cost_model() -> TargetCostModel:
     """Costs of the double-buffer kernels (ping-pong and 4-wave share their tags)."""
-    fragment = OpCost(ResourceKind.LDS, 20, OpRole.FRAGMENT_LOAD, vgpr_def=8)
-    mma = OpCost(ResourceKind.MMA_UNIT, 16, OpRole.COMPUTE, vgpr_def=4)
+    fragment = OpCost(ResourceKind.LDS, _SEED.fragment, OpRole.FRAGMENT_LOAD, vgpr_def=8)
+    mma = OpCost(ResourceKind.MMA_UNIT, _SEED.mma, OpRole.COMPUTE, vgpr_def=4)
     return TargetCostModel(
         {
             PingPongOps.LOAD_A: _DRAM,
@@ -35,12 +37,14 @@ def mi355x_single_buffer_cost_model() -> TargetCostModel:
     return TargetCostModel(
         {
             DefaultMatmulOps.LOAD_DRAM: _DRAM,
-            DefaultMatmulOps.STORE_SMEM: OpCost(ResourceKind.LDS, 20, OpRole.SHARED_STORE),
+            DefaultMatmulOps.STORE_SMEM: OpCost(
+                ResourceKind.LDS, _SEED.fragment, OpRole.SHARED_STORE
+            ),
             DefaultMatmulOps.LOAD_FRAG: OpCost(
-                ResourceKind.LDS, 20, OpRole.FRAGMENT_LOAD, vgpr_def=4
+                ResourceKind.LDS, _SEED.fragment, OpRole.FRAGMENT_LOAD, vgpr_def=4
             ),
             DefaultMatmulOps.COMPUTE: OpCost(
-                ResourceKind.MMA_UNIT, 64, OpRole.COMPUTE, vgpr_def=16
+                ResourceKind.MMA_UNIT, _SEED.block, OpRole.COMPUTE, vgpr_def=16
             ),
         }
     )
@@ -63,7 +67,7 @@ def mi355x_double_buffer(
         n_mmas=2,
         num_partitions=depth,
         mma_serial=True,
-        mma_latency=16,
+        mma_latency=_SEED.mma,
         vm_per_load_a=vm_per_load_a,
         vm_per_load_b=vm_per_load_b,
         ch0_match_field=0,
@@ -86,7 +90,7 @@ def mi355x_single_buffer() -> PipelineConfig:
         n_mmas=2,
         num_partitions=1,
         mma_serial=True,
-        mma_latency=16,
+        mma_latency=_SEED.mma,
         vm_per_load_a=4,
         vm_per_load_b=4,
         ch0_match_field=0,

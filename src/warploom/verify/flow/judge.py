@@ -167,6 +167,10 @@ class _Walk:
     ) -> Iterator[Finding]:
         made = {self.table.home[v]: v for v in op.results}
         written = writes(event)
+        if isinstance(event.entry, BulkStore) and event.entry.reduce != op.adds:
+            does = "adds to" if event.entry.reduce else "replaces"
+            why = f"{describe(event.entry)} {does} what is in memory"
+            yield self._finding(event, op, why, f"reduce = {op.adds}")
         for place in written:
             value = made.get(place)
             if "." not in place:

@@ -62,10 +62,10 @@ BINARY = {
 class Context:
     """The kernel being printed: its layout and the parameters used so far."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, params: dict[str, Param] | None = None) -> None:
         self.layout = layout
         self.kernel = layout.body.kernel
-        self.params: dict[str, Param] = {}
+        self.params: dict[str, Param] = {} if params is None else params
 
     def _add(self, param: Param) -> str:
         self.params.setdefault(param.name, param)
@@ -134,7 +134,7 @@ class Context:
             return "1"
         return self._add(StrideParam(name=f"stride_{tensor}_{axis}", tensor=tensor, axis=axis))
 
-    def map_of(self, tensor: Tensor, box: tuple[int, ...], *, plain: bool = False) -> str:
+    def map_of(self, tensor: Tensor, box: tuple[int, ...], *, span: int = 128) -> str:
         """A tensor map with that box."""
         tag = "x".join(str(n) for n in box if n > 1)
         return self._add(
@@ -143,7 +143,7 @@ class Context:
                 tensor=tensor.name,
                 box=box,
                 dtype=tensor.dtype,
-                plain=plain,
+                span=span,
             )
         )
 
@@ -236,8 +236,6 @@ class Context:
     def load_box(self, op: Load, tile: SlotTile) -> tuple[int, ...]:
         """The box of one block of a loaded tile."""
         dims = list(op.result.vars)
-        if tile.vector and op.result.dims[0].per > 1:
-            return (*(1 for _ in op.at[1:]), tile.cols)
         if tile.vector:
             return tuple(tile.cols if a.var == dims[0] else 1 for a in op.at)
         sizes = {dims[0]: tile.rows, dims[1]: min(tile.cols, tile.block_cols)}

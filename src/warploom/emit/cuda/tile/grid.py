@@ -153,9 +153,9 @@ def place_lines(context: Context, cut: Cut | None = None) -> list[str]:
     ]
     if walk == "groups":
         return [*_groups(context), *whole]
-    lines = ["int rest = tile;"]
+    lines = ["int rest = tile;"] if units or walk != "plane" else []
     if walk == "plane":
-        lines += _plane(context, *tiled)
+        lines += _plane(context, *tiled, alone=not units)
     else:
         for n in reversed(tiled):
             extent = context.layout.extent(n)
@@ -169,11 +169,15 @@ def place_lines(context: Context, cut: Cut | None = None) -> list[str]:
     return [*lines, *whole]
 
 
-def _plane(context: Context, rows: str, cols: str) -> list[str]:
+def _plane(context: Context, rows: str, cols: str, *, alone: bool) -> list[str]:
+    """Bands of ``group`` rows; ``alone``: there are no other variables."""
     group = context.layout.tiling.group
-    return [
+    plane = [
         f"const int plane = rest % (count_{rows} * count_{cols});",
         f"rest /= count_{rows} * count_{cols};",
+    ]
+    return [
+        *(["const int plane = tile;"] if alone else plane),
         f"const int band = plane / ({group} * count_{cols}) * {group};",
         f"const int tall = min(count_{rows} - band, {group});",
         f"const int inside = plane % ({group} * count_{cols});",
@@ -185,10 +189,14 @@ def _plane(context: Context, rows: str, cols: str) -> list[str]:
 def _pulled(context: Context, var: str, number: str) -> str:
     """Where a tile starts. The last one is pulled back inside: copies of rows that do not exist
     take several times as long. What it shares with its neighbour is computed twice, to the same
-    bits, unless the tail reads tiles: these may be what is stored.
+    bits, unless the tail reads tiles: these may be what is stored. Blocks that share a number stay
+    whole.
     """
     extent, body = context.layout.extent(var), context.layout.body
     place = f"{number} * {extent}"
+    loads = [op for _, op in body.placed() if isinstance(op, Load)]
+    if any(d.var == var and d.per > 1 for op in loads for d in op.result.dims):
+        return place
     if any(isinstance(op, Load) and len(op.result.dims) == 2 for op in body.tail) or any(
         op.add for _, op in body.placed() if isinstance(op, Store)
     ):

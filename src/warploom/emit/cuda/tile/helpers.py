@@ -118,7 +118,7 @@ TILE_HELPERS: dict[str, str] = {
         "// A byte of a tile in shared memory: blocks of rows of ``pitch`` bytes, swizzled.\n"
         "DEVICE uint32_t slot_byte(uint32_t slot, int rows, int pitch, int row, int byte) {\n"
         "  const uint32_t at = byte / pitch * rows * pitch + row * pitch + byte % pitch;\n"
-        "  return slot + (at ^ (at >> 7 & 7) << 4);\n}\n"
+        "  return slot + (at ^ (at >> 7 & (pitch / 16 - 1)) << 4);\n}\n"
     ),
     "load_shared_u8": (
         "DEVICE uint32_t load_shared_u8(uint32_t address) {\n  uint32_t a;\n"
@@ -155,6 +155,20 @@ TILE_HELPERS: dict[str, str] = {
         '               "bar.red.or.pred q, %2, 128, p;\\nselp.u32 %0, 1, 0, q;\\n}"\n'
         '               : "=r"(r) : "r"((uint32_t)x), "r"(id) : "memory");\n'
         "  return r != 0;\n}\n"
+    ),
+    "in_order": (
+        "// A sum over parts, of which one is at hand.\n"
+        "template <int N, int M>\n"
+        "DEVICE float4 in_order(const float4 (&x)[N][M], int at, int part, float4 own) {\n"
+        "  float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);\n"
+        "#pragma unroll\n"
+        "  for (int p = 0; p < N; ++p) {\n"
+        "    sum.x += p == part ? own.x : x[p][at].x;\n"
+        "    sum.y += p == part ? own.y : x[p][at].y;\n"
+        "    sum.z += p == part ? own.z : x[p][at].z;\n"
+        "    sum.w += p == part ? own.w : x[p][at].w;\n"
+        "  }\n"
+        "  return sum;\n}\n"
     ),
     "load_acquire": (
         "DEVICE uint32_t load_acquire(const unsigned* at) {\n  uint32_t r;\n"

@@ -29,7 +29,8 @@ from warploom.lower.layout import Array, Form, Layout
 from warploom.lower.meet import QUAD_BYTES, meeting_of, met_arrays, part_bytes, quads_of
 
 COUNTER_BYTES = 1 << 16  # counters of tiles and consumers, at the start of the memory
-MOST_AHEAD = 8  # parts whose values are on their way at once
+MOST_AHEAD, FEW_AHEAD = 16, 2  # quads of a thread that are on their way at once
+MOST_REGISTERS = 200
 OWN = Compute | BulkStore | BulkWait | BulkCommit | ProxyFence | ScopeSync
 
 
@@ -73,9 +74,11 @@ def _sums(context: Context, arrays: Sequence[Array], apart: int, barrier: str) -
         f"is_last = any_of_group({barrier}, thread == 0 && atomicAdd(counted, 1u) == {split - 1});",
         "if (!is_last) {",
         *indent(_leave(context, arrays, apart), 2),
-        "  __threadfence();",
         f"  named_sync({barrier}, 128);",
-        "  if (thread == 0) atomicAdd(counted + 1, 1u);",
+        "  if (thread == 0) {",
+        "    __threadfence();  // of what all of them wrote",
+        "    atomicAdd(counted + 1, 1u);",
+        "  }",
         "} else {",
         "  if (thread == 0) {",
         f"    while (load_acquire(counted + 1) != {split - 1}) {{}}",
@@ -92,10 +95,10 @@ def _states(context: Context, arrays: Sequence[Array], apart: int, barrier: str)
     split = context.layout.tiling.split
     return [
         *_leave(context, arrays, apart),
-        "__threadfence();",
         f"named_sync({barrier}, 128);",
         "bool last = false;",
         "if (thread == 0) {",
+        "  __threadfence();  // of what all of them wrote",
         f"  last = atomicAdd(counted, 1u) == {split - 1};",
         "  if (last) *counted = 0;",
         "  __threadfence();",
@@ -120,67 +123,79 @@ def _leave(context: Context, arrays: Sequence[Array], apart: int) -> list[str]:
     places = _places(arrays)
     lines = [f"float4* const left = parts + part * {apart};"]
     for array in arrays:
-        x = ", ".join(_quad(array))
-        lines += [
-            *_walk(context, array),
-            f"  __stcg(&left[{_at(array, places)}], make_float4({x}));",
-        ]
+        lines += _blocks(context, array)
+        for n, quad in enumerate(_quads(array)):
+            lines.append(
+                f"  __stcg(&left[{_at(array, places, n)}], make_float4({', '.join(quad)}));"
+            )
+        lines.append("}")
     return lines
 
 
-def _at(array: Array, places: dict[str, int]) -> str:
-    inner = f" + b * {array.cols // 8} + 2 * g + i" if array.form is Form.TILE else " + b"
-    return f"({places[array.name]}{inner}) * 128"
+def _at(array: Array, places: dict[str, int], number: int) -> str:
+    """Where a thread's quad of a block lies."""
+    each = quads_of(array) // array.blocks
+    return f"({places[array.name] + number} + b * {each}) * 128"
 
 
-def _quad(array: Array) -> list[str]:
-    """Four neighbours of a thread: of a tile, in one row of 16 columns; of rows, both."""
+def _quads(array: Array) -> list[list[str]]:
+    """Four neighbours of a thread each: of a tile, in one row of 16 columns; of rows, both."""
     if array.form is not Form.TILE:
-        return [f"{array.name}[b][0]", f"{array.name}[b][1]", "0.0f", "0.0f"]
-    return [f"{array.name}[b][8 * g + 2 * i + {e}]" for e in (0, 1, 4, 5)]
+        return [[f"{array.name}[b][0]", f"{array.name}[b][1]", "0.0f", "0.0f"]]
+    return [
+        [f"{array.name}[b][{8 * g + 2 * i + e}]" for e in (0, 1, 4, 5)]
+        for g in range(array.cols // 16)
+        for i in (0, 1)
+    ]
 
 
-def _walk(context: Context, array: Array) -> list[str]:
-    """The head of a walk over a thread's quads, of a tile in rows that exist."""
-    blocks = ["#pragma unroll", f"for (int b = 0; b < {array.blocks}; ++b)"]
+def _blocks(context: Context, array: Array) -> list[str]:
+    """The head of a walk over the blocks of an array, of tiles those whose first row exists."""
+    head = ["#pragma unroll", f"for (int b = 0; b < {array.blocks}; ++b)"]
     if array.form is not Form.TILE:
-        return blocks
+        return [*head, "{"]
     body = context.layout.body
     carried = next(c for c in body.loop.carried if _home(context, c.result.name) == array.name)
     rows = carried.result.vars[0]
-    return [
-        *blocks,
-        "#pragma unroll",
-        f" for (int g = 0; g < {array.cols // 16}; ++g)",
-        "#pragma unroll",
-        "  for (int i = 0; i < 2; ++i)",
-        f"   if (pos_{rows} + row_of(b, i) < {context.size(context.kernel.var(rows).axis)})",
-    ]
+    size = context.size(context.kernel.var(rows).axis)
+    return [*head, f" if (pos_{rows} + row_of(b, 0) < {size}) {{"]
 
 
 def _home(context: Context, value: str) -> str:
     return dict(context.layout.homes)[value]
 
 
+def _ahead(context: Context) -> int:
+    """Quads of a thread that may be on their way at once, by the registers that are left."""
+    used = sum(a.registers for a in context.layout.arrays)
+    return max(FEW_AHEAD, min(MOST_AHEAD, (MOST_REGISTERS - used) // 8))
+
+
 def _summed(context: Context, array: Array, at: int, apart: int) -> list[str]:
-    """A sum over the parts in their order."""
-    split, quad = context.layout.tiling.split, _quad(array)
-    own = ", ".join(quad)
-    back = [f"{x} = sum.{w};" for x, w in zip(quad, "xyzw", strict=True) if x != "0.0f"]
-    return [
-        *_walk(context, array),
-        "   {",
-        "    float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);",
-        f"#pragma unroll {min(split, MOST_AHEAD)}",
-        f"    for (int p = 0; p < {split}; ++p) {{",
-        f"      const float4 x = p == part ? make_float4({own})",
-        f"                                 : __ldcg(&parts[p * {apart}"
-        f" + {_at(array, {array.name: at})}]);",
-        "      sum.x += x.x, sum.y += x.y, sum.z += x.z, sum.w += x.w;",
-        "    }",
-        f"    {' '.join(back)}",
-        "   }",
-    ]
+    """A sum over the parts in their order; loads of several quads are on their way at once."""
+    split, quads = context.layout.tiling.split, _quads(array)
+    ahead = max(1, _ahead(context) // split)
+    lines = _blocks(context, array)
+    for first in range(0, len(quads), ahead):
+        some = list(enumerate(quads))[first : first + ahead]
+        lines += ["  {", f"    float4 x[{split}][{len(some)}];", "#pragma unroll"]
+        lines.append(f"    for (int p = 0; p < {split}; ++p) {{")
+        for n, _ in some:
+            place = _at(array, {array.name: at}, n)
+            lines.append(f"      x[p][{n - first}] = __ldcg(&parts[p * {apart} + {place}]);")
+        lines.append("    }")
+        for n, quad in some:
+            own = ", ".join(quad)
+            lines += [
+                f"    {{ const float4 own = make_float4({own});",
+                f"      const float4 sum = in_order<{split}>(x, {n - first}, part, own);",
+            ]
+            lines += [
+                f"      {to} = sum.{w};" for to, w in zip(quad, "xyzw", strict=True) if to != "0.0f"
+            ]
+            lines.append("    }")
+        lines.append("  }")
+    return [*lines, "}"]
 
 
 def _together(context: Context, arrays: Sequence[Array], apart: int) -> list[str]:
@@ -193,22 +208,20 @@ def _together(context: Context, arrays: Sequence[Array], apart: int) -> list[str
     high = next(a for a in arrays if a.name == top)
     rest = [a for a in arrays if a.name != top]
     return [
-        "#pragma unroll 4",
+        "#pragma unroll 8",
         f"for (int p = 0; p < {split}; ++p)",
-        *indent(_walk(context, high), 2),
-        "  {",
-        f"    const float4 was = __ldcg(&parts[p * {apart} + {_at(high, places)}]);",
+        *indent(_blocks(context, high), 2),
+        f"    const float4 was = __ldcg(&parts[p * {apart} + {_at(high, places, 0)}]);",
         f"    {top}[b][0] = fmaxf({top}[b][0], was.x);",
         f"    {top}[b][1] = fmaxf({top}[b][1], was.y);",
         "  }",
         *(x for a in rest for x in _cleared(a)),
-        "#pragma unroll 2",
+        "#pragma unroll 1",
         f"for (int p = 0; p < {split}; ++p) {{",
         f"  const float4* const of = parts + p * {apart};",
         f"  float weight[{high.blocks}][2];",
-        *indent(_walk(context, high), 2),
-        "  {",
-        f"    const float4 was = __ldcg(&of[{_at(high, places)}]);",
+        *indent(_blocks(context, high), 2),
+        f"    const float4 was = __ldcg(&of[{_at(high, places, 0)}]);",
         f"    weight[b][0] = exp2_approx(was.x - {top}[b][0]);",
         f"    weight[b][1] = exp2_approx(was.y - {top}[b][1]);",
         "  }",
@@ -227,14 +240,24 @@ def _cleared(array: Array) -> list[str]:
     ]
 
 
-def _added(context: Context, array: Array, places: dict[str, int], scaled: bool) -> list[str]:
-    tile = array.form is Form.TILE
-    lines = [
-        *_walk(context, array),
-        "   {",
-        f"    const float4 x = __ldcg(&of[{_at(array, places)}]);",
-    ]
-    for n, (to, word) in enumerate(zip(_quad(array), "xyzw", strict=True)):
-        weight = f" * weight[b][{'i' if tile else n}]" if scaled else ""
-        lines += [] if to == "0.0f" else [f"    {to} += x.{word}{weight};"]
-    return [*lines, "   }"]
+def _added(
+    context: Context,
+    array: Array,
+    places: dict[str, int],
+    scaled: bool,
+) -> list[str]:
+    """A part's share of a sum; loads of several quads are on their way at once."""
+    tile, quads = array.form is Form.TILE, _quads(array)
+    lines = _blocks(context, array)
+    ahead = _ahead(context)
+    for first in range(0, len(quads), ahead):
+        some = list(enumerate(quads))[first : first + ahead]
+        lines += ["  {", f"    float4 x[{len(some)}];"]
+        lines += [f"    x[{n - first}] = __ldcg(&of[{_at(array, places, n)}]);" for n, _ in some]
+        for n, quad in some:
+            for word, to in zip("xyzw", quad, strict=True):
+                row = n % 2 if tile else "xyzw".index(word)
+                weight = f" * weight[b][{row}]" if scaled else ""
+                lines += [] if to == "0.0f" else [f"    {to} += x[{n - first}].{word}{weight};"]
+        lines.append("  }")
+    return [*lines, "}"]

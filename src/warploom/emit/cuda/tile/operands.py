@@ -25,7 +25,7 @@ def load_lines(context: Context, op: Load, entry: LoadEntry, site: Site) -> list
     assert found is not None
     _, tile = found
     tensor = context.kernel.tensor(op.tensor)
-    name = context.map_of(tensor, context.load_box(op, tile), plain=tile.vector)
+    name = context.map_of(tensor, context.load_box(op, tile), span=tile.span)
     once = site.document.ring(entry.ring).per == "tile"
     iteration = None if once else site.iteration(entry.k)
     dst, bar = site.part(entry.ring, entry.part, entry.k), site.barrier(entry.ring, "full", entry.k)

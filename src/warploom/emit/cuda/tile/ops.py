@@ -13,29 +13,37 @@ from warploom.emit.cuda.tile.operands import load_lines, product_lines
 from warploom.emit.cuda.tile.stores import direct_text, store_call, straight_text
 from warploom.emit.cuda.tile.vector import Vector
 from warploom.kernel.values import Dot, Load, Store
+from warploom.lower.column import Lowered
 from warploom.lower.fuse import Step
 from warploom.lower.hand_over import Put, puts
 from warploom.lower.layout import Form
+from warploom.lower.loop_ops import product_name
 from warploom.lower.plan import (
+    LEAVE,
     MEET,
     START,
     SUMS,
+    TAKE,
     fetch_name,
+    given_values,
     held_loads,
     part_arrays,
     part_name,
     started,
     store_name,
 )
-from warploom.lower.relate import product_name
 from warploom.lower.storage import is_straight, staged_stores
 
 
 class Ops:
-    """Lowerings of a kernel's ops; ``masked`` are the steps that hide elements."""
+    """Lowerings of a kernel's ops; ``masked`` are the steps that hide elements, ``earlier`` the
+    loops that run before it in a tile.
+    """
 
-    def __init__(self, context: Context, masked: frozenset[str]) -> None:
-        self.context, self.masked = context, masked
+    def __init__(
+        self, context: Context, masked: frozenset[str], earlier: tuple[Lowered, ...] = ()
+    ) -> None:
+        self.context, self.masked, self.earlier = context, masked, earlier
         self.layout = context.layout
 
     def producer_table(self) -> LoweringTable:
@@ -63,6 +71,8 @@ class Ops:
         for step in self.layout.steps:
             table = table.with_op(step.name, self._step_lowering(step, masked))
         table = self._with_moves(self._with_products(table))
+        table = table.with_op(TAKE, lambda e, s: self.take_lines())
+        table = table.with_op(LEAVE, lambda e, s: [])
         table = table.with_op(START, lambda e, s: self.start_lines())
         table = table.with_op(SUMS, lambda e, s: self.sum_lines())
         table = table.with_op(MEET, lambda e, s: meet_lines(self.context, s))
@@ -178,6 +188,23 @@ class Ops:
                 f"for (int b = 0; b < {array.blocks}; ++b)",
                 "#pragma unroll",
                 f"  for (int j = 0; j < {count}; ++j) {array.name}[b][j] = {value};",
+            ]
+        return lines
+
+    def take_lines(self) -> list[str]:
+        """What earlier loops of the tile left, into arrays of this one."""
+        lines = []
+        for op in given_values(self.layout):
+            array = self.layout.array_of(op.result.name)
+            source = next(
+                x.layout.array_of(op.of) for x in self.earlier if op.of in dict(x.layout.homes)
+            )
+            count = array.cols // 2 if array.form is Form.TILE else 2
+            lines += [
+                "#pragma unroll",
+                f"for (int b = 0; b < {array.blocks}; ++b)",
+                "#pragma unroll",
+                f"  for (int j = 0; j < {count}; ++j) {array.name}[b][j] = {source.name}[b][j];",
             ]
         return lines
 

@@ -13,16 +13,16 @@ from warploom.kernel.values import DType
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapParam:
-    """A tensor map: box sizes by axis of the tensor (outermost first), 128-byte swizzle.
+    """A tensor map: box sizes by axis of the tensor (outermost first).
 
-    ``plain``: of vectors, without swizzle.
+    ``span``: bytes of a row that are swizzled among themselves; 0 for vectors, which are not.
     """
 
     name: str
     tensor: str
     box: tuple[int, ...]
     dtype: DType
-    plain: bool = False
+    span: int = 128
 
     @property
     def text(self) -> str:

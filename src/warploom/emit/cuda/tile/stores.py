@@ -26,7 +26,7 @@ def fill_text(context: Context, op: Store) -> list[str]:
     blocked = context.kernel.tensor(op.tensor).blocked
     groups = min(2 if wide else 4, share_of(context.layout, op)[1] // 16)
     return [
-        "const int here = opaque(lane);  // addresses are computed anew: registers are short",
+        "const unsigned here = opaque(lane);  // addresses are computed anew: registers are short",
         *vector.scopes.step,
         *row_scope(vector),
         "#pragma unroll",
@@ -49,7 +49,7 @@ def fill_text(context: Context, op: Store) -> list[str]:
 def _stage_16bit(pack: str) -> list[str]:
     pairs = ", ".join(f"{pack}(y[{e}], y[{e + 1}])" for e in (0, 2, 4, 6))
     return [
-        "const int row = here % 16, half = here / 16;",
+        "const unsigned row = here % 16, half = here / 16;",
         f"stmatrix4(buffer + row * 128 + (((2 * j + half) ^ (row % 8)) << 4), {pairs});",
     ]
 
@@ -123,10 +123,10 @@ def straight_text(context: Context, op: Store, iteration: str) -> list[str]:
 
 def _stage_f32() -> list[str]:
     return [
-        "const int row = here / 4, pair = here % 4;",
+        "const unsigned row = here / 4, pair = here % 4;",
         "#pragma unroll",
         "for (int q = 0; q < 4; ++q) {",
-        "  const int down = q % 2 * 8, chunk = 4 * j + q / 2 * 2 + pair / 2;",
+        "  const unsigned down = q % 2 * 8, chunk = 4 * j + q / 2 * 2 + pair / 2;",
         "  store_shared2(buffer + (row + down) * 128 + ((chunk ^ (row % 8)) << 4) + pair % 2 * 8,",
         "                y[2 * q], y[2 * q + 1]);",
         "}",

@@ -23,24 +23,19 @@ from warploom.kernel.values import (
     Indices,
     Load,
     Pointwise,
-    Reduce,
     Scalar,
     Size,
     Spread,
     Value,
 )
 from warploom.lower.body import refusal
-from warploom.lower.fuse import Step
-from warploom.lower.layout import Form, part_sums
+from warploom.lower.layout import Form
 from warploom.lower.ranges import Affine, comparisons, moves
 from warploom.lower.slots import SlotTile
 
 ELEMENTS = 8  # of a thread in 16 columns of a block
 SMALL = 1 << 16
 BYTES = (DType.I8, DType.E4M3, DType.E5M2)
-LEAST = {Fn.MAX: "__int_as_float(0xff800000)", Fn.MIN: "__int_as_float(0x7f800000)"}
-COMBINE = {Fn.MAX: "fmaxf({0}, {1})", Fn.MIN: "fminf({0}, {1})", Fn.ADD: "{0} + {1}"}
-QUAD = {Fn.MAX: "quad_max", Fn.MIN: "quad_min", Fn.ADD: "quad_sum"}
 
 
 @dataclass
@@ -111,7 +106,7 @@ class Vector:
         if isinstance(op, Load):
             return self._loaded(op)
         if isinstance(op, Pointwise):
-            return self._declare(value, self._pointwise(op))
+            return self.declare(value, self._pointwise(op))
         raise refusal("this value has no place in vector work", value.line)
 
     def _uniform(self, name: str) -> str:
@@ -122,7 +117,7 @@ class Vector:
         kind = "int" if self.body.values[name].dtype is DType.I32 else "float"
         if self.body.values[name].dtype is DType.BOOL:
             kind = "bool"
-        label = _label("u", name)
+        label = called("u", name)
         self.scopes.step.append(f"const {kind} {label} = {text};")
         return label
 
@@ -141,11 +136,10 @@ class Vector:
                 return f"{self.value(op.args[0])} * {self._reciprocal(op.args[1])}"
         if op.fn is Fn.WHERE and self.body.is_free(op.args[0]) and op.result.dims:
             chosen, other = self.value(op.args[1]), self.value(op.args[2])
-            if not moves(self.body, op.args[0]):
+            # what is written out where it is used has no say in which iterations hide something
+            if not moves(self.body, op.args[0]) or self.body.is_free(op.result.name):
                 return f"({self.value(op.args[0])}) ? {chosen} : {other}"
-            rows = self.rows in op.result.vars
-            shown = self._condition(op.args[0]) if rows else self.value(op.args[0])
-            return f"(!MASKED || {shown}) ? {chosen} : {other}"
+            return f"(!MASKED || {self._condition(op.args[0])}) ? {chosen} : {other}"
         if op.fn is Fn.CAST and op.result.dtype.is_float and self._is_small(op.args[0]):
             return f"small_to_float({self.value(op.args[0])})"
         args = [self.value(a) for a in op.args]
@@ -176,7 +170,7 @@ class Vector:
                 text = limits[0]
                 for other in limits[1:]:
                     text = f"{pick}({text}, {other})"
-                label = f"{_label('limit', name)}_{pick}"
+                label = f"{called('limit', name)}_{pick}"
                 first = self.context.position(self.body.loop.var, self.iteration)
                 if f"int {label}[2];" not in self.scopes.row_names:
                     self.scopes.row_names.append(f"int {label}[2];")
@@ -203,12 +197,12 @@ class Vector:
         if key not in self.names:
             value = self.body.values[name]
             text = f"__fdividef(1.0f, {self.value(name)})"
-            self.names[key] = self._declare(value, text, _label("inverse", name))
+            self.names[key] = self.declare(value, text, called("inverse", name))
         return self.names[key]
 
-    def _declare(self, value: Value, text: str, label: str = "") -> str:
+    def declare(self, value: Value, text: str, label: str = "") -> str:
         """Give a computed value a name in the scope it belongs to."""
-        label = label or _label("v", value.name)
+        label = label or called("v", value.name)
         kind = {DType.I32: "int", DType.BOOL: "bool"}.get(value.dtype, "float")
         if not value.dims:
             self.scopes.step.append(f"const {kind} {label} = {text};")
@@ -226,18 +220,18 @@ class Vector:
     def _loaded(self, op: Load) -> str:
         found = self.layout.slot_of(op.result.name)
         if found is not None and found[1].vector and op.result.vars == (self.rows,):
-            slot = _label("slot", op.result.name)
-            return self._declare(op.result, f"load_shared1({slot} + 4 * row_of(b, i))")
+            slot = called("slot", op.result.name)
+            return self.declare(op.result, f"load_shared1({slot} + 4 * row_of(b, i))")
         if found is not None and found[1].vector and op.result.dims[0].per > 1:
-            label = _label("v", op.result.name)
-            slot = _label("slot", op.result.name)
+            label = called("v", op.result.name)
+            slot = called("slot", op.result.name)
             self.scopes.step.append(f"const float {label} = load_shared1({slot});")
             return label
         if found is not None and found[1].vector:
-            label = _label("v", op.result.name)
             name = op.result.name
-            early = _label("early", name) if name in early_vectors(self.layout) else ""
-            self.scopes.chunk += vector_text(label, _label("slot", name), early)
+            label = called("v", name)
+            early = called("early", name) if name in early_vectors(self.layout) else ""
+            self.scopes.chunk += vector_text(label, called("slot", name), early)
             return f"{label}{COLUMN}"
         if found is not None:
             return self._from_slot(op)
@@ -260,7 +254,7 @@ class Vector:
         element = self.context.element_at(op, indices)
         zero = "0" if op.result.dtype is DType.I32 else "0.0f"
         text = f"({' && '.join(inside)}) ? {element} : {zero}" if inside else element
-        return self._declare(op.result, text)
+        return self.declare(op.result, text)
 
     def _varies(self, at: At) -> bool:
         return at.value is not None and bool(self.body.values[at.value].dims)
@@ -285,7 +279,7 @@ class Vector:
         for at, axis in zip(op.at, self.context.kernel.tensor(op.tensor).axes, strict=True):
             text = self.context.index(at, self.iteration)
             indices.append(f"({text}) / {axis.per}" if axis.per > 1 and at.var else text)
-        label = _label("v", op.result.name)
+        label = called("v", op.result.name)
         self.scopes.step.append(f"const float {label} = {self.context.element_at(op, indices)};")
         return label
 
@@ -303,18 +297,18 @@ class Vector:
                 why="a thread's elements of it are known for 16-bit tiles, rows as loaded",
                 fix="use it untransposed, in bf16 or fp16",
             )
-        label = _label("f", value.name)
+        label = called("f", value.name)
         _, tile = found
         self.scopes.chunk += [
             f"uint32_t {label}[4];",
-            f"ldmatrix4({label}, slot_element({_label('slot', value.name)}, {tile.rows}, b, g));",
+            f"ldmatrix4({label}, slot_element({called('slot', value.name)}, {tile.rows}, b, g));",
         ]
         return f"unpack_{value.dtype}({label}[e / 2], e % 2)"
 
     def _bytes_of_slot(self, op: Load, tile: SlotTile) -> str:
         """Elements of 8 bits, or bytes that stand for two columns each."""
         value, per = op.result, op.result.dims[1].per
-        label, slot = _label("f", value.name), _label("slot", value.name)
+        label, slot = called("f", value.name), called("slot", value.name)
         each, pitch = "u16" if per == 1 else "u8", min(tile.cols, tile.block_cols)
         self.scopes.chunk += [
             f"uint32_t {label}[4];",
@@ -328,149 +322,9 @@ class Vector:
         return f"unpack_{value.dtype}({label}[e / 2], e % 2)"
 
 
-def _label(kind: str, name: str) -> str:
+def called(kind: str, name: str) -> str:
+    """What a value is called in the text."""
     return f"{kind}_{name.replace('.', '_')}"
-
-
-def step_text(context: Context, step: Step, iteration: str | None) -> list[str]:
-    """The body of a step: elements with the rows they need, then reductions and rows after them."""
-    made = {op.result.name for op in step.ops}
-    inner = Vector(context, step.rows, step.cols, local=made, iteration=iteration)
-    outer = Vector(context, step.rows, None, local=made, iteration=iteration)
-    outer.scopes.step = inner.scopes.step
-    reduces = [op for op in step.ops if isinstance(op, Reduce)]
-    parts = part_sums(context.layout.body)
-    sums: list[str] = []
-    for op in reduces:
-        sums += _reduce(inner, op, step)
-        quad = f"{_label('red', op.result.name)}[b][i]"
-        whole = op.result.name not in parts
-        outer.names[op.result.name] = f"{QUAD[op.fn]}({quad})" if whole else quad
-    stores: list[str] = []
-    packs: list[tuple[str, str]] = []
-    row_stores: list[tuple[str, str]] = []
-    homes = dict(context.layout.homes)
-    for work in step.ops:
-        name = work.result.name
-        if name not in step.results:
-            continue
-        if len(work.result.dims) == 2 and not isinstance(work, Reduce):
-            _store_element(context, name, _unrounded(inner, work), stores, packs)
-        else:
-            row_stores.append((homes[name], outer.value(name)))
-    blocks = _blocks(context, step)
-    lines = [*_skip(context, step, blocks), *inner.scopes.step]
-    for op in reduces:
-        lines += _reduction_start(op, blocks)
-    if step.cols is not None:
-        lines += tile_loop(context, inner, stores + sums, packs, blocks, step.cols)
-    return lines + (_row_loop(outer, row_stores, blocks) if row_stores else [])
-
-
-def _reduction_start(op: Reduce, blocks: int) -> list[str]:
-    first, label = LEAST.get(op.fn, "0.0f"), _label("red", op.result.name)
-    return [
-        f"float {label}[{blocks}][2];",
-        "#pragma unroll",
-        f"for (int b = 0; b < {blocks}; ++b) {label}[b][0] = {label}[b][1] = {first};",
-    ]
-
-
-def _skip(context: Context, step: Step, blocks: int) -> list[str]:
-    """Multiplying by 1 changes nothing: a warp whose rows all say so leaves the tile as it is."""
-    homes = dict(context.layout.homes)
-    if len(step.ops) != 1 or not isinstance(step.ops[0], Pointwise):
-        return []
-    op = step.ops[0]
-    rows = [a for a in op.args if len(context.layout.body.values[a].dims) == 1 and a in homes]
-    tiles = [a for a in op.args if a in homes and homes[a] == homes.get(op.result.name)]
-    if op.fn is not Fn.MUL or len(rows) != 1 or len(tiles) != 1:
-        return []
-    same = " && ".join(
-        f"{homes[rows[0]]}[{b}][{i}] == 1.0f" for b in range(blocks) for i in range(2)
-    )
-    return [f"if (__all_sync(~0u, {same})) return;"]
-
-
-def _reduce(vector: Vector, op: Reduce, step: Step) -> list[str]:
-    label = f"{_label('red', op.result.name)}[b][i]"
-    if op.over != step.cols:
-        raise refusal(
-            "a reduction over the rows of a tile",
-            op.result.line,
-            why="rows lie in different warps",
-            fix="reduce over the columns, or work on the transposed tile",
-        )
-    return [f"{label} = {COMBINE[op.fn].format(label, vector.value(op.arg))};"]
-
-
-def _unrounded(vector: Vector, op: Pointwise | Spread) -> str:
-    """The value of a result; packing rounds by itself."""
-    last = isinstance(op, Pointwise) and op.fn is Fn.CAST and op.result.dtype.bits < 32
-    text = vector.value(op.args[0] if last and isinstance(op, Pointwise) else op.result.name)
-    return text
-
-
-def _store_element(
-    context: Context, name: str, text: str, stores: list[str], packs: list[tuple[str, str]]
-) -> None:
-    array = context.layout.array_of(name)
-    if array.form is Form.TILE:
-        stores.append(f"{array.name}[b][4 * h + e] = {text};")
-        return
-    temporary = f"y_{array.name}"
-    stores.append(f"{temporary}[e] = {text};")
-    packs.append((temporary, array.name))
-
-
-def tile_loop(
-    context: Context,
-    vector: Vector,
-    element: list[str],
-    packs: list[tuple[str, str]],
-    blocks: int,
-    cols: str,
-) -> list[str]:
-    """Loops over blocks, 16 columns and elements."""
-    chunk = [f"float {t}[{ELEMENTS}];" for t, _ in packs]
-    after = []
-    for temporary, array in packs:
-        pack = f"pack_{context.layout.array_of(_member(context, array)).dtype}"
-        after += [
-            "#pragma unroll",
-            f"for (int u = 0; u < 4; ++u) {array}[b][g][u] = "
-            f"{pack}({temporary}[2 * u], {temporary}[2 * u + 1]);",
-        ]
-    groups = context.layout.extent(cols) // 16
-    return [
-        "#pragma unroll",
-        f"for (int b = 0; b < {blocks}; ++b) {{",
-        *indent(row_scope(vector), 2),
-        "#pragma unroll",
-        f"  for (int g = 0; g < {groups}; ++g) {{",
-        "    const int h = 2 * g;",
-        *indent([*vector.scopes.chunk, *chunk], 4),
-        "#pragma unroll",
-        f"    for (int e = 0; e < {ELEMENTS}; ++e) {{",
-        *(
-            ["      const int i = e / 2 % 2;"]
-            if _uses_row([*vector.scopes.element, *element])
-            else []
-        ),
-        *indent([*vector.scopes.element, *element], 6),
-        "    }",
-        *indent(after, 4),
-        "  }",
-        "}",
-    ]
-
-
-def _uses_row(lines: list[str]) -> bool:
-    return any("[i]" in line or ", i)" in line for line in lines)
-
-
-def _member(context: Context, array: str) -> str:
-    return next(v for v, home in context.layout.homes if home == array)
 
 
 def row_scope(vector: Vector) -> list[str]:
@@ -484,24 +338,3 @@ def row_scope(vector: Vector) -> list[str]:
         *indent(vector.scopes.rows, 2),
         "}",
     ]
-
-
-def _row_loop(vector: Vector, stores: list[tuple[str, str]], blocks: int) -> list[str]:
-    """Rows of a step, once for each of a thread's rows; results are written last."""
-    values = [f"const float out_{k} = {text};" for k, (_, text) in enumerate(stores)]
-    writes = [f"{home}[b][i] = out_{k};" for k, (home, _) in enumerate(stores)]
-    return [
-        "#pragma unroll",
-        f"for (int b = 0; b < {blocks}; ++b) {{",
-        *indent(vector.scopes.row_names, 2),
-        "#pragma unroll",
-        "  for (int i = 0; i < 2; ++i) {",
-        *indent([*vector.scopes.rows, *values, *writes], 4),
-        "  }",
-        "}",
-    ]
-
-
-def _blocks(context: Context, step: Step) -> int:
-    rows = context.layout.extent(step.rows) if step.rows else 64
-    return rows // context.layout.tiling.consumers // 64

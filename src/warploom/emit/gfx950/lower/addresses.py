@@ -11,7 +11,8 @@ from __future__ import annotations
 from warploom.emit.gfx950.lower.ragged import emit_ends
 from warploom.emit.gfx950.lower.text import IrText
 from warploom.emit.gfx950.plan import KernelPlan
-from warploom.emit.gfx950.tile import CHUNK, LANES, Operand
+from warploom.emit.gfx950.tile import CHUNK, Operand
+from warploom.target.mi355x import LANES
 
 BUFFER_FLAGS = 0x27000  # raw buffer of untyped 32-bit data, swizzling off
 OUTSIDE = 0x80000000  # an offset after every buffer: the hardware drops the store

@@ -15,8 +15,9 @@ from warploom.document.kinds import OpRole
 from warploom.document.ops import OpDesc
 from warploom.emit.gfx950.lower.text import IrText
 from warploom.emit.gfx950.plan import KernelPlan, Movement
-from warploom.emit.gfx950.tile import CHUNK, LANES
+from warploom.emit.gfx950.tile import CHUNK
 from warploom.errors import BackendError
+from warploom.target.mi355x import LANES
 
 Quadrant = tuple[int, int]
 

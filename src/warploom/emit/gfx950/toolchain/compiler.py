@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import importlib.util
 import json
+import os
 import re
 import subprocess
 import sys
@@ -42,8 +43,9 @@ def _worker(ir: str, form: str, timeout: float) -> dict[str, str]:
         raise MissingExtraError("llvmlite", "amdgpu", "emitting gfx950 code")
     try:
         done = subprocess.run(
-            [sys.executable, "-m", _WORKER, form],
+            [sys.executable, "-P", "-m", _WORKER, form],  # -P: not the user's own modules
             input=ir.encode(),
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
             capture_output=True,
             timeout=timeout,
             check=False,

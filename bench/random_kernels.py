@@ -1,0 +1,289 @@
+"""Random kernels of the language on a GPU, against their NumPy meaning.
+
+    python bench/random_kernels.py build FOLDER [--count 60] [--seed 1]     needs no GPU
+    python bench/random_kernels.py run FOLDER [--only NAME,NAME] [--out FILE]
+    python bench/random_kernels.py apart FOLDER [--out FILE]                a process a kernel
+
+``build`` draws kernels (``tests/kernel/random_kernels.py``), lowers and proves them, compiles them
+and keeps cubins, inputs and the results NumPy expects; SwiGLU, RMS-norm GEMM and GEMM at odd sizes
+and kernels of several loops are among them. ``run`` needs neither the solver nor torch: sanitizers
+see nothing but the kernel.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pickle
+import sys
+import time
+import zlib
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "src")]
+
+SMS = 132
+SHIPPED = {  # name: text, sizes, scalars
+    "swiglu_a": ("swiglu", {"m": 200, "n": 136, "k": 72}, {}),
+    "swiglu_b": ("swiglu", {"m": 129, "n": 136, "k": 264}, {}),
+    "rms_gemm_a": ("rms_gemm", {"m": 200, "n": 136, "k": 72}, {"eps": 1e-3}),
+    "rms_gemm_b": ("rms_gemm", {"m": 77, "n": 136, "k": 264}, {"eps": 1e-3}),
+    "gemm_a": ("gemm", {"m": 300, "n": 264, "k": 136}, {"alpha": 0.5}),
+}
+
+
+def shipped_cases():
+    """Shipped texts at small odd sizes."""
+    from importlib import import_module
+
+    from warploom.kernel.rounding import rounded
+    from warploom.kernel.values import Access
+
+    for name, (text, sizes, scalars) in SHIPPED.items():
+        found = getattr(import_module(f"warploom.kernels.{text}"), text)
+        left = {t.name for t in found.signature.tensors if t.optional}
+        kernel = found.specialise(found.spell("bf16", left), without=left)
+        rng = np.random.default_rng(len(name))
+        arrays = tuple(
+            rounded(rng.normal(scale=0.5, size=[sizes[a.name] for a in t.axes]), t.dtype)
+            for t in kernel.tensors
+            if t.access is Access.IN
+        )
+        wanted = kernel.reference(*arrays, **scalars)
+        case = SimpleNamespace(kernel=kernel, sizes=sizes, scalars=scalars, text=text)
+        case.arrays, case.reference = (lambda a=arrays: a), (lambda w=wanted: (w,))
+        yield name, case
+
+
+def several_loops():
+    """Kernels with two and three loops in a tile."""
+    from tests.texts import test_executed as texts
+
+    for name in ("NORM_THEN_PRODUCT", "TWO_SOURCES", "ROW_SOFTMAX"):
+        yield name.lower(), texts.case(getattr(texts, name))
+
+
+def random_cases(count, seed):
+    """Random kernels that the target has a place for."""
+    from hypothesis import HealthCheck, Phase, given, settings
+    from hypothesis import seed as seeded
+    from hypothesis import strategies as st
+    from tests.kernel.random_kernels import random_kernels
+    from tests.texts.test_random_kernels import PINS, lowered_with
+
+    found = []
+
+    @seeded(seed)
+    @settings(
+        max_examples=max(1, 4 * count),
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+        phases=[Phase.generate],
+    )
+    @given(random_kernels(hopper=True, largest=200), st.just({}) | PINS)
+    def draw(case, pins):
+        if len(found) < count and case.text not in {c.text for _, c, _ in found}:
+            made = lowered_with(case, pins)
+            if made.made is not None:
+                found.append((f"random_{len(found):03d}", case, made))
+
+    draw()
+    return found
+
+
+def build(folder, count, seed):
+    """Cubins, inputs and expected results."""
+    from warploom.launch.compiled import Compiled
+
+    folder.mkdir(parents=True, exist_ok=True)
+    named = (*shipped_cases(), *several_loops())
+    todo = [(n, c, Compiled(c.kernel, sizes=c.sizes)) for n, c in named]
+    todo = [(n, c, m, m.tiling) for n, c, m in todo]
+    todo += [(n, c, m.compiled, m.made.tiling) for n, c, m in random_cases(count, seed)]
+    for name, case, compiled, tiling in todo:
+        started = time.time()
+        built = compiled.build(tiling)
+        if built.cubin.report.messages:
+            print(name, tiling.name, *built.cubin.report.messages, flush=True)
+            continue
+        data = zlib.compress(pickle.dumps(kept(case, compiled, built)))
+        (folder / f"{name}.pickle").write_bytes(data)
+        spilled = built.cubin.report.spill_bytes
+        print(name, tiling.name, f"{spilled} spilled, {time.time() - started:.1f} s", flush=True)
+
+
+def kept(case, compiled, built):
+    """All a run needs, without functions."""
+    from tests.host_cuda import Memory
+
+    from warploom.kernel.values import Access
+    from warploom.launch.binary import Grid, Numbers
+    from warploom.launch.layout import bind
+    from warploom.launch.texts import binary_of
+
+    binary = binary_of(compiled, built=built)
+    arrays, tensors = iter(case.arrays()), []
+    for t in compiled.rewritten.tensors:
+        shape = [-(-case.sizes[a.name] // a.per) for a in t.axes]
+        given = None if t.access is Access.OUT else next(arrays)
+        tensors.append(Memory(t, shape if given is None else given.shape, given))
+    sizes = bind(binary.tensors, [t.layout for t in tensors])
+    tiles = binary.grid.clusters(sizes)
+    ctas = min(tiles, SMS)
+    numbers = {
+        i: tuple(p.of(sizes, ctas))
+        for i, p in enumerate(binary.parameters)
+        if isinstance(p, Numbers)
+    }
+    plain = [None if i in numbers else p for i, p in enumerate(binary.parameters)]
+    return {
+        "text": case.text,
+        "tiling": built.tiling.name,
+        "binary": replace(binary, parameters=(), grid=Grid()),
+        "parameters": plain,
+        "numbers": numbers,
+        "tiles": tiles,
+        "scalars": [case.scalars[s.name] for s in binary.scalars],
+        "layouts": [t.layout for t in tensors],
+        "bytes": [t.bytes[t.start : -1024] for t in tensors],
+        "wanted": [x.astype(np.float32) for x in case.reference()],
+    }
+
+
+def restored(case):
+    """The binary of a kept case."""
+    from warploom.launch.binary import Grid, Numbers
+
+    parameters = list(case["parameters"])
+    for i, numbers in case["numbers"].items():
+        parameters[i] = Numbers(of=lambda sizes, ctas, n=numbers: n)
+    grid = Grid(count=lambda sizes: case["tiles"])
+    return replace(case["binary"], parameters=tuple(parameters), grid=grid)
+
+
+def launch(case):
+    """One launch; the outputs' bits."""
+    from warploom.kernel.values import Access
+    from warploom.launch.driver import check, ensure_context, library
+    from warploom.launch.plan import prepare
+
+    ensure_context(0)
+    cuda = library()
+    binary = restored(case)
+    plan = prepare(binary, case["layouts"])
+    places = []
+    for data in case["bytes"]:
+        at = check(cuda.cuMemAlloc(len(data)), "cuMemAlloc")
+        check(cuda.cuMemcpyHtoD(at, data.ctypes.data, len(data)), "copy")
+        places.append(at)
+    plan(0, *(int(p) for p in places), *case["scalars"])
+    check(cuda.cuCtxSynchronize(), "run")
+    found = []
+    for tensor, layout, data, at in zip(
+        binary.tensors, case["layouts"], case["bytes"], places, strict=True
+    ):
+        if tensor.access is Access.OUT:
+            back = np.empty_like(data)
+            check(cuda.cuMemcpyDtoH(back.ctypes.data, at, len(back)), "copy back")
+            found.append(values(back, layout))
+        check(cuda.cuMemFree(at), "free")
+    return found
+
+
+def values(data, layout):
+    """A tensor's elements as numbers."""
+    size = layout.dtype.bits // 8
+    kind = {2: np.uint16, 4: np.uint32}[size]
+    raw = np.ndarray(layout.shape, kind, data.data, 0, [s * size for s in layout.strides])
+    raw = np.ascontiguousarray(raw)
+    if size == 4:
+        return raw.view(np.float32).astype(np.float64)
+    if layout.dtype == "f16":
+        return raw.view(np.float16).astype(np.float64)
+    return (raw.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+
+
+def distance(found, wanted):
+    """The largest difference, in units of the largest finite result."""
+    worst = 0.0
+    for mine, right in zip(found, wanted, strict=True):
+        size = max(1.0, np.abs(right[np.isfinite(right)]).max(initial=0.0))
+        same = (mine == right) | (np.isnan(mine) & np.isnan(right))
+        with np.errstate(invalid="ignore"):
+            far = np.where(same, 0.0, np.abs(mine - right)) / size
+        worst = max(worst, float(np.where(np.isnan(far), np.inf, far).max(initial=0.0)))
+    return worst
+
+
+def run(folder, only, out):
+    """Launch every kept kernel and compare."""
+    rows, bad = [], 0
+    for path in sorted(folder.glob("*.pickle")):
+        if only and path.stem not in only:
+            continue
+        case = pickle.loads(zlib.decompress(path.read_bytes()))
+        far = distance(launch(case), case["wanted"])
+        rows.append({"name": path.stem, "tiling": case["tiling"], "distance": far})
+        if not far < 2e-2:
+            bad += 1
+            print("WRONG", rows[-1], case["text"], flush=True)
+    worst = max((r["distance"] for r in rows), default=0.0)
+    print(f"{len(rows) - bad} of {len(rows)} right, largest distance {worst:.1e}", flush=True)
+    if out:
+        Path(out).write_text(json.dumps(rows, indent=1) + "\n")
+    return bad
+
+
+def run_apart(folder, out, at_once=8):
+    """Every kept kernel in a process of its own: one that fails takes no other along."""
+    import subprocess
+
+    names = [p.stem for p in sorted(folder.glob("*.pickle"))]
+    command = [sys.executable, __file__, "run", str(folder), "--only"]
+    going, said = {}, {}
+    while names or going:
+        while names and len(going) < at_once:
+            name = names.pop(0)
+            pipe = subprocess.PIPE
+            going[name] = subprocess.Popen([*command, name], stdout=pipe, stderr=pipe, text=True)
+        name = next(iter(going))
+        done = going.pop(name)
+        try:
+            text, trouble = done.communicate(timeout=20)
+        except subprocess.TimeoutExpired:
+            done.kill()
+            text, trouble = "", "no end in 20 s"
+        said[name] = text.strip() or trouble.strip()[-200:]
+        if done.returncode:
+            print(name, said[name], flush=True)
+    bad = [n for n, s in said.items() if not s.startswith("1 of 1 right")]
+    print(f"{len(said) - len(bad)} of {len(said)} right", *bad, flush=True)
+    if out:
+        Path(out).write_text(json.dumps(said, indent=1) + "\n")
+    return len(bad)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("mode", choices=("build", "run", "apart"))
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--count", type=int, default=60)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--out", default="")
+    args = parser.parse_args()
+    if args.mode == "build":
+        return build(args.folder, args.count, args.seed)
+    if args.mode == "apart":
+        return run_apart(args.folder, args.out)
+    return run(args.folder, set(filter(None, args.only.split(","))), args.out)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

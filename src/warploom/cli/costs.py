@@ -1,0 +1,50 @@
+"""``warploom costs``: every number a target is priced with, and where it comes from."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from warploom.cli.knobs import JsonOption
+from warploom.errors import ConfigError
+from warploom.target.figures import Figure, figures_of
+from warploom.target.h200 import h100, h200
+from warploom.target.mi355x import mi355x
+from warploom.target.seed_model import seed_model
+
+TARGETS = {"h200": h200, "h100": h100, "mi355x": mi355x, "seed": seed_model}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("costs")(_costs)
+
+
+def _costs(
+    target: Annotated[
+        str, typer.Argument(help="h200, h100, mi355x, or seed: the seed's relative prices.")
+    ] = "h200",
+    as_json: JsonOption = False,
+) -> None:
+    """List the numbers of a target with their origins: document, measurement, fit, assumption."""
+    if target not in TARGETS:
+        raise ConfigError(f"no target {target!r}", fix=f"one of {', '.join(TARGETS)}")
+    figures = list(figures_of(TARGETS[target]()))
+    if as_json:
+        typer.echo(json.dumps([asdict(f) for f in figures], indent=1))
+        return
+    wide = max(len(f.name) for f in figures)
+    for f in figures:
+        typer.echo(_line(f, wide))
+
+
+def _line(f: Figure, wide: int) -> str:
+    if isinstance(f.value, tuple):
+        value = ", ".join(":".join(str(x) for x in pair) for pair in f.value)
+    else:
+        value = f"{f.value:g}" if isinstance(f.value, float) else str(f.value)
+    what = f"{value} {f.unit}".strip()
+    return f"{f.name:<{wide}}  {what}  [{f.origin}]{'  ' + f.note if f.note else ''}"

@@ -1,0 +1,312 @@
+"""One loop of a tile as CUDA text: what its roles declare, and what they run for every tile."""
+
+from __future__ import annotations
+
+import re
+
+from warploom.document.flow import When
+from warploom.document.roles import Compute, Mma, Per, RoleProgram, RolesDocument, WaitGroup
+from warploom.emit.cuda.lowering import LoweringTable, Site
+from warploom.emit.cuda.roles import indent
+from warploom.emit.cuda.tile.columns import early_vectors
+from warploom.emit.cuda.tile.context import Context
+from warploom.emit.cuda.tile.grid import again_lines, count_lines
+from warploom.emit.cuda.tile.helpers import Owned, wait_function
+from warploom.emit.cuda.tile.iterations import range_lines
+from warploom.emit.cuda.tile.meet import refuse_shared
+from warploom.emit.cuda.tile.operands import product_functions
+from warploom.emit.cuda.tile.ops import Ops
+from warploom.emit.cuda.tile.positions import advance_lines, position_lines
+from warploom.emit.cuda.tile.puts import put_text
+from warploom.emit.cuda.tile.signature import Param
+from warploom.emit.cuda.tile.stamps import StampedRole, stamp_line, stamped_line
+from warploom.emit.cuda.tile.steps import step_text
+from warploom.emit.cuda.tile.stores import fill_text
+from warploom.emit.cuda.tile.ties import retired_at
+from warploom.kernel.values import Dot, Fn, Pointwise
+from warploom.lower.body import Body
+from warploom.lower.column import Lowered
+from warploom.lower.fuse import Step
+from warploom.lower.hand_over import puts
+from warploom.lower.layout import Array, Form, Layout
+from warploom.lower.plan import MEET, held_loads, part_name
+from warploom.lower.ranges import cut_of, moves
+from warploom.lower.storage import staged_stores
+
+
+class Part:
+    """A loop with its head and tail; ``params`` collects what all parts of a kernel take."""
+
+    def __init__(
+        self,
+        lowered: Lowered,
+        params: dict[str, Param],
+        stamps: dict[str, StampedRole],
+        *,
+        alone: bool,
+    ) -> None:
+        self.lowered, self.stamps = lowered, stamps
+        self.layout: Layout = lowered.layout
+        self.document: RolesDocument = lowered.document
+        self.context = Context(self.layout, params)
+        self.waits: dict[str, str] = {}
+        self.masked = masked_steps(self.layout.body, self.layout.steps)
+        self.ops = Ops(self.context, self.masked, lowered.earlier)
+        self.cut = cut_of(self.layout.body, self.layout.steps)
+        self.walked = self.cut if alone else None  # what the walk over tiles goes by
+        self.producer = self.ops.producer_table()
+        self.plain = self.ops.consumer_table("No{}")
+
+    def functions(self) -> dict[str, str]:
+        """The products' instruction wrappers, by name."""
+        return dict(
+            named
+            for _, op in self.layout.body.placed()
+            if isinstance(op, Dot)
+            for named in product_functions(self.context, op)
+        )
+
+    def role(self, name: str) -> RoleProgram:
+        """The program of a role."""
+        return self.document.program(name)
+
+    def producer_tile(self) -> list[str]:
+        """What the producer runs for a tile."""
+        return [*self.trip_lines(), *self.role_tile(self.role("producer"), self.producer, None)]
+
+    def consumer_tile(self) -> list[str]:
+        """What a consumer runs for a tile."""
+        masked = self.ops.consumer_table("Yes{}")
+        copies = masked if self.masked and not self.layout.crowded else None
+        tile = self.role_tile(self.role("consumer"), self.plain, copies)
+        return [*self.trip_lines(), *self.step_functions(), *tile]
+
+    def places(self) -> list[str]:
+        """Where a consumer's thread finds its elements."""
+        return [
+            f"auto row_of = [&](int b, int i) {{ return 64 * ({self.layout.blocks} * instance + b)"
+            " + 16 * warp_in_group + lane / 4 + 8 * i; };",
+            "auto column_of = [&](int h, int e)"
+            " { return 8 * h + e / 4 * 8 + lane % 4 * 2 + e % 2; };",
+            *self.slot_function(),
+            *self.staging(),
+        ]
+
+    def arrays(self) -> list[str]:
+        """A consumer's registers."""
+        early = early_vectors(self.layout).items()
+        return [
+            *(array_declaration(a) for a in self.layout.arrays),
+            *(f"float early_{part_name(n)}[{columns // 4}];" for n, (_, columns) in early),
+        ]
+
+    def positions(self, role: str) -> list[str]:
+        """The role's places in the rings."""
+        return position_lines(self.document, self.role(role), shared=self.layout.crowded)
+
+    def trip_lines(self) -> list[str]:
+        """How many iterations a tile has, and how many of them lie wholly inside."""
+        loop = self.layout.body.loop
+        axis = self.context.kernel.var(loop.var).axis
+        extent = self.layout.extent(loop.var)
+        end = self.context.size(axis)
+        start = self.context.uniform(loop.start) if loop.start else "0"
+        lines = [f"int first_{loop.var} = {start};"]
+        if loop.until:
+            lines.append(f"const int until_{loop.var} = {self.context.uniform(loop.until)};")
+            end = f"until_{loop.var}"
+        least = max(self.document.minimum_trips, 1)
+        lines += range_lines(self.context, self.cut, end, masked=bool(self.masked), fewest=least)
+        step = f"{extent} * k"
+        if self.layout.tiling.serpentine:
+            step = f"{extent} * (backwards ? k_tiles - 1 - k : k)"
+        position = f"[&](int k) {{ return first_{loop.var} + {step}; }}"
+        return [*lines, f"auto step_{loop.var} = {position};"]
+
+    def staging(self) -> list[str]:
+        """Where a warp's staging copies begin."""
+        if not staged_stores(self.layout):
+            return []
+        place = "smem + OUT_STAGING + instance * OUT_INSTANCE + warp_in_group * 2048"
+        return [f"const uint32_t staging = {place};"]
+
+    def slot_function(self) -> list[str]:
+        """Where elements of a tile in shared memory lie, if any are read."""
+        if not held_loads(self.layout) and not any(s.loads for s in self.layout.steps):
+            return []
+        return [
+            "// Where a warp's lane finds its part of 16 columns of a tile in shared memory.",
+            "auto slot_element = [&](uint32_t slot, int rows, int b, int g) {",
+            f"  const int row = 64 * ({self.layout.blocks} * instance + b) + 16 * warp_in_group"
+            " + lane % 16;",
+            "  return slot + g / 4 * rows * 128 + row * 128"
+            " + (((g % 4 * 2 + lane / 16) ^ (row % 8)) << 4);",
+            "};",
+        ]
+
+    def step_functions(self) -> list[str]:
+        """A function for every step, once a tile: positions are known there."""
+        lines: list[str] = []
+        for step in self.layout.steps:
+            slots = [v for v in step.loads if self.layout.slot_of(v) is not None]
+            arguments = "".join(f", uint32_t slot_{part_name(v)}" for v in slots)
+            loops = step.when is When.LOOP
+            head = f"auto {step.name} = [&](auto masked, int k{arguments}) {{"
+            text = step_text(self.context, step, "k" if loops else None)
+            uses = any("MASKED" in line for line in text)
+            lines += [
+                f"// {step.when}: {', '.join(step.results) or step.name}",
+                head,
+                *(["  constexpr bool MASKED = decltype(masked)::value;"] if uses else []),
+                *indent(text, 2),
+                "};",
+            ]
+        for put in puts(self.layout):
+            lines += [
+                f"// loop: {put.result}",
+                f"auto {put.name} = [&](uint32_t slot) {{",
+                *indent(put_text(self.context, put), 2),
+                "};",
+            ]
+        for op in staged_stores(self.layout):
+            lines += [
+                f"auto fill_{op.tensor} = [&](int b, int column, uint32_t buffer) {{",
+                *indent(fill_text(self.context, op), 2),
+                "};",
+            ]
+        return lines
+
+    def list_lines(
+        self,
+        program: RoleProgram,
+        phase: str,
+        table: LoweringTable,
+        *,
+        start: int = 0,
+        end: int | None = None,
+    ) -> list[str]:
+        """The lines of a list; waits for products own what they have made final."""
+        site = Site(document=self.document, program=program, phase=phase)
+        final = retired_at(program)
+        lines: list[str] = []
+        for i, e in list(enumerate(getattr(program, phase)))[start:end]:
+            if isinstance(e, WaitGroup):
+                owned = self.owned_by(program, phase, i, final.get((phase, i), ()))
+                call, text = wait_function(e.pending, owned)
+                if text:
+                    self.waits[call.split("(")[0]] = text
+                lines += [f"// {e.reason}", call] if e.reason else [call]
+            else:
+                lines += table.lower(e, site)
+            if self.stamps and phase == "kernel":
+                lines.append(stamp_line(self.stamps[program.name], i))
+        return lines
+
+    def owned_by(
+        self, program: RoleProgram, phase: str, at: int, final: tuple[str, ...]
+    ) -> tuple[Owned, ...]:
+        """Accumulators a wait makes final, and what the loop computed before it."""
+        arrays = {a.name: a for a in self.layout.arrays if a.form is Form.TILE}
+        owned = [_owned(arrays[n]) for n in final if n in arrays]
+        count = self.layout.tiling.tie
+        if phase != "kernel" or not count:
+            return tuple(owned)
+        for e in reversed(program.kernel[:at]):
+            if isinstance(e, WaitGroup | Mma):
+                break
+            made = [w for w in e.writes if w in arrays] if isinstance(e, Compute) else []
+            if made:
+                owned += [_owned(arrays[n], count) for n in made if n not in final]
+                break
+        return tuple(owned)
+
+    def role_tile(
+        self, program: RoleProgram, table: LoweringTable, masked: LoweringTable | None
+    ) -> list[str]:
+        """One tile of a role: prologue, loop (and its copy with masks), epilogue."""
+        shared = self.layout.crowded
+        step = advance_lines(self.document, program, Per.ITERATION, shared=shared)
+        once = advance_lines(self.document, program, Per.TILE, shared=shared)
+        lines = [stamped_line(program)] if self.stamps else []
+        lines += [*self.list_lines(program, "prologue", table), *step * program.peel]
+        lines.append(f"int k = {program.peel};")
+        loops = [("k_tiles", table)]
+        if masked is not None:
+            first = [("whole_from", masked)] if self.cut is not None and self.cut.below else []
+            unknown = self.cut is not None and not self.cut.known
+            plain = [] if unknown else [("whole_to", table)]
+            ends_whole = self.cut is not None and self.cut.known and not self.cut.above
+            loops = [*first, *plain, *([] if ends_whole else [("k_tiles", masked)])]
+        again = again_lines(self.context, self.walked)
+        for n, (bound, lowerings) in enumerate(loops):
+            if again and n and bound == "k_tiles":  # counted anew: one register less until here
+                lines += self.counted_again()
+                bound = "k_end"  # noqa: PLW2901
+            lines.append(f"for (; k < {bound}; ++k) {{")
+            lines += indent([*self.list_lines(program, "kernel", lowerings), *step], 2)
+            lines.append("}")
+        tail = self.epilogue(program, table)
+        if again:
+            tail = ["{", *indent([*self.recounted(), *again, *tail], 2), "}"]
+        return [*lines, *tail, *once]
+
+    def epilogue(self, program: RoleProgram, table: LoweringTable) -> list[str]:
+        """The end of a tile; what follows a meeting of parts is the last one's alone."""
+        ops = [e.op if isinstance(e, Compute) else "" for e in program.epilogue]
+        if MEET not in ops:
+            return self.list_lines(program, "epilogue", table)
+        at = ops.index(MEET) + 1
+        refuse_shared(self.layout, program.epilogue[at:])
+        return [
+            *self.list_lines(program, "epilogue", table, end=at),
+            "if (is_last) {",
+            *indent(self.list_lines(program, "epilogue", table, start=at), 2),
+            "}",
+        ]
+
+    def recounted(self) -> list[str]:
+        """Counts of tiles computed anew for every tile, where registers are short: they, and
+        reciprocals to divide by them, would wait in registers all along the loop.
+        """
+        if not self.layout.crowded and not again_lines(self.context, self.walked):
+            return []
+        every = count_lines(self.context, self.walked)
+        found = [x for x in every if x.startswith("const int count_")]
+        return [re.sub(r"\blen_(\w+)", r"opaque(len_\1)", line) for line in found]
+
+    def counted_again(self) -> list[str]:
+        """``k_end``: the iterations of the tile once more, from its row."""
+        assert self.cut is not None
+        row = f"pos_{self.cut.row}"
+        return [
+            f"const int k_end = [&](const int {row}) {{",
+            *indent(self.trip_lines()[:-1], 2),
+            "  return k_tiles;",
+            f"}}(opaque({row}));",
+        ]
+
+
+def masked_steps(body: Body, steps: tuple[Step, ...]) -> frozenset[str]:
+    """Steps of the loop that hide elements by a condition along it."""
+    found = set()
+    for step in steps:
+        if step.when is not When.LOOP:
+            continue
+        if any(
+            isinstance(op, Pointwise) and op.fn is Fn.WHERE and moves(body, op.args[0])
+            for op in step.ops
+        ):
+            found.add(step.name)
+    return frozenset(found)
+
+
+def array_declaration(array: Array) -> str:
+    """The registers of an array."""
+    if array.form is Form.PACKED:
+        return f"uint32_t {array.name}[{array.blocks}][{array.cols // 16}][4];"
+    count = array.cols // 2 if array.form is Form.TILE else 2
+    return f"float {array.name}[{array.blocks}][{count}];"
+
+
+def _owned(array: Array, count: int = -1) -> Owned:
+    return Owned(name=array.name, blocks=array.blocks, registers=array.cols // 2, count=count)

@@ -1,0 +1,180 @@
+"""Steps of vector work as CUDA text: loops over a thread's elements, reductions, then rows."""
+
+from __future__ import annotations
+
+from warploom.emit.cuda.roles import indent
+from warploom.emit.cuda.tile.context import Context
+from warploom.emit.cuda.tile.vector import ELEMENTS, Vector, called, row_scope
+from warploom.kernel.values import Fn, Pointwise, Reduce, Spread
+from warploom.lower.body import refusal
+from warploom.lower.fuse import Step
+from warploom.lower.layout import Form, part_sums
+
+LEAST = {Fn.MAX: "__int_as_float(0xff800000)", Fn.MIN: "__int_as_float(0x7f800000)"}
+COMBINE = {Fn.MAX: "fmaxf({0}, {1})", Fn.MIN: "fminf({0}, {1})", Fn.ADD: "{0} + {1}"}
+QUAD = {Fn.MAX: "quad_max", Fn.MIN: "quad_min", Fn.ADD: "quad_sum"}
+
+
+def step_text(context: Context, step: Step, iteration: str | None) -> list[str]:
+    """The body of a step: elements with the rows they need, then reductions and rows after them."""
+    made = {op.result.name for op in step.ops}
+    inner = Vector(context, step.rows, step.cols, local=made, iteration=iteration)
+    outer = Vector(context, step.rows, None, local=made, iteration=iteration)
+    outer.scopes.step = inner.scopes.step
+    reduces = [op for op in step.ops if isinstance(op, Reduce)]
+    parts = part_sums(context.layout.body)
+    sums: list[str] = []
+    for op in reduces:
+        sums += _reduce(inner, op, step)
+        text = f"{called('red', op.result.name)}[b][i]"
+        if op.result.name not in parts:  # all lanes meet here: never inside a condition
+            text = outer.declare(
+                op.result, f"{QUAD[op.fn]}({text})", called("whole", op.result.name)
+            )
+        outer.names[op.result.name] = text
+    stores: list[str] = []
+    packs: list[tuple[str, str]] = []
+    row_stores: list[tuple[str, str]] = []
+    homes = dict(context.layout.homes)
+    for work in step.ops:
+        name = work.result.name
+        if name not in step.results:
+            continue
+        if len(work.result.dims) == 2 and not isinstance(work, Reduce):
+            _store_element(context, name, _unrounded(inner, work), stores, packs)
+        else:
+            row_stores.append((homes[name], outer.value(name)))
+    blocks = _blocks(context, step)
+    lines = [*_skip(context, step, blocks), *inner.scopes.step]
+    for op in reduces:
+        lines += _reduction_start(op, blocks)
+    if step.cols is not None:
+        lines += tile_loop(context, inner, stores + sums, packs, blocks, step.cols)
+    return lines + (_row_loop(outer, row_stores, blocks) if row_stores else [])
+
+
+def _reduction_start(op: Reduce, blocks: int) -> list[str]:
+    first, label = LEAST.get(op.fn, "0.0f"), called("red", op.result.name)
+    return [
+        f"float {label}[{blocks}][2];",
+        "#pragma unroll",
+        f"for (int b = 0; b < {blocks}; ++b) {label}[b][0] = {label}[b][1] = {first};",
+    ]
+
+
+def _skip(context: Context, step: Step, blocks: int) -> list[str]:
+    """Multiplying by 1 changes nothing: a warp whose rows all say so leaves the tile as it is."""
+    homes = dict(context.layout.homes)
+    if len(step.ops) != 1 or not isinstance(step.ops[0], Pointwise):
+        return []
+    op = step.ops[0]
+    rows = [a for a in op.args if len(context.layout.body.values[a].dims) == 1 and a in homes]
+    tiles = [a for a in op.args if a in homes and homes[a] == homes.get(op.result.name)]
+    if op.fn is not Fn.MUL or len(rows) != 1 or len(tiles) != 1:
+        return []
+    same = " && ".join(
+        f"{homes[rows[0]]}[{b}][{i}] == 1.0f" for b in range(blocks) for i in range(2)
+    )
+    return [f"if (__all_sync(~0u, {same})) return;"]
+
+
+def _reduce(vector: Vector, op: Reduce, step: Step) -> list[str]:
+    label = f"{called('red', op.result.name)}[b][i]"
+    if op.over != step.cols:
+        raise refusal(
+            "a reduction over the rows of a tile",
+            op.result.line,
+            why="rows lie in different warps",
+            fix="reduce over the columns, or work on the transposed tile",
+        )
+    return [f"{label} = {COMBINE[op.fn].format(label, vector.value(op.arg))};"]
+
+
+def _unrounded(vector: Vector, op: Pointwise | Spread) -> str:
+    """The value of a result; packing rounds by itself."""
+    last = isinstance(op, Pointwise) and op.fn is Fn.CAST and op.result.dtype.bits < 32
+    text = vector.value(op.args[0] if last and isinstance(op, Pointwise) else op.result.name)
+    return text
+
+
+def _store_element(
+    context: Context, name: str, text: str, stores: list[str], packs: list[tuple[str, str]]
+) -> None:
+    array = context.layout.array_of(name)
+    if array.form is Form.TILE:
+        stores.append(f"{array.name}[b][4 * h + e] = {text};")
+        return
+    temporary = f"y_{array.name}"
+    stores.append(f"{temporary}[e] = {text};")
+    packs.append((temporary, array.name))
+
+
+def tile_loop(
+    context: Context,
+    vector: Vector,
+    element: list[str],
+    packs: list[tuple[str, str]],
+    blocks: int,
+    cols: str,
+) -> list[str]:
+    """Loops over blocks, 16 columns and elements."""
+    chunk = [f"float {t}[{ELEMENTS}];" for t, _ in packs]
+    after = []
+    for temporary, array in packs:
+        pack = f"pack_{context.layout.array_of(_member(context, array)).dtype}"
+        after += [
+            "#pragma unroll",
+            f"for (int u = 0; u < 4; ++u) {array}[b][g][u] = "
+            f"{pack}({temporary}[2 * u], {temporary}[2 * u + 1]);",
+        ]
+    groups = context.layout.extent(cols) // 16
+    return [
+        "#pragma unroll",
+        f"for (int b = 0; b < {blocks}; ++b) {{",
+        *indent(row_scope(vector), 2),
+        "#pragma unroll",
+        f"  for (int g = 0; g < {groups}; ++g) {{",
+        "    const int h = 2 * g;",
+        *indent([*vector.scopes.chunk, *chunk], 4),
+        "#pragma unroll",
+        f"    for (int e = 0; e < {ELEMENTS}; ++e) {{",
+        *(
+            ["      const int i = e / 2 % 2;"]
+            if _uses_row([*vector.scopes.element, *element])
+            else []
+        ),
+        *indent([*vector.scopes.element, *element], 6),
+        "    }",
+        *indent(after, 4),
+        "  }",
+        "}",
+    ]
+
+
+def _uses_row(lines: list[str]) -> bool:
+    return any("[i]" in line or ", i)" in line for line in lines)
+
+
+def _member(context: Context, array: str) -> str:
+    return next(v for v, home in context.layout.homes if home == array)
+
+
+def _row_loop(vector: Vector, stores: list[tuple[str, str]], blocks: int) -> list[str]:
+    """Rows of a step, once for each of a thread's rows; results are written last."""
+    values = [f"const float out_{k} = {text};" for k, (_, text) in enumerate(stores)]
+    writes = [f"{home}[b][i] = out_{k};" for k, (home, _) in enumerate(stores)]
+    return [
+        "#pragma unroll",
+        f"for (int b = 0; b < {blocks}; ++b) {{",
+        *indent(vector.scopes.row_names, 2),
+        "#pragma unroll",
+        "  for (int i = 0; i < 2; ++i) {",
+        *indent([*vector.scopes.rows, *values, *writes], 4),
+        "  }",
+        "}",
+    ]
+
+
+def _blocks(context: Context, step: Step) -> int:
+    rows = context.layout.extent(step.rows) if step.rows else 64
+    return rows // context.layout.tiling.consumers // 64

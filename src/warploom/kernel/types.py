@@ -1,0 +1,183 @@
+"""Types, tensors, variables and shapes: what the ops of a kernel speak of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import PurePath
+
+
+class DType(StrEnum):
+    """Element types; products accumulate in ``F32``."""
+
+    F32 = "f32"
+    BF16 = "bf16"
+    F16 = "f16"
+    E4M3 = "e4m3"
+    E5M2 = "e5m2"
+    I32 = "i32"
+    I8 = "i8"
+    I4 = "i4"
+    BOOL = "bool"
+
+    @property
+    def bits(self) -> int:
+        """Bits of one element in memory."""
+        return {"f32": 32, "i32": 32, "bf16": 16, "f16": 16, "i4": 4}.get(self.value, 8)
+
+    @property
+    def is_float(self) -> bool:
+        """Whether it is a floating-point type."""
+        return self.value in {"f32", "bf16", "f16", "e4m3", "e5m2"}
+
+
+class Access(StrEnum):
+    """What a kernel does with a tensor. ``STARTS``: offsets of groups, one more than groups."""
+
+    IN = "in"
+    OUT = "out"
+    STARTS = "starts"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A place in the author's text."""
+
+    file: str
+    number: int
+    text: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.number}"
+
+    def __repr__(self) -> str:  # without the folder: what is kept for a kernel can be moved
+        return f"Line({PurePath(self.file).name}:{self.number} {self.text!r})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axis:
+    """A tensor axis: ``k``, or ``k/128`` with one element for 128 of k. ``size``: where known."""
+
+    name: str
+    per: int = 1
+    size: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tensor:
+    """A tensor of the call. Strides are the caller's; the innermost is 1.
+
+    ``blocked``: its last two axes lie in blocks of 16 rows and 8 columns, as the threads of a warp
+    hold accumulators, so that a thread's four elements of a block are neighbours. Rows are rounded
+    up to whole blocks.
+
+    ``captured``: by a function given to the kernel; any index may stand for any of its axes.
+    """
+
+    name: str
+    axes: tuple[Axis, ...]
+    dtype: DType
+    access: Access = Access.IN
+    optional: bool = False
+    blocked: bool = False
+    captured: bool = False
+
+    def axis(self, name: str) -> Axis:
+        """The axis of that name."""
+        return next(a for a in self.axes if a.name == name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """A scalar given with every call (``scale: float``)."""
+
+    name: str
+    dtype: DType
+
+
+class Walk(StrEnum):
+    """How a variable walks its axis."""
+
+    UNIT = "unit"
+    TILE = "tile"
+    STEP = "step"
+    WHOLE = "whole"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Var:
+    """A variable over the axis ``axis``. ``extent``: elements at a time, where the text says so
+    (1 for units, the size of whole axes, the second argument of ``steps``).
+    """
+
+    name: str
+    axis: str
+    walk: Walk
+    extent: int | None = None
+
+
+def is_number(var: Var) -> bool:
+    """Whether a variable stands for one element at a time: a unit, or a step of one."""
+    return var.walk is Walk.UNIT or (var.walk is Walk.STEP and var.extent == 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Dim:
+    """One axis of a value's shape: a variable, by ``per`` elements of it each (block scales)."""
+
+    var: str
+    per: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Value:
+    """A result: its name (unique in the kernel), shape, type, and the line that made it."""
+
+    name: str
+    dims: tuple[Dim, ...]
+    dtype: DType
+    line: Line | None = None
+
+    @property
+    def vars(self) -> tuple[str, ...]:
+        """The variables of its shape."""
+        return tuple(d.var for d in self.dims)
+
+
+class Fn(StrEnum):
+    """Pointwise functions. Comparisons give ``BOOL``; ``CAST`` converts to the result's type."""
+
+    ADD = "add"
+    SUB = "sub"
+    MUL = "mul"
+    DIV = "div"
+    NEG = "neg"
+    FLOORDIV = "floordiv"
+    MOD = "mod"
+    SHR = "shr"
+    BITS = "bits"
+    ABS = "abs"
+    MIN = "min"
+    MAX = "max"
+    EXP = "exp"
+    EXP2 = "exp2"
+    LOG = "log"
+    LOG2 = "log2"
+    SQRT = "sqrt"
+    RSQRT = "rsqrt"
+    TANH = "tanh"
+    ERF = "erf"
+    SIN = "sin"
+    COS = "cos"
+    FLOOR = "floor"
+    CAST = "cast"
+    WHERE = "where"
+    EQ = "eq"
+    NE = "ne"
+    LT = "lt"
+    LE = "le"
+    GT = "gt"
+    GE = "ge"
+    AND = "and"
+    OR = "or"
+    NOT = "not"

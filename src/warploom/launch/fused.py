@@ -1,0 +1,194 @@
+"""Products that libraries leave in parts: gated, grouped, with block scales, with packed weights.
+
+Each runs one text of ``warploom.kernels`` on a Hopper GPU, for tensors of any library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from warploom.errors import BackendError
+from warploom.kernel import words
+from warploom.kernel.text import Text
+from warploom.kernel.values import DType
+from warploom.kernels.block_scaled import block_scaled
+from warploom.kernels.grouped import grouped, grouped_input, grouped_scaled, grouped_swiglu
+from warploom.kernels.int4_gemm import fp8_gemm, int4_gemm
+from warploom.kernels.scan import scan as scan_text
+from warploom.kernels.swiglu import swiglu as swiglu_text
+from warploom.launch.runner import Layouts
+from warploom.launch.texts import Calls
+
+BLOCK = 128
+GATES = {"silu": words.silu, "gelu": words.gelu, "relu": words.relu, "sigmoid": words.sigmoid}
+HALVES = (DType.BF16, DType.F16)
+
+
+def swiglu(
+    x: object,
+    gate: Any,  # noqa: ANN401 (tensors of any library)
+    up: object | None = None,
+    *,
+    activation: str = "silu",
+    out: object | None = None,
+    stream: int | None = None,
+) -> Any:  # noqa: ANN401 (the caller's own tensor type)
+    """``act(x @ gate^T) * (x @ up^T)``: ``x`` is [M, K], weights are [N, K]; returns [M, N].
+
+    ``activation``: silu (SwiGLU), gelu (GeGLU), relu or sigmoid. Without ``up``, ``gate`` holds
+    both weights with their rows in turn, [2 N, K].
+    """
+    if up is None:
+        gate, up = gate[0::2], gate[1::2]
+    return SWIGLU.launch((x, gate, up, out), (), _gated(activation), stream)[3]
+
+
+def grouped_gemm(
+    x: object,
+    w: object,
+    starts: object,
+    *,
+    up: object | None = None,
+    activation: str = "silu",
+    transposed: bool = False,
+    out: object | None = None,
+    stream: int | None = None,
+) -> Any:  # noqa: ANN401
+    """Rows of group e times the weights of e: ``x[rows of e] @ w[e]^T``.
+
+    ``x`` is [T, K], ``w`` is [E, N, K]; ``starts``, int32 [E + 1] on the GPU, holds the first row
+    of each group and the end of the last; groups may be empty. ``transposed``: ``w`` is [E, K, N],
+    as the gradient of rows needs it. With ``up`` the gated form, as in ``swiglu``.
+    """
+    if up is not None:
+        if transposed:
+            raise BackendError(
+                "the gated form of transposed weights",
+                where="grouped_gemm",
+                fix="w and up [E, N, K]",
+            )
+        done = GROUPED_SWIGLU.launch((x, w, up, starts, out), (), _gated(activation), stream)
+        return done[4]
+    calls = GROUPED_INPUT if transposed else GROUPED
+    return calls.launch((x, w, starts, out), (), PLAIN, stream)[3]
+
+
+def gemm_block_scaled(
+    a: object,
+    scale_a: object,
+    b: object,
+    scale_b: object,
+    *,
+    starts: object | None = None,
+    out: object | None = None,
+    stream: int | None = None,
+) -> Any:  # noqa: ANN401
+    """fp8 ``a @ b^T`` with scales of blocks, in bf16.
+
+    ``a`` is [M, K] with ``scale_a`` [M, K / 128], ``b`` is [N, K] with ``scale_b`` [N / 128, K /
+    128], both float32; every 128 of K are summed by themselves and scaled in float32. Quickest
+    with ``scale_a`` stored by columns (its transpose contiguous); else it is copied. With
+    ``starts`` the grouped form: ``b`` is [E, N, K], ``scale_b`` [E, N / 128, K / 128].
+    """
+    if starts is not None:
+        tensors = (a, scale_a, b, scale_b, starts, out)
+        return GROUPED_SCALED.launch(tensors, (), PLAIN, stream)[5]
+    return SCALED.launch((a, scale_a, b, scale_b, out), (), PLAIN, stream)[4]
+
+
+def gemm_quantised(
+    x: object,
+    w: Any,  # noqa: ANN401
+    scale: object,
+    *,
+    out: object | None = None,
+    stream: int | None = None,
+) -> Any:  # noqa: ANN401
+    """``x @ (w * scale)^T`` with ``x`` in 16 bits and weights in 4 or 8: [M, K] to [M, N].
+
+    ``w`` is int8 or uint8 [N, K / 2], two numbers of 4 bits in a byte (the first in its low half, 8
+    stands for 0), or fp8 (e4m3, e5m2) [N, K]. ``scale``, float32 [N, K / 128], belongs to 128
+    neighbours of a row; quickest stored by columns. Meant for few rows of ``x``.
+    """
+    packed = "int" in str(getattr(w, "dtype", ""))
+    return (INT4 if packed else FP8).launch((x, w, scale, out), (), PLAIN, stream)[3]
+
+
+def scan(
+    q: object,
+    k: object,
+    v: object,
+    grown: Any,  # noqa: ANN401
+    *,
+    out: object | None = None,
+    stream: int | None = None,
+) -> Any:  # noqa: ANN401
+    """A chunked scan with a carried matrix: (out, state).
+
+    ``state[t] = exp(gate[t]) * state[t - 1] + k[t]^T v[t]``, ``out[t] = q[t] @ state[t]`` for each
+    head. ``q`` and ``k`` are [batch, heads, chunks, 64, d], ``v`` is [batch, heads, chunks, 64, e],
+    bf16 or fp16, with d = 128 and e = 64; ``grown``, float32 [batch, heads, chunks, 64], sums the
+    gates of a chunk up to each step (``gates.cumsum(-1)``). ``state`` is that after the last
+    step, float32 [batch, heads, d, e].
+    """
+    done = SCAN.launch((q, k, v, grown, grown, grown[..., -1], out, None), (), SCANNED, stream)
+    return done[6], done[7]
+
+
+def _options(*outputs: str, **choices: object) -> tuple[Any, ...]:
+    return ((), tuple(choices.items()), frozenset(), frozenset(outputs or {"out"}), ())
+
+
+def _gated(activation: str) -> tuple[Any, ...]:
+    if activation not in GATED:
+        raise BackendError(
+            f"unknown activation {activation!r}", where="argument activation", fix=", ".join(GATES)
+        )
+    return GATED[activation]
+
+
+def _calls(
+    text: Text, kinds: Callable[[dict[str, DType]], str], **spelled: tuple[str, ...]
+) -> Calls:
+    """Calls of a text; ``kinds`` says what is wrong with the element types of a call's tensors."""
+
+    def check(layouts: Layouts, options: tuple[Any, ...]) -> None:
+        names = [t.name for t in text.signature.tensors]
+        given = {n: w.dtype for n, w in zip(names, layouts, strict=True) if w is not None}
+        wrong = kinds(given)
+        if wrong:
+            said = ", ".join(f"{n} {d}" for n, d in given.items())
+            raise BackendError(f"tensors are {said}", where=text.name, fix=wrong)
+
+    return Calls(text, spelled, check=check)
+
+
+def _same_halves(given: dict[str, DType]) -> str:
+    operands = {d for n, d in given.items() if n not in ("starts", "grown", "seen", "all")}
+    fits = len(operands) == 1 and operands <= set(HALVES)
+    return "" if fits else "all operands bf16, or all fp16"
+
+
+def _fp8_with_scales(given: dict[str, DType]) -> str:
+    kinds = list(given.values())
+    fits = kinds[0] == kinds[2] == DType.E4M3 and kinds[1] == kinds[3] == DType.F32
+    return "" if fits else "fp8 (e4m3) operands with float32 scales"
+
+
+def _quantised(given: dict[str, DType]) -> str:
+    fits = given["x"] in HALVES and given["scale"] is DType.F32
+    fits = fits and given["w"] in (DType.I8, DType.E4M3, DType.E5M2)
+    return "" if fits else "x bf16 or fp16, w int8 (two numbers a byte) or fp8, scale float32"
+
+
+PLAIN, SCANNED = _options(), _options("out", "state")
+GATED = {name: _options(activation=word) for name, word in GATES.items()}
+SWIGLU = _calls(swiglu_text, _same_halves)
+GROUPED, GROUPED_INPUT = _calls(grouped, _same_halves), _calls(grouped_input, _same_halves)
+GROUPED_SWIGLU = _calls(grouped_swiglu, _same_halves)
+SCALED = _calls(block_scaled, _fp8_with_scales, sa=("m", "k"))
+GROUPED_SCALED = _calls(grouped_scaled, _fp8_with_scales, sx=("t", "k"))
+INT4 = _calls(int4_gemm, _quantised, scale=("n", "k"))
+FP8 = _calls(fp8_gemm, _quantised, scale=("n", "k"))
+SCAN = _calls(scan_text, _same_halves)

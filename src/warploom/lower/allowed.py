@@ -1,0 +1,66 @@
+"""Choices of a tiling that a kernel's meaning does not allow: refused, never taken silently."""
+
+from __future__ import annotations
+
+from warploom.kernel.values import Carried, Dot, Fn, Op, Pointwise, operands, results
+from warploom.lower.body import Body, refusal
+from warploom.lower.layout import Layout
+from warploom.lower.slots import LINE_BYTES
+from warploom.lower.storage import staged_stores
+
+SUMS = {Fn.ADD, Fn.MAX, Fn.MIN}
+
+
+def check_allowed(layout: Layout) -> None:
+    """Refuse a walk backwards where order counts, and copies out that would write too much."""
+    body, tiling = layout.body, layout.tiling
+    if tiling.serpentine and not any_order(body):
+        raise refusal(
+            "serpentine: every other tile would walk its loop backwards",
+            body.loop.line,
+            why="a carried value of this loop depends on the order of the iterations",
+            fix="serpentine=False",
+        )
+    for op in staged_stores(layout):
+        if body.kernel.grid.kind != "tiles":
+            raise refusal(
+                f"copies of whole tiles to '{op.tensor}'",
+                op.line,
+                why="a tile may reach past the end of its group, where the next one's rows lie",
+                fix="direct=True",
+            )
+        if is_narrow(layout, op.value, body.kernel.tensor(op.tensor).dtype.bits):
+            raise refusal(
+                f"copies of tiles narrower than {LINE_BYTES} bytes to '{op.tensor}'",
+                op.line,
+                why=f"copies out move {LINE_BYTES} bytes of a row",
+                fix="direct=True, or more columns",
+            )
+
+
+def is_narrow(layout: Layout, value: str, bits: int) -> bool:
+    """Whether a tile's rows are shorter than what a copy out moves."""
+    return layout.extent(layout.body.values[value].dims[1].var) * bits < 8 * LINE_BYTES
+
+
+def any_order(body: Body) -> bool:
+    """Whether iterations may run in any order: carried values are sums, maxima or minima of what
+    each iteration computes by itself.
+    """
+    carried = {c.inside.name for c in body.loop.carried}
+    bound: set[str] = set(carried)
+    for op in body.loop.body:
+        if set(operands(op)) & bound:
+            bound |= {v.name for v in results(op)}
+    return all(_gathers(body.ops.get(c.last), c, bound) for c in body.loop.carried)
+
+
+def _gathers(last: Op | None, c: Carried, bound: set[str]) -> bool:
+    if c.last == c.inside.name:
+        return True
+    if isinstance(last, Dot):
+        return last.into == c.inside.name and not {last.a, last.b} & bound
+    if not (isinstance(last, Pointwise) and last.fn in SUMS and c.inside.name in last.args):
+        return False
+    others = [a for a in last.args if a != c.inside.name]
+    return len(others) == 1 and others[0] not in bound

@@ -1,0 +1,159 @@
+"""The ops of a loop, each with the values it reads and defines and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from warploom.document.flow import When
+from warploom.kernel.values import Dot, operands, results
+from warploom.lower.fuse import Step
+from warploom.lower.hand_over import (
+    Put,
+    Send,
+    product_operand,
+    put_cost,
+    puts,
+    send_cost,
+    sends,
+)
+from warploom.lower.layout import Layout
+from warploom.lower.price import Cost, load_cost, product_cost, step_cost
+from warploom.lower.reads import values_behind
+from warploom.lower.slots import SlotRing
+from warploom.target.h200 import HopperTarget
+
+PRODUCER, CONSUMER = "producer", "consumer"
+Work = SlotRing | Dot | Step | Put | Send
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopOp:
+    """One op of the loop: a slot's copies, a product or a step; what it reads and defines."""
+
+    name: str
+    work: Work
+    reads: tuple[tuple[str, int], ...]
+    """Values with the iterations back."""
+    defines: tuple[str, ...]
+    cost: Cost
+
+
+def loop_ops(layout: Layout, target: HopperTarget, consumers: int) -> tuple[LoopOp, ...]:
+    """The ops of the loop in an order that respects values; costs of ``consumers`` together."""
+    body = layout.body
+    out = [
+        LoopOp(
+            name=load_name(ring),
+            work=ring,
+            reads=(),
+            defines=tuple(t.value for t in ring.tiles),
+            cost=load_cost(ring, target),
+        )
+        for ring in layout.rings
+        if not ring.per_tile and not ring.filled
+    ]
+    for op in body.loop.body:
+        if isinstance(op, Dot):
+            into = (op.into,) if op.into else ()
+            sides = (product_operand(layout, op, n) for n in (op.a, op.b))
+            reads = tuple(_read(layout, n) for n in (*sides, *into))
+            out.append(
+                LoopOp(
+                    name=product_name(op),
+                    work=op,
+                    reads=reads,
+                    defines=(op.result.name,),
+                    cost=product_cost(layout, op, target, consumers),
+                )
+            )
+    for step in layout.steps:
+        if step.when is When.LOOP:
+            reads = tuple(_read(layout, n) for n in (*step.reads, *step.loads))
+            out.append(
+                LoopOp(
+                    name=step.name,
+                    work=step,
+                    reads=reads,
+                    defines=step.results,
+                    cost=step_cost(layout, step, target, consumers),
+                )
+            )
+    out += _handed(layout, target, consumers)
+    return _ordered(out)
+
+
+def _handed(layout: Layout, target: HopperTarget, consumers: int) -> Iterator[LoopOp]:
+    """Tiles written to shared memory for products, and stores of the loop."""
+    for put in puts(layout):
+        yield LoopOp(
+            name=put.name,
+            work=put,
+            reads=(_read(layout, put.value),),
+            defines=(put.result,),
+            cost=put_cost(layout, put, target, consumers),
+        )
+    for send in sends(layout.body):
+        yield LoopOp(
+            name=send.name,
+            work=send,
+            reads=tuple(_read(layout, v) for v in values_behind(layout, send.op.value)),
+            defines=(),
+            cost=send_cost(layout, send, target, consumers),
+        )
+
+
+def _ordered(ops: list[LoopOp]) -> tuple[LoopOp, ...]:
+    """Ops after the makers of what they read in the same iteration."""
+    maker = {v: op.name for op in ops for v in op.defines}
+    left, out = list(ops), list[LoopOp]()
+    done: set[str] = set()
+    while left:
+        ready = next(
+            op
+            for op in left
+            if all(back or maker.get(v, op.name) in {*done, op.name} for v, back in op.reads)
+        )
+        left.remove(ready)
+        out.append(ready)
+        done.add(ready.name)
+    return tuple(out)
+
+
+def load_name(ring: SlotRing) -> str:
+    """The op that fills a ring."""
+    return f"load_{ring.name}"
+
+
+def product_name(op: Dot) -> str:
+    """The op of a product."""
+    return f"dot_{op.result.name.replace('.', '_')}"
+
+
+def _read(layout: Layout, name: str) -> tuple[str, int]:
+    if name not in layout.body.values:
+        return name, 0  # a copy in shared memory
+    inner, _ = layout.body.through(name)
+    carried = layout.body.inside.get(inner)
+    return (carried.last, 1) if carried else (inner, 0)
+
+
+def takes_turns(layout: Layout) -> bool:
+    """Whether consumers should alternate on the tensor cores: vector work between products."""
+    tiling = layout.tiling
+    if tiling.consumers == 1:
+        return False
+    if tiling.turns is not None:
+        return tiling.turns
+    if any(ring.filled for ring in layout.rings):
+        return False  # they wait for one another anyway
+    made: dict[str, set[str]] = {}
+    for op in layout.body.loop.body:
+        found = set[str]().union(*(made.get(n, set()) for n in operands(op)))
+        if isinstance(op, Dot):
+            if made.get(op.a) or made.get(op.b):
+                return True
+            found |= {op.result.name}
+        for value in results(op):
+            made[value.name] = found
+    return False

@@ -1,0 +1,185 @@
+"""``torch.ops.warploom`` of the fused products and the scan, and FlexAttention's call.
+
+They have no gradient. On the CPU they compute by torch, for tests of models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from warploom.errors import BackendError
+from warploom.launch import fused
+from warploom.launch.attention import attention
+from warploom.torch import ops as _ops  # noqa: F401 (defines the namespace that this one adds to)
+
+BLOCK = 128
+SWIGLU = "swiglu(Tensor x, Tensor gate, Tensor? up=None, str activation='silu') -> Tensor"
+GROUPED = "grouped_gemm(Tensor x, Tensor w, Tensor starts, bool transposed=False) -> Tensor"
+SCALED = "gemm_block_scaled(Tensor a, Tensor scale_a, Tensor b, Tensor scale_b) -> Tensor"
+QUANTISED = "gemm_quantised(Tensor x, Tensor w, Tensor scale) -> Tensor"
+SCAN = "scan(Tensor q, Tensor k, Tensor v, Tensor grown) -> (Tensor out, Tensor state)"
+GATES = {
+    "silu": torch.nn.functional.silu,
+    "gelu": torch.nn.functional.gelu,
+    "relu": torch.relu,
+    "sigmoid": torch.sigmoid,
+}
+
+
+def _halves(gate: Tensor, up: Tensor | None) -> tuple[Tensor, Tensor]:
+    return (gate[0::2], gate[1::2]) if up is None else (gate, up)
+
+
+def _cpu_swiglu(
+    x: Tensor, gate: Tensor, up: Tensor | None = None, activation: str = "silu"
+) -> Tensor:
+    gate, up = _halves(gate, up)
+    made: Tensor = GATES[activation](x @ gate.T) * (x @ up.T)
+    return made
+
+
+def _fake_swiglu(
+    x: Tensor, gate: Tensor, up: Tensor | None = None, activation: str = "silu"
+) -> Tensor:
+    gate, _ = _halves(gate, up)
+    return x.new_empty((x.shape[0], gate.shape[0]))
+
+
+def _run_swiglu(
+    x: Tensor, gate: Tensor, up: Tensor | None = None, activation: str = "silu"
+) -> Tensor:
+    made: Tensor = fused.swiglu(x, gate, up, activation=activation)
+    return made
+
+
+def _cpu_grouped(x: Tensor, w: Tensor, starts: Tensor, transposed: bool = False) -> Tensor:
+    right = w if transposed else w.mT
+    return torch.cat([x[a:b] @ right[e] for e, (a, b) in enumerate(pairwise(starts.tolist()))])
+
+
+def _fake_grouped(x: Tensor, w: Tensor, starts: Tensor, transposed: bool = False) -> Tensor:
+    return x.new_empty((x.shape[0], w.shape[2 if transposed else 1]))
+
+
+def _run_grouped(x: Tensor, w: Tensor, starts: Tensor, transposed: bool = False) -> Tensor:
+    made: Tensor = fused.grouped_gemm(x, w, starts, transposed=transposed)
+    return made
+
+
+def _cpu_scaled(a: Tensor, scale_a: Tensor, b: Tensor, scale_b: Tensor) -> Tensor:
+    left = a.float() * scale_a.repeat_interleave(BLOCK, 1)[:, : a.shape[1]]
+    wide = scale_b.repeat_interleave(BLOCK, 0)[: b.shape[0]]
+    wide = wide.repeat_interleave(BLOCK, 1)[:, : b.shape[1]]
+    return (left @ (b.float() * wide).T).bfloat16()
+
+
+def _fake_scaled(a: Tensor, scale_a: Tensor, b: Tensor, scale_b: Tensor) -> Tensor:
+    return a.new_empty((a.shape[0], b.shape[0]), dtype=torch.bfloat16)
+
+
+def _run_scaled(a: Tensor, scale_a: Tensor, b: Tensor, scale_b: Tensor) -> Tensor:
+    made: Tensor = fused.gemm_block_scaled(a, scale_a, b, scale_b)
+    return made
+
+
+def _is_packed(w: Tensor) -> bool:
+    return w.dtype in (torch.int8, torch.uint8)
+
+
+def _cpu_quantised(x: Tensor, w: Tensor, scale: Tensor) -> Tensor:
+    whole = w.float()
+    if _is_packed(w):
+        bits = w.to(torch.int32)
+        whole = torch.stack([bits & 15, (bits >> 4) & 15], -1).flatten(1).float() - 8
+    wide = scale.repeat_interleave(BLOCK, 1)[:, : whole.shape[1]]
+    return (x.float() @ (whole * wide).T).to(x.dtype)
+
+
+def _fake_quantised(x: Tensor, w: Tensor, scale: Tensor) -> Tensor:
+    return x.new_empty((x.shape[0], w.shape[0]))
+
+
+def _run_quantised(x: Tensor, w: Tensor, scale: Tensor) -> Tensor:
+    made: Tensor = fused.gemm_quantised(x, w, scale)
+    return made
+
+
+def _cpu_scan(q: Tensor, k: Tensor, v: Tensor, grown: Tensor) -> tuple[Tensor, Tensor]:
+    state = q.new_zeros((*q.shape[:2], q.shape[-1], v.shape[-1]), dtype=torch.float32)
+    rows = []
+    for c in range(q.shape[2]):
+        qs, ks, vs, now = (x[:, :, c].float() for x in (q, k, v, grown))
+        p = ((qs @ ks.mT) * (now[..., :, None] - now[..., None, :]).exp()).tril()
+        rows.append(p @ vs + (qs @ state) * now.exp()[..., None])
+        end = now[..., -1:, None]
+        state = state * end.exp() + ks.mT @ (vs * (end - now[..., None]).exp())
+    return torch.stack(rows, 2).to(v.dtype), state
+
+
+def _fake_scan(q: Tensor, k: Tensor, v: Tensor, grown: Tensor) -> tuple[Tensor, Tensor]:
+    state = q.new_empty((*q.shape[:2], q.shape[-1], v.shape[-1]), dtype=torch.float32)
+    return v.new_empty(v.shape), state
+
+
+def _run_scan(q: Tensor, k: Tensor, v: Tensor, grown: Tensor) -> tuple[Tensor, Tensor]:
+    out, state = fused.scan(q, k, v, grown)
+    return out, state
+
+
+def _define() -> torch.library.Library:
+    library = torch.library.Library("warploom", "FRAGMENT")
+    tags = [torch.Tag.pt2_compliant_tag]
+    exact = getattr(torch.Tag, "needs_exact_strides", None)
+    tags.append(exact if exact is not None else torch.Tag.needs_fixed_stride_order)
+    kernels: tuple[tuple[str, Callable[..., Any], Callable[..., Any], Callable[..., Any]], ...] = (
+        (SWIGLU, _run_swiglu, _cpu_swiglu, _fake_swiglu),
+        (GROUPED, _run_grouped, _cpu_grouped, _fake_grouped),
+        (SCALED, _run_scaled, _cpu_scaled, _fake_scaled),
+        (QUANTISED, _run_quantised, _cpu_quantised, _fake_quantised),
+        (SCAN, _run_scan, _cpu_scan, _fake_scan),
+    )
+    for text, cuda, cpu, fake in kernels:
+        name = text.partition("(")[0]
+        library.define(text, tags=tuple(tags))
+        library.impl(name, cuda, "CUDA")
+        library.impl(name, cpu, "CPU")
+        torch.library.register_fake(f"warploom::{name}", fake, lib=library)
+    return library
+
+
+_LIBRARY = _define()  # the ops live as long as this
+
+
+def flex_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    score_mod: Callable[..., Any] | None = None,
+    block_mask: object | None = None,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+    return_lse: bool = False,
+) -> Any:  # noqa: ANN401 (a tensor, or two)
+    """torch's ``flex_attention``, run by warploom: eagerly, forward only.
+
+    ``score_mod`` and the mask function of ``block_mask`` are read from their Python text. Which
+    tiles are visited follows from the mask function; the blocks of the mask are not looked at.
+    """
+    if not enable_gqa and query.shape[1] != key.shape[1]:
+        raise BackendError(
+            f"{query.shape[1]} heads of queries, {key.shape[1]} of keys",
+            where="flex_attention",
+            fix="enable_gqa=True",
+        )
+    if any(t.requires_grad for t in (query, key, value)) and torch.is_grad_enabled():
+        raise BackendError(
+            "flex_attention with a gradient", where="flex_attention", fix="torch.no_grad()"
+        )
+    return attention(
+        query, key, value, scale=scale, score=score_mod, visible=block_mask, return_lse=return_lse
+    )

@@ -1,0 +1,61 @@
+"""``warploom search`` of tile kernels: measured by the user's function, kept, refused in words."""
+
+import json
+
+import pytest
+
+from tests.cli.runner import warploom
+
+SPEC = "gemm@m=1024,n=1024,k=512"
+PINS = ("m=128", "k=64", "consumers=2", "direct=true", "staging=1", "hold=true")
+FEW = ["--shapes", "2", "--trials", "4", *(w for p in PINS for w in ("--pin", p))]
+
+
+def run(*words):
+    return warploom("search", *words)
+
+
+@pytest.fixture
+def measure(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text("def took(tiling):\n    return 9 / tiling.extent('n')\n")
+    return f"{path}:took"
+
+
+def test_a_users_measure_ranks_and_the_best_is_kept(measure, tmp_path, monkeypatch):
+    monkeypatch.setenv("WARPLOOM_CACHE", str(tmp_path / "cache"))
+    store, plot = tmp_path / "found.json", tmp_path / "plot.svg"
+    files = ["--store", str(store), "--plot", str(plot)]
+    done = run(SPEC, *FEW, "--measure", measure, *files, "--keep")
+    assert done.returncode == 0, done.stderr
+    assert "kept: calls of gemm on these sizes run" in done.stdout
+    assert plot.read_text().startswith("<svg")
+    again = run(SPEC, *FEW, "--measure", measure, "--store", str(store), "--json")
+    found = json.loads(again.stdout)
+    times = [r["ms"] for r in found["rows"] if r["ms"] is not None]
+    assert times == sorted(times)
+    assert found["measured"]
+    kept = json.loads((tmp_path / "cache" / "tuned.json").read_text())
+    (pins,) = kept.values()
+    assert pins["n"] == found["rows"][0]["tiling"]["n"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--tile", "128x128x64"], "is a tile kernel"),
+        (["--choose", "causal"], "says nothing"),
+        (["--pin", "q=3", "--shapes", "1"], "cannot be pinned"),
+    ],
+)
+def test_mistakes_are_told(words, said):
+    done = run(SPEC, *words)
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_nothing_measured_is_not_kept(monkeypatch):
+    monkeypatch.setattr("warploom.cli.search_tiles.gpu_is_here", lambda: False)
+    done = run(SPEC, *FEW, "--keep")
+    assert done.returncode == 2
+    assert "nothing is kept" in done.stderr

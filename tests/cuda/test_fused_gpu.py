@@ -1,0 +1,125 @@
+"""On a Hopper GPU: fused products, the scan and attention with functions against float64."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+import warploom
+from tests.cuda.gpu import NEEDS_HOPPER, TORCH_WARNINGS
+
+pytestmark = [*NEEDS_HOPPER, *TORCH_WARNINGS]
+torch = pytest.importorskip("torch")
+LIMIT = 6e-3
+
+
+def randn(*shape):
+    return torch.randn(*shape, device="cuda", dtype=torch.bfloat16)
+
+
+def close(found, wanted):
+    assert torch.isfinite(found).all()
+    error = (found.double() - wanted).norm() / wanted.norm().clamp_min(1e-9)
+    assert error < LIMIT, error.item()
+
+
+@pytest.mark.parametrize("shape", [(4096, 1024, 512), (129, 200, 72)], ids=str)
+def test_swiglu(shape):
+    m, n, k = shape
+    x, w = randn(m, k), randn(2 * n, k)
+    gate, up = (x.double() @ h.double().T for h in (w[0::2], w[1::2]))
+    silu, gelu = torch.nn.functional.silu, torch.nn.functional.gelu
+    close(warploom.swiglu(x, w), silu(gate) * up)
+    wanted = gelu(gate) * up
+    close(warploom.swiglu(x, w[0::2].contiguous(), w[1::2], activation="gelu"), wanted)
+
+
+@pytest.mark.parametrize("sizes", [(5, 0, 300, 128, 67), (1,), (0, 0, 9)], ids=str)
+def test_grouped(sizes):
+    starts = torch.tensor([0, *sizes], device="cuda").cumsum(0).int()
+    e, t, n, k = len(sizes), sum(sizes), 320, 192
+    x, w, up = randn(t, k), randn(e, n, k), randn(e, n, k)
+    bounds = starts.tolist()
+    parts = [slice(a, b) for a, b in pairwise(bounds)]
+    y = torch.cat([x[r].double() @ w[i].double().T for i, r in enumerate(parts)])
+    u = torch.cat([x[r].double() @ up[i].double().T for i, r in enumerate(parts)])
+    close(warploom.grouped_gemm(x, w, starts), y)
+    close(warploom.grouped_gemm(x, w, starts, up=up), torch.nn.functional.silu(y) * u)
+    g = randn(t, n)
+    back = torch.cat([g[r].double() @ w[i].double() for i, r in enumerate(parts)])
+    close(warploom.grouped_gemm(g, w, starts, transposed=True), back)
+
+
+@pytest.mark.parametrize("shape", [(300, 256, 512), (1, 128, 1024)], ids=str)
+def test_block_scales(shape):
+    m, n, k = shape
+    a, b = (randn(r, k).to(torch.float8_e4m3fn) for r in (m, n))
+    sa, sb = (torch.rand(r, k // 128, device="cuda") + 0.5 for r in (m, n // 128))
+    wide = sb.repeat_interleave(128, 0).repeat_interleave(128, 1).double()
+    left = a.double() * sa.repeat_interleave(128, 1).double()
+    close(warploom.gemm_block_scaled(a, sa, b, sb), left @ (b.double() * wide).T)
+
+
+@pytest.mark.parametrize("m", [1, 16, 100])
+def test_quantised_weights(m):
+    n, k = 384, 1024
+    x, scale = randn(m, k), torch.rand(n, k // 128, device="cuda")
+    wide = scale.repeat_interleave(128, 1).double()
+    w = torch.randint(0, 256, (n, k // 2), device="cuda", dtype=torch.uint8)
+    numbers = torch.stack([w & 15, w >> 4], -1).flatten(1).double() - 8
+    close(warploom.gemm_quantised(x, w, scale), x.double() @ (numbers * wide).T)
+    w = randn(n, k).to(torch.float8_e4m3fn)
+    close(warploom.gemm_quantised(x, w, scale), x.double() @ (w.double() * wide).T)
+
+
+def test_scan():
+    b, h, c, t, d, e = 1, 3, 5, 64, 128, 64
+    q, k, v = randn(b, h, c, t, d) * 0.1, randn(b, h, c, t, d) * 0.1, randn(b, h, c, t, e)
+    gates = -torch.rand(b, h, c, t, device="cuda")
+    out, last = warploom.scan(q, k, v, gates.cumsum(-1))
+    state, rows = torch.zeros(b, h, d, e, device="cuda", dtype=torch.float64), []
+    for i in range(c * t):
+        at = (slice(None), slice(None), i // t, i % t)
+        fresh = k[at].double()[..., None] * v[at].double()[..., None, :]
+        state = state * gates[at].double().exp()[..., None, None] + fresh
+        rows.append(torch.einsum("bhd,bhde->bhe", q[at].double(), state))
+    close(out, torch.stack(rows, 2).reshape(b, h, c, t, e))
+    close(last, state)
+
+
+def test_functions_of_attention():
+    b, h, s, d = 2, 4, 333, 128
+    q, k, v = (randn(b, h, s, d) for _ in "qkv")
+    bias = torch.randn(h, 2 * s, device="cuda")
+    document = torch.randint(0, 3, (s,), device="cuda").sort().values
+
+    def score(x, b, h, i, j):
+        return 20.0 * torch.tanh((x + bias[h, i - j + s]) / 20.0)
+
+    def visible(b, h, i, j):
+        return (document[i] == document[j]) & (i >= j)
+
+    sinks = torch.randn(h, device="cuda")
+    x = q.double() @ k.double().mT * d**-0.5
+    i, j = torch.arange(s, device="cuda")[:, None], torch.arange(s, device="cuda")
+    x = 20 * torch.tanh((x + bias.double()[:, i - j + s]) / 20)
+    x = x.masked_fill(~visible(0, 0, i, j), float("-inf"))
+    close(warploom.attention(q, k, v, score=score, visible=visible), x.softmax(-1) @ v.double())
+    wide = torch.cat([x, sinks.double()[:, None, None].expand(b, h, s, 1)], -1)
+    wanted = wide.softmax(-1)[..., :-1] @ v.double()
+    close(warploom.attention(q, k, v, score=score, visible=visible, sinks=sinks), wanted)
+
+
+def test_the_ops_of_torch():
+    from warploom.torch import flex_attention
+
+    x, w = randn(70, 128), randn(64, 128)
+    wanted = torch.nn.functional.silu(x.double() @ w[0::2].double().T)
+    wanted = wanted * (x.double() @ w[1::2].double().T)
+    close(torch.ops.warploom.swiglu(x, w), wanted)
+    close(torch.compile(torch.ops.warploom.swiglu, backend="aot_eager")(x, w), wanted)
+    torch.library.opcheck(torch.ops.warploom.swiglu.default, (x, w), test_utils="test_schema")
+    q, k, v = (randn(1, 2, 100, 64) for _ in "qkv")
+    plain = (q.double() @ k.double().mT * 64**-0.5).softmax(-1) @ v.double()
+    close(flex_attention(q, k, v), plain)

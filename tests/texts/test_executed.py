@@ -1,0 +1,262 @@
+"""Kernels whose emitted program once went wrong, or has a new shape, executed on the host."""
+
+import re
+
+import pytest
+
+from tests.host_cuda import NEEDS_COMPILER
+from tests.kernel.random_kernels import RandomKernel
+from tests.texts.test_random_kernels import Lowered, check
+from warploom.emit.cuda.tile.source import emit_kernel
+from warploom.errors import KernelError
+from warploom.kernel.values import Store, walk
+from warploom.lower.loops import each_loop
+
+pytestmark = NEEDS_COMPILER
+GEMM = """
+@wl.kernel
+def kernel(x: wl.In["m", "k"], w: wl.In["n", "k"], bias: wl.In["n", wl.f32], out: wl.Out["m", "n"]):
+    m, n = wl.tile(out)
+    acc = wl.zeros(m, n)
+    for k in wl.steps(x.k):
+        acc += x[m, k] @ w[n, k].T
+    out[m, n] = acc + bias[n]
+"""
+SOFTMAX = """
+@wl.kernel
+def kernel(q: wl.In["m", "d"], keys: wl.In["k", "d"], v: wl.In["k", "d"],
+           tilt: wl.In["k", wl.f32], out: wl.Out["m", "d"], *, alpha: float):
+    m = wl.tile(out, whole="d")
+    qs = q[m]
+    o, l, top = wl.zeros(m, q.d), wl.zeros(m), wl.full(m, -1.0e30)
+    for k in wl.steps(keys.k):
+        x = {score}
+        new = wl.maximum(top, x.max(axis=1))
+        keep, p = wl.exp(top - new), wl.exp(x - new)
+        l = l * keep + p.sum(axis=1)
+        o = o * keep + p.to(v.dtype) @ v[k]
+        top = new
+    out[m] = o / wl.where(l > 0, l, 1.0)
+"""
+ROW_NAMES = """
+@wl.kernel
+def kernel(x: wl.In["m", "k"], w: wl.In["n", "k"], side: wl.In["m", wl.f32],
+           out: wl.Out["m", "n"]):
+    m, n = wl.tile(out)
+    h = wl.log(wl.abs(side[m]) + 1.0) - side[m]
+    acc, rs, rm = wl.zeros(m, n), wl.zeros(m), wl.full(m, -8.0)
+    for k in wl.steps(x.k):
+        a = x[m, k]
+        acc += a @ w[n, k].T
+        rs += wl.exp(a * 0.5).sum(axis=1)
+        rm = wl.maximum(rm, wl.exp(a).max(axis=1))
+    out[m, n] = (acc + rs + rm) * 0.125 + wl.maximum(acc, h)
+"""
+TWO_STORES = """
+@wl.kernel
+def kernel(x: wl.In["m", "k"], w: wl.In["n", "k"], out: wl.Out["m", "n"],
+           out_b: wl.Out["m", "n", wl.f32]):
+    m, n = wl.tile(out)
+    acc, rs = wl.zeros(m, n), wl.zeros(m)
+    for k in wl.steps(x.k):
+        a = x[m, k]
+        acc += a @ w[n, k].T
+        rs += (a.to(wl.f32) * a).sum(axis=1)
+    out[m, n] = acc * wl.tanh(rs)
+    out_b[m, n] = wl.maximum(acc, rs)
+"""
+NORM_THEN_PRODUCT = """
+@wl.kernel
+def kernel(x: wl.In["m", "k"], w: wl.In["n", "k"], out: wl.Out["m", "n"], *, alpha: float):
+    m, n = wl.tile(out)
+    s = wl.zeros(m)
+    for k in wl.steps(x.k):
+        a = x[m, k]
+        s += (a.to(wl.f32) * a).sum(axis=1)
+    r = wl.rsqrt(s / x.k + alpha)
+    acc = wl.zeros(m, n)
+    for k in wl.steps(x.k):
+        acc += (x[m, k] * r).to(x.dtype) @ w[n, k].T
+    out[m, n] = acc
+"""
+TWO_SOURCES = """
+@wl.kernel
+def kernel(q: wl.In["m", "d"], k1: wl.In["s", "d"], v1: wl.In["s", "d"], k2: wl.In["t", "d"],
+           v2: wl.In["t", "d"], out: wl.Out["m", "d"], lse: wl.Out["m", wl.f32], *, alpha: float):
+    m = wl.tile(out, whole="d")
+    qs = q[m]
+    o, l, top = wl.zeros(m, q.d), wl.zeros(m), wl.full(m, -wl.inf)
+    for s in wl.steps(k1.s):
+        x = (qs @ k1[s].T) * alpha
+        new = wl.maximum(top, x.max(axis=1))
+        keep, p = wl.exp(top - new), wl.exp(x - new)
+        l = l * keep + p.sum(axis=1)
+        o = o * keep + p.to(q.dtype) @ v1[s]
+        top = new
+    for t in wl.steps(k2.t):
+        x = (qs @ k2[t].T) * alpha
+        new = wl.maximum(top, x.max(axis=1))
+        keep, p = wl.exp(top - new), wl.exp(x - new)
+        l = l * keep + p.sum(axis=1)
+        o = o * keep + p.to(q.dtype) @ v2[t]
+        top = new
+    out[m] = o / l
+    lse[m] = top + wl.log(l)
+"""
+ROW_SOFTMAX = """
+@wl.kernel
+def kernel(x: wl.In["m", "k"], top: wl.Out["m", wl.f32], out_b: wl.Out["m", "k"]):
+    m = wl.tile(top)
+    t, s = wl.full(m, -8.0), wl.zeros(m)
+    for k in wl.steps(x.k):
+        t = wl.maximum(t, x[m, k].to(wl.f32).max(axis=1))
+    top[m] = t
+    for k in wl.steps(x.k):
+        s += wl.exp(x[m, k] - t).sum(axis=1)
+    for k in wl.steps(x.k):
+        out_b[m, k] = wl.exp(x[m, k] - t) / s
+"""
+BLOCK_SCALES = """
+@wl.kernel
+def kernel(x: wl.In["m", "k"], sx: wl.In["m", "k/64", wl.f32], w: wl.In["n", "k"],
+           sw: wl.In["n/64", "k/64", wl.f32], out: wl.Out["m", "n"]):
+    m, n = wl.tile(out)
+    acc = wl.zeros(m, n)
+    for k in wl.steps(x.k, 64):
+        acc += (x[m, k] @ w[n, k].T) * sx[m, k] * sw[n, k]
+    out[m, n] = acc
+"""
+SIZES = {"m": 136, "n": 109, "k": 145, "s": 209, "t": 145, "d": 64}
+
+
+def case(text, *, dtype="bf16", **sizes):
+    names = dict.fromkeys(re.findall(r"(\w+): wl\.(?:In|Out)\[", text))
+    typed = set(re.findall(r"(\w+): wl\.(?:In|Out)\[[^\]]*wl\.f32\]", text))
+    return RandomKernel(
+        text=text,
+        types={n: dtype for n in names if n not in typed},
+        sizes=SIZES | sizes,
+        whole={"d": SIZES["d"]} if '"d"' in text else {},
+        scalars={"alpha": 0.25} if "alpha" in text else {},
+        seed=3,
+    )
+
+
+@pytest.mark.parametrize(("n", "consumers", "m"), [(200, 2, 128), (184, 2, 256), (72, 1, 64)])
+def test_tiles_of_any_eight_columns(n, consumers, m):
+    made = check(case(GEMM, n=333), {"m": m, "n": n, "consumers": consumers})
+    assert dict(made.tiling.extents)["n"] == n
+
+
+def test_lanes_meet_outside_of_conditions():
+    score = (
+        "wl.where(~(wl.index(m) >= wl.index(k) + 16), wl.tanh((qs @ keys[k].T) * alpha), -wl.inf)"
+    )
+    one = case(SOFTMAX.format(score=score), dtype="f16", m=36, k=45)
+    made = check(one, {"consumers": 1})
+    lines = [x for x in emit_kernel(made).text.splitlines() if "quad_" in x and "?" in x]
+    assert not lines
+
+
+def test_conditions_on_columns_alone():
+    score = "(qs @ keys[k].T) * alpha + wl.where(wl.index(k) % 3 != 1, tilt[k], -1.0 * tilt[k])"
+    assert check(case(SOFTMAX.format(score=score)))
+
+
+def test_a_condition_used_twice_and_rows_called_h():
+    assert check(case(ROW_NAMES))
+
+
+def test_tiles_with_a_scale_of_their_own_begin_where_blocks_do():
+    assert check(case(BLOCK_SCALES, m=17, n=88, k=143), {"n": 32})
+
+
+def test_what_a_second_store_reads_stays():
+    assert check(case(TWO_STORES))
+
+
+@pytest.mark.parametrize(
+    ("text", "loops", "sizes"),
+    [
+        (NORM_THEN_PRODUCT, 2, {}),
+        (TWO_SOURCES, 2, {}),
+        (ROW_SOFTMAX, 3, {}),
+    ],
+)
+def test_several_loops_in_a_tile(text, loops, sizes):
+    one = case(text, **sizes)
+    for seed in (0, 1):
+        made = check(one, seed=seed)
+        assert len(made.documents) == loops
+
+
+@pytest.mark.slow
+def test_two_consumers_with_turns_in_both_loops():
+    made = check(case(TWO_SOURCES), {"consumers": 2, "m": 128})
+    first, second = (d.barriers for d in made.documents)
+    assert {b.id for b in first}.isdisjoint({b.id + i for b in second for i in range(b.count)})
+
+
+def test_each_loop_is_a_kernel_of_its_own():
+    kernel = Lowered(case(ROW_SOFTMAX)).compiled.rewritten
+    parts = each_loop(kernel)
+    assert [len(p.loops) for p in parts] == [1, 1, 1]
+    assert "t_out_loop0 of an earlier loop" in str(parts[2])
+    stored = [[op.tensor for op in walk(p.ops) if isinstance(op, Store)] for p in parts]
+    assert stored == [[], [], ["out_b", "top"]]  # stores follow the last loop
+
+
+RECURRENCE = """
+@wl.kernel
+def kernel(x: wl.In["m", "k"], w: wl.In["n", "k"], out: wl.Out["m", "n", wl.f32]):
+    m, n = wl.tile(out)
+    acc = wl.zeros(m, n)
+    for k in wl.steps(x.k, 64):
+        acc = acc * 0.5 + wl.abs(acc) * 0.25 + x[m, k] @ w[n, k].T
+    out[m, n] = acc
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "pins", "said"),
+    [
+        (RECURRENCE, {"serpentine": True}, "depends on the order"),
+        (GEMM, {"direct": False, "n": 32}, "move 128 bytes of a row"),
+    ],
+)
+def test_choices_that_change_the_meaning_are_refused(text, pins, said):
+    with pytest.raises(KernelError) as found:
+        Lowered(case(text), pins).compiled.choices  # noqa: B018
+    assert said in str(found.value)
+
+
+def test_a_store_before_the_last_loop_is_refused_at_its_line():
+    text = """
+@wl.kernel
+def kernel(x: wl.In["m", "k"], out: wl.Out["m", wl.f32], out_b: wl.Out["m", "k"]):
+    m = wl.tile(out)
+    s = wl.zeros(m)
+    for k in wl.steps(x.k):
+        out_b[m, k] = wl.exp(x[m, k])
+    for k in wl.steps(x.k):
+        s += x[m, k].to(wl.f32).sum(axis=1)
+    out[m] = s
+"""
+    with pytest.raises(KernelError, match="another loop follows") as found:
+        each_loop(Lowered(case(text)).compiled.rewritten)
+    assert "out_b[m, k]" in found.value.where
+
+
+def test_a_loaded_tile_stored_as_it_is_is_refused_at_its_line():
+    text = """
+@wl.kernel
+def kernel(x: wl.In["m", "k"], out: wl.Out["m", wl.f32], out_b: wl.Out["m", "k"]):
+    m = wl.tile(out)
+    s = wl.zeros(m)
+    for k in wl.steps(x.k):
+        out_b[m, k] = x[m, k]
+        s += x[m, k].to(wl.f32).sum(axis=1)
+    out[m] = s
+"""
+    with pytest.raises(KernelError, match="stored inside the loop as it is"):
+        Lowered(case(text)).compiled.choices  # noqa: B018
