@@ -8,6 +8,7 @@ from warploom.document.flow import When
 from warploom.document.roles import Compute, Mma, Per, RoleProgram, RolesDocument, WaitGroup
 from warploom.emit.cuda.lowering import LoweringTable, Site
 from warploom.emit.cuda.roles import indent
+from warploom.emit.cuda.tile.columns import early_vectors
 from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.grid import again_lines, count_lines
 from warploom.emit.cuda.tile.helpers import Owned, wait_function
@@ -93,7 +94,11 @@ class Part:
 
     def arrays(self) -> list[str]:
         """A consumer's registers."""
-        return [array_declaration(a) for a in self.layout.arrays]
+        early = early_vectors(self.layout).items()
+        return [
+            *(array_declaration(a) for a in self.layout.arrays),
+            *(f"float early_{part_name(n)}[{columns // 4}];" for n, (_, columns) in early),
+        ]
 
     def positions(self, role: str) -> list[str]:
         """The role's places in the rings."""
