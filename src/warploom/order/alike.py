@@ -40,7 +40,7 @@ def solve_alike(
     if len(roles) < 2:
         return solve_modulo(problem, options)
     bound, *_ = plain_bound(build_system(problem))
-    ii = bound
+    ii = max(bound, len(roles) * problem.handoff)  # less leaves no room to hand over
     for _ in range(TRIES):
         result = solve_modulo(tied(problem, roles, names, ii), options)
         if result.ii == ii:
