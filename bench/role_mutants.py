@@ -156,7 +156,7 @@ def page(report):
             f"Made by `bench/role_mutants.py` on {report['date']}, Python {report['python']}, "
             f"in {report['seconds']} s; every mutant in `role_mutants.json`.",
             "",
-            "Every single edit of every entry, ring and barrier. Each mutant runs in the "
+            f"{_taken(report)}single edits of entries, rings and barriers. Each mutant runs in the "
             f"operational model up to {runs} times in random order (tiles {tiles}), and "
             f"{MORE_SEEDS} more times a sequence if only the verifier reports it; stored values "
             "are compared with those the unchanged schedule means. The verifier judges the mutant "
@@ -202,13 +202,18 @@ def installed(package):
         return "source tree"
 
 
-def publish(folder, subjects, start):
+def _taken(report):
+    return "All " if report["every"] == 1 else f"Every {report['every']}th of all "
+
+
+def publish(folder, subjects, start, every):
     report = {
         "script": "bench/role_mutants.py",
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "python": platform.python_version(),
         "warploom": installed("warploom"),
         "seconds": round(time.perf_counter() - start),
+        "every": every,
         "subjects": subjects,
     }
     folder.mkdir(exist_ok=True)
@@ -256,8 +261,8 @@ def main():
             if row["verdict"] in ("missed", "reported only"):
                 print(name, row, flush=True)
             if done % 100 == 0:
-                publish(Path(given.results), subjects, start)
-    publish(Path(given.results), subjects, start)
+                publish(Path(given.results), subjects, start, given.every)
+    publish(Path(given.results), subjects, start, given.every)
     for name, rows in subjects.items():
         print(name, counts(rows), "dataflow", counts(rows, True), flush=True)
     return any(counts(rows, w)["missed"] for rows in subjects.values() for w in (False, True))
