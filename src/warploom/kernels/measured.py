@@ -134,6 +134,11 @@ GRADS: Mapping[str, Mapping[tuple[int, bool], Mapping[str, object]]] = {
 # Products: rows and columns from which on a tile was the quickest, and the tile.
 PRODUCTS: Mapping[str, tuple[tuple[str, int], tuple[str, int], Mapping[str, object]]] = {
     "swiglu": (("m", 4096), ("n", 8192), {"m": 128, "n": 176}),
+    "block_scaled": (
+        ("m", 1024),
+        ("n", 1024),
+        {"m": 128, "n": 128, "turns": True, "stages": 5},
+    ),
     "grouped": (("t", 4096), ("n", 1024), {"t": 128, "n": 256}),
 }
 
