@@ -64,14 +64,15 @@ def attention_backward(
     kind = view_of(q, "q").layout.dtype
     sums = _sums(q, stream)
     delta = PREPARED.launch((grad, out, None, sums), (), BEFORE, stream)[2]
-    apart = q.shape[3] > TOGETHER
+    own = score is not None or visible is not None
+    apart = q.shape[3] > (TOGETHER // 2 if own else TOGETHER)  # a slope takes registers too
     options = _options(mask, DType.F32 if each > 1 else kind, apart, deterministic, kernel)
     given = (q, k, v, grad, lse, delta)
     added = None if deterministic else sums
 
     def run(calls: Calls, tensors: tuple[Any, ...], options: Options) -> Any:  # noqa: ANN401
         more: tuple[Any, ...] = ()
-        if score is not None or visible is not None:
+        if own:
             calls, options, more = flexible(calls, score, visible, None, options)
         return calls.launch((*tensors, *more), (factor,), options, stream)
 
