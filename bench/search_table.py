@@ -14,13 +14,17 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from warploom import SearchOptions, search
+from warploom import SearchOptions, search, simulate
 from warploom.cli.builtin import BUILT_IN
+from warploom.errors import WarploomError
 from warploom.kernels.attention import attention
 from warploom.order import ModuloOptions, solve_modulo
 from warploom.order.sequence import Program, as_result
 from warploom.search.build import can_build
 from warploom.search.subjects import finer_splits
+from warploom.seed.compile import compile_schedule
+from warploom.seed.modulo.bridge import ModuloRequest
+from warploom.seed.target.chip import chip_costs
 
 RESULTS = Path(__file__).parent / "results" / "search_table.md"
 # name, schedule, tile, element type, matrix instruction
@@ -39,6 +43,17 @@ def spent():
     """CPU seconds of this process and those it waited for."""
     used = [resource.getrusage(w) for w in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(u.ru_utime + u.ru_stime for u in used)
+
+
+def by_modulo(schedule):
+    """What MODULO compiles to: solved in the schedule's own model, timed on the chip's costs."""
+    request = ModuloRequest(max_depth=1, options=ModuloOptions(goals=(), seconds=10.0))
+    try:
+        document = compile_schedule(schedule, modulo=request).document()
+    except WarploomError:
+        return "-"
+    run = simulate(document, chip_costs(document), trips=12)
+    return f"{run.ii * 2 / document.protocol.k_tiles_per_iteration:g}"
 
 
 def row(name, kind, tile, dtype, mma, arguments):
@@ -60,7 +75,7 @@ def row(name, kind, tile, dtype, mma, arguments):
     top = next(r for r in found.rows if r.score == found.score and r.built is not False)
     return (
         f"| {name} | {mma} | {found.bound:g} | {best('identity')} | {best('greedy')} | "
-        f"{best('csp')} | {best('modulo')} | **{found.score:g}** | "
+        f"{best('csp')} | {by_modulo(schedule)} | **{found.score:g}** | "
         f"{top.split[0]}x{top.split[1]} | {found.evaluations} | {found.seconds:.0f} | "
         f"{spent() - begun:.0f} | {found.best.report.verdict}"
         f"{', built' if options.build else ''} |"
@@ -91,6 +106,7 @@ def main():
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--store")
     parser.add_argument("--only", default="")
+    parser.add_argument("--more", action="store_true", help="keep the rows there are")
     arguments = parser.parse_args()
     lines = [
         "# Best schedules found",
@@ -99,14 +115,20 @@ def main():
         f"{arguments.workers} worker(s), {arguments.seconds:g} s a body, load average "
         f"{os.getloadavg()[0]:.0f} on {os.cpu_count()} cores at the start. Simulated cycles of two "
         "K-tiles; AUTO is the best the search found, on ops as declared or finer (split). Built: "
-        "it passed the ISA gate without spills. CPU seconds include workers and LLVM.",
+        "it passed the ISA gate without spills. CPU seconds include workers and LLVM. A dash: the "
+        "same kernel as in a column before it, or no such strategy; MODULO is solved in the "
+        "schedule's own model with one copy of every slot."
+        + (" Scores of earlier searches were read from a store." if arguments.store else ""),
         "",
         "| body | instruction | bound | identity | greedy | CSP | MODULO | AUTO | split | "
         "evaluations | s | CPU s | verdict |",
         "|" + "---|" * 13,
     ]
+    known = RESULTS.read_text().splitlines() if arguments.more and RESULTS.exists() else []
+    lines += [line for line in known if line.startswith(("| 4-", "| 8-"))]
+    done = {line.split(" | ")[0].strip("| ") for line in lines}
     for body in BODIES:
-        if arguments.only in body[0]:
+        if arguments.only in body[0] and body[0] not in done:
             lines.append(row(*body, arguments))
             print(lines[-1], flush=True)
             RESULTS.write_text("\n".join([*lines, ""]))

@@ -134,6 +134,13 @@ GRADS: Mapping[str, Mapping[tuple[int, bool], Mapping[str, object]]] = {
 }
 
 
+# Products: rows and columns from which on a tile was the quickest, and the tile.
+PRODUCTS: Mapping[str, tuple[tuple[str, int], tuple[str, int], Mapping[str, object]]] = {
+    "swiglu": (("m", 4096), ("n", 8192), {"m": 128, "n": 176}),
+    "grouped": (("t", 4096), ("n", 1024), {"t": 128, "n": 256}),
+}
+
+
 def measured(
     name: str,
     choices: Mapping[str, object],
@@ -145,7 +152,11 @@ def measured(
     ``wanted``: the outputs that are made.
     """
     mask = bool(choices.get("causal"))
-    plain = all(choices.get(f) is None for f in ("score", "visible"))
+    plain = all(choices.get(f) is None for f in ("score", "visible", "sink"))
+    if name in PRODUCTS:
+        rows, columns, pins = PRODUCTS[name]
+        large = all(sizes.get(axis, 0) >= least for axis, least in (rows, columns))
+        return tuple(pins.items()) if large else ()
     if name == "attention_grad" and "dq" not in wanted:
         name += " without dq"
     if name in GRADS:  # nothing else was built for them, so they hold for all lengths

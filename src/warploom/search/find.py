@@ -135,12 +135,11 @@ class _ScheduleSearch:
         ]
         own = [s for s in shipped if self.builder is None or self.builder.builds(s[1])]
         self.best_built = min((score for *_, score in own), default=inf)
-        bound = max(self.options.goal, float(build_bound(whole.bench.parts.problem, None)))
-        goal = bound if self.measure is None else self.options.goal
+        goal = self._goal(store)
         stopped = "nothing left to try"
         seeds: list[tuple[str, tuple[int, ...]]] = whole.starts(shipped)
         for split, share in self._plan():
-            found = self._hunt(split, share, seeds, pool, store, goal)
+            found = self._hunt(split, share, seeds, pool, goal)
             if found is None:
                 continue
             stopped = found.stopped
@@ -149,6 +148,17 @@ class _ScheduleSearch:
             if stopped in ("interrupt", "goal reached"):
                 break
         return self._ranked(shipped, own, stopped)
+
+    def _goal(self, store: Path | str | None) -> float:
+        """What ends the search: the goal asked for, or what no granularity can go below."""
+        for split in self.options.splits:
+            subject = subject_of(self.schedule, self.machine, split, self.options.lds_bytes)
+            scores = Scores(store, digest_of(subject.bench, self.measure))
+            self.known[split] = subject, scores
+        if self.measure is not None:
+            return self.options.goal
+        bounds = [build_bound(s.bench.parts.problem, None) for s, _ in self.known.values()]
+        return max(self.options.goal, float(min(bounds)))
 
     def _plan(self) -> Iterator[tuple[Split, float]]:
         """A look at every granularity, the longest at whole ops, whose orders start the others;
@@ -165,14 +175,10 @@ class _ScheduleSearch:
         share: float,
         seeds: Sequence[tuple[str, tuple[int, ...]]],
         pool: Executor | None,
-        store: Path | str | None,
         goal: float,
     ) -> HuntResult | None:
         """One granularity for a share of the limits, the last for what is left of them."""
         options = self.options
-        if split not in self.known:
-            subject = subject_of(self.schedule, self.machine, split, options.lds_bytes)
-            self.known[split] = subject, Scores(store, digest_of(subject.bench, self.measure))
         subject, scores = self.known[split]
         left, done = None, sum(f.evaluations for _, f in self.hunts)
         if options.seconds is not None:
@@ -198,9 +204,9 @@ class _ScheduleSearch:
         try:
             found = hunt.run()
         except SchedulingError:
-            if share == 1.0 and not self.hunts:
+            if share == 1.0 and not self.hunts and self.best_built == inf:
                 raise
-            return None  # too short a look
+            return None  # too short a look, or nothing better than the schedule's own
         self.hunts.append((subject, found))
         return found
 

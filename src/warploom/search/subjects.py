@@ -62,15 +62,29 @@ class Subject:
 
 
 def finer_splits(schedule: PipelineSchedule) -> tuple[Split, ...]:
-    """The body as declared, and cut finer wherever its loads and reads can be."""
+    """The body as declared, and cut finer wherever its loads, reads and products can be."""
     hooks = Hooks(schedule)
     units = counters(hooks.config(), hooks.schedule_config())
     out = [WHOLE]
     for split in ((2, 1), (2, 2), (1, 2)):
         with suppress(WarploomError):
             refined(hooks.build_body(), units, split)
-            out.append(split)
+            if _leaves_whole_products(hooks, split):
+                out.append(split)
     return tuple(out)
+
+
+def _leaves_whole_products(hooks: Hooks, split: Split) -> bool:
+    """Whether every wave still has whole matrix instructions in every sub-tile."""
+    if hooks.shape is None:
+        return True
+    config, waves = hooks.config(), hooks.protocol(0)
+    count = waves.groups * waves.waves_per_group
+    rows = hooks.shape.tile[0] // (config.m_mmas * split[0])
+    columns = hooks.shape.tile[1] // (config.n_mmas * split[1])
+    m, n, _ = hooks.shape.mma
+    grids = [(w, count // w) for w in range(1, count + 1) if count % w == 0]
+    return any(rows % (a * m) == 0 and columns % (b * n) == 0 for a, b in grids)
 
 
 def machine_of(schedule: PipelineSchedule) -> MachineCosts:
