@@ -73,7 +73,7 @@ def attention_backward(
     def run(calls: Calls, tensors: tuple[Any, ...], options: Options) -> Any:  # noqa: ANN401
         more: tuple[Any, ...] = ()
         if own:
-            calls, options, more = flexible(calls, score, visible, None, options)
+            calls, options, more = flexible(calls, score, visible, options)
         return calls.launch((*tensors, *more), (factor,), options, stream)
 
     done = run(CALLS, (*given, None, added, None), options[0])
