@@ -16,7 +16,7 @@ from warploom.kernels.attention_grad import (
 )
 from warploom.kernels.attention_grad_ends import converted, prepared, summed
 from warploom.kernels.measured import measured
-from warploom.launch.attention_checks import check_backward
+from warploom.launch.attention_checks import check_backward, check_functions
 from warploom.launch.attention_grad import kernels_of
 from warploom.launch.layout import Layout
 from warploom.launch.tensors import row_major
@@ -121,6 +121,13 @@ def test_calls_that_do_not_fit_are_refused(change, says):
     check_backward(**GOOD)
     with pytest.raises(BackendError, match=says):
         check_backward(**(GOOD | change))
+
+
+def test_functions_of_wide_heads_are_refused():
+    check_functions(Shape(1, 1, 1, 64), own=True)
+    check_functions(Shape(1, 1, 1, 128), own=False)
+    with pytest.raises(BackendError, match="head dimension 128"):
+        check_functions(Shape(1, 1, 1, 128), own=True)
 
 
 def layouts(b, h, g, s, t, d):

@@ -162,7 +162,7 @@ def measured(
     if name in GRADS:  # nothing else was built for them, so they hold for all lengths
         pins = dict(GRADS[name].get((sizes.get("d", 0), mask), {}))
         if not plain and pins:  # another loop: its order is searched
-            pins = {n: v for n, v in pins.items() if n != "times"} | {"s": 64}
+            pins = {n: v for n, v in pins.items() if n not in ("times", "early")} | {"s": 64}
         return tuple(pins.items())
     if name != "attention" or not plain:
         return ()
