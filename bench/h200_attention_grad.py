@@ -1,6 +1,6 @@
 """Attention backward on the H200: the public call against cuDNN's and against float64.
 
-    python bench/h200_attention_grad.py correct            lengths, masks, shared heads, types
+    python bench/h200_attention_grad.py correct [--quick]  lengths, masks, shared heads, types
     python bench/h200_attention_grad.py final [--quick]    twelve cases and head dimension 256
     python bench/h200_attention_grad.py parts [--quick]    the kernels of a call, one by one
     python bench/h200_attention_grad.py profile            one launch of ours and of cuDNN (for ncu)
@@ -54,15 +54,15 @@ def error(found, wanted):
     """Relative error in the 2-norm."""
     if not torch.isfinite(found).all():
         return float("inf")
-    return ((found.double() - wanted).norm() / wanted.norm().clamp_min(1e-30)).item()
+    return ((found.double() - wanted).norm() / wanted.norm().clamp_min(1e-3)).item()
 
 
-def correct():
+def correct(*, quick):
     """Errors against float64; gradients of keys and values are the same in every run."""
     bad = total = 0
     for d, kind, shape in product(BACKWARD_DIMS, LIMIT, LENGTHS):
         b, h, g, s, t, mask = shape
-        if kind is torch.float16 and h > 4:
+        if kind is torch.float16 and (quick or h > 4):
             continue
         torch.manual_seed(s + t)
         q, do = (torch.randn(b, h, s, d, device="cuda", dtype=kind) for _ in range(2))
@@ -102,15 +102,13 @@ def final(*, quick):
     """The table."""
     rows = []
     for case, mask in product((*TWELVE, *WIDE), MASKS):
-        if case[3] not in BACKWARD_DIMS or (quick and case[2] == 8192 and case[3] != 256):
-            continue
         given, library = made(case, mask)
         calls = {
             "cudnn": [library],
             "warploom": [lambda g=given, m=mask: warploom.attention_backward(*g, m)],
             "cudnn again": [library],
         }
-        took = compare(calls, rounds=3 if quick else 5, run_ms=60 if quick else 200, preheat_s=0.3)
+        took = compare(calls, rounds=3 if quick else 5, run_ms=60 if quick else 200, preheat_s=0.2)
         mean = (took["cudnn"] + took["cudnn again"]) / 2
         flops = 10 * case[0] * case[1] * case[2] ** 2 * case[3] / (2 if mask else 1)
         row = {"case": case, "causal": mask, "ms": took, "ratio": mean / took["warploom"]}
@@ -171,7 +169,7 @@ def main():
     elif given.command == "parts":
         parts(quick=given.quick)
     elif given.command == "correct":
-        raise SystemExit(correct())
+        raise SystemExit(correct(quick=given.quick))
     else:
         profile()
 

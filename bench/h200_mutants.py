@@ -1,7 +1,7 @@
 """Defective and harmless kernels on the device; the shipped texts under compute-sanitizer.
 
     WARPLOOM_CACHE=DIR/cache python bench/h200_mutants.py build DIR [TEXT ...]   needs nvcc, no GPU
-    python bench/h200_mutants.py run DIR                 every mutant in a process with a time limit
+    python bench/h200_mutants.py run DIR [TEXT ...]      every mutant in a process with a time limit
     python bench/h200_mutants.py once [TEXT ...]         one launch of each (for sanitizers)
     python bench/h200_mutants.py sanitize [TOOL ...]     memcheck, racecheck, synccheck of `once`
 
@@ -21,6 +21,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import zip_longest
 from pathlib import Path
 
@@ -47,7 +48,7 @@ CASES = {
         {"m": 1500, "n": 3080, "k": 520},
         _types("a", "b", "out"),
         {"activation": "none"},
-        scalars={"alpha": 1.0},
+        scalars={"alpha": 0.75},
         pins={"m": 128, "n": 256},
     ),
     "attention": Case(
@@ -107,8 +108,8 @@ WANTED = {
     "attention_grad": 4,
 }
 HARMLESS = 3  # every so many-th mutant is one the verifier calls clean
-LIMIT = 6  # seconds of one mutant on the device
-ABREAST = 8
+LIMIT = 5  # seconds of one mutant on the device
+ABREAST = 10
 
 
 # -- build ----------------------------------------------------------------------------------------
@@ -131,6 +132,8 @@ def build(folder, names):
         for mutant, verdict, codes in chosen(lowered.document, WANTED[name]):
             try:
                 source = emit_kernel(replace(lowered, document=mutant.document))
+                if source.params != built.source.params:
+                    continue  # launched with other arguments: it cannot stand in for the right one
                 cubin = compile_source(source.text, name=f"{name} mutant", judged=False)
             except WarploomError as error:
                 print("  refused:", mutant.operator, mutant.where, error.what, flush=True)
@@ -256,13 +259,13 @@ def child(torch, name, wanted, cubin, out):
     os._exit(0)
 
 
-def run(folder):
+def run(folder, more=()):
     import torch
 
     rows = json.loads((folder / "mutants.json").read_text())
     target = Path(os.environ.get("OUT", folder))
     target.mkdir(exist_ok=True, parents=True)
-    names = dict.fromkeys(r["text"] for r in rows)
+    names = dict.fromkeys([*more, *(r["text"] for r in rows)])
     wanted = {n: CASES[n].reference(CASES[n].arrays()) for n in names}
     plain = [
         {
@@ -308,6 +311,31 @@ def run(folder):
                     flush=True,
                 )
                 (target / "h200_mutants.json").write_text(json.dumps(results, indent=1) + "\n")
+                (target / "h200_mutants.md").write_text(page(results))
+
+
+def page(results):
+    """The results as a table."""
+    lines = [
+        "# Defective and harmless kernels on the H200",
+        "",
+        f"Made by `bench/h200_mutants.py` on {datetime.now(UTC):%Y-%m-%d}. Each runs 3 times in "
+        f"a process of its own, killed after {LIMIT} s, in the place of the right kernel.",
+        "",
+        "| text | edit | where | verdict | on the device |",
+        "|---|---|---|---|---|",
+    ]
+    for r in results:
+        lines.append(
+            f"| {r['text']} | {r['operator']} | {r['where']} | {r['verdict']} | {r['device']} |"
+        )
+    wrong = [r for r in results if r["verdict"] == "race"]
+    shown = [r for r in wrong if r["device"] != "right"]
+    right = [r for r in results if r["verdict"] == "clean"]
+    good = [r for r in right if r["device"] == "right"]
+    lines += ["", f"{len(shown)} of {len(wrong)} defective ones show; {len(good)} of {len(right)} "]
+    lines[-1] += "harmless and unchanged ones are right."
+    return "\n".join([*lines, ""])
 
 
 def once(names):
@@ -346,7 +374,7 @@ if __name__ == "__main__":
     if what == "build":
         build(Path(rest[0]), rest[1:])
     elif what == "run":
-        run(Path(rest[0]))
+        run(Path(rest[0]), rest[1:])
     elif what == "once":
         once(rest)
     else:

@@ -92,7 +92,7 @@ def gemm_rows(clock):
     with torch.inference_mode():
         rows["torch.ops, inference mode"] = clock(lambda i: torch.ops.warploom.gemm(a, b))
     options = gemm_options("none", None, True, None)
-    return rows, steps(clock, GEMM.runner, (a, b, c, None, None), options, (1.0,))
+    return rows, steps(clock, GEMM.runner, (a, b, c, None, None), options, ())
 
 
 def attention_rows(clock):
@@ -112,7 +112,7 @@ def attention_rows(clock):
         "torch.ops.warploom.attention": clock(lambda i: torch.ops.warploom.attention(q, k, v)),
         "drop-in SDPA": clock(lambda i: wt.scaled_dot_product_attention(q, k, v)),
     }
-    tensors = (q, k, v, o, None, None)
+    tensors = (q, k, v, o, None, None, None)
     options = attention_options(False, False, None)
     return rows, steps(clock, ATTENTION.runner, tensors, options, (0.125,))
 

@@ -68,15 +68,15 @@ def several_loops():
         yield name.lower(), texts.case(getattr(texts, name))
 
 
-def random_cases(count, seed):
-    """Random kernels that the target has a place for."""
+def random_cases(count, seed, keep):
+    """Random kernels that the target has a place for, each kept as it is drawn."""
     from hypothesis import HealthCheck, Phase, given, settings
     from hypothesis import seed as seeded
     from hypothesis import strategies as st
     from tests.kernel.random_kernels import random_kernels
     from tests.texts.test_random_kernels import PINS, lowered_with
 
-    found = []
+    found = set()
 
     @seeded(seed)
     @settings(
@@ -88,13 +88,13 @@ def random_cases(count, seed):
     )
     @given(random_kernels(hopper=True, largest=200), st.just({}) | PINS)
     def draw(case, pins):
-        if len(found) < count and case.text not in {c.text for _, c, _ in found}:
+        if len(found) < count and case.text not in found:
             made = lowered_with(case, pins)
             if made.made is not None:
-                found.append((f"random_{len(found):03d}", case, made))
+                keep(f"random_{len(found):03d}", case, made.compiled, made.made.tiling)
+                found.add(case.text)
 
     draw()
-    return found
 
 
 def build(folder, count, seed):
@@ -102,20 +102,22 @@ def build(folder, count, seed):
     from warploom.launch.compiled import Compiled
 
     folder.mkdir(parents=True, exist_ok=True)
-    named = (*shipped_cases(), *several_loops())
-    todo = [(n, c, Compiled(c.kernel, sizes=c.sizes)) for n, c in named]
-    todo = [(n, c, m, m.tiling) for n, c, m in todo]
-    todo += [(n, c, m.compiled, m.made.tiling) for n, c, m in random_cases(count, seed)]
-    for name, case, compiled, tiling in todo:
+
+    def keep(name, case, compiled, tiling):
         started = time.time()
         built = compiled.build(tiling)
         if built.cubin.report.messages:
             print(name, tiling.name, *built.cubin.report.messages, flush=True)
-            continue
+            return
         data = zlib.compress(pickle.dumps(kept(case, compiled, built)))
         (folder / f"{name}.pickle").write_bytes(data)
         spilled = built.cubin.report.spill_bytes
         print(name, tiling.name, f"{spilled} spilled, {time.time() - started:.1f} s", flush=True)
+
+    for name, case in (*shipped_cases(), *several_loops()):
+        made = Compiled(case.kernel, sizes=case.sizes)
+        keep(name, case, made, made.tiling)
+    random_cases(count, seed, keep)
 
 
 def kept(case, compiled, built):
@@ -145,7 +147,8 @@ def kept(case, compiled, built):
     return {
         "text": case.text,
         "tiling": built.tiling.name,
-        "binary": replace(binary, parameters=(), grid=Grid()),
+        "binary": replace(binary, parameters=(), grid=Grid(), work=None),
+        "work": binary.work(sizes) if binary.work else 0,
         "parameters": plain,
         "numbers": numbers,
         "tiles": tiles,
@@ -164,7 +167,8 @@ def restored(case):
     for i, numbers in case["numbers"].items():
         parameters[i] = Numbers(of=lambda sizes, ctas, n=numbers: n)
     grid = Grid(count=lambda sizes: case["tiles"])
-    return replace(case["binary"], parameters=tuple(parameters), grid=grid)
+    work = (lambda sizes: case["work"]) if case["work"] else None
+    return replace(case["binary"], parameters=tuple(parameters), grid=grid, work=work)
 
 
 def launch(case):
@@ -182,7 +186,11 @@ def launch(case):
         at = check(cuda.cuMemAlloc(len(data)), "cuMemAlloc")
         check(cuda.cuMemcpyHtoD(at, data.ctypes.data, len(data)), "copy")
         places.append(at)
-    plan(0, *(int(p) for p in places), *case["scalars"])
+    more = []
+    if case["work"]:
+        more = [int(check(cuda.cuMemAlloc(case["work"]), "cuMemAlloc"))]
+        check(cuda.cuMemsetD8(more[0], 0, case["work"]), "cuMemset")
+    plan(0, *(int(p) for p in places), *case["scalars"], *more)
     check(cuda.cuCtxSynchronize(), "run")
     found = []
     for tensor, layout, data, at in zip(

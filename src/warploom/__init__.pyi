@@ -268,6 +268,9 @@ from warploom.launch.attention import (
 from warploom.launch.attention_grad import (
     attention_backward as attention_backward,
 )
+from warploom.launch.attention_grad import (
+    attention_packed_backward as attention_packed_backward,
+)
 from warploom.launch.fused import (
     gemm_block_scaled as gemm_block_scaled,
 )

@@ -168,3 +168,13 @@ def test_a_store_that_adds_instead_is_refused():
 @pytest.mark.parametrize("name", SHIPPED)
 def test_the_shipped_texts_are_emitted(name):
     assert emit_kernel(lowered(name)).text
+
+
+@pytest.mark.parametrize("change", [{"carries_phase": False}, {"instances": 1}, {"threads": 256}])
+def test_roles_are_emitted_as_the_kernel_has_them(change):
+    made = lowered("gemm")
+    programs = tuple(
+        replace(p, **change) if p.name == "consumer" else p for p in made.document.programs
+    )
+    with pytest.raises(BackendError, match="not the kernel's"):
+        emit_kernel(replace(made, document=replace(made.document, programs=programs)))

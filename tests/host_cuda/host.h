@@ -51,6 +51,9 @@ inline float __shfl_xor_sync(host_u32 mask, float x, int other) {
 inline host_u32 __shfl_xor_sync(host_u32 mask, host_u32 x, int other) {
   return (host_u32)host_exchange(mask, x)[threadIdx.x % 32 ^ other];
 }
+inline int __shfl_sync(host_u32 mask, int x, int lane) {
+  return (int)host_exchange(mask, (host_u32)x)[lane];
+}
 bool __all_sync(host_u32 mask, bool x);
 void __syncwarp(host_u32 mask = ~0u);
 void __syncthreads();

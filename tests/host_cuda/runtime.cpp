@@ -454,8 +454,16 @@ void host_proxy_fence() {
   me->written.clear();
 }
 
+// What the chip was seen to take for illegal instructions, besides what its manual says.
+static void check_copy(const Map& m, const int* at, bool stores) {
+  if (at[0] * element_bytes(m.element) % 16) fail("a copy begins inside 16 bytes of a row");
+  for (int i = 0; stores && i < m.rank; ++i)
+    if (at[i] < 0) fail("a copy out begins before the tensor");
+}
+
 void host_tma_load(host_u32 to, const void* map, host_u32 bar, int rank, const int* at) {
   Copy c{to, *(const Map*)map, bar, {}};
+  check_copy(c.map, at, false);
   if (c.map.rank != rank) fail("a tensor map of another rank");
   if (c.map.swizzled ? to % 1024 : to % 128) fail("a copy to a misaligned place");
   memcpy(c.at, at, rank * sizeof(int));
@@ -471,6 +479,7 @@ void host_tma_load(host_u32 to, const void* map, host_u32 bar, int rank, const i
 
 void host_tma_store(const void* map, host_u32 from, int rank, const int* at, bool add) {
   Store s{*(const Map*)map, from, {}, add};
+  check_copy(s.map, at, true);
   if (s.map.rank != rank) fail("a tensor map of another rank");
   memcpy(s.at, at, rank * sizeof(int));
   every_store.push_back(s);

@@ -235,7 +235,7 @@ def test_attention_grad(causal, extents):
     kernel = attention_grad.specialise(
         bf16("q", "k", "v", "do", "dk", "dv"), sizes={"d": 8}, constants={"causal": causal}
     )
-    dq, dk, dv = kernel.reference(q, k, v, do, lse, delta, scale=0.3, extents=extents)
+    dk, dq, dv = kernel.reference(q, k, v, do, lse, delta, scale=0.3, extents=extents)
     close(dq, np.einsum("bhst,bhtd->bhsd", ds, k))
     close(dk, np.einsum("bhst,bhsd->bhtd", ds, q) * 0.3)
     close(dv, np.einsum("bhst,bhsd->bhtd", p, do))

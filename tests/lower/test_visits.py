@@ -1,6 +1,7 @@
 """Who visits which tile: every tile once, the work shared evenly, trips as the loop makes them."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -14,7 +15,15 @@ from warploom.lower.layout import part_sums
 from warploom.lower.ranges import cut_of
 from warploom.lower.rewrite import rewrite
 from warploom.lower.tiling import tiling_of
-from warploom.lower.visits import ENDS, STOP, differ, hand_out, row_trips, visit_list
+from warploom.lower.visits import (
+    ENDS,
+    STOP,
+    differ,
+    hand_out,
+    row_trips,
+    starts_early,
+    visit_list,
+)
 
 TYPES = dict.fromkeys(("q", "k", "v", "out"), "bf16")
 
@@ -83,15 +92,19 @@ def test_causal_heads_end_together():
         ({"visible": window}, lambda i, j, q, k: j <= i and i - j < 100),
     ],
 )
+@pytest.mark.parametrize("direct", [False, True])
 @pytest.mark.parametrize(("queries", "keys"), [(300, 300), (129, 500), (500, 200), (1, 77)])
-def test_trips_are_those_that_see_something(choice, sees, queries, keys):
+def test_trips_are_those_that_see_something(choice, sees, queries, keys, direct):
     made = kernel(**choice)
     body = body_of(made)
     cut = cut_of(body, fuse(body))
     rows, step = 128, 64
-    found = row_trips(body, cut, tiling_of(made, s=rows, t=step), sizes(1, queries, keys))
+    tiling = replace(tiling_of(made, s=rows, t=step), direct=direct)
+    found = row_trips(body, cut, tiling, sizes(1, queries, keys))
     count = -(-queries // rows)
-    first = queries - count * rows  # a ragged tile begins before the first row
+    early = starts_early(body, cut, tiling)
+    assert early == direct  # copies out cannot begin before the tensor
+    first = queries - count * rows if early else 0  # a ragged tile begins before the first row
     for n, trips in enumerate(found):
         tile = range(first + n * rows, first + (n + 1) * rows)
         seen = [j for j in range(keys) if any(sees(i, j, queries, keys) for i in tile)]

@@ -137,3 +137,45 @@ def test_optional_outputs_are_made_when_asked_for():
     assert "lse" not in {t.name for t in made.kernel.tensors}
     made = packed.compile("bf16", sizes={"d": 64})
     assert "lse" in {t.name for t in made.kernel.tensors}
+
+
+def sloped(slopes):
+    def score(x, b, h, i, j):
+        return x - slopes[h] * (i - j)
+
+    return score
+
+
+@pytest.mark.slow
+def test_functions_of_one_text_share_a_kernel(monkeypatch, sources):
+    driver = launched(monkeypatch, ())
+    q, k, v = (FakeTensor((1, 2, 128, 64), pointer=p << 20) for p in (1, 2, 3))
+    out = FakeTensor((1, 2, 128, 64), pointer=4 << 20)
+    for place in (5, 6, 6):
+        slopes = FakeTensor((2,), "torch.float32", pointer=place << 20)
+        wl.attention(q, k, v, score=sloped(slopes), out=out)
+    assert len(driver.launches) == 3
+    assert len({s for s in sources if "ptr_given_slopes" in s}) == len(set(sources))
+    assert sources.count(sources[-1]) == 1  # the later calls compile nothing
+
+
+def test_a_mask_that_is_no_function_is_refused(monkeypatch, sources):
+    q = FakeTensor((1, 2, 128, 64))
+    with pytest.raises(KernelCallError, match="visible is a int"):
+        wl.attention(q, q, q, visible=3)
+
+
+def test_weights_in_turn_are_two_views(monkeypatch, sources):
+    driver = launched(monkeypatch, ())
+
+    class Rows(FakeTensor):
+        def __getitem__(self, rows):
+            (n, k), at = self.shape, self.pointer + 2 * self.shape[1] * rows.start
+            return FakeTensor((n // 2, k), strides=(2 * k, 1), pointer=at)
+
+    x, w = FakeTensor((256, 128), pointer=1 << 20), Rows((512, 128), pointer=2 << 20)
+    wl.swiglu(x, w, out=FakeTensor((256, 256), pointer=3 << 20))
+    maps = {e[2]: e for e in driver.encoded}
+    assert {2 << 20, (2 << 20) + 256} <= set(maps)
+    with pytest.raises(BackendError, match="unknown activation"):
+        wl.swiglu(x, w, activation="elu")

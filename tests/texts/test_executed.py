@@ -1,6 +1,7 @@
 """Kernels whose emitted program once went wrong, or has a new shape, executed on the host."""
 
 import re
+from contextlib import suppress
 
 import pytest
 
@@ -8,7 +9,7 @@ from tests.host_cuda import NEEDS_COMPILER
 from tests.kernel.random_kernels import RandomKernel
 from tests.texts.test_random_kernels import Lowered, check
 from warploom.emit.cuda.tile.source import emit_kernel
-from warploom.errors import KernelError
+from warploom.errors import KernelError, SchedulingError
 from warploom.kernel.values import Store, walk
 from warploom.lower.loops import each_loop
 
@@ -156,6 +157,19 @@ def test_lanes_meet_outside_of_conditions():
     made = check(one, {"consumers": 1})
     lines = [x for x in emit_kernel(made).text.splitlines() if "quad_" in x and "?" in x]
     assert not lines
+
+
+def test_copies_out_begin_inside_the_tensor():
+    score = "wl.where(wl.index(m) >= wl.index(k) + 35, (qs @ keys[k].T) * alpha, -wl.inf)"
+    one = case(SOFTMAX.format(score=score), m=170, k=5)
+    assert check(one, {"consumers": 1, "direct": False})
+
+
+def test_turns_shorter_than_a_hand_over_are_scheduled_or_refused():
+    one = case(SOFTMAX.format(score="(qs @ keys[k].T) * alpha"), k=16)
+    made = Lowered(one, {"consumers": 2, "m": 128, "k": 16, "turns": True}).compiled
+    with suppress(SchedulingError):  # no other error: the next tiling is tried
+        assert made.lower(made.choices[0].tiling).document.barriers
 
 
 def test_conditions_on_columns_alone():

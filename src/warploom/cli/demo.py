@@ -79,7 +79,10 @@ def _wrapped(text: str, width: int) -> None:
 def _declaration(width: int) -> list[str]:
     """A kernel as its author wrote it; a long signature is broken at its commas."""
     lines: list[str] = []
-    for line in inspect.getsource(swiglu.function).splitlines():
+    text = inspect.getsource(swiglu.function)
+    head, _, body = text.partition("):\n")
+    head = " ".join(head.split()).replace("( ", "(").removesuffix(",").replace(" def ", "\ndef ", 1)
+    for line in f"{head}):\n{body}".splitlines():
         deeper = " " * (len(line) - len(line.lstrip()) + 8)
         lines += textwrap.wrap(
             line, width - 3, subsequent_indent=deeper, break_long_words=False

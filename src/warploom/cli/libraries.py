@@ -11,6 +11,8 @@ from importlib import import_module
 from itertools import pairwise
 from typing import Any
 
+from warploom.kernel import words
+
 Call = Callable[[], Any]
 Tensors = Mapping[str, Any]
 
@@ -68,7 +70,9 @@ def _attention_grad(torch: Any, x: dict[str, Any], given: dict[str, Any]) -> Cal
     return lambda: torch.autograd.grad(out, leaves, x["do"], retain_graph=True)
 
 
-def _swiglu(torch: Any, x: dict[str, Any], given: dict[str, Any]) -> Call:  # noqa: ANN401
+def _swiglu(torch: Any, x: dict[str, Any], given: dict[str, Any]) -> Call | None:  # noqa: ANN401
+    if given["activation"] is not words.silu:
+        return None
     silu = torch.nn.functional.silu
     return lambda: silu(x["x"] @ x["gate"].T) * (x["x"] @ x["up"].T)
 
@@ -92,6 +96,7 @@ def _grouped(torch: Any, x: dict[str, Any], given: dict[str, Any]) -> Call:  # n
 
 _KNOWN: dict[str, Callable[[Any, dict[str, Any], dict[str, Any]], Call | None]] = {
     "gemm": _gemm,
+    "turned": _gemm,
     "attention": _attention,
     "packed": _packed,
     "attention_grad": _attention_grad,

@@ -53,7 +53,11 @@ class Problem:
     @property
     def words(self) -> str:
         """Sizes, and what was chosen, in words."""
-        named = [f"{n}={v}" for n, v in self.choices.items() if v is not None and v is not False]
+        named = [
+            f"{n}={getattr(v, 'name', None) or getattr(v, '__name__', v)}"
+            for n, v in self.choices.items()
+            if v is not None and v is not False
+        ]
         sizes = " ".join(f"{a}={n}" for a, n in self.sizes.items())
         return ", ".join([sizes, self.kernel.dtype, *named])
 

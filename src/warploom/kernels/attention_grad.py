@@ -109,3 +109,41 @@ def queries_grad(
         dy = p * (dos @ v[b, g, t].T - delta[b, h, s])
         gq += (dy if score is None else dy * wl.slope(y, x)).to(q.dtype) @ ks
     dq[b, h, s] = gq * scale
+
+
+@wl.kernel
+def packed_grad(
+    q: wl.In["h", "s", "d"],
+    k: wl.In["g", "t", "d"],
+    v: wl.In["g", "t", "d"],
+    do: wl.In["h", "s", "d"],
+    lse: wl.In["h", "s", wl.f32],
+    delta: wl.In["h", "s", wl.f32],
+    q_starts: wl.Starts["i"],
+    k_starts: wl.Starts["i"],
+    dk: wl.Out["h", "t", "d"],
+    dq: wl.Out["h", "s", "d", wl.f32],
+    dv: wl.Out["h", "t", "d"],
+    *,
+    scale: float,
+    causal=False,
+):
+    """Sequences of different lengths that lie one after the other; ``dq`` lies row by row."""
+    i, h, t = wl.tile(dk, whole="d", groups=k_starts)
+    g = h // (q.h // k.g)
+    ks, vs = k[g, t], v[g, t]
+    gk, gv = wl.zeros(t, k.d), wl.zeros(t, k.d)
+    first, end = q_starts[i], q_starts[i + 1]
+    ahead = k_starts[i] - first
+    if causal == "end":
+        ahead = k_starts[i + 1] - end
+    for s in wl.steps(q.s, start=first, until=end):
+        qs, dos = q[h, s], do[h, s]
+        p = wl.exp((ks @ qs.T) * scale - lse[h, s])
+        p = _seen(p, i, h, s, t, ahead, causal, None)
+        ds = (p * (vs @ dos.T - delta[h, s])).to(q.dtype)
+        gv += p.to(q.dtype) @ dos
+        gk += ds @ qs
+        dq[h, s] += ds.T @ ks
+    dv[h, t] = gv
+    dk[h, t] = gk * scale

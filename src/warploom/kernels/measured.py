@@ -70,19 +70,20 @@ _GRAD = {
     "keep": None,
     "serpentine": False,
 }
-# Interval and issue times: queries, their gradients, QK, dP, exponentials, dS, dS to shared memory,
-# conversion, dV, dK, dQ, and dQ out.
-_GRAD_64 = (5617, 300, 600, 1200, 1712, 1774, 2991, 4405, 2818, 2975, 3421, 3893, 4467)
-_GRAD_256 = (7760, 200, 900, 1200, 2224, 2286, 3310, 3398, 3486, 3638, 3574, 4662, 5748)
-_GRAD_128 = (4703, 300, 600, 1200, 1712, 1774, 2410, 3491, 2306, 2394, 2635, 2979, 3553)
-
-_WIDE = {"s": 64, "stages": 1, "handed": 1, "joined": False, "direct": True, "spare": 24}
+# Interval and issue times: queries, their gradients, QK, dP, exponentials, dS, dK, conversion, dV,
+# dS to shared memory, dQ, and dQ out.
+_GRAD_64 = (3776, 0, 512, 680, 1192, 1254, 2298, 2856, 2984, 3368, 2728, 3880, 4472)
+_CAUSAL_GRAD_64 = (3563, 0, 512, 680, 1192, 1254, 2471, 3029, 2298, 2455, 2901, 3541, 4115)
+_GRAD_128 = (4983, 300, 600, 1200, 1712, 1774, 2306, 3771, 2659, 2747, 2531, 3259, 3833)
+_GRAD_256 = (5060, 0, 1024, 830, 1854, 1916, 2940, 3028, 3116, 3268, 3204, 4292, 5378)
+_WIDE = {"s": 64, "stages": 1, "handed": 1, "joined": False, "direct": True, "spare": 20}
+_GRADS_128 = {**_GRAD, "s": 64, "spare": 30, "early": 1, "times": _GRAD_128}
 
 ATTENTION_GRAD: Mapping[tuple[int, bool], Mapping[str, object]] = {
-    (64, False): {**_GRAD, "s": 128, "spare": 8, "times": _GRAD_64},
-    (64, True): {**_GRAD, "s": 128, "spare": 8, "times": _GRAD_64},
-    (128, False): {**_GRAD, "s": 64, "spare": 30, "times": _GRAD_128},
-    (128, True): {**_GRAD, "s": 64, "spare": 30, "times": _GRAD_128},
+    (64, False): {**_GRAD, "s": 128, "spare": 8, "straight": False, "times": _GRAD_64},
+    (64, True): {**_GRAD, "s": 128, "spare": 8, "times": _CAUSAL_GRAD_64},
+    (128, False): _GRADS_128,
+    (128, True): _GRADS_128,
     (256, False): {**_GRAD, **_WIDE, "times": _GRAD_256},
     (256, True): {**_GRAD, **_WIDE, "times": _GRAD_256},
 }
@@ -111,17 +112,29 @@ _QUERIES_128 = (1536, 273, 0, 901, 1669, 645, 1413, 1219, 1987, 1925, 2693)
 GRADS: Mapping[str, Mapping[tuple[int, bool], Mapping[str, object]]] = {
     "attention_grad": ATTENTION_GRAD,
     "attention_grad without dq": {
-        (d, mask): pins
-        for mask in (False, True)
-        for d, pins in (
-            (64, {**_ALONE, "s": 128, "spare": 8, "times": _FIXED_64}),
-            (128, {**_ALONE, "spare": 16, "times": _FIXED_128}),
-        )
+        (64, False): {**_ALONE, "s": 128, "spare": 8, "times": _FIXED_64},
+        (64, True): {**_ALONE, "spare": 24},
+        **{(128, m): {**_ALONE, "spare": 16, "times": _FIXED_128} for m in (False, True)},
     },
-    "values_grad": {(256, m): {**_ALONE, "times": _VALUES_256} for m in (False, True)},
+    "values_grad": {
+        (256, m): {**_ALONE, "direct": False, "staging": 1, "times": _VALUES_256}
+        for m in (False, True)
+    },
+    "packed_grad": {
+        (d, m): {**_GRAD, "s": 64, "direct": True, "straight": False, "shared": True, "spare": 40}
+        for d in (64, 128)
+        for m in (False, True)
+    },
     "queries_grad": {
         (128, m): {**_ALONE, "s": 128, "t": 64, "times": _QUERIES_128} for m in (False, True)
     },
+}
+
+
+# Products: rows and columns from which on a tile was the quickest, and the tile.
+PRODUCTS: Mapping[str, tuple[tuple[str, int], tuple[str, int], Mapping[str, object]]] = {
+    "swiglu": (("m", 4096), ("n", 8192), {"m": 128, "n": 176}),
+    "grouped": (("t", 4096), ("n", 1024), {"t": 128, "n": 256}),
 }
 
 
@@ -136,7 +149,11 @@ def measured(
     ``wanted``: the outputs that are made.
     """
     mask = bool(choices.get("causal"))
-    plain = all(choices.get(f) is None for f in ("score", "visible"))
+    plain = all(choices.get(f) is None for f in ("score", "visible", "sink"))
+    if name in PRODUCTS:
+        rows, columns, pins = PRODUCTS[name]
+        large = all(sizes.get(axis, 0) >= least for axis, least in (rows, columns))
+        return tuple(pins.items()) if large else ()
     if name == "attention_grad" and "dq" not in wanted:
         name += " without dq"
     if name in GRADS:  # nothing else was built for them, so they hold for all lengths

@@ -97,7 +97,7 @@ def attention(
     calls: Calls = CALLS
     options, given = _options(causal, return_lse, kernel), ()
     if score is not None or visible is not None or sinks is not None:
-        calls, options, given = flexible(CALLS, score, visible, sinks, options)
+        calls, options, given = flexible(CALLS, score, visible, options, sinks)
     done = calls.launch(
         (q, k, v, out, None, lengths, *given),
         None if scale is None else (checked_scale(scale),),

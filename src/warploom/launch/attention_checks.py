@@ -18,6 +18,7 @@ CAUSAL: dict[bool | str, bool | str] = {
 }
 HEAD_DIMS = (64, 128, 192, 256)
 BACKWARD_DIMS = (64, 128, 256)
+PACKED_DIMS = (64, 128)  # of which gradients of packed sequences are computed
 PAGE_SIZES = (64, 128)
 
 
@@ -191,4 +192,22 @@ def check_backward(grad: Any, q: Any, k: Any, v: Any, out: Any, lse: Any) -> Non
             f"{shapes[0][1]} heads of q share {shapes[1][1]} of k",
             where="attention_backward",
             fix="kv heads that divide q's heads",
+        )
+
+
+def check_packed_backward(grad: Any, q: Any, k: Any, v: Any, out: Any, lse: Any) -> None:  # noqa: ANN401
+    """Six tensors of one call of packed attention, by their shapes."""
+    shapes = [tuple(x.shape) for x in (q, k, v, grad, out, lse)]
+    heads = shapes[0][1::-1] if len(shapes[0]) == 3 else None
+    if any(s != shapes[0] for s in shapes[3:5]) or shapes[5] != heads or shapes[1] != shapes[2]:
+        raise BackendError(
+            f"q is {shapes[0]}, k {shapes[1]}, v {shapes[2]}, grad {shapes[3]}, lse {shapes[5]}",
+            where="attention_packed_backward",
+            fix="[rows, heads, head dim], grad and out like q, k and v alike, lse [heads, rows]",
+        )
+    if shapes[0][2] not in PACKED_DIMS or shapes[0][1] % shapes[1][1] or min(map(min, shapes)) == 0:
+        raise BackendError(
+            f"q is {shapes[0]}, k is {shapes[1]}",
+            where="attention_packed_backward",
+            fix=f"head dimension {' or '.join(map(str, PACKED_DIMS))}, kv heads that divide q's",
         )

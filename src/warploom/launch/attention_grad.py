@@ -12,9 +12,15 @@ from typing import Any
 
 from warploom.kernel.values import DType
 from warploom.kernels.attention_grad import attention_grad as text
-from warploom.kernels.attention_grad import queries_grad, values_grad
+from warploom.kernels.attention_grad import packed_grad, queries_grad, values_grad
 from warploom.kernels.attention_grad_ends import converted, prepared, summed
-from warploom.launch.attention_checks import causal_choice, check_backward, checked_scale
+from warploom.launch.attention import KEYS, ROWS
+from warploom.launch.attention_checks import (
+    causal_choice,
+    check_backward,
+    check_packed_backward,
+    checked_scale,
+)
 from warploom.launch.flexible import flexible
 from warploom.launch.layout import Layout
 from warploom.launch.tensors import allocator, on_stream, row_major, view_of
@@ -66,7 +72,7 @@ def attention_backward(
     def run(calls: Calls, tensors: tuple[Any, ...], options: Options) -> Any:  # noqa: ANN401
         more: tuple[Any, ...] = ()
         if score is not None or visible is not None:
-            calls, options, more = flexible(calls, score, visible, None, options)
+            calls, options, more = flexible(calls, score, visible, options)
         return calls.launch((*tensors, *more), (factor,), options, stream)
 
     done = run(CALLS, (*given, None, added, None), options[0])
@@ -80,6 +86,46 @@ def attention_backward(
     if each > 1:
         dk, dv = (_summed(x, k, kind, each, stream) for x in (dk, dv))
     return dq, dk, dv
+
+
+def attention_packed_backward(
+    grad: Any,  # noqa: ANN401 (the caller's own tensor type)
+    q: Any,  # noqa: ANN401
+    k: Any,  # noqa: ANN401
+    v: object,
+    out: Any,  # noqa: ANN401
+    lse: object,
+    q_starts: object,
+    k_starts: object,
+    causal: bool | str = False,
+    scale: float | None = None,
+    *,
+    stream: int | None = None,
+) -> tuple[Any, Any, Any]:
+    """Gradients of ``attention_packed`` for q, k and v, given that of its result.
+
+    ``out`` and ``lse`` are what it gave with ``return_lse``; head dim is 64 or 128. ``dq`` may
+    differ in its last bit from run to run.
+    """
+    check_packed_backward(grad, q, k, v, out, lse)
+    factor = q.shape[2] ** -0.5 if scale is None else checked_scale(scale)
+    each, kind = q.shape[1] // k.shape[1], view_of(q, "q").layout.dtype
+    sums = _sums(_headed(q), stream)
+    delta = PREPARED.launch((_headed(grad), _headed(out), None, sums), (), BEFORE, stream)[2]
+    types = DType.F32 if each > 1 else kind
+    options = _options(causal_choice(causal), types, False, False, None)[0]
+    tensors = (q, k, v, grad, lse, delta[0], q_starts, k_starts, None, sums[0], None)
+    done = PACKED.launch(tensors, (factor,), options, stream)
+    dk, dv = done[8], done[10]
+    dq = _summed(sums, q, kind, 1, stream, factor)
+    if each > 1:
+        dk, dv = (_summed(_headed(x), k, kind, each, stream) for x in (dk, dv))
+    return dq, dk, dv
+
+
+def _headed(x: Any) -> Any:  # noqa: ANN401
+    """[rows, heads, head dim] seen as one batch of heads."""
+    return x.swapaxes(0, 1)[None]
 
 
 def kernels_of(
@@ -128,7 +174,9 @@ def _summed(
     """The sum over query heads that share a head of keys."""
     with nullcontext() if stream is None else on_stream(like, stream):
         out = allocator(like, tuple(like.shape), kind)()
-    return SUMMED.launch((x, out), (scale,), _made(kind, each), stream)[1]
+    seen = out if len(like.shape) == 4 else _headed(out)
+    SUMMED.launch((x, seen), (scale,), _made(kind, each), stream)
+    return out
 
 
 @lru_cache(maxsize=256)
@@ -155,4 +203,10 @@ def _made(kind: DType, each: int = 1) -> Options:
 
 
 PREPARED, CONVERTED, SUMMED = Calls(prepared), Calls(converted), Calls(summed)
+PACKED = Calls(
+    packed_grad,
+    dict.fromkeys(("q", "do"), ROWS)
+    | dict.fromkeys(("dk", "dv"), ("t", "h", "d"))
+    | {"k": KEYS, "v": KEYS},
+)
 CALLS, VALUES, QUERIES = Calls(text), Calls(values_grad), Calls(queries_grad)

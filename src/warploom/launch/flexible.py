@@ -26,8 +26,8 @@ def flexible(
     calls: Calls,
     score: Callable[..., Any] | None,
     visible: object | None,
-    sinks: Any | None,  # noqa: ANN401
     options: tuple[Any, ...],
+    sinks: Any | None = None,  # noqa: ANN401
 ) -> tuple[Calls, tuple[Any, ...], tuple[Any, ...]]:
     """Calls of a text with these functions, its options, and the tensors they capture."""
     wanted = {"score": score, "visible": _mask(visible), "sink": _sink(sinks)}
@@ -111,7 +111,7 @@ def _fit(tensor: Any) -> Any:  # noqa: ANN401
     kind = WIDE.get(str(tensor.dtype).removeprefix("torch."))
     if kind is not None:
         tensor = tensor.int() if kind == "int32" else tensor.float()
-    return tensor if tensor.dim() else tensor.reshape(1)
+    return tensor if len(tensor.shape) else tensor.reshape(1)
 
 
 class _Last:

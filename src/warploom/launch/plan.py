@@ -326,12 +326,13 @@ def encode(parameter: TensorMap, layout: Layout, address: int) -> bytes:
     """The bytes of a tensor map."""
     cuda, geometry = library(), map_geometry(parameter, layout)
     wide, narrow = cuda.cuuint64_t, cuda.cuuint32_t
+    strides = geometry.strides or (MAP_ALIGNMENT,)  # of vectors none is read, but one is looked for
     answer = cuda.cuTensorMapEncodeTiled(
         getattr(cuda.CUtensorMapDataType, f"CU_TENSOR_MAP_DATA_TYPE_{geometry.element}"),
         len(geometry.shape),
         address,
         [wide(n) for n in geometry.shape],
-        [wide(n) for n in geometry.strides],
+        [wide(n) for n in strides],
         [narrow(n) for n in geometry.box],
         [narrow(1) for _ in geometry.box],
         cuda.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,

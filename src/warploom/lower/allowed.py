@@ -5,8 +5,10 @@ from __future__ import annotations
 from warploom.kernel.values import Carried, Dot, Fn, Op, Pointwise, operands, results
 from warploom.lower.body import Body, refusal
 from warploom.lower.layout import Layout
+from warploom.lower.ranges import cut_of
 from warploom.lower.slots import LINE_BYTES
 from warploom.lower.storage import staged_stores
+from warploom.lower.visits import differ
 
 SUMS = {Fn.ADD, Fn.MAX, Fn.MIN}
 
@@ -20,6 +22,15 @@ def check_allowed(layout: Layout) -> None:
             body.loop.line,
             why="a carried value of this loop depends on the order of the iterations",
             fix="serpentine=False",
+        )
+    if tiling.split > 1 and (
+        body.kernel.grid.kind != "tiles" or differ(body.kernel, cut_of(body, layout.steps))
+    ):
+        raise refusal(
+            f"the loop of a tile in {tiling.split} parts",
+            body.loop.line,
+            why="parts are numbered where all tiles exist and have equally many iterations",
+            fix="split=1",
         )
     for op in staged_stores(layout):
         if body.kernel.grid.kind != "tiles":

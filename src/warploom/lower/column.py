@@ -20,6 +20,7 @@ from warploom.lower.join import join
 from warploom.lower.layout import Layout, lay_out
 from warploom.lower.loop_ops import CONSUMER, takes_turns
 from warploom.lower.loops import each_loop
+from warploom.lower.meet import refuse_split
 from warploom.lower.plan import plan_of
 from warploom.lower.relate import problem_of
 from warploom.lower.storage import less_memory
@@ -94,6 +95,7 @@ def _lower(
     plan = plan_of(layout, target, name, part)
     result = schedule(problem, plan, layout, options)
     document = derive_roles(result, plan)
+    refuse_split(layout, document)
     producer, consumer = target.register_split(tiling.consumers) or (0, 0)
     programs = tuple(
         replace(p, most_registers=consumer if p.name == CONSUMER else producer)

@@ -12,16 +12,17 @@ from warploom.lower.layout import WGMMA_ROWS, Layout
 from warploom.lower.loop_ops import loop_ops, takes_turns
 from warploom.lower.meet import part_bytes
 from warploom.lower.price import in_registers
-from warploom.lower.slots import SlotRing
+from warploom.lower.slots import LINE_BYTES, SlotRing
 from warploom.lower.storage import ring_depth, staged_stores
 from warploom.target.h200 import HopperTarget
 
 GROUP_ROWS = 2048  # rows of tiles visited together: their operand stays in the L2
 L2_SHARE = 0.5  # of the L2 that rows visited together may fill and still stay there
-MEET_CYCLES = 3000  # writes until others see them, a counter, the first reads
-MEET_BYTES_PER_CYCLE = 40  # of what parts leave, through the L2
+MEET_CYCLES = 8000  # writes until others see them, a counter, the first reads
+MEET_BYTES_PER_CYCLE = 25  # of what parts leave, through the L2
 DRAM_SHARE = 0.85  # of the datasheet's rate that a copy reaches
 SM_BYTES_PER_CYCLE = 24  # that an SM alone draws from DRAM
+ACROSS_LINES = 2.1  # times as long as rows that start with a line
 OUTSIDE_CYCLES = 7.4  # of the copy engine for 128 bytes of a row that does not exist
 
 
@@ -41,7 +42,8 @@ def estimate(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> 
     trips = trips_of(layout, sizes)
     share = -(-trips // layout.tiling.split)
     ends = _ends(layout, target) + _meeting(layout, sizes)
-    interval = _interval(layout, target, outside_rows(layout, sizes))
+    slow = ACROSS_LINES if crosses_lines(layout, sizes) else 1.0
+    interval = _interval(layout, target, outside_rows(layout, sizes), slow)
     cycles = waves * (share * interval + ends) + target.tiles.fill
     dram = _dram_bytes(layout, sizes, target)
     joules = _joules(layout, target, tiles, trips) + dram * target.energy.joules_per_dram_byte
@@ -57,6 +59,17 @@ def estimate(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> 
             dram / rate + (ends + target.tiles.fill) / target.clock_hz,
         ),
     )
+
+
+def crosses_lines(layout: Layout, sizes: Mapping[str, int]) -> bool:
+    """Whether rows of loaded tiles start anywhere in a line of memory, and so lie in two."""
+    kernel = layout.body.kernel
+    for op in layout.body.loop.body:
+        if isinstance(op, Load) and len(op.result.dims) == 2:
+            tensor = kernel.tensor(op.tensor)
+            if sizes.get(tensor.axes[-1].name, 0) * tensor.dtype.bits // 8 % LINE_BYTES:
+                return True
+    return False
 
 
 def outside_rows(layout: Layout, sizes: Mapping[str, int]) -> int:
@@ -99,15 +112,15 @@ def trips_of(layout: Layout, sizes: Mapping[str, int]) -> int:
     return max(1, -(-sizes[layout.body.kernel.var(loop).axis] // layout.extent(loop)))
 
 
-def _interval(layout: Layout, target: HopperTarget, outside: int) -> float:
+def _interval(layout: Layout, target: HopperTarget, outside: int, slow: float) -> float:
     """Cycles of an iteration: the busiest unit, or everything in turn where nothing overlaps."""
     consumers = layout.tiling.consumers
     busy: dict[str, int] = {}
     for op in loop_ops(layout, target, consumers):
         for unit, cycles in ((op.cost.unit, op.cost.occupancy), *op.cost.also):
             busy[unit] = busy.get(unit, 0) + cycles
-    if outside:
-        busy["copy engine"] = busy.get("copy engine", 0) + int(outside * OUTSIDE_CYCLES)
+    copies = busy.get("copy engine", 0) * slow + outside * OUTSIDE_CYCLES
+    busy |= {"copy engine": int(copies)} if copies else {}
     vector = max(busy.get("alu", 0), busy.get("mufu", 0))
     most = max(busy.values(), default=1)
     if takes_turns(layout):

@@ -11,9 +11,9 @@ from warploom.lower.fuse import Step
 from warploom.lower.hand_over import Chunk, Put, Send, chunks_of, in_slot, product_operand
 from warploom.lower.layout import Form, Layout
 from warploom.lower.loop_ops import CONSUMER, PRODUCER, load_name, loop_ops, product_name
+from warploom.lower.meet import MEET
 from warploom.lower.plan import (
     LEAVE,
-    MEET,
     START,
     SUMS,
     TAKE,

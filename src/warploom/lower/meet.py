@@ -10,12 +10,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from warploom.document.roles import (
+    BulkCommit,
+    BulkStore,
+    BulkWait,
+    Compute,
+    ProxyFence,
+    RolesDocument,
+    ScopeSync,
+)
 from warploom.errors import GeometryError
 from warploom.kernel.values import Carried, Dot, Fn, Op, Pointwise, operands
 from warploom.lower.body import Body, made_by, refusal
 from warploom.lower.charges import shift_is_harmless
 from warploom.lower.layout import Array, Form, Layout
+from warploom.lower.ranges import cut_of
+from warploom.lower.visits import differ
 
+MEET = "meet"
+OWN = Compute | BulkStore | BulkWait | BulkCommit | ProxyFence | ScopeSync
 GROUP_THREADS = 128
 QUAD_BYTES = 16
 
@@ -135,6 +148,31 @@ def met_arrays(layout: Layout) -> tuple[Array, ...]:
             fix="split=1",
         )
     return found
+
+
+def refuse_split(layout: Layout, document: RolesDocument) -> None:
+    """What only the last part of a tile runs must be nobody else's business."""
+    if layout.tiling.split == 1:
+        return
+    kernel = layout.body.kernel
+    if kernel.grid.kind != "tiles" or differ(kernel, cut_of(layout.body, layout.steps)):
+        raise _no_split(layout, "tiles of groups, and of different length, are handed out whole")
+    for program in document.programs:
+        ops = [e.op if isinstance(e, Compute) else "" for e in program.epilogue]
+        after = program.epilogue[ops.index(MEET) + 1 :] if MEET in ops else ()
+        for e in after:
+            if not isinstance(e, OWN) or (isinstance(e, Compute) and (e.slots or e.fills_slots)):
+                raise _no_split(layout, f"other roles would wait for {type(e).__name__}")
+
+
+def _no_split(layout: Layout, why: str) -> GeometryError:
+    split = layout.tiling.split
+    return GeometryError(
+        f"a loop shared by {split} CTAs",
+        where=f"tiling {layout.tiling.name}",
+        why=why,
+        fix="split=1",
+    )
 
 
 def quads_of(array: Array) -> int:

@@ -24,14 +24,14 @@ from warploom.lower.fuse import Step
 from warploom.lower.hand_over import Chunk, Put, Send, chunks_of
 from warploom.lower.layout import Form, Layout, is_held
 from warploom.lower.loop_ops import CONSUMER, PRODUCER, LoopOp, load_name, loop_ops, takes_turns
-from warploom.lower.meet import met_arrays
+from warploom.lower.meet import MEET, met_arrays
 from warploom.lower.reads import values_behind
 from warploom.lower.slots import SlotRing
 from warploom.lower.storage import STAGING_BYTES, is_straight, ring_depth, staged_stores
 from warploom.target.h200 import HopperTarget
 
 TURN_BARRIER = 1  # hardware barrier of the first instance
-START, SUMS, MEET = "start_tile", "finish_sums", "meet"
+START, SUMS = "start_tile", "finish_sums"
 TAKE, LEAVE = "take_given", "leave_given"  # what loops of a tile hand on in registers
 
 

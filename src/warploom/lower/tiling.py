@@ -25,7 +25,9 @@ class Tiling:
     anything but arrays.
     ``slack`` cycles of vector work may come late without delaying a product. ``direct``: tiles are
     stored from registers, not through shared memory. ``straight``: what the loop adds to tensors in
-    blocks goes to memory from registers. ``tie``: elements of a thread that a wait for
+    blocks goes to memory from registers. ``early``: of so many vectors that lie with a tile the
+    elements are read before the tile's product is issued: what is read after it waits until its
+    instructions have begun. ``tie``: elements of a thread that a wait for
     products in the loop takes along of the tile made before it (-1: all), so that the assembler
     leaves that work where the schedule put it. ``program``: the name of one of all programs at the
     least interval (``candidates_of``), where measuring found a better one than the solver's.
@@ -53,6 +55,7 @@ class Tiling:
     slack: int = 0
     direct: bool = False
     straight: bool = False
+    early: int = 0
     tie: int = 0
     program: str = ""
     times: tuple[int, ...] = ()

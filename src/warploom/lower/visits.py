@@ -12,14 +12,24 @@ from collections.abc import Callable, Mapping, Sequence
 from heapq import heapify, heapreplace
 from math import prod
 
-from warploom.kernel.values import Const, Fn, Kernel, Load, Pointwise, Size, Spread, Walk
+from warploom.kernel.values import (
+    Const,
+    Fn,
+    Kernel,
+    Load,
+    Pointwise,
+    Size,
+    Spread,
+    Store,
+    Walk,
+)
 from warploom.lower.body import Body, body_of
 from warploom.lower.fuse import fuse
 from warploom.lower.ranges import Affine, Cut, cut_of
 from warploom.lower.tiling import Tiling
 
 ENDS = 0.7  # iterations' worth of time that head and tail of a tile take
-L2_SHARE = 32 * 1024 * 1024  # bytes of loop operands that a band of units may have
+L2_SHARE = 16 * 1024 * 1024  # bytes of loop operands that a band of units may have
 EVEN = 1.01  # of the least time a list can take: no need to look further
 STOP = -1  # after the last tile of a CTA
 
@@ -36,9 +46,15 @@ def differ(kernel: Kernel, cut: Cut | None) -> bool:
     )
 
 
-def grows(cut: Cut | None) -> bool:
-    """Whether rows further down are the longer ones, so that a ragged tile is best the first."""
-    return cut is not None and any(a.rows > 0 for a in cut.above)
+def starts_early(body: Body, cut: Cut | None, tiling: Tiling) -> bool:
+    """Whether a ragged tile of rows is the first one, and begins before the tensor does.
+
+    That is best where rows further down are the longer ones. Loads there give zeros. Copies out
+    are kept from it: the two kernels that were run so ended in an illegal instruction.
+    """
+    grows = cut is not None and any(a.rows > 0 for a in cut.above)
+    copied = not tiling.direct or any(isinstance(op, Store) for op in body.loop.body)
+    return grows and not copied and differ(body.kernel, cut)
 
 
 def visit_list(kernel: Kernel, tiling: Tiling, sizes: Sizes, ctas: int) -> tuple[int, ...]:
@@ -96,7 +112,7 @@ def row_trips(body: Body, cut: Cut, tiling: Tiling, sizes: Sizes) -> list[int]:
     rows, step = tiling.extent(cut.row), tiling.extent(loop)
     length, end = sizes[kernel.var(cut.row).axis], sizes[kernel.var(loop).axis]
     count = -(-length // rows)
-    ragged = count * rows - length if grows(cut) else 0
+    ragged = count * rows - length if starts_early(body, cut, tiling) else 0
     found = []
     for row in range(count):
         low, high = 0, end

@@ -40,7 +40,7 @@ def solve_alike(
     if len(roles) < 2:
         return solve_modulo(problem, options)
     bound, *_ = plain_bound(build_system(problem))
-    ii = bound
+    ii = max(bound, len(roles) * problem.handoff)  # less leaves no room to hand over
     for _ in range(TRIES):
         result = solve_modulo(tied(problem, roles, names, ii), options)
         if result.ii == ii:
@@ -64,19 +64,21 @@ def tied(
     ops = [_ops(problem, role, names) for role in roles]
     if any(set(found) != set(ops[0]) for found in ops):
         raise SchedulingError(f"roles {', '.join(roles)} have different ops", where="solve_alike")
-    shift, handoff = ii // len(roles), problem.handoff  # the model adds it between roles
+    shift = ii // len(roles)
     ties = []
     for first, second in pairwise(ops):
         for name, v in first.items():
             ties += [
-                _tie(v, second[name], shift - handoff, 0),
-                _tie(second[name], v, ii - shift - handoff, 1),
+                _tie(v, second[name], shift, 0),
+                _tie(second[name], v, ii - shift, 1),
             ]
     return replace(problem, edges=(*problem.edges, *ties))
 
 
 def _tie(src: int, dst: int, latency: int, distance: int) -> ModuloEdge:
-    return ModuloEdge(src=src, dst=dst, latency=latency, distance=distance, why="alike roles")
+    return ModuloEdge(
+        src=src, dst=dst, latency=latency, distance=distance, handoff=0, why="alike roles"
+    )
 
 
 def _ops(problem: ModuloProblem, role: str, names: Mapping[str, str]) -> dict[str, int]:

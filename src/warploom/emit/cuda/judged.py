@@ -79,9 +79,24 @@ def refuse_other_operands(document: RolesDocument, derived: RolesDocument) -> No
     """``BackendError`` for an op whose operands are not those of the kernel it is emitted from.
 
     Code of an op is made from the kernel's text, by name; a document that gives the name other
-    registers, slots or memory is judged for what it says, so nothing else may be emitted.
+    registers, slots or memory is judged for what it says, so nothing else may be emitted. So for
+    the threads of a role, and for positions that start anew with every tile.
     """
     known = {_operands(e) for p in derived.programs for _, row in p.phases() for e in row}
+    if [p.name for p in document.programs] != [p.name for p in derived.programs]:
+        raise BackendError(
+            f"the roles of document {document.name!r} are not the kernel's",
+            fix=", ".join(p.name for p in derived.programs),
+        )
+    for mine, right in zip(document.programs, derived.programs, strict=True):
+        for field in ("instances", "threads", "carries_phase"):
+            if getattr(mine, field) != getattr(right, field):
+                raise BackendError(
+                    f"{field} of role {mine.name!r} is not the kernel's",
+                    where=f"document {document.name!r}",
+                    why="threads and positions are emitted as the kernel has them",
+                    fix=f"{field} = {getattr(right, field)!r}",
+                )
     for program in document.programs:
         for phase, row in program.phases():
             for i, entry in enumerate(row):

@@ -38,7 +38,7 @@ from warploom.lower.hand_over import share_of
 from warploom.lower.layout import Layout
 from warploom.lower.ranges import cut_of
 from warploom.lower.slots import LINE_BYTES, SlotTile
-from warploom.lower.visits import differ, grows
+from warploom.lower.visits import starts_early
 
 BINARY = {
     Fn.ADD: "+",
@@ -93,7 +93,8 @@ class Context:
     def early(self) -> str | None:
         """The variable whose first tile may begin before the tensor does."""
         cut = cut_of(self.layout.body, self.layout.steps)
-        return cut.row if cut is not None and differ(self.kernel, cut) and grows(cut) else None
+        body, tiling = self.layout.body, self.layout.tiling
+        return cut.row if cut is not None and starts_early(body, cut, tiling) else None
 
     def inside(self, index: str, limit: str, var: str | None) -> str:
         """Whether an index of a variable lies in a tensor that ends at ``limit``."""

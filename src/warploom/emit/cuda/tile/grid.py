@@ -4,7 +4,7 @@ Nothing else in the emitted kernel knows about the walk. Tiles of two variables 
 groups of rows, so that neighbours share operands in the L2. Tiles of one variable are visited unit
 by unit: neighbours share the loop's operands. Where a condition makes tiles differ in length, each
 CTA visits the tiles a list names (``lower.visits``); if the last rows are the longest, a ragged
-tile is the first one and begins before the tensor does.
+tile is the first one and begins before the tensor does (unless tiles leave by copies).
 
 Where CTAs share the loop of a tile, a CTA walks over parts of tiles.
 
@@ -16,11 +16,10 @@ groups until its next tile lies in one, and is done after the last. ``end_VAR`` 
 from __future__ import annotations
 
 from warploom.emit.cuda.tile.context import Context
-from warploom.errors import GeometryError
 from warploom.kernel.values import Load, Store, Walk
 from warploom.lower.choose import grouped_vars
 from warploom.lower.ranges import Cut
-from warploom.lower.visits import differ, grows
+from warploom.lower.visits import differ
 
 STEP = 8  # elements at whose multiples tiles start: 16 bytes are stored at once
 
@@ -63,13 +62,6 @@ def walk_lines(context: Context, cut: Cut | None) -> list[str]:
             "for (int tile = blockIdx.x;; tile += gridDim.x) {",
         ]
     split = context.layout.tiling.split
-    if split > 1 and walk not in ("plane", "units"):
-        raise GeometryError(
-            f"a loop split over {split} CTAs",
-            where=f"tiling {context.layout.tiling.name}",
-            why="tiles of groups, and tiles of different length, are handed out whole",
-            fix="split=1",
-        )
     if walk == "listed":
         order = context.order()
         return [
@@ -208,7 +200,7 @@ def _pulled(context: Context, var: str, number: str) -> str:
 
 def _before(context: Context, cut: Cut | None, var: str) -> str:
     """What the first tile lies before the tensor, so that the last one is whole."""
-    if _walk(context, cut) != "listed" or not grows(cut):
+    if _walk(context, cut) != "listed" or context.early != var:
         return ""
     size, extent = context.size(context.kernel.var(var).axis), context.layout.extent(var)
     return f" - (count_{var} * {extent} - {size})"

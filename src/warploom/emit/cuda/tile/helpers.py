@@ -114,11 +114,6 @@ TILE_HELPERS: dict[str, str] = {
         '  asm volatile("ld.global.nc.v4.b32 {%0, %1, %2, %3}, [%4];"\n'
         '               : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3]) : "l"(at));\n}\n'
     ),
-    "load_global2": (
-        "DEVICE void load_global2(uint32_t* x, const uint32_t* at) {\n"
-        '  asm volatile("ld.global.nc.v2.b32 {%0, %1}, [%2];"\n'
-        '               : "=r"(x[0]), "=r"(x[1]) : "l"(at));\n}\n'
-    ),
     "slot_byte": (
         "// A byte of a tile in shared memory: blocks of rows of ``pitch`` bytes, swizzled.\n"
         "DEVICE uint32_t slot_byte(uint32_t slot, int rows, int pitch, int row, int byte) {\n"

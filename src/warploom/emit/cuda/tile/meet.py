@@ -11,39 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from warploom.document.roles import (
-    BulkCommit,
-    BulkStore,
-    BulkWait,
-    Compute,
-    ProxyFence,
-    RoleEntry,
-    ScopeSync,
-)
 from warploom.emit.cuda.judged import group_barrier
 from warploom.emit.cuda.lowering import Site
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.context import Context
-from warploom.errors import GeometryError
-from warploom.lower.layout import Array, Form, Layout
+from warploom.lower.layout import Array, Form
 from warploom.lower.meet import QUAD_BYTES, meeting_of, met_arrays, part_bytes, quads_of
 
 COUNTER_BYTES = 1 << 16  # counters of tiles and consumers, at the start of the memory
 MOST_AHEAD, FEW_AHEAD = 16, 2  # quads of a thread that are on their way at once
 MOST_REGISTERS = 200
-OWN = Compute | BulkStore | BulkWait | BulkCommit | ProxyFence | ScopeSync
-
-
-def refuse_shared(layout: Layout, entries: Sequence[RoleEntry]) -> None:
-    """What only the last part runs must be nobody else's business."""
-    for e in entries:
-        if not isinstance(e, OWN) or (isinstance(e, Compute) and (e.slots or e.fills_slots)):
-            raise GeometryError(
-                f"{type(e).__name__} after the loop of a split tile",
-                where=f"tiling {layout.tiling.name}",
-                why="only the last part ends the tile, and other roles would wait for the rest",
-                fix="split=1",
-            )
 
 
 def meet_lines(context: Context, site: Site) -> list[str]:

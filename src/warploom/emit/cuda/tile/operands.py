@@ -8,6 +8,7 @@ from warploom.document.roles import Load as LoadEntry
 from warploom.document.roles import Mma
 from warploom.emit.cuda import ptx
 from warploom.emit.cuda.lowering import Site
+from warploom.emit.cuda.tile.columns import early_text, early_vectors
 from warploom.emit.cuda.tile.context import Context
 from warploom.kernel.values import Dot, DType, Load
 from warploom.lower.layout import WGMMA_ROWS
@@ -66,7 +67,7 @@ def product_lines(context: Context, op: Dot, entry: Mma, site: Site) -> list[str
     steps = layout.extent(body.values[op.a].dims[1].var) * dtype.bits // 256
     columns = array.cols if array.by_columns else 0
     right = _descriptor(context, b, site, entry.k, mn=b_mn, share=columns)
-    lines = ["{", f"  const uint64_t right = {right};"]
+    lines = [*_early(context, op, entry, site), "{", f"  const uint64_t right = {right};"]
     if held:
         left = f"{layout.array_of(a).name}[i][step]"
     else:
@@ -91,6 +92,18 @@ def product_lines(context: Context, op: Dot, entry: Mma, site: Site) -> list[str
         f"      {issue}",
         "}",
     ]
+
+
+def _early(context: Context, op: Dot, entry: Mma, site: Site) -> list[str]:
+    """Vectors that lie with the product's tile, where they are read before it."""
+    lines = []
+    for name, (result, columns) in early_vectors(context.layout).items():
+        found = context.layout.slot_of(name)
+        assert found is not None
+        if result == op.result.name:
+            slot = site.part(found[0].name, part_name(name), entry.k)
+            lines += early_text(f"early_{part_name(name)}", slot, columns)
+    return lines
 
 
 def product_functions(context: Context, op: Dot) -> Iterator[tuple[str, str]]:

@@ -18,9 +18,9 @@ from warploom.lower.fuse import Step
 from warploom.lower.hand_over import Put, puts
 from warploom.lower.layout import Form
 from warploom.lower.loop_ops import product_name
+from warploom.lower.meet import MEET
 from warploom.lower.plan import (
     LEAVE,
-    MEET,
     START,
     SUMS,
     TAKE,

@@ -8,11 +8,11 @@ from warploom.document.flow import When
 from warploom.document.roles import Compute, Mma, Per, RoleProgram, RolesDocument, WaitGroup
 from warploom.emit.cuda.lowering import LoweringTable, Site
 from warploom.emit.cuda.roles import indent
+from warploom.emit.cuda.tile.columns import early_vectors
 from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.grid import again_lines, count_lines
 from warploom.emit.cuda.tile.helpers import Owned, wait_function
 from warploom.emit.cuda.tile.iterations import range_lines
-from warploom.emit.cuda.tile.meet import refuse_shared
 from warploom.emit.cuda.tile.operands import product_functions
 from warploom.emit.cuda.tile.ops import Ops
 from warploom.emit.cuda.tile.positions import advance_lines, position_lines
@@ -28,7 +28,8 @@ from warploom.lower.column import Lowered
 from warploom.lower.fuse import Step
 from warploom.lower.hand_over import puts
 from warploom.lower.layout import Array, Form, Layout
-from warploom.lower.plan import MEET, held_loads, part_name
+from warploom.lower.meet import MEET
+from warploom.lower.plan import held_loads, part_name
 from warploom.lower.ranges import cut_of, moves
 from warploom.lower.storage import staged_stores
 
@@ -93,7 +94,11 @@ class Part:
 
     def arrays(self) -> list[str]:
         """A consumer's registers."""
-        return [array_declaration(a) for a in self.layout.arrays]
+        early = early_vectors(self.layout).items()
+        return [
+            *(array_declaration(a) for a in self.layout.arrays),
+            *(f"float early_{part_name(n)}[{columns // 4}];" for n, (_, columns) in early),
+        ]
 
     def positions(self, role: str) -> list[str]:
         """The role's places in the rings."""
@@ -251,7 +256,6 @@ class Part:
         if MEET not in ops:
             return self.list_lines(program, "epilogue", table)
         at = ops.index(MEET) + 1
-        refuse_shared(self.layout, program.epilogue[at:])
         return [
             *self.list_lines(program, "epilogue", table, end=at),
             "if (is_last) {",

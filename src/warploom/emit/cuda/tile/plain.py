@@ -21,6 +21,7 @@ from warploom.emit.cuda.tile.signature import (
     StrideParam,
 )
 from warploom.emit.cuda.tile.source import ENTRY, Source
+from warploom.emit.cuda.tile.stores import PACKS
 from warploom.kernel.values import (
     Access,
     At,
@@ -28,6 +29,7 @@ from warploom.kernel.values import (
     DType,
     Fn,
     Kernel,
+    Line,
     Load,
     Op,
     Pointwise,
@@ -81,6 +83,8 @@ class _Plain:
             )
         lanes = extent // EACH
         self.column, self.lanes = whole[0].name, lanes
+        self.wide = any(t.blocked and t.access is Access.IN for t in self.kernel.tensors)
+        self.each = 2 * EACH if self.wide else EACH
         clears = [o for o in self.kernel.ops if isinstance(o, Store) and self._is_blocked(o)]
         rest = [o for o in self.kernel.ops if o not in clears]
         body = [line for op in rest for line in self._lines(op)]
@@ -96,7 +100,13 @@ class _Plain:
             inner = [f"const int pos_{name} = rest % {size};", f"rest /= {size};"]
             places += inner if n else [f"const int pos_{name} = (int)rest;"]
         total = " * ".join(factors)
-        if paired:
+        if self.wide:
+            body = [
+                "const int lane = threadIdx.x % 32;",
+                f"const int here = pos_pair % 8 * {lanes} + part / {EACH};",
+                *body,
+            ]
+        elif paired:
             body = [
                 *first,
                 "#pragma unroll",
@@ -176,9 +186,9 @@ class _Plain:
         if not tile:
             return [f"const float {label} = {text};"]
         return [
-            f"float {label}[{EACH}];",
+            f"float {label}[{self.each}];",
             "#pragma unroll",
-            f"for (int j = 0; j < {EACH}; ++j) {label}[j] = {text};",
+            f"for (int j = 0; j < {self.each}; ++j) {label}[j] = {text};",
         ]
 
     def _pointer(self, tensor: str) -> str:
@@ -205,30 +215,47 @@ class _Plain:
             terms.append(place)
         return f"{self._pointer(tensor)} + {' + '.join(terms)}"
 
-    def _block(self, tensor: str, at: tuple[At, ...]) -> str:
-        """Where the 64 bytes of a block begin in which a row's eight columns lie."""
-        row, rows = (
-            self._add(
-                StrideParam(name=f"stride_{tensor}_{len(at) - 2}", tensor=tensor, axis=len(at) - 2)
-            ),
-            f"pos_{at[-2].var}",
-        )
-        outer = self._address(tensor, at[:-2], len(at)) if len(at) > 2 else self._pointer(tensor)
-        return f"{outer} + {rows} / 16 * 16 * {row} + {rows} % 8 * 16 + part * 16"
+    def _blocks(self, tensor: str, at: tuple[At, ...]) -> str:
+        """Where the blocks of the 16 rows at hand begin."""
+        rank = len(at)
+        stride = StrideParam(name=f"stride_{tensor}_{rank - 2}", tensor=tensor, axis=rank - 2)
+        outer = self._address(tensor, at[:-2], rank) if rank > 2 else self._pointer(tensor)
+        return f"{outer} + pos_pair / 8 * 16 * {self._add(stride)}"
 
     def _load_blocked(self, op: Load) -> list[str]:
-        label = _name(op)
-        place = f"{self._block(op.tensor, op.at)} + 2 * up"
+        """A warp reads four blocks side by side, as accumulators lie in them."""
+        label, place = _name(op), self._blocks(op.tensor, op.at)
         loads = [
-            f"load_global2(&w_{label}[{2 * n}], (const uint32_t*)({place} + {4 * n}));"
-            for n in range(EACH // 2)
+            f"load_global4(&w_{label}[{4 * n}], (const uint32_t*)({place}"
+            f" + (here / 32 * 4 + {n}) * 128 + lane * 4));"
+            for n in range(4)
         ]
         text = f"__uint_as_float(w_{label}[j])"
-        return [f"uint32_t w_{label}[{EACH}];", *loads, *self._each(label, text, tile=True)]
+        return [f"uint32_t w_{label}[{self.each}];", *loads, *self._each(label, text, tile=True)]
+
+    def _store_rows(self, op: Store, dtype: DType) -> list[str]:
+        """Four lanes exchange pairs of columns, so that each writes 16 bytes of a row."""
+        rows, value, pack = op.at[-2].var, f"v_{op.value}", PACKS[dtype]
+        words = [
+            f"{pack}({value}[{4 * n} + 2 * up], {value}[{4 * n + 1} + 2 * up])" for n in range(4)
+        ]
+        address = self._address(op.tensor, op.at).replace(
+            " + part", " + here / 32 * 32 + lane % 4 * 8"
+        )
+        return [
+            "#pragma unroll",
+            "for (int up = 0; up < 2; ++up) {",
+            f"  uint32_t x[4] = {{{', '.join(words)}}};",
+            "  quad_transpose(x);",
+            f"  const int pos_{rows} = pos_pair / 8 * 16 + lane / 4 + 8 * up;",
+            f"  if (pos_{rows} < len_{rows}) store_global4({address}, x);",
+            "}",
+        ]
 
     def _load(self, op: Load) -> list[str]:
         if self.kernel.tensor(op.tensor).blocked:
             return self._load_blocked(op)
+        self._only_rows("a tensor that lies row by row is read", op.result.line)
         label, wide = _name(op), op.result.dtype is DType.F32
         words = EACH if wide else EACH // 2
         text = f"__uint_as_float(w_{label}[j])"
@@ -241,7 +268,17 @@ class _Plain:
         ]
         return [f"uint32_t w_{label}[{words}];", *loads, *self._each(label, text, tile=True)]
 
+    def _only_rows(self, what: str, line: Line | None) -> None:
+        if self.wide:
+            raise refusal(
+                f"{what} beside one in blocks",
+                line,
+                why="lanes take elements as blocks hold them",
+                fix="tensors in blocks only, functions of their elements",
+            )
+
     def _reduce(self, op: Reduce) -> list[str]:
+        self._only_rows("a sum along rows is made", op.result.line)
         label, how = _name(op), COMBINE[op.fn]
         lines = [
             f"float {label} = {START[op.fn]};",
@@ -271,10 +308,7 @@ class _Plain:
         constant = self._value(source.arg)
         assert isinstance(constant, Const)
         words = ", ".join([f"__float_as_uint({number(constant.value, DType.F32)})"] * 4)
-        rank, lanes = len(op.at), self.lanes
-        stride = StrideParam(name=f"stride_{op.tensor}_{rank - 2}", tensor=op.tensor, axis=rank - 2)
-        outer = self._address(op.tensor, op.at[:-2], rank) if rank > 2 else self._pointer(op.tensor)
-        place = f"{outer} + pos_pair / 8 * 16 * {self._add(stride)}"
+        place, lanes = self._blocks(op.tensor, op.at), self.lanes
         return [
             f"const uint32_t same_{op.tensor}[4] = {{{words}}};",
             "#pragma unroll",
@@ -284,6 +318,9 @@ class _Plain:
 
     def _store(self, op: Store) -> list[str]:
         dtype = self.kernel.tensor(op.tensor).dtype
+        if self.wide and dtype in PACKS and self._dims(op.value) == 2:
+            return self._store_rows(op, dtype)
+        self._only_rows("something other than 16 bits is stored", op.line)
         address = self._address(op.tensor, op.at)
         if self._dims(op.value) == 1:
             return [f"if (part == 0) *({address}) = v_{op.value};"]

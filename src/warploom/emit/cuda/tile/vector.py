@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from warploom.emit.cuda.roles import indent
-from warploom.emit.cuda.tile.columns import COLUMN, columns_text, vector_text
+from warploom.emit.cuda.tile.columns import COLUMN, columns_text, early_vectors, vector_text
 from warploom.emit.cuda.tile.context import Context, pointwise
 from warploom.kernel.values import (
     At,
@@ -228,8 +228,10 @@ class Vector:
             self.scopes.step.append(f"const float {label} = load_shared1({slot});")
             return label
         if found is not None and found[1].vector:
-            label = called("v", op.result.name)
-            self.scopes.chunk += vector_text(label, called("slot", op.result.name))
+            name = op.result.name
+            label = called("v", name)
+            early = called("early", name) if name in early_vectors(self.layout) else ""
+            self.scopes.chunk += vector_text(label, called("slot", name), early)
             return f"{label}{COLUMN}"
         if found is not None:
             return self._from_slot(op)

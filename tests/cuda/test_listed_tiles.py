@@ -1,0 +1,41 @@
+"""Tiles a list names: where a ragged one lies, by how tiles leave the chip."""
+
+from dataclasses import replace
+
+import pytest
+
+from warploom.emit.cuda.tile.source import emit_kernel
+from warploom.errors import SchedulingError
+from warploom.kernel.simplify import simplify
+from warploom.kernels.attention import attention
+from warploom.lower.column import lower
+from warploom.lower.rewrite import rewrite
+from warploom.lower.tiling import tiling_of
+from warploom.order import ModuloOptions
+
+TYPES = dict.fromkeys(("q", "k", "v", "out"), "bf16")
+
+
+@pytest.mark.parametrize("direct", [True, False])
+def test_copies_out_never_begin_before_the_tensor(direct):
+    made = attention.specialise(
+        TYPES, sizes={"d": 64}, without={"lengths", "lse"}, constants={"causal": True}
+    )
+    kernel = rewrite(simplify(made), frozenset({"scale"}))
+    tiling = replace(tiling_of(kernel, consumers=1, s=64, t=64), direct=direct, stages=2)
+    options = ModuloOptions(goals=(), find_work=1.0, prove_work=0.0)
+    text = emit_kernel(lower(kernel, tiling, options=options)).text
+    assert "listed(order + visit)" in text
+    assert ("- (count_s * 64 - len_s)" in text) == direct
+    assert ("tma_store_4d" in text) != direct
+    assert ("(unsigned)(" in text) == direct
+
+
+def test_tiles_too_small_to_take_turns_are_refused_for_others():
+    made = attention.specialise(
+        TYPES, sizes={"d": 64}, without={"lengths", "lse"}, constants={"causal": True}
+    )
+    kernel = rewrite(simplify(made), frozenset({"scale"}))
+    tiling = replace(tiling_of(kernel, consumers=2, s=128, t=16), direct=True, stages=4, slack=32)
+    with pytest.raises(SchedulingError):
+        lower(kernel, tiling, options=ModuloOptions(goals=(), find_work=1.0, prove_work=0.0))
