@@ -1,6 +1,6 @@
 """Random kernels of the language on a GPU, against their NumPy meaning.
 
-    python bench/random_kernels.py build FOLDER [--count 60] [--seed 1]     needs no GPU
+    python bench/random_kernels.py build FOLDER [--count 60] [--seed 1] [--forms F,F]
     python bench/random_kernels.py run FOLDER [--only NAME,NAME] [--out FILE]
     python bench/random_kernels.py apart FOLDER [--out FILE]                a process a kernel
 
@@ -68,7 +68,7 @@ def several_loops():
         yield name.lower(), texts.case(getattr(texts, name))
 
 
-def random_cases(count, seed, keep):
+def random_cases(count, seed, forms, keep):
     """Random kernels that the target has a place for, each kept as it is drawn."""
     from hypothesis import HealthCheck, Phase, given, settings
     from hypothesis import seed as seeded
@@ -86,7 +86,7 @@ def random_cases(count, seed, keep):
         suppress_health_check=list(HealthCheck),
         phases=[Phase.generate],
     )
-    @given(random_kernels(hopper=True, largest=200), st.just({}) | PINS)
+    @given(random_kernels(forms=forms, hopper=True, largest=200), st.just({}) | PINS)
     def draw(case, pins):
         if len(found) < count and case.text not in found:
             made = lowered_with(case, pins)
@@ -97,8 +97,10 @@ def random_cases(count, seed, keep):
     draw()
 
 
-def build(folder, count, seed):
+def build(folder, count, seed, forms):
     """Cubins, inputs and expected results."""
+    from tests.kernel.random_kernels import FORMS
+
     from warploom.launch.compiled import Compiled
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -117,7 +119,7 @@ def build(folder, count, seed):
     for name, case in (*shipped_cases(), *several_loops()):
         made = Compiled(case.kernel, sizes=case.sizes)
         keep(name, case, made, made.tiling)
-    random_cases(count, seed, keep)
+    random_cases(count, seed, forms or FORMS, keep)
 
 
 def kept(case, compiled, built):
@@ -284,10 +286,13 @@ def main():
     parser.add_argument("--count", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="")
+    parser.add_argument("--forms", default="", help="of random kernels, e.g. product,softmax")
     parser.add_argument("--out", default="")
     args = parser.parse_args()
     if args.mode == "build":
-        return build(args.folder, args.count, args.seed)
+        return build(
+            args.folder, args.count, args.seed, args.forms.split(",") if args.forms else ()
+        )
     if args.mode == "apart":
         return run_apart(args.folder, args.out)
     return run(args.folder, set(filter(None, args.only.split(","))), args.out)

@@ -56,7 +56,7 @@ BACKWARD_LENGTHS = (
     (1, 3, 3, 300, 77, True),
     (1, 3, 3, 129, 515, "lower_right"),
     (1, 3, 3, 515, 129, "lower_right"),
-    (1, 2, 2, 1, 1, True),
-    (1, 2, 2, 2049, 1, False),
+    (1, 2, 2, 2, 2, True),
+    (1, 2, 2, 2049, 2, False),
     (1, 2, 2, 1, 2049, "lower_right"),
 )

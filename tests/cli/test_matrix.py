@@ -109,17 +109,22 @@ def test_every_source_is_emitted_for_its_machine_and_for_no_other(folder, source
         assert "emit gfx950" in done.stderr
 
 
-@pytest.mark.parametrize("source", ["roles.json"])
-def test_a_hopper_kernel_is_not_emitted_for_gfx950(source, tmp_path):
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [("roles.json", "warploom emit h200 roles.json"), ("attention", "products of two matrices")],
+)
+def test_what_gfx950_cannot_run_is_told(source, said, tmp_path):
     pytest.importorskip("llvmlite")
     done = warploom("emit", "gfx950", source, "-o", tmp_path)
     assert done.returncode == 2
-    assert f"warploom emit h200 {source}" in done.stderr
+    assert said in done.stderr
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("source", ["pingpong", "counters.json", "mine.py:schedule"])
-def test_counter_sources_become_gfx950_kernels(source, tmp_path):
+@pytest.mark.parametrize(
+    "source", ["pingpong", "counters.json", "mine.py:schedule", "gemm", "mine.py:kernel"]
+)
+def test_counter_sources_and_products_become_gfx950_kernels(source, tmp_path):
     pytest.importorskip("llvmlite")
     done = warploom("emit", "gfx950", source, "-o", tmp_path)
     assert done.returncode == 0, done.stderr

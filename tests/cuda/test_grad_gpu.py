@@ -94,3 +94,25 @@ def test_torch_takes_it():
     found = torch.autograd.grad(wt.attention(*inputs, True)[0], inputs, do)
     *_, want = exact(q.detach(), k.detach(), v.detach(), do, True)
     assert max(far(f, w) for f, w in zip(found, want, strict=True)) < 1e-2
+
+
+@pytest.mark.parametrize("mask", [False, True, "lower_right"])
+@pytest.mark.parametrize("size", [64, 128])
+def test_packed_sequences(mask, size):
+    lengths = [(5, 9), (300, 300), (128, 1), (1, 700), (260, 129)]
+    starts = [torch.tensor([0, *x]).cumsum(0).int().cuda() for x in zip(*lengths, strict=True)]
+    rows = [sum(x) for x in zip(*lengths, strict=True)]
+    q, k, v, do = (x[0].transpose(0, 1) for x in drawn(1, 4, 2, *rows, size))
+    want, outs, sums = [torch.zeros_like(x).double() for x in (q, k, v)], [], []
+    for i in range(len(lengths)):
+        a, b = slice(*starts[0][i : i + 2]), slice(*starts[1][i : i + 2])
+        parts = [x[s].transpose(0, 1)[None] for x, s in ((q, a), (k, b), (v, b), (do, a))]
+        out, lse, grads = exact(*parts, mask)
+        outs.append(out[0].transpose(0, 1))
+        sums.append(lse[0])
+        for whole, place, grad in zip(want, (a, b, b), grads, strict=True):
+            whole[place] = grad[0].transpose(0, 1)
+    found = warploom.attention_packed_backward(
+        do, q, k, v, torch.cat(outs), torch.cat(sums, 1).contiguous(), *starts, mask
+    )
+    assert max(far(f, w) for f, w in zip(found, want, strict=True)) < 8e-3

@@ -8,10 +8,15 @@ import pytest
 from warploom.errors import BackendError
 from warploom.kernel import language as wl
 from warploom.kernel.values import DType
-from warploom.kernels.attention_grad import attention_grad, queries_grad, values_grad
+from warploom.kernels.attention_grad import (
+    attention_grad,
+    packed_grad,
+    queries_grad,
+    values_grad,
+)
 from warploom.kernels.attention_grad_ends import converted, prepared, summed
 from warploom.kernels.measured import measured
-from warploom.launch.attention_checks import check_backward
+from warploom.launch.attention_checks import check_backward, check_functions
 from warploom.launch.attention_grad import kernels_of
 from warploom.launch.layout import Layout
 from warploom.launch.tensors import row_major
@@ -118,6 +123,13 @@ def test_calls_that_do_not_fit_are_refused(change, says):
         check_backward(**(GOOD | change))
 
 
+def test_functions_of_wide_heads_are_refused():
+    check_functions(Shape(1, 1, 1, 64), own=True)
+    check_functions(Shape(1, 1, 1, 128), own=False)
+    with pytest.raises(BackendError, match="head dimension 128"):
+        check_functions(Shape(1, 1, 1, 128), own=True)
+
+
 def layouts(b, h, g, s, t, d):
     def of(*shape, dtype=DType.BF16):
         return Layout(shape, row_major(shape), dtype)
@@ -147,3 +159,29 @@ def test_every_head_dimension_has_its_schedule():
         assert "times" not in dict(
             measured("attention_grad", {"causal": mask, "score": softcap}, {"d": size})
         )
+
+
+@pytest.mark.parametrize("mask", [False, True, "end"])
+def test_packed_sequences_are_sequences_apart(mask):
+    rng = np.random.default_rng(2)
+    q, do = (rng.standard_normal((2, 9, 4)) for _ in range(2))
+    k, v = (rng.standard_normal((2, 11, 4)) for _ in range(2))
+    starts = np.array([0, 4, 4, 9]), np.array([0, 5, 5, 11])
+    kernel = packed_grad.specialise(WIDE, sizes={"d": 4}, constants={"causal": mask})
+    alone = attention_grad.specialise(WIDE, sizes={"d": 4}, constants={"causal": mask})
+    lse, delta = np.zeros((2, 9)), np.zeros((2, 9))
+    want = [np.zeros_like(x) for x in (k, q, v)]
+    for at, to, first, end in zip(starts[0], starts[0][1:], starts[1], starts[1][1:], strict=False):
+        if at == to:
+            continue
+        parts = [x[None, :, at:to] for x in (q, do)] + [x[None, :, first:end] for x in (k, v)]
+        mine, grad, keys, values = parts
+        out, found = forward(mine, keys, values, mask, False)
+        lse[:, at:to], delta[:, at:to] = found[0], (out * grad).sum(-1)[0]
+        dk, dq, dv = alone.reference(
+            mine, keys, values, grad, found, (out * grad).sum(-1), scale=SCALE
+        )
+        want[0][:, first:end], want[1][:, at:to], want[2][:, first:end] = dk[0], dq[0], dv[0]
+    found = kernel.reference(q, k, v, do, lse, delta, *starts, scale=SCALE)
+    for x, y in zip(found, want, strict=True):
+        np.testing.assert_allclose(x, y, atol=1e-9)

@@ -109,6 +109,9 @@ _FIXED_128 = (2048, 0, 310, 628, 1652, 1396, 2420, 946, 1970, 1734, 2758, 1908, 
               2164, 3188)  # fmt: skip
 _QUERIES_128 = (1536, 273, 0, 901, 1669, 645, 1413, 1219, 1987, 1925, 2693)
 
+_PACKED_64 = (4095, 300, 600, 1200, 1456, 1518, 2475, 2050, 3139, 2411, 2755, 3201)
+_PACKED_128 = (4967, 300, 600, 1200, 1712, 1774, 2731, 2306, 3755, 2667, 3243, 3817)
+
 GRADS: Mapping[str, Mapping[tuple[int, bool], Mapping[str, object]]] = {
     "attention_grad": ATTENTION_GRAD,
     "attention_grad without dq": {
@@ -121,8 +124,8 @@ GRADS: Mapping[str, Mapping[tuple[int, bool], Mapping[str, object]]] = {
         for m in (False, True)
     },
     "packed_grad": {
-        (d, m): {**_GRAD, "s": 64, "direct": True, "straight": False, "shared": True, "spare": 40}
-        for d in (64, 128)
+        (d, m): {**_GRAD, "s": 64, "direct": True, "straight": False, "spare": 20, "times": times}
+        for d, times in ((64, _PACKED_64), (128, _PACKED_128))
         for m in (False, True)
     },
     "queries_grad": {
@@ -134,6 +137,11 @@ GRADS: Mapping[str, Mapping[tuple[int, bool], Mapping[str, object]]] = {
 # Products: rows and columns from which on a tile was the quickest, and the tile.
 PRODUCTS: Mapping[str, tuple[tuple[str, int], tuple[str, int], Mapping[str, object]]] = {
     "swiglu": (("m", 4096), ("n", 8192), {"m": 128, "n": 176}),
+    "block_scaled": (
+        ("m", 1024),
+        ("n", 1024),
+        {"m": 128, "n": 128, "turns": True, "stages": 5},
+    ),
     "grouped": (("t", 4096), ("n", 1024), {"t": 128, "n": 256}),
 }
 
@@ -159,7 +167,7 @@ def measured(
     if name in GRADS:  # nothing else was built for them, so they hold for all lengths
         pins = dict(GRADS[name].get((sizes.get("d", 0), mask), {}))
         if not plain and pins:  # another loop: its order is searched
-            pins = {n: v for n, v in pins.items() if n != "times"} | {"s": 64}
+            pins = {n: v for n, v in pins.items() if n not in ("times", "early")} | {"s": 64}
         return tuple(pins.items())
     if name != "attention" or not plain:
         return ()

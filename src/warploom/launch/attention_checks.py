@@ -211,3 +211,14 @@ def check_packed_backward(grad: Any, q: Any, k: Any, v: Any, out: Any, lse: Any)
             where="attention_packed_backward",
             fix=f"head dimension {' or '.join(map(str, PACKED_DIMS))}, kv heads that divide q's",
         )
+
+
+def check_functions(q: Any, *, own: bool) -> None:  # noqa: ANN401
+    """Head dimensions of which gradients with functions of the caller are computed."""
+    if own and q.shape[3] != BACKWARD_DIMS[0]:
+        raise BackendError(
+            f"score or visible with head dimension {q.shape[3]}",
+            where="attention_backward",
+            why="ptxas finds no registers for the products beside the slopes of the scores",
+            fix=f"head dimension {BACKWARD_DIMS[0]}, or torch's gradient",
+        )

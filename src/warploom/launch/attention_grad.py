@@ -18,6 +18,7 @@ from warploom.launch.attention import KEYS, ROWS
 from warploom.launch.attention_checks import (
     causal_choice,
     check_backward,
+    check_functions,
     check_packed_backward,
     checked_scale,
 )
@@ -55,7 +56,7 @@ def attention_backward(
     head dim is 64, 128 or 256. The sums that make ``dq`` are in fp32 and in no fixed order, so it
     may differ in its last bit from run to run, unless ``deterministic`` is asked for: then a kernel
     of its own makes it. ``dk`` and ``dv`` are the same in every run. ``score`` and ``visible`` are
-    those of the forward pass; the derivative of ``score`` follows from its text.
+    those of the forward pass, for head dim 64; the derivative of ``score`` follows from its text.
     """
     check_backward(grad, q, k, v, out, lse)
     factor = q.shape[3] ** -0.5 if scale is None else checked_scale(scale)
@@ -64,6 +65,8 @@ def attention_backward(
     kind = view_of(q, "q").layout.dtype
     sums = _sums(q, stream)
     delta = PREPARED.launch((grad, out, None, sums), (), BEFORE, stream)[2]
+    own = score is not None or visible is not None
+    check_functions(q, own=own)
     apart = q.shape[3] > TOGETHER
     options = _options(mask, DType.F32 if each > 1 else kind, apart, deterministic, kernel)
     given = (q, k, v, grad, lse, delta)
@@ -71,7 +74,7 @@ def attention_backward(
 
     def run(calls: Calls, tensors: tuple[Any, ...], options: Options) -> Any:  # noqa: ANN401
         more: tuple[Any, ...] = ()
-        if score is not None or visible is not None:
+        if own:
             calls, options, more = flexible(calls, score, visible, options)
         return calls.launch((*tensors, *more), (factor,), options, stream)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from warploom.kernel.values import Carried, Dot, Fn, Op, Pointwise, operands, results
+from warploom.kernel.values import Carried, Dot, Fn, Op, Pointwise, Store, operands, results
 from warploom.lower.body import Body, refusal
 from warploom.lower.layout import Layout
-from warploom.lower.ranges import cut_of
+from warploom.lower.ranges import cut_of, moves
 from warploom.lower.slots import LINE_BYTES
 from warploom.lower.storage import staged_stores
 from warploom.lower.visits import differ
@@ -33,7 +33,7 @@ def check_allowed(layout: Layout) -> None:
             fix="split=1",
         )
     for op in staged_stores(layout):
-        if body.kernel.grid.kind != "tiles":
+        if body.kernel.grid.kind != "tiles" and not adds_zeros(body, op):
             raise refusal(
                 f"copies of whole tiles to '{op.tensor}'",
                 op.line,
@@ -75,3 +75,17 @@ def _gathers(last: Op | None, c: Carried, bound: set[str]) -> bool:
         return False
     others = [a for a in last.args if a != c.inside.name]
     return len(others) == 1 and others[0] not in bound
+
+
+def adds_zeros(body: Body, op: Store) -> bool:
+    """Whether a sum adds nothing past the end of its rows: products of what is hidden there."""
+    dot = body.ops.get(op.value)
+    if not op.add or not isinstance(dot, Dot) or dot.result.vars[0] != body.loop.var:
+        return False
+    left = body.ops.get(body.through(dot.a)[0])
+    return (
+        isinstance(left, Pointwise)
+        and left.fn is Fn.WHERE
+        and body.is_zero(left.args[2])
+        and moves(body, left.args[0])
+    )

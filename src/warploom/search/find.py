@@ -315,7 +315,7 @@ class _ScheduleSearch:
         split = next((s for s, _ in self.hunts if s.bench.units == document.counters), None)
         machine = split.bench.machine if split is not None else self.machine
         load = simulate(document, machine, trips=2).bound
-        tiles = self.hunts[0][0].bench.tiles if self.hunts else 1
+        tiles = next(iter(self.known.values()))[0].bench.tiles
         per = document.protocol.k_tiles_per_iteration
         return 0.0 if load is None else float(load.bound) * tiles / per
 
