@@ -93,13 +93,15 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_verdict_or_an_error_and_soon(name, data):
     text = json.dumps(changed(data, HOSTILE[name]))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.process_time()
     verdict = "malformed"
     with contextlib.suppress(DocumentError):
         verdict = verify_roles(read_roles(text)).verdict
     assert verdict in ("malformed", "clean", "race", "timing", "not judged")
     assert time.process_time() - start < 8
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 2 * 1024 * 1024
+    # What this document took: tests before it in the process may have left a higher mark.
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2 * 1024 * 1024
 
 
 def test_very_many_trip_counts_are_refused(tmp_path):

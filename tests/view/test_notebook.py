@@ -33,7 +33,7 @@ def picture_in(fragment):
 def test_a_run_shows_itself_as_a_picture(fourwave):
     root = picture_in(fourwave._repr_html_())
     assert root.tag.endswith("svg")
-    assert repr(fourwave) == "<Simulation fourwave/geom0_default: 6 trips, 21420 cycles, II 2720>"
+    assert repr(fourwave) == "<Simulation fourwave/geom0_default: 6 trips, 21036 cycles, II 2672>"
 
 
 def test_a_graph_is_a_picture():

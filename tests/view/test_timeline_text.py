@@ -65,8 +65,8 @@ def test_svg_has_a_bar_for_every_op_and_a_hatched_bar_for_every_stall(pingpong):
 
 
 def test_the_interval_is_marked(fourwave):
-    assert "II 2720" in timeline_svg(fourwave)
-    assert "II 2720" in timeline_text(fourwave)
+    assert "II 2672" in timeline_svg(fourwave)
+    assert "II 2672" in timeline_text(fourwave)
 
 
 def test_roles_are_rows_too():

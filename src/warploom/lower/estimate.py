@@ -167,8 +167,8 @@ def _ends(layout: Layout, target: HopperTarget) -> float:
 def _meeting(layout: Layout, sizes: Mapping[str, int]) -> float:
     """Parts of a split loop leave what they have, and the last one reads all of it."""
     split = layout.tiling.split
-    if split == 1:
-        return 0.0
+    if split == 1 or not layout.body.loop.carried:
+        return 0.0  # nothing to meet for; such a split is refused
     rows = layout.body.loop.carried[0].result.vars[0]
     extent = layout.extent(rows)
     used = min(1.0, sizes[layout.body.kernel.var(rows).axis] / extent)
