@@ -34,6 +34,7 @@ from warploom.document.roles import (
     RolesDocument,
     Scope,
     ScopeSync,
+    Side,
     SlotRead,
     WaitEmpty,
     WaitFull,
@@ -168,6 +169,22 @@ def test_a_store_that_adds_instead_is_refused():
 @pytest.mark.parametrize("name", SHIPPED)
 def test_the_shipped_texts_are_emitted(name):
     assert emit_kernel(lowered(name)).text
+
+
+def test_lanes_that_read_by_themselves_meet_before_one_of_them_releases():
+    """Scales in slots are read by ordinary loads; products keep their warps together."""
+    made = lowered("block_scaled")
+    consumer = next(p for p in made.document.programs if p.name == "consumer")
+    entries = [e for _, row in consumer.phases() for e in row]
+    read = {s.ring for e in entries if isinstance(e, Compute) for s in e.slots}
+    released = {e.ring for e in entries if isinstance(e, Arrive) and e.side is Side.EMPTY}
+    assert read & released
+    lines = [line.strip() for line in emit_kernel(made).text.splitlines()]
+    for ring in read & released:
+        start = f"if (lane == 0) mbar_arrive(smem + {ring.upper()}_EMPTY"
+        arrivals = [i for i, line in enumerate(lines) if line.startswith(start)]
+        assert arrivals
+        assert all(lines[i - 1] == "__syncwarp();" for i in arrivals)
 
 
 @pytest.mark.parametrize("change", [{"carries_phase": False}, {"instances": 1}, {"threads": 256}])

@@ -18,6 +18,7 @@ from warploom.document.roles import (
     BulkCommit,
     BulkWait,
     Commit,
+    Compute,
     Expect,
     MmaFence,
     NamedArrive,
@@ -29,6 +30,7 @@ from warploom.document.roles import (
     RolesDocument,
     Scope,
     ScopeSync,
+    Side,
     WaitEmpty,
     WaitFull,
     WaitGroup,
@@ -153,8 +155,19 @@ def _arrive(e: RoleEntry, site: Site) -> list[str]:
     assert isinstance(e, Arrive)
     bar = site.barrier(e.ring, e.side.value, e.k)
     if e.scope is Scope.WARP or site.program.threads == 1:
-        return [f"{_one_lane(site)}mbar_arrive({bar});"]
+        # The lane that arrives speaks for its warp: lanes that read by themselves meet first.
+        meet = ["__syncwarp();"] if _reads_apart(e, site) else []
+        return [*meet, f"{_one_lane(site)}mbar_arrive({bar});"]
     return [f"if (lane == 0 && warp_in_group == 0) mbar_arrive({bar});"]
+
+
+def _reads_apart(e: Arrive, site: Site) -> bool:
+    """Whether the role reads the ring by ordinary loads; products keep a warp together."""
+    if e.side is not Side.EMPTY or site.program.threads == 1:
+        return False
+    entries = (entry for _, row in site.program.phases() for entry in row)
+    work = (entry for entry in entries if isinstance(entry, Compute))
+    return any(slot.ring == e.ring for entry in work for slot in entry.slots)
 
 
 def _one_lane(site: Site) -> str:
