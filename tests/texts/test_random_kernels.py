@@ -101,7 +101,8 @@ SEEDS = st.integers(0, 2**31)
 
 
 @NEEDS_COMPILER
-@settings(max_examples=24, phases=[Phase.generate, Phase.target], **QUIET)
+# The same kernels every run; the slow test draws others.
+@settings(max_examples=24, phases=[Phase.generate, Phase.target], derandomize=True, **QUIET)
 @given(random_kernels(forms=CHEAP, hopper=True, largest=150), st.just({}) | PINS, SEEDS)
 def test_random_kernels_are_proven_and_compute_their_meaning(case, pins, seed):
     check(case, pins, seed)

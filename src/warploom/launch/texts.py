@@ -342,18 +342,20 @@ def described(
     tensors: tuple[Tensor, ...] | None = None,
 ) -> parts.Binary:
     """An emitted kernel as what a launch needs."""
+    parameters = tuple(
+        _parameter(kernel, tiling, p, _axes(kernel, tensors, p)) for p in source.params
+    )
+    meets = any(isinstance(p, parts.Work) for p in parameters)
     return parts.Binary(
         cubin=cubin,
         entry=source.entry,
         threads=source.threads,
         shared_bytes=source.shared_bytes,
         tensors=tensors or kernel.tensors,
-        parameters=tuple(
-            _parameter(kernel, tiling, p, _axes(kernel, tensors, p)) for p in source.params
-        ),
+        parameters=parameters,
         scalars=tuple(parts.Scalar(name=p.name, dtype=p.dtype) for p in kernel.parameters),
         grid=_grid(kernel, tiling),
-        work=_work(kernel, tiling, source) if source.work_bytes else None,
+        work=_work(kernel, tiling, source) if meets else None,
     )
 
 
