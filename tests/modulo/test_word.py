@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -169,6 +170,20 @@ class Interrupting:
 
 
 def test_after_an_interrupt_the_next_answer_is_right():
+    """In a process of its own: the signal must not reach those that run tests."""
+    script = "from tests.modulo.test_word import interrupted_solves as run; run()"
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=Path(__file__).parents[2],
+        timeout=300,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def interrupted_solves():
     for after in (1, 2, 3):
         try:
             result = solve_modulo(
