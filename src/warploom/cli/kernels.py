@@ -13,7 +13,12 @@ from warploom.errors import ConfigError, CostModelError
 from warploom.kernel.text import Text
 from warploom.kernel.values import Access, DType, Walk
 from warploom.kernels.attention import attention, packed, paged
-from warploom.kernels.attention_grad import attention_grad
+from warploom.kernels.attention_grad import (
+    attention_grad,
+    packed_grad,
+    queries_grad,
+    values_grad,
+)
 from warploom.kernels.block_scaled import block_scaled
 from warploom.kernels.gemm import gemm, turned
 from warploom.kernels.grouped import grouped
@@ -33,13 +38,15 @@ TEXTS = {
     t.name: t
     for t in (
         *(gemm, turned, swiglu, rms_gemm, grouped, block_scaled, int4_gemm, fp8_gemm),
-        *(attention, attention_grad, packed, paged, scan),
+        *(attention, packed, paged, scan),
+        *(attention_grad, values_grad, queries_grad, packed_grad),
     )
 }
 USUAL = {"block_scaled": "fp8"}  # element types other than bf16
 OWN_TYPES = {"fp8_gemm": {"w": DType.E4M3}}  # tensors whose type is not that of the others
 WANTED = {"attention_grad": frozenset({"dq", "dv"})}  # optional outputs that are its results
-OWN_SIZES = {"scan": {"t": 64, "j": 64, "d": 64, "e": 64}}  # axes used whole
+OWN_SIZES = {"scan": {"t": 64, "j": 64, "d": 128, "e": 64}}  # axes used whole
+DECAYS = {"scan": ("grown", "seen", "all")}  # exponents that must not grow a sum for ever
 WHOLE = 128  # the size of an axis that is used whole, unless told
 _NAME = re.compile(
     r"(?P<text>[a-z_]+?)_(?P<sizes>\d+(?:x\d+)+)_w(?P<w>\d)(?:_s(?P<s>\d+))?(?P<smem>_smem)?"

@@ -30,7 +30,7 @@ from warploom.cli.source import Request, derived, look_up
 from warploom.cli.style import paint
 from warploom.cli.subject import Subject
 from warploom.document.roles import RolesDocument
-from warploom.errors import BackendError, ConfigError, VerificationError
+from warploom.errors import BackendError, VerificationError
 from warploom.run import Early, Late, Random, Timing, execute
 from warploom.run.roles import first_fault
 
@@ -100,15 +100,6 @@ def ready(
     found: Subject | TileKernel, shape: str | None, settings: Sequence[str], *, timed: bool
 ) -> tuple[Problem, RolesDocument | None]:
     """The problem of what was found, and the document whose own programs are to run."""
-    kernel = found if isinstance(found, TileKernel) else found.kernel
-    assert kernel is not None
-    blocked = [t.name for t in kernel.text.signature.outputs if t.blocked]
-    if blocked:
-        raise ConfigError(
-            f"{kernel.text.name} leaves {blocked[0]} in blocks for the kernel after it",
-            why="alone it gives no result to compare",
-            fix="call what uses it, such as the gradient of warploom.attention in torch",
-        )
     if isinstance(found, TileKernel):
         return make_problem(found, shape, settings, timed=timed), None
     assert found.kernel is not None
