@@ -53,7 +53,10 @@ def test_a_part_of_the_result_is_the_result_of_the_part(name, monkeypatch):
     monkeypatch.setattr(problems, "WHOLE_WORK", 0)
     problem = small(name)
     part = problem.part(np.random.default_rng(3))
-    if name in ("packed", "packed_grad"):  # groups share rows out, and heads are counted: nothing can be cut
+    if name in (
+        "packed",
+        "packed_grad",
+    ):  # groups share rows out: nothing can be cut
         assert not part
         return
     arrays = arrays_of(problem)

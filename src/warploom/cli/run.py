@@ -146,7 +146,8 @@ def _on_gpu(bound: gpu.Bound, stamps: Path | None) -> dict[str, Any]:
 
 def _on_host(subject: Subject, runs: int) -> dict[str, Any]:
     with working(f"running {subject.name}"):
-        found = _roles(subject, runs) if subject.is_roles else _counters(subject, runs)
+        one = _roles if subject.is_roles else _counters
+        found = [row for part in subject.loops for row in one(part, runs)]
     return {
         "name": subject.name,
         "where": "numeric executor on the host",
@@ -175,10 +176,12 @@ def _roles(subject: Subject, runs: int) -> list[dict[str, Any]]:
     document = subject.document
     assert isinstance(document, RolesDocument)
     least = subject.least_trips
+    loop = f"loop {subject.loop}, " if subject.loop else ""
     out = []
     for seed in range(runs):
         fault = first_fault(document, (least, least + 2, least + 1), [seed])
-        out.append({"timing": f"random {seed}", "right": fault is None, "note": fault or "stored"})
+        row = {"timing": f"{loop}random {seed}", "right": fault is None, "note": fault or "stored"}
+        out.append(row)
     return out
 
 
