@@ -84,7 +84,7 @@ class _Player:
         self._run()
 
     def _run(self) -> None:
-        machine, moved = self.machine, True
+        moved = True
         while moved:
             moved = False
             for wave in range(len(self.limits)):
