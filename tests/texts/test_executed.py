@@ -215,7 +215,7 @@ def test_each_loop_is_a_kernel_of_its_own():
     kernel = Lowered(case(ROW_SOFTMAX)).compiled.rewritten
     parts = each_loop(kernel)
     assert [len(p.loops) for p in parts] == [1, 1, 1]
-    assert "t_out_loop0 of an earlier loop" in str(parts[2])
+    assert "t_out_loop1 of an earlier loop" in str(parts[2])
     stored = [[op.tensor for op in walk(p.ops) if isinstance(op, Store)] for p in parts]
     assert stored == [[], [], ["out_b", "top"]]  # stores follow the last loop
 

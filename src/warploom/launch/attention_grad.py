@@ -10,6 +10,7 @@ from contextlib import nullcontext
 from functools import lru_cache
 from typing import Any
 
+from warploom.emit.cuda.tile.stores import BLOCK_ROWS
 from warploom.kernel.values import DType
 from warploom.kernels.attention_grad import attention_grad as text
 from warploom.kernels.attention_grad import packed_grad, queries_grad, values_grad
@@ -30,7 +31,6 @@ from warploom.lower.tiling import Tiling
 
 Options = tuple[Any, ...]
 TOGETHER = 128  # the largest head dimension of which registers hold both sums
-BLOCK_ROWS = 16  # of tensors in blocks
 BEFORE: Options = ((), (), frozenset(), frozenset({"delta", "dq"}), ())
 
 

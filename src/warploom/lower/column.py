@@ -69,7 +69,7 @@ def lower(
     earlier: list[Lowered] = []
     for number, part in enumerate(before):
         mine = part_tiling(part, tiling)
-        found = _lower(part, mine, target, options, f"_loop{number}", number)
+        found = _lower(part, mine, target, options, f"_loop{number + 1}", number)
         earlier.append(replace(found, earlier=tuple(earlier)))
         layout = earlier[-1].layout
         target = less_memory(target, [(r, layout) for r in layout.rings])
