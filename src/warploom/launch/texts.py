@@ -355,6 +355,7 @@ def described(
         parameters=parameters,
         scalars=tuple(parts.Scalar(name=p.name, dtype=p.dtype) for p in kernel.parameters),
         grid=_grid(kernel, tiling),
+        cluster=tiling.cluster,
         work=_work(kernel, tiling, source) if meets else None,
     )
 
@@ -370,7 +371,7 @@ def _work(kernel: Kernel, tiling: Tiling, source: Source) -> Callable[[Mapping[s
     """Bytes that the parts of all tiles leave, with their counters."""
 
     def count(sizes: Mapping[str, int]) -> int:
-        tiles = tiles_of(kernel, tiling, sizes)
+        tiles = tiles_of(kernel, tiling, sizes) * tiling.cluster
         if 8 * tiles * tiling.consumers > COUNTER_BYTES:
             raise GeometryError(
                 f"{tiles} tiles with a split loop",

@@ -96,7 +96,8 @@ def _lower(
     result = schedule(problem, plan, layout, options)
     document = derive_roles(result, plan)
     refuse_split(layout, document)
-    producer, consumer = target.register_split(tiling.consumers) or (0, 0)
+    split = target.register_split(tiling.consumers, cluster=tiling.cluster > 1)
+    producer, consumer = split or (0, 0)
     programs = tuple(
         replace(p, most_registers=consumer if p.name == CONSUMER else producer)
         for p in document.programs

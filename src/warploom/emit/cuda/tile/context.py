@@ -234,12 +234,12 @@ class Context:
             out.append(f"{text} + {shift[n]}" if n in shift else text)
         return out[::-1]
 
-    def load_box(self, op: Load, tile: SlotTile) -> tuple[int, ...]:
-        """The box of one block of a loaded tile."""
+    def load_box(self, op: Load, tile: SlotTile, share: int = 1) -> tuple[int, ...]:
+        """The box of one block of a loaded tile, or of a CTA's share of its rows."""
         dims = list(op.result.vars)
         if tile.vector:
             return tuple(tile.cols if a.var == dims[0] else 1 for a in op.at)
-        sizes = {dims[0]: tile.rows, dims[1]: min(tile.cols, tile.block_cols)}
+        sizes = {dims[0]: tile.rows // share, dims[1]: min(tile.cols, tile.block_cols)}
         return tuple(sizes.get(a.var or "", 1) for a in op.at)
 
     def store_box(self, op: Store, rows: int) -> tuple[int, ...]:
