@@ -127,6 +127,16 @@ def kernel(x: wl.In["m", "k"], sx: wl.In["m", "k/64", wl.f32], w: wl.In["n", "k"
         acc += (x[m, k] @ w[n, k].T) * sx[m, k] * sw[n, k]
     out[m, n] = acc
 """
+DECAY = """
+@wl.kernel
+def kernel(x: wl.In["m", "k"], w: wl.In["n", "k"], decay: wl.In["k/64", wl.f32],
+           out: wl.Out["m", "n"]):
+    m, n = wl.tile(out)
+    acc = wl.zeros(m, n)
+    for k in wl.steps(x.k, 64):
+        acc = acc * wl.exp(decay[k] * 0.1) + (x[m, k] @ w[n, k].T) * decay[k]
+    out[m, n] = acc
+"""
 SIZES = {"m": 136, "n": 109, "k": 145, "s": 209, "t": 145, "d": 64}
 
 
@@ -183,6 +193,13 @@ def test_a_condition_used_twice_and_rows_called_h():
 
 def test_tiles_with_a_scale_of_their_own_begin_where_blocks_do():
     assert check(case(BLOCK_SCALES, m=17, n=88, k=143), {"n": 32})
+
+
+@pytest.mark.parametrize("k", [40, 64, 300])
+def test_a_number_of_every_iteration_is_read_one_ahead(k):
+    made = check(case(DECAY, k=k), {"joined": False})
+    text = emit_kernel(made).text
+    assert text.count("float ahead_") == text.count("step_k(k + 1)") >= 1
 
 
 def test_what_a_second_store_reads_stays():

@@ -5,7 +5,9 @@ A context collects parameters as they are asked for; printing stays a function o
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from functools import cached_property
+from types import MappingProxyType
 
 from warploom.emit.cuda.tile.signature import (
     MapParam,
@@ -31,6 +33,7 @@ from warploom.kernel.values import (
     Spread,
     Store,
     Tensor,
+    operands,
 )
 from warploom.lower.body import refusal
 from warploom.lower.choose import grouped_vars
@@ -40,6 +43,7 @@ from warploom.lower.ranges import cut_of
 from warploom.lower.slots import LINE_BYTES, SlotTile
 from warploom.lower.visits import starts_early
 
+NOTHING: Mapping[str, str] = MappingProxyType({})
 BINARY = {
     Fn.ADD: "+",
     Fn.SUB: "-",
@@ -168,9 +172,13 @@ class Context:
             return f"end_{var}"
         return self.size(self.kernel.var(var).axis)
 
-    def uniform(self, name: str, iteration: str | None = None) -> str:  # noqa: PLR0911
-        """A scalar value as an expression."""
+    def uniform(  # noqa: PLR0911 (one line a kind of op)
+        self, name: str, iteration: str | None = None, known: Mapping[str, str] = NOTHING
+    ) -> str:
+        """A scalar value as an expression; ``known``: loaded ones that have a name already."""
         op = self.layout.body.ops[name]
+        if name in known:
+            return known[name]
         match op:
             case Const():
                 return number(op.value, op.result.dtype)
@@ -181,24 +189,35 @@ class Context:
             case Position():
                 return self.position(op.var, iteration)
             case Spread():
-                return self.uniform(op.arg, iteration)
+                return self.uniform(op.arg, iteration, known)
             case Load():
-                return self.element_at(
-                    op, [self._inside(op, n, iteration) for n in range(len(op.at))]
-                )
+                return self.one_element(op, iteration)
             case Pointwise():
-                args = [self.uniform(a, iteration) for a in op.args]
+                args = [self.uniform(a, iteration, known) for a in op.args]
                 return pointwise(op.fn, args, op.result.dtype, self._dtypes(op))
             case _:
                 raise refusal("this value is not a scalar", getattr(op, "line", None))
 
-    def _inside(self, op: Load, axis: int, iteration: str | None) -> str:
-        """An index of one element; iterations past the end of a loop read its last one."""
-        at, text = op.at[axis], self.index(op.at[axis], iteration)
-        if at.var != self.layout.body.loop.var:
-            return text
-        name = self.kernel.tensor(op.tensor).axes[axis].name
-        return f"min({text}, {self.size_of(op.tensor, name)} - 1)"
+    def one_element(self, op: Load, iteration: str | None) -> str:
+        """The one element a tile needs; iterations past the end of a loop read its last one."""
+        indices = []
+        for at, axis in zip(op.at, self.kernel.tensor(op.tensor).axes, strict=True):
+            text = self.index(at, iteration)
+            if at.var is not None and axis.per > 1:
+                text = f"({text}) / {axis.per}"
+            if at.var == self.layout.body.loop.var:
+                text = f"min({text}, {self.size_of(op.tensor, axis.name)} - 1)"
+            indices.append(text)
+        return self.element_at(op, indices)
+
+    def moving_elements(self, name: str) -> Iterator[Load]:
+        """Loads of one element, another one in every iteration, that a scalar is made of."""
+        op = self.layout.body.ops[name]
+        if isinstance(op, Load) and any(a.var == self.layout.body.loop.var for a in op.at):
+            yield op
+        elif isinstance(op, Spread | Pointwise):
+            for arg in operands(op):
+                yield from self.moving_elements(arg)
 
     def _dtypes(self, op: Pointwise) -> list[DType]:
         return [self.layout.body.values[a].dtype for a in op.args]
