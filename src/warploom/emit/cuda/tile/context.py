@@ -37,6 +37,7 @@ from warploom.kernel.values import (
 )
 from warploom.lower.body import refusal
 from warploom.lower.choose import grouped_vars
+from warploom.lower.edges import bounded_axis
 from warploom.lower.hand_over import share_of
 from warploom.lower.layout import Layout
 from warploom.lower.ranges import cut_of
@@ -139,9 +140,11 @@ class Context:
             return "1"
         return self._add(StrideParam(name=f"stride_{tensor}_{axis}", tensor=tensor, axis=axis))
 
-    def map_of(self, tensor: Tensor, box: tuple[int, ...], *, span: int = 128) -> str:
+    def map_of(
+        self, tensor: Tensor, box: tuple[int, ...], *, span: int = 128, bounded: int | None = None
+    ) -> str:
         """A tensor map with that box."""
-        tag = "x".join(str(n) for n in box if n > 1)
+        tag = "x".join(str(n) for n in box if n > 1) + ("" if bounded is None else "_bounded")
         return self._add(
             MapParam(
                 name=f"map_{tensor.name}_{tag}",
@@ -149,6 +152,7 @@ class Context:
                 box=box,
                 dtype=tensor.dtype,
                 span=span,
+                bounded=bounded,
             )
         )
 
@@ -244,14 +248,22 @@ class Context:
     def coordinates(
         self, op: Load | Store, iteration: str | None, shift: dict[int, str]
     ) -> list[str]:
-        """Coordinates of a copy, innermost first; ``shift`` adds to an axis."""
+        """Coordinates of a copy, innermost first; ``shift`` adds to an axis.
+
+        Of a bounded one rows are counted from the end that the last coordinate names.
+        """
         out = []
+        bound = bounded_axis(self.layout.body, op)
         for n, at in enumerate(op.at):
             per = self.kernel.tensor(op.tensor).axes[n].per
             text = self.index(at, iteration)
             text = f"{text} / {per}" if per > 1 and at.var is not None else text
+            if n == bound:
+                rows = self.size_of(op.tensor, self.kernel.tensor(op.tensor).axes[n].name)
+                text = f"{rows} - until_{at.var} + {text}"
             out.append(f"{text} + {shift[n]}" if n in shift else text)
-        return out[::-1]
+        last = [] if bound is None else [f"until_{op.at[bound].var}"]
+        return [*out[::-1], *last]
 
     def load_box(self, op: Load, tile: SlotTile) -> tuple[int, ...]:
         """The box of one block of a loaded tile."""

@@ -11,6 +11,7 @@ from warploom.emit.cuda.lowering import Site
 from warploom.emit.cuda.tile.columns import early_text, early_vectors
 from warploom.emit.cuda.tile.context import Context
 from warploom.kernel.values import Dot, DType, Load
+from warploom.lower.edges import bounded_axis
 from warploom.lower.layout import WGMMA_ROWS
 from warploom.lower.plan import part_name
 from warploom.lower.slots import LINE_BYTES, SlotTile
@@ -25,7 +26,8 @@ def load_lines(context: Context, op: Load, entry: LoadEntry, site: Site) -> list
     assert found is not None
     _, tile = found
     tensor = context.kernel.tensor(op.tensor)
-    name = context.map_of(tensor, context.load_box(op, tile), span=tile.span)
+    bound = bounded_axis(context.layout.body, op)
+    name = context.map_of(tensor, context.load_box(op, tile), span=tile.span, bounded=bound)
     once = site.document.ring(entry.ring).per == "tile"
     iteration = None if once else site.iteration(entry.k)
     dst, bar = site.part(entry.ring, entry.part, entry.k), site.barrier(entry.ring, "full", entry.k)
@@ -34,10 +36,10 @@ def load_lines(context: Context, op: Load, entry: LoadEntry, site: Site) -> list
     lines = []
     for block in range(1 if tile.vector else tile.blocks):
         shift = {column: str(block * tile.block_cols)} if block else {}
-        at = ", ".join(context.coordinates(op, iteration, shift))
+        at = context.coordinates(op, iteration, shift)
         to = f"{dst} + {block * tile.rows * LINE_BYTES}" if block else dst
-        call = f"tma_load_{len(op.at)}d{'_hint' if policy else ''}"
-        lines.append(f"{call}({to}, &{name}, {bar}, {at}{policy});")
+        call = f"tma_load_{len(at)}d{'_hint' if policy else ''}"
+        lines.append(f"{call}({to}, &{name}, {bar}, {', '.join(at)}{policy});")
     return lines
 
 

@@ -165,7 +165,7 @@ class Part:
         for put in puts(self.layout):
             lines += [
                 f"// loop: {put.result}",
-                f"auto {put.name} = [&](uint32_t slot) {{",
+                f"auto {put.name} = [&](uint32_t slot, int k) {{",
                 *indent(put_text(self.context, put), 2),
                 "};",
             ]
