@@ -138,11 +138,15 @@ class At:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """A tile of a tensor. Elements outside the tensor read as 0."""
+    """A tile of a tensor. Elements outside the tensor read as 0.
+
+    ``bounded``: those past the end of its loop too; a rewrite of the lowering puts it there.
+    """
 
     result: Value
     tensor: str
     at: tuple[At, ...]
+    bounded: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,7 +250,8 @@ class Grid:
     """Which tiles there are: variables of the grid in order, and the kind of walk.
 
     ``kind``: ``tiles`` (all tiles of ``tensor``), ``groups`` (row tiles of groups whose offsets
-    ``starts`` gives; the first variable is the group), ``packed`` (sequences by offsets).
+    ``starts`` gives; the first variable is the group), ``packed`` (sequences by offsets). The
+    ``tensor`` has no name where the author named axes.
     """
 
     tensor: str
