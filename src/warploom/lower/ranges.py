@@ -91,6 +91,18 @@ def _reduces(body: Body, steps: tuple[Step, ...]) -> bool:
     return all(Dim(body.loop.var) not in c.inside.dims for c in body.loop.carried) and bool(steps)
 
 
+def starts_anywhere(body: Body) -> bool:
+    """Whether a loop may begin between two tiles: none of its loads goes by blocks of elements."""
+    loop = body.loop.var
+    return all(
+        d.per == 1
+        for op in body.loop.body
+        if isinstance(op, Load)
+        for d in op.result.dims
+        if d.var == loop
+    )
+
+
 def moves(body: Body, name: str) -> bool:
     """Whether a condition depends on the loop's index."""
     op = body.ops.get(name)

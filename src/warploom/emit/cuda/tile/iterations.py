@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from warploom.emit.cuda.tile.context import Context
-from warploom.lower.ranges import Affine, Cut
+from warploom.lower.ranges import Affine, Cut, starts_anywhere
 
 
 def range_lines(
@@ -19,8 +19,9 @@ def range_lines(
     if cut is not None:
         for bound in cut.below:  # t >= start
             start = _solved(context, cut, bound, widest=True)
-            skip = f"max(({start}) - first_{loop}, 0) / {extent} * {extent}"
-            lines.append(f"first_{loop} += {skip};")
+            skip = f"max(({start}) - first_{loop}, 0)"
+            whole = "" if starts_anywhere(context.layout.body) else f" / {extent} * {extent}"
+            lines.append(f"first_{loop} += {skip}{whole};")
         for bound in cut.above:  # t <= most
             most = _solved(context, cut, bound, widest=True)
             lines.append(f"end_{loop} = min(end_{loop}, ({most}) + 1);")
