@@ -4,9 +4,11 @@
     WARPLOOM_CACHE=... WARPLOOM_COMPILER=nvcc python bench/h200_flex.py warm [CASE ...] [--tiles]
 
 Public calls against FlexAttention under torch.compile, which enters twice, and cuDNN where it has
-the mask. TFLOPS count what is seen. ``--tiles`` adds choices besides the chosen one, ``--alone``
-leaves FlexAttention out (it takes seconds to compile). ``warm`` compiles the kernels of a run and
-needs no GPU. Errors are relative to float64, over sampled rows.
+the mask. "blocks" is the call with FlexAttention's BlockMask, "warploom" that with the function of
+a mask where all of it is affine, else the same. TFLOPS count what is seen. ``--tiles`` adds choices
+besides the chosen one, ``--alone`` leaves FlexAttention out (it takes seconds to compile).
+``warm`` compiles the kernels of a run and needs no GPU. Errors are relative to float64, over
+sampled rows.
 """
 
 from __future__ import annotations
@@ -22,8 +24,10 @@ import warploom
 from warploom.errors import WarploomError
 from warploom.kernel.values import DType
 from warploom.kernels.measured import ATTENTION as MEASURED
+from warploom.launch.attention import BLOCKED
 from warploom.launch.attention import CALLS as ATTENTION
 from warploom.launch.attention import _options as attention_options
+from warploom.launch.blocks import block_lists, is_block_mask
 from warploom.launch.flexible import flexible
 from warploom.launch.layout import Layout
 from warploom.launch.tensors import row_major
@@ -90,6 +94,7 @@ def prefix(b, h, i, j):
     return (j < PREFIX[b]) | (i >= j)
 
 
+AFFINE = (causal, window)  # what is seen follows from comparisons of indices
 # score, mask, choices that are entered besides the chosen one
 CASES = {
     "alibi_window": (
@@ -129,18 +134,36 @@ def options(pins):
     return (*rest, tuple(pins.items()))
 
 
+def lists():
+    """Layouts of a mask's lists."""
+    b, h, s, _ = HEADS
+    n = s // 128
+    counts, tiles = layout((b, h, n), DType.I32), layout((b, h, n, n), DType.I32)
+    return layout((b * h * n,), DType.I32), tiles, counts, tiles, counts
+
+
+def calls_of(name, tiles):
+    """What a run compiles: label, mask by its blocks, pins."""
+    _, mask, more = CASES[name]
+    yield "", mask is not None and mask not in AFFINE, {}
+    if mask in AFFINE:
+        yield "blocks", True, {}
+    for label, pins in (more if tiles else {}).items():
+        yield label, mask is not None and mask not in AFFINE, pins
+
+
 def warm(names, tiles):
     bad, q = 0, layout(HEADS)
     for name in names:
-        score, mask, more = CASES[name]
-        for label, pins in {"": {}, **(more if tiles else {})}.items():
+        score, mask, _ = CASES[name]
+        for label, by_blocks, pins in calls_of(name, tiles):
             start = time.perf_counter()
-            calls, chosen, given = ATTENTION, options(pins), ()
+            calls, chosen, given = BLOCKED if by_blocks else ATTENTION, options(pins), ()
             if score or mask:
-                calls, chosen, given = flexible(ATTENTION, score, mask, chosen)
-            captured = [layout(t.shape, t.dtype) for t in given]
+                calls, chosen, given = flexible(calls, score, mask, chosen)
+            more = [*(lists() if by_blocks else ()), *(layout(t.shape, t.dtype) for t in given)]
             try:
-                made = calls.compiled_for((q, q, q, None, None, None, *captured), chosen)
+                made = calls.compiled_for((q, q, q, None, None, None, *more), chosen)
                 report = made.built.cubin.report
                 said = f"{made.tiling.name}, {report.spill_bytes} bytes spilled"
             except WarploomError as error:
@@ -154,8 +177,10 @@ def pinned(tensors, scale, score, mask, pins):
     """The public call, or the same with choices pinned."""
     if not pins:
         return warploom.attention(*tensors, scale=scale, score=score, visible=mask)
-    calls, chosen, given = flexible(ATTENTION, score, mask, options(pins))
-    return calls.launch((*tensors, None, None, None, *given), (scale,), chosen, None)[3]
+    blocks = block_lists(mask, *tensors[:2]) if is_block_mask(mask) else ()
+    calls = BLOCKED if blocks else ATTENTION
+    calls, chosen, given = flexible(calls, score, mask, options(pins))
+    return calls.launch((*tensors, None, None, None, *blocks, *given), (scale,), chosen, None)[3]
 
 
 class Bench:
@@ -179,11 +204,12 @@ class Bench:
         PREFIX = torch.tensor([1000, 0, 333, 4096], device="cuda", dtype=torch.int32)
         BIAS = torch.randn(32, 8191, device="cuda", dtype=torch.bfloat16)
 
-    def entries(self, score, mask, more, scale):
-        """All contestants, and the mask they are given."""
+    def entries(self, name, scale):
+        """All contestants."""
         from torch.nn.attention import SDPBackend, sdpa_kernel
         from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
+        score, mask, _ = CASES[name]
         (b, _, s, _), block, found = HEADS, None, {}
         if mask:
             batch = b if mask is prefix else None
@@ -202,9 +228,10 @@ class Bench:
                     )
 
             found["cuDNN"] = [lambda t=t: cudnn(t) for t in self.sets]
-        for label, pins in {"": {}, **(more if self.tiles else {})}.items():
+        for label, by_blocks, pins in calls_of(name, self.tiles):
+            seen = block if by_blocks else mask
             found[f"{OURS} {label}".strip()] = [
-                lambda t=t, pins=pins: pinned(t, scale, score, block or mask, pins)
+                lambda t=t, pins=pins, seen=seen: pinned(t, scale, score, seen, pins)
                 for t in self.sets
             ]
         return found
@@ -225,10 +252,10 @@ class Bench:
 
     def case(self, name):
         """Check and time one case."""
-        score, mask, more = CASES[name]
+        score, mask, _ = CASES[name]
         scale = HEADS[-1] ** -0.5
         rows, wanted, seen = self.exact(score, mask, scale)
-        found, errors = self.entries(score, mask, more, scale), {}
+        found, errors = self.entries(name, scale), {}
         for entry in list(found):
             start = time.perf_counter()
             try:

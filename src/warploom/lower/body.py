@@ -33,6 +33,7 @@ from warploom.kernel.values import (
     Store,
     Transpose,
     Value,
+    Whole,
     operands,
     results,
 )
@@ -97,13 +98,13 @@ class Body:
         """The ops of a section."""
         return {When.HEAD: self.head, When.LOOP: self.loop.body, When.TAIL: self.tail}[when]
 
-    def is_free(self, name: str) -> bool:
+    def is_free(self, name: str) -> bool:  # noqa: PLR0911 (one line a kind)
         """Whether a value is written out where it is used instead of being kept."""
         op = self.ops.get(name)
         if name in self.inside or name in self.after or op is None:
             return False
         value = self.values[name]
-        if isinstance(op, Const | Scalar | Size | Position | Indices | Transpose):
+        if isinstance(op, Const | Scalar | Size | Position | Indices | Whole | Transpose):
             return True
         if isinstance(op, Spread):
             return self.is_free(op.arg)
@@ -139,7 +140,7 @@ class Body:
     def _is_loose(self, op: Pointwise) -> bool:
         return op.result.dtype is DType.F32 and len(op.result.dims) == 2
 
-    def _rises(self, name: str, cols: str) -> bool:
+    def _rises(self, name: str, cols: str) -> bool:  # noqa: PLR0911 (one line a kind)
         """Whether a value is a number of its row, plus a number of the tile times the column."""
         op, value = self.ops.get(name), self.values[name]
         if cols not in value.vars:

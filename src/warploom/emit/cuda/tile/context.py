@@ -31,6 +31,7 @@ from warploom.kernel.values import (
     Spread,
     Store,
     Tensor,
+    Whole,
 )
 from warploom.lower.body import refusal
 from warploom.lower.choose import grouped_vars
@@ -180,6 +181,8 @@ class Context:
                 return self.size_of(op.tensor, op.axis)
             case Position():
                 return self.position(op.var, iteration)
+            case Whole():
+                return f"({iteration} < whole_{op.var})"
             case Spread():
                 return self.uniform(op.arg, iteration)
             case Load():
