@@ -217,6 +217,35 @@ def test_conditions_on_columns_alone():
     assert check(case(SOFTMAX.format(score=score)))
 
 
+LINES = {
+    "a bias that falls": "(wl.index(k) - wl.index(m)) * 0.03",
+    "of numbers": "(2.0 * wl.index(k) - wl.index(m) * 1.5 - 7) / 61.0",
+    "turned round": "-(wl.index(m) - 3 * wl.index(k)).to(wl.f32) * 0.01",
+    "a distance": "wl.abs(wl.index(k) - wl.index(m)) * -0.02",
+    "with a number of the row": "((wl.index(k) - tilt[0]) + wl.index(m) * alpha) * 0.02",
+}
+
+
+@pytest.mark.parametrize("bias", LINES.values(), ids=list(LINES))
+def test_numbers_that_rise_evenly_are_no_work_of_their_own(bias):
+    one = case(SOFTMAX.format(score=f"(qs @ keys[k].T) * alpha + {bias}"), m=70, k=99)
+    made = check(one, {"consumers": 1})
+    text = emit_kernel(made).text
+    assert "fmaf(slope_" in text
+    assert text.count("auto make_") == 4
+
+
+def test_a_window_begins_where_its_first_row_does():
+    """Not at a multiple of the step: one tile less is visited."""
+    score = (
+        "wl.where((wl.index(m) >= wl.index(k)) & (wl.index(m) - wl.index(k) <= 40),"
+        " (qs @ keys[k].T) * alpha, -wl.inf)"
+    )
+    one = case(SOFTMAX.format(score=score), m=300, k=290)
+    made = check(one, {"consumers": 1, "m": 64, "k": 48})
+    assert "/ 48 * 48" not in emit_kernel(made).text
+
+
 def test_a_condition_used_twice_and_rows_called_h():
     assert check(case(ROW_NAMES))
 

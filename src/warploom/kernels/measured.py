@@ -146,6 +146,15 @@ PRODUCTS: Mapping[str, tuple[tuple[str, int], tuple[str, int], Mapping[str, obje
 }
 
 
+def _with_functions(sizes: Mapping[str, int], choices: Mapping[str, object]) -> Pins:
+    """The tile of a causal mask; its order too, where scores stay as they are."""
+    pins = ATTENTION.get((sizes.get("d", 0), True), {})
+    if min(sizes.get("s", 0), sizes.get("t", 0)) < LONG:
+        return ()
+    order = ("times", "tie") if choices.get("score") is not None else ()
+    return tuple((n, v) for n, v in pins.items() if n not in order)
+
+
 def measured(
     name: str,
     choices: Mapping[str, object],
@@ -169,8 +178,10 @@ def measured(
         if not plain and pins:  # another loop: its order is searched
             pins = {n: v for n, v in pins.items() if n not in ("times", "early")} | {"s": 64}
         return tuple(pins.items())
-    if name != "attention" or not plain:
+    if name not in ("attention", "blocked"):
         return ()
+    if not plain or name == "blocked":
+        return _with_functions(sizes, choices)
     if min(sizes.get("s", 0), sizes.get("t", 0)) < LONG:
         return tuple(SHORT.get(sizes.get("d", 0), {}).items())
     return tuple(ATTENTION.get((sizes.get("d", 0), mask), {}).items())

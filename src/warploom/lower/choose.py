@@ -160,7 +160,11 @@ def _splits(
     kernel = layout.body.kernel
     if "split" in pins or kernel.grid.kind != "tiles":
         return (layout.tiling.split,)
-    if differ(kernel, cut_of(layout.body, layout.steps)):
+    if (
+        layout.body.loop.lists
+        or kernel.grid.order
+        or differ(kernel, cut_of(layout.body, layout.steps))
+    ):
         return (1,)
     free = target.limits.sms // tiles_of(kernel, layout.tiling, sizes)
     most = min(free, trips_of(layout, sizes) // LEAST_TRIPS, MOST_PARTS)

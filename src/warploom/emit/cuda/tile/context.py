@@ -33,6 +33,7 @@ from warploom.kernel.values import (
     Spread,
     Store,
     Tensor,
+    Whole,
     operands,
 )
 from warploom.lower.body import refusal
@@ -192,6 +193,8 @@ class Context:
                 return self.size_of(op.tensor, op.axis)
             case Position():
                 return self.position(op.var, iteration)
+            case Whole():
+                return f"({iteration} < whole_{op.var})"
             case Spread():
                 return self.uniform(op.arg, iteration, known)
             case Load():

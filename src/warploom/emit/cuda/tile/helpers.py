@@ -131,6 +131,12 @@ TILE_HELPERS: dict[str, str] = {
         '               " mov.u32 t, %%clock; @p st.global.u32 [%0], t; }"\n'
         '               :: "l"(at), "r"((unsigned)on) : "memory");\n}\n'
     ),
+    "tile_number": (
+        "// An entry of a list of tiles: read once where it is used twice.\n"
+        "DEVICE int tile_number(const int* at) {\n  int x;\n"
+        '  asm("ld.global.nc.s32 %0, [%1];" : "=r"(x) : "l"(at));\n'
+        "  return x;\n}\n"
+    ),
     "listed": (
         "// An entry of a list, read anew every time: it need not stay in a register.\n"
         "DEVICE int listed(const int* at) {\n  int x;\n"
