@@ -121,7 +121,7 @@ def straight_text(context: Context, op: Store, iteration: str) -> list[str]:
             "        const int i = e / 2 % 2;",
             *indent([*vector.scopes.element, f"y[e] = {text};", "(void)i;"], 8),
             "      }",
-            *indent(_ADD_BLOCKS if blocked else _add_pairs(context, op, iteration), 6),
+            *indent(_ADD_BLOCKS if blocked else _add_each(context, op, iteration), 6),
             "    }",
             "  }",
         ]
@@ -134,7 +134,7 @@ _ADD_BLOCKS = [
 ]
 
 
-def _add_pairs(context: Context, op: Store, iteration: str) -> list[str]:
+def _add_each(context: Context, op: Store, iteration: str) -> list[str]:
     """Two neighbours of a row at a time."""
     rows, cols = context.layout.body.values[op.value].vars
     texts = {rows: "(row + 8 * i)", cols: "(column + 8 * h + 8 * (p / 2))"}
