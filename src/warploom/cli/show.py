@@ -154,14 +154,14 @@ def _compiled_order(compiled: CompiledSchedule) -> list[str]:
         order = compiled.order
         proof = "least" if order.proven else f"at least {order.lower_bound}"
         lines[0] += (
-            f"; makespan {order.makespan} model cycles ({proof} in the ordering model, not chip "
-            f"cycles), {order.vgpr_peak} registers"
+            f"; makespan {order.makespan} {compiled.ordered_in} cycles ({proof} for one pass of "
+            f"the body), {order.vgpr_peak} registers"
         )
     if compiled.modulo is not None:
         found = compiled.modulo
         proof = "proven least" if found.proven else f"at least {found.lower_bound}"
         lines.append(
-            f"interval {found.ii} model cycles ({proof} in the ordering model), "
+            f"interval {found.ii} {compiled.ordered_in} cycles ({proof} for the ops' prices), "
             f"limited by {found.limit}"
         )
     return lines

@@ -42,6 +42,7 @@ from warploom.kernel.values import (
     Value,
     Var,
     Walk,
+    Whole,
     is_number,
 )
 
@@ -188,6 +189,7 @@ class Run:
     extents: dict[str, int]
     spans: dict[str, Span] = field(default_factory=dict)
     values: dict[str, tuple[tuple[Dim, ...], Array]] = field(default_factory=dict)
+    whole: bool = False
 
     def ops(self, ops: tuple[Op, ...]) -> None:
         """Evaluate ops in order."""
@@ -205,7 +207,7 @@ class Run:
             array = rounded(array, value.dtype)
         self.values[value.name] = (value.dims, array)
 
-    def compute(self, op: Op) -> Array:  # noqa: C901, PLR0911 (one line a kind of op)
+    def compute(self, op: Op) -> Array:  # noqa: C901, PLR0911, PLR0912 (one line a kind)
         """What an op makes."""
         match op:
             case Const():
@@ -219,6 +221,8 @@ class Run:
                 return np.asarray(self.spans[op.var][0])
             case Indices():
                 return np.arange(*self.spans[op.var])
+            case Whole():
+                return np.asarray(self.whole)
             case Spread():
                 shape = tuple(self.length(d) for d in op.result.dims)
                 return np.broadcast_to(self.over(op.arg, op.result.dims), shape)
@@ -367,14 +371,27 @@ class Run:
         if op.until:
             end = min(end, int(self.values[op.until][1]))
         now = {c.inside.name: self.values[c.first] for c in op.carried}
-        for at in range(max(0, first), end, self.extents.get(op.var, var.extent or STEP)):
-            step = self.extents.get(op.var, var.extent or STEP)
+        step = self.extents.get(op.var, var.extent or STEP)
+        every = [(at, False) for at in range(max(0, first), end, step)]
+        for at, whole in self.listed(op, step) if op.lists else every:
+            self.whole = whole
             self.spans[op.var] = (at, min(at + step, end))
             self.values |= now
             self.ops(op.body)
             now = {c.inside.name: self.values[c.last] for c in op.carried}
         for c in op.carried:
             self.values[c.result.name] = now[c.inside.name]
+
+    def listed(self, op: Loop, step: int) -> list[tuple[int, bool]]:
+        """Where the listed tiles of a loop begin, and whether they hide nothing."""
+        found: list[tuple[int, bool]] = []
+        walked = {self.kernel.var(n).axis: self.spans[n] for n in self.kernel.grid.vars}
+        for tiles in op.lists:
+            at = tuple(walked[a.name][0] // a.per for a in self.kernel.tensor(tiles.counts).axes)
+            count = int(self.memory[tiles.counts][at])
+            numbers = self.memory[tiles.tensor][at][:count]
+            found += [(int(n) * step, tiles.whole) for n in numbers]
+        return found
 
 
 def _is_one_block(var: Var, per: int) -> bool:

@@ -16,9 +16,8 @@ from warploom.lower.price import Cost
 from warploom.lower.storage import STAGING_BYTES
 from warploom.sim import OpTiming, RoleCosts, RoleOpCost
 from warploom.target.described import differences
-from warploom.target.h200 import PRODUCTS_AHEAD, HopperTarget, h200
+from warploom.target.h200 import HopperTarget, h200
 
-LANES = 128  # values an SM works on a cycle
 VECTOR, COPY_ENGINE, TENSOR = "alu", "copy engine", "tensor"
 
 
@@ -83,7 +82,7 @@ def _priced(cost: Cost, busy: int, share: int, target: HopperTarget, slower: flo
     return RoleOpCost(
         unit=cost.unit,
         timing=OpTiming(issue=min(issue, busy), occupancy=busy, latency=latency),
-        ahead=max(0, round(PRODUCTS_AHEAD * cost.piece) - target.tensor_drain),
+        ahead=max(0, round(target.products_ahead * cost.piece) - target.tensor_drain),
     )
 
 
@@ -94,7 +93,7 @@ def _once(program: RoleProgram, target: HopperTarget) -> Iterator[tuple[str, Rol
             match e:
                 case Compute():
                     touched = sum(sizes.get(r, 1) for r in {*e.reads, *e.writes})
-                    cycles = max(1, touched * program.threads // LANES)
+                    cycles = max(1, touched * program.threads // target.vector.lanes)
                     work = OpTiming(issue=cycles, occupancy=cycles, latency=cycles)
                     yield e.op, RoleOpCost(unit=VECTOR, timing=work)
                 case Load() | BulkStore():

@@ -20,7 +20,7 @@ from warploom.sim.events import (
     StallKind,
     WaitEvent,
 )
-from warploom.sim.pace import Pace, find_pace, pace_of
+from warploom.sim.pace import Pace, find_pace, pace_of, steady_interval
 from warploom.sim.program import (
     Await,
     BarrierSpec,
@@ -90,4 +90,5 @@ __all__ = [
     "simulate_roles",
     "simulate_workload",
     "simulation_to_json",
+    "steady_interval",
 ]
