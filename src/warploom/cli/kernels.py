@@ -44,7 +44,10 @@ TEXTS = {
 }
 USUAL = {"block_scaled": "fp8"}  # element types other than bf16
 OWN_TYPES = {"fp8_gemm": {"w": DType.E4M3}}  # tensors whose type is not that of the others
-WANTED = {"attention_grad": frozenset({"dq", "dv"})}  # optional outputs that are its results
+WANTED = {  # optional outputs that are a kernel's results
+    "attention_grad": frozenset({"dq", "dv"}),
+    "packed_grad": frozenset({"dv"}),
+}
 OWN_SIZES = {"scan": {"t": 64, "j": 64, "d": 128, "e": 64}}  # axes used whole
 DECAYS = {"scan": ("grown", "seen", "all")}  # exponents that must not grow a sum for ever
 WHOLE = 128  # the size of an axis that is used whole, unless told

@@ -181,8 +181,6 @@ def measured(
         rows, columns, pins = PRODUCTS[name]
         large = all(sizes.get(axis, 0) >= least for axis, least in (rows, columns))
         return tuple(pins.items()) if large else ()
-    if name == "scan":
-        return tuple(SCANS.get((sizes.get("t", 0), sizes["d"], sizes["e"]), {}).items())
     if name == "attention_grad" and "dq" not in wanted:
         name += " without dq"
     if name in GRADS:  # nothing else was built for them, so they hold for all lengths
@@ -192,7 +190,8 @@ def measured(
             pins |= {"s": 64, **_IN_TEXT_ORDER}
         return tuple(pins.items())
     if name not in ("attention", "blocked"):
-        return ()
+        chunk = (sizes.get("t", 0), sizes.get("d", 0), sizes.get("e", 0))
+        return tuple(SCANS.get(chunk, {}).items()) if name == "scan" else ()
     if not plain or name == "blocked":
         return _with_functions(sizes, choices)
     if min(sizes.get("s", 0), sizes.get("t", 0)) < LONG:
