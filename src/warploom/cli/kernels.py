@@ -16,12 +16,20 @@ from warploom.kernels.attention import attention, packed, paged
 from warploom.kernels.attention_grad import (
     attention_grad,
     packed_grad,
+    packed_values,
     queries_grad,
     values_grad,
 )
 from warploom.kernels.block_scaled import block_scaled
 from warploom.kernels.gemm import gemm, turned
-from warploom.kernels.grouped import grouped
+from warploom.kernels.grouped import (
+    grouped,
+    grouped_input,
+    grouped_scaled,
+    grouped_scattered,
+    grouped_swiglu,
+    grouped_weights,
+)
 from warploom.kernels.int4_gemm import fp8_gemm, int4_gemm
 from warploom.kernels.measured import LONG, measured
 from warploom.kernels.rms_gemm import rms_gemm
@@ -37,12 +45,13 @@ from warploom.target.h200 import HopperTarget, h200
 TEXTS = {
     t.name: t
     for t in (
-        *(gemm, turned, swiglu, rms_gemm, grouped, block_scaled, int4_gemm, fp8_gemm),
-        *(attention, packed, paged, scan),
-        *(attention_grad, values_grad, queries_grad, packed_grad),
+        *(gemm, turned, swiglu, rms_gemm, block_scaled, int4_gemm, fp8_gemm),
+        *(grouped, grouped_input, grouped_weights, grouped_scattered, grouped_swiglu),
+        *(grouped_scaled, attention, packed, paged, scan),
+        *(attention_grad, values_grad, queries_grad, packed_grad, packed_values),
     )
 }
-USUAL = {"block_scaled": "fp8"}  # element types other than bf16
+USUAL = {"block_scaled": "fp8", "grouped_scaled": "fp8"}  # element types other than bf16
 OWN_TYPES = {"fp8_gemm": {"w": DType.E4M3}}  # tensors whose type is not that of the others
 WANTED = {  # optional outputs that are a kernel's results
     "attention_grad": frozenset({"dq", "dv"}),

@@ -185,6 +185,7 @@ class Problem:
         outputs = [t for t in kernel.tensors if t.access is Access.OUT and t.name in self.types]
         fixed = {a.name for t in kernel.tensors for a in t.axes if a.per > 1}
         fixed |= {op.axis for op in walk(kernel.ops) if isinstance(op, Size)}
+        fixed |= {a.name for t in kernel.tensors for a in t.axes if t.access is Access.STARTS}
         if kernel.grid.kind == "groups":
             fixed |= {kernel.var(n).axis for n in grouped_vars(kernel)}
         placed = {op.var for op in walk(kernel.ops) if isinstance(op, Position | Indices)}
@@ -210,7 +211,10 @@ class Problem:
 
     def meaning(self, arrays: Mapping[str, Any]) -> tuple[Any, ...]:
         """What the kernel computes of these inputs, in NumPy and float64."""
+        inputs = [t for t in self.kernel.text.signature.inputs if t.name in arrays]
+        known = {a.name for t in inputs for a in t.axes}
         given: dict[str, Any] = {**arrays, **self.choices, **self.scalars}
+        given["sizes"] = {a: n for a, n in self.sizes.items() if a not in known}
         made = self.kernel.text.reference(types=self.types, without=self.kernel.left_out, **given)
         return made if isinstance(made, tuple) else (made,)
 

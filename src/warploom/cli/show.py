@@ -9,10 +9,11 @@ from typing import Annotated, Any
 import typer
 
 from warploom.cli.builtin import BUILT_IN
-from warploom.cli.kernels import kernel_names
+from warploom.cli.kernels import TileKernel, kernel_names
 from warploom.cli.knobs import JsonOption, Request, complete_source, with_request
 from warploom.cli.output import one_or_all
-from warploom.cli.source import load
+from warploom.cli.progress import working
+from warploom.cli.source import load, look_up
 from warploom.cli.style import WidthOption, columns, paint, wrapped
 from warploom.cli.subject import Subject
 from warploom.document.kinds import Phase
@@ -62,10 +63,10 @@ def _show(
         return
     if source is None:
         raise ConfigError("nothing to show", fix="name a source, or --list to see those there are")
-    subject = load(source, request)
     if after is not None:
-        typer.echo(_after(subject, after))
+        typer.echo(_after(look_up(source, request), after))
         return
+    subject = load(source, request)
     if as_json:
         typer.echo(one_or_all([_as_json(part) for part in subject.loops]))
         return
@@ -88,15 +89,16 @@ def _text(part: Subject, wide: int, *, details: bool) -> str:
     return "\n".join([_facts(part, wide), "", listing, "", *_synchronisation(part)])
 
 
-def _after(subject: Subject, name: str) -> str:
-    if subject.kernel is None:
+def _after(found: Subject | TileKernel, name: str) -> str:
+    kernel = found.kernel if isinstance(found, Subject) else found
+    if kernel is None:
         raise ConfigError(
-            f"{subject.name} is no kernel of the tile language",
+            "only kernels of the tile language have passes",
             where="--after",
-            why="only such kernels go through passes one can look between",
             fix=f"one of {', '.join(kernel_names())}, or file.py:kernel",
         )
-    return subject.kernel.after(name)
+    with working(f"deriving {kernel.text.name}"):
+        return kernel.after(name)
 
 
 def _list(as_json: bool) -> None:

@@ -51,6 +51,13 @@ def derived(found: Subject | TileKernel, spec: str) -> Subject:
     """What was found, a kernel with its schedule."""
     if isinstance(found, Subject):
         return found
+    if not found.compiled.kernel.loops:
+        raise ConfigError(
+            f"{found.text.name} has no loop, so there is no schedule",
+            where=spec,
+            why="its rows are worked on one after the other",
+            fix=f"`warploom run {spec}`, bench, or show --after rewrite",
+        )
     with working(f"deriving {found.text.name}"):
         document = found.lowered.document
     return Subject(spec=spec, document=document, kernel=found, dtype=found.dtype)
