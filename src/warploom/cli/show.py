@@ -139,9 +139,10 @@ def _order(subject: Subject) -> list[str]:
         if proof is None:
             return []
         least = "proven least" if proof.proven else f"at least {proof.lower_bound}"
+        origin = "an order on record, " if "_given" in document.name else ""
         return [
-            f"interval {proof.ii} cycles ({least} for the {document.target} prices of its ops), "
-            f"limited by {proof.limit}"
+            f"{origin}{proof.ii} model cycles an iteration ({least} in the ordering model, "
+            f"{document.target} prices), limited by {proof.limit}"
         ]
     compiled = subject.compiled
     if compiled is None:
