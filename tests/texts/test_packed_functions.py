@@ -1,5 +1,7 @@
 """Functions of the caller on packed sequences: meaning, and the emitted program on the host."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -47,7 +49,7 @@ def drawn(seed, lengths, score=None, visible=None, sunk=False, causal=False):
     types = dict.fromkeys(("q", "k", "v", "out"), "f16") | dict.fromkeys(names, "f32")
     kernel = text.specialise(types, sizes={"d": D}, constants={"causal": causal}, without={"lse"})
     wanted = np.zeros((heads, total, D))
-    for n, (first, end) in enumerate(zip(starts, starts[1:], strict=False)):
+    for n, (first, end) in enumerate(pairwise(starts)):
         i, j = np.arange(end - first)[:, None], np.arange(end - first)
         for h in range(heads):
             x = q[h, first:end] @ k[0, first:end].T * SCALE
