@@ -284,6 +284,9 @@ from warploom.launch.fused import (
     grouped_gemm as grouped_gemm,
 )
 from warploom.launch.fused import (
+    grouped_gemm_weights as grouped_gemm_weights,
+)
+from warploom.launch.fused import (
     scan as scan,
 )
 from warploom.launch.fused import (

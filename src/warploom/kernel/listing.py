@@ -51,9 +51,8 @@ def listing(kernel: Kernel) -> str:
     walks = ", ".join(_variable(v.name, v.walk, v.extent) for v in kernel.vars)
     lines.append(f"  vars   {walks}")
     of = f" by {', '.join(kernel.grid.starts)}" if kernel.grid.starts else ""
-    lines.append(
-        f"  grid   {kernel.grid.kind} of {kernel.grid.tensor}{of}: " + ", ".join(kernel.grid.vars)
-    )
+    named = f" of {kernel.grid.tensor}" if kernel.grid.tensor else ""
+    lines.append(f"  grid   {kernel.grid.kind}{named}{of}: {', '.join(kernel.grid.vars)}")
     lines += _ops(kernel.ops, "  ", [None])
     return "\n".join(lines)
 
@@ -149,7 +148,7 @@ def _right(op: Op) -> str:  # noqa: C901, PLR0911, PLR0912 (one line a kind of o
         case Spread():
             return f"spread({op.arg})"
         case Load():
-            return f"{op.tensor}[{_at(op.at)}]"
+            return f"{op.tensor}[{_at(op.at)}]" + (", 0 past the end" if op.bounded else "")
         case Transpose():
             return f"{op.arg}.T"
         case Reduce():

@@ -148,11 +148,15 @@ class At:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """A tile of a tensor. Elements outside the tensor read as 0."""
+    """A tile of a tensor. Elements outside the tensor read as 0.
+
+    ``bounded``: those past the end of its loop too; a rewrite of the lowering puts it there.
+    """
 
     result: Value
     tensor: str
     at: tuple[At, ...]
+    bounded: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -272,8 +276,9 @@ class Grid:
     """Which tiles there are: variables of the grid in order, and the kind of walk.
 
     ``kind``: ``tiles`` (all tiles of ``tensor``), ``groups`` (row tiles of groups whose offsets
-    ``starts`` gives; the first variable is the group), ``packed`` (sequences by offsets). ``order``
-    is a tensor of the numbers of all tiles, in the order they are begun.
+    ``starts`` gives; the first variable is the group), ``packed`` (sequences by offsets). The
+    ``tensor`` has no name where the author named axes. ``order`` is a tensor of the numbers of all
+    tiles, in the order they are begun.
     """
 
     tensor: str

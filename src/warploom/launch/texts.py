@@ -378,6 +378,7 @@ def described(
         parameters=parameters,
         scalars=tuple(parts.Scalar(name=p.name, dtype=p.dtype) for p in kernel.parameters),
         grid=_grid(kernel, tiling),
+        cluster=tiling.cluster,
         work=_work(kernel, tiling, source) if meets else None,
     )
 
@@ -393,7 +394,7 @@ def _work(kernel: Kernel, tiling: Tiling, source: Source) -> Callable[[Mapping[s
     """Bytes that the parts of all tiles leave, with their counters."""
 
     def count(sizes: Mapping[str, int]) -> int:
-        tiles = tiles_of(kernel, tiling, sizes)
+        tiles = tiles_of(kernel, tiling, sizes) * tiling.cluster
         if 8 * tiles * tiling.consumers > COUNTER_BYTES:
             raise GeometryError(
                 f"{tiles} tiles with a split loop",
@@ -424,7 +425,14 @@ def _parameter(  # noqa: PLR0911 (one line a kind)
     match param:
         case MapParam():
             swizzle = next(s for s in parts.Swizzle if s.span == param.span)
-            return parts.TensorMap(tensor=param.tensor, box=param.box, axes=axes, swizzle=swizzle)
+            assert axes is not None
+            return parts.TensorMap(
+                tensor=param.tensor,
+                box=param.box,
+                axes=axes,
+                swizzle=swizzle,
+                bounded=None if param.bounded is None else axes[param.bounded],
+            )
         case PointerParam():
             wide = any(t.name == param.tensor and len(t.axes) > 1 for t in kernel.tensors)
             return parts.Pointer(tensor=param.tensor, alignment=ALIGNMENT if wide else 1)

@@ -342,8 +342,10 @@ def _steps(
 def _tile(
     frame: Frame, node: ast.Call, word: Word, args: list[Symbol], kwargs: dict[str, Symbol]
 ) -> Symbol:
-    _arity(frame, node, word, args, kwargs, 1, 1, ("whole", "groups", "rows", "order"))
-    return tile(frame, node, args[0], kwargs)
+    named = bool(args) and all(isinstance(a, str) for a in args)
+    most = len(args) if named else 1
+    _arity(frame, node, word, args, kwargs, 1, most, ("whole", "groups", "rows", "order"))
+    return tile(frame, node, args if named else args[0], kwargs)
 
 
 def _slope(

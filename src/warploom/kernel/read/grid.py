@@ -5,14 +5,25 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from warploom.errors import KernelShapeError, KernelSyntaxError, KernelTypeError
+from warploom.errors import (
+    KernelNameError,
+    KernelShapeError,
+    KernelSyntaxError,
+    KernelTypeError,
+)
 from warploom.kernel.read.memory import whole_axis
 from warploom.kernel.read.state import Frame, Symbol
-from warploom.kernel.values import Access, Grid, Tensor, Var, Walk
+from warploom.kernel.values import Access, Axis, DType, Grid, Tensor, Var, Walk
 
 
-def tile(frame: Frame, node: ast.Call, tensor: Symbol, options: dict[str, Symbol]) -> Symbol:
-    """The variables of one tile: units, then rows and columns (whole axes are not named)."""
+def tile(
+    frame: Frame, node: ast.Call, tiled: Symbol | list[Symbol], options: dict[str, Symbol]
+) -> Symbol:
+    """The variables of one tile: units, then rows and columns (whole axes are not named).
+
+    ``tiled``: an output, or the names of axes where no output has all of them (rows that are
+    scattered).
+    """
     build = frame.build
     if build.grid is not None or build.loop is not None:
         frame.fail(
@@ -22,6 +33,7 @@ def tile(frame: Frame, node: ast.Call, tensor: Symbol, options: dict[str, Symbol
             why="a kernel computes the tiles of one grid",
             fix="use its variables throughout; further outputs are indexed by them",
         )
+    tensor = _of_axes(frame, node, tiled) if isinstance(tiled, list) else tiled
     if not isinstance(tensor, Tensor) or tensor.access is not Access.OUT:
         frame.fail(
             KernelTypeError,
@@ -79,6 +91,22 @@ def tile(frame: Frame, node: ast.Call, tensor: Symbol, options: dict[str, Symbol
         order=order.name if order is not None else "",
     )
     return named[0] if len(named) == 1 else tuple(named)
+
+
+def _of_axes(frame: Frame, node: ast.Call, names: list[Symbol]) -> Tensor:
+    """What has the named axes, and no place in memory."""
+    known = {a.name for t in frame.build.tensors.values() for a in t.axes if a.per == 1}
+    for name in names:
+        if name not in known:
+            frame.fail(
+                KernelNameError,
+                node,
+                f"no tensor has an axis {name!r}",
+                why="tiles are cut from axes of the kernel's tensors",
+                fix="known: " + ", ".join(sorted(known)),
+            )
+    axes = tuple(Axis(name=str(n)) for n in names)
+    return Tensor(name="", axes=axes, dtype=DType.F32, access=Access.OUT)
 
 
 def _check_whole(frame: Frame, node: ast.Call, tensor: Tensor, whole: tuple[Symbol, ...]) -> None:

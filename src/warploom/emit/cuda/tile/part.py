@@ -154,9 +154,10 @@ class Part:
             arguments = "".join(f", uint32_t slot_{part_name(v)}" for v in slots)
             loops = step.when is When.LOOP
             head = f"auto {step.name} = [&](auto masked, int k{arguments}) {{"
-            text = step_text(self.context, step, "k" if loops else None)
+            kept, text = step_text(self.context, step, "k" if loops else None)
             uses = any("MASKED" in line for line in text)
             lines += [
+                *kept,
                 f"// {step.when}: {', '.join(step.results) or step.name}",
                 head,
                 *(["  constexpr bool MASKED = decltype(masked)::value;"] if uses else []),
@@ -166,7 +167,7 @@ class Part:
         for put in puts(self.layout):
             lines += [
                 f"// loop: {put.result}",
-                f"auto {put.name} = [&](uint32_t slot) {{",
+                f"auto {put.name} = [&](uint32_t slot, int k) {{",
                 *indent(put_text(self.context, put), 2),
                 "};",
             ]

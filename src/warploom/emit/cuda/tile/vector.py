@@ -40,8 +40,9 @@ BYTES = (DType.I8, DType.E4M3, DType.E5M2)
 
 @dataclass
 class Scopes:
-    """Lines by how often they run."""
+    """Lines by how often they run; ``ahead``: what a step keeps for its next iteration."""
 
+    ahead: dict[str, str] = field(default_factory=dict)
     step: list[str] = field(default_factory=list)
     rows: list[str] = field(default_factory=list)
     row_names: list[str] = field(default_factory=list)
@@ -53,6 +54,7 @@ class Vector:
     """Writes expressions of values on a tile ``rows`` x ``cols`` of the running iteration.
 
     ``local`` are values computed in this very text; everything else kept is read from its array.
+    ``step``: the name of the step it is.
     """
 
     def __init__(
@@ -63,8 +65,9 @@ class Vector:
         *,
         local: Iterable[str] = (),
         iteration: str | None = None,
+        step: str = "",
     ) -> None:
-        self.context, self.rows, self.cols = context, rows, cols
+        self.context, self.rows, self.cols, self.step = context, rows, cols, step
         self.layout = context.layout
         self.body = context.layout.body
         self.homes = dict(self.layout.homes)
@@ -111,7 +114,8 @@ class Vector:
 
     def _uniform(self, name: str) -> str:
         op = self.body.ops[name]
-        text = self.context.uniform(name, self.iteration)
+        known = {x.result.name: self._ahead(x) for x in self.context.moving_elements(name)}
+        text = self.context.uniform(name, self.iteration, known)
         if isinstance(op, Const):
             return text
         kind = "int" if self.body.values[name].dtype is DType.I32 else "float"
@@ -315,14 +319,26 @@ class Vector:
         """Whether a tile lies within one block of elements that share a number."""
         return dim.per > 1 and dim.per % self.layout.extent(dim.var) == 0
 
+    def _ahead(self, op: Load) -> str:
+        """One element of an iteration: read an iteration before, since memory is far away.
+
+        A step runs for all iterations in turn, so it can keep what it reads for its next one.
+        """
+        label, name = called("v", op.result.name), called(f"ahead_{self.step}", op.result.name)
+        if label not in self.scopes.ahead:
+            now, after = (self.context.one_element(op, at) for at in ("0", "k + 1"))
+            kind = "int" if op.result.dtype is DType.I32 else "float"
+            self.scopes.ahead[label] = f"{kind} {name} = {now};"
+            self.scopes.step += [f"const {kind} {label} = {name};", f"{name} = {after};"]
+        return label
+
     def _same_everywhere(self, op: Load) -> str:
         """A scale of the whole tile, read once."""
-        indices = []
-        for at, axis in zip(op.at, self.context.kernel.tensor(op.tensor).axes, strict=True):
-            text = self.context.index(at, self.iteration)
-            indices.append(f"({text}) / {axis.per}" if axis.per > 1 and at.var else text)
+        if any(at.var == self.body.loop.var for at in op.at):
+            return self._ahead(op)
         label = called("v", op.result.name)
-        self.scopes.step.append(f"const float {label} = {self.context.element_at(op, indices)};")
+        element = self.context.one_element(op, self.iteration)
+        self.scopes.step.append(f"const float {label} = {element};")
         return label
 
     def _from_slot(self, op: Load) -> str:
