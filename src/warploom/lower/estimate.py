@@ -92,8 +92,12 @@ def _waves(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> tu
     if grouped:  # the last tile of a group is half empty on average
         rows = next(i for i, n in enumerate(kernel.grid.vars[1:]) if _is_tiled(kernel, n))
         counts[rows] += sizes[kernel.var(kernel.grid.vars[0]).axis] // 2
+    size = layout.tiling.cluster
+    if size > 1:  # one below the other: the last ones may have no rows
+        counts[0] = -(-counts[0] // size) * size
     tiles = prod(counts)
-    return -(-tiles * layout.tiling.split // target.limits.sms), tiles
+    most = target.limits.resident_clusters(size) * size
+    return -(-tiles * layout.tiling.split // most), tiles
 
 
 def _is_tiled(kernel: Kernel, name: str) -> bool:

@@ -93,12 +93,12 @@ def _count(step: Step) -> tuple[float, float, float]:
     return muls, compares, exps
 
 
-def load_cost(ring: SlotRing, target: HopperTarget) -> Cost:
-    """The copies that fill one slot."""
+def load_cost(ring: SlotRing, target: HopperTarget, fetched: int) -> Cost:
+    """The copies that fill one slot; ``fetched``: bytes of them that this CTA asks for."""
     box = max(t.bytes for t in ring.tiles)
     return Cost(
         unit="copy engine",
-        occupancy=int(ring.bytes / target.l2_bytes_per_cycle),
+        occupancy=int(fetched / target.l2_bytes_per_cycle),
         latency=target.load_latency(box),
         issue=len(ring.tiles) * target.sync.tma_issue,
     )

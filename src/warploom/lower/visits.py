@@ -25,7 +25,7 @@ from warploom.kernel.values import (
 )
 from warploom.lower.body import Body, body_of
 from warploom.lower.fuse import fuse
-from warploom.lower.ranges import Affine, Cut, cut_of
+from warploom.lower.ranges import Affine, Cut, cut_of, starts_anywhere
 from warploom.lower.tiling import Tiling
 from warploom.target.h200 import h200
 
@@ -123,7 +123,7 @@ def row_trips(body: Body, cut: Cut, tiling: Tiling, sizes: Sizes) -> list[int]:
             if bound.loop < 0:
                 high = min(high, most + 1)
             elif bound.loop > 0:
-                low = max(low, -most // step * step)
+                low = max(low, -most if starts_anywhere(body) else -most // step * step)
         found.append(max(1, -(-(high - low) // step)))
     return found
 

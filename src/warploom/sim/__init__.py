@@ -5,8 +5,8 @@ It shares no code with the solver and imports errors, ops and interchange only; 
 never correctness.
 """
 
-from warploom.document.machine import MachineCosts, OpTiming, UnitSpec
-from warploom.sim.costs import RoleCosts, RoleOpCost, TargetCosts, mi355x_costs
+from warploom.document.machine import MachineCosts, OpTiming, RoleCosts, RoleOpCost, UnitSpec
+from warploom.sim.costs import TargetCosts, mi355x_costs
 from warploom.sim.events import (
     BarrierEvent,
     Link,

@@ -21,6 +21,7 @@ from warploom.errors import CostModelError
 from warploom.target.figures import Origin, figure
 
 WGMMA_ROWS = 64
+CLUSTER_PRODUCER = 40  # registers of a producer thread whose copies reach other CTAs
 KIB = 1024
 
 
@@ -269,12 +270,14 @@ class HopperTarget:
         step = self.limits.setmaxnreg_step
         return self.limits.registers_per_sm // threads // step * step
 
-    def register_split(self, consumers: int) -> tuple[int, int] | None:
+    def register_split(self, consumers: int, *, cluster: bool = False) -> tuple[int, int] | None:
         """``setmaxnreg`` of (producer, consumer) for one producer warpgroup.
 
-        They share what the CTA got at entry; more would wait for ever. None: entry is enough.
+        They share what the CTA got at entry; more would wait for ever. None: entry is enough. In a
+        cluster the producer has more: it addresses other CTAs, and meets them in the end.
         """
-        step, low = self.limits.setmaxnreg_step, self.limits.setmaxnreg_low
+        step = self.limits.setmaxnreg_step
+        low = CLUSTER_PRODUCER if cluster else self.limits.setmaxnreg_low
         entry = self.entry_registers(128 * (consumers + 1))
         total = entry * (consumers + 1)
         consumer = min((total - low) // consumers // step * step, self.limits.setmaxnreg_high)
