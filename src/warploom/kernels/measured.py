@@ -156,10 +156,11 @@ PRODUCTS: Mapping[str, tuple[tuple[str, int], tuple[str, int], Mapping[str, obje
 }
 
 
-def _with_functions(sizes: Mapping[str, int], choices: Mapping[str, object]) -> Pins:
+def _with_functions(name: str, sizes: Mapping[str, int], choices: Mapping[str, object]) -> Pins:
     """The tile of a causal mask; its order too, where scores stay as they are."""
     pins = ATTENTION.get((sizes.get("d", 0), True), {})
-    if min(sizes.get("s", 0), sizes.get("t", 0)) < LONG:
+    other = name == "blocked" and (pins.get("s"), pins.get("t")) != (128, choices.get("wide"))
+    if other or min(sizes.get("s", 0), sizes.get("t", 0)) < LONG:
         return ()
     order = ("times", "tie") if choices.get("score") is not None else ()
     return tuple((n, v) for n, v in pins.items() if n not in order)
@@ -193,7 +194,7 @@ def measured(
         chunk = (sizes.get("t", 0), sizes.get("d", 0), sizes.get("e", 0))
         return tuple(SCANS.get(chunk, {}).items()) if name == "scan" else ()
     if not plain or name == "blocked":
-        return _with_functions(sizes, choices)
+        return _with_functions(name, sizes, choices)
     if min(sizes.get("s", 0), sizes.get("t", 0)) < LONG:
         return tuple(SHORT.get(sizes.get("d", 0), {}).items())
     return tuple(ATTENTION.get((sizes.get("d", 0), mask), {}).items())

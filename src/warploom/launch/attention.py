@@ -26,7 +26,7 @@ from warploom.launch.attention_checks import (
     checked_scale,
     usual_scale,
 )
-from warploom.launch.blocks import block_lists, is_block_mask
+from warploom.launch.blocks import block_lists, is_block_mask, tile_keys
 from warploom.launch.flexible import flexible
 from warploom.launch.layout import Layout
 from warploom.launch.runner import Layouts, View, torch_key
@@ -102,6 +102,8 @@ def attention(
     lists: tuple[Any, ...] = ()
     if is_block_mask(visible):
         calls, lists = BLOCKED, block_lists(visible, q, k)
+        types, choices, *rest = options
+        options = (types, (*choices, ("wide", tile_keys(k))), *rest)
     if score is not None or visible is not None or sinks is not None:
         calls, options, given = flexible(calls, score, visible, options, sinks)
     done = calls.launch(
