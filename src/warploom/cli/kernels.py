@@ -155,7 +155,9 @@ class TileKernel:
     @property
     def name(self) -> str:
         """The name of its document."""
-        said = ",".join(f"{n}={getattr(v, '__name__', v)}" for n, v in self.choices)
+        usual = self.text.signature.choices
+        chosen = [(n, v) for n, v in self.choices if v != usual[n]]
+        said = ",".join(f"{n}={getattr(v, '__name__', v)}" for n, v in chosen)
         return f"{self.text.name}{f'@{said}' if said else ''}_{self.tiling.name}"
 
     @property
