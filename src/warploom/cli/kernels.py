@@ -247,27 +247,27 @@ def _from_name(found: re.Match[str], dtype: str) -> TileKernel | None:
     said = assignments((found["said"] or "").split(",") if found["said"] else (), found[0])
     kernel = told(TileKernel(TEXTS[found["text"]], dtype), said, found[0])
     numbers = [int(n) for n in found["sizes"].split("x")]
-    value = kernel.compiled.kernel
-    whole = [v.axis for v in value.vars if v.walk is Walk.WHOLE]
-    free = [v.name for v in value.vars if v.extent is None]
-    if len(numbers) != len(whole) + len(free):
+    named = [name for name, extent in kernel.tiling.extents if extent > 1]
+    if len(numbers) != len(named):
         return None
-    pins: dict[str, object] = dict(zip(free, numbers[len(whole) :], strict=True))
+    value, sizes = kernel.compiled.kernel, dict(zip(named, numbers, strict=True))
+    whole = [v for v in value.vars if v.walk is Walk.WHOLE and v.name in sizes]
+    pins: dict[str, object] = {
+        v.name: sizes[v.name] for v in value.vars if v.extent is None and v.name in sizes
+    }
     pins |= {"consumers": int(found["w"]), "hold": not found["smem"]}
     pins |= {"stages": int(found["s"])} if found["s"] else {}
     pins |= {"staging": int(found["o"] or 2), "slack": int(found["l"] or 0)}
     pins |= {"program": found["p"]} if found["p"] else {}
     pins |= {"split": int(found["k"])} if found["k"] else {}
     pins |= {"cluster": int(found["c"])} if found["c"] else {}
-    kernel = replace(kernel, whole=tuple(zip(whole, numbers, strict=False)))
-    if found["given"] is None:
-        return replace(kernel, pins=tuple(pins.items()))
+    kernel = replace(kernel, whole=tuple((v.axis, sizes[v.name]) for v in whole))
     masked = "causal" in kernel.text.signature.choices and not kernel.choices
     for choices in (kernel.choices, *([(("causal", True),)] if masked else [])):
-        known = replace(kernel, choices=choices)  # its order is a measured one
-        if known.tiling.name.rpartition("given")[2] == found["given"]:
-            return known
-    return None
+        usual = replace(kernel, choices=choices)  # what a name does not say is of the usual choice
+        if found[0].endswith(f"_{usual.tiling.name}"):
+            return usual
+    return None if found["given"] else replace(kernel, pins=tuple(pins.items()))
 
 
 def with_tile(kernel: TileKernel, tile: str | None) -> TileKernel:
