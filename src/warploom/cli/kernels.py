@@ -175,7 +175,7 @@ class TileKernel:
     def after(self, name: str) -> str:
         """What the kernel is after a pass, as text; of the tiling shown."""
         if name == "schedule":
-            return str(self.lowered.result)
+            return "\n\n".join(str(x.result) for x in (*self.lowered.earlier, self.lowered))
         return self.source(self.lowered.document) if name == "emit" else self.compiled.after(name)
 
     def source(self, document: RolesDocument) -> str:

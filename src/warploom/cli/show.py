@@ -116,7 +116,7 @@ def summary(subject: Subject, width: int = 120) -> str:
 
 
 def _facts(subject: Subject, width: int) -> str:
-    lines = [paint(subject.title, "title")]
+    lines = [paint(line, "title") for line in wrapped("", subject.title, width)]
     rows = [("order", text) for text in _order(subject)]
     sizes = ", ".join(f"{name} {len(entries)}" for name, entries in subject.phases())
     rows.append(("entries", sizes))
