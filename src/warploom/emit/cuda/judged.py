@@ -49,7 +49,7 @@ def _why(  # noqa: PLR0911 (one line a kind of entry)
 ) -> str:
     alone = program.threads == 1
     match entry:
-        case ClusterSync() if program.finish[-1] is not entry or document.cluster == 1:
+        case ClusterSync() if program.finish[-1:] != (entry,) or document.cluster == 1:
             return "CTAs of a cluster meet at the very end of all roles"
         case Arrive() if entry.ctas > 1 and (alone or entry.ctas != document.cluster):
             return "a lane arrives at each CTA of the cluster"
