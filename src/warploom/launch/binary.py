@@ -38,13 +38,16 @@ class TensorMap:
     ``box``: elements of one copy along each axis, in the order of ``axes``. ``axes``: the tensor's
     axes by number, outermost first and the contiguous one last (all of them in order, if not
     given). A None among them is an axis of size 1 that the tensor does not have; axes left out are
-    walked by no copy and must have size 1.
+    walked by no copy and must have size 1. ``bounded``: one of them that ends where a copy says:
+    its coordinate is counted from that end (size - end + index), and one more, the outermost, is
+    the end.
     """
 
     tensor: str
     box: tuple[int, ...]
     axes: tuple[int | None, ...] | None = None
     swizzle: Swizzle = Swizzle.B128
+    bounded: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -107,7 +107,14 @@ def _parameter(  # noqa: PLR0911 (one line a kind)
     match param:
         case MapParam():
             swizzle = next(s for s in parts.Swizzle if s.span == param.span)
-            return parts.TensorMap(tensor=param.tensor, box=param.box, axes=axes, swizzle=swizzle)
+            assert axes is not None
+            return parts.TensorMap(
+                tensor=param.tensor,
+                box=param.box,
+                axes=axes,
+                swizzle=swizzle,
+                bounded=None if param.bounded is None else axes[param.bounded],
+            )
         case PointerParam():
             wide = any(t.name == param.tensor and len(t.axes) > 1 for t in kernel.tensors)
             return parts.Pointer(tensor=param.tensor, alignment=ALIGNMENT if wide else 1)

@@ -15,7 +15,13 @@ from functools import lru_cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from warploom.errors import BackendError, KernelCallError
+from warploom.errors import (
+    BackendError,
+    GeometryError,
+    KernelCallError,
+    KernelError,
+    SchedulingError,
+)
 from warploom.kernel.signature import MISSING, TensorText
 from warploom.kernel.text import Text
 from warploom.kernel.values import Access, DType, Kernel, Tensor
@@ -61,6 +67,7 @@ class Calls:
         pick: Callable[[Layouts, tuple[Any, ...]], Text] | None = None,
     ) -> None:
         self.text, self.check, self.viewed, self.pick = text, check, viewed, pick
+        self.spelled = spelled
         signature = text.signature
         self.tensors = tuple(_spelled(t, (spelled or {}).get(t.name)) for t in signature.tensors)
         self.inner = {
@@ -210,11 +217,11 @@ class Calls:
         kernel = _value(text, kinds, dict(choices), without, sizes)
         _check_types(kernel)
         key = _size_key(kernel, sizes)
-        known = (
-            pins or recall(kernel, dict(key)) or measured(kernel.name, dict(choices), sizes, wanted)
-        )
-        made = _compiled(kernel, key, known, positive)
-        return made, tensors, sizes
+        known = pins or recall(kernel, dict(key))
+        if known:
+            return _compiled(kernel, key, known, positive), tensors, sizes
+        best = measured(kernel.name, dict(choices), sizes, wanted)
+        return _measured_or_chosen(kernel, key, best, positive), tensors, sizes
 
     def _left_out(self, layouts: Layouts, wanted: frozenset[str]) -> frozenset[str]:
         left = set()
@@ -306,3 +313,19 @@ def _compiled(
     positive: frozenset[str],
 ) -> Compiled:
     return Compiled(kernel, sizes=dict(sizes), pins=dict(pins), positive=positive)
+
+
+def _measured_or_chosen(
+    kernel: Kernel,
+    sizes: tuple[tuple[str, int], ...],
+    pins: tuple[tuple[str, object], ...],
+    positive: frozenset[str],
+) -> Compiled:
+    """With what was measured for kernels of its kind, unless this one has no place for it."""
+    made = _compiled(kernel, sizes, pins, positive)
+    if pins:
+        try:
+            made.built  # noqa: B018 (kept)
+        except (BackendError, GeometryError, KernelError, SchedulingError):
+            return _compiled(kernel, sizes, (), positive)
+    return made

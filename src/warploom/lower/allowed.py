@@ -26,7 +26,10 @@ def check_allowed(layout: Layout) -> None:
             fix="serpentine=False",
         )
     if tiling.split > 1 and (
-        body.kernel.grid.kind != "tiles" or differ(body.kernel, cut_of(body, layout.steps))
+        body.kernel.grid.kind != "tiles"
+        or body.loop.lists
+        or body.kernel.grid.order
+        or differ(body.kernel, cut_of(body, layout.steps))
     ):
         raise refusal(
             f"the loop of a tile in {tiling.split} parts",

@@ -51,6 +51,7 @@ SPARE_REGISTERS = 24  # addresses, counters and temporaries of a consumer thread
 SPARE_TO_HOLD = 40  # what must be left where an operand is to stay in registers
 MOST_TOGETHER = 2  # consumers, where they do not take turns
 LEAST_STAGES = 3
+LEAST_DEPTH = 64  # elements that products sum over at a time
 LEAST_TRIPS = 4  # iterations of a part of a loop that is worth a CTA
 MOST_PARTS = 64
 SPLITS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
@@ -159,7 +160,11 @@ def _splits(
     kernel = layout.body.kernel
     if "split" in pins or kernel.grid.kind != "tiles":
         return (layout.tiling.split,)
-    if differ(kernel, cut_of(layout.body, layout.steps)):
+    if (
+        layout.body.loop.lists
+        or kernel.grid.order
+        or differ(kernel, cut_of(layout.body, layout.steps))
+    ):
         return (1,)
     free = target.limits.sms // tiles_of(kernel, layout.tiling, sizes)
     most = min(free, trips_of(layout, sizes) // LEAST_TRIPS, MOST_PARTS)
@@ -261,7 +266,7 @@ def _extents(body: Body, var: str, size: int) -> tuple[int, ...]:
         if op.result.dims[1].var == var:
             step = max(step, LINE_BYTES * 8 // op.result.dtype.bits)
     if not columns:
-        return (step,)
+        return (max(step, LEAST_DEPTH),)
     most = MOST_SCORES if var == body.loop.var else MOST_COLUMNS
     fit = [n for n in COLUMNS if n % step == 0 and n <= most and _whole_blocks(body, var, n)]
     least = min(LEAST_COLUMNS, -(-size // step) * step)

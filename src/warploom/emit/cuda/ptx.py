@@ -176,6 +176,11 @@ HELPERS: dict[str, str] = {
         "st.shared.v4.f32 [%0], {%1, %2, %3, %4};",
         '"r"(address), "f"(a), "f"(b), "f"(c), "f"(d)',
     ),
+    "add_global2": _one(
+        "void add_global2(float* at, float a, float b)",
+        "red.relaxed.gpu.global.add.v2.f32 [%0], {%1, %2};",
+        '"l"(at), "f"(a), "f"(b)',
+    ),
     "add_global4": _one(
         "void add_global4(float* at, float a, float b, float c, float d)",
         "red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};",

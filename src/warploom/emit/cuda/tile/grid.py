@@ -6,7 +6,8 @@ by unit: neighbours share the loop's operands. Where a condition makes tiles dif
 CTA visits the tiles a list names (``lower.visits``); if the last rows are the longest, a ragged
 tile is the first one and begins before the tensor does (unless tiles leave by copies).
 
-Where CTAs share the loop of a tile, a CTA walks over parts of tiles.
+Where CTAs share the loop of a tile, a CTA walks over parts of tiles. A tensor of the kernel may say
+in which order tiles are begun.
 
 Groups (experts, packed sequences) lie one after the other along an axis, from offsets in memory. No
 tile crosses a group's end, so their number is known on the device only: a CTA walks on through the
@@ -77,6 +78,12 @@ def walk_lines(context: Context, cut: Cut | None) -> list[str]:
             f"for (int unit = blockIdx.x{each}; unit < tiles * {split};"
             f" unit += gridDim.x{each}) {{",
             f"  const int tile = unit / {split}, part = unit % {split};",
+        ]
+    if context.kernel.grid.order:
+        order = context.pointer(context.kernel.grid.order)
+        return [
+            f"for (int visit = blockIdx.x{each}; visit < tiles; visit += gridDim.x{each}) {{",
+            f"  const int tile = {order}[visit];",
         ]
     return [f"for (int tile = blockIdx.x{each}; tile < tiles; tile += gridDim.x{each}) {{"]
 
