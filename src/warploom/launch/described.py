@@ -21,9 +21,8 @@ from warploom.errors import GeometryError
 from warploom.kernel.values import Kernel, Tensor
 from warploom.launch import binary as parts
 from warploom.launch.compiled import Built, Compiled
-from warploom.lower.choose import tiles_of
 from warploom.lower.tiling import Tiling
-from warploom.lower.visits import visit_list
+from warploom.lower.visits import tiles_of, visit_list
 
 ALIGNMENT = 16
 
