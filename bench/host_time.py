@@ -112,7 +112,7 @@ def attention_rows(clock):
         "torch.ops.warploom.attention": clock(lambda i: torch.ops.warploom.attention(q, k, v)),
         "drop-in SDPA": clock(lambda i: wt.scaled_dot_product_attention(q, k, v)),
     }
-    tensors = (q, k, v, o, None, None, None)
+    tensors = (q, k, v, o, None, None)
     options = attention_options(False, False, None)
     return rows, steps(clock, ATTENTION.runner, tensors, options, (0.125,))
 
