@@ -50,7 +50,9 @@ ATTENTION: Mapping[tuple[int, bool], Mapping[str, object]] = {
     (256, True): {**_TILE_256, "slack": 1024},
 }
 
-# Where a search over tiles would solve schedules for many minutes, the tile that was measured.
+# Where a search over tiles would solve schedules for many minutes, the tile that was measured; of
+# full masks also what long sequences take, from MANY rows of tiles of 128 queries on.
+MANY, MEDIUM = 4 * 132, 512
 SHORT: Mapping[int, Mapping[str, object]] = {256: {**_TILE_256, "t": 64, "slack": 512}}
 
 _GRAD = {
@@ -166,7 +168,7 @@ def _with_functions(name: str, sizes: Mapping[str, int], choices: Mapping[str, o
     return tuple((n, v) for n, v in pins.items() if n not in order)
 
 
-def measured(
+def measured(  # noqa: PLR0911 (one line a kind of kernel)
     name: str,
     choices: Mapping[str, object],
     sizes: Mapping[str, int],
@@ -195,6 +197,9 @@ def measured(
         return tuple(SCANS.get(chunk, {}).items()) if name == "scan" else ()
     if not plain or name == "blocked":
         return _with_functions(name, sizes, choices)
-    if min(sizes.get("s", 0), sizes.get("t", 0)) < LONG:
-        return tuple(SHORT.get(sizes.get("d", 0), {}).items())
+    shortest, size = min(sizes.get("s", 0), sizes.get("t", 0)), sizes.get("d", 0)
+    rows = sizes.get("b", 1) * sizes.get("h", 1) * (sizes.get("s", 0) // 128)
+    many = not mask and shortest >= MEDIUM and rows >= MANY
+    if shortest < LONG and (size in SHORT or not many):
+        return tuple(SHORT.get(size, {}).items())
     return tuple(ATTENTION.get((sizes.get("d", 0), mask), {}).items())
