@@ -7,9 +7,12 @@ other op, or without a flow, is not judged by this judge, and says so.
 
 from __future__ import annotations
 
+from itertools import pairwise, product
+
 from warploom.document.flow import Flow, FlowOp, FlowOperand, Home, When
 from warploom.document.roles import BulkStore, Compute, Load, Mma, Per, RoleEntry, RolesDocument
 
+_MOST_PIECES = 64
 _GEMM = {"mma", "convert_c", "store_c"}
 _ATTENTION = {
     "start_tile",
@@ -83,13 +86,22 @@ class _Maker:
         )
 
     def loads(self) -> None:
-        """One op for every copy; its value is named after its place."""
+        """One op for every copy; it fills the place that its name means."""
         found = ((r, e) for r, e in _ops(self.document) if isinstance(e, Load))
-        for role, op, ring, part in dict.fromkeys((r, e.op, e.ring, e.part) for r, e in found):
+        for role, op, (ring, part) in dict.fromkeys((r, e.op, self._meant(e)) for r, e in found):
             per_tile = self.document.ring(ring).per is Per.TILE
             when = When.HEAD if per_tile else When.LOOP
             place = f"{ring}.{part}"
             self.op(role, op, (), ((f"{op}>{place}", place),), when)
+
+    def _meant(self, entry: Load) -> tuple[str, str]:
+        """``load.A`` fills part A, ``LOAD_K.c1`` part c1 of ring K; other names say nothing."""
+        stem, _, part = entry.op.rpartition(".")
+        letter = stem.rpartition("_")[2].lower()
+        rings = [r for r in self.document.rings if r.name.lower() == letter]
+        ring = rings[0] if rings else self.document.ring(entry.ring)
+        known = any(p.name == part for p in ring.parts)
+        return ring.name, part if known else entry.part
 
     def slots(self, ring: str) -> tuple[FlowOperand, ...]:
         """All parts of a ring, as operands."""
@@ -118,8 +130,10 @@ def _gemm(document: RolesDocument) -> Flow | None:
     make = _Maker(document)
     make.loads()
     operands = tuple(o for ring in document.rings for o in make.slots(ring.name))
+    if len(operands) < 2:
+        return None  # of what it is the product, nothing says
     make.op(role, "mma", (*operands, _of("sum", 1)), (("sum", acc),))
-    pieces = dict.fromkeys([*copies, *(e.args for _, e in converts)])
+    pieces = _grid(list(dict.fromkeys([*copies, *(e.args for _, e in converts)])))
     for args in pieces:
         value = f"c{list(args)}"
         filled = [f"{c.buffer}#{c.copy}" for _, e in converts if e.args == args for c in e.fills]
@@ -133,6 +147,22 @@ def _gemm(document: RolesDocument) -> Flow | None:
         if home:
             make.op(role, "store_c", (_of(value),), (), When.TAIL, args, stores=True)
     return make.flow()
+
+
+def _grid(pieces: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """The pieces and those missing among them: rows and columns from 0 on, evenly spaced."""
+    if not pieces or any(len(args) != 2 or min(args) < 0 for args in pieces):
+        return pieces
+    every = [_even({args[axis] for args in pieces}) for axis in (0, 1)]
+    return list(dict.fromkeys([*pieces, *product(*every)]))
+
+
+def _even(found: set[int]) -> range | list[int]:
+    starts = sorted(found | {0})
+    steps = {b - a for a, b in pairwise(starts)}
+    least = min(steps, default=1)
+    fits = all(s % least == 0 for s in steps) and starts[-1] // least <= _MOST_PIECES
+    return range(0, starts[-1] + 1, least) if fits else starts
 
 
 def _attention(document: RolesDocument) -> Flow | None:
