@@ -49,6 +49,49 @@ def test_grouped(sizes):
     g = randn(t, n)
     back = torch.cat([g[r].double() @ w[i].double() for i, r in enumerate(parts)])
     close(warploom.grouped_gemm(g, w, starts, transposed=True), back)
+    grads = torch.stack([g[r].double().T @ x[r].double() for r in parts])
+    close(warploom.grouped_gemm_weights(g, x, starts), grads)
+    tokens = torch.randint(-1, 40, (t,), device="cuda").int()
+    weight, kept = torch.rand(t, device="cuda"), tokens >= 0
+    for kind in (torch.float32, torch.bfloat16):
+        sums = torch.randn(40, n, device="cuda").to(kind)
+        wanted = sums.double().index_add(
+            0, tokens[kept].long(), (y * weight[:, None].double())[kept]
+        )
+        warploom.grouped_gemm(x, w, starts, rows=tokens, weight=weight, out=sums)
+        close(sums, wanted)
+
+
+def test_the_gradient_of_groups():
+    starts = torch.tensor([0, 40, 40, 200], device="cuda").int()
+    x, w = randn(200, 128).requires_grad_(), randn(3, 64, 128).requires_grad_()
+    y = torch.ops.warploom.grouped_gemm(x, w, starts)
+    g = randn(200, 64)
+    y.backward(g)
+    parts = [slice(a, b) for a, b in pairwise(starts.tolist())]
+    close(x.grad, torch.cat([g[r].double() @ w[e].double() for e, r in enumerate(parts)]))
+    close(w.grad, torch.stack([g[r].double().T @ x[r].double() for r in parts]))
+
+
+@pytest.mark.parametrize("what", ["swiglu", "grouped", "weights", "scaled", "quantised", "scan"])
+def test_the_same_bits_every_time(what):
+    starts = torch.tensor([0, 300, 300, 517], device="cuda").int()
+    x, w = randn(517, 256), randn(384, 256)
+    q = randn(1, 2, 4, 64, 128) * 0.1
+    fp8, scales = x.to(torch.float8_e4m3fn), torch.rand(517, 2, device="cuda")
+    packed = torch.randint(0, 256, (384, 128), device="cuda", dtype=torch.uint8)
+    call = {
+        "swiglu": lambda: warploom.swiglu(x, w),
+        "grouped": lambda: warploom.grouped_gemm(x, w.view(3, 128, 256), starts),
+        "weights": lambda: warploom.grouped_gemm_weights(x, x, starts),
+        "scaled": lambda: warploom.gemm_block_scaled(
+            fp8, scales, w.to(torch.float8_e4m3fn), scales[:3]
+        ),
+        "quantised": lambda: warploom.gemm_quantised(x[:9], packed, scales[:384]),
+        "scan": lambda: warploom.scan(q, q, q[..., :64], -q[..., 0].float().abs().cumsum(-1))[0],
+    }[what]
+    first = call()
+    assert all(torch.equal(first, call()) for _ in range(20))
 
 
 @pytest.mark.parametrize("shape", [(300, 256, 512), (1, 128, 1024)], ids=str)

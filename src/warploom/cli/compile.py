@@ -61,9 +61,14 @@ def _compile(
         sync=sync_policy(sync),
         on_race="report" if allow_races else "raise",
     )
-    if output is not None:
-        write_file(output, subject.text())
+    *earlier, last = subject.loops
+    files: dict[Path, str] = {}
+    if output is not None:  # a document is of one loop
+        files = {output.with_suffix(f".loop{x.loop}{output.suffix}"): x.text() for x in earlier}
+        files[output] = last.text()
+    for path, text in files.items():
+        write_file(path, text)
     typer.echo(subject.text() if as_json else summary(subject, columns(width)), nl=not as_json)
-    if output is not None and not as_json:
-        typer.echo(f"wrote {output}")
+    if files and not as_json:
+        typer.echo(f"wrote {', '.join(map(str, files))}")
     raise typer.Exit(0 if subject.report().clean else 1)

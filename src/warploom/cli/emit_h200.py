@@ -52,25 +52,31 @@ def _emit(
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BackendError(f"cannot write to {output}: {error.strerror}") from None
-    files: dict[str, str | bytes] = {"kernel.cu": text, "kernel.schedule.json": subject.text()}
+    *earlier, last = subject.loops
+    files: dict[str, str | bytes] = {"kernel.cu": text, "kernel.schedule.json": last.text()}
+    files |= {f"kernel.loop{part.loop}.schedule.json": part.text() for part in earlier}
     built: dict[str, Any] = {"compiler": None, "note": "not compiled, as asked"}
     if build:
         built, cubin = _built(text)
         files |= {"kernel.cubin": cubin} if cubin is not None else {}
     for name, content in files.items():
         write_file(output / name, content)
-    paths, pace = [str(output / name) for name in files], subject.pace()
+    paths = [str(output / name) for name in files]
+    paces = [part.pace() for part in subject.loops]
+    found = [pace.to_json() if pace else None for pace in paces]
     report = {
         "name": subject.name,
+        "target": subject.document.target,
         "files": paths,
-        "pace": pace.to_json() if pace else None,
+        "pace": found[0] if len(found) == 1 else found,
         "build": built,
     }
     if as_json:
         typer.echo(json.dumps(report))
         return
-    typer.echo(f"{subject.name}: {subject.work()}, {len(text.splitlines())} lines of CUDA")
-    typer.echo(f"pace: {subject.pace_text()}")
+    typer.echo(f"{subject.title}: {len(text.splitlines())} lines of CUDA")
+    for part in subject.loops:
+        typer.echo(f"pace{f' of loop {part.loop}' if part.loop else ''}: {part.pace_text()}")
     typer.echo(f"build: {_words(built)}")
     typer.echo("wrote " + ", ".join(paths))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -19,6 +19,7 @@ from warploom.cli.knobs import (
     sync_policy,
     with_knobs,
 )
+from warploom.cli.output import one_or_all
 from warploom.cli.source import load
 from warploom.cli.style import WidthOption, columns, paint, wrapped
 from warploom.cli.subject import Subject
@@ -79,15 +80,25 @@ def _show(
         typer.echo(_after(subject, after))
         return
     if as_json:
-        reasons = {f"{name}[{i}]": text for (name, i), text in subject.reasons().items()}
-        typer.echo(json.dumps({"schedule": subject.to_json(), "reasons": reasons}))
+        typer.echo(one_or_all([_as_json(part) for part in subject.loops]))
         return
     wide = columns(width)
-    typer.echo(summary(subject, wide))
-    typer.echo()
-    parts = sections(subject.document, subject.reasons())
-    typer.echo(listing_text(parts, width=wide, details=details, paint=paint))
-    typer.echo("\n" + "\n".join([*_synchronisation(subject), *_legend(subject, wide)]))
+    for part in subject.loops:
+        typer.echo(_text(part, wide, details=details) + "\n")
+    typer.echo("\n".join(_legend(subject, wide)))
+
+
+def _as_json(part: Subject) -> dict[str, Any]:
+    reasons = {f"{name}[{i}]": text for (name, i), text in part.reasons().items()}
+    return {"schedule": part.to_json(), "reasons": reasons}
+
+
+def _text(part: Subject, wide: int, *, details: bool) -> str:
+    """One loop: a few facts, every entry, and what its waits and barriers are."""
+    listing = listing_text(
+        sections(part.document, part.reasons()), width=wide, details=details, paint=paint
+    )
+    return "\n".join([_facts(part, wide), "", listing, "", *_synchronisation(part)])
 
 
 def _after(subject: Subject, name: str) -> str:
@@ -111,9 +122,12 @@ def _list(as_json: bool) -> None:
 
 
 def summary(subject: Subject, width: int = 120) -> str:
-    """A few lines: name and tile, order and what is proven of it, size, verdict, pace."""
-    work = f", {subject.work()}" if subject.work() else ""
-    lines = [paint(f"{subject.name} on {subject.document.target}{work}", "title")]
+    """A few lines a loop: name and tile, order and what is proven of it, size, verdict, pace."""
+    return "\n".join(_facts(part, width) for part in subject.loops)
+
+
+def _facts(subject: Subject, width: int) -> str:
+    lines = [paint(subject.title, "title")]
     rows = [("order", text) for text in _order(subject)]
     sizes = ", ".join(f"{name} {len(entries)}" for name, entries in subject.phases())
     rows.append(("entries", sizes))
@@ -153,14 +167,14 @@ def _compiled_order(compiled: CompiledSchedule) -> list[str]:
         order = compiled.order
         proof = "least" if order.proven else f"at least {order.lower_bound}"
         lines[0] += (
-            f"; makespan {order.makespan} model cycles ({proof} in the ordering model, not chip "
-            f"cycles), {order.vgpr_peak} registers"
+            f"; makespan {order.makespan} {compiled.ordered_in} cycles ({proof} for one pass of "
+            f"the body), {order.vgpr_peak} registers"
         )
     if compiled.modulo is not None:
         found = compiled.modulo
         proof = "proven least" if found.proven else f"at least {found.lower_bound}"
         lines.append(
-            f"interval {found.ii} model cycles ({proof} in the ordering model), "
+            f"interval {found.ii} {compiled.ordered_in} cycles ({proof} for the ops' prices), "
             f"limited by {found.limit}"
         )
     return lines
@@ -194,7 +208,7 @@ def _synchronisation(subject: Subject) -> list[str]:
 
 
 def _legend(subject: Subject, width: int) -> list[str]:
-    lines = ["", paint("legend", "title")]
+    lines = [paint("legend", "title")]
     for line in legend(subject.document):
         lines += textwrap.wrap(
             line, width - 2, initial_indent="  ", subsequent_indent=" " * 16,

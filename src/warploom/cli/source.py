@@ -24,7 +24,7 @@ from warploom.cli.kernels import (
 )
 from warploom.cli.progress import working
 from warploom.cli.subject import Document, Subject
-from warploom.cli.targets import KNOWN, find_target, hopper, machine
+from warploom.cli.targets import find_target, hopper, machine
 from warploom.document import ScheduleDocument, read_schedule
 from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError, DocumentError
@@ -35,6 +35,8 @@ from warploom.seed.config.schedule import ScheduleConfig
 from warploom.seed.modulo.bridge import ModuloRequest
 from warploom.seed.schedule import PipelineSchedule
 from warploom.seed.sync.policy import SyncPolicy
+from warploom.target.described import described
+from warploom.target.h200 import HopperTarget
 
 STDIN = "-"
 KINDS = "a schedule, a kernel, a document, or a function that returns one of them"
@@ -214,11 +216,20 @@ def _from_document(document: Document, spec: str, request: Request) -> Subject:
         )
     if isinstance(document, RolesDocument):
         kernel = kernel_named(document.name, None, request.dtype)
-        if kernel is not None and document.target in KNOWN:
-            kernel = replace(kernel, target=KNOWN[document.target]())
+        target = _target_of(document, spec)
+        if kernel is not None and target is not None:
+            kernel = replace(kernel, target=target)
         return Subject(spec=spec, document=document, kernel=kernel, dtype=request.dtype or "bf16")
     shape = parse_tile(request.tile, request.dtype or "bf16") if request.tile else None
     return Subject(spec=spec, document=document, tile=shape, dtype=request.dtype or "bf16")
+
+
+def _target_of(document: RolesDocument, spec: str) -> HopperTarget | None:
+    """The target a document was made for, where it is shipped or the document carries it."""
+    try:
+        return described(document.target, document.machine)
+    except ConfigError as error:
+        raise DocumentError(f"{spec}: {error.what}", path="$.machine", fix=error.fix) from None
 
 
 def read_document(spec: str) -> Document:

@@ -32,6 +32,7 @@ from warploom.sim.pace import Pace
 from warploom.sim.roles import entry_label
 from warploom.view import perfetto_trace, timeline_html, timeline_svg, timeline_text
 from warploom.view.measured import Stamps, measured_text, read_stamps
+from warploom.view.several import pages, stacked, traces
 
 
 class Picture(StrEnum):
@@ -76,16 +77,32 @@ def _timeline(
     subject = load(source, knobs, tile=tile, dtype=dtype, target=target, sync=sync_policy(sync))
     model = costs is Costs.MODEL
     shown = (8 if subject.is_roles else 4) if trips is None else trips
-    sim = subject.simulate(max(shown, subject.least_trips), model=model, tiles=ROLE_TILES)
     form = Picture.PERFETTO if as_json else form
     if stamps is not None and form not in (Picture.HTML, Picture.TEXT):
         raise ConfigError(
             f"stamps do not show in {form}", where="--stamps", fix="--format html, or text"
         )
     measured = None if stamps is None else _stamps_of(subject, stamps)
-    pace = subject.pace(model=model)
-    text = picture(subject, sim, form, pace, columns(width), measured)
-    deliver(text, output, "timeline")
+    parts = []
+    for part in subject.loops:
+        sim = part.simulate(max(shown, part.least_trips), model=model, tiles=ROLE_TILES)
+        own = measured if part.name == subject.name else None  # the last loop is stamped
+        text = picture(part, sim, form, part.pace(model=model), columns(width), own)
+        parts.append((f"loop {part.loop}" if part.loop else part.name, text))
+    deliver(_joined(subject, form, parts), output, "timeline")
+
+
+def _joined(subject: Subject, form: Picture, parts: list[tuple[str, str]]) -> str:
+    """The pictures of all loops as one."""
+    match form:
+        case Picture.TEXT:
+            return "\n".join(text for _, text in parts)
+        case Picture.SVG:
+            return stacked([text for _, text in parts])
+        case Picture.HTML:
+            return pages(f"Timeline of {subject.name}", parts)
+        case Picture.PERFETTO:
+            return json.dumps(traces([(name, json.loads(text)) for name, text in parts]))
 
 
 def _stamps_of(subject: Subject, path: Path) -> Stamps:
