@@ -209,8 +209,9 @@ CASES = {
         {"i": 3, "h": 16, "g": 4, "s": 600, "t": 1000, "d": 64},
         _GRADS,
         {"causal": False},
-        scalars=_SCALE,
-        pins=_grad("packed_grad", 64),
+        ("dq", "dv"),
+        _SCALE,
+        _grad("packed_grad", 64),
     ),
     "grouped_input": Case(
         "grouped_input",

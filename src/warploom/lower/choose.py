@@ -30,7 +30,7 @@ from warploom.lower.loops import each_loop
 from warploom.lower.meet import part_bytes
 from warploom.lower.price import product_cost
 from warploom.lower.ranges import cut_of
-from warploom.lower.slots import LINE_BYTES, MOST_COLUMNS
+from warploom.lower.slots import LINE_BYTES, MOST_COLUMNS, grouped_vars
 from warploom.lower.storage import (
     ALIGNMENT,
     BARRIER_BYTES,
@@ -408,10 +408,3 @@ def tiles_of(kernel: Kernel, tiling: Tiling, sizes: Mapping[str, int]) -> int:
     rest = [c for n, c in zip(kernel.grid.vars, counts, strict=True) if n not in (groups, grouped)]
     of = dict(zip(kernel.grid.vars, counts, strict=True))
     return (of[grouped] + of[groups]) * prod(rest)
-
-
-def grouped_vars(kernel: Kernel) -> tuple[str, str]:
-    """The variable of the groups, and the one whose rows the groups share out."""
-    names = kernel.grid.vars
-    tiled = [n for n in names if kernel.var(n).walk is Walk.TILE]
-    return names[0], tiled[0]
