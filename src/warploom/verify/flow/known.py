@@ -12,7 +12,7 @@ from itertools import pairwise, product
 from warploom.document.flow import Flow, FlowOp, FlowOperand, Home, When
 from warploom.document.roles import BulkStore, Compute, Load, Mma, Per, RoleEntry, RolesDocument
 
-_MOST_PIECES = 64
+_ROWS, _MOST_PIECES = 64, 64
 _GEMM = {"mma", "convert_c", "store_c"}
 _ATTENTION = {
     "start_tile",
@@ -133,7 +133,7 @@ def _gemm(document: RolesDocument) -> Flow | None:
     if len(operands) < 2:
         return None  # of what it is the product, nothing says
     make.op(role, "mma", (*operands, _of("sum", 1)), (("sum", acc),))
-    pieces = _grid(list(dict.fromkeys([*copies, *(e.args for _, e in converts)])))
+    pieces = _grid(document, list(dict.fromkeys([*copies, *(e.args for _, e in converts)])))
     for args in pieces:
         value = f"c{list(args)}"
         filled = [f"{c.buffer}#{c.copy}" for _, e in converts if e.args == args for c in e.fills]
@@ -149,20 +149,26 @@ def _gemm(document: RolesDocument) -> Flow | None:
     return make.flow()
 
 
-def _grid(pieces: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """The pieces and those missing among them: rows and columns from 0 on, evenly spaced."""
-    if not pieces or any(len(args) != 2 or min(args) < 0 for args in pieces):
+def _grid(document: RolesDocument, pieces: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """The pieces and those missing among them: their rows and columns leave no gap.
+
+    A staging copy holds 64 rows of at least 16 bits, so no piece is wider than that.
+    """
+    widest = max((b.bytes // (_ROWS * 2) for b in document.buffers), default=0)
+    if not widest or any(len(args) != 2 or min(args) < 0 for args in pieces):
         return pieces
-    every = [_even({args[axis] for args in pieces}) for axis in (0, 1)]
-    return list(dict.fromkeys([*pieces, *product(*every)]))
+    rows, columns = ({args[axis] for args in pieces} for axis in (0, 1))
+    down, across = _filled(rows, _ROWS), _filled(columns, widest)
+    if len(down) * len(across) > _MOST_PIECES**2:
+        return pieces
+    return list(dict.fromkeys([*pieces, *product(down, across)]))
 
 
-def _even(found: set[int]) -> range | list[int]:
+def _filled(found: set[int], most: int) -> list[int]:
+    """Starts from 0 on, with more of them where two lie further apart than ``most``."""
     starts = sorted(found | {0})
-    steps = {b - a for a, b in pairwise(starts)}
-    least = min(steps, default=1)
-    fits = all(s % least == 0 for s in steps) and starts[-1] // least <= _MOST_PIECES
-    return range(0, starts[-1] + 1, least) if fits else starts
+    gaps = ((a, b) for a, b in pairwise(starts) if a + most < b <= a + most * _MOST_PIECES)
+    return sorted({*starts, *(n for a, b in gaps for n in range(a + most, b, most))})
 
 
 def _attention(document: RolesDocument) -> Flow | None:
