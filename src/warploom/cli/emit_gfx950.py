@@ -91,7 +91,8 @@ def _emit(
     spec = (schedule or "fourwave") if text else spec
     block = parse_tile(tile, kind, TILES.get(spec))
     if spec not in SCHEDULES:
-        ready = _from_source(spec, block, element, shape, races=races)
+        ready = _from_source(spec, block, element, shape, races=races, said=tile is not None)
+        block = (ready.tile.block_m, ready.tile.block_n, ready.tile.block_k)
     else:
         on_race: OnRace = "skip" if races else "raise"
         ready = ready_kernel(
@@ -163,8 +164,9 @@ def _from_source(
     mma: tuple[int, int, int] | None,
     *,
     races: bool,
+    said: bool,
 ) -> ReadyKernel:
-    """A document or an author's schedule, with the tile it is to work on."""
+    """A document or an author's schedule, with the tile it is to work on: its own by default."""
     subject = load(spec)
     if isinstance(subject.document, RolesDocument):
         raise BackendError(
@@ -184,6 +186,9 @@ def _from_source(
     document = subject.document
     waves = document.protocol.groups * document.protocol.waves_per_group
     grid = (2, waves // 2) if waves % 2 == 0 else (1, waves)
+    own = document.shape
+    if own is not None and (not said or own.tile == block):
+        block, mma = own.tile, mma or own.mma
     tile = gemm_tile(*block, element, mma=mma, waves=grid)
     reasons = tuple((Phase[name.upper()], i, text) for (name, i), text in subject.reasons().items())
     return ReadyKernel(document=document, tile=tile, reasons=reasons)
