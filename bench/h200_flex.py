@@ -99,7 +99,7 @@ AHEAD = {**TILE, "ahead": 2}
 # score, mask, choices that are entered besides the chosen one
 CASES = {
     "alibi_window": (alibi, window, {"hold": {"hold": True, "slack": 512}, "ahead": AHEAD}),
-    "softcap": (softcap, None, {"hold": {"hold": True, "slack": 512}}),
+    "softcap": (softcap, None, {f"m{n}": {**TILE, "multiplied": n} for n in (1, 2, 3, 4)}),
     "window": (None, window, {"free": TILE, "ahead": AHEAD}),
     "plain": (None, None, {}),
     "documents": (None, documents, {"free": TILE, "ahead": AHEAD}),
