@@ -138,14 +138,7 @@ def _hides(body: Body, op: Pointwise) -> bool:
     """Whether elements that fail a condition count for nothing."""
     if body.is_zero(op.args[2]):
         return leaves_no_trace(body, op.result.name)
-    return _is_lowest(body, op.args[2])
-
-
-def _is_lowest(body: Body, name: str) -> bool:
-    op = body.ops.get(name)
-    if isinstance(op, Spread):
-        return _is_lowest(body, op.arg)
-    return isinstance(op, Const) and op.value == float("-inf")
+    return body.is_lowest(op.args[2])
 
 
 def _conjuncts(body: Body, name: str) -> Iterator[str]:

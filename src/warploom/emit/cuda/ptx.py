@@ -221,6 +221,10 @@ HELPERS: dict[str, str] = {
         "DEVICE float tanh_approx(float x) {\n  float y;\n"
         '  asm volatile("tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(x));\n  return y;\n}\n'
     ),
+    "exp2_once": (
+        "DEVICE float exp2_once(float x) {\n  float y;\n"
+        '  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));\n  return y;\n}\n'
+    ),
     "exp2_multiplied": (
         "// 2^x by multiply-adds, exact to 3e-6: 2^n of the nearest whole n, times a polynomial.\n"
         "DEVICE float exp2_multiplied(float x) {\n  float y;\n"

@@ -23,6 +23,7 @@ from warploom.kernel.values import (
     Indices,
     Load,
     Pointwise,
+    Position,
     Scalar,
     Size,
     Spread,
@@ -115,6 +116,8 @@ class Vector:
 
     def _uniform(self, name: str) -> str:
         op = self.body.ops[name]
+        if isinstance(op, Position):
+            return self.position(op.var)
         known = {x.result.name: self._ahead(x) for x in self.context.moving_elements(name)}
         text = self.context.uniform(name, self.iteration, known)
         if isinstance(op, Const):
@@ -147,7 +150,7 @@ class Vector:
     def _line(self, op: Pointwise) -> str:
         """Numbers that rise evenly along the columns, from where a row's first one stands."""
         name = op.result.name
-        if self.body.is_line(name) and op.result.vars == (self.rows, self.cols):
+        if op.result.vars in ((self.rows, self.cols), (self.cols,)) and self.body.is_line(name):
             return self._line_from(name, name)
         if self.body.is_distance(name) and op.result.vars == (self.rows, self.cols):
             inner = self.body.ops[op.args[0]]
@@ -159,9 +162,13 @@ class Vector:
         slope, start = self._rise(inner)
         label, at = called("slope", name), called("start", name)
         self.scopes.step.append(f"const float {label} = (float)({slope or '0'});")
-        self.scopes.row_names.append(f"float {at}[2];")
-        self.scopes.rows.append(f"{at}[i] = (float)({start});")
-        return f"fmaf({label}, (float)(8 * h + e / 4 * 8 + e % 2), {at}[i])"
+        if self.body.values[name].vars == (self.cols,):
+            self.scopes.step.append(f"const float {at} = (float)({start});")
+        else:
+            self.scopes.row_names.append(f"float {at}[2];")
+            self.scopes.rows.append(f"{at}[i] = (float)({start});")
+            at += "[i]"
+        return f"fmaf({label}, (float)(8 * h + e / 4 * 8 + e % 2), {at})"
 
     def _rise(self, name: str) -> tuple[str, str]:
         """By how much a value grows with every column, and what it is in a thread's first one."""
