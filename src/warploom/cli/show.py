@@ -8,22 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
-from warploom.cli.builtin import BUILT_IN, Knobs
+from warploom.cli.builtin import BUILT_IN
 from warploom.cli.kernels import kernel_names
-from warploom.cli.knobs import (
-    DtypeOption,
-    JsonOption,
-    SyncOption,
-    TileOption,
-    complete_source,
-    sync_policy,
-    with_knobs,
-)
+from warploom.cli.knobs import JsonOption, Request, complete_source, with_request
 from warploom.cli.output import one_or_all
 from warploom.cli.source import load
 from warploom.cli.style import WidthOption, columns, paint, wrapped
 from warploom.cli.subject import Subject
-from warploom.cli.targets import TargetOption
 from warploom.document.kinds import Phase
 from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError
@@ -42,7 +33,7 @@ OptionalSpec = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="show")(with_knobs(_show))
+    app.command(name="show")(with_request(_show))
 
 
 def _show(
@@ -50,10 +41,6 @@ def _show(
     names: Annotated[
         bool, typer.Option("--list", help="List every built-in schedule and shipped kernel.")
     ] = False,
-    tile: TileOption = None,
-    dtype: DtypeOption = None,
-    target: TargetOption = None,
-    sync: SyncOption = None,
     after: Annotated[
         str | None,
         typer.Option(metavar="PASS", help="A tile kernel after a pass: read, simplify, ... emit."),
@@ -64,7 +51,7 @@ def _show(
     width: WidthOption = None,
     as_json: JsonOption = False,
     *,
-    knobs: Knobs,
+    request: Request,
 ) -> None:
     """Show every entry with its reason: phases of a schedule, programs of a kernel's roles.
 
@@ -75,7 +62,7 @@ def _show(
         return
     if source is None:
         raise ConfigError("nothing to show", fix="name a source, or --list to see those there are")
-    subject = load(source, knobs, tile=tile, dtype=dtype, target=target, sync=sync_policy(sync))
+    subject = load(source, request)
     if after is not None:
         typer.echo(_after(subject, after))
         return

@@ -138,6 +138,12 @@ GRADS: Mapping[str, Mapping[tuple[int, bool], Mapping[str, object]]] = {
 }
 
 
+# The least interval for a chunk of 64 steps, d = 128 and e = 64, proven; it takes minutes to find.
+_SCAN = (928, 136, 0, 1173, 1293, 1845, 1361, 764, 1445, 1829, 2187, 2357, 1189, 1573, 2547)
+SCANS: Mapping[tuple[int, int, int], Mapping[str, object]] = {
+    (64, 128, 64): {"consumers": 1, "hold": False, "joined": True, "staging": 3, "times": _SCAN},
+}
+
 # Products: rows and columns from which on a tile was the quickest, and the tile.
 PRODUCTS: Mapping[str, tuple[tuple[str, int], tuple[str, int], Mapping[str, object]]] = {
     "swiglu": (("m", 4096), ("n", 8192), {"m": 128, "n": 176}),
@@ -179,6 +185,8 @@ def measured(
         rows, columns, pins = PRODUCTS[name]
         large = all(sizes.get(axis, 0) >= least for axis, least in (rows, columns))
         return tuple(pins.items()) if large else ()
+    if name == "scan":
+        return tuple(SCANS.get((sizes.get("t", 0), sizes["d"], sizes["e"]), {}).items())
     if name == "attention_grad" and "dq" not in wanted:
         name += " without dq"
     if name in GRADS:  # nothing else was built for them, so they hold for all lengths
