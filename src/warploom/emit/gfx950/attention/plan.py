@@ -99,6 +99,16 @@ class AttentionPlan:
         found = [v for v in kernel.grid.vars if kernel.var(v).walk is Walk.UNIT]
         return tuple(reversed(found))
 
+    @property
+    def tail_reads(self) -> bool:
+        """Nothing is read after the loop."""
+        return False
+
+    @property
+    def unused_reads(self) -> bool:
+        """Every fragment is taken."""
+        return False
+
     def instructions(self, op: OpDesc) -> list[tuple[str, int]]:
         """Classes and counts of the instructions of a data op, by the document's counters."""
         counters = self.document.counters

@@ -129,9 +129,7 @@ class _Ops:
         text = self.text
         q, k, v = (load.tensor for load in (text.q, text.k, text.v))
         starts = [value for c in text.body.loop.carried for value in self._start(c)]
-        self._flow.append(
-            FlowOp(name="start", role=SETUP, when=When.HEAD, results=tuple(starts))
-        )
+        self._flow.append(FlowOp(name="start", role=SETUP, when=When.HEAD, results=tuple(starts)))
         self._move(q, Q, 1, when=When.HEAD)
         self._move(k, K, self.scores)
         self._move(v, V, self.heads)
@@ -148,7 +146,9 @@ class _Ops:
             result = ((name, f"{inside.inside.name}_{j}"),)
             operands_ = (_of(f"{v}_{j}"), *taken)
             self._add(f"P{v}".upper(), OpRole.COMPUTE, operands_, result, j, 16, text.output)
-        lasts = [self._operand(c.inside.name, j) for c in text.body.loop.carried for j in self._at(c)]
+        lasts = [
+            self._operand(c.inside.name, j) for c in text.body.loop.carried for j in self._at(c)
+        ]
         taken = tuple(replace(o, back=0, before=None) for found in lasts for o in found)
         self._flow.append(
             FlowOp(name="store", role=STORE, when=When.TAIL, operands=taken, stores=True)
@@ -191,8 +191,15 @@ class _Ops:
     def _move(self, tensor: str, channel: int, pieces: int, when: When = When.LOOP) -> None:
         tile = f"{tensor}_tile"
         self._add(
-            f"LOAD_{tensor.upper()}", OpRole.GLOBAL_LOAD, (), ((tile, f"{channel}.0"),), 0, 0,
-            None, channel, when,
+            f"LOAD_{tensor.upper()}",
+            OpRole.GLOBAL_LOAD,
+            (),
+            ((tile, f"{channel}.0"),),
+            0,
+            0,
+            None,
+            channel,
+            when,
         )
         width = 4 * (self.tile.k_steps if channel != V else self.key_steps)
         for i in range(pieces):
@@ -219,7 +226,12 @@ class _Ops:
             size = sum(self._registers(v) for v in step.results) // (self.heads if wide else 1)
             self._instructions[step.name] = self._cycles(step) // (self.heads if wide else 1)
             self._add(
-                step.name, OpRole.VALU_COMPUTE, tuple(dict.fromkeys(taken)), tuple(made), j, size,
+                step.name,
+                OpRole.VALU_COMPUTE,
+                tuple(dict.fromkeys(taken)),
+                tuple(made),
+                j,
+                size,
                 step.ops[0],
             )
 
@@ -397,9 +409,7 @@ def _count(ops: _Ops, op: OpDesc) -> int:
 
 def _with_queries(entries: tuple[ScheduleEntry, ...], ops: _Ops) -> tuple[ScheduleEntry, ...]:
     """The prologue with the queries' load first and their reads before the first fragments."""
-    load, *reads = (
-        ScheduleEntry(op=op, time_slot=0, phase=Phase.PROLOGUE) for op in ops.queries
-    )
+    load, *reads = (ScheduleEntry(op=op, time_slot=0, phase=Phase.PROLOGUE) for op in ops.queries)
     at = next(
         (i for i, e in enumerate(entries) if e.op.role is not OpRole.GLOBAL_LOAD), len(entries)
     )
