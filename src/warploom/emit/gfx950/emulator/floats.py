@@ -185,6 +185,12 @@ def _half_source(read: Callable[[Wave], Words], shift: int, sign: int) -> Callab
     return value
 
 
+def _to_unsigned(x: Floats) -> Floats:
+    """Cut to a whole number, and to the range of 32 bits."""
+    whole = np.clip(np.trunc(x.astype(np.float64)), 0, 2.0**32 - 1)
+    return np.where(np.isnan(x), 0, whole).astype(np.uint32).view(np.float32)
+
+
 def _signed(word: Words) -> NDArray[np.int32]:
     return np.ascontiguousarray(word, np.uint32).view(np.int32)
 
@@ -210,6 +216,7 @@ FLOAT: Mapping[str, Make] = {
     "v_exp_f32": _wide(np.exp2),
     "v_log_f32": _wide(np.log2),
     "v_rcp_f32": _wide(lambda a: 1 / a),
+    "v_rcp_iflag_f32": _wide(lambda a: 1 / a),
     "v_rsq_f32": _wide(lambda a: 1 / np.sqrt(a)),
     "v_sqrt_f32": _wide(np.sqrt),
     "v_pk_add_f32": _pairs(lambda a, b: a + b),
@@ -235,4 +242,5 @@ FLOAT: Mapping[str, Make] = {
     "v_cvt_f32_fp8": _of_words(lambda w: FP8[w & np.uint32(0xFF)]),
     "v_cvt_f32_i32": _of_words(lambda w: _signed(w).astype(np.float32)),
     "v_cvt_f32_u32": _of_words(lambda w: w.astype(np.float32)),
+    "v_cvt_u32_f32": _map(_to_unsigned),
 }

@@ -172,6 +172,23 @@ def _first_lane(operands: Sequence[str], modifiers: Sequence[str]) -> Effect:
     return effect
 
 
+def _swap_halves(operands: Sequence[str], modifiers: Sequence[str]) -> Effect:
+    """``v_permlane32_swap_b32 a, b``: the upper half of a and the lower half of b change places."""
+    rows = [vector_rows(text)[:2] for text in operands[:2]]
+    if modifiers:
+        raise EmulationError(f"v_permlane32_swap with {' '.join(modifiers)} is not known")
+
+    def effect(w: Wave) -> None:
+        if w.exec != _ALL:
+            raise EmulationError("v_permlane32_swap with lanes switched off")
+        a, b = ((w.v if file == "v" else w.a)[row].copy() for file, row in rows)
+        half = LANES // 2
+        put(w, *rows[0], np.concatenate([a[:half], b[:half]]))
+        put(w, *rows[1], np.concatenate([a[half:], b[half:]]))
+
+    return effect
+
+
 def _reverse_bits(a: Words) -> Words:
     result = np.zeros_like(a)
     for bit in range(32):
@@ -240,4 +257,5 @@ VECTOR: Mapping[str, Make] = {
     "v_cmp_eq_i32": _compare(lambda a, b: a == b),
     "v_cmp_ne_i32": _compare(lambda a, b: a != b),
     "v_readfirstlane_b32": _first_lane,
+    "v_permlane32_swap_b32": _swap_halves,
 }
