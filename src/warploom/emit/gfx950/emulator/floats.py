@@ -234,6 +234,7 @@ FLOAT: Mapping[str, Make] = {
     "v_cmp_ngt_f32": _compare(lambda a, b: ~(a > b)),
     "v_cmp_nge_f32": _compare(lambda a, b: ~(a >= b)),
     "v_cvt_pk_bf16_f32": _halves(_to_bf16),
+    "v_cvt_pk_f16_f32": _halves(_to_half),
     "v_cvt_pk_fp8_f32": _to_fp8_pair,
     "v_cvt_f16_f32": _map(lambda a: _to_half(a).view(np.float32)),
     "v_cvt_f32_f16": _of_words(
