@@ -83,6 +83,11 @@ class GemmText:
         return tuple(dict.fromkeys(op.parameter for op in self.tail if isinstance(op, Scalar)))
 
 
+def products(kernel: Kernel) -> int:
+    """Products in the loops of a kernel: two make it one around vector work, as attention is."""
+    return sum(isinstance(op, Dot) for loop in kernel.loops for op in loop.body)
+
+
 def gemm_text(kernel: Kernel) -> GemmText:
     """The kernel as a product with a tail. Raises ``BackendError`` for any other kernel."""
     kernel = simplify(kernel)

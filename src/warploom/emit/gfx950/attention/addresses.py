@@ -8,7 +8,7 @@ from warploom.emit.gfx950.lower.addresses import BUFFER_FLAGS
 from warploom.emit.gfx950.lower.text import IrText
 from warploom.emit.gfx950.plan import argument_name
 from warploom.emit.gfx950.tile import CHUNK
-from warploom.kernel.values import At, Indices, Position
+from warploom.kernel.values import At, Indices, Position, operands
 from warploom.lower.ranges import Affine
 from warploom.target.mi355x import LANES
 
@@ -157,5 +157,4 @@ def _on_key(plan: AttentionPlan, name: str) -> bool:
     op = plan.text.body.ops.get(name)
     if isinstance(op, Position):
         return op.var == plan.text.key
-    args = (*getattr(op, "args", ()), *([op.arg] if hasattr(op, "arg") else []))
-    return any(_on_key(plan, a) for a in args)
+    return op is not None and any(_on_key(plan, a) for a in operands(op))

@@ -1,40 +1,57 @@
-"""The way of a text of two products through this back end: schedule, emit, compile, gate."""
+"""The way of a text of two products through this back end: emit, compile, gate, describe."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from warploom.document import ScheduleDocument
 from warploom.emit.gfx950.attention.lower import attention_ir
 from warploom.emit.gfx950.attention.plan import AttentionPlan, attention_plan
+from warploom.emit.gfx950.attention.registers import require_registers
 from warploom.emit.gfx950.attention.text import AttentionText
-from warploom.emit.gfx950.gate import GateReport, check_isa
+from warploom.emit.gfx950.emit import EmittedKernel
+from warploom.emit.gfx950.gate import check_isa
+from warploom.emit.gfx950.isa import Resources
+from warploom.emit.gfx950.sidecar import described
 from warploom.emit.gfx950.tile import GemmTile
 from warploom.emit.gfx950.toolchain import compile_ir
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EmittedAttention:
-    """A kernel as IR and assembly."""
-
-    plan: AttentionPlan
-    ir: str
-    assembly: str
-    gate: GateReport
-    sidecar: dict[str, Any]
-
-
 def emit_attention(
     document: ScheduleDocument, tile: GemmTile, text: AttentionText, *, insist: bool = True
-) -> EmittedAttention:
+) -> EmittedKernel[AttentionPlan]:
     """Emit, compile and check. ``insist=False`` returns a kernel that fails the gate, too."""
     plan = attention_plan(document, tile, text)
+    if document.machine is not None:
+        document.machine.require_storage(plan.lds_bytes, f"kernel {document.name}")
     ir = attention_ir(plan)
-    open("/tmp/chipw/k.ll", "w").write(ir)
     compiled = compile_ir(ir)
-    open("/tmp/chipw/k.s", "w").write(compiled.assembly)
     gate = check_isa(plan, compiled.assembly)
     if insist:
+        require_registers(plan, gate.resources)
         gate.require()
-    return EmittedAttention(plan=plan, ir=ir, assembly=compiled.assembly, gate=gate, sidecar={})
+    versions = {"llvm": compiled.llvm, "llvmlite": compiled.llvmlite}
+    return EmittedKernel(
+        plan=plan,
+        ir=ir,
+        assembly=compiled.assembly,
+        gate=gate,
+        sidecar=_sidecar(plan, gate.resources, versions),
+    )
+
+
+def _sidecar(plan: AttentionPlan, resources: Resources, versions: dict[str, str]) -> dict[str, Any]:
+    text, kernel, rows = plan.text, plan.text.kernel, plan.tile.block_n
+    outputs = ", ".join(f"{s.tensor} {kernel.tensor(s.tensor).dtype}" for s in text.stores)
+    axes = [kernel.var(v).axis for v in plan.units]
+    grid = [f"ceil({kernel.var(text.row).axis} / {rows})", *axes, *["1"] * (2 - len(axes))]
+    return described(plan.document, plan.tile, plan.arguments, resources, versions) | {
+        "computes": f"{kernel.name} of {text.q.tensor}, {text.k.tensor}, {text.v.tensor}: "
+        f"{outputs}, dense, rows of {text.width}",
+        "grid": {
+            "formula": f"[{', '.join(grid)}]",
+            "rows_per_block": rows,
+            "row_axis": kernel.var(text.row).axis,
+            "unit_axes": axes,
+        },
+    }

@@ -28,12 +28,11 @@ READS_V = 2  # transposed reads of 8 bytes that make one operand
 
 
 @dataclass(frozen=True)
-class AttentionPlan:
-    """A document that can be emitted for a tile and a text."""
+class AttentionShape:
+    """A document for a tile: all the gate needs."""
 
     document: ScheduleDocument
     tile: GemmTile
-    text: AttentionText
 
     @property
     def keys(self) -> int:
@@ -81,25 +80,6 @@ class AttentionPlan:
         return self.tile.loads(1 if channel == Q else 0, 1)
 
     @property
-    def arguments(self) -> tuple[tuple[str, str], ...]:
-        """Name and kind of the kernel's arguments, in order."""
-        text = self.text
-        tensors = (text.q, text.k, text.v, *text.stores)
-        pointers = dict.fromkeys(argument_name(t.tensor) for t in tensors)
-        return (
-            *((name, "pointer") for name in pointers),
-            *((f"dim_{axis}", "i32") for axis in text.sizes),
-            *((argument_name(s, scalar=True), "f32") for s in text.scalars),
-        )
-
-    @property
-    def units(self) -> tuple[str, ...]:
-        """The grid's variables beside the tiles of queries, the last one first."""
-        kernel = self.text.kernel
-        found = [v for v in kernel.grid.vars if kernel.var(v).walk is Walk.UNIT]
-        return tuple(reversed(found))
-
-    @property
     def tail_reads(self) -> bool:
         """Nothing is read after the loop."""
         return False
@@ -127,6 +107,32 @@ class AttentionPlan:
         """The fragments a product takes."""
         assert self.document.flow is not None
         return touches(self.document.flow)[op.name, op.subtile].takes
+
+
+@dataclass(frozen=True)
+class AttentionPlan(AttentionShape):
+    """A document that can be emitted for a tile and a text."""
+
+    text: AttentionText
+
+    @property
+    def arguments(self) -> tuple[tuple[str, str], ...]:
+        """Name and kind of the kernel's arguments, in order."""
+        text = self.text
+        tensors = (text.q.tensor, text.k.tensor, text.v.tensor, *(s.tensor for s in text.stores))
+        pointers = dict.fromkeys(argument_name(t) for t in tensors)
+        return (
+            *((name, "pointer") for name in pointers),
+            *((f"dim_{axis}", "i32") for axis in text.sizes),
+            *((argument_name(s, scalar=True), "f32") for s in text.scalars),
+        )
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """The grid's variables beside the tiles of queries, the last one first."""
+        kernel = self.text.kernel
+        found = [v for v in kernel.grid.vars if kernel.var(v).walk is Walk.UNIT]
+        return tuple(reversed(found))
 
 
 def attention_tile(text: AttentionText, keys: int = 64, waves: int = 8) -> GemmTile:

@@ -154,8 +154,9 @@ class Work:
 
     def _hides(self, op: Op) -> bool:
         """Whether an op is a condition that hides keys."""
-        where = isinstance(op, Pointwise) and op.fn is Fn.WHERE and bool(self._whole)
-        return where and moves(self._body, op.args[0])
+        if not isinstance(op, Pointwise) or op.fn is not Fn.WHERE or not self._whole:
+            return False
+        return moves(self._body, op.args[0])
 
     def _reduced(self, op: Reduce) -> str:
         text = self._text
