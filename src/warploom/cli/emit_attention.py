@@ -17,7 +17,7 @@ from warploom.emit.gfx950.attention import (
     attention_schedule,
     attention_text,
     attention_tile,
-    emit_attention,
+    fit_attention,
     held_registers,
 )
 from warploom.errors import BackendError, ConfigError, VerificationError
@@ -26,27 +26,33 @@ from warploom.sim.pace import find_pace
 from warploom.verify import verify
 
 
-def scheduled(
-    kernel: TileKernel, tile: str | None = None
-) -> tuple[AttentionText, GemmTile, ScheduleDocument]:
-    """The text, its tile (queries x keys x head) and its solved and guarded schedule."""
+def scheduled(kernel: TileKernel, tile: str | None = None) -> ScheduleDocument:
+    """The solved and guarded schedule of a kernel; no compiler is asked."""
+    with working(f"scheduling {kernel.text.name}"):
+        return attention_schedule(*_tiled(kernel, tile)).document
+
+
+def _tiled(kernel: TileKernel, tile: str | None) -> tuple[AttentionText, GemmTile]:
+    """The text and its tile, queries x keys x head."""
     text = attention_text(kernel.compiled.kernel)
     made = attention_tile(text)
     if tile is not None:
         parts = [int(p) for p in tile.lower().split("x") if p.isdigit()]
         if len(parts) != 3 or parts[2] != text.width or parts[0] % 32 or not all(parts):
-            fix = f"queries in steps of 32, keys and the head, e.g. 256x64x{text.width}"
+            fix = f"queries in steps of 32, keys and the head, e.g. 128x64x{text.width}"
             raise ConfigError(f"{tile!r} is no tile of {kernel.text.name}", where="--tile", fix=fix)
         made = attention_tile(text, keys=parts[1], waves=parts[0] // 32)
-    with working(f"scheduling {kernel.text.name}"):
-        return text, made, attention_schedule(text, made).document
+    return text, made
 
 
 def emit_two_products(
     kernel: TileKernel, spec: str, tile: str | None, output: Path, *, as_json: bool
 ) -> None:
     """Schedule, prove, emit, gate and write a kernel, and say what came out."""
-    text, made, document = scheduled(kernel, tile)
+    text, made = _tiled(kernel, tile)
+    with working(f"scheduling and emitting {kernel.text.name}"):
+        schedule, found = fit_attention(text, made)
+    document = schedule.document
     report = verify(document)
     if not report.clean:
         raise VerificationError(f"{document.name} {report.trouble}", report=report, where=spec)
@@ -54,8 +60,6 @@ def emit_two_products(
         lambda trips: simulate(document, document.machine, trips=trips),
         document.protocol.k_tiles_per_iteration,
     )
-    with working(f"emitting {document.name}"):
-        found = emit_attention(document, made, text)
     source = {"spec": spec, "dtype": kernel.dtype, "choices": dict(kernel.choices)}
     found = replace(found, sidecar=found.sidecar | {"text": source})
     try:

@@ -100,7 +100,7 @@ def _on_target(found: Subject | TileKernel, spec: str, name: str) -> Subject | T
     target = find_target(name)
     if isinstance(found, TileKernel) and target is None and products(found.compiled.kernel) == 2:
         tile = "x".join(str(n) for _, n in found.pins) or None
-        document = import_module("warploom.cli.emit_attention").scheduled(found, tile)[2]
+        document = import_module("warploom.cli.emit_attention").scheduled(found, tile)
         return Subject(spec=spec, document=document, dtype=found.dtype)
     if isinstance(found, TileKernel):
         return replace(found, target=hopper(spec, target))

@@ -5,7 +5,7 @@ tile = attention_tile(text)
 made = emit_attention(attention_schedule(text, tile).document, tile, text)
 """
 
-from warploom.emit.gfx950.attention.emit import emit_attention
+from warploom.emit.gfx950.attention.emit import emit_attention, fit_attention
 from warploom.emit.gfx950.attention.plan import (
     AttentionPlan,
     AttentionShape,
@@ -29,6 +29,7 @@ __all__ = [
     "attention_text",
     "attention_tile",
     "emit_attention",
+    "fit_attention",
     "held_registers",
     "launch_grid",
     "try_kernel",

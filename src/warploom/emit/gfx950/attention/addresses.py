@@ -75,10 +75,9 @@ def _fragments(text: IrText, plan: AttentionPlan) -> None:
     swizzle = _swizzle(text, plan, row)
     for channel, share in ((K, row), (Q, text.value(f"add i32 {row}, %wave_rows"))):
         start = text.times(share, tile.row_bytes)
-        for step in range(tile.k_steps):
-            chunk = text.value(f"xor i32 {text.sum('%half', 2 * step)}, {swizzle}")
-            at = text.value(f"add i32 {start}, {text.times(chunk, CHUNK)}")
-            text.add(f"%frag_{channel}_{step} = add i32 {at}, 0")
+        chunk = text.value(f"xor i32 %half, {swizzle}")
+        at = text.value(f"add i32 {start}, {text.times(chunk, CHUNK)}")
+        text.add(f"%frag_{channel} = add i32 {at}, 0")
     # Sixteen lanes read four rows of sixteen elements, four lanes a row, and get a column each.
     quad = text.over(text.modulo("%lane", 16), 4)
     key = text.value(f"add i32 {quad}, %half_rows")

@@ -8,6 +8,11 @@ from warploom.document import ScheduleDocument
 from warploom.emit.gfx950.attention.lower import attention_ir
 from warploom.emit.gfx950.attention.plan import AttentionPlan, attention_plan
 from warploom.emit.gfx950.attention.registers import require_registers
+from warploom.emit.gfx950.attention.schedule import (
+    REGISTERS,
+    AttentionSchedule,
+    attention_schedule,
+)
 from warploom.emit.gfx950.attention.text import AttentionText
 from warploom.emit.gfx950.emit import EmittedKernel
 from warploom.emit.gfx950.gate import check_isa
@@ -15,6 +20,9 @@ from warploom.emit.gfx950.isa import Resources
 from warploom.emit.gfx950.sidecar import described
 from warploom.emit.gfx950.tile import GemmTile
 from warploom.emit.gfx950.toolchain import compile_ir
+
+ATTEMPTS = 3
+LESS = 16  # registers less for values in the next attempt, at least
 
 
 def emit_attention(
@@ -40,12 +48,33 @@ def emit_attention(
     )
 
 
+def fit_attention(
+    text: AttentionText, tile: GemmTile
+) -> tuple[AttentionSchedule, EmittedKernel[AttentionPlan]]:
+    """Schedule and emit; where the code spills, again with fewer registers for values.
+
+    How many registers addresses, copies and temporaries take only the compiler knows, so its truth
+    goes back into the scheduler's budget.
+    """
+    budget = REGISTERS
+    for _ in range(ATTEMPTS):
+        schedule = attention_schedule(text, tile, registers=budget)
+        made = emit_attention(schedule.document, tile, text, insist=False)
+        if made.gate.resources.spills == 0:
+            break
+        budget -= max(LESS, made.gate.resources.vgpr_spills)
+    require_registers(made.plan, made.gate.resources)
+    made.gate.require()
+    return schedule, made
+
+
 def _sidecar(plan: AttentionPlan, resources: Resources, versions: dict[str, str]) -> dict[str, Any]:
     text, kernel, rows = plan.text, plan.text.kernel, plan.tile.block_n
     outputs = ", ".join(f"{s.tensor} {kernel.tensor(s.tensor).dtype}" for s in text.stores)
     axes = [kernel.var(v).axis for v in plan.units]
     grid = [f"ceil({kernel.var(text.row).axis} / {rows})", *axes, *["1"] * (2 - len(axes))]
     return described(plan.document, plan.tile, plan.arguments, resources, versions) | {
+        "kernel": plan.name,
         "computes": f"{kernel.name} of {text.q.tensor}, {text.k.tensor}, {text.v.tensor}: "
         f"{outputs}, dense, rows of {text.width}",
         "grid": {

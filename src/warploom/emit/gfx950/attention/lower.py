@@ -20,7 +20,7 @@ from warploom.emit.gfx950.lower.module import module_text
 from warploom.emit.gfx950.lower.table import DMA_SCOPE, READ_SCOPE, SYNC
 from warploom.emit.gfx950.lower.text import IrText
 from warploom.emit.gfx950.tile import CHUNK
-from warploom.kernel.values import DType
+from warploom.kernel.values import DType, Fn, Reduce
 from warploom.lower.fuse import Step
 
 Held = dict[str, list[tuple[str, str]]]  # home -> (LLVM type, SSA name) of its registers
@@ -33,7 +33,9 @@ def attention_ir(plan: AttentionPlan) -> str:
     lowering = _Lowering(text, plan)
     lowering.kernel()
     channels = tuple(plan.channel_lds_bytes(c) for c in (K, V, Q))
-    return module_text(plan.arguments, channels, plan.tile, text.lines, agprs=False, grid=3)
+    return module_text(
+        plan.arguments, channels, plan.tile, text.lines, agprs=False, grid=3, name=plan.name
+    )
 
 
 class _Lowering:
@@ -47,6 +49,9 @@ class _Lowering:
         self.flow = {(op.name, op.args[0] if op.args else 0): op for op in flow.ops}
         self.home = {h.value: h.place for h in flow.homes}
         self.steps: dict[str, Step] = {s.name: s for s in plan.text.steps}
+        ops = [op for s in plan.text.steps for op in s.ops]
+        # What was summed is zero where a key does not exist.
+        self.summed = {op.arg for op in ops if isinstance(op, Reduce) and op.fn is Fn.ADD}
         self.held: Held = {}
         self.early: dict[str, list[str]] = {}
         self.turn = ""
@@ -217,9 +222,10 @@ class _Lowering:
         for step in range(self.plan.tile.k_steps):
             self.pin()
             below = op.subtile * MMA[0] * self.plan.tile.row_bytes
+            # Chunks of a row are exchanged by XOR, so the next two of them are one XOR away.
+            lane = text.value(f"xor i32 %frag_{op.channel}, {2 * CHUNK * step}")
             at = text.value(
-                f"getelementptr inbounds i8, ptr addrspace(3) {self._slot(op, below)}, "
-                f"i32 %frag_{op.channel}_{step}"
+                f"getelementptr inbounds i8, ptr addrspace(3) {self._slot(op, below)}, i32 {lane}"
             )
             name = text.value(f"load {kind}, ptr addrspace(3) {at}, align 16{READ_SCOPE}")
             found.append((kind, name))
@@ -307,10 +313,14 @@ class _Lowering:
         weights = self.plan.text.output.a
         made: dict[str, list[tuple[str, str]]] = {}
         for op in step.ops:
-            if op.result.name == weights:
+            if isinstance(op, Reduce) and op.arg in made:
+                made[op.result.name] = [("float", work.run(op)[0])]
+                made[op.arg] = [("float", work.at(op.arg, e)) for e in range(len(made[op.arg]))]
+            elif op.result.name == weights:
                 source = op.args[0]  # type: ignore[union-attr]
                 found = [work.at(source, e) for e in range(work.elements(weights))]
-                found = work.inside(found, 0.0)
+                if source not in self.summed:
+                    found = work.inside(found, 0.0)
                 made[weights] = self._packed(found)
             else:
                 found = work.run(op)

@@ -116,6 +116,11 @@ class AttentionPlan(AttentionShape):
     text: AttentionText
 
     @property
+    def name(self) -> str:
+        """The kernel's name in the code object."""
+        return f"warploom_{self.text.kernel.name}"
+
+    @property
     def arguments(self) -> tuple[tuple[str, str], ...]:
         """Name and kind of the kernel's arguments, in order."""
         text = self.text
@@ -135,7 +140,7 @@ class AttentionPlan(AttentionShape):
         return tuple(reversed(found))
 
 
-def attention_tile(text: AttentionText, keys: int = 64, waves: int = 8) -> GemmTile:
+def attention_tile(text: AttentionText, keys: int = 64, waves: int = 4) -> GemmTile:
     """The tile of a workgroup of so many waves, each with 32 queries, and so many keys a step."""
     return gemm_tile(keys, QUERIES * waves, text.width, text.element, mma=MMA, waves=(1, waves))
 

@@ -20,7 +20,17 @@ from warploom.emit.gfx950.attention.text import AttentionText
 from warploom.emit.gfx950.tile import GemmTile, waves_per_simd
 from warploom.guard.counters import Synthesis, synthesise
 from warploom.order import ModuloOptions, ModuloResult, solve_modulo
-from warploom.order.model import ModuloEdge, ModuloOp, ModuloProblem, Read, Ring, RingKind
+from warploom.order.model import (
+    MAIN_ROLE,
+    ModuloEdge,
+    ModuloOp,
+    ModuloProblem,
+    Read,
+    Ring,
+    RingKind,
+    Role,
+    Value,
+)
 from warploom.order.options import ExactUse
 from warploom.seed.modulo.bridge import BodyProblem
 from warploom.seed.modulo.entries import modulo_phases
@@ -28,6 +38,7 @@ from warploom.sim import interval_cost, mi355x_costs
 from warploom.target.mi355x import LANES, mi355x
 
 MAX_COPIES = 3
+REGISTERS = 240  # of 256 that may hold values; more of them live for addresses and copies
 TICK = 16  # cycles: what the solver counts in; a finer clock finds the same orders, later
 
 
@@ -41,12 +52,20 @@ class AttentionSchedule:
 
 
 def attention_schedule(
-    text: AttentionText, tile: GemmTile, options: ModuloOptions | None = None
+    text: AttentionText,
+    tile: GemmTile,
+    *,
+    registers: int = REGISTERS,
+    options: ModuloOptions | None = None,
 ) -> AttentionSchedule:
-    """Solve, expand and guard the loop of a text for a tile."""
+    """Solve, expand and guard the loop of a text for a tile.
+
+    ``registers``: how many of a wave's may hold values at once; addresses and temporaries come on
+    top, and only the compiler knows how many.
+    """
     ops = AttentionOps(text, tile)
     machine = _machine(ops)
-    problem = _problem(ops, machine)
+    problem = _problem(ops, machine, registers)
     order = solve_modulo(problem.problem, options or ModuloOptions(exact=ExactUse.NEVER))
     phases = modulo_phases(problem, order, vm_costs=ops.counters.vm_per_load)
     loop = {Phase.PROLOGUE: phases.prologue, Phase.KERNEL: phases.kernel}
@@ -99,7 +118,7 @@ def _taken(ops: AttentionOps, op: OpDesc) -> tuple[FlowOperand, ...]:
     return ops.flow_of(op).operands
 
 
-def _problem(ops: AttentionOps, machine: MachineCosts) -> BodyProblem:
+def _problem(ops: AttentionOps, machine: MachineCosts, registers: int) -> BodyProblem:
     """The modulo problem of a body: edges, one home a value, rings of LDS tiles."""
     body, tile = ops.body, ops.tile
     flows = [ops.flow_of(op) for op in body]
@@ -129,6 +148,8 @@ def _problem(ops: AttentionOps, machine: MachineCosts) -> BodyProblem:
         if value in maker:
             by_home.setdefault(place, []).append(value)
     rings: list[Ring] = []
+    held: list[Value] = []
+    static = 4 * tile.k_steps  # the queries
     touched: list[tuple[int, int] | None] = [None] * len(body)
     for place, values in by_home.items():
         lds = "." in place
@@ -138,12 +159,18 @@ def _problem(ops: AttentionOps, machine: MachineCosts) -> BodyProblem:
             Ring(
                 name=place,
                 kind=RingKind.SMEM if lds else RingKind.REG,
-                size=tile.slot_bytes(0, 1) if lds else body[writers[0]].vgpr_def,
+                size=tile.slot_bytes(0, 1) if lds else 0,  # registers count while values live
                 writers=tuple(writers),
                 readers=tuple(tuple(readers.get(v, ())) for v in values),
                 max_depth=MAX_COPIES if lds else 1,
             )
         )
+        size = body[writers[0]].vgpr_def // len(flows[writers[0]].results)
+        if len(writers) > 1:
+            static += size
+        elif not lds:
+            uses = tuple(readers.get(values[0], ()))
+            held.append(Value(name=place, size=size, src=writers[0], uses=uses))
         if lds:
             for i in (*writers, *(r.op for v in values for r in readers[v])):
                 touched[i] = (len(rings) - 1, 0)
@@ -161,6 +188,8 @@ def _problem(ops: AttentionOps, machine: MachineCosts) -> BodyProblem:
         ),
         edges=tuple(edges),
         rings=tuple(rings),
+        values=tuple(held),
+        roles=(Role(name=MAIN_ROLE, register_budget=registers, static_registers=static),),
         smem_budget=room,
     )
     return BodyProblem(

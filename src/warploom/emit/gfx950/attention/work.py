@@ -162,6 +162,7 @@ class Work:
         text = self._text
         found = [self.at(op.arg, e) for e in range(self.elements(op.arg))]
         elements = self.inside(found, _NONE[op.fn])
+        self._made[op.arg] = elements  # for all that follows: keys outside count nowhere
         total = elements[0]
         for element in elements[1:]:
             total = self._joined(op, total, element)

@@ -68,16 +68,19 @@ def module_text(
     *,
     agprs: bool,
     grid: int = 2,
+    name: str = KERNEL_NAME,
 ) -> str:
     """The module with ``body`` as the kernel's instructions, and LDS of each channel's bytes.
 
     ``agprs``: the upper half of the register file is used; ``grid``: its dimensions.
     """
     parts = ['target triple = "amdgcn-amd-amdhsa"']
-    for size, name in zip(lds, "abc", strict=False):
-        parts.append(f"@lds_{name} = internal addrspace(3) global [{size} x i8] poison, align 1024")
-    given = ", ".join(f"{_KINDS[kind]} %{name}" for name, kind in arguments)
-    parts.append(f"define amdgpu_kernel void @{KERNEL_NAME}({given}) #0 {{")
+    for size, letter in zip(lds, "abc", strict=False):
+        parts.append(
+            f"@lds_{letter} = internal addrspace(3) global [{size} x i8] poison, align 1024"
+        )
+    given = ", ".join(f"{_KINDS[kind]} %{argument}" for argument, kind in arguments)
+    parts.append(f"define amdgpu_kernel void @{name}({given}) #0 {{")
     parts.append("entry:")
     parts += body
     parts.append("}")
