@@ -14,6 +14,8 @@ from types import UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from warploom.document import flow, roles
+from warploom.document.machine import RoleCosts, RoleOpCost
+from warploom.document.machine_json import clock
 from warploom.document.roles import RoleEntry, RolesDocument
 from warploom.document.values import (
     MAX_LIST,
@@ -38,6 +40,13 @@ _NON_NEGATIVE = {
     "full_arrivals",
     "empty_arrivals",
     "back",
+    "issue",
+    "occupancy",
+    "latency",
+    "ahead",
+    "handoff",
+    "arrive",
+    "barrier_handoff",
 }
 _POSITIVE = {"instances", "threads", "multicast", "ctas", "cluster", "copies", "count"}
 _BIT = {"parity"}
@@ -46,7 +55,9 @@ _OPTIONAL: dict[type, frozenset[str]] = {
     roles.Compute: frozenset({"fills_slots"}),
     roles.BulkStore: frozenset({"k", "reduce"}),
     roles.RoleProgram: frozenset({"most_registers"}),
-    RolesDocument: frozenset({"tile", "dtype", "flow"}),
+    RolesDocument: frozenset({"tile", "dtype", "flow", "costs", "machine"}),
+    RoleCosts: frozenset({"clock_hz"}),
+    RoleOpCost: frozenset({"ahead"}),
 }
 
 
@@ -111,6 +122,8 @@ def _entry(data: object, path: str) -> RoleEntry:
 def _read(data: object, path: str, kind: Any, key: str) -> Any:  # noqa: PLR0911
     if kind is int:
         return _number(data, path, key)
+    if kind is float:  # there is one
+        return clock(data, path)
     if kind is str:
         return words(data, path)
     if kind is bool:
