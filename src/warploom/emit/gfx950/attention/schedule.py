@@ -39,6 +39,7 @@ from warploom.target.mi355x import LANES, mi355x
 
 MAX_COPIES = 3
 REGISTERS = 240  # of 256 that may hold values; more of them live for addresses and copies
+BESIDE = 2  # waves of a SIMD, of one workgroup or of two: one computes while the other multiplies
 TICK = 16  # cycles: what the solver counts in; a finer clock finds the same orders, later
 
 
@@ -126,7 +127,8 @@ def _problem(ops: AttentionOps, machine: MachineCosts, registers: int) -> BodyPr
     shared = {ResourceKind.GLOBAL_MEM, ResourceKind.LDS}
     counts = [_count(ops, op) for op in body]
     prices = [machine.timing(op) for op in body]
-    busy = [tile.waves if op.resource in shared else waves_per_simd(tile) for op in body]
+    groups = max(1, BESIDE // waves_per_simd(tile))
+    busy = [tile.waves * groups if op.resource in shared else BESIDE for op in body]
     late = [_ticks(p.latency + (n - 1) * p.issue) for p, n in zip(prices, counts, strict=True)]
     edges = [
         ModuloEdge(src=maker[o.value], dst=i, latency=late[maker[o.value]], distance=o.back)
@@ -174,7 +176,7 @@ def _problem(ops: AttentionOps, machine: MachineCosts, registers: int) -> BodyPr
         if lds:
             for i in (*writers, *(r.op for v in values for r in readers[v])):
                 touched[i] = (len(rings) - 1, 0)
-    room = mi355x().lds_bytes - tile.slot_bytes(1, 1)
+    room = mi355x().lds_bytes // groups - tile.slot_bytes(1, 1)
     problem = ModuloProblem(
         name=ops.text.kernel.name,
         ops=tuple(
