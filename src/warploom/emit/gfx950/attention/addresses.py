@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from warploom.emit.gfx950.attention.plan import MMA, QUERIES, AttentionPlan, K, Q, V
-from warploom.emit.gfx950.attention.work import Work
+from warploom.emit.gfx950.attention.work import Registers, Work
 from warploom.emit.gfx950.lower.addresses import BUFFER_FLAGS
 from warploom.emit.gfx950.lower.text import IrText
 from warploom.emit.gfx950.plan import argument_name
 from warploom.emit.gfx950.tile import CHUNK
-from warploom.kernel.values import At, Indices, Position, operands
+from warploom.kernel.values import At, DType, Indices, Position, operands
 from warploom.lower.ranges import Affine
 from warploom.target.mi355x import LANES
 
@@ -139,16 +139,17 @@ def rest_of(text: IrText, work: Work, bound: Affine, rows: str) -> str:
     return text.value(f"add i32 {total}, {bound.constant}")
 
 
-def early_values(plan: AttentionPlan, work: Work) -> dict[str, list[str]]:
+def early_values(plan: AttentionPlan, work: Work) -> dict[str, Registers]:
     """Values without keys that are written out where used, computed once: scalars and rows."""
     body, text = plan.text.body, plan.text
-    found: dict[str, list[str]] = {}
+    found: dict[str, Registers] = {}
     for op in (*body.head, *body.loop.body):
         result = getattr(op, "result", None)
         if result is None or not body.is_free(result.name) or isinstance(op, Indices | Position):
             continue
         if {d.var for d in result.dims} <= {text.row} and not _on_key(plan, result.name):
-            found[result.name] = [work.at(result.name)]
+            kind = {DType.BOOL: "i1", DType.I32: "i32"}.get(result.dtype, "float")
+            found[result.name] = [(kind, work.at(result.name))]
     return found
 
 

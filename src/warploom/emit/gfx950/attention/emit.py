@@ -7,9 +7,8 @@ from typing import Any
 from warploom.document import ScheduleDocument
 from warploom.emit.gfx950.attention.lower import attention_ir
 from warploom.emit.gfx950.attention.plan import AttentionPlan, attention_plan
-from warploom.emit.gfx950.attention.registers import require_registers
+from warploom.emit.gfx950.attention.registers import held_registers, require_registers
 from warploom.emit.gfx950.attention.schedule import (
-    REGISTERS,
     AttentionSchedule,
     attention_schedule,
 )
@@ -20,9 +19,9 @@ from warploom.emit.gfx950.isa import Resources
 from warploom.emit.gfx950.sidecar import described
 from warploom.emit.gfx950.tile import GemmTile
 from warploom.emit.gfx950.toolchain import compile_ir
+from warploom.errors import SchedulingError
 
-ATTEMPTS = 3
-LESS = 16  # registers less for values in the next attempt, at least
+BUDGETS = (None, 240, 224)  # of 256 registers for values, in the order of attempts
 
 
 def emit_attention(
@@ -51,21 +50,27 @@ def emit_attention(
 def fit_attention(
     text: AttentionText, tile: GemmTile
 ) -> tuple[AttentionSchedule, EmittedKernel[AttentionPlan]]:
-    """Schedule and emit; where the code spills, again with fewer registers for values.
+    """Schedule and emit; where the code does not fit, again with fewer registers for values.
 
     How many registers addresses, copies and temporaries take only the compiler knows, so its truth
     goes back into the scheduler's budget.
     """
-    budget = REGISTERS
-    for _ in range(ATTEMPTS):
-        schedule = attention_schedule(text, tile, registers=budget)
+    fitting: list[tuple[AttentionSchedule, EmittedKernel[AttentionPlan]]] = []
+    for budget in BUDGETS:
+        try:
+            schedule = attention_schedule(text, tile, registers=budget)
+        except SchedulingError:
+            continue  # too few, or too hard for the search
         made = emit_attention(schedule.document, tile, text, insist=False)
-        if made.gate.resources.spills == 0:
-            break
-        budget -= max(LESS, made.gate.resources.vgpr_spills)
-    require_registers(made.plan, made.gate.resources)
-    made.gate.require()
-    return schedule, made
+        held = held_registers(made.plan, made.gate.resources)
+        if made.gate.resources.spills == 0 and made.gate.exact:
+            fitting.append((schedule, made))
+            if held.real <= held.budget:
+                return schedule, made
+    if not fitting:
+        require_registers(made.plan, made.gate.resources)
+        made.gate.require()
+    return fitting[0]
 
 
 def _sidecar(plan: AttentionPlan, resources: Resources, versions: dict[str, str]) -> dict[str, Any]:

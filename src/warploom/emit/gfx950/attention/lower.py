@@ -15,16 +15,15 @@ from warploom.document.ops import OpDesc, ScheduleEntry
 from warploom.emit.gfx950.attention.addresses import early_values, emit_entry, rest_of
 from warploom.emit.gfx950.attention.plan import MMA, AttentionPlan, K, Q, V
 from warploom.emit.gfx950.attention.store import emit_stores
-from warploom.emit.gfx950.attention.work import Work
+from warploom.emit.gfx950.attention.work import WIDE, Registers, Work
 from warploom.emit.gfx950.lower.module import module_text
 from warploom.emit.gfx950.lower.table import DMA_SCOPE, READ_SCOPE, SYNC
 from warploom.emit.gfx950.lower.text import IrText
 from warploom.emit.gfx950.tile import CHUNK
-from warploom.kernel.values import DType, Fn, Reduce
+from warploom.kernel.values import Fn, Reduce
 from warploom.lower.fuse import Step
 
-Held = dict[str, list[tuple[str, str]]]  # home -> (LLVM type, SSA name) of its registers
-ACCUMULATOR = "<16 x float>"
+Held = dict[str, Registers]
 
 
 def attention_ir(plan: AttentionPlan) -> str:
@@ -53,7 +52,7 @@ class _Lowering:
         # What was summed is zero where a key does not exist.
         self.summed = {op.arg for op in ops if isinstance(op, Reduce) and op.fn is Fn.ADD}
         self.held: Held = {}
-        self.early: dict[str, list[str]] = {}
+        self.early: dict[str, Registers] = {}
         self.turn = ""
         self.runs: Counter[tuple[str, int]] = Counter()
 
@@ -76,7 +75,7 @@ class _Lowering:
             wide = any(d.var == self.plan.text.head for d in carried.inside.dims)
             for j in range(self.plan.head_tiles if wide else 1):
                 home = f"{carried.inside.name}_{j}" if wide else carried.inside.name
-                kind = ACCUMULATOR if wide else "float"
+                kind = WIDE if wide else "float"
                 self.held[home] = [(kind, f"splat (float {first})" if wide else first)]
 
     def _phase(self, entries: tuple[ScheduleEntry, ...]) -> None:
@@ -216,7 +215,7 @@ class _Lowering:
         tile = self.text.value(f"add i32 %first_tile, {number}")
         return self.text.times(tile, self.plan.keys)
 
-    def _fragment(self, op: OpDesc) -> list[tuple[str, str]]:
+    def _fragment(self, op: OpDesc) -> Registers:
         text, kind = self.text, f"<8 x {self.element}>"
         found = []
         for step in range(self.plan.tile.k_steps):
@@ -231,7 +230,7 @@ class _Lowering:
             found.append((kind, name))
         return found
 
-    def _turned(self, op: OpDesc) -> list[tuple[str, str]]:
+    def _turned(self, op: OpDesc) -> Registers:
         """Columns of V: eight keys of a lane by two transposed reads of four."""
         text, kind = self.text, f"<4 x {self.element}>"
         suffix = "v4bf16" if self.element == "bfloat" else "v4f16"
@@ -264,12 +263,12 @@ class _Lowering:
         for (kind, a), (_, b) in zip(left, right, strict=True):
             self.pin()
             total = text.value(
-                f"call {ACCUMULATOR} @{mfma.intrinsic}({kind} {a}, {kind} {b}, "
-                f"{ACCUMULATOR} {total}, {mfma.tail_ir})"
+                f"call {WIDE} @{mfma.intrinsic}({kind} {a}, {kind} {b}, "
+                f"{WIDE} {total}, {mfma.tail_ir})"
             )
-        self.held[self.home[declared.results[0]]] = [(ACCUMULATOR, total)]
+        self.held[self.home[declared.results[0]]] = [(WIDE, total)]
 
-    def _joined(self, pair: list[tuple[str, str]]) -> str:
+    def _joined(self, pair: Registers) -> str:
         (kind, low), (_, high) = pair
         order = ", ".join(f"i32 {i}" for i in range(8))
         return self.text.value(f"shufflevector {kind} {low}, {kind} {high}, <8 x i32> <{order}>")
@@ -305,80 +304,54 @@ class _Lowering:
             whole = text.value(f"and i1 {whole}, {seen}")
         return whole
 
-    def _run(
-        self, step: Step, piece: int, first_key: str, whole: str
-    ) -> dict[str, list[tuple[str, str]]]:
-        given = self.early | {r: self._elements(r, piece) for r in step.reads}
+    def _run(self, step: Step, piece: int, first_key: str, whole: str) -> dict[str, Registers]:
+        given = self.early | {r: self._registers(r, piece) for r in step.reads}
         work = Work(self.text, self.plan, given, first_key=first_key, whole=whole)
         weights = self.plan.text.output.a
-        made: dict[str, list[tuple[str, str]]] = {}
+        made: dict[str, Registers] = {}
         for op in step.ops:
-            if isinstance(op, Reduce) and op.arg in made:
-                made[op.result.name] = [("float", work.run(op)[0])]
-                made[op.arg] = [("float", work.at(op.arg, e)) for e in range(len(made[op.arg]))]
-            elif op.result.name == weights:
+            if op.result.name == weights:
                 source = op.args[0]  # type: ignore[union-attr]
-                found = [work.at(source, e) for e in range(work.elements(weights))]
-                if source not in self.summed:
-                    found = work.inside(found, 0.0)
-                made[weights] = self._packed(found)
-            else:
-                found = work.run(op)
-                kind = {DType.BOOL: "i1", DType.I32: "i32"}.get(op.result.dtype, "float")
-                made[op.result.name] = [(kind, name) for name in found]
+                tiles = work.tiles(source)
+                made[weights] = self._packed(
+                    tiles if source in self.summed else work.inside(tiles, 0.0)
+                )
+                continue
+            made[op.result.name] = work.run(op)
+            if isinstance(op, Reduce) and op.arg in made:  # masked by now
+                made[op.arg] = work.tiles(op.arg)
         if step.cols == self.plan.text.head:
-            return {v: [(ACCUMULATOR, self._vector_of(made[v]))] for v in step.results}
+            return {v: work.tiles(v) for v in step.results}
         return made
 
-    def _elements(self, value: str, piece: int) -> list[str]:
-        """The registers of a lane that hold a value, one by one."""
+    def _registers(self, value: str, piece: int) -> Registers:
+        """The registers of a lane that hold a value (of one tile along the head)."""
         body, text = self.plan.text.body, self.plan.text
         if value == text.scores.result.name:
-            homes = [f"{value}_{i}" for i in range(self.plan.score_tiles)]
-        else:
-            wide = any(d.var == text.head for d in body.values[value].dims)
-            name = value
-            if value not in body.inside:
-                name = self.home[f"{value}_{piece}" if wide else value]
-            elif wide:
-                name = f"{value}_{piece}"
-            homes = [name]
-        found = []
-        for kind, name in (v for home in homes for v in self.held[home]):
-            if kind == ACCUMULATOR:
-                found += [
-                    self.text.value(f"extractelement {kind} {name}, i32 {r}") for r in range(16)
-                ]
-            else:
-                found.append(name)
-        return found
+            return [r for i in range(self.plan.score_tiles) for r in self.held[f"{value}_{i}"]]
+        wide = any(d.var == text.head for d in body.values[value].dims)
+        name = f"{value}_{piece}" if wide else value
+        return self.held[name if value in body.inside else self.home[name]]
 
-    def _vector_of(self, elements: list[tuple[str, str]]) -> str:
-        vector = "poison"
-        for r, (kind, name) in enumerate(elements):
-            vector = self.text.value(
-                f"insertelement {ACCUMULATOR} {vector}, {kind} {name}, i32 {r}"
-            )
-        return vector
-
-    def _packed(self, elements: list[str]) -> list[tuple[str, str]]:
+    def _packed(self, tiles: Registers) -> Registers:
         """Weights as operands of the second product: eight a register group, converted."""
-        text, found = self.text, []
-        for start in range(0, len(elements), 8):
-            wide = "poison"
-            for i, name in enumerate(elements[start : start + 8]):
-                wide = text.value(f"insertelement <8 x float> {wide}, float {name}, i32 {i}")
-            kind = f"<8 x {self.element}>"
-            found.append((kind, text.value(f"fptrunc <8 x float> {wide} to {kind}")))
+        text, kind, found = self.text, f"<8 x {self.element}>", []
+        for _, tile in tiles:
+            for first in (0, 8):
+                order = ", ".join(f"i32 {first + i}" for i in range(8))
+                wide = text.value(
+                    f"shufflevector {WIDE} {tile}, {WIDE} poison, <8 x i32> <{order}>"
+                )
+                found.append((kind, text.value(f"fptrunc <8 x float> {wide} to {kind}")))
         return found
 
-    def _after(self) -> dict[str, list[list[str]]]:
-        """Carried values after the loop: their elements, by tile along the head."""
+    def _after(self) -> dict[str, list[Registers]]:
+        """Carried values after the loop, by tile along the head."""
         found = {}
         for carried in self.plan.text.body.loop.carried:
             wide = any(d.var == self.plan.text.head for d in carried.inside.dims)
             pieces = range(self.plan.head_tiles if wide else 1)
-            found[carried.result.name] = [self._elements(carried.inside.name, j) for j in pieces]
+            found[carried.result.name] = [self._registers(carried.inside.name, j) for j in pieces]
         return found
 
 

@@ -20,6 +20,7 @@ from warploom.lower.fuse import Step
 from warploom.target.mi355x import LANES, mi355x
 
 _SLOW = frozenset({Fn.EXP, Fn.EXP2, Fn.LOG, Fn.LOG2, Fn.SQRT, Fn.RSQRT, Fn.DIV, Fn.TANH, Fn.ERF})
+_PAIRED = frozenset({Fn.ADD, Fn.SUB, Fn.MUL, Fn.CAST})
 _UNIT = {
     OpRole.GLOBAL_LOAD: ResourceKind.GLOBAL_MEM,
     OpRole.FRAGMENT_LOAD: ResourceKind.LDS,
@@ -43,6 +44,7 @@ class AttentionOps:
         self._body: list[OpDesc] = []
         self._flow: list[FlowOp] = []
         self._homes: dict[str, str] = {}
+        self.sizes: dict[str, int] = {}  # registers of each home
         self._tags: dict[str, OpTag] = {}
         self._instructions: dict[str, int] = {}
         self._declare()
@@ -169,8 +171,11 @@ class AttentionOps:
                 elif value == text.output.into:
                     home = f"{self._sum().inside.name}_{j}"
                 made.append((name, home))
-            size = sum(self._registers(v) for v in step.results) // (self.heads if wide else 1)
-            self._instructions[step.name] = self._cycles(step) // (self.heads if wide else 1)
+            pieces = self.heads if wide else 1
+            for value, (_, home) in zip(step.results, made, strict=True):
+                self.sizes[home] = self._registers(value) // pieces
+            size = sum(self._registers(v) for v in step.results) // pieces
+            self._instructions[step.name] = self._cycles(step) // pieces
             self._add(
                 step.name,
                 OpRole.VALU_COMPUTE,
@@ -188,15 +193,18 @@ class AttentionOps:
         return self.tile.block_k * MMA[1] // LANES if self.text.head in dims else 1
 
     def _cycles(self, step: Step) -> int:
-        """Cycles of a step: instructions of a wave, the slow functions at a quarter of the rate."""
+        """Cycles of a step: instructions of a wave; sums, products, conversions two at once."""
         chip, body, total = mi355x(), self.text.body, 0
         for op in step.ops:
             over = op.arg if isinstance(op, Reduce) else op.result.name
-            count = self._registers(over)
-            slow = isinstance(op, Pointwise) and op.fn in _SLOW
-            total += count * (chip.transcendental if slow else chip.issue)
+            price = chip.issue
+            if isinstance(op, Reduce) or (isinstance(op, Pointwise) and op.fn in _PAIRED):
+                price = chip.issue // 2
+            elif isinstance(op, Pointwise) and op.fn in _SLOW:
+                price = chip.transcendental
+            total += self._registers(over) * price
             cheap = [a for a in operands(op) if body.is_cheap(a)]
-            total += sum(self._registers(a) for a in cheap) * chip.issue
+            total += sum(self._registers(a) for a in cheap) * chip.issue // 2
         return total
 
     def _add(
@@ -214,6 +222,8 @@ class AttentionOps:
         tag = self._tags.setdefault(name, OpTag(len(self._tags), name))
         line = next((v.line for v in results(op)), None) if op is not None else None
         self._homes.update(made)
+        for _, home in made:
+            self.sizes.setdefault(home, size)
         self._flow.append(
             FlowOp(
                 name=name,

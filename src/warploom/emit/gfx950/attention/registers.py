@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from warploom.emit.gfx950.attention.ops import AttentionOps
 from warploom.emit.gfx950.attention.plan import AttentionPlan
 from warploom.emit.gfx950.isa import Resources
 from warploom.emit.gfx950.tile import waves_per_simd
@@ -45,11 +46,7 @@ def live_peak(plan: AttentionPlan) -> int:
     assert flow is not None
     home = {h.value: h.place for h in flow.homes}
     ops = {(op.name, op.args[0] if op.args else 0): op for op in flow.ops}
-    sizes: dict[str, int] = {}
-    for entry in plan.document.body:
-        places = [home[r] for r in ops[entry.name, entry.subtile].results]
-        share = entry.vgpr_def // len(places)
-        sizes.update({p: max(sizes.get(p, 0), share) for p in places})
+    sizes = AttentionOps(plan.text, plan.tile).sizes
     kept = 4 * plan.tile.k_steps  # the queries
     turns = [ops[e.op.name, e.op.subtile] for e in plan.document.kernel if e.op.tag < 128] * 3
     live: set[str] = set()

@@ -38,7 +38,6 @@ from warploom.sim import interval_cost, mi355x_costs
 from warploom.target.mi355x import LANES, mi355x
 
 MAX_COPIES = 3
-REGISTERS = 240  # of 256 that may hold values; more of them live for addresses and copies
 BESIDE = 2  # waves of a SIMD, of one workgroup or of two: one computes while the other multiplies
 TICK = 16  # cycles: what the solver counts in; a finer clock finds the same orders, later
 
@@ -56,13 +55,14 @@ def attention_schedule(
     text: AttentionText,
     tile: GemmTile,
     *,
-    registers: int = REGISTERS,
+    registers: int | None = None,
     options: ModuloOptions | None = None,
 ) -> AttentionSchedule:
     """Solve, expand and guard the loop of a text for a tile.
 
-    ``registers``: how many of a wave's may hold values at once; addresses and temporaries come on
-    top, and only the compiler knows how many.
+    ``registers``: how many of a wave's may hold values at once, if that must be bounded; addresses
+    and temporaries come on top, and only the compiler knows how many. Values of V are then read
+    after the first step on scores, and no earlier.
     """
     ops = AttentionOps(text, tile)
     machine = _machine(ops)
@@ -119,64 +119,19 @@ def _taken(ops: AttentionOps, op: OpDesc) -> tuple[FlowOperand, ...]:
     return ops.flow_of(op).operands
 
 
-def _problem(ops: AttentionOps, machine: MachineCosts, registers: int) -> BodyProblem:
+def _problem(ops: AttentionOps, machine: MachineCosts, registers: int | None) -> BodyProblem:
     """The modulo problem of a body: edges, one home a value, rings of LDS tiles."""
     body, tile = ops.body, ops.tile
-    flows = [ops.flow_of(op) for op in body]
-    maker = {value: i for i, flow in enumerate(flows) for value in flow.results}
+    storage = _Storage(ops, machine)
     shared = {ResourceKind.GLOBAL_MEM, ResourceKind.LDS}
-    counts = [_count(ops, op) for op in body]
-    prices = [machine.timing(op) for op in body]
+    busy = [tile.waves if op.resource in shared else waves_per_simd(tile) for op in body]
     groups = max(1, BESIDE // waves_per_simd(tile))
-    busy = [tile.waves * groups if op.resource in shared else BESIDE for op in body]
-    late = [_ticks(p.latency + (n - 1) * p.issue) for p, n in zip(prices, counts, strict=True)]
-    edges = [
-        ModuloEdge(src=maker[o.value], dst=i, latency=late[maker[o.value]], distance=o.back)
-        for i, flow in enumerate(flows)
-        for o in flow.operands
-        if o.value in maker
-    ]
-    home = {h.value: h.place for h in ops.flow.homes}
-    readers: dict[str, list[Read]] = {}
-    for i, flow in enumerate(flows):
-        for o in flow.operands:
-            hold = late[i] if body[i].role is OpRole.FRAGMENT_LOAD else _ticks(prices[i].issue)
-            own = home[o.value] in {home[r] for r in flow.results}  # it writes there itself
-            readers.setdefault(o.value, []).append(
-                Read(op=i, distance=o.back, hold=0 if own else hold)
-            )
-    by_home: dict[str, list[str]] = {}
-    for value, place in home.items():
-        if value in maker:
-            by_home.setdefault(place, []).append(value)
-    rings: list[Ring] = []
-    held: list[Value] = []
-    static = 4 * tile.k_steps  # the queries
-    touched: list[tuple[int, int] | None] = [None] * len(body)
-    for place, values in by_home.items():
-        lds = "." in place
-        values.sort(key=lambda v: maker[v])
-        writers = [maker[v] for v in values]
-        rings.append(
-            Ring(
-                name=place,
-                kind=RingKind.SMEM if lds else RingKind.REG,
-                size=tile.slot_bytes(0, 1) if lds else 0,  # registers count while values live
-                writers=tuple(writers),
-                readers=tuple(tuple(readers.get(v, ())) for v in values),
-                max_depth=MAX_COPIES if lds else 1,
-            )
-        )
-        size = body[writers[0]].vgpr_def // len(flows[writers[0]].results)
-        if len(writers) > 1:
-            static += size
-        elif not lds:
-            uses = tuple(readers.get(values[0], ()))
-            held.append(Value(name=place, size=size, src=writers[0], uses=uses))
-        if lds:
-            for i in (*writers, *(r.op for v in values for r in readers[v])):
-                touched[i] = (len(rings) - 1, 0)
-    room = mi355x().lds_bytes // groups - tile.slot_bytes(1, 1)
+    edges = storage.edges()
+    if registers is not None:
+        first = next(i for i, op in enumerate(body) if op.role is OpRole.VALU_COMPUTE)
+        reads = [i for i, op in enumerate(body) if _is_read(op) and op.channel == V]
+        edges += [ModuloEdge(src=first, dst=i, latency=0, why="register") for i in reads]
+    priced = zip(body, storage.prices, storage.counts, busy, strict=True)
     problem = ModuloProblem(
         name=ops.text.kernel.name,
         ops=tuple(
@@ -186,21 +141,104 @@ def _problem(ops: AttentionOps, machine: MachineCosts, registers: int) -> BodyPr
                 occupancy=_ticks(p.occupancy * n * w),
                 issue=_ticks(p.issue * n),
             )
-            for i, (op, p, n, w) in enumerate(zip(body, prices, counts, busy, strict=True))
+            for i, (op, p, n, w) in enumerate(priced)
         ),
         edges=tuple(edges),
-        rings=tuple(rings),
-        values=tuple(held),
-        roles=(Role(name=MAIN_ROLE, register_budget=registers, static_registers=static),),
-        smem_budget=room,
+        rings=storage.rings(),
+        values=storage.values(),
+        roles=(Role(name=MAIN_ROLE, register_budget=registers, static_registers=storage.static),),
+        smem_budget=mi355x().lds_bytes // groups - tile.slot_bytes(1, 1),
     )
     return BodyProblem(
         problem=problem,
         ops=body,
         partitions=1,
         partition=(0,) * len(body),
-        slot_rings=tuple(touched),
+        slot_rings=storage.slot_rings(),
     )
+
+
+class _Storage:
+    """Who writes and reads which home of a body, and until when."""
+
+    def __init__(self, ops: AttentionOps, machine: MachineCosts) -> None:
+        self.ops, self.body = ops, ops.body
+        self.flows = [ops.flow_of(op) for op in self.body]
+        self.maker = {value: i for i, flow in enumerate(self.flows) for value in flow.results}
+        self.counts = [_count(ops, op) for op in self.body]
+        self.prices = [machine.timing(op) for op in self.body]
+        priced = zip(self.prices, self.counts, strict=True)
+        self.late = [_ticks(p.latency + (n - 1) * p.issue) for p, n in priced]
+        self.home = {h.value: h.place for h in ops.flow.homes}
+        self.homes: dict[str, list[str]] = {}
+        for value in sorted(self.maker, key=lambda v: self.maker[v]):
+            self.homes.setdefault(self.home[value], []).append(value)
+        shared = (p for p, values in self.homes.items() if len(values) > 1)
+        # The queries, and sums that are live all the time.
+        self.static = 4 * ops.tile.k_steps + sum(ops.sizes[p] for p in shared)
+
+    def edges(self) -> list[ModuloEdge]:
+        """From every value's maker to its takers."""
+        return [
+            ModuloEdge(src=at, dst=i, latency=self.late[at], distance=o.back)
+            for i, flow in enumerate(self.flows)
+            for o in flow.operands
+            for at in [self.maker.get(o.value, -1)]
+            if at >= 0
+        ]
+
+    def reads(self, value: str) -> tuple[Read, ...]:
+        """The uses of a value; an op that writes its home itself has read it by then."""
+        found = []
+        for i, flow in enumerate(self.flows):
+            held = self.late[i] if _is_read(self.body[i]) else _ticks(self.prices[i].issue)
+            own = self.home[value] in {self.home[r] for r in flow.results}
+            found += [
+                Read(op=i, distance=o.back, hold=0 if own else held)
+                for o in flow.operands
+                if o.value == value
+            ]
+        return tuple(found)
+
+    def rings(self) -> tuple[Ring, ...]:
+        """Homes as rings: of LDS several copies, of registers one, counted while values live."""
+        return tuple(
+            Ring(
+                name=place,
+                kind=RingKind.SMEM if "." in place else RingKind.REG,
+                size=self.ops.tile.slot_bytes(0, 1) if "." in place else 0,
+                writers=tuple(self.maker[v] for v in values),
+                readers=tuple(self.reads(v) for v in values),
+                max_depth=MAX_COPIES if "." in place else 1,
+            )
+            for place, values in self.homes.items()
+        )
+
+    def values(self) -> tuple[Value, ...]:
+        """Registers that hold a value from its maker to its last use."""
+        return tuple(
+            Value(
+                name=place,
+                size=self.ops.sizes[place],
+                src=self.maker[values[0]],
+                uses=self.reads(values[0]),
+            )
+            for place, values in self.homes.items()
+            if "." not in place and len(values) == 1
+        )
+
+    def slot_rings(self) -> tuple[tuple[int, int] | None, ...]:
+        """The LDS ring each op writes or reads."""
+        touched: list[tuple[int, int] | None] = [None] * len(self.body)
+        for number, (place, values) in enumerate(self.homes.items()):
+            if "." in place:
+                for i in (self.maker[values[0]], *(r.op for r in self.reads(values[0]))):
+                    touched[i] = (number, 0)
+        return tuple(touched)
+
+
+def _is_read(op: OpDesc) -> bool:
+    return op.role is OpRole.FRAGMENT_LOAD
 
 
 def _ticks(cycles: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from warploom.emit.gfx950.attention.addresses import emit_resource
 from warploom.emit.gfx950.attention.plan import MMA, AttentionPlan
-from warploom.emit.gfx950.attention.work import Work, place_in_tile
+from warploom.emit.gfx950.attention.work import Registers, Work, place_in_tile
 from warploom.emit.gfx950.lower.addresses import OUTSIDE
 from warploom.emit.gfx950.lower.pointwise import convert, memory_type, narrow
 from warploom.emit.gfx950.lower.text import IrText
@@ -13,7 +13,7 @@ from warploom.kernel.values import DType, Store
 _STORED = {DType.F32: "float", DType.BF16: "bfloat", DType.F16: "half"}
 
 
-def emit_stores(text: IrText, plan: AttentionPlan, carried: dict[str, list[list[str]]]) -> None:
+def emit_stores(text: IrText, plan: AttentionPlan, carried: dict[str, list[Registers]]) -> None:
     """Store the outputs; rows past the last lie outside their buffer and are dropped."""
     for op in plan.text.stores:
         rows = op.at[: len(plan.text.kernel.grid.vars) - 1]

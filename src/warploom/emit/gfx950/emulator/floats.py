@@ -131,19 +131,26 @@ def _of_words(compute: Callable[[Words], NDArray[np.floating]]) -> Make:
 
 
 def _pairs(compute: Callable[..., Floats]) -> Make:
-    """Two floats at once, in neighbouring registers; only the plain form is known."""
+    """Two floats at once, in neighbouring registers; modifiers choose and negate the sources."""
 
     def make(operands: Sequence[str], modifiers: Sequence[str]) -> Effect:
         file, row, _ = vector_rows(operands[0])
-        sources = [[read_vector(text, word) for text in operands[1:]] for word in (0, 1)]
+        count = len(operands) - 1
+        words = (
+            _chosen(modifiers, "op_sel", count=count),
+            _chosen(modifiers, "op_sel_hi", usual=True, count=count),
+        )
+        signs = tuple(_chosen(modifiers, name, count=count) for name in ("neg_lo", "neg_hi"))
+        sources = [
+            [
+                (read_vector(text, int(word)), -1 if sign else 1)
+                for text, word, sign in zip(operands[1:], *chosen, strict=True)
+            ]
+            for chosen in zip(words, signs, strict=True)
+        ]
 
         def effect(w: Wave) -> None:
-            results = [
-                compute(
-                    *(np.broadcast_to(r(w), (LANES,)).astype(np.uint32).view(np.float32) for r in s)
-                )
-                for s in sources
-            ]
+            results = [compute(*(_float_of(r(w)) * s for r, s in half)) for half in sources]
             for word, result in enumerate(results):
                 put(w, file, row + word, _bits(result))
 
@@ -152,13 +159,21 @@ def _pairs(compute: Callable[..., Floats]) -> Make:
     return make
 
 
+def _float_of(words: Words) -> Floats:
+    return np.broadcast_to(words, (LANES,)).astype(np.uint32).view(np.float32)
+
+
 def _fma(a: Floats, b: Floats, c: Floats) -> Floats:
     exact = a.astype(np.float64) * b.astype(np.float64) + c.astype(np.float64)
     return exact.astype(np.float32)
 
 
-def _chosen(modifiers: Sequence[str], name: str) -> tuple[bool, ...]:
-    found = next((m for m in modifiers if m.startswith(f"{name}:[")), f"{name}:[0,0,0]")
+def _chosen(
+    modifiers: Sequence[str], name: str, *, usual: bool = False, count: int = 3
+) -> tuple[bool, ...]:
+    found = next((m for m in modifiers if m.startswith(f"{name}:[")), None)
+    if found is None:
+        return (usual,) * count
     return tuple(bit == "1" for bit in found[len(name) + 2 : -1].split(","))
 
 
