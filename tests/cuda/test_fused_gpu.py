@@ -197,7 +197,7 @@ def test_blocks_of_a_mask(lengths, size):
         kind = torch.randint(0, 3, (1, 1, rows, wide), device="cuda")
         lists = []
         for n in (1, 2):
-            order = (kind != n).int().argsort(-1, stable=True).int()
+            order = (kind != n).int().argsort(dim=-1, stable=True).int()
             lists += [(kind == n).sum(-1).int(), order]
         alone = BlockMask.from_kv_blocks(*lists, seq_lengths=(s, t))
         close(
