@@ -17,7 +17,7 @@ from warploom.lower.storage import ring_depth, staged_stores
 from warploom.target.h200 import HopperTarget
 
 GROUP_ROWS = 2048  # rows of tiles visited together: their operand stays in the L2
-CLUSTER_CYCLES = 4500  # until CTAs of a cluster have met, at both ends of a launch
+CLUSTER_CYCLES = 7000  # until CTAs of a cluster have met, at both ends of a launch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
