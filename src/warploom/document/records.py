@@ -1,7 +1,7 @@
 """Frozen values as JSON and back: the form of each follows from its dataclass.
 
 So a field is described once. Fields that came later (``_OPTIONAL``) may be missing and are written
-only where they say something.
+only where they say something; a ``reason`` may always be missing.
 """
 
 # ruff: noqa: ANN401  # the form is read off type hints, so values pass through untyped
@@ -100,7 +100,7 @@ def record(data: object, path: str, cls: type[T]) -> T:
     """A value of a class from parsed JSON."""
     hints = _hints(cls)  # type: ignore[arg-type]  # a class is hashable
     optional = _optional_fields(cls)  # type: ignore[arg-type]
-    found = mapping(data, path, tuple(hints), optional)
+    found = mapping(data, path, tuple(hints), optional | {"reason"})
     return cls(**{k: _read(v, f"{path}.{k}", hints[k], k) for k, v in found.items()})
 
 
