@@ -17,8 +17,9 @@ from warploom.verify.roles import Code, Severity, verify_roles
 
 OF_COUNTERS = {Code.RAW_LDS, Code.WAR_LDS, Code.WAW_LDS, Code.ENCODING, Code.DEAD_READ}
 KINDS = [c for c in Code if c not in OF_COUNTERS]
-# FLOW says which value stands where another was declared; CAPACITY is of no run.
-WITHOUT_RUN = {Code.FLOW, Code.CAPACITY}
+# FLOW says which value stands where another was declared; CAPACITY is of no run. SCOPE needs warps
+# of an instance that run apart: the model checker has them (tests/roles/test_roles_warps.py).
+WITHOUT_RUN = {Code.FLOW, Code.CAPACITY, Code.SCOPE}
 
 
 def own_defects(document):
@@ -46,14 +47,19 @@ def _with(document, program):
     return replace(document, programs=programs)
 
 
+def _of_turns(mutant):
+    return "turn" in mutant.where
+
+
 @cache
 def found():
     """(document, intended, finding) of every kind."""
     out = {}
-    for name, step in (("gemm", 2), ("attention", 9)):
+    for name in ("gemm", "attention"):
         document = lowered(name).document
-        edited = [m.document for m in (*role_mutants(document), *flow_mutants(document))]
-        for mutant in (*own_defects(document), *edited[::step]):
+        edited = [m.document for m in role_mutants(document) if name == "gemm" or _of_turns(m)]
+        flow = list(flow_mutants(document))[::9] if name == "gemm" else ()
+        for mutant in (*own_defects(document), *edited[::2], *(m.document for m in flow)):
             try:
                 report = verify_roles(mutant)
             except DocumentError:
@@ -77,7 +83,7 @@ def test_it_occurs_with_line_reason_and_fix(code):
 @pytest.mark.parametrize("code", [c for c in KINDS if c not in WITHOUT_RUN])
 def test_a_run_shows_it(code):
     races = [x for x in found()[code] if x[2].severity is Severity.RACE and sum(x[2].tiles) < 24]
-    for mutant, document, f in races[:12]:
-        if role_witness(mutant, [f.tiles], intended=document, seeds=range(40)) is not None:
-            return
-    assert not races[0:1], f"no run shows {code}"
+    assert any(
+        role_witness(mutant, [f.tiles], intended=document, seeds=range(40)) is not None
+        for mutant, document, f in races[:12]
+    )
