@@ -95,33 +95,18 @@ def prefix(b, h, i, j):
 
 
 AFFINE = (causal, window)  # what is seen follows from comparisons of indices
+AHEAD = {**TILE, "ahead": 2}
 # score, mask, choices that are entered besides the chosen one
 CASES = {
-    "alibi_window": (
-        alibi,
-        window,
-        {
-            "hold": {"s": 128, "t": 128, "hold": True, "slack": 512, "direct": True},
-            "plain": TILE,
-            "late": {**TILE, "slack": 512},
-            "ahead": {**TILE, "ahead": 2},
-        },
-    ),
-    "softcap": (
-        softcap,
-        None,
-        {
-            "joined": {"s": 128, "t": 128, "joined": True, "hold": False},
-            "plain": TILE,
-        },
-    ),
-    "window": (None, window, {"measured": dict(MEASURED[128, True]), "plain": TILE}),
-    "plain": (None, None, {}),
-    "documents": (None, documents, {}),
+    "alibi_window": (alibi, window, {"ahead": AHEAD}),
+    "softcap": (softcap, None, {f"m{n}": {**TILE, "multiplied": n} for n in (1, 2, 3)}),
+    "window": (None, window, {"free": TILE}),
+    "documents": (None, documents, {"free": TILE}),
     "prefix": (None, prefix, {}),
+    "plain": (None, None, {}),
+    "causal": (None, causal, {}),
     "relative": (relative, None, {}),
-    "causal": (None, causal, {"measured": dict(MEASURED[128, True])}),
-    "alibi": (alibi, None, {"plain": TILE}),
+    "alibi": (alibi, None, {}),
 }
 
 
@@ -129,9 +114,10 @@ def layout(shape, dtype=DType.BF16):
     return Layout(tuple(shape), row_major(tuple(shape)), dtype)
 
 
-def options(pins):
-    *rest, _ = attention_options(False, False, None)
-    return (*rest, tuple(pins.items()))
+def options(pins, by_blocks):
+    types, choices, *rest, _ = attention_options(False, False, None)
+    choices = (*choices, ("wide", 128)) if by_blocks else choices
+    return (types, choices, *rest, tuple(pins.items()))
 
 
 def lists():
@@ -158,7 +144,8 @@ def warm(names, tiles):
         score, mask, _ = CASES[name]
         for label, by_blocks, pins in calls_of(name, tiles):
             start = time.perf_counter()
-            calls, chosen, given = BLOCKED if by_blocks else ATTENTION, options(pins), ()
+            calls, chosen, given = ATTENTION, options(pins, by_blocks), ()
+            calls = BLOCKED if by_blocks else calls
             if score or mask:
                 calls, chosen, given = flexible(calls, score, mask, chosen)
             more = [*(lists() if by_blocks else ()), *(layout(t.shape, t.dtype) for t in given)]
@@ -179,7 +166,7 @@ def pinned(tensors, scale, score, mask, pins):
         return warploom.attention(*tensors, scale=scale, score=score, visible=mask)
     blocks = block_lists(mask, *tensors[:2]) if is_block_mask(mask) else ()
     calls = BLOCKED if blocks else ATTENTION
-    calls, chosen, given = flexible(calls, score, mask, options(pins))
+    calls, chosen, given = flexible(calls, score, mask, options(pins, bool(blocks)))
     return calls.launch((*tensors, None, None, None, *blocks, *given), (scale,), chosen, None)[3]
 
 
@@ -209,6 +196,7 @@ class Bench:
         from torch.nn.attention import SDPBackend, sdpa_kernel
         from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
+        torch._dynamo.reset()  # it compiles a function for a few cases only
         score, mask, _ = CASES[name]
         (b, _, s, _), block, found = HEADS, None, {}
         if mask:
@@ -295,7 +283,7 @@ def main():
     names = [n for n in args.cases if n != "warm"] or list(CASES)
     if "warm" in args.cases:
         return warm(names, args.tiles)
-    speed = {"rounds": 3, "run_ms": 40.0, "preheat_s": 0.2} if args.quick else {}
+    speed = {"rounds": 4, "run_ms": 60.0, "preheat_s": 0.5} if args.quick else {}
     bench = Bench(speed, args.tiles, args.alone)
     for name in names:
         try:

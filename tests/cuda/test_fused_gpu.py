@@ -7,7 +7,9 @@ from itertools import pairwise
 import pytest
 
 import warploom
+from tests.cuda import flex_cases
 from tests.cuda.gpu import NEEDS_HOPPER, TORCH_WARNINGS
+from warploom.errors import KernelCallError
 
 pytestmark = [*NEEDS_HOPPER, *TORCH_WARNINGS]
 torch = pytest.importorskip("torch")
@@ -152,6 +154,104 @@ def test_functions_of_attention():
     wide = torch.cat([x, sinks.double()[:, None, None].expand(b, h, s, 1)], -1)
     wanted = wide.softmax(-1)[..., :-1] @ v.double()
     close(warploom.attention(q, k, v, score=score, visible=visible, sinks=sinks), wanted)
+
+
+def plain_attention(q, k, v, score=None, seen=None):
+    """In float64, head by head; rows that see nothing give 0."""
+    b, h, s, d = q.shape
+    share = h // k.shape[1]
+    k, v = (x.double().repeat_interleave(share, 1) for x in (k, v))
+    x = q.double() @ k.mT * d**-0.5
+    at = [torch.arange(n, device="cuda") for n in (b, h, s, k.shape[2])]
+    places = torch.meshgrid(*at, indexing="ij")
+    x = score(x, *places) if score else x
+    shown = seen(*places) if seen else torch.ones_like(x, dtype=torch.bool)
+    p = (x - x.amax(-1, keepdim=True)).exp() * shown
+    return p @ v / p.sum(-1, keepdim=True).clamp_min(1e-300)
+
+
+@pytest.fixture
+def cases():
+    """Functions with the tensors they find by their names."""
+    at = {"device": "cuda"}
+    flex_cases.document = torch.randint(0, 4, (flex_cases.BATCH, 1024), **at).sort().values.int()
+    flex_cases.prefix = torch.tensor([70, 400], dtype=torch.int32, **at)
+    flex_cases.slopes = torch.rand(flex_cases.HEADS, **at)
+    flex_cases.bias = randn(flex_cases.HEADS, 2 * flex_cases.RELATIVE)
+    return flex_cases
+
+
+def operands(s, t, d=128):
+    b, h, g = flex_cases.BATCH, flex_cases.HEADS, flex_cases.GROUPS
+    return randn(b, h, s, d), randn(b, g, t, d), randn(b, g, t, d)
+
+
+@pytest.mark.parametrize("size", [128, (256, 128), (128, 384)], ids=str)
+@pytest.mark.parametrize("lengths", flex_cases.LENGTHS, ids=str)
+def test_blocks_of_a_mask(lengths, size, cases):
+    from torch.nn.attention.flex_attention import create_block_mask
+
+    q, k, v = operands(*lengths)
+    for mask in (cases.same, cases.seen):
+        blocks = create_block_mask(mask, cases.BATCH, cases.HEADS, *lengths, BLOCK_SIZE=size)
+        close(warploom.attention(q, k, v, visible=blocks), plain_attention(q, k, v, None, mask))
+    wanted = plain_attention(
+        q, k, v, cases.falling, lambda b, h, i, j: cases.seen(b, h, i, j) & (i >= j)
+    )
+    close(warploom.attention(q, k, v, True, score=cases.falling, visible=blocks), wanted)
+
+
+@pytest.mark.parametrize("lengths", flex_cases.LENGTHS, ids=str)
+def test_blocks_without_a_function(lengths, cases):
+    from torch.nn.attention.flex_attention import BlockMask
+
+    q, k, v = operands(*lengths)
+    rows, wide = (-(-n // 128) for n in lengths)
+    kind = torch.randint(0, 3, (1, 1, rows, wide), device="cuda")
+    lists = []
+    for n in (1, 2):
+        order = (kind != n).int().argsort(dim=-1, stable=True).int()
+        lists += [(kind == n).sum(-1).int(), order]
+    alone = BlockMask.from_kv_blocks(*lists, seq_lengths=lengths, mask_mod=cases.everything)
+    close(
+        warploom.attention(q, k, v, visible=alone),
+        plain_attention(q, k, v, None, lambda b, h, i, j: kind[0, 0, i // 128, j // 128] > 0),
+    )
+    if wide > 1:
+        with pytest.raises(KernelCallError, match="a block mask of"):
+            warploom.attention(q, k[:, :, :-1], v[:, :, :-1], visible=alone)
+
+
+@pytest.mark.parametrize("d", [64, 256])
+def test_blocks_of_other_heads(d, cases):
+    from torch.nn.attention.flex_attention import create_block_mask
+
+    lengths = cases.LENGTHS[1]
+    q, k, v = operands(*lengths, d)
+    blocks = create_block_mask(cases.same, cases.BATCH, None, *lengths)
+    close(warploom.attention(q, k, v, visible=blocks), plain_attention(q, k, v, None, cases.same))
+
+
+def test_a_relative_bias(cases):
+    q, k, v = operands(cases.RELATIVE, cases.RELATIVE)
+    wanted = plain_attention(q, k, v, cases.relative, lambda b, h, i, j: i >= j)
+    close(warploom.attention(q, k, v, True, score=cases.relative), wanted)
+
+
+def test_functions_on_packed_sequences(cases):
+    lengths, h, g, d = cases.PACKED_LENGTHS, cases.HEADS, cases.GROUPS, 128
+    starts = torch.tensor([0, *lengths], device="cuda").cumsum(0).int()
+    q, k, v = (randn(sum(lengths), n, d) for n in (h, g, g))
+    most = max(lengths)
+    found = warploom.attention_packed(
+        q, k, v, starts, starts, most, most, score=cases.alibi, visible=cases.window
+    )
+    for n, (a, b) in enumerate(pairwise(starts.tolist())):
+        if a < b:
+            one = (x[a:b].transpose(0, 1)[None] for x in (q, k, v))
+            seen = lambda b, h, i, j, n=n: cases.window(n, h, i, j)  # noqa: E731
+            wanted = plain_attention(*one, cases.alibi, seen)
+            close(found[a:b].transpose(0, 1)[None], wanted)
 
 
 def test_the_ops_of_torch():

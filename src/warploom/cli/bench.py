@@ -11,22 +11,22 @@ import typer
 from warploom.cli import gpu
 from warploom.cli.author import user_object
 from warploom.cli.knobs import (
-    DtypeOption,
     JsonOption,
+    Request,
     SetOption,
     ShapeOption,
     SpecArgument,
-    TileOption,
+    with_request,
 )
 from warploom.cli.run import ready, why_host
-from warploom.cli.source import Request, look_up
+from warploom.cli.source import look_up
 from warploom.cli.subject import Subject
 from warploom.errors import BackendError, ConfigError
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="bench")(_bench)
+    app.command(name="bench")(with_request(_bench, without=("target", "sync", "knobs")))
 
 
 def _bench(
@@ -38,9 +38,9 @@ def _bench(
         typer.Option(metavar="FILE.py:F", help="A torch function of the same inputs, in order."),
     ] = None,
     rounds: Annotated[int, typer.Option(min=1, max=100, help="Rounds, order rotated.")] = 5,
-    tile: TileOption = None,
-    dtype: DtypeOption = None,
     as_json: JsonOption = False,
+    *,
+    request: Request,
 ) -> None:
     """Time a kernel on the GPU at hand against the library, which enters twice.
 
@@ -49,7 +49,7 @@ def _bench(
 
     Example: warploom bench gemm --shape 8192x8192x8192
     """
-    found = look_up(source, Request(knobs={}, tile=tile, dtype=dtype))
+    found = look_up(source, request)
     missing = why_host(found)
     if missing:
         word = found.name if isinstance(found, Subject) else found.text.name

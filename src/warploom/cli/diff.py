@@ -9,13 +9,12 @@ from typing import Annotated, Any
 
 import typer
 
-from warploom.cli.knobs import DtypeOption, JsonOption, SpecArgument, TileOption
+from warploom.cli.knobs import JsonOption, Request, SpecArgument, with_request
 from warploom.cli.machine import Costs, CostsOption
 from warploom.cli.output import deliver
 from warploom.cli.source import load
 from warploom.cli.style import WidthOption, columns, paint
 from warploom.cli.subject import ROLE_TILES, Subject
-from warploom.cli.targets import TargetOption
 from warploom.errors import WarploomError
 from warploom.view.compare import Pair, compare
 from warploom.view.compare_html import compare_html
@@ -34,7 +33,7 @@ class Form(StrEnum):
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="diff")(_diff)
+    app.command(name="diff")(with_request(_diff, without=("sync", "knobs")))
 
 
 def _diff(
@@ -43,17 +42,16 @@ def _diff(
     form: Annotated[Form, typer.Option("--format", help="Form of the comparison.")] = Form.TEXT,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write it here.")] = None,
     costs: CostsOption = Costs.CHIP,
-    tile: TileOption = None,
-    dtype: DtypeOption = None,
-    target: TargetOption = None,
     width: WidthOption = None,
     as_json: JsonOption = False,
+    *,
+    request: Request,
 ) -> None:
     """Compare two schedules entry by entry, and their waits, verdicts and pace.
 
     Exit code 0: equal entries. 1: they differ. Example: warploom diff a.json b.json
     """
-    given = [load(spec, tile=tile, dtype=dtype, target=target) for spec in (left, right)]
+    given = [load(spec, request) for spec in (left, right)]
     sides = [side.loops for side in given]
     rows = {
         f"loop {a.loop}, {name}" if a.loop else name: pairs

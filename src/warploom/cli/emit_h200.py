@@ -8,12 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from warploom.cli.knobs import DtypeOption, JsonOption, SpecArgument, TileOption
+from warploom.cli.knobs import JsonOption, Request, SpecArgument, with_request
 from warploom.cli.output import write_file
 from warploom.cli.progress import working
 from warploom.cli.source import load
 from warploom.cli.subject import Subject
-from warploom.cli.targets import TargetOption
 from warploom.document.roles import RolesDocument
 from warploom.errors import BackendError, VerificationError
 from warploom.launch.build import compile_source, find_toolchain
@@ -21,14 +20,11 @@ from warploom.launch.build import compile_source, find_toolchain
 
 def register(group: typer.Typer) -> None:
     """Add the command to the group of back ends."""
-    group.command(name="h200")(_emit)
+    group.command(name="h200")(with_request(_emit, without=("sync", "knobs")))
 
 
 def _emit(
     source: SpecArgument = "gemm",
-    tile: TileOption = None,
-    dtype: DtypeOption = None,
-    target: TargetOption = None,
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")] = Path(
         "kernel"
     ),
@@ -39,6 +35,8 @@ def _emit(
         bool, typer.Option("--allow-races", help="Emit programs that were not proven race-free.")
     ] = False,
     as_json: JsonOption = False,
+    *,
+    request: Request,
 ) -> None:
     """Emit a kernel as one self-contained CUDA text, with its schedule and, if possible, its cubin.
 
@@ -46,7 +44,7 @@ def _emit(
 
     Example: warploom emit h200 gemm --tile 128x256x64 -o out
     """
-    subject = load(source, tile=tile, dtype=dtype, target=target)
+    subject = load(source, request)
     text = cuda_text(subject, races=races)
     try:
         output.mkdir(parents=True, exist_ok=True)
@@ -83,13 +81,19 @@ def _emit(
 
 def cuda_text(subject: Subject, *, races: bool = False) -> str:
     """The CUDA text of a subject that is a Hopper kernel; anything else says what it is."""
-    if not isinstance(subject.document, RolesDocument) or subject.kernel is None:
+    if not isinstance(subject.document, RolesDocument):
         raise BackendError(
             f"{subject.name} is no Hopper kernel",
             where=subject.spec,
-            why="emit h200 writes role programs of a known kernel; this is "
-            + ("a counter schedule" if not subject.is_roles else "a document of an unknown kernel"),
-            fix="warploom emit gfx950 for a counter schedule; `warploom show --list` for kernels",
+            why="it is a counter schedule",
+            fix=f"warploom emit gfx950 {subject.spec}; `warploom show --list` names kernels",
+        )
+    if subject.kernel is None:
+        raise BackendError(
+            f"{subject.name} is a document of no shipped kernel",
+            where=subject.spec,
+            why="a document says when ops run, not what they compute",
+            fix="emit the kernel itself: warploom emit h200 file.py:kernel",
         )
     report = subject.report()
     if not report.clean and not races:

@@ -9,19 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
-from warploom.cli.builtin import Knobs
-from warploom.cli.knobs import (
-    DtypeOption,
-    JsonOption,
-    SpecArgument,
-    TileOption,
-    with_knobs,
-)
+from warploom.cli.knobs import JsonOption, Request, SpecArgument, with_request
 from warploom.cli.output import deliver, one_or_all
 from warploom.cli.source import load
 from warploom.cli.style import WidthOption, columns, paint, wrapped
 from warploom.cli.subject import Subject
-from warploom.cli.targets import TargetOption
 from warploom.document.ops import DepEdge
 from warploom.document.roles import RolesDocument
 from warploom.errors import DocumentError
@@ -41,26 +33,23 @@ class Drawing(StrEnum):
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="graph")(with_knobs(_graph))
+    app.command(name="graph")(with_request(_graph, without=("sync",)))
 
 
 def _graph(
     source: SpecArgument,
     form: Annotated[Drawing, typer.Option("--format", help="Form of the graph.")] = Drawing.TEXT,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write it here.")] = None,
-    tile: TileOption = None,
-    dtype: DtypeOption = None,
-    target: TargetOption = None,
     width: WidthOption = None,
     as_json: JsonOption = False,
     *,
-    knobs: Knobs,
+    request: Request,
 ) -> None:
     """Show dependence edges with kind and distance, and the recurrence that limits the loop.
 
     Example: warploom graph pingpong --format svg -o graph.svg
     """
-    loops = load(source, knobs, tile=tile, dtype=dtype, target=target).loops
+    loops = load(source, request).loops
     if as_json:
         text = one_or_all([_as_json(part, *graph_of(part)) for part in loops])
     else:
@@ -112,8 +101,8 @@ def drawing(
                 costs = f"{subject.document.target} prices"
             limit = wrapped("", f"{recurrence_text(body, edges)} (in {costs})", width)
             pace = wrapped("pace: ", subject.pace_text(), width)
-            title = [paint(subject.title, "title"), ""] if subject.loop else []
-            return "\n".join([*title, *lines, "", *limit, *pace])
+            title = [paint(t, "title") for t in wrapped("", subject.title, width)]
+            return "\n".join([*(title if subject.loop else []), *lines, "", *limit, *pace])
 
 
 def _as_json(subject: Subject, body: Sequence[Node], edges: Sequence[DepEdge]) -> dict[str, Any]:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from warploom.cli.kernels import TileKernel
+from warploom.cli.knobs import Request
 from warploom.cli.problem import make_problem
-from warploom.cli.source import Request, load, look_up
+from warploom.cli.source import load, look_up
 from warploom.cli.style import wrapped
 from warploom.cli.subject import Subject
 from warploom.errors import ConfigError, WarploomError
@@ -53,7 +54,7 @@ def shape_rows(sources: list[str], shape: str, dtypes: list[str] | None) -> list
     rows = []
     for source in sources:
         for name in dtypes or (None,):
-            kernel = look_up(source, Request(knobs={}, dtype=name))
+            kernel = look_up(source, Request(dtype=name))
             if not isinstance(kernel, TileKernel):
                 raise ConfigError(
                     f"{source} has no tiles to choose",

@@ -10,24 +10,20 @@ from typing import Annotated, Any
 import typer
 
 from warploom.cli import gpu
-from warploom.cli.builtin import Knobs
 from warploom.cli.kernels import TileKernel
 from warploom.cli.knobs import (
-    DtypeOption,
     JsonOption,
+    Request,
     SetOption,
     ShapeOption,
     SpecArgument,
-    SyncOption,
-    TileOption,
-    sync_policy,
-    with_knobs,
+    with_request,
 )
 from warploom.cli.output import write_file
 from warploom.cli.problem import Problem, make_problem
 from warploom.cli.progress import working
-from warploom.cli.source import Request, derived, look_up
-from warploom.cli.style import paint
+from warploom.cli.source import derived, look_up
+from warploom.cli.style import columns, paint, wrapped
 from warploom.cli.subject import Subject
 from warploom.document.roles import RolesDocument
 from warploom.errors import BackendError, VerificationError
@@ -39,7 +35,7 @@ TRIPS = 3
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="run")(with_knobs(_run))
+    app.command(name="run")(with_request(_run, without=("target",)))
 
 
 def _run(
@@ -54,12 +50,9 @@ def _run(
         typer.Option(metavar="FILE", help="Write clocks of the loop's entries here (needs a GPU)."),
     ] = None,
     runs: Annotated[int, typer.Option(min=1, max=1000, help="Random timings in the executor.")] = 8,
-    tile: TileOption = None,
-    dtype: DtypeOption = None,
-    sync: SyncOption = None,
     as_json: JsonOption = False,
     *,
-    knobs: Knobs,
+    request: Request,
 ) -> None:
     """Run on the GPU at hand against NumPy; without one, in the executor under many timings.
 
@@ -68,7 +61,6 @@ def _run(
 
     Example: warploom run swiglu --shape 512x1024x256
     """
-    request = Request(knobs=knobs, tile=tile, dtype=dtype, sync=sync_policy(sync))
     found = look_up(source, request)
     missing = "asked for" if host else why_host(found)
     if stamps is not None and missing:
@@ -190,9 +182,8 @@ def _text(result: dict[str, Any]) -> str:
     word = paint("right" if result["right"] else "WRONG", kind)
     lines = [f"{result['name']}: {word} ({result['where']})"]
     if result["why_not_gpu"] and result["why_not_gpu"] != "asked for":
-        lines.append(f"  not on a GPU: {result['why_not_gpu']}")
-    lines += [
-        f"  {r['timing']:<18} {'right' if r['right'] else 'WRONG'}  {r['note']}"
-        for r in result["runs"]
-    ]
+        lines += wrapped("  not on a GPU: ", result["why_not_gpu"], columns())
+    for r in result["runs"]:
+        head = f"  {r['timing']:<18} {'right' if r['right'] else 'WRONG'}  "
+        lines += wrapped(head, r["note"], columns())
     return "\n".join(lines)

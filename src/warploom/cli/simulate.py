@@ -4,22 +4,12 @@ from __future__ import annotations
 
 import typer
 
-from warploom.cli.builtin import Knobs
-from warploom.cli.knobs import (
-    DtypeOption,
-    JsonOption,
-    SpecArgument,
-    SyncOption,
-    TileOption,
-    sync_policy,
-    with_knobs,
-)
+from warploom.cli.knobs import JsonOption, Request, SpecArgument, with_request
 from warploom.cli.machine import Costs, CostsOption, TripsOption
 from warploom.cli.output import one_or_all
 from warploom.cli.source import load
 from warploom.cli.style import WidthOption, columns, paint, wrapped
 from warploom.cli.subject import Subject
-from warploom.cli.targets import TargetOption
 from warploom.sim import Simulation, simulation_to_json
 from warploom.sim.pace import Pace
 
@@ -28,27 +18,23 @@ MOST = 8
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="simulate")(with_knobs(_simulate))
+    app.command(name="simulate")(with_request(_simulate))
 
 
 def _simulate(
     source: SpecArgument,
     trips: TripsOption = 16,
     costs: CostsOption = Costs.CHIP,
-    tile: TileOption = None,
-    dtype: DtypeOption = None,
-    target: TargetOption = None,
-    sync: SyncOption = None,
     width: WidthOption = None,
     as_json: JsonOption = False,
     *,
-    knobs: Knobs,
+    request: Request,
 ) -> None:
     """Run a schedule against machine costs: interval, utilisation, stalls and what caused them.
 
     Example: warploom simulate fourwave --trips 32
     """
-    subject = load(source, knobs, tile=tile, dtype=dtype, target=target, sync=sync_policy(sync))
+    subject = load(source, request)
     model = costs is Costs.MODEL
     found = []
     for part in subject.loops:
@@ -66,7 +52,7 @@ def _simulate(
 
 
 def _text(part: Subject, pace: Pace | None, sim: Simulation, wide: int, *, model: bool) -> str:
-    lines = [paint(part.title, "title")]
+    lines = [paint(line, "title") for line in wrapped("", part.title, wide)]
     lines += wrapped("pace    ", pace.text() if pace else "no loop", wide)
     lines += wrapped(
         "run     ",

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from warploom.cli.author import called, user_object
 from warploom.document.machine import MachineCosts
 from warploom.errors import ConfigError
@@ -15,13 +11,6 @@ from warploom.target.h200 import HopperTarget
 
 Target = HopperTarget | TargetProfile | MachineCosts
 CHIP = "mi355x"
-
-TargetOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="TARGET", help="Price on this machine: h200, h100, mi355x, file.py:object."
-    ),
-]
 
 
 def find_target(spec: str) -> Target | None:

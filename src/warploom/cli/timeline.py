@@ -9,22 +9,12 @@ from typing import Annotated
 
 import typer
 
-from warploom.cli.builtin import Knobs
-from warploom.cli.knobs import (
-    DtypeOption,
-    JsonOption,
-    SpecArgument,
-    SyncOption,
-    TileOption,
-    sync_policy,
-    with_knobs,
-)
+from warploom.cli.knobs import JsonOption, Request, SpecArgument, with_request
 from warploom.cli.machine import Costs, CostsOption
 from warploom.cli.output import deliver, read_bytes
 from warploom.cli.source import load
 from warploom.cli.style import WidthOption, columns, paint
 from warploom.cli.subject import ROLE_TILES, Subject
-from warploom.cli.targets import TargetOption
 from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError
 from warploom.sim import Simulation
@@ -46,7 +36,7 @@ class Picture(StrEnum):
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="timeline")(with_knobs(_timeline))
+    app.command(name="timeline")(with_request(_timeline))
 
 
 def _timeline(
@@ -57,10 +47,6 @@ def _timeline(
         int | None, typer.Option(min=0, max=4096, help="Loop iterations; default 4, of roles 8.")
     ] = None,
     costs: CostsOption = Costs.CHIP,
-    tile: TileOption = None,
-    dtype: DtypeOption = None,
-    target: TargetOption = None,
-    sync: SyncOption = None,
     stamps: Annotated[
         Path | None,
         typer.Option(help="Clocks written by `run --stamps`, shown under the prediction."),
@@ -68,13 +54,13 @@ def _timeline(
     width: WidthOption = None,
     as_json: JsonOption = False,
     *,
-    knobs: Knobs,
+    request: Request,
 ) -> None:
     """Draw waves or roles, units, waits, hand-overs and buffer lifetimes over cycles.
 
     --json is the Perfetto trace. Example: warploom timeline pingpong --format html -o t.html
     """
-    subject = load(source, knobs, tile=tile, dtype=dtype, target=target, sync=sync_policy(sync))
+    subject = load(source, request)
     model = costs is Costs.MODEL
     shown = (8 if subject.is_roles else 4) if trips is None else trips
     form = Picture.PERFETTO if as_json else form

@@ -158,6 +158,7 @@ def blocked(
     score=None,
     visible=None,
     sink=None,
+    wide=128,
 ):
     b, h, s = wl.tile(out, whole="d", rows=128, order=order)
     g = h // (q.h // k.g)
@@ -167,7 +168,7 @@ def blocked(
         top = wl.full(s, sink(h))
     end = k.t if lengths is None else lengths[b]
     whole = None if full is None else (full, full_count)
-    for t in wl.steps(k.t, 128, some=(some, some_count), whole=whole):
+    for t in wl.steps(k.t, wide, some=(some, some_count), whole=whole):
         x = (qs @ k[b, g, t].T) * scale
         if score is not None:
             x = score(x, b, h, wl.index(s), wl.index(t))

@@ -50,7 +50,9 @@ ATTENTION: Mapping[tuple[int, bool], Mapping[str, object]] = {
     (256, True): {**_TILE_256, "slack": 1024},
 }
 
-# Where a search over tiles would solve schedules for many minutes, the tile that was measured.
+# Where a search over tiles would solve schedules for many minutes, the tile that was measured; of
+# full masks also what long sequences take, from MANY rows of tiles of 128 queries on.
+MANY, MEDIUM = 4 * 132, 512
 SHORT: Mapping[int, Mapping[str, object]] = {256: {**_TILE_256, "t": 64, "slack": 512}}
 
 _GRAD = {
@@ -138,6 +140,12 @@ GRADS: Mapping[str, Mapping[tuple[int, bool], Mapping[str, object]]] = {
 }
 
 
+# The least interval for a chunk of 64 steps, d = 128 and e = 64, proven; it takes minutes to find.
+_SCAN = (928, 136, 0, 1173, 1293, 1845, 1361, 764, 1445, 1829, 2187, 2357, 1189, 1573, 2547)
+SCANS: Mapping[tuple[int, int, int], Mapping[str, object]] = {
+    (64, 128, 64): {"consumers": 1, "hold": False, "joined": True, "staging": 3, "times": _SCAN},
+}
+
 # Products: rows and columns from which on a tile was the quickest, and the tile.
 PRODUCTS: Mapping[str, tuple[tuple[str, int], tuple[str, int], Mapping[str, object]]] = {
     "swiglu": (("m", 4096), ("n", 8192), {"m": 128, "n": 176}),
@@ -150,10 +158,14 @@ PRODUCTS: Mapping[str, tuple[tuple[str, int], tuple[str, int], Mapping[str, obje
 }
 
 
-def _with_functions(sizes: Mapping[str, int], choices: Mapping[str, object]) -> Pins:
+def _with_functions(name: str, sizes: Mapping[str, int], choices: Mapping[str, object]) -> Pins:
     """The tile of a causal mask; its order too, where scores stay as they are."""
     pins = ATTENTION.get((sizes.get("d", 0), True), {})
-    if min(sizes.get("s", 0), sizes.get("t", 0)) < LONG:
+    if name == "blocked":  # its tiles are stated, so short sequences have no others
+        fits = (pins.get("s"), pins.get("t")) == (128, choices.get("wide"))
+    else:
+        fits = min(sizes.get("s", 0), sizes.get("t", 0)) >= LONG
+    if not fits:
         return ()
     order = ("times", "tie") if choices.get("score") is not None else ()
     return tuple((n, v) for n, v in pins.items() if n not in order)
@@ -184,9 +196,13 @@ def measured(
             pins |= {"s": 64, **_IN_TEXT_ORDER}
         return tuple(pins.items())
     if name not in ("attention", "blocked"):
-        return ()
+        chunk = (sizes.get("t", 0), sizes.get("d", 0), sizes.get("e", 0))
+        return tuple(SCANS.get(chunk, {}).items()) if name == "scan" else ()
     if not plain or name == "blocked":
-        return _with_functions(sizes, choices)
-    if min(sizes.get("s", 0), sizes.get("t", 0)) < LONG:
-        return tuple(SHORT.get(sizes.get("d", 0), {}).items())
+        return _with_functions(name, sizes, choices)
+    shortest, size = min(sizes.get("s", 0), sizes.get("t", 0)), sizes.get("d", 0)
+    rows = sizes.get("b", 1) * sizes.get("h", 1) * (sizes.get("s", 0) // 128)
+    many = not mask and shortest >= MEDIUM and rows >= MANY
+    if shortest < LONG and (size in SHORT or not many):
+        return tuple(SHORT.get(size, {}).items())
     return tuple(ATTENTION.get((sizes.get("d", 0), mask), {}).items())

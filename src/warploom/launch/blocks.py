@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 from warploom.errors import KernelCallError
 
 BLOCK = 128
+NARROW, WIDE_HEAD = 64, 192  # keys of a tile where heads are wider: registers are short
 L2_SHARE = 16 * 1024 * 1024  # bytes of keys and values that are walked side by side
 Lists = tuple[Any, Any, Any, Any, Any]  # order, some, how many, full, how many
 
@@ -20,6 +21,11 @@ Lists = tuple[Any, Any, Any, Any, Any]  # order, some, how many, full, how many
 def is_block_mask(visible: object) -> bool:
     """Whether a mask lists its blocks."""
     return hasattr(visible, "kv_num_blocks") and hasattr(visible, "kv_indices")
+
+
+def tile_keys(k: Any) -> int:  # noqa: ANN401
+    """Keys of a tile."""
+    return NARROW if k.shape[-1] > WIDE_HEAD else BLOCK
 
 
 def block_lists(mask: Any, q: Any, k: Any) -> Lists:  # noqa: ANN401 (torch's own)
@@ -54,14 +60,15 @@ def _made(mask: Any, parts: list[Any], q: Any, k: Any) -> Lists:  # noqa: ANN401
         raise KernelCallError(
             f"a block mask with blocks of {sizes}",
             where="argument visible",
-            why=f"tiles have {BLOCK} queries and {BLOCK} keys, and a block is made of whole tiles",
+            why="a block is made of whole tiles, which have that many queries and keys",
             fix=f"BLOCK_SIZE={BLOCK}, or multiples of it",
         )
     count, tiles, full_count, full = parts
     pairs = [(count, tiles), *([(full_count, full)] if full is not None else [])]
-    if sizes != (BLOCK, BLOCK):
-        factors = (sizes[0] // BLOCK, sizes[1] // BLOCK)
-        tall, wide = -(-queries // BLOCK), -(-keys // BLOCK)
+    width = tile_keys(k)
+    if sizes != (BLOCK, width):
+        factors = (sizes[0] // BLOCK, sizes[1] // width)
+        tall, wide = -(-queries // BLOCK), -(-keys // width)
         pairs = [_cut(n, listed, factors, (tall, wide)) for n, listed in pairs]
     pairs = [
         (n.int().expand(batch, heads, -1), listed.int().expand(batch, heads, -1, -1))
@@ -96,7 +103,7 @@ def _cut(count: Any, tiles: Any, factors: tuple[int, int], most: tuple[int, int]
     dense.scatter_(-1, tiles.masked_fill(~counted, wide).long(), True)
     dense = dense[..., :wide].repeat_interleave(factors[0], -2).repeat_interleave(factors[1], -1)
     dense = dense[..., : most[0], : most[1]]
-    return dense.sum(-1).int(), (~dense).int().argsort(-1, stable=True).int()
+    return dense.sum(-1).int(), (~dense).int().argsort(dim=-1, stable=True).int()
 
 
 _LISTS: WeakKeyDictionary[Any, dict[Any, Lists]] = WeakKeyDictionary()
