@@ -87,7 +87,9 @@ def _emit(
     text = _text(spec, kind)
     spec = (schedule or "fourwave") if text else spec
     block = parse_tile(request.tile, kind, TILES.get(spec))
-    ready = _ready(spec, block, kind, mma, request.sync, races=races)
+    said = request.tile is not None
+    ready = _ready(spec, block, kind, mma, request.sync, races=races, said=said)
+    block = (ready.tile.block_m, ready.tile.block_n, ready.tile.block_k)
     pace = find_pace(
         lambda trips: simulate(
             ready.document, chip_costs(ready.document, block, kind), trips=trips
@@ -139,12 +141,13 @@ def _ready(
     sync: SyncPolicy | None,
     *,
     races: bool,
+    said: bool,
 ) -> ReadyKernel:
     """The schedule a spec names, for a tile."""
     element = element_type(kind)
     shape = None if mma is None else parse_tile(mma, kind)
     if spec not in SCHEDULES:
-        return _from_source(spec, block, element, shape, races=races)
+        return _from_source(spec, block, element, shape, races=races, said=said)
     on_race: OnRace = "skip" if races else "raise"
     return ready_kernel(spec, block, element, mma=shape, sync=sync, on_race=on_race)
 
@@ -178,8 +181,9 @@ def _from_source(
     mma: tuple[int, int, int] | None,
     *,
     races: bool,
+    said: bool,
 ) -> ReadyKernel:
-    """A document or an author's schedule, with the tile it is to work on."""
+    """A document or an author's schedule, with the tile it is to work on: its own by default."""
     subject = load(spec)
     if isinstance(subject.document, RolesDocument):
         raise BackendError(
@@ -199,6 +203,9 @@ def _from_source(
     document = subject.document
     waves = document.protocol.groups * document.protocol.waves_per_group
     grid = (2, waves // 2) if waves % 2 == 0 else (1, waves)
+    own = document.shape
+    if own is not None and (not said or own.tile == block):
+        block, mma = own.tile, mma or own.mma
     tile = gemm_tile(*block, element, mma=mma, waves=grid)
     reasons = tuple((Phase[name.upper()], i, text) for (name, i), text in subject.reasons().items())
     return ReadyKernel(document=document, tile=tile, reasons=reasons)

@@ -50,7 +50,9 @@ ATTENTION: Mapping[tuple[int, bool], Mapping[str, object]] = {
     (256, True): {**_TILE_256, "slack": 1024},
 }
 
-# Where a search over tiles would solve schedules for many minutes, the tile that was measured.
+# Where a search over tiles would solve schedules for many minutes, the tile that was measured; of
+# full masks also what long sequences take, from MANY rows of tiles of 128 queries on.
+MANY, MEDIUM = 4 * 132, 512
 SHORT: Mapping[int, Mapping[str, object]] = {256: {**_TILE_256, "t": 64, "slack": 512}}
 
 _GRAD = {
@@ -159,8 +161,11 @@ PRODUCTS: Mapping[str, tuple[tuple[str, int], tuple[str, int], Mapping[str, obje
 def _with_functions(name: str, sizes: Mapping[str, int], choices: Mapping[str, object]) -> Pins:
     """The tile of a causal mask; its order too, where scores stay as they are."""
     pins = ATTENTION.get((sizes.get("d", 0), True), {})
-    other = name == "blocked" and (pins.get("s"), pins.get("t")) != (128, choices.get("wide"))
-    if other or min(sizes.get("s", 0), sizes.get("t", 0)) < LONG:
+    if name == "blocked":  # its tiles are stated, so short sequences have no others
+        fits = (pins.get("s"), pins.get("t")) == (128, choices.get("wide"))
+    else:
+        fits = min(sizes.get("s", 0), sizes.get("t", 0)) >= LONG
+    if not fits:
         return ()
     order = ("times", "tie") if choices.get("score") is not None else ()
     return tuple((n, v) for n, v in pins.items() if n not in order)
@@ -195,6 +200,9 @@ def measured(
         return tuple(SCANS.get(chunk, {}).items()) if name == "scan" else ()
     if not plain or name == "blocked":
         return _with_functions(name, sizes, choices)
-    if min(sizes.get("s", 0), sizes.get("t", 0)) < LONG:
-        return tuple(SHORT.get(sizes.get("d", 0), {}).items())
+    shortest, size = min(sizes.get("s", 0), sizes.get("t", 0)), sizes.get("d", 0)
+    rows = sizes.get("b", 1) * sizes.get("h", 1) * (sizes.get("s", 0) // 128)
+    many = not mask and shortest >= MEDIUM and rows >= MANY
+    if shortest < LONG and (size in SHORT or not many):
+        return tuple(SHORT.get(size, {}).items())
     return tuple(ATTENTION.get((sizes.get("d", 0), mask), {}).items())
