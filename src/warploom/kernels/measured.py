@@ -169,7 +169,7 @@ def _with_functions(name: str, sizes: Mapping[str, int], choices: Mapping[str, o
     return tuple((n, v) for n, v in pins.items() if n not in order)
 
 
-def measured(
+def measured(  # noqa: PLR0911 (one a kind of kernel)
     name: str,
     choices: Mapping[str, object],
     sizes: Mapping[str, int],
@@ -199,6 +199,6 @@ def measured(
         return ()
     if not plain or name == "blocked":
         return _with_functions(name, sizes, choices)
-    if min(sizes.get("s", 0), sizes.get("t", 0)) < LONG:
-        return tuple(SHORT.get(sizes.get("d", 0), {}).items())
-    return tuple(ATTENTION.get((sizes.get("d", 0), mask), {}).items())
+    short = min(sizes.get("s", 0), sizes.get("t", 0)) < LONG
+    d = sizes.get("d", 0)
+    return tuple((SHORT.get(d, {}) if short else ATTENTION.get((d, mask), {})).items())
