@@ -11,7 +11,7 @@ import typer
 
 from warploom.cli.builtin import TILES, parse_tile
 from warploom.cli.emit_attention import emit_two_products
-from warploom.cli.kernels import TileKernel
+from warploom.cli.kernels import TileKernel, assignments
 from warploom.cli.knobs import (
     JsonOption,
     Request,
@@ -19,7 +19,6 @@ from warploom.cli.knobs import (
     with_request,
 )
 from warploom.cli.progress import working
-from warploom.cli.search_tiles import assignments
 from warploom.cli.source import load, text_named
 from warploom.document.kinds import Phase
 from warploom.document.roles import RolesDocument
