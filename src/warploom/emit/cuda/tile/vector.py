@@ -207,9 +207,6 @@ class Vector:
         if op.fn is Fn.CAST and op.result.dtype.is_float and self._is_small(op.args[0]):
             return f"small_to_float({self.value(op.args[0])})"
         args = [self.value(a) for a in op.args]
-        share = self.layout.tiling.multiplied
-        if op.fn is Fn.EXP2 and len(op.result.dims) == 2 and share:
-            return f"e < {share} ? exp2_multiplied({args[0]}) : exp2_approx({args[0]})"
         types = [self.body.values[a].dtype for a in op.args]
         return pointwise(op.fn, args, op.result.dtype, types)
 
