@@ -13,8 +13,9 @@ from rich.status import Status
 
 from warploom.cli.author import called, user_object
 from warploom.cli.builtin import BUILT_IN
+from warploom.cli.kernels import assignments
 from warploom.cli.output import write_file
-from warploom.cli.search_tiles import assignments, search_kernel, tile_text
+from warploom.cli.search_tiles import search_kernel, tile_text
 from warploom.document import write_schedule
 from warploom.errors import ConfigError
 from warploom.order.hunt import Step
@@ -56,6 +57,7 @@ def search_command(
         typer.Option(help="Count only what becomes a kernel; by default where that is possible."),
     ] = None,
     seconds: Annotated[float, typer.Option(min=0.1, help="Time limit.")] = 60.0,
+    goal: Annotated[float, typer.Option(min=0.0, help="Cycles that are good enough.")] = 0.0,
     workers: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
     seed: Annotated[int, typer.Option(help="Other seeds search elsewhere.")] = 0,
     store: Annotated[Path | None, typer.Option(help="Scores, kept to resume from.")] = None,
@@ -83,9 +85,9 @@ def search_command(
         _refuse_options_of_others(schedule, (tile, mma, model, split, out, build))
         search_kernel(
             schedule, text, dtype,
-            choices=assignments(choose, "--choose"),
-            scalars=assignments(scalar, "--scalar"),
-            pins=assignments(pin, "--pin"),
+            choices=assignments(choose or (), "--choose"),
+            scalars=assignments(scalar or (), "--scalar"),
+            pins=assignments(pin or (), "--pin"),
             options=JointOptions(trials=trials, shapes=shapes, seconds=seconds),
             measure=measure, store=store, plot=plot, keep=keep, as_json=as_json,
         )  # fmt: skip
@@ -93,6 +95,7 @@ def search_command(
     subject = _schedule(schedule, tile, dtype, mma)
     options = SearchOptions(
         seconds=seconds,
+        goal=goal,
         workers=workers,
         seed=seed,
         splits=tuple(_split(s) for s in split) if split else finer_splits(subject),

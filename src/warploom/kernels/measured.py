@@ -162,14 +162,17 @@ PRODUCTS: Mapping[str, tuple[tuple[str, int], tuple[str, int], Mapping[str, obje
 def _with_functions(name: str, sizes: Mapping[str, int], choices: Mapping[str, object]) -> Pins:
     """The tile of a causal mask; its order too, where scores stay as they are."""
     pins = ATTENTION.get((sizes.get("d", 0), True), {})
-    other = name == "blocked" and (pins.get("s"), pins.get("t")) != (128, choices.get("wide"))
-    if other or min(sizes.get("s", 0), sizes.get("t", 0)) < LONG:
+    if name == "blocked":  # its tiles are stated, so short sequences have no others
+        fits = (pins.get("s"), pins.get("t")) == (128, choices.get("wide"))
+    else:
+        fits = min(sizes.get("s", 0), sizes.get("t", 0)) >= LONG
+    if not fits:
         return ()
     order = ("times", "tie") if choices.get("score") is not None else ()
     return tuple((n, v) for n, v in pins.items() if n not in order)
 
 
-def measured(  # noqa: PLR0911 (one line a kind of kernel)
+def measured(
     name: str,
     choices: Mapping[str, object],
     sizes: Mapping[str, int],
@@ -185,8 +188,6 @@ def measured(  # noqa: PLR0911 (one line a kind of kernel)
         rows, columns, pins = PRODUCTS[name]
         large = all(sizes.get(axis, 0) >= least for axis, least in (rows, columns))
         return tuple(pins.items()) if large else ()
-    if name == "scan":
-        return tuple(SCANS.get((sizes.get("t", 0), sizes["d"], sizes["e"]), {}).items())
     if name == "attention_grad" and "dq" not in wanted:
         name += " without dq"
     if name in GRADS:  # nothing else was built for them, so they hold for all lengths
@@ -196,7 +197,8 @@ def measured(  # noqa: PLR0911 (one line a kind of kernel)
             pins |= {"s": 64, **_IN_TEXT_ORDER}
         return tuple(pins.items())
     if name not in ("attention", "blocked"):
-        return ()
+        chunk = (sizes.get("t", 0), sizes.get("d", 0), sizes.get("e", 0))
+        return tuple(SCANS.get(chunk, {}).items()) if name == "scan" else ()
     if not plain or name == "blocked":
         return _with_functions(name, sizes, choices)
     shortest, size = min(sizes.get("s", 0), sizes.get("t", 0)), sizes.get("d", 0)

@@ -64,7 +64,7 @@ class Trial:
         t = self.tiling
         tags = [f"a{t.ahead}" if t.ahead != 1 else "", f"t{t.tie}" if t.tie else ""]
         order = f"{hash_of(t.times):06x}" if t.times else ""
-        return "_".join([t.name.removesuffix("_given"), *(x for x in (*tags, order) if x)])
+        return "_".join([replace(t, times=()).name, *(x for x in (*tags, order) if x)])
 
 
 def hash_of(times: tuple[int, ...]) -> int:
