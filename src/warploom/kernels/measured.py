@@ -50,11 +50,15 @@ ATTENTION: Mapping[tuple[int, bool], Mapping[str, object]] = {
     (256, True): {**_TILE_256, "slack": 1024},
 }
 
-# Where a search over tiles would solve schedules for many minutes, the tile that was measured; of
-# full masks also what long sequences take, from MANY rows of tiles of 128 queries on.
-MANY, MEDIUM = 4 * 132, 512
-_CAUSAL_64 = {**_TILE_64, "s": 128, "consumers": 2, "ahead": 2, "tie": 32}
+# Where a search over tiles would solve schedules for many minutes, the tile that was measured.
 SHORT: Mapping[int, Mapping[str, object]] = {256: {**_TILE_256, "t": 64, "slack": 512}}
+# Of short sequences with at least so many keys and so many rows of tiles of 128 queries.
+MEDIUM, MANY = 512, 4 * 132
+MANY_HEADS: Mapping[tuple[int, bool], Mapping[str, object]] = {
+    (64, False): ATTENTION[64, False],
+    (64, True): {**_TILE_64, "s": 128, "consumers": 2, "ahead": 2, "tie": 32},
+    (128, False): ATTENTION[128, False],
+}
 
 _GRAD = {
     "split": 1,
@@ -201,12 +205,15 @@ def measured(
         return tuple(SCANS.get(chunk, {}).items()) if name == "scan" else ()
     if not plain or name == "blocked":
         return _with_functions(name, sizes, choices)
+    return tuple(_of_lengths(sizes, mask=mask).items())
+
+
+def _of_lengths(sizes: Mapping[str, int], *, mask: bool) -> Mapping[str, object]:
+    """Of attention by lengths: short sequences of many heads take other tiles than of few."""
     shortest, size = min(sizes.get("s", 0), sizes.get("t", 0)), sizes.get("d", 0)
     rows = sizes.get("b", 1) * sizes.get("h", 1) * (sizes.get("s", 0) // 128)
-    many = shortest >= MEDIUM and rows >= MANY
-    if shortest < LONG and many and (size, mask) == (64, True):
-        return tuple(_CAUSAL_64.items())
-    many = many and not mask
-    if shortest < LONG and (size in SHORT or not many):
-        return tuple(SHORT.get(size, {}).items())
-    return tuple(ATTENTION.get((sizes.get("d", 0), mask), {}).items())
+    if shortest >= LONG:
+        return ATTENTION.get((size, mask), {})
+    if size in SHORT or shortest < MEDIUM or rows < MANY:
+        return SHORT.get(size, {})
+    return MANY_HEADS.get((size, mask), {})
