@@ -272,6 +272,15 @@ def test_gathered_rows_are_refused_at_their_line():
     assert "wl.index(m) * 2" in found.value.where
 
 
+def test_settled_programs_wait_for_all_products():
+    score = "(qs @ keys[k].T) * alpha"
+    made = check(case(SOFTMAX.format(score=score)), {"settled": True, "consumers": 1})
+    text = emit_kernel(made).text
+    assert "wgmma_wait<1>" not in text
+    assert "wait_group.sync.aligned 1" not in text
+    assert "wgmma_fence_1x" in text  # sums that go on are written before their fence
+
+
 def test_what_a_second_store_reads_stays():
     assert check(case(TWO_STORES))
 

@@ -134,6 +134,14 @@ GRADS: Mapping[str, Mapping[tuple[int, bool], Mapping[str, object]]] = {
 }
 
 
+# The scan, by steps of a chunk, columns of keys and of values. Issue times: queries with keys,
+# values, QK, the state's conversion, P, the state's decay, values' decay, the state to shared memory,
+# QS, its decay, PV, values to shared memory, KV, and the store.
+_SCAN = (928, 136, 0, 1173, 1293, 1845, 1361, 764, 1445, 1829, 2187, 2357, 1189, 1573, 2547)
+SCAN: Mapping[tuple[int, int, int], Mapping[str, object]] = {
+    (64, 128, 64): {"consumers": 1, "joined": True, "settled": True, "times": _SCAN}
+}
+
 # Products: rows and columns from which on a tile was the quickest, and the tile.
 PRODUCTS: Mapping[str, tuple[tuple[str, int], tuple[str, int], Mapping[str, object]]] = {
     "swiglu": (("m", 4096), ("n", 8192), {"m": 128, "n": 176}),
@@ -158,6 +166,10 @@ def measured(
     """
     mask = bool(choices.get("causal"))
     plain = all(choices.get(f) is None for f in ("score", "visible", "sink"))
+    if name == "scan":
+        return tuple(
+            SCAN.get((sizes.get("t", 0), sizes.get("d", 0), sizes.get("e", 0)), {}).items()
+        )
     if name in PRODUCTS:
         rows, columns, pins = PRODUCTS[name]
         large = all(sizes.get(axis, 0) >= least for axis, least in (rows, columns))

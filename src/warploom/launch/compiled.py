@@ -167,18 +167,19 @@ class Compiled:
             return self._build_plain()
         said: list[str] = []
         spilled: list[Built] = []
-        for choice in self.choices[:MOST_TRIED]:
+        tilings = [choice.tiling for choice in self.choices[:MOST_TRIED]]
+        for tiling in (*tilings, *(replace(t, settled=True) for t in tilings if not t.settled)):
             try:
-                found = self.build(choice.tiling)
+                found = self.build(tiling)
             except (SchedulingError, GeometryError) as error:
-                said.append(f"{choice.tiling.name}: {error}")
+                said.append(f"{tiling.name}: {error}")
                 continue
             if found.cubin.report.kept:
                 return found
             report = found.cubin.report
             spilled += [] if report.messages else [found]
             said.append(
-                f"{choice.tiling.name}: {report.spill_bytes} bytes spilled"
+                f"{tiling.name}: {report.spill_bytes} bytes spilled"
                 + "".join(f", {m}" for m in report.messages)
             )
         if spilled:

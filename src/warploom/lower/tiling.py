@@ -35,7 +35,8 @@ class Tiling:
     are checked like a solver's.
     ``ahead``: slots of a ring that is filled once a tile: with two, the next tile is loaded early.
     ``split``: CTAs that share the loop of a tile; the last to finish puts together what all of them
-    left in memory, in the order of the parts: the same bits every time.
+    left in memory, in the order of the parts: the same bits every time. ``settled``: fewer products
+    are in flight, where the assembler would let none be (``lower.settle``).
     """
 
     extents: tuple[tuple[str, int], ...]
@@ -61,6 +62,7 @@ class Tiling:
     times: tuple[int, ...] = ()
     ahead: int = 1
     split: int = 1
+    settled: bool = False
 
     @property
     def pins(self) -> tuple[tuple[str, object], ...]:
@@ -87,6 +89,7 @@ class Tiling:
         tags += ["" if self.hold else "smem", f"o{self.staging}" if self.staging != 2 else ""]
         tags += [f"l{self.slack}" if self.slack else "", f"p{self.program}" if self.program else ""]
         tags += ["given" if self.times else "", f"k{self.split}" if self.split > 1 else ""]
+        tags += ["settled"] if self.settled else []
         return "_".join([sizes, *(t for t in tags if t)])
 
 

@@ -235,24 +235,26 @@ class Owned:
         return every if self.count < 0 else ordered[: self.count]
 
 
-def wait_function(pending: int, arrays: tuple[Owned, ...]) -> tuple[str, str]:
+def wait_function(pending: int | None, arrays: tuple[Owned, ...]) -> tuple[str, str]:
     """A wait for products that owns what it waits for: reads cannot move above it.
 
-    Returns the call and the function.
+    Without a number it is the fence before products: writes cannot move below it. Returns the call
+    and the function.
     """
     if not arrays:
-        return f"wgmma_wait<{pending}>();", ""
+        return "wgmma_fence();" if pending is None else f"wgmma_wait<{pending}>();", ""
     shape = "_".join(
         f"{a.blocks}x{a.registers}" + (f"of{a.count}" if a.count >= 0 else "") for a in arrays
     )
-    name = f"wgmma_wait_{pending}_{shape}"
+    name = f"wgmma_fence_{shape}" if pending is None else f"wgmma_wait_{pending}_{shape}"
+    word = "fence.sync.aligned" if pending is None else f"wait_group.sync.aligned {pending}"
     arguments = ", ".join(f"float (&x{n})[{a.blocks}][{a.registers}]" for n, a in enumerate(arrays))
     outputs = ", ".join(
         f'"+f"(x{n}[{i}][{j}])' for n, a in enumerate(arrays) for i, j in a.elements()
     )
     text = (
         f"DEVICE void {name}({arguments}) {{\n"
-        f'  asm volatile("wgmma.wait_group.sync.aligned {pending};"\n    : {outputs}\n'
+        f'  asm volatile("wgmma.{word};"\n    : {outputs}\n'
         '    :: "memory");\n}\n'
     )
     return f"{name}({', '.join(a.name for a in arrays)});", text

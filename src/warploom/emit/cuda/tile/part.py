@@ -5,7 +5,16 @@ from __future__ import annotations
 import re
 
 from warploom.document.flow import When
-from warploom.document.roles import Compute, Mma, Per, RoleProgram, RolesDocument, WaitGroup
+from warploom.document.roles import (
+    Commit,
+    Compute,
+    Mma,
+    MmaFence,
+    Per,
+    RoleProgram,
+    RolesDocument,
+    WaitGroup,
+)
 from warploom.emit.cuda.lowering import LoweringTable, Site
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.columns import early_vectors
@@ -191,9 +200,12 @@ class Part:
         final = retired_at(program)
         lines: list[str] = []
         for i, e in list(enumerate(getattr(program, phase)))[start:end]:
-            if isinstance(e, WaitGroup):
-                owned = self.owned_by(program, phase, i, final.get((phase, i), ()))
-                call, text = wait_function(e.pending, owned)
+            if isinstance(e, WaitGroup | MmaFence):
+                if isinstance(e, WaitGroup):
+                    owned = self.owned_by(program, phase, i, final.get((phase, i), ()))
+                    call, text = wait_function(e.pending, owned)
+                else:
+                    call, text = wait_function(None, self.summed_after(program, phase, i))
                 if text:
                     self.waits[call.split("(")[0]] = text
                 lines += [f"// {e.reason}", call] if e.reason else [call]
@@ -202,6 +214,22 @@ class Part:
             if self.stamps and phase == "kernel":
                 lines.append(stamp_line(self.stamps[program.name], i))
         return lines
+
+    def summed_after(self, program: RoleProgram, phase: str, at: int) -> tuple[Owned, ...]:
+        """Sums that the products after a fence go on with: what was written to them stays before.
+
+        Only in settled programs: elsewhere the assembler keeps the order by itself.
+        """
+        if not self.layout.tiling.settled:
+            return ()
+        arrays = {a.name: a for a in self.layout.arrays}
+        names: dict[str, None] = {}
+        for e in getattr(program, phase)[at:]:
+            if isinstance(e, Mma) and e.accumulate:
+                names[e.accumulator] = None
+            elif isinstance(e, Commit):
+                break
+        return tuple(_owned(arrays[n]) for n in names)
 
     def owned_by(
         self, program: RoleProgram, phase: str, at: int, final: tuple[str, ...]
