@@ -167,12 +167,23 @@ def kernel(x: wl.In["m", "k"], w: wl.In["n", "k"], out: wl.Out["m", "n"]):
         acc += x[m, k] @ w[n, k].T
     out[m, n] += acc
 """
+HALF_BYTES = """
+@wl.kernel
+def kernel(x: wl.In["m", "k"], w: wl.In["n", "k/2", wl.i8], scale: wl.In["k/128", "n", wl.f32],
+           out: wl.Out["m", "n"]):
+    m, n = wl.tile(out)
+    acc = wl.zeros(n, m)
+    for k in wl.steps(x.k, 128):
+        number = (w[n, k] >> 4 * (wl.index(k) % 2)) & 15
+        acc += ((number{less}).to(x.dtype) @ x[m, k].T) * scale[k, n]
+    out[m, n] = acc.T
+"""
 SIZES = {"m": 136, "n": 109, "k": 145, "s": 209, "t": 145, "d": 64}
 
 
 def case(text, *, dtype="bf16", **sizes):
     names = dict.fromkeys(re.findall(r"(\w+): wl\.(?:In|Out)\[", text))
-    typed = set(re.findall(r"(\w+): wl\.(?:In|Out)\[[^\]]*wl\.f32\]", text))
+    typed = set(re.findall(r"(\w+): wl\.(?:In|Out)\[[^\]]*wl\.(?:f32|i8)\]", text))
     return RandomKernel(
         text=text,
         types={n: dtype for n in names if n not in typed},
@@ -279,6 +290,17 @@ def test_settled_programs_wait_for_all_products():
     assert "wgmma_wait<1>" not in text
     assert "wait_group.sync.aligned 1" not in text
     assert "wgmma_fence_1x" in text  # sums that go on are written before their fence
+
+
+@pytest.mark.parametrize(("dtype", "less"), [("bf16", " - 8"), ("f16", " - 8"), ("bf16", "")])
+def test_half_bytes_are_converted_in_pairs(dtype, less):
+    made = check(case(HALF_BYTES.format(less=less), dtype=dtype, m=20, n=70, k=270))
+    assert f"nibbles_{dtype}(" in emit_kernel(made).text
+
+
+def test_other_bits_of_a_byte_are_converted_one_by_one():
+    text = HALF_BYTES.format(less=" - 100")
+    assert "nibbles_" not in emit_kernel(check(case(text, m=20, n=70, k=270))).text
 
 
 def test_what_a_second_store_reads_stays():

@@ -135,8 +135,8 @@ GRADS: Mapping[str, Mapping[tuple[int, bool], Mapping[str, object]]] = {
 
 
 # The scan, by steps of a chunk, columns of keys and of values. Issue times: queries with keys,
-# values, QK, the state's conversion, P, the state's decay, values' decay, the state to shared memory,
-# QS, its decay, PV, values to shared memory, KV, and the store.
+# values, QK, the state's conversion, P, decay of the state and of values, the state to shared
+# memory, QS, its decay, PV, values to shared memory, KV, and the store.
 _SCAN = (928, 136, 0, 1173, 1293, 1845, 1361, 764, 1445, 1829, 2187, 2357, 1189, 1573, 2547)
 SCAN: Mapping[tuple[int, int, int], Mapping[str, object]] = {
     (64, 128, 64): {"consumers": 1, "joined": True, "settled": True, "times": _SCAN}

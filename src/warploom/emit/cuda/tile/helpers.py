@@ -156,6 +156,16 @@ TILE_HELPERS: dict[str, str] = {
         "DEVICE float small_to_float(int x) {\n"
         "  return __int_as_float(0x4b400000 + x) - 12582912.0f;\n}\n"
     ),
+    **{
+        f"nibbles_{kind}": (
+            "// Both halves of a byte, each added to a float whose last digit counts ones.\n"
+            f"DEVICE uint32_t nibbles_{kind}(uint32_t x, float least) {{\n  uint32_t r;\n"
+            f"  const uint32_t y = (x * 0x1001u & 0x000f000fu) | {ones};\n"
+            f'  asm("sub.rn.{kind}x2 %0, %1, %2;"'
+            f' : "=r"(r) : "r"(y), "r"(pack_{kind}(least, least)));\n  return r;\n}}\n'
+        )
+        for kind, ones in (("bf16", "0x43004300u"), ("f16", "0x64006400u"))
+    },
     "unpack_e4m3": (
         "DEVICE float unpack_e4m3(uint32_t x, int half) {\n  uint32_t r;\n"
         '  asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(r) : "h"((uint16_t)x));\n'

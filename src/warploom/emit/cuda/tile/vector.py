@@ -31,7 +31,6 @@ from warploom.kernel.values import (
 from warploom.lower.body import refusal
 from warploom.lower.layout import Form
 from warploom.lower.ranges import Affine, comparisons, moves
-from warploom.lower.slots import SlotTile
 
 ELEMENTS = 8  # of a thread in 16 columns of a block
 SMALL = 1 << 16
@@ -305,7 +304,7 @@ class Vector:
         found = self.layout.slot_of(value.name)
         assert found is not None
         if value.vars == (self.rows, self.cols) and value.dtype in BYTES:
-            return self._bytes_of_slot(op, found[1])
+            return self._bytes_of_slot(op)
         if value.vars != (self.rows, self.cols) or value.dtype.bits != 16:
             raise refusal(
                 "vector work reads this tile in another shape than it lies in shared memory",
@@ -321,20 +320,29 @@ class Vector:
         ]
         return f"unpack_{value.dtype}({label}[e / 2], e % 2)"
 
-    def _bytes_of_slot(self, op: Load, tile: SlotTile) -> str:
-        """Elements of 8 bits, or bytes that stand for two columns each."""
-        value, per = op.result, op.result.dims[1].per
+    def bytes_of(self, op: Load) -> str:
+        """The bytes of a slot's tile that a thread has of 16 columns, or pairs of bytes."""
+        found = self.layout.slot_of(op.result.name)
+        assert found is not None
+        value, per, tile = op.result, op.result.dims[1].per, found[1]
         label, slot = called("f", value.name), called("slot", value.name)
         each, pitch = "u16" if per == 1 else "u8", min(tile.cols, tile.block_cols)
-        self.scopes.chunk += [
-            f"uint32_t {label}[4];",
-            "#pragma unroll",
-            "for (int u = 0; u < 4; ++u)",
-            f"  {label}[u] = load_shared_{each}(slot_byte({slot}, {tile.rows}, {pitch},"
-            f" row_of(b, u % 2), column_of(h, u / 2 * 4) / {per}));",
-        ]
+        if f"uint32_t {label}[4];" not in self.scopes.chunk:
+            self.scopes.chunk += [
+                f"uint32_t {label}[4];",
+                "#pragma unroll",
+                "for (int u = 0; u < 4; ++u)",
+                f"  {label}[u] = load_shared_{each}(slot_byte({slot}, {tile.rows}, {pitch},"
+                f" row_of(b, u % 2), column_of(h, u / 2 * 4) / {per}));",
+            ]
+        return label
+
+    def _bytes_of_slot(self, op: Load) -> str:
+        """Elements of 8 bits, or bytes that stand for two columns each."""
+        value, label = op.result, self.bytes_of(op)
         if value.dtype is DType.I8:
-            return f"(int)(signed char)({label}[e / 2]{'' if per == 2 else ' >> e % 2 * 8'})"
+            shift = "" if value.dims[1].per == 2 else " >> e % 2 * 8"
+            return f"(int)(signed char)({label}[e / 2]{shift})"
         return f"unpack_{value.dtype}({label}[e / 2], e % 2)"
 
 
