@@ -212,6 +212,9 @@ from warploom.kernel.words import (
     inf as inf,
 )
 from warploom.kernel.words import (
+    is_whole as is_whole,
+)
+from warploom.kernel.words import (
     log as log,
 )
 from warploom.kernel.words import (

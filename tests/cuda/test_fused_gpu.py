@@ -154,6 +154,81 @@ def test_functions_of_attention():
     close(warploom.attention(q, k, v, score=score, visible=visible, sinks=sinks), wanted)
 
 
+def plain_attention(q, k, v, score=None, seen=None):
+    """In float64, head by head; rows that see nothing give 0."""
+    b, h, s, d = q.shape
+    share = h // k.shape[1]
+    k, v = (x.double().repeat_interleave(share, 1) for x in (k, v))
+    x = q.double() @ k.mT * d**-0.5
+    at = [torch.arange(n, device="cuda") for n in (b, h, s, k.shape[2])]
+    places = torch.meshgrid(*at, indexing="ij")
+    x = score(x, *places) if score else x
+    shown = seen(*places) if seen else torch.ones_like(x, dtype=torch.bool)
+    p = (x - x.amax(-1, keepdim=True)).exp() * shown
+    return p @ v / p.sum(-1, keepdim=True).clamp_min(1e-300)
+
+
+@pytest.mark.parametrize("size", [128, (256, 128), (128, 384)], ids=str)
+@pytest.mark.parametrize("lengths", [(1024, 1024), (333, 900), (130, 128)], ids=str)
+def test_blocks_of_a_mask(lengths, size):
+    from torch.nn.attention.flex_attention import BlockMask, create_block_mask
+
+    (s, t), b, h, g = lengths, 2, 4, 2
+    q, k, v = randn(b, h, s, 128), randn(b, g, t, 128), randn(b, g, t, 128)
+    document = torch.randint(0, 4, (b, max(s, t)), device="cuda").sort().values
+    prefix = torch.tensor([70, 400], device="cuda")
+
+    def same(b, h, i, j):
+        return document[b, i] == document[b, j]
+
+    def seen(b, h, i, j):
+        return (j < prefix[b]) | (i >= j + 7 * h)
+
+    def alibi(x, b, h, i, j):
+        return x - 0.02 * (h + 1) * abs(i - j)
+
+    for mask in (same, seen):
+        blocks = create_block_mask(mask, b, h, s, t, device="cuda", BLOCK_SIZE=size)
+        close(warploom.attention(q, k, v, visible=blocks), plain_attention(q, k, v, None, mask))
+    wanted = plain_attention(q, k, v, alibi, lambda b, h, i, j: seen(b, h, i, j) & (i >= j))
+    close(warploom.attention(q, k, v, True, score=alibi, visible=blocks), wanted)
+    if size == 128:  # blocks alone, without a function
+        rows, wide = -(-s // 128), -(-t // 128)
+        kind = torch.randint(0, 3, (1, 1, rows, wide), device="cuda")
+        lists = []
+        for n in (1, 2):
+            order = (kind != n).int().argsort(-1, stable=True).int()
+            lists += [(kind == n).sum(-1).int(), order]
+        alone = BlockMask.from_kv_blocks(*lists, seq_lengths=(s, t))
+        close(
+            warploom.attention(q, k, v, visible=alone),
+            plain_attention(q, k, v, None, lambda b, h, i, j: kind[0, 0, i // 128, j // 128] > 0),
+        )
+
+
+def test_functions_on_packed_sequences():
+    lengths, h, g, d = (300, 1, 0, 129, 700), 4, 2, 128
+    starts = torch.tensor([0, *lengths], device="cuda").cumsum(0).int()
+    total = sum(lengths)
+    q, k, v = randn(total, h, d), randn(total, g, d), randn(total, g, d)
+    slopes = torch.rand(h, device="cuda")
+
+    def alibi(x, b, h, i, j):
+        return x + slopes[h] * (j - i)
+
+    def window(b, h, i, j):
+        return (i >= j) & (i - j <= 100 + b)
+
+    found = warploom.attention_packed(
+        q, k, v, starts, starts, max(lengths), max(lengths), score=alibi, visible=window
+    )
+    for n, (a, b) in enumerate(pairwise(starts.tolist())):
+        if a < b:
+            one = (x[a:b].transpose(0, 1)[None] for x in (q, k, v))
+            wanted = plain_attention(*one, alibi, lambda b, h, i, j, n=n: window(n, h, i, j))
+            close(found[a:b].transpose(0, 1)[None], wanted)
+
+
 def test_the_ops_of_torch():
     from warploom.torch import flex_attention
 

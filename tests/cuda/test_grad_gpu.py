@@ -7,6 +7,7 @@ import math
 import pytest
 
 import warploom
+from warploom.kernel import language as wl
 
 from .gpu import NEEDS_HOPPER, TORCH_WARNINGS
 
@@ -96,8 +97,69 @@ def test_torch_takes_it():
     assert max(far(f, w) for f, w in zip(found, want, strict=True)) < 1e-2
 
 
+def softcap(x, b, h, i, j):
+    return 2.0 * wl.tanh(x / 2.0)
+
+
+def slanted(x, b, h, i, j):
+    return x - 0.01 * (i - j)
+
+
+def near(b, h, i, j):
+    return (i - j < 100) & (j - i < 30)
+
+
+def _places(x):
+    return (torch.arange(n, device="cuda") for n in x.shape[-2:])
+
+
+def _slanted(x):
+    rows, columns = _places(x)
+    return x - 0.01 * (rows[:, None] - columns)
+
+
+def _near(x):
+    rows, columns = _places(x)
+    apart = rows[:, None] - columns
+    return x.masked_fill((apart >= 100) | (apart <= -30), float("-inf"))
+
+
+FORMS = {
+    "softcap": ({"score": softcap}, lambda x: 2 * torch.tanh(x / 2)),
+    "slanted": ({"score": slanted}, _slanted),
+    "near": ({"visible": near}, _near),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("mask", [False, True])
+@pytest.mark.parametrize("size", SIZES)
+def test_functions_of_scores(size, mask, form):
+    given, same = FORMS[form]
+    q, k, v, do = drawn(1, 4, 2, 300, 333, size)
+    out, lse, want = exact(q, k, v, do, mask, same)
+    found = warploom.attention_backward(do, q, k, v, out, lse, mask, **given)
+    assert max(far(f, w) for f, w in zip(found, want, strict=True)) < 8e-3
+
+
 @pytest.mark.parametrize("mask", [False, True, "lower_right"])
-@pytest.mark.parametrize("size", [64, 128])
+@pytest.mark.parametrize("size", SIZES)
+def test_lengths_of_keys(size, mask):
+    q, k, v, do = drawn(3, 4, 2, 200, 300, size)
+    ends = [300, 129, 1]
+    rows = [exact(*(x[n : n + 1] for x in (q, k[:, :, :e], v[:, :, :e], do)), mask)
+            for n, e in enumerate(ends)]  # fmt: skip
+    want = [torch.zeros_like(x).double() for x in (q, k, v)]
+    for n, (e, (_, _, grads)) in enumerate(zip(ends, rows, strict=True)):
+        want[0][n], want[1][n, :, :e], want[2][n, :, :e] = (g[0] for g in grads)
+    out, lse = (torch.cat([r[i] for r in rows]) for i in (0, 1))
+    lengths = torch.tensor(ends, dtype=torch.int32, device="cuda")
+    found = warploom.attention_backward(do, q, k, v, out, lse, mask, lengths=lengths)
+    assert max(far(f, w) for f, w in zip(found, want, strict=True)) < 8e-3
+
+
+@pytest.mark.parametrize("mask", [False, True, "lower_right"])
+@pytest.mark.parametrize("size", SIZES)
 def test_packed_sequences(mask, size):
     lengths = [(5, 9), (300, 300), (128, 1), (1, 700), (260, 129)]
     starts = [torch.tensor([0, *x]).cumsum(0).int().cuda() for x in zip(*lengths, strict=True)]

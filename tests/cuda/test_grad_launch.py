@@ -7,6 +7,7 @@ import pytest
 
 from warploom.errors import BackendError
 from warploom.kernel import language as wl
+from warploom.kernel.simplify import simplify
 from warploom.kernel.values import DType
 from warploom.kernels.attention_grad import (
     attention_grad,
@@ -16,10 +17,14 @@ from warploom.kernels.attention_grad import (
 )
 from warploom.kernels.attention_grad_ends import converted, prepared, summed
 from warploom.kernels.measured import measured
-from warploom.launch.attention_checks import check_backward, check_functions
+from warploom.launch.attention_checks import check_backward
 from warploom.launch.attention_grad import kernels_of
 from warploom.launch.layout import Layout
 from warploom.launch.tensors import row_major
+from warploom.lower.choose import choose
+from warploom.lower.column import lower
+from warploom.lower.rewrite import rewrite
+from warploom.verify.roles import verify_roles
 
 F32 = DType.F32
 WIDE = dict.fromkeys(("q", "k", "v", "do", "dk", "dv"), F32)
@@ -28,6 +33,10 @@ SCALE = 0.3
 
 def softcap(x, b, h, i, j):
     return 2.0 * wl.tanh(x / 2.0)
+
+
+def near(b, h, i, j):
+    return i - j < 100
 
 
 def forward(q, k, v, mask, capped):
@@ -75,6 +84,7 @@ def test_the_texts_together_are_the_gradients(mask, heads, capped):
     def value(text, types, given=None, without=()):
         names = {t.name for t in text.signature.tensors} - set(without)
         types = {n: d for n, d in types.items() if n in names}
+        without = {*without, "lengths"} & {t.name for t in text.signature.tensors}
         return text.specialise(types, sizes={"d": 4}, constants=given, without=without)
 
     delta, _ = value(prepared, {"do": F32, "o": F32}).reference(do, out)
@@ -123,11 +133,45 @@ def test_calls_that_do_not_fit_are_refused(change, says):
         check_backward(**(GOOD | change))
 
 
-def test_functions_of_wide_heads_are_refused():
-    check_functions(Shape(1, 1, 1, 64), own=True)
-    check_functions(Shape(1, 1, 1, 128), own=False)
-    with pytest.raises(BackendError, match="head dimension 128"):
-        check_functions(Shape(1, 1, 1, 128), own=True)
+@pytest.mark.parametrize("size", [64, 128, 256])
+@pytest.mark.parametrize("given", [{"score": softcap}, {"visible": near}], ids=["score", "visible"])
+def test_functions_of_scores_have_proven_programs(size, given):
+    """In the order of the text: registers hold it, nothing is searched."""
+    types = {n: DType.BF16 for n in WIDE if size < 256 or n != "dv"}
+    without = {"lengths"} if size < 256 else {"lengths", "dv"}
+    kernel = attention_grad.specialise(types, sizes={"d": size}, constants=given, without=without)
+    kernel = rewrite(simplify(kernel), positive=frozenset({"scale"}))
+    pins = dict(measured("attention_grad", given, {"d": size}))
+    tiling = choose(kernel, {"b": 1, "h": 8, "g": 8, "s": 512, "t": 512}, pins=pins)[0].tiling
+    made = lower(kernel, tiling)
+    assert verify_roles(made.document).clean
+    times = dict(zip((op.name for op in made.problem.ops), made.result.times, strict=True))
+    mine = [n for n in times if not n.startswith("load")]
+    assert sorted(mine, key=times.__getitem__) == mine
+
+
+@pytest.mark.parametrize("mask", [False, True, "end"])
+def test_keys_past_the_length_do_not_count(mask):
+    rng = np.random.default_rng(3)
+    q, do = (rng.standard_normal((2, 2, 6, 4)) for _ in range(2))
+    k, v = (rng.standard_normal((2, 2, 9, 4)) for _ in range(2))
+    ends = np.array([9, 7], dtype=np.int32)
+    short = [[x[n : n + 1, :, :e] for x in (k, v)] for n, e in enumerate(ends)]
+    made = [forward(q[n : n + 1], *kv, mask, False) for n, kv in enumerate(short)]
+    out, lse = (np.concatenate(x) for x in zip(*made, strict=True))
+    delta = (out * do).sum(-1)
+    types = WIDE | {"lengths": DType.I32}
+    kernel = attention_grad.specialise(types, sizes={"d": 4}, constants={"causal": mask})
+    found = kernel.reference(q, k, v, do, lse, delta, ends, scale=SCALE)
+    alone = attention_grad.specialise(
+        WIDE, sizes={"d": 4}, constants={"causal": mask}, without={"lengths"}
+    )
+    for n, (e, kv) in enumerate(zip(ends, short, strict=True)):
+        rows = slice(n, n + 1)
+        want = alone.reference(q[rows], *kv, do[rows], lse[rows], delta[rows], scale=SCALE)
+        for x, y, keys in zip(found, want, (e, None, e), strict=True):
+            np.testing.assert_allclose(x[rows, :, :keys], y, atol=1e-9)
+            assert not x[rows, :, e:].any() or keys is None
 
 
 def layouts(b, h, g, s, t, d):
@@ -168,7 +212,9 @@ def test_packed_sequences_are_sequences_apart(mask):
     k, v = (rng.standard_normal((2, 11, 4)) for _ in range(2))
     starts = np.array([0, 4, 4, 9]), np.array([0, 5, 5, 11])
     kernel = packed_grad.specialise(WIDE, sizes={"d": 4}, constants={"causal": mask})
-    alone = attention_grad.specialise(WIDE, sizes={"d": 4}, constants={"causal": mask})
+    alone = attention_grad.specialise(
+        WIDE, sizes={"d": 4}, constants={"causal": mask}, without={"lengths"}
+    )
     lse, delta = np.zeros((2, 9)), np.zeros((2, 9))
     want = [np.zeros_like(x) for x in (k, q, v)]
     for at, to, first, end in zip(starts[0], starts[0][1:], starts[1], starts[1][1:], strict=False):

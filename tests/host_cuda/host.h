@@ -28,6 +28,7 @@ float floorf(float) noexcept;
 float exp2f(float) noexcept;
 float log2f(float) noexcept;
 float fabsf(float) noexcept;
+float fmaf(float, float, float) noexcept;
 float fmaxf(float, float) noexcept;
 float fminf(float, float) noexcept;
 int abs(int) noexcept;

@@ -228,6 +228,35 @@ def test_conditions_on_columns_alone():
     assert check(case(SOFTMAX.format(score=score)))
 
 
+LINES = {
+    "a bias that falls": "(wl.index(k) - wl.index(m)) * 0.03",
+    "of numbers": "(2.0 * wl.index(k) - wl.index(m) * 1.5 - 7) / 61.0",
+    "turned round": "-(wl.index(m) - 3 * wl.index(k)).to(wl.f32) * 0.01",
+    "a distance": "wl.abs(wl.index(k) - wl.index(m)) * -0.02",
+    "with a number of the row": "((wl.index(k) - tilt[0]) + wl.index(m) * alpha) * 0.02",
+}
+
+
+@pytest.mark.parametrize("bias", LINES.values(), ids=list(LINES))
+def test_numbers_that_rise_evenly_are_no_work_of_their_own(bias):
+    one = case(SOFTMAX.format(score=f"(qs @ keys[k].T) * alpha + {bias}"), m=70, k=99)
+    made = check(one, {"consumers": 1})
+    text = emit_kernel(made).text
+    assert "fmaf(slope_" in text
+    assert text.count("auto make_") == 4
+
+
+def test_a_window_begins_where_its_first_row_does():
+    """Not at a multiple of the step: one tile less is visited."""
+    score = (
+        "wl.where((wl.index(m) >= wl.index(k)) & (wl.index(m) - wl.index(k) <= 40),"
+        " (qs @ keys[k].T) * alpha, -wl.inf)"
+    )
+    one = case(SOFTMAX.format(score=score), m=300, k=290)
+    made = check(one, {"consumers": 1, "m": 64, "k": 48})
+    assert "/ 48 * 48" not in emit_kernel(made).text
+
+
 def test_a_condition_used_twice_and_rows_called_h():
     assert check(case(ROW_NAMES))
 
@@ -333,7 +362,7 @@ def test_each_loop_is_a_kernel_of_its_own():
     kernel = Lowered(case(ROW_SOFTMAX)).compiled.rewritten
     parts = each_loop(kernel)
     assert [len(p.loops) for p in parts] == [1, 1, 1]
-    assert "t_out_loop0 of an earlier loop" in str(parts[2])
+    assert "t_out_loop1 of an earlier loop" in str(parts[2])
     stored = [[op.tensor for op in walk(p.ops) if isinstance(op, Store)] for p in parts]
     assert stored == [[], [], ["out_b", "top"]]  # stores follow the last loop
 

@@ -27,6 +27,7 @@ from warploom.kernel.values import (
     Transpose,
     Value,
     Walk,
+    Whole,
     operands,
     results,
     walk,
@@ -100,6 +101,8 @@ def _loop(loop: Loop, indent: str, last: list[Line | None]) -> Iterator[str]:
     bounds = "".join(
         f" {word} {value}" for word, value in (("from", loop.start), ("until", loop.until)) if value
     )
+    for tiles in loop.lists:
+        bounds += f" of {tiles.tensor} up to {tiles.counts}{' (whole)' * tiles.whole}"
     yield f"{indent}for {loop.var}{bounds}:"
     for c in loop.carried:
         yield f"{indent}  {_typed(c.inside)} = {c.first} first, then {c.last}"
@@ -140,6 +143,8 @@ def _right(op: Op) -> str:  # noqa: C901, PLR0911, PLR0912 (one line a kind of o
             return f"position of {op.var}"
         case Indices():
             return f"index({op.var})"
+        case Whole():
+            return f"{op.var} is whole"
         case Spread():
             return f"spread({op.arg})"
         case Load():

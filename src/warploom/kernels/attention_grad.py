@@ -29,6 +29,7 @@ def attention_grad(
     dk: wl.Out["b", "h", "t", "d"],
     dq: wl.Out["b", "h", "s", "d", wl.f32, wl.blocked] = None,
     dv: wl.Out["b", "h", "t", "d"] = None,
+    lengths: wl.In["b", wl.i32] = None,
     *,
     scale: float,
     causal=False,
@@ -39,14 +40,17 @@ def attention_grad(
     g = h // (q.h // k.g)
     ks, vs = k[b, g, t], v[b, g, t]
     gk, gv = wl.zeros(t, k.d), wl.zeros(t, k.d)
+    end = k.t if lengths is None else lengths[b]
     for s in wl.steps(q.s):
         qs, dos = q[b, h, s], do[b, h, s]
         x = (ks @ qs.T) * scale
         y = x if score is None else score(x, b, h, wl.index(s), wl.index(t))
         p = wl.exp(y - lse[b, h, s])
-        p = _seen(p, b, h, s, t, k.t - q.s if causal == "end" else 0, causal, visible)
-        dy = p * (vs @ dos.T - delta[b, h, s])
-        ds = (dy if score is None else dy * wl.slope(y, x)).to(q.dtype)
+        p = _seen(p, b, h, s, t, end - q.s if causal == "end" else 0, causal, visible)
+        if lengths is not None:
+            p = wl.where(wl.index(t) < end, p, 0.0)
+        w = p if score is None else p * wl.slope(y, x)  # one tile of registers, not two
+        ds = (w * (vs @ dos.T - delta[b, h, s])).to(q.dtype)
         gv += p.to(q.dtype) @ dos
         gk += ds @ qs
         dq[b, h, s] += ds.T @ ks
@@ -61,6 +65,7 @@ def values_grad(
     do: wl.In["b", "h", "s", "d"],
     lse: wl.In["b", "h", "s", wl.f32],
     dv: wl.Out["b", "h", "t", "d"],
+    lengths: wl.In["b", wl.i32] = None,
     *,
     scale: float,
     causal=False,
@@ -71,11 +76,14 @@ def values_grad(
     b, h, t = wl.tile(dv, whole="d")
     ks = k[b, h // (q.h // k.g), t]
     gv = wl.zeros(t, k.d)
+    end = k.t if lengths is None else lengths[b]
     for s in wl.steps(q.s):
         x = (ks @ q[b, h, s].T) * scale
         y = x if score is None else score(x, b, h, wl.index(s), wl.index(t))
         p = wl.exp(y - lse[b, h, s])
-        p = _seen(p, b, h, s, t, k.t - q.s if causal == "end" else 0, causal, visible)
+        p = _seen(p, b, h, s, t, end - q.s if causal == "end" else 0, causal, visible)
+        if lengths is not None:
+            p = wl.where(wl.index(t) < end, p, 0.0)
         gv += p.to(q.dtype) @ do[b, h, s]
     dv[b, h, t] = gv
 
@@ -106,8 +114,8 @@ def queries_grad(
         y = x if score is None else score(x, b, h, wl.index(s), wl.index(t))
         p = wl.exp(y - lse[b, h, s])
         p = _seen(p, b, h, s, t, k.t - q.s if causal == "end" else 0, causal, visible)
-        dy = p * (dos @ v[b, g, t].T - delta[b, h, s])
-        gq += (dy if score is None else dy * wl.slope(y, x)).to(q.dtype) @ ks
+        w = p if score is None else p * wl.slope(y, x)
+        gq += (w * (dos @ v[b, g, t].T - delta[b, h, s])).to(q.dtype) @ ks
     dq[b, h, s] = gq * scale
 
 
@@ -123,7 +131,7 @@ def packed_grad(
     k_starts: wl.Starts["i"],
     dk: wl.Out["h", "t", "d"],
     dq: wl.Out["h", "s", "d", wl.f32],
-    dv: wl.Out["h", "t", "d"],
+    dv: wl.Out["h", "t", "d"] = None,
     *,
     scale: float,
     causal=False,
@@ -147,3 +155,30 @@ def packed_grad(
         dq[h, s] += ds.T @ ks
     dv[h, t] = gv
     dk[h, t] = gk * scale
+
+
+@wl.kernel
+def packed_values(
+    q: wl.In["h", "s", "d"],
+    k: wl.In["g", "t", "d"],
+    do: wl.In["h", "s", "d"],
+    lse: wl.In["h", "s", wl.f32],
+    q_starts: wl.Starts["i"],
+    k_starts: wl.Starts["i"],
+    dv: wl.Out["h", "t", "d"],
+    *,
+    scale: float,
+    causal=False,
+):
+    """``dv`` alone, of packed sequences."""
+    i, h, t = wl.tile(dv, whole="d", groups=k_starts)
+    ks = k[h // (q.h // k.g), t]
+    gv = wl.zeros(t, k.d)
+    first, end = q_starts[i], q_starts[i + 1]
+    ahead = k_starts[i] - first
+    if causal == "end":
+        ahead = k_starts[i + 1] - end
+    for s in wl.steps(q.s, start=first, until=end):
+        p = wl.exp((ks @ q[h, s].T) * scale - lse[h, s])
+        gv += _seen(p, i, h, s, t, ahead, causal, None).to(q.dtype) @ do[h, s]
+    dv[h, t] = gv

@@ -112,6 +112,8 @@ _QUERIES_128 = (1536, 273, 0, 901, 1669, 645, 1413, 1219, 1987, 1925, 2693)
 _PACKED_64 = (4095, 300, 600, 1200, 1456, 1518, 2475, 2050, 3139, 2411, 2755, 3201)
 _PACKED_128 = (4967, 300, 600, 1200, 1712, 1774, 2731, 2306, 3755, 2667, 3243, 3817)
 
+_IN_TEXT_ORDER = {"program": "text", "spare": 8}  # compiled without a spill, not searched
+
 GRADS: Mapping[str, Mapping[tuple[int, bool], Mapping[str, object]]] = {
     "attention_grad": ATTENTION_GRAD,
     "attention_grad without dq": {
@@ -127,19 +129,26 @@ GRADS: Mapping[str, Mapping[tuple[int, bool], Mapping[str, object]]] = {
         (d, m): {**_GRAD, "s": 64, "direct": True, "straight": False, "spare": 20, "times": times}
         for d, times in ((64, _PACKED_64), (128, _PACKED_128))
         for m in (False, True)
-    },
+    }
+    | {(256, m): {**_GRAD, **_WIDE, **_IN_TEXT_ORDER} for m in (False, True)},
+    "packed_values": {(256, m): {**_ALONE, "times": _VALUES_256} for m in (False, True)},
     "queries_grad": {
         (128, m): {**_ALONE, "s": 128, "t": 64, "times": _QUERIES_128} for m in (False, True)
     },
 }
 
 
-# The scan, by steps of a chunk, columns of keys and of values. Issue times: queries with keys,
-# values, QK, the state's conversion, P, decay of the state and of values, the state to shared
-# memory, QS, its decay, PV, values to shared memory, KV, and the store.
+# The least interval for a chunk of 64 steps, d = 128 and e = 64, proven; it takes minutes to find.
 _SCAN = (928, 136, 0, 1173, 1293, 1845, 1361, 764, 1445, 1829, 2187, 2357, 1189, 1573, 2547)
-SCAN: Mapping[tuple[int, int, int], Mapping[str, object]] = {
-    (64, 128, 64): {"consumers": 1, "joined": True, "settled": True, "times": _SCAN}
+SCANS: Mapping[tuple[int, int, int], Mapping[str, object]] = {
+    (64, 128, 64): {
+        "consumers": 1,
+        "hold": False,
+        "joined": True,
+        "staging": 3,
+        "settled": True,
+        "times": _SCAN,
+    },
 }
 
 # Products: rows and columns from which on a tile was the quickest, and the tile.
@@ -154,6 +163,16 @@ PRODUCTS: Mapping[str, tuple[tuple[str, int], tuple[str, int], Mapping[str, obje
 }
 
 
+def _with_functions(name: str, sizes: Mapping[str, int], choices: Mapping[str, object]) -> Pins:
+    """The tile of a causal mask; its order too, where scores stay as they are."""
+    pins = ATTENTION.get((sizes.get("d", 0), True), {})
+    other = name == "blocked" and (pins.get("s"), pins.get("t")) != (128, choices.get("wide"))
+    if other or min(sizes.get("s", 0), sizes.get("t", 0)) < LONG:
+        return ()
+    order = ("times", "tie") if choices.get("score") is not None else ()
+    return tuple((n, v) for n, v in pins.items() if n not in order)
+
+
 def measured(
     name: str,
     choices: Mapping[str, object],
@@ -166,23 +185,24 @@ def measured(
     """
     mask = bool(choices.get("causal"))
     plain = all(choices.get(f) is None for f in ("score", "visible", "sink"))
-    if name == "scan":
-        return tuple(
-            SCAN.get((sizes.get("t", 0), sizes.get("d", 0), sizes.get("e", 0)), {}).items()
-        )
     if name in PRODUCTS:
         rows, columns, pins = PRODUCTS[name]
         large = all(sizes.get(axis, 0) >= least for axis, least in (rows, columns))
         return tuple(pins.items()) if large else ()
+    if name == "scan":
+        return tuple(SCANS.get((sizes.get("t", 0), sizes["d"], sizes["e"]), {}).items())
     if name == "attention_grad" and "dq" not in wanted:
         name += " without dq"
     if name in GRADS:  # nothing else was built for them, so they hold for all lengths
         pins = dict(GRADS[name].get((sizes.get("d", 0), mask), {}))
-        if not plain and pins:  # another loop: its order is searched
-            pins = {n: v for n, v in pins.items() if n not in ("times", "early")} | {"s": 64}
+        if not plain and pins:  # another loop
+            pins = {n: v for n, v in pins.items() if n not in ("times", "early")}
+            pins |= {"s": 64, **_IN_TEXT_ORDER}
         return tuple(pins.items())
-    if name != "attention" or not plain:
+    if name not in ("attention", "blocked"):
         return ()
+    if not plain or name == "blocked":
+        return _with_functions(name, sizes, choices)
     if min(sizes.get("s", 0), sizes.get("t", 0)) < LONG:
         return tuple(SHORT.get(sizes.get("d", 0), {}).items())
     return tuple(ATTENTION.get((sizes.get("d", 0), mask), {}).items())

@@ -18,7 +18,6 @@ CAUSAL: dict[bool | str, bool | str] = {
 }
 HEAD_DIMS = (64, 128, 192, 256)
 BACKWARD_DIMS = (64, 128, 256)
-PACKED_DIMS = (64, 128)  # of which gradients of packed sequences are computed
 PAGE_SIZES = (64, 128)
 
 
@@ -205,20 +204,13 @@ def check_packed_backward(grad: Any, q: Any, k: Any, v: Any, out: Any, lse: Any)
             where="attention_packed_backward",
             fix="[rows, heads, head dim], grad and out like q, k and v alike, lse [heads, rows]",
         )
-    if shapes[0][2] not in PACKED_DIMS or shapes[0][1] % shapes[1][1] or min(map(min, shapes)) == 0:
+    if (
+        shapes[0][2] not in BACKWARD_DIMS
+        or shapes[0][1] % shapes[1][1]
+        or min(map(min, shapes)) == 0
+    ):
         raise BackendError(
             f"q is {shapes[0]}, k is {shapes[1]}",
             where="attention_packed_backward",
-            fix=f"head dimension {' or '.join(map(str, PACKED_DIMS))}, kv heads that divide q's",
-        )
-
-
-def check_functions(q: Any, *, own: bool) -> None:  # noqa: ANN401
-    """Head dimensions of which gradients with functions of the caller are computed."""
-    if own and q.shape[3] != BACKWARD_DIMS[0]:
-        raise BackendError(
-            f"score or visible with head dimension {q.shape[3]}",
-            where="attention_backward",
-            why="ptxas finds no registers for the products beside the slopes of the scores",
-            fix=f"head dimension {BACKWARD_DIMS[0]}, or torch's gradient",
+            fix=f"head dimension of {', '.join(map(str, BACKWARD_DIMS))}, kv heads that divide q's",
         )

@@ -10,15 +10,20 @@ from contextlib import nullcontext
 from functools import lru_cache
 from typing import Any
 
+from warploom.emit.cuda.tile.stores import BLOCK_ROWS
 from warploom.kernel.values import DType
 from warploom.kernels.attention_grad import attention_grad as text
-from warploom.kernels.attention_grad import packed_grad, queries_grad, values_grad
+from warploom.kernels.attention_grad import (
+    packed_grad,
+    packed_values,
+    queries_grad,
+    values_grad,
+)
 from warploom.kernels.attention_grad_ends import converted, prepared, summed
 from warploom.launch.attention import KEYS, ROWS
 from warploom.launch.attention_checks import (
     causal_choice,
     check_backward,
-    check_functions,
     check_packed_backward,
     checked_scale,
 )
@@ -30,7 +35,6 @@ from warploom.lower.tiling import Tiling
 
 Options = tuple[Any, ...]
 TOGETHER = 128  # the largest head dimension of which registers hold both sums
-BLOCK_ROWS = 16  # of tensors in blocks
 BEFORE: Options = ((), (), frozenset(), frozenset({"delta", "dq"}), ())
 
 
@@ -46,6 +50,7 @@ def attention_backward(
     *,
     score: Callable[..., Any] | None = None,
     visible: object | None = None,
+    lengths: object | None = None,
     deterministic: bool = False,
     kernel: Tiling | None = None,
     stream: int | None = None,
@@ -55,8 +60,8 @@ def attention_backward(
     ``out`` and ``lse`` are what ``attention(..., return_lse=True)`` gave for the same arguments;
     head dim is 64, 128 or 256. The sums that make ``dq`` are in fp32 and in no fixed order, so it
     may differ in its last bit from run to run, unless ``deterministic`` is asked for: then a kernel
-    of its own makes it. ``dk`` and ``dv`` are the same in every run. ``score`` and ``visible`` are
-    those of the forward pass, for head dim 64; the derivative of ``score`` follows from its text.
+    of its own makes it. ``dk`` and ``dv`` are the same in every run. ``score``, ``visible`` and
+    ``lengths`` are those of the forward pass; the derivative of ``score`` follows from its text.
     """
     check_backward(grad, q, k, v, out, lse)
     factor = q.shape[3] ** -0.5 if scale is None else checked_scale(scale)
@@ -66,7 +71,6 @@ def attention_backward(
     sums = _sums(q, stream)
     delta = PREPARED.launch((grad, out, None, sums), (), BEFORE, stream)[2]
     own = score is not None or visible is not None
-    check_functions(q, own=own)
     apart = q.shape[3] > TOGETHER
     options = _options(mask, DType.F32 if each > 1 else kind, apart, deterministic, kernel)
     given = (q, k, v, grad, lse, delta)
@@ -78,10 +82,10 @@ def attention_backward(
             calls, options, more = flexible(calls, score, visible, options)
         return calls.launch((*tensors, *more), (factor,), options, stream)
 
-    done = run(CALLS, (*given, None, added, None), options[0])
+    done = run(CALLS, (*given, None, added, None, lengths), options[0])
     dk, dv = done[6], done[8]
     if apart:
-        dv = run(VALUES, (q, k, grad, lse, None), options[1])[4]
+        dv = run(VALUES, (q, k, grad, lse, None, lengths), options[1])[4]
     if deterministic:
         dq = run(QUERIES, (*given, None), _alone(mask))[6]
     else:
@@ -107,8 +111,8 @@ def attention_packed_backward(
 ) -> tuple[Any, Any, Any]:
     """Gradients of ``attention_packed`` for q, k and v, given that of its result.
 
-    ``out`` and ``lse`` are what it gave with ``return_lse``; head dim is 64 or 128. ``dq`` may
-    differ in its last bit from run to run.
+    ``out`` and ``lse`` are what it gave with ``return_lse``; head dim is 64, 128 or 256. ``dq``
+    may differ in its last bit from run to run.
     """
     check_packed_backward(grad, q, k, v, out, lse)
     factor = q.shape[2] ** -0.5 if scale is None else checked_scale(scale)
@@ -116,10 +120,14 @@ def attention_packed_backward(
     sums = _sums(_headed(q), stream)
     delta = PREPARED.launch((_headed(grad), _headed(out), None, sums), (), BEFORE, stream)[2]
     types = DType.F32 if each > 1 else kind
-    options = _options(causal_choice(causal), types, False, False, None)[0]
+    apart = q.shape[2] > TOGETHER
+    options = _options(causal_choice(causal), types, apart, False, None)
     tensors = (q, k, v, grad, lse, delta[0], q_starts, k_starts, None, sums[0], None)
-    done = PACKED.launch(tensors, (factor,), options, stream)
+    done = PACKED.launch(tensors, (factor,), options[0], stream)
     dk, dv = done[8], done[10]
+    if apart:
+        values = (q, k, grad, lse, q_starts, k_starts, None)
+        dv = PACKED_VALUES.launch(values, (factor,), options[1], stream)[6]
     dq = _summed(sums, q, kind, 1, stream, factor)
     if each > 1:
         dk, dv = (_summed(_headed(x), k, kind, each, stream) for x in (dk, dv))
@@ -146,9 +154,9 @@ def kernels_of(
     options = _options(mask, DType.F32 if each > 1 else q.dtype, apart, deterministic, None)
     given, added = (q, k, k, q, rows, rows), None if deterministic else sums
     yield PREPARED, (q, q, None, sums), BEFORE
-    yield CALLS, (*given, None, added, None), options[0]
+    yield CALLS, (*given, None, added, None, None), options[0]
     if apart:
-        yield VALUES, (q, k, q, rows, None), options[1]
+        yield VALUES, (q, k, q, rows, None, None), options[1]
     if deterministic:
         yield QUERIES, (*given, None), _alone(mask)
     else:
@@ -206,10 +214,7 @@ def _made(kind: DType, each: int = 1) -> Options:
 
 
 PREPARED, CONVERTED, SUMMED = Calls(prepared), Calls(converted), Calls(summed)
-PACKED = Calls(
-    packed_grad,
-    dict.fromkeys(("q", "do"), ROWS)
-    | dict.fromkeys(("dk", "dv"), ("t", "h", "d"))
-    | {"k": KEYS, "v": KEYS},
-)
+_PLACES = {"q": ROWS, "do": ROWS, "k": KEYS, "dv": ("t", "h", "d")}
+PACKED = Calls(packed_grad, _PLACES | {"v": KEYS, "dk": ("t", "h", "d")})
+PACKED_VALUES = Calls(packed_values, _PLACES)
 CALLS, VALUES, QUERIES = Calls(text), Calls(values_grad), Calls(queries_grad)

@@ -27,7 +27,13 @@ from warploom.emit.cuda.tile.signature import (
     WorkParam,
 )
 from warploom.emit.cuda.tile.source import Source
-from warploom.errors import BackendError, GeometryError, KernelCallError
+from warploom.errors import (
+    BackendError,
+    GeometryError,
+    KernelCallError,
+    KernelError,
+    SchedulingError,
+)
 from warploom.kernel.signature import MISSING, TensorText
 from warploom.kernel.text import Text
 from warploom.kernel.values import Access, DType, Kernel, Tensor
@@ -76,6 +82,7 @@ class Calls:
         pick: Callable[[Layouts, tuple[Any, ...]], Text] | None = None,
     ) -> None:
         self.text, self.check, self.viewed, self.pick = text, check, viewed, pick
+        self.spelled = spelled
         signature = text.signature
         self.tensors = tuple(_spelled(t, (spelled or {}).get(t.name)) for t in signature.tensors)
         self.inner = {
@@ -225,11 +232,11 @@ class Calls:
         kernel = _value(text, kinds, dict(choices), without, sizes)
         _check_types(kernel)
         key = _size_key(kernel, sizes)
-        known = (
-            pins or recall(kernel, dict(key)) or measured(kernel.name, dict(choices), sizes, wanted)
-        )
-        made = _compiled(kernel, key, known, positive)
-        return made, tensors, sizes
+        known = pins or recall(kernel, dict(key))
+        if known:
+            return _compiled(kernel, key, known, positive), tensors, sizes
+        best = measured(kernel.name, dict(choices), sizes, wanted)
+        return _measured_or_chosen(kernel, key, best, positive), tensors, sizes
 
     def _left_out(self, layouts: Layouts, wanted: frozenset[str]) -> frozenset[str]:
         left = set()
@@ -323,6 +330,22 @@ def _compiled(
     return Compiled(kernel, sizes=dict(sizes), pins=dict(pins), positive=positive)
 
 
+def _measured_or_chosen(
+    kernel: Kernel,
+    sizes: tuple[tuple[str, int], ...],
+    pins: tuple[tuple[str, object], ...],
+    positive: frozenset[str],
+) -> Compiled:
+    """With what was measured for kernels of its kind, unless this one has no place for it."""
+    made = _compiled(kernel, sizes, pins, positive)
+    if pins:
+        try:
+            made.built  # noqa: B018 (kept)
+        except (BackendError, GeometryError, KernelError, SchedulingError):
+            return _compiled(kernel, sizes, (), positive)
+    return made
+
+
 def binary_of(
     made: Compiled, tensors: tuple[Tensor, ...] | None = None, built: Built | None = None
 ) -> parts.Binary:
@@ -355,6 +378,7 @@ def described(
         parameters=parameters,
         scalars=tuple(parts.Scalar(name=p.name, dtype=p.dtype) for p in kernel.parameters),
         grid=_grid(kernel, tiling),
+        cluster=tiling.cluster,
         work=_work(kernel, tiling, source) if meets else None,
     )
 
@@ -370,7 +394,7 @@ def _work(kernel: Kernel, tiling: Tiling, source: Source) -> Callable[[Mapping[s
     """Bytes that the parts of all tiles leave, with their counters."""
 
     def count(sizes: Mapping[str, int]) -> int:
-        tiles = tiles_of(kernel, tiling, sizes)
+        tiles = tiles_of(kernel, tiling, sizes) * tiling.cluster
         if 8 * tiles * tiling.consumers > COUNTER_BYTES:
             raise GeometryError(
                 f"{tiles} tiles with a split loop",

@@ -19,13 +19,16 @@ from warploom.document.roles_json import roles_to_json
 from warploom.errors import SchedulingError
 from warploom.guard.mbarrier import Plan, derive_roles
 from warploom.order import ModuloOptions, ModuloProblem, ModuloResult, check_result, solve_modulo
+from warploom.order.bounds.paths import distances, rec_mii
 from warploom.order.bounds.plain import plain_bound
 from warploom.order.bounds.system import build_system
 from warploom.order.enumerate import WORK, enumerate_programs
+from warploom.order.inorder import unit_order_arcs
 from warploom.order.model import RingKind
 from warploom.order.programs import Space
 
 DIGITS = 10
+TEXT_ORDER = "text"  # the program that runs the ops as the text has them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +125,21 @@ def given_times(problem: ModuloProblem, ii: int, *times: int) -> ModuloResult:
     )
     check_result(result)
     return result
+
+
+def in_text_order(problem: ModuloProblem) -> ModuloResult:
+    """Ops as the text has them, one iteration after the other, at the least interval of that.
+
+    Values live no longer than they must, so it is what registers allow where nothing else is.
+    """
+    system = build_system(problem)
+    depths = next(iter(_deepest(problem)))
+    arcs = [*system.all_arcs(depths), *unit_order_arcs(system, system.n, range(system.n))]
+    least, _ = rec_mii(system.n, arcs)
+    found = distances(system.n, arcs, least)
+    assert found is not None
+    first = found.max(axis=0)
+    return given_times(problem, least, *(int(t) for t in first - first.min()))
 
 
 def _space(plan: Plan) -> Space:

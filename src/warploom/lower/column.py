@@ -13,7 +13,7 @@ from warploom.guard.mbarrier import Plan, derive_roles
 from warploom.kernel.values import Kernel
 from warploom.lower.allowed import check_allowed
 from warploom.lower.body import body_of
-from warploom.lower.candidates import candidates_of, given_times
+from warploom.lower.candidates import TEXT_ORDER, candidates_of, given_times, in_text_order
 from warploom.lower.flow import flow_of
 from warploom.lower.fuse import fuse
 from warploom.lower.join import join
@@ -70,7 +70,7 @@ def lower(
     earlier: list[Lowered] = []
     for number, part in enumerate(before):
         mine = part_tiling(part, tiling)
-        found = _lower(part, mine, target, options, f"_loop{number}", number)
+        found = _lower(part, mine, target, options, f"_loop{number + 1}", number)
         earlier.append(replace(found, earlier=tuple(earlier)))
         layout = earlier[-1].layout
         target = less_memory(target, [(r, layout) for r in layout.rings])
@@ -99,7 +99,8 @@ def _lower(
     if tiling.settled:
         document = settled(document)
     refuse_split(layout, document)
-    producer, consumer = target.register_split(tiling.consumers) or (0, 0)
+    split = target.register_split(tiling.consumers, cluster=tiling.cluster > 1)
+    producer, consumer = split or (0, 0)
     programs = tuple(
         replace(p, most_registers=consumer if p.name == CONSUMER else producer)
         for p in document.programs
@@ -122,6 +123,8 @@ def schedule(
     """The least interval, one program for all consumers."""
     if layout.tiling.times:
         return given_times(problem, *layout.tiling.times)
+    if layout.tiling.program == TEXT_ORDER:
+        return in_text_order(problem)
     if layout.tiling.program:
         return candidates_of(problem, plan, options=options).named(layout.tiling.program).result
     if not takes_turns(layout):

@@ -134,8 +134,7 @@ def send_cost(layout: Layout, send: Send, target: HopperTarget, consumers: int) 
     tensor = layout.body.kernel.tensor(send.op.tensor)
     rows, columns = (layout.extent(d.var) for d in layout.body.values[send.op.value].dims)
     share = rows * columns * tensor.dtype.bits // 8 * consumers // layout.tiling.consumers
-    straight = layout.tiling.straight and tensor.blocked
-    fence = 0 if straight else target.sync.proxy_fence
+    fence = 0 if layout.tiling.straight else target.sync.proxy_fence
     return _write_cost(share, target, consumers, fence)
 
 

@@ -31,8 +31,7 @@ def staged_stores(layout: Layout) -> tuple[Store, ...]:
 
 def is_straight(layout: Layout, op: Store) -> bool:
     """Whether a sum of the loop goes to memory from registers."""
-    blocked = layout.body.kernel.tensor(op.tensor).blocked
-    return blocked and op.add and layout.tiling.straight
+    return op.add and layout.tiling.straight
 
 
 def is_turned(layout: Layout, op: Store) -> bool:

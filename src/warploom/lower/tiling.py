@@ -24,19 +24,22 @@ class Tiling:
     from the loop that discards what was there. ``spare`` registers of a thread are kept for
     anything but arrays.
     ``slack`` cycles of vector work may come late without delaying a product. ``direct``: tiles are
-    stored from registers, not through shared memory. ``straight``: what the loop adds to tensors in
-    blocks goes to memory from registers. ``early``: of so many vectors that lie with a tile the
+    stored from registers, not through shared memory. ``straight``: what the loop adds to tensors
+    goes to memory from registers. ``early``: of so many vectors that lie with a tile the
     elements are read before the tile's product is issued: what is read after it waits until its
     instructions have begun. ``tie``: elements of a thread that a wait for
     products in the loop takes along of the tile made before it (-1: all), so that the assembler
     leaves that work where the schedule put it. ``program``: the name of one of all programs at the
-    least interval (``candidates_of``), where measuring found a better one than the solver's.
+    least interval (``candidates_of``), where measuring found a better one than the solver's, or
+    ``text``: ops in the order of the text, for loops that leave no registers for another.
     ``times``: the interval and the issue times of such a program, so that nothing is searched; they
     are checked like a solver's.
     ``ahead``: slots of a ring that is filled once a tile: with two, the next tile is loaded early.
     ``split``: CTAs that share the loop of a tile; the last to finish puts together what all of them
-    left in memory, in the order of the parts: the same bits every time. ``settled``: fewer products
-    are in flight, where the assembler would let none be (``lower.settle``).
+    left in memory, in the order of the parts: the same bits every time.
+    ``cluster``: CTAs with neighbouring rows of tiles that fetch what they share once.
+    ``settled``: fewer products are in flight, where the assembler would let none be
+    (``lower.settle``).
     """
 
     extents: tuple[tuple[str, int], ...]
@@ -62,6 +65,7 @@ class Tiling:
     times: tuple[int, ...] = ()
     ahead: int = 1
     split: int = 1
+    cluster: int = 1
     settled: bool = False
 
     @property
@@ -89,6 +93,7 @@ class Tiling:
         tags += ["" if self.hold else "smem", f"o{self.staging}" if self.staging != 2 else ""]
         tags += [f"l{self.slack}" if self.slack else "", f"p{self.program}" if self.program else ""]
         tags += ["given" if self.times else "", f"k{self.split}" if self.split > 1 else ""]
+        tags += [f"c{self.cluster}" if self.cluster > 1 else ""]
         tags += ["settled"] if self.settled else []
         return "_".join([sizes, *(t for t in tags if t)])
 

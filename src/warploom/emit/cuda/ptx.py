@@ -77,6 +77,16 @@ HELPERS: dict[str, str] = {
     "mbar_arrive": _one(
         "void mbar_arrive(uint32_t bar)", "mbarrier.arrive.shared::cta.b64 _, [%0];", '"r"(bar)'
     ),
+    "mbar_arrive_at": _one(
+        "void mbar_arrive_at(uint32_t bar, uint32_t cta)",
+        "{\\n.reg .b32 there;\\nmapa.shared::cluster.u32 there, %0, %1;\\n"
+        "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\\n}",
+        '"r"(bar), "r"(cta)',
+    ),
+    "cluster_sync": _one(
+        "void cluster_sync()",
+        "barrier.cluster.arrive.release;\\nbarrier.cluster.wait.acquire;",
+    ),
     "mbar_wait": (
         "DEVICE void mbar_wait(uint32_t bar, uint32_t parity) {\n  uint32_t done;\n  do {\n"
         '    asm volatile("{\\n.reg .pred p;\\n'
@@ -165,6 +175,11 @@ HELPERS: dict[str, str] = {
         "void store_shared4(uint32_t address, float a, float b, float c, float d)",
         "st.shared.v4.f32 [%0], {%1, %2, %3, %4};",
         '"r"(address), "f"(a), "f"(b), "f"(c), "f"(d)',
+    ),
+    "add_global2": _one(
+        "void add_global2(float* at, float a, float b)",
+        "red.relaxed.gpu.global.add.v2.f32 [%0], {%1, %2};",
+        '"l"(at), "f"(a), "f"(b)',
     ),
     "add_global4": _one(
         "void add_global4(float* at, float a, float b, float c, float d)",

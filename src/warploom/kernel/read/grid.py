@@ -46,6 +46,12 @@ def tile(
     whole = tuple(whole) if isinstance(whole, tuple | list) else (whole,)
     _check_whole(frame, node, tensor, whole)
     variables = _variables(frame, node, tensor, whole)
+    rows = options.get("rows")
+    if rows is not None:
+        if type(rows) is not int or rows < 1:
+            frame.fail(KernelTypeError, node, f"rows={rows!r}", fix="a number: rows=128")
+        at = next(i for i, v in enumerate(variables) if v.walk is Walk.TILE)
+        variables[at] = replace(variables[at], extent=rows)
     kind = "tiles"
     starts: tuple[str, ...] = ()
     if options.get("groups") is not None:
@@ -61,13 +67,28 @@ def tile(
         axis = group.axes[0].name
         kind, starts = "groups", (group.name,)
         variables = [Var(name=axis, axis=axis, walk=Walk.UNIT, extent=1), *variables]
+    order = options.get("order")
+    fixed = all(v.extent is not None for v in variables)
+    is_list = isinstance(order, Tensor) and len(order.axes) == 1 and fixed and not starts
+    if order is not None and not is_list:
+        frame.fail(
+            KernelTypeError,
+            node,
+            "order= takes the numbers of all tiles",
+            why="they say which tile is begun when, so the text must say how large tiles are",
+            fix='a parameter order: wl.In["n", wl.i32], and rows=128',
+        )
     named = _named(frame, variables)
     for var in named:
         build.vars[var.name] = var
     for axis in whole:
         whole_axis(frame, node, axis, f"axis '{axis}' is whole")
     build.grid = Grid(
-        tensor=tensor.name, vars=tuple(v.name for v in named), kind=kind, starts=starts
+        tensor=tensor.name,
+        vars=tuple(v.name for v in named),
+        kind=kind,
+        starts=starts,
+        order=order.name if order is not None else "",
     )
     return named[0] if len(named) == 1 else tuple(named)
 

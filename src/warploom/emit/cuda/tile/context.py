@@ -33,6 +33,7 @@ from warploom.kernel.values import (
     Spread,
     Store,
     Tensor,
+    Whole,
     operands,
 )
 from warploom.lower.body import refusal
@@ -192,6 +193,8 @@ class Context:
                 return self.size_of(op.tensor, op.axis)
             case Position():
                 return self.position(op.var, iteration)
+            case Whole():
+                return f"({iteration} < whole_{op.var})"
             case Spread():
                 return self.uniform(op.arg, iteration, known)
             case Load():
@@ -265,12 +268,12 @@ class Context:
         last = [] if bound is None else [f"until_{op.at[bound].var}"]
         return [*out[::-1], *last]
 
-    def load_box(self, op: Load, tile: SlotTile) -> tuple[int, ...]:
-        """The box of one block of a loaded tile."""
+    def load_box(self, op: Load, tile: SlotTile, share: int = 1) -> tuple[int, ...]:
+        """The box of one block of a loaded tile, or of a CTA's share of its rows."""
         dims = list(op.result.vars)
         if tile.vector:
             return tuple(tile.cols if a.var == dims[0] else 1 for a in op.at)
-        sizes = {dims[0]: tile.rows, dims[1]: min(tile.cols, tile.block_cols)}
+        sizes = {dims[0]: tile.rows // share, dims[1]: min(tile.cols, tile.block_cols)}
         return tuple(sizes.get(a.var or "", 1) for a in op.at)
 
     def store_box(self, op: Store, rows: int) -> tuple[int, ...]:

@@ -21,7 +21,7 @@ from warploom.emit.cuda.tile.columns import early_vectors
 from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.grid import again_lines, count_lines
 from warploom.emit.cuda.tile.helpers import Owned, wait_function
-from warploom.emit.cuda.tile.iterations import range_lines
+from warploom.emit.cuda.tile.iterations import list_lines, range_lines
 from warploom.emit.cuda.tile.operands import product_functions
 from warploom.emit.cuda.tile.ops import Ops
 from warploom.emit.cuda.tile.positions import advance_lines, position_lines
@@ -119,6 +119,8 @@ class Part:
         axis = self.context.kernel.var(loop.var).axis
         extent = self.layout.extent(loop.var)
         end = self.context.size(axis)
+        if loop.lists:
+            return list_lines(self.context, self.cut, self.document.minimum_trips)
         start = self.context.uniform(loop.start) if loop.start else "0"
         lines = [f"int first_{loop.var} = {start};"]
         if loop.until:
@@ -265,6 +267,7 @@ class Part:
             unknown = self.cut is not None and not self.cut.known
             plain = [] if unknown else [("whole_to", table)]
             ends_whole = self.cut is not None and self.cut.known and not self.cut.above
+            ends_whole = ends_whole and not self.layout.body.loop.lists
             loops = [*first, *plain, *([] if ends_whole else [("k_tiles", masked)])]
         again = again_lines(self.context, self.walked)
         for n, (bound, lowerings) in enumerate(loops):

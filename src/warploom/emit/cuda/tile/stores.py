@@ -90,20 +90,27 @@ def _block_row(context: Context, op: Store, iteration: str, block: int) -> tuple
 
 
 def straight_text(context: Context, op: Store, iteration: str) -> list[str]:
-    """What the loop adds, from registers: a thread adds its four elements of each block at once."""
+    """What the loop adds, from registers: a thread adds its four elements of each block at once, or
+    pairs of neighbours where rows lie as they are.
+    """
     value = context.layout.body.values[op.value]
     vector = Vector(context, value.vars[0], value.vars[1])
     text = vector.value(op.value)
     blocks, columns = share_of(context.layout, op)
     across = f"{columns} * instance" if by_columns(context.layout, op) else "0"
+    blocked = context.kernel.tensor(op.tensor).blocked
     lines = ["{", *indent(vector.scopes.step, 2)]
     for b in range(blocks):
         row, exists = _block_row(context, op, iteration, b)
+        if blocked:
+            place = f"float* to = {_block_address(context, op, iteration, row, across)} + 4 * lane;"
+        else:
+            place = f"const int row = {row} + lane / 4, column = {across} + 2 * (lane % 4);"
         lines += [
             f"  if ({exists}) {{",
             f"    constexpr int b = {b};",
             *indent(row_scope(vector), 4),
-            f"    float* to = {_block_address(context, op, iteration, row, across)} + 4 * lane;",
+            f"    {place}",
             "#pragma unroll",
             f"    for (int g = 0; g < {columns // 16}; ++g) {{",
             "      const int h = 2 * g;",
@@ -114,12 +121,32 @@ def straight_text(context: Context, op: Store, iteration: str) -> list[str]:
             "        const int i = e / 2 % 2;",
             *indent([*vector.scopes.element, f"y[e] = {text};", "(void)i;"], 8),
             "      }",
-            "      add_global4(to + 256 * g, y[0], y[1], y[2], y[3]);",
-            "      add_global4(to + 256 * g + 128, y[4], y[5], y[6], y[7]);",
+            *indent(_ADD_BLOCKS if blocked else _add_each(context, op, iteration), 6),
             "    }",
             "  }",
         ]
     return [*lines, "}"]
+
+
+_ADD_BLOCKS = [
+    "add_global4(to + 256 * g, y[0], y[1], y[2], y[3]);",
+    "add_global4(to + 256 * g + 128, y[4], y[5], y[6], y[7]);",
+]
+
+
+def _add_each(context: Context, op: Store, iteration: str) -> list[str]:
+    """Two neighbours of a row at a time."""
+    rows, cols = context.layout.body.values[op.value].vars
+    texts = {rows: "(row + 8 * i)", cols: "(column + 8 * h + 8 * (p / 2))"}
+    indices = [texts[a.var] if a.var in texts else context.index(a, iteration) for a in op.at]
+    return [
+        "#pragma unroll",
+        "for (int p = 0; p < 4; ++p) {",
+        "  const int i = p % 2;",
+        f"  if (row + 8 * i < {context.end_of(rows)})",
+        f"    add_global2(&{context.address(op, indices)}, y[2 * p], y[2 * p + 1]);",
+        "}",
+    ]
 
 
 def _stage_f32() -> list[str]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.columns import COLUMN, columns_text, early_vectors, vector_text
-from warploom.emit.cuda.tile.context import Context, pointwise
+from warploom.emit.cuda.tile.context import BINARY, Context, pointwise
 from warploom.kernel.values import (
     At,
     Const,
@@ -108,7 +108,7 @@ class Vector:
         if isinstance(op, Load):
             return self._loaded(op)
         if isinstance(op, Pointwise):
-            return self.declare(value, self._pointwise(op))
+            return self.declare(value, self._line(op) or self._pointwise(op))
         raise refusal("this value has no place in vector work", value.line)
 
     def _uniform(self, name: str) -> str:
@@ -131,6 +131,48 @@ class Vector:
         if var == self.cols:
             return f"({at} + column_of(h, e))"
         raise refusal(f"index({var}) has no place on a tile of {self.rows} and {self.cols}", None)
+
+    def _line(self, op: Pointwise) -> str:
+        """Numbers that rise evenly along the columns, from where a row's first one stands."""
+        name = op.result.name
+        if self.body.is_line(name) and op.result.vars == (self.rows, self.cols):
+            return self._line_from(name, name)
+        if self.body.is_distance(name) and op.result.vars == (self.rows, self.cols):
+            inner = self.body.ops[op.args[0]]
+            assert isinstance(inner, Pointwise)
+            return f"fabsf({self._line_from(name, inner.args[0])})"
+        return ""
+
+    def _line_from(self, name: str, inner: str) -> str:
+        slope, start = self._rise(inner)
+        label, at = called("slope", name), called("start", name)
+        self.scopes.step.append(f"const float {label} = (float)({slope or '0'});")
+        self.scopes.row_names.append(f"float {at}[2];")
+        self.scopes.rows.append(f"{at}[i] = (float)({start});")
+        return f"fmaf({label}, (float)(8 * h + e / 4 * 8 + e % 2), {at}[i])"
+
+    def _rise(self, name: str) -> tuple[str, str]:
+        """By how much a value grows with every column, and what it is in a thread's first one."""
+        op, value = self.body.ops[name], self.body.values[name]
+        if self.cols not in value.vars:
+            return "", self.value(name)
+        if isinstance(op, Indices):
+            return "1", f"({self.context.position(op.var, self.iteration)} + lane % 4 * 2)"
+        if isinstance(op, Spread):
+            return self._rise(op.arg)
+        assert isinstance(op, Pointwise)
+        rises = [self._rise(a) for a in op.args]
+        if op.fn in (Fn.NEG, Fn.CAST):
+            slope, start = rises[0]
+            sign = "-" if op.fn is Fn.NEG else "(float)" if value.dtype is DType.F32 else ""
+            return slope and f"({sign}{slope})", f"({sign}{start})"
+        (a, first), (b, second) = rises
+        word = "/" if op.fn is Fn.DIV else BINARY[op.fn]
+        if op.fn in (Fn.ADD, Fn.SUB):
+            slope = f"({a or '0'} {word} {b or '0'})"
+        else:
+            slope = f"({a or first} {word} {b or second})"
+        return slope, f"({first} {word} {second})"
 
     def _pointwise(self, op: Pointwise) -> str:
         if op.fn is Fn.DIV:
