@@ -332,6 +332,19 @@ def test_other_bits_of_a_byte_are_converted_one_by_one():
     assert "nibbles_" not in emit_kernel(check(case(text, m=20, n=70, k=270))).text
 
 
+@pytest.mark.parametrize("k", [40, 64, 128, 192, 320])
+def test_several_steps_of_an_iteration(k):
+    made = check(case(BLOCK_SCALES, n=88, k=k), {"n": 32, "unroll": 2})
+    assert made.tiling.unroll == 2
+    assert sum(a.name.startswith("kept_") for a in made.layout.arrays) == 2  # a product each
+
+
+@pytest.mark.parametrize("text", [GEMM, DECAY])
+def test_only_scaled_products_are_unrolled(text):
+    with pytest.raises(KernelError, match="several steps of this loop"):
+        Lowered(case(text), {"unroll": 2}).compiled.rewritten  # noqa: B018
+
+
 def test_what_a_second_store_reads_stays():
     assert check(case(TWO_STORES))
 

@@ -157,7 +157,15 @@ PRODUCTS: Mapping[str, tuple[tuple[str, int], tuple[str, int], Mapping[str, obje
     "block_scaled": (
         ("m", 1024),
         ("n", 1024),
-        {"m": 128, "n": 128, "turns": True, "stages": 5},
+        {
+            "m": 128,
+            "n": 128,
+            "consumers": 2,
+            "turns": False,
+            "stages": 3,
+            "unroll": 2,
+            "direct": True,
+        },
     ),
     "grouped": (("t", 4096), ("n", 1024), {"t": 128, "n": 256}),
 }

@@ -30,6 +30,7 @@ from warploom.lower.choose import Choice, choose
 from warploom.lower.column import Lowered, lower
 from warploom.lower.rewrite import rewrite
 from warploom.lower.tiling import Tiling, tiling_of
+from warploom.lower.unroll import unrolled
 from warploom.order import ModuloOptions
 from warploom.sim.roles import simulate_roles
 from warploom.target.h200 import HopperTarget, h200
@@ -81,7 +82,8 @@ class Compiled:
     @cached_property
     def rewritten(self) -> Kernel:
         """After the rewrites experts use; the tile pass and all later ones start from it."""
-        return rewrite(self.simplified, positive=self.positive)
+        made = rewrite(self.simplified, positive=self.positive)
+        return unrolled(made, int(str(self.pins.get("unroll", 1))))
 
     @cached_property
     def choices(self) -> tuple[Choice, ...]:

@@ -170,9 +170,13 @@ class _Groups:
                     self._put(op, target, first=True)
 
     def _later_home(self, op: Work) -> _Key | None:
-        """The one step all users of a row op stand in, so that nothing of it is kept."""
-        name = op.result.name
-        if not isinstance(op, Pointwise) or len(op.result.dims) != 1:
+        """The one step all users of a row op stand in, so that nothing of it is kept.
+
+        In an unrolled loop that holds for a scaled product too: its addition does the scaling.
+        """
+        name, loop = op.result.name, self.body.loop
+        scales = isinstance(op, Pointwise) and op.fn is Fn.MUL and loop.times > 1
+        if not isinstance(op, Pointwise) or (len(op.result.dims) != 1 and not scales):
             return None
         if any(name in (c.first, c.last) for c in self.body.loop.carried):
             return None

@@ -39,7 +39,7 @@ class Tiling:
     left in memory, in the order of the parts: the same bits every time.
     ``cluster``: CTAs with neighbouring rows of tiles that fetch what they share once.
     ``settled``: fewer products are in flight, where the assembler would let none be
-    (``lower.settle``).
+    (``lower.settle``). ``unroll``: steps of an iteration (``lower.unroll``).
     """
 
     extents: tuple[tuple[str, int], ...]
@@ -67,6 +67,7 @@ class Tiling:
     split: int = 1
     cluster: int = 1
     settled: bool = False
+    unroll: int = 1
 
     @property
     def pins(self) -> tuple[tuple[str, object], ...]:
@@ -94,7 +95,7 @@ class Tiling:
         tags += [f"l{self.slack}" if self.slack else "", f"p{self.program}" if self.program else ""]
         tags += ["given" if self.times else "", f"k{self.split}" if self.split > 1 else ""]
         tags += [f"c{self.cluster}" if self.cluster > 1 else ""]
-        tags += ["settled"] if self.settled else []
+        tags += ["settled" if self.settled else "", f"u{self.unroll}" if self.unroll > 1 else ""]
         return "_".join([sizes, *(t for t in tags if t)])
 
 

@@ -209,13 +209,18 @@ class Context:
         """The one element a tile needs; iterations past the end of a loop read its last one."""
         indices = []
         for at, axis in zip(op.at, self.kernel.tensor(op.tensor).axes, strict=True):
-            text = self.index(at, iteration)
+            text = self.index(at, iteration) + self.later(op, at)
             if at.var is not None and axis.per > 1:
                 text = f"({text}) / {axis.per}"
             if at.var == self.layout.body.loop.var:
                 text = f"min({text}, {self.size_of(op.tensor, axis.name)} - 1)"
             indices.append(text)
         return self.element_at(op, indices)
+
+    def later(self, op: Load | Store, at: At) -> str:
+        """How much later in an iteration of several steps an index stands."""
+        step = op.step if isinstance(op, Load) and at.var == self.layout.body.loop.var else 0
+        return f" + {step * self.layout.extent(at.var or '')}" if step else ""
 
     def moving_elements(self, name: str) -> Iterator[Load]:
         """Loads of one element, another one in every iteration, that a scalar is made of."""
@@ -259,7 +264,8 @@ class Context:
         bound = bounded_axis(self.layout.body, op)
         for n, at in enumerate(op.at):
             per = self.kernel.tensor(op.tensor).axes[n].per
-            text = self.index(at, iteration)
+            later = self.later(op, at)
+            text = f"({self.index(at, iteration)}{later})" if later else self.index(at, iteration)
             text = f"{text} / {per}" if per > 1 and at.var is not None else text
             if n == bound:
                 rows = self.size_of(op.tensor, self.kernel.tensor(op.tensor).axes[n].name)

@@ -117,7 +117,7 @@ class Part:
         """How many iterations a tile has, and how many of them lie wholly inside."""
         loop = self.layout.body.loop
         axis = self.context.kernel.var(loop.var).axis
-        extent = self.layout.extent(loop.var)
+        extent = self.layout.extent(loop.var) * loop.times
         end = self.context.size(axis)
         if loop.lists:
             return list_lines(self.context, self.cut, self.document.minimum_trips)
@@ -210,12 +210,31 @@ class Part:
                     call, text = wait_function(None, self.summed_after(program, phase, i))
                 if text:
                     self.waits[call.split("(")[0]] = text
+                if isinstance(e, WaitGroup):
+                    call = self.told_apart(program, phase, e, owned, call)
                 lines += [f"// {e.reason}", call] if e.reason else [call]
             else:
                 lines += table.lower(e, site)
             if self.stamps and phase == "kernel":
                 lines.append(stamp_line(self.stamps[program.name], i))
         return lines
+
+    def told_apart(
+        self, program: RoleProgram, phase: str, e: WaitGroup, owned: tuple[Owned, ...], call: str
+    ) -> str:
+        """The last wait of an unrolled loop, in a branch that is always taken.
+
+        After waits that leave products in flight ptxas takes a wait for all of them for one in the
+        middle of a group, and serialises everything; not so where it cannot tell which wait it is.
+        """
+        if phase != "epilogue" or e.pending or self.layout.body.loop.times == 1:
+            return call
+        arrays = {a.name: a for a in self.layout.arrays}
+        made = {x.accumulator for x in program.kernel if isinstance(x, Mma)}
+        other = sorted(made - {o.name for o in owned})[:1]
+        never, text = wait_function(0, tuple(_owned(arrays[n]) for n in other))
+        self.waits |= {never.split("(")[0]: text} if text else {}
+        return f"if (k_tiles > 0) {call} else {never}"
 
     def summed_after(self, program: RoleProgram, phase: str, at: int) -> tuple[Owned, ...]:
         """Sums that the products after a fence go on with: what was written to them stays before.

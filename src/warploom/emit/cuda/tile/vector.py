@@ -285,7 +285,7 @@ class Vector:
         indices = []
         for n, at in enumerate(op.at):
             per = self.context.kernel.tensor(op.tensor).axes[n].per
-            text = self._place(at)
+            text = self._place(at) + self.context.later(op, at)
             indices.append(f"({text}) / {per}" if per > 1 and at.var else text)
         inside = [
             self.context.inside(i, self.context.size_of(op.tensor, a.name), at.var)
