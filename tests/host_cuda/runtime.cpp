@@ -150,7 +150,7 @@ template <class F> void each_run(const Map& m, uint32_t shared, const int* at, F
       const long x = at[i] + rest % m.box[i];
       if (i == 0) first = (int)x;
       else inside = inside && x >= 0 && x < m.size[i];
-      place += x * m.stride[i];
+      place = (uint8_t*)((uint64_t)place + (uint64_t)x * (uint64_t)m.stride[i]);
       rest /= m.box[i];
     }
     const uint32_t to = shared + (uint32_t)(n * bytes);

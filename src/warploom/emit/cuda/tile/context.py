@@ -10,6 +10,7 @@ from functools import cached_property
 from types import MappingProxyType
 
 from warploom.emit.cuda.tile.signature import (
+    WRAP,
     MapParam,
     OrderParam,
     Param,
@@ -258,9 +259,10 @@ class Context:
     ) -> list[str]:
         """Coordinates of a copy, innermost first; ``shift`` adds to an axis.
 
-        Of a bounded one rows are counted from the end that the last coordinate names.
+        Of a bounded one rows are counted from the end, as the last two coordinates say.
         """
-        out = []
+        out: list[str] = []
+        last: list[str] = []
         bound = bounded_axis(self.layout.body, op)
         for n, at in enumerate(op.at):
             per = self.kernel.tensor(op.tensor).axes[n].per
@@ -268,10 +270,10 @@ class Context:
             text = f"({self.index(at, iteration)}{later})" if later else self.index(at, iteration)
             text = f"{text} / {per}" if per > 1 and at.var is not None else text
             if n == bound:
-                rows = self.size_of(op.tensor, self.kernel.tensor(op.tensor).axes[n].name)
-                text = f"{rows} - until_{at.var} + {text}"
+                axis = self.kernel.tensor(op.tensor).axes[n].name
+                less = f"({self.size_of(op.tensor, axis)} - until_{at.var})"
+                text, last = f"{less} + {text}", [less, f"{WRAP} - {less}"]
             out.append(f"{text} + {shift[n]}" if n in shift else text)
-        last = [] if bound is None else [f"until_{op.at[bound].var}"]
         return [*out[::-1], *last]
 
     def load_box(self, op: Load, tile: SlotTile, share: int = 1) -> tuple[int, ...]:
