@@ -50,7 +50,9 @@ ATTENTION: Mapping[tuple[int, bool], Mapping[str, object]] = {
     (256, True): {**_TILE_256, "slack": 1024},
 }
 
-# Where a search over tiles would solve schedules for many minutes, the tile that was measured.
+# Where a search over tiles would solve schedules for many minutes, the tile that was measured; of
+# full masks also what long sequences take, from MANY rows of tiles of 128 queries on.
+MANY, MEDIUM = 4 * 132, 512
 SHORT: Mapping[int, Mapping[str, object]] = {256: {**_TILE_256, "t": 64, "slack": 512}}
 
 _GRAD = {
@@ -181,7 +183,7 @@ def _with_functions(name: str, sizes: Mapping[str, int], choices: Mapping[str, o
     return tuple((n, v) for n, v in pins.items() if n not in order)
 
 
-def measured(  # noqa: PLR0911 (one line a kind of kernel)
+def measured(
     name: str,
     choices: Mapping[str, object],
     sizes: Mapping[str, int],
@@ -197,8 +199,6 @@ def measured(  # noqa: PLR0911 (one line a kind of kernel)
         rows, columns, pins = PRODUCTS[name]
         large = all(sizes.get(axis, 0) >= least for axis, least in (rows, columns))
         return tuple(pins.items()) if large else ()
-    if name == "scan":
-        return tuple(SCANS.get((sizes.get("t", 0), sizes["d"], sizes["e"]), {}).items())
     if name == "attention_grad" and "dq" not in wanted:
         name += " without dq"
     if name in GRADS:  # nothing else was built for them, so they hold for all lengths
@@ -208,9 +208,13 @@ def measured(  # noqa: PLR0911 (one line a kind of kernel)
             pins |= {"s": 64, **_IN_TEXT_ORDER}
         return tuple(pins.items())
     if name not in ("attention", "blocked"):
-        return ()
+        chunk = (sizes.get("t", 0), sizes.get("d", 0), sizes.get("e", 0))
+        return tuple(SCANS.get(chunk, {}).items()) if name == "scan" else ()
     if not plain or name == "blocked":
         return _with_functions(name, sizes, choices)
-    if min(sizes.get("s", 0), sizes.get("t", 0)) < LONG:
-        return tuple(SHORT.get(sizes.get("d", 0), {}).items())
+    shortest, size = min(sizes.get("s", 0), sizes.get("t", 0)), sizes.get("d", 0)
+    rows = sizes.get("b", 1) * sizes.get("h", 1) * (sizes.get("s", 0) // 128)
+    many = not mask and shortest >= MEDIUM and rows >= MANY
+    if shortest < LONG and (size in SHORT or not many):
+        return tuple(SHORT.get(size, {}).items())
     return tuple(ATTENTION.get((sizes.get("d", 0), mask), {}).items())

@@ -38,13 +38,12 @@ from warploom.kernel.values import (
     operands,
 )
 from warploom.lower.body import refusal
-from warploom.lower.choose import grouped_vars
 from warploom.lower.edges import bounded_axis
 from warploom.lower.hand_over import share_of
 from warploom.lower.layout import Layout
 from warploom.lower.ranges import cut_of
 from warploom.lower.slots import LINE_BYTES, SlotTile
-from warploom.lower.visits import starts_early
+from warploom.lower.visits import grouped_vars, starts_early
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 BINARY = {
