@@ -69,10 +69,7 @@ SCALED = (
     (2048, 4096, 7168),
     (128, 4096, 7168),
 )
-SCALED_TILES = (
-    {"m": 192, "n": 128, "consumers": 3, "turns": True, "stages": 4, "direct": True},
-    {"m": 128, "n": 128, "consumers": 2, "turns": True, "stages": 5},
-)
+SCALED_TILES = ({"m": 192, "n": 128, "consumers": 3, "turns": True, "stages": 4, "direct": True},)
 INT4 = tuple((m, 8192, 8192) for m in (16, 64, 128, 256))
 INT4_TILES = (
     {"n": 64, "consumers": 1},

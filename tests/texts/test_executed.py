@@ -135,7 +135,7 @@ def kernel(x: wl.In["m", "k"], w: wl.In["n", "k"], decay: wl.In["k/64", wl.f32],
     m, n = wl.tile(out)
     acc = wl.zeros(m, n)
     for k in wl.steps(x.k, 64):
-        acc = acc * wl.exp(decay[k] * 0.1) + (x[m, k] @ w[n, k].T) * decay[k]
+        acc = acc * wl.exp(decay[k] * 0.1) + {added}
     out[m, n] = acc
 """
 SUMS_OF_GROUPS = """
@@ -265,11 +265,17 @@ def test_tiles_with_a_scale_of_their_own_begin_where_blocks_do():
     assert check(case(BLOCK_SCALES, m=17, n=88, k=143), {"n": 32})
 
 
-@pytest.mark.parametrize("k", [40, 64, 300])
-def test_a_number_of_every_iteration_is_read_one_ahead(k):
-    made = check(case(DECAY, k=k), {"joined": False})
-    text = emit_kernel(made).text
-    assert text.count("float ahead_") == text.count("step_k(k + 1)") >= 1
+@pytest.mark.parametrize(
+    ("added", "early"),
+    [
+        ("x[m, k] @ w[n, k].T", "step_k(k + 1)"),  # kept for the step's next iteration
+        ("(x[m, k] @ w[n, k].T) * decay[k]", "float ahead_make"),  # read as the product is issued
+    ],
+)
+def test_a_number_of_every_iteration_is_read_before_it_is_needed(added, early):
+    for k in (40, 64, 300):
+        made = check(case(DECAY.replace("{added}", added), k=k), {"joined": False})
+        assert early in emit_kernel(made).text
 
 
 @pytest.mark.parametrize(("groups", "rows"), [(1, 136), (4, 200), (9, 30)])
@@ -339,7 +345,7 @@ def test_several_steps_of_an_iteration(k):
     assert sum(a.name.startswith("kept_") for a in made.layout.arrays) == 2  # a product each
 
 
-@pytest.mark.parametrize("text", [GEMM, DECAY])
+@pytest.mark.parametrize("text", [GEMM, DECAY.replace("{added}", "x[m, k] @ w[n, k].T")])
 def test_only_scaled_products_are_unrolled(text):
     with pytest.raises(KernelError, match="several steps of this loop"):
         Lowered(case(text), {"unroll": 2}).compiled.rewritten  # noqa: B018

@@ -75,6 +75,12 @@ def fuse(body: Body) -> tuple[Step, ...]:
     return tuple(steps)
 
 
+def fresh_product(body: Body, step: Step) -> str | None:
+    """The one product of its iteration that a step of the loop works on."""
+    found = [n for n in step.reads if isinstance(op := body.ops.get(n), Dot) and op.into is None]
+    return found[0] if step.when is When.LOOP and len(found) == 1 else None
+
+
 def stored_inline(body: Body, when: When = When.TAIL) -> frozenset[str]:
     """Tiles of a section that only its stores need: they are computed where they are stored."""
     found: set[str] = set()

@@ -72,6 +72,11 @@ class Context:
         self.layout = layout
         self.kernel = layout.body.kernel
         self.params: dict[str, Param] = {} if params is None else params
+        self._before: dict[str, dict[str, Load]] = {}
+
+    def before(self, product: str) -> dict[str, Load]:
+        """What steps want read as a product is issued, by the name they know it by."""
+        return self._before.setdefault(product, {})
 
     def _add(self, param: Param) -> str:
         self.params.setdefault(param.name, param)

@@ -85,10 +85,11 @@ class Part:
 
     def consumer_tile(self) -> list[str]:
         """What a consumer runs for a tile."""
+        steps = self.step_functions()  # first: products read what steps want early
         masked = self.ops.consumer_table("Yes{}")
         copies = masked if self.masked and not self.layout.crowded else None
         tile = self.role_tile(self.role("consumer"), self.plain, copies)
-        return [*self.trip_lines(), *self.step_functions(), *tile]
+        return [*self.trip_lines(), *steps, *tile]
 
     def places(self) -> list[str]:
         """Where a consumer's thread finds its elements."""

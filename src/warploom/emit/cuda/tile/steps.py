@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.context import Context
@@ -11,7 +12,7 @@ from warploom.emit.cuda.tile.nibbles import nibbles
 from warploom.emit.cuda.tile.vector import ELEMENTS, Vector, called, row_scope
 from warploom.kernel.values import Fn, Pointwise, Reduce, Spread
 from warploom.lower.body import refusal
-from warploom.lower.fuse import Step
+from warploom.lower.fuse import Step, fresh_product
 from warploom.lower.layout import Form, part_sums
 
 LEAST = {Fn.MAX: "__int_as_float(0xff800000)", Fn.MIN: "__int_as_float(0x7f800000)"}
@@ -25,8 +26,11 @@ def step_text(context: Context, step: Step, iteration: str | None) -> tuple[list
     That is elements with the rows they need, then reductions and rows after them.
     """
     made = {op.result.name for op in step.ops}
-    inner = Vector(context, step.rows, step.cols, local=made, iteration=iteration, step=step.name)
-    outer = Vector(context, step.rows, None, local=made, iteration=iteration, step=step.name)
+    product = fresh_product(context.layout.body, step)
+    new = partial(
+        Vector, context, step.rows, local=made, iteration=iteration, step=step.name, product=product
+    )
+    inner, outer = new(step.cols), new(None)
     outer.scopes.step, outer.scopes.ahead = inner.scopes.step, inner.scopes.ahead
     reduces = [op for op in step.ops if isinstance(op, Reduce)]
     parts = part_sums(context.layout.body)

@@ -18,6 +18,7 @@ from warploom.kernel.values import (
     At,
     Const,
     Dim,
+    Dot,
     DType,
     Fn,
     Indices,
@@ -53,7 +54,7 @@ class Vector:
     """Writes expressions of values on a tile ``rows`` x ``cols`` of the running iteration.
 
     ``local`` are values computed in this very text; everything else kept is read from its array.
-    ``step``: the name of the step it is.
+    ``step``: the name of the step it is; ``product``: the fresh one it works on, if that is one.
     """
 
     def __init__(
@@ -65,8 +66,10 @@ class Vector:
         local: Iterable[str] = (),
         iteration: str | None = None,
         step: str = "",
+        product: str | None = None,
     ) -> None:
-        self.context, self.rows, self.cols, self.step = context, rows, cols, step
+        self.context, self.rows, self.cols = context, rows, cols
+        self.step, self.product = step, product
         self.layout = context.layout
         self.body = context.layout.body
         self.homes = dict(self.layout.homes)
@@ -265,8 +268,7 @@ class Vector:
     def _loaded(self, op: Load) -> str:
         found = self.layout.slot_of(op.result.name)
         if found is not None and found[1].vector and op.result.vars == (self.rows,):
-            slot = called("slot", op.result.name)
-            return self.declare(op.result, f"load_shared1({slot} + 4 * row_of(b, i))")
+            return self._scale_of_rows(op)
         if found is not None and found[1].vector and op.result.dims[0].per > 1:
             label = called("v", op.result.name)
             slot = called("slot", op.result.name)
@@ -319,17 +321,43 @@ class Vector:
         return dim.per > 1 and dim.per % self.layout.extent(dim.var) == 0
 
     def _ahead(self, op: Load) -> str:
-        """One element of an iteration: read an iteration before, since memory is far away.
+        """One element of an iteration, read before it is needed, since memory is far away.
 
-        A step runs for all iterations in turn, so it can keep what it reads for its next one.
+        Where the step works on a fresh product it is read as that is issued. Else the step keeps it
+        for its next iteration: it runs for all of them in turn.
         """
-        label, name = called("v", op.result.name), called(f"ahead_{self.step}", op.result.name)
+        label = called("v", op.result.name)
         if label not in self.scopes.ahead:
-            now, after = (self.context.one_element(op, at) for at in ("0", "k + 1"))
             kind = "int" if op.result.dtype is DType.I32 else "float"
-            self.scopes.ahead[label] = f"{kind} {name} = {now};"
-            self.scopes.step += [f"const {kind} {label} = {name};", f"{name} = {after};"]
+            name = called(f"ahead_{self.step}", op.result.name)
+            if self.product is not None:
+                self.context.before(self.product)[name] = op
+                self.scopes.ahead[label] = f"{kind} {name};"
+                self.scopes.step.append(f"const {kind} {label} = {name};")
+            else:
+                now, after = (self.context.one_element(op, at) for at in ("0", "k + 1"))
+                self.scopes.ahead[label] = f"{kind} {name} = {now};"
+                self.scopes.step += [f"const {kind} {label} = {name};", f"{name} = {after};"]
         return label
+
+    def _lies_with_product(self, op: Load) -> bool:
+        """Whether a vector arrives with an operand of the product the step works on."""
+        dot = self.body.ops.get(self.product or "")
+        found = self.layout.slot_of(op.result.name)
+        if not isinstance(dot, Dot) or found is None:
+            return False
+        operands = {self.body.through(n)[0] for n in (dot.a, dot.b)}
+        return bool(operands & {t.value for t in found[0].tiles})
+
+    def _scale_of_rows(self, op: Load) -> str:
+        """A vector of rows in shared memory; read as the product that it scales is issued."""
+        label, slot = called("v", op.result.name), called("slot", op.result.name)
+        if not self._lies_with_product(op) or self.layout.crowded:
+            return self.declare(op.result, f"load_shared1({slot} + 4 * row_of(b, i))")
+        name = called(f"rows_{self.step}", op.result.name)
+        self.context.before(self.product or "")[name] = op
+        self.scopes.ahead[label] = f"float {name}[{self.layout.blocks}][2];"
+        return f"{name}[b][i]"
 
     def _same_everywhere(self, op: Load) -> str:
         """A scale of the whole tile, read once."""
