@@ -33,7 +33,7 @@ from warploom.kernel.values import (
     results,
     walk,
 )
-from warploom.lower.visits import grouped_vars
+from warploom.lower.slots import grouped_vars
 
 CHECKED, TIMED = (2, 512), (4, 4096)  # units (batches, heads) and elements of other axes
 SCALAR = {DType.F32: 0.125, DType.I32: 1}  # what scalars without a default are

@@ -27,6 +27,7 @@ from warploom.lower.body import Body, body_of
 from warploom.lower.cluster import row_variable
 from warploom.lower.fuse import fuse
 from warploom.lower.ranges import Affine, Cut, cut_of, starts_anywhere
+from warploom.lower.slots import grouped_vars
 from warploom.lower.tiling import Tiling
 from warploom.target.h200 import h200
 
@@ -193,10 +194,3 @@ def tiles_of(kernel: Kernel, tiling: Tiling, sizes: Sizes) -> int:
     rest = [c for n, c in zip(kernel.grid.vars, counts, strict=True) if n not in (groups, grouped)]
     of = dict(zip(kernel.grid.vars, counts, strict=True))
     return (of[grouped] + of[groups]) * prod(rest)
-
-
-def grouped_vars(kernel: Kernel) -> tuple[str, str]:
-    """The variable of the groups, and the one whose rows the groups share out."""
-    names = kernel.grid.vars
-    tiled = [n for n in names if kernel.var(n).walk is Walk.TILE]
-    return names[0], tiled[0]

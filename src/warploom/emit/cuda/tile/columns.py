@@ -21,10 +21,15 @@ def columns_text(kind: str, label: str, text: str) -> list[str]:
     ]
 
 
-def vector_text(label: str, slot: str, early: str = "") -> list[str]:
-    """A vector in shared memory, read by pairs; or what was read of it ``early``."""
+def vector_text(label: str, slot: str, early: str = "", *, loose: bool = False) -> list[str]:
+    """A vector in shared memory, read by pairs; or what was read of it ``early``.
+
+    ``loose``: pairs may lie anywhere, so elements are read one by one.
+    """
     if early:
         return [f"const float* {label} = {early} + 4 * g;"]
+    if loose:
+        return columns_text("float", label, f"load_shared1({slot} + 4 * column_of(h, e))")
     return [
         f"float {label}[4];",
         *(
@@ -43,6 +48,8 @@ def early_vectors(layout: Layout) -> dict[str, tuple[str, int]]:
         for name in step.loads if step.when is When.LOOP else ():
             place = layout.slot_of(name)
             if place is None or not place[1].vector or len(found) == layout.tiling.early:
+                continue
+            if place[1].loose:
                 continue
             ring, tile = place
             for dot in dots:

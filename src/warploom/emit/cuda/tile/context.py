@@ -42,8 +42,8 @@ from warploom.lower.edges import bounded_axis
 from warploom.lower.hand_over import share_of
 from warploom.lower.layout import Layout
 from warploom.lower.ranges import cut_of
-from warploom.lower.slots import LINE_BYTES, SlotTile
-from warploom.lower.visits import grouped_vars, starts_early
+from warploom.lower.slots import LINE_BYTES, SlotTile, grouped_vars
+from warploom.lower.visits import starts_early
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 BINARY = {
@@ -206,7 +206,8 @@ class Context:
                 return self.one_element(op, iteration)
             case Pointwise():
                 args = [self.uniform(a, iteration, known) for a in op.args]
-                return pointwise(op.fn, args, op.result.dtype, self._dtypes(op))
+                text = pointwise(op.fn, args, op.result.dtype, self._dtypes(op))
+                return text.replace("exp2_approx(", "exp2_once(")  # may leave the loop
             case _:
                 raise refusal("this value is not a scalar", getattr(op, "line", None))
 
@@ -280,11 +281,17 @@ class Context:
             out.append(f"{text} + {shift[n]}" if n in shift else text)
         return [*out[::-1], *last]
 
+    def past_start(self, op: Load, tile: SlotTile, iteration: str) -> str:
+        """Bytes between where a vector's copy begins and the vector does; '' where none lie."""
+        if not tile.loose:
+            return ""
+        return f" + 4 * ({self.index(op.at[-1], iteration)} & 3)"
+
     def load_box(self, op: Load, tile: SlotTile, share: int = 1) -> tuple[int, ...]:
         """The box of one block of a loaded tile, or of a CTA's share of its rows."""
         dims = list(op.result.vars)
         if tile.vector:
-            return tuple(tile.cols if a.var == dims[0] else 1 for a in op.at)
+            return tuple(tile.fetched if a.var == dims[0] else 1 for a in op.at)
         sizes = {dims[0]: tile.rows // share, dims[1]: min(tile.cols, tile.block_cols)}
         return tuple(sizes.get(a.var or "", 1) for a in op.at)
 

@@ -19,7 +19,8 @@ from __future__ import annotations
 from warploom.emit.cuda.tile.context import Context
 from warploom.kernel.values import Load, Store, Walk
 from warploom.lower.ranges import Cut
-from warploom.lower.visits import differ, grouped_vars
+from warploom.lower.slots import grouped_vars
+from warploom.lower.visits import differ
 
 STEP = 8  # elements at whose multiples tiles start: 16 bytes are stored at once
 
@@ -80,9 +81,12 @@ def walk_lines(context: Context, cut: Cut | None) -> list[str]:
         ]
     if context.kernel.grid.order:
         order = context.pointer(context.kernel.grid.order)
+        after = f"{order}[min(visit + (int)gridDim.x{each}, tiles - 1)]"  # asked for a tile early
         return [
-            f"for (int visit = blockIdx.x{each}; visit < tiles; visit += gridDim.x{each}) {{",
-            f"  const int tile = {order}[visit];",
+            f"for (int visit = blockIdx.x{each}, next = {order}[min(visit, tiles - 1)];"
+            f" visit < tiles; visit += gridDim.x{each}) {{",
+            "  const int tile = next;",
+            f"  next = {after};",
         ]
     return [f"for (int tile = blockIdx.x{each}; tile < tiles; tile += gridDim.x{each}) {{"]
 

@@ -45,6 +45,7 @@ def load_lines(context: Context, op: Load, entry: LoadEntry, site: Site) -> list
     for block in range(1 if tile.vector else tile.blocks):
         shift = own | ({column: str(block * tile.block_cols)} if block else {})
         at = context.coordinates(op, iteration, shift)
+        at[0] = f"({at[0]}) & ~3" if tile.loose else at[0]
         to = f"{dst} + {block * tile.rows * LINE_BYTES}" if block else dst
         lines.append(
             f"{call}_{len(at)}d{hint}({to}, &{name}, {bar}, {', '.join(at)}{mask}{policy});"
@@ -120,6 +121,7 @@ def _early(context: Context, op: Dot, entry: Mma, site: Site) -> list[str]:
             lines.append(f"{name} = {context.one_element(load, site.iteration(entry.k))};")
             continue
         slot = site.part(found[0].name, part_name(load.result.name), entry.k)
+        slot += context.past_start(load, found[1], site.iteration(entry.k))
         lines += [
             "#pragma unroll",
             f"for (int b = 0; b < {context.layout.blocks}; ++b)",
