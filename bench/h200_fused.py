@@ -55,7 +55,9 @@ SCALED = (
     (2048, 4096, 7168),
     (128, 4096, 7168),
 )
-SCALED_TILES = ({"m": 192, "n": 128, "consumers": 3, "turns": True, "stages": 4, "direct": True},)
+SCALED_TILES = (
+    {"m": 128, "n": 128, "consumers": 2, "turns": False, "stages": 3, "unroll": 2, "direct": True},
+)
 INT4 = tuple((m, 8192, 8192) for m in (16, 64, 128, 256))
 INT4_TILES = (
     {"n": 64, "consumers": 1},

@@ -172,7 +172,7 @@ def _ready(
 def _named(spec: str, dtype: str, choose: list[str] | None) -> TileKernel | None:
     """The tile kernel a spec names, with its choices."""
     kernel = text_named(spec, dtype)
-    chosen = assignments(choose, "--choose")
+    chosen = assignments(choose or (), "--choose")
     if chosen and kernel is None:
         raise ConfigError(f"{spec} is no tile kernel", where="--choose", fix="leave it out")
     return replace(kernel, choices=tuple(chosen.items())) if kernel and chosen else kernel

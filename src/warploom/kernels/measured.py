@@ -159,15 +159,7 @@ PRODUCTS: Mapping[str, tuple[tuple[str, int], tuple[str, int], Mapping[str, obje
     "block_scaled": (
         ("m", 1024),
         ("n", 1024),
-        {
-            "m": 128,
-            "n": 128,
-            "consumers": 2,
-            "turns": False,
-            "stages": 3,
-            "unroll": 2,
-            "direct": True,
-        },
+        {"m": 192, "n": 128, "consumers": 3, "turns": True, "stages": 4, "direct": True},
     ),
     "grouped": (("t", 4096), ("n", 1024), {"t": 128, "n": 256}),
 }
