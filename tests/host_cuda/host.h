@@ -103,6 +103,19 @@ host_u16 host_to_bf16(float x);
 host_u16 host_to_f16(float x);
 float host_from_f16(host_u16 x);
 
+static inline host_u32 host_less_halves(host_u32 a, host_u32 b, bool f16) {
+  host_u32 made = 0;
+  for (int j = 0; j < 2; ++j) {
+    const host_u16 x = (host_u16)(a >> 16 * j), y = (host_u16)(b >> 16 * j);
+    const auto wide = [&](host_u16 h) {
+      return f16 ? host_from_f16(h) : __builtin_bit_cast(float, (host_u32)h << 16);
+    };
+    const float less = wide(x) - wide(y);
+    made |= (host_u32)(f16 ? host_to_f16(less) : host_to_bf16(less)) << 16 * j;
+  }
+  return made;
+}
+
 static inline void host_add_halves(void* at, host_u32 x, int count, bool f16) {
   host_u16* t = (host_u16*)at;
   for (int j = 0; j < count; ++j) {

@@ -25,7 +25,7 @@ struct Map {  // in the place of the driver's tensor map: innermost axis first
   uint64_t address;
   int32_t rank, element;  // element: 0 f32, 1 bf16, 2 f16, 3 one byte, 4 i32
   int32_t size[5], box[5];
-  int32_t swizzled, pad;
+  int32_t swizzled, pad;  // bytes that are swizzled among themselves, or 0
   int64_t stride[5];  // bytes
 };
 static_assert(sizeof(Map) <= 128);
@@ -148,7 +148,7 @@ void write(uint32_t at, const void* from, uint32_t bytes) {
   me->written.push_back({at, bytes});
 }
 
-uint32_t swizzle(uint32_t at) { return at ^ ((at >> 7 & 7) << 4); }
+uint32_t swizzle(uint32_t at, int span = 128) { return at ^ ((at >> 7 & (span / 16 - 1)) << 4); }
 
 int element_bytes(int element) { return element == 0 || element == 4 ? 4 : element == 3 ? 1 : 2; }
 
@@ -166,14 +166,14 @@ template <class F> void each_run(const Map& m, uint32_t shared, const int* at, F
       const long x = at[i] + rest % m.box[i];
       if (i == 0) first = (int)x;
       else inside = inside && x >= 0 && x < m.size[i];
-      place += x * m.stride[i];
+      place = (uint8_t*)((uint64_t)place + (uint64_t)x * (uint64_t)m.stride[i]);
       rest /= m.box[i];
     }
     const uint32_t to = shared + (uint32_t)(n * bytes);
     for (int j = 0; j < run; ++j) {
       const bool there = inside && first + j >= 0 && first + j < m.size[0];
       const uint32_t plain = to + j * bytes;
-      f(m.swizzled ? swizzle(plain) : plain, there ? place + j * bytes : nullptr, bytes);
+      f(m.swizzled ? swizzle(plain, m.swizzled) : plain, there ? place + j * bytes : nullptr, bytes);
     }
   }
 }

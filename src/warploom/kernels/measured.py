@@ -148,7 +148,14 @@ GRADS: Mapping[str, Mapping[tuple[int, bool], Mapping[str, object]]] = {
 # The least interval for a chunk of 64 steps, d = 128 and e = 64, proven; it takes minutes to find.
 _SCAN = (928, 136, 0, 1173, 1293, 1845, 1361, 764, 1445, 1829, 2187, 2357, 1189, 1573, 2547)
 SCANS: Mapping[tuple[int, int, int], Mapping[str, object]] = {
-    (64, 128, 64): {"consumers": 1, "hold": False, "joined": True, "staging": 3, "times": _SCAN},
+    (64, 128, 64): {
+        "consumers": 1,
+        "hold": False,
+        "joined": True,
+        "staging": 3,
+        "settled": True,
+        "times": _SCAN,
+    },
 }
 
 # Products: rows and columns from which on a tile was the quickest, and the tile.
@@ -157,7 +164,7 @@ PRODUCTS: Mapping[str, tuple[tuple[str, int], tuple[str, int], Mapping[str, obje
     "block_scaled": (
         ("m", 1024),
         ("n", 1024),
-        {"m": 128, "n": 128, "turns": True, "stages": 5},
+        {"m": 192, "n": 128, "consumers": 3, "turns": True, "stages": 4, "direct": True},
     ),
     "grouped": (("t", 4096), ("n", 1024), {"t": 128, "n": 256}),
 }

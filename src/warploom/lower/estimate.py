@@ -109,7 +109,8 @@ def _is_tiled(kernel: Kernel, name: str) -> bool:
 def trips_of(layout: Layout, sizes: Mapping[str, int]) -> int:
     """Iterations of a tile's loop."""
     loop = layout.body.loop.var
-    return max(1, -(-sizes[layout.body.kernel.var(loop).axis] // layout.extent(loop)))
+    every = layout.extent(loop) * layout.body.loop.times
+    return max(1, -(-sizes[layout.body.kernel.var(loop).axis] // every))
 
 
 def _interval(layout: Layout, target: HopperTarget, outside: int, slow: float) -> float:

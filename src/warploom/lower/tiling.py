@@ -39,6 +39,8 @@ class Tiling:
     ``split``: CTAs that share the loop of a tile; the last to finish puts together what all of them
     left in memory, in the order of the parts: the same bits every time.
     ``cluster``: CTAs with neighbouring rows of tiles that fetch what they share once.
+    ``settled``: fewer products are in flight, where the assembler would let none be
+    (``lower.settle``). ``unroll``: steps of an iteration (``lower.unroll``).
     """
 
     extents: tuple[tuple[str, int], ...]
@@ -65,6 +67,8 @@ class Tiling:
     ahead: int = 1
     split: int = 1
     cluster: int = 1
+    settled: bool = False
+    unroll: int = 1
 
     @property
     def pins(self) -> tuple[tuple[str, object], ...]:
@@ -93,6 +97,7 @@ class Tiling:
         tags += [f"given{_mark(self.times)}" if self.times else ""]
         tags += [f"k{self.split}" if self.split > 1 else ""]
         tags += [f"c{self.cluster}" if self.cluster > 1 else ""]
+        tags += ["settled" if self.settled else "", f"u{self.unroll}" if self.unroll > 1 else ""]
         return "_".join([sizes, *(t for t in tags if t)])
 
 
