@@ -41,7 +41,7 @@ NVCC = ["nvcc", "-std=c++17", "-O3", "-cubin", "-gencode=arch=compute_90a,code=s
 
 def grad(size=64, *, causal=False):
     kernel = attention_grad.specialise(
-        HALF, sizes={"d": size}, constants={"causal": causal}, without={"lengths"}
+        HALF, sizes={"d": size}, constants={"causal": causal}, without={"lengths", "turns"}
     )
     return rewrite(simplify(kernel), positive=frozenset({"scale"}))
 

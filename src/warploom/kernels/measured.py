@@ -6,7 +6,7 @@ Each was the quickest of a search over tiles and over all programs at the least 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 Pins = tuple[tuple[str, object], ...]
 LONG = 1024  # queries and keys from which on the choices hold
@@ -87,7 +87,7 @@ ATTENTION_GRAD: Mapping[tuple[int, bool], Mapping[str, object]] = {
     (256, False): {**_GRAD, **_WIDE, "times": _GRAD_256},
     (256, True): {**_GRAD, **_WIDE, "times": _GRAD_256},
 }
-# Gradients with kernels of their own, and all but dq where that has one. Consumers take turns.
+# Gradients with kernels of their own. Consumers take turns.
 _ALONE = {
     "split": 1,
     "t": 128,
@@ -103,11 +103,6 @@ _ALONE = {
     "serpentine": False,
 }
 _VALUES_256 = (2048, 0, 1502, 778, 1802, 1352, 2376, 2314, 3338)
-_FIXED_64 = (2048, 0, 290, 662, 1686, 918, 1942, 980, 2004, 1702, 2726, 2454, 3478, 2110, 3134,
-             2198, 3222)  # fmt: skip
-_FIXED_128 = (2048, 0, 310, 628, 1652, 1396, 2420, 946, 1970, 1734, 2758, 1908, 2932, 2090, 3114,
-              2164, 3188)  # fmt: skip
-_QUERIES_128 = (1536, 273, 0, 901, 1669, 645, 1413, 1219, 1987, 1925, 2693)
 
 _PACKED_64 = (4095, 300, 600, 1200, 1456, 1518, 2475, 2050, 3139, 2411, 2755, 3201)
 _PACKED_128 = (4967, 300, 600, 1200, 1712, 1774, 2731, 2306, 3755, 2667, 3243, 3817)
@@ -116,11 +111,6 @@ _IN_TEXT_ORDER = {"program": "text", "spare": 8}  # compiled without a spill, no
 
 GRADS: Mapping[str, Mapping[tuple[int, bool], Mapping[str, object]]] = {
     "attention_grad": ATTENTION_GRAD,
-    "attention_grad without dq": {
-        (64, False): {**_ALONE, "s": 128, "spare": 8, "times": _FIXED_64},
-        (64, True): {**_ALONE, "spare": 24},
-        **{(128, m): {**_ALONE, "spare": 16, "times": _FIXED_128} for m in (False, True)},
-    },
     "values_grad": {
         (256, m): {**_ALONE, "direct": False, "staging": 1, "times": _VALUES_256}
         for m in (False, True)
@@ -132,9 +122,6 @@ GRADS: Mapping[str, Mapping[tuple[int, bool], Mapping[str, object]]] = {
     }
     | {(256, m): {**_GRAD, **_WIDE, **_IN_TEXT_ORDER} for m in (False, True)},
     "packed_values": {(256, m): {**_ALONE, "times": _VALUES_256} for m in (False, True)},
-    "queries_grad": {
-        (128, m): {**_ALONE, "s": 128, "t": 64, "times": _QUERIES_128} for m in (False, True)
-    },
 }
 
 
@@ -154,20 +141,14 @@ def measured(
     name: str,
     choices: Mapping[str, object],
     sizes: Mapping[str, int],
-    wanted: Collection[str] = ("dq",),
 ) -> Pins:
-    """What was measured best for a kernel of that name; nothing where nothing was measured.
-
-    ``wanted``: the outputs that are made.
-    """
+    """What was measured best for a kernel of that name; nothing where nothing was measured."""
     mask = bool(choices.get("causal"))
     plain = all(choices.get(f) is None for f in ("score", "visible", "sink"))
     if name in PRODUCTS:
         rows, columns, pins = PRODUCTS[name]
         large = all(sizes.get(axis, 0) >= least for axis, least in (rows, columns))
         return tuple(pins.items()) if large else ()
-    if name == "attention_grad" and "dq" not in wanted:
-        name += " without dq"
     if name in GRADS:  # nothing else was built for them, so they hold for all lengths
         pins = dict(GRADS[name].get((sizes.get("d", 0), mask), {}))
         if not plain and pins:  # another loop

@@ -225,9 +225,7 @@ class Calls:
         kernel = _value(text, kinds, dict(choices), without, sizes)
         _check_types(kernel)
         key = _size_key(kernel, sizes)
-        known = (
-            pins or recall(kernel, dict(key)) or measured(kernel.name, dict(choices), sizes, wanted)
-        )
+        known = pins or recall(kernel, dict(key)) or measured(kernel.name, dict(choices), sizes)
         made = _compiled(kernel, key, known, positive)
         return made, tensors, sizes
 

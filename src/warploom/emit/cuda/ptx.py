@@ -176,6 +176,11 @@ HELPERS: dict[str, str] = {
         "red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};",
         '"l"(at), "f"(a), "f"(b), "f"(c), "f"(d)',
     ),
+    "add_release": _one(
+        "void add_release(unsigned* at)",
+        "red.release.gpu.global.add.u32 [%0], 1;",
+        '"l"(at)',
+    ),
     "bulk_add": _one(
         "void bulk_add(float* to, uint32_t from, uint32_t bytes)",
         "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.vector import ELEMENTS, Vector, row_scope
-from warploom.kernel.values import DType, Store
+from warploom.kernel.values import Access, DType, Store, Walk
 from warploom.lower.hand_over import by_columns, share_of
 from warploom.lower.slots import LINE_BYTES
 from warploom.lower.storage import is_turned
@@ -105,11 +105,13 @@ def straight_text(context: Context, op: Store, iteration: str) -> list[str]:
             place = f"float* to = {_block_address(context, op, iteration, row, across)} + 4 * lane;"
         else:
             place = f"const int row = {row} + lane / 4, column = {across} + 2 * (lane % 4);"
+        mine, done = _turn(context, op, iteration, row)
         lines += [
             f"  if ({exists}) {{",
             f"    constexpr int b = {b};",
             *indent(row_scope(vector), 4),
             f"    {place}",
+            *indent(mine, 4),
             "#pragma unroll",
             f"    for (int g = 0; g < {columns // 16}; ++g) {{",
             "      const int h = 2 * g;",
@@ -122,9 +124,39 @@ def straight_text(context: Context, op: Store, iteration: str) -> list[str]:
             "      }",
             *indent(_ADD_BLOCKS if blocked else _add_pairs(context, op, iteration), 6),
             "    }",
+            *indent(done, 4),
             "  }",
         ]
     return [*lines, "}"]
+
+
+def _turn(context: Context, op: Store, iteration: str, row: str) -> tuple[list[str], list[str]]:
+    """A warp waits until the tiles before its own have added to its rows; then it is the next's
+    turn. Consumers that share rows by columns count together.
+    """
+    turns = next((t for t in context.kernel.tensors if t.access is Access.TURNS), None)
+    if turns is None:
+        return [], []
+    named = {a.name: at for a, at in zip(context.kernel.tensor(op.tensor).axes, op.at, strict=True)}
+    rows = context.layout.body.values[op.value].vars[0]
+    parts = [
+        f"({row if named[a.name].var == rows else context.index(named[a.name], iteration)})"
+        f" * {context.stride(turns.name, n)}"
+        for n, a in enumerate(turns.axes)
+    ]
+    grid = context.kernel.grid.vars
+    tile = next(n for n in grid if context.kernel.var(n).walk is Walk.TILE)
+    shared = context.layout.tiling.consumers if by_columns(context.layout, op) else 1
+    place = f"(unsigned*){context.pointer(turns.name)} + ({' + '.join(parts)})"
+    before = f"{shared} * (pos_{tile} / {context.layout.extent(tile)})"
+    return (
+        [
+            f"unsigned* const turn = {place};",
+            f"if (lane == 0) while (load_acquire(turn) < {before}) {{}}",
+            "__syncwarp();",
+        ],
+        ["__syncwarp();", "if (lane == 0) add_release(turn);"],
+    )
 
 
 _ADD_BLOCKS = [
