@@ -20,6 +20,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import zip_longest
@@ -28,86 +29,27 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import numpy as np
-from tests.texts.cases import TEXTS, TOLERANCE, Case
+from lib.mutant_cases import CASES, sized
+from tests.mutation.flow_mutants import flow_mutants
+from tests.mutation.role_mutants import role_mutants
+from tests.texts.cases import TOLERANCE
 
-from warploom.kernels.attention_grad import attention_grad
-from warploom.kernels.block_scaled import block_scaled
+from warploom.kernels.attention_grad_ends import converted
+from warploom.verify.roles import verify_roles
 
-TEXTS.update({t.name: t for t in (attention_grad, block_scaled)})
 BF16 = "bf16"
-
-
-def _types(*names):
-    return dict.fromkeys(names, BF16)
-
-
-_FP8 = {"a": "e4m3", "b": "e4m3", "out": BF16}
-CASES = {
-    "gemm": Case(
-        "gemm",
-        {"m": 1500, "n": 3080, "k": 520},
-        _types("a", "b", "out"),
-        {"activation": "none"},
-        scalars={"alpha": 0.75},
-        pins={"m": 128, "n": 256},
-    ),
-    "attention": Case(
-        "attention",
-        {"b": 2, "h": 12, "g": 1, "s": 1000, "t": 700, "d": 64},
-        _types("q", "k", "v", "out"),
-        {"causal": False},
-        scalars={"scale": 0.125},
-        pins={"s": 128, "t": 128},
-    ),
-    "packed": Case(
-        "packed",
-        {"i": 3, "h": 16, "g": 1, "s": 1200, "t": 1000, "d": 64},
-        _types("q", "k", "v", "out"),
-        {"causal": True},
-        scalars={"scale": 0.125},
-        pins={"s": 128, "t": 128},
-    ),
-    "swiglu": Case(
-        "swiglu",
-        {"m": 1500, "n": 1600, "k": 392},
-        _types("x", "gate", "up", "out"),
-        pins={"m": 128, "n": 128},
-    ),
-    "rms_gemm": Case(
-        "rms_gemm",
-        {"m": 1500, "n": 3080, "k": 392},
-        _types("x", "w", "out"),
-        scalars={"eps": 1e-5},
-        pins={"m": 128, "n": 256},
-    ),
-    "grouped": Case(
-        "grouped",
-        {"t": 1200, "n": 1600, "k": 192, "e": 3},
-        _types("x", "w", "out"),
-        pins={"t": 128, "n": 128},
-    ),
-    "block_scaled": Case(
-        "block_scaled", {"m": 1500, "n": 1664, "k": 512}, _FP8, pins={"m": 128, "n": 128}
-    ),
-    "attention_grad": Case(
-        "attention_grad",
-        {"b": 2, "h": 16, "g": 1, "s": 640, "t": 600, "d": 64},
-        _types("q", "k", "v", "do", "dk", "dv"),
-        {"causal": False},
-        scalars={"scale": 0.125},
-    ),
-}
-WANTED = {
-    "gemm": 12,
-    "attention": 9,
-    "packed": 3,
-    "swiglu": 5,
-    "rms_gemm": 5,
-    "grouped": 5,
-    "block_scaled": 5,
-    "attention_grad": 4,
-}
-HARMLESS = 3  # every so many-th mutant is one the verifier calls clean
+SAMPLED = ("gemm", "attention", "attention_grad", "block_scaled", "grouped", "scan", "int4_gemm")
+DEFECTIVE, HARMLESS = 5, 2  # mutants of a text
+SEED = 11
+TOOLS = ("memcheck", "racecheck", "synccheck")
+SHAPES = [
+    f"{name}@m={m},n={n},k={k}"
+    for name in ("block_scaled", "block_scaled_turns")
+    for m, n, k in (
+        *((1, 128, 128), (7, 256, 256), (64, 128, 1024), (129, 384, 384), (260, 640, 128)),
+        *((1000, 1152, 1280), (77, 4096, 256), (2100, 128, 512)),
+    )
+]
 LIMIT = 5  # seconds of one mutant on the device
 ABREAST = 10
 
@@ -118,70 +60,105 @@ ABREAST = 10
 def build(folder, names):
     from warploom.emit.cuda.tile.source import emit_kernel
     from warploom.errors import WarploomError
-    from warploom.launch.build import compile_source
 
     folder.mkdir(parents=True, exist_ok=True)
     index = folder / "mutants.json"
     rows = json.loads(index.read_text()) if index.exists() else []
-    for name in names or CASES:
+    for name in names or SAMPLED:
         rows = [r for r in rows if r["text"] != name]
         made = CASES[name].compiled
         built = made.built
         lowered = made.lower(built.tiling)
         print(name, built.tiling.name, "built", flush=True)
-        for mutant, verdict, codes in chosen(lowered.document, WANTED[name]):
+        left = {"race": DEFECTIVE, "clean": HARMLESS}
+        for mutant in drawn(lowered.document):
+            report = verify_roles(mutant.document)
+            kind = "clean" if report.clean else "race"
+            if not left[kind]:
+                continue
             try:
                 source = emit_kernel(replace(lowered, document=mutant.document))
-                if source.params != built.source.params:
-                    continue  # launched with other arguments: it cannot stand in for the right one
-                cubin = compile_source(source.text, name=f"{name} mutant", judged=False)
             except WarploomError as error:
                 print("  refused:", mutant.operator, mutant.where, error.what, flush=True)
                 continue
-            file = f"{name}_{len(rows)}.cubin"
-            (folder / file).write_bytes(cubin.data)
-            rows.append(
-                {
-                    "text": name,
-                    "file": file,
-                    "operator": mutant.operator,
-                    "where": mutant.where,
-                    "verdict": verdict,
-                    "codes": codes,
-                    "ptxas": list(cubin.report.messages),
-                }
-            )
-            print("  ", rows[-1]["operator"], mutant.where, verdict, codes, flush=True)
+            if source.params != built.source.params:
+                continue  # launched with other arguments: it cannot stand in for the right one
+            left[kind] -= 1
+            for luck, text in (("usual", source.text), ("bad", unlucky(source.text))):
+                file = f"{name}_{len(rows)}"
+                (folder / f"{file}.cu").write_text(text)
+                rows.append(
+                    {
+                        "text": name,
+                        "file": file,
+                        "luck": luck,
+                        "operator": mutant.operator,
+                        "where": mutant.where,
+                        "verdict": report.verdict,
+                        "codes": sorted(str(c) for c in report.codes()),
+                    }
+                )
+            print("  ", mutant.operator, mutant.where, report.verdict, flush=True)
             index.write_text(json.dumps(rows, indent=1) + "\n")
+            if not any(left.values()):
+                break
 
 
-def chosen(document, wanted):
-    """Mutants the back end can express, of as many operators as there are; (mutant, verdict)."""
-    from tests.mutation.flow_mutants import flow_mutants
-    from tests.mutation.role_mutants import role_mutants
-
-    from warploom.verify.roles import verify_roles
-
+def drawn(document):
+    """Mutants with the same barriers, the operators in turn."""
     by_operator = {}
     for mutant in (*role_mutants(document), *flow_mutants(document)):
         same = mutant.document.rings == document.rings
         if same and mutant.document.barriers == document.barriers:
             by_operator.setdefault(mutant.operator, []).append(mutant)
-    drawn = random.Random(7)
+    luck = random.Random(SEED)
     operators = list(by_operator.values())
-    drawn.shuffle(operators)
+    luck.shuffle(operators)
     for mutants in operators:
-        drawn.shuffle(mutants)
-    order = [m for turn in zip_longest(*operators) for m in turn if m]
-    kinds = {"race": wanted - wanted // HARMLESS, "clean": wanted // HARMLESS}
-    for mutant in order:
-        report = verify_roles(mutant.document)
-        kind = "clean" if report.clean else "race"
-        if kinds[kind]:
-            kinds[kind] -= 1
-            yield mutant, report.verdict, sorted(str(c) for c in report.codes())
-        if not any(kinds.values()):
-            return
+        luck.shuffle(mutants)
+    return [m for turn in zip_longest(*operators) for m in turn if m]
+
+
+BAD_LUCK = """
+__device__ __forceinline__ void bad_luck(unsigned place) {
+  unsigned now;
+  asm volatile("mov.u32 %0, %%clock;" : "=r"(now));
+  unsigned drawn = (now / 32 + place * 97 + threadIdx.x / 32 * 57 + blockIdx.x * 7) * 2654435761u;
+  if (drawn >> 29 == 0) __nanosleep(drawn >> 16 & 4095);
+}
+"""
+SLOW = ("mbar_wait(", "mbar_arrive(", "mbar_expect(", "tma_load", "bulk_", "tma_store", "named_")
+
+
+def unlucky(text):
+    """The same kernel with pauses drawn at random before waits, arrivals and copies."""
+    head, start, body = text.partition('extern "C" __global__')
+    lines = []
+    for i, line in enumerate(body.splitlines()):
+        code = line.lstrip()
+        if code.removeprefix("if (lane == 0) ").startswith(SLOW):
+            lines.append(line[: len(line) - len(code)] + f"bad_luck({i});")
+        lines.append(line)
+    return head + BAD_LUCK + start + "\n".join(lines) + "\n"
+
+
+def compiled_at(path):
+    """Compile one source; what it took, or what went wrong."""
+    from warploom.errors import WarploomError
+    from warploom.launch.build import compile_source
+
+    try:
+        cubin = compile_source(path.read_text(), name=path.name, judged=False)
+    except WarploomError as error:
+        return f"{path.name}: {error.what}"
+    path.with_suffix(".cubin").write_bytes(cubin.data)
+    return f"{path.name}: {cubin.report.registers} registers {' '.join(cubin.report.messages)[:80]}"
+
+
+def compile_all(folder, jobs=8):
+    with ProcessPoolExecutor(jobs) as pool:
+        for said in pool.map(compiled_at, sorted(folder.glob("*.cu"))):
+            print(said, flush=True)
 
 
 # -- on the device --------------------------------------------------------------------------------
@@ -192,6 +169,7 @@ def inputs(torch, case):
         "bf16": torch.bfloat16,
         "f32": torch.float32,
         "e4m3": torch.float8_e4m3fn,
+        "i8": torch.int8,
         "i32": torch.int32,
     }
     arrays = case.arrays()
@@ -209,13 +187,19 @@ def inputs(torch, case):
 
 def launch(torch, case, given, types):
     text = case.kernel_text
-    outs = {t.name: types[t.name] for t in text.signature.outputs if t.name not in case.left_out}
-    more = {}
-    if case.text == "attention_grad":  # it adds to what is there
+    wanted = [t for t in text.signature.outputs if t.name not in case.left_out]
+    outs = {t.name: types[t.name] for t in wanted}
+    more = {t.name: True for t in wanted if t.optional}
+    if "dq" in outs and types["dq"] == "f32":  # it is added to
         more["dq"] = torch.zeros(given["q"].shape, dtype=torch.float32, device="cuda")
+        del outs["dq"]
     made = text(**given, **more, **case.constants, **case.scalars, types=outs)
-    torch.cuda.synchronize()
     made = made if isinstance(made, tuple) else (made,)
+    made = [
+        converted(x=x, scale=1.0, types={"out": BF16}) if t.blocked else x
+        for t, x in zip(wanted, made, strict=True)
+    ]
+    torch.cuda.synchronize()
     return [x.float().cpu().numpy().astype(np.float64) for x in made]
 
 
@@ -238,12 +222,22 @@ def one(torch, name, wanted, cubin=None):
     case = CASES[name]
     if cubin is not None:
         plain = compiled.compile_source
-        compiled.compile_source = lambda *a, **k: replace(plain(*a, **k), data=cubin)
+
+        def other(*args, name, **more):
+            built = plain(*args, name=name, **more)
+            return replace(built, data=cubin) if name.startswith(f"{case.text} ") else built
+
+        compiled.compile_source = other
     _, given, types = inputs(torch, case)
     errors = [off(launch(torch, case, given, types), wanted) for _ in range(3)]
-    tolerance = TOLERANCE[BF16] * (2 if name == "attention_grad" else 1)
+    tolerance = TOLERANCE[BF16] * (2 if "grad" in name else 1)
     bad = [e for e in errors if not e <= tolerance]
     return f"wrong in {len(bad)} of 3 ({max(errors):.2g})" if bad else "right"
+
+
+def reference(name):
+    case = CASES[name]
+    return case.reference(case.arrays())
 
 
 def child(torch, name, wanted, cubin, out):
@@ -266,17 +260,13 @@ def run(folder, more=()):
     target = Path(os.environ.get("OUT", folder))
     target.mkdir(exist_ok=True, parents=True)
     names = dict.fromkeys([*more, *(r["text"] for r in rows)])
-    wanted = {}
-    for name in names:
-        try:
-            wanted[name] = CASES[name].reference(CASES[name].arrays())
-        except (KeyError, ValueError) as error:  # the others are still of interest
-            print(name, "has no reference:", repr(error), flush=True)
-    rows = [r for r in rows if r["text"] in wanted]
+    with ProcessPoolExecutor(8) as pool:  # before any GPU is touched
+        wanted = dict(zip(names, pool.map(reference, names), strict=True))
     plain = [
         {
             "text": n,
             "file": "",
+            "luck": "usual",
             "operator": "unchanged",
             "where": "",
             "verdict": "clean",
@@ -284,12 +274,13 @@ def run(folder, more=()):
         }
         for n in wanted
     ]
+    rows = [r for r in rows if (folder / f"{r['file']}.cubin").exists()]
     todo, running = [*plain, *rows], {}
     results = []
     while todo or running:
         while todo and len(running) < ABREAST:
             row = todo.pop(0)
-            cubin = (folder / row["file"]).read_bytes() if row["file"] else None
+            cubin = (folder / f"{row['file']}.cubin").read_bytes() if row["file"] else None
             out = target / f"said_{len(todo)}.txt"
             out.unlink(missing_ok=True)
             pid = child(torch, row["text"], wanted[row["text"]], cubin, out)
@@ -312,6 +303,7 @@ def run(folder, more=()):
                     row["operator"],
                     row["where"],
                     row["verdict"],
+                    row["luck"],
                     "->",
                     said,
                     flush=True,
@@ -328,12 +320,13 @@ def page(results):
         f"Made by `bench/h200_mutants.py` on {datetime.now(UTC):%Y-%m-%d}. Each runs 3 times in "
         f"a process of its own, killed after {LIMIT} s, in the place of the right kernel.",
         "",
-        "| text | edit | where | verdict | on the device |",
-        "|---|---|---|---|---|",
+        "| text | edit | where | verdict | luck | on the device |",
+        "|---|---|---|---|---|---|",
     ]
     for r in results:
         lines.append(
-            f"| {r['text']} | {r['operator']} | {r['where']} | {r['verdict']} | {r['device']} |"
+            f"| {r['text']} | {r['operator']} | {r['where']} | {r['verdict']} "
+            f"| {r['luck']} | {r['device']} |"
         )
     wrong = [r for r in results if r["verdict"] == "race"]
     shown = [r for r in wrong if r["device"] != "right"]
@@ -345,40 +338,50 @@ def page(results):
 
 
 def once(names):
+    """One launch of each, where sanitizers look on; ``NAME@m=77,n=256``: with other sizes."""
     import torch
 
     for name in names or CASES:
-        case = CASES[name]
+        case = sized(name)
         try:
-            print(name, one(torch, name, case.reference(case.arrays())), flush=True)
+            _, given, types = inputs(torch, case)
+            launch(torch, case, given, types)
+            print("ran", name, flush=True)
         except Exception as error:  # the others are still of interest
             print(name, type(error).__name__, str(error).splitlines()[0][:150], flush=True)
 
 
-def sanitize(tools, seconds=50):
+def sanitize(tools, seconds=80, shares=3):
     """What each tool says of `once`; one that takes longer is stopped and shown so far."""
-    me = [sys.executable, __file__, "once"]
     folder = Path(os.environ.get("OUT", "."))
-    running = {}
-    for tool in tools or ("memcheck", "racecheck", "synccheck"):
-        out = (folder / f"sanitizer_{tool}.txt").open("w+")
+    names = [*reversed(CASES), *SHAPES]
+    parts = [(tool, i) for tool in tools or TOOLS for i in range(shares)]
+    running = []
+    for tool, i in parts:
+        out = (folder / f"sanitizer_{tool}_{i}.txt").open("w+")
         options = ["--tool", tool, "--report-api-errors", "no", "--print-limit", "8"]
+        me = [sys.executable, __file__, "once", *names[i::shares]]
         command = ["compute-sanitizer", *options, *me]
-        running[tool] = (out, subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT))
+        running.append((tool, out, subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT)))
     until = time.time() + seconds
-    for tool, (out, process) in running.items():
+    for tool, out, process in running:
         try:
             process.wait(max(0.1, until - time.time()))
         except subprocess.TimeoutExpired:
             process.kill()
         out.seek(0)
-        print(f"-- {tool}", *out.read().splitlines()[-25:], sep="\n", flush=True)
+        lines = out.read().splitlines()
+        ran = [x.split()[1] for x in lines if x.startswith("ran ")]
+        print(f"-- {tool}: {len(ran)} ran: {' '.join(ran)}", flush=True)
+        print(*[x for x in lines if not x.startswith("ran ")][-12:], sep="\n", flush=True)
 
 
 if __name__ == "__main__":
     what, *rest = sys.argv[1:]
     if what == "build":
         build(Path(rest[0]), rest[1:])
+    elif what == "compile":
+        compile_all(Path(rest[0]))
     elif what == "run":
         run(Path(rest[0]), rest[1:])
     elif what == "once":

@@ -215,6 +215,9 @@ from warploom.kernel.words import (
     inf as inf,
 )
 from warploom.kernel.words import (
+    is_whole as is_whole,
+)
+from warploom.kernel.words import (
     log as log,
 )
 from warploom.kernel.words import (
@@ -282,6 +285,9 @@ from warploom.launch.fused import (
 )
 from warploom.launch.fused import (
     grouped_gemm as grouped_gemm,
+)
+from warploom.launch.fused import (
+    grouped_gemm_weights as grouped_gemm_weights,
 )
 from warploom.launch.fused import (
     scan as scan,

@@ -23,6 +23,8 @@ from warploom.launch.pricing import role_costs
 from warploom.search import Point, evaluate
 from warploom.seed.target.chip import chip_costs
 from warploom.sim import simulate_roles
+from warploom.target.described import described, differences
+from warploom.target.h200 import h100, h200
 
 from .runner import warploom
 
@@ -106,6 +108,58 @@ def test_role_programs(name, tmp_path):
     assert run.ii == expected[0]
 
 
+TWO_LOOPS = """
+import warploom as wl
+
+
+@wl.kernel
+def normed(x: wl.In["m", "k"], w: wl.In["n", "k"], out: wl.Out["m", "n"]):
+    m, n = wl.tile(out)
+    total = wl.zeros(m)
+    for k in wl.steps(x.k):
+        a = x[m, k].to(wl.f32)
+        total += (a * a).sum(axis=1)
+    acc = wl.zeros(m, n)
+    for j in wl.steps(x.k):
+        acc += x[m, j] @ w[n, j].T
+    out[m, n] = acc * wl.rsqrt(total / x.k + 1e-6)
+"""
+
+
+def test_every_loop_of_a_tile_has_one_interval(tmp_path, monkeypatch):
+    (tmp_path / "two.py").write_text(TWO_LOOPS)
+    monkeypatch.chdir(tmp_path)
+    name = "two.py:normed"
+    expected = [numbers(loop["pace"]) for loop in pace_of("simulate", name)]
+    assert len(expected) == 2
+    assert expected[0][0] < expected[1][0] == 1024
+    assert [numbers(loop["pace"]) for loop in pace_of("graph", name)] == expected
+    facts = pace_of("diff", name, name)["facts"][0]
+    assert (facts["interval, loop 1"], facts["interval"]) == (expected[0][0], expected[1][0])
+    emitted = pace_of("emit", "h200", name, "--no-build", "-o", "out")
+    assert [numbers(pace) for pace in emitted["pace"]] == expected
+    rows = {r["source"]: r["cycles a tile"] for r in pace_of("explore", name)}
+    assert rows == {f"{name}, loop {n}": expected[n - 1][1] for n in (1, 2)}
+    for text in (warploom(command, name).stdout for command in ("show", "compile", "graph")):
+        for n, var in enumerate("kj"):
+            assert f"{expected[n][1]:g} cycles a tile of {var}" in " ".join(text.split())
+    text = warploom("timeline", name, "--width", "200").stdout
+    picture = warploom("timeline", name, "--format", "svg").stdout
+    page = warploom("timeline", name, "--format", "html").stdout
+    for interval, *_ in expected:
+        assert f"II {interval:g} cycles" in text
+        assert f"II {interval:g} cycles" in picture
+        assert f"initiation interval &lt;b&gt;{interval:g} " in page
+    trace = pace_of("timeline", name)
+    names = [e["args"]["name"] for e in trace["traceEvents"] if e["name"] == "process_name"]
+    assert {"loop 1: producer", "loop 2: consumer 0"} <= set(names)
+    assert warploom("compile", name, "-o", "two.json").returncode == 0
+    for file, wanted in (("two.loop1.json", expected[0]), ("two.json", expected[1])):
+        assert numbers(pace_of("simulate", file)["pace"]) == wanted
+    done = warploom("verify", name)
+    assert done.stdout.count("clean") == 2
+
+
 CHIP = """
 from dataclasses import replace
 from warploom import DeclarativeSchedule, TargetProfile, mi355x_cost_model, mi355x_costs
@@ -171,14 +225,53 @@ def test_a_hopper_target_of_ones_own(chip):
     assert expected[0] > numbers(pace_of("simulate", "gemm")["pace"])[0]
     text = warploom("compile", "gemm", "--target", "chip.py:slow", "-o", "slow.json").stdout
     assert "on slow costs" in " ".join(text.split())
-    done = warploom("simulate", "slow.json")
+    for more in ((), ("--target", "chip.py:slow")):
+        again = pace_of("simulate", "slow.json", *more)["pace"]
+        assert numbers(again) == expected
+        assert again["costs"] == "slow"
+    assert numbers(pace_of("simulate", "slow.json", "--target", "h200")["pace"]) != expected
+    assert "costs: slow" in warploom("timeline", "slow.json", "--width", "200").stdout
+    assert "on slow costs" in " ".join(warploom("show", "slow.json").stdout.split())
+    for source in (("gemm", "--target", "chip.py:slow"), ("slow.json",)):
+        emitted = pace_of("emit", "h200", *source, "--no-build", "-o", "out")
+        assert numbers(emitted["pace"]) == expected
+        assert emitted["target"] == "slow"
+    run = simulate(read_schedule(Path("slow.json").read_text()), trips=64)
+    assert (run.ii, run.costs) == (expected[0], "slow")
+    made = gemm.compile("bf16", without=("bias", "residual"), target=chip["slow"])
+    assert simulate(made, trips=64).costs == "slow"
+
+
+def test_a_document_of_ones_own_kernel_carries_its_prices(tmp_path, monkeypatch):
+    (tmp_path / "two.py").write_text(TWO_LOOPS)
+    monkeypatch.chdir(tmp_path)
+    warploom("compile", "two.py:normed", "-o", "mine.json")
+    assert "1024 cycles a tile" in warploom("simulate", "mine.json").stdout
+    text = Path("mine.json").read_text()
+    assert "1024 cycles a tile" in warploom("graph", "-", stdin=text).stdout
+    bare = json.loads(text)
+    del bare["costs"]
+    done = warploom("simulate", "-", stdin=json.dumps(bare))
     assert done.returncode == 2
-    assert "--target" in done.stderr
-    assert "'slow'" in done.stderr
-    again = pace_of("simulate", "slow.json", "--target", "chip.py:slow")["pace"]
-    assert numbers(again) == expected
-    emitted = pace_of("emit", "h200", "gemm", "--target", "chip.py:slow", "--no-build", "-o", "out")
-    assert numbers(emitted["pace"]) == expected
+    assert "no prices" in done.stderr
+    bare |= {"target": "mine", "machine": [["is", "h300"]]}
+    done = warploom("simulate", "-", stdin=json.dumps(bare))
+    assert done.returncode == 2
+    assert "$.machine" in done.stderr
+
+
+def test_a_target_is_the_same_in_words(chip):
+    limits = replace(h200().limits, smem_per_block=100_000)
+    for target in (chip["slow"], replace(h100(), name="mine", limits=limits), h200(), h100()):
+        assert described(target.name, differences(target)) == target
+    with pytest.raises(ConfigError, match="no figure 'speed'"):
+        described("x", [("is", "h200"), ("speed", "1")])
+    for text in ('"x"', "true", "{", "null"):
+        with pytest.raises(ConfigError, match="is no value of"):
+            described("x", [("is", "h200"), ("clock_hz", text)])
+
+
+def test_a_hopper_target_names_itself_in_a_kernel(chip):
     assert gemm.compile("bf16", without=("bias", "residual"), target=chip["slow"]).target.name == (
         "slow"
     )

@@ -33,7 +33,7 @@ def arrays_of(problem, seed=0):
     return {
         t.name: rounded(rng.normal(size=problem.shape(t.name)), problem.types[t.name])
         if problem.types[t.name].is_float
-        else problem.whole_number_input(t.name, rng)
+        else problem.whole_number_input(t.name)
         for t in problem.kernel.text.signature.inputs
         if t.name in problem.types
     }
@@ -53,7 +53,10 @@ def test_a_part_of_the_result_is_the_result_of_the_part(name, monkeypatch):
     monkeypatch.setattr(problems, "WHOLE_WORK", 0)
     problem = small(name)
     part = problem.part(np.random.default_rng(3))
-    if name == "packed":  # groups share rows out, and heads are counted: nothing can be cut
+    if name in (
+        "packed",
+        "packed_grad",
+    ):  # groups share rows out: nothing can be cut
         assert not part
         return
     arrays = arrays_of(problem)

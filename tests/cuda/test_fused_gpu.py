@@ -49,6 +49,49 @@ def test_grouped(sizes):
     g = randn(t, n)
     back = torch.cat([g[r].double() @ w[i].double() for i, r in enumerate(parts)])
     close(warploom.grouped_gemm(g, w, starts, transposed=True), back)
+    grads = torch.stack([g[r].double().T @ x[r].double() for r in parts])
+    close(warploom.grouped_gemm_weights(g, x, starts), grads)
+    tokens = torch.randint(-1, 40, (t,), device="cuda").int()
+    weight, kept = torch.rand(t, device="cuda"), tokens >= 0
+    for kind in (torch.float32, torch.bfloat16):
+        sums = torch.randn(40, n, device="cuda").to(kind)
+        wanted = sums.double().index_add(
+            0, tokens[kept].long(), (y * weight[:, None].double())[kept]
+        )
+        warploom.grouped_gemm(x, w, starts, rows=tokens, weight=weight, out=sums)
+        close(sums, wanted)
+
+
+def test_the_gradient_of_groups():
+    starts = torch.tensor([0, 40, 40, 200], device="cuda").int()
+    x, w = randn(200, 128).requires_grad_(), randn(3, 64, 128).requires_grad_()
+    y = torch.ops.warploom.grouped_gemm(x, w, starts)
+    g = randn(200, 64)
+    y.backward(g)
+    parts = [slice(a, b) for a, b in pairwise(starts.tolist())]
+    close(x.grad, torch.cat([g[r].double() @ w[e].double() for e, r in enumerate(parts)]))
+    close(w.grad, torch.stack([g[r].double().T @ x[r].double() for r in parts]))
+
+
+@pytest.mark.parametrize("what", ["swiglu", "grouped", "weights", "scaled", "quantised", "scan"])
+def test_the_same_bits_every_time(what):
+    starts = torch.tensor([0, 300, 300, 517], device="cuda").int()
+    x, w = randn(517, 256), randn(384, 256)
+    q = randn(1, 2, 4, 64, 128) * 0.1
+    fp8, scales = x.to(torch.float8_e4m3fn), torch.rand(517, 2, device="cuda")
+    packed = torch.randint(0, 256, (384, 128), device="cuda", dtype=torch.uint8)
+    call = {
+        "swiglu": lambda: warploom.swiglu(x, w),
+        "grouped": lambda: warploom.grouped_gemm(x, w.view(3, 128, 256), starts),
+        "weights": lambda: warploom.grouped_gemm_weights(x, x, starts),
+        "scaled": lambda: warploom.gemm_block_scaled(
+            fp8, scales, w.to(torch.float8_e4m3fn), scales[:3]
+        ),
+        "quantised": lambda: warploom.gemm_quantised(x[:9], packed, scales[:384]),
+        "scan": lambda: warploom.scan(q, q, q[..., :64], -q[..., 0].float().abs().cumsum(-1))[0],
+    }[what]
+    first = call()
+    assert all(torch.equal(first, call()) for _ in range(20))
 
 
 @pytest.mark.parametrize("shape", [(300, 256, 512), (1, 128, 1024)], ids=str)
@@ -109,6 +152,81 @@ def test_functions_of_attention():
     wide = torch.cat([x, sinks.double()[:, None, None].expand(b, h, s, 1)], -1)
     wanted = wide.softmax(-1)[..., :-1] @ v.double()
     close(warploom.attention(q, k, v, score=score, visible=visible, sinks=sinks), wanted)
+
+
+def plain_attention(q, k, v, score=None, seen=None):
+    """In float64, head by head; rows that see nothing give 0."""
+    b, h, s, d = q.shape
+    share = h // k.shape[1]
+    k, v = (x.double().repeat_interleave(share, 1) for x in (k, v))
+    x = q.double() @ k.mT * d**-0.5
+    at = [torch.arange(n, device="cuda") for n in (b, h, s, k.shape[2])]
+    places = torch.meshgrid(*at, indexing="ij")
+    x = score(x, *places) if score else x
+    shown = seen(*places) if seen else torch.ones_like(x, dtype=torch.bool)
+    p = (x - x.amax(-1, keepdim=True)).exp() * shown
+    return p @ v / p.sum(-1, keepdim=True).clamp_min(1e-300)
+
+
+@pytest.mark.parametrize("size", [128, (256, 128), (128, 384)], ids=str)
+@pytest.mark.parametrize("lengths", [(1024, 1024), (333, 900), (130, 128)], ids=str)
+def test_blocks_of_a_mask(lengths, size):
+    from torch.nn.attention.flex_attention import BlockMask, create_block_mask
+
+    (s, t), b, h, g = lengths, 2, 4, 2
+    q, k, v = randn(b, h, s, 128), randn(b, g, t, 128), randn(b, g, t, 128)
+    document = torch.randint(0, 4, (b, max(s, t)), device="cuda").sort().values
+    prefix = torch.tensor([70, 400], device="cuda")
+
+    def same(b, h, i, j):
+        return document[b, i] == document[b, j]
+
+    def seen(b, h, i, j):
+        return (j < prefix[b]) | (i >= j + 7 * h)
+
+    def alibi(x, b, h, i, j):
+        return x - 0.02 * (h + 1) * abs(i - j)
+
+    for mask in (same, seen):
+        blocks = create_block_mask(mask, b, h, s, t, device="cuda", BLOCK_SIZE=size)
+        close(warploom.attention(q, k, v, visible=blocks), plain_attention(q, k, v, None, mask))
+    wanted = plain_attention(q, k, v, alibi, lambda b, h, i, j: seen(b, h, i, j) & (i >= j))
+    close(warploom.attention(q, k, v, True, score=alibi, visible=blocks), wanted)
+    if size == 128:  # blocks alone, without a function
+        rows, wide = -(-s // 128), -(-t // 128)
+        kind = torch.randint(0, 3, (1, 1, rows, wide), device="cuda")
+        lists = []
+        for n in (1, 2):
+            order = (kind != n).int().argsort(-1, stable=True).int()
+            lists += [(kind == n).sum(-1).int(), order]
+        alone = BlockMask.from_kv_blocks(*lists, seq_lengths=(s, t))
+        close(
+            warploom.attention(q, k, v, visible=alone),
+            plain_attention(q, k, v, None, lambda b, h, i, j: kind[0, 0, i // 128, j // 128] > 0),
+        )
+
+
+def test_functions_on_packed_sequences():
+    lengths, h, g, d = (300, 1, 0, 129, 700), 4, 2, 128
+    starts = torch.tensor([0, *lengths], device="cuda").cumsum(0).int()
+    total = sum(lengths)
+    q, k, v = randn(total, h, d), randn(total, g, d), randn(total, g, d)
+    slopes = torch.rand(h, device="cuda")
+
+    def alibi(x, b, h, i, j):
+        return x + slopes[h] * (j - i)
+
+    def window(b, h, i, j):
+        return (i >= j) & (i - j <= 100 + b)
+
+    found = warploom.attention_packed(
+        q, k, v, starts, starts, max(lengths), max(lengths), score=alibi, visible=window
+    )
+    for n, (a, b) in enumerate(pairwise(starts.tolist())):
+        if a < b:
+            one = (x[a:b].transpose(0, 1)[None] for x in (q, k, v))
+            wanted = plain_attention(*one, alibi, lambda b, h, i, j, n=n: window(n, h, i, j))
+            close(found[a:b].transpose(0, 1)[None], wanted)
 
 
 def test_the_ops_of_torch():

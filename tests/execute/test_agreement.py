@@ -71,6 +71,10 @@ def test_verdicts_agree_on_random_orders(seed):
     agree(thinned(seed))
 
 
+def test_a_witness_of_a_store_that_waits_for_its_load_but_not_for_an_older_one():
+    agree(thinned(259400888))
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @settings(max_examples=3000, deadline=None)

@@ -137,7 +137,7 @@ def map_bytes(parameter, memory):
     strides = (memory.size, *found.strides)
     data = struct.pack(
         "<Qii5i5iii5q",
-        memory.address,
+        memory.address + found.shift,
         rank,
         ELEMENTS.get(memory.dtype, 3),
         *pad(found.shape, 1),

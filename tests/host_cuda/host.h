@@ -28,6 +28,7 @@ float floorf(float) noexcept;
 float exp2f(float) noexcept;
 float log2f(float) noexcept;
 float fabsf(float) noexcept;
+float fmaf(float, float, float) noexcept;
 float fmaxf(float, float) noexcept;
 float fminf(float, float) noexcept;
 int abs(int) noexcept;
@@ -106,4 +107,14 @@ void host_wgmma(int n, int kind, float* const* d, const host_u32* const* a, host
 host_u16 host_to_bf16(float x);
 host_u16 host_to_f16(float x);
 float host_from_f16(host_u16 x);
+
+static inline void host_add_halves(void* at, host_u32 x, int count, bool f16) {
+  host_u16* t = (host_u16*)at;
+  for (int j = 0; j < count; ++j) {
+    const host_u16 more = (host_u16)(x >> 16 * j);
+    if (f16) { t[j] = host_to_f16(host_from_f16(t[j]) + host_from_f16(more)); continue; }
+    const auto wide = [](host_u16 h) { return __builtin_bit_cast(float, (host_u32)h << 16); };
+    t[j] = host_to_bf16(wide(t[j]) + wide(more));
+  }
+}
 host_u32 host_from_two_bytes(host_u16 x, bool wide);

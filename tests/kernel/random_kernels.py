@@ -50,6 +50,10 @@ class RandomKernel:
 
     def reference(self, kernel=None, **options):
         """What it computes, a tuple; ``kernel``: a rewritten one."""
+        given = {a.name for t in self.kernel.tensors if t.access is not Access.OUT for a in t.axes}
+        made = {a.name for t in self.kernel.tensors for a in t.axes} - given
+        if made:  # axes of outputs alone
+            options["sizes"] = {a: self.sizes[a] for a in made}
         made = (kernel or self.kernel).reference(*self.arrays(), **self.scalars, **options)
         return made if isinstance(made, tuple) else (made,)
 

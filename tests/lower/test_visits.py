@@ -108,7 +108,7 @@ def test_trips_are_those_that_see_something(choice, sees, queries, keys, direct)
     for n, trips in enumerate(found):
         tile = range(first + n * rows, first + (n + 1) * rows)
         seen = [j for j in range(keys) if any(sees(i, j, queries, keys) for i in tile)]
-        low = min(seen, default=0) // step * step
+        low = min(seen, default=0)  # not a multiple of the step
         high = max(seen, default=0) + 1
         assert trips == max(1, -(-(high - low) // step))
 

@@ -21,7 +21,7 @@ from warploom.order import (
     RingKind,
     Role,
 )
-from warploom.target.h200 import TENSOR_DRAIN, HopperTarget, h200
+from warploom.target.h200 import HopperTarget, h200
 
 PRODUCER, CONSUMER = "producer", "consumer"
 RING = "ab"
@@ -54,7 +54,7 @@ def gemm_problem(kernel: GemmKernel, target: HopperTarget) -> ModuloProblem:
                 kind=RingKind.SMEM,
                 size=kernel.stage_bytes,
                 writers=(0,),
-                readers=((Read(op=1, hold=tensor + TENSOR_DRAIN),),),
+                readers=((Read(op=1, hold=tensor + h200().tensor_drain),),),
                 max_depth=depth,
             ),
         ),

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
+from typing import NamedTuple
 
+import warploom as wl
 from tests.roles.gemm_kernel import GemmKernel
 from tests.roles.gemm_plan import gemm_problem, roles_of
 from warploom.document.roles import RolesDocument
 from warploom.kernel.text import Text
-from warploom.kernels.attention import attention, packed
-from warploom.kernels.attention_grad import attention_grad
+from warploom.kernels.attention import attention, packed, paged
+from warploom.kernels.attention_grad import (
+    attention_grad,
+    packed_grad,
+    queries_grad,
+    values_grad,
+)
 from warploom.kernels.block_scaled import block_scaled
-from warploom.kernels.gemm import gemm
-from warploom.kernels.grouped import grouped
+from warploom.kernels.gemm import gemm, turned
+from warploom.kernels.grouped import grouped, grouped_input, grouped_scaled, grouped_swiglu
+from warploom.kernels.int4_gemm import fp8_gemm, int4_gemm
+from warploom.kernels.measured import GRADS
 from warploom.kernels.rms_gemm import rms_gemm
+from warploom.kernels.scan import scan
 from warploom.kernels.swiglu import swiglu
 from warploom.lower.column import Lowered
 from warploom.order import Limit, LimitKind, ModuloProblem, ModuloResult
@@ -47,26 +58,81 @@ def gemm_document(kernel: GemmKernel | None = None) -> RolesDocument:
 
 
 E4M3 = {"a": "e4m3", "b": "e4m3", "out": "bf16"}
-SHIPPED: dict[str, tuple[Text, str | dict[str, str], dict[str, int]]] = {
-    "gemm": (gemm, "bf16", {}),
-    "attention": (attention, "bf16", {"d": 128}),
-    "packed": (packed, "bf16", {"d": 128}),
-    "swiglu": (swiglu, "bf16", {}),
-    "rms_gemm": (rms_gemm, "bf16", {}),
-    "grouped": (grouped, "bf16", {}),
-    "block_scaled": (block_scaled, E4M3, {}),
-    "attention_grad": (attention_grad, "bf16", {"d": 64}),
+NONE: dict[str, int] = {}
+
+
+def _softcap(x, b, h, s, t):
+    return wl.tanh(x * 0.05) * 20.0
+
+
+def _window(b, h, s, t):
+    return t > s - 256
+
+
+class Shipped(NamedTuple):
+    """A shipped text with a loop: types, sizes of axes used whole, choices, pins."""
+
+    text: Text
+    types: str | dict[str, str] = "bf16"
+    sizes: dict[str, int] = NONE
+    constants: dict[str, object] = NONE
+    pins: Mapping[str, object] = NONE
+    without: frozenset[str] = frozenset()
+
+
+def _grad(name: str, d: int) -> Mapping[str, object]:
+    return dict(GRADS[name][d, False])
+
+
+FEW = {"m": 16, "n": 128, "stages": 3}
+SHIPPED: dict[str, Shipped] = {
+    "gemm": Shipped(gemm),
+    "attention": Shipped(attention, sizes={"d": 128}),
+    "packed": Shipped(packed, sizes={"d": 128}),
+    "swiglu": Shipped(swiglu),
+    "rms_gemm": Shipped(rms_gemm),
+    "grouped": Shipped(grouped),
+    "block_scaled": Shipped(block_scaled, E4M3),
+    "attention_grad": Shipped(attention_grad, sizes={"d": 64}, pins=_grad("attention_grad", 64)),
+    "fixed_grad": Shipped(
+        attention_grad,
+        sizes={"d": 64},
+        pins=_grad("attention_grad without dq", 64),
+        without=frozenset({"dq"}),
+    ),
+    "turned": Shipped(turned, sizes={"m": 16}, pins=FEW),
+    "paged": Shipped(paged, sizes={"d": 128, "u": 64, "s": 1}),
+    "int4_gemm": Shipped(int4_gemm, {"x": "bf16", "out": "bf16"}, sizes={"m": 16}, pins=FEW),
+    "fp8_gemm": Shipped(
+        fp8_gemm, {"x": "bf16", "w": "e4m3", "out": "bf16"}, sizes={"m": 16}, pins=FEW
+    ),
+    "scan": Shipped(scan, sizes={"t": 64, "j": 64, "d": 128, "e": 64}),
+    "values_grad": Shipped(values_grad, sizes={"d": 256}, pins=_grad("values_grad", 256)),
+    "queries_grad": Shipped(queries_grad, sizes={"d": 128}, pins=_grad("queries_grad", 128)),
+    "packed_grad": Shipped(packed_grad, sizes={"d": 64}, pins=_grad("packed_grad", 64)),
+    "grouped_input": Shipped(grouped_input),
+    "grouped_swiglu": Shipped(grouped_swiglu),
+    "grouped_scaled": Shipped(grouped_scaled, {"x": "e4m3", "w": "e4m3", "out": "bf16"}),
+    "flexible": Shipped(
+        attention, sizes={"d": 64}, constants={"score": _softcap, "visible": _window}
+    ),
+    "split_gemm": Shipped(gemm, pins={"m": 128, "n": 128, "split": 4}),
+    "decode": Shipped(attention, sizes={"d": 128, "s": 1}, pins={"split": 4}),
 }
-"""The shipped texts with a loop: types, and the sizes of axes that are used whole."""
 
 
 @cache
 def lowered(name: str = "attention", **pins: object) -> Lowered:
     """A shipped text with its schedule."""
-    text, types, sizes = SHIPPED[name]
-    without = {t.name for t in text.signature.tensors if t.optional}
-    made = text.with_tiles(**pins).compile(
-        types, sizes=sizes, without=without, positive=set(text.signature.scalars)
+    text, types, sizes, constants, given, without = SHIPPED[name]
+    optional = {t.name for t in text.signature.tensors if t.optional}
+    without |= optional - {"dq", "dv"}
+    made = text.with_tiles(**{**given, **pins}).compile(
+        types,
+        sizes=sizes,
+        constants=constants,
+        without=without,
+        positive=set(text.signature.scalars),
     )
     return made.lower(made.choices[0].tiling)
 

@@ -85,7 +85,8 @@ class Case:
                 cuts = np.sort(rng.integers(0, self.sizes[axis] + 1, shape[0] - 1))
                 found[t.name] = np.array([0, *cuts, self.sizes[axis]])
             elif t.name == "lengths":
-                found[t.name] = rng.integers(0, self.sizes["t"] + 1, shape)
+                most = self.sizes["t"] if "t" in self.sizes else self.sizes["j"] * self.sizes["u"]
+                found[t.name] = rng.integers(0, most + 1, shape)
             else:
                 dtype = DType(self.types.get(t.name, t.dtype))
                 found[t.name] = rounded(rng.normal(size=shape), dtype)

@@ -2,6 +2,7 @@
 
 import re
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 
@@ -127,6 +128,45 @@ def kernel(x: wl.In["m", "k"], sx: wl.In["m", "k/64", wl.f32], w: wl.In["n", "k"
         acc += (x[m, k] @ w[n, k].T) * sx[m, k] * sw[n, k]
     out[m, n] = acc
 """
+DECAY = """
+@wl.kernel
+def kernel(x: wl.In["m", "k"], w: wl.In["n", "k"], decay: wl.In["k/64", wl.f32],
+           out: wl.Out["m", "n"]):
+    m, n = wl.tile(out)
+    acc = wl.zeros(m, n)
+    for k in wl.steps(x.k, 64):
+        acc = acc * wl.exp(decay[k] * 0.1) + (x[m, k] @ w[n, k].T) * decay[k]
+    out[m, n] = acc
+"""
+SUMS_OF_GROUPS = """
+@wl.kernel
+def kernel(x: wl.In["m", "k"], y: wl.In["m", "n"], starts: wl.Starts["e"],
+           out: wl.Out["e", "n", "k"]):
+    e, n, k = wl.tile(out)
+    acc = wl.zeros(n, k)
+    for m in wl.steps(x.m, start=starts[e], until=starts[e + 1]):
+        acc += y[m, n].T @ {right}
+    out[e, n, k] = acc
+"""
+SCATTERED = """
+@wl.kernel
+def kernel(x: wl.In["m", "k"], w: wl.In["e", "n", "k"], starts: wl.Starts["e"],
+           weight: wl.In["m", wl.f32], out: wl.Out["s", "n"]):
+    e, m, n = wl.tile("m", "n", groups=starts)
+    acc = wl.zeros(m, n)
+    for k in wl.steps(x.k):
+        acc += x[m, k] @ w[e, n, k].T
+    out[wl.index(m) // 3 * 2 - 1, n] += acc * weight[m]
+"""
+SUMS = """
+@wl.kernel
+def kernel(x: wl.In["m", "k"], w: wl.In["n", "k"], out: wl.Out["m", "n"]):
+    m, n = wl.tile(out)
+    acc = wl.zeros(m, n)
+    for k in wl.steps(x.k):
+        acc += x[m, k] @ w[n, k].T
+    out[m, n] += acc
+"""
 SIZES = {"m": 136, "n": 109, "k": 145, "s": 209, "t": 145, "d": 64}
 
 
@@ -177,12 +217,88 @@ def test_conditions_on_columns_alone():
     assert check(case(SOFTMAX.format(score=score)))
 
 
+LINES = {
+    "a bias that falls": "(wl.index(k) - wl.index(m)) * 0.03",
+    "of numbers": "(2.0 * wl.index(k) - wl.index(m) * 1.5 - 7) / 61.0",
+    "turned round": "-(wl.index(m) - 3 * wl.index(k)).to(wl.f32) * 0.01",
+    "a distance": "wl.abs(wl.index(k) - wl.index(m)) * -0.02",
+    "with a number of the row": "((wl.index(k) - tilt[0]) + wl.index(m) * alpha) * 0.02",
+}
+
+
+@pytest.mark.parametrize("bias", LINES.values(), ids=list(LINES))
+def test_numbers_that_rise_evenly_are_no_work_of_their_own(bias):
+    one = case(SOFTMAX.format(score=f"(qs @ keys[k].T) * alpha + {bias}"), m=70, k=99)
+    made = check(one, {"consumers": 1})
+    text = emit_kernel(made).text
+    assert "fmaf(slope_" in text
+    assert text.count("auto make_") == 4
+
+
+def test_a_window_begins_where_its_first_row_does():
+    """Not at a multiple of the step: one tile less is visited."""
+    score = (
+        "wl.where((wl.index(m) >= wl.index(k)) & (wl.index(m) - wl.index(k) <= 40),"
+        " (qs @ keys[k].T) * alpha, -wl.inf)"
+    )
+    one = case(SOFTMAX.format(score=score), m=300, k=290)
+    made = check(one, {"consumers": 1, "m": 64, "k": 48})
+    assert "/ 48 * 48" not in emit_kernel(made).text
+
+
 def test_a_condition_used_twice_and_rows_called_h():
     assert check(case(ROW_NAMES))
 
 
 def test_tiles_with_a_scale_of_their_own_begin_where_blocks_do():
     assert check(case(BLOCK_SCALES, m=17, n=88, k=143), {"n": 32})
+
+
+@pytest.mark.parametrize("k", [40, 64, 300])
+def test_a_number_of_every_iteration_is_read_one_ahead(k):
+    made = check(case(DECAY, k=k), {"joined": False})
+    text = emit_kernel(made).text
+    assert text.count("float ahead_") == text.count("step_k(k + 1)") >= 1
+
+
+@pytest.mark.parametrize(("groups", "rows"), [(1, 136), (4, 200), (9, 30)])
+def test_products_sum_over_a_group_alone(groups, rows):
+    made = check(case(SUMS_OF_GROUPS.format(right="x[m, k]"), e=groups, m=rows, k=70))
+    assert "bounded" in emit_kernel(made).text
+
+
+def test_a_computed_right_operand_meets_zeros_past_the_end():
+    right = "(x[m, k] * 0.5).to(x.dtype)"
+    assert check(case(SUMS_OF_GROUPS.format(right=right), e=3, m=90, k=70), {"consumers": 1})
+
+
+def test_a_sum_along_columns_past_the_end_is_refused_at_its_line():
+    text = SUMS_OF_GROUPS.format(right="x[m, k]").replace('["m", "n"]', '["n", "m"]')
+    text = text.replace("y[m, n].T", "y[n, m]")
+    with pytest.raises(KernelError, match="past the end of this loop") as found:
+        Lowered(case(text, e=3)).compiled.choices  # noqa: B018
+    assert "y[n, m]" in found.value.where
+
+
+@pytest.mark.parametrize(
+    ("dtype", "out", "n"), [("bf16", "f32", 37), ("bf16", "bf16", 64), ("f16", "f16", 37)]
+)
+def test_rows_are_scattered_and_added(dtype, out, n):
+    one = case(SCATTERED, dtype=dtype, e=3, m=150, s=70, n=n, k=64)
+    assert check(replace(one, types={**one.types, "out": out}))
+
+
+@pytest.mark.parametrize("direct", [False, True])
+def test_a_sum_in_memory_is_a_sum_however_it_leaves(direct):
+    assert check(case(SUMS, n=100, k=64), {"direct": direct, "n": 64})
+
+
+def test_gathered_rows_are_refused_at_their_line():
+    text = GEMM.replace('x: wl.In["m", "k"]', 'x: wl.In["s", "k"]')
+    text = text.replace("x[m, k]", "x[wl.index(m) * 2, k]")
+    with pytest.raises(KernelError, match="gathered by a list") as found:
+        Lowered(case(text)).compiled.choices  # noqa: B018
+    assert "wl.index(m) * 2" in found.value.where
 
 
 def test_what_a_second_store_reads_stays():
@@ -215,7 +331,7 @@ def test_each_loop_is_a_kernel_of_its_own():
     kernel = Lowered(case(ROW_SOFTMAX)).compiled.rewritten
     parts = each_loop(kernel)
     assert [len(p.loops) for p in parts] == [1, 1, 1]
-    assert "t_out_loop0 of an earlier loop" in str(parts[2])
+    assert "t_out_loop1 of an earlier loop" in str(parts[2])
     stored = [[op.tensor for op in walk(p.ops) if isinstance(op, Store)] for p in parts]
     assert stored == [[], [], ["out_b", "top"]]  # stores follow the last loop
 

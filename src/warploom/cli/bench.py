@@ -11,22 +11,22 @@ import typer
 from warploom.cli import gpu
 from warploom.cli.author import user_object
 from warploom.cli.knobs import (
-    DtypeOption,
     JsonOption,
+    Request,
     SetOption,
     ShapeOption,
     SpecArgument,
-    TileOption,
+    with_request,
 )
 from warploom.cli.run import ready, why_host
-from warploom.cli.source import Request, look_up
+from warploom.cli.source import look_up
 from warploom.cli.subject import Subject
 from warploom.errors import BackendError, ConfigError
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="bench")(_bench)
+    app.command(name="bench")(with_request(_bench, without=("target", "sync", "knobs")))
 
 
 def _bench(
@@ -38,9 +38,9 @@ def _bench(
         typer.Option(metavar="FILE.py:F", help="A torch function of the same inputs, in order."),
     ] = None,
     rounds: Annotated[int, typer.Option(min=1, max=100, help="Rounds, order rotated.")] = 5,
-    tile: TileOption = None,
-    dtype: DtypeOption = None,
     as_json: JsonOption = False,
+    *,
+    request: Request,
 ) -> None:
     """Time a kernel on the GPU at hand against the library, which enters twice.
 
@@ -49,7 +49,7 @@ def _bench(
 
     Example: warploom bench gemm --shape 8192x8192x8192
     """
-    found = look_up(source, Request(knobs={}, tile=tile, dtype=dtype))
+    found = look_up(source, request)
     missing = why_host(found)
     if missing:
         word = found.name if isinstance(found, Subject) else found.text.name
@@ -63,11 +63,7 @@ def _bench(
     bound = gpu.Bound(problem, document)
     errors, _ = bound.check()
     right = all(e <= problem.limit(n) for n, e in errors.items())
-    theirs = _library(bound, against)
-    contestants: dict[str, Callable[[], Any]] = {"warploom": bound.launcher(bound.empty())}
-    if theirs is not None:
-        contestants = {"library": theirs, **contestants, "library again": theirs}
-    middle = gpu.rotated(contestants, rounds)
+    middle = gpu.rotated(bound.contestants(_theirs(bound, against)), rounds)
     name = document.name if document else problem.kernel.text.name
     if as_json:
         data = {"name": name, "problem": problem.words, "error": errors, "ms": middle}
@@ -77,20 +73,20 @@ def _bench(
         typer.echo(f"{name}: {problem.words}")
         typer.echo(f"  error {worst:.1e} against NumPy: {'right' if right else 'WRONG'}")
         for who, ms in middle.items():
-            ratio = f"{middle['library'] / ms:7.3f} x library" if theirs is not None else ""
+            ratio = f"{middle['library'] / ms:7.3f} x library" if "library" in middle else ""
             rate = f"{problem.flop / ms / 1e9:8.1f} TFLOP/s" if problem.flop else ""
             moved = "" if problem.flop else f"{problem.bytes / ms / 1e6:8.1f} GB/s"
             typer.echo(f"  {who:<14} {ms:9.4f} ms {rate}{moved} {ratio}".rstrip())
-        if theirs is None:
+        if "library" not in middle:
             typer.echo("  no library call is known for it: --against file.py:function names one")
     raise typer.Exit(0 if right else 1)
 
 
-def _library(bound: gpu.Bound, against: str | None) -> Callable[[], Any] | None:
-    if against is not None:
-        given = user_object(against)
-        if not callable(given):
-            raise ConfigError(f"{against} is no function", where="--against")
-        inputs = list(bound.inputs.values())
-        return lambda: given(*inputs)
-    return bound.library()
+def _theirs(bound: gpu.Bound, against: str | None) -> Callable[[], Any] | None:
+    if against is None:
+        return None
+    given = user_object(against)
+    if not callable(given):
+        raise ConfigError(f"{against} is no function", where="--against")
+    inputs = list(bound.inputs.values())
+    return lambda: given(*inputs)

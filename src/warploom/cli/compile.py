@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from warploom.cli.builtin import Knobs
-from warploom.cli.knobs import (
-    DtypeOption,
-    JsonOption,
-    SpecArgument,
-    SyncOption,
-    TileOption,
-    sync_policy,
-    with_knobs,
-)
+from warploom.cli.knobs import JsonOption, Request, SpecArgument, with_request
 from warploom.cli.output import write_file
 from warploom.cli.show import summary
 from warploom.cli.source import load
 from warploom.cli.style import WidthOption, columns
-from warploom.cli.targets import TargetOption
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="compile")(with_knobs(_compile))
+    app.command(name="compile")(with_request(_compile))
 
 
 def _compile(
@@ -34,17 +25,13 @@ def _compile(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write the document here.")
     ] = None,
-    tile: TileOption = None,
-    dtype: DtypeOption = None,
-    target: TargetOption = None,
-    sync: SyncOption = None,
     allow_races: Annotated[
         bool, typer.Option("--allow-races", help="Write a racy schedule too; exit 1.")
     ] = False,
     width: WidthOption = None,
     as_json: JsonOption = False,
     *,
-    knobs: Knobs,
+    request: Request,
 ) -> None:
     """Compile a schedule or kernel, prove it, and write its document.
 
@@ -52,18 +39,15 @@ def _compile(
 
     Example: warploom compile fourwave --tile 256x256x64 -o fourwave.json
     """
-    subject = load(
-        source,
-        knobs,
-        tile=tile,
-        dtype=dtype,
-        target=target,
-        sync=sync_policy(sync),
-        on_race="report" if allow_races else "raise",
-    )
-    if output is not None:
-        write_file(output, subject.text())
+    subject = load(source, replace(request, on_race="report" if allow_races else "raise"))
+    *earlier, last = subject.loops
+    files: dict[Path, str] = {}
+    if output is not None:  # a document is of one loop
+        files = {output.with_suffix(f".loop{x.loop}{output.suffix}"): x.text() for x in earlier}
+        files[output] = last.text()
+    for path, text in files.items():
+        write_file(path, text)
     typer.echo(subject.text() if as_json else summary(subject, columns(width)), nl=not as_json)
-    if output is not None and not as_json:
-        typer.echo(f"wrote {output}")
+    if files and not as_json:
+        typer.echo(f"wrote {', '.join(map(str, files))}")
     raise typer.Exit(0 if subject.report().clean else 1)

@@ -138,14 +138,10 @@ def _gpu(subject: Subject) -> None:
     assert subject.kernel is not None
     bound = gpu.Bound(make_problem(subject.kernel, None, [], timed=True))
     errors, _ = bound.check()
-    ours, theirs = bound.launcher(bound.empty()), bound.library()
-    assert theirs is not None
-    times = gpu.rotated({"library": theirs, "ours": ours}, rounds=4)
-    ratio = times["library"] / times["ours"]
+    times = gpu.rotated(bound.contestants(), rounds=4)
+    ours, theirs = times["warploom"], times["library"]
     _say(f"5. On the GPU here: {bound.problem.words}, error {max(errors.values()):.1e}")
-    typer.echo(
-        f"   warploom {times['ours']:.3f} ms, library {times['library']:.3f} ms: {ratio:.3f} x"
-    )
+    typer.echo(f"   warploom {ours:.3f} ms, library {theirs:.3f} ms: {theirs / ours:.3f} x")
 
 
 def _next() -> None:

@@ -9,19 +9,19 @@ from typing import Annotated, Any
 
 import typer
 
-from warploom.cli.knobs import DtypeOption, JsonOption, SpecArgument, TileOption
+from warploom.cli.knobs import JsonOption, Request, SpecArgument, with_request
 from warploom.cli.machine import Costs, CostsOption
 from warploom.cli.output import deliver
 from warploom.cli.source import load
 from warploom.cli.style import WidthOption, columns, paint
 from warploom.cli.subject import ROLE_TILES, Subject
-from warploom.cli.targets import TargetOption
 from warploom.errors import WarploomError
 from warploom.view.compare import Pair, compare
 from warploom.view.compare_html import compare_html
 from warploom.view.listing import entry_kind
 
 PICTURE_TRIPS = 4
+Loops = tuple[Subject, ...]
 
 
 class Form(StrEnum):
@@ -33,7 +33,7 @@ class Form(StrEnum):
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="diff")(_diff)
+    app.command(name="diff")(with_request(_diff, without=("sync", "knobs")))
 
 
 def _diff(
@@ -42,19 +42,23 @@ def _diff(
     form: Annotated[Form, typer.Option("--format", help="Form of the comparison.")] = Form.TEXT,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write it here.")] = None,
     costs: CostsOption = Costs.CHIP,
-    tile: TileOption = None,
-    dtype: DtypeOption = None,
-    target: TargetOption = None,
     width: WidthOption = None,
     as_json: JsonOption = False,
+    *,
+    request: Request,
 ) -> None:
     """Compare two schedules entry by entry, and their waits, verdicts and pace.
 
     Exit code 0: equal entries. 1: they differ. Example: warploom diff a.json b.json
     """
-    sides = [load(spec, tile=tile, dtype=dtype, target=target) for spec in (left, right)]
-    rows = compare(sides[0].document, sides[1].document)
-    facts = [_facts(side, costs is Costs.MODEL) for side in sides]
+    given = [load(spec, request) for spec in (left, right)]
+    sides = [side.loops for side in given]
+    rows = {
+        f"loop {a.loop}, {name}" if a.loop else name: pairs
+        for a, b in zip(*_paired(*sides), strict=True)
+        for name, pairs in compare(a.document, b.document).items()
+    }
+    facts = [_all_facts(side, costs is Costs.MODEL) for side in sides]
     same = all(pair.same for pairs in rows.values() for pair in pairs)
     if as_json:
         entries = {
@@ -63,10 +67,27 @@ def _diff(
         }
         typer.echo(json.dumps({"equal": same, "facts": facts, "entries": entries}))
     elif form is Form.HTML:
-        deliver(compare_html(rows, facts, [_run(side) for side in sides]), output, "comparison")
+        runs = [_run(part) for side in sides for part in side]
+        deliver(compare_html(rows, facts, runs), output, "comparison")
     else:
         deliver(_text(rows, facts, columns(width)), output, "comparison")
     raise typer.Exit(0 if same else 1)
+
+
+def _paired(left: Loops, right: Loops) -> tuple[Loops, Loops]:
+    """Loops beside each other, the last ones where one side has fewer."""
+    count = min(len(left), len(right))
+    return left[-count:], right[-count:]
+
+
+def _all_facts(loops: Loops, model: bool) -> dict[str, Any]:
+    """Figures of the last loop, and of those before it under their number."""
+    *earlier, last = loops
+    facts = _facts(last, model)
+    for part in earlier:
+        own = _facts(part, model).items()
+        facts |= {f"{k}, loop {part.loop}": v for k, v in own if k not in ("name", "target")}
+    return facts
 
 
 def _run(side: Subject) -> Any:  # noqa: ANN401 (a run, or nothing to draw)
@@ -104,11 +125,13 @@ def _facts(side: Subject, model: bool) -> dict[str, Any]:
 def _text(rows: dict[str, list[Pair]], facts: list[dict[str, Any]], width: int) -> str:
     room = max(16, (width - 5) // 2)
     lines: list[str] = []
-    for key in dict.fromkeys(k for f in facts for k in f):
+    keys = list(dict.fromkeys(k for f in facts for k in f))
+    head = max(17, *map(len, keys))
+    for key in keys:
         a, b = (str(f.get(key, "-")) for f in facts)
         mark = " " if a == b else "|"
-        side = max(10, (width - 22) // 2)
-        lines.append(f"{key:<17} {_cut(a, side):<{side}} {mark} {_cut(b, side)}".rstrip())
+        side = max(10, (width - head - 5) // 2)
+        lines.append(f"{key:<{head}} {_cut(a, side):<{side}} {mark} {_cut(b, side)}".rstrip())
     for name, pairs in rows.items():
         different = sum(not p.same for p in pairs)
         lines += ["", paint(f"{name}: {different} of {len(pairs)} rows differ", "title")]

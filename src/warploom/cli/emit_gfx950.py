@@ -11,18 +11,17 @@ import typer
 
 from warploom.cli.builtin import TILES, parse_tile
 from warploom.cli.knobs import (
-    DtypeOption,
     JsonOption,
-    SyncOption,
-    TileOption,
+    Request,
     complete_source,
-    sync_policy,
+    with_request,
 )
 from warploom.cli.progress import working
 from warploom.cli.source import load, text_named
 from warploom.document.kinds import Phase
 from warploom.document.roles import RolesDocument
 from warploom.emit.gfx950 import (
+    EmittedKernel,
     KernelPlan,
     emit_kernel,
     estimate_loop,
@@ -36,6 +35,7 @@ from warploom.emit.gfx950.mfma import ElementType, element_type
 from warploom.emit.gfx950.text import GemmText, gemm_text
 from warploom.errors import BackendError, VerificationError
 from warploom.seed.compile import OnRace
+from warploom.seed.sync.policy import SyncPolicy
 from warploom.seed.target.chip import chip_costs
 from warploom.sim import simulate
 from warploom.sim.pace import find_pace
@@ -43,7 +43,7 @@ from warploom.sim.pace import find_pace
 
 def register(group: typer.Typer) -> None:
     """Add the command to the group of back ends."""
-    group.command(name="gfx950")(_emit)
+    group.command(name="gfx950")(with_request(_emit, without=("target", "knobs")))
 
 
 def _emit(
@@ -60,12 +60,9 @@ def _emit(
         str | None,
         typer.Option(help="The schedule of a tile kernel's loop.", show_default="fourwave"),
     ] = None,
-    tile: TileOption = None,
-    dtype: DtypeOption = None,
     mma: Annotated[
         str | None, typer.Option(metavar="MxNxK", help="Matrix instruction; default by schedule.")
     ] = None,
-    sync: SyncOption = None,
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")] = Path(
         "kernel"
     ),
@@ -74,6 +71,8 @@ def _emit(
         bool, typer.Option("--allow-races", help="Emit a schedule that was not proven race-free.")
     ] = False,
     as_json: JsonOption = False,
+    *,
+    request: Request,
 ) -> None:
     """Emit, compile and check a kernel; write assembly, object, sidecar and schedule.
 
@@ -84,19 +83,11 @@ def _emit(
     Example: warploom emit gfx950 pingpong --tile 256x256x64 --dtype bf16 -o out
     """
     spec = source or schedule or "pingpong"
-    kind = dtype.value if dtype else "bf16"
-    element = element_type(kind)
-    shape = None if mma is None else parse_tile(mma, kind)
+    kind = str(request.dtype or "bf16")
     text = _text(spec, kind)
     spec = (schedule or "fourwave") if text else spec
-    block = parse_tile(tile, kind, TILES.get(spec))
-    if spec not in SCHEDULES:
-        ready = _from_source(spec, block, element, shape, races=races)
-    else:
-        on_race: OnRace = "skip" if races else "raise"
-        ready = ready_kernel(
-            spec, block, element, mma=shape, sync=sync_policy(sync), on_race=on_race
-        )
+    block = parse_tile(request.tile, kind, TILES.get(spec))
+    ready = _ready(spec, block, kind, mma, request.sync, races=races)
     pace = find_pace(
         lambda trips: simulate(
             ready.document, chip_costs(ready.document, block, kind), trips=trips
@@ -106,13 +97,7 @@ def _emit(
     with working(f"emitting {ready.document.name}"):
         kernel = emit_kernel(ready.document, ready.tile, text=text, ragged_k=text is not None)
     exported = _hip(kernel.plan, ready) if hip else None
-    try:
-        paths = [str(p) for p in write_kernel(kernel, output)]
-        if exported is not None:
-            output.joinpath("kernel.hip").write_text(exported.source)
-            paths.append(str(output / "kernel.hip"))
-    except OSError as error:
-        raise BackendError(f"cannot write to {output}: {error.strerror}") from None
+    paths = _written(kernel, output, exported)
     if as_json:
         report = {
             "files": paths,
@@ -132,6 +117,36 @@ def _emit(
     if exported is not None:
         typer.echo(f"HIP source: {exported.verdict}")
     typer.echo("wrote " + ", ".join(paths))
+
+
+def _written(kernel: EmittedKernel, output: Path, exported: _Exported | None) -> list[str]:
+    """The files of a kernel, written."""
+    try:
+        paths = [str(p) for p in write_kernel(kernel, output)]
+        if exported is not None:
+            output.joinpath("kernel.hip").write_text(exported.source)
+            paths.append(str(output / "kernel.hip"))
+    except OSError as error:
+        raise BackendError(f"cannot write to {output}: {error.strerror}") from None
+    return paths
+
+
+def _ready(
+    spec: str,
+    block: tuple[int, int, int],
+    kind: str,
+    mma: str | None,
+    sync: SyncPolicy | None,
+    *,
+    races: bool,
+) -> ReadyKernel:
+    """The schedule a spec names, for a tile."""
+    element = element_type(kind)
+    shape = None if mma is None else parse_tile(mma, kind)
+    if spec not in SCHEDULES:
+        return _from_source(spec, block, element, shape, races=races)
+    on_race: OnRace = "skip" if races else "raise"
+    return ready_kernel(spec, block, element, mma=shape, sync=sync, on_race=on_race)
 
 
 def _text(spec: str, dtype: str) -> GemmText | None:

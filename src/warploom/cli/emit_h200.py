@@ -8,12 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from warploom.cli.knobs import DtypeOption, JsonOption, SpecArgument, TileOption
+from warploom.cli.knobs import JsonOption, Request, SpecArgument, with_request
 from warploom.cli.output import write_file
 from warploom.cli.progress import working
 from warploom.cli.source import load
 from warploom.cli.subject import Subject
-from warploom.cli.targets import TargetOption
 from warploom.document.roles import RolesDocument
 from warploom.errors import BackendError, VerificationError
 from warploom.launch.build import compile_source, find_toolchain
@@ -21,14 +20,11 @@ from warploom.launch.build import compile_source, find_toolchain
 
 def register(group: typer.Typer) -> None:
     """Add the command to the group of back ends."""
-    group.command(name="h200")(_emit)
+    group.command(name="h200")(with_request(_emit, without=("sync", "knobs")))
 
 
 def _emit(
     source: SpecArgument = "gemm",
-    tile: TileOption = None,
-    dtype: DtypeOption = None,
-    target: TargetOption = None,
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")] = Path(
         "kernel"
     ),
@@ -39,6 +35,8 @@ def _emit(
         bool, typer.Option("--allow-races", help="Emit programs that were not proven race-free.")
     ] = False,
     as_json: JsonOption = False,
+    *,
+    request: Request,
 ) -> None:
     """Emit a kernel as one self-contained CUDA text, with its schedule and, if possible, its cubin.
 
@@ -46,31 +44,37 @@ def _emit(
 
     Example: warploom emit h200 gemm --tile 128x256x64 -o out
     """
-    subject = load(source, tile=tile, dtype=dtype, target=target)
+    subject = load(source, request)
     text = cuda_text(subject, races=races)
     try:
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BackendError(f"cannot write to {output}: {error.strerror}") from None
-    files: dict[str, str | bytes] = {"kernel.cu": text, "kernel.schedule.json": subject.text()}
+    *earlier, last = subject.loops
+    files: dict[str, str | bytes] = {"kernel.cu": text, "kernel.schedule.json": last.text()}
+    files |= {f"kernel.loop{part.loop}.schedule.json": part.text() for part in earlier}
     built: dict[str, Any] = {"compiler": None, "note": "not compiled, as asked"}
     if build:
         built, cubin = _built(text)
         files |= {"kernel.cubin": cubin} if cubin is not None else {}
     for name, content in files.items():
         write_file(output / name, content)
-    paths, pace = [str(output / name) for name in files], subject.pace()
+    paths = [str(output / name) for name in files]
+    paces = [part.pace() for part in subject.loops]
+    found = [pace.to_json() if pace else None for pace in paces]
     report = {
         "name": subject.name,
+        "target": subject.document.target,
         "files": paths,
-        "pace": pace.to_json() if pace else None,
+        "pace": found[0] if len(found) == 1 else found,
         "build": built,
     }
     if as_json:
         typer.echo(json.dumps(report))
         return
-    typer.echo(f"{subject.name}: {subject.work()}, {len(text.splitlines())} lines of CUDA")
-    typer.echo(f"pace: {subject.pace_text()}")
+    typer.echo(f"{subject.title}: {len(text.splitlines())} lines of CUDA")
+    for part in subject.loops:
+        typer.echo(f"pace{f' of loop {part.loop}' if part.loop else ''}: {part.pace_text()}")
     typer.echo(f"build: {_words(built)}")
     typer.echo("wrote " + ", ".join(paths))
 

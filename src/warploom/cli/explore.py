@@ -99,12 +99,10 @@ def _explore(
         write_file(html, scatter_html(outcomes))
     if as_json:
         typer.echo(json.dumps([o.row() for o in outcomes]))
-    else:
-        typer.echo(to_table(outcomes, top))
-        for line in refusals(outcomes):
-            typer.echo(line)
-        clean = sum(o.verdict == "clean" for o in outcomes)
-        typer.echo(f"\n{len(outcomes)} configurations, {clean} clean; results in {cache}")
+        return
+    clean = sum(o.verdict == "clean" for o in outcomes)
+    typer.echo("\n".join([to_table(outcomes, top), *refusals(outcomes)]))
+    typer.echo(f"\n{len(outcomes)} configurations, {clean} clean; results in {cache}")
 
 
 def sweep_of(*choices: list[Any] | None) -> Sweep:

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from warploom.cli.libraries import library_for
-from warploom.cli.problem import Problem, distance
+from warploom.cli.kernels import DECAYS
+from warploom.cli.libraries import library_for, whole_call
+from warploom.cli.problem import Problem, distance, in_rows
 from warploom.document.roles import RolesDocument
 from warploom.emit.cuda.tile.stamps import COUNT, FIRST, NAME, read_words
 from warploom.errors import BackendError, WarploomError
@@ -61,29 +62,31 @@ class Bound:
         self.problem, self.document = problem, document
         self.torch: Any = import_module("torch")
         self.torch.manual_seed(0)
-        rng = np.random.default_rng(0)
         signature = problem.kernel.text.signature
         self.inputs = {
-            t.name: self._made(t.name, rng) for t in signature.inputs if t.name in problem.types
+            t.name: self._made(t.name) for t in signature.inputs if t.name in problem.types
         }
         self.outputs = [t.name for t in signature.outputs if t.name in problem.types]
 
-    def _made(self, name: str, rng: np.random.Generator) -> Any:  # noqa: ANN401
+    def _made(self, name: str) -> Any:  # noqa: ANN401
         problem, torch = self.problem, self.torch
         dtype = problem.types[name]
         kind = getattr(torch, _TORCH[dtype])
         if dtype.is_float:
-            return torch.randn(problem.shape(name), device="cuda").to(kind)
-        made = np.ascontiguousarray(problem.whole_number_input(name, rng))
-        return torch.from_numpy(made).to("cuda").to(kind)
+            made = torch.randn(problem.shape(name), device="cuda").to(kind)
+            return -made.abs() if name in DECAYS.get(problem.kernel.text.name, ()) else made
+        numbers = np.ascontiguousarray(problem.whole_number_input(name))
+        return torch.from_numpy(numbers).to("cuda").to(kind)
 
     def empty(self) -> dict[str, Any]:
-        """New outputs; those that are added to begin as zeros."""
+        """New outputs; those that are added to begin as zeros, blocks of rows are whole."""
         made = {}
         for name in self.outputs:
             kind = getattr(self.torch, _TORCH[self.problem.types[name]])
             make = self.torch.zeros if name in self.problem.added else self.torch.empty
-            made[name] = make(self.problem.shape(name), dtype=kind, device="cuda")
+            shape = self.problem.shape(name)
+            whole = make(self.problem.room(name), dtype=kind, device="cuda")
+            made[name] = whole[..., : shape[-2], :] if name in self.problem.blocked else whole
         return made
 
     def launcher(self, outputs: Mapping[str, Any]) -> Callable[[], Any]:
@@ -95,11 +98,15 @@ class Bound:
         given = {**self.inputs, **outputs, **problem.scalars, **problem.choices}
         return lambda: text(**given)
 
-    def library(self) -> Callable[[], Any] | None:
-        """The library's call for the same inputs, where there is one."""
-        problem = self.problem
+    def contestants(self, theirs: Callable[[], Any] | None = None) -> dict[str, Callable[[], Any]]:
+        """What ``bench`` times: the kernel, and the library's call, or ``theirs``, twice."""
+        name, problem = self.problem.kernel.text.name, self.problem
         settings = {**problem.scalars, **problem.choices}
-        return library_for(problem.kernel.text.name, self.inputs, settings)
+        theirs = theirs or library_for(name, self.inputs, settings)
+        whole = whole_call(name, self.inputs, settings)
+        found = {"library": theirs, "warploom": self.launcher(self.empty())}
+        found |= {"whole call": whole, "library again": theirs}
+        return {n: call for n, call in found.items() if call is not None}
 
     def _built_document(self, *, stamps: bool) -> Built:
         kernel = self.problem.kernel
@@ -131,6 +138,10 @@ class Bound:
 
     def _cut(self, name: str, tensor: Any, part: Mapping[str, Any]) -> Any:  # noqa: ANN401
         """A part of a tensor as an array; fp8 cannot be indexed, so it is converted first."""
+        if name in self.problem.blocked:
+            blocks = tensor.as_strided(self.problem.room(name), tensor.stride()).cpu().numpy()
+            rows = in_rows(blocks)[..., : tensor.shape[-2], :]
+            return self.problem.cut(name, rows, part)
         places = {a: self.torch.from_numpy(i).to(tensor.device) for a, i in part.items()}
         if tensor.dtype.is_floating_point:
             tensor = tensor.float()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -10,26 +9,18 @@ from typing import Annotated, Any
 
 import typer
 
-from warploom.cli.builtin import Knobs
-from warploom.cli.kernels import kernel_costs
-from warploom.cli.knobs import (
-    DtypeOption,
-    JsonOption,
-    SpecArgument,
-    TileOption,
-    with_knobs,
-)
-from warploom.cli.output import deliver
+from warploom.cli.knobs import JsonOption, Request, SpecArgument, with_request
+from warploom.cli.output import deliver, one_or_all
 from warploom.cli.source import load
-from warploom.cli.style import WidthOption, columns, wrapped
+from warploom.cli.style import WidthOption, columns, paint, wrapped
 from warploom.cli.subject import Subject
-from warploom.cli.targets import TargetOption
 from warploom.document.ops import DepEdge
 from warploom.document.roles import RolesDocument
 from warploom.errors import DocumentError
 from warploom.view import graph_dot, graph_svg, recurrence_text
 from warploom.view.recurrence import Node
 from warploom.view.role_graph import role_graph
+from warploom.view.several import stacked
 
 
 class Drawing(StrEnum):
@@ -42,40 +33,38 @@ class Drawing(StrEnum):
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="graph")(with_knobs(_graph))
+    app.command(name="graph")(with_request(_graph, without=("sync",)))
 
 
 def _graph(
     source: SpecArgument,
     form: Annotated[Drawing, typer.Option("--format", help="Form of the graph.")] = Drawing.TEXT,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write it here.")] = None,
-    tile: TileOption = None,
-    dtype: DtypeOption = None,
-    target: TargetOption = None,
     width: WidthOption = None,
     as_json: JsonOption = False,
     *,
-    knobs: Knobs,
+    request: Request,
 ) -> None:
     """Show dependence edges with kind and distance, and the recurrence that limits the loop.
 
     Example: warploom graph pingpong --format svg -o graph.svg
     """
-    subject = load(source, knobs, tile=tile, dtype=dtype, target=target)
-    body, edges = graph_of(subject)
+    loops = load(source, request).loops
     if as_json:
-        deliver(json.dumps(_as_json(subject, body, edges)), output, "graph")
-        return
-    deliver(drawing(subject, body, edges, form, columns(width)), output, "graph")
+        text = one_or_all([_as_json(part, *graph_of(part)) for part in loops])
+    else:
+        parts = [drawing(part, *graph_of(part), form, columns(width)) for part in loops]
+        text = stacked(parts) if form is Drawing.SVG else "\n\n".join(parts)
+    deliver(text, output, "graph")
 
 
 def graph_of(subject: Subject) -> tuple[Sequence[Node], Sequence[DepEdge]]:
     """The loop's ops and edges: recorded in a counter document, read off a role document."""
     document = subject.document
     if isinstance(document, RolesDocument):
-        if subject.kernel is None:
+        if document.costs is None and subject.kernel is None:
             return role_graph(document)
-        prices = kernel_costs(document, subject.kernel, given=subject.target_given)
+        prices = subject.prices()
         return role_graph(document, lambda op: prices.of(op).timing.latency)
     if not document.body:
         raise DocumentError(
@@ -108,10 +97,12 @@ def drawing(
                 )
             ]
             costs = "the ordering model, not chip cycles"
-            if subject.kernel is not None:
-                costs = f"{subject.kernel.target.name} prices"
+            if subject.is_roles:
+                costs = f"{subject.document.target} prices"
             limit = wrapped("", f"{recurrence_text(body, edges)} (in {costs})", width)
-            return "\n".join([*lines, "", *limit, *wrapped("pace: ", subject.pace_text(), width)])
+            pace = wrapped("pace: ", subject.pace_text(), width)
+            title = [paint(subject.title, "title"), ""] if subject.loop else []
+            return "\n".join([*title, *lines, "", *limit, *pace])
 
 
 def _as_json(subject: Subject, body: Sequence[Node], edges: Sequence[DepEdge]) -> dict[str, Any]:

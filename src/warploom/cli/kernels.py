@@ -9,11 +9,16 @@ from functools import cached_property
 
 from warploom.document.roles import RolesDocument
 from warploom.emit.cuda.tile.source import emit_kernel
-from warploom.errors import ConfigError, CostModelError
+from warploom.errors import ConfigError
 from warploom.kernel.text import Text
 from warploom.kernel.values import Access, DType, Walk
 from warploom.kernels.attention import attention, packed, paged
-from warploom.kernels.attention_grad import attention_grad
+from warploom.kernels.attention_grad import (
+    attention_grad,
+    packed_grad,
+    queries_grad,
+    values_grad,
+)
 from warploom.kernels.block_scaled import block_scaled
 from warploom.kernels.gemm import gemm, turned
 from warploom.kernels.grouped import grouped
@@ -33,13 +38,15 @@ TEXTS = {
     t.name: t
     for t in (
         *(gemm, turned, swiglu, rms_gemm, grouped, block_scaled, int4_gemm, fp8_gemm),
-        *(attention, attention_grad, packed, paged, scan),
+        *(attention, packed, paged, scan),
+        *(attention_grad, values_grad, queries_grad, packed_grad),
     )
 }
 USUAL = {"block_scaled": "fp8"}  # element types other than bf16
 OWN_TYPES = {"fp8_gemm": {"w": DType.E4M3}}  # tensors whose type is not that of the others
 WANTED = {"attention_grad": frozenset({"dq", "dv"})}  # optional outputs that are its results
-OWN_SIZES = {"scan": {"t": 64, "j": 64, "d": 64, "e": 64}}  # axes used whole
+OWN_SIZES = {"scan": {"t": 64, "j": 64, "d": 128, "e": 64}}  # axes used whole
+DECAYS = {"scan": ("grown", "seen", "all")}  # exponents that must not grow a sum for ever
 WHOLE = 128  # the size of an axis that is used whole, unless told
 _NAME = re.compile(
     r"(?P<text>[a-z_]+?)_(?P<sizes>\d+(?:x\d+)+)_w(?P<w>\d)(?:_s(?P<s>\d+))?(?P<smem>_smem)?"
@@ -134,11 +141,6 @@ class TileKernel:
         return f"{self.text.name}_{self.tiling.name}"
 
     @property
-    def loop(self) -> str:
-        """The variable of its loop."""
-        return self.compiled.kernel.loops[0].var
-
-    @property
     def work(self) -> str:
         """Its tile in words."""
         kernel = self.compiled.rewritten
@@ -148,8 +150,7 @@ class TileKernel:
 
     def costs(self, document: RolesDocument) -> RoleCosts:
         """What the document's ops cost."""
-        costs = role_costs(replace(self.lowered, document=document), self.target)
-        return replace(costs, name=self.target.name)
+        return role_costs(replace(self.lowered, document=document), self.target)
 
     def after(self, name: str) -> str:
         """What the kernel is after a pass, as text; of the tiling shown."""
@@ -230,27 +231,3 @@ def with_tile(kernel: TileKernel, tile: str | None) -> TileKernel:
         )
     pins: Mapping[str, object] = dict(zip(free, (int(p) for p in parts), strict=False))
     return replace(kernel, pins=tuple(pins.items()))
-
-
-def kernel_costs(
-    document: RolesDocument, kernel: TileKernel | None, *, given: bool = False
-) -> RoleCosts:
-    """What the document's ops cost; a kernel is needed, since bytes alone do not tell products.
-
-    ``given``: the kernel's target was asked for, whatever the document is for.
-    """
-    if kernel is None:
-        raise CostModelError(
-            f"no prices for the ops of {document.name}",
-            where="simulate",
-            why="the name is not of a shipped kernel, so what its products are is not known",
-            fix="name the kernel itself (file.py:kernel), or a shipped one (gemm, attention)",
-        )
-    if document.target != kernel.target.name and not given:
-        raise CostModelError(
-            f"{document.name} is for target {document.target!r}, which is not known here",
-            where="simulate",
-            why="a document of roles carries its target's name, not its prices",
-            fix="pass the target: --target file.py:object, or --target h200 to price it on that",
-        )
-    return kernel.costs(document)

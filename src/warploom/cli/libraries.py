@@ -12,6 +12,8 @@ from itertools import pairwise
 from typing import Any
 
 from warploom.kernel import words
+from warploom.launch.attention import attention
+from warploom.launch.attention_grad import attention_backward
 
 Call = Callable[[], Any]
 Tensors = Mapping[str, Any]
@@ -21,6 +23,17 @@ def library_for(name: str, tensors: Tensors, settings: Mapping[str, Any]) -> Cal
     """The library's call for a shipped kernel; None where there is none."""
     make = _KNOWN.get(name)
     return None if make is None else make(import_module("torch"), dict(tensors), dict(settings))
+
+
+def whole_call(name: str, tensors: Tensors, settings: Mapping[str, Any]) -> Call | None:
+    """Our public call that computes what the library's does, where one kernel is a part of it."""
+    if name != "attention_grad":
+        return None
+    q, k, v, grad = (tensors[n] for n in ("q", "k", "v", "do"))
+    given = {n: settings[n] for n in ("causal", "scale", "score", "visible")}
+    given["causal"] = "lower_right" if given["causal"] == "end" else given["causal"]
+    out, lse = attention(q, k, v, return_lse=True, **given)
+    return lambda: attention_backward(grad, q, k, v, out, lse, **given)
 
 
 def _gemm(torch: Any, x: dict[str, Any], given: dict[str, Any]) -> Call | None:  # noqa: ANN401
@@ -62,7 +75,7 @@ def _packed(torch: Any, x: dict[str, Any], given: dict[str, Any]) -> Call | None
 
 def _attention_grad(torch: Any, x: dict[str, Any], given: dict[str, Any]) -> Call | None:  # noqa: ANN401
     """The whole backward pass of the forward call."""
-    if given["causal"] == "end":
+    if given["causal"] == "end" or given["score"] is not None or given["visible"] is not None:
         return None
     leaves = [x[n].detach().requires_grad_() for n in "qkv"]
     attend = torch.nn.functional.scaled_dot_product_attention

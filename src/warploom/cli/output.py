@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -16,6 +18,11 @@ def deliver(text: str, output: Path | None, what: str) -> None:
         return
     write_file(output, text)
     typer.echo(f"{what}: {output}")
+
+
+def one_or_all(loops: list[Any]) -> str:
+    """JSON of what each loop of a tile gave: of one loop as it is, of several a list."""
+    return json.dumps(loops[0] if len(loops) == 1 else loops)
 
 
 def read_bytes(path: Path) -> bytes:

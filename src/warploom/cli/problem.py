@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 from warploom.cli.kernels import TileKernel
+from warploom.cli.visible import visible_flop
+from warploom.emit.cuda.tile.stores import BLOCK_COLUMNS, BLOCK_ROWS
 from warploom.errors import ConfigError
 from warploom.kernel.signature import MISSING
 from warploom.kernel.values import (
@@ -80,6 +82,18 @@ class Problem:
 
     @cached_property
     def flop(self) -> float:
+        """Operations of all products that masks, bounds and groups leave."""
+        numbers = {n: self.whole_number_input(n) for n in self.whole_numbers}
+        return visible_flop(self.value, self.sizes, numbers)
+
+    @property
+    def whole_numbers(self) -> tuple[str, ...]:
+        """The inputs of whole numbers: offsets, ends of loops, indices."""
+        inputs = self.kernel.text.signature.inputs
+        return tuple(t.name for t in inputs if not self.types.get(t.name, DType.F32).is_float)
+
+    @cached_property
+    def _most_flop(self) -> float:
         """Operations of all products; masks are not taken off."""
         kernel, total = self.value, 0.0
         shapes = {v.name: v.vars for op in walk(kernel.ops) for v in results(op)}
@@ -111,8 +125,21 @@ class Problem:
         more = int(text.access is Access.STARTS)
         return tuple(-(-self.sizes[a.name] // a.per) + more for a in text.axes)
 
-    def whole_number_input(self, name: str, rng: np.random.Generator) -> Any:  # noqa: ANN401
+    @property
+    def blocked(self) -> frozenset[str]:
+        """Outputs that lie in blocks, for a kernel after this one."""
+        return frozenset(t.name for t in self.kernel.text.signature.outputs if t.blocked)
+
+    def room(self, tensor: str) -> tuple[int, ...]:
+        """The shape of the memory a tensor lies in: blocks have all their rows."""
+        shape = self.shape(tensor)
+        if tensor not in self.blocked:
+            return shape
+        return *shape[:-2], -(-shape[-2] // BLOCK_ROWS) * BLOCK_ROWS, shape[-1]
+
+    def whole_number_input(self, name: str) -> Any:  # noqa: ANN401
         """Offsets of groups, ends of loops, or indices that lie inside every axis."""
+        rng = np.random.default_rng(list(name.encode()))
         text = next(t for t in self.kernel.text.signature.tensors if t.name == name)
         shape = self.shape(name)
         axis = self._bounded(name)
@@ -152,7 +179,7 @@ class Problem:
         Only axes along which results do not depend on each other are cut: axes of the grid that
         every output has. Where the text asks for positions, the first elements are taken.
         """
-        if self.flop <= WHOLE_WORK:
+        if self._most_flop <= WHOLE_WORK:
             return {}
         kernel = self.value
         outputs = [t for t in kernel.tensors if t.access is Access.OUT and t.name in self.types]
@@ -191,6 +218,15 @@ class Problem:
         """The relative error an output may have."""
         inputs = {k for n, k in self.types.items() if k.is_float}
         return max(LIMITS.get(self.types[output], 1e-2), 1e-2 if DType.BF16 in inputs else 0.0)
+
+
+def in_rows(blocks: Any) -> Any:  # noqa: ANN401 (arrays)
+    """What lies in blocks, row by row: a lane of a warp has 2 columns of 2 rows of each block."""
+    *outer, rows, columns = blocks.shape
+    lanes = (rows // BLOCK_ROWS, columns // BLOCK_COLUMNS, 8, 4, 2, 2)
+    apart = blocks.reshape(*outer, *lanes)  # rows, columns, lane / 4, lane % 4, lower half, column
+    n = len(outer)
+    return apart.transpose(*range(n), *(n + i for i in (0, 4, 2, 1, 3, 5))).reshape(blocks.shape)
 
 
 def distance(mine: Any, right: Any) -> float:  # noqa: ANN401 (arrays)

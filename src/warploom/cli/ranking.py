@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from warploom.cli.kernels import TileKernel
+from warploom.cli.knobs import Request
 from warploom.cli.problem import make_problem
-from warploom.cli.source import Request, load, look_up
+from warploom.cli.source import load, look_up
 from warploom.cli.style import wrapped
 from warploom.cli.subject import Subject
 from warploom.errors import ConfigError, WarploomError
@@ -18,19 +20,21 @@ _RANK = {"clean": 0, "timing": 1, "race": 2, "refused": 3}
 
 def source_rows(sources: list[str]) -> list[dict[str, Any]]:
     """One row a source, the best first; a refused one says why."""
-    rows = [_row(source) for source in sources]
+    rows = [row for source in sources for row in _rows(source)]
     return sorted(rows, key=lambda r: (_RANK[r["verdict"]], -(r["matrix unit"] or 0.0)))
 
 
-def _row(source: str) -> dict[str, Any]:
-    row: dict[str, Any] = {"source": source, "target": None, "verdict": "refused"}
+def _rows(source: str) -> Iterator[dict[str, Any]]:
+    """A row for each loop of a source."""
     empty = {"cycles a tile": None, "bound": None, "matrix unit": None, "note": ""}
+    row: dict[str, Any] = {"source": source, "target": None, "verdict": "refused"}
     try:
-        subject = load(source)
-        row |= {"target": subject.document.target, "verdict": subject.report().verdict}
-        return row | empty | _figures(subject)
+        for part in load(source).loops:
+            row["source"] = f"{source}, loop {part.loop}" if part.loop else source
+            row |= {"target": part.document.target, "verdict": part.report().verdict}
+            yield row | empty | _figures(part)
     except WarploomError as error:
-        return row | empty | {"note": error.what}
+        yield row | empty | {"note": error.what}
 
 
 def _figures(subject: Subject) -> dict[str, Any]:
@@ -50,7 +54,7 @@ def shape_rows(sources: list[str], shape: str, dtypes: list[str] | None) -> list
     rows = []
     for source in sources:
         for name in dtypes or (None,):
-            kernel = look_up(source, Request(knobs={}, dtype=name))
+            kernel = look_up(source, Request(dtype=name))
             if not isinstance(kernel, TileKernel):
                 raise ConfigError(
                     f"{source} has no tiles to choose",

@@ -10,27 +10,23 @@ from typing import Annotated, Any
 import typer
 
 from warploom.cli import gpu
-from warploom.cli.builtin import Knobs
 from warploom.cli.kernels import TileKernel
 from warploom.cli.knobs import (
-    DtypeOption,
     JsonOption,
+    Request,
     SetOption,
     ShapeOption,
     SpecArgument,
-    SyncOption,
-    TileOption,
-    sync_policy,
-    with_knobs,
+    with_request,
 )
 from warploom.cli.output import write_file
 from warploom.cli.problem import Problem, make_problem
 from warploom.cli.progress import working
-from warploom.cli.source import Request, derived, look_up
+from warploom.cli.source import derived, look_up
 from warploom.cli.style import paint
 from warploom.cli.subject import Subject
 from warploom.document.roles import RolesDocument
-from warploom.errors import BackendError, ConfigError, VerificationError
+from warploom.errors import BackendError, VerificationError
 from warploom.run import Early, Late, Random, Timing, execute
 from warploom.run.roles import first_fault
 
@@ -39,7 +35,7 @@ TRIPS = 3
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="run")(with_knobs(_run))
+    app.command(name="run")(with_request(_run, without=("target",)))
 
 
 def _run(
@@ -54,12 +50,9 @@ def _run(
         typer.Option(metavar="FILE", help="Write clocks of the loop's entries here (needs a GPU)."),
     ] = None,
     runs: Annotated[int, typer.Option(min=1, max=1000, help="Random timings in the executor.")] = 8,
-    tile: TileOption = None,
-    dtype: DtypeOption = None,
-    sync: SyncOption = None,
     as_json: JsonOption = False,
     *,
-    knobs: Knobs,
+    request: Request,
 ) -> None:
     """Run on the GPU at hand against NumPy; without one, in the executor under many timings.
 
@@ -68,7 +61,6 @@ def _run(
 
     Example: warploom run swiglu --shape 512x1024x256
     """
-    request = Request(knobs=knobs, tile=tile, dtype=dtype, sync=sync_policy(sync))
     found = look_up(source, request)
     missing = "asked for" if host else why_host(found)
     if stamps is not None and missing:
@@ -100,15 +92,6 @@ def ready(
     found: Subject | TileKernel, shape: str | None, settings: Sequence[str], *, timed: bool
 ) -> tuple[Problem, RolesDocument | None]:
     """The problem of what was found, and the document whose own programs are to run."""
-    kernel = found if isinstance(found, TileKernel) else found.kernel
-    assert kernel is not None
-    blocked = [t.name for t in kernel.text.signature.outputs if t.blocked]
-    if blocked:
-        raise ConfigError(
-            f"{kernel.text.name} leaves {blocked[0]} in blocks for the kernel after it",
-            why="alone it gives no result to compare",
-            fix="call what uses it, such as the gradient of warploom.attention in torch",
-        )
     if isinstance(found, TileKernel):
         return make_problem(found, shape, settings, timed=timed), None
     assert found.kernel is not None
@@ -155,7 +138,8 @@ def _on_gpu(bound: gpu.Bound, stamps: Path | None) -> dict[str, Any]:
 
 def _on_host(subject: Subject, runs: int) -> dict[str, Any]:
     with working(f"running {subject.name}"):
-        found = _roles(subject, runs) if subject.is_roles else _counters(subject, runs)
+        one = _roles if subject.is_roles else _counters
+        found = [row for part in subject.loops for row in one(part, runs)]
     return {
         "name": subject.name,
         "where": "numeric executor on the host",
@@ -184,10 +168,12 @@ def _roles(subject: Subject, runs: int) -> list[dict[str, Any]]:
     document = subject.document
     assert isinstance(document, RolesDocument)
     least = subject.least_trips
+    loop = f"loop {subject.loop}, " if subject.loop else ""
     out = []
     for seed in range(runs):
         fault = first_fault(document, (least, least + 2, least + 1), [seed])
-        out.append({"timing": f"random {seed}", "right": fault is None, "note": fault or "stored"})
+        row = {"timing": f"{loop}random {seed}", "right": fault is None, "note": fault or "stored"}
+        out.append(row)
     return out
 
 

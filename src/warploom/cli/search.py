@@ -33,6 +33,9 @@ def register(app: typer.Typer) -> None:
     app.command("search")(search_command)
 
 
+Many = list[str] | None
+
+
 def search_command(
     schedule: Annotated[
         str,
@@ -46,13 +49,8 @@ def search_command(
     model: Annotated[
         bool, typer.Option("--model", help="Score by the ops' own latencies, not MI355X cycles.")
     ] = False,
-    mma: Annotated[
-        str | None, typer.Option(help="Matrix instruction of a built-in, as 32x32x16.")
-    ] = None,
-    split: Annotated[
-        list[str] | None,
-        typer.Option(help="Finer ops to try as well, as 2x2 (repeatable); by default all."),
-    ] = None,
+    mma: Annotated[str | None, typer.Option(help="Its matrix instruction, as 32x32x16.")] = None,
+    split: Annotated[Many, typer.Option(help="Finer ops too, as 2x2; by default all.")] = None,
     build: Annotated[
         bool | None,
         typer.Option(help="Count only what becomes a kernel; by default where that is possible."),
@@ -62,15 +60,9 @@ def search_command(
     seed: Annotated[int, typer.Option(help="Other seeds search elsewhere.")] = 0,
     store: Annotated[Path | None, typer.Option(help="Scores, kept to resume from.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write the best schedule here.")] = None,
-    choose: Annotated[
-        list[str] | None, typer.Option(help="A tile kernel's choice, as causal=true (repeatable).")
-    ] = None,
-    scalar: Annotated[
-        list[str] | None, typer.Option(help="A tile kernel's scalar, as scale=0.1 (repeatable).")
-    ] = None,
-    pin: Annotated[
-        list[str] | None, typer.Option(help="What is not varied, as consumers=2 (repeatable).")
-    ] = None,
+    choose: Annotated[Many, typer.Option(help="A kernel's choice, as causal=true.")] = None,
+    scalar: Annotated[Many, typer.Option(help="A kernel's scalar, as scale=0.1.")] = None,
+    pin: Annotated[Many, typer.Option(help="What is not varied, as consumers=2.")] = None,
     measure: Annotated[
         str | None, typer.Option(help="file.py:function from a Tiling to milliseconds.")
     ] = None,
@@ -84,32 +76,21 @@ def search_command(
 
     Of a tile kernel, tile sizes, consumers, storage and order are searched together for the sizes
     given, measured on this machine's GPU, or ranked by the model where there is none.
+    --split, --choose, --scalar and --pin may be repeated.
     """
     text = tile_text(schedule)
     if text is not None:
-        if tile or mma or model or split or out or build:
-            raise ConfigError(
-                f"{schedule} is a tile kernel",
-                why="--tile, --mma, --model, --split, --build and --out are of others",
-                fix="--pin s=128 fixes an extent; --keep keeps the best, --store every result",
-            )
+        _refuse_options_of_others(schedule, (tile, mma, model, split, out, build))
         search_kernel(
-            schedule,
-            text,
-            dtype,
+            schedule, text, dtype,
             choices=assignments(choose, "--choose"),
             scalars=assignments(scalar, "--scalar"),
             pins=assignments(pin, "--pin"),
-            measure=measure,
             options=JointOptions(trials=trials, shapes=shapes, seconds=seconds),
-            store=store,
-            plot=plot,
-            keep=keep,
-            as_json=as_json,
-        )
+            measure=measure, store=store, plot=plot, keep=keep, as_json=as_json,
+        )  # fmt: skip
         return
     subject = _schedule(schedule, tile, dtype, mma)
-    machine = _machine(subject, model=model)
     options = SearchOptions(
         seconds=seconds,
         workers=workers,
@@ -117,11 +98,34 @@ def search_command(
         splits=tuple(_split(s) for s in split) if split else finer_splits(subject),
         build=can_build(subject) if build is None else build,
     )
+    _search_schedule(subject, options, store, out, model=model, as_json=as_json)
+
+
+def _search_schedule(
+    subject: PipelineSchedule,
+    options: SearchOptions,
+    store: Path | None,
+    out: Path | None,
+    *,
+    model: bool,
+    as_json: bool,
+) -> None:
+    """Search a counter schedule, tell how it goes, and what was found."""
+    machine = _machine(subject, model=model)
     with Console(stderr=True).status("searching") as status:
         found = search(subject, machine, options=options, store=store, progress=_teller(status))
     if out is not None and isinstance(found.best, CompiledSchedule):
         write_file(out, write_schedule(found.best.document()))
     typer.echo(_json(found) if as_json else found.table())
+
+
+def _refuse_options_of_others(schedule: str, given: tuple[object, ...]) -> None:
+    if any(given):
+        raise ConfigError(
+            f"{schedule} is a tile kernel",
+            why="--tile, --mma, --model, --split, --build and --out are of others",
+            fix="--pin s=128 fixes an extent; --keep keeps the best, --store every result",
+        )
 
 
 def _schedule(spec: str, tile: str | None, dtype: str, mma: str | None) -> PipelineSchedule:

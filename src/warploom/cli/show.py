@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import json
 import textwrap
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from warploom.cli.builtin import BUILT_IN, Knobs
+from warploom.cli.builtin import BUILT_IN
 from warploom.cli.kernels import kernel_names
-from warploom.cli.knobs import (
-    DtypeOption,
-    JsonOption,
-    SyncOption,
-    TileOption,
-    complete_source,
-    sync_policy,
-    with_knobs,
-)
+from warploom.cli.knobs import JsonOption, Request, complete_source, with_request
+from warploom.cli.output import one_or_all
 from warploom.cli.source import load
 from warploom.cli.style import WidthOption, columns, paint, wrapped
 from warploom.cli.subject import Subject
-from warploom.cli.targets import TargetOption
 from warploom.document.kinds import Phase
 from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError
@@ -41,7 +33,7 @@ OptionalSpec = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="show")(with_knobs(_show))
+    app.command(name="show")(with_request(_show))
 
 
 def _show(
@@ -49,10 +41,6 @@ def _show(
     names: Annotated[
         bool, typer.Option("--list", help="List every built-in schedule and shipped kernel.")
     ] = False,
-    tile: TileOption = None,
-    dtype: DtypeOption = None,
-    target: TargetOption = None,
-    sync: SyncOption = None,
     after: Annotated[
         str | None,
         typer.Option(metavar="PASS", help="A tile kernel after a pass: read, simplify, ... emit."),
@@ -63,7 +51,7 @@ def _show(
     width: WidthOption = None,
     as_json: JsonOption = False,
     *,
-    knobs: Knobs,
+    request: Request,
 ) -> None:
     """Show every entry with its reason: phases of a schedule, programs of a kernel's roles.
 
@@ -74,20 +62,30 @@ def _show(
         return
     if source is None:
         raise ConfigError("nothing to show", fix="name a source, or --list to see those there are")
-    subject = load(source, knobs, tile=tile, dtype=dtype, target=target, sync=sync_policy(sync))
+    subject = load(source, request)
     if after is not None:
         typer.echo(_after(subject, after))
         return
     if as_json:
-        reasons = {f"{name}[{i}]": text for (name, i), text in subject.reasons().items()}
-        typer.echo(json.dumps({"schedule": subject.to_json(), "reasons": reasons}))
+        typer.echo(one_or_all([_as_json(part) for part in subject.loops]))
         return
     wide = columns(width)
-    typer.echo(summary(subject, wide))
-    typer.echo()
-    parts = sections(subject.document, subject.reasons())
-    typer.echo(listing_text(parts, width=wide, details=details, paint=paint))
-    typer.echo("\n" + "\n".join([*_synchronisation(subject), *_legend(subject, wide)]))
+    for part in subject.loops:
+        typer.echo(_text(part, wide, details=details) + "\n")
+    typer.echo("\n".join(_legend(subject, wide)))
+
+
+def _as_json(part: Subject) -> dict[str, Any]:
+    reasons = {f"{name}[{i}]": text for (name, i), text in part.reasons().items()}
+    return {"schedule": part.to_json(), "reasons": reasons}
+
+
+def _text(part: Subject, wide: int, *, details: bool) -> str:
+    """One loop: a few facts, every entry, and what its waits and barriers are."""
+    listing = listing_text(
+        sections(part.document, part.reasons()), width=wide, details=details, paint=paint
+    )
+    return "\n".join([_facts(part, wide), "", listing, "", *_synchronisation(part)])
 
 
 def _after(subject: Subject, name: str) -> str:
@@ -111,9 +109,12 @@ def _list(as_json: bool) -> None:
 
 
 def summary(subject: Subject, width: int = 120) -> str:
-    """A few lines: name and tile, order and what is proven of it, size, verdict, pace."""
-    work = f", {subject.work()}" if subject.work() else ""
-    lines = [paint(f"{subject.name} on {subject.document.target}{work}", "title")]
+    """A few lines a loop: name and tile, order and what is proven of it, size, verdict, pace."""
+    return "\n".join(_facts(part, width) for part in subject.loops)
+
+
+def _facts(subject: Subject, width: int) -> str:
+    lines = [paint(subject.title, "title")]
     rows = [("order", text) for text in _order(subject)]
     sizes = ", ".join(f"{name} {len(entries)}" for name, entries in subject.phases())
     rows.append(("entries", sizes))
@@ -153,14 +154,14 @@ def _compiled_order(compiled: CompiledSchedule) -> list[str]:
         order = compiled.order
         proof = "least" if order.proven else f"at least {order.lower_bound}"
         lines[0] += (
-            f"; makespan {order.makespan} model cycles ({proof} in the ordering model, not chip "
-            f"cycles), {order.vgpr_peak} registers"
+            f"; makespan {order.makespan} {compiled.ordered_in} cycles ({proof} for one pass of "
+            f"the body), {order.vgpr_peak} registers"
         )
     if compiled.modulo is not None:
         found = compiled.modulo
         proof = "proven least" if found.proven else f"at least {found.lower_bound}"
         lines.append(
-            f"interval {found.ii} model cycles ({proof} in the ordering model), "
+            f"interval {found.ii} {compiled.ordered_in} cycles ({proof} for the ops' prices), "
             f"limited by {found.limit}"
         )
     return lines
@@ -194,7 +195,7 @@ def _synchronisation(subject: Subject) -> list[str]:
 
 
 def _legend(subject: Subject, width: int) -> list[str]:
-    lines = ["", paint("legend", "title")]
+    lines = [paint("legend", "title")]
     for line in legend(subject.document):
         lines += textwrap.wrap(
             line, width - 2, initial_indent="  ", subsequent_indent=" " * 16,

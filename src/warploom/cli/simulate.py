@@ -2,70 +2,65 @@
 
 from __future__ import annotations
 
-import json
-
 import typer
 
-from warploom.cli.builtin import Knobs
-from warploom.cli.knobs import (
-    DtypeOption,
-    JsonOption,
-    SpecArgument,
-    SyncOption,
-    TileOption,
-    sync_policy,
-    with_knobs,
-)
+from warploom.cli.knobs import JsonOption, Request, SpecArgument, with_request
 from warploom.cli.machine import Costs, CostsOption, TripsOption
+from warploom.cli.output import one_or_all
 from warploom.cli.source import load
 from warploom.cli.style import WidthOption, columns, paint, wrapped
-from warploom.cli.targets import TargetOption
+from warploom.cli.subject import Subject
 from warploom.sim import Simulation, simulation_to_json
+from warploom.sim.pace import Pace
 
 MOST = 8
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="simulate")(with_knobs(_simulate))
+    app.command(name="simulate")(with_request(_simulate))
 
 
 def _simulate(
     source: SpecArgument,
     trips: TripsOption = 16,
     costs: CostsOption = Costs.CHIP,
-    tile: TileOption = None,
-    dtype: DtypeOption = None,
-    target: TargetOption = None,
-    sync: SyncOption = None,
     width: WidthOption = None,
     as_json: JsonOption = False,
     *,
-    knobs: Knobs,
+    request: Request,
 ) -> None:
     """Run a schedule against machine costs: interval, utilisation, stalls and what caused them.
 
     Example: warploom simulate fourwave --trips 32
     """
-    subject = load(source, knobs, tile=tile, dtype=dtype, target=target, sync=sync_policy(sync))
+    subject = load(source, request)
     model = costs is Costs.MODEL
-    pace = subject.pace(model=model)
-    sim = subject.simulate(max(trips, subject.least_trips), model=model)
+    found = []
+    for part in subject.loops:
+        pace = part.pace(model=model)
+        found.append((part, pace, part.simulate(max(trips, part.least_trips), model=model)))
     if as_json:
-        data = simulation_to_json(sim)
-        typer.echo(json.dumps(data | {"pace": pace.to_json() if pace else None}))
+        data = [
+            simulation_to_json(sim) | {"pace": pace.to_json() if pace else None}
+            for _, pace, sim in found
+        ]
+        typer.echo(one_or_all(data))
         return
-    wide = columns(width)
-    work = f", {subject.work()}" if subject.work() else ""
-    lines = [paint(f"{sim.name} on {subject.document.target}{work}", "title")]
+    texts = [_text(part, pace, sim, columns(width), model=model) for part, pace, sim in found]
+    typer.echo("\n\n".join(texts))
+
+
+def _text(part: Subject, pace: Pace | None, sim: Simulation, wide: int, *, model: bool) -> str:
+    lines = [paint(part.title, "title")]
     lines += wrapped("pace    ", pace.text() if pace else "no loop", wide)
     lines += wrapped(
         "run     ",
         f"{sim.trips} iterations in {sim.cycles} cycles with their start and end"
-        + _time(sim.cycles, None if model else subject.clock_hz),
+        + _time(sim.cycles, None if model else part.clock_hz),
         wide,
     )
-    typer.echo("\n".join([*lines, *figures(sim, wide)]))
+    return "\n".join([*lines, *figures(sim, wide)])
 
 
 def _time(cycles: int, clock_hz: float | None) -> str:

@@ -8,7 +8,7 @@ document file, or ``-`` for a document on standard input.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -22,56 +22,29 @@ from warploom.cli.kernels import (
     split_sizes,
     with_tile,
 )
+from warploom.cli.knobs import Request
 from warploom.cli.progress import working
 from warploom.cli.subject import Document, Subject
-from warploom.cli.targets import KNOWN, find_target, hopper, machine
+from warploom.cli.targets import find_target, hopper, machine
 from warploom.document import ScheduleDocument, read_schedule
 from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError, DocumentError
 from warploom.kernel.text import Text
-from warploom.seed.compile import CompiledSchedule, OnRace, compile_schedule
+from warploom.seed.compile import CompiledSchedule, compile_schedule
 from warploom.seed.config.parts import SchedulingStrategy
 from warploom.seed.config.schedule import ScheduleConfig
 from warploom.seed.modulo.bridge import ModuloRequest
 from warploom.seed.schedule import PipelineSchedule
-from warploom.seed.sync.policy import SyncPolicy
+from warploom.target.described import described
+from warploom.target.h200 import HopperTarget
 
 STDIN = "-"
 KINDS = "a schedule, a kernel, a document, or a function that returns one of them"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """How a source is to be compiled; what is not given is the source's own."""
-
-    knobs: Knobs
-    tile: str | None = None
-    dtype: str | None = None
-    sync: SyncPolicy | None = None
-    on_race: OnRace = "report"
-    target: str | None = None
-
-    @property
-    def changes_order(self) -> bool:
-        """Whether something was asked for that only a compilation can give."""
-        return bool(self.knobs or self.sync)
-
-
-def load(
-    spec: str,
-    knobs: Knobs | None = None,
-    *,
-    tile: str | None = None,
-    dtype: str | None = None,
-    sync: SyncPolicy | None = None,
-    on_race: OnRace = "report",
-    target: str | None = None,
-) -> Subject:
+def load(spec: str, request: Request | None = None) -> Subject:
     """The subject a spec names."""
-    request = Request(
-        knobs=knobs or {}, tile=tile, dtype=dtype, sync=sync, on_race=on_race, target=target
-    )
-    return derived(look_up(spec, request), spec)
+    return derived(look_up(spec, request or Request()), spec)
 
 
 def derived(found: Subject | TileKernel, spec: str) -> Subject:
@@ -214,11 +187,20 @@ def _from_document(document: Document, spec: str, request: Request) -> Subject:
         )
     if isinstance(document, RolesDocument):
         kernel = kernel_named(document.name, None, request.dtype)
-        if kernel is not None and document.target in KNOWN:
-            kernel = replace(kernel, target=KNOWN[document.target]())
+        target = _target_of(document, spec)
+        if kernel is not None and target is not None:
+            kernel = replace(kernel, target=target)
         return Subject(spec=spec, document=document, kernel=kernel, dtype=request.dtype or "bf16")
     shape = parse_tile(request.tile, request.dtype or "bf16") if request.tile else None
     return Subject(spec=spec, document=document, tile=shape, dtype=request.dtype or "bf16")
+
+
+def _target_of(document: RolesDocument, spec: str) -> HopperTarget | None:
+    """The target a document was made for, where it is shipped or the document carries it."""
+    try:
+        return described(document.target, document.machine)
+    except ConfigError as error:
+        raise DocumentError(f"{spec}: {error.what}", path="$.machine", fix=error.fix) from None
 
 
 def read_document(spec: str) -> Document:

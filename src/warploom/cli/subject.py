@@ -6,16 +6,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from warploom.cli.kernels import TileKernel, kernel_costs
+from warploom.cli.kernels import TileKernel
 from warploom.cli.progress import working
 from warploom.document import ScheduleDocument, schedule_to_json, write_schedule
 from warploom.document.kinds import Phase
 from warploom.document.roles import RolesDocument
 from warploom.document.roles_json import roles_to_json, write_roles
-from warploom.errors import WarploomError
+from warploom.errors import CostModelError, WarploomError
 from warploom.seed.compile import CompiledSchedule
 from warploom.seed.target.chip import CHIP, Tile, chip_costs, model_costs
-from warploom.sim import MachineCosts, Simulation, simulate, simulate_roles
+from warploom.sim import MachineCosts, RoleCosts, Simulation, simulate, simulate_roles
 from warploom.sim.pace import Pace, find_pace
 from warploom.verify import Report, verify
 from warploom.verify.roles import verify_roles
@@ -30,7 +30,8 @@ class Subject:
 
     ``tile`` and ``dtype`` price the matrix ops of a counter schedule; ``kernel`` describes a Hopper
     kernel. ``target_given``: the command names the machine, whatever the document is for; without a
-    ``machine`` that is the MI355X.
+    ``machine`` that is the MI355X. ``loop`` numbers one of several loops of a tile, from 1 on; the
+    whole has none, and the document of its last loop.
     """
 
     spec: str
@@ -41,6 +42,25 @@ class Subject:
     dtype: str = "bf16"
     machine: MachineCosts | None = None
     target_given: bool = False
+    loop: int | None = None
+
+    @property
+    def loops(self) -> tuple[Subject, ...]:
+        """One subject a loop of its tile, in order; each is scheduled and proven by itself."""
+        kernel = self.kernel
+        if kernel is None or self.loop or len(kernel.compiled.kernel.loops) < 2:
+            return (self,)
+        if self.document != kernel.lowered.document:
+            return (self,)
+        documents = kernel.lowered.documents
+        return tuple(replace(self, document=d, loop=n) for n, d in enumerate(documents, 1))
+
+    @property
+    def title(self) -> str:
+        """Its name, target and tile, and which loop it is."""
+        work = f", {self.work()}" if self.work() else ""
+        loop = f", loop {self.loop} of its tile" if self.loop else ""
+        return f"{self.name} on {self.document.target}{work}{loop}"
 
     @property
     def name(self) -> str:
@@ -53,9 +73,10 @@ class Subject:
         return isinstance(self.document, RolesDocument)
 
     def report(self) -> Report:
-        """The verifier's verdict."""
+        """The verifier's verdict; of several loops that of the first which is not clean."""
         if isinstance(self.document, RolesDocument):
-            return verify_roles(self.document)
+            found = [verify_roles(x.document) for x in self.loops]  # type: ignore[arg-type]
+            return next((r for r in found if not r.clean), found[-1])
         known = self.compiled.report if self.compiled else None
         return known or verify(self.document)
 
@@ -63,9 +84,30 @@ class Subject:
         """A run on the target's costs, or on the latencies of the ops' own cost model."""
         with working(f"simulating {self.name}"):
             if isinstance(self.document, RolesDocument):
-                costs = kernel_costs(self.document, self.kernel, given=self.target_given)
-                return simulate_roles(self.document, costs, trips=trips, tiles=tiles)
+                return simulate_roles(self.document, self.prices(), trips=trips, tiles=tiles)
             return simulate(self.document, self.costs(model=model), trips=trips)
+
+    def prices(self) -> RoleCosts:
+        """The costs of a Hopper document: its own, or its kernel's on a target that was given."""
+        document = self.document
+        assert isinstance(document, RolesDocument)
+        if document.costs is not None and not self.target_given:
+            return document.costs
+        if self.kernel is None:
+            raise CostModelError(
+                f"no prices for the ops of {document.name}",
+                where=self.spec,
+                why="the document carries none, and its name is not of a shipped kernel",
+                fix="compile it anew (warploom compile file.py:kernel), or name the kernel itself",
+            )
+        if document.target != self.kernel.target.name and not self.target_given:
+            raise CostModelError(
+                f"{document.name} is for target {document.target!r}, which is not known here",
+                where=self.spec,
+                why="the document carries its target's name, not its figures",
+                fix="pass it: --target file.py:object, or --target h200 to price it on that",
+            )
+        return self.kernel.costs(document)
 
     def costs(self, *, model: bool = False) -> MachineCosts:
         """The costs of a counter document."""
@@ -83,13 +125,17 @@ class Subject:
     def clock_hz(self) -> float | None:
         """Cycles a second of the machine it is priced on, where known."""
         if isinstance(self.document, RolesDocument):
-            return self.kernel.target.clock_hz if self.kernel else None
-        return self.costs().clock_hz
+            return self.prices().clock_hz
+        machine: MachineCosts = self.costs()
+        return machine.clock_hz
 
     def pace(self, *, model: bool = False) -> Pace | None:
         """How fast the loop runs: the figure all commands show."""
         least = self.least_trips
-        word = "K-tile" if self.kernel is None else f"tile of {self.kernel.loop}"
+        word = "K-tile"
+        if self.is_roles:
+            loops = self.kernel.compiled.kernel.loops if self.kernel else ()
+            word = f"tile of {loops[(self.loop or 0) - 1].var}" if loops else "tile"
         return find_pace(
             lambda trips: self.simulate(max(trips, least), model=model), self.k_tiles, word
         )

@@ -2,39 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from warploom.cli.author import called, user_object
 from warploom.document.machine import MachineCosts
 from warploom.errors import ConfigError
 from warploom.seed.target.cost import TargetProfile
-from warploom.target.h200 import HopperTarget, h100, h200
+from warploom.target.described import SHIPPED
+from warploom.target.h200 import HopperTarget
 
 Target = HopperTarget | TargetProfile | MachineCosts
-KNOWN = {"h200": h200, "h100": h100}
 CHIP = "mi355x"
-
-TargetOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="TARGET", help="Price on this machine: h200, h100, mi355x, file.py:object."
-    ),
-]
 
 
 def find_target(spec: str) -> Target | None:
     """The target a spec names; None stands for the chip itself, priced by tile."""
     if spec == CHIP:
         return None
-    if spec in KNOWN:
-        return KNOWN[spec]()
+    if spec in SHIPPED:
+        return SHIPPED[spec]()
     if ":" not in spec:
         raise ConfigError(
             f"there is no target {spec!r}",
             where="--target",
-            fix=f"{', '.join((*KNOWN, CHIP))}, or file.py:object",
+            fix=f"{', '.join((*SHIPPED, CHIP))}, or file.py:object",
         )
     found = user_object(spec)
     if not isinstance(found, Target):

@@ -9,22 +9,12 @@ from typing import Annotated
 
 import typer
 
-from warploom.cli.builtin import Knobs
-from warploom.cli.knobs import (
-    DtypeOption,
-    JsonOption,
-    SpecArgument,
-    SyncOption,
-    TileOption,
-    sync_policy,
-    with_knobs,
-)
+from warploom.cli.knobs import JsonOption, Request, SpecArgument, with_request
 from warploom.cli.machine import Costs, CostsOption
 from warploom.cli.output import deliver, read_bytes
 from warploom.cli.source import load
 from warploom.cli.style import WidthOption, columns, paint
 from warploom.cli.subject import ROLE_TILES, Subject
-from warploom.cli.targets import TargetOption
 from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError
 from warploom.sim import Simulation
@@ -32,6 +22,7 @@ from warploom.sim.pace import Pace
 from warploom.sim.roles import entry_label
 from warploom.view import perfetto_trace, timeline_html, timeline_svg, timeline_text
 from warploom.view.measured import Stamps, measured_text, read_stamps
+from warploom.view.several import pages, stacked, traces
 
 
 class Picture(StrEnum):
@@ -45,7 +36,7 @@ class Picture(StrEnum):
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="timeline")(with_knobs(_timeline))
+    app.command(name="timeline")(with_request(_timeline))
 
 
 def _timeline(
@@ -56,10 +47,6 @@ def _timeline(
         int | None, typer.Option(min=0, max=4096, help="Loop iterations; default 4, of roles 8.")
     ] = None,
     costs: CostsOption = Costs.CHIP,
-    tile: TileOption = None,
-    dtype: DtypeOption = None,
-    target: TargetOption = None,
-    sync: SyncOption = None,
     stamps: Annotated[
         Path | None,
         typer.Option(help="Clocks written by `run --stamps`, shown under the prediction."),
@@ -67,25 +54,41 @@ def _timeline(
     width: WidthOption = None,
     as_json: JsonOption = False,
     *,
-    knobs: Knobs,
+    request: Request,
 ) -> None:
     """Draw waves or roles, units, waits, hand-overs and buffer lifetimes over cycles.
 
     --json is the Perfetto trace. Example: warploom timeline pingpong --format html -o t.html
     """
-    subject = load(source, knobs, tile=tile, dtype=dtype, target=target, sync=sync_policy(sync))
+    subject = load(source, request)
     model = costs is Costs.MODEL
     shown = (8 if subject.is_roles else 4) if trips is None else trips
-    sim = subject.simulate(max(shown, subject.least_trips), model=model, tiles=ROLE_TILES)
     form = Picture.PERFETTO if as_json else form
     if stamps is not None and form not in (Picture.HTML, Picture.TEXT):
         raise ConfigError(
             f"stamps do not show in {form}", where="--stamps", fix="--format html, or text"
         )
     measured = None if stamps is None else _stamps_of(subject, stamps)
-    pace = subject.pace(model=model)
-    text = picture(subject, sim, form, pace, columns(width), measured)
-    deliver(text, output, "timeline")
+    parts = []
+    for part in subject.loops:
+        sim = part.simulate(max(shown, part.least_trips), model=model, tiles=ROLE_TILES)
+        own = measured if part.name == subject.name else None  # the last loop is stamped
+        text = picture(part, sim, form, part.pace(model=model), columns(width), own)
+        parts.append((f"loop {part.loop}" if part.loop else part.name, text))
+    deliver(_joined(subject, form, parts), output, "timeline")
+
+
+def _joined(subject: Subject, form: Picture, parts: list[tuple[str, str]]) -> str:
+    """The pictures of all loops as one."""
+    match form:
+        case Picture.TEXT:
+            return "\n".join(text for _, text in parts)
+        case Picture.SVG:
+            return stacked([text for _, text in parts])
+        case Picture.HTML:
+            return pages(f"Timeline of {subject.name}", parts)
+        case Picture.PERFETTO:
+            return json.dumps(traces([(name, json.loads(text)) for name, text in parts]))
 
 
 def _stamps_of(subject: Subject, path: Path) -> Stamps:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from enum import StrEnum
 from typing import Annotated, TextIO
@@ -12,12 +13,19 @@ import typer
 from warploom.cli.knobs import JsonOption, complete_source
 from warploom.cli.progress import working
 from warploom.cli.source import STDIN, load
+from warploom.cli.subject import Document
 from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError, DocumentError, WarploomError
 from warploom.run.roles import role_witness
-from warploom.verify import Report, verify, witness
-from warploom.verify.report import FileVerdict, exit_code, judge_file, parse_trips, render
-from warploom.verify.roles import verify_roles
+from warploom.verify import Report, witness
+from warploom.verify.report import (
+    FileVerdict,
+    exit_code,
+    judge_document,
+    judge_file,
+    parse_trips,
+    render,
+)
 
 LONGEST = 24  # iterations of a run that a witness is looked for in
 
@@ -67,36 +75,38 @@ def _verify(
     verdicts = []
     for source in sources:
         with working(f"judging {source}"):
-            verdict = _judge(source, wanted)
-        verdicts.append(verdict)
-        typer.echo(_printable(render(verdict, form.value), sys.stdout))
-        if shown and form is Form.TEXT and verdict.report is not None:
-            typer.echo(_printable(_witness(source, verdict.report), sys.stdout))
-        if verdict.report is None and form is Form.JSON:
-            typer.echo(_printable(f"{verdict.file}: {verdict.error}", sys.stderr), err=True)
+            judged = list(_judge(source, wanted))
+        for verdict, document in judged:
+            typer.echo(_printable(render(verdict, form.value), sys.stdout))
+            if shown and form is Form.TEXT and verdict.report is not None and document is not None:
+                typer.echo(_printable(_witness(document, verdict.report), sys.stdout))
+            if verdict.report is None and form is Form.JSON:
+                typer.echo(_printable(f"{verdict.file}: {verdict.error}", sys.stderr), err=True)
+        verdicts += [verdict for verdict, _ in judged]
     raise typer.Exit(exit_code(verdicts))
 
 
-def _judge(source: str, trips: range | None) -> FileVerdict:
+def _judge(source: str, trips: range | None) -> Iterator[tuple[FileVerdict, Document | None]]:
+    """A verdict a loop, with the document it is of."""
     if source != STDIN and source.endswith(".json"):
-        return judge_file(source, trips)
+        found = judge_file(source, trips)
+        yield found, load(source).document if found.report is not None else None
+        return
     try:
-        document = load(source).document
+        loops = load(source).loops
     except DocumentError as error:
-        return FileVerdict(file=source, error=str(error))
-    if not isinstance(document, RolesDocument):
-        return FileVerdict(file=source, report=verify(document, trips=trips))
-    least = max(1, document.minimum_trips)
-    pairs = None if trips is None else [(n, n) for n in trips if n >= least]
-    return FileVerdict(file=source, report=verify_roles(document, sequences=pairs))
+        yield FileVerdict(file=source, error=str(error)), None
+        return
+    for part in loops:
+        name = f"{source}, loop {part.loop}" if part.loop else source
+        yield FileVerdict(file=name, report=judge_document(part.document, trips)), part.document
 
 
-def _witness(source: str, report: Report) -> str:
+def _witness(document: Document, report: Report) -> str:
     """A run in which the first finding, or any, shows."""
     races = report.races()
     if not races:
         return "witness: none, nothing goes wrong"
-    document = load(source).document
     if isinstance(document, RolesDocument):
         runs = dict.fromkeys(f.tiles for f in races[:6] if f.tiles and sum(f.tiles) <= LONGEST)
         found = role_witness(document, [*runs, (2, 2), (3, 1, 3)])

@@ -42,5 +42,5 @@ def counter_document_of(given: AnyGiven) -> ScheduleDocument:
     raise DocumentError(
         f"{found.name} is a program of roles, and a counter schedule is needed",
         why="roles are priced by RoleCosts and have no counters",
-        fix="for time: costs=warploom.launch.pricing.role_costs(lowered), or the commands",
+        fix="for time: what a kernel's compile() returns carries its prices",
     )

@@ -2,8 +2,8 @@
 
 Prices are per *instruction*: a load of 4 counter units is 4 instructions, so it holds its stream
 for ``4 * issue`` and its unit for ``4 * occupancy`` cycles, and its last datum comes ``latency``
-after the last instruction reached the unit. A document may carry the machine it was compiled for,
-so that whoever reads it reports the same cycles.
+after the last instruction reached the unit. ``RoleCosts`` are the same for roles, by op. A document
+may carry the prices it was compiled with, so that whoever reads it reports the same cycles.
 """
 
 from __future__ import annotations
@@ -168,3 +168,44 @@ class MachineCosts:
         if self.unit_kind(op) in _SERIAL:
             return OpTiming(issue=op.latency, occupancy=op.latency, latency=op.latency)
         return OpTiming(issue=1, occupancy=1, latency=op.latency)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoleOpCost:
+    """What an op of a role costs: the unit it holds and for how long.
+
+    ``ahead``: cycles of unfinished work the unit takes; a role that issues more stands still.
+    """
+
+    unit: str
+    timing: OpTiming
+    ahead: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoleCosts:
+    """Prices of a warp-specialised schedule, by op name.
+
+    The latency of a copy reaches until a waiting role goes on; ``handoff`` is the same for an
+    arrival, ``arrive`` what an arrival or announcement costs the role that does it. Units named
+    in ``waiting`` make a role that finds them busy stand still; others queue. ``clock_hz`` turns
+    cycles into time.
+    """
+
+    name: str
+    ops: tuple[tuple[str, RoleOpCost], ...]
+    handoff: int = 0
+    arrive: int = 0
+    barrier_handoff: int = 0
+    waiting: tuple[str, ...] = ()
+    clock_hz: float | None = None
+
+    def of(self, op: str) -> RoleOpCost:
+        """The price of an op."""
+        cost = dict(self.ops).get(op)
+        if cost is None:
+            known = ", ".join(sorted(name for name, _ in self.ops))
+            raise CostModelError(
+                f"no price for op {op!r}", where=f"RoleCosts({self.name!r})", fix=f"known: {known}"
+            )
+        return cost

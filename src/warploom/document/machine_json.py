@@ -47,7 +47,7 @@ def machine_from_json(data: object, path: str = "$.machine") -> MachineCosts:
             by_role=listed(f["by_role"], f"{path}.by_role", _priced_role),
             by_name=listed(f["by_name"], f"{path}.by_name", _priced_op),
             units=listed(f["units"], f"{path}.units", _unit),
-            clock_hz=_clock(f["clock_hz"], f"{path}.clock_hz"),
+            clock_hz=clock(f["clock_hz"], f"{path}.clock_hz"),
             **numbers,
         )
     except ConfigError as error:
@@ -82,7 +82,8 @@ def _unit(data: object, path: str) -> tuple[ResourceKind, UnitSpec]:
     return member_named(f["unit"], f"{path}.unit", ResourceKind), spec
 
 
-def _clock(data: object, path: str) -> float | None:
+def clock(data: object, path: str) -> float | None:
+    """Cycles a second, where known."""
     if data is None:
         return None
     if isinstance(data, bool) or not isinstance(data, int | float) or not 1 <= data <= MOST_HZ:

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from warploom.document.flow import Flow
+from warploom.document.machine import RoleCosts
 
 
 class Per(StrEnum):
@@ -390,7 +391,9 @@ class RolesDocument:
     """A warp-specialised schedule. ``cluster`` CTAs share multicast copies.
 
     ``flow`` is what its ops were declared to compute, ``tile`` and ``dtype`` what a tile of the
-    output is: facts of the kernel that the entries do not carry.
+    output is: facts of the kernel that the entries do not carry. ``costs`` are the prices of its
+    ops on the target, ``machine`` the figures in which the target differs from the shipped part
+    that its first pair names (``("is", "h200")``).
     """
 
     name: str
@@ -405,6 +408,8 @@ class RolesDocument:
     tile: tuple[int, ...] = ()
     dtype: str = ""
     flow: Flow | None = None
+    costs: RoleCosts | None = None
+    machine: tuple[tuple[str, str], ...] = ()
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{p.name} {len(p.kernel)}" for p in self.programs)

@@ -19,6 +19,8 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 from warploom.document import flow, roles
 from warploom.document.checks import check_document
 from warploom.document.counters import SCHEMA
+from warploom.document.machine import RoleCosts, RoleOpCost
+from warploom.document.machine_json import clock
 from warploom.document.reader import parse_json
 from warploom.document.roles import RoleEntry, RolesDocument
 from warploom.document.values import (
@@ -44,6 +46,13 @@ _NON_NEGATIVE = {
     "full_arrivals",
     "empty_arrivals",
     "back",
+    "issue",
+    "occupancy",
+    "latency",
+    "ahead",
+    "handoff",
+    "arrive",
+    "barrier_handoff",
 }
 _POSITIVE = {"instances", "threads", "multicast", "ctas", "cluster", "copies", "count"}
 _BIT = {"parity"}
@@ -54,7 +63,9 @@ _OPTIONAL: dict[type, frozenset[str]] = {
     roles.Compute: frozenset({"fills_slots"}),
     roles.BulkStore: frozenset({"k", "reduce"}),
     roles.RoleProgram: frozenset({"most_registers"}),
-    RolesDocument: frozenset({"tile", "dtype", "flow"}),
+    RolesDocument: frozenset({"tile", "dtype", "flow", "costs", "machine"}),
+    RoleCosts: frozenset({"clock_hz"}),
+    RoleOpCost: frozenset({"ahead"}),
 }
 
 
@@ -182,6 +193,8 @@ def _entry(data: object, path: str) -> RoleEntry:
 def _read(data: object, path: str, kind: Any, key: str) -> Any:  # noqa: PLR0911
     if kind is int:
         return _number(data, path, key)
+    if kind is float:  # there is one
+        return clock(data, path)
     if kind is str:
         return words(data, path)
     if kind is bool:

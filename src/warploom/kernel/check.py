@@ -37,6 +37,7 @@ from warploom.kernel.values import (
     Transpose,
     Value,
     Walk,
+    Whole,
     is_number,
     operands,
 )
@@ -161,6 +162,9 @@ class _Check:
             case Position():
                 self.walked(op, op.var, f"'{op.var}' is asked for")
                 return (), DType.I32
+            case Whole():
+                self.walked(op, op.var, f"'{op.var}' is asked for")
+                return (), DType.BOOL
             case Indices():
                 self.walked(op, op.var, f"'{op.var}' is asked for")
                 return (Dim(op.var),), DType.I32

@@ -27,6 +27,7 @@ from warploom.kernel.values import (
     Transpose,
     Value,
     Walk,
+    Whole,
     operands,
     results,
     walk,
@@ -50,9 +51,8 @@ def listing(kernel: Kernel) -> str:
     walks = ", ".join(_variable(v.name, v.walk, v.extent) for v in kernel.vars)
     lines.append(f"  vars   {walks}")
     of = f" by {', '.join(kernel.grid.starts)}" if kernel.grid.starts else ""
-    lines.append(
-        f"  grid   {kernel.grid.kind} of {kernel.grid.tensor}{of}: " + ", ".join(kernel.grid.vars)
-    )
+    named = f" of {kernel.grid.tensor}" if kernel.grid.tensor else ""
+    lines.append(f"  grid   {kernel.grid.kind}{named}{of}: {', '.join(kernel.grid.vars)}")
     lines += _ops(kernel.ops, "  ", [None])
     return "\n".join(lines)
 
@@ -101,6 +101,8 @@ def _loop(loop: Loop, indent: str, last: list[Line | None]) -> Iterator[str]:
     bounds = "".join(
         f" {word} {value}" for word, value in (("from", loop.start), ("until", loop.until)) if value
     )
+    for tiles in loop.lists:
+        bounds += f" of {tiles.tensor} up to {tiles.counts}{' (whole)' * tiles.whole}"
     yield f"{indent}for {loop.var}{bounds}:"
     for c in loop.carried:
         yield f"{indent}  {_typed(c.inside)} = {c.first} first, then {c.last}"
@@ -141,10 +143,12 @@ def _right(op: Op) -> str:  # noqa: C901, PLR0911, PLR0912 (one line a kind of o
             return f"position of {op.var}"
         case Indices():
             return f"index({op.var})"
+        case Whole():
+            return f"{op.var} is whole"
         case Spread():
             return f"spread({op.arg})"
         case Load():
-            return f"{op.tensor}[{_at(op.at)}]"
+            return f"{op.tensor}[{_at(op.at)}]" + (", 0 past the end" if op.bounded else "")
         case Transpose():
             return f"{op.arg}.T"
         case Reduce():

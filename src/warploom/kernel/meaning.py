@@ -42,6 +42,7 @@ from warploom.kernel.values import (
     Value,
     Var,
     Walk,
+    Whole,
     is_number,
 )
 
@@ -84,9 +85,9 @@ def reference(
     for tensor in kernel.tensors:
         if tensor.access is Access.OUT:
             memory[tensor.name] = _output(kernel, tensor, lengths, initial or {})
-    run = _Run(kernel, memory, lengths, dict(scalars), exact, dict(extents or {}))
+    run = Run(kernel, memory, lengths, dict(scalars), exact, dict(extents or {}))
     with np.errstate(all="ignore"):
-        for spans in _tiles(run):
+        for spans in tiles_of(run):
             run.spans = spans
             run.values = {}
             run.ops(kernel.ops)
@@ -177,7 +178,9 @@ def _output(
 
 
 @dataclass(slots=True)
-class _Run:
+class Run:
+    """One evaluation: memory, sizes of axes, and the values of the tile at hand."""
+
     kernel: Kernel
     memory: dict[str, Array]
     lengths: dict[str, int]
@@ -186,8 +189,10 @@ class _Run:
     extents: dict[str, int]
     spans: dict[str, Span] = field(default_factory=dict)
     values: dict[str, tuple[tuple[Dim, ...], Array]] = field(default_factory=dict)
+    whole: bool = False
 
     def ops(self, ops: tuple[Op, ...]) -> None:
+        """Evaluate ops in order."""
         for op in ops:
             if isinstance(op, Loop):
                 self.loop(op)
@@ -197,11 +202,13 @@ class _Run:
                 self.keep(op.result, self.compute(op))
 
     def keep(self, value: Value, array: Array) -> None:
+        """Give a value its array."""
         if not self.exact or not value.dtype.is_float:
             array = rounded(array, value.dtype)
         self.values[value.name] = (value.dims, array)
 
-    def compute(self, op: Op) -> Array:  # noqa: C901, PLR0911 (one line a kind of op)
+    def compute(self, op: Op) -> Array:  # noqa: C901, PLR0911, PLR0912 (one line a kind)
+        """What an op makes."""
         match op:
             case Const():
                 return np.asarray(op.value)
@@ -214,6 +221,8 @@ class _Run:
                 return np.asarray(self.spans[op.var][0])
             case Indices():
                 return np.arange(*self.spans[op.var])
+            case Whole():
+                return np.asarray(self.whole)
             case Spread():
                 shape = tuple(self.length(d) for d in op.result.dims)
                 return np.broadcast_to(self.over(op.arg, op.result.dims), shape)
@@ -261,6 +270,7 @@ class _Run:
         return found
 
     def reduce(self, op: Reduce) -> Array:
+        """A reduction along one axis."""
         dims, array = self.values[op.arg]
         axis = [d.var for d in dims].index(op.over)
         made: Array
@@ -293,6 +303,7 @@ class _Run:
         return (numbers if extends else numbers[:1]), extends
 
     def places(self, tensor: Tensor, ats: tuple[At, ...]) -> tuple[list[Array], list[int], Array]:
+        """Element numbers, the axes that stay, and which elements exist."""
         found = [self.place(tensor, i, a) for i, a in enumerate(ats)]
         array = self.memory[tensor.name]
         keep = [i for i, (_, extends) in enumerate(found) if extends]
@@ -302,6 +313,7 @@ class _Run:
         return [numbers for numbers, _ in found], keep, inside
 
     def load(self, op: Load) -> Array:
+        """A tile of a tensor, 0 outside it."""
         tensor = self.kernel.tensor(op.tensor)
         array = self.memory[op.tensor]
         if tensor.captured:
@@ -333,6 +345,7 @@ class _Run:
         return own.reshape([-1 if d.var == at.var else 1 for d in dims])
 
     def store(self, op: Store) -> None:
+        """Write the elements that exist."""
         tensor = self.kernel.tensor(op.tensor)
         array = self.memory[op.tensor]
         numbers, _, inside = self.places(tensor, op.at)
@@ -351,20 +364,34 @@ class _Run:
     # ---- loops -------------------------------------------------------------------------------
 
     def loop(self, op: Loop) -> None:
+        """The steps between its bounds."""
         first = int(self.values[op.start][1]) if op.start else 0
         var = self.kernel.var(op.var)
         end = self.lengths[var.axis]
         if op.until:
             end = min(end, int(self.values[op.until][1]))
         now = {c.inside.name: self.values[c.first] for c in op.carried}
-        for at in range(max(0, first), end, self.extents.get(op.var, var.extent or STEP)):
-            step = self.extents.get(op.var, var.extent or STEP)
+        step = self.extents.get(op.var, var.extent or STEP)
+        every = [(at, False) for at in range(max(0, first), end, step)]
+        for at, whole in self.listed(op, step) if op.lists else every:
+            self.whole = whole
             self.spans[op.var] = (at, min(at + step, end))
             self.values |= now
             self.ops(op.body)
             now = {c.inside.name: self.values[c.last] for c in op.carried}
         for c in op.carried:
             self.values[c.result.name] = now[c.inside.name]
+
+    def listed(self, op: Loop, step: int) -> list[tuple[int, bool]]:
+        """Where the listed tiles of a loop begin, and whether they hide nothing."""
+        found: list[tuple[int, bool]] = []
+        walked = {self.kernel.var(n).axis: self.spans[n] for n in self.kernel.grid.vars}
+        for tiles in op.lists:
+            at = tuple(walked[a.name][0] // a.per for a in self.kernel.tensor(tiles.counts).axes)
+            count = int(self.memory[tiles.counts][at])
+            numbers = self.memory[tiles.tensor][at][:count]
+            found += [(int(n) * step, tiles.whole) for n in numbers]
+        return found
 
 
 def _is_one_block(var: Var, per: int) -> bool:
@@ -374,7 +401,7 @@ def _is_one_block(var: Var, per: int) -> bool:
     return var.extent == 1 or (per >= var.extent and per > 1)
 
 
-def _tiles(run: _Run) -> Iterator[dict[str, Span]]:
+def tiles_of(run: Run) -> Iterator[dict[str, Span]]:
     """The spans of the grid's variables, tile by tile."""
     kernel = run.kernel
     whole = {v.name: (0, run.lengths[v.axis]) for v in kernel.vars if v.walk is Walk.WHOLE}
@@ -391,7 +418,7 @@ def _tiles(run: _Run) -> Iterator[dict[str, Span]]:
         yield {**whole, **spans}
 
 
-def _product(run: _Run, names: list[str], bounds: Mapping[str, Span]) -> Iterator[dict[str, Span]]:
+def _product(run: Run, names: list[str], bounds: Mapping[str, Span]) -> Iterator[dict[str, Span]]:
     parts = []
     for name in names:
         var = run.kernel.var(name)

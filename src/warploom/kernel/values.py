@@ -58,10 +58,12 @@ __all__ = [
     "Spread",
     "Store",
     "Tensor",
+    "Tiles",
     "Transpose",
     "Value",
     "Var",
     "Walk",
+    "Whole",
     "is_number",
     "operands",
     "results",
@@ -111,6 +113,14 @@ class Indices:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Whole:
+    """Whether the step at hand is one of a list of tiles that hide nothing (bool, no extent)."""
+
+    result: Value
+    var: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
     """A value of fewer axes made to extend over ``result.dims`` (``zeros(m, n)``)."""
 
@@ -138,11 +148,15 @@ class At:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """A tile of a tensor. Elements outside the tensor read as 0."""
+    """A tile of a tensor. Elements outside the tensor read as 0.
+
+    ``bounded``: those past the end of its loop too; a rewrite of the lowering puts it there.
+    """
 
     result: Value
     tensor: str
     at: tuple[At, ...]
+    bounded: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,14 +226,29 @@ class Carried:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Tiles:
+    """A list of steps: numbers of tiles in ``tensor``, of which the first ``counts`` are meant.
+
+    Axes of both but the list's last are those of the grid. ``whole``: nothing is hidden there.
+    """
+
+    tensor: str
+    counts: str
+    whole: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Loop:
-    """``for var in steps(axis)``: from ``start`` to ``until`` (values; the whole axis if None)."""
+    """``for var in steps(axis)``: from ``start`` to ``until`` (values; the whole axis if None), or
+    the tiles of ``lists`` alone, one list after the other.
+    """
 
     var: str
     carried: tuple[Carried, ...]
     body: tuple[Op, ...]
     start: str | None = None
     until: str | None = None
+    lists: tuple[Tiles, ...] = ()
     line: Line | None = None
 
 
@@ -229,6 +258,7 @@ Op = (
     | Size
     | Position
     | Indices
+    | Whole
     | Spread
     | Given
     | Load
@@ -246,13 +276,16 @@ class Grid:
     """Which tiles there are: variables of the grid in order, and the kind of walk.
 
     ``kind``: ``tiles`` (all tiles of ``tensor``), ``groups`` (row tiles of groups whose offsets
-    ``starts`` gives; the first variable is the group), ``packed`` (sequences by offsets).
+    ``starts`` gives; the first variable is the group), ``packed`` (sequences by offsets). The
+    ``tensor`` has no name where the author named axes. ``order`` is a tensor of the numbers of all
+    tiles, in the order they are begun.
     """
 
     tensor: str
     vars: tuple[str, ...]
     kind: str = "tiles"
     starts: tuple[str, ...] = ()
+    order: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -75,6 +75,7 @@ WORDS: dict[str, Word] = {
         "zeros": "acc = wl.zeros(m, n)",
         "full": "top = wl.full(m, -wl.inf)",
         "index": "wl.index(m)",
+        "is_whole": "wl.is_whole(t), in a loop with whole=(tiles, counts)",
         "where": "wl.where(condition, a, b)",
         "maximum": "wl.maximum(a, b)",
         "minimum": "wl.minimum(a, b)",
@@ -103,6 +104,7 @@ steps = WORDS["steps"]
 zeros = WORDS["zeros"]
 full = WORDS["full"]
 index = WORDS["index"]
+is_whole = WORDS["is_whole"]
 where = WORDS["where"]
 maximum = WORDS["maximum"]
 minimum = WORDS["minimum"]

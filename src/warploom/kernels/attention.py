@@ -1,7 +1,8 @@
 """Attention forward: softmax by the running maximum, one pass over the keys.
 
 ``packed`` is the same for sequences of different lengths that lie one after the other, ``paged``
-for keys and values that lie in pages, which a table lists for every sequence.
+for keys and values that lie in pages, which a table lists for every sequence, ``blocked`` for
+masks of which lists say where something is seen, and where everything.
 """
 
 from warploom.kernel import language as wl
@@ -71,24 +72,36 @@ def packed(
     *,
     scale: float,
     causal=False,
+    score=None,
+    visible=None,
+    sink=None,
 ):
     i, h, s = wl.tile(out, whole="d", groups=q_starts)
     g = h // (q.h // k.g)
     qs = q[h, s]
     o, l, top = wl.zeros(s, q.d), wl.zeros(s), wl.full(s, LOWEST)
+    if sink is not None:
+        top = wl.full(s, sink(h))
     first, end = k_starts[i], k_starts[i + 1]
     ahead = first - q_starts[i]
     if causal == "end":
         ahead = end - q_starts[i + 1]
     for t in wl.steps(k.t, start=first, until=end):
         x = (qs @ k[g, t].T) * scale
+        if score is not None:  # indices are those in the sequence
+            x = score(x, i, h, wl.index(s) - q_starts[i], wl.index(t) - first)
         if causal:
             x = wl.where(wl.index(t) <= wl.index(s) + ahead, x, -wl.inf)
+        if visible is not None:
+            seen = visible(i, h, wl.index(s) - q_starts[i], wl.index(t) - first)
+            x = wl.where(seen, x, -wl.inf)
         new = wl.maximum(top, x.max(axis=1))
         keep, p = _weigh(x, top, new)
         l = l * keep + p.sum(axis=1)
         o = o * keep + p.to(v.dtype) @ v[g, t]
         top = new
+    if sink is not None:
+        l = l + wl.exp(sink(h) - top)
     out[h, s] = o / wl.where(l > 0, l, 1.0)
     lse[h, s] = top + wl.log(l)
 
@@ -122,5 +135,58 @@ def paged(
         l = l * keep + p.sum(axis=1)
         o = o * keep + p.to(v.dtype) @ v[table[b, j], g]
         top = new
+    out[b, h, s] = o / wl.where(l > 0, l, 1.0)
+    lse[b, h, s] = top + wl.log(l)
+
+
+@wl.kernel
+def blocked(
+    q: wl.In["b", "h", "s", "d"],
+    k: wl.In["b", "g", "t", "d"],
+    v: wl.In["b", "g", "t", "d"],
+    out: wl.Out["b", "h", "s", "d"],
+    lse: wl.Out["b", "h", "s", wl.f32] = None,
+    lengths: wl.In["b", wl.i32] = None,
+    order: wl.In["n", wl.i32] = None,
+    some: wl.In["b", "h", "s/128", "c", wl.i32] = None,
+    some_count: wl.In["b", "h", "s/128", wl.i32] = None,
+    full: wl.In["b", "h", "s/128", "c", wl.i32] = None,
+    full_count: wl.In["b", "h", "s/128", wl.i32] = None,
+    *,
+    scale: float,
+    causal=False,
+    score=None,
+    visible=None,
+    sink=None,
+    wide=128,
+):
+    b, h, s = wl.tile(out, whole="d", rows=128, order=order)
+    g = h // (q.h // k.g)
+    qs = q[b, h, s]
+    o, l, top = wl.zeros(s, q.d), wl.zeros(s), wl.full(s, LOWEST)
+    if sink is not None:
+        top = wl.full(s, sink(h))
+    end = k.t if lengths is None else lengths[b]
+    whole = None if full is None else (full, full_count)
+    for t in wl.steps(k.t, wide, some=(some, some_count), whole=whole):
+        x = (qs @ k[b, g, t].T) * scale
+        if score is not None:
+            x = score(x, b, h, wl.index(s), wl.index(t))
+        if lengths is not None:
+            x = wl.where(wl.index(t) < end, x, -wl.inf)
+        if causal:
+            x = wl.where(
+                wl.index(t) <= wl.index(s) + (end - q.s if causal == "end" else 0), x, -wl.inf
+            )
+        if visible is not None:
+            seen = wl.is_whole(t) | visible(b, h, wl.index(s), wl.index(t))
+            x = wl.where(seen, x, -wl.inf)
+        new = wl.maximum(top, x.max(axis=1))
+        keep, p = _weigh(x, top, new)
+        l = l * keep + p.sum(axis=1)
+        o = o * keep + p.to(v.dtype) @ v[b, g, t]
+        top = new
+    if sink is not None:
+        l = l + wl.exp(sink(h) - top)
     out[b, h, s] = o / wl.where(l > 0, l, 1.0)
     lse[b, h, s] = top + wl.log(l)

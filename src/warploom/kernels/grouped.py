@@ -1,8 +1,10 @@
 """Experts: rows of group e are multiplied by the weights of e; group sizes are on the device.
 
 ``grouped`` is the forward product, ``grouped_input`` the gradient of its rows (weights as they lie,
-from the other side), ``grouped_swiglu`` two forward products joined, ``grouped_scaled`` fp8 with a
-scale for each 128 columns of a row and each 128 x 128 block of weights.
+from the other side), ``grouped_weights`` that of its weights, ``grouped_swiglu`` two forward
+products joined, ``grouped_scattered`` adds weighed rows to those of the tokens they belong to,
+``grouped_scaled`` is fp8 with a scale for each 128 columns of a row and each 128 x 128 block of
+weights.
 """
 
 from warploom.kernel import language as wl
@@ -28,6 +30,35 @@ def grouped_input(
     for k in wl.steps(x.k):
         acc += x[t, k] @ w[e, k, n]
     out[t, n] = acc
+
+
+@wl.kernel
+def grouped_weights(
+    y: wl.In["t", "n"], x: wl.In["t", "k"], starts: wl.Starts["e"], out: wl.Out["e", "n", "k"]
+):
+    e, n, k = wl.tile(out)
+    acc = wl.zeros(n, k)
+    for t in wl.steps(y.t, start=starts[e], until=starts[e + 1]):
+        acc += y[t, n].T @ x[t, k]
+    out[e, n, k] = acc
+
+
+@wl.kernel
+def grouped_scattered(
+    x: wl.In["t", "k"],
+    w: wl.In["e", "n", "k"],
+    starts: wl.Starts["e"],
+    rows: wl.In["t", wl.i32],
+    out: wl.Out["s", "n"],
+    weight: wl.In["t", wl.f32] = None,
+):
+    e, t, n = wl.tile("t", "n", groups=starts)
+    acc = wl.zeros(t, n)
+    for k in wl.steps(x.k):
+        acc += x[t, k] @ w[e, n, k].T
+    if weight is not None:
+        acc = acc * weight[t]
+    out[rows[t], n] += acc
 
 
 @wl.kernel

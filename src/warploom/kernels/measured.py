@@ -125,6 +125,12 @@ GRADS: Mapping[str, Mapping[tuple[int, bool], Mapping[str, object]]] = {
 }
 
 
+# The least interval for a chunk of 64 steps, d = 128 and e = 64, proven; it takes minutes to find.
+_SCAN = (928, 136, 0, 1173, 1293, 1845, 1361, 764, 1445, 1829, 2187, 2357, 1189, 1573, 2547)
+SCANS: Mapping[tuple[int, int, int], Mapping[str, object]] = {
+    (64, 128, 64): {"consumers": 1, "hold": False, "joined": True, "staging": 3, "times": _SCAN},
+}
+
 # Products: rows and columns from which on a tile was the quickest, and the tile.
 PRODUCTS: Mapping[str, tuple[tuple[str, int], tuple[str, int], Mapping[str, object]]] = {
     "swiglu": (("m", 4096), ("n", 8192), {"m": 128, "n": 176}),
@@ -135,6 +141,16 @@ PRODUCTS: Mapping[str, tuple[tuple[str, int], tuple[str, int], Mapping[str, obje
     ),
     "grouped": (("t", 4096), ("n", 1024), {"t": 128, "n": 256}),
 }
+
+
+def _with_functions(name: str, sizes: Mapping[str, int], choices: Mapping[str, object]) -> Pins:
+    """The tile of a causal mask; its order too, where scores stay as they are."""
+    pins = ATTENTION.get((sizes.get("d", 0), True), {})
+    other = name == "blocked" and (pins.get("s"), pins.get("t")) != (128, choices.get("wide"))
+    if other or min(sizes.get("s", 0), sizes.get("t", 0)) < LONG:
+        return ()
+    order = ("times", "tie") if choices.get("score") is not None else ()
+    return tuple((n, v) for n, v in pins.items() if n not in order)
 
 
 def measured(
@@ -149,14 +165,23 @@ def measured(
         rows, columns, pins = PRODUCTS[name]
         large = all(sizes.get(axis, 0) >= least for axis, least in (rows, columns))
         return tuple(pins.items()) if large else ()
+<<<<<<< HEAD
+=======
+    if name == "scan":
+        return tuple(SCANS.get((sizes.get("t", 0), sizes["d"], sizes["e"]), {}).items())
+    if name == "attention_grad" and "dq" not in wanted:
+        name += " without dq"
+>>>>>>> c56bde8dd6fb68ef6e30bc72939df335f717c992
     if name in GRADS:  # nothing else was built for them, so they hold for all lengths
         pins = dict(GRADS[name].get((sizes.get("d", 0), mask), {}))
         if not plain and pins:  # another loop
             pins = {n: v for n, v in pins.items() if n not in ("times", "early")}
             pins |= {"s": 64, **_IN_TEXT_ORDER}
         return tuple(pins.items())
-    if name != "attention" or not plain:
+    if name not in ("attention", "blocked"):
         return ()
+    if not plain or name == "blocked":
+        return _with_functions(name, sizes, choices)
     if min(sizes.get("s", 0), sizes.get("t", 0)) < LONG:
         return tuple(SHORT.get(sizes.get("d", 0), {}).items())
     return tuple(ATTENTION.get((sizes.get("d", 0), mask), {}).items())

@@ -12,6 +12,7 @@ from typing import Any
 
 from warploom.errors import ConfigError
 from warploom.kernels.attention import attention as text
+from warploom.kernels.attention import blocked as blocked_text
 from warploom.kernels.attention import packed as packed_text
 from warploom.kernels.attention import paged as paged_text
 from warploom.launch.attention_checks import (
@@ -25,6 +26,7 @@ from warploom.launch.attention_checks import (
     checked_scale,
     usual_scale,
 )
+from warploom.launch.blocks import block_lists, is_block_mask, tile_keys
 from warploom.launch.flexible import flexible
 from warploom.launch.layout import Layout
 from warploom.launch.runner import Layouts, View, torch_key
@@ -70,8 +72,9 @@ def attention(
 
     ``score(x, batch, head, query, key)`` changes scaled scores, ``visible(batch, head, query,
     key)`` says which keys count: Python functions, read from their text like a kernel's. Tensors
-    they capture are read on the GPU. FlexAttention's score_mod, mask_mod and BlockMask are taken
-    as they are. ``sinks``, float32 [heads]: scores of a key without a value that every query sees.
+    they capture are read on the GPU. FlexAttention's score_mod and mask_mod are taken as they are,
+    and so is its BlockMask: its blocks alone are walked, full ones without a mask.
+    ``sinks``, float32 [heads]: scores of a key without a value that every query sees.
 
     ``return_lse``: returns (out, lse), with the natural logarithm of each row's sum of
     exponentials, float32 [batch, heads, queries]. ``kernel`` fixes the tiles; ``stream`` is a CUDA
@@ -96,10 +99,15 @@ def attention(
         return (done[5], done[6]) if return_lse else done[5]
     calls: Calls = CALLS
     options, given = _options(causal, return_lse, kernel), ()
+    lists: tuple[Any, ...] = ()
+    if is_block_mask(visible):
+        calls, lists = BLOCKED, block_lists(visible, q, k)
+        types, choices, *rest = options
+        options = (types, (*choices, ("wide", tile_keys(k))), *rest)
     if score is not None or visible is not None or sinks is not None:
-        calls, options, given = flexible(CALLS, score, visible, options, sinks)
+        calls, options, given = flexible(calls, score, visible, options, sinks)
     done = calls.launch(
-        (q, k, v, out, None, lengths, *given),
+        (q, k, v, out, None, lengths, *lists, *given),
         None if scale is None else (checked_scale(scale),),
         options,
         stream,
@@ -118,6 +126,9 @@ def attention_packed(
     causal: bool | str = False,
     scale: float | None = None,
     *,
+    score: Callable[..., Any] | None = None,
+    visible: Callable[..., Any] | None = None,
+    sinks: object | None = None,
     return_lse: bool = False,
     out: object | None = None,
     kernel: Tiling | None = None,
@@ -128,13 +139,25 @@ def attention_packed(
     ``q`` is [rows, heads, head dim], ``k`` and ``v`` are [rows, kv heads, head dim]. Sequence i is
     rows ``q_starts[i]`` to ``q_starts[i + 1]`` of q, and likewise of k and v: int32 on the GPU, one
     entry more than sequences, rising from 0 to the rows. ``most_queries`` and ``most_keys`` are the
-    longest lengths. ``lse`` is [heads, rows]. All else as in ``attention``.
+    longest lengths. ``lse`` is [heads, rows]. ``score`` and ``visible`` are given the number of the
+    sequence as batch, and query and key as counted in it. All else as in ``attention``.
     """
     check_longest(most_queries, most_keys)
-    done = PACKED.launch(
-        (q, k, v, q_starts, k_starts, out, None),
+    if is_block_mask(visible):
+        raise ConfigError(
+            "a block mask for packed sequences",
+            where="warploom.attention_packed",
+            why="its blocks are those of one sequence",
+            fix="the function of the mask, of query and key in their sequence",
+        )
+    calls: Calls = PACKED
+    options, given = _options(causal, return_lse, kernel), ()
+    if score is not None or visible is not None or sinks is not None:
+        calls, options, given = flexible(calls, score, visible, options, sinks)
+    done = calls.launch(
+        (q, k, v, q_starts, k_starts, out, None, *given),
         None if scale is None else (checked_scale(scale),),
-        _options(causal, return_lse, kernel),
+        options,
         stream,
     )
     return (done[5], done[6]) if return_lse else done[5]
@@ -216,7 +239,7 @@ def _check(layouts: Layouts, options: tuple[Any, ...]) -> None:
 
 
 def _check_packed(layouts: Layouts, options: tuple[Any, ...]) -> None:
-    q, k, v, q_starts, k_starts, out, _ = layouts
+    q, k, v, q_starts, k_starts, out, *_ = layouts
     assert q is not None
     assert k is not None
     assert v is not None
@@ -259,6 +282,7 @@ def _check_paged(layouts: Layouts, options: tuple[Any, ...]) -> None:
 
 
 CALLS = Calls(text, check=_check, viewed=_viewed_dense, key=_key, usual=usual_scale)
+BLOCKED = Calls(blocked_text, check=_check, usual=usual_scale)
 PAGED = Calls(paged_text, check=_check_paged, viewed=_viewed_paged, usual=usual_scale)
 PACKED = Calls(
     packed_text,

@@ -10,6 +10,7 @@ from contextlib import nullcontext
 from functools import lru_cache
 from typing import Any
 
+from warploom.emit.cuda.tile.stores import BLOCK_ROWS
 from warploom.kernel.values import DType
 from warploom.kernels.attention_grad import attention_grad as text
 from warploom.kernels.attention_grad import (
@@ -33,7 +34,6 @@ from warploom.lower.tiling import Tiling
 
 Options = tuple[Any, ...]
 TOGETHER = 128  # the largest head dimension of which registers hold both sums
-BLOCK_ROWS = 16  # of tensors in blocks
 BEFORE: Options = ((), (), frozenset(), frozenset({"delta", "dq"}), ())
 IN_TURN: Options = (*BEFORE[:3], BEFORE[3] | {"turns"}, ())
 
@@ -123,8 +123,13 @@ def attention_packed_backward(
     done = PACKED.launch(tensors, (factor,), options[0], stream)
     dk, dv = done[8], done[10]
     if apart:
+<<<<<<< HEAD
         some = (q, k, grad, lse, q_starts, k_starts, None)
         dv = PACKED_VALUES.launch(some, (factor,), options[1], stream)[6]
+=======
+        values = (q, k, grad, lse, q_starts, k_starts, None)
+        dv = PACKED_VALUES.launch(values, (factor,), options[1], stream)[6]
+>>>>>>> c56bde8dd6fb68ef6e30bc72939df335f717c992
     dq = _summed(sums, q, kind, 1, stream, factor)
     if each > 1:
         dk, dv = (_summed(_headed(x), k, kind, each, stream) for x in (dk, dv))

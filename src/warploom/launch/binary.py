@@ -55,6 +55,8 @@ class TensorMap:
     axes by number, outermost first and the contiguous one last (all of them in order, if not
     given). A None among them is an axis of size 1 that the tensor does not have; axes left out are
     walked by no copy and must have size 1. ``element``: another element type of the same size.
+    ``bounded``: one of them that ends where a copy says: its coordinate is counted from that end
+    (size - end + index), and one more, the outermost, is the end.
     """
 
     tensor: str
@@ -64,6 +66,7 @@ class TensorMap:
     promotion: Promotion = Promotion.B128
     fill: Fill = Fill.ZEROS
     element: DType | None = None
+    bounded: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,7 @@ from warploom.kernel.text import Text, Types
 from warploom.kernel.values import Kernel, Loop
 from warploom.launch.build import Cubin, compile_source
 from warploom.launch.kept import keep_refusal, keep_source, recall_refusal, recall_source
-from warploom.launch.pricing import role_costs
+from warploom.launch.pricing import priced, role_costs
 from warploom.lower.choose import Choice, choose
 from warploom.lower.column import Lowered, lower
 from warploom.lower.rewrite import rewrite
@@ -39,7 +39,7 @@ from warploom.view.svg import timeline_svg
 from warploom.view.text import timeline_text
 
 MOST_TRIED = 8
-SOLVE = ModuloOptions(find_work=4.0, prove_work=4.0, optimise_work=2.0)
+SOLVE = ModuloOptions(find_work=4.0, prove_work=4.0, optimise_work=2.0, seconds=60.0)
 SLOW_SECONDS = 1.0
 PASSES = ("read", "simplify", "rewrite", "tile", "schedule", "verify", "emit")
 
@@ -158,7 +158,8 @@ class Compiled:
     def lower(self, tiling: Tiling) -> Lowered:
         """The schedule for a tiling."""
         with announced(f"scheduling {self.kernel.name} {tiling.name}"):
-            return lower(self.rewritten, tiling, target=self.target, options=SOLVE)
+            found = lower(self.rewritten, tiling, target=self.target, options=SOLVE)
+        return priced(found, self.target)
 
     @cached_property
     def built(self) -> Built:

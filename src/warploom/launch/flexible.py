@@ -37,7 +37,7 @@ def flexible(
     if found is None:
         text = calls.text.with_lifted(lifted, dict(key[2]))
         with _LOCK:
-            found = _CALLS[key] = Calls(text, check=calls.check, usual=usual_scale)
+            found = _CALLS[key] = Calls(text, calls.spelled, check=calls.check, usual=usual_scale)
             while len(_CALLS) > MOST_KEPT:
                 del _CALLS[next(iter(_CALLS))]
     types, choices, *rest = options

@@ -13,7 +13,14 @@ from warploom.kernel import words
 from warploom.kernel.text import Text
 from warploom.kernel.values import DType
 from warploom.kernels.block_scaled import block_scaled
-from warploom.kernels.grouped import grouped, grouped_input, grouped_scaled, grouped_swiglu
+from warploom.kernels.grouped import (
+    grouped,
+    grouped_input,
+    grouped_scaled,
+    grouped_scattered,
+    grouped_swiglu,
+    grouped_weights,
+)
 from warploom.kernels.int4_gemm import fp8_gemm, int4_gemm
 from warploom.kernels.scan import scan as scan_text
 from warploom.kernels.swiglu import swiglu as swiglu_text
@@ -52,6 +59,8 @@ def grouped_gemm(
     up: object | None = None,
     activation: str = "silu",
     transposed: bool = False,
+    rows: object | None = None,
+    weight: object | None = None,
     out: object | None = None,
     stream: int | None = None,
 ) -> Any:  # noqa: ANN401
@@ -60,7 +69,15 @@ def grouped_gemm(
     ``x`` is [T, K], ``w`` is [E, N, K]; ``starts``, int32 [E + 1] on the GPU, holds the first row
     of each group and the end of the last; groups may be empty. ``transposed``: ``w`` is [E, K, N],
     as the gradient of rows needs it. With ``up`` the gated form, as in ``swiglu``.
+
+    With ``rows``, int32 [T], row t is multiplied by ``weight[t]`` (float32, if given) and added to
+    row ``rows[t]`` of ``out`` [S, N] (float32, or the type of ``x``), which must be given; numbers
+    outside of it are left out. Sums of three or more rows depend on the order in which they come.
     """
+    if rows is not None or weight is not None:
+        return _scattered(
+            x, w, starts, rows, weight, out, stream, plain=up is None and not transposed
+        )
     if up is not None:
         if transposed:
             raise BackendError(
@@ -72,6 +89,43 @@ def grouped_gemm(
         return done[4]
     calls = GROUPED_INPUT if transposed else GROUPED
     return calls.launch((x, w, starts, out), (), PLAIN, stream)[3]
+
+
+def _scattered(
+    x: object,
+    w: object,
+    starts: object,
+    rows: object | None,
+    weight: object | None,
+    out: object | None,
+    stream: int | None,
+    *,
+    plain: bool,
+) -> Any:  # noqa: ANN401
+    if rows is None or out is None or not plain:
+        raise BackendError(
+            "rows that are added need rows=, out= and plain weights",
+            where="grouped_gemm",
+            why="they are added to what out holds already, by number",
+            fix="grouped_gemm(x, w, starts, rows=rows, weight=weight, out=zeros)",
+        )
+    return SCATTERED.launch((x, w, starts, rows, out, weight), (), PLAIN, stream)[4]
+
+
+def grouped_gemm_weights(
+    y: object,
+    x: object,
+    starts: object,
+    *,
+    out: object | None = None,
+    stream: int | None = None,
+) -> Any:  # noqa: ANN401
+    """The gradient of the weights of ``grouped_gemm``: ``y[rows of e]^T @ x[rows of e]`` by group.
+
+    ``y`` is [T, N], ``x`` is [T, K], ``starts`` as there; returns [E, N, K], zeros for a group
+    without rows.
+    """
+    return GROUPED_WEIGHTS.launch((y, x, starts, out), (), PLAIN, stream)[3]
 
 
 def gemm_block_scaled(
@@ -170,6 +224,14 @@ def _same_halves(given: dict[str, DType]) -> str:
     return "" if fits else "all operands bf16, or all fp16"
 
 
+def _scatters(given: dict[str, DType]) -> str:
+    kinds = (given["rows"], given.get("weight", DType.F32))
+    sums = given["out"] in (DType.F32, given["x"])
+    if kinds == (DType.I32, DType.F32) and sums and given["x"] is given["w"]:
+        return "" if given["x"] in HALVES else "x and w bf16 or fp16"
+    return "x and w of one type, rows int32, weight float32, out float32 or the type of x"
+
+
 def _fp8_with_scales(given: dict[str, DType]) -> str:
     kinds = list(given.values())
     fits = kinds[0] == kinds[2] == DType.E4M3 and kinds[1] == kinds[3] == DType.F32
@@ -187,6 +249,8 @@ GATED = {name: _options(activation=word) for name, word in GATES.items()}
 SWIGLU = _calls(swiglu_text, _same_halves)
 GROUPED, GROUPED_INPUT = _calls(grouped, _same_halves), _calls(grouped_input, _same_halves)
 GROUPED_SWIGLU = _calls(grouped_swiglu, _same_halves)
+GROUPED_WEIGHTS = _calls(grouped_weights, _same_halves)
+SCATTERED = _calls(grouped_scattered, _scatters)
 SCALED = _calls(block_scaled, _fp8_with_scales, sa=("m", "k"))
 GROUPED_SCALED = _calls(grouped_scaled, _fp8_with_scales, sx=("t", "k"))
 INT4 = _calls(int4_gemm, _quantised, scale=("n", "k"))

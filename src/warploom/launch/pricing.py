@@ -7,6 +7,7 @@ touched at one a cycle and lane, bytes at the rate of the copy engine.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from warploom.document.roles import BulkStore, Compute, Load, RoleProgram
 from warploom.lower.column import Lowered
@@ -14,9 +15,9 @@ from warploom.lower.loop_ops import loop_ops, takes_turns
 from warploom.lower.price import Cost
 from warploom.lower.storage import STAGING_BYTES
 from warploom.sim import OpTiming, RoleCosts, RoleOpCost
-from warploom.target.h200 import PRODUCTS_AHEAD, HopperTarget, h200
+from warploom.target.described import differences
+from warploom.target.h200 import HopperTarget, h200
 
-LANES = 128  # values an SM works on a cycle
 VECTOR, COPY_ENGINE, TENSOR = "alu", "copy engine", "tensor"
 
 
@@ -40,12 +41,23 @@ def role_costs(lowered: Lowered, target: HopperTarget | None = None) -> RoleCost
                 prices[name] = _priced(cost, busy, share, target, slower)
     units = {p.unit for p in prices.values()}
     return RoleCosts(
-        name=f"{target.name}, {lowered.problem.name}",
+        name=target.name,
         ops=tuple(sorted(prices.items())),
         handoff=target.sync.mbarrier_handoff,
         arrive=target.sync.mbarrier_arrive,
         barrier_handoff=target.sync.named_barrier_handoff + target.sync.turn,
         waiting=tuple(sorted(units - {COPY_ENGINE, TENSOR})),
+        clock_hz=target.clock_hz,
+    )
+
+
+def priced(lowered: Lowered, target: HopperTarget) -> Lowered:
+    """The same whose documents, of all loops, carry their prices and how the target differs."""
+    costs, machine = role_costs(lowered, target), differences(target)
+    return replace(
+        lowered,
+        document=replace(lowered.document, costs=costs, machine=machine),
+        earlier=tuple(priced(x, target) for x in lowered.earlier),
     )
 
 
@@ -70,7 +82,7 @@ def _priced(cost: Cost, busy: int, share: int, target: HopperTarget, slower: flo
     return RoleOpCost(
         unit=cost.unit,
         timing=OpTiming(issue=min(issue, busy), occupancy=busy, latency=latency),
-        ahead=max(0, round(PRODUCTS_AHEAD * cost.piece) - target.tensor_drain),
+        ahead=max(0, round(target.products_ahead * cost.piece) - target.tensor_drain),
     )
 
 
@@ -81,7 +93,7 @@ def _once(program: RoleProgram, target: HopperTarget) -> Iterator[tuple[str, Rol
             match e:
                 case Compute():
                     touched = sum(sizes.get(r, 1) for r in {*e.reads, *e.writes})
-                    cycles = max(1, touched * program.threads // LANES)
+                    cycles = max(1, touched * program.threads // target.vector.lanes)
                     work = OpTiming(issue=cycles, occupancy=cycles, latency=cycles)
                     yield e.op, RoleOpCost(unit=VECTOR, timing=work)
                 case Load() | BulkStore():

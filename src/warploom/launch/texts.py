@@ -27,7 +27,13 @@ from warploom.emit.cuda.tile.signature import (
     WorkParam,
 )
 from warploom.emit.cuda.tile.source import Source
-from warploom.errors import BackendError, GeometryError, KernelCallError
+from warploom.errors import (
+    BackendError,
+    GeometryError,
+    KernelCallError,
+    KernelError,
+    SchedulingError,
+)
 from warploom.kernel.signature import MISSING, TensorText
 from warploom.kernel.text import Text
 from warploom.kernel.values import Access, DType, Kernel, Tensor
@@ -76,6 +82,7 @@ class Calls:
         pick: Callable[[Layouts, tuple[Any, ...]], Text] | None = None,
     ) -> None:
         self.text, self.check, self.viewed, self.pick = text, check, viewed, pick
+        self.spelled = spelled
         signature = text.signature
         self.tensors = tuple(_spelled(t, (spelled or {}).get(t.name)) for t in signature.tensors)
         self.inner = {
@@ -225,9 +232,17 @@ class Calls:
         kernel = _value(text, kinds, dict(choices), without, sizes)
         _check_types(kernel)
         key = _size_key(kernel, sizes)
+<<<<<<< HEAD
         known = pins or recall(kernel, dict(key)) or measured(kernel.name, dict(choices), sizes)
         made = _compiled(kernel, key, known, positive)
         return made, tensors, sizes
+=======
+        known = pins or recall(kernel, dict(key))
+        if known:
+            return _compiled(kernel, key, known, positive), tensors, sizes
+        best = measured(kernel.name, dict(choices), sizes, wanted)
+        return _measured_or_chosen(kernel, key, best, positive), tensors, sizes
+>>>>>>> c56bde8dd6fb68ef6e30bc72939df335f717c992
 
     def _left_out(self, layouts: Layouts, wanted: frozenset[str]) -> frozenset[str]:
         left = set()
@@ -321,6 +336,22 @@ def _compiled(
     return Compiled(kernel, sizes=dict(sizes), pins=dict(pins), positive=positive)
 
 
+def _measured_or_chosen(
+    kernel: Kernel,
+    sizes: tuple[tuple[str, int], ...],
+    pins: tuple[tuple[str, object], ...],
+    positive: frozenset[str],
+) -> Compiled:
+    """With what was measured for kernels of its kind, unless this one has no place for it."""
+    made = _compiled(kernel, sizes, pins, positive)
+    if pins:
+        try:
+            made.built  # noqa: B018 (kept)
+        except (BackendError, GeometryError, KernelError, SchedulingError):
+            return _compiled(kernel, sizes, (), positive)
+    return made
+
+
 def binary_of(
     made: Compiled, tensors: tuple[Tensor, ...] | None = None, built: Built | None = None
 ) -> parts.Binary:
@@ -353,6 +384,7 @@ def described(
         parameters=parameters,
         scalars=tuple(parts.Scalar(name=p.name, dtype=p.dtype) for p in kernel.parameters),
         grid=_grid(kernel, tiling),
+        cluster=tiling.cluster,
         work=_work(kernel, tiling, source) if meets else None,
     )
 
@@ -368,7 +400,7 @@ def _work(kernel: Kernel, tiling: Tiling, source: Source) -> Callable[[Mapping[s
     """Bytes that the parts of all tiles leave, with their counters."""
 
     def count(sizes: Mapping[str, int]) -> int:
-        tiles = tiles_of(kernel, tiling, sizes)
+        tiles = tiles_of(kernel, tiling, sizes) * tiling.cluster
         if 8 * tiles * tiling.consumers > COUNTER_BYTES:
             raise GeometryError(
                 f"{tiles} tiles with a split loop",
@@ -399,7 +431,14 @@ def _parameter(  # noqa: PLR0911 (one line a kind)
     match param:
         case MapParam():
             swizzle = next(s for s in parts.Swizzle if s.span == param.span)
-            return parts.TensorMap(tensor=param.tensor, box=param.box, axes=axes, swizzle=swizzle)
+            assert axes is not None
+            return parts.TensorMap(
+                tensor=param.tensor,
+                box=param.box,
+                axes=axes,
+                swizzle=swizzle,
+                bounded=None if param.bounded is None else axes[param.bounded],
+            )
         case PointerParam():
             wide = any(t.name == param.tensor and len(t.axes) > 1 for t in kernel.tensors)
             return parts.Pointer(tensor=param.tensor, alignment=ALIGNMENT if wide else 1)

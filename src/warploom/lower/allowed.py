@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from warploom.kernel.values import Carried, Dot, Fn, Op, Pointwise, Store, operands, results
 from warploom.lower.body import Body, refusal
+from warploom.lower.cluster import check_cluster
 from warploom.lower.layout import Layout
 from warploom.lower.ranges import cut_of, moves
 from warploom.lower.slots import LINE_BYTES
@@ -16,6 +17,7 @@ SUMS = {Fn.ADD, Fn.MAX, Fn.MIN}
 def check_allowed(layout: Layout) -> None:
     """Refuse a walk backwards where order counts, and copies out that would write too much."""
     body, tiling = layout.body, layout.tiling
+    check_cluster(layout)
     if tiling.serpentine and not any_order(body):
         raise refusal(
             "serpentine: every other tile would walk its loop backwards",
@@ -24,7 +26,10 @@ def check_allowed(layout: Layout) -> None:
             fix="serpentine=False",
         )
     if tiling.split > 1 and (
-        body.kernel.grid.kind != "tiles" or differ(body.kernel, cut_of(body, layout.steps))
+        body.kernel.grid.kind != "tiles"
+        or body.loop.lists
+        or body.kernel.grid.order
+        or differ(body.kernel, cut_of(body, layout.steps))
     ):
         raise refusal(
             f"the loop of a tile in {tiling.split} parts",

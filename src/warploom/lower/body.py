@@ -33,6 +33,7 @@ from warploom.kernel.values import (
     Store,
     Transpose,
     Value,
+    Whole,
     operands,
     results,
 )
@@ -97,13 +98,13 @@ class Body:
         """The ops of a section."""
         return {When.HEAD: self.head, When.LOOP: self.loop.body, When.TAIL: self.tail}[when]
 
-    def is_free(self, name: str) -> bool:
+    def is_free(self, name: str) -> bool:  # noqa: PLR0911 (one line a kind)
         """Whether a value is written out where it is used instead of being kept."""
         op = self.ops.get(name)
         if name in self.inside or name in self.after or op is None:
             return False
         value = self.values[name]
-        if isinstance(op, Const | Scalar | Size | Position | Indices | Transpose):
+        if isinstance(op, Const | Scalar | Size | Position | Indices | Whole | Transpose):
             return True
         if isinstance(op, Spread):
             return self.is_free(op.arg)
@@ -112,8 +113,57 @@ class Body:
         if isinstance(op, Pointwise):
             whole = value.dtype in (DType.I32, DType.BOOL) or len(value.dims) < 2
             outer = op.fn is Fn.MUL and all(len(self.values[a].dims) < 2 for a in op.args)
-            return (whole or outer) and all(self.is_free(a) for a in op.args)
+            if (whole or outer) and all(self.is_free(a) for a in op.args):
+                return True
+            return self.is_line(name) or self.is_distance(name)
         return False
+
+    def is_line(self, name: str) -> bool:
+        """A tile of numbers that rise evenly along its columns: one instruction an element."""
+        value = self.values[name]
+        if value.dtype is not DType.F32 or len(value.dims) != 2:
+            return False
+        return self._rises(name, value.vars[1])
+
+    def is_distance(self, name: str) -> bool:
+        """The absolute value of such a tile, where whole numbers are converted."""
+        op = self.ops.get(name)
+        if not isinstance(op, Pointwise) or op.fn is not Fn.CAST or not self._is_loose(op):
+            return False
+        inner = self.ops.get(op.args[0])
+        return (
+            isinstance(inner, Pointwise)
+            and inner.fn is Fn.ABS
+            and self._rises(inner.args[0], op.result.vars[1])
+        )
+
+    def _is_loose(self, op: Pointwise) -> bool:
+        return op.result.dtype is DType.F32 and len(op.result.dims) == 2
+
+    def _rises(self, name: str, cols: str) -> bool:  # noqa: PLR0911 (one line a kind)
+        """Whether a value is a number of its row, plus a number of the tile times the column."""
+        op, value = self.ops.get(name), self.values[name]
+        if cols not in value.vars:
+            return self.is_free(name)
+        if isinstance(op, Indices):
+            return True
+        if isinstance(op, Spread):
+            return self._rises(op.arg, cols)
+        if not isinstance(op, Pointwise) or name in self.inside or name in self.after:
+            return False
+        if value.dtype not in (DType.I32, DType.F32):
+            return False
+        if op.fn in (Fn.MUL, Fn.DIV):  # by a number of the tile
+            moving = [a for a in op.args if cols in self.values[a].vars]
+            rest = [a for a in op.args if not self.values[a].dims]
+            if len(moving) + len(rest) != len(op.args) or len(moving) != 1:
+                return False
+            whole = value.dtype is DType.I32
+            if op.fn is Fn.DIV and (whole or moving != [op.args[0]]):
+                return False
+        elif op.fn not in (Fn.ADD, Fn.SUB, Fn.NEG, Fn.CAST):
+            return False
+        return all(self._rises(a, cols) for a in op.args)
 
     def is_picked(self, op: Load) -> bool:
         """Whether elements of a tensor are read one by one: a function captured it."""

@@ -19,7 +19,8 @@ from warploom.errors import ConfigError, GeometryError, KernelError
 from warploom.kernel.values import Dot, Kernel, Load, Store, Walk
 from warploom.lower.allowed import check_allowed, is_narrow
 from warploom.lower.body import Body, body_of
-from warploom.lower.estimate import GROUP_ROWS, Estimate, estimate, trips_of
+from warploom.lower.cluster import check_cluster, row_variable
+from warploom.lower.estimate import GROUP_ROWS, Estimate, crosses_lines, estimate, trips_of
 from warploom.lower.fuse import Step, fuse
 from warploom.lower.hand_over import chunks_of
 from warploom.lower.join import join
@@ -50,9 +51,11 @@ SPARE_REGISTERS = 24  # addresses, counters and temporaries of a consumer thread
 SPARE_TO_HOLD = 40  # what must be left where an operand is to stay in registers
 MOST_TOGETHER = 2  # consumers, where they do not take turns
 LEAST_STAGES = 3
+LEAST_DEPTH = 64  # elements that products sum over at a time
 LEAST_TRIPS = 4  # iterations of a part of a loop that is worth a CTA
 MOST_PARTS = 64
 SPLITS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
+CLUSTERS = (2, 4)  # CTAs that fetch together, where rows lie across lines of memory
 IN_FLIGHT = 128 * 1024  # bytes of slots that hide a load where consumers take turns
 ASSUMED, ASSUMED_UNITS = 4096, 16  # sizes of axes nobody told
 CHOICES = frozenset(f.name for f in fields(Tiling)) - {"extents"}
@@ -157,7 +160,11 @@ def _splits(
     kernel = layout.body.kernel
     if "split" in pins or kernel.grid.kind != "tiles":
         return (layout.tiling.split,)
-    if differ(kernel, cut_of(layout.body, layout.steps)):
+    if (
+        layout.body.loop.lists
+        or kernel.grid.order
+        or differ(kernel, cut_of(layout.body, layout.steps))
+    ):
         return (1,)
     free = target.limits.sms // tiles_of(kernel, layout.tiling, sizes)
     most = min(free, trips_of(layout, sizes) // LEAST_TRIPS, MOST_PARTS)
@@ -177,13 +184,24 @@ def _comes_apart(layout: Layout) -> bool:
 def _best_split(
     layout: Layout, sizes: Mapping[str, int], pins: Mapping[str, object], target: HopperTarget
 ) -> Choice:
-    """The layout with its loop in as many parts as should be quickest."""
+    """The layout with its loop in as many parts, or in clusters, as should be quickest."""
     options = []
-    for split in _splits(layout, sizes, pins, target):
-        tiling = replace(layout.tiling, split=split)
+    tilings = [replace(layout.tiling, split=n) for n in _splits(layout, sizes, pins, target)]
+    if "cluster" not in pins and crosses_lines(layout, sizes):
+        tilings += [replace(layout.tiling, cluster=n) for n in CLUSTERS if _clusters(layout, n)]
+    for tiling in tilings:
         cost = estimate(replace(layout, tiling=tiling), sizes, target)
         options.append(Choice(tiling=tiling, estimate=cost))
     return min(options, key=lambda c: c.estimate.seconds)
+
+
+def _clusters(layout: Layout, size: int) -> bool:
+    """Whether CTAs may fetch together what their rows share."""
+    try:
+        check_cluster(replace(layout, tiling=replace(layout.tiling, cluster=size)))
+    except (KernelError, GeometryError):
+        return False
+    return True
 
 
 def _check_pins(kernel: Kernel, pins: Mapping[str, object]) -> None:
@@ -248,7 +266,7 @@ def _extents(body: Body, var: str, size: int) -> tuple[int, ...]:
         if op.result.dims[1].var == var:
             step = max(step, LINE_BYTES * 8 // op.result.dtype.bits)
     if not columns:
-        return (step,)
+        return (max(step, LEAST_DEPTH),)
     most = MOST_SCORES if var == body.loop.var else MOST_COLUMNS
     fit = [n for n in COLUMNS if n % step == 0 and n <= most and _whole_blocks(body, var, n)]
     least = min(LEAST_COLUMNS, -(-size // step) * step)
@@ -329,7 +347,7 @@ def _again(layout: Layout, **changes: object) -> Layout:
 
 
 def _registers(target: HopperTarget, consumers: int) -> int:
-    split = target.register_split(consumers)
+    split = target.register_split(consumers)  # with clusters a few less: the schedule counts
     return split[1] if split else target.entry_registers(128 * (consumers + 1))
 
 
@@ -377,11 +395,12 @@ def _walk(layout: Layout) -> dict[str, object]:
 
 
 def tiles_of(kernel: Kernel, tiling: Tiling, sizes: Mapping[str, int]) -> int:
-    """How many tiles there are; of groups, the most there can be."""
-    counts = []
+    """How many tiles there are, a cluster's as one; of groups, the most there can be."""
+    counts, rows = [], row_variable(kernel)
     for name in kernel.grid.vars:
         var = kernel.var(name)
         extent = tiling.extent(name) if var.walk is Walk.TILE else 1
+        extent *= tiling.cluster if name == rows else 1
         counts.append(-(-sizes[var.axis] // extent))
     if kernel.grid.kind == "tiles":
         return prod(counts)

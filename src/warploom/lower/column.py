@@ -69,7 +69,7 @@ def lower(
     earlier: list[Lowered] = []
     for number, part in enumerate(before):
         mine = part_tiling(part, tiling)
-        found = _lower(part, mine, target, options, f"_loop{number}", number)
+        found = _lower(part, mine, target, options, f"_loop{number + 1}", number)
         earlier.append(replace(found, earlier=tuple(earlier)))
         layout = earlier[-1].layout
         target = less_memory(target, [(r, layout) for r in layout.rings])
@@ -96,7 +96,8 @@ def _lower(
     result = schedule(problem, plan, layout, options)
     document = derive_roles(result, plan)
     refuse_split(layout, document)
-    producer, consumer = target.register_split(tiling.consumers) or (0, 0)
+    split = target.register_split(tiling.consumers, cluster=tiling.cluster > 1)
+    producer, consumer = split or (0, 0)
     programs = tuple(
         replace(p, most_registers=consumer if p.name == CONSUMER else producer)
         for p in document.programs

@@ -4,6 +4,9 @@ Copies fill what does not exist with zeros, which sums and products do not see. 
 turns these zeros into something else (exponentials, maxima), a condition hides the elements: a tile
 of which the maximum is taken is -inf there, a summand or left operand 0. Which of it is needed
 follows from what elements past the end are known to be.
+
+A loop that ends before its axis does meets elements that exist and do not count. Where a product
+sums over them, its copies are bounded: they fill with zeros from the loop's end on.
 """
 
 from __future__ import annotations
@@ -28,11 +31,12 @@ from warploom.kernel.values import (
     Reduce,
     Size,
     Spread,
+    Store,
     Transpose,
     Value,
     results,
 )
-from warploom.lower.body import made_by, refusal
+from warploom.lower.body import Body, made_by, refusal
 
 
 class Outside(StrEnum):
@@ -81,7 +85,7 @@ class _Edge:
     def _of(self, op: Op) -> Outside:
         ends_early = self.loop.until is not None and not self._is_whole()
         if isinstance(op, Load):
-            return Outside.UNKNOWN if ends_early else Outside.ZERO
+            return Outside.UNKNOWN if ends_early and not op.bounded else Outside.ZERO
         if isinstance(op, Transpose | Spread):
             return self.outside.get(op.arg, Outside.UNKNOWN)
         if isinstance(op, Dot):  # its columns or rows past the end are products with zeros
@@ -138,6 +142,15 @@ class _Edge:
             return self.number(op.arg)
         return float(self.numbers.get(name, float("nan")))
 
+    def source(self, name: str) -> Op | None:
+        """What makes a value, through transposed views."""
+        op = self.ops.get(name)
+        return self.source(op.arg) if isinstance(op, Transpose) else op
+
+    def ends(self, op: Load) -> bool:
+        """Whether a load meets elements past the end of the loop that it must not bring."""
+        return self.outside.get(op.result.name) is Outside.UNKNOWN
+
     def values(self, name: str) -> Value:
         """A value by its name."""
         return results(self.ops[name])[0]
@@ -159,6 +172,7 @@ class _Edge:
 
 def _hidden(kernel: Kernel, loop: Loop, positive: frozenset[str]) -> Loop:
     """The loop with a condition at every value whose edge would count, until none is left."""
+    loop = _with_bounds(_Edge(kernel, loop, positive))
     for _ in range(len(loop.body) + 1):
         edge = _Edge(kernel, loop, positive)
         want = next(_unmet(edge), None)
@@ -166,6 +180,42 @@ def _hidden(kernel: Kernel, loop: Loop, positive: frozenset[str]) -> Loop:
             return loop
         loop = _with_condition(edge, *want)
     raise refusal("elements past the end of this loop cannot be hidden", loop.line)
+
+
+def _with_bounds(edge: _Edge) -> Loop:
+    """The loop with copies bounded where products sum over what they bring.
+
+    A right operand is left as it is where the left one is computed: that is hidden.
+    """
+    for op in edge.loop.body:
+        edge.learn(op)
+    bounded: set[str] = set()
+    for op in edge.loop.body:
+        if not isinstance(op, Dot) or edge.values(op.a).vars[1] != edge.loop.var:
+            continue
+        left, right = (edge.source(n) for n in (op.a, op.b))
+        sides = [left, right] if isinstance(left, Load) else []
+        bounded |= {x.result.name for x in sides if isinstance(x, Load) and edge.ends(x)}
+    body = [
+        replace(op, bounded=True) if isinstance(op, Load) and op.result.name in bounded else op
+        for op in edge.loop.body
+    ]
+    for op in body:
+        if isinstance(op, Load) and op.bounded and op.at[-1].var == edge.loop.var:
+            raise refusal(
+                f"a product sums over columns of {op.tensor} past the end of this loop",
+                op.result.line,
+                why="copies end before the tensor does along rows only, not along columns",
+                fix=f"store {op.tensor} with that axis before its last one",
+            )
+    return replace(edge.loop, body=tuple(body))
+
+
+def bounded_axis(body: Body, op: Load | Store) -> int | None:
+    """The axis of a tensor along which a copy ends where its loop does."""
+    if not isinstance(op, Load) or not op.bounded:
+        return None
+    return next(n for n, at in enumerate(op.at) if at.var == body.loop.var)
 
 
 def _unmet(edge: _Edge) -> Iterator[tuple[str, Outside, Op]]:

@@ -17,13 +17,6 @@ from warploom.lower.storage import ring_depth, staged_stores
 from warploom.target.h200 import HopperTarget
 
 GROUP_ROWS = 2048  # rows of tiles visited together: their operand stays in the L2
-L2_SHARE = 0.5  # of the L2 that rows visited together may fill and still stay there
-MEET_CYCLES = 8000  # writes until others see them, a counter, the first reads
-MEET_BYTES_PER_CYCLE = 25  # of what parts leave, through the L2
-DRAM_SHARE = 0.85  # of the datasheet's rate that a copy reaches
-SM_BYTES_PER_CYCLE = 24  # that an SM alone draws from DRAM
-ACROSS_LINES = 2.1  # times as long as rows that start with a line
-OUTSIDE_CYCLES = 7.4  # of the copy engine for 128 bytes of a row that does not exist
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,14 +34,15 @@ def estimate(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> 
     waves, tiles = _waves(layout, sizes, target)
     trips = trips_of(layout, sizes)
     share = -(-trips // layout.tiling.split)
-    ends = _ends(layout, target) + _meeting(layout, sizes)
-    slow = ACROSS_LINES if crosses_lines(layout, sizes) else 1.0
+    ends = _ends(layout, target) + _meeting(layout, sizes, target)
+    slow = target.memory.across_lines if crosses_lines(layout, sizes) else 1.0
     interval = _interval(layout, target, outside_rows(layout, sizes), slow)
     cycles = waves * (share * interval + ends) + target.tiles.fill
     dram = _dram_bytes(layout, sizes, target)
     joules = _joules(layout, target, tiles, trips) + dram * target.energy.joules_per_dram_byte
     busy = min(tiles * layout.tiling.split, target.limits.sms)
-    rate = min(DRAM_SHARE * target.dram_bytes_per_s, busy * SM_BYTES_PER_CYCLE * target.clock_hz)
+    alone = busy * target.memory.sm_rate * target.clock_hz
+    rate = min(target.memory.dram_share * target.dram_bytes_per_s, alone)
     return Estimate(
         waves=waves,
         cycles=int(cycles),
@@ -98,8 +92,12 @@ def _waves(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> tu
     if grouped:  # the last tile of a group is half empty on average
         rows = next(i for i, n in enumerate(kernel.grid.vars[1:]) if _is_tiled(kernel, n))
         counts[rows] += sizes[kernel.var(kernel.grid.vars[0]).axis] // 2
+    size = layout.tiling.cluster
+    if size > 1:  # one below the other: the last ones may have no rows
+        counts[0] = -(-counts[0] // size) * size
     tiles = prod(counts)
-    return -(-tiles * layout.tiling.split // target.limits.sms), tiles
+    most = target.limits.resident_clusters(size) * size
+    return -(-tiles * layout.tiling.split // most), tiles
 
 
 def _is_tiled(kernel: Kernel, name: str) -> bool:
@@ -119,7 +117,7 @@ def _interval(layout: Layout, target: HopperTarget, outside: int, slow: float) -
     for op in loop_ops(layout, target, consumers):
         for unit, cycles in ((op.cost.unit, op.cost.occupancy), *op.cost.also):
             busy[unit] = busy.get(unit, 0) + cycles
-    copies = busy.get("copy engine", 0) * slow + outside * OUTSIDE_CYCLES
+    copies = busy.get("copy engine", 0) * slow + outside * target.memory.outside_row
     busy |= {"copy engine": int(copies)} if copies else {}
     vector = max(busy.get("alu", 0), busy.get("mufu", 0))
     most = max(busy.values(), default=1)
@@ -164,7 +162,7 @@ def _ends(layout: Layout, target: HopperTarget) -> float:
     return cycles + head + between
 
 
-def _meeting(layout: Layout, sizes: Mapping[str, int]) -> float:
+def _meeting(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> float:
     """Parts of a split loop leave what they have, and the last one reads all of it."""
     split = layout.tiling.split
     if split == 1 or not layout.body.loop.carried:
@@ -172,7 +170,8 @@ def _meeting(layout: Layout, sizes: Mapping[str, int]) -> float:
     rows = layout.body.loop.carried[0].result.vars[0]
     extent = layout.extent(rows)
     used = min(1.0, sizes[layout.body.kernel.var(rows).axis] / extent)
-    return MEET_CYCLES + split * part_bytes(layout) * used / MEET_BYTES_PER_CYCLE
+    left = split * part_bytes(layout) * used
+    return target.memory.meet + left / target.memory.meet_rate
 
 
 def _joules(layout: Layout, target: HopperTarget, tiles: int, trips: int) -> float:
@@ -234,7 +233,7 @@ def _passes(
     group = min(max(1, layout.tiling.group), rows)
     if tiled[0] not in op.result.vars:
         return -(-rows // group)
-    kept = size * group / rows <= L2_SHARE * target.limits.l2_bytes
+    kept = size * group / rows <= target.memory.l2_share * target.limits.l2_bytes
     if kept or tiled[1] in op.result.vars:
         return 1
     return max(1, -(-columns // -(-target.limits.sms // group)))

@@ -25,6 +25,7 @@ from warploom.kernel.values import (
     Reduce,
     Spread,
     Store,
+    Whole,
     operands,
 )
 from warploom.lower.body import Body, made_by, refusal
@@ -92,7 +93,10 @@ def _of_the_iteration(body: Body, op: Op) -> bool:
     """Whether an op reads loaded tiles or indices of the loop, through what is written out."""
     for name in operands(op):
         inner = body.ops.get(body.through(name)[0])
-        if isinstance(inner, Load | Indices | Position) and body.sections[name] is When.LOOP:
+        if (
+            isinstance(inner, Load | Indices | Position | Whole)
+            and body.sections[name] is When.LOOP
+        ):
             return True
         if inner is not None and body.is_inline(name) and _of_the_iteration(body, inner):
             return True

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from warploom.document.flow import When
 from warploom.kernel.values import Dot, operands, results
+from warploom.lower.cluster import sharers
 from warploom.lower.fuse import Step
 from warploom.lower.hand_over import (
     Put,
@@ -48,7 +49,7 @@ def loop_ops(layout: Layout, target: HopperTarget, consumers: int) -> tuple[Loop
             work=ring,
             reads=(),
             defines=tuple(t.value for t in ring.tiles),
-            cost=load_cost(ring, target),
+            cost=load_cost(ring, target, _fetched(layout, ring)),
         )
         for ring in layout.rings
         if not ring.per_tile and not ring.filled
@@ -81,6 +82,10 @@ def loop_ops(layout: Layout, target: HopperTarget, consumers: int) -> tuple[Loop
             )
     out += _handed(layout, target, consumers)
     return _ordered(out)
+
+
+def _fetched(layout: Layout, ring: SlotRing) -> int:
+    return ring.bytes - sum(t.bytes - t.bytes // sharers(layout, t) for t in ring.tiles)
 
 
 def _handed(layout: Layout, target: HopperTarget, consumers: int) -> Iterator[LoopOp]:

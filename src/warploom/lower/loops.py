@@ -77,7 +77,7 @@ def _earlier_loops(ops: tuple[Op, ...]) -> list[Loop]:
 
 
 def _tag(number: int) -> str:
-    return f"_loop{number}"
+    return f"_loop{number + 1}"
 
 
 def _used(kernel: Kernel, at: int, loop: Loop) -> list[Carried]:

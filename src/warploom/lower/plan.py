@@ -20,6 +20,7 @@ from warploom.guard.mbarrier import (
 from warploom.guard.mbarrier import Store as StagedStore
 from warploom.kernel.values import Dot, Given, Load, Store
 from warploom.lower.body import refusal
+from warploom.lower.cluster import sharers
 from warploom.lower.fuse import Step
 from warploom.lower.hand_over import Chunk, Put, Send, chunks_of
 from warploom.lower.layout import Form, Layout, is_held
@@ -46,6 +47,7 @@ def plan_of(layout: Layout, target: HopperTarget, name: str, part: int = 0) -> P
         name=name,
         target=target.name,
         actions={op.name: _action(layout, op) for op in ops},
+        cluster=layout.tiling.cluster,
         aliases=aliases,
         rings=tuple(_ring(layout, r, target) for r in layout.rings),
         roles=(
@@ -96,7 +98,7 @@ def part_name(value: str) -> str:
 
 def _action(layout: Layout, op: LoopOp) -> Action:
     if isinstance(op.work, SlotRing):
-        return _copies(op.work)
+        return _copies(layout, op.work)
     if isinstance(op.work, Dot):
         return _product(layout, op.work)
     if isinstance(op.work, Put):
@@ -108,8 +110,12 @@ def _action(layout: Layout, op: LoopOp) -> Action:
     return step_work(layout, op.work)
 
 
-def _copies(ring: SlotRing) -> tuple[Copy, ...]:
-    return tuple(Copy(ring=ring.name, part=part_name(t.value), bytes=t.bytes) for t in ring.tiles)
+def _copies(layout: Layout, ring: SlotRing) -> tuple[Copy, ...]:
+    return tuple(
+        Copy(ring=ring.name, part=part_name(t.value), bytes=t.bytes // n, multicast=n)
+        for t in ring.tiles
+        for n in (sharers(layout, t),)
+    )
 
 
 def _product(layout: Layout, op: Dot) -> Product:
@@ -174,7 +180,7 @@ def step_work(layout: Layout, step: Step) -> Work:
 def _first_loads(layout: Layout) -> Iterator[tuple[str, Action]]:
     for ring in layout.rings:
         if ring.per_tile:
-            yield load_name(ring), _copies(ring)
+            yield load_name(ring), _copies(layout, ring)
 
 
 def held_loads(layout: Layout) -> tuple[Load, ...]:

@@ -12,9 +12,8 @@ from warploom.kernel.values import Dot, DType, Fn, Pointwise, Reduce
 from warploom.lower.fuse import Step
 from warploom.lower.layout import WGMMA_ROWS, Layout
 from warploom.lower.slots import SlotRing
-from warploom.target.h200 import TENSOR_DRAIN, HopperTarget
+from warploom.target.h200 import HopperTarget
 
-ISSUE = 16  # cycles a group of products takes on the warps' own instruction stream
 EXPONENTIALS = {Fn.EXP, Fn.EXP2, Fn.LOG, Fn.LOG2, Fn.SQRT, Fn.RSQRT, Fn.TANH, Fn.SIN, Fn.COS}
 COMPARES = {Fn.MAX, Fn.MIN, Fn.WHERE, Fn.ABS, Fn.CAST, Fn.FLOOR}
 LONG = {Fn.DIV: 2.0, Fn.ERF: 12.0}  # further multiply-adds of a composed function
@@ -50,8 +49,8 @@ def product_cost(layout: Layout, op: Dot, target: HopperTarget, consumers: int) 
     return Cost(
         unit="tensor",
         occupancy=busy,
-        latency=busy + TENSOR_DRAIN,
-        issue=pieces * target.product_issue(piece) if target.queued else ISSUE,
+        latency=busy + target.tensor_drain,
+        issue=pieces * target.product_issue(piece) if target.queued else target.flat_issue,
         pieces=pieces,
         piece=piece,
     )
@@ -94,12 +93,12 @@ def _count(step: Step) -> tuple[float, float, float]:
     return muls, compares, exps
 
 
-def load_cost(ring: SlotRing, target: HopperTarget) -> Cost:
-    """The copies that fill one slot."""
+def load_cost(ring: SlotRing, target: HopperTarget, fetched: int) -> Cost:
+    """The copies that fill one slot; ``fetched``: bytes of them that this CTA asks for."""
     box = max(t.bytes for t in ring.tiles)
     return Cost(
         unit="copy engine",
-        occupancy=int(ring.bytes / target.l2_bytes_per_cycle),
+        occupancy=int(fetched / target.l2_bytes_per_cycle),
         latency=target.load_latency(box),
         issue=len(ring.tiles) * target.sync.tma_issue,
     )

@@ -13,7 +13,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from warploom.document.flow import When
+<<<<<<< HEAD
 from warploom.kernel.values import Access, Const, Dim, Fn, Indices, Load, Pointwise, Spread
+=======
+from warploom.kernel.values import Const, Dim, Fn, Indices, Load, Pointwise, Size, Spread, Whole
+>>>>>>> c56bde8dd6fb68ef6e30bc72939df335f717c992
 from warploom.lower.body import Body
 from warploom.lower.fuse import Step
 from warploom.lower.traces import leaves_no_trace
@@ -46,7 +50,8 @@ class Affine:
 class Cut:
     """What hides elements of the loop: comparisons ``affine >= 0`` that all must hold.
 
-    ``known`` false: something else hides elements too, so that no iteration hides nothing.
+    ``known`` false: something else hides elements too, so that no iteration hides nothing. Of a
+    loop over lists of tiles no range is cut; ``known`` is then whether tiles listed as whole are.
     """
 
     row: str | None
@@ -67,6 +72,7 @@ class Cut:
 def cut_of(body: Body, steps: tuple[Step, ...]) -> Cut | None:
     """The conditions of all tiles of the loop that hide elements along it; None: none do."""
     found: list[tuple[str | None, list[Affine], bool]] = []
+    listed = body.loop.lists
     for step in steps:
         if step.when is not When.LOOP:
             continue
@@ -76,6 +82,8 @@ def cut_of(body: Body, steps: tuple[Step, ...]) -> Cut | None:
                 parts = list(comparisons(body, op.args[0], step.rows))
                 known_parts = [b for b in parts if b is not None]
                 exact = hides and len(known_parts) == len(parts)
+                if listed:
+                    exact = all(_holds_in_whole(body, n) for n in _conjuncts(body, op.args[0]))
                 found.append((step.rows, known_parts if hides else [], exact))
     if not found:
         return None
@@ -83,11 +91,30 @@ def cut_of(body: Body, steps: tuple[Step, ...]) -> Cut | None:
     cuts = len(rows) == 1 and _reduces(body, steps)
     bounds = tuple(a for _, b, _ in found for a in b)
     known = cuts and all(exact for _, _, exact in found)
+<<<<<<< HEAD
     if any(t.access is Access.TURNS for t in body.kernel.tensors) and any(
         a.loop < 0 or a.rows > 0 for a in bounds
     ):  # in turn: who visits a row of the loop, all tiles before it visit too
         bounds, known = tuple(a for a in bounds if a.loop > 0 and a.rows <= 0), False
     return Cut(row=next(iter(rows)), bounds=bounds if cuts else (), known=known)
+=======
+    return Cut(row=next(iter(rows)), bounds=bounds if cuts and not listed else (), known=known)
+
+
+def _holds_in_whole(body: Body, name: str) -> bool:
+    """Whether a condition holds in tiles listed as whole that do not cross the end of their axis:
+    it says so itself, or it is that end.
+    """
+    op = body.ops.get(name)
+    if isinstance(op, Pointwise) and op.fn is Fn.OR:
+        return any(isinstance(body.ops.get(a), Whole) for a in op.args)
+    (part,) = comparisons(body, name, None)
+    if part is None or (part.loop, part.rows, part.constant) != (-1, 0, -1):
+        return False
+    size = body.ops.get(part.rest[0][1]) if len(part.rest) == 1 else None
+    axis = body.kernel.var(body.loop.var).axis
+    return isinstance(size, Size) and size.axis == axis and part.rest[0][0] == 1
+>>>>>>> c56bde8dd6fb68ef6e30bc72939df335f717c992
 
 
 def _reduces(body: Body, steps: tuple[Step, ...]) -> bool:
@@ -95,10 +122,22 @@ def _reduces(body: Body, steps: tuple[Step, ...]) -> bool:
     return all(Dim(body.loop.var) not in c.inside.dims for c in body.loop.carried) and bool(steps)
 
 
+def starts_anywhere(body: Body) -> bool:
+    """Whether a loop may begin between two tiles: none of its loads goes by blocks of elements."""
+    loop = body.loop.var
+    return all(
+        d.per == 1
+        for op in body.loop.body
+        if isinstance(op, Load)
+        for d in op.result.dims
+        if d.var == loop
+    )
+
+
 def moves(body: Body, name: str) -> bool:
     """Whether a condition depends on the loop's index."""
     op = body.ops.get(name)
-    if isinstance(op, Indices):
+    if isinstance(op, Indices | Whole):
         return op.var == body.loop.var
     if isinstance(op, Load):
         along = any(at.var == body.loop.var for at in op.at)
@@ -121,25 +160,34 @@ def _is_lowest(body: Body, name: str) -> bool:
     return isinstance(op, Const) and op.value == float("-inf")
 
 
-def comparisons(body: Body, name: str, rows: str | None) -> Iterator[Affine | None]:
-    """The comparisons of a conjunction; None for one that is not affine."""
+def _conjuncts(body: Body, name: str) -> Iterator[str]:
+    """The conditions that all must hold."""
     op = body.ops.get(name)
     if isinstance(op, Pointwise) and op.fn is Fn.AND:
         for arg in op.args:
-            yield from comparisons(body, arg, rows)
-        return
+            yield from _conjuncts(body, arg)
+    else:
+        yield name
+
+
+def comparisons(body: Body, name: str, rows: str | None) -> Iterator[Affine | None]:
+    """The comparisons of a conjunction; None for one that is not affine."""
+    for part in _conjuncts(body, name):
+        yield _comparison(body, part, rows)
+
+
+def _comparison(body: Body, name: str, rows: str | None) -> Affine | None:
+    op = body.ops.get(name)
     if not isinstance(op, Pointwise) or op.fn not in (Fn.LT, Fn.LE, Fn.GT, Fn.GE):
-        yield None
-        return
+        return None
     left, right = (_affine(body, a, rows) for a in op.args)
     if left is None or right is None:
-        yield None
-        return
+        return None
     less = op.fn in (Fn.LT, Fn.LE)
     gap = right.plus(left, -1) if less else left.plus(right, -1)
     strict = op.fn in (Fn.LT, Fn.GT)
     gap = gap.plus(Affine(constant=1), -1) if strict else gap
-    yield gap if abs(gap.loop) <= 1 else None
+    return gap if abs(gap.loop) <= 1 else None
 
 
 def _affine(body: Body, name: str, rows: str | None) -> Affine | None:  # noqa: PLR0911

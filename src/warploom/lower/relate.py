@@ -88,7 +88,9 @@ class _Builder:
         """The role of a consumer copy; where registers are short, with a budget."""
         if not self.layout.crowded:
             return Role(name=self.role(copy))
-        split = target.register_split(self.layout.tiling.consumers)
+        split = target.register_split(
+            self.layout.tiling.consumers, cluster=self.layout.tiling.cluster > 1
+        )
         most = split[1] if split else target.limits.setmaxnreg_high
         kept = sum(a.registers for a in self.layout.arrays if not self._renewed(a.name))
         return Role(

@@ -234,6 +234,13 @@ def _multiplied(body: Body, op: Load) -> bool:
 
 def _slot_tile(body: Body, tiling: Tiling, op: Load) -> SlotTile:
     value = op.result
+    if any(at.value is not None and body.values[at.value].dims for at in op.at):
+        raise refusal(
+            f"rows of {op.tensor} gathered by a list",
+            value.line,
+            why="copies of this chip walk rows that lie at equal distances",
+            fix="gather the rows before the call, or scatter what is stored",
+        )
     rows, cols = (tiling.extent(d.var) // d.per for d in value.dims)
     tile = SlotTile(value=value.name, tensor=op.tensor, rows=rows, cols=cols, dtype=value.dtype)
     narrow = (

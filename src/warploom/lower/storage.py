@@ -26,6 +26,7 @@ def staged_stores(layout: Layout) -> tuple[Store, ...]:
         for op in (*layout.body.loop.body, *tail)
         if isinstance(op, Store) and len(layout.body.values[op.value].dims) == 2
         if not is_straight(layout, op) and not is_turned(layout, op)
+        if scattered(layout, op) is None
     )
 
 
@@ -37,7 +38,13 @@ def is_straight(layout: Layout, op: Store) -> bool:
 def is_turned(layout: Layout, op: Store) -> bool:
     """Whether rows of a stored tile are columns of the tensor."""
     walked = layout.body.values[op.value].vars
-    return tuple(a.var for a in op.at if a.var in walked) != walked
+    return tuple(a.var for a in op.at if a.var in walked) != walked and not scattered(layout, op)
+
+
+def scattered(layout: Layout, op: Store) -> str | None:
+    """The numbers of the rows a tile is stored to, where it is scattered."""
+    lists = (a.value for a in op.at if a.value is not None)
+    return next((v for v in lists if layout.body.values[v].dims), None)
 
 
 def staging_bytes(layout: Layout) -> int:

@@ -37,6 +37,7 @@ class Tiling:
     ``ahead``: slots of a ring that is filled once a tile: with two, the next tile is loaded early.
     ``split``: CTAs that share the loop of a tile; the last to finish puts together what all of them
     left in memory, in the order of the parts: the same bits every time.
+    ``cluster``: CTAs with neighbouring rows of tiles that fetch what they share once.
     """
 
     extents: tuple[tuple[str, int], ...]
@@ -62,6 +63,7 @@ class Tiling:
     times: tuple[int, ...] = ()
     ahead: int = 1
     split: int = 1
+    cluster: int = 1
 
     @property
     def pins(self) -> tuple[tuple[str, object], ...]:
@@ -88,6 +90,7 @@ class Tiling:
         tags += ["" if self.hold else "smem", f"o{self.staging}" if self.staging != 2 else ""]
         tags += [f"l{self.slack}" if self.slack else "", f"p{self.program}" if self.program else ""]
         tags += ["given" if self.times else "", f"k{self.split}" if self.split > 1 else ""]
+        tags += [f"c{self.cluster}" if self.cluster > 1 else ""]
         return "_".join([sizes, *(t for t in tags if t)])
 
 

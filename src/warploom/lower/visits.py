@@ -30,11 +30,11 @@ from warploom.kernel.values import (
 )
 from warploom.lower.body import Body, body_of
 from warploom.lower.fuse import fuse
-from warploom.lower.ranges import Affine, Cut, cut_of
+from warploom.lower.ranges import Affine, Cut, cut_of, starts_anywhere
 from warploom.lower.tiling import Tiling
+from warploom.target.h200 import h200
 
-ENDS = 0.7  # iterations' worth of time that head and tail of a tile take
-L2_SHARE = 16 * 1024 * 1024  # bytes of loop operands that a band of units may have
+ENDS, BAND_BYTES = h200().tiles.ends, h200().memory.band_bytes
 EVEN = 1.01  # of the least time a list can take: no need to look further
 STOP = -1  # after the last tile of a CTA
 
@@ -131,7 +131,7 @@ def row_trips(body: Body, cut: Cut, tiling: Tiling, sizes: Sizes) -> list[int]:
             if bound.loop < 0:
                 high = min(high, most + 1)
             elif bound.loop > 0:
-                low = max(low, -most // step * step)
+                low = max(low, -most if starts_anywhere(body) else -most // step * step)
         found.append(max(1, -(-(high - low) // step)))
     return found
 
@@ -182,5 +182,5 @@ def _band(body: Body, tiling: Tiling, sizes: Sizes, units: int) -> int:
         if isinstance(op, Load) and len(op.result.dims) == 2
     )
     length = sizes[body.kernel.var(body.loop.var).axis]
-    fit = max(1, min(units, L2_SHARE // max(1, length * row)))
+    fit = max(1, min(units, BAND_BYTES // max(1, length * row)))
     return -(-units // -(-units // fit))

@@ -9,6 +9,7 @@ for good. Work limits are counts; a time limit or an interrupt returns the best 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 
 from warploom.errors import SchedulingError
@@ -33,6 +34,7 @@ from warploom.order.limits import explain_energy, explain_refusal
 from warploom.order.model import ModuloProblem
 from warploom.order.options import ExactUse, ModuloOptions, Progress, ProgressCallback
 from warploom.order.result import Limit, LimitKind, ModuloResult
+from warploom.order.sequence import Program, downhill
 from warploom.order.validate import validate
 
 NODES_BESIDE_OPS = 2
@@ -44,8 +46,12 @@ def solve_modulo(
     *,
     progress: ProgressCallback | None = None,
     solver: ExactSolver | None = None,
+    starts: Sequence[Program] = (),
 ) -> ModuloResult:
     """A schedule of least II, then least in each goal, re-checked by the independent checker.
+
+    ``starts`` are orders known to be good: never lost, and walked downhill from before anything is
+    left to the exact solver, which long latencies and shallow rings make slow.
 
     An interrupt (Ctrl-C) once a schedule is known ends the solve like the time limit: the best
     found comes back with ``stopped`` set and with the bound proven so far.
@@ -55,7 +61,7 @@ def solve_modulo(
     """
     options = options or ModuloOptions()
     validate(problem)
-    search = _Search(problem, options, progress, _pick_solver(options, solver))
+    search = _Search(problem, options, progress, _pick_solver(options, solver), starts)
     result = search.run()
     check_result(result)
     return result
@@ -80,7 +86,9 @@ class _Search:
         options: ModuloOptions,
         progress: ProgressCallback | None,
         solver: ExactSolver | None,
+        starts: Sequence[Program] = (),
     ) -> None:
+        self.starts = starts
         self.system: System = build_system(problem)
         self.options, self.progress = options, progress
         self.log: list[str] = []
@@ -171,7 +179,23 @@ class _Search:
                 return True
         return False
 
+    def _walk_down(self) -> None:
+        """From known orders to better ones near them, by the least II of each order."""
+        for start in self.starts:
+            for found in downhill(self.system.problem, start, self.low, seed=self.options.seed):
+                self.attempter.deadline.check()
+                if self.high is None or found.ii < self.high:
+                    self.high = found.ii
+                    self.best = Incumbent(times=found.times, depths=found.depths, roles=found.roles)
+            if self.high is not None:
+                self.say(f"II {self.high}: the best order near a known one")
+            if self.high == self.low:
+                return
+
     def _find_ii(self) -> None:
+        self._walk_down()
+        if self.high == self.low:
+            return
         found = self.attempter.find(self.low)
         if found is not None:
             self.high, self.best = self.low, found

@@ -22,6 +22,7 @@ from warploom.order.model import ModuloProblem, RingKind
 from warploom.order.result import Limit, LimitKind, ModuloResult
 
 NEAR = 4  # places within which most moves stay
+WALK = 1000  # orders looked at on the way down
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,3 +163,27 @@ def neighbours(
         if result is not None:
             left = tries
             yield found, result
+
+
+def downhill(
+    problem: ModuloProblem, start: Program, goal: int, *, seed: int = 0, steps: int = WALK
+) -> Iterator[ModuloResult]:
+    """Ever better schedules, from one order to the next that is no worse, until ``goal``."""
+    at = as_result(problem, start) if fits_budget(problem, start.depths) else None
+    if at is None:
+        return
+    yield at
+    rng, left, program = random.Random(seed), steps, start
+    while at.ii > goal and left > 0:
+        before = left
+        for near, found in neighbours(problem, program, rng):
+            left -= 1
+            if found.ii <= at.ii:
+                if found.ii < at.ii:
+                    yield found
+                program, at = near, found
+                break
+            if left <= 0:
+                return
+        if left == before:
+            return  # no order near this one is valid

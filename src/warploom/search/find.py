@@ -252,7 +252,7 @@ class _ScheduleSearch:
         """A compiled schedule's score by the measure, or simulated."""
         if self.measure is not None:
             return _safely(self.measure, compiled)
-        return subject.bench.score_of(compiled) if compiled_score else inf
+        return subject.bench.score(compiled.document()) if compiled_score else inf
 
     def _ranked(
         self, shipped: Sequence[Baseline], own: Sequence[Baseline], stopped: str

@@ -14,7 +14,7 @@ from warploom.order.sequence import Program, as_result
 from warploom.order.starts import Start
 from warploom.seed.compile import CompiledSchedule, compile_schedule
 from warploom.seed.compile.hooks import Hooks
-from warploom.seed.compile.modulo import own_machine
+from warploom.seed.compile.prices import own_machine
 from warploom.seed.compile.result import counters
 from warploom.seed.config.parts import SchedulingStrategy
 from warploom.seed.config.schedule import ScheduleConfig

@@ -5,8 +5,8 @@ It shares no code with the solver and imports errors, ops and interchange only; 
 never correctness.
 """
 
-from warploom.document.machine import MachineCosts, OpTiming, UnitSpec
-from warploom.sim.costs import RoleCosts, RoleOpCost, TargetCosts, mi355x_costs
+from warploom.document.machine import MachineCosts, OpTiming, RoleCosts, RoleOpCost, UnitSpec
+from warploom.sim.costs import TargetCosts, mi355x_costs
 from warploom.sim.events import (
     BarrierEvent,
     Link,
@@ -20,7 +20,7 @@ from warploom.sim.events import (
     StallKind,
     WaitEvent,
 )
-from warploom.sim.pace import Pace, find_pace, pace_of
+from warploom.sim.pace import Pace, find_pace, pace_of, steady_interval
 from warploom.sim.program import (
     Await,
     BarrierSpec,
@@ -90,4 +90,5 @@ __all__ = [
     "simulate_roles",
     "simulate_workload",
     "simulation_to_json",
+    "steady_interval",
 ]

@@ -7,53 +7,13 @@ real cycles of the chip; ``warploom.target.mi355x`` says where each number comes
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from warploom.document.counters import ScheduleDocument
 from warploom.document.kinds import OpRole, ResourceKind
 from warploom.document.machine import MachineCosts, OpTiming, UnitSpec
-from warploom.errors import ConfigError, CostModelError
+from warploom.errors import ConfigError
 from warploom.target.mi355x import WAVE_BYTES, mi355x
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RoleOpCost:
-    """What an op of a role costs: the unit it holds and for how long.
-
-    ``ahead``: cycles of unfinished work the unit takes; a role that issues more stands still.
-    """
-
-    unit: str
-    timing: OpTiming
-    ahead: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RoleCosts:
-    """Prices of a warp-specialised schedule, by op name.
-
-    The latency of a copy reaches until a waiting role goes on; ``handoff`` is the same for an
-    arrival, ``arrive`` what an arrival or announcement costs the role that does it. Units named
-    in ``waiting`` make a role that finds them busy stand still; others queue.
-    """
-
-    name: str
-    ops: tuple[tuple[str, RoleOpCost], ...]
-    handoff: int = 0
-    arrive: int = 0
-    barrier_handoff: int = 0
-    waiting: tuple[str, ...] = ()
-
-    def of(self, op: str) -> RoleOpCost:
-        """The price of an op."""
-        cost = dict(self.ops).get(op)
-        if cost is None:
-            known = ", ".join(sorted(name for name, _ in self.ops))
-            raise CostModelError(
-                f"no price for op {op!r}", where=f"RoleCosts({self.name!r})", fix=f"known: {known}"
-            )
-        return cost
 
 
 @runtime_checkable

@@ -10,9 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any
 
+from warploom.document.counters import ScheduleDocument
+from warploom.document.machine import MachineCosts
+from warploom.sim.engine import run as run_workload
+from warploom.sim.lower import lower
 from warploom.sim.simulation import Simulation
+from warploom.sim.steady import SteadyState, steady_state
 
 TRIPS = (8, 16, 32, 64)
 MATRIX_LANES = ("MMA_UNIT", "tensor")
@@ -84,6 +90,16 @@ def find_pace(
             break
     found = None if sim is None else pace_of(sim, tiles)
     return None if found is None else replace(found, word=word)
+
+
+def steady_interval(document: ScheduleDocument, costs: MachineCosts) -> float:
+    """The interval ``find_pace`` finds, without events: for scoring many documents."""
+    state: SteadyState | None = None
+    for trips in TRIPS:
+        state = steady_state(run_workload(lower(document, costs, trips)))
+        if state is not None and state.steady:
+            break
+    return inf if state is None else float(state.interval)
 
 
 def pace_of(sim: Simulation, tiles: int = 1) -> Pace | None:

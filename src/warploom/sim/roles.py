@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TypeGuard
 
+from warploom.document.machine import RoleCosts
 from warploom.document.roles import (
     Arrive,
     BulkCommit,
@@ -36,7 +37,6 @@ from warploom.document.roles import (
     WaitGroup,
 )
 from warploom.errors import ConfigError, DocumentError
-from warploom.sim.costs import RoleCosts
 from warploom.sim.events import Place, Row
 from warploom.sim.program import (
     Await,

@@ -18,10 +18,10 @@ from typing import Any
 
 from warploom.document.counters import ScheduleDocument
 from warploom.document.given import AnyGiven, counter_document_of, document_of
-from warploom.document.machine import MachineCosts
+from warploom.document.machine import MachineCosts, RoleCosts
 from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError
-from warploom.sim.costs import RoleCosts, TargetCosts, costs_of
+from warploom.sim.costs import TargetCosts, costs_of
 from warploom.sim.engine import run
 from warploom.sim.events import (
     BarrierEvent,
@@ -125,17 +125,16 @@ def simulate(
     ``waves=1`` runs one wave of each group, standing for all of them: faster, and nearly the same
     where the waves of a group run alike. ``document`` may be what compilation returned, ``costs``
     a target; without ``costs`` those of the machine the document was compiled for count, or, where
-    it carries none, the ops' own latencies. Programs of roles are priced by ``RoleCosts``
-    (``warploom.launch.pricing.role_costs`` makes them).
+    it carries none, the ops' own latencies. Programs of roles carry their prices (``RoleCosts``).
 
     Raises ``SimulationError`` when waves wait for each other for ever, ``CostModelError`` when an
     op has no price and ``ConfigError`` for impossible numbers. A schedule that races is run all
     the same: time is all this looks at.
     """
     found = document_of(document)
-    if isinstance(found, RolesDocument) and isinstance(costs, RoleCosts):
+    if isinstance(found, RolesDocument) and (prices := _prices(found, costs)) is not None:
         whole: Simulation = import_module("warploom.sim.roles").simulate_roles(
-            found, costs, trips=trips
+            found, prices, trips=trips
         )
         return whole
     given = counter_document_of(document)
@@ -148,6 +147,11 @@ def simulate(
     machine = costs_of(costs, given)
     workload = lower(given, machine, trips, waves)
     return simulate_workload(workload, costs=machine.name, trips=trips)
+
+
+def _prices(document: RolesDocument, costs: object) -> RoleCosts | None:
+    """Given prices of roles, or those that the document carries."""
+    return costs if isinstance(costs, RoleCosts) else document.costs if costs is None else None
 
 
 def interval_cost(

@@ -21,8 +21,7 @@ from warploom.errors import CostModelError
 from warploom.target.figures import Origin, figure
 
 WGMMA_ROWS = 64
-TENSOR_DRAIN = 62
-PRODUCTS_AHEAD = 7.2  # products before a group's end at which its last one has been issued
+CLUSTER_PRODUCER = 40  # registers of a producer thread whose copies reach other CTAs
 KIB = 1024
 
 
@@ -79,6 +78,7 @@ class Limits:
 class VectorRates:
     """Operations per cycle and SM of the ordinary units."""
 
+    lanes: int = figure(128, "a cycle", Origin.DOCUMENT, "values of the ordinary pipes")
     ex2: float = figure(16.0, "a cycle", Origin.MEASURED)
     fma: float = figure(120.0, "a cycle", Origin.MEASURED)
     add: float = figure(124.0, "a cycle", Origin.MEASURED)
@@ -142,9 +142,34 @@ class TileModel:
     convert: int = figure(220, "cycles", Origin.FIT, "one that finds a free copy, or needs none")
     fill: int = figure(1500, "cycles", Origin.FIT, "first loads of a launch")
     head: int = figure(700, "cycles", Origin.FIT, "first loads of a tile, where none come ahead")
+    ends: float = figure(0.7, "iterations", Origin.ASSUMED, "a tile's ends, where tiles are listed")
     step_tail: int = figure(20, "cycles", Origin.ASSUMED, "until a step's last result is usable")
     fence: int = figure(40, "cycles", Origin.ASSUMED, "until writes are there for other units")
     shuffle_tail: int = figure(40, "cycles", Origin.ASSUMED, "more, where threads share a row")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryModel:
+    """What memory beyond the SM takes, for whole launches (``bench/results/h200_few_tiles.md``)."""
+
+    dram_share: float = figure(0.85, "", Origin.FIT, "of the datasheet's rate that is reached")
+    sm_rate: float = figure(24.0, "bytes a cycle", Origin.FIT, "that an SM alone draws")
+    l2_share: float = figure(
+        0.5, "", Origin.ASSUMED, "of the L2 that rows visited together fill and still stay there"
+    )
+    band_bytes: int = figure(
+        16 * 1024 * 1024, "bytes", Origin.MEASURED, "loop operands of tiles visited together"
+    )
+    across_lines: float = figure(
+        2.1, "times as long", Origin.MEASURED, "rows that do not start with a line"
+    )
+    outside_row: float = figure(
+        7.4, "cycles", Origin.MEASURED, "of the copy engine, 128 bytes of a row outside a tensor"
+    )
+    meet: float = figure(
+        8000.0, "cycles", Origin.MEASURED, "parts of a split loop: writes, a counter, first reads"
+    )
+    meet_rate: float = figure(25.0, "bytes a cycle", Origin.FIT, "of what they leave in the L2")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,6 +189,7 @@ class HopperTarget:
     vector: VectorRates = VectorRates()
     energy: EnergyModel = EnergyModel()
     tiles: TileModel = TileModel()
+    memory: MemoryModel = MemoryModel()
     l2_load: tuple[tuple[int, int], ...] = figure(
         ((1 * KIB, 345), (4 * KIB, 376), (8 * KIB, 404), (16 * KIB, 472), (32 * KIB, 622)),
         "bytes, cycles",
@@ -178,8 +204,16 @@ class HopperTarget:
     wgmma_queue: int = figure(
         7, "products", Origin.MEASURED, "unfinished ones an SM takes while others may be issued"
     )
-    tensor_drain: int = figure(
-        TENSOR_DRAIN, "cycles", Origin.MEASURED, "after a group's last product"
+    products_ahead: float = figure(
+        7.2, "products", Origin.MEASURED, "before a group's end at which its last was issued"
+    )
+    tensor_drain: int = figure(62, "cycles", Origin.MEASURED, "after a group's last product")
+    issue_part: float = figure(
+        4.75, "times", Origin.MEASURED, "a product's cycles over its issue while the queue has room"
+    )
+    least_issue: int = figure(10, "cycles", Origin.MEASURED, "of a product, at the least")
+    flat_issue: int = figure(
+        16, "cycles", Origin.ASSUMED, "of a group, where the queue is left out (queued=False)"
     )
     smem_rate: int = figure(128, "bytes a cycle", Origin.MEASURED, "loads, stores and operands")
     a_in_registers: float = figure(
@@ -206,7 +240,7 @@ class HopperTarget:
 
     def product_issue(self, piece: int) -> int:
         """The same for a product of so many cycles."""
-        return max(10, round(piece / 4.75))
+        return max(self.least_issue, round(piece / self.issue_part))
 
     def issue_hold(self, n: int, count: int) -> int:
         """Cycles from the first of ``count`` products on a free unit until all are issued.
@@ -215,12 +249,12 @@ class HopperTarget:
         that issuing stands still: 113 cycles for 8 and 625 for 16 products of n = 128.
         """
         interval = self.wgmma_interval(n)
-        end = count * interval + TENSOR_DRAIN
-        return max(count * self.wgmma_issue(n), round(end - PRODUCTS_AHEAD * interval))
+        end = count * interval + self.tensor_drain
+        return max(count * self.wgmma_issue(n), round(end - self.products_ahead * interval))
 
     def group_latency(self, *, n: int, count: int, a_in_registers: bool = False) -> int:
         """Cycles from issue of ``count`` wgmma in one group until it has retired."""
-        return count * self.wgmma_interval(n, a_in_registers=a_in_registers) + TENSOR_DRAIN
+        return count * self.wgmma_interval(n, a_in_registers=a_in_registers) + self.tensor_drain
 
     def load_latency(self, box_bytes: int, *, from_dram: bool = False) -> int:
         """Cycles from issue of a bulk tensor copy until its barrier is seen complete."""
@@ -236,12 +270,14 @@ class HopperTarget:
         step = self.limits.setmaxnreg_step
         return self.limits.registers_per_sm // threads // step * step
 
-    def register_split(self, consumers: int) -> tuple[int, int] | None:
+    def register_split(self, consumers: int, *, cluster: bool = False) -> tuple[int, int] | None:
         """``setmaxnreg`` of (producer, consumer) for one producer warpgroup.
 
-        They share what the CTA got at entry; more would wait for ever. None: entry is enough.
+        They share what the CTA got at entry; more would wait for ever. None: entry is enough. In a
+        cluster the producer has more: it addresses other CTAs, and meets them in the end.
         """
-        step, low = self.limits.setmaxnreg_step, self.limits.setmaxnreg_low
+        step = self.limits.setmaxnreg_step
+        low = CLUSTER_PRODUCER if cluster else self.limits.setmaxnreg_low
         entry = self.entry_registers(128 * (consumers + 1))
         total = entry * (consumers + 1)
         consumer = min((total - low) // consumers // step * step, self.limits.setmaxnreg_high)

@@ -1,6 +1,7 @@
 """``torch.ops.warploom`` of the fused products and the scan, and FlexAttention's call.
 
-They have no gradient. On the CPU they compute by torch, for tests of models.
+``grouped_gemm`` has a gradient, the others have none. On the CPU they compute by torch, for tests
+of models.
 """
 
 from __future__ import annotations
@@ -20,6 +21,11 @@ from warploom.torch import ops as _ops  # noqa: F401 (defines the namespace that
 BLOCK = 128
 SWIGLU = "swiglu(Tensor x, Tensor gate, Tensor? up=None, str activation='silu') -> Tensor"
 GROUPED = "grouped_gemm(Tensor x, Tensor w, Tensor starts, bool transposed=False) -> Tensor"
+WEIGHTS = "grouped_gemm_weights(Tensor y, Tensor x, Tensor starts) -> Tensor"
+SCATTERED = (
+    "grouped_gemm_add(Tensor(a!) out, Tensor x, Tensor w, Tensor starts, Tensor rows,"
+    " Tensor? weight=None) -> ()"
+)
 SCALED = "gemm_block_scaled(Tensor a, Tensor scale_a, Tensor b, Tensor scale_b) -> Tensor"
 QUANTISED = "gemm_quantised(Tensor x, Tensor w, Tensor scale) -> Tensor"
 SCAN = "scan(Tensor q, Tensor k, Tensor v, Tensor grown) -> (Tensor out, Tensor state)"
@@ -69,6 +75,55 @@ def _fake_grouped(x: Tensor, w: Tensor, starts: Tensor, transposed: bool = False
 def _run_grouped(x: Tensor, w: Tensor, starts: Tensor, transposed: bool = False) -> Tensor:
     made: Tensor = fused.grouped_gemm(x, w, starts, transposed=transposed)
     return made
+
+
+def _cpu_weights(y: Tensor, x: Tensor, starts: Tensor) -> Tensor:
+    return torch.stack([y[a:b].T @ x[a:b] for a, b in pairwise(starts.tolist())])
+
+
+def _fake_weights(y: Tensor, x: Tensor, starts: Tensor) -> Tensor:
+    return x.new_empty((starts.shape[0] - 1, y.shape[1], x.shape[1]))
+
+
+def _run_weights(y: Tensor, x: Tensor, starts: Tensor) -> Tensor:
+    made: Tensor = fused.grouped_gemm_weights(y, x, starts)
+    return made
+
+
+def _cpu_scattered(
+    out: Tensor, x: Tensor, w: Tensor, starts: Tensor, rows: Tensor, weight: Tensor | None = None
+) -> None:
+    made = _cpu_grouped(x.float(), w.float(), starts)
+    made = made if weight is None else made * weight[:, None]
+    out.index_add_(0, rows.long(), made.to(out.dtype))
+
+
+def _fake_scattered(
+    out: Tensor, x: Tensor, w: Tensor, starts: Tensor, rows: Tensor, weight: Tensor | None = None
+) -> None:
+    return None
+
+
+def _run_scattered(
+    out: Tensor, x: Tensor, w: Tensor, starts: Tensor, rows: Tensor, weight: Tensor | None = None
+) -> None:
+    fused.grouped_gemm(x, w, starts, rows=rows, weight=weight, out=out)
+
+
+def _keep_grouped(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:  # noqa: ANN401
+    x, w, starts, ctx.transposed = inputs
+    ctx.save_for_backward(x, w, starts)
+
+
+def _grad_grouped(ctx: Any, y: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
+    x, w, starts = ctx.saved_tensors
+    ops, rows, weights = torch.ops.warploom, None, None
+    if ctx.needs_input_grad[0]:
+        rows = ops.grouped_gemm(y, w, starts, not ctx.transposed)
+    if ctx.needs_input_grad[1]:
+        pair = (x, y) if ctx.transposed else (y, x)
+        weights = ops.grouped_gemm_weights(*pair, starts)
+    return rows, weights, None, None
 
 
 def _cpu_scaled(a: Tensor, scale_a: Tensor, b: Tensor, scale_b: Tensor) -> Tensor:
@@ -139,6 +194,8 @@ def _define() -> torch.library.Library:
     kernels: tuple[tuple[str, Callable[..., Any], Callable[..., Any], Callable[..., Any]], ...] = (
         (SWIGLU, _run_swiglu, _cpu_swiglu, _fake_swiglu),
         (GROUPED, _run_grouped, _cpu_grouped, _fake_grouped),
+        (WEIGHTS, _run_weights, _cpu_weights, _fake_weights),
+        (SCATTERED, _run_scattered, _cpu_scattered, _fake_scattered),
         (SCALED, _run_scaled, _cpu_scaled, _fake_scaled),
         (QUANTISED, _run_quantised, _cpu_quantised, _fake_quantised),
         (SCAN, _run_scan, _cpu_scan, _fake_scan),
@@ -149,6 +206,9 @@ def _define() -> torch.library.Library:
         library.impl(name, cuda, "CUDA")
         library.impl(name, cpu, "CPU")
         torch.library.register_fake(f"warploom::{name}", fake, lib=library)
+    torch.library.register_autograd(
+        "warploom::grouped_gemm", _grad_grouped, setup_context=_keep_grouped, lib=library
+    )
     return library
 
 

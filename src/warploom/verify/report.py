@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from warploom.document import read_schedule
+from warploom.document.counters import ScheduleDocument
 from warploom.document.reader import MAX_TEXT
 from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError, DocumentError, WarploomError
@@ -77,9 +78,8 @@ def judge_file(
     name = str(path)
     try:
         document = read_schedule(_read(Path(path)))
-        if isinstance(document, RolesDocument):
-            return FileVerdict(file=name, report=_judge_roles(document, trips))
-        return FileVerdict(file=name, report=verify(document, trips=trips, assumptions=assumptions))
+        report = judge_document(document, trips, assumptions=assumptions)
+        return FileVerdict(file=name, report=report)
     except WarploomError as error:
         return FileVerdict(file=name, error=str(error))
     except (OSError, ValueError) as error:
@@ -88,8 +88,15 @@ def judge_file(
         return FileVerdict(file=name, error="the document is too large to judge")
 
 
-def _judge_roles(document: RolesDocument, trips: range | None) -> Report:
-    """A document of role programs; with ``trips`` only tiles of those lengths, in pairs."""
+def judge_document(
+    document: ScheduleDocument | RolesDocument,
+    trips: range | None = None,
+    *,
+    assumptions: Assumptions | None = None,
+) -> Report:
+    """The verdict; of role programs with ``trips`` only for tiles of those lengths, in pairs."""
+    if not isinstance(document, RolesDocument):
+        return verify(document, trips=trips, assumptions=assumptions)
     if trips is None:
         return verify_roles(document)
     least = max(1, document.minimum_trips)

@@ -174,10 +174,17 @@ class _Script:
 
         Only where the tile it should write would be the right one and so hide the harm.
         """
-        flow = self.run.flow
-        if write in flow.unsure and flow.tile[write] == flow.tile[right]:
+        flow, done = self.run.flow, self.run.completion.done
+        if write not in flow.unsure or flow.tile[write] != flow.tile[right]:
+            return
+        source = flow.source[write]
+        if done[source] > write:
             self._pass(wave, write, "the store takes what the registers held before")
-            self._step(StepKind.LAND, wave, self.run.flow.source[write], "too late for the store")
+            self._step(StepKind.LAND, wave, source, "too late for the store")
+        else:  # the store waits for its load: an older load must land between the two
+            older = flow.before[source]
+            self._advance(wave, done[older])
+            self._step(StepKind.LAND, wave, older, "after the load of the store's tile")
 
     def _early_use(self, producer: int, user: int, holder: WaveId, _: WaveId) -> None:
         """RAW-REG: the user takes the register before the read or load that fills it."""

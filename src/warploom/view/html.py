@@ -12,7 +12,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from warploom.sim.events import OpEvent, Place, StallKind
+from warploom.sim.events import OpEvent, Place, StallEvent, StallKind
 from warploom.sim.pace import Pace, pace_of
 from warploom.sim.simulation import Simulation
 from warploom.view.measured import Stamps, measured_lanes
@@ -95,19 +95,7 @@ def _data(scene: Scene) -> dict[str, Any]:
             for row in sim.rows
         ],
         "ops": [_op(op) for op in sim.ops],
-        "stalls": [
-            {
-                "row": stall.row,
-                "place": _place(stall.place),
-                "start": stall.start,
-                "end": stall.end,
-                "kind": str(stall.cause.kind),
-                "text": stall.cause.text,
-                "op": stall.cause.op,
-                "culprit": stall.cause.row,
-            }
-            for stall in sim.stalls
-        ],
+        "stalls": [_stall(stall) for stall in sim.stalls],
         "waits": [
             {
                 "row": wait.row,
@@ -193,6 +181,19 @@ def _op(op: OpEvent) -> dict[str, Any]:
         "queue": op.queue,
         "count": op.count,
         "detail": [pair for pair in op.detail if pair[0] != "role"],
+    }
+
+
+def _stall(stall: StallEvent) -> dict[str, Any]:
+    return {
+        "row": stall.row,
+        "place": _place(stall.place),
+        "start": stall.start,
+        "end": stall.end,
+        "kind": str(stall.cause.kind),
+        "text": stall.cause.text,
+        "op": stall.cause.op,
+        "culprit": stall.cause.row,
     }
 
 

@@ -16,6 +16,7 @@ from warploom.sim.events import OpEvent, PhaseSpan, SlotEvent, StallEvent
 from warploom.sim.pace import Pace
 from warploom.sim.simulation import Simulation, UnitUse
 
+SLOT_NAME = 26  # characters
 LANE_ORDER = ("GLOBAL_MEM", "LDS", "MMA_UNIT", "VALU", "SCALAR")
 
 
@@ -195,13 +196,18 @@ def _slot_lines(sim: Simulation, rows: tuple[int, ...], registers: bool) -> tupl
     for i, slot in enumerate(sim.slots):
         if slot.row is None or (registers and slot.row in rows):
             lives.setdefault(_slot_name(sim, slot), []).append(i)
-    return tuple(SlotLine(name=name, lives=tuple(items)) for name, items in lives.items())
+    return tuple(SlotLine(name=_short(name), lives=tuple(items)) for name, items in lives.items())
 
 
 def _slot_name(sim: Simulation, slot: SlotEvent) -> str:
     if slot.row is None or len(sim.rows) == 1:
         return slot.slot
     return f"{sim.rows[slot.row].name}: {slot.slot}"
+
+
+def _short(name: str) -> str:
+    """What fits beside a picture: of a long name the end, which tells slots apart."""
+    return name if len(name) <= SLOT_NAME else f"..{name[2 - SLOT_NAME :]}"
 
 
 def interval_marks(sim: Simulation, pace: Pace | None) -> list[tuple[int, int]]:
@@ -212,8 +218,10 @@ def interval_marks(sim: Simulation, pace: Pace | None) -> list[tuple[int, int]]:
     pairs = [(a.start, b.start) for a, b in pairwise(loop_spans(sim))]
     if pace is None:
         return pairs
-    kept = [p for p in pairs if abs(p[1] - p[0] - pace.interval) <= 0.02 * pace.interval]
-    return kept or [p for p in pairs if p[1] - p[0] <= 1.5 * pace.interval]
+    off = {p: abs(p[1] - p[0] - pace.interval) for p in pairs}
+    kept = [p for p in pairs if off[p] <= 0.02 * pace.interval]
+    nearest = min(off.values(), default=0.0)
+    return kept or [p for p in pairs if off[p] == nearest <= 0.5 * pace.interval]
 
 
 def steady_share(sim: Simulation, use: UnitUse, pace: Pace | None) -> float | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from warploom.target.h200 import TENSOR_DRAIN, h200
+from warploom.target.h200 import h200
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +85,8 @@ def hopper_attention(
     return AttentionCosts(
         name="hopper",
         matrix_unit="tensor",
-        qk=vector(qk_steps * qk, TENSOR_DRAIN),
-        pv=vector(pv_steps * pv, TENSOR_DRAIN),
+        qk=vector(qk_steps * qk, h200().tensor_drain),
+        pv=vector(pv_steps * pv, h200().tensor_drain),
         row_max=vector(scores // 64, 60),
         exp=vector(scores // 16, 40),
         convert=vector(scores // 128, 20),
@@ -95,7 +95,7 @@ def hopper_attention(
         issue=max(qk_steps * target.wgmma_issue(tile_k), pv_steps * target.wgmma_issue(head_dim))
         if queued
         else 16,
-        product_tail=TENSOR_DRAIN,
+        product_tail=h200().tensor_drain,
         exp_unit="mufu",
         alu_unit="alu",
         exp_alu=2 * scores // LANES,

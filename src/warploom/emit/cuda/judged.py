@@ -1,8 +1,8 @@
 """What the back end emits exactly as it is judged; everything else is refused.
 
 A role of one thread is an elected lane: it cannot meet its warp or a named barrier, which count
-whole warps. Copies and announced bytes are one thread's. Kernels have no clusters here, so nothing
-that reaches another CTA is emitted.
+whole warps. Copies and announced bytes are one thread's. CTAs of a cluster meet where all threads
+of a kernel end, and nowhere else; what reaches other CTAs reaches all of the cluster.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ def _why(  # noqa: PLR0911 (one line a kind of entry)
 ) -> str:
     alone = program.threads == 1
     match entry:
-        case ClusterSync():
-            return "emitted kernels have no clusters: it would become nothing"
-        case Arrive() if entry.ctas > 1:
-            return "emitted kernels have no clusters: the arrival would reach one CTA"
-        case Load() if entry.multicast > 1:
-            return "emitted kernels have no clusters: the copy would land in one CTA"
+        case ClusterSync() if program.finish[-1] is not entry or document.cluster == 1:
+            return "CTAs of a cluster meet at the very end of all roles"
+        case Arrive() if entry.ctas > 1 and (alone or entry.ctas != document.cluster):
+            return "a lane arrives at each CTA of the cluster"
+        case Load() if entry.multicast > 1 and entry.multicast != document.cluster:
+            return "a copy lands in one CTA or in all of the cluster"
         case Load() | Expect() if not alone:
             return f"{program.threads} threads would each issue it"
         case NamedSync() | NamedArrive() if alone:

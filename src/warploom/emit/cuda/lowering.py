@@ -17,6 +17,7 @@ from warploom.document.roles import (
     Arrive,
     BulkCommit,
     BulkWait,
+    ClusterSync,
     Commit,
     Compute,
     Expect,
@@ -127,6 +128,7 @@ def base_table() -> LoweringTable:
         NamedArrive: _named,
         BulkCommit: lambda e, s: [f"{_one_lane(s)}bulk_commit();"],
         BulkWait: _bulk_wait,
+        ClusterSync: lambda e, s: [],  # where all threads of the kernel end
     }
     return LoweringTable(kinds=kinds, ops={})
 
@@ -154,6 +156,10 @@ def _expect(e: RoleEntry, site: Site) -> list[str]:
 def _arrive(e: RoleEntry, site: Site) -> list[str]:
     assert isinstance(e, Arrive)
     bar = site.barrier(e.ring, e.side.value, e.k)
+    if e.ctas > 1:  # a lane for each of them
+        meet = ["__syncwarp();"] if _reads_apart(e, site) else []
+        first = "" if e.scope is Scope.WARP else " && warp_in_group == 0"
+        return [*meet, f"if (lane < {e.ctas}{first}) mbar_arrive_at({bar}, lane);"]
     if e.scope is Scope.WARP or site.program.threads == 1:
         # The lane that arrives speaks for its warp: lanes that read by themselves meet first.
         meet = ["__syncwarp();"] if _reads_apart(e, site) else []

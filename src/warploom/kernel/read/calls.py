@@ -16,7 +16,7 @@ from warploom.kernel.read.grid import tile
 from warploom.kernel.read.memory import whole_axis
 from warploom.kernel.read.slope import slope
 from warploom.kernel.read.state import Frame, SizeOf, Symbol, is_static, nearest, shape
-from warploom.kernel.values import Dim, DType, Fn, Indices, Value, Var, is_number
+from warploom.kernel.values import Dim, DType, Fn, Indices, Value, Var, Whole, is_number
 from warploom.kernel.words import WORDS, Word
 
 Handler = Callable[..., Symbol]
@@ -39,7 +39,7 @@ ALIKE = {
     "absolute": "abs", "fabs": "abs", "logical_and": "&", "logical_or": "|", "logical_not": "~",
     "bitwise_and": "&", "bitwise_or": "|", "max": "maximum", "min": "minimum",
 }  # fmt: skip
-NOT_ALIKE = ("tile", "steps", "zeros", "full", "index")
+NOT_ALIKE = ("tile", "steps", "zeros", "full", "index", "is_whole")
 LOGIC = {"&": Fn.AND, "|": Fn.OR, "~": Fn.NOT}
 
 
@@ -310,6 +310,23 @@ def _index(
     return frame.build.once(Indices, var.name, dims, DType.I32, line, var=var.name)
 
 
+def _is_whole(
+    frame: Frame, node: ast.Call, word: Word, args: list[Symbol], kwargs: dict[str, Symbol]
+) -> Symbol:
+    _arity(frame, node, word, args, kwargs, 1, 1)
+    if not isinstance(args[0], Var) or args[0] is not frame.build.loop:
+        frame.fail(
+            KernelTypeError,
+            node,
+            "wl.is_whole takes the variable of the loop it stands in",
+            why="it tells which list the step at hand is from",
+            fix=word.usage,
+        )
+    if not frame.build.has_whole:
+        return False
+    return frame.build.new(Whole, (), DType.BOOL, frame.line(node), var=args[0].name)
+
+
 def _steps(
     frame: Frame, node: ast.Call, word: Word, args: list[Symbol], kwargs: dict[str, Symbol]
 ) -> Symbol:
@@ -325,8 +342,10 @@ def _steps(
 def _tile(
     frame: Frame, node: ast.Call, word: Word, args: list[Symbol], kwargs: dict[str, Symbol]
 ) -> Symbol:
-    _arity(frame, node, word, args, kwargs, 1, 1, ("whole", "groups"))
-    return tile(frame, node, args[0], kwargs)
+    named = bool(args) and all(isinstance(a, str) for a in args)
+    most = len(args) if named else 1
+    _arity(frame, node, word, args, kwargs, 1, most, ("whole", "groups", "rows", "order"))
+    return tile(frame, node, args if named else args[0], kwargs)
 
 
 def _slope(
@@ -347,6 +366,7 @@ HANDLERS: dict[str, Handler] = {
     "zeros": _filled,
     "full": _filled,
     "index": _index,
+    "is_whole": _is_whole,
     "where": _where,
     "maximum": _fold(Fn.MAX),
     "minimum": _fold(Fn.MIN),

@@ -5,14 +5,25 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from warploom.errors import KernelShapeError, KernelSyntaxError, KernelTypeError
+from warploom.errors import (
+    KernelNameError,
+    KernelShapeError,
+    KernelSyntaxError,
+    KernelTypeError,
+)
 from warploom.kernel.read.memory import whole_axis
 from warploom.kernel.read.state import Frame, Symbol
-from warploom.kernel.values import Access, Grid, Tensor, Var, Walk
+from warploom.kernel.values import Access, Axis, DType, Grid, Tensor, Var, Walk
 
 
-def tile(frame: Frame, node: ast.Call, tensor: Symbol, options: dict[str, Symbol]) -> Symbol:
-    """The variables of one tile: units, then rows and columns (whole axes are not named)."""
+def tile(
+    frame: Frame, node: ast.Call, tiled: Symbol | list[Symbol], options: dict[str, Symbol]
+) -> Symbol:
+    """The variables of one tile: units, then rows and columns (whole axes are not named).
+
+    ``tiled``: an output, or the names of axes where no output has all of them (rows that are
+    scattered).
+    """
     build = frame.build
     if build.grid is not None or build.loop is not None:
         frame.fail(
@@ -22,6 +33,7 @@ def tile(frame: Frame, node: ast.Call, tensor: Symbol, options: dict[str, Symbol
             why="a kernel computes the tiles of one grid",
             fix="use its variables throughout; further outputs are indexed by them",
         )
+    tensor = _of_axes(frame, node, tiled) if isinstance(tiled, list) else tiled
     if not isinstance(tensor, Tensor) or tensor.access is not Access.OUT:
         frame.fail(
             KernelTypeError,
@@ -34,6 +46,12 @@ def tile(frame: Frame, node: ast.Call, tensor: Symbol, options: dict[str, Symbol
     whole = tuple(whole) if isinstance(whole, tuple | list) else (whole,)
     _check_whole(frame, node, tensor, whole)
     variables = _variables(frame, node, tensor, whole)
+    rows = options.get("rows")
+    if rows is not None:
+        if type(rows) is not int or rows < 1:
+            frame.fail(KernelTypeError, node, f"rows={rows!r}", fix="a number: rows=128")
+        at = next(i for i, v in enumerate(variables) if v.walk is Walk.TILE)
+        variables[at] = replace(variables[at], extent=rows)
     kind = "tiles"
     starts: tuple[str, ...] = ()
     if options.get("groups") is not None:
@@ -49,15 +67,46 @@ def tile(frame: Frame, node: ast.Call, tensor: Symbol, options: dict[str, Symbol
         axis = group.axes[0].name
         kind, starts = "groups", (group.name,)
         variables = [Var(name=axis, axis=axis, walk=Walk.UNIT, extent=1), *variables]
+    order = options.get("order")
+    fixed = all(v.extent is not None for v in variables)
+    is_list = isinstance(order, Tensor) and len(order.axes) == 1 and fixed and not starts
+    if order is not None and not is_list:
+        frame.fail(
+            KernelTypeError,
+            node,
+            "order= takes the numbers of all tiles",
+            why="they say which tile is begun when, so the text must say how large tiles are",
+            fix='a parameter order: wl.In["n", wl.i32], and rows=128',
+        )
     named = _named(frame, variables)
     for var in named:
         build.vars[var.name] = var
     for axis in whole:
         whole_axis(frame, node, axis, f"axis '{axis}' is whole")
     build.grid = Grid(
-        tensor=tensor.name, vars=tuple(v.name for v in named), kind=kind, starts=starts
+        tensor=tensor.name,
+        vars=tuple(v.name for v in named),
+        kind=kind,
+        starts=starts,
+        order=order.name if order is not None else "",
     )
     return named[0] if len(named) == 1 else tuple(named)
+
+
+def _of_axes(frame: Frame, node: ast.Call, names: list[Symbol]) -> Tensor:
+    """What has the named axes, and no place in memory."""
+    known = {a.name for t in frame.build.tensors.values() for a in t.axes if a.per == 1}
+    for name in names:
+        if name not in known:
+            frame.fail(
+                KernelNameError,
+                node,
+                f"no tensor has an axis {name!r}",
+                why="tiles are cut from axes of the kernel's tensors",
+                fix="known: " + ", ".join(sorted(known)),
+            )
+    axes = tuple(Axis(name=str(n)) for n in names)
+    return Tensor(name="", axes=axes, dtype=DType.F32, access=Access.OUT)
 
 
 def _check_whole(frame: Frame, node: ast.Call, tensor: Tensor, whole: tuple[Symbol, ...]) -> None:

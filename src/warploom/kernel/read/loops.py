@@ -18,6 +18,8 @@ from warploom.kernel.values import (
     Loop,
     Op,
     Store,
+    Tensor,
+    Tiles,
     Value,
     Var,
     Walk,
@@ -35,6 +37,7 @@ class _Bounds:
     extent: int | None
     start: str | None
     until: str | None
+    lists: tuple[Tiles, ...]
 
 
 def pipelined(frame: Frame, node: ast.For, run: Run) -> None:
@@ -67,6 +70,7 @@ def pipelined(frame: Frame, node: ast.For, run: Run) -> None:
     build.shared.append({})
     build.loop = var
     build.shifted = bounds.start is not None
+    build.has_whole = any(x.whole for x in bounds.lists)
     if run(frame, node.body) is not None:
         frame.fail(KernelSyntaxError, node, "a return inside a loop", fix="return after the loop")
     build.loop = None
@@ -90,6 +94,7 @@ def pipelined(frame: Frame, node: ast.For, run: Run) -> None:
             body=tuple(body),
             start=bounds.start,
             until=bounds.until,
+            lists=bounds.lists,
             line=frame.line(node),
         )
     )
@@ -99,7 +104,7 @@ def _bounds(frame: Frame, node: ast.Call) -> _Bounds:
     args = [evaluate(frame, a) for a in node.args]
     kwargs = {k.arg: evaluate(frame, k.value) for k in node.keywords}
     axis = args[0] if args else None
-    strange = set(kwargs) - {"start", "until"}
+    strange = set(kwargs) - {"start", "until", "some", "whole"}
     if not isinstance(axis, SizeOf) or len(args) > 2 or strange:
         frame.fail(
             KernelTypeError,
@@ -108,7 +113,8 @@ def _bounds(frame: Frame, node: ast.Call) -> _Bounds:
             if strange
             else "wl.steps takes the size of an axis (and the elements a step)",
             why="a loop walks an axis of a tensor",
-            fix="wl.steps(x.k), wl.steps(x.k, 128), wl.steps(x.k, start=a, until=b)",
+            fix="wl.steps(x.k), wl.steps(x.k, 128), wl.steps(x.k, start=a, until=b), "
+            "wl.steps(x.k, 128, some=(tiles, counts))",
         )
     if frame.build.tensors[axis.tensor].axis(axis.axis).per != 1:
         frame.fail(
@@ -130,7 +136,47 @@ def _bounds(frame: Frame, node: ast.Call) -> _Bounds:
     if kwargs.get("until") == axis:
         del kwargs["until"]
     start, until = (_bound(frame, node, name, kwargs.get(name)) for name in ("start", "until"))
-    return _Bounds(axis, extent, start, until)
+    lists = tuple(
+        _tiles(frame, node, kwargs[name], whole=name == "whole")
+        for name in ("whole", "some")
+        if kwargs.get(name) is not None
+    )
+    if lists and (extent is None or start or until):
+        frame.fail(
+            KernelTypeError,
+            node,
+            "a list of tiles without their size"
+            if extent is None
+            else "a list of tiles and bounds",
+            why="a list names tiles of a stated size, and it alone says which are walked",
+            fix="wl.steps(x.k, 128, some=(tiles, counts)), and a condition that hides the rest",
+        )
+    return _Bounds(axis, extent, start, until, lists)
+
+
+def _tiles(frame: Frame, node: ast.Call, given: Symbol, *, whole: bool) -> Tiles:
+    """``some=(tiles, counts)``: tensors over axes of the grid, the list's own axis last."""
+    pair: tuple[Any, Any] = given if isinstance(given, tuple) and len(given) == 2 else (None, None)
+    tiles, counts = pair
+    good = all(isinstance(t, Tensor) and t.dtype is DType.I32 for t in pair)
+    grid = frame.build.grid
+    if good and grid is not None and grid.kind == "tiles":
+        walked = {frame.build.vars[n].axis: frame.build.vars[n].extent for n in grid.vars}
+        good = tiles.axes[:-1] == counts.axes and all(
+            (extent := walked.get(a.name)) is not None and a.per % extent == 0 for a in counts.axes
+        )
+    else:
+        good = False
+    if not good:
+        frame.fail(
+            KernelTypeError,
+            node,
+            f"{'whole' if whole else 'some'}= is no list of tiles for every tile of the grid",
+            why="it takes numbers of tiles and how many of them count, whose axes the grid walks",
+            fix='some=(tiles, counts) with tiles: wl.In["b", "s/128", "n", wl.i32], '
+            'counts: wl.In["b", "s/128", wl.i32] and tiles of as many rows: rows=128',
+        )
+    return Tiles(tensor=tiles.name, counts=counts.name, whole=whole)
 
 
 def _bound(frame: Frame, node: ast.Call, name: str, symbol: Symbol) -> str | None:

@@ -35,17 +35,22 @@ def positive_cycle(n: int, arcs: Sequence[Arc], ii: int) -> list[Arc] | None:
             parent[w] = arc
             hops[w] = hops[v] + 1
             if hops[w] > n or w == v:
-                return _cycle_through(parent, w)
+                cycle = _cycle_through(parent, w)
+                if cycle is not None:
+                    return cycle
+                hops[w] = 0  # counted along arcs that have been replaced since
             if not queued[w]:
                 queued[w] = True
                 queue.append(w)
     return None
 
 
-def _cycle_through(parent: Sequence[Arc | None], v: int) -> list[Arc]:
+def _cycle_through(parent: Sequence[Arc | None], v: int) -> list[Arc] | None:
+    """The cycle that the last arcs into each op lead back to; None when they lead to a root."""
     for _ in range(len(parent)):
         arc = parent[v]
-        assert arc is not None
+        if arc is None:
+            return None
         v = arc.src
     cycle, at = [], v
     while True:

@@ -6,10 +6,13 @@ judge. The judge reads only the document that comes out, never how it was made.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Literal, get_args
 
 from warploom.document.fields import boolean, instance, member, shown
+from warploom.document.machine import MachineCosts
+from warploom.document.ops import DepEdge, OpDesc
 from warploom.errors import ConfigError
 from warploom.seed.compile.hooks import Hooks
 from warploom.seed.compile.phases import (
@@ -17,6 +20,7 @@ from warploom.seed.compile.phases import (
     double_buffer_phases,
     single_buffer_phases,
 )
+from warploom.seed.compile.prices import model_name, own_machine
 from warploom.seed.compile.result import CompiledSchedule
 from warploom.seed.compile.sync import Guard
 from warploom.seed.config.effects import warn_without_effect
@@ -57,40 +61,65 @@ def compile_schedule(
     hooks = Hooks(schedule)
     _check_arguments(sync, on_race, strengthen, insist_on_registers, observer)
     see = observer or (lambda step, value: None)
-    config, sched = hooks.config(), hooks.schedule_config()
+    sched, wanted = hooks.schedule_config(), sync or hooks.sync_policy()
     by_interval = modulo is not None or sched.scheduling in (Strategy.MODULO, Strategy.AUTO)
-    wanted = sync or hooks.sync_policy()
     body = hooks.build_body()
     see("body", body)
     edges = hooks.derive_edges(body)
     see("edges", edges)
     LoopBody.of(body, edges)  # refuses edges that join no two ops
     warn_without_effect(
-        config, sched, body, sync=wanted, by_interval=by_interval, forced=hooks.forced_settings
+        hooks.config(),
+        sched,
+        body,
+        sync=wanted,
+        by_interval=by_interval,
+        forced=hooks.forced_settings,
     )
+    machine = own_machine(hooks, body)
     if by_interval:
         by_modulo = import_module("warploom.seed.compile.modulo")
-        request = by_modulo.priced_request(hooks, body, modulo)
-        shifted: CompiledSchedule = by_modulo.modulo_schedule(
+        request = by_modulo.priced_request(modulo, machine)
+        wanted, machine = _proven(wanted), request.machine
+        made: CompiledSchedule = by_modulo.modulo_schedule(
             hooks, body, edges, request, see, insist=insist_on_registers
         )
-        guard = Guard(
-            policy=_proven(wanted), on_race=on_race, strengthen=strengthen, machine=request.machine
-        )
-        return _seen(guard.applied(shifted), see)
+    else:
+        made = _by_rules(hooks, body, edges, wanted, machine, see, insist=insist_on_registers)
+    made = replace(made, ordered_in=model_name(hooks, machine))
+    guard = Guard(policy=wanted, on_race=on_race, strengthen=strengthen, machine=machine)
+    done = guard.applied(made)
+    see("phases", done)
+    return done
+
+
+def _by_rules(
+    hooks: Hooks,
+    body: tuple[OpDesc, ...],
+    edges: tuple[DepEdge, ...],
+    wanted: SyncPolicy,
+    machine: MachineCosts | None,
+    see: Observer,
+    *,
+    insist: bool,
+) -> CompiledSchedule:
+    """Phases from an order of the body and the reference's rules."""
+    config, sched = hooks.config(), hooks.schedule_config()
     if config.depth >= 2:
+        letter = wanted is SyncPolicy.REFERENCE
         policy = SchedulePolicy.of(
             sched,
-            barrier_at_top=wanted is not SyncPolicy.REFERENCE,
+            barrier_at_top=not letter,
             forced=hooks.forced_settings,
-            insist_on_registers=insist_on_registers,
+            insist_on_registers=insist,
         )
-        letter = wanted is SyncPolicy.REFERENCE
-        phases = double_buffer_phases(hooks, body, edges, config, policy, see, letter)
+        phases = double_buffer_phases(
+            hooks, body, edges, config, policy, see, to_the_letter=letter, machine=machine
+        )
     else:
         phases = single_buffer_phases(hooks, body, edges, config)
     stagger = warp_stagger_index(config, body, phases.prologue)
-    ruled = CompiledSchedule(
+    return CompiledSchedule(
         name=hooks.name,
         target=hooks.target_name,
         shape=hooks.shape,
@@ -108,13 +137,6 @@ def compile_schedule(
         program=phases.program,
         order=phases.order,
     )
-    guard = Guard(policy=wanted, on_race=on_race, strengthen=strengthen)
-    return _seen(guard.applied(ruled), see)
-
-
-def _seen(compiled: CompiledSchedule, see: Observer) -> CompiledSchedule:
-    see("phases", compiled)
-    return compiled
 
 
 def _proven(policy: SyncPolicy) -> SyncPolicy:
@@ -138,4 +160,4 @@ def _check_arguments(
     boolean(strengthen, "strengthen", owner)
     boolean(insist, "insist_on_registers", owner)
     if observer is not None and not callable(observer):
-        instance(observer, type(_seen), "observer", owner)
+        instance(observer, type(_proven), "observer", owner)

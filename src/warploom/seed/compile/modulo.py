@@ -14,7 +14,8 @@ from warploom.document.fields import instance
 from warploom.document.machine import MachineCosts
 from warploom.document.ops import DepEdge, OpDesc
 from warploom.errors import InfeasibleError, OverBudgetWarning
-from warploom.order import ModuloResult, solve_modulo
+from warploom.order import ModuloOptions, ModuloResult, solve_modulo
+from warploom.order.sequence import Program
 from warploom.seed.compile.hooks import Hooks
 from warploom.seed.compile.phases import Observer
 from warploom.seed.compile.result import CompiledSchedule, counters
@@ -27,40 +28,20 @@ from warploom.seed.modulo.bridge import (
     check_match_fields,
 )
 from warploom.seed.modulo.entries import modulo_phases
-from warploom.seed.target.chip import body_costs, is_chip
+
+# A chip's cycles are many, and its storage bounds the slots: walking from order to order finds
+# what the exact solver would look for long. Storage is no goal; what fits is free.
+CHIP_OPTIONS = ModuloOptions(goals=(), tries=2, find_work=1.0, prove_work=1.0)
 
 
-def priced_request(
-    schedule: Hooks, body: tuple[OpDesc, ...], request: ModuloRequest | None
-) -> ModuloRequest:
-    """For AUTO the request with the machine every other command prices this schedule by.
-
-    A kernel of known shape on a chip is priced in its cycles; without a shape nobody knows what an
-    op stands for, and the latencies of the schedule's own cost model count. MODULO answers in the
-    schedule's own model, whose intervals can be proven, unless it is given a machine.
-    """
+def priced_request(request: ModuloRequest | None, machine: MachineCosts | None) -> ModuloRequest:
+    """The request with the machine every other command prices this schedule by, unless it names
+    its own prices."""
     request = request or ModuloRequest()
     instance(request, ModuloRequest, "modulo", "compile_schedule")
-    given = request.machine is not None or request.occupancies is not None
-    if given or schedule.schedule_config().scheduling is not Strategy.AUTO:
+    if request.machine is not None or request.occupancies is not None:
         return request
-    return replace(request, machine=own_machine(schedule, body))
-
-
-def own_machine(schedule: Hooks, body: tuple[OpDesc, ...]) -> MachineCosts | None:
-    """The target's machine; the chip's costs for a kernel of known shape on it; else None."""
-    if schedule.machine is not None:
-        return schedule.machine
-    if schedule.shape is None or not is_chip(schedule.target_name):
-        return None
-    config, waves = schedule.config(), schedule.protocol(0)
-    return body_costs(
-        schedule.shape,
-        body,
-        max(1, config.num_partitions),
-        waves.groups * waves.waves_per_group,
-        counters(config, schedule.schedule_config()),
-    )
+    return replace(request, machine=machine)
 
 
 def _problem(
@@ -69,15 +50,16 @@ def _problem(
     edges: tuple[DepEdge, ...],
     request: ModuloRequest,
     budget: int | None,
-) -> BodyProblem:
+) -> tuple[BodyProblem, list[Program]]:
+    """The body's problem, and orders it is known to have."""
     if request.machine is None:
         return body_problem(
             body, edges, name=schedule.name, request=request, register_budget=budget
-        )
+        ), []
     auto = import_module("warploom.seed.modulo.auto")
-    bench, _ = auto.workbench(schedule, body, edges, request=request, register_budget=budget)
-    found: BodyProblem = bench.parts
-    return found
+    bench, parts = auto.workbench(schedule, body, edges, request=request, register_budget=budget)
+    own: Program = auto.body_order(bench, [i for group in parts for i in group], "identity")[1]
+    return bench.parts, [own]
 
 
 def modulo_schedule(
@@ -96,15 +78,16 @@ def modulo_schedule(
     config, sched = schedule.config(), schedule.schedule_config()
     check_match_fields(config.ch0_match_field, config.ch1_match_field)
     budget = SchedulePolicy.of(sched).order.register_budget
-    problem = _problem(schedule, body, edges, request, budget)
+    problem, starts = _problem(schedule, body, edges, request, budget)
     see("problem", problem)
     if sched.scheduling is Strategy.AUTO:
         auto = import_module("warploom.seed.modulo.auto")
         problem, result = auto.auto_order(schedule, body, edges, request, budget)
         see("modulo", result)
         return scheduled(schedule, body, edges, problem, result, request)
+    options = request.options or (None if request.machine is None else CHIP_OPTIONS)
     try:
-        result = solve_modulo(problem.problem, request.options)
+        result = solve_modulo(problem.problem, options, starts=starts)
     except InfeasibleError as error:
         if insist or budget is None:
             raise
@@ -113,8 +96,8 @@ def modulo_schedule(
             OverBudgetWarning,
             stacklevel=4,
         )
-        problem = _problem(schedule, body, edges, request, None)
-        result = solve_modulo(problem.problem, request.options)
+        problem, starts = _problem(schedule, body, edges, request, None)
+        result = solve_modulo(problem.problem, options, starts=starts)
     see("modulo", result)
     return scheduled(schedule, body, edges, problem, result, request)
 

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from warploom.document.kinds import Phase
+from warploom.document.machine import MachineCosts
 from warploom.document.ops import DepEdge, OpDesc, ScheduleEntry
 from warploom.seed.blocks.program import PipelineProgram
 from warploom.seed.compile.hooks import Hooks
+from warploom.seed.compile.prices import in_cycles_of
 from warploom.seed.compile.program import build_double_buffer_program, derive_order
 from warploom.seed.config.pipeline import PipelineConfig
 from warploom.seed.config.policy import SchedulePolicy
@@ -58,10 +60,12 @@ def double_buffer_phases(
     config: PipelineConfig,
     policy: SchedulePolicy,
     see: Observer,
+    *,
     to_the_letter: bool,
+    machine: MachineCosts | None = None,
 ) -> Phases:
-    """Order, blocks, waits by the reference's rules, phases from the block structure."""
-    order = derive_order(body, edges, config, policy.order)
+    """Order in the machine's cycles, blocks, waits by the reference's rules, phases from blocks."""
+    order = derive_order(in_cycles_of(machine, schedule, body), edges, config, policy.order)
     see("order", order)
     program = build_double_buffer_program(
         body, order.order, config, policy, edges, to_the_letter=to_the_letter

@@ -33,6 +33,7 @@ class CompiledSchedule:
     ``SyncPolicy.REFERENCE``. ``changes`` says what was added to or tightened in the documented
     waits, where they raced. ``report`` is the verifier's, unless verification was skipped.
     ``modulo`` is the schedule the phases were made from under ``SchedulingStrategy.MODULO``.
+    ``ordered_in`` names the costs whose cycles makespan and interval count.
     """
 
     name: str
@@ -58,6 +59,7 @@ class CompiledSchedule:
     modulo: ModuloResult | None = None
     shape: KernelShape | None = None
     machine: MachineCosts | None = None
+    ordered_in: str = "seed"
 
     def __repr__(self) -> str:
         sizes = f"{len(self.prologue)} + {len(self.kernel)} + {len(self.epilogue)} entries"

@@ -23,13 +23,13 @@ from warploom.order.hunt import Hunt, HuntOptions, Task
 from warploom.order.sequence import Program, as_result
 from warploom.order.starts import Start, solver_starts
 from warploom.seed.compile.hooks import Hooks
-from warploom.seed.compile.result import CompiledSchedule, counters
+from warploom.seed.compile.prices import priced, waves_of
+from warploom.seed.compile.result import counters
 from warploom.seed.modulo.bridge import BodyProblem, ModuloRequest, body_problem
 from warploom.seed.modulo.entries import modulo_phases
 from warploom.seed.modulo.refine import WHOLE, Split, refined
-from warploom.sim import interval_cost
-from warploom.target.mi355x import WAVE_BYTES, mi355x
-from warploom.target.occupancy import OccupancyModel
+from warploom.sim import interval_cost, steady_interval
+from warploom.target.mi355x import mi355x
 from warploom.verify import verify
 
 AUTO_EVALUATIONS = 24
@@ -105,22 +105,15 @@ class Workbench:
         )
 
     def interval(self) -> _Interval:
-        """The simulated cycles of a document's loop, as a cost."""
+        """The simulated cycles of a document's loop, nearly: what waits and barriers are
+        compared by."""
         rows = -(-self.waves // self.machine.simds)  # those of one SIMD stand for all
         return _Interval(self.machine, rows if self.waves % rows == 0 else None)
 
     def score(self, document: ScheduleDocument) -> float:
-        """Simulated cycles for ``tiles`` K-tiles."""
-        return self.interval()(document) * self.tiles / document.protocol.k_tiles_per_iteration
-
-    def score_of(self, compiled: CompiledSchedule) -> float:
-        """The score of a compiled schedule, all of its wave groups simulated."""
-        document = compiled.document()
-        groups = document.protocol.groups
-        rows = -(-self.waves // self.machine.simds // groups) or 1
-        whole = document.protocol.waves_per_group % rows
-        cost = _Interval(self.machine, None if whole else rows)
-        return cost(document) * self.tiles / document.protocol.k_tiles_per_iteration
+        """Simulated cycles for ``tiles`` K-tiles, of all waves, as every command reports them."""
+        cycles = steady_interval(document, self.machine)
+        return cycles * self.tiles / document.protocol.k_tiles_per_iteration
 
     def simulated(self, program: Program, effort: int) -> float:
         """The score of an order; infinite when it is not clean."""
@@ -163,8 +156,7 @@ def workbench(
     fine, units, parts = refined(body, units, split)
     if split != WHOLE:
         machine, edges = machine.with_finer_mmas(split[0] * split[1]), ()
-    protocol = schedule.protocol(0)
-    waves = protocol.groups * protocol.waves_per_group
+    waves = waves_of(schedule)
     ops, prices = priced(fine, units, machine, waves)
     if request.smem_budget is None and schedule.shape is not None:
         request = replace(request, smem_budget=mi355x().lds_bytes)
@@ -212,42 +204,6 @@ def _within_lds(
     one = sum(r.size for r in rings if r.kind is RingKind.SMEM)
     most = max(1, min(request.max_depth, request.smem_budget // max(one, 1)))
     return body_problem(ops, edges, name=name, request=replace(free, max_depth=most))
-
-
-def priced(
-    body: Sequence[OpDesc], units: Counters, machine: MachineCosts, waves: int
-) -> tuple[tuple[OpDesc, ...], OccupancyModel]:
-    """The body in the machine's cycles, and how long each op holds its unit and its stream.
-
-    All waves run the same ops, so a unit they share is held once for each of them.
-    """
-    ops: list[OpDesc] = []
-    hold: dict[int, int] = {}
-    issue: dict[int, int] = {}
-    sharing = -(-waves // machine.simds)
-    for op in body:
-        if op.role in (OpRole.SYNC, OpRole.FENCE, OpRole.NONE):
-            ops.append(op)
-            continue
-        timing = machine.timing(op)
-        count = max(1, _instructions(op, units))
-        kind = machine.unit_kind(op)
-        servers = waves if machine.unit(kind).shared else sharing
-        hold[op.tag] = max(hold.get(op.tag, 0), count * timing.occupancy * servers)
-        issue[op.tag] = max(issue.get(op.tag, 0), count * timing.issue)
-        ops.append(replace(op, latency=timing.latency + (count * servers - 1) * timing.occupancy))
-    bytes_ = max(units.vm_per_load) * waves * WAVE_BYTES
-    model = OccupancyModel(by_tag=hold, issue_by_tag=issue, buffer_bytes=max(1, bytes_))
-    return tuple(ops), model
-
-
-def _instructions(op: OpDesc, units: Counters) -> int:
-    channel = min(max(op.channel, 0), 1)
-    if op.role is OpRole.GLOBAL_LOAD:
-        return units.vm_per_load[channel]
-    if op.role in (OpRole.FRAGMENT_LOAD, OpRole.SHARED_STORE):
-        return units.lgkm_per_load[channel]
-    return 1
 
 
 def body_order(bench: Workbench, order: Sequence[int], name: str) -> Start:

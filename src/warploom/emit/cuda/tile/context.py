@@ -5,7 +5,9 @@ A context collects parameters as they are asked for; printing stays a function o
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from functools import cached_property
+from types import MappingProxyType
 
 from warploom.emit.cuda.tile.signature import (
     MapParam,
@@ -31,15 +33,19 @@ from warploom.kernel.values import (
     Spread,
     Store,
     Tensor,
+    Whole,
+    operands,
 )
 from warploom.lower.body import refusal
 from warploom.lower.choose import grouped_vars
+from warploom.lower.edges import bounded_axis
 from warploom.lower.hand_over import share_of
 from warploom.lower.layout import Layout
 from warploom.lower.ranges import cut_of
 from warploom.lower.slots import LINE_BYTES, SlotTile
 from warploom.lower.visits import starts_early
 
+NOTHING: Mapping[str, str] = MappingProxyType({})
 BINARY = {
     Fn.ADD: "+",
     Fn.SUB: "-",
@@ -135,9 +141,11 @@ class Context:
             return "1"
         return self._add(StrideParam(name=f"stride_{tensor}_{axis}", tensor=tensor, axis=axis))
 
-    def map_of(self, tensor: Tensor, box: tuple[int, ...], *, span: int = 128) -> str:
+    def map_of(
+        self, tensor: Tensor, box: tuple[int, ...], *, span: int = 128, bounded: int | None = None
+    ) -> str:
         """A tensor map with that box."""
-        tag = "x".join(str(n) for n in box if n > 1)
+        tag = "x".join(str(n) for n in box if n > 1) + ("" if bounded is None else "_bounded")
         return self._add(
             MapParam(
                 name=f"map_{tensor.name}_{tag}",
@@ -145,6 +153,7 @@ class Context:
                 box=box,
                 dtype=tensor.dtype,
                 span=span,
+                bounded=bounded,
             )
         )
 
@@ -168,9 +177,13 @@ class Context:
             return f"end_{var}"
         return self.size(self.kernel.var(var).axis)
 
-    def uniform(self, name: str, iteration: str | None = None) -> str:  # noqa: PLR0911
-        """A scalar value as an expression."""
+    def uniform(  # noqa: PLR0911 (one line a kind of op)
+        self, name: str, iteration: str | None = None, known: Mapping[str, str] = NOTHING
+    ) -> str:
+        """A scalar value as an expression; ``known``: loaded ones that have a name already."""
         op = self.layout.body.ops[name]
+        if name in known:
+            return known[name]
         match op:
             case Const():
                 return number(op.value, op.result.dtype)
@@ -180,25 +193,38 @@ class Context:
                 return self.size_of(op.tensor, op.axis)
             case Position():
                 return self.position(op.var, iteration)
+            case Whole():
+                return f"({iteration} < whole_{op.var})"
             case Spread():
-                return self.uniform(op.arg, iteration)
+                return self.uniform(op.arg, iteration, known)
             case Load():
-                return self.element_at(
-                    op, [self._inside(op, n, iteration) for n in range(len(op.at))]
-                )
+                return self.one_element(op, iteration)
             case Pointwise():
-                args = [self.uniform(a, iteration) for a in op.args]
+                args = [self.uniform(a, iteration, known) for a in op.args]
                 return pointwise(op.fn, args, op.result.dtype, self._dtypes(op))
             case _:
                 raise refusal("this value is not a scalar", getattr(op, "line", None))
 
-    def _inside(self, op: Load, axis: int, iteration: str | None) -> str:
-        """An index of one element; iterations past the end of a loop read its last one."""
-        at, text = op.at[axis], self.index(op.at[axis], iteration)
-        if at.var != self.layout.body.loop.var:
-            return text
-        name = self.kernel.tensor(op.tensor).axes[axis].name
-        return f"min({text}, {self.size_of(op.tensor, name)} - 1)"
+    def one_element(self, op: Load, iteration: str | None) -> str:
+        """The one element a tile needs; iterations past the end of a loop read its last one."""
+        indices = []
+        for at, axis in zip(op.at, self.kernel.tensor(op.tensor).axes, strict=True):
+            text = self.index(at, iteration)
+            if at.var is not None and axis.per > 1:
+                text = f"({text}) / {axis.per}"
+            if at.var == self.layout.body.loop.var:
+                text = f"min({text}, {self.size_of(op.tensor, axis.name)} - 1)"
+            indices.append(text)
+        return self.element_at(op, indices)
+
+    def moving_elements(self, name: str) -> Iterator[Load]:
+        """Loads of one element, another one in every iteration, that a scalar is made of."""
+        op = self.layout.body.ops[name]
+        if isinstance(op, Load) and any(a.var == self.layout.body.loop.var for a in op.at):
+            yield op
+        elif isinstance(op, Spread | Pointwise):
+            for arg in operands(op):
+                yield from self.moving_elements(arg)
 
     def _dtypes(self, op: Pointwise) -> list[DType]:
         return [self.layout.body.values[a].dtype for a in op.args]
@@ -225,21 +251,29 @@ class Context:
     def coordinates(
         self, op: Load | Store, iteration: str | None, shift: dict[int, str]
     ) -> list[str]:
-        """Coordinates of a copy, innermost first; ``shift`` adds to an axis."""
+        """Coordinates of a copy, innermost first; ``shift`` adds to an axis.
+
+        Of a bounded one rows are counted from the end that the last coordinate names.
+        """
         out = []
+        bound = bounded_axis(self.layout.body, op)
         for n, at in enumerate(op.at):
             per = self.kernel.tensor(op.tensor).axes[n].per
             text = self.index(at, iteration)
             text = f"{text} / {per}" if per > 1 and at.var is not None else text
+            if n == bound:
+                rows = self.size_of(op.tensor, self.kernel.tensor(op.tensor).axes[n].name)
+                text = f"{rows} - until_{at.var} + {text}"
             out.append(f"{text} + {shift[n]}" if n in shift else text)
-        return out[::-1]
+        last = [] if bound is None else [f"until_{op.at[bound].var}"]
+        return [*out[::-1], *last]
 
-    def load_box(self, op: Load, tile: SlotTile) -> tuple[int, ...]:
-        """The box of one block of a loaded tile."""
+    def load_box(self, op: Load, tile: SlotTile, share: int = 1) -> tuple[int, ...]:
+        """The box of one block of a loaded tile, or of a CTA's share of its rows."""
         dims = list(op.result.vars)
         if tile.vector:
             return tuple(tile.cols if a.var == dims[0] else 1 for a in op.at)
-        sizes = {dims[0]: tile.rows, dims[1]: min(tile.cols, tile.block_cols)}
+        sizes = {dims[0]: tile.rows // share, dims[1]: min(tile.cols, tile.block_cols)}
         return tuple(sizes.get(a.var or "", 1) for a in op.at)
 
     def store_box(self, op: Store, rows: int) -> tuple[int, ...]:

@@ -6,7 +6,8 @@ by unit: neighbours share the loop's operands. Where a condition makes tiles dif
 CTA visits the tiles a list names (``lower.visits``); if the last rows are the longest, a ragged
 tile is the first one and begins before the tensor does (unless tiles leave by copies).
 
-Where CTAs share the loop of a tile, a CTA walks over parts of tiles.
+Where CTAs share the loop of a tile, a CTA walks over parts of tiles. A tensor of the kernel may say
+in which order tiles are begun.
 
 Groups (experts, packed sequences) lie one after the other along an axis, from offsets in memory. No
 tile crosses a group's end, so their number is known on the device only: a CTA walks on through the
@@ -33,8 +34,9 @@ def count_lines(context: Context, cut: Cut | None = None) -> list[str]:
     for name in context.kernel.grid.vars:
         var = context.kernel.var(name)
         size = context.size(var.axis)
-        if var.walk is Walk.TILE:
+        if var.walk is Walk.TILE:  # the tiles of a cluster count as one
             extent = context.layout.extent(name)
+            extent *= context.layout.tiling.cluster if name == _split(context)[0][0] else 1
             lines.append(f"const int count_{name} = ({size} + {extent - 1}) / {extent};")
         else:
             lines.append(f"const int count_{name} = {size};")
@@ -69,12 +71,21 @@ def walk_lines(context: Context, cut: Cut | None) -> list[str]:
             f"  const int tile = listed({order} + visit);",
             "  if (tile < 0) break;",
         ]
+    size = context.layout.tiling.cluster
+    each = f" / {size}" if size > 1 else ""
     if split > 1:
         return [
-            f"for (int unit = blockIdx.x; unit < tiles * {split}; unit += gridDim.x) {{",
+            f"for (int unit = blockIdx.x{each}; unit < tiles * {split};"
+            f" unit += gridDim.x{each}) {{",
             f"  const int tile = unit / {split}, part = unit % {split};",
         ]
-    return ["for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {"]
+    if context.kernel.grid.order:
+        order = context.pointer(context.kernel.grid.order)
+        return [
+            f"for (int visit = blockIdx.x{each}; visit < tiles; visit += gridDim.x{each}) {{",
+            f"  const int tile = {order}[visit];",
+        ]
+    return [f"for (int tile = blockIdx.x{each}; tile < tiles; tile += gridDim.x{each}) {{"]
 
 
 def again_lines(context: Context, cut: Cut | None) -> list[str]:
@@ -163,17 +174,21 @@ def place_lines(context: Context, cut: Cut | None = None) -> list[str]:
 
 def _plane(context: Context, rows: str, cols: str, *, alone: bool) -> list[str]:
     """Bands of ``group`` rows; ``alone``: there are no other variables."""
-    group = context.layout.tiling.group
+    size = context.layout.tiling.cluster
+    group = max(1, context.layout.tiling.group // size)
+    row = "(band + inside % tall)"
+    row = f"({row} * {size} + rank)" if size > 1 else row
     plane = [
         f"const int plane = rest % (count_{rows} * count_{cols});",
         f"rest /= count_{rows} * count_{cols};",
     ]
     return [
+        *([f"const int rank = blockIdx.x % {size};"] if size > 1 else []),
         *(["const int plane = tile;"] if alone else plane),
         f"const int band = plane / ({group} * count_{cols}) * {group};",
         f"const int tall = min(count_{rows} - band, {group});",
         f"const int inside = plane % ({group} * count_{cols});",
-        f"const int pos_{rows} = {_pulled(context, rows, '(band + inside % tall)')};",
+        f"const int pos_{rows} = {_pulled(context, rows, row)};",
         f"const int pos_{cols} = {_pulled(context, cols, 'inside / tall')};",
     ]
 

@@ -12,16 +12,18 @@ _COORDINATES = "xyzvw"
 _MOVE = "cp.async.bulk.tensor.{rank}d"
 
 
-def _load(rank: int, *, hint: bool) -> str:
+def _load(rank: int, *, hint: bool, cast: bool = False) -> str:
+    """A copy in; ``cast``: into all CTAs of the cluster that ``ctas`` has a bit for."""
     names = _COORDINATES[:rank]
     places = ", ".join(f"%{3 + n}" for n in range(rank))
-    inputs = "".join(f', "r"({c})' for c in names)
-    tail = ".L2::cache_hint" if hint else ""
-    policy = f", %{3 + rank}" if hint else ""
+    inputs = "".join(f', "r"({c})' for c in names) + (', "h"(ctas)' if cast else "")
+    tail = (".multicast::cluster" if cast else "") + (".L2::cache_hint" if hint else "")
+    policy = (f", %{3 + rank}" if cast else "") + (f", %{3 + rank + cast}" if hint else "")
     return (
-        f"DEVICE void tma_load_{rank}d{'_hint' if hint else ''}(uint32_t dst, const TensorMap* map,"
+        f"DEVICE void tma_{'cast' if cast else 'load'}_{rank}d{'_hint' if hint else ''}"
+        f"(uint32_t dst, const TensorMap* map,"
         f" uint32_t bar, {', '.join(f'int {c}' for c in names)}"
-        f"{', uint64_t policy' if hint else ''}) {{\n"
+        f"{', uint16_t ctas' if cast else ''}{', uint64_t policy' if hint else ''}) {{\n"
         f'  asm volatile("{_MOVE.format(rank=rank)}.shared::cluster.global'
         f'.mbarrier::complete_tx::bytes{tail} [%0], [%1, {{{places}}}], [%2]{policy};"\n'
         f'               :: "r"(dst), "l"(map), "r"(bar){inputs}'
@@ -93,8 +95,33 @@ TILE_HELPERS: dict[str, str] = {
         "  for (int j = 0; j < 8; ++j)\n"
         "    if (j < left) at[j] = (uint16_t)(x[j / 2] >> (j % 2 * 16));\n}\n"
     ),
+    "add_pair_f32": (
+        "// Two neighbours added to memory, the second if it exists.\n"
+        "DEVICE void add_pair_f32(float* at, float a, float b, int left) {\n"
+        "  if (left > 1) {\n"
+        '    asm volatile("red.relaxed.gpu.global.add.v2.f32 [%0], {%1, %2};"\n'
+        '                 :: "l"(at), "f"(a), "f"(b) : "memory");\n'
+        "  } else {\n"
+        '    asm volatile("red.relaxed.gpu.global.add.f32 [%0], %1;"\n'
+        '                 :: "l"(at), "f"(a) : "memory");\n  }\n}\n'
+    ),
+    **{
+        f"add_pair_{kind}": (
+            "// Two neighbours added to memory, the second if it exists.\n"
+            f"DEVICE void add_pair_{kind}(uint16_t* at, float a, float b, int left) {{\n"
+            "  if (left > 1) {\n"
+            f'    asm volatile("red.relaxed.gpu.global.add.noftz.{kind}x2 [%0], %1;"\n'
+            f'                 :: "l"(at), "r"(pack_{kind}(a, b)) : "memory");\n'
+            "  } else {\n"
+            f'    asm volatile("red.relaxed.gpu.global.add.noftz.{kind} [%0], %1;"\n'
+            f'                 :: "l"(at), "h"(to_{kind}(a)) : "memory");\n  }}\n}}\n'
+        )
+        for kind in ("bf16", "f16")
+    },
     **{f"tma_load_{r}d": _load(r, hint=False) for r in range(1, 6)},
     **{f"tma_load_{r}d_hint": _load(r, hint=True) for r in range(1, 6)},
+    **{f"tma_cast_{r}d": _load(r, hint=False, cast=True) for r in range(1, 6)},
+    **{f"tma_cast_{r}d_hint": _load(r, hint=True, cast=True) for r in range(1, 6)},
     **{f"tma_store_{r}d": _store(r) for r in range(1, 6)},
     **{f"tma_add_{r}d": _store(r, add=True) for r in range(1, 6)},
     "stamp": (
@@ -103,6 +130,12 @@ TILE_HELPERS: dict[str, str] = {
         '  asm volatile("{ .reg .pred p; .reg .u32 t; setp.ne.u32 p, %1, 0;"\n'
         '               " mov.u32 t, %%clock; @p st.global.u32 [%0], t; }"\n'
         '               :: "l"(at), "r"((unsigned)on) : "memory");\n}\n'
+    ),
+    "tile_number": (
+        "// An entry of a list of tiles: read once where it is used twice.\n"
+        "DEVICE int tile_number(const int* at) {\n  int x;\n"
+        '  asm("ld.global.nc.s32 %0, [%1];" : "=r"(x) : "l"(at));\n'
+        "  return x;\n}\n"
     ),
     "listed": (
         "// An entry of a list, read anew every time: it need not stay in a register.\n"

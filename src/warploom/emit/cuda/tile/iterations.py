@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from warploom.emit.cuda.tile.context import Context
-from warploom.lower.ranges import Affine, Cut
+from warploom.lower.ranges import Affine, Cut, starts_anywhere
 
 
 def range_lines(
@@ -19,8 +19,9 @@ def range_lines(
     if cut is not None:
         for bound in cut.below:  # t >= start
             start = _solved(context, cut, bound, widest=True)
-            skip = f"max(({start}) - first_{loop}, 0) / {extent} * {extent}"
-            lines.append(f"first_{loop} += {skip};")
+            skip = f"max(({start}) - first_{loop}, 0)"
+            whole = "" if starts_anywhere(context.layout.body) else f" / {extent} * {extent}"
+            lines.append(f"first_{loop} += {skip}{whole};")
         for bound in cut.above:  # t <= most
             most = _solved(context, cut, bound, widest=True)
             lines.append(f"end_{loop} = min(end_{loop}, ({most}) + 1);")
@@ -43,6 +44,48 @@ def range_lines(
         most = _solved(context, cut, bound, widest=False)
         lines.append(f"whole_to = min(whole_to, floor_div(({most}) + 1 - first_{loop}, {extent}));")
     return [*lines, "whole_to = min(max(whole_to, 0), k_tiles);"]
+
+
+def list_lines(context: Context, cut: Cut | None, fewest: int) -> list[str]:
+    """The tiles that lists name, one list after the other; past them, what lies past the end.
+
+    Tiles listed as whole need no mask, unless one of them may cross the end.
+    """
+    loop = context.layout.body.loop
+    extent, size = context.layout.extent(loop.var), context.size(context.kernel.var(loop.var).axis)
+    lines, counts, at = [], [], f"({size} + {extent - 1}) / {extent}"
+    for n, tiles in enumerate(loop.lists):
+        lines += [
+            f"const int count_{n}_{loop.var} = {_of_grid(context, tiles.counts)};",
+            f"const int* const tiles_{n}_{loop.var} = &{_of_grid(context, tiles.tensor)};",
+        ]
+        counts.append(f"count_{n}_{loop.var}")
+    for n in reversed(range(len(counts))):
+        before = "".join(f" - {c}" for c in counts[:n])
+        at = f"k{before} < {counts[n]} ? tile_number(tiles_{n}_{loop.var} + k{before}) : {at}"
+    whole = " + ".join(c for c, x in zip(counts, loop.lists, strict=True) if x.whole) or "0"
+    known = cut is None or cut.known
+    return [
+        *lines,
+        f"const int whole_{loop.var} = {whole}, k_tiles = max({' + '.join(counts)},"
+        f" {max(fewest, 1)});",
+        f"const int whole_from = 0, whole_to = {size} % {extent} ? 0 : whole_{loop.var};"
+        if known
+        else "const int whole_from = 0, whole_to = 0;",
+        f"auto step_{loop.var} = [&](int k) {{ return {extent} * ({at}); }};",
+    ]
+
+
+def _of_grid(context: Context, tensor: str) -> str:
+    """The element of a tensor that the tile at hand has, or its first along an axis of its own."""
+    walked = {context.kernel.var(n).axis: n for n in context.kernel.grid.vars}
+    parts = []
+    for n, axis in enumerate(context.kernel.tensor(tensor).axes):
+        if axis.name in walked:
+            stride = context.stride(tensor, n)
+            per = f" / {axis.per}" if axis.per > 1 else ""
+            parts.append(f"pos_{walked[axis.name]}{per} * {stride}")
+    return f"{context.pointer(tensor)}[{' + '.join(parts)}]"
 
 
 def _part_lines(context: Context, count: str, fewest: int) -> list[str]:

@@ -30,14 +30,16 @@ def meet_lines(context: Context, site: Site) -> list[str]:
     apart = part_bytes(layout) // QUAD_BYTES
     barrier = f"{group_barrier(site.document)} + instance"
     sums = meeting_of(layout.body).top is None
+    size = layout.tiling.cluster
+    tile = f"(tile * {size} + rank)" if size > 1 else "tile"
     return [
         "bool is_last;",
         "{",
         "  const int thread = threadIdx.x % 128;",
         f"  unsigned* const counted = (unsigned*){context.work()} +"
-        f" 2 * (tile * {consumers} + instance);",
+        f" 2 * ({tile} * {consumers} + instance);",
         f"  float4* const parts = (float4*)({context.work()} + {COUNTER_BYTES}) +"
-        f" tile * {split * apart}LL + instance * {apart // consumers} + thread;",
+        f" {tile} * {split * apart}LL + instance * {apart // consumers} + thread;",
         *indent((_sums if sums else _states)(context, arrays, apart, barrier), 2),
         "}",
     ]

@@ -11,6 +11,7 @@ from warploom.emit.cuda.lowering import Site
 from warploom.emit.cuda.tile.columns import early_text, early_vectors
 from warploom.emit.cuda.tile.context import Context
 from warploom.kernel.values import Dot, DType, Load
+from warploom.lower.edges import bounded_axis
 from warploom.lower.layout import WGMMA_ROWS
 from warploom.lower.plan import part_name
 from warploom.lower.slots import LINE_BYTES, SlotTile
@@ -20,24 +21,34 @@ STEPS_OF_LINE = 4  # k-steps of 32 bytes in a 128-byte row
 
 
 def load_lines(context: Context, op: Load, entry: LoadEntry, site: Site) -> list[str]:
-    """The copies of one tile: a box for each block of 128-byte rows."""
+    """The copies of one tile: a box for each block of 128-byte rows; of its share in a cluster."""
     found = context.layout.slot_of(op.result.name)
     assert found is not None
     _, tile = found
     tensor = context.kernel.tensor(op.tensor)
-    name = context.map_of(tensor, context.load_box(op, tile), span=tile.span)
+    bound = bounded_axis(context.layout.body, op)
+    box = context.load_box(op, tile, entry.multicast)
+    name = context.map_of(tensor, box, span=tile.span, bounded=bound)
     once = site.document.ring(entry.ring).per == "tile"
     iteration = None if once else site.iteration(entry.k)
     dst, bar = site.part(entry.ring, entry.part, entry.k), site.barrier(entry.ring, "full", entry.k)
     column = next(n for n, at in enumerate(op.at) if at.var == op.result.vars[-1])
     policy = _policy(context, op.tensor)
+    call, mask, own = "tma_load", "", dict[int, str]()
+    if entry.multicast > 1:
+        rows = tile.rows // entry.multicast
+        row = next(n for n, at in enumerate(op.at) if at.var == op.result.vars[0])
+        call, mask = "tma_cast", f", {(1 << entry.multicast) - 1}"
+        dst, own = f"{dst} + rank * {rows * LINE_BYTES}", {row: f"rank * {rows}"}
+    hint = "_hint" if policy else ""
     lines = []
     for block in range(1 if tile.vector else tile.blocks):
-        shift = {column: str(block * tile.block_cols)} if block else {}
-        at = ", ".join(context.coordinates(op, iteration, shift))
+        shift = own | ({column: str(block * tile.block_cols)} if block else {})
+        at = context.coordinates(op, iteration, shift)
         to = f"{dst} + {block * tile.rows * LINE_BYTES}" if block else dst
-        call = f"tma_load_{len(op.at)}d{'_hint' if policy else ''}"
-        lines.append(f"{call}({to}, &{name}, {bar}, {at}{policy});")
+        lines.append(
+            f"{call}_{len(at)}d{hint}({to}, &{name}, {bar}, {', '.join(at)}{mask}{policy});"
+        )
     return lines
 
 

@@ -106,7 +106,7 @@ class Ops:
             def put_lines(e: RoleEntry, site: Site, put: Put = put) -> list[str]:
                 assert isinstance(e, Compute)
                 place = site.part(put.ring.name, part_name(put.value), e.k)
-                return [f"{put.name}({place});"]
+                return [f"{put.name}({place}, {site.iteration(e.k)});"]
 
             table = table.with_op(put.name, put_lines)
         return table

@@ -12,7 +12,7 @@ from warploom.emit.cuda.tile.columns import early_vectors
 from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.grid import again_lines, count_lines
 from warploom.emit.cuda.tile.helpers import Owned, wait_function
-from warploom.emit.cuda.tile.iterations import range_lines
+from warploom.emit.cuda.tile.iterations import list_lines, range_lines
 from warploom.emit.cuda.tile.operands import product_functions
 from warploom.emit.cuda.tile.ops import Ops
 from warploom.emit.cuda.tile.positions import advance_lines, position_lines
@@ -110,6 +110,8 @@ class Part:
         axis = self.context.kernel.var(loop.var).axis
         extent = self.layout.extent(loop.var)
         end = self.context.size(axis)
+        if loop.lists:
+            return list_lines(self.context, self.cut, self.document.minimum_trips)
         start = self.context.uniform(loop.start) if loop.start else "0"
         lines = [f"int first_{loop.var} = {start};"]
         if loop.until:
@@ -152,9 +154,10 @@ class Part:
             arguments = "".join(f", uint32_t slot_{part_name(v)}" for v in slots)
             loops = step.when is When.LOOP
             head = f"auto {step.name} = [&](auto masked, int k{arguments}) {{"
-            text = step_text(self.context, step, "k" if loops else None)
+            kept, text = step_text(self.context, step, "k" if loops else None)
             uses = any("MASKED" in line for line in text)
             lines += [
+                *kept,
                 f"// {step.when}: {', '.join(step.results) or step.name}",
                 head,
                 *(["  constexpr bool MASKED = decltype(masked)::value;"] if uses else []),
@@ -164,7 +167,7 @@ class Part:
         for put in puts(self.layout):
             lines += [
                 f"// loop: {put.result}",
-                f"auto {put.name} = [&](uint32_t slot) {{",
+                f"auto {put.name} = [&](uint32_t slot, int k) {{",
                 *indent(put_text(self.context, put), 2),
                 "};",
             ]
@@ -236,6 +239,7 @@ class Part:
             unknown = self.cut is not None and not self.cut.known
             plain = [] if unknown else [("whole_to", table)]
             ends_whole = self.cut is not None and self.cut.known and not self.cut.above
+            ends_whole = ends_whole and not self.layout.body.loop.lists
             loops = [*first, *plain, *([] if ends_whole else [("k_tiles", masked)])]
         again = again_lines(self.context, self.walked)
         for n, (bound, lowerings) in enumerate(loops):

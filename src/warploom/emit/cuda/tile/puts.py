@@ -18,9 +18,10 @@ def put_text(context: Context, put: Put) -> list[str]:
     rows = value.vars[0]
     block = tile.rows * LINE_BYTES
     end = context.end_of(rows)
-    whole = f"pos_{rows} + {tile.rows} <= {end}"
-    whole = f"pos_{rows} >= 0 && {whole}" if rows == context.early else whole
-    exists = context.inside(f"pos_{rows} + row_of(b, u % 2)", end, rows)
+    first = context.position(rows, "k")
+    whole = f"{first} + {tile.rows} <= {end}"
+    whole = f"{first} >= 0 && {whole}" if rows == context.early else whole
+    exists = context.inside(f"{first} + row_of(b, u % 2)", end, rows)
     return [
         "const int here = opaque(lane);  // addresses are computed anew: registers are short",
         f"const bool inside = {whole};",

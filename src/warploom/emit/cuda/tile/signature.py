@@ -16,6 +16,7 @@ class MapParam:
     """A tensor map: box sizes by axis of the tensor (outermost first).
 
     ``span``: bytes of a row that are swizzled among themselves; 0 for vectors, which are not.
+    ``bounded``: the axis whose end a copy names itself.
     """
 
     name: str
@@ -23,6 +24,7 @@ class MapParam:
     box: tuple[int, ...]
     dtype: DType
     span: int = 128
+    bounded: int | None = None
 
     @property
     def text(self) -> str:

@@ -97,6 +97,11 @@ class _Writer:
     def threads(self) -> int:
         return 128 * (self.last.layout.tiling.consumers + 1)
 
+    @property
+    def clustered(self) -> str:
+        size = self.document.cluster
+        return f" __cluster_dims__({size}, 1, 1)" if size > 1 else ""
+
     def head(self) -> list[str]:
         kernel, name = self.lowered.kernel, self.last.document.name
         lines = [
@@ -117,7 +122,7 @@ class _Writer:
             self.params[NAME] = PointerParam(name=NAME, tensor=NAME, dtype=DType.I32, written=True)
         params = ",\n    ".join(p.text for p in self.params.values())
         return [
-            f'extern "C" __global__ void __launch_bounds__({self.threads}, 1)',
+            f'extern "C" __global__ void __launch_bounds__({self.threads}, 1){self.clustered}',
             f"{ENTRY}({params}) {{",
             "  extern __shared__ uint8_t dynamic_smem[];",
             f"  constexpr uint32_t smem = {SMEM_START};  // known here: no loop computes it",
@@ -128,13 +133,18 @@ class _Writer:
             "  if (threadIdx.x == 0) {",
             *indent(barrier_setup(self.document), 4),
             "  }",
-            "  __syncthreads();",
+            f"  {'cluster_sync' if self.clustered else '__syncthreads'}();",
             "",
             "  if (group_of_warps == 0) {",
             *indent(producer, 4),
             "  } else {",
             *indent(consumer, 4),
             "  }",
+            *(
+                ["  cluster_sync();  // none leaves while others reach it"]
+                if self.clustered
+                else []
+            ),
             "}",
         ]
 

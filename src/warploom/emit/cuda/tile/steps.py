@@ -15,12 +15,15 @@ COMBINE = {Fn.MAX: "fmaxf({0}, {1})", Fn.MIN: "fminf({0}, {1})", Fn.ADD: "{0} + 
 QUAD = {Fn.MAX: "quad_max", Fn.MIN: "quad_min", Fn.ADD: "quad_sum"}
 
 
-def step_text(context: Context, step: Step, iteration: str | None) -> list[str]:
-    """The body of a step: elements with the rows they need, then reductions and rows after them."""
+def step_text(context: Context, step: Step, iteration: str | None) -> tuple[list[str], list[str]]:
+    """What a step keeps between iterations, and its body.
+
+    That is elements with the rows they need, then reductions and rows after them.
+    """
     made = {op.result.name for op in step.ops}
-    inner = Vector(context, step.rows, step.cols, local=made, iteration=iteration)
-    outer = Vector(context, step.rows, None, local=made, iteration=iteration)
-    outer.scopes.step = inner.scopes.step
+    inner = Vector(context, step.rows, step.cols, local=made, iteration=iteration, step=step.name)
+    outer = Vector(context, step.rows, None, local=made, iteration=iteration, step=step.name)
+    outer.scopes.step, outer.scopes.ahead = inner.scopes.step, inner.scopes.ahead
     reduces = [op for op in step.ops if isinstance(op, Reduce)]
     parts = part_sums(context.layout.body)
     sums: list[str] = []
@@ -50,7 +53,8 @@ def step_text(context: Context, step: Step, iteration: str | None) -> list[str]:
         lines += _reduction_start(op, blocks)
     if step.cols is not None:
         lines += tile_loop(context, inner, stores + sums, packs, blocks, step.cols)
-    return lines + (_row_loop(outer, row_stores, blocks) if row_stores else [])
+    lines += _row_loop(outer, row_stores, blocks) if row_stores else []
+    return list(inner.scopes.ahead.values()), lines
 
 
 def _reduction_start(op: Reduce, blocks: int) -> list[str]:

@@ -5,10 +5,15 @@ from __future__ import annotations
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.vector import ELEMENTS, Vector, row_scope
+<<<<<<< HEAD
 from warploom.kernel.values import Access, DType, Store, Walk
+=======
+from warploom.kernel.values import DType, Store
+from warploom.lower.body import refusal
+>>>>>>> c56bde8dd6fb68ef6e30bc72939df335f717c992
 from warploom.lower.hand_over import by_columns, share_of
 from warploom.lower.slots import LINE_BYTES
-from warploom.lower.storage import is_turned
+from warploom.lower.storage import is_turned, scattered
 
 PACKS = {DType.BF16: "pack_bf16", DType.F16: "pack_f16"}
 WARP_ROWS = 16
@@ -122,7 +127,7 @@ def straight_text(context: Context, op: Store, iteration: str) -> list[str]:
             "        const int i = e / 2 % 2;",
             *indent([*vector.scopes.element, f"y[e] = {text};", "(void)i;"], 8),
             "      }",
-            *indent(_ADD_BLOCKS if blocked else _add_pairs(context, op, iteration), 6),
+            *indent(_ADD_BLOCKS if blocked else _add_each(context, op, iteration), 6),
             "    }",
             *indent(done, 4),
             "  }",
@@ -165,7 +170,7 @@ _ADD_BLOCKS = [
 ]
 
 
-def _add_pairs(context: Context, op: Store, iteration: str) -> list[str]:
+def _add_each(context: Context, op: Store, iteration: str) -> list[str]:
     """Two neighbours of a row at a time."""
     rows, cols = context.layout.body.values[op.value].vars
     texts = {rows: "(row + 8 * i)", cols: "(column + 8 * h + 8 * (p / 2))"}
@@ -203,8 +208,14 @@ def direct_text(context: Context, op: Store) -> list[str]:
     text = vector.value(op.value)
     blocks = context.layout.extent(rows) // context.layout.tiling.consumers // 64
     groups = context.layout.extent(cols) // 16
-    wide = 1 if dtype is DType.F32 or groups % 2 or is_turned(context.layout, op) else 2
-    write = _write_pairs(context, op, dtype) if wide == 1 else _write_lines(context, op, dtype)
+    alone = dtype is DType.F32 or groups % 2 or is_turned(context.layout, op) or op.add
+    wide = 1 if alone else 2
+    if op.add:
+        write = _add_pairs(context, op, dtype, vector)
+    elif wide == 1:
+        write = _write_pairs(context, op, dtype, vector)
+    else:
+        write = _write_lines(context, op, dtype, vector)
     return [
         *vector.scopes.step,
         "#pragma unroll",
@@ -229,27 +240,31 @@ def direct_text(context: Context, op: Store) -> list[str]:
     ]
 
 
-def _place(context: Context, op: Store, row: str, column: str) -> tuple[str, str, str]:
+def _place(
+    context: Context, op: Store, vector: Vector, row: str, column: str
+) -> tuple[str, str, str]:
     """The address of an element, and whether its row and column exist."""
-    value = context.layout.body.values[op.value]
-    rows, cols = value.vars
-    texts = {rows: row, cols: column}
-    indices = [texts[a.var] if a.var in texts else context.index(a, None) for a in op.at]
-    tensor = context.kernel.tensor(op.tensor)
-    limits = {
-        a.var: context.limit(op.tensor, axis.name, a.var)
-        for a, axis in zip(op.at, tensor.axes, strict=True)
-        if a.var in texts
-    }
-    exists = context.inside(row, limits[rows], rows)
-    return context.address(op, indices), exists, limits[cols]
+    rows, cols = context.layout.body.values[op.value].vars
+    texts, limits, more = {rows: row, cols: column}, {}, []
+    indices = []
+    for a, axis in zip(op.at, context.kernel.tensor(op.tensor).axes, strict=True):
+        if a.value is not None and a.value == scattered(context.layout, op):
+            index = vector.value(a.value)
+            more.append(f"(unsigned){index} < (unsigned){context.size_of(op.tensor, axis.name)}")
+        else:
+            index = texts[a.var] if a.var in texts else context.index(a, None)
+        indices.append(index)
+        if a.var in texts:
+            limits[a.var] = context.limit(op.tensor, axis.name, a.var)
+    exists = context.inside(row, limits.get(rows) or context.end_of(rows), rows)
+    return context.address(op, indices), " && ".join([exists, *more]), limits[cols]
 
 
-def _write_lines(context: Context, op: Store, dtype: DType) -> list[str]:
+def _write_lines(context: Context, op: Store, dtype: DType, vector: Vector) -> list[str]:
     """Four threads exchange pairs of columns, so that each writes 16 bytes of a row."""
     value = context.layout.body.values[op.value]
     row = f"(pos_{value.vars[0]} + row_of(b, i))"
-    place, exists, limit = _place(context, op, row, "first")
+    place, exists, limit = _place(context, op, vector, row, "first")
     pack = PACKS[dtype]
     return [
         "#pragma unroll",
@@ -265,10 +280,33 @@ def _write_lines(context: Context, op: Store, dtype: DType) -> list[str]:
     ]
 
 
-def _write_pairs(context: Context, op: Store, dtype: DType) -> list[str]:
+def _add_pairs(context: Context, op: Store, dtype: DType, vector: Vector) -> list[str]:
+    """Sums in memory, two neighbours at a time."""
     value = context.layout.body.values[op.value]
     row = f"(pos_{value.vars[0]} + row_of(b, i))"
-    place, exists, limit = _place(context, op, row, "first")
+    place, exists, limit = _place(context, op, vector, row, "first")
+    if is_turned(context.layout, op):
+        raise refusal(
+            f"a sum of transposed tiles in '{op.tensor}'",
+            op.line,
+            why="neighbours of a row are added together, and lie apart there",
+            fix="products with rows and columns exchanged",
+        )
+    return [
+        "#pragma unroll",
+        "for (int u = 0; u < 4; ++u) {",
+        "  const int i = u % 2;",
+        f"  const int first = pos_{value.vars[1]} + column_of(2 * part, 2 * u);",
+        f"  if ({exists} && first < {limit})",
+        f"    add_pair_{dtype}(&{place}, y[0][2 * u], y[0][2 * u + 1], {limit} - first);",
+        "}",
+    ]
+
+
+def _write_pairs(context: Context, op: Store, dtype: DType, vector: Vector) -> list[str]:
+    value = context.layout.body.values[op.value]
+    row = f"(pos_{value.vars[0]} + row_of(b, i))"
+    place, exists, limit = _place(context, op, vector, row, "first")
     convert = {DType.BF16: "to_bf16", DType.F16: "to_f16"}.get(dtype, "")
     return [
         "#pragma unroll",

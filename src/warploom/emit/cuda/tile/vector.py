@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.columns import COLUMN, columns_text, early_vectors, vector_text
-from warploom.emit.cuda.tile.context import Context, pointwise
+from warploom.emit.cuda.tile.context import BINARY, Context, pointwise
 from warploom.kernel.values import (
     At,
     Const,
@@ -40,8 +40,9 @@ BYTES = (DType.I8, DType.E4M3, DType.E5M2)
 
 @dataclass
 class Scopes:
-    """Lines by how often they run."""
+    """Lines by how often they run; ``ahead``: what a step keeps for its next iteration."""
 
+    ahead: dict[str, str] = field(default_factory=dict)
     step: list[str] = field(default_factory=list)
     rows: list[str] = field(default_factory=list)
     row_names: list[str] = field(default_factory=list)
@@ -53,6 +54,7 @@ class Vector:
     """Writes expressions of values on a tile ``rows`` x ``cols`` of the running iteration.
 
     ``local`` are values computed in this very text; everything else kept is read from its array.
+    ``step``: the name of the step it is.
     """
 
     def __init__(
@@ -63,8 +65,9 @@ class Vector:
         *,
         local: Iterable[str] = (),
         iteration: str | None = None,
+        step: str = "",
     ) -> None:
-        self.context, self.rows, self.cols = context, rows, cols
+        self.context, self.rows, self.cols, self.step = context, rows, cols, step
         self.layout = context.layout
         self.body = context.layout.body
         self.homes = dict(self.layout.homes)
@@ -106,12 +109,13 @@ class Vector:
         if isinstance(op, Load):
             return self._loaded(op)
         if isinstance(op, Pointwise):
-            return self.declare(value, self._pointwise(op))
+            return self.declare(value, self._line(op) or self._pointwise(op))
         raise refusal("this value has no place in vector work", value.line)
 
     def _uniform(self, name: str) -> str:
         op = self.body.ops[name]
-        text = self.context.uniform(name, self.iteration)
+        known = {x.result.name: self._ahead(x) for x in self.context.moving_elements(name)}
+        text = self.context.uniform(name, self.iteration, known)
         if isinstance(op, Const):
             return text
         kind = "int" if self.body.values[name].dtype is DType.I32 else "float"
@@ -128,6 +132,48 @@ class Vector:
         if var == self.cols:
             return f"({at} + column_of(h, e))"
         raise refusal(f"index({var}) has no place on a tile of {self.rows} and {self.cols}", None)
+
+    def _line(self, op: Pointwise) -> str:
+        """Numbers that rise evenly along the columns, from where a row's first one stands."""
+        name = op.result.name
+        if self.body.is_line(name) and op.result.vars == (self.rows, self.cols):
+            return self._line_from(name, name)
+        if self.body.is_distance(name) and op.result.vars == (self.rows, self.cols):
+            inner = self.body.ops[op.args[0]]
+            assert isinstance(inner, Pointwise)
+            return f"fabsf({self._line_from(name, inner.args[0])})"
+        return ""
+
+    def _line_from(self, name: str, inner: str) -> str:
+        slope, start = self._rise(inner)
+        label, at = called("slope", name), called("start", name)
+        self.scopes.step.append(f"const float {label} = (float)({slope or '0'});")
+        self.scopes.row_names.append(f"float {at}[2];")
+        self.scopes.rows.append(f"{at}[i] = (float)({start});")
+        return f"fmaf({label}, (float)(8 * h + e / 4 * 8 + e % 2), {at}[i])"
+
+    def _rise(self, name: str) -> tuple[str, str]:
+        """By how much a value grows with every column, and what it is in a thread's first one."""
+        op, value = self.body.ops[name], self.body.values[name]
+        if self.cols not in value.vars:
+            return "", self.value(name)
+        if isinstance(op, Indices):
+            return "1", f"({self.context.position(op.var, self.iteration)} + lane % 4 * 2)"
+        if isinstance(op, Spread):
+            return self._rise(op.arg)
+        assert isinstance(op, Pointwise)
+        rises = [self._rise(a) for a in op.args]
+        if op.fn in (Fn.NEG, Fn.CAST):
+            slope, start = rises[0]
+            sign = "-" if op.fn is Fn.NEG else "(float)" if value.dtype is DType.F32 else ""
+            return slope and f"({sign}{slope})", f"({sign}{start})"
+        (a, first), (b, second) = rises
+        word = "/" if op.fn is Fn.DIV else BINARY[op.fn]
+        if op.fn in (Fn.ADD, Fn.SUB):
+            slope = f"({a or '0'} {word} {b or '0'})"
+        else:
+            slope = f"({a or first} {word} {b or second})"
+        return slope, f"({first} {word} {second})"
 
     def _pointwise(self, op: Pointwise) -> str:
         if op.fn is Fn.DIV:
@@ -273,14 +319,26 @@ class Vector:
         """Whether a tile lies within one block of elements that share a number."""
         return dim.per > 1 and dim.per % self.layout.extent(dim.var) == 0
 
+    def _ahead(self, op: Load) -> str:
+        """One element of an iteration: read an iteration before, since memory is far away.
+
+        A step runs for all iterations in turn, so it can keep what it reads for its next one.
+        """
+        label, name = called("v", op.result.name), called(f"ahead_{self.step}", op.result.name)
+        if label not in self.scopes.ahead:
+            now, after = (self.context.one_element(op, at) for at in ("0", "k + 1"))
+            kind = "int" if op.result.dtype is DType.I32 else "float"
+            self.scopes.ahead[label] = f"{kind} {name} = {now};"
+            self.scopes.step += [f"const {kind} {label} = {name};", f"{name} = {after};"]
+        return label
+
     def _same_everywhere(self, op: Load) -> str:
         """A scale of the whole tile, read once."""
-        indices = []
-        for at, axis in zip(op.at, self.context.kernel.tensor(op.tensor).axes, strict=True):
-            text = self.context.index(at, self.iteration)
-            indices.append(f"({text}) / {axis.per}" if axis.per > 1 and at.var else text)
+        if any(at.var == self.body.loop.var for at in op.at):
+            return self._ahead(op)
         label = called("v", op.result.name)
-        self.scopes.step.append(f"const float {label} = {self.context.element_at(op, indices)};")
+        element = self.context.one_element(op, self.iteration)
+        self.scopes.step.append(f"const float {label} = {element};")
         return label
 
     def _from_slot(self, op: Load) -> str:

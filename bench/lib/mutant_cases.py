@@ -1,0 +1,240 @@
+"""Calls of every shipped text with a loop, with more tiles than SMs, whose results NumPy knows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from tests.texts.cases import TEXTS, Case
+
+import warploom as wl
+from warploom.kernel.rounding import rounded
+from warploom.kernel.values import DType
+from warploom.kernels.attention import paged
+from warploom.kernels.attention_grad import attention_grad, packed_grad, queries_grad, values_grad
+from warploom.kernels.block_scaled import block_scaled
+from warploom.kernels.gemm import turned
+from warploom.kernels.grouped import grouped_input, grouped_scaled, grouped_swiglu
+from warploom.kernels.int4_gemm import fp8_gemm, int4_gemm
+from warploom.kernels.measured import GRADS
+from warploom.kernels.scan import scan
+
+TEXTS.update(
+    {
+        t.name: t
+        for t in (
+            *(paged, attention_grad, packed_grad, queries_grad, values_grad, block_scaled, turned),
+            *(grouped_input, grouped_scaled, grouped_swiglu, fp8_gemm, int4_gemm, scan),
+        )
+    }
+)
+BF16 = "bf16"
+PAGES = 3  # more than sequences use
+
+
+@dataclass(frozen=True)
+class Ranged(Case):
+    """A case whose numbers have ranges of their own: bytes, page tables, gates that decay."""
+
+    def arrays(self):
+        found = super().arrays()
+        rng = np.random.default_rng(self.seed + 1)
+        for name, old in found.items():
+            if name == "table":
+                found[name] = rng.permutation(self.sizes["p"])[: old.size].reshape(old.shape)
+            elif name == "w" and self.text == "int4_gemm":
+                found[name] = rng.integers(-128, 128, old.shape)
+        if self.text == "scan":
+            gates = rounded(-0.2 * np.abs(found["grown"]), DType.F32).cumsum(axis=3)
+            gates = rounded(gates, DType.F32)
+            found |= {"grown": gates, "seen": gates, "all": gates[..., -1]}
+        return found
+
+
+def softcap(x, b, h, s, t):
+    return wl.tanh(x * 0.05) * 20.0
+
+
+def window(b, h, s, t):
+    return t > s - 300
+
+
+def _types(*names):
+    return dict.fromkeys(names, BF16)
+
+
+def _grad(name, d):
+    return dict(GRADS[name][d, False])
+
+
+_FP8 = {"a": "e4m3", "b": "e4m3", "out": BF16}
+_HEADS = {"b": 2, "h": 16, "g": 4, "s": 320, "t": 600}
+_ATTENTION = _types("q", "k", "v", "out")
+_GRADS = _types("q", "k", "v", "do", "dk", "dv")
+_FEW = {"m": 16, "n": 128, "stages": 3}
+_SCALE = {"scale": 0.125}
+CASES = {
+    "gemm": Case(
+        "gemm",
+        {"m": 1500, "n": 3080, "k": 520},
+        _types("a", "b", "out"),
+        {"activation": "none"},
+        scalars={"alpha": 0.75},
+        pins={"m": 128, "n": 256},
+    ),
+    "attention": Case(
+        "attention",
+        {"b": 2, "h": 12, "g": 1, "s": 1000, "t": 700, "d": 64},
+        _ATTENTION,
+        {"causal": False},
+        scalars=_SCALE,
+        pins={"s": 128, "t": 128},
+    ),
+    "packed": Case(
+        "packed",
+        {"i": 3, "h": 16, "g": 1, "s": 1200, "t": 1000, "d": 64},
+        _ATTENTION,
+        {"causal": True},
+        scalars=_SCALE,
+        pins={"s": 128, "t": 128},
+    ),
+    "swiglu": Case(
+        "swiglu",
+        {"m": 1500, "n": 1600, "k": 392},
+        _types("x", "gate", "up", "out"),
+        pins={"m": 128, "n": 128},
+    ),
+    "rms_gemm": Case(
+        "rms_gemm",
+        {"m": 1500, "n": 3080, "k": 392},
+        _types("x", "w", "out"),
+        scalars={"eps": 1e-5},
+        pins={"m": 128, "n": 256},
+    ),
+    "grouped": Case(
+        "grouped",
+        {"t": 1200, "n": 1600, "k": 192, "e": 3},
+        _types("x", "w", "out"),
+        pins={"t": 128, "n": 128},
+    ),
+    "block_scaled": Case(
+        "block_scaled", {"m": 1500, "n": 1664, "k": 512}, _FP8, pins={"m": 128, "n": 128}
+    ),
+    "block_scaled_turns": Case(
+        "block_scaled",
+        {"m": 1500, "n": 1664, "k": 768},
+        _FP8,
+        pins={"m": 128, "n": 128, "turns": True, "stages": 5},
+    ),
+    "attention_grad": Case(
+        "attention_grad",
+        {**_HEADS, "d": 64},
+        _GRADS,
+        {"causal": False},
+        ("dq", "dv"),
+        _SCALE,
+        _grad("attention_grad", 64),
+    ),
+    "turned": Case(
+        "turned",
+        {"m": 13, "n": 18000, "k": 520},
+        _types("a", "b", "out"),
+        {"activation": "none"},
+        scalars={"alpha": 0.75},
+        pins=_FEW | {"split": 1},
+    ),
+    "split_gemm": Case(
+        "gemm",
+        {"m": 300, "n": 500, "k": 3000},
+        _types("a", "b", "out"),
+        {"activation": "none"},
+        scalars={"alpha": 0.75},
+        pins={"m": 128, "n": 128, "split": 4},
+    ),
+    "decode": Case(
+        "attention",
+        {"b": 5, "h": 12, "g": 12, "s": 3, "t": 700, "d": 128},
+        _ATTENTION,
+        {"causal": False},
+        scalars={"scale": 0.09},
+        pins={"s": 64, "t": 128, "split": 3},
+    ),
+    "paged": Ranged(
+        "paged",
+        {"b": 12, "h": 16, "g": 4, "s": 3, "d": 128, "p": 12 * 5 + PAGES, "u": 64, "j": 5},
+        _ATTENTION,
+        {"causal": False},
+        scalars={"scale": 0.09},
+    ),
+    "flexible": Case(
+        "attention",
+        {"b": 2, "h": 12, "g": 1, "s": 1000, "t": 700, "d": 64},
+        _ATTENTION,
+        {"causal": False, "score": softcap, "visible": window},
+        scalars=_SCALE,
+        pins={"s": 128, "t": 128},
+    ),
+    "int4_gemm": Ranged(
+        "int4_gemm", {"m": 13, "n": 18048, "k": 512}, _types("x", "out"), pins=_FEW | {"split": 1}
+    ),
+    "fp8_gemm": Ranged(
+        "fp8_gemm",
+        {"m": 13, "n": 18048, "k": 512},
+        {"x": BF16, "w": "e4m3", "out": BF16},
+        pins=_FEW | {"split": 1},
+    ),
+    "scan": Ranged(
+        "scan",
+        {"b": 10, "h": 16, "c": 6, "t": 64, "j": 64, "d": 128, "e": 64},
+        _types("q", "k", "v", "out"),
+    ),
+    "values_grad": Case(
+        "values_grad",
+        {**_HEADS, "d": 256},
+        _types("q", "k", "do", "dv"),
+        {"causal": False},
+        scalars={"scale": 0.06},
+        pins=_grad("values_grad", 256),
+    ),
+    "queries_grad": Case(
+        "queries_grad",
+        {**_HEADS, "s": 600, "t": 320, "d": 128},
+        _types("q", "k", "v", "do", "dq"),
+        {"causal": False},
+        scalars={"scale": 0.09},
+        pins=_grad("queries_grad", 128),
+    ),
+    "packed_grad": Case(
+        "packed_grad",
+        {"i": 3, "h": 16, "g": 4, "s": 600, "t": 1000, "d": 64},
+        _GRADS,
+        {"causal": False},
+        scalars=_SCALE,
+        pins=_grad("packed_grad", 64),
+    ),
+    "grouped_input": Case(
+        "grouped_input",
+        {"t": 1200, "n": 1600, "k": 192, "e": 3},
+        _types("x", "w", "out"),
+        pins={"t": 128, "n": 128},
+    ),
+    "grouped_swiglu": Case(
+        "grouped_swiglu",
+        {"t": 1200, "n": 1600, "k": 192, "e": 3},
+        _types("x", "gate", "up", "out"),
+        pins={"t": 128, "n": 128},
+    ),
+    "grouped_scaled": Case(
+        "grouped_scaled",
+        {"t": 1200, "n": 1664, "k": 512, "e": 3},
+        {"x": "e4m3", "w": "e4m3", "out": BF16},
+        pins={"t": 128, "n": 128},
+    ),
+}
+
+
+def sized(name):
+    """A case, or one with other sizes: ``gemm@m=77,n=256``."""
+    plain, _, sizes = name.partition("@")
+    more = {a: int(n) for a, n in (x.split("=") for x in sizes.split(",") if x)}
+    return replace(CASES[plain], sizes=CASES[plain].sizes | more)

@@ -1,0 +1,149 @@
+"""The work of a kernel that its masks, bounds and groups leave: what ``bench`` counts.
+
+A product counts the elements that exist in every tile and step; inside a loop whose elements a
+condition hides (``where(visible, x, 0.0)``), it counts the share that is seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import reduce
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from warploom.kernel.meaning import STEP, Run, tiles_of
+from warploom.kernel.values import (
+    Const,
+    Dot,
+    Fn,
+    Indices,
+    Kernel,
+    Load,
+    Loop,
+    Op,
+    Pointwise,
+    Position,
+    Spread,
+    Store,
+    Walk,
+    is_number,
+    operands,
+    results,
+    walk,
+)
+
+UNITS = 64  # batches and heads that are looked at; more are taken to be like those
+
+
+def visible_flop(kernel: Kernel, sizes: Mapping[str, int], numbers: Mapping[str, Any]) -> float:
+    """Operations of all products of elements that are seen; ``numbers``: inputs that decide."""
+    found = _Count(kernel, dict(numbers), dict(sizes), {}, True, {})
+    moving = [n for n in kernel.grid.vars if found.matters(n)]
+    alike = 1.0
+    if kernel.grid.kind != "groups":
+        others = [n for n in kernel.grid.vars if n not in moving and _is_unit(kernel, n)]
+        alike = prod(sizes[kernel.var(n).axis] for n in others)
+        found.lengths |= dict.fromkeys((kernel.var(n).axis for n in others), 1)
+    tiles = list(tiles_of(found))
+    looked_at = tiles[:: max(1, len(tiles) // UNITS)]
+    for spans in looked_at:
+        found.spans, found.values = spans, {}
+        found.ops(kernel.ops)
+    return found.total * alike * len(tiles) / max(1, len(looked_at))
+
+
+def _is_unit(kernel: Kernel, name: str) -> bool:
+    return kernel.var(name).walk is Walk.UNIT
+
+
+class _Count(Run):
+    """A run that computes only what decides which elements are seen, and counts products."""
+
+    def __init__(self, *given: Any) -> None:  # noqa: ANN401
+        super().__init__(*given)
+        self.total = 0.0
+        self.made = {v.name: op for op in walk(self.kernel.ops) for v in results(op)}
+        values = [v for op in walk(self.kernel.ops) for v in results(op)]
+        values += [c.inside for loop in self.kernel.loops for c in loop.carried]
+        self.shapes = {v.name: v.dims for v in values}
+        wanted = [b for loop in self.kernel.loops for b in (loop.start, loop.until) if b]
+        wanted += [op.args[0] for loop in self.kernel.loops for op in self.masks(loop)]
+        self.needed: set[str] = set()
+        while wanted:
+            name = wanted.pop()
+            if name not in self.needed:
+                self.needed.add(name)
+                wanted += operands(self.made[name])
+
+    def masks(self, loop: Loop) -> Iterator[Pointwise]:
+        """Conditions on indices along the loop under which elements count."""
+        for op in walk(loop.body):
+            if isinstance(op, Pointwise) and op.fn is Fn.WHERE and self._is_nothing(op.args[2]):
+                leaves = list(self._leaves(op.args[0]))
+                along = any(isinstance(x, Indices | Position) and x.var == loop.var for x in leaves)
+                if along and all(self._is_known(x) for x in leaves):
+                    yield op
+
+    def _is_nothing(self, name: str) -> bool:
+        op = self.made.get(name)
+        if isinstance(op, Spread):
+            return self._is_nothing(op.arg)
+        return isinstance(op, Const) and op.value in (0.0, float("-inf"))
+
+    def _leaves(self, name: str) -> Iterator[Op | None]:
+        op = self.made.get(name)
+        if op is None or isinstance(op, Load) or not operands(op):
+            yield op
+        for arg in operands(op) if op is not None else ():
+            yield from self._leaves(arg)
+
+    def _is_known(self, op: Op | None) -> bool:
+        return op is not None and (not isinstance(op, Load) or op.tensor in self.memory)
+
+    def matters(self, var: str) -> bool:
+        """Whether what is seen differs along a variable of the grid."""
+        for name in self.needed:
+            op = self.made[name]
+            if isinstance(op, Position | Indices) and op.var == var:
+                return True
+            if isinstance(op, Load) and any(at.var == var for at in op.at):
+                return True
+        return False
+
+    def ops(self, ops: tuple[Op, ...]) -> None:
+        """Count the products here and in loops."""
+        self.decide(ops)
+        self.count(ops, 1.0)
+        for op in ops:
+            if isinstance(op, Loop):
+                self.loop(op)
+
+    def decide(self, ops: tuple[Op, ...]) -> None:
+        """Compute what decides."""
+        for op in ops:
+            if not isinstance(op, Loop | Store) and op.result.name in self.needed:
+                self.keep(op.result, self.compute(op))
+
+    def count(self, ops: tuple[Op, ...], share: float) -> None:
+        """Add the products."""
+        for op in ops:
+            if isinstance(op, Dot):
+                dims = {d.var: d for n in (op.a, op.b) for d in self.shapes[n]}
+                self.total += 2.0 * share * prod(self.length(d) for d in dims.values())
+
+    def loop(self, op: Loop) -> None:
+        """Its steps, each with the share of elements that its conditions leave."""
+        masks = list(self.masks(op))
+        var = self.kernel.var(op.var)
+        first = max(0, int(self.values[op.start][1])) if op.start else 0
+        end = self.lengths[var.axis]
+        end = min(end, int(self.values[op.until][1])) if op.until else end
+        step = var.extent or STEP  # products of steps that are numbers do not tell their number
+        step = step if masks or is_number(var) else max(1, end - first)
+        for at in range(first, end, step):
+            self.spans[op.var] = (at, min(at + step, end))
+            self.decide(op.body)
+            seen = [self.over(m.args[0], m.result.dims) for m in masks]
+            self.count(op.body, float(np.mean(reduce(np.logical_and, seen))) if seen else 1.0)
