@@ -165,13 +165,8 @@ def measured(
         rows, columns, pins = PRODUCTS[name]
         large = all(sizes.get(axis, 0) >= least for axis, least in (rows, columns))
         return tuple(pins.items()) if large else ()
-<<<<<<< HEAD
-=======
     if name == "scan":
         return tuple(SCANS.get((sizes.get("t", 0), sizes["d"], sizes["e"]), {}).items())
-    if name == "attention_grad" and "dq" not in wanted:
-        name += " without dq"
->>>>>>> c56bde8dd6fb68ef6e30bc72939df335f717c992
     if name in GRADS:  # nothing else was built for them, so they hold for all lengths
         pins = dict(GRADS[name].get((sizes.get("d", 0), mask), {}))
         if not plain and pins:  # another loop
@@ -182,6 +177,6 @@ def measured(
         return ()
     if not plain or name == "blocked":
         return _with_functions(name, sizes, choices)
-    if min(sizes.get("s", 0), sizes.get("t", 0)) < LONG:
-        return tuple(SHORT.get(sizes.get("d", 0), {}).items())
-    return tuple(ATTENTION.get((sizes.get("d", 0), mask), {}).items())
+    long = min(sizes.get("s", 0), sizes.get("t", 0)) >= LONG
+    size = sizes.get("d", 0)
+    return tuple((ATTENTION.get((size, mask), {}) if long else SHORT.get(size, {})).items())

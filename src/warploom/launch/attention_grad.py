@@ -123,13 +123,8 @@ def attention_packed_backward(
     done = PACKED.launch(tensors, (factor,), options[0], stream)
     dk, dv = done[8], done[10]
     if apart:
-<<<<<<< HEAD
-        some = (q, k, grad, lse, q_starts, k_starts, None)
-        dv = PACKED_VALUES.launch(some, (factor,), options[1], stream)[6]
-=======
         values = (q, k, grad, lse, q_starts, k_starts, None)
         dv = PACKED_VALUES.launch(values, (factor,), options[1], stream)[6]
->>>>>>> c56bde8dd6fb68ef6e30bc72939df335f717c992
     dq = _summed(sums, q, kind, 1, stream, factor)
     if each > 1:
         dk, dv = (_summed(_headed(x), k, kind, each, stream) for x in (dk, dv))

@@ -232,17 +232,11 @@ class Calls:
         kernel = _value(text, kinds, dict(choices), without, sizes)
         _check_types(kernel)
         key = _size_key(kernel, sizes)
-<<<<<<< HEAD
-        known = pins or recall(kernel, dict(key)) or measured(kernel.name, dict(choices), sizes)
-        made = _compiled(kernel, key, known, positive)
-        return made, tensors, sizes
-=======
         known = pins or recall(kernel, dict(key))
         if known:
             return _compiled(kernel, key, known, positive), tensors, sizes
-        best = measured(kernel.name, dict(choices), sizes, wanted)
+        best = measured(kernel.name, dict(choices), sizes)
         return _measured_or_chosen(kernel, key, best, positive), tensors, sizes
->>>>>>> c56bde8dd6fb68ef6e30bc72939df335f717c992
 
     def _left_out(self, layouts: Layouts, wanted: frozenset[str]) -> frozenset[str]:
         left = set()

@@ -5,12 +5,8 @@ from __future__ import annotations
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.vector import ELEMENTS, Vector, row_scope
-<<<<<<< HEAD
 from warploom.kernel.values import Access, DType, Store, Walk
-=======
-from warploom.kernel.values import DType, Store
 from warploom.lower.body import refusal
->>>>>>> c56bde8dd6fb68ef6e30bc72939df335f717c992
 from warploom.lower.hand_over import by_columns, share_of
 from warploom.lower.slots import LINE_BYTES
 from warploom.lower.storage import is_turned, scattered
