@@ -104,8 +104,6 @@ _ALONE = {
 }
 _VALUES_256 = (2048, 0, 1502, 778, 1802, 1352, 2376, 2314, 3338)
 
-_PACKED_64 = (4095, 300, 600, 1200, 1456, 1518, 2475, 2050, 3139, 2411, 2755, 3201)
-_PACKED_128 = (4967, 300, 600, 1200, 1712, 1774, 2731, 2306, 3755, 2667, 3243, 3817)
 
 _IN_TEXT_ORDER = {"program": "text", "spare": 8}  # compiled without a spill, not searched
 
@@ -116,8 +114,8 @@ GRADS: Mapping[str, Mapping[tuple[int, bool], Mapping[str, object]]] = {
         for m in (False, True)
     },
     "packed_grad": {
-        (d, m): {**_GRAD, "s": 64, "direct": True, "straight": False, "spare": 20, "times": times}
-        for d, times in ((64, _PACKED_64), (128, _PACKED_128))
+        (d, m): {**_GRAD, "s": 64, "direct": True, "straight": False, **_IN_TEXT_ORDER}
+        for d in (64, 128)
         for m in (False, True)
     }
     | {(256, m): {**_GRAD, **_WIDE, **_IN_TEXT_ORDER} for m in (False, True)},
