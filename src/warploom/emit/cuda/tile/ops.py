@@ -7,6 +7,7 @@ from warploom.document.roles import BulkStore, Compute, Mma, RoleEntry
 from warploom.document.roles import Load as LoadEntry
 from warploom.emit.cuda.lowering import Lowering, LoweringTable, Site, base_table
 from warploom.emit.cuda.roles import indent
+from warploom.emit.cuda.tile.columns import early_text
 from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.meet import meet_lines
 from warploom.emit.cuda.tile.operands import load_lines, product_lines
@@ -15,12 +16,13 @@ from warploom.emit.cuda.tile.vector import Vector
 from warploom.kernel.values import Dot, Load, Store
 from warploom.lower.column import Lowered
 from warploom.lower.fuse import Step
-from warploom.lower.hand_over import Put, puts
+from warploom.lower.hand_over import Put, See, early_array, puts, sees
 from warploom.lower.layout import Form
 from warploom.lower.loop_ops import product_name
 from warploom.lower.meet import MEET
 from warploom.lower.plan import (
     LEAVE,
+    SEE,
     START,
     SUMS,
     TAKE,
@@ -71,6 +73,7 @@ class Ops:
         for step in self.layout.steps:
             table = table.with_op(step.name, self._step_lowering(step, masked))
         table = self._with_moves(self._with_products(table))
+        table = table.with_op(SEE, lambda e, s: [])
         table = table.with_op(TAKE, lambda e, s: self.take_lines())
         table = table.with_op(LEAVE, lambda e, s: [])
         table = table.with_op(START, lambda e, s: self.start_lines())
@@ -109,6 +112,17 @@ class Ops:
                 return [f"{put.name}({place}, {site.iteration(e.k)});"]
 
             table = table.with_op(put.name, put_lines)
+        for see in sees(self.layout):
+
+            def see_lines(e: RoleEntry, site: Site, see: See = see) -> list[str]:
+                assert isinstance(e, Compute)
+                lines = []
+                for name, elements in see.early:
+                    slot = site.part(see.ring.name, part_name(name), e.k)
+                    lines += early_text(early_array(name), slot, elements)
+                return lines
+
+            table = table.with_op(see.name, see_lines)
         return table
 
     def _step_lowering(self, step: Step, masked: str) -> Lowering:

@@ -8,7 +8,6 @@ from warploom.document.flow import When
 from warploom.document.roles import Compute, Mma, Per, RoleProgram, RolesDocument, WaitGroup
 from warploom.emit.cuda.lowering import LoweringTable, Site
 from warploom.emit.cuda.roles import indent
-from warploom.emit.cuda.tile.columns import early_vectors
 from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.grid import again_lines, count_lines
 from warploom.emit.cuda.tile.helpers import Owned, wait_function
@@ -26,7 +25,7 @@ from warploom.kernel.values import Dot, Fn, Pointwise
 from warploom.lower.body import Body
 from warploom.lower.column import Lowered
 from warploom.lower.fuse import Step
-from warploom.lower.hand_over import puts
+from warploom.lower.hand_over import early_array, early_vectors, puts
 from warploom.lower.layout import Array, Form, Layout
 from warploom.lower.meet import MEET
 from warploom.lower.plan import held_loads, part_name
@@ -97,7 +96,7 @@ class Part:
         early = early_vectors(self.layout).items()
         return [
             *(array_declaration(a) for a in self.layout.arrays),
-            *(f"float early_{part_name(n)}[{columns // 4}];" for n, (_, columns) in early),
+            *(f"float {early_array(n)}[{columns // 4}];" for n, (_, columns) in early),
         ]
 
     def positions(self, role: str) -> list[str]:
