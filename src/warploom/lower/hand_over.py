@@ -1,8 +1,8 @@
 """Ops of the loop that hand computed tiles on: to products through shared memory, and to memory.
 
 ``See`` asks whether a slot's copies have landed. ``Put`` writes a tile from registers into a ring
-slot that all consumers fill together. ``Send`` takes a tile through staging copies to global memory, adding to what is there where the text says
-``+=``.
+slot that all consumers fill together. ``Send`` takes a tile through staging copies to global
+memory, adding to what is there where the text says ``+=``.
 """
 
 from __future__ import annotations
