@@ -16,7 +16,7 @@ from warploom.kernels.attention import attention, packed, paged
 from warploom.kernels.attention_grad import (
     attention_grad,
     packed_grad,
-    queries_grad,
+    packed_values,
     values_grad,
 )
 from warploom.kernels.block_scaled import block_scaled
@@ -39,7 +39,7 @@ TEXTS = {
     for t in (
         *(gemm, turned, swiglu, rms_gemm, grouped, block_scaled, int4_gemm, fp8_gemm),
         *(attention, packed, paged, scan),
-        *(attention_grad, values_grad, queries_grad, packed_grad),
+        *(attention_grad, values_grad, packed_grad, packed_values),
     )
 }
 USUAL = {"block_scaled": "fp8"}  # element types other than bf16
