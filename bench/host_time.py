@@ -112,7 +112,7 @@ def attention_rows(clock):
         "torch.ops.warploom.attention": clock(lambda i: torch.ops.warploom.attention(q, k, v)),
         "drop-in SDPA": clock(lambda i: wt.scaled_dot_product_attention(q, k, v)),
     }
-    tensors = (q, k, v, o, None, None, None)
+    tensors = (q, k, v, o, None, None)
     options = attention_options(False, False, None)
     return rows, steps(clock, ATTENTION.runner, tensors, options, (0.125,))
 
@@ -160,10 +160,10 @@ def main():
     args = parser.parse_args()
     clock = Clock(7, 60) if args.quick else Clock(31, 200)
     torch.zeros(1, device="cuda")
-    found = {"gemm": gemm_rows(clock), "attention": attention_rows(clock)}
     data = {"script": "bench/host_time.py", "torch": torch.__version__, "microseconds": {}}
     missed = 0
-    for name, (calls, parts) in found.items():
+    for name, measure in (("gemm", gemm_rows), ("attention", attention_rows)):
+        calls, parts = measure(clock)
         data["microseconds"][name] = {"calls": calls, "steps": parts}
         print(f"{name}: host microseconds")
         for what, value in calls.items():
@@ -174,9 +174,9 @@ def main():
                 if limit is None
                 else f"  limit {limit:.0f} {'ok' if value <= limit else 'MISSED'}"
             )
-            print(f"  {what:32s} {value:8.2f}{said}")
+            print(f"  {what:32s} {value:8.2f}{said}", flush=True)
         for what, value in parts.items():
-            print(f"    {what:30s} {value:8.2f}")
+            print(f"    {what:30s} {value:8.2f}", flush=True)
     path = Path(args.out)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(data, indent=1) + "\n")

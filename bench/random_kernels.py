@@ -128,8 +128,8 @@ def kept(case, compiled, built):
 
     from warploom.kernel.values import Access
     from warploom.launch.binary import Grid, Numbers
+    from warploom.launch.described import binary_of
     from warploom.launch.layout import bind
-    from warploom.launch.texts import binary_of
 
     binary = binary_of(compiled, built=built)
     arrays, tensors = iter(case.arrays()), []
@@ -138,7 +138,7 @@ def kept(case, compiled, built):
         given = None if t.access is Access.OUT else next(arrays)
         tensors.append(Memory(t, shape if given is None else given.shape, given))
     sizes = bind(binary.tensors, [t.layout for t in tensors])
-    tiles = binary.grid.clusters(sizes)
+    tiles = binary.grid.tiles(sizes)
     ctas = min(tiles, SMS)
     numbers = {
         i: tuple(p.of(sizes, ctas))

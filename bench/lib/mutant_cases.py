@@ -109,7 +109,7 @@ CASES = {
         {"m": 1500, "n": 3080, "k": 392},
         _types("x", "w", "out"),
         scalars={"eps": 1e-5},
-        pins={"m": 128, "n": 256},
+        pins={"m": 128, "n": 256, "cluster": 1},
     ),
     "grouped": Case(
         "grouped",
@@ -149,7 +149,7 @@ CASES = {
         _types("a", "b", "out"),
         {"activation": "none"},
         scalars={"alpha": 0.75},
-        pins={"m": 128, "n": 128, "split": 4},
+        pins={"m": 128, "n": 128, "split": 4, "cluster": 1},
     ),
     "decode": Case(
         "attention",
@@ -201,8 +201,9 @@ CASES = {
         {"i": 3, "h": 16, "g": 4, "s": 600, "t": 1000, "d": 64},
         _GRADS,
         {"causal": False},
-        scalars=_SCALE,
-        pins=_grad("packed_grad", 64),
+        ("dq", "dv"),
+        _SCALE,
+        _grad("packed_grad", 64),
     ),
     "grouped_input": Case(
         "grouped_input",

@@ -198,4 +198,4 @@ def test_a_sweep_says_why_something_was_refused(tmp_path):
 def test_an_axis_a_kernel_does_not_have_is_told():
     done = warploom("show", "attention@q=64")
     assert done.returncode == 2
-    assert "has no axis 'q'" in done.stderr
+    assert "it has no 'q'" in done.stderr

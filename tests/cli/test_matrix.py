@@ -4,11 +4,16 @@ import json
 
 import pytest
 
+from warploom.cli.kernels import kernel_names
+
 from .runner import warploom
 
 MINE = """
+from dataclasses import replace
+
 from warploom import DeclarativeSchedule, compile_schedule
 import warploom as wl
+from warploom.target.h200 import h200
 
 
 def schedule():
@@ -26,6 +31,21 @@ def kernel(x: wl.In["m", "k"], w: wl.In["n", "k"], out: wl.Out["m", "n"]):
     for k in wl.steps(x.k):
         acc += x[m, k] @ w[n, k].T
     out[m, n] = wl.relu(acc)
+
+
+@wl.kernel
+def two_loops(x: wl.In["m", "k"], w: wl.In["n", "k"], out: wl.Out["m", "n"]):
+    m, n = wl.tile(out)
+    most = wl.full(m, -1e30)
+    for k in wl.steps(x.k):
+        most = wl.maximum(most, x[m, k].to(wl.f32).max(axis=1))
+    acc = wl.zeros(m, n)
+    for k in wl.steps(x.k):
+        acc += x[m, k] @ w[n, k].T
+    out[m, n] = acc - most
+
+
+slow = replace(h200(), name="slow", l2_bytes_per_cycle=20.0)
 """
 SOURCES = (
     "pingpong",
@@ -33,13 +53,17 @@ SOURCES = (
     "single_buffer",
     "gemm",
     "attention",
+    "attention@causal=True",
     "gemm_256x192x64_w2_o3",
     "counters.json",
     "roles.json",
+    "own.json",
+    "slow.json",
     "mine.py:schedule",
     "mine.py:compiled",
     "mine.py:document",
     "mine.py:kernel",
+    "mine.py:two_loops",
     "-",
 )
 COMMANDS = (
@@ -57,9 +81,12 @@ COMMANDS = (
     ("run", "--host", "--runs", "1"),
     ("explore",),
 )
-QUICK = ("pingpong", "counters.json", "gemm", "mine.py:kernel", "-")
+QUICK = ("pingpong", "counters.json", "gemm", "own.json", "mine.py:two_loops", "-")
 ALL = [s if s in QUICK else pytest.param(s, marks=pytest.mark.slow) for s in SOURCES]
-ROLES = ("gemm", "attention", "gemm_256x192x64_w2_o3", "roles.json", "mine.py:kernel", "-")
+ROLES = (
+    *("gemm", "attention", "attention@causal=True", "gemm_256x192x64_w2_o3", "roles.json"),
+    *("slow.json", "mine.py:kernel", "mine.py:two_loops", "-"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +95,10 @@ def folder(tmp_path_factory):
     (folder / "mine.py").write_text(MINE)
     assert warploom("compile", "pingpong", "-o", folder / "counters.json").returncode == 0
     assert warploom("compile", "gemm", "-o", folder / "roles.json").returncode == 0
+    mine = f"{folder}/mine.py"
+    assert warploom("compile", f"{mine}:kernel", "-o", folder / "own.json").returncode == 0
+    own = ("gemm", "--target", f"{mine}:slow")
+    assert warploom("compile", *own, "-o", folder / "slow.json").returncode == 0
     return folder
 
 
@@ -104,9 +135,26 @@ def test_every_source_is_emitted_for_its_machine_and_for_no_other(folder, source
     )
     assert done.returncode == (0 if roles else 2)
     assert (tmp_path / "kernel.cu").exists() is roles
-    if not roles:
+    if source == "own.json":
+        assert "emit the kernel itself" in done.stderr
+    elif not roles:
         assert "is no Hopper kernel" in done.stderr
         assert "emit gfx950" in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", kernel_names())
+def test_every_shipped_kernel_goes_through_every_command(name, tmp_path):
+    for command in COMMANDS:
+        done = warploom(command[0], name, *command[1:])
+        assert done.returncode == 0, f"{command}: {done.stderr}"
+        assert done.stdout.strip()
+    assert warploom("compile", name, "-o", tmp_path / "x.json").returncode == 0
+    dtype = ("--dtype", "fp8") if "scaled" in name else ()
+    for command in (("simulate",), ("verify",), ("emit", "h200", "--no-build", "-o", tmp_path)):
+        more = dtype if command[0] == "emit" else ()
+        done = warploom(*command[:2], *command[2:], tmp_path / "x.json", *more)
+        assert done.returncode == 0, f"{command}: {done.stderr}"
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from warploom.kernels.gemm import gemm
 from warploom.launch.pricing import role_costs
 from warploom.search import Point, evaluate
 from warploom.seed.target.chip import chip_costs
-from warploom.sim import simulate_roles
+from warploom.sim import Pace, simulate_roles
 from warploom.target.described import described, differences
 from warploom.target.h200 import h100, h200
 
@@ -314,13 +314,19 @@ def test_an_iteration_that_covers_more_does_not_look_slower():
     pytest.importorskip("ortools")
     by_interval = pace_of("simulate", "pingpong", "--scheduling", "modulo")["pace"]
     by_hand = pace_of("simulate", "pingpong")["pace"]
-    assert by_interval["k_tiles_per_iteration"] > by_hand["k_tiles_per_iteration"]
+    for pace in (by_interval, by_hand):
+        assert pace["cycles_per_k_tile"] == pace["interval"] / pace["k_tiles_per_iteration"]
     assert by_interval["cycles_per_k_tile"] < by_hand["cycles_per_k_tile"]
+    facts = {"costs": "x", "exact": True, "bound": 1.0, "unit": "u", "matrix": None}
+    two, one = Pace(interval=8616.0, tiles=2, **facts), Pace(interval=5360.0, tiles=1, **facts)
+    assert two.interval > one.interval
+    assert two.per_tile < one.per_tile
+    assert "4308 cycles a K-tile (8616 for 2 an iteration)" in two.text()
 
 
 def test_model_cycles_and_chip_cycles_are_never_shown_as_the_same_thing():
     chip = " ".join(warploom("show", "pingpong").stdout.split())
-    assert "model cycles (least in the ordering model, not chip cycles)" in chip
+    assert "mi355x cycles (least for one pass of the body)" in chip
     assert "on mi355x costs" in chip
     model = warploom("simulate", "pingpong", "--costs", "model").stdout
     assert "on seed costs" in model

@@ -144,6 +144,7 @@ def pretend():
     torch.library.opcheck = lambda op, args, kwargs=None, **more: op(*args, **(kwargs or {}))
     torch.compile = lambda fn=None, **more: fn if fn is not None else lambda f: f
     torch.autograd.grad = gradients
+    torch.testing.assert_close = lambda *args, **more: None
     for name in ("Stream", "ExternalStream", "stream", "device", "synchronize", "graph", "Event"):
         setattr(torch.cuda, name, MagicMock())
     torch.cuda.CUDAGraph = torch.cuda.current_stream = torch.cuda.default_stream = MagicMock()

@@ -138,7 +138,7 @@ def test_pieces_are_bounded(cuda, monkeypatch):
 
 
 def test_a_split_of_many_tiles_is_refused():
-    from warploom.launch.texts import binary_of
+    from warploom.launch.described import binary_of
 
     layouts = (tensor(65536, 64), tensor(64, 65536, strides=(1, 64)), None, None, None)
     pins = (("m", 128), ("n", 128), ("consumers", 2), ("split", 2))

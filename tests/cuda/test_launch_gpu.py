@@ -155,4 +155,4 @@ def test_where_the_machine_stands():
     rows = {r.what: r for r in standing()}
     assert rows["gemm 4096^3, distance"].good
     assert rows["attention 4096 causal, distance"].good
-    assert all(r.ours > 0 for r in rows.values())
+    assert all(r.ours > 0 for r in rows.values() if r.unit)  # a distance may be none

@@ -215,7 +215,7 @@ def test_the_drop_in_computes_what_torch_does_and_says_why(caplog):
 @pytest.fixture
 def hopper(monkeypatch):
     """Fake tensors on a GPU that claims to be a Hopper."""
-    monkeypatch.setattr(ours, "_capability", lambda device: (9, 0))
+    monkeypatch.setattr(ours, "_is_hopper", lambda device: True)
     with FakeTensorMode():
         yield lambda *s, **o: torch.empty(*s, device="cuda", **{"dtype": torch.bfloat16, **o})
 

@@ -26,8 +26,8 @@ from warploom.launch.binary import (
     TensorMap,
     Work,
 )
+from warploom.launch.described import described
 from warploom.launch.layout import Layout, bind, map_geometry
-from warploom.launch.texts import described
 
 NEEDS_COMPILER = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 HERE = Path(__file__).parent
@@ -153,7 +153,7 @@ def execute(binary, source, memories, scalars, *, grid, seed):
     """Run an emitted kernel on tensors in memory; the fault as a text, or None."""
     by_name = dict(zip((t.name for t in binary.tensors), memories, strict=True))
     sizes = bind(binary.tensors, [m.layout for m in memories])
-    ctas = min(grid, binary.grid.clusters(sizes))
+    ctas = min(grid, binary.grid.tiles(sizes))
     words, lists = [], []
     for p in binary.parameters:
         match p:

@@ -14,8 +14,9 @@ from warploom.kernel.values import DType
 from warploom.kernels.attention import attention
 from warploom.kernels.gemm import gemm
 from warploom.launch.compiled import Compiled
-from warploom.launch.texts import binary_of
-from warploom.lower.choose import choose, tiles_of
+from warploom.launch.described import binary_of
+from warploom.lower.choose import choose
+from warploom.lower.visits import tiles_of
 from warploom.run.roles import first_fault
 from warploom.verify.roles import verify_roles
 

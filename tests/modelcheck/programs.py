@@ -150,11 +150,7 @@ def gemm(rng):
         buffers = (buffer,)
     else:
         epilogue.append(Compute(op="write", reads=("acc",)))
-        ops.append(
-            FlowOp(
-                name="write", role="consumer", when=When.TAIL, operands=(of("sum"),), stores=True
-            )
-        )
+        ops.append(WRITE)
     arrivals = instances * (1 if joined else 4)
     return document(
         rings=(ring("ab", depth, parts, arrivals),),
@@ -386,9 +382,7 @@ def handed(rng):
         ops=(
             FlowOp(name="make", role="producer", results=("h",)),
             FlowOp(name="mma", role="consumer", operands=(of("h"), of("sum", 1)), results=("sum",)),
-            FlowOp(
-                name="write", role="consumer", when=When.TAIL, operands=(of("sum"),), stores=True
-            ),
+            WRITE,
         ),
         homes=(Home(value="h", place="h.H"), Home(value="sum", place="acc")),
     )
@@ -402,7 +396,74 @@ def handed(rng):
     )
 
 
-FAMILIES = (gemm, gemm, attention, attention, met, handed)
+def own(rng):
+    """A role that multiplies what it wrote to slots itself, its warps apart."""
+    depth = rng.choice((1, 1, 2))
+    instances = rng.choice((1, 1, 2))
+    late = depth > 1 and rng.random() < 0.5  # the product of the iteration before
+    slot = SlotRead(ring="h", part="H")
+    wide = rng.random() < 0.3
+    scope = rng.choice((Scope.THREAD, Scope.WARPGROUP)) if wide else Scope.WARP
+    write = [
+        WaitEmpty(ring="h"),
+        *([ScopeSync(scope=Scope.WARPGROUP)] if wide else []),
+        Compute(op="make", fills_slots=(slot,)),
+        ProxyFence(),
+        ScopeSync(scope=Scope.WARPGROUP if wide else Scope.WARP),
+        Arrive(ring="h", side=Side.FULL, scope=scope),
+    ]
+
+    def product(k, first):
+        return [
+            WaitFull(ring="h", k=k),
+            MmaFence(),
+            Mma(op="mma", k=k, slots=(slot,), accumulator="acc", accumulate=not first),
+            Commit(),
+            WaitGroup(pending=0),
+            Arrive(ring="h", k=k),
+        ]
+
+    start = [Compute(op="start", writes=("acc",))]
+    taker = RoleProgram(
+        name="consumer",
+        instances=instances,
+        threads=128,
+        peel=1,
+        prologue=tuple(start + write + ([] if late else product(0, False))),
+        kernel=tuple(write + product(-1 if late else 0, False)),
+        epilogue=(*(product(-1, False) if late else ()), Compute(op="write", reads=("acc",))),
+        registers=(("acc", 8),),
+    )
+    flow = Flow(
+        ops=(
+            FlowOp(name="start", role="consumer", when=When.HEAD, results=("sum0",)),
+            FlowOp(name="make", role="consumer", results=("h",)),
+            FlowOp(
+                name="mma",
+                role="consumer",
+                operands=(of("h"), of("sum", 1, "sum0")),
+                results=("sum",),
+            ),
+            WRITE,
+        ),
+        homes=(
+            Home(value="h", place="h.H"),
+            Home(value="sum", place="acc"),
+            Home(value="sum0", place="acc"),
+        ),
+    )
+    full = instances * (1 if wide else 4)
+    return RolesDocument(
+        name="random",
+        target="h200",
+        strategy="random",
+        rings=(ring("h", depth, "H", 4 * instances, full=full),),
+        programs=(taker,),
+        flow=flow,
+    )
+
+
+FAMILIES = (gemm, gemm, attention, attention, met, handed, own)
 
 
 def many_threads(rng, document):
@@ -434,13 +495,13 @@ def random_program(seed):
 def edited(document, seed):
     """The document with one or two random edits of any entry, ring or barrier."""
     rng = random.Random(seed)
-    for _ in range(rng.choice((1, 1, 1, 2))):
-        document = _edit(rng, document)
+    # Rings first: what an arrival for another use means depends on how many slots there are.
+    for kind in sorted(rng.random() for _ in range(rng.choice((1, 1, 1, 2)))):
+        document = _edit(rng, document, kind)
     return document
 
 
-def _edit(rng, document):
-    kind = rng.random()
+def _edit(rng, document, kind):
     if kind < 0.1:
         return _edit_ring(rng, document)
     if kind < 0.15 and document.barriers:

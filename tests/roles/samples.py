@@ -110,7 +110,7 @@ SHIPPED: dict[str, Shipped] = {
     "flexible": Shipped(
         attention, sizes={"d": 64}, constants={"score": _softcap, "visible": _window}
     ),
-    "split_gemm": Shipped(gemm, pins={"m": 128, "n": 128, "split": 4}),
+    "split_gemm": Shipped(gemm, pins={"m": 128, "n": 128, "split": 4, "cluster": 1}),
     "decode": Shipped(attention, sizes={"d": 128, "s": 1}, pins={"split": 4}),
 }
 

@@ -9,9 +9,9 @@ import pytest
 
 from tests.modelcheck.checker import check
 from tests.modelcheck.compare import compare
-from tests.modelcheck.programs import handed, many_threads, random_program
+from tests.modelcheck.programs import handed, many_threads, own, random_program
 from tests.roles.samples import lowered
-from warploom.document.roles import Arrive, ProxyFence, Scope, ScopeSync, WaitEmpty
+from warploom.document.roles import Arrive, Load, ProxyFence, Scope, ScopeSync, WaitEmpty
 from warploom.verify.roles import Code, verify_roles
 
 TILES = (2, 2)
@@ -67,7 +67,8 @@ def loading(threads):
     for seed in range(300):
         document = random_program(seed)
         wide = many_threads(random.Random(seed), document)
-        if wide.programs[0].threads == threads and len(document.rings) == 1:
+        loads = any(isinstance(e, Load) for e in wide.programs[0].kernel)
+        if loads and wide.programs[0].threads == threads and len(document.rings) == 1:
             return wide
     raise AssertionError
 
@@ -123,3 +124,41 @@ def test_arrays_stay_below_what_a_role_asks_for():
         replace(p, most_registers=104 if p.name == "consumer" else 24) for p in document.programs
     )
     assert Code.CAPACITY in codes(replace(document, programs=programs))
+
+
+def owner(depth, wide):
+    """A role that multiplies what it wrote to slots itself."""
+    for seed in range(400):
+        document = own(random.Random(seed))
+        syncs = [e for e in document.programs[0].kernel if isinstance(e, ScopeSync)]
+        alone = document.programs[0].instances == 1
+        if alone and document.rings[0].depth == depth and (len(syncs) == 2) == wide:
+            return document
+    raise AssertionError
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_slots_that_their_writer_multiplies(wide):
+    """Where all have met, a phase is over though nobody waited; products alone are no proof."""
+    document = owner(1, wide)
+    assert verify_roles(document).verdict == "clean"
+    first = document.programs[0].prologue
+    dropped = tuple(e for e in first if not isinstance(e, WaitEmpty))
+    program = replace(document.programs[0], prologue=dropped)
+    apart = replace(document, programs=(program,))
+    assert verify_roles(apart).verdict == ("clean" if wide else "timing")
+    assert check(apart, document, (2, 2)) is None
+
+
+def test_a_writer_that_arrives_before_the_others_fenced():
+    document = owner(1, False)
+    kernel = [e for e in document.programs[0].kernel if not isinstance(e, ScopeSync)]
+    alone = with_kernel(document, kernel)
+    assert verify_roles(alone).verdict == "timing"
+    assert check(alone, document, (2, 2)) is None
+    two = replace(
+        alone,
+        programs=(replace(alone.programs[0], instances=2),),
+        rings=(replace(alone.rings[0], full_arrivals=8, empty_arrivals=8),),
+    )
+    assert verify_roles(two).verdict == "race"  # the other instance multiplies it too

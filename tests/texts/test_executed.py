@@ -167,6 +167,28 @@ def kernel(x: wl.In["m", "k"], w: wl.In["n", "k"], out: wl.Out["m", "n"]):
         acc += x[m, k] @ w[n, k].T
     out[m, n] += acc
 """
+GROUPED_SCALES = """
+@wl.kernel
+def kernel(x: wl.In["m", "k"], w: wl.In["e", "n", "k"], side: wl.In["k/64", "m", wl.f32],
+           starts: wl.Starts["e"], out: wl.Out["m", "n"]):
+    e, m, n = wl.tile(out, groups=starts)
+    acc = wl.zeros(m, n)
+    for k in wl.steps(x.k, 64):
+        acc += (x[m, k] @ w[e, n, k].T) * side[k, m]
+    out[m, n] = acc
+"""
+GROUPED_WEIGHTS = """
+@wl.kernel
+def kernel(q: wl.In["m", "d"], keys: wl.In["k", "d"], v: wl.In["k", "d"],
+           tilt: wl.In["k", wl.f32], starts: wl.Starts["e"], out: wl.Out["m", "d"]):
+    e, m = wl.tile(out, whole="d", groups=starts)
+    qs = q[m]
+    o = wl.zeros(m, q.d)
+    for k in wl.steps(keys.k, start=starts[e], until=starts[e + 1]):
+        p = wl.exp((qs @ keys[k].T) * 0.05 - wl.abs(tilt[k]))
+        o += p.to(v.dtype) @ v[k]
+    out[m] = o
+"""
 SIZES = {"m": 136, "n": 109, "k": 145, "s": 209, "t": 145, "d": 64}
 
 
@@ -244,6 +266,30 @@ def test_a_window_begins_where_its_first_row_does():
     one = case(SOFTMAX.format(score=score), m=300, k=290)
     made = check(one, {"consumers": 1, "m": 64, "k": 48})
     assert "/ 48 * 48" not in emit_kernel(made).text
+
+
+@pytest.mark.parametrize("after", [-75, -6, 3])
+def test_a_window_with_a_vector_and_rows_past_its_end(after):
+    """Copies of the vector begin at whole 16 bytes; a tile that sees few keys runs no more."""
+    score = f"wl.where(wl.index(k) > wl.index(m) + {after}, (qs @ keys[k].T) + tilt[k], -wl.inf)"
+    assert check(case(SOFTMAX.format(score=score), m=130, k=150))
+
+
+@pytest.mark.parametrize(
+    "one",
+    [case(GROUPED_SCALES, e=4, m=333, n=72, k=200), case(GROUPED_WEIGHTS, e=3, m=201, k=201)],
+    ids=["rows", "columns"],
+)
+def test_vectors_of_groups_begin_anywhere(one):
+    """Their copies begin at the 16 bytes before: the chip takes others for illegal instructions."""
+    assert "& ~3" in emit_kernel(check(one)).text
+
+
+def test_columns_that_begin_anywhere_are_refused_at_their_line():
+    text = GROUPED_SCALES.replace('x: wl.In["m", "k"]', 'x: wl.In["k", "m"]')
+    with pytest.raises(KernelError, match="may begin anywhere") as found:
+        Lowered(case(text.replace("x[m, k]", "x[k, m].T"), e=3)).compiled.choices  # noqa: B018
+    assert "x[k, m].T" in found.value.where
 
 
 def test_a_condition_used_twice_and_rows_called_h():

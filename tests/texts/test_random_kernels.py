@@ -20,9 +20,9 @@ from warploom.emit.cuda.tile.source import emit_kernel
 from warploom.errors import GeometryError, KernelError, SchedulingError
 from warploom.kernel.values import Access, DType
 from warploom.launch.compiled import Compiled
+from warploom.launch.described import binary_of
 from warploom.launch.layout import Layout
 from warploom.launch.plan import prepare
-from warploom.launch.texts import binary_of
 from warploom.verify.roles import verify_roles
 
 REFUSALS = (KernelError, GeometryError, SchedulingError)

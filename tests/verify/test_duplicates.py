@@ -74,3 +74,16 @@ def test_verdicts_agree_on_doubled_loads():
 def test_words_are_doubled():
     rng = random.Random(1)
     assert any(len(doubled(rng, ["LA[0,0]0", "B"])) > 2 for _ in range(10))
+
+
+def test_what_repair_gives_back_is_clean():
+    """Or the order itself is wrong, which it says: an MMA too few is no matter of waits."""
+    refused = 0
+    for seed in range(1, 201, 2):
+        try:
+            done = repair(random_document(seed, double=True))
+        except OrderError:
+            refused += 1
+            continue
+        assert verify(done.document).is_clean, seed
+    assert 20 < refused < 90

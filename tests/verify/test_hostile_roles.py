@@ -9,12 +9,15 @@ import resource
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 
+from tests.roles.samples import gemm_document
 from warploom.document.roles_json import read_roles
 from warploom.errors import DocumentError
 from warploom.verify import judge_file
+from warploom.verify.flow import known_flow
 from warploom.verify.roles import verify_roles
 
 from .test_defects import FOLDER
@@ -67,6 +70,26 @@ def equal_entries(n):
     return change
 
 
+def equal_copies(n):
+    def change(d):
+        row = d["programs"][0]["kernel"]
+        at = next(i for i, e in enumerate(row) if e["entry"] == "Load")
+        row[at:at] = [row[at]] * n
+
+    return change
+
+
+def equal_fills(n):
+    def change(d):
+        part = [{"name": "A", "offset": 0, "bytes": 16}]
+        d["rings"].append({**d["rings"][0], "name": "own", "parts": part})
+        fill = {"entry": "Compute", "op": "make", "k": 0, "reads": [], "writes": [], "slots": []}
+        fill |= {"fills": [], "fills_slots": [{"ring": "own", "part": "A"}], "args": []}
+        d["programs"][1]["kernel"] += [fill] * n
+
+    return change
+
+
 HOSTILE = {
     "depth 10": depth(10),
     "depth 200": depth(200),
@@ -83,6 +106,8 @@ HOSTILE = {
     "cluster 16": lambda d: d.update(cluster=16),
     "equal products": equal_entries(9_000),
     "more equal products": equal_entries(25_000),
+    "equal copies": equal_copies(800),
+    "equal fills": equal_fills(1_500),
     "no programs": lambda d: d.update(programs=[]),
     "registers -5": lambda d: d["programs"][1]["registers"][0].__setitem__(1, -5),
     "no arrivals": lambda d: d["rings"][0].update(empty_arrivals=0),
@@ -102,6 +127,21 @@ def test_a_verdict_or_an_error_and_soon(name, data):
     assert time.process_time() - start < 8
     # What this document took: tests before it in the process may have left a higher mark.
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2 * 1024 * 1024
+
+
+@pytest.mark.parametrize("back", [50, 5_000, 10**9])
+def test_operands_of_long_ago(back):
+    document = gemm_document()
+    flow = known_flow(document)
+    ops = tuple(
+        replace(op, operands=tuple(replace(o, back=back if o.back else 0) for o in op.operands))
+        for op in flow.ops
+    )
+    start = time.process_time()
+    with contextlib.suppress(DocumentError):
+        declared = replace(document, flow=replace(flow, ops=ops))
+        assert verify_roles(declared).verdict == "race"
+    assert time.process_time() - start < 8
 
 
 def test_very_many_trip_counts_are_refused(tmp_path):

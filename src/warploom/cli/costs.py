@@ -9,6 +9,8 @@ from typing import Annotated
 import typer
 
 from warploom.cli.knobs import JsonOption
+from warploom.cli.style import columns, wrapped
+from warploom.cli.targets import find_target, hopper
 from warploom.errors import ConfigError
 from warploom.target.figures import Figure, figures_of
 from warploom.target.h200 import h100, h200
@@ -25,26 +27,27 @@ def register(app: typer.Typer) -> None:
 
 def _costs(
     target: Annotated[
-        str, typer.Argument(help="h200, h100, mi355x, or seed: the seed's relative prices.")
+        str, typer.Argument(help="h200, h100, mi355x, seed (relative prices), file.py:object.")
     ] = "h200",
     as_json: JsonOption = False,
 ) -> None:
     """List the numbers of a target with their origins: document, measurement, fit, assumption."""
-    if target not in TARGETS:
-        raise ConfigError(f"no target {target!r}", fix=f"one of {', '.join(TARGETS)}")
-    figures = list(figures_of(TARGETS[target]()))
+    if target not in TARGETS and ":" not in target:
+        raise ConfigError(f"no target {target!r}", fix=f"{', '.join(TARGETS)}, or file.py:object")
+    found = TARGETS[target]() if target in TARGETS else hopper(target, find_target(target))
+    figures = list(figures_of(found))
     if as_json:
         typer.echo(json.dumps([asdict(f) for f in figures], indent=1))
         return
-    wide = max(len(f.name) for f in figures)
+    wide = min(28, max(len(f.name) for f in figures))
     for f in figures:
-        typer.echo(_line(f, wide))
+        typer.echo("\n".join(wrapped(f"{f.name:<{wide}}  ", _words(f), columns())))
 
 
-def _line(f: Figure, wide: int) -> str:
+def _words(f: Figure) -> str:
     if isinstance(f.value, tuple):
         value = ", ".join(":".join(str(x) for x in pair) for pair in f.value)
     else:
         value = f"{f.value:g}" if isinstance(f.value, float) else str(f.value)
     what = f"{value} {f.unit}".strip()
-    return f"{f.name:<{wide}}  {what}  [{f.origin}]{'  ' + f.note if f.note else ''}"
+    return f"{what} [{f.origin}]{' ' + f.note if f.note else ''}"

@@ -23,6 +23,7 @@ from warploom.kernels.swiglu import swiglu
 from warploom.run import Scripted, execute
 from warploom.verify import verify, witness
 from warploom.view import timeline_html, timeline_strip
+from warploom.view.text import LABEL
 
 SHOWN = ("swiglu", "gemm", "attention", "fourwave")
 DRAWN = {"fourwave": (), "attention": ("tensor", "mufu")}
@@ -49,15 +50,18 @@ def _demo(
     typer.echo("\n".join(f"   {line}" for line in _declaration(width)))
     _say("2. What you get: order, waits, barriers, prologue, epilogue, proven and priced")
     _table(subjects, width)
-    _say("3. What it looks like: one iteration of each, letters are ops")
+    _say("3. What it looks like: letters are ops, a column so many cycles")
     for name, lanes in DRAWN.items():
         run = subjects[name].simulate(12)
         lines = timeline_strip(run, width=width - 3, lanes=lanes, paint=paint)
+        scale = lines[0][:LABEL].replace("1 column =", f"{name},").strip()
+        lines[0] = f"{scale:<{LABEL}}{lines[0][LABEL:]}"
         typer.echo("\n".join(f"   {line.rstrip()}" for line in lines))
     drawn = subjects["attention"]
     run = drawn.simulate(6, tiles=ROLE_TILES)
     path = output or Path(tempfile.mkdtemp(prefix="warploom-")) / "timeline.html"
-    write_file(path, timeline_html(run, pace=drawn.pace(), reasons=drawn.reasons()))
+    page = timeline_html(run, pace=drawn.pace(), reasons=drawn.reasons(), lines=drawn.lines())
+    write_file(path, page)
     typer.echo(f"   attention to zoom and click, every wait with its reason:\n   {path}")
     _say("4. Now weaken one wait by one unit, and see it caught")
     _broken(subjects["fourwave"], width)

@@ -81,13 +81,19 @@ def _emit(
 
 def cuda_text(subject: Subject, *, races: bool = False) -> str:
     """The CUDA text of a subject that is a Hopper kernel; anything else says what it is."""
-    if not isinstance(subject.document, RolesDocument) or subject.kernel is None:
+    if not isinstance(subject.document, RolesDocument):
         raise BackendError(
             f"{subject.name} is no Hopper kernel",
             where=subject.spec,
-            why="emit h200 writes role programs of a known kernel; this is "
-            + ("a counter schedule" if not subject.is_roles else "a document of an unknown kernel"),
-            fix="warploom emit gfx950 for a counter schedule; `warploom show --list` for kernels",
+            why="it is a counter schedule",
+            fix=f"warploom emit gfx950 {subject.spec}; `warploom show --list` names kernels",
+        )
+    if subject.kernel is None:
+        raise BackendError(
+            f"{subject.name} is a document of no shipped kernel",
+            where=subject.spec,
+            why="a document says when ops run, not what they compute",
+            fix="emit the kernel itself: warploom emit h200 file.py:kernel",
         )
     report = subject.report()
     if not report.clean and not races:

@@ -123,7 +123,7 @@ class Bound:
         first, again = self.empty(), self.empty()
         for outputs in (first, again):
             self.launcher(outputs)()
-        self.torch.cuda.synchronize()
+        self._wait()
         problem = self.problem
         part = problem.part(np.random.default_rng(1))
         arrays = {n: self._cut(n, x, part) for n, x in self.inputs.items()}
@@ -135,6 +135,19 @@ class Bound:
             self.torch.equal(first[n], again[n]) for n in self.outputs if n not in problem.added
         )
         return errors, same
+
+    def _wait(self) -> None:
+        """Until the GPU is done; a kernel that died is an error of ours, told as one."""
+        try:
+            self.torch.cuda.synchronize()
+        except RuntimeError as error:
+            text = self.problem.kernel.text.name
+            raise BackendError(
+                f"the GPU stopped while it ran {text}: {str(error).splitlines()[0]}",
+                where=self.problem.words,
+                why="a defect of the kernel, or of what was launched before it",
+                fix=f"`warploom run {text} --host` runs its programs without a GPU",
+            ) from None
 
     def _cut(self, name: str, tensor: Any, part: Mapping[str, Any]) -> Any:  # noqa: ANN401
         """A part of a tensor as an array; fp8 cannot be indexed, so it is converted first."""

@@ -101,8 +101,8 @@ def drawing(
                 costs = f"{subject.document.target} prices"
             limit = wrapped("", f"{recurrence_text(body, edges)} (in {costs})", width)
             pace = wrapped("pace: ", subject.pace_text(), width)
-            title = [paint(subject.title, "title"), ""] if subject.loop else []
-            return "\n".join([*title, *lines, "", *limit, *pace])
+            title = [paint(t, "title") for t in wrapped("", subject.title, width)]
+            return "\n".join([*(title if subject.loop else []), *lines, "", *limit, *pace])
 
 
 def _as_json(subject: Subject, body: Sequence[Node], edges: Sequence[DepEdge]) -> dict[str, Any]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from warploom.cli.author import user_object
 from warploom.document.roles import RolesDocument
 from warploom.emit.cuda.tile.source import emit_kernel
 from warploom.errors import ConfigError
@@ -21,7 +23,14 @@ from warploom.kernels.attention_grad import (
 )
 from warploom.kernels.block_scaled import block_scaled
 from warploom.kernels.gemm import gemm, turned
-from warploom.kernels.grouped import grouped
+from warploom.kernels.grouped import (
+    grouped,
+    grouped_input,
+    grouped_scaled,
+    grouped_scattered,
+    grouped_swiglu,
+    grouped_weights,
+)
 from warploom.kernels.int4_gemm import fp8_gemm, int4_gemm
 from warploom.kernels.measured import LONG, measured
 from warploom.kernels.rms_gemm import rms_gemm
@@ -37,21 +46,27 @@ from warploom.target.h200 import HopperTarget, h200
 TEXTS = {
     t.name: t
     for t in (
-        *(gemm, turned, swiglu, rms_gemm, grouped, block_scaled, int4_gemm, fp8_gemm),
-        *(attention, packed, paged, scan),
+        *(gemm, turned, swiglu, rms_gemm, block_scaled, int4_gemm, fp8_gemm),
+        *(grouped, grouped_input, grouped_weights, grouped_scattered, grouped_swiglu),
+        *(grouped_scaled, attention, packed, paged, scan),
         *(attention_grad, values_grad, packed_grad, packed_values),
     )
 }
-USUAL = {"block_scaled": "fp8"}  # element types other than bf16
+USUAL = {"block_scaled": "fp8", "grouped_scaled": "fp8"}  # element types other than bf16
 OWN_TYPES = {"fp8_gemm": {"w": DType.E4M3}}  # tensors whose type is not that of the others
-WANTED = {"attention_grad": frozenset({"dq", "dv"})}  # optional outputs that are its results
+WANTED = {  # optional outputs that are a kernel's results
+    "attention_grad": frozenset({"dq", "dv"}),
+    "packed_grad": frozenset({"dv"}),
+}
 OWN_SIZES = {"scan": {"t": 64, "j": 64, "d": 128, "e": 64}}  # axes used whole
 DECAYS = {"scan": ("grown", "seen", "all")}  # exponents that must not grow a sum for ever
 WHOLE = 128  # the size of an axis that is used whole, unless told
 _NAME = re.compile(
-    r"(?P<text>[a-z_]+?)_(?P<sizes>\d+(?:x\d+)+)_w(?P<w>\d)(?:_s(?P<s>\d+))?(?P<smem>_smem)?"
-    r"(?:_o(?P<o>\d+))?(?:_l(?P<l>\d+))?(?:_p(?P<p>[0-9a-f]+))?(?P<given>_given)?(?:_k(?P<k>\d+))?"
+    r"(?P<text>[a-z0-9_]+?)(?:@(?P<said>.+?))?_(?P<sizes>\d+(?:x\d+)+)_w(?P<w>\d)"
+    r"(?:_s(?P<s>\d+))?(?P<smem>_smem)?(?:_o(?P<o>\d+))?(?:_l(?P<l>\d+))?(?:_p(?P<p>[0-9a-f]+))?"
+    r"(?:_given(?P<given>[0-9a-f]+))?(?:_k(?P<k>\d+))?(?:_c(?P<c>\d+))?"
 )
+WORDS = {"true": True, "yes": True, "false": False, "no": False, "none": None}
 _DTYPES = {"fp8": "e4m3", "fp16": "f16"}
 
 
@@ -132,13 +147,17 @@ class TileKernel:
 
     @cached_property
     def lowered(self) -> Lowered:
-        """Its schedule."""
-        return self.compiled.lower(self.tiling)
+        """Its schedule, whose document says what was chosen."""
+        found = self.compiled.lower(self.tiling)
+        return replace(found, document=replace(found.document, name=self.name))
 
     @property
     def name(self) -> str:
         """The name of its document."""
-        return f"{self.text.name}_{self.tiling.name}"
+        usual = self.text.signature.choices
+        chosen = [(n, v) for n, v in self.choices if v != usual[n]]
+        said = ",".join(f"{n}={getattr(v, '__name__', v)}" for n, v in chosen)
+        return f"{self.text.name}{f'@{said}' if said else ''}_{self.tiling.name}"
 
     @property
     def work(self) -> str:
@@ -155,7 +174,7 @@ class TileKernel:
     def after(self, name: str) -> str:
         """What the kernel is after a pass, as text; of the tiling shown."""
         if name == "schedule":
-            return str(self.lowered.result)
+            return "\n\n".join(str(x.result) for x in (*self.lowered.earlier, self.lowered))
         return self.source(self.lowered.document) if name == "emit" else self.compiled.after(name)
 
     def source(self, document: RolesDocument) -> str:
@@ -163,16 +182,45 @@ class TileKernel:
         return emit_kernel(replace(self.lowered, document=document), self.target).text
 
 
-def split_sizes(spec: str) -> tuple[str, tuple[tuple[str, int], ...]]:
-    """A name and the sizes of axes it says after an ``@``: ``attention@d=64``."""
+def split_spec(spec: str) -> tuple[str, dict[str, object]]:
+    """A name and what it says after an ``@``: ``attention@d=64,causal=True``."""
     name, at, said = spec.partition("@")
-    sizes = []
-    for part in said.split(",") if at else ():
-        axis, equals, size = part.partition("=")
-        if not (axis.isidentifier() and equals and size.isdigit() and int(size)):
-            raise ConfigError(f"{part!r} is no size", where=spec, fix="write name@d=64")
-        sizes.append((axis, int(size)))
-    return name, tuple(sizes)
+    return name, assignments(said.split(",") if at else (), spec)
+
+
+def assignments(said: Iterable[str], where: str) -> dict[str, object]:
+    """``name=value`` pairs: numbers, true, false and none, functions as file.py:object, words."""
+    found: dict[str, object] = {}
+    for part in said:
+        name, equals, value = part.partition("=")
+        if not (name.isidentifier() and equals and value):
+            raise ConfigError(f"{part!r} says nothing", where=where, fix="name=value")
+        found[name] = _value(value)
+    return found
+
+
+def _value(text: str) -> object:
+    if text.lower() in WORDS:
+        return WORDS[text.lower()]
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    return user_object(text) if ":" in text else text
+
+
+def told(kernel: TileKernel, said: Mapping[str, object], spec: str) -> TileKernel:
+    """The kernel with sizes of its axes and choices as a spec says them."""
+    choices = {n: v for n, v in said.items() if n in kernel.text.signature.choices}
+    for name, size in said.items():
+        if name in choices or (name in kernel.axes and isinstance(size, int) and size > 0):
+            continue
+        known = (*kernel.axes, *kernel.text.signature.choices)
+        what = f"{size!r} is no size" if name in kernel.axes else f"it has no {name!r}"
+        raise ConfigError(
+            f"{kernel.text.name}: {what}", where=spec, fix=f"sizes and choices: {', '.join(known)}"
+        )
+    sizes = tuple((n, v) for n, v in said.items() if isinstance(v, int) and n not in choices)
+    return replace(kernel, whole=sizes, choices=tuple(choices.items()))
 
 
 def kernel_names() -> tuple[str, ...]:
@@ -180,17 +228,13 @@ def kernel_names() -> tuple[str, ...]:
     return tuple(TEXTS)
 
 
-def kernel_named(
-    name: str,
-    tile: str | None = None,
-    dtype: str | None = None,
-    sizes: tuple[tuple[str, int], ...] = (),
-) -> TileKernel | None:
+def kernel_named(spec: str, tile: str | None = None, dtype: str | None = None) -> TileKernel | None:
     """The shipped kernel of that name or of a document's name; None for another kind of name."""
-    if name in TEXTS:
+    if spec.partition("@")[0] in TEXTS and not _NAME.fullmatch(spec):
+        name, said = split_spec(spec)
         kind = dtype or USUAL.get(name, "bf16")
-        return with_tile(TileKernel(TEXTS[name], kind, whole=sizes), tile)
-    found = _NAME.fullmatch(name)
+        return with_tile(told(TileKernel(TEXTS[name], kind), said, spec), tile)
+    name, found = spec, _NAME.fullmatch(spec)
     if found is None or found["text"] not in TEXTS:
         return None
     if tile is not None:
@@ -199,22 +243,30 @@ def kernel_named(
 
 
 def _from_name(found: re.Match[str], dtype: str) -> TileKernel | None:
-    kernel = TileKernel(TEXTS[found["text"]], dtype)
+    said = assignments((found["said"] or "").split(",") if found["said"] else (), found[0])
+    kernel = told(TileKernel(TEXTS[found["text"]], dtype), said, found[0])
     numbers = [int(n) for n in found["sizes"].split("x")]
-    value = kernel.compiled.kernel
-    whole = [v.axis for v in value.vars if v.walk is Walk.WHOLE]
-    free = [v.name for v in value.vars if v.extent is None]
-    if len(numbers) != len(whole) + len(free):
+    named = [name for name, extent in kernel.tiling.extents if extent > 1]
+    if len(numbers) != len(named):
         return None
-    pins: dict[str, object] = dict(zip(free, numbers[len(whole) :], strict=True))
+    value, sizes = kernel.compiled.kernel, dict(zip(named, numbers, strict=True))
+    whole = [v for v in value.vars if v.walk is Walk.WHOLE and v.name in sizes]
+    pins: dict[str, object] = {
+        v.name: sizes[v.name] for v in value.vars if v.extent is None and v.name in sizes
+    }
     pins |= {"consumers": int(found["w"]), "hold": not found["smem"]}
     pins |= {"stages": int(found["s"])} if found["s"] else {}
     pins |= {"staging": int(found["o"] or 2), "slack": int(found["l"] or 0)}
     pins |= {"program": found["p"]} if found["p"] else {}
     pins |= {"split": int(found["k"])} if found["k"] else {}
-    if found["given"]:  # its order is that of the measured choice for those whole axes
-        pins = {}
-    return replace(kernel, pins=tuple(pins.items()), whole=tuple(zip(whole, numbers, strict=False)))
+    pins |= {"cluster": int(found["c"])} if found["c"] else {}
+    kernel = replace(kernel, whole=tuple((v.axis, sizes[v.name]) for v in whole))
+    masked = "causal" in kernel.text.signature.choices and not kernel.choices
+    for choices in (kernel.choices, *([(("causal", True),)] if masked else [])):
+        usual = replace(kernel, choices=choices)  # what a name does not say is of the usual choice
+        if found[0].endswith(f"_{usual.tiling.name}"):
+            return usual
+    return None if found["given"] else replace(kernel, pins=tuple(pins.items()))
 
 
 def with_tile(kernel: TileKernel, tile: str | None) -> TileKernel:

@@ -5,7 +5,6 @@ Nothing here needs a GPU. Inputs are NumPy arrays already rounded to their types
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from warploom.cli.kernels import TileKernel
+from warploom.cli.kernels import TileKernel, assignments
 from warploom.cli.visible import visible_flop
 from warploom.emit.cuda.tile.stores import BLOCK_COLUMNS, BLOCK_ROWS
 from warploom.errors import ConfigError
@@ -34,7 +33,7 @@ from warploom.kernel.values import (
     results,
     walk,
 )
-from warploom.lower.choose import grouped_vars
+from warploom.lower.slots import grouped_vars
 
 CHECKED, TIMED = (2, 512), (4, 4096)  # units (batches, heads) and elements of other axes
 SCALAR = {DType.F32: 0.125, DType.I32: 1}  # what scalars without a default are
@@ -185,6 +184,7 @@ class Problem:
         outputs = [t for t in kernel.tensors if t.access is Access.OUT and t.name in self.types]
         fixed = {a.name for t in kernel.tensors for a in t.axes if a.per > 1}
         fixed |= {op.axis for op in walk(kernel.ops) if isinstance(op, Size)}
+        fixed |= {a.name for t in kernel.tensors for a in t.axes if t.access is Access.STARTS}
         if kernel.grid.kind == "groups":
             fixed |= {kernel.var(n).axis for n in grouped_vars(kernel)}
         placed = {op.var for op in walk(kernel.ops) if isinstance(op, Position | Indices)}
@@ -210,7 +210,10 @@ class Problem:
 
     def meaning(self, arrays: Mapping[str, Any]) -> tuple[Any, ...]:
         """What the kernel computes of these inputs, in NumPy and float64."""
+        inputs = [t for t in self.kernel.text.signature.inputs if t.name in arrays]
+        known = {a.name for t in inputs for a in t.axes}
         given: dict[str, Any] = {**arrays, **self.choices, **self.scalars}
+        given["sizes"] = {a: n for a, n in self.sizes.items() if a not in known}
         made = self.kernel.text.reference(types=self.types, without=self.kernel.left_out, **given)
         return made if isinstance(made, tuple) else (made,)
 
@@ -302,20 +305,15 @@ def _settings(
     kernel: TileKernel, settings: Sequence[str]
 ) -> tuple[dict[str, float], dict[str, object]]:
     signature = kernel.text.signature
-    given: dict[str, Any] = {}
-    for text in settings:
-        name, equals, value = text.partition("=")
-        known = [*signature.scalars, *signature.choices]
-        if name not in known or not equals:
+    given: dict[str, Any] = dict(kernel.choices) | assignments(settings, "--set")
+    known = [*signature.scalars, *signature.choices]
+    for name in given:
+        if name not in known:
             raise ConfigError(
-                f"{text!r} is no setting of {kernel.text.name}",
+                f"{name!r} is no setting of {kernel.text.name}",
                 where="--set",
                 fix=f"NAME=VALUE with one of {', '.join(known) or 'nothing: it has none'}",
             )
-        try:
-            given[name] = ast.literal_eval(value)
-        except (ValueError, SyntaxError):
-            given[name] = value
     scalars = {
         n: given.get(n, signature.scalar_defaults.get(n, SCALAR[kind]))
         for n, kind in signature.scalars.items()

@@ -23,7 +23,7 @@ from warploom.cli.output import write_file
 from warploom.cli.problem import Problem, make_problem
 from warploom.cli.progress import working
 from warploom.cli.source import derived, look_up
-from warploom.cli.style import paint
+from warploom.cli.style import columns, paint, wrapped
 from warploom.cli.subject import Subject
 from warploom.document.roles import RolesDocument
 from warploom.errors import BackendError, VerificationError
@@ -182,9 +182,8 @@ def _text(result: dict[str, Any]) -> str:
     word = paint("right" if result["right"] else "WRONG", kind)
     lines = [f"{result['name']}: {word} ({result['where']})"]
     if result["why_not_gpu"] and result["why_not_gpu"] != "asked for":
-        lines.append(f"  not on a GPU: {result['why_not_gpu']}")
-    lines += [
-        f"  {r['timing']:<18} {'right' if r['right'] else 'WRONG'}  {r['note']}"
-        for r in result["runs"]
-    ]
+        lines += wrapped("  not on a GPU: ", result["why_not_gpu"], columns())
+    for r in result["runs"]:
+        head = f"  {r['timing']:<18} {'right' if r['right'] else 'WRONG'}  "
+        lines += wrapped(head, r["note"], columns())
     return "\n".join(lines)

@@ -13,8 +13,9 @@ from rich.status import Status
 
 from warploom.cli.author import called, user_object
 from warploom.cli.builtin import BUILT_IN
+from warploom.cli.kernels import assignments
 from warploom.cli.output import write_file
-from warploom.cli.search_tiles import assignments, search_kernel, tile_text
+from warploom.cli.search_tiles import search_kernel, tile_text
 from warploom.document import write_schedule
 from warploom.errors import ConfigError
 from warploom.order.hunt import Step
@@ -83,9 +84,9 @@ def search_command(
         _refuse_options_of_others(schedule, (tile, mma, model, split, out, build))
         search_kernel(
             schedule, text, dtype,
-            choices=assignments(choose, "--choose"),
-            scalars=assignments(scalar, "--scalar"),
-            pins=assignments(pin, "--pin"),
+            choices=assignments(choose or (), "--choose"),
+            scalars=assignments(scalar or (), "--scalar"),
+            pins=assignments(pin or (), "--pin"),
             options=JointOptions(trials=trials, shapes=shapes, seconds=seconds),
             measure=measure, store=store, plot=plot, keep=keep, as_json=as_json,
         )  # fmt: skip

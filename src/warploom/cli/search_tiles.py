@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import typer
 from rich.console import Console
 
 from warploom.cli.author import user_object
-from warploom.cli.kernels import TEXTS, TileKernel, split_sizes
+from warploom.cli.kernels import TEXTS, TileKernel, split_spec, told
 from warploom.cli.output import write_file
 from warploom.errors import ConfigError
 from warploom.kernel.text import Text
@@ -20,8 +19,6 @@ from warploom.launch.tune import remember
 from warploom.search.joint import JointOptions, JointResult, Measure, search_tiles
 from warploom.search.joint_report import to_svg, to_table
 from warploom.search.on_gpu import OnGpu, gpu_is_here
-
-WORDS = {"true": True, "yes": True, "false": False, "no": False, "none": None}
 
 
 def tile_text(spec: str) -> Text | None:
@@ -33,35 +30,13 @@ def tile_text(spec: str) -> Text | None:
     return found if isinstance(found, Text) else None
 
 
-def assignments(said: list[str] | None, where: str) -> dict[str, Any]:
-    """``name=value`` pairs; numbers and the words for true, false and none are read as such."""
-    found: dict[str, Any] = {}
-    for part in said or ():
-        name, equals, value = part.partition("=")
-        if not (name.isidentifier() and equals):
-            raise ConfigError(f"{part!r} says nothing", where=where, fix=f"{where} name=value")
-        found[name] = _read(value)
-    return found
-
-
-def _read(value: str) -> object:
-    if value.lower() in WORDS:
-        return WORDS[value.lower()]
-    for kind in (int, float):
-        try:
-            return kind(value)
-        except ValueError:
-            continue
-    return value
-
-
 def search_kernel(
     spec: str,
     text: Text,
     dtype: str,
     *,
     choices: Mapping[str, object],
-    scalars: Mapping[str, float],
+    scalars: Mapping[str, Any],
     pins: Mapping[str, object],
     measure: str | None,
     options: JointOptions,
@@ -71,15 +46,14 @@ def search_kernel(
     as_json: bool,
 ) -> None:
     """Search, print the table, and keep the best for later calls where asked to."""
-    _, sizes = split_sizes(spec)
-    kernel = replace(
-        TileKernel(text, dtype, tuple(pins.items()), sizes), choices=tuple(choices.items())
-    )
+    said = split_spec(spec)[1] | dict(choices)
+    kernel = told(TileKernel(text, dtype, tuple(pins.items())), said, spec)
     console = Console(stderr=True)
+    given = dict(kernel.whole), dict(kernel.choices), scalars
     with console.status("searching") as status:
         found = search_tiles(
             kernel.compiled,
-            measure=_measure(text, kernel.element, dict(sizes), choices, scalars, measure),
+            measure=_measure(text, kernel.element, *given, measure),
             options=options,
             store=store,
             progress=status.update,
@@ -96,7 +70,7 @@ def _measure(
     dtype: str,
     sizes: Mapping[str, int],
     choices: Mapping[str, object],
-    scalars: Mapping[str, float],
+    scalars: Mapping[str, Any],
     own: str | None,
 ) -> Measure | None:
     if own is not None:

@@ -9,10 +9,11 @@ from typing import Annotated, Any
 import typer
 
 from warploom.cli.builtin import BUILT_IN
-from warploom.cli.kernels import kernel_names
+from warploom.cli.kernels import TileKernel, kernel_names
 from warploom.cli.knobs import JsonOption, Request, complete_source, with_request
 from warploom.cli.output import one_or_all
-from warploom.cli.source import load
+from warploom.cli.progress import working
+from warploom.cli.source import load, look_up
 from warploom.cli.style import WidthOption, columns, paint, wrapped
 from warploom.cli.subject import Subject
 from warploom.document.kinds import Phase
@@ -62,10 +63,10 @@ def _show(
         return
     if source is None:
         raise ConfigError("nothing to show", fix="name a source, or --list to see those there are")
-    subject = load(source, request)
     if after is not None:
-        typer.echo(_after(subject, after))
+        typer.echo(_after(look_up(source, request), after))
         return
+    subject = load(source, request)
     if as_json:
         typer.echo(one_or_all([_as_json(part) for part in subject.loops]))
         return
@@ -88,15 +89,16 @@ def _text(part: Subject, wide: int, *, details: bool) -> str:
     return "\n".join([_facts(part, wide), "", listing, "", *_synchronisation(part)])
 
 
-def _after(subject: Subject, name: str) -> str:
-    if subject.kernel is None:
+def _after(found: Subject | TileKernel, name: str) -> str:
+    kernel = found.kernel if isinstance(found, Subject) else found
+    if kernel is None:
         raise ConfigError(
-            f"{subject.name} is no kernel of the tile language",
+            "only kernels of the tile language have passes",
             where="--after",
-            why="only such kernels go through passes one can look between",
             fix=f"one of {', '.join(kernel_names())}, or file.py:kernel",
         )
-    return subject.kernel.after(name)
+    with working(f"deriving {kernel.text.name}"):
+        return kernel.after(name)
 
 
 def _list(as_json: bool) -> None:
@@ -114,7 +116,7 @@ def summary(subject: Subject, width: int = 120) -> str:
 
 
 def _facts(subject: Subject, width: int) -> str:
-    lines = [paint(subject.title, "title")]
+    lines = [paint(line, "title") for line in wrapped("", subject.title, width)]
     rows = [("order", text) for text in _order(subject)]
     sizes = ", ".join(f"{name} {len(entries)}" for name, entries in subject.phases())
     rows.append(("entries", sizes))
@@ -137,9 +139,10 @@ def _order(subject: Subject) -> list[str]:
         if proof is None:
             return []
         least = "proven least" if proof.proven else f"at least {proof.lower_bound}"
+        origin = "an order on record, " if "_given" in document.name else ""
         return [
-            f"interval {proof.ii} cycles ({least} for the {document.target} prices of its ops), "
-            f"limited by {proof.limit}"
+            f"{origin}{proof.ii} model cycles an iteration ({least} in the ordering model, "
+            f"{document.target} prices), limited by {proof.limit}"
         ]
     compiled = subject.compiled
     if compiled is None:

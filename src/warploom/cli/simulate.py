@@ -52,7 +52,7 @@ def _simulate(
 
 
 def _text(part: Subject, pace: Pace | None, sim: Simulation, wide: int, *, model: bool) -> str:
-    lines = [paint(part.title, "title")]
+    lines = [paint(line, "title") for line in wrapped("", part.title, wide)]
     lines += wrapped("pace    ", pace.text() if pace else "no loop", wide)
     lines += wrapped(
         "run     ",

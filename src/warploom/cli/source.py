@@ -19,7 +19,8 @@ from warploom.cli.kernels import (
     TileKernel,
     kernel_named,
     kernel_names,
-    split_sizes,
+    split_spec,
+    told,
     with_tile,
 )
 from warploom.cli.knobs import Request
@@ -51,6 +52,13 @@ def derived(found: Subject | TileKernel, spec: str) -> Subject:
     """What was found, a kernel with its schedule."""
     if isinstance(found, Subject):
         return found
+    if not found.compiled.kernel.loops:
+        raise ConfigError(
+            f"{found.text.name} has no loop, so there is no schedule",
+            where=spec,
+            why="its rows are worked on one after the other",
+            fix=f"`warploom run {spec}`, bench, or show --after rewrite",
+        )
     with working(f"deriving {found.text.name}"):
         document = found.lowered.document
     return Subject(spec=spec, document=document, kernel=found, dtype=found.dtype)
@@ -86,10 +94,10 @@ def _look_up(spec: str, request: Request) -> Subject | TileKernel:
         subject = _compiled(schedule, spec, request)
         shape = parse_tile(tile, dtype or "bf16", TILES.get(spec))
         return replace(subject, tile=shape, dtype=dtype or "bf16")
-    name, sizes = split_sizes(spec)
-    kernel = kernel_named(name, tile, dtype, sizes)
+    kernel = kernel_named(spec, tile, dtype)
     if kernel is not None:
-        return _with_known_axes(kernel, spec)
+        return kernel
+    name = spec.partition("@")[0]
     if ":" in name:
         return _from_object(user_object(name), spec, request)
     raise _unknown(spec)
@@ -97,14 +105,14 @@ def _look_up(spec: str, request: Request) -> Subject | TileKernel:
 
 def text_named(spec: str, dtype: str) -> TileKernel | None:
     """The tile kernel a spec names, not lowered; None for schedules and documents."""
-    name, sizes = split_sizes(spec)
+    name, said = split_spec(spec)
     if name in BUILT_IN or name == STDIN or name.endswith(".json"):
         return None
-    kernel = kernel_named(name, None, dtype, sizes)
+    kernel = kernel_named(spec, None, dtype)
     if kernel is not None or ":" not in name:
         return kernel
     found = user_object(name)
-    return TileKernel(found, dtype, whole=sizes) if isinstance(found, Text) else None
+    return told(TileKernel(found, dtype), said, spec) if isinstance(found, Text) else None
 
 
 def _unknown(spec: str) -> ConfigError:
@@ -136,23 +144,11 @@ def _from_object(found: object, spec: str, request: Request) -> Subject | TileKe
         case ScheduleDocument() | RolesDocument():
             return _from_document(found, spec, request)
         case Text():
-            plain = TileKernel(found, request.dtype or "bf16", whole=split_sizes(spec)[1])
-            return with_tile(_with_known_axes(plain, spec), request.tile)
+            plain = told(TileKernel(found, request.dtype or "bf16"), split_spec(spec)[1], spec)
+            return with_tile(plain, request.tile)
     raise ConfigError(
         f"{spec} is a {type(found).__name__}", why=f"commands work on {KINDS}", fix=f"name {KINDS}"
     )
-
-
-def _with_known_axes(kernel: TileKernel, spec: str) -> TileKernel:
-    """The kernel, if it has the axes whose sizes the spec says."""
-    for axis, _ in kernel.whole:
-        if axis not in kernel.axes:
-            raise ConfigError(
-                f"{kernel.text.name} has no axis {axis!r}",
-                where=spec,
-                fix=f"one of {', '.join(kernel.axes)}",
-            )
-    return kernel
 
 
 def _compiled(schedule: PipelineSchedule, spec: str, request: Request) -> Subject:

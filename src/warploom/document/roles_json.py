@@ -3,7 +3,8 @@
 The form of each value follows from its dataclass, so a field is described once. Unknown and missing
 keys, wrong types, names of rings, parts, buffers or barriers that are not declared, and
 out-of-range numbers raise ``DocumentError`` with the path inside the document. Fields that came
-later (``_OPTIONAL``) may be missing and are written only where they say something.
+later (``_OPTIONAL``) may be missing and are written only where they say something; a ``reason``
+may always be missing.
 """
 
 # ruff: noqa: ANN401  # the form is read off type hints, so values pass through untyped
@@ -171,7 +172,7 @@ def _hints(cls: type) -> dict[str, Any]:
 def _record(data: object, path: str, cls: type[T]) -> T:
     hints = _hints(cls)  # type: ignore[arg-type]  # a class is hashable
     optional = _optional_fields(cls)  # type: ignore[arg-type]
-    found = mapping(data, path, tuple(hints), optional)
+    found = mapping(data, path, tuple(hints), optional | {"reason"})
     return cls(**{k: _read(v, f"{path}.{k}", hints[k], k) for k, v in found.items()})
 
 

@@ -8,8 +8,6 @@ With ``turns``, tiles of keys add to ``dq`` one after the other: the same bits e
 
 from warploom.kernel import language as wl
 
-ALIGNED = 4  # f32 in 16 bytes: copies of rows' numbers begin at multiples of it
-
 
 def _seen(p, b, h, s, t, ahead, causal, visible):
     """The weights of what queries see."""
@@ -117,10 +115,10 @@ def packed_grad(
     ahead = k_starts[i] - first
     if causal == "end":
         ahead = k_starts[i + 1] - end
-    for s in wl.steps(q.s, start=first // ALIGNED * ALIGNED, until=end):
+    for s in wl.steps(q.s, start=first, until=end):
         qs, dos = q[h, s], do[h, s]
         p = wl.exp((ks @ qs.T) * scale - lse[h, s])
-        p = wl.where(wl.index(s) >= first, _seen(p, i, h, s, t, ahead, causal, None), 0.0)
+        p = _seen(p, i, h, s, t, ahead, causal, None)
         ds = (p * (vs @ dos.T - delta[h, s])).to(q.dtype)
         gv += p.to(q.dtype) @ dos
         gk += ds @ qs
@@ -150,8 +148,7 @@ def packed_values(
     ahead = k_starts[i] - first
     if causal == "end":
         ahead = k_starts[i + 1] - end
-    for s in wl.steps(q.s, start=first // ALIGNED * ALIGNED, until=end):
+    for s in wl.steps(q.s, start=first, until=end):
         p = wl.exp((ks @ q[h, s].T) * scale - lse[h, s])
-        p = wl.where(wl.index(s) >= first, _seen(p, i, h, s, t, ahead, causal, None), 0.0)
-        gv += p.to(q.dtype) @ do[h, s]
+        gv += _seen(p, i, h, s, t, ahead, causal, None).to(q.dtype) @ do[h, s]
     dv[h, t] = gv

@@ -50,7 +50,9 @@ ATTENTION: Mapping[tuple[int, bool], Mapping[str, object]] = {
     (256, True): {**_TILE_256, "slack": 1024},
 }
 
-# Where a search over tiles would solve schedules for many minutes, the tile that was measured.
+# Where a search over tiles would solve schedules for many minutes, the tile that was measured; of
+# full masks also what long sequences take, from MANY rows of tiles of 128 queries on.
+MANY, MEDIUM = 4 * 132, 512
 SHORT: Mapping[int, Mapping[str, object]] = {256: {**_TILE_256, "t": 64, "slack": 512}}
 
 _GRAD = {
@@ -70,20 +72,21 @@ _GRAD = {
     "keep": None,
     "serpentine": False,
 }
-# Interval and issue times: queries, their gradients, QK, dP, exponentials, dS, dK, conversion, dV,
-# dS to shared memory, dQ, and dQ out.
-_GRAD_64 = (3776, 0, 512, 680, 1192, 1254, 2298, 2856, 2984, 3368, 2728, 3880, 4472)
-_CAUSAL_GRAD_64 = (3563, 0, 512, 680, 1192, 1254, 2471, 3029, 2298, 2455, 2901, 3541, 4115)
-_GRAD_128 = (4983, 300, 600, 1200, 1712, 1774, 2306, 3771, 2659, 2747, 2531, 3259, 3833)
+# Interval and issue times: queries, their gradients, (that both have landed,) QK, dP, exponentials,
+# dS, dK, conversion, dV, dS to shared memory, dQ, and dQ out.
+_GRAD_64 = (4096, 0, 290, 628, 1140, 1202, 2419, 4023, 2246, 2403, 2849, 3321, 3895)
+_GRAD_128 = (3296, 0, 290, 628, 918, 1634, 2146, 2208, 2740, 4350, 3093, 3821, 2965, 3309, 4222)
+_CAUSAL_GRAD_128 = (3776, 0, 290, 1430, 918, 2004, 2536, 4001, 2889, 2977, 2761, 3489, 4063)
 _GRAD_256 = (5060, 0, 1024, 830, 1854, 1916, 2940, 3028, 3116, 3268, 3204, 4292, 5378)
 _WIDE = {"s": 64, "stages": 1, "handed": 1, "joined": False, "direct": True, "spare": 20}
-_GRADS_128 = {**_GRAD, "s": 64, "spare": 30, "early": 1, "times": _GRAD_128}
+_GRADS_64 = {**_GRAD, "s": 128, "spare": 8, "times": _GRAD_64}
+_SEEN = {"seen": True, "early": 1}
 
 ATTENTION_GRAD: Mapping[tuple[int, bool], Mapping[str, object]] = {
-    (64, False): {**_GRAD, "s": 128, "spare": 8, "straight": False, "times": _GRAD_64},
-    (64, True): {**_GRAD, "s": 128, "spare": 8, "times": _CAUSAL_GRAD_64},
-    (128, False): _GRADS_128,
-    (128, True): _GRADS_128,
+    (64, False): _GRADS_64,
+    (64, True): _GRADS_64,
+    (128, False): {**_GRAD, **_SEEN, "s": 64, "spare": 8, "times": _GRAD_128},
+    (128, True): {**_GRAD, "s": 64, "spare": 8, "times": _CAUSAL_GRAD_128},
     (256, False): {**_GRAD, **_WIDE, "times": _GRAD_256},
     (256, True): {**_GRAD, **_WIDE, "times": _GRAD_256},
 }
@@ -163,18 +166,20 @@ def measured(
         rows, columns, pins = PRODUCTS[name]
         large = all(sizes.get(axis, 0) >= least for axis, least in (rows, columns))
         return tuple(pins.items()) if large else ()
-    if name == "scan":
-        return tuple(SCANS.get((sizes.get("t", 0), sizes["d"], sizes["e"]), {}).items())
     if name in GRADS:  # nothing else was built for them, so they hold for all lengths
         pins = dict(GRADS[name].get((sizes.get("d", 0), mask), {}))
         if not plain and pins:  # another loop
-            pins = {n: v for n, v in pins.items() if n not in ("times", "early")}
+            pins = {n: v for n, v in pins.items() if n not in ("times", *_SEEN)}
             pins |= {"s": 64, **_IN_TEXT_ORDER}
         return tuple(pins.items())
     if name not in ("attention", "blocked"):
-        return ()
+        chunk = (sizes.get("t", 0), sizes.get("d", 0), sizes.get("e", 0))
+        return tuple(SCANS.get(chunk, {}).items()) if name == "scan" else ()
     if not plain or name == "blocked":
         return _with_functions(name, sizes, choices)
-    long = min(sizes.get("s", 0), sizes.get("t", 0)) >= LONG
-    size = sizes.get("d", 0)
-    return tuple((ATTENTION.get((size, mask), {}) if long else SHORT.get(size, {})).items())
+    shortest, size = min(sizes.get("s", 0), sizes.get("t", 0)), sizes.get("d", 0)
+    rows = sizes.get("b", 1) * sizes.get("h", 1) * (sizes.get("s", 0) // 128)
+    many = not mask and shortest >= MEDIUM and rows >= MANY
+    if shortest < LONG and (size in SHORT or not many):
+        return tuple(SHORT.get(size, {}).items())
+    return tuple(ATTENTION.get((sizes.get("d", 0), mask), {}).items())

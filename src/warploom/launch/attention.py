@@ -82,37 +82,34 @@ def attention(
     """
     if causal == "lower_right" and _queries(q) == 1:
         causal = False  # the last query sees every key
-    if pages is not None:
-        if score is not None or visible is not None or sinks is not None:
-            raise ConfigError(
-                "pages together with score, visible or sinks",
-                where="warploom.attention",
-                why="keys in pages are read by a text of its own, which has none of them",
-                fix="gather the pages into one tensor first, or leave them out",
-            )
-        done = PAGED.launch(
-            (q, k, v, pages, lengths, out, None),
-            None if scale is None else (checked_scale(scale),),
-            _options(causal, return_lse, kernel),
-            stream,
-        )
-        return (done[5], done[6]) if return_lse else done[5]
     calls: Calls = CALLS
-    options, given = _options(causal, return_lse, kernel), ()
-    lists: tuple[Any, ...] = ()
-    if is_block_mask(visible):
-        calls, lists = BLOCKED, block_lists(visible, q, k)
-        types, choices, *rest = options
-        options = (types, (*choices, ("wide", tile_keys(k))), *rest)
-    if score is not None or visible is not None or sinks is not None:
+    options = _options(causal, return_lse, kernel)
+    own = score is not None or visible is not None or sinks is not None
+    tensors: tuple[Any, ...] = (q, k, v, out, None, lengths)
+    if pages is not None:
+        calls, tensors = PAGED, (q, k, v, pages, lengths, out, None)
+        _check_plain(own)
+    elif own:
+        if is_block_mask(visible):
+            calls, lists = BLOCKED, block_lists(visible, q, k)
+            types, choices, *rest = options
+            options, tensors = (types, (*choices, ("wide", tile_keys(k))), *rest), tensors + lists
         calls, options, given = flexible(calls, score, visible, options, sinks)
-    done = calls.launch(
-        (q, k, v, out, None, lengths, *lists, *given),
-        None if scale is None else (checked_scale(scale),),
-        options,
-        stream,
-    )
-    return (done[3], done[4]) if return_lse else done[3]
+        tensors += given
+    factor = None if scale is None else (checked_scale(scale),)
+    done = calls.launch(tensors, factor, options, stream)
+    first = 3 if pages is None else 5
+    return (done[first], done[first + 1]) if return_lse else done[first]
+
+
+def _check_plain(own: bool) -> None:
+    if own:
+        raise ConfigError(
+            "pages together with score, visible or sinks",
+            where="warploom.attention",
+            why="keys in pages are read by a text of its own, which has none of them",
+            fix="gather the pages into one tensor first, or leave them out",
+        )
 
 
 def attention_packed(

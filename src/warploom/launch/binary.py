@@ -2,7 +2,7 @@
 
 A kernel takes its parameters one by one: tensor maps (128 bytes each) and words of 8 bytes. A word
 declared ``int`` or ``float`` in CUDA reads the low half, so ``int`` and ``long long`` are served by
-the same word. A parameter that is a C struct is a ``Struct`` of typed words.
+the same word.
 """
 
 from __future__ import annotations
@@ -31,22 +31,6 @@ class Swizzle(IntEnum):
         return {0: 0, 1: 32, 2: 64, 3: 128}[self.value]
 
 
-class Promotion(IntEnum):
-    """The size of L2 fetches; the value is the driver's number."""
-
-    NONE = 0
-    B64 = 1
-    B128 = 2
-    B256 = 3
-
-
-class Fill(IntEnum):
-    """What elements outside the tensor read as."""
-
-    ZEROS = 0
-    NAN = 1
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TensorMap:
     """A tensor map of a tensor.
@@ -54,18 +38,15 @@ class TensorMap:
     ``box``: elements of one copy along each axis, in the order of ``axes``. ``axes``: the tensor's
     axes by number, outermost first and the contiguous one last (all of them in order, if not
     given). A None among them is an axis of size 1 that the tensor does not have; axes left out are
-    walked by no copy and must have size 1. ``element``: another element type of the same size.
-    ``bounded``: one of them that ends where a copy says: its coordinate is counted from that end
-    (size - end + index), and one more, the outermost, is the end.
+    walked by no copy and must have size 1. ``bounded``: one of them that ends where a copy says:
+    its coordinate is counted from that end (size - end + index), and one more, the outermost, is
+    the end.
     """
 
     tensor: str
     box: tuple[int, ...]
     axes: tuple[int | None, ...] | None = None
     swizzle: Swizzle = Swizzle.B128
-    promotion: Promotion = Promotion.B128
-    fill: Fill = Fill.ZEROS
-    element: DType | None = None
     bounded: int | None = None
 
 
@@ -101,13 +82,6 @@ class Scalar:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fixed:
-    """A number that depends on sizes only, such as the multiplier of a division."""
-
-    of: int | float | Callable[[Sizes], int | float]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
     """The address of memory the kernel works in (``Binary.work``)."""
 
@@ -119,44 +93,19 @@ class Numbers:
     of: Callable[[Sizes, int], Sequence[int]]
 
 
-Word = Pointer | Stride | Extent | Scalar | Fixed | Work | Numbers
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Struct:
-    """A C struct passed by value: words with their C types, laid out as C does.
-
-    Types: ``pointer``, ``i64``, ``i32``, ``u32``, ``f32``.
-    """
-
-    fields: tuple[tuple[str, Word], ...]
-
-
-Param = TensorMap | Word | Struct
+Word = Pointer | Stride | Extent | Scalar | Work | Numbers
+Param = TensorMap | Word
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
     """How many CTAs: one cluster for each tile, or as many as run at once if that is less.
 
-    ``tiles``: (axis, elements of it that a cluster covers); their numbers are multiplied.
-    ``count`` says it in its own words where a product cannot. ``resident``: CTAs an SM runs at once
-    (None: ask the driver). Not ``persistent``: every tile has its own cluster.
+    ``tiles`` of sizes. ``resident``: CTAs an SM runs at once (None: ask the driver).
     """
 
-    tiles: tuple[tuple[str, int], ...] = ()
-    count: Callable[[Sizes], int] | None = None
-    persistent: bool = True
+    tiles: Callable[[Sizes], int]
     resident: int | None = 1
-
-    def clusters(self, sizes: Sizes) -> int:
-        """The number of tiles."""
-        if self.count is not None:
-            return self.count(sizes)
-        total = 1
-        for axis, extent in self.tiles:
-            total *= -(-sizes[axis] // extent)
-        return total
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,18 +133,12 @@ class Binary:
         axes = {a.name for t in self.tensors for a in t.axes}
         scalars = {s.name for s in self.scalars}
         for i, parameter in enumerate(self.parameters):
-            words: list[Param] = [parameter]
-            if isinstance(parameter, Struct):
-                words = [w for _, w in parameter.fields]
-            for word in words:
-                if isinstance(word, TensorMap | Pointer | Stride):
-                    _declared(word.tensor, tensors, f"parameter {i} names tensor")
-                elif isinstance(word, Extent):
-                    _declared(word.axis, axes, f"parameter {i} names axis")
-                elif isinstance(word, Scalar):
-                    _declared(word.name, scalars, f"parameter {i} names scalar")
-        for axis, _ in self.grid.tiles:
-            _declared(axis, axes, "the grid names axis")
+            if isinstance(parameter, TensorMap | Pointer | Stride):
+                _declared(parameter.tensor, tensors, f"parameter {i} names tensor")
+            elif isinstance(parameter, Extent):
+                _declared(parameter.axis, axes, f"parameter {i} names axis")
+            elif isinstance(parameter, Scalar):
+                _declared(parameter.name, scalars, f"parameter {i} names scalar")
 
 
 def _declared(name: str, known: set[str], what: str) -> None:

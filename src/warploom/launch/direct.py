@@ -9,9 +9,9 @@ from warploom.emit.cuda.tile.stamps import NAME
 from warploom.errors import BackendError
 from warploom.kernel.values import Access, Axis, DType, Tensor
 from warploom.launch.compiled import Built, Compiled
+from warploom.launch.described import binary_of
 from warploom.launch.plan import Plan, prepare
 from warploom.launch.tensors import stream_of, view_of
-from warploom.launch.texts import binary_of
 
 
 class Direct:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import importlib
 import struct
 from collections.abc import Iterator
@@ -133,29 +132,6 @@ class Kernel:
         cuda = library()
         width = cuda.CUfunction_attribute.CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH
         return int(check(cuda.cuFuncGetAttribute(width, self.function), "cuFuncGetAttribute"))
-
-    def read(self, symbol: str) -> bytes:
-        """The bytes of an array of the module, by name."""
-        with on_device(self.device):
-            address, size = self._symbol(symbol)
-            held = ctypes.create_string_buffer(size)
-            copied = library().cuMemcpyDtoH(ctypes.addressof(held), address, size)
-            check(copied, f"reading {symbol}")
-        return held.raw
-
-    def write(self, symbol: str, data: bytes) -> None:
-        """Fill an array of the module from its start."""
-        with on_device(self.device):
-            address, size = self._symbol(symbol)
-            if len(data) > size:
-                raise BackendError(f"{symbol} holds {size} bytes, not {len(data)}", where="Kernel")
-            check(library().cuMemcpyHtoD(address, data, len(data)), f"writing {symbol}")
-
-    def _symbol(self, symbol: str) -> tuple[int, int]:
-        found = check(
-            library().cuModuleGetGlobal(self._module, symbol.encode()), f"symbol {symbol}"
-        )
-        return int(found[0]), int(found[1])
 
     def resident_clusters(self, threads: int, cluster: int) -> int:
         """How many clusters run at once."""

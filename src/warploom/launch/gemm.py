@@ -54,10 +54,11 @@ def gemm(
     rows that are no multiples of 16 bytes, are copied first.
     """
     tensors = (a, b, out, bias, residual)
-    scale = 1.0 if alpha is None else float(alpha)
-    unscaled = scale == 1.0
-    options = _options(activation, out_dtype, scale > 0, choice, unscaled)
-    scalars = () if unscaled else (scale,)
+    options, scalars = PLAIN, NO_SCALARS
+    if alpha is not None or activation != "none" or out_dtype is not None or choice is not None:
+        scale = 1.0 if alpha is None else float(alpha)
+        options = _options(activation, out_dtype, scale > 0, choice, scale == 1.0)
+        scalars = () if scale == 1.0 else (scale,)
     if tune:
         tune_call(CALLS, tensors, scalars, options, stream)
     return CALLS.launch(tensors, scalars, options, stream)[2]
@@ -122,6 +123,8 @@ def _pick(layouts: Layouts, options: tuple[Any, ...]) -> Text:
     return turned if few and residual is None else text
 
 
+NO_SCALARS: tuple[float, ...] = ()
+PLAIN = _options("none", None, True, None)
 CALLS = Calls(text, {"b": ("k", "n")}, check=_check, key=_key, pick=_pick)
 
 

@@ -119,8 +119,7 @@ def _misfit(tensor: Tensor, layout: Layout, why: str) -> BackendError:
 def map_geometry(parameter: TensorMap, layout: Layout) -> Geometry:
     """The tensor map of a tensor; ``BackendError`` for strides a copy cannot walk."""
     axes = tuple(range(len(layout.shape))) if parameter.axes is None else parameter.axes
-    dtype = parameter.element or layout.dtype
-    size = max(1, dtype.bits // 8)
+    size = max(1, layout.dtype.bits // 8)
     _check_map(parameter, layout, axes, size)
     shape = [1 if a is None else layout.shape[a] for a in axes]
     strides = [0 if a is None else layout.strides[a] * size for a in axes]
@@ -136,7 +135,7 @@ def map_geometry(parameter: TensorMap, layout: Layout) -> Geometry:
         shift = -shape[at] * strides[at]
         shape, strides, box = [shape[at] + 1, *shape], [strides[at], *strides], [1, *box]
     return Geometry(
-        element=_ELEMENTS.get(dtype, "UINT8"),
+        element=_ELEMENTS.get(layout.dtype, "UINT8"),
         shape=tuple(reversed(shape)),
         strides=tuple(reversed(strides[:-1])),
         box=tuple(reversed(box)),

@@ -18,14 +18,11 @@ from warploom.kernel.values import DType
 from warploom.launch.binary import (
     Binary,
     Extent,
-    Fixed,
     Numbers,
-    Param,
     Pointer,
     Scalar,
     Sizes,
     Stride,
-    Struct,
     TensorMap,
     Word,
     Work,
@@ -48,7 +45,7 @@ MAP_ALIGNMENT = 64
 POINTER_ALIGNMENT = 16
 STREAMS = 64  # launch configurations a plan keeps
 NO_CONTEXT = 201
-_FORMATS = {"pointer": "Q", "i64": "q", "i32": "i", "u32": "I", "f32": "f"}
+LINES_OF_128 = 2  # the driver's number for fetches of 128 bytes into the L2
 _SCALARS = {DType.F32: "f", DType.I32: "q"}
 
 
@@ -86,7 +83,7 @@ class _Template:
         self.slots: list[_Slot] = []
         self.offsets: list[int] = []
         self.alignments: dict[int, tuple[str, int]] = {}  # by place in the call
-        constants: list[tuple[struct.Struct, int, int | float]] = []
+        constants: list[tuple[struct.Struct, int, int]] = []
         next_map, end = 0, len(maps) * MAP_BYTES
         for parameter in binary.parameters:
             if isinstance(parameter, TensorMap):
@@ -96,7 +93,7 @@ class _Template:
                 continue
             end += -end % 8
             self.offsets.append(end)
-            end = self._add_words(parameter, end, constants)
+            end = self._add_word(parameter, end, constants)
         self.table = end + -end % 8  # the array of addresses the driver wants
         self.bytes = bytearray(self.table + 8 * len(self.offsets))
         for form, offset, value in constants:
@@ -110,49 +107,37 @@ class _Template:
             self.maps.append((offset, place, parameter, layout))
             self.alignments[place] = (parameter.tensor, POINTER_ALIGNMENT)
 
-    def _add_words(
-        self, parameter: Param, offset: int, constants: list[tuple[struct.Struct, int, int | float]]
+    def _add_word(
+        self, word: Word, offset: int, constants: list[tuple[struct.Struct, int, int]]
     ) -> int:
-        fields = parameter.fields if isinstance(parameter, Struct) else None
-        if fields is None:
-            assert not isinstance(parameter, TensorMap | Struct)
-            fields = ((_natural(parameter), parameter),)
-        for kind, word in fields:
-            form = struct.Struct(_FORMATS.get(kind, kind))
-            offset += -offset % form.size
-            if isinstance(word, Pointer):
-                place = self._order[word.tensor]
-                self.slots.append(_Slot(form, offset, place))
-                if word.alignment > 1:
-                    self.alignments.setdefault(place, (word.tensor, word.alignment))
-            elif isinstance(word, Scalar):
-                self.slots.append(_Slot(form, offset, self._order[word.name]))
-            elif isinstance(word, Work):
-                self.slots.append(_Slot(form, offset, self._work))
-            else:
-                constants.append((form, offset, self._constant(word)))
-            offset += form.size
-        return offset
+        form = struct.Struct(_natural(word))
+        if isinstance(word, Pointer):
+            place = self._order[word.tensor]
+            self.slots.append(_Slot(form, offset, place))
+            if word.alignment > 1:
+                self.alignments.setdefault(place, (word.tensor, word.alignment))
+        elif isinstance(word, Scalar):
+            self.slots.append(_Slot(form, offset, self._order[word.name]))
+        elif isinstance(word, Work):
+            self.slots.append(_Slot(form, offset, self._work))
+        else:
+            constants.append((form, offset, self._constant(word)))
+        return offset + form.size
 
-    def _constant(self, word: Word) -> int | float:
+    def _constant(self, word: Extent | Stride | Numbers) -> int:
         if isinstance(word, Extent):
             return self._sizes[word.axis]
         if isinstance(word, Stride):
             layout, axis = self._layouts[word.tensor], word.axis
             at = self._axes[word.tensor].index(axis) if isinstance(axis, str) else axis
             return layout.strides[at] if layout is not None else 0
-        if isinstance(word, Numbers):
-            return self._resident(word)
-        assert isinstance(word, Fixed)
-        return word.of(self._sizes) if callable(word.of) else word.of
+        return self._resident(word)
 
 
 def _natural(word: Word) -> str:
     """The format of a word that is a parameter of its own."""
     if isinstance(word, Scalar):
         return _SCALARS.get(word.dtype, "q")
-    if isinstance(word, Fixed) and isinstance(word.of, float):
-        return "f"
     return "Q" if isinstance(word, Pointer | Work) else "q"
 
 
@@ -339,8 +324,8 @@ def encode(parameter: TensorMap, layout: Layout, address: int) -> bytes:
         [narrow(1) for _ in geometry.box],
         cuda.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
         cuda.CUtensorMapSwizzle(int(parameter.swizzle)),
-        cuda.CUtensorMapL2promotion(int(parameter.promotion)),
-        cuda.CUtensorMapFloatOOBfill(int(parameter.fill)),
+        cuda.CUtensorMapL2promotion(LINES_OF_128),
+        cuda.CUtensorMapFloatOOBfill(0),  # zeros
     )
     made = check(answer, f"tensor map of {parameter.tensor}: {geometry}")
     return ctypes.string_at(made.getPtr(), MAP_BYTES)
@@ -362,14 +347,11 @@ def prepare(binary: Binary, layouts: Sequence[Layout | None]) -> Plan:
 
 
 def _grid(binary: Binary, sizes: Sizes, kernel: Kernel, sms: int) -> int:
-    clusters = binary.grid.clusters(sizes)
-    if binary.grid.persistent:
-        if binary.cluster > 1:
-            most = kernel.resident_clusters(binary.threads, binary.cluster)
-        else:
-            most = sms * (binary.grid.resident or kernel.resident_ctas(binary.threads))
-        clusters = min(clusters, most)
-    return clusters * binary.cluster
+    if binary.cluster > 1:
+        most = kernel.resident_clusters(binary.threads, binary.cluster)
+    else:
+        most = sms * (binary.grid.resident or kernel.resident_ctas(binary.threads))
+    return min(binary.grid.tiles(sizes), most) * binary.cluster
 
 
 def _config(kernel: Kernel, grid: int, binary: Binary, stream: int) -> Any:  # noqa: ANN401

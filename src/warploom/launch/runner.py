@@ -1,7 +1,8 @@
 """``Runner``: calls of a family of kernels. The first call with a key plans, later ones launch.
 
 The key is the layout of every tensor and the options. Planning asks a function for the kernel, so
-that this is all a family has to say: from layouts and options to a ``Binary``.
+that this is all a family has to say: from layouts and options to a ``Binary``. Layouts that come
+again are known by torch's own guards: one call in place of a dozen to make the key.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from warploom.errors import BackendError
 from warploom.kernel.values import Access
@@ -18,6 +19,7 @@ from warploom.launch.layout import Layout, bind
 from warploom.launch.plan import Plan, prepare
 from warploom.launch.tensors import (
     allocator,
+    guard_of,
     is_torch,
     on_stream,
     row_major,
@@ -27,6 +29,7 @@ from warploom.launch.tensors import (
 from warploom.launch.work import Piece, work_memory
 
 ENTRIES = 1024  # plans a runner keeps
+RECENT = 4  # layouts that are looked for first, of calls with the same options
 Layouts = tuple[Layout | None, ...]
 View = tuple[Layouts, dict[int, tuple[int, ...]]]
 
@@ -60,6 +63,15 @@ class _Entry:
         del held  # the launch is queued: later users of its memory come after it
 
 
+class _Recent(NamedTuple):
+    """A layout that came: what tells it, the tensors not given, and the options, kept alive."""
+
+    check: Callable[..., bool]
+    absent: tuple[int, ...]
+    entry: _Entry
+    options: Hashable
+
+
 class Runner:
     """Calls of a family of kernels; safe to use from several threads.
 
@@ -81,6 +93,7 @@ class Runner:
         self._usual = usual
         self._key = key or torch_key
         self._entries: dict[Hashable, _Entry | RefusedError] = {}
+        self._recent: dict[tuple[int, int], tuple[_Recent, ...]] = {}
         self._lock = threading.Lock()
 
     def __call__(
@@ -95,12 +108,16 @@ class Runner:
         Tensors that are None are outputs to be made, or optional ones that are not given; which,
         the kernel's declaration says.
         """
-        try:  # the quick way: torch tensors of a known layout
-            entry = self._entries[self._key(options, tensors)]
-        except (KeyError, AttributeError, TypeError, ValueError):
-            return self._first(tensors, scalars, options, stream)
-        if isinstance(entry, RefusedError):
-            raise entry.with_traceback(None)
+        entry = self._again(tensors, options)
+        if entry is None:
+            try:  # torch tensors of a known layout
+                found = self._entries[self._key(options, tensors)]
+            except (KeyError, AttributeError, TypeError, ValueError):
+                return self._first(tensors, scalars, options, stream)
+            if isinstance(found, RefusedError):
+                raise found.with_traceback(None)
+            entry = found
+            self._notice(tensors, options, entry)
         if entry.made:
             tensors = _complete(entry, tensors, stream)
         values = [0 if t is None else t.data_ptr() for t in tensors]
@@ -110,6 +127,29 @@ class Runner:
         else:
             entry.launch(stream, values)
         return tensors
+
+    def _again(self, tensors: Sequence[Any], options: Hashable) -> _Entry | None:
+        """The entry of a layout that came lately."""
+        given = [t for t in tensors if t is not None]
+        for recent in self._recent.get((id(options), len(given)), ()):
+            if recent.check(*given):
+                for i in recent.absent:
+                    if tensors[i] is not None:
+                        break
+                else:
+                    return recent.entry
+        return None
+
+    def _notice(self, tensors: Sequence[Any], options: Hashable, entry: _Entry) -> None:
+        """Look for this layout first from now on, if there is room."""
+        given = [t for t in tensors if t is not None]
+        key = (id(options), len(given))
+        known = self._recent.get(key, ())
+        check = guard_of(given) if len(known) < RECENT and len(self._recent) < ENTRIES else None
+        if check is not None:
+            absent = tuple(i for i, t in enumerate(tensors) if t is None)
+            with self._lock:
+                self._recent[key] = (*known, _Recent(check, absent, entry, options))
 
     def plan(self, tensors: Sequence[Any], options: Hashable = None) -> Plan:
         """The plan of a call, made now where there is none; nothing is launched."""
@@ -126,6 +166,7 @@ class Runner:
         """Drop every plan, so that the next calls choose anew."""
         with self._lock:
             self._entries.clear()
+            self._recent.clear()
 
     def _first(
         self,

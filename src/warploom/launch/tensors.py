@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes as c
 import importlib
+import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -149,6 +150,28 @@ def _quick_empty(torch: Any) -> Callable[..., Any] | None:  # noqa: ANN401
         return None
     found: Callable[..., Any] | None = getattr(guards, "_empty_strided_cuda", None)
     return found
+
+
+def guard_of(given: list[Any]) -> Callable[..., bool] | None:
+    """What tells tensors of these types, devices, shapes and strides from others, in one call.
+
+    It is what guards compiled graphs. None where torch has none, or not for these.
+    """
+    torch = sys.modules.get("torch")
+    guards = getattr(getattr(getattr(torch, "_C", None), "_dynamo", None), "guards", None)
+    kind = getattr(guards, "TensorGuards", None)
+    if kind is None or not all(type(t) is torch.Tensor for t in given):  # type: ignore[union-attr]
+        return None
+    try:
+        made = kind(
+            *given,
+            dynamic_dims_sizes=[list(t.shape) for t in given],
+            dynamic_dims_strides=[list(t.stride()) for t in given],
+        )
+    except (TypeError, RuntimeError):
+        return None
+    check: Callable[..., bool] = made.check
+    return check
 
 
 def on_stream(like: Any, stream: int) -> AbstractContextManager[Any]:  # noqa: ANN401

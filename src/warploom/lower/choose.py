@@ -13,13 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from itertools import product
-from math import prod
 
 from warploom.errors import ConfigError, GeometryError, KernelError
 from warploom.kernel.values import Dot, Kernel, Load, Store, Walk
 from warploom.lower.allowed import check_allowed, is_narrow
 from warploom.lower.body import Body, body_of
-from warploom.lower.cluster import check_cluster, row_variable
+from warploom.lower.cluster import check_cluster
 from warploom.lower.estimate import GROUP_ROWS, Estimate, crosses_lines, estimate, trips_of
 from warploom.lower.fuse import Step, fuse
 from warploom.lower.hand_over import chunks_of
@@ -40,7 +39,7 @@ from warploom.lower.storage import (
     staged_stores,
 )
 from warploom.lower.tiling import Tiling, part_tiling, tiling_of
-from warploom.lower.visits import differ
+from warploom.lower.visits import differ, tiles_of
 from warploom.target.h200 import HopperTarget, h200
 
 ROWS = ((1, 1), (2, 1), (2, 2), (3, 1), (1, 2))  # consumers, blocks of 64 rows each
@@ -392,26 +391,3 @@ def _walk(layout: Layout) -> dict[str, object]:
         None,
     )
     return {"group": max(1, GROUP_ROWS // layout.extent(rows)), "keep": keep}
-
-
-def tiles_of(kernel: Kernel, tiling: Tiling, sizes: Mapping[str, int]) -> int:
-    """How many tiles there are, a cluster's as one; of groups, the most there can be."""
-    counts, rows = [], row_variable(kernel)
-    for name in kernel.grid.vars:
-        var = kernel.var(name)
-        extent = tiling.extent(name) if var.walk is Walk.TILE else 1
-        extent *= tiling.cluster if name == rows else 1
-        counts.append(-(-sizes[var.axis] // extent))
-    if kernel.grid.kind == "tiles":
-        return prod(counts)
-    groups, grouped = grouped_vars(kernel)
-    rest = [c for n, c in zip(kernel.grid.vars, counts, strict=True) if n not in (groups, grouped)]
-    of = dict(zip(kernel.grid.vars, counts, strict=True))
-    return (of[grouped] + of[groups]) * prod(rest)
-
-
-def grouped_vars(kernel: Kernel) -> tuple[str, str]:
-    """The variable of the groups, and the one whose rows the groups share out."""
-    names = kernel.grid.vars
-    tiled = [n for n in names if kernel.var(n).walk is Walk.TILE]
-    return names[0], tiled[0]

@@ -100,6 +100,8 @@ def early_vectors(layout: Layout) -> dict[str, tuple[str, int]]:
             if place is None or not place[1].vector or len(found) == layout.tiling.early:
                 continue
             ring, tile = place
+            if tile.loose:
+                continue
             for dot in dots:
                 tiles = {layout.body.through(n)[0] for n in (dot.a, dot.b)}
                 near = any(t.value in tiles for t in ring.tiles)

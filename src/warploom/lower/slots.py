@@ -11,13 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from warploom.document.flow import When
-from warploom.kernel.values import Dot, DType, Load, Walk
+from warploom.kernel.values import Dot, DType, Kernel, Load, Store, Walk
 from warploom.lower.body import Body, made_by, refusal
 from warploom.lower.fuse import Step
 from warploom.lower.tiling import Tiling
 
 LINE_BYTES = 128  # a row of a slot block: one swizzle span
 MOST_COLUMNS = 256
+WHOLE_BYTES = 16  # where copies may begin, in bytes along the innermost axis
 SLOT_BYTES = 1024  # slots start on whole atoms of the 128-byte swizzle
 
 _Key = tuple[bool, tuple[str, ...]]  # once a tile, readers
@@ -28,6 +29,8 @@ class SlotTile:
     """A tile in a slot: ``rows`` x ``cols`` elements in blocks of 128-byte rows.
 
     ``tensor`` is what it is a copy of; computed tiles have none. ``vector``: one row, packed.
+    ``loose``: a vector that may begin anywhere. Copies begin at multiples of 16 bytes, so it is
+    fetched from the one before on, with so many elements more.
     """
 
     value: str
@@ -36,6 +39,12 @@ class SlotTile:
     cols: int
     dtype: DType
     vector: bool = False
+    loose: bool = False
+
+    @property
+    def fetched(self) -> int:
+        """Elements of a vector that are copied."""
+        return self.cols + (WHOLE_BYTES * 8 // self.dtype.bits if self.loose else 0)
 
     @property
     def block_cols(self) -> int:
@@ -63,7 +72,7 @@ class SlotTile:
     def bytes(self) -> int:
         """Bytes of the tile."""
         if self.vector:
-            return self.cols * self.dtype.bits // 8
+            return self.fetched * self.dtype.bits // 8
         if self.narrow:
             return self.rows * self.cols * self.dtype.bits // 8
         return self.rows * self.blocks * LINE_BYTES
@@ -118,8 +127,8 @@ def rings_of(body: Body, tiling: Tiling, steps: tuple[Step, ...]) -> tuple[SlotR
     names = {key: _ring_name(tiles) for key, tiles in merged.items()}
     for op in vectors:
         key = _companion(body, steps, op, merged)
-        names.setdefault(key, _ring_name([_vector_tile(tiling, op)]))
-        merged.setdefault(key, []).append(_vector_tile(tiling, op))
+        names.setdefault(key, _ring_name([_vector_tile(body, tiling, op)]))
+        merged.setdefault(key, []).append(_vector_tile(body, tiling, op))
     return tuple(
         SlotRing(name=names[key], tiles=tuple(tiles), per_tile=key[0])
         for key, tiles in merged.items()
@@ -138,16 +147,39 @@ def is_vector(body: Body, op: Load) -> bool:
     return moves and op.at[-1].var == value.vars[0] and not body.is_picked(op)
 
 
-def _vector_tile(tiling: Tiling, op: Load) -> SlotTile:
-    cols = tiling.extent(op.result.dims[0].var)
-    return SlotTile(
+def begins_anywhere(body: Body, op: Load | Store) -> bool:
+    """Whether the innermost index of a tile may be any number: where groups or loops start."""
+    kernel, var = body.kernel, op.at[-1].var
+    if var is None or var == body.loop.var:
+        return var is None or body.loop.start is not None
+    return kernel.grid.kind != "tiles" and var == grouped_vars(kernel)[1]
+
+
+def grouped_vars(kernel: Kernel) -> tuple[str, str]:
+    """The variable of the groups, and the one whose rows the groups share out."""
+    names = kernel.grid.vars
+    tiled = [n for n in names if kernel.var(n).walk is Walk.TILE]
+    return names[0], tiled[0]
+
+
+def _vector_tile(body: Body, tiling: Tiling, op: Load) -> SlotTile:
+    tile = SlotTile(
         value=op.result.name,
         tensor=op.tensor,
         rows=1,
-        cols=cols,
+        cols=tiling.extent(op.result.dims[0].var),
         dtype=op.result.dtype,
         vector=True,
+        loose=begins_anywhere(body, op),
     )
+    if tile.fetched > MOST_COLUMNS:
+        raise refusal(
+            f"{tile.cols} elements of {op.tensor} that may begin anywhere",
+            op.result.line,
+            why=f"a copy brings {MOST_COLUMNS} elements at most, and begins at whole 16 bytes",
+            fix=f"a smaller extent of {op.result.dims[0].var}",
+        )
+    return tile
 
 
 def _companion(
@@ -240,6 +272,13 @@ def _slot_tile(body: Body, tiling: Tiling, op: Load) -> SlotTile:
             value.line,
             why="copies of this chip walk rows that lie at equal distances",
             fix="gather the rows before the call, or scatter what is stored",
+        )
+    if begins_anywhere(body, op):
+        raise refusal(
+            f"columns of {op.tensor} that may begin anywhere",
+            value.line,
+            why="copies begin at multiples of 16 bytes along the innermost axis",
+            fix="groups and loops that start somewhere along another axis: transpose the tensor",
         )
     rows, cols = (tiling.extent(d.var) // d.per for d in value.dims)
     tile = SlotTile(value=value.name, tensor=op.tensor, rows=rows, cols=cols, dtype=value.dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from zlib import crc32
 
 from warploom.errors import GeometryError
 from warploom.kernel.values import Kernel
@@ -93,9 +94,15 @@ class Tiling:
         tags = [f"w{self.consumers}", f"s{self.stages}" if self.stages else ""]
         tags += ["" if self.hold else "smem", f"o{self.staging}" if self.staging != 2 else ""]
         tags += [f"l{self.slack}" if self.slack else "", f"p{self.program}" if self.program else ""]
-        tags += ["given" if self.times else "", f"k{self.split}" if self.split > 1 else ""]
+        tags += [f"given{_mark(self.times)}" if self.times else ""]
+        tags += [f"k{self.split}" if self.split > 1 else ""]
         tags += [f"c{self.cluster}" if self.cluster > 1 else ""]
         return "_".join([sizes, *(t for t in tags if t)])
+
+
+def _mark(times: tuple[int, ...]) -> str:
+    """A short word for issue times, the same in every process."""
+    return f"{crc32(repr(times).encode()) & 0xFFFF:04x}"
 
 
 EARLIER_STAGES = 3  # slots of rings of loops before the last one

@@ -29,8 +29,10 @@ from warploom.kernel.values import (
     Walk,
 )
 from warploom.lower.body import Body, body_of
+from warploom.lower.cluster import row_variable
 from warploom.lower.fuse import fuse
 from warploom.lower.ranges import Affine, Cut, cut_of, starts_anywhere
+from warploom.lower.slots import grouped_vars
 from warploom.lower.tiling import Tiling
 from warploom.target.h200 import h200
 
@@ -184,3 +186,19 @@ def _band(body: Body, tiling: Tiling, sizes: Sizes, units: int) -> int:
     length = sizes[body.kernel.var(body.loop.var).axis]
     fit = max(1, min(units, BAND_BYTES // max(1, length * row)))
     return -(-units // -(-units // fit))
+
+
+def tiles_of(kernel: Kernel, tiling: Tiling, sizes: Sizes) -> int:
+    """How many tiles there are, a cluster's as one; of groups, the most there can be."""
+    counts, rows = [], row_variable(kernel)
+    for name in kernel.grid.vars:
+        var = kernel.var(name)
+        extent = tiling.extent(name) if var.walk is Walk.TILE else 1
+        extent *= tiling.cluster if name == rows else 1
+        counts.append(-(-sizes[var.axis] // extent))
+    if kernel.grid.kind == "tiles":
+        return prod(counts)
+    groups, grouped = grouped_vars(kernel)
+    rest = [c for n, c in zip(kernel.grid.vars, counts, strict=True) if n not in (groups, grouped)]
+    of = dict(zip(kernel.grid.vars, counts, strict=True))
+    return (of[grouped] + of[groups]) * prod(rest)

@@ -79,6 +79,21 @@ class ModuloResult:
     seconds: float = field(default=0.0, compare=False)
     seconds_to_ii: float = field(default=0.0, compare=False)
 
+    def __str__(self) -> str:
+        """When each op issues, role by role."""
+        least = "the least" if self.proven else f"at least {self.lower_bound}"
+        lines = [f"interval {self.ii} cycles ({least}), {self.stages} iterations in flight"]
+        lines.append(f"limited by {self.limit}")
+        for role in dict.fromkeys(self.roles):
+            mine = sorted((self.times[v], v) for v, r in enumerate(self.roles) if r == role)
+            lines.append(f"{role}: cycle, iterations back, op, units it holds")
+            for _, v in mine:
+                op = self.problem.ops[v]
+                held = ", ".join(f"{h.unit} {h.cycles}" for h in op.holds())
+                back = f"-{self.stage(v)}" if self.stage(v) else ""
+                lines.append(f"  {self.phase(v):>6} {back:>3}  {op.name}  {held}".rstrip())
+        return "\n".join(lines)
+
     def stage(self, op: int) -> int:
         """The pipeline stage of an op: how many iterations it lags behind stage 0."""
         return self.times[op] // self.ii

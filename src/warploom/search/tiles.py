@@ -19,14 +19,14 @@ from warploom.kernel.values import Kernel, Walk
 from warploom.launch.pricing import role_costs
 from warploom.lower.body import body_of
 from warploom.lower.candidates import candidates_of
-from warploom.lower.choose import COLUMNS, Choice, choose, tiles_of
+from warploom.lower.choose import COLUMNS, Choice, choose
 from warploom.lower.column import Lowered, lower
 from warploom.lower.fuse import fuse
 from warploom.lower.layout import lay_out
 from warploom.lower.loop_ops import loop_ops, takes_turns
 from warploom.lower.ranges import cut_of
 from warploom.lower.tiling import Tiling
-from warploom.lower.visits import differ, row_trips, visit_list
+from warploom.lower.visits import differ, row_trips, tiles_of, visit_list
 from warploom.order import ModuloOptions
 from warploom.sim.roles import simulate_roles
 from warploom.target.h200 import HopperTarget
@@ -64,7 +64,7 @@ class Trial:
         t = self.tiling
         tags = [f"a{t.ahead}" if t.ahead != 1 else "", f"t{t.tie}" if t.tie else ""]
         order = f"{hash_of(t.times):06x}" if t.times else ""
-        return "_".join([t.name.removesuffix("_given"), *(x for x in (*tags, order) if x)])
+        return "_".join([replace(t, times=()).name, *(x for x in (*tags, order) if x)])
 
 
 def hash_of(times: tuple[int, ...]) -> int:

@@ -20,9 +20,9 @@ HOPPER = (9, 0)
 
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator, unused-ignore]
-def _capability(device: int) -> tuple[int, int]:
+def _is_hopper(device: int) -> bool:
     found: tuple[int, int] = torch.cuda.get_device_capability(device)
-    return found
+    return found == HOPPER
 
 
 def scaled_dot_product_attention(
@@ -91,7 +91,7 @@ def _why_not_tensors(q: Tensor, k: Tensor, v: Tensor, enable_gqa: bool) -> str |
         return "tensors are not [batch, heads, length, head dim]"
     if q.dtype not in (torch.bfloat16, torch.float16) or not q.dtype == k.dtype == v.dtype:
         return f"types are {q.dtype}, {k.dtype}, {v.dtype}"
-    if not (q.is_cuda and k.is_cuda and v.is_cuda) or _capability(q.get_device()) != HOPPER:
+    if not (q.is_cuda and k.is_cuda and v.is_cuda) or not _is_hopper(q.get_device()):
         return "the tensors are not on a Hopper GPU"
     return _why_not_sizes(q, k, v, enable_gqa)
 

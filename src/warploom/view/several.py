@@ -30,7 +30,7 @@ def stacked(pictures: Sequence[str]) -> str:
 
 
 def pages(title: str, parts: Sequence[tuple[str, str]]) -> str:
-    """HTML pages behind one row of buttons; nothing is fetched. Keys 1, 2, ... choose, too."""
+    """HTML pages as one, below a row of buttons; nothing is fetched. Keys 1, 2, ... choose, too."""
     if len(parts) == 1:
         return parts[0][1]
     buttons = "".join(

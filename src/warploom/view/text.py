@@ -40,7 +40,7 @@ from warploom.view.scene import (
 )
 
 _SYMBOLS = ascii_letters + digits + "@#$%&*+<>"
-_LABEL = 27
+LABEL = 27  # columns of what stands left of a picture
 _TABLE = 90  # columns of the widest table
 Paint = Callable[[str, str], str]
 
@@ -59,14 +59,14 @@ def timeline_text(
     ``pace`` is the loop's interval where the run is too short to show it; ``paint`` colours a
     piece of text by its kind.
     """
-    if width < _LABEL + 20:
+    if width < LABEL + 20:
         raise ConfigError(
             f"a timeline of {width} columns has no room",
             where="width",
-            fix=f"{_LABEL + 20} or more",
+            fix=f"{LABEL + 20} or more",
         )
     scene = build_scene(sim, rows=rows, window=window, pace=pace)
-    canvas = _Canvas(scene, width - _LABEL, paint)
+    canvas = _Canvas(scene, width - LABEL, paint)
     parts = [*_headline(sim, pace, width), "", *canvas.lines(), "", *_legend(scene, canvas, width)]
     parts += [
         "",
@@ -89,7 +89,7 @@ def timeline_strip(
 ) -> list[str]:
     """A few lines: one steady iteration on the ``lanes`` named (default: all), for a summary."""
     scene = build_scene(sim, window=steady_window(sim, 1), pace=pace)
-    return _Canvas(scene, width - _LABEL, paint).strip(lanes)
+    return _Canvas(scene, width - LABEL, paint).strip(lanes)
 
 
 def _headline(sim: Simulation, pace: Pace | None, width: int) -> list[str]:
@@ -225,8 +225,8 @@ def _bars(scene: Scene) -> Iterable[Bar]:
 
 
 def _label(name: str, lane: str = "") -> str:
-    left = f"{name[:14]:<15}{lane[: _LABEL - 16]}" if lane else name[: _LABEL - 1]
-    return f"{left:<{_LABEL}}"
+    left = f"{name[:14]:<15}{lane[: LABEL - 16]}" if lane else name[: LABEL - 1]
+    return f"{left:<{LABEL}}"
 
 
 def _legend(scene: Scene, canvas: _Canvas, width: int) -> list[str]:

@@ -49,7 +49,7 @@ def _why(  # noqa: PLR0911 (one line a kind of entry)
 ) -> str:
     alone = program.threads == 1
     match entry:
-        case ClusterSync() if program.finish[-1] is not entry or document.cluster == 1:
+        case ClusterSync() if document.cluster == 1 or not _meets_last(program):
             return "CTAs of a cluster meet at the very end of all roles"
         case Arrive() if entry.ctas > 1 and (alone or entry.ctas != document.cluster):
             return "a lane arrives at each CTA of the cluster"
@@ -73,6 +73,12 @@ def _why(  # noqa: PLR0911 (one line a kind of entry)
                 else ""
             )
     return ""
+
+
+def _meets_last(program: RoleProgram) -> bool:
+    """Whether CTAs of a cluster meet once, after all the role does."""
+    every = [e for _, row in program.phases() for e in row if isinstance(e, ClusterSync)]
+    return len(every) == 1 and every[0] in program.finish[-1:]
 
 
 def refuse_other_operands(document: RolesDocument, derived: RolesDocument) -> None:

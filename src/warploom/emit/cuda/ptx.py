@@ -80,12 +80,12 @@ HELPERS: dict[str, str] = {
     "mbar_arrive_at": _one(
         "void mbar_arrive_at(uint32_t bar, uint32_t cta)",
         "{\\n.reg .b32 there;\\nmapa.shared::cluster.u32 there, %0, %1;\\n"
-        "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\\n}",
+        "mbarrier.arrive.shared::cluster.b64 _, [there];\\n}",
         '"r"(bar), "r"(cta)',
     ),
     "cluster_sync": _one(
         "void cluster_sync()",
-        "barrier.cluster.arrive.release;\\nbarrier.cluster.wait.acquire;",
+        "barrier.cluster.arrive.relaxed;\\nbarrier.cluster.wait.acquire;",
     ),
     "mbar_wait": (
         "DEVICE void mbar_wait(uint32_t bar, uint32_t parity) {\n  uint32_t done;\n  do {\n"

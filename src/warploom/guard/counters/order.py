@@ -92,7 +92,16 @@ def _check_data(program: Program) -> None:
         _execute(program, memory, e)
     protocol = program.text.protocol
     total = protocol.kernel_k_base + protocol.k_tiles_per_iteration * program.trips
-    for cell in _grid(program):
+    cells = _grid(program)
+    if total and not cells:
+        raise OrderError(
+            "the schedule has no MMA at all",
+            code="COVERAGE",
+            where=f"trip count {program.trips}, {total} tiles",
+            why="what is loaded is never multiplied",
+            fix="write the MMAs that were lost; waits cannot repair this",
+        )
+    for cell in cells:
         _check_coverage(cell, memory.sums[cell], total, program.trips)
 
 

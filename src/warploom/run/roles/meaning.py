@@ -83,8 +83,8 @@ def output_key(cta: int, program: RoleProgram, instance: int, step: Step) -> Out
     """The place in global memory a store of this step writes."""
     entry = step.entry
     assert isinstance(entry, Compute | BulkStore)
-    added = entry.reduce if isinstance(entry, BulkStore) else bool(entry.fills_slots)
-    args = (*entry.args, step.index) if added else entry.args  # once an iteration
+    loops = any(getattr(e, "op", "") == entry.op for e in program.kernel)
+    args = (*entry.args, step.index) if loops else entry.args  # once an iteration
     return cta, program.name, instance, step.tile, entry.op, args
 
 

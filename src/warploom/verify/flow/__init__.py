@@ -12,8 +12,8 @@ in the first b. Tiles of ``least`` .. ``least + b + 3`` iterations therefore sho
 of the tile before are never right, whatever its length: two equal tiles show what leaks.
 """
 
-from warploom.verify.flow.judge import check_flow
+from warploom.verify.flow.judge import check_flow, flow_tiles
 from warploom.verify.flow.known import known_flow, op_names
 from warploom.verify.flow.uses import check_uses
 
-__all__ = ["check_flow", "check_uses", "known_flow", "op_names"]
+__all__ = ["check_flow", "check_uses", "flow_tiles", "known_flow", "op_names"]

@@ -23,10 +23,15 @@ def check_flow(document: RolesDocument, flow: Flow) -> Iterator[Finding]:
             why="no declared op stores a result",
             fix="mark the ops that write to memory with stores",
         )
+    for tiles in flow_tiles(document, flow):
+        yield from _Walk(document, flow, tiles).findings()
+
+
+def flow_tiles(document: RolesDocument, flow: Flow) -> Iterator[tuple[int, int]]:
+    """The runs that show everything: of lengths from the least on, as far as operands look back."""
     least = max(document.minimum_trips, 1)
     back = max((o.back for op in flow.ops for o in op.operands), default=0)
-    for trips in range(least, least + back + 4):
-        yield from _Walk(document, flow, (trips, trips)).findings()
+    return ((trips, trips) for trips in range(least, least + back + 4))
 
 
 @dataclass(frozen=True, slots=True)

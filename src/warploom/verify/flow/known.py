@@ -7,9 +7,12 @@ other op, or without a flow, is not judged by this judge, and says so.
 
 from __future__ import annotations
 
+from itertools import pairwise, product
+
 from warploom.document.flow import Flow, FlowOp, FlowOperand, Home, When
 from warploom.document.roles import BulkStore, Compute, Load, Mma, Per, RoleEntry, RolesDocument
 
+_ROWS, _MOST_PIECES = 64, 64
 _GEMM = {"mma", "convert_c", "store_c"}
 _ATTENTION = {
     "start_tile",
@@ -83,13 +86,22 @@ class _Maker:
         )
 
     def loads(self) -> None:
-        """One op for every copy; its value is named after its place."""
+        """One op for every copy; it fills the place that its name means."""
         found = ((r, e) for r, e in _ops(self.document) if isinstance(e, Load))
-        for role, op, ring, part in dict.fromkeys((r, e.op, e.ring, e.part) for r, e in found):
+        for role, op, (ring, part) in dict.fromkeys((r, e.op, self._meant(e)) for r, e in found):
             per_tile = self.document.ring(ring).per is Per.TILE
             when = When.HEAD if per_tile else When.LOOP
             place = f"{ring}.{part}"
             self.op(role, op, (), ((f"{op}>{place}", place),), when)
+
+    def _meant(self, entry: Load) -> tuple[str, str]:
+        """``load.A`` fills part A, ``LOAD_K.c1`` part c1 of ring K; other names say nothing."""
+        stem, _, part = entry.op.rpartition(".")
+        letter = stem.rpartition("_")[2].lower()
+        rings = [r for r in self.document.rings if r.name.lower() == letter]
+        ring = rings[0] if rings else self.document.ring(entry.ring)
+        known = any(p.name == part for p in ring.parts)
+        return ring.name, part if known else entry.part
 
     def slots(self, ring: str) -> tuple[FlowOperand, ...]:
         """All parts of a ring, as operands."""
@@ -118,8 +130,10 @@ def _gemm(document: RolesDocument) -> Flow | None:
     make = _Maker(document)
     make.loads()
     operands = tuple(o for ring in document.rings for o in make.slots(ring.name))
+    if len(operands) < 2:
+        return None  # of what it is the product, nothing says
     make.op(role, "mma", (*operands, _of("sum", 1)), (("sum", acc),))
-    pieces = dict.fromkeys([*copies, *(e.args for _, e in converts)])
+    pieces = _grid(document, list(dict.fromkeys([*copies, *(e.args for _, e in converts)])))
     for args in pieces:
         value = f"c{list(args)}"
         filled = [f"{c.buffer}#{c.copy}" for _, e in converts if e.args == args for c in e.fills]
@@ -133,6 +147,28 @@ def _gemm(document: RolesDocument) -> Flow | None:
         if home:
             make.op(role, "store_c", (_of(value),), (), When.TAIL, args, stores=True)
     return make.flow()
+
+
+def _grid(document: RolesDocument, pieces: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """The pieces and those missing among them: their rows and columns leave no gap.
+
+    A staging copy holds 64 rows of at least 16 bits, so no piece is wider than that.
+    """
+    widest = max((b.bytes // (_ROWS * 2) for b in document.buffers), default=0)
+    if not widest or any(len(args) != 2 or min(args) < 0 for args in pieces):
+        return pieces
+    rows, columns = ({args[axis] for args in pieces} for axis in (0, 1))
+    down, across = _filled(rows, _ROWS), _filled(columns, widest)
+    if len(down) * len(across) > _MOST_PIECES**2:
+        return pieces
+    return list(dict.fromkeys([*pieces, *product(down, across)]))
+
+
+def _filled(found: set[int], most: int) -> list[int]:
+    """Starts from 0 on, with more of them where two lie further apart than ``most``."""
+    starts = sorted(found | {0})
+    gaps = ((a, b) for a, b in pairwise(starts) if a + most < b <= a + most * _MOST_PIECES)
+    return sorted({*starts, *(n for a, b in gaps for n in range(a + most, b, most))})
 
 
 def _attention(document: RolesDocument) -> Flow | None:

@@ -18,7 +18,7 @@ from warploom.document.checks import check_document
 from warploom.document.roles import RolesDocument
 from warploom.errors import VerificationError
 from warploom.verify.findings import Code, Finding, Place, Report, Severity
-from warploom.verify.flow import check_flow, check_uses, known_flow, op_names
+from warploom.verify.flow import check_flow, check_uses, flow_tiles, known_flow, op_names
 from warploom.verify.roles import barriers, named, registers, scopes, slots, staging
 from warploom.verify.roles.capacity import check_capacity
 from warploom.verify.roles.order import Order, build_order
@@ -59,6 +59,8 @@ def verify_roles(
         tried = tuple(sequences) if sequences is not None else tile_sequences(document)
         check_budget(document, tried)
     flow = document.flow or known_flow(document)
+    if flow and tried:
+        check_budget(document, flow_tiles(document, flow))
     notes = () if flow else (f"the document declares no dataflow of {_listed(document)}",)
     if tried:
         for finding in check_flow(document, flow) if flow else check_uses(document):

@@ -17,7 +17,7 @@ from warploom.document.roles import (
     WaitFull,
 )
 from warploom.verify.agents import Agent, Event, describe
-from warploom.verify.findings import Code, Finding, Place
+from warploom.verify.findings import Code, Finding, Place, Severity
 from warploom.verify.roles.order import BarrierKey, Order, Phase
 
 MAX_BYTES = (1 << 20) - 1  # what the transaction count of an mbarrier can hold
@@ -168,10 +168,29 @@ def check_waits(order: Order) -> Iterator[Finding]:
                 continue
             if older is not None and not order.before_start(older, node):
                 why = "may pass on the phase two back, which has the same parity"
-                yield _lapped(order, event, why)
+                start = order.before_event.get(node)
+                severity = _unless_met(order, (*key[:3], key[3] - depth), start)
+                if severity:
+                    yield _lapped(order, event, why, severity)
             if newer is not None and not order.before(node, newer):
                 why = "may be lapped: the next phase can complete before it is seen"
-                yield _lapped(order, event, why)
+                yield _lapped(order, event, why, Severity.RACE)
+
+
+def _unless_met(order: Order, key: BarrierKey, node: int | None) -> Severity | None:
+    """None where a phase is over before a node though nobody waited for it.
+
+    It completes with its last arrival, so it is enough that all who arrived have met since. What
+    rests on products keeping warps together is ``timing``.
+    """
+    phase = order.phases[key]
+    if node is None or not all(order.before(landing, node) for landing, _ in phase.landed):
+        return Severity.RACE
+    for severity, products in ((None, False), (Severity.TIMING, True)):
+        met = [order.met_after(n, products=products) for n, _ in phase.arrivals]
+        if all(m is not None and order.before(m, node) for m in met):
+            return severity
+    return Severity.RACE
 
 
 def _unfinished(order: Order, event: Event) -> Finding:
@@ -184,9 +203,10 @@ def _unfinished(order: Order, event: Event) -> Finding:
     )
 
 
-def _lapped(order: Order, event: Event, why: str) -> Finding:
+def _lapped(order: Order, event: Event, why: str, severity: Severity) -> Finding:
     return Finding(
         code=Code.LAPPED,
+        severity=severity,
         why=f"{describe(event.entry)} {why}",
         fix="wait on every use, in order, and release only after the wait",
         where=(event.place(),),
@@ -206,9 +226,11 @@ def check_early_arrivals(order: Order) -> Iterator[Finding]:
         if older is None or key[3] - depth > last.get(_slot(order, key), -1):
             continue
         for node, _ in [*phase.arrivals, *phase.landed]:
-            if not order.before(older, node):
+            severity = _unless_met(order, (*key[:3], key[3] - depth), node)
+            if not order.before(older, node) and severity:
                 yield Finding(
                     code=Code.LAPPED,
+                    severity=severity,
                     why=f"an arrival for {name_of(key)} can fall into the phase before",
                     fix="let the wait for the slot stand in front of it",
                     where=places(order, [(node, 0)]),

@@ -8,6 +8,7 @@ that it can mean no other phase is checked apart (see ``barriers`` and ``named``
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -30,6 +31,7 @@ from warploom.document.roles import (
 )
 from warploom.verify.agents import ALL, Agent, Event, Uses, agents, reach_of, run
 
+WARP_THREADS = 32
 BarrierKey = tuple[int, str, str, int]  # cta, ring, "full" | "empty", use
 Generation = tuple[int, str, int, int]  # cta, barrier, turn, generation
 
@@ -65,6 +67,7 @@ class Order:
     late: dict[int, Event] = field(default_factory=dict)  # waits as the other warps pass them
     partner: dict[int, int] = field(default_factory=dict)  # arrival -> what other warps do before
     blocked: list[int] = field(default_factory=list)
+    _meetings: dict[tuple[Agent, bool], list[int]] = field(default_factory=dict)
     _edges: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     _before: list[int] = field(default_factory=list)
     _count: int = 0
@@ -94,6 +97,22 @@ class Order:
         """True when ``a`` is over before the event of ``node`` starts."""
         earlier = self.before_event.get(node)
         return earlier is not None and self.before(a, earlier)
+
+    def met_after(self, node: int, *, products: bool) -> int | None:
+        """Where all threads of a node's agent have met after it; perhaps at ``products``."""
+        agent = self.event[node].agent
+        if agent.threads <= WARP_THREADS:
+            return node
+        key = agent, products
+        if key not in self._meetings:
+            self._meetings[key] = [
+                self.node[agent, i]
+                for i, event in enumerate(self.programs[agent])
+                if reach_of(event) == ALL or (products and isinstance(event.entry, Mma))
+            ]
+        found = self._meetings[key]
+        at = bisect_right(found, node)
+        return found[at] if at < len(found) else None
 
     def last_nodes(self, cta: int) -> list[int]:
         """The last event of every agent of a CTA."""

@@ -104,16 +104,20 @@ def _arrive(order: Order, event: Event, entry: Arrive, apart: _Apart) -> Iterato
     alone = entry.scope is not Scope.WARP and event.agent.threads > 32
     fix = "scope warp: one arrival of every warp; or a sync of the warpgroup in front"
     if entry.side is Side.FULL:
+        programs = order.document.programs
+        readers = [p for p in programs if _reads(p, entry.ring, Mma)]
+        itself = all(p.name == event.agent.role and p.instances == 1 for p in readers)
+        # Its own products come after its own writes, if they keep its warps together.
+        met = itself and not any(_reads(p, entry.ring, Compute) for p in programs)
+        kind = Severity.TIMING if met else Severity.RACE
         if use in apart.fills or (alone and use in apart.warp_fills):
             why = f"{describe(entry)}: others than the arriving thread may not have written yet"
             fix = "ProxyFence, then ScopeSync of the arrival's scope, then Arrive"
-            yield _finding(order, event, why, fix, Severity.RACE)
-        elif (use in apart.fences or (alone and use in apart.warp_fences)) and any(
-            _multiplies(p, entry.ring) for p in order.document.programs
-        ):
+            yield _finding(order, event, why, fix, kind)
+        elif (use in apart.fences or (alone and use in apart.warp_fences)) and readers:
             why = f"{describe(entry)}: others than the arriving thread may not have fenced yet"
             fix = "ScopeSync of the arrival's scope after ProxyFence, then Arrive"
-            yield _finding(order, event, why, fix, Severity.RACE)
+            yield _finding(order, event, why, fix, kind)
         return
     if not alone:
         return
@@ -126,9 +130,9 @@ def _arrive(order: Order, event: Event, entry: Arrive, apart: _Apart) -> Iterato
         yield _finding(order, event, why, fix, Severity.TIMING)
 
 
-def _multiplies(program: RoleProgram, ring: str) -> bool:
+def _reads(program: RoleProgram, ring: str, kind: type[Mma | Compute]) -> bool:
     entries = (e for _, row in program.phases() for e in row)
-    return any(s.ring == ring for e in entries if isinstance(e, Mma) for s in e.slots)
+    return any(s.ring == ring for e in entries if isinstance(e, kind) for s in e.slots)
 
 
 def _finding(order: Order, event: Event, why: str, fix: str, severity: Severity) -> Finding:

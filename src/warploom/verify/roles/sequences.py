@@ -42,33 +42,35 @@ def tile_sequences(document: RolesDocument) -> tuple[tuple[int, ...], ...]:
     window = window_of(document)
     least = max(document.minimum_trips, 1)
     tiles = max((r.depth for r in document.rings if r.per is Per.TILE), default=0) + 2
-    _within_budget(document, [(least,) * tiles, (least + window,)])
-    out = {(least + i,) * tiles for i in range(min(window, FULL_WINDOW))}
-    out.add((least + window,) * tiles)
+    check_budget(document, [(least,) * tiles, (least + window,)])
+    equal = {(least + i,) * tiles for i in range(min(window, FULL_WINDOW))}
+    equal.add((least + window,) * tiles)
+    out = equal.union(_blocks(window, least))
     if window <= FULL_WINDOW:
-        out.update(_runs(_every_pattern(window, least), window, least))
-    else:
-        out.update(_blocks(window, least))
-    _within_budget(document, out)
+        every = equal.union(_runs(_every_pattern(window, least), window, least))
+        out = every if _fits(document, every) else out
+    check_budget(document, out)
     return tuple(sorted(out, key=lambda s: (sum(s), s)))
 
 
-def _within_budget(document: RolesDocument, sequences: Iterable[tuple[int, ...]]) -> None:
+def _fits(document: RolesDocument, sequences: Iterable[tuple[int, ...]]) -> bool:
     total = 0
     for tiles in sequences:
         events = _events(document, tiles)
         total += events
         if events > MAX_RUN or total > MAX_EVENTS:
-            raise DocumentError(
-                "the schedule is too large to judge",
-                why=f"a run takes more than {MAX_RUN} events, or all together {MAX_EVENTS}",
-                fix="fewer slots, shorter lists; or judge given trip counts",
-            )
+            return False
+    return True
 
 
 def check_budget(document: RolesDocument, sequences: Iterable[tuple[int, ...]]) -> None:
     """``DocumentError`` where these runs are too long to judge."""
-    _within_budget(document, sequences)
+    if not _fits(document, sequences):
+        raise DocumentError(
+            "the schedule is too large to judge",
+            why=f"a run takes more than {MAX_RUN} events, or all together {MAX_EVENTS}",
+            fix="fewer slots, shorter lists; or judge given trip counts",
+        )
 
 
 def _events(document: RolesDocument, tiles: Iterable[int]) -> int:

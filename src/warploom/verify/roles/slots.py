@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from warploom.document.roles import Compute, Load, Mma, Part, ProxyFence
+from warploom.errors import DocumentError
 from warploom.verify.agents import Agent, describe
 from warploom.verify.findings import Code, Finding
 from warploom.verify.roles.order import Order
 
+MAX_PAIRS = 1_000_000
+"""Pairs of accesses to slots that are compared for one run."""
 SlotKey = tuple[int, str, str, int]  # cta, ring, part, use
 
 
@@ -29,12 +32,27 @@ Uses = dict[SlotKey, _Use]
 def check_slots(order: Order, uses: Uses) -> Iterator[Finding]:
     """RAW and WAR on every part of every slot."""
     fences = _next_fences(order) if any(u.fills for u in uses.values()) else {}
+    before = {
+        key: uses.get((*key[:3], key[3] - order.document.ring(key[1]).depth), _Use())
+        for key in uses
+    }
+    if sum(_pairs(use, before[key]) for key, use in uses.items()) > MAX_PAIRS:
+        raise DocumentError(
+            "the schedule is too large to judge",
+            why=f"more than {MAX_PAIRS} pairs of accesses meet in slots",
+            fix="fewer entries that touch the same part of a slot",
+        )
     for key, use in uses.items():
         for node in use.reads:
             yield from _raw(order, key, node, use, fences)
-        older = uses.get((*key[:3], key[3] - order.document.ring(key[1]).depth), _Use())
+        older = before[key]
         for node in [*use.fills, *(issue for issue, _ in use.loads)]:
             yield from _war(order, node, older)
+
+
+def _pairs(use: _Use, older: _Use) -> int:
+    fills = len(use.loads) + len(use.fills)
+    return fills * (len(use.reads) + len(older.reads) + len(older.loads) + len(older.fills))
 
 
 def accesses(order: Order) -> Uses:

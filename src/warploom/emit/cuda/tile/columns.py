@@ -17,10 +17,15 @@ def columns_text(kind: str, label: str, text: str) -> list[str]:
     ]
 
 
-def vector_text(label: str, slot: str, early: str = "") -> list[str]:
-    """A vector in shared memory, read by pairs; or what was read of it ``early``."""
+def vector_text(label: str, slot: str, early: str = "", *, loose: bool = False) -> list[str]:
+    """A vector in shared memory, read by pairs; or what was read of it ``early``.
+
+    ``loose``: pairs may lie anywhere, so elements are read one by one.
+    """
     if early:
         return [f"const float* {label} = {early} + 4 * g;"]
+    if loose:
+        return columns_text("float", label, f"load_shared1({slot} + 4 * column_of(h, e))")
     return [
         f"float {label}[4];",
         *(

@@ -37,12 +37,11 @@ from warploom.kernel.values import (
     operands,
 )
 from warploom.lower.body import refusal
-from warploom.lower.choose import grouped_vars
 from warploom.lower.edges import bounded_axis
 from warploom.lower.hand_over import share_of
 from warploom.lower.layout import Layout
 from warploom.lower.ranges import cut_of
-from warploom.lower.slots import LINE_BYTES, SlotTile
+from warploom.lower.slots import LINE_BYTES, SlotTile, grouped_vars
 from warploom.lower.visits import starts_early
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -268,11 +267,17 @@ class Context:
         last = [] if bound is None else [f"until_{op.at[bound].var}"]
         return [*out[::-1], *last]
 
+    def past_start(self, op: Load, tile: SlotTile, iteration: str) -> str:
+        """Bytes between where a vector's copy begins and the vector does; '' where none lie."""
+        if not tile.loose:
+            return ""
+        return f" + 4 * ({self.index(op.at[-1], iteration)} & 3)"
+
     def load_box(self, op: Load, tile: SlotTile, share: int = 1) -> tuple[int, ...]:
         """The box of one block of a loaded tile, or of a CTA's share of its rows."""
         dims = list(op.result.vars)
         if tile.vector:
-            return tuple(tile.cols if a.var == dims[0] else 1 for a in op.at)
+            return tuple(tile.fetched if a.var == dims[0] else 1 for a in op.at)
         sizes = {dims[0]: tile.rows // share, dims[1]: min(tile.cols, tile.block_cols)}
         return tuple(sizes.get(a.var or "", 1) for a in op.at)
 

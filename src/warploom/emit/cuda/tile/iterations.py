@@ -5,6 +5,8 @@ from __future__ import annotations
 from warploom.emit.cuda.tile.context import Context
 from warploom.lower.ranges import Affine, Cut, starts_anywhere
 
+BEGIN = 4  # elements: copies of vectors begin at whole 16 bytes
+
 
 def range_lines(
     context: Context, cut: Cut | None, end: str, *, masked: bool, fewest: int = 1
@@ -20,7 +22,8 @@ def range_lines(
         for bound in cut.below:  # t >= start
             start = _solved(context, cut, bound, widest=True)
             skip = f"max(({start}) - first_{loop}, 0)"
-            whole = "" if starts_anywhere(context.layout.body) else f" / {extent} * {extent}"
+            step = BEGIN if starts_anywhere(context.layout.body) else extent
+            whole = f" / {step} * {step}"
             lines.append(f"first_{loop} += {skip}{whole};")
         for bound in cut.above:  # t <= most
             most = _solved(context, cut, bound, widest=True)
@@ -39,7 +42,7 @@ def range_lines(
     for bound in seen.below if seen is not None else ():
         start = _solved(context, cut, bound, widest=False)
         up = f"max(({start}) - first_{loop} + {extent - 1}, 0) / {extent}"
-        lines.append(f"whole_from = max(whole_from, {up});")
+        lines.append(f"whole_from = min(max(whole_from, {up}), k_tiles);")
     for bound in seen.above if seen is not None else ():
         most = _solved(context, cut, bound, widest=False)
         lines.append(f"whole_to = min(whole_to, floor_div(({most}) + 1 - first_{loop}, {extent}));")

@@ -46,6 +46,7 @@ def load_lines(context: Context, op: Load, entry: LoadEntry, site: Site) -> list
     for block in range(1 if tile.vector else tile.blocks):
         shift = own | ({column: str(block * tile.block_cols)} if block else {})
         at = context.coordinates(op, iteration, shift)
+        at[0] = f"({at[0]}) & ~3" if tile.loose else at[0]
         to = f"{dst} + {block * tile.rows * LINE_BYTES}" if block else dst
         lines.append(
             f"{call}_{len(at)}d{hint}({to}, &{name}, {bar}, {', '.join(at)}{mask}{policy});"

@@ -129,12 +129,15 @@ class Ops:
         def lowering(e: RoleEntry, site: Site) -> list[str]:
             assert isinstance(e, Compute)
             slots = [v for v in step.loads if self.layout.slot_of(v) is not None]
+            at = site.iteration(e.k) if step.when is When.LOOP else "0"
             places = []
             for v in slots:
                 found = self.layout.slot_of(v)
                 assert found is not None
-                places.append(f", {site.part(found[0].name, part_name(v), e.k)}")
-            at = site.iteration(e.k) if step.when is When.LOOP else "0"
+                op = self.layout.body.ops[v]
+                assert isinstance(op, Load)
+                begin = self.context.past_start(op, found[1], at)
+                places.append(f", {site.part(found[0].name, part_name(v), e.k)}{begin}")
             call = f"{step.name}({{}}, {at}{''.join(places)});"
             fixed = site.phase == "kernel" and not self.layout.crowded
             if step.name not in self.masked or fixed:

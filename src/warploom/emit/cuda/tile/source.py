@@ -102,6 +102,17 @@ class _Writer:
         size = self.document.cluster
         return f" __cluster_dims__({size}, 1, 1)" if size > 1 else ""
 
+    def shared_start(self) -> list[str]:
+        """``smem``, known here so that no loop computes it; in a cluster it tells the CTA."""
+        at = "shared_address(dynamic_smem)"
+        if self.clustered:
+            own = f"({at} & 0xffffff) != {SMEM_START}"
+            return [f"  const uint32_t smem = {at};", f'  if ({own}) asm volatile("trap;");']
+        return [
+            f"  constexpr uint32_t smem = {SMEM_START};",
+            f'  if ({at} != smem) asm volatile("trap;");',
+        ]
+
     def head(self) -> list[str]:
         kernel, name = self.lowered.kernel, self.last.document.name
         lines = [
@@ -125,8 +136,7 @@ class _Writer:
             f'extern "C" __global__ void __launch_bounds__({self.threads}, 1){self.clustered}',
             f"{ENTRY}({params}) {{",
             "  extern __shared__ uint8_t dynamic_smem[];",
-            f"  constexpr uint32_t smem = {SMEM_START};  // known here: no loop computes it",
-            '  if (shared_address(dynamic_smem) != smem) asm volatile("trap;");',
+            *self.shared_start(),
             "  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32,"
             " group_of_warps = warp / 4;",
             *indent(counts, 2),

@@ -278,7 +278,8 @@ class Vector:
             name = op.result.name
             label = called("v", name)
             early = called("early", name) if name in early_vectors(self.layout) else ""
-            self.scopes.chunk += vector_text(label, called("slot", name), early)
+            slot = called("slot", name)
+            self.scopes.chunk += vector_text(label, slot, early, loose=found[1].loose)
             return f"{label}{COLUMN}"
         if found is not None:
             return self._from_slot(op)
