@@ -11,7 +11,7 @@ from warploom.emit.cuda.tile.columns import early_text
 from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.meet import meet_lines
 from warploom.emit.cuda.tile.operands import load_lines, product_lines
-from warploom.emit.cuda.tile.stores import direct_text, store_call, straight_text
+from warploom.emit.cuda.tile.stores import ask_turn, direct_text, store_call, straight_text
 from warploom.emit.cuda.tile.vector import Vector
 from warploom.kernel.values import Dot, Load, Store
 from warploom.lower.column import Lowered
@@ -35,6 +35,7 @@ from warploom.lower.plan import (
     store_name,
 )
 from warploom.lower.storage import is_straight, staged_stores
+from warploom.lower.visits import takes_turns
 
 
 class Ops:
@@ -91,10 +92,19 @@ class Ops:
 
                 def dot(e: RoleEntry, site: Site, op: Dot = op) -> list[str]:
                     assert isinstance(e, Mma)
-                    return product_lines(self.context, op, e, site)
+                    return [*self._asked(op, e, site), *product_lines(self.context, op, e, site)]
 
                 table = table.with_op(product_name(op), dot)
         return table
+
+    def _asked(self, op: Dot, entry: Mma, site: Site) -> list[str]:
+        """Whose turn it is to add what the product makes."""
+        if not takes_turns(self.layout.body.kernel):
+            return []
+        stores = [s for s in self.layout.body.loop.body if isinstance(s, Store)]
+        mine = [s for s in stores if self.layout.body.through(s.value)[0] == op.result.name]
+        at = site.iteration(entry.k)
+        return [line for s in mine for line in ask_turn(self.context, s, at)]
 
     def _with_moves(self, table: LoweringTable) -> LoweringTable:
         """Tiles into registers, and from registers into slots."""
