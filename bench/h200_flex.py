@@ -98,14 +98,14 @@ AFFINE = (causal, window)  # what is seen follows from comparisons of indices
 AHEAD = {**TILE, "ahead": 2}
 # score, mask, choices that are entered besides the chosen one
 CASES = {
-    "alibi_window": (alibi, window, {"hold": {"hold": True, "slack": 512}, "ahead": AHEAD}),
-    "softcap": (softcap, None, {"hold": {"hold": True, "slack": 512}}),
-    "window": (None, window, {"free": TILE, "ahead": AHEAD}),
+    "alibi_window": (alibi, window, {"ahead": AHEAD}),
+    "softcap": (softcap, None, {f"m{n}": {**TILE, "multiplied": n} for n in (1, 2, 3)}),
+    "window": (None, window, {"free": TILE}),
+    "documents": (None, documents, {"free": TILE}),
+    "prefix": (None, prefix, {}),
     "plain": (None, None, {}),
-    "documents": (None, documents, {"free": TILE, "ahead": AHEAD}),
-    "prefix": (None, prefix, {"ahead": AHEAD}),
+    "causal": (None, causal, {}),
     "relative": (relative, None, {}),
-    "causal": (None, causal, {"ahead": AHEAD}),
     "alibi": (alibi, None, {}),
 }
 

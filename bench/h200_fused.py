@@ -4,10 +4,9 @@
     WARPLOOM_CACHE=... WARPLOOM_COMPILER=nvcc python bench/h200_fused.py warm [PART ...] [--tiles]
 
 Against: SwiGLU torch.compile, and the two cuBLAS products alone; groups ``torch._grouped_mm``;
-block scales ``torch._scaled_mm``; scores and masks FlexAttention under torch.compile. The first
-contestant enters twice; weights of 4 bits cuBLAS on weights dequantised before, the same after a
-bare conversion of 16-bit weights (dequantising costs more), and a copy's rate; the scan a Triton
-kernel (``lib/triton_scan.py``).
+block scales ``torch._scaled_mm``. The first contestant enters twice; weights of 4 bits cuBLAS on
+weights dequantised before, the same after a bare conversion of 16-bit weights (dequantising costs
+more), and a copy's rate; the scan a Triton kernel (``lib/triton_scan.py``).
 ``--tiles`` adds tiles besides the chosen ones. ``warm`` compiles all kernels of the run and needs
 no GPU. Errors are relative to float64, over sampled rows.
 """
@@ -19,9 +18,7 @@ import json
 import sys
 import time
 from pathlib import Path
-from types import FunctionType, SimpleNamespace
 
-import warploom
 from warploom.errors import WarploomError
 from warploom.kernel.values import DType
 from warploom.kernels.block_scaled import block_scaled
@@ -29,29 +26,18 @@ from warploom.kernels.grouped import grouped
 from warploom.kernels.int4_gemm import int4_gemm
 from warploom.kernels.scan import scan
 from warploom.kernels.swiglu import swiglu
-from warploom.launch.attention import CALLS as ATTENTION
-from warploom.launch.attention import _options as attention_options
-from warploom.launch.flexible import flexible
 from warploom.launch.layout import Layout
 from warploom.launch.tensors import row_major
 from warploom.launch.texts import Calls
 
 try:
     import torch
-except ImportError:  # compiling needs none: what is read of functions are their texts
-
-    def _no_torch(*_):
-        raise NotImplementedError
-
-    torch = SimpleNamespace()
-    for _name in ("tanh", "exp", "exp2"):
-        _made = FunctionType(_no_torch.__code__, {}, _name)
-        _made.__module__ = "torch"
-        setattr(torch, _name, _made)
+except ImportError:  # compiling needs none
+    torch = None
 
 BF16, E4M3, F32, I32, I8 = DType.BF16, DType.E4M3, DType.F32, DType.I32, DType.I8
 OURS = "warploom"
-PARTS = ("swiglu", "grouped", "scaled", "int4", "scan", "flex")
+PARTS = ("swiglu", "grouped", "scaled", "int4", "scan")
 SWIGLU = ((4096, 14336, 4096), (8192, 28672, 8192), (2048, 11008, 4096))
 SWIGLU_TILES = ()
 GROUPED = (
@@ -73,54 +59,6 @@ INT4 = tuple((m, 8192, 8192) for m in (16, 64, 128, 256))
 INT4_TILES = ({"n": 64, "consumers": 1},)
 SCAN_TILES = ()
 SCAN = ((2, 64, 128, 64, 128, 64), (4, 80, 64, 64, 128, 64))  # batch, heads, chunks, steps, d, e
-HEADS = (4, 32, 4096, 128)
-SLOPE = 8.0 / 32
-
-
-def softcap(x, b, h, i, j):
-    return 30.0 * torch.tanh(x / 30.0)
-
-
-def softcap_exp(x, b, h, i, j):
-    return 30.0 - 60.0 / (torch.exp(x / 15.0) + 1.0)
-
-
-def alibi(x, b, h, i, j):
-    return x + (j - i) * torch.exp2(-SLOPE * (h + 1))
-
-
-def causal(b, h, i, j):
-    return i >= j
-
-
-def window(b, h, i, j):
-    return (i >= j) & (i - j <= 1024)
-
-
-def documents(b, h, i, j):
-    return (DOCUMENT[i] == DOCUMENT[j]) & (i >= j)
-
-
-class Captured:
-    """A tensor's layout, where there is no GPU."""
-
-    def __init__(self, shape, dtype):
-        self.shape, self.dtype = shape, dtype
-
-    def __dlpack__(self):
-        raise NotImplementedError
-
-
-DOCUMENT = Captured((4096,), I32)
-# score, mask, tiles that are entered besides the chosen ones
-FLEX = {
-    "softcap": (softcap, None, ({"s": 128, "t": 128, "joined": True, "hold": False},)),
-    "alibi": (alibi, None, ()),
-    "causal": (None, causal, ()),
-    "window": (None, window, ()),
-    "documents": (None, documents, ()),
-    "softcap_exp": (softcap_exp, None, ()),
-}
 
 
 def layout(shape, dtype=BF16):
@@ -176,23 +114,7 @@ CALLS_OF = {
     "scaled": scaled_calls,
     "int4": int4_calls,
     "scan": scan_calls,
-    "flex": lambda: (),
 }
-
-
-def warm_flex(tiles):
-    q = layout(HEADS)
-    for name, (score, mask, more) in FLEX.items():
-        for pins in ({}, *(more if tiles else ())):
-            calls, chosen, given = flexible(ATTENTION, score, mask, flex_options(pins))
-            captured = [layout(t.shape, t.dtype) for t in given]
-            layouts = (q, q, q, None, None, None, *captured)
-            yield f"flex {name} {pins}", lambda c=calls, w=layouts, o=chosen: c.compiled_for(w, o)
-
-
-def flex_options(pins):
-    *rest, _ = attention_options(False, False, None)
-    return (*rest, tuple(pins.items()))
 
 
 def warm(parts, tiles):
@@ -204,7 +126,6 @@ def warm(parts, tiles):
                 _, calls = calls_of(text, pins)
                 make = lambda c=calls, w=layouts: c.compiled_for(w, options(c))  # noqa: E731
                 jobs.append((f"{part} {name} {pins}", make))
-        jobs += warm_flex(tiles) if part == "flex" else []
     for name, make in jobs:
         start = time.perf_counter()
         try:
@@ -220,12 +141,11 @@ def warm(parts, tiles):
 class Bench:
     """What needs torch."""
 
-    def __init__(self, speed, tiles, only):
+    def __init__(self, speed, tiles):
         from lib.protocol import compare, environment
 
         self.compare, self.environment = compare, environment
-        self.speed, self.tiles, self.rows, self.only = speed, tiles, [], only
-        self.alone = False
+        self.speed, self.tiles, self.rows = speed, tiles, []
 
     def randn(self, *shape):
         return torch.randn(*shape, device="cuda", dtype=torch.bfloat16)
@@ -391,48 +311,6 @@ class Bench:
             flops = 2.0 * b * h * c * t * (t * d + t * e + 2 * d * e)
             self.measure("scan", (b, h, c, t, d, e), flops, entries, ((-1, -1), wanted))
 
-    def flex(self):
-        global DOCUMENT  # noqa: PLW0603 (functions find it by its name, as users write them)
-        from torch.nn.attention.flex_attention import create_block_mask, flex_attention
-
-        b, h, s, d = HEADS
-        scale = d**-0.5
-        DOCUMENT = torch.randint(0, 8, (s,), device="cuda").sort().values.int()
-        self.sets = [tuple(self.randn(*HEADS) for _ in "qkv") for _ in range(2)]
-        for name, (score, mask, more) in FLEX.items():
-            if self.only and name not in self.only:
-                continue
-            block = None
-            if mask and not self.alone:
-                block = create_block_mask(mask, None, None, s, s, device="cuda")
-            compiled = torch.compile(flex_attention, dynamic=False)
-
-            def call(q, k, v, compiled=compiled, block=block, score=score):
-                return lambda: compiled(q, k, v, score_mod=score, block_mask=block)
-
-            entries = {} if self.alone else {"flex": [call(*t) for t in self.sets]}
-            for pins in ({}, *(more if self.tiles else ())):
-                label = OURS + "".join(f" {k}{v}" for k, v in pins.items())
-                entries[label] = [
-                    lambda t=t, pins=pins, score=score, mask=block or mask: pinned(
-                        t, scale, score, mask, pins
-                    )
-                    for t in self.sets
-                ]
-            rows = torch.randint(0, s, (32,), device="cuda")
-            at = (b - 1, h - 3)
-            q, k, v = (t[at].double() for t in self.sets[0])
-            x = q[rows] @ k.T * scale
-            j, i = torch.arange(s, device="cuda"), rows[:, None]
-            seen = s * s
-            if score is not None:
-                x = score(x, b - 1, torch.tensor(h - 3.0, device="cuda"), i, j)
-            if mask:
-                x = x.masked_fill(~mask(0, 0, i, j), float("-inf"))
-                seen = int(mask(0, 0, j[:, None], j).sum())
-            wanted = torch.softmax(x, -1) @ v
-            self.measure("flex", name, 4.0 * b * h * seen * d, entries, ((*at, rows), wanted))
-
 
 def exact_scan(q, k, v, gates):
     """The recurrence of one head, step by step in float64."""
@@ -446,20 +324,10 @@ def exact_scan(q, k, v, gates):
     return torch.stack(rows).reshape(*gates.shape, -1).cuda()
 
 
-def pinned(tensors, scale, score, mask, pins):
-    """The public call, or the same with tiles pinned."""
-    if not pins:
-        return warploom.attention(*tensors, scale=scale, score=score, visible=mask)
-    calls, chosen, given = flexible(ATTENTION, score, mask, flex_options(pins))
-    return calls.launch((*tensors, None, None, None, *given), (scale,), chosen, None)[3]
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("parts", nargs="*")
     parser.add_argument("--out", default="bench/results")
-    parser.add_argument("--only", nargs="*", help="names of cases of flex")
-    parser.add_argument("--alone", action="store_true", help="without FlexAttention")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--tiles", action="store_true")
     args = parser.parse_args()
@@ -467,8 +335,7 @@ def main():
     if "warm" in args.parts:
         return warm(parts, args.tiles)
     speed = {"rounds": 3, "run_ms": 40.0, "preheat_s": 0.2} if args.quick else {}
-    bench = Bench(speed, args.tiles, args.only)
-    bench.alone = args.alone
+    bench = Bench(speed, args.tiles)
     for part in parts:
         try:
             getattr(bench, part)()

@@ -110,3 +110,42 @@ def test_machine_readable_output(folder, tmp_path):
     assert report["runs"] == [
         {"timing": "late", "order": "forward", "right": True, "error": 0.0, "allowed": 0.0}
     ]
+
+
+@pytest.fixture(scope="module")
+def attention(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("attention")
+    done = warploom(
+        "emit", "gfx950", "attention@d=64", "--tile", "64x64x64", "--choose", "causal=true",
+        "-o", str(folder),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "proven" in done.stdout
+    assert "exact: " in done.stdout
+    assert "registers: " in done.stdout
+    return folder
+
+
+def test_attention_passes_the_gate_and_computes(attention):
+    done = warploom("check-isa", str(attention / "kernel.s"))
+    assert done.returncode == 0
+    done = warploom(
+        "emulate", str(attention / "kernel.s"), "--m", "70", "--n", "100", "--timing", "starved"
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("right") == 1
+
+
+def test_commands_take_the_schedule_of_attention(attention):
+    schedule = str(attention / "kernel.schedule.json")
+    done = warploom("verify", schedule)
+    assert done.returncode == 0
+    assert "clean (trip counts: all" in done.stdout
+    assert "VALU" in warploom("simulate", schedule).stdout
+    assert "make_p" in warploom("show", schedule).stdout
+
+
+def test_attention_takes_no_schedule_of_others(tmp_path):
+    done = warploom("emit", "gfx950", "attention", "--schedule", "fourwave", "-o", str(tmp_path))
+    assert done.returncode == 2
+    assert "leave it out" in done.stderr

@@ -11,20 +11,26 @@ from warploom import (
     DeclarativeSchedule,
     GeometryError,
     KernelGeometry,
+    SearchOptions,
     compile_schedule,
     read_schedule,
+    search,
     simulate,
     timeline,
+    write_schedule,
 )
 from warploom.cli.builtin import BUILT_IN
 from warploom.cli.kernels import kernel_named
 from warploom.kernels.gemm import gemm
 from warploom.launch.pricing import role_costs
 from warploom.search import Point, evaluate
+from warploom.seed.config.parts import SchedulingStrategy
+from warploom.seed.modulo.bridge import ModuloRequest
 from warploom.seed.target.chip import chip_costs
 from warploom.sim import Pace, simulate_roles
 from warploom.target.described import described, differences
 from warploom.target.h200 import h100, h200
+from warploom.target.occupancy import OccupancyModel
 
 from .runner import warploom
 
@@ -310,9 +316,55 @@ def test_the_price_of_products_follows_tile_waves_and_type():
     assert small[2] <= large[2] / 8
 
 
-def test_an_iteration_that_covers_more_does_not_look_slower():
+@pytest.mark.parametrize(
+    ("name", "tile", "mma", "strategy", "makespan"),
+    [
+        ("pingpong", "256x256x64", "32x32x16", "CSP", 4728),
+        ("pingpong", "256x256x64", None, "GREEDY", 4728),
+    ],
+)
+def test_orders_are_made_in_the_chips_cycles(name, tile, mma, strategy, makespan):
+    knobs = {"scheduling": SchedulingStrategy[strategy]}
+    compiled = compile_schedule(BUILT_IN[name](knobs, tile, "bf16", mma))
+    assert (compiled.order.makespan, compiled.ordered_in) == (makespan, "mi355x")
+    bare = compile_schedule(DeclarativeSchedule(False, 8, 4))
+    assert bare.ordered_in == "seed"
+
+
+def test_an_interval_is_solved_shown_and_simulated_in_one_vocabulary(tmp_path):
     pytest.importorskip("ortools")
-    by_interval = pace_of("simulate", "pingpong", "--scheduling", "modulo")["pace"]
+    knobs = {"scheduling": SchedulingStrategy.MODULO}
+    compiled = compile_schedule(BUILT_IN["pingpong"](knobs, "256x256x64", "bf16"))
+    assert compiled.modulo.proven
+    path = tmp_path / "document.json"
+    path.write_text(write_schedule(compiled.document()))
+    pace = pace_of("simulate", path)["pace"]
+    assert compiled.modulo.ii == pace["bound_per_k_tile"] * pace["k_tiles_per_iteration"] == 4096
+    assert pace["interval"] <= 1.06 * compiled.modulo.ii
+    text = " ".join(warploom("show", "pingpong", "--scheduling", "modulo").stdout.split())
+    assert "interval 4096 mi355x cycles (proven least" in text
+    assert f"{pace['cycles_per_k_tile']:g} cycles a K-tile" in text
+
+
+def test_a_search_scores_what_simulate_reports(tmp_path):
+    schedule = BUILT_IN["pingpong"]({}, "256x256x64", "bf16", "32x32x16")
+    options = SearchOptions(seconds=None, evaluations=3, solver_seconds=1.0)
+    found = search(schedule, options=options)
+    path = tmp_path / "document.json"
+    path.write_text(write_schedule(found.best.document()))
+    pace = pace_of("simulate", path)["pace"]
+    assert found.score == 2 * pace["cycles_per_k_tile"]
+    assert found.bound == 2 * pace["bound_per_k_tile"]
+
+
+def test_an_iteration_that_covers_more_does_not_look_slower(tmp_path):
+    pytest.importorskip("ortools")
+    path = tmp_path / "document.json"
+    seed = ModuloRequest(occupancies=OccupancyModel())  # the seed's prices: two copies of slots
+    compiled = compile_schedule(BUILT_IN["pingpong"]({}, None, "bf16", None), modulo=seed)
+    assert compiled.ordered_in == "seed"
+    path.write_text(write_schedule(compiled.document()))
+    by_interval = pace_of("simulate", path)["pace"]
     by_hand = pace_of("simulate", "pingpong")["pace"]
     for pace in (by_interval, by_hand):
         assert pace["cycles_per_k_tile"] == pace["interval"] / pace["k_tiles_per_iteration"]

@@ -7,7 +7,9 @@ from itertools import pairwise
 import pytest
 
 import warploom
+from tests.cuda import flex_cases
 from tests.cuda.gpu import NEEDS_HOPPER, TORCH_WARNINGS
+from warploom.errors import KernelCallError
 
 pytestmark = [*NEEDS_HOPPER, *TORCH_WARNINGS]
 torch = pytest.importorskip("torch")
@@ -168,64 +170,87 @@ def plain_attention(q, k, v, score=None, seen=None):
     return p @ v / p.sum(-1, keepdim=True).clamp_min(1e-300)
 
 
+@pytest.fixture
+def cases():
+    """Functions with the tensors they find by their names."""
+    at = {"device": "cuda"}
+    flex_cases.document = torch.randint(0, 4, (flex_cases.BATCH, 1024), **at).sort().values.int()
+    flex_cases.prefix = torch.tensor([70, 400], dtype=torch.int32, **at)
+    flex_cases.slopes = torch.rand(flex_cases.HEADS, **at)
+    flex_cases.bias = randn(flex_cases.HEADS, 2 * flex_cases.RELATIVE)
+    return flex_cases
+
+
+def operands(s, t, d=128):
+    b, h, g = flex_cases.BATCH, flex_cases.HEADS, flex_cases.GROUPS
+    return randn(b, h, s, d), randn(b, g, t, d), randn(b, g, t, d)
+
+
 @pytest.mark.parametrize("size", [128, (256, 128), (128, 384)], ids=str)
-@pytest.mark.parametrize("lengths", [(1024, 1024), (333, 900), (130, 128)], ids=str)
-def test_blocks_of_a_mask(lengths, size):
-    from torch.nn.attention.flex_attention import BlockMask, create_block_mask
+@pytest.mark.parametrize("lengths", flex_cases.LENGTHS, ids=str)
+def test_blocks_of_a_mask(lengths, size, cases):
+    from torch.nn.attention.flex_attention import create_block_mask
 
-    (s, t), b, h, g = lengths, 2, 4, 2
-    q, k, v = randn(b, h, s, 128), randn(b, g, t, 128), randn(b, g, t, 128)
-    document = torch.randint(0, 4, (b, max(s, t)), device="cuda").sort().values
-    prefix = torch.tensor([70, 400], device="cuda")
-
-    def same(b, h, i, j):
-        return document[b, i] == document[b, j]
-
-    def seen(b, h, i, j):
-        return (j < prefix[b]) | (i >= j + 7 * h)
-
-    def alibi(x, b, h, i, j):
-        return x - 0.02 * (h + 1) * abs(i - j)
-
-    for mask in (same, seen):
-        blocks = create_block_mask(mask, b, h, s, t, device="cuda", BLOCK_SIZE=size)
+    q, k, v = operands(*lengths)
+    for mask in (cases.same, cases.seen):
+        blocks = create_block_mask(mask, cases.BATCH, cases.HEADS, *lengths, BLOCK_SIZE=size)
         close(warploom.attention(q, k, v, visible=blocks), plain_attention(q, k, v, None, mask))
-    wanted = plain_attention(q, k, v, alibi, lambda b, h, i, j: seen(b, h, i, j) & (i >= j))
-    close(warploom.attention(q, k, v, True, score=alibi, visible=blocks), wanted)
-    if size == 128:  # blocks alone, without a function
-        rows, wide = -(-s // 128), -(-t // 128)
-        kind = torch.randint(0, 3, (1, 1, rows, wide), device="cuda")
-        lists = []
-        for n in (1, 2):
-            order = (kind != n).int().argsort(-1, stable=True).int()
-            lists += [(kind == n).sum(-1).int(), order]
-        alone = BlockMask.from_kv_blocks(*lists, seq_lengths=(s, t))
-        close(
-            warploom.attention(q, k, v, visible=alone),
-            plain_attention(q, k, v, None, lambda b, h, i, j: kind[0, 0, i // 128, j // 128] > 0),
-        )
+    wanted = plain_attention(
+        q, k, v, cases.falling, lambda b, h, i, j: cases.seen(b, h, i, j) & (i >= j)
+    )
+    close(warploom.attention(q, k, v, True, score=cases.falling, visible=blocks), wanted)
 
 
-def test_functions_on_packed_sequences():
-    lengths, h, g, d = (300, 1, 0, 129, 700), 4, 2, 128
+@pytest.mark.parametrize("lengths", flex_cases.LENGTHS, ids=str)
+def test_blocks_without_a_function(lengths, cases):
+    from torch.nn.attention.flex_attention import BlockMask
+
+    q, k, v = operands(*lengths)
+    rows, wide = (-(-n // 128) for n in lengths)
+    kind = torch.randint(0, 3, (1, 1, rows, wide), device="cuda")
+    lists = []
+    for n in (1, 2):
+        order = (kind != n).int().argsort(dim=-1, stable=True).int()
+        lists += [(kind == n).sum(-1).int(), order]
+    alone = BlockMask.from_kv_blocks(*lists, seq_lengths=lengths, mask_mod=cases.everything)
+    close(
+        warploom.attention(q, k, v, visible=alone),
+        plain_attention(q, k, v, None, lambda b, h, i, j: kind[0, 0, i // 128, j // 128] > 0),
+    )
+    if wide > 1:
+        with pytest.raises(KernelCallError, match="a block mask of"):
+            warploom.attention(q, k[:, :, :-1], v[:, :, :-1], visible=alone)
+
+
+@pytest.mark.parametrize("d", [64, 256])
+def test_blocks_of_other_heads(d, cases):
+    from torch.nn.attention.flex_attention import create_block_mask
+
+    lengths = cases.LENGTHS[1]
+    q, k, v = operands(*lengths, d)
+    blocks = create_block_mask(cases.same, cases.BATCH, None, *lengths)
+    close(warploom.attention(q, k, v, visible=blocks), plain_attention(q, k, v, None, cases.same))
+
+
+def test_a_relative_bias(cases):
+    q, k, v = operands(cases.RELATIVE, cases.RELATIVE)
+    wanted = plain_attention(q, k, v, cases.relative, lambda b, h, i, j: i >= j)
+    close(warploom.attention(q, k, v, True, score=cases.relative), wanted)
+
+
+def test_functions_on_packed_sequences(cases):
+    lengths, h, g, d = cases.PACKED_LENGTHS, cases.HEADS, cases.GROUPS, 128
     starts = torch.tensor([0, *lengths], device="cuda").cumsum(0).int()
-    total = sum(lengths)
-    q, k, v = randn(total, h, d), randn(total, g, d), randn(total, g, d)
-    slopes = torch.rand(h, device="cuda")
-
-    def alibi(x, b, h, i, j):
-        return x + slopes[h] * (j - i)
-
-    def window(b, h, i, j):
-        return (i >= j) & (i - j <= 100 + b)
-
+    q, k, v = (randn(sum(lengths), n, d) for n in (h, g, g))
+    most = max(lengths)
     found = warploom.attention_packed(
-        q, k, v, starts, starts, max(lengths), max(lengths), score=alibi, visible=window
+        q, k, v, starts, starts, most, most, score=cases.alibi, visible=cases.window
     )
     for n, (a, b) in enumerate(pairwise(starts.tolist())):
         if a < b:
             one = (x[a:b].transpose(0, 1)[None] for x in (q, k, v))
-            wanted = plain_attention(*one, alibi, lambda b, h, i, j, n=n: window(n, h, i, j))
+            seen = lambda b, h, i, j, n=n: cases.window(n, h, i, j)  # noqa: E731
+            wanted = plain_attention(*one, cases.alibi, seen)
             close(found[a:b].transpose(0, 1)[None], wanted)
 
 

@@ -40,6 +40,7 @@ inline long long max(long long a, long long b) { return a > b ? a : b; }
 inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 inline float __fdividef(float a, float b) { return a / b; }
 inline float __uint_as_float(host_u32 x) { return __builtin_bit_cast(float, x); }
+inline host_u32 __float_as_uint(float x) { return __builtin_bit_cast(host_u32, x); }
 inline float __int_as_float(host_u32 x) { return __builtin_bit_cast(float, x); }
 template <class T> T __ldg(const T* p) { return *p; }
 inline host_u32 host_bits(float x) { return __builtin_bit_cast(host_u32, x); }

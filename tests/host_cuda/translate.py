@@ -177,6 +177,8 @@ _PLAIN = {  # instruction: the C++ of its operands in the order of the PTX text
     "cvt.rn.bf16x2.f32": "{0} = (host_u32)host_to_bf16({1}) << 16 | host_to_bf16({2});",
     "cvt.rn.f16x2.f32": "{0} = (host_u32)host_to_f16({1}) << 16 | host_to_f16({2});",
     "ex2.approx.ftz.f32": "{0} = exp2f({1});",
+    "max.NaN.f32": "{0} = {1} != {1} ? {1} : fmaxf({1}, {2});",
+    "min.NaN.f32": "{0} = {1} != {1} ? {1} : fminf({1}, {2});",
     "tanh.approx.f32": "{0} = tanhf({1});",
     "lg2.approx.ftz.f32": "{0} = log2f({1});",
 }

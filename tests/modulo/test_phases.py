@@ -35,6 +35,7 @@ from warploom.seed.schedules.pingpong import DeclarativeSchedule
 from warploom.seed.schedules.single_buffer import SingleBufferSchedule
 from warploom.seed.target.geometry import KernelGeometry
 from warploom.seed.target.mi355x import AMDScheduleHints
+from warploom.target.occupancy import OccupancyModel
 from warploom.verify import verify
 
 II_ONLY = ModuloOptions(goals=())
@@ -224,16 +225,17 @@ def test_merging_two_buffers_is_a_race():
 
 
 @pytest.mark.parametrize(
-    ("schedule", "ii"),
+    ("schedule", "ii", "costs"),
     [
-        (DeclarativeSchedule(False, 8, 4), 220),
-        (Pipeline4Wave(KernelGeometry.four_wave((256, 256, 64))), 220),
-        (SingleBufferSchedule(2, AMDScheduleHints(2, 2, 2, 16, 16, 4, 4)), 220),
+        (DeclarativeSchedule(False, 8, 4), 220, "seed"),
+        (Pipeline4Wave(KernelGeometry.four_wave((256, 256, 64))), 4384, "mi355x"),
+        (SingleBufferSchedule(2, AMDScheduleHints(2, 2, 2, 16, 16, 4, 4)), 220, "seed"),
     ],
 )
-def test_shipped_schedules_compile_with_the_modulo_strategy(schedule, ii):
+def test_shipped_schedules_compile_with_the_modulo_strategy(schedule, ii, costs):
     compiled = compile_schedule(schedule, modulo=ModuloRequest(smem_budget=8))
     assert (compiled.modulo.ii, compiled.modulo.proven) == (ii, True)
+    assert compiled.ordered_in == costs
     assert compiled.report.verdict == "clean"
     assert compiled.document().strategy == "MODULO"
     assert compiled.reasons
@@ -250,7 +252,11 @@ def test_shipped_schedules_compile_with_the_modulo_strategy(schedule, ii):
     ],
 )
 def test_double_buffered_kernels_reach_the_mma_bound(schedule):
-    for request in (ModuloRequest(), ModuloRequest(lds=Lds.RING, smem_budget=12)):
+    seed = OccupancyModel()
+    for request in (
+        ModuloRequest(occupancies=seed),
+        ModuloRequest(lds=Lds.RING, smem_budget=12, occupancies=seed),
+    ):
         compiled = compile_schedule(schedule, modulo=request)
         assert compiled.modulo.ii == (128 if request.smem_budget is None else 147)
         assert compiled.report.verdict == "clean"

@@ -257,6 +257,13 @@ def test_numbers_that_rise_evenly_are_no_work_of_their_own(bias):
     assert text.count("auto make_") == 4
 
 
+def test_exponentials_by_multiply_adds():
+    score = "wl.where(wl.index(m) >= wl.index(k), (qs @ keys[k].T) * alpha * 20.0, -wl.inf)"
+    one = case(SOFTMAX.format(score=score), m=70, k=99)
+    made = check(one, {"consumers": 1, "multiplied": 8})
+    assert "exp2_multiplied(" in emit_kernel(made).text
+
+
 def test_a_window_begins_where_its_first_row_does():
     """Not at a multiple of the step: one tile less is visited."""
     score = (

@@ -11,6 +11,7 @@ import typer
 from warploom.cli.knobs import JsonOption
 from warploom.document import read_counters
 from warploom.emit.gfx950 import check_isa, plan_kernel, read_sidecar, tile_of_sidecar
+from warploom.emit.gfx950.attention import AttentionShape
 from warploom.errors import BackendError
 
 AssemblyArgument = Annotated[
@@ -45,7 +46,9 @@ def _check(
     text = read_text(assembly)
     document = read_counters(read_text(schedule or assembly.with_suffix(".schedule.json")))
     values = read_sidecar(read_text(sidecar or assembly.with_suffix(".json")))
-    report = check_isa(plan_kernel(document, tile_of_sidecar(values)), text)
+    tile = tile_of_sidecar(values)
+    plan = AttentionShape(document, tile) if document.flow else plan_kernel(document, tile)
+    report = check_isa(plan, text)
     typer.echo(json.dumps(report.to_json()) if as_json else report.text())
     raise typer.Exit(0 if report.exact else 1)
 

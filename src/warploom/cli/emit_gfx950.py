@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from warploom.cli.builtin import TILES, parse_tile
+from warploom.cli.emit_attention import emit_two_products
+from warploom.cli.kernels import TileKernel, assignments
 from warploom.cli.knobs import (
     JsonOption,
     Request,
@@ -32,8 +34,8 @@ from warploom.emit.gfx950 import (
 from warploom.emit.gfx950.hip import check_hip, find_hip_compiler, hip_source
 from warploom.emit.gfx950.kernels import SCHEDULES, ReadyKernel, ready_kernel
 from warploom.emit.gfx950.mfma import ElementType, element_type
-from warploom.emit.gfx950.text import GemmText, gemm_text
-from warploom.errors import BackendError, VerificationError
+from warploom.emit.gfx950.text import gemm_text, products
+from warploom.errors import BackendError, ConfigError, VerificationError
 from warploom.seed.compile import OnRace
 from warploom.seed.sync.policy import SyncPolicy
 from warploom.seed.target.chip import chip_costs
@@ -51,7 +53,7 @@ def _emit(
         str | None,
         typer.Argument(
             metavar="SOURCE",
-            help="pingpong, fourwave, single_buffer, gemm, file.py:object, FILE.json, -",
+            help="pingpong, fourwave, single_buffer, gemm, attention, file.py:object, FILE.json, -",
             show_default="pingpong",
             autocompletion=complete_source,
         ),
@@ -67,6 +69,9 @@ def _emit(
         "kernel"
     ),
     hip: Annotated[bool, typer.Option("--hip", help="Also write the HIP C++ source.")] = False,
+    choose: Annotated[
+        list[str] | None, typer.Option(help="A tile kernel's choice, as causal=true (repeatable).")
+    ] = None,
     races: Annotated[
         bool, typer.Option("--allow-races", help="Emit a schedule that was not proven race-free.")
     ] = False,
@@ -78,16 +83,28 @@ def _emit(
 
     The ISA gate must find exactly the schedule in the code, with no spills; otherwise nothing is
     written and the differences are shown. A tile kernel (gemm, file.py:kernel) that is a product
-    with a pointwise tail takes the loop of --schedule, its own tail, and any K.
+    with a pointwise tail takes the loop of --schedule, its own tail, and any K. One of two products
+    around vector work (attention) is scheduled by itself; its tile is queries x keys x head.
 
     Example: warploom emit gfx950 pingpong --tile 256x256x64 --dtype bf16 -o out
     """
     spec = source or schedule or "pingpong"
     kind = str(request.dtype or "bf16")
-    text = _text(spec, kind)
+    named = _named(spec, kind, choose)
+    if named is not None and products(named.compiled.kernel) == 2:
+        refused = {"--schedule": schedule, "--mma": mma, "--sync": request.sync}
+        for option, given in (refused | {"--hip": hip or None}).items():
+            if given is not None:
+                fix = "leave it out: the kernel's own schedule is derived"
+                raise ConfigError(f"{spec} is a kernel of two products", where=option, fix=fix)
+        emit_two_products(named, spec, request.tile, output, as_json=as_json)
+        return
+    text = None if named is None else gemm_text(named.compiled.kernel)
     spec = (schedule or "fourwave") if text else spec
     block = parse_tile(request.tile, kind, TILES.get(spec))
-    ready = _ready(spec, block, kind, mma, request.sync, races=races)
+    said = request.tile is not None
+    ready = _ready(spec, block, kind, mma, request.sync, races=races, said=said)
+    block = (ready.tile.block_m, ready.tile.block_n, ready.tile.block_k)
     pace = find_pace(
         lambda trips: simulate(
             ready.document, chip_costs(ready.document, block, kind), trips=trips
@@ -119,7 +136,9 @@ def _emit(
     typer.echo("wrote " + ", ".join(paths))
 
 
-def _written(kernel: EmittedKernel, output: Path, exported: _Exported | None) -> list[str]:
+def _written(
+    kernel: EmittedKernel[KernelPlan], output: Path, exported: _Exported | None
+) -> list[str]:
     """The files of a kernel, written."""
     try:
         paths = [str(p) for p in write_kernel(kernel, output)]
@@ -139,20 +158,24 @@ def _ready(
     sync: SyncPolicy | None,
     *,
     races: bool,
+    said: bool,
 ) -> ReadyKernel:
     """The schedule a spec names, for a tile."""
     element = element_type(kind)
     shape = None if mma is None else parse_tile(mma, kind)
     if spec not in SCHEDULES:
-        return _from_source(spec, block, element, shape, races=races)
+        return _from_source(spec, block, element, shape, races=races, said=said)
     on_race: OnRace = "skip" if races else "raise"
     return ready_kernel(spec, block, element, mma=shape, sync=sync, on_race=on_race)
 
 
-def _text(spec: str, dtype: str) -> GemmText | None:
-    """The tile kernel a spec names, as this back end takes it."""
+def _named(spec: str, dtype: str, choose: list[str] | None) -> TileKernel | None:
+    """The tile kernel a spec names, with its choices."""
     kernel = text_named(spec, dtype)
-    return None if kernel is None else gemm_text(kernel.compiled.kernel)
+    chosen = assignments(choose, "--choose")
+    if chosen and kernel is None:
+        raise ConfigError(f"{spec} is no tile kernel", where="--choose", fix="leave it out")
+    return replace(kernel, choices=tuple(chosen.items())) if kernel and chosen else kernel
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +201,9 @@ def _from_source(
     mma: tuple[int, int, int] | None,
     *,
     races: bool,
+    said: bool,
 ) -> ReadyKernel:
-    """A document or an author's schedule, with the tile it is to work on."""
+    """A document or an author's schedule, with the tile it is to work on: its own by default."""
     subject = load(spec)
     if isinstance(subject.document, RolesDocument):
         raise BackendError(
@@ -199,6 +223,9 @@ def _from_source(
     document = subject.document
     waves = document.protocol.groups * document.protocol.waves_per_group
     grid = (2, waves // 2) if waves % 2 == 0 else (1, waves)
+    own = document.shape
+    if own is not None and (not said or own.tile == block):
+        block, mma = own.tile, mma or own.mma
     tile = gemm_tile(*block, element, mma=mma, waves=grid)
     reasons = tuple((Phase[name.upper()], i, text) for (name, i), text in subject.reasons().items())
     return ReadyKernel(document=document, tile=tile, reasons=reasons)

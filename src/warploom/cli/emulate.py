@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from warploom.cli.check_isa import AssemblyArgument, SidecarOption, read_text
 from warploom.cli.knobs import JsonOption
+from warploom.cli.source import text_named
 from warploom.emit.gfx950 import launch_plan, read_sidecar
+from warploom.emit.gfx950.attention import attention_text, try_kernel
 from warploom.emit.gfx950.emulator import (
     EmulationError,
     Floats,
@@ -39,8 +42,8 @@ def register(app: typer.Typer) -> None:
 
 def _emulate(
     assembly: AssemblyArgument,
-    m: Annotated[int | None, typer.Option(help="Rows of C; default: one tile.")] = None,
-    n: Annotated[int | None, typer.Option(help="Columns of C; default: one tile.")] = None,
+    m: Annotated[int | None, typer.Option(help="Rows of C (queries); default: one tile.")] = None,
+    n: Annotated[int | None, typer.Option(help="Columns of C (keys); default: one tile.")] = None,
     k: Annotated[int | None, typer.Option(help="Default: three loop iterations.")] = None,
     timing: Annotated[
         list[str] | None,
@@ -53,7 +56,7 @@ def _emulate(
     sidecar: SidecarOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a kernel from its assembly text and compare C with NumPy.
+    """Run a kernel from its assembly text and compare its results with NumPy.
 
     Exit code 0: right under every timing and order asked for. 1: wrong under some, or a fault.
 
@@ -61,24 +64,64 @@ def _emulate(
     """
     text = read_text(assembly)
     values = read_sidecar(read_text(sidecar or assembly.with_suffix(".json")))
+    names = timing or ["late", "early", "random-0"]
+    turns = [(_timing(name), by) for name in names for by in order or [Order.FORWARD]]
+    if "text" in values:
+        queries, keys = m or values["tile"]["block"][1], n or 3 * values["tile"]["block"][0] - 1
+        _report(
+            [_try(text, values, (queries, keys), *turn) for turn in turns],
+            f"{queries} queries, {keys} keys, two heads",
+            {"m": queries, "n": keys},
+            as_json=as_json,
+        )
     tile, rule = values["tile"], values["k"]
     m, n = m or tile["block"][0], n or tile["block"][1]
     k = k if k is not None else rule["minimum"] + 3 * rule["multiple"]
     plan = launch_plan(values, m, n, k)
     make = integer_matrix if data is Data.INTEGER else normal_matrix
     a, b = make(m, k, 1), make(n, k, 2)
-    runs = [
-        _run(text, (a, b), tile, _timing(name), turns)
-        for name in timing or ["late", "early", "random-0"]
-        for turns in order or [Order.FORWARD]
-    ]
+    _report(
+        [_run(text, (a, b), tile, *turn) for turn in turns],
+        f"M, N, K = {m}, {n}, {k}: grid {plan.grid[:2]}, {plan.trips} loop iteration(s)",
+        {"m": m, "n": n, "k": k, "trips": plan.trips},
+        as_json=as_json,
+    )
+
+
+def _report(
+    runs: list[dict[str, Any]], head: str, sizes: dict[str, int], *, as_json: bool
+) -> NoReturn:
+    """Show the runs and end with their verdict."""
     if as_json:
-        typer.echo(json.dumps({"m": m, "n": n, "k": k, "trips": plan.trips, "runs": runs}))
+        typer.echo(json.dumps({**sizes, "runs": runs}))
     else:
-        typer.echo(f"M, N, K = {m}, {n}, {k}: grid {plan.grid[:2]}, {plan.trips} loop iteration(s)")
+        typer.echo(head)
         for run in runs:
             typer.echo(f"{run['timing']:>10} {run['order']:<9} {_words(run)}")
     raise typer.Exit(0 if all(run["right"] for run in runs) else 1)
+
+
+def _try(
+    text: str, values: dict[str, Any], sizes: tuple[int, int], timing: Timing, order: Order
+) -> dict[str, Any]:
+    """One emulated launch of a kernel of two products: one batch, two heads of one group."""
+    found: dict[str, Any] = {"timing": timing.name, "order": order.value}
+    source, grid = values["text"], values["grid"]
+    named = text_named(source["spec"], source["dtype"])
+    if named is None:
+        raise ConfigError(f"the sidecar names {source['spec']!r}, which is no kernel")
+    kernel = replace(named, choices=tuple(source["choices"].items())).compiled.kernel
+    own = attention_text(kernel)
+    extents = {a.name: 1 for t in kernel.tensors for a in t.axes if not a.size}
+    extents |= dict.fromkeys(grid["unit_axes"][:1], 2)
+    extents |= {grid["row_axis"]: sizes[0], kernel.var(own.key).axis: sizes[1]}
+    scalars = dict.fromkeys(own.scalars, 0.125)
+    try:
+        trial = try_kernel(kernel, text, values, extents, scalars, timing=timing, order=order)
+    except EmulationError as fault:
+        return found | {"right": False, "fault": str(fault)}
+    error = trial.error if math.isfinite(trial.error) else None
+    return found | {"right": trial.right, "error": error, "allowed": trial.allowed}
 
 
 def _run(

@@ -57,6 +57,7 @@ def search_command(
         typer.Option(help="Count only what becomes a kernel; by default where that is possible."),
     ] = None,
     seconds: Annotated[float, typer.Option(min=0.1, help="Time limit.")] = 60.0,
+    goal: Annotated[float, typer.Option(min=0.0, help="Cycles that are good enough.")] = 0.0,
     workers: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
     seed: Annotated[int, typer.Option(help="Other seeds search elsewhere.")] = 0,
     store: Annotated[Path | None, typer.Option(help="Scores, kept to resume from.")] = None,
@@ -94,6 +95,7 @@ def search_command(
     subject = _schedule(schedule, tile, dtype, mma)
     options = SearchOptions(
         seconds=seconds,
+        goal=goal,
         workers=workers,
         seed=seed,
         splits=tuple(_split(s) for s in split) if split else finer_splits(subject),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from difflib import get_close_matches
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from warploom.cli.subject import Document, Subject
 from warploom.cli.targets import find_target, hopper, machine
 from warploom.document import ScheduleDocument, read_schedule
 from warploom.document.roles import RolesDocument
+from warploom.emit.gfx950.text import products
 from warploom.errors import ConfigError, DocumentError
 from warploom.kernel.text import Text
 from warploom.seed.compile import CompiledSchedule, compile_schedule
@@ -77,6 +79,10 @@ def look_up(spec: str, request: Request) -> Subject | TileKernel:
 def _on_target(found: Subject | TileKernel, spec: str, name: str) -> Subject | TileKernel:
     """What was found, to be priced on another machine than its own."""
     target = find_target(name)
+    if isinstance(found, TileKernel) and target is None and products(found.compiled.kernel) == 2:
+        tile = "x".join(str(n) for _, n in found.pins) or None
+        document = import_module("warploom.cli.emit_attention").scheduled(found, tile)
+        return Subject(spec=spec, document=document, dtype=found.dtype)
     if isinstance(found, TileKernel):
         return replace(found, target=hopper(spec, target))
     if isinstance(found.document, RolesDocument):

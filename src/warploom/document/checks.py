@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from warploom.document import roles
@@ -9,6 +10,8 @@ from warploom.document.flow import Flow, FlowOp, FlowOperand, When
 from warploom.document.limits import check_limits
 from warploom.document.roles import RoleEntry, RolesDocument
 from warploom.errors import DocumentError
+
+_PLACE = re.compile(r"\d{1,3}[.:]\d{1,3}|[A-Za-z_]\w{0,60}")
 
 
 def check_document(document: RolesDocument) -> None:
@@ -37,7 +40,7 @@ def check_names(document: RolesDocument) -> None:
                     raise DocumentError(f"no barrier {named!r}", path=f"{path}.barrier")
                 _check_registers(entry, path, registers)
     if document.flow is not None:
-        _check_flow(document, document.flow)
+        check_flow(document.flow, tuple(p.name for p in document.programs), document)
 
 
 def _check_unique(values: tuple[Any, ...], path: str) -> None:
@@ -79,8 +82,9 @@ def _check_registers(entry: RoleEntry, path: str, known: set[str]) -> None:
             )
 
 
-def _check_flow(document: RolesDocument, flow: Flow) -> None:
-    made = _defined(document, flow)
+def check_flow(flow: Flow, known: tuple[str, ...], document: RolesDocument | None = None) -> None:
+    """Every value is defined once, by an op of a ``known`` role, and has one home."""
+    made = _defined(known, flow)
     homes: dict[str, str] = {}
     for i, home in enumerate(flow.homes):
         path = f"$.flow.homes[{i}]"
@@ -89,7 +93,14 @@ def _check_flow(document: RolesDocument, flow: Flow) -> None:
         if home.value in homes:
             raise DocumentError(f"the value {home.value!r} has two homes", path=path)
         homes[home.value] = home.place
-        _check_place(document, made[home.value], home.place, path)
+        if document is not None:
+            _check_place(document, made[home.value], home.place, path)
+        elif not _PLACE.fullmatch(home.place):
+            raise DocumentError(
+                f"no home {home.place!r}",
+                path=f"{path}.place",
+                fix="channel.part of LDS, channel:index of fragments, or a name",
+            )
     for i, op in enumerate(flow.ops):
         for j, operand in enumerate(op.operands):
             _check_operand(op, operand, made, f"$.flow.ops[{i}].operands[{j}]")
@@ -102,8 +113,7 @@ def _check_flow(document: RolesDocument, flow: Flow) -> None:
             )
 
 
-def _defined(document: RolesDocument, flow: Flow) -> dict[str, FlowOp]:
-    roles_known = {p.name for p in document.programs}
+def _defined(roles_known: tuple[str, ...], flow: Flow) -> dict[str, FlowOp]:
     made: dict[str, FlowOp] = {}
     seen: set[tuple[str, str, tuple[int, ...]]] = set()
     for i, op in enumerate(flow.ops):

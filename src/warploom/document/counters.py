@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from warploom.document.fields import all_of, boolean, integer, member, numbers, text
+from warploom.document.flow import Flow
 from warploom.document.kinds import Phase
 from warploom.document.machine import MachineCosts
 from warploom.document.ops import DepEdge, OpDesc, ScheduleEntry
@@ -115,7 +116,8 @@ class ScheduleDocument:
     """A compiled schedule. ``body``, ``edges`` and ``kernel_deps`` may be empty.
 
     ``shape`` is None for a schedule that was compiled without a kernel geometry, ``machine`` for
-    one whose target has none of its own.
+    one whose target has none of its own. ``flow`` says what the ops compute; without one they are
+    those of a matrix product.
     """
 
     name: str
@@ -132,6 +134,7 @@ class ScheduleDocument:
     warp_stagger_index: int = 0
     shape: KernelShape | None = None
     machine: MachineCosts | None = None
+    flow: Flow | None = None
 
     def __repr__(self) -> str:
         sizes = f"{len(self.prologue)} + {len(self.kernel)} + {len(self.epilogue)} entries"

@@ -15,10 +15,15 @@ n - 1 - d, the last one for 0.
 
 An entry of a program runs the op of its role, ``op`` and ``args``. An op that several entries run
 piece by piece (a result stored in four parts) is several ops with different ``args``.
+
+In a counter schedule all waves run one program: entries run the ops of role ``wave``, found by tag
+name and sub-tile; those of role ``setup`` and ``store`` stand before the first entry and after the
+last. There ``channel.part`` is a part of an LDS slot, ``channel:index`` a fragment register.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -78,3 +83,32 @@ class Flow:
 
     ops: tuple[FlowOp, ...]
     homes: tuple[Home, ...]
+
+
+WAVE, SETUP, STORE = "wave", "setup", "store"
+Key = tuple[str, int]  # tag name and sub-tile of an op of a counter schedule
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """What an op of a counter schedule touches that arrives by itself: the part of an LDS slot it
+    fills or reads, and the fragment registers ``(channel, index)`` it takes.
+    """
+
+    part: int
+    takes: tuple[tuple[int, int], ...]
+
+
+def touches(flow: Flow) -> Mapping[Key, Touch]:
+    """By op of a counter schedule."""
+    home = {h.value: h.place for h in flow.homes}
+    found = {}
+    for op in flow.ops:
+        taken = [home[o.value] for o in op.operands]
+        slots = [p for p in (*taken, *(home[r] for r in op.results)) if "." in p]
+        fragments = (p.split(":") for p in taken if ":" in p)
+        found[op.name, op.args[0] if op.args else 0] = Touch(
+            int(slots[0].partition(".")[2]) if slots else 0,
+            tuple((int(channel), int(index)) for channel, index in fragments),
+        )
+    return found

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from warploom.document.checks import check_flow
 from warploom.document.counters import (
     SCHEMA,
     BarrierKind,
@@ -18,6 +19,7 @@ from warploom.document.counters import (
     RegisterWaits,
     ScheduleDocument,
 )
+from warploom.document.flow import SETUP, STORE, WAVE, Flow
 from warploom.document.kinds import (
     DepKind,
     KOffsetKind,
@@ -29,6 +31,7 @@ from warploom.document.kinds import (
 )
 from warploom.document.machine_json import machine_from_json
 from warploom.document.ops import DepEdge, OpDesc, ScheduleEntry
+from warploom.document.records import record
 from warploom.document.values import (
     MAX_LIST,
     listed,
@@ -83,7 +86,9 @@ def _check_text(text: str | bytes) -> None:
 
 def schedule_from_json(data: object) -> ScheduleDocument:
     """Build a document from parsed JSON."""
-    optional = tuple(n for n in ("shape", "machine") if isinstance(data, dict) and n in data)
+    optional = tuple(
+        n for n in ("shape", "machine", "flow") if isinstance(data, dict) and n in data
+    )
     fields = mapping(data, "$", (*_DOCUMENT, *optional))
     if fields["schema"] != SCHEMA:
         raise DocumentError(
@@ -104,7 +109,10 @@ def schedule_from_json(data: object) -> ScheduleDocument:
         warp_stagger_index=whole(fields["warp_stagger_index"], "$.warp_stagger_index"),
         shape=_shape(fields["shape"], "$.shape") if "shape" in fields else None,
         machine=machine_from_json(fields["machine"]) if "machine" in fields else None,
+        flow=record(fields["flow"], "$.flow", Flow) if "flow" in fields else None,
     )
+    if document.flow is not None:
+        check_flow(document.flow, (WAVE, SETUP, STORE))
     _check_indices(document)
     return document
 

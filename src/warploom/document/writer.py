@@ -9,6 +9,7 @@ from warploom.document.counters import SCHEMA, KernelShape, ScheduleDocument
 from warploom.document.given import Given, counter_document_of
 from warploom.document.machine_json import machine_to_json
 from warploom.document.ops import DepEdge, OpDesc, ScheduleEntry
+from warploom.document.records import plain
 
 
 def schedule_to_json(document: ScheduleDocument) -> dict[str, Any]:
@@ -44,6 +45,7 @@ def schedule_to_json(document: ScheduleDocument) -> dict[str, Any]:
         "epilogue": [entry_to_json(e) for e in document.epilogue],
         "kernel_deps": [_edge(e) for e in document.kernel_deps],
         "warp_stagger_index": document.warp_stagger_index,
+        **({"flow": plain(document.flow)} if document.flow is not None else {}),
     }
 
 

@@ -147,8 +147,11 @@ PRODUCTS: Mapping[str, tuple[tuple[str, int], tuple[str, int], Mapping[str, obje
 def _with_functions(name: str, sizes: Mapping[str, int], choices: Mapping[str, object]) -> Pins:
     """The tile of a causal mask; its order too, where scores stay as they are."""
     pins = ATTENTION.get((sizes.get("d", 0), True), {})
-    other = name == "blocked" and (pins.get("s"), pins.get("t")) != (128, choices.get("wide"))
-    if other or min(sizes.get("s", 0), sizes.get("t", 0)) < LONG:
+    if name == "blocked":  # its tiles are stated, so short sequences have no others
+        fits = (pins.get("s"), pins.get("t")) == (128, choices.get("wide"))
+    else:
+        fits = min(sizes.get("s", 0), sizes.get("t", 0)) >= LONG
+    if not fits:
         return ()
     order = ("times", "tie") if choices.get("score") is not None else ()
     return tuple((n, v) for n, v in pins.items() if n not in order)

@@ -103,7 +103,7 @@ def _cut(count: Any, tiles: Any, factors: tuple[int, int], most: tuple[int, int]
     dense.scatter_(-1, tiles.masked_fill(~counted, wide).long(), True)
     dense = dense[..., :wide].repeat_interleave(factors[0], -2).repeat_interleave(factors[1], -1)
     dense = dense[..., : most[0], : most[1]]
-    return dense.sum(-1).int(), (~dense).int().argsort(-1, stable=True).int()
+    return dense.sum(-1).int(), (~dense).int().argsort(dim=-1, stable=True).int()
 
 
 _LISTS: WeakKeyDictionary[Any, dict[Any, Lists]] = WeakKeyDictionary()

@@ -121,9 +121,9 @@ class Body:
     def is_line(self, name: str) -> bool:
         """A tile of numbers that rise evenly along its columns: one instruction an element."""
         value = self.values[name]
-        if value.dtype is not DType.F32 or len(value.dims) != 2:
+        if value.dtype is not DType.F32 or not value.dims:
             return False
-        return self._rises(name, value.vars[1])
+        return len(value.dims) <= 2 and self._rises(name, value.vars[-1])
 
     def is_distance(self, name: str) -> bool:
         """The absolute value of such a tile, where whole numbers are converted."""
@@ -201,6 +201,13 @@ class Body:
             inner, flipped = self.through(op.arg)
             return inner, not flipped
         return name, False
+
+    def is_lowest(self, name: str) -> bool:
+        """Whether a value is -inf."""
+        op = self.ops.get(name)
+        if isinstance(op, Spread):
+            return self.is_lowest(op.arg)
+        return isinstance(op, Const) and op.value == float("-inf")
 
     def is_zero(self, name: str) -> bool:
         """Whether a value is the constant 0."""

@@ -153,14 +153,7 @@ def _hides(body: Body, op: Pointwise) -> bool:
     """Whether elements that fail a condition count for nothing."""
     if body.is_zero(op.args[2]):
         return leaves_no_trace(body, op.result.name)
-    return _is_lowest(body, op.args[2])
-
-
-def _is_lowest(body: Body, name: str) -> bool:
-    op = body.ops.get(name)
-    if isinstance(op, Spread):
-        return _is_lowest(body, op.arg)
-    return isinstance(op, Const) and op.value == float("-inf")
+    return body.is_lowest(op.args[2])
 
 
 def _conjuncts(body: Body, name: str) -> Iterator[str]:
@@ -171,6 +164,19 @@ def _conjuncts(body: Body, name: str) -> Iterator[str]:
             yield from _conjuncts(body, arg)
     else:
         yield name
+
+
+def unless_whole(body: Body, name: str) -> Iterator[tuple[str, str | None]]:
+    """Conditions that all must hold, each with what makes up for it: that the tile is whole."""
+    for part in _conjuncts(body, name):
+        op = body.ops.get(part)
+        args = op.args if isinstance(op, Pointwise) and op.fn is Fn.OR else ()
+        whole = next((a for a in args if isinstance(body.ops.get(a), Whole)), None)
+        if whole is None:
+            yield part, None
+        else:
+            rest = next(a for a in args if a != whole)
+            yield from ((inner, whole) for inner in _conjuncts(body, rest))
 
 
 def comparisons(body: Body, name: str, rows: str | None) -> Iterator[Affine | None]:

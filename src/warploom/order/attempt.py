@@ -28,6 +28,7 @@ FEW_STAGES = 4
 COPIES = (0, 1, 4)  # how many copies above the least the heuristic is given
 MOST_ASSIGNMENTS = 64  # of open roles, solved one by one where the joint model cannot
 WIDEST_TABLE = 1 << 24  # cycles of an interval up to which the heuristic's bit sets are built
+ASKING = 0.2  # work that a question costs at the least: models are built and sent
 SMALL = 24  # ops up to which the exact question is as quick as the coarse one
 
 
@@ -56,6 +57,11 @@ class Attempter:
     solver: ExactSolver | None
     say: Say
     deadline: Deadline = field(default_factory=Deadline)
+    spent: list[float] = field(default_factory=list)
+
+    def work(self) -> float:
+        """Deterministic work of all questions so far."""
+        return sum(self.spent)
 
     def quick(self, ii: int) -> Outcome:
         """Bounds and heuristic only."""
@@ -203,7 +209,9 @@ class Attempter:
         """Put one question to the exact solver; what time is left bounds it."""
         assert self.solver is not None
         self.deadline.check()
-        return self.solver.solve(replace(request, seconds=self.deadline.left()))
+        answer = self.solver.solve(replace(request, seconds=self.deadline.left()))
+        self.spent.append(max(answer.work, ASKING))
+        return answer
 
 
 def describe(answer: CpAnswer) -> str:

@@ -21,6 +21,7 @@ from warploom.order.model import ModuloProblem
 from warploom.order.sequence import Program, fits_budget, least_stages, neighbours
 from warploom.order.starts import Start, solver_starts
 
+KNOWN = 3  # orders that walks begin from
 PATIENCE = 6  # batches without a better order before another start is taken
 STALE = 40  # starts in a row that bring nothing new: the source is exhausted
 NEAR_BEST = 0.06  # how far above the best a cheap look may lie to earn a dear one
@@ -156,9 +157,12 @@ class Hunt:
 
     def _walk(self) -> None:
         self._seen: set[Program] = set()
-        self._score(list(self._usable(self.starts)))
+        known = list(self._usable(self.starts))
+        self._score(known)
         seconds = self.options.solver_seconds
-        solved = self._usable(solver_starts(self.problem, self._rng, seconds=seconds))
+        near = known[:KNOWN]
+        solved = self._usable(solver_starts(self.problem, self._rng, seconds=seconds, known=near))
+        self._score(list(islice(solved, self.options.batch)))
         idle = 0
         for turn, start in enumerate(self._restarts(solved)):
             before = len(self._scores)

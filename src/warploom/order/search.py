@@ -256,16 +256,43 @@ class _Search:
             ii, step = min(ii + step, self.top), step * 2
 
     def _scan(self, first: int) -> None:
-        """Every II in turn: where a refuted II says nothing of others, all must be asked."""
+        """Where a refuted II says nothing of others: find by bisection, prove II by II.
+
+        The proof may cost as much work as a question; what is left open then stays unproven.
+        """
+        refuted = self._look(first)
         last: Outcome = Refuted(self.limit)
+        budget = self.attempter.work() + self.options.prove_work
         for ii in range(first, max(first, self.top) + 1):
-            low, outcome = self.low, self.attempter.full(ii)
+            if self.high is not None and (ii >= self.high or self.attempter.work() > budget):
+                return
+            low, outcome = self.low, refuted.get(ii) or self.attempter.full(ii)
             if self._take(ii, outcome):
                 return
             last = outcome if isinstance(last, Refuted) else Open()
             if isinstance(last, Open):
                 self.low = low
         raise self._nothing_found(last)
+
+    def _look(self, first: int) -> dict[int, Refuted]:
+        """Schedules wherever they are easily found, and below them; what was refuted alone."""
+        refuted: dict[int, Refuted] = {}
+        ii, step = first, 1
+        while self.high is None and ii < self.top:
+            self._take_found(ii, self.attempter.quick(ii))
+            ii, step = min(ii + step, self.top), step * 2
+        at = first
+        while self.high is not None and at < self.high:
+            mid = (at + self.high) // 2
+            outcome = self.attempter.full(mid)
+            if isinstance(outcome, Refuted):
+                refuted[mid] = outcome
+            if not self._take_found(mid, outcome):
+                at = mid + 1
+        return refuted
+
+    def _take_found(self, ii: int, outcome: Outcome) -> bool:
+        return isinstance(outcome, Incumbent) and self._take(ii, outcome)
 
     def _nothing_found(self, last: Outcome) -> SchedulingError:
         name = self.system.problem.name

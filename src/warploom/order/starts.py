@@ -8,7 +8,7 @@ of one model, so the perturbed solves never end.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import count
@@ -23,19 +23,33 @@ from warploom.order.options import ModuloOptions
 from warploom.order.place.heuristic import find_schedule
 from warploom.order.result import ModuloResult
 from warploom.order.search import solve_modulo
-from warploom.order.sequence import Program, fits_budget, program_of
+from warploom.order.sequence import Program, downhill, fits_budget, program_of
 
 SLACKS = (0.0, 0.02, 0.06, 0.15, 0.3)
 MARGINS = (0.25, 1.0)
 SMALL = 40
+WALKS = 6
 
 Start = tuple[str, Program]
 
 
 def solver_starts(
-    problem: ModuloProblem, rng: random.Random, *, seconds: float | None = 10.0
+    problem: ModuloProblem,
+    rng: random.Random,
+    *,
+    seconds: float | None = 10.0,
+    known: Sequence[Start] = (),
 ) -> Iterator[Start]:
-    """Orders from the solvers, endless; each name says where an order comes from."""
+    """Orders from the solvers, endless; each name says where an order comes from.
+
+    The first ones are walked down to from ``known`` orders by their least interval.
+    """
+    goal = build_bound(problem, None)
+    for seed in range(WALKS if known else 0):
+        name, start = known[seed % len(known)]
+        found = list(downhill(problem, start, goal, seed=seed))
+        if found:
+            yield f"down from {name}", program_of(found[-1])
     options = ModuloOptions(goals=(), seconds=seconds)
     if seconds is None:
         options = replace(options, tries=2, find_work=1.0, prove_work=1.0)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from warploom.document.counters import BarrierKind, RegisterWaits, ScheduleDocument
+from warploom.document.flow import Flow, touches
 from warploom.document.kinds import KOffsetKind, OpRole, Phase, ResourceKind, ScheduleOps
 from warploom.document.machine import MachineCosts
 from warploom.document.ops import OpDesc, ScheduleEntry
@@ -37,7 +38,7 @@ _QUEUES = {
     OpRole.SHARED_STORE: LGKM,
 }
 _HINTS = (ScheduleOps.SCHEDULE_BARRIER, ScheduleOps.SCHED_GROUP_BARRIER, ScheduleOps.NONE)
-_CHANNELS = "AB"
+_CHANNELS = "ABCDEFGH"
 _NOWHERE = Place(phase="", index=0, iteration=None, label="")
 
 
@@ -128,10 +129,16 @@ class _Writer:
         channels = {self.channel(op) for op in known if op.role is OpRole.FRAGMENT_LOAD}
         # A kernel that stages through registers and reads one kind of fragment slices along k.
         self.one_operand = self.stored and len(channels) == 1
+        self.flow = {} if document.flow is None else _computed(document.flow)
+        self.touches = None if document.flow is None else touches(document.flow)
 
     def channel(self, op: OpDesc) -> int:
         """The channel of an op: its own, or that of its tag elsewhere in the document."""
         return op.channel if op.channel >= 0 else self.channels.get(op.tag, 0)
+
+    def letter(self, op: OpDesc) -> str:
+        """The channel of an op as shown."""
+        return _CHANNELS[min(self.channel(op), len(_CHANNELS) - 1)]
 
     def program(self, group: int, simd: int) -> tuple[Step, ...]:
         """Everything a wave of ``group`` executes."""
@@ -264,7 +271,9 @@ class _Writer:
         return replace(op, resource=model.resource, latency=model.latency)
 
     def _count(self, op: OpDesc, queue: str) -> int:
-        channel = min(self.channel(op), 1)
+        channel = self.channel(op)
+        if channel > 1:  # the table has A and B; further channels carry their own counts
+            return {VM: op.vm_cost, LGKM: op.lgkm_cost}.get(queue, 0)
         if queue == VM:
             return self.document.counters.vm_per_load[channel]
         if queue == LGKM and op.role is OpRole.SHARED_STORE:
@@ -278,6 +287,8 @@ class _Writer:
         that to the code generator; elsewhere the schedule's own waits must do it.
         """
         by_compiler = self.document.protocol.register_waits is RegisterWaits.COMPILER
+        if self.flow and op.role in (OpRole.COMPUTE, OpRole.VALU_COMPUTE):
+            return self.flow.get((op.name, op.subtile), ((), ()))
         if op.role is OpRole.COMPUTE:
             accumulator = "acc" if self.one_operand else f"acc[{op.stage},{op.subtile}]"
             return ((*self.operands(op), accumulator) if by_compiler else (accumulator,)), (
@@ -285,7 +296,7 @@ class _Writer:
             )
         if op.role is OpRole.FRAGMENT_LOAD:
             return (), (self.fragment(op),)
-        staged = f"staging {_CHANNELS[min(self.channel(op), 1)]}"
+        staged = f"staging {self.letter(op)}"
         if op.role is OpRole.GLOBAL_LOAD and self.stored:
             return (), (staged,)
         if op.role is OpRole.SHARED_STORE and by_compiler:
@@ -294,21 +305,26 @@ class _Writer:
 
     def fragment(self, op: OpDesc) -> str:
         """The register a fragment load fills."""
-        return f"frag {_CHANNELS[min(self.channel(op), 1)]}[{op.subtile}]"
+        return f"frag {self.letter(op)}[{op.subtile}]"
 
     def operands(self, op: OpDesc) -> tuple[str, ...]:
         """The fragments an MMA reads: row of A and column of B, or its own k-slice."""
+        if self.touches is not None:
+            taken = self.touches.get((op.name, op.subtile))
+            return tuple(f"frag {_CHANNELS[c]}[{i}]" for c, i in (taken.takes if taken else ()))
         if self.one_operand:
             return (f"frag A[{op.subtile}]",)
         return (f"frag A[{op.stage}]", f"frag B[{op.subtile}]")
 
     def _storage(self, op: OpDesc) -> tuple[str, tuple[str, ...]]:
         """The storage slot an op writes, and those it reads; LDS slots are shared by all rows."""
-        channel = _CHANNELS[min(self.channel(op), 1)]
+        channel = self.letter(op)
         if self.stored:  # one staging buffer is stored whole and read in slices
             lds, staging = f"LDS {channel}[{op.stage}]", f"staging {channel}"
         else:
-            lds, staging = f"LDS {channel}[{op.stage},{op.subtile}]", ""
+            touch = self.touches.get((op.name, op.subtile)) if self.touches else None
+            part = touch.part if touch else op.subtile
+            lds, staging = f"LDS {channel}[{op.stage},{part}]", ""
         match op.role:
             case OpRole.GLOBAL_LOAD:
                 return (staging or lds), ()
@@ -326,9 +342,21 @@ class _Writer:
         if op.role is OpRole.COMPUTE:
             facts += [("accumulator", f"[{op.stage},{op.subtile}]")]
         elif op.role in _QUEUES:
-            facts += [("channel", _CHANNELS[min(self.channel(op), 1)])]
+            facts += [("channel", self.letter(op))]
             facts += [("stage", str(op.stage)), ("subtile", str(op.subtile))]
         return tuple(facts)
+
+
+def _computed(flow: Flow) -> dict[tuple[str, int], tuple[tuple[str, ...], tuple[str, ...]]]:
+    """By op: the homes of computed values it takes, which hardware waits for, and of its own."""
+    home = {h.value: h.place for h in flow.homes if h.place.isidentifier()}
+    return {
+        (op.name, op.args[0] if op.args else 0): (
+            tuple(home[o.value] for o in op.operands if o.value in home),
+            tuple(home[r] for r in op.results if r in home),
+        )
+        for op in flow.ops
+    }
 
 
 class _TileCounter:

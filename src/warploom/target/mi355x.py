@@ -34,6 +34,9 @@ class Mi355x:
     )
     flop_fp8: int = figure(2048, "FLOP a cycle and SIMD", Origin.DERIVED, "5.0 PFLOP/s dense")
     issue: int = figure(4, "cycles an instruction", Origin.DOCUMENT, "a wave of 64 on 16 lanes")
+    transcendental: int = figure(
+        16, "cycles an instruction", Origin.ASSUMED, "exp, log, rcp at a quarter of the rate"
+    )
     barrier: int = figure(16, "cycles", Origin.ASSUMED, "from the last arrival to the release")
     lds_bytes: int = figure(163_840, "bytes", Origin.DOCUMENT, "160 KB a workgroup")
     lds_rate: int = figure(

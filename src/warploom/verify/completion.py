@@ -102,7 +102,9 @@ class _Sweep:
     def _guard(self, position: int, item: Item) -> None:
         """The wait the code generator puts in front of an event that takes registers."""
         if item.kind is Kind.MMA:
-            self._retire_through(Queue.LGKM, max(self.flow.operands[position]), position)
+            self._retire_through(
+                Queue.LGKM, max(self.flow.operands[position], default=-1), position
+            )
         elif item.kind is Kind.STORE:
             self._retire_through(Queue.VM, self.flow.source[position], position)
 

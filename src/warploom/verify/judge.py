@@ -13,6 +13,7 @@ from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError, DocumentError
 from warploom.verify.assumptions import Assumptions, Limits
 from warploom.verify.completion import NEVER
+from warploom.verify.counter_flow import find_flow_errors, looks_back
 from warploom.verify.data import find_data_errors
 from warploom.verify.explain import event, explain
 from warploom.verify.findings import Code, Event, Finding, Report, Severity
@@ -95,7 +96,7 @@ def _deciding(text: Text) -> tuple[range, bool, int]:
     depth = dependence_depth(text)
     if depth is None:
         return range(_BEYOND + 1), False, _BEYOND
-    end = max(depth + 2, 3)
+    end = max(depth + 2, 3 if text.flow is None else looks_back(text.flow) + 4)
     if loads_follow_the_loop(text):
         return range(end), True, depth
     return range(end + _BEYOND), False, depth
@@ -165,7 +166,8 @@ class _Court:
         conflicts = list(find_conflicts(run))
         for conflict in conflicts:
             self._add_conflict(run, conflict)
-        self.add_all(find_data_errors(run))
+        judged = find_data_errors if self.text.flow is None else find_flow_errors
+        self.add_all(judged(run))
         self.add_all(find_deadlock(run.program))
         if self.assumptions.issue_stalls:
             self.add_all(self._resting_on_stalls(run, conflicts))
@@ -252,8 +254,8 @@ def _conflict_key(run: Run, conflict: Conflict) -> Hashable:
 
 def _key(finding: Finding) -> Hashable:
     one, other = finding.where
-    if finding.code is Code.COVERAGE:
-        return finding.code, finding.slot
+    if finding.code in (Code.COVERAGE, Code.FLOW):
+        return finding.code, finding.slot, one.phase, one.index
     if finding.code in (Code.DEADLOCK, Code.CAPACITY):
         return finding.code, finding.why if finding.code is Code.CAPACITY else ""
     apart = other.iteration - one.iteration if one.phase is other.phase else 0

@@ -1,7 +1,8 @@
 """The program text a document describes: its entries, read as events that matter to the judge.
 
-Entries without effect on data or order (priorities, scheduling hints, VALU work) disappear here.
-Slots are ``(channel, stage, subtile)``, registers ``(channel, subtile)``.
+Entries without effect on data or order (priorities, scheduling hints) disappear here. Slots are
+``(channel, stage, subtile)``, registers ``(channel, subtile)``. A document that carries a flow says
+by it which part of a slot and which fragments an op touches, and its vector work counts, too.
 
 A channel that has shared stores is *staged*: its global loads fill registers, a store writes a
 whole stage, so its slots are ``(channel, stage, 0)`` and a fragment load's subtile only names the
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from warploom.document import BarrierKind, Protocol, ScheduleDocument
+from warploom.document.flow import Flow, touches
 from warploom.document.kinds import KOffsetKind, OpRole, Phase, ScheduleOps
 from warploom.document.ops import OpDesc, ScheduleEntry
 from warploom.errors import DocumentError
@@ -34,6 +36,7 @@ class Kind(StrEnum):
     STORE = "store"
     READ = "read"
     MMA = "mma"
+    VECTOR = "vector"
     BARRIER = "barrier"
     WAIT = "wait"
     STAGGER = "stagger"
@@ -79,6 +82,7 @@ class Text:
     protocol: Protocol
     sizes: tuple[int, int, int]
     staggered: bool
+    flow: Flow | None = None
 
     @property
     def fencing(self) -> bool:
@@ -104,15 +108,19 @@ def read_text(document: ScheduleDocument) -> Text:
         protocol=protocol,
         sizes=(len(document.prologue), len(document.kernel), len(document.epilogue)),
         staggered=staggered,
+        flow=document.flow,
     )
 
 
 def beyond(document: ScheduleDocument) -> tuple[str, ...]:
     """What a counter document holds that no judge understands.
 
-    Its dataflow is that of a matrix product: tiles of channels 0 and 1 (or of one that is staged),
-    every K-tile multiplied once. Nothing says what vector work and further channels feed.
+    Without a flow of its own its dataflow is that of a matrix product: tiles of channels 0 and 1
+    (or of one that is staged), every K-tile multiplied once. Nothing then says what vector work and
+    further channels feed.
     """
+    if document.flow is not None:
+        return ()
     ops = [e.op for p in Phase for e in document.phase(p)]
     vector = dict.fromkeys(op.label() for op in ops if op.role is OpRole.VALU_COMPUTE)
     moves = (OpRole.GLOBAL_LOAD, OpRole.SHARED_STORE, OpRole.FRAGMENT_LOAD)
@@ -168,6 +176,7 @@ class _Reader:
         fragments = {self._channel(op, "$") for op in self.ops if op.role is OpRole.FRAGMENT_LOAD}
         single = len(fragments) == 1 and fragments <= self.staged
         self.single = min(fragments) if single else None
+        self.touches = None if document.flow is None else touches(document.flow)
 
     def phase(self, phase: Phase, entries: tuple[ScheduleEntry, ...]) -> tuple[Item, ...]:
         """The effective items of one phase."""
@@ -183,6 +192,8 @@ class _Reader:
             return Item(kind=Kind.MMA, phase=phase, index=index, op=op, registers=taken)
         if op.role in (OpRole.GLOBAL_LOAD, OpRole.SHARED_STORE, OpRole.FRAGMENT_LOAD):
             return self._transfer(phase, index, op)
+        if op.role is OpRole.VALU_COMPUTE and self.touches is not None:
+            return Item(kind=Kind.VECTOR, phase=phase, index=index, op=op)
         return None
 
     @staticmethod
@@ -211,7 +222,7 @@ class _Reader:
     def _transfer(self, phase: Phase, index: int, op: OpDesc) -> Item:
         channel = self._channel(op, f"$.{phase.name.lower()}[{index}].op")
         staged = channel in self.staged
-        slot = (channel, op.stage, 0 if staged else op.subtile)
+        slot = (channel, op.stage, 0 if staged else self._part(op))
         kind, queue = _TRANSFERS[op.role]
         return Item(
             kind=kind,
@@ -233,7 +244,15 @@ class _Reader:
         table = self.counters.vm_per_load if kind is Kind.LOAD else self.counters.lgkm_per_load
         return table[channel]
 
+    def _part(self, op: OpDesc) -> int:
+        """The part of a stage an op fills or reads."""
+        touch = None if self.touches is None else self.touches.get((op.name, op.subtile))
+        return op.subtile if touch is None else touch.part
+
     def _operands(self, op: OpDesc) -> tuple[Register, ...]:
+        if self.touches is not None:
+            touch = self.touches.get((op.name, op.subtile))
+            return () if touch is None else touch.takes
         if self.single is not None:
             return ((self.single, op.subtile),)
         return ((0, op.stage), (1, op.subtile))

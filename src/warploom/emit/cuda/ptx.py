@@ -232,6 +232,20 @@ HELPERS: dict[str, str] = {
         "DEVICE float tanh_approx(float x) {\n  float y;\n"
         '  asm volatile("tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(x));\n  return y;\n}\n'
     ),
+    "exp2_once": (
+        "DEVICE float exp2_once(float x) {\n  float y;\n"
+        '  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));\n  return y;\n}\n'
+    ),
+    "exp2_multiplied": (
+        "// 2^x by multiply-adds, exact to 3e-6: 2^n of the nearest whole n, times a polynomial.\n"
+        "DEVICE float exp2_multiplied(float x) {\n  float y;\n"
+        '  asm("max.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(x), "f"(-127.0f));\n'
+        '  asm("min.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(y), "f"(128.0f));\n'
+        "  const float near = y + 12582912.0f, f = y - (near - 12582912.0f);\n"
+        "  float p = fmaf(0.009582852944731712f, f, 0.055906426161527634f);\n"
+        "  p = fmaf(fmaf(fmaf(p, f, 0.24024099111557007f), f, 0.6931241750717163f), f, 1.0f);\n"
+        "  return p * __uint_as_float((__float_as_uint(near) << 23) + 0x3f800000u);\n}\n"
+    ),
     "exp2_approx": (
         "DEVICE float exp2_approx(float x) {\n  float y;\n"
         '  asm volatile("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));\n  return y;\n}\n'

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from warploom.document import ScheduleDocument, write_schedule
-from warploom.emit.gfx950.gate import GateReport, check_isa
+from warploom.emit.gfx950.gate import Gated, GateReport, check_isa
 from warploom.emit.gfx950.lower.function import kernel_ir
 from warploom.emit.gfx950.plan import KernelPlan, plan_kernel
 from warploom.emit.gfx950.registers import require_registers
@@ -21,12 +21,14 @@ from warploom.emit.gfx950.toolchain import (
     link_code_object,
 )
 
+P_co = TypeVar("P_co", bound=Gated, covariant=True)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EmittedKernel:
+
+@dataclass(frozen=True, kw_only=True)
+class EmittedKernel(Generic[P_co]):
     """A kernel as IR and assembly. ``gate`` is exact unless the caller asked not to insist."""
 
-    plan: KernelPlan
+    plan: P_co
     ir: str
     assembly: str
     gate: GateReport
@@ -40,7 +42,7 @@ def emit_kernel(
     text: GemmText | None = None,
     ragged_k: bool = False,
     insist: bool = True,
-) -> EmittedKernel:
+) -> EmittedKernel[KernelPlan]:
     """Emit, compile and check. ``insist=False`` returns a kernel that fails the gate, too.
 
     ``text``: the tile kernel whose tail is applied to the product; ``ragged_k``: any K of whole
@@ -65,7 +67,9 @@ def emit_kernel(
     )
 
 
-def write_kernel(kernel: EmittedKernel, folder: Path, stem: str = "kernel") -> tuple[Path, ...]:
+def write_kernel(
+    kernel: EmittedKernel[Gated], folder: Path, stem: str = "kernel"
+) -> tuple[Path, ...]:
     """Write every form beside each other; the linked code object only when an lld is found."""
     folder.mkdir(parents=True, exist_ok=True)
     parts: dict[str, bytes] = {

@@ -99,6 +99,40 @@ class KernelPlan:
         """Accumulator tiles of one wave, along M and N."""
         return self.subtiles[0] * self.tiles(0), self.subtiles[1] * self.tiles(1)
 
+    @property
+    def tail_reads(self) -> bool:
+        """Whether the tail of a text reads memory."""
+        return self.text is not None and bool(self.text.read)
+
+    @property
+    def unused_reads(self) -> bool:
+        """Whether some fragment is read in the epilogue and not multiplied afterwards."""
+        staged = self.movement is Movement.STAGED
+        pending: set[tuple[int, int]] = set()
+        for entry in self.document.epilogue:
+            op = entry.op
+            if op.role is OpRole.FRAGMENT_LOAD:
+                pending |= {(c, op.subtile) for c in self.channels(op)}
+            elif op.role is OpRole.COMPUTE:
+                pending -= {(0, op.subtile if staged else op.stage), (1, op.subtile)}
+        return bool(pending)
+
+    def instructions(self, op: OpDesc) -> list[tuple[str, int]]:
+        """Instruction classes and counts of a data op, by the document's counters and the tile."""
+        if op.role is OpRole.COMPUTE:
+            rows, columns = self.grid
+            quadrants = self.subtiles[0] * self.subtiles[1]
+            return [("mfma", rows * columns // quadrants * self.k_steps)]
+        if self.movement is Movement.DMA:
+            counters, channel = self.document.counters, self.channel(op)
+            if op.role is OpRole.GLOBAL_LOAD:
+                return [("dma", counters.vm_per_load[channel])]
+            return [("ds_read", counters.lgkm_per_load[channel])]
+        if op.role is OpRole.FRAGMENT_LOAD:
+            return [("ds_read", sum(self.fragment_reads(c) for c in (0, 1)))]
+        kind = "load" if op.role is OpRole.GLOBAL_LOAD else "ds_write"
+        return [(kind, sum(self.loads(c) for c in (0, 1)))]
+
     def tiles(self, channel: int) -> int:
         """MMA tiles of one wave in one sub-tile of an operand."""
         return self.tile.operands[channel].tiles(self.subtiles[channel])

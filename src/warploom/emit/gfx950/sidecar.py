@@ -7,9 +7,11 @@ and K may be. ``launch_plan`` turns sizes into a grid, or refuses them with a re
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from warploom.document import ScheduleDocument
 from warploom.emit.gfx950.isa import Resources
 from warploom.emit.gfx950.lower.module import KERNEL_NAME
 from warploom.emit.gfx950.mfma import element_type
@@ -32,7 +34,27 @@ class LaunchPlan:
 
 def sidecar(plan: KernelPlan, resources: Resources, versions: dict[str, str]) -> dict[str, Any]:
     """The sidecar of an emitted kernel as JSON-ready values."""
-    tile, document = plan.tile, plan.document
+    tile = plan.tile
+    own = {
+        "computes": _computes(plan),
+        "grid": {
+            "formula": f"[ceil(M / {tile.block_m}), ceil(N / {tile.block_n}), 1]",
+            "m_per_block": tile.block_m,
+            "n_per_block": tile.block_n,
+        },
+        "k": _k_rule(plan),
+    }
+    return described(plan.document, tile, plan.arguments, resources, versions) | own
+
+
+def described(
+    document: ScheduleDocument,
+    tile: GemmTile,
+    arguments: Sequence[tuple[str, str]],
+    resources: Resources,
+    versions: dict[str, str],
+) -> dict[str, Any]:
+    """What every kernel's sidecar says, beside what it computes and its grid."""
     return {
         "schema": SCHEMA,
         "kernel": KERNEL_NAME,
@@ -42,8 +64,7 @@ def sidecar(plan: KernelPlan, resources: Resources, versions: dict[str, str]) ->
             "strategy": document.strategy,
             "target": document.target,
         },
-        "computes": _computes(plan),
-        "arguments": [{"name": name, "kind": kind} for name, kind in plan.arguments],
+        "arguments": [{"name": name, "kind": kind} for name, kind in arguments],
         "tile": {
             "block": [tile.block_m, tile.block_n, tile.block_k],
             "mma": [tile.mfma.m, tile.mfma.n, tile.mfma.k],
@@ -51,12 +72,6 @@ def sidecar(plan: KernelPlan, resources: Resources, versions: dict[str, str]) ->
             "waves": [tile.waves_m, tile.waves_n],
         },
         "block_size": [tile.threads, 1, 1],
-        "grid": {
-            "formula": f"[ceil(M / {tile.block_m}), ceil(N / {tile.block_n}), 1]",
-            "m_per_block": tile.block_m,
-            "n_per_block": tile.block_n,
-        },
-        "k": _k_rule(plan),
         "lds_bytes": resources.lds_bytes,
         "registers": {k: v for k, v in asdict(resources).items() if k.endswith("gprs")},
         "spills": {"vgpr": resources.vgpr_spills, "sgpr": resources.sgpr_spills},
@@ -123,6 +138,12 @@ def tile_of_sidecar(values: dict[str, Any]) -> GemmTile:
 
 def launch_plan(values: dict[str, Any], m: int, n: int, k: int) -> LaunchPlan:
     """Grid and block for a problem. Raises ``BackendError`` for sizes the kernel cannot do."""
+    if "k" not in values:
+        raise BackendError(
+            "this kernel is no product: it has no M, N and K",
+            where=str(values["computes"]),
+            fix="its grid is in the sidecar",
+        )
     rule, tile = values["k"], values["tile"]
     block_m, block_n, _ = tile["block"]
     if min(m, n) < 1:

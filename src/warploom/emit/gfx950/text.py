@@ -83,6 +83,11 @@ class GemmText:
         return tuple(dict.fromkeys(op.parameter for op in self.tail if isinstance(op, Scalar)))
 
 
+def products(kernel: Kernel) -> int:
+    """Products in the loops of a kernel: two make it one around vector work, as attention is."""
+    return sum(isinstance(op, Dot) for loop in kernel.loops for op in loop.body)
+
+
 def gemm_text(kernel: Kernel) -> GemmText:
     """The kernel as a product with a tail. Raises ``BackendError`` for any other kernel."""
     kernel = simplify(kernel)
@@ -203,10 +208,15 @@ def _check_access(
         _refuse(line, f"{tensor} of type {text.kernel.tensor(tensor).dtype.value}", "")
 
 
+def line_words(line: Line | None) -> str:
+    """The author's line, as errors show it."""
+    return f"{line}: {line.text}" if line else ""
+
+
 def _refuse(line: Line | None, what: str, fix: str) -> NoReturn:
     raise BackendError(
         f"the gfx950 back end does not take {what}",
-        where=f"{line}: {line.text}" if line else "",
+        where=line_words(line),
         why="this back end emits products of two matrices with a pointwise tail",
         fix=fix or "see the explanation of the gfx950 back end for what it takes",
     )

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from warploom.document.counters import BarrierKind, Protocol, RegisterWaits, ScheduleDocument
+from warploom.document.flow import Key, Touch, touches
 from warploom.document.kinds import MAX_KERNEL_TAG, OpRole, Phase, ScheduleOps
 from warploom.document.ops import OpDesc, ScheduleEntry
 from warploom.errors import SyncError
@@ -204,6 +205,8 @@ class _Reader:
         fragments = {self.channel(o) for o in ops if o.role is OpRole.FRAGMENT_LOAD}
         # One staged channel that feeds both operands: a subtile is then a slice of the K-tile.
         self.joint = min(fragments) if len(fragments) == 1 and fragments <= self.stored else None
+        flow = document.flow
+        self.touches: Mapping[Key, Touch] | None = None if flow is None else touches(flow)
 
     def channel(self, op: OpDesc) -> int:
         if op.channel >= 0:
@@ -295,9 +298,18 @@ class _Reader:
     def _slot(self, op: OpDesc, channel: int) -> Slot:
         """A store writes a whole stage; its fragments name parts of it."""
         slot = (channel, op.stage)
-        return slot if channel in self.stored else (*slot, op.subtile)
+        touch = self._touch(op)
+        part = op.subtile if touch is None else touch.part
+        return slot if channel in self.stored else (*slot, part)
+
+    def _touch(self, op: OpDesc) -> Touch | None:
+        """What a document with a flow says of an op."""
+        return None if self.touches is None else self.touches.get((op.name, op.subtile))
 
     def _fragments(self, op: OpDesc) -> tuple[Register, ...]:
+        touch = self._touch(op)
+        if touch is not None:
+            return tuple(("fragment", channel, index) for channel, index in touch.takes)
         if self.joint is not None:
             return (("fragment", self.joint, op.subtile),)
         return (("fragment", 0, op.stage), ("fragment", 1, op.subtile))

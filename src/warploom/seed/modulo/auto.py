@@ -229,7 +229,7 @@ def auto_order(
 
     identity = body_order(bench, [i for group in parts for i in group], "identity")
     options = HuntOptions(evaluations=AUTO_EVALUATIONS, efforts=AUTO_EFFORTS, solver_seconds=None)
-    solved = solver_starts(bench.parts.problem, random.Random(0), seconds=None)
+    solved = solver_starts(bench.parts.problem, random.Random(0), seconds=None, known=[identity])
     starts = [identity, *islice(solved, AUTO_STARTS)]
     found = Hunt(bench.parts.problem, evaluate, options, starts=starts).run()
     result = as_result(bench.parts.problem, found.best.program)

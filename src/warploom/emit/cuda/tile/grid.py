@@ -81,9 +81,12 @@ def walk_lines(context: Context, cut: Cut | None) -> list[str]:
         ]
     if context.kernel.grid.order:
         order = context.pointer(context.kernel.grid.order)
+        after = f"{order}[min(visit + (int)gridDim.x{each}, tiles - 1)]"  # asked for a tile early
         return [
-            f"for (int visit = blockIdx.x{each}; visit < tiles; visit += gridDim.x{each}) {{",
-            f"  const int tile = {order}[visit];",
+            f"for (int visit = blockIdx.x{each}, next = {order}[min(visit, tiles - 1)];"
+            f" visit < tiles; visit += gridDim.x{each}) {{",
+            "  const int tile = next;",
+            f"  next = {after};",
         ]
     return [f"for (int tile = blockIdx.x{each}; tile < tiles; tile += gridDim.x{each}) {{"]
 

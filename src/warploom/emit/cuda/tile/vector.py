@@ -23,6 +23,7 @@ from warploom.kernel.values import (
     Indices,
     Load,
     Pointwise,
+    Position,
     Scalar,
     Size,
     Spread,
@@ -31,11 +32,12 @@ from warploom.kernel.values import (
 from warploom.lower.body import refusal
 from warploom.lower.hand_over import early_vectors
 from warploom.lower.layout import Form
-from warploom.lower.ranges import Affine, comparisons, moves
+from warploom.lower.ranges import Affine, comparisons, moves, unless_whole
 from warploom.lower.slots import SlotTile
 
 ELEMENTS = 8  # of a thread in 16 columns of a block
 SMALL = 1 << 16
+FAR = 1 << 30  # further than any index
 BYTES = (DType.I8, DType.E4M3, DType.E5M2)
 
 
@@ -115,6 +117,8 @@ class Vector:
 
     def _uniform(self, name: str) -> str:
         op = self.body.ops[name]
+        if isinstance(op, Position):
+            return self.position(op.var)
         known = {x.result.name: self._ahead(x) for x in self.context.moving_elements(name)}
         text = self.context.uniform(name, self.iteration, known)
         if isinstance(op, Const):
@@ -126,8 +130,18 @@ class Vector:
         self.scopes.step.append(f"const {kind} {label} = {text};")
         return label
 
-    def _indices(self, var: str) -> str:
+    def position(self, var: str) -> str:
+        """Where a variable stands; a list of tiles is asked once a step."""
         at = self.context.position(var, self.iteration)
+        if var != self.body.loop.var or not self.body.loop.lists:
+            return at
+        line = f"const int at_{var} = {at};"
+        if line not in self.scopes.step:
+            self.scopes.step.append(line)
+        return f"at_{var}"
+
+    def _indices(self, var: str) -> str:
+        at = self.position(var)
         if var == self.rows:
             return f"({at} + row_of(b, i))"
         if var == self.cols:
@@ -137,7 +151,7 @@ class Vector:
     def _line(self, op: Pointwise) -> str:
         """Numbers that rise evenly along the columns, from where a row's first one stands."""
         name = op.result.name
-        if self.body.is_line(name) and op.result.vars == (self.rows, self.cols):
+        if op.result.vars in ((self.rows, self.cols), (self.cols,)) and self.body.is_line(name):
             return self._line_from(name, name)
         if self.body.is_distance(name) and op.result.vars == (self.rows, self.cols):
             inner = self.body.ops[op.args[0]]
@@ -149,9 +163,13 @@ class Vector:
         slope, start = self._rise(inner)
         label, at = called("slope", name), called("start", name)
         self.scopes.step.append(f"const float {label} = (float)({slope or '0'});")
-        self.scopes.row_names.append(f"float {at}[2];")
-        self.scopes.rows.append(f"{at}[i] = (float)({start});")
-        return f"fmaf({label}, (float)(8 * h + e / 4 * 8 + e % 2), {at}[i])"
+        if self.body.values[name].vars == (self.cols,):
+            self.scopes.step.append(f"const float {at} = (float)({start});")
+        else:
+            self.scopes.row_names.append(f"float {at}[2];")
+            self.scopes.rows.append(f"{at}[i] = (float)({start});")
+            at += "[i]"
+        return f"fmaf({label}, (float)(8 * h + e / 4 * 8 + e % 2), {at})"
 
     def _rise(self, name: str) -> tuple[str, str]:
         """By how much a value grows with every column, and what it is in a thread's first one."""
@@ -159,7 +177,7 @@ class Vector:
         if self.cols not in value.vars:
             return "", self.value(name)
         if isinstance(op, Indices):
-            return "1", f"({self.context.position(op.var, self.iteration)} + lane % 4 * 2)"
+            return "1", f"({self.position(op.var)} + lane % 4 * 2)"
         if isinstance(op, Spread):
             return self._rise(op.arg)
         assert isinstance(op, Pointwise)
@@ -190,6 +208,9 @@ class Vector:
         if op.fn is Fn.CAST and op.result.dtype.is_float and self._is_small(op.args[0]):
             return f"small_to_float({self.value(op.args[0])})"
         args = [self.value(a) for a in op.args]
+        share = self.layout.tiling.multiplied
+        if op.fn is Fn.EXP2 and len(op.result.dims) == 2 and share:
+            return f"e < {share} ? exp2_multiplied({args[0]}) : exp2_approx({args[0]})"
         types = [self.body.values[a].dtype for a in op.args]
         return pointwise(op.fn, args, op.result.dtype, types)
 
@@ -205,26 +226,34 @@ class Vector:
         return op.fn in (Fn.ADD, Fn.SUB) and all(self._is_small(a) for a in op.args)
 
     def _condition(self, name: str) -> str:
-        """A condition along the loop; limits of a row are computed once for the row."""
-        parts = list(comparisons(self.body, name, self.rows))
-        if self.cols != self.body.loop.var or any(p is None for p in parts):
-            return f"({self.value(name)})"
-        known = [p for p in parts if p is not None]
-        tests = []
+        """A condition along the loop; limits of a row are computed once for the row.
+
+        What tiles listed as whole need not fulfil holds where the step is one of them.
+        """
+        limits: dict[int, list[str]] = {-1: [], 1: []}
+        tests: list[str] = []
+        for part, whole in unless_whole(self.body, name):
+            guard = f"{self.value(whole)} || " if whole is not None else ""
+            (bound,) = comparisons(self.body, part, self.rows)
+            if bound is None or self.cols != self.body.loop.var:
+                tests.append(f"({guard}{self.value(part)})")
+            elif bound.loop == 0:
+                tests.append(f"({guard}{self._limit(bound)} >= 0)")
+            else:
+                limit, none = self._limit(bound), f"{-bound.loop * FAR}"
+                text = f"({self.value(whole)} ? {none} : {limit})" if whole is not None else limit
+                limits[bound.loop].append(text)
+        first = self.position(self.body.loop.var)
         for sign, word, pick in ((-1, "<=", "min"), (1, ">=", "max")):
-            limits = [self._limit(p) for p in known if p.loop == sign]
-            if limits:
-                text = limits[0]
-                for other in limits[1:]:
+            if limits[sign]:
+                text = limits[sign][0]
+                for other in limits[sign][1:]:
                     text = f"{pick}({text}, {other})"
                 label = f"{called('limit', name)}_{pick}"
-                first = self.context.position(self.body.loop.var, self.iteration)
                 if f"int {label}[2];" not in self.scopes.row_names:
                     self.scopes.row_names.append(f"int {label}[2];")
                     self.scopes.rows.append(f"{label}[i] = {text} - {first} - lane % 4 * 2;")
                 tests.append(f"8 * h + e / 4 * 8 + e % 2 {word} {label}[i]")
-        rest = [p for p in known if p.loop == 0]
-        tests += [f"{self._limit(p)} >= 0" for p in rest]
         return f"({' && '.join(tests)})"
 
     def _limit(self, bound: Affine) -> str:
@@ -315,7 +344,7 @@ class Vector:
             return self.context.index(at, self.iteration)
         if at.var in (self.rows, self.cols):
             return self._indices(at.var)
-        return self.context.position(at.var, self.iteration)
+        return self.position(at.var)
 
     def _one_element(self, dim: Dim) -> bool:
         """Whether a tile lies within one block of elements that share a number."""

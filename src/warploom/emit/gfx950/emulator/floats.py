@@ -131,19 +131,26 @@ def _of_words(compute: Callable[[Words], NDArray[np.floating]]) -> Make:
 
 
 def _pairs(compute: Callable[..., Floats]) -> Make:
-    """Two floats at once, in neighbouring registers; only the plain form is known."""
+    """Two floats at once, in neighbouring registers; modifiers choose and negate the sources."""
 
     def make(operands: Sequence[str], modifiers: Sequence[str]) -> Effect:
         file, row, _ = vector_rows(operands[0])
-        sources = [[read_vector(text, word) for text in operands[1:]] for word in (0, 1)]
+        count = len(operands) - 1
+        words = (
+            _chosen(modifiers, "op_sel", count=count),
+            _chosen(modifiers, "op_sel_hi", usual=True, count=count),
+        )
+        signs = tuple(_chosen(modifiers, name, count=count) for name in ("neg_lo", "neg_hi"))
+        sources = [
+            [
+                (read_vector(text, int(word)), -1 if sign else 1)
+                for text, word, sign in zip(operands[1:], *chosen, strict=True)
+            ]
+            for chosen in zip(words, signs, strict=True)
+        ]
 
         def effect(w: Wave) -> None:
-            results = [
-                compute(
-                    *(np.broadcast_to(r(w), (LANES,)).astype(np.uint32).view(np.float32) for r in s)
-                )
-                for s in sources
-            ]
+            results = [compute(*(_float_of(r(w)) * s for r, s in half)) for half in sources]
             for word, result in enumerate(results):
                 put(w, file, row + word, _bits(result))
 
@@ -152,13 +159,21 @@ def _pairs(compute: Callable[..., Floats]) -> Make:
     return make
 
 
+def _float_of(words: Words) -> Floats:
+    return np.broadcast_to(words, (LANES,)).astype(np.uint32).view(np.float32)
+
+
 def _fma(a: Floats, b: Floats, c: Floats) -> Floats:
     exact = a.astype(np.float64) * b.astype(np.float64) + c.astype(np.float64)
     return exact.astype(np.float32)
 
 
-def _chosen(modifiers: Sequence[str], name: str) -> tuple[bool, ...]:
-    found = next((m for m in modifiers if m.startswith(f"{name}:[")), f"{name}:[0,0,0]")
+def _chosen(
+    modifiers: Sequence[str], name: str, *, usual: bool = False, count: int = 3
+) -> tuple[bool, ...]:
+    found = next((m for m in modifiers if m.startswith(f"{name}:[")), None)
+    if found is None:
+        return (usual,) * count
     return tuple(bit == "1" for bit in found[len(name) + 2 : -1].split(","))
 
 
@@ -183,6 +198,12 @@ def _half_source(read: Callable[[Wave], Words], shift: int, sign: int) -> Callab
         return (sign * bits.astype(np.uint16).view(np.float16)).astype(np.float32)
 
     return value
+
+
+def _to_unsigned(x: Floats) -> Floats:
+    """Cut to a whole number, and to the range of 32 bits."""
+    whole = np.clip(np.trunc(x.astype(np.float64)), 0, 2.0**32 - 1)
+    return np.where(np.isnan(x), 0, whole).astype(np.uint32).view(np.float32)
 
 
 def _signed(word: Words) -> NDArray[np.int32]:
@@ -210,6 +231,7 @@ FLOAT: Mapping[str, Make] = {
     "v_exp_f32": _wide(np.exp2),
     "v_log_f32": _wide(np.log2),
     "v_rcp_f32": _wide(lambda a: 1 / a),
+    "v_rcp_iflag_f32": _wide(lambda a: 1 / a),
     "v_rsq_f32": _wide(lambda a: 1 / np.sqrt(a)),
     "v_sqrt_f32": _wide(np.sqrt),
     "v_pk_add_f32": _pairs(lambda a, b: a + b),
@@ -227,6 +249,7 @@ FLOAT: Mapping[str, Make] = {
     "v_cmp_ngt_f32": _compare(lambda a, b: ~(a > b)),
     "v_cmp_nge_f32": _compare(lambda a, b: ~(a >= b)),
     "v_cvt_pk_bf16_f32": _halves(_to_bf16),
+    "v_cvt_pk_f16_f32": _halves(_to_half),
     "v_cvt_pk_fp8_f32": _to_fp8_pair,
     "v_cvt_f16_f32": _map(lambda a: _to_half(a).view(np.float32)),
     "v_cvt_f32_f16": _of_words(
@@ -235,4 +258,5 @@ FLOAT: Mapping[str, Make] = {
     "v_cvt_f32_fp8": _of_words(lambda w: FP8[w & np.uint32(0xFF)]),
     "v_cvt_f32_i32": _of_words(lambda w: _signed(w).astype(np.float32)),
     "v_cvt_f32_u32": _of_words(lambda w: w.astype(np.float32)),
+    "v_cvt_u32_f32": _map(_to_unsigned),
 }

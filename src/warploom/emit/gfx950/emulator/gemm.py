@@ -116,7 +116,7 @@ def emulate_launch(
     tensors: Mapping[str, NDArray[np.uint8]],
     numbers: Mapping[str, int | float],
     *,
-    grid: tuple[int, int],
+    grid: tuple[int, ...],
     timing: Timing,
     order: Order = Order.FORWARD,
 ) -> dict[str, NDArray[np.uint8]]:

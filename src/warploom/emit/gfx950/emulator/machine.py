@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -39,7 +40,7 @@ class RunStatistics:
 
 def run_kernel(
     text: str,
-    grid: tuple[int, int],
+    grid: tuple[int, ...],
     arguments: bytes,
     memory: GlobalMemory,
     timing: Timing,
@@ -53,25 +54,24 @@ def run_kernel(
     program = _decode(assembly, Devices(lds, memory, arguments))
     total = [0, 0, 0, 0]
     with np.errstate(all="ignore"):
-        for y in range(grid[1]):
-            for x in range(grid[0]):
-                lds[:] = LDS_FILL
-                group = [_start(i, timing, first_id, x, y) for i in range(waves)]
-                barriers, steps = _run_group(program, assembly, group, timing, order)
-                total[0] += steps
-                total[1] = max(total[1], *(w.deepest[0] for w in group))
-                total[2] = max(total[2], *(w.deepest[1] for w in group))
-                total[3] += barriers
+        for place in product(*(range(n) for n in reversed(grid))):
+            lds[:] = LDS_FILL
+            group = [_start(i, timing, first_id, place[::-1]) for i in range(waves)]
+            barriers, steps = _run_group(program, assembly, group, timing, order)
+            total[0] += steps
+            total[1] = max(total[1], *(w.deepest[0] for w in group))
+            total[2] = max(total[2], *(w.deepest[1] for w in group))
+            total[3] += barriers
     return RunStatistics(
         instructions=total[0], deepest_vm=total[1], deepest_lgkm=total[2], barriers=total[3]
     )
 
 
-def _start(index: int, timing: Timing, first_id: int, x: int, y: int) -> Wave:
+def _start(index: int, timing: Timing, first_id: int, place: tuple[int, ...]) -> Wave:
     wave = Wave(index, timing)
     wave.v[0] = index * LANES + np.arange(LANES)
     wave.s[0] = wave.s[1] = 0  # the argument pointer; scalar loads name it by register
-    wave.s[first_id], wave.s[first_id + 1] = x, y
+    wave.s[first_id : first_id + len(place)] = place
     return wave
 
 

@@ -49,12 +49,15 @@ def make_transfer(
     if mnemonic == "buffer_load_dwordx4":
         kind = _dma if "lds" in modifiers else _buffer_load
         return kind(operands, modifiers, devices)
+    if mnemonic in ("buffer_store_dwordx2", "buffer_store_dwordx4"):
+        return _wide_store(operands, modifiers, devices, int(mnemonic[-1]))
     narrow = _NARROW.get(mnemonic)
     if narrow is not None:
         make = _element_load if mnemonic.startswith("buffer_load") else _element_store
         return make(operands, modifiers, devices, narrow)
     makers: dict[str, Callable[[Sequence[str], Sequence[str], Devices], Effect]] = {
         "ds_read_b128": _lds_read,
+        "ds_read_b64_tr_b16": _lds_read_turned,
         "ds_write_b128": _lds_write,
     }
     if mnemonic in makers:
@@ -192,11 +195,28 @@ def _element_store(
     return effect
 
 
-def _lds_addresses(w: Wave, row: int, immediate: int, size: int) -> NDArray[np.int64]:
+def _wide_store(
+    operands: Sequence[str], modifiers: Sequence[str], devices: Devices, words: int
+) -> Effect:
+    file, row, _ = vector_rows(operands[0])
+    resolve = _buffer(operands[1], operands[2], operands[3], modifiers, 4 * words)
+
+    def effect(w: Wave) -> None:
+        addresses, inside = resolve(w)
+        values = (w.v if file == "v" else w.a)[row : row + words].T[inside].copy()
+        w.issue_store(lambda: devices.memory.scatter(addresses[inside], values))
+
+    return effect
+
+
+def _lds_addresses(
+    w: Wave, row: int, immediate: int, size: int, width: int = 16
+) -> NDArray[np.int64]:
+    """Where the lanes access LDS, counted in pieces of ``width`` bytes."""
     addresses: NDArray[np.int64] = w.v[row].astype(np.int64) + immediate
-    if int(addresses.max()) + 16 > size or np.any(addresses & 15):
+    if int(addresses.max()) + width > size or np.any(addresses % width):
         raise EmulationError(f"an LDS access to byte {int(addresses.max())} of {size}")
-    return addresses >> 4
+    return addresses // width
 
 
 def _lds_read(operands: Sequence[str], modifiers: Sequence[str], devices: Devices) -> Effect:
@@ -216,6 +236,36 @@ def _lds_read(operands: Sequence[str], modifiers: Sequence[str], devices: Device
 
         def finish() -> None:
             rows[row : row + 4] = data.T
+
+        w.issue_read(sample, finish)
+
+    return effect
+
+
+def _lds_read_turned(operands: Sequence[str], modifiers: Sequence[str], devices: Devices) -> Effect:
+    """Sixteen lanes read four rows of sixteen 16-bit elements and get a column each.
+
+    Lanes ``4 r`` to ``4 r + 3`` of the sixteen read row r, four elements each.
+    """
+    file, row, _ = vector_rows(operands[0])
+    _, address, _ = vector_rows(operands[1])
+    immediate = _immediate(modifiers)
+    pieces = devices.lds.view(np.uint16).reshape(-1, 4)
+
+    def effect(w: Wave) -> None:
+        if w.exec != (1 << LANES) - 1:
+            raise EmulationError("a transposed read with lanes switched off")
+        at = _lds_addresses(w, address, immediate, devices.lds.size, 8)
+        rows = w.v if file == "v" else w.a
+        rows[row : row + 2] = POISON
+        data = np.empty((LANES, 4), np.uint16)
+
+        def sample() -> None:
+            tiles = pieces[at].reshape(LANES // 16, 4, 16)
+            data[:] = tiles.transpose(0, 2, 1).reshape(LANES, 4)
+
+        def finish() -> None:
+            rows[row : row + 2] = data.view(np.uint32).T
 
         w.issue_read(sample, finish)
 

@@ -172,6 +172,23 @@ def _first_lane(operands: Sequence[str], modifiers: Sequence[str]) -> Effect:
     return effect
 
 
+def _swap_halves(operands: Sequence[str], modifiers: Sequence[str]) -> Effect:
+    """``v_permlane32_swap_b32 a, b``: the upper half of a and the lower half of b change places."""
+    rows = [vector_rows(text)[:2] for text in operands[:2]]
+    if modifiers:
+        raise EmulationError(f"v_permlane32_swap with {' '.join(modifiers)} is not known")
+
+    def effect(w: Wave) -> None:
+        if w.exec != _ALL:
+            raise EmulationError("v_permlane32_swap with lanes switched off")
+        a, b = ((w.v if file == "v" else w.a)[row].copy() for file, row in rows)
+        half = LANES // 2
+        put(w, *rows[0], np.concatenate([a[:half], b[:half]]))
+        put(w, *rows[1], np.concatenate([a[half:], b[half:]]))
+
+    return effect
+
+
 def _reverse_bits(a: Words) -> Words:
     result = np.zeros_like(a)
     for bit in range(32):
@@ -222,6 +239,9 @@ VECTOR: Mapping[str, Make] = {
     "v_bfe_u32": _map(_field),
     "v_bfrev_b32": _map(_reverse_bits),
     "v_min_u32": _map(np.minimum),
+    "v_max_u32": _map(np.maximum),
+    "v_min_i32": _map(lambda a, b: np.minimum(_signed(a), _signed(b)).view(np.uint32)),
+    "v_max_i32": _map(lambda a, b: np.maximum(_signed(a), _signed(b)).view(np.uint32)),
     "v_bitop3_b32": _bitop3,
     "v_mad_u64_u32": _mad_wide,
     "v_lshl_add_u64": _shift_add_wide,
@@ -240,4 +260,5 @@ VECTOR: Mapping[str, Make] = {
     "v_cmp_eq_i32": _compare(lambda a, b: a == b),
     "v_cmp_ne_i32": _compare(lambda a, b: a != b),
     "v_readfirstlane_b32": _first_lane,
+    "v_permlane32_swap_b32": _swap_halves,
 }

@@ -1,5 +1,6 @@
 """The ISA gate: does the emitted code carry exactly the schedule?"""
 
 from warploom.emit.gfx950.gate.check import GateReport, check_isa
+from warploom.emit.gfx950.gate.expected import Gated
 
-__all__ = ["GateReport", "check_isa"]
+__all__ = ["GateReport", "Gated", "check_isa"]

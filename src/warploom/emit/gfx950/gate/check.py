@@ -14,13 +14,13 @@ from typing import Any
 from warploom.document import RegisterWaits
 from warploom.emit.gfx950.gate.expected import (
     Expected,
+    Gated,
     Step,
     expected_steps,
 )
 from warploom.emit.gfx950.gate.observed import observed_paths
 from warploom.emit.gfx950.gate.report import side_by_side
 from warploom.emit.gfx950.isa import Resources, parse_assembly, read_resources
-from warploom.emit.gfx950.plan import KernelPlan
 from warploom.errors import BackendError
 
 TRIPS = (0, 1, 2)  # what the walk over the text can tell apart
@@ -64,7 +64,7 @@ class GateReport:
             )
 
 
-def check_isa(plan: KernelPlan, assembly_text: str) -> GateReport:
+def check_isa(plan: Gated, assembly_text: str) -> GateReport:
     """Compare the assembly of a kernel with the schedule it was emitted from."""
     expected = expected_steps(plan)
     resources = read_resources(assembly_text)
@@ -119,9 +119,9 @@ def _scheduled(path: tuple[Step, ...]) -> _Path:
     return _Path(rest, tuple(wrong))
 
 
-def _tail(plan: KernelPlan, lenient: bool) -> tuple[str, ...]:
+def _tail(plan: Gated, lenient: bool) -> tuple[str, ...]:
     """What may stand after the last scheduled step: stores, and what a text's tail reads."""
-    reads = plan.text is not None and bool(plan.text.read)
+    reads = plan.tail_reads
     return ("store", *(("load",) if reads else ()), *(("wait",) if reads or lenient else ()))
 
 

@@ -8,11 +8,34 @@ the code that emitted the kernel.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
-from warploom.document import BarrierKind
-from warploom.document.kinds import OpRole, Phase, ScheduleOps
+from warploom.document import BarrierKind, ScheduleDocument
+from warploom.document.kinds import Phase, ScheduleOps
 from warploom.document.ops import OpDesc, ScheduleEntry
-from warploom.emit.gfx950.plan import KernelPlan, Movement
+
+
+class Gated(Protocol):
+    """A plan as the gate asks it: how many instructions of which class an op is."""
+
+    @property
+    def document(self) -> ScheduleDocument:
+        """The schedule."""
+        ...
+
+    @property
+    def unused_reads(self) -> bool:
+        """Whether the epilogue reads a fragment that nothing takes: one more wait follows."""
+        ...
+
+    @property
+    def tail_reads(self) -> bool:
+        """Whether memory is read after the last entry."""
+        ...
+
+    def instructions(self, op: OpDesc) -> list[tuple[str, int]]:
+        """Instruction classes and counts of a data op."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +75,7 @@ class Expected:
         return join_waits(self.prologue + self.kernel * trips + self.epilogue)
 
 
-def expected_steps(plan: KernelPlan) -> Expected:
+def expected_steps(plan: Gated) -> Expected:
     """Expand a document through its consumption protocol."""
     document, protocol = plan.document, plan.document.protocol
     prologue: list[Step] = []
@@ -69,22 +92,9 @@ def expected_steps(plan: KernelPlan) -> Expected:
         epilogue += _barrier(plan, "drain before epilogue")
     epilogue += _phase(plan, Phase.EPILOGUE)
     epilogue += [Step("guarded barrier", (), "tail")] * max(protocol.tail_barriers)
-    if _ends_with_unused_reads(plan):
+    if plan.unused_reads:
         epilogue.append(Step("wait", (63, 0), "reads no MMA takes"))
     return Expected(tuple(prologue), tuple(_phase(plan, Phase.KERNEL)), tuple(epilogue))
-
-
-def _ends_with_unused_reads(plan: KernelPlan) -> bool:
-    """Whether some fragment is read in the epilogue and not multiplied afterwards."""
-    staged = plan.movement is Movement.STAGED
-    pending: set[tuple[int, int]] = set()
-    for entry in plan.document.epilogue:
-        op = entry.op
-        if op.role is OpRole.FRAGMENT_LOAD:
-            pending |= {(c, op.subtile) for c in plan.channels(op)}
-        elif op.role is OpRole.COMPUTE:
-            pending -= {(0, op.subtile if staged else op.stage), (1, op.subtile)}
-    return bool(pending)
 
 
 def join_waits(steps: tuple[Step, ...]) -> tuple[Step, ...]:
@@ -101,12 +111,12 @@ def join_waits(steps: tuple[Step, ...]) -> tuple[Step, ...]:
     return tuple(joined)
 
 
-def _phase(plan: KernelPlan, phase: Phase) -> list[Step]:
+def _phase(plan: Gated, phase: Phase) -> list[Step]:
     entries = plan.document.phase(phase)
     return [s for i, e in enumerate(entries) for s in _entry(plan, phase, i, e)]
 
 
-def _entry(plan: KernelPlan, phase: Phase, index: int, entry: ScheduleEntry) -> list[Step]:
+def _entry(plan: Gated, phase: Phase, index: int, entry: ScheduleEntry) -> list[Step]:
     op = entry.op
     source = f"{phase.name[0]}[{index}] {op.label()}"
     match op.tag:
@@ -120,28 +130,10 @@ def _entry(plan: KernelPlan, phase: Phase, index: int, entry: ScheduleEntry) -> 
             return [Step("s_setprio", (op.wait_value,), source)]
         case ScheduleOps.SCHEDULE_BARRIER | ScheduleOps.SCHED_GROUP_BARRIER:
             return []
-    return [Step(kind, (), source) for kind, count in _data(plan, op) for _ in range(count)]
+    return [Step(kind, (), source) for kind, count in plan.instructions(op) for _ in range(count)]
 
 
-def _data(plan: KernelPlan, op: OpDesc) -> list[tuple[str, int]]:
-    """Instruction classes and counts of a data op."""
-    tile = plan.tile
-    if op.role is OpRole.COMPUTE:
-        rows, columns = plan.grid
-        quadrants = plan.subtiles[0] * plan.subtiles[1]
-        return [("mfma", rows * columns // quadrants * plan.k_steps)]
-    if plan.movement is Movement.DMA:
-        counters, channel = plan.document.counters, plan.channel(op)
-        if op.role is OpRole.GLOBAL_LOAD:
-            return [("dma", counters.vm_per_load[channel])]
-        return [("ds_read", counters.lgkm_per_load[channel])]
-    if op.role is OpRole.FRAGMENT_LOAD:
-        return [("ds_read", sum(tile.fragment_reads(c, 1, plan.k_steps) for c in (0, 1)))]
-    kind = "load" if op.role is OpRole.GLOBAL_LOAD else "ds_write"
-    return [(kind, sum(tile.loads(c, 1) for c in (0, 1)))]
-
-
-def _barrier(plan: KernelPlan, source: str) -> list[Step]:
+def _barrier(plan: Gated, source: str) -> list[Step]:
     if plan.document.protocol.barrier is BarrierKind.FENCING:
         return [Step("wait", (0, 0), source), Step("s_barrier", (), source)]
     return [Step("s_barrier", (), source)]

@@ -19,6 +19,7 @@ MAX_VISITS = 2
 _KINDS = {
     "s_barrier": "s_barrier",
     "ds_read_b128": "ds_read",
+    "ds_read_b64_tr_b16": "ds_read_tr",
     "ds_write_b128": "ds_write",
 }
 # Anything else that touches memory is shown under its own name: it belongs to no schedule.
@@ -48,7 +49,8 @@ def observed_paths(assembly: Assembly) -> tuple[tuple[Step, ...], ...]:
             steps += (Step("guarded barrier", (), blocks[inner].steps[-1].source),) * count
             stack.append((behind, steps, (*visited, start)))
             continue
-        stack += [(after, steps, (*visited, start)) for after in block.successors]
+        ways = [s for s in block.successors if not _beside(blocks, block, s)]
+        stack += [(after, steps, (*visited, start)) for after in ways]
     return tuple(paths)
 
 
@@ -105,6 +107,13 @@ def _block(assembly: Assembly, start: int, end: int) -> _Block:
 
 def _branches(instruction: Instruction) -> bool:
     return instruction.mnemonic.startswith(("s_branch", "s_cbranch", "s_endpgm"))
+
+
+def _beside(blocks: dict[int, _Block], block: _Block, way: int) -> bool:
+    """Whether one way of a branch only adds arithmetic to the other."""
+    inner = blocks[way]
+    others = set(block.successors) - {way}
+    return not inner.steps and len(others) == 1 and set(inner.successors) == others
 
 
 def _guarded(blocks: dict[int, _Block], block: _Block) -> tuple[int, int] | None:

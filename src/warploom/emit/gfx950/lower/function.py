@@ -17,7 +17,7 @@ from warploom.emit.gfx950.lower.state import Machine
 from warploom.emit.gfx950.lower.store import emit_store
 from warploom.emit.gfx950.lower.table import emit_barrier, emit_wait, lower_op
 from warploom.emit.gfx950.lower.text import IrText
-from warploom.emit.gfx950.lower.zeroing import start_accumulators
+from warploom.emit.gfx950.lower.zeroing import start_accumulators, wants_agprs
 from warploom.emit.gfx950.plan import KernelPlan
 
 Values = dict[tuple[object, ...], tuple[str, str]]  # register -> (LLVM type, SSA name)
@@ -37,7 +37,8 @@ def kernel_ir(plan: KernelPlan) -> str:
     _join(machine, live, before, after)
     _epilogue(machine)
     emit_store(text, plan, machine.accumulators)
-    return module_text(plan, text.lines)
+    lds = tuple(plan.channel_lds_bytes(c) for c in (0, 1))
+    return module_text(plan.arguments, lds, plan.tile, text.lines, agprs=wants_agprs(plan))
 
 
 def _prologue(machine: Machine) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from warploom.emit.gfx950.lower.pointwise import DECLARATIONS as POINTWISE
-from warploom.emit.gfx950.lower.zeroing import wants_agprs
-from warploom.emit.gfx950.plan import KernelPlan
 from warploom.emit.gfx950.tile import GemmTile, waves_per_simd
 
 KERNEL_NAME = "warploom_gemm"
@@ -18,6 +18,12 @@ declare ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1(ptr addrspace(1), i
 declare i32 @llvm.amdgcn.workitem.id.x()
 declare i32 @llvm.amdgcn.workgroup.id.x()
 declare i32 @llvm.amdgcn.workgroup.id.y()
+declare i32 @llvm.amdgcn.workgroup.id.z()
+declare <4 x bfloat> @llvm.amdgcn.ds.read.tr16.b64.v4bf16(ptr addrspace(3))
+declare <4 x half> @llvm.amdgcn.ds.read.tr16.b64.v4f16(ptr addrspace(3))
+declare { i32, i32 } @llvm.amdgcn.permlane32.swap(i32, i32, i1 immarg, i1 immarg)
+declare void @llvm.amdgcn.raw.ptr.buffer.store.v4f32(<4 x float>, ptr addrspace(8), i32, i32, i32 immarg)
+declare void @llvm.amdgcn.raw.ptr.buffer.store.v2i32(<2 x i32>, ptr addrspace(8), i32, i32, i32 immarg)
 declare i32 @llvm.amdgcn.readfirstlane.i32(i32)
 declare i32 @llvm.umin.i32(i32, i32)
 declare void @llvm.amdgcn.s.waitcnt(i32 immarg)
@@ -44,7 +50,6 @@ _ABSENT = (
     "implicitarg-ptr",
     "workitem-id-y",
     "workitem-id-z",
-    "workgroup-id-z",
     "lds-kernel-id",
     "hostcall-ptr",
     "multigrid-sync-arg",
@@ -55,33 +60,46 @@ _ABSENT = (
 )
 
 
-def module_text(plan: KernelPlan, body: list[str]) -> str:
-    """The module with ``body`` as the kernel's instructions."""
+def module_text(
+    arguments: Sequence[tuple[str, str]],
+    lds: Sequence[int],
+    tile: GemmTile,
+    body: list[str],
+    *,
+    agprs: bool,
+    grid: int = 2,
+    name: str = KERNEL_NAME,
+) -> str:
+    """The module with ``body`` as the kernel's instructions, and LDS of each channel's bytes.
+
+    ``agprs``: the upper half of the register file is used; ``grid``: its dimensions.
+    """
     parts = ['target triple = "amdgcn-amd-amdhsa"']
-    for channel, name in enumerate("ab"):
-        size = plan.channel_lds_bytes(channel)
-        parts.append(f"@lds_{name} = internal addrspace(3) global [{size} x i8] poison, align 1024")
-    arguments = ", ".join(f"{_KINDS[kind]} %{name}" for name, kind in plan.arguments)
-    parts.append(f"define amdgpu_kernel void @{KERNEL_NAME}({arguments}) #0 {{")
+    for size, letter in zip(lds, "abc", strict=False):
+        parts.append(
+            f"@lds_{letter} = internal addrspace(3) global [{size} x i8] poison, align 1024"
+        )
+    given = ", ".join(f"{_KINDS[kind]} %{argument}" for argument, kind in arguments)
+    parts.append(f"define amdgpu_kernel void @{name}({given}) #0 {{")
     parts.append("entry:")
     parts += body
     parts.append("}")
-    parts.append(_attributes(plan))
-    declared = _DECLARATIONS + POINTWISE + _mfma_declaration(plan.tile)
+    parts.append(_attributes(tile, agprs=agprs, grid=grid))
+    declared = _DECLARATIONS + POINTWISE + _mfma_declaration(tile)
     return "\n".join(parts) + declared + _METADATA
 
 
-def _attributes(plan: KernelPlan) -> str:
-    tile = plan.tile
+def _attributes(tile: GemmTile, *, agprs: bool, grid: int) -> str:
+    absent = (*_ABSENT, *(() if grid == 3 else ("workgroup-id-z",)))
     waves = waves_per_simd(tile)
     words = [
         "nounwind",
         f'"amdgpu-flat-work-group-size"="{tile.threads},{tile.threads}"',
         f'"amdgpu-waves-per-eu"="{waves},{waves}"',
         '"uniform-work-group-size"="true"',
-        *(f'"amdgpu-no-{name}"' for name in _ABSENT),
+        *(f'"amdgpu-no-{name}"' for name in absent),
     ]
-    if not wants_agprs(plan):
+    if not agprs:
         # Everything fits the lower half of the file: AGPRs would only bring copies.
         words.append('"amdgpu-agpr-alloc"="0"')
     return f"attributes #0 = {{ {' '.join(words)} }}"

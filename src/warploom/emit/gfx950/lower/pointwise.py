@@ -153,6 +153,8 @@ def _integer(text: IrText, fn: Fn, args: list[str]) -> str:
     if fn in _COMPARE:
         return text.value(f"icmp {_COMPARE[fn][1]} i32 {args[0]}, {args[1]}")
     match fn:
+        case Fn.FLOORDIV:  # of sizes and positions, which are never negative
+            return text.value(f"udiv i32 {args[0]}, {args[1]}")
         case Fn.MIN | Fn.MAX:
             return text.value(f"call i32 @llvm.s{fn.value}.i32(i32 {args[0]}, i32 {args[1]})")
         case Fn.NEG:

@@ -9,11 +9,14 @@ tell one LDS slot from another, puts a full ``vmcnt(0)`` before each read.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Protocol
 
 from warploom.document import BarrierKind
 from warploom.document.kinds import OpRole, ScheduleOps
 from warploom.document.ops import OpDesc
+from warploom.emit.gfx950.gate import Gated
 from warploom.emit.gfx950.lower.state import Machine
+from warploom.emit.gfx950.lower.text import IrText
 from warploom.emit.gfx950.lower.waits import encode_wait
 from warploom.emit.gfx950.plan import Movement
 from warploom.emit.gfx950.tile import CHUNK
@@ -29,7 +32,11 @@ def lower_op(machine: Machine, op: OpDesc) -> None:
     """Emit one op through the table."""
     machine.text.comment(op.label())
     rows = ROWS[machine.plan.movement]
-    row = SYNC.get(int(op.tag)) or rows.get(op.role)
+    sync = SYNC.get(int(op.tag))
+    if sync is not None:
+        sync(machine, op)
+        return
+    row = rows.get(op.role)
     if row is None:
         raise BackendError(
             f"no lowering for an op of role {op.role.name}",
@@ -39,7 +46,22 @@ def lower_op(machine: Machine, op: OpDesc) -> None:
     row(machine, op)
 
 
-def emit_barrier(machine: Machine) -> None:
+class Pinned(Protocol):
+    """What synchronisation asks of a lowering: its text, its plan, and a pin."""
+
+    text: IrText
+
+    @property
+    def plan(self) -> Gated:
+        """The plan."""
+        ...
+
+    def pin(self) -> None:
+        """Nothing moves across this point."""
+        ...
+
+
+def emit_barrier(machine: Pinned) -> None:
     """A workgroup barrier; a fencing one drains the wave's own queues first."""
     if machine.plan.document.protocol.barrier is BarrierKind.FENCING:
         emit_wait(machine, vm=0, lgkm=0)
@@ -47,13 +69,13 @@ def emit_barrier(machine: Machine) -> None:
     machine.text.add("call void @llvm.amdgcn.s.barrier()")
 
 
-def emit_wait(machine: Machine, *, vm: int | None = None, lgkm: int | None = None) -> None:
+def emit_wait(machine: Pinned, *, vm: int | None = None, lgkm: int | None = None) -> None:
     """One wait on one or both counters."""
     machine.pin()
     machine.text.add(f"call void @llvm.amdgcn.s.waitcnt(i32 {encode_wait(vm=vm, lgkm=lgkm)})")
 
 
-def _set_priority(machine: Machine, op: OpDesc) -> None:
+def _set_priority(machine: Pinned, op: OpDesc) -> None:
     machine.pin()
     machine.text.add(f"call void @llvm.amdgcn.s.setprio(i16 {op.wait_value})")
 
@@ -147,7 +169,7 @@ def _multiply(machine: Machine, op: OpDesc) -> None:
                 machine.multiply(row0 + i, column0 + j, left, right)
 
 
-SYNC: Mapping[int, Lower] = {
+SYNC: Mapping[int, Callable[[Pinned, OpDesc], None]] = {
     int(ScheduleOps.BARRIER): lambda m, op: emit_barrier(m),
     int(ScheduleOps.WAIT_VM): lambda m, op: emit_wait(m, vm=op.wait_value),
     int(ScheduleOps.WAIT_LGKM): lambda m, op: emit_wait(m, lgkm=op.wait_value),

@@ -8,6 +8,7 @@ class IrText:
 
     def __init__(self) -> None:
         self.lines: list[str] = []
+        self.block = "entry"
         self._fresh = 0
 
     def add(self, line: str) -> None:
@@ -16,6 +17,7 @@ class IrText:
 
     def label(self, name: str) -> None:
         """Start a basic block."""
+        self.block = name
         self.lines.append(f"{name}:")
 
     def comment(self, text: str) -> None:

@@ -19,6 +19,8 @@ def compile_text(ir: str, form: str) -> dict[str, str]:
     import llvmlite  # noqa: PLC0415
     import llvmlite.binding as llvm  # noqa: PLC0415
 
+    # A read would sink into the block that uses it, past the barrier that protects its slot.
+    llvm.set_option("", "--disable-machine-sink")
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     machine = llvm.Target.from_triple(TRIPLE).create_target_machine(cpu=CPU, opt=3, reloc="pic")

@@ -1,0 +1,78 @@
+"""Kernels of two products on gfx950 as commands see them: scheduled and emitted."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import typer
+
+from warploom.cli.kernels import TileKernel
+from warploom.cli.progress import working
+from warploom.document import ScheduleDocument
+from warploom.emit.gfx950 import GemmTile, write_kernel
+from warploom.emit.gfx950.attention import (
+    AttentionText,
+    attention_schedule,
+    attention_text,
+    attention_tile,
+    fit_attention,
+    held_registers,
+)
+from warploom.errors import BackendError, ConfigError, VerificationError
+from warploom.sim import simulate
+from warploom.sim.pace import find_pace
+from warploom.verify import verify
+
+
+def scheduled(kernel: TileKernel, tile: str | None = None) -> ScheduleDocument:
+    """The solved and guarded schedule of a kernel; no compiler is asked."""
+    with working(f"scheduling {kernel.text.name}"):
+        return attention_schedule(*_tiled(kernel, tile)).document
+
+
+def _tiled(kernel: TileKernel, tile: str | None) -> tuple[AttentionText, GemmTile]:
+    """The text and its tile, queries x keys x head."""
+    text = attention_text(kernel.compiled.kernel)
+    made = attention_tile(text)
+    if tile is not None:
+        parts = [int(p) for p in tile.lower().split("x") if p.isdigit()]
+        if len(parts) != 3 or parts[2] != text.width or parts[0] % 32 or not all(parts):
+            fix = f"queries in steps of 32, keys and the head, e.g. 128x64x{text.width}"
+            raise ConfigError(f"{tile!r} is no tile of {kernel.text.name}", where="--tile", fix=fix)
+        made = attention_tile(text, keys=parts[1], waves=parts[0] // 32)
+    return text, made
+
+
+def emit_two_products(
+    kernel: TileKernel, spec: str, tile: str | None, output: Path, *, as_json: bool
+) -> None:
+    """Schedule, prove, emit, gate and write a kernel, and say what came out."""
+    text, made = _tiled(kernel, tile)
+    with working(f"scheduling and emitting {kernel.text.name}"):
+        schedule, found = fit_attention(text, made)
+    document = schedule.document
+    report = verify(document)
+    if not report.clean:
+        raise VerificationError(f"{document.name} {report.trouble}", report=report, where=spec)
+    pace = find_pace(
+        lambda trips: simulate(document, document.machine, trips=trips),
+        document.protocol.k_tiles_per_iteration,
+    )
+    source = {"spec": spec, "dtype": kernel.dtype, "choices": dict(kernel.choices)}
+    found = replace(found, sidecar=found.sidecar | {"text": source})
+    try:
+        paths = [str(p) for p in write_kernel(found, output)]
+    except OSError as error:
+        raise BackendError(f"cannot write to {output}: {error.strerror}") from None
+    if as_json:
+        shown = {"files": paths, "gate": found.gate.to_json(), "sidecar": found.sidecar}
+        typer.echo(json.dumps(shown | {"pace": pace.to_json() if pace else None}))
+        return
+    typer.echo(f"{document.name}: {made.label()}, scheduled for {document.target}, proven")
+    if pace is not None:
+        typer.echo(f"pace: {pace.text()}")
+    typer.echo(found.gate.text())
+    typer.echo(held_registers(found.plan, found.gate.resources).text())
+    typer.echo("wrote " + ", ".join(paths))

@@ -1,0 +1,36 @@
+"""Tile kernels of two products around vector work, attention first of all, on gfx950.
+
+text = attention_text(kernel)
+tile = attention_tile(text)
+made = emit_attention(attention_schedule(text, tile).document, tile, text)
+"""
+
+from warploom.emit.gfx950.attention.emit import emit_attention, fit_attention
+from warploom.emit.gfx950.attention.plan import (
+    AttentionPlan,
+    AttentionShape,
+    attention_plan,
+    attention_tile,
+)
+from warploom.emit.gfx950.attention.registers import HeldRegisters, held_registers
+from warploom.emit.gfx950.attention.schedule import AttentionSchedule, attention_schedule
+from warploom.emit.gfx950.attention.text import AttentionText, attention_text
+from warploom.emit.gfx950.attention.trial import Trial, launch_grid, try_kernel
+
+__all__ = [
+    "AttentionPlan",
+    "AttentionSchedule",
+    "AttentionShape",
+    "AttentionText",
+    "HeldRegisters",
+    "Trial",
+    "attention_plan",
+    "attention_schedule",
+    "attention_text",
+    "attention_tile",
+    "emit_attention",
+    "fit_attention",
+    "held_registers",
+    "launch_grid",
+    "try_kernel",
+]

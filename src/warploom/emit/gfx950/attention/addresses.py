@@ -1,0 +1,160 @@
+"""Entry block of an attention kernel: who a lane is, where its tiles lie, which keys it visits."""
+
+from __future__ import annotations
+
+from warploom.emit.gfx950.attention.plan import MMA, QUERIES, AttentionPlan, K, Q, V
+from warploom.emit.gfx950.attention.work import Registers, Work
+from warploom.emit.gfx950.lower.addresses import BUFFER_FLAGS
+from warploom.emit.gfx950.lower.text import IrText
+from warploom.emit.gfx950.plan import argument_name
+from warploom.emit.gfx950.tile import CHUNK
+from warploom.kernel.values import At, DType, Indices, Position, operands
+from warploom.lower.ranges import Affine
+from warploom.target.mi355x import LANES
+
+
+def emit_entry(text: IrText, plan: AttentionPlan, work: Work) -> None:
+    """Emit everything that does not depend on the loop."""
+    for axis, var in zip("yz", plan.units, strict=False):
+        text.add(f"%at_{var} = call i32 @llvm.amdgcn.workgroup.id.{axis}()")
+    text.add("%block = call i32 @llvm.amdgcn.workgroup.id.x()")
+    text.add("%tid = call i32 @llvm.amdgcn.workitem.id.x()")
+    text.add(f"%wave = call i32 @llvm.amdgcn.readfirstlane.i32(i32 {text.over('%tid', LANES)})")
+    text.add(f"%lane = and i32 %tid, {LANES - 1}")
+    text.add(f"%half = lshr i32 %lane, {MMA[1].bit_length() - 1}")
+    text.add("%half_rows = shl i32 %half, 2")
+    row = plan.text.row
+    text.add(f"%at_{row} = mul i32 %block, {plan.tile.block_n}")
+    text.add(f"%wave_rows = mul i32 %wave, {QUERIES}")
+    text.add(f"%wave_row = add i32 %at_{row}, %wave_rows")
+    column = text.modulo("%lane", MMA[1])
+    text.add(f"%row = add i32 %wave_row, {column}")
+    text.add(f"%share = mul i32 %wave, {LANES * CHUNK}")
+    for load, channel in ((plan.text.q, Q), (plan.text.k, K), (plan.text.v, V)):
+        emit_resource(text, plan, work, load.tensor, load.at[:-2], f"rsrc{channel}")
+    _fragments(text, plan)
+    _visits(text, plan, work)
+    # Fetched here and not sunk to their use: a scalar load in flight would make every lgkm count
+    # of the schedule meaningless.
+    for name, kind in plan.arguments:
+        held = {"pointer": "ptr addrspace(1)", "i32": "i32", "f32": "float"}[kind]
+        text.add(f'call void asm sideeffect "", "s"({held} %{name})')
+
+
+def emit_resource(
+    text: IrText, plan: AttentionPlan, work: Work, tensor: str, at: tuple[At, ...], name: str
+) -> None:
+    """A buffer over the rows of one unit (batch and head) of a tensor."""
+    shape = plan.text.kernel.tensor(tensor)
+    index = "0"
+    for where, axis in zip(at, shape.axes, strict=False):
+        here = f"%at_{where.var}" if where.var else work.at(where.value or "")
+        index = text.sum(text.value(f"mul i32 {index}, %dim_{axis.name}"), here)
+    rows = shape.axes[len(at)]
+    width = plan.tile.block_k if len(shape.axes) > len(at) + 1 else 1
+    size = text.value(f"mul i32 %dim_{rows.name}, {width * shape.dtype.bits // 8}")
+    wide, start = (text.value(f"zext i32 {x} to i64") for x in (size, index))
+    offset = text.value(f"mul i64 {start}, {wide}")
+    base = text.value(f"getelementptr i8, ptr addrspace(1) %{argument_name(tensor)}, i64 {offset}")
+    text.add(
+        f"%{name} = call ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1("
+        f"ptr addrspace(1) {base}, i16 0, i64 {wide}, i32 {BUFFER_FLAGS})"
+    )
+
+
+def _fragments(text: IrText, plan: AttentionPlan) -> None:
+    """LDS byte offsets of a lane's reads, and where its 16 bytes of a load lie in a row."""
+    tile = plan.tile
+    chunks = tile.chunks_per_row
+    text.add(f"%load_row = lshr i32 %tid, {chunks.bit_length() - 1}")
+    chunk = text.value(
+        f"xor i32 {text.modulo('%tid', chunks)}, {_swizzle(text, plan, '%load_row')}"
+    )
+    text.add(f"%load_column = mul i32 {chunk}, {CHUNK}")
+    row = text.modulo("%lane", MMA[0])
+    swizzle = _swizzle(text, plan, row)
+    for channel, share in ((K, row), (Q, text.value(f"add i32 {row}, %wave_rows"))):
+        start = text.times(share, tile.row_bytes)
+        chunk = text.value(f"xor i32 %half, {swizzle}")
+        at = text.value(f"add i32 {start}, {text.times(chunk, CHUNK)}")
+        text.add(f"%frag_{channel} = add i32 {at}, 0")
+    # Sixteen lanes read four rows of sixteen elements, four lanes a row, and get a column each.
+    quad = text.over(text.modulo("%lane", 16), 4)
+    key = text.value(f"add i32 {quad}, %half_rows")
+    swizzle = _swizzle(text, plan, key)
+    start = text.times(key, tile.row_bytes)
+    part = text.times(text.modulo(text.over("%lane", 16), 2), 2)
+    part = text.value(f"add i32 {part}, {text.over(text.modulo('%lane', 4), 2)}")
+    inside = text.times(text.modulo("%lane", 2), CHUNK // 2)
+    start = text.value(f"add i32 {start}, {inside}")
+    for j in range(plan.head_tiles):
+        chunk = text.value(f"xor i32 {text.sum(part, 4 * j)}, {swizzle}")
+        at = text.value(f"add i32 {start}, {text.times(chunk, CHUNK)}")
+        text.add(f"%frag_{V}_{j} = add i32 {at}, 0")
+
+
+def _swizzle(text: IrText, plan: AttentionPlan, row: str) -> str:
+    shift, mask = plan.tile.swizzle
+    return text.value(f"and i32 {text.over(row, 1 << shift)}, {mask}")
+
+
+def _visits(text: IrText, plan: AttentionPlan, work: Work) -> None:
+    """``%first_tile``, ``%trips``; ``%limit``: the first key that does not exist."""
+    axis = plan.text.kernel.var(plan.text.key).axis
+    until = plan.text.body.loop.until
+    end = f"%dim_{axis}"
+    if until is not None:
+        end = text.value(f"call i32 @llvm.smin.i32(i32 {end}, i32 {work.at(until)})")
+    text.add(f"%limit = add i32 {end}, 0")
+    text.add(f"%last_key = sub i32 %dim_{axis}, 1")
+    first = "0"
+    for bound in plan.text.cut.bounds if plan.text.cut else ():
+        far = plan.tile.block_n - 1 if bound.rows > 0 else 0
+        rows = text.value(f"add i32 %at_{plan.text.row}, {far}")
+        most = rest_of(text, work, bound, rows)
+        if bound.loop < 0:
+            end = text.value(f"call i32 @llvm.smin.i32(i32 {end}, i32 {text.sum(most, 1)})")
+        elif bound.loop > 0:
+            least = text.value(f"sub i32 0, {most}")
+            first = text.value(f"call i32 @llvm.smax.i32(i32 {first}, i32 {least})")
+    text.add(f"%first_tile = udiv i32 {first}, {plan.keys}")
+    start = text.times("%first_tile", plan.keys)
+    protocol = plan.document.protocol
+    base, per = (n * plan.keys for n in (protocol.kernel_k_base, protocol.k_tiles_per_iteration))
+    left = text.value(f"sub i32 {end}, {start}")
+    left = text.value(f"sub i32 {left}, {base}")
+    left = text.value(f"call i32 @llvm.smax.i32(i32 {left}, i32 0)")
+    left = text.value(f"add i32 {left}, {per - 1}")
+    text.add(f"%trips = udiv i32 {left}, {per}")
+
+
+def rest_of(text: IrText, work: Work, bound: Affine, rows: str) -> str:
+    """What a bound is without the loop's index, for the row of index ``rows``."""
+    total = text.sum(text.times(rows, abs(bound.rows)), 0) if bound.rows else "0"
+    if bound.rows < 0:
+        total = text.value(f"sub i32 0, {total}")
+    for factor, name in bound.rest:
+        part = text.value(f"mul i32 {work.at(name)}, {factor}")
+        total = text.value(f"add i32 {total}, {part}")
+    return text.value(f"add i32 {total}, {bound.constant}")
+
+
+def early_values(plan: AttentionPlan, work: Work) -> dict[str, Registers]:
+    """Values without keys that are written out where used, computed once: scalars and rows."""
+    body, text = plan.text.body, plan.text
+    found: dict[str, Registers] = {}
+    for op in (*body.head, *body.loop.body):
+        result = getattr(op, "result", None)
+        if result is None or not body.is_free(result.name) or isinstance(op, Indices | Position):
+            continue
+        if {d.var for d in result.dims} <= {text.row} and not _on_key(plan, result.name):
+            kind = {DType.BOOL: "i1", DType.I32: "i32"}.get(result.dtype, "float")
+            found[result.name] = [(kind, work.at(result.name))]
+    return found
+
+
+def _on_key(plan: AttentionPlan, name: str) -> bool:
+    op = plan.text.body.ops.get(name)
+    if isinstance(op, Position):
+        return op.var == plan.text.key
+    return op is not None and any(_on_key(plan, a) for a in operands(op))
