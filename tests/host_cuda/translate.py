@@ -159,7 +159,13 @@ _PLAIN = {  # instruction: the C++ of its operands in the order of the PTX text
     "st.global.v4.b32": (
         "host_u32* t_ = (host_u32*)({0}); t_[0] = {1}; t_[1] = {2}; t_[2] = {3}; t_[3] = {4};"
     ),
-    "red.relaxed.gpu.global.add.v2.f32": ("float* t_ = (float*)({0}); t_[0] += {1}; t_[1] += {2};"),
+    "red.relaxed.gpu.global.add.v2.f32": "float* t_ = (float*)({0}); t_[0] += {1}; t_[1] += {2};",
+    "red.relaxed.gpu.global.add.v4.f32": (
+        "float* t_ = (float*)({0}); t_[0] += {1}; t_[1] += {2}; t_[2] += {3}; t_[3] += {4};"
+    ),
+    "red.relaxed.gpu.global.add.u32": "*(volatile host_u32*)({0}) += 1;",
+    "ld.relaxed.gpu.global.u32": "{0} = *(const volatile host_u32*)({1});",
+    "fence.acq_rel.gpu": "",
     "red.relaxed.gpu.global.add.f32": "*(float*)({0}) += {1};",
     "red.relaxed.gpu.global.add.noftz.bf16x2": "host_add_halves({0}, {1}, 2, false);",
     "red.relaxed.gpu.global.add.noftz.bf16": "host_add_halves({0}, {1}, 1, false);",

@@ -28,7 +28,10 @@ class Tiling:
     stored from registers, not through shared memory. ``straight``: what the loop adds to tensors
     goes to memory from registers. ``early``: of so many vectors that lie with a tile the
     elements are read before the tile's product is issued: what is read after it waits until its
-    instructions have begun. ``tie``: elements of a thread that a wait for
+    instructions have begun. ``seen``: that copies have landed is asked by
+    ops of their own, once a tile and in the loop, which may come before what the iteration before
+    adds to memory: memory instructions of a warp run in order, and those take long.
+    ``tie``: elements of a thread that a wait for
     products in the loop takes along of the tile made before it (-1: all), so that the assembler
     leaves that work where the schedule put it. ``program``: the name of one of all programs at the
     least interval (``candidates_of``), where measuring found a better one than the solver's, or
@@ -61,6 +64,7 @@ class Tiling:
     direct: bool = False
     straight: bool = False
     early: int = 0
+    seen: bool = False
     tie: int = 0
     program: str = ""
     times: tuple[int, ...] = ()

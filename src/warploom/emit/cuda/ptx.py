@@ -192,6 +192,17 @@ HELPERS: dict[str, str] = {
         "red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};",
         '"l"(at), "f"(a), "f"(b), "f"(c), "f"(d)',
     ),
+    "add_relaxed": _one(
+        "void add_relaxed(unsigned* at)",
+        "red.relaxed.gpu.global.add.u32 [%0], 1;",
+        '"l"(at)',
+    ),
+    "load_relaxed": (
+        "DEVICE uint32_t load_relaxed(const unsigned* at) {\n  uint32_t r;\n"
+        '  asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(r) : "l"(at) : "memory");\n'
+        "  return r;\n}\n"
+    ),
+    "fence_gpu": _one("void fence_gpu()", "fence.acq_rel.gpu;"),
     "bulk_add": _one(
         "void bulk_add(float* to, uint32_t from, uint32_t bytes)",
         "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;",

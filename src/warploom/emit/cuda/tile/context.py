@@ -132,7 +132,7 @@ class Context:
                 name=f"ptr_{tensor}",
                 tensor=tensor,
                 dtype=found.dtype,
-                written=found.access is Access.OUT,
+                written=found.access in (Access.OUT, Access.TURNS),
             )
         )
 

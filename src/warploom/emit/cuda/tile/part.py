@@ -17,7 +17,6 @@ from warploom.document.roles import (
 )
 from warploom.emit.cuda.lowering import LoweringTable, Site
 from warploom.emit.cuda.roles import indent
-from warploom.emit.cuda.tile.columns import early_vectors
 from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.grid import again_lines, count_lines
 from warploom.emit.cuda.tile.helpers import Owned, wait_function
@@ -29,13 +28,13 @@ from warploom.emit.cuda.tile.puts import put_text
 from warploom.emit.cuda.tile.signature import Param
 from warploom.emit.cuda.tile.stamps import StampedRole, stamp_line, stamped_line
 from warploom.emit.cuda.tile.steps import step_text
-from warploom.emit.cuda.tile.stores import fill_text
+from warploom.emit.cuda.tile.stores import fill_text, turn_variables
 from warploom.emit.cuda.tile.ties import retired_at
 from warploom.kernel.values import Dot, Fn, Pointwise
 from warploom.lower.body import Body
 from warploom.lower.column import Lowered
 from warploom.lower.fuse import Step
-from warploom.lower.hand_over import puts
+from warploom.lower.hand_over import early_array, early_vectors, puts
 from warploom.lower.layout import Array, Form, Layout
 from warploom.lower.meet import MEET
 from warploom.lower.plan import held_loads, part_name
@@ -107,7 +106,8 @@ class Part:
         early = early_vectors(self.layout).items()
         return [
             *(array_declaration(a) for a in self.layout.arrays),
-            *(f"float early_{part_name(n)}[{columns // 4}];" for n, (_, columns) in early),
+            *turn_variables(self.context),
+            *(f"float {early_array(n)}[{columns // 4}];" for n, (_, columns) in early),
         ]
 
     def positions(self, role: str) -> list[str]:

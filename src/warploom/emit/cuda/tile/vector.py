@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from warploom.emit.cuda.roles import indent
-from warploom.emit.cuda.tile.columns import COLUMN, columns_text, early_vectors, vector_text
+from warploom.emit.cuda.tile.columns import COLUMN, columns_text, vector_text
 from warploom.emit.cuda.tile.context import BINARY, Context, pointwise
 from warploom.kernel.values import (
     At,
@@ -31,6 +31,7 @@ from warploom.kernel.values import (
     Value,
 )
 from warploom.lower.body import refusal
+from warploom.lower.hand_over import early_vectors
 from warploom.lower.layout import Form
 from warploom.lower.ranges import Affine, comparisons, moves, unless_whole
 
