@@ -50,10 +50,15 @@ ATTENTION: Mapping[tuple[int, bool], Mapping[str, object]] = {
     (256, True): {**_TILE_256, "slack": 1024},
 }
 
-# Where a search over tiles would solve schedules for many minutes, the tile that was measured; of
-# full masks also what long sequences take, from MANY rows of tiles of 128 queries on.
-MANY, MEDIUM = 4 * 132, 512
+# Where a search over tiles would solve schedules for many minutes, the tile that was measured.
 SHORT: Mapping[int, Mapping[str, object]] = {256: {**_TILE_256, "t": 64, "slack": 512}}
+# Of short sequences with at least so many keys and so many rows of tiles of 128 queries.
+MEDIUM, MANY = 512, 4 * 132
+MANY_HEADS: Mapping[tuple[int, bool], Mapping[str, object]] = {
+    (64, False): ATTENTION[64, False],
+    (64, True): {**_TILE_64, "s": 128, "consumers": 2, "ahead": 2, "tie": 32},
+    (128, False): ATTENTION[128, False],
+}
 
 _GRAD = {
     "split": 1,
@@ -129,7 +134,14 @@ GRADS: Mapping[str, Mapping[tuple[int, bool], Mapping[str, object]]] = {
 # The least interval for a chunk of 64 steps, d = 128 and e = 64, proven; it takes minutes to find.
 _SCAN = (928, 136, 0, 1173, 1293, 1845, 1361, 764, 1445, 1829, 2187, 2357, 1189, 1573, 2547)
 SCANS: Mapping[tuple[int, int, int], Mapping[str, object]] = {
-    (64, 128, 64): {"consumers": 1, "hold": False, "joined": True, "staging": 3, "times": _SCAN},
+    (64, 128, 64): {
+        "consumers": 1,
+        "hold": False,
+        "joined": True,
+        "staging": 3,
+        "settled": True,
+        "times": _SCAN,
+    },
 }
 
 # Products: rows and columns from which on a tile was the quickest, and the tile.
@@ -138,7 +150,7 @@ PRODUCTS: Mapping[str, tuple[tuple[str, int], tuple[str, int], Mapping[str, obje
     "block_scaled": (
         ("m", 1024),
         ("n", 1024),
-        {"m": 128, "n": 128, "turns": True, "stages": 5},
+        {"m": 192, "n": 128, "consumers": 3, "turns": True, "stages": 4, "direct": True},
     ),
     "grouped": (("t", 4096), ("n", 1024), {"t": 128, "n": 256}),
 }
@@ -180,9 +192,15 @@ def measured(
         return tuple(SCANS.get(chunk, {}).items()) if name == "scan" else ()
     if not plain or name == "blocked":
         return _with_functions(name, sizes, choices)
+    return tuple(_of_lengths(sizes, mask=mask).items())
+
+
+def _of_lengths(sizes: Mapping[str, int], *, mask: bool) -> Mapping[str, object]:
+    """Of attention by lengths: short sequences of many heads take other tiles than of few."""
     shortest, size = min(sizes.get("s", 0), sizes.get("t", 0)), sizes.get("d", 0)
     rows = sizes.get("b", 1) * sizes.get("h", 1) * (sizes.get("s", 0) // 128)
-    many = not mask and shortest >= MEDIUM and rows >= MANY
-    if shortest < LONG and (size in SHORT or not many):
-        return tuple(SHORT.get(size, {}).items())
-    return tuple(ATTENTION.get((sizes.get("d", 0), mask), {}).items())
+    if shortest >= LONG:
+        return ATTENTION.get((size, mask), {})
+    if size in SHORT or shortest < MEDIUM or rows < MANY:
+        return SHORT.get(size, {})
+    return MANY_HEADS.get((size, mask), {})

@@ -118,6 +118,20 @@ def _early(context: Context, op: Dot, entry: Mma, site: Site) -> list[str]:
         if result == op.result.name:
             slot = site.part(found[0].name, part_name(name), entry.k)
             lines += early_text(early_array(name), slot, columns)
+    for name, load in context.before(op.result.name).items():
+        found = context.layout.slot_of(load.result.name)
+        if found is None:
+            lines.append(f"{name} = {context.one_element(load, site.iteration(entry.k))};")
+            continue
+        slot = site.part(found[0].name, part_name(load.result.name), entry.k)
+        slot += context.past_start(load, found[1], site.iteration(entry.k))
+        lines += [
+            "#pragma unroll",
+            f"for (int b = 0; b < {context.layout.blocks}; ++b)",
+            "#pragma unroll",
+            "  for (int i = 0; i < 2; ++i)"
+            f" {name}[b][i] = load_shared1({slot} + 4 * row_of(b, i));",
+        ]
     return lines
 
 
