@@ -1,8 +1,4 @@
-<<<<<<< HEAD
 """Emitted kernels in parts or in clusters, executed on the host, against NumPy."""
-=======
-"""Kernels whose parts of a loop meet, and of clusters, executed on the host, against NumPy."""
->>>>>>> 6525a7f8bd47f4adb50c53dd4cdf1c91bdf6b10a
 
 from __future__ import annotations
 
