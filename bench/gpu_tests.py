@@ -92,7 +92,7 @@ def main():
     parser.add_argument("tests", nargs="*", help="files; all that need a GPU without a name")
     parser.add_argument("--jobs", type=int, default=8)
     parser.add_argument("--out", default="bench/results")
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     tests = args.tests or gpu_tests()
     return plan(tests) if args.what == "plan" else run(tests, args.jobs, args.out)
 

@@ -106,6 +106,9 @@ def final(*, quick):
         calls = {
             "cudnn": [library],
             "warploom": [lambda g=given, m=mask: warploom.attention_backward(*g, m)],
+            "in turn": [
+                lambda g=given, m=mask: warploom.attention_backward(*g, m, deterministic=True)
+            ],
             "cudnn again": [library],
         }
         took = compare(calls, rounds=3 if quick else 5, run_ms=60 if quick else 200, preheat_s=0.2)
@@ -113,10 +116,12 @@ def final(*, quick):
         flops = 10 * case[0] * case[1] * case[2] ** 2 * case[3] / (2 if mask else 1)
         row = {"case": case, "causal": mask, "ms": took, "ratio": mean / took["warploom"]}
         row |= {"again": mean / took["cudnn again"], "tflops": flops / took["warploom"] / 1e9}
+        row["in turn"] = took["warploom"] / took["in turn"]
         rows.append(row)
         print(
             f"{case} {'causal' if mask else 'full':6} cudnn {flops / mean / 1e9:.0f}"
-            f"  warploom {row['tflops']:.0f} ({row['ratio']:.3f}), again {row['again']:.3f}",
+            f"  warploom {row['tflops']:.0f} ({row['ratio']:.3f}), again {row['again']:.3f},"
+            f" deterministic {row['in turn']:.3f} of it",
             flush=True,
         )
     for name, some in (

@@ -99,13 +99,13 @@ AHEAD = {**TILE, "ahead": 2}
 # score, mask, choices that are entered besides the chosen one
 CASES = {
     "alibi_window": (alibi, window, {"ahead": AHEAD}),
-    "softcap": (softcap, None, {f"m{n}": {**TILE, "multiplied": n} for n in (1, 2, 3)}),
-    "window": (None, window, {"free": TILE}),
-    "documents": (None, documents, {"free": TILE}),
-    "prefix": (None, prefix, {}),
+    "softcap": (softcap, None, {}),
     "plain": (None, None, {}),
-    "causal": (None, causal, {}),
+    "documents": (None, documents, {"free": TILE}),
+    "window": (None, window, {"free": TILE}),
+    "prefix": (None, prefix, {}),
     "relative": (relative, None, {}),
+    "causal": (None, causal, {}),
     "alibi": (alibi, None, {}),
 }
 

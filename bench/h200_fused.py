@@ -3,10 +3,11 @@
     python bench/h200_fused.py [PART ...] [--quick] [--tiles]
     WARPLOOM_CACHE=... WARPLOOM_COMPILER=nvcc python bench/h200_fused.py warm [PART ...] [--tiles]
 
-Against: SwiGLU torch.compile, and the two cuBLAS products alone; groups ``torch._grouped_mm``;
-block scales ``torch._scaled_mm``. The first contestant enters twice; weights of 4 bits cuBLAS on
-weights dequantised before, the same after a bare conversion of 16-bit weights (dequantising costs
-more), and a copy's rate; the scan a Triton kernel (``lib/triton_scan.py``).
+Against: SwiGLU torch.compile, and the two cuBLAS products alone; groups (forward, gradient of the
+weights) ``torch._grouped_mm``, with rows added by number ``index_add_`` after it under
+torch.compile; block scales ``torch._scaled_mm``. The first contestant enters twice; weights of 4
+bits dequantising (one kernel, by torch.compile) with cuBLAS, cuBLAS on weights dequantised before,
+and a copy's rate; the scan a Triton kernel (``lib/triton_scan.py``).
 ``--tiles`` adds tiles besides the chosen ones. ``warm`` compiles all kernels of the run and needs
 no GPU. Errors are relative to float64, over sampled rows.
 """
@@ -22,7 +23,7 @@ from pathlib import Path
 from warploom.errors import WarploomError
 from warploom.kernel.values import DType
 from warploom.kernels.block_scaled import block_scaled
-from warploom.kernels.grouped import grouped
+from warploom.kernels.grouped import grouped, grouped_scattered, grouped_weights
 from warploom.kernels.int4_gemm import int4_gemm
 from warploom.kernels.scan import scan
 from warploom.kernels.swiglu import swiglu
@@ -37,7 +38,7 @@ except ImportError:  # compiling needs none
 
 BF16, E4M3, F32, I32, I8 = DType.BF16, DType.E4M3, DType.F32, DType.I32, DType.I8
 OURS = "warploom"
-PARTS = ("swiglu", "grouped", "scaled", "int4", "scan")
+PARTS = ("swiglu", "grouped", "weights", "scattered", "scaled", "int4", "scan")
 SWIGLU = ((4096, 14336, 4096), (8192, 28672, 8192), (2048, 11008, 4096))
 SWIGLU_TILES = ()
 GROUPED = (
@@ -54,9 +55,15 @@ SCALED = (
     (2048, 4096, 7168),
     (128, 4096, 7168),
 )
-SCALED_TILES = ({"m": 128, "n": 128, "turns": True, "stages": 5},)
+SCALED_TILES = (
+    {"m": 128, "n": 128, "consumers": 2, "turns": False, "stages": 3, "unroll": 2, "direct": True},
+)
 INT4 = tuple((m, 8192, 8192) for m in (16, 64, 128, 256))
-INT4_TILES = ({"n": 64, "consumers": 1},)
+INT4_TILES = (
+    {"n": 64, "consumers": 1},
+    {"n": 128, "consumers": 2},
+    {"n": 128, "consumers": 2, "split": 2},
+)
 SCAN_TILES = ()
 SCAN = ((2, 64, 128, 64, 128, 64), (4, 80, 64, 64, 128, 64))  # batch, heads, chunks, steps, d, e
 
@@ -87,6 +94,19 @@ def grouped_calls():
         yield (e, t, n, k), grouped, args, GROUPED_TILES
 
 
+def weights_calls():
+    for e, t, n, k in GROUPED:
+        args = (layout((t, n)), layout((t, k)), layout((e + 1,), I32), None)
+        yield (e, t, n, k), grouped_weights, args, ()
+
+
+def scattered_calls():
+    for e, t, n, k in GROUPED:
+        lists = (layout((e + 1,), I32), layout((t,), I32), layout((t // 2, n), F32))
+        args = (layout((t, k)), layout((e, n, k)), *lists, layout((t,), F32))
+        yield (e, t, n, k), grouped_scattered, args, ()
+
+
 def scaled_calls():
     for m, n, k in SCALED:
         a, sa = layout((m, k), E4M3), layout((k // 128, m), F32)
@@ -111,6 +131,8 @@ def scan_calls():
 CALLS_OF = {
     "swiglu": swiglu_calls,
     "grouped": grouped_calls,
+    "weights": weights_calls,
+    "scattered": scattered_calls,
     "scaled": scaled_calls,
     "int4": int4_calls,
     "scan": scan_calls,
@@ -211,12 +233,60 @@ class Bench:
             wanted = plain(x, gate.double(), up.double())
             self.measure("swiglu", (m, n, k), 4.0 * m * n * k, entries, (rows, wanted))
 
+    def groups(self, e, t):
+        cuts = torch.randint(0, t + 1, (e - 1,), device="cuda").sort().values
+        ends = torch.cat([cuts, torch.tensor([t], device="cuda")]).int()
+        return torch.cat([torch.zeros(1, device="cuda", dtype=torch.int32), ends]), ends
+
+    def weights(self):
+        for e, t, n, k in GROUPED:
+            y, x = self.randn(t, n), self.randn(t, k)
+            starts, ends = self.groups(e, t)
+            self.sets = [(y, x, starts)]
+
+            def library(y=y, x=x, ends=ends):
+                return torch._grouped_mm(y.t(), x, offs=ends, out_dtype=torch.bfloat16)
+
+            entries = {"_grouped_mm": [library]}
+            self.ours(grouped_weights, (), lambda text, *s: text(*s), entries)
+            largest = int((starts[1:] - starts[:-1]).argmax())
+            rows = slice(int(starts[largest]), int(starts[largest + 1]))
+            wanted = y[rows].double().T[:64] @ x[rows].double()
+            exact = ((largest, slice(64)), wanted)
+            self.measure("weights", (e, t, n, k), 2.0 * t * n * k, entries, exact)
+
+    def scattered(self):
+        def plain(x, w, _, rows, out, weight, ends):
+            made = torch._grouped_mm(x, w.transpose(1, 2), offs=ends, out_dtype=torch.bfloat16)
+            return out.zero_().index_add_(0, rows, made.float() * weight[:, None])
+
+        def ours(text, x, w, starts, rows, out, weight, _):
+            return text(x, w, starts, rows, weight=weight, out=out.zero_())
+
+        compiled = torch.compile(plain, dynamic=False)
+        for e, t, n, k in GROUPED:
+            x, w, out = self.randn(t, k), self.randn(e, n, k), torch.empty(t // 2, n, device="cuda")
+            starts, ends = self.groups(e, t)
+            rows = torch.randint(0, t // 2, (t,), device="cuda").int()
+            weight = torch.rand(t, device="cuda")
+            self.sets = [(x, w, starts, rows, out, weight, ends)]
+            entries = {
+                name: [lambda f=f, s=s: f(*s) for s in self.sets]
+                for name, f in (("torch.compile", compiled), ("eager", plain))
+            }
+            self.ours(grouped_scattered, (), ours, entries)
+            some = rows[:8].long()
+            wanted = torch.zeros(8, n, device="cuda", dtype=torch.float64)
+            for i, row in enumerate(some.tolist()):
+                for r in (rows == row).nonzero().flatten().tolist():
+                    g = int(torch.searchsorted(ends, r, right=True))
+                    wanted[i] += weight[r].double() * (w[g].double() @ x[r].double())
+            self.measure("scattered", (e, t, n, k), 2.0 * t * n * k, entries, (some, wanted))
+
     def grouped(self):
         for e, t, n, k in GROUPED:
             x, w = self.randn(t, k), self.randn(e, n, k)
-            cuts = torch.randint(0, t + 1, (e - 1,), device="cuda").sort().values
-            ends = torch.cat([cuts, torch.tensor([t], device="cuda")]).int()
-            starts = torch.cat([torch.zeros(1, device="cuda", dtype=torch.int32), ends])
+            starts, ends = self.groups(e, t)
             self.sets = [(x, w, starts)]
             entries = {
                 "_grouped_mm": [
@@ -259,6 +329,11 @@ class Bench:
             self.measure("scaled", (m, n, k), 2.0 * m * n * k, entries, (rows, wanted))
 
     def int4(self):
+        def dequantised(x, w, s):
+            numbers = torch.stack([w & 15, w >> 4 & 15], -1).reshape(len(w), -1, 128) - 8
+            return x @ (numbers * s.t()[:, :, None]).reshape(len(w), -1).bfloat16().T
+
+        compiled = torch.compile(dequantised, dynamic=False)
         source = torch.empty(64 * 2**20, device="cuda", dtype=torch.uint8)
         copy = torch.empty_like(source)
         for m, n, k in INT4:
@@ -270,13 +345,10 @@ class Bench:
                 whole.append((numbers * s.t()[:, :, None]).reshape(n, k))
                 self.sets.append((self.randn(m, k), w, s))
             entries = {
+                "dequantise, cuBLAS": [lambda s=s: compiled(*s) for s in self.sets],
                 "cuBLAS": [
                     lambda x=x, w=w: x @ w.T
                     for (x, _, _), w in zip(self.sets, [w.bfloat16() for w in whole], strict=True)
-                ],
-                "convert, cuBLAS": [
-                    lambda x=x, w=w: x @ w.bfloat16().T
-                    for (x, _, _), w in zip(self.sets, [w.half() for w in whole], strict=True)
                 ],
                 "copy": [lambda: copy.copy_(source)],
             }

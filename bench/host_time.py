@@ -142,6 +142,7 @@ def steps(clock, runner, tensors, options, scalars):
     quick = Clock(max(2, clock.runs // 4), max(2, clock.calls // 20))
     return {
         "key found": clock(lambda i: runner._entries[runner._key(options, tensors)]),
+        "layout known again": clock(lambda i: runner._again(tensors, options)),
         "addresses": clock(values),
         "current stream": clock(lambda i: entry.stream()),
         "words written": clock(written),

@@ -11,7 +11,7 @@ import warploom as wl
 from warploom.kernel.rounding import rounded
 from warploom.kernel.values import DType
 from warploom.kernels.attention import paged
-from warploom.kernels.attention_grad import attention_grad, packed_grad, queries_grad, values_grad
+from warploom.kernels.attention_grad import attention_grad, packed_grad, values_grad
 from warploom.kernels.block_scaled import block_scaled
 from warploom.kernels.gemm import turned
 from warploom.kernels.grouped import grouped_input, grouped_scaled, grouped_swiglu
@@ -23,7 +23,7 @@ TEXTS.update(
     {
         t.name: t
         for t in (
-            *(paged, attention_grad, packed_grad, queries_grad, values_grad, block_scaled, turned),
+            *(paged, attention_grad, packed_grad, values_grad, block_scaled, turned),
             *(grouped_input, grouped_scaled, grouped_swiglu, fp8_gemm, int4_gemm, scan),
         )
     }
@@ -195,14 +195,6 @@ CASES = {
         {"causal": False},
         scalars={"scale": 0.06},
         pins=_grad("values_grad", 256),
-    ),
-    "queries_grad": Case(
-        "queries_grad",
-        {**_HEADS, "s": 600, "t": 320, "d": 128},
-        _types("q", "k", "v", "do", "dq"),
-        {"causal": False},
-        scalars={"scale": 0.09},
-        pins=_grad("queries_grad", 128),
     ),
     "packed_grad": Case(
         "packed_grad",

@@ -155,6 +155,9 @@ from warploom.kernel.words import (
     Starts as Starts,
 )
 from warploom.kernel.words import (
+    Turns as Turns,
+)
+from warploom.kernel.words import (
     abs as abs,
 )
 from warploom.kernel.words import (

@@ -20,10 +20,10 @@ def randn(*shape):
     return torch.randn(*shape, device="cuda", dtype=torch.bfloat16)
 
 
-def close(found, wanted):
+def close(found, wanted, limit=LIMIT):
     assert torch.isfinite(found).all()
     error = (found.double() - wanted).norm() / wanted.norm().clamp_min(1e-9)
-    assert error < LIMIT, error.item()
+    assert error < limit, error.item()
 
 
 @pytest.mark.parametrize("shape", [(4096, 1024, 512), (129, 200, 72)], ids=str)
@@ -61,7 +61,7 @@ def test_grouped(sizes):
             0, tokens[kept].long(), (y * weight[:, None].double())[kept]
         )
         warploom.grouped_gemm(x, w, starts, rows=tokens, weight=weight, out=sums)
-        close(sums, wanted)
+        close(sums, wanted, 2 * LIMIT)  # bf16 sums are rounded with every row
 
 
 def test_the_gradient_of_groups():

@@ -12,7 +12,6 @@ from warploom.kernel.values import DType
 from warploom.kernels.attention_grad import (
     attention_grad,
     packed_grad,
-    queries_grad,
     values_grad,
 )
 from warploom.kernels.attention_grad_ends import converted, prepared, summed
@@ -84,7 +83,7 @@ def test_the_texts_together_are_the_gradients(mask, heads, capped):
     def value(text, types, given=None, without=()):
         names = {t.name for t in text.signature.tensors} - set(without)
         types = {n: d for n, d in types.items() if n in names}
-        without = {*without, "lengths"} & {t.name for t in text.signature.tensors}
+        without = {*without, "lengths", "turns"} & {t.name for t in text.signature.tensors}
         return text.specialise(types, sizes={"d": 4}, constants=given, without=without)
 
     delta, _ = value(prepared, {"do": F32, "o": F32}).reference(do, out)
@@ -95,10 +94,6 @@ def test_the_texts_together_are_the_gradients(mask, heads, capped):
     parts = [total.reference(x, sizes={"g": heads}, scale=1.0) for x in (dk, dv)]
     for found, wanted in zip((dq, *parts), want, strict=True):
         np.testing.assert_allclose(found, wanted, atol=1e-6)
-    alone = value(queries_grad, WIDE | {"dq": F32}, choices)
-    np.testing.assert_allclose(
-        alone.reference(q, k, v, do, lse, delta, scale=SCALE), want[0], atol=1e-6
-    )
     alone = value(values_grad, WIDE, choices)
     np.testing.assert_allclose(alone.reference(q, k, do, lse, scale=SCALE), dv, atol=1e-9)
     without = value(attention_grad, WIDE, choices, without=("dq", "dv"))
@@ -138,7 +133,7 @@ def test_calls_that_do_not_fit_are_refused(change, says):
 def test_functions_of_scores_have_proven_programs(size, given):
     """In the order of the text: registers hold it, nothing is searched."""
     types = {n: DType.BF16 for n in WIDE if size < 256 or n != "dv"}
-    without = {"lengths"} if size < 256 else {"lengths", "dv"}
+    without = {"lengths", "turns"} | ({"dv"} if size == 256 else set())
     kernel = attention_grad.specialise(types, sizes={"d": size}, constants=given, without=without)
     kernel = rewrite(simplify(kernel), positive=frozenset({"scale"}))
     pins = dict(measured("attention_grad", given, {"d": size}))
@@ -161,10 +156,12 @@ def test_keys_past_the_length_do_not_count(mask):
     out, lse = (np.concatenate(x) for x in zip(*made, strict=True))
     delta = (out * do).sum(-1)
     types = WIDE | {"lengths": DType.I32}
-    kernel = attention_grad.specialise(types, sizes={"d": 4}, constants={"causal": mask})
+    kernel = attention_grad.specialise(
+        types, sizes={"d": 4}, constants={"causal": mask}, without={"turns"}
+    )
     found = kernel.reference(q, k, v, do, lse, delta, ends, scale=SCALE)
     alone = attention_grad.specialise(
-        WIDE, sizes={"d": 4}, constants={"causal": mask}, without={"lengths"}
+        WIDE, sizes={"d": 4}, constants={"causal": mask}, without={"lengths", "turns"}
     )
     for n, (e, kv) in enumerate(zip(ends, short, strict=True)):
         rows = slice(n, n + 1)
@@ -187,7 +184,7 @@ def layouts(b, h, g, s, t, d):
         (128, 4, False, "prepared attention_grad converted"),
         (64, 2, False, "prepared attention_grad converted summed"),
         (256, 4, False, "prepared attention_grad values_grad converted"),
-        (128, 4, True, "prepared attention_grad queries_grad"),
+        (128, 4, True, "prepared attention_grad converted"),
     ],
 )
 def test_the_kernels_of_a_call(size, heads, fixed, names):
@@ -198,7 +195,7 @@ def test_the_kernels_of_a_call(size, heads, fixed, names):
 
 def test_every_head_dimension_has_its_schedule():
     for size, mask in itertools.product((64, 128, 256), (False, True)):
-        pins = dict(measured("attention_grad", {"causal": mask}, {"d": size}, ("dq", "dk")))
+        pins = dict(measured("attention_grad", {"causal": mask}, {"d": size}))
         assert pins["times"]
         assert "times" not in dict(
             measured("attention_grad", {"causal": mask, "score": softcap}, {"d": size})
@@ -213,7 +210,7 @@ def test_packed_sequences_are_sequences_apart(mask):
     starts = np.array([0, 4, 4, 9]), np.array([0, 5, 5, 11])
     kernel = packed_grad.specialise(WIDE, sizes={"d": 4}, constants={"causal": mask})
     alone = attention_grad.specialise(
-        WIDE, sizes={"d": 4}, constants={"causal": mask}, without={"lengths"}
+        WIDE, sizes={"d": 4}, constants={"causal": mask}, without={"lengths", "turns"}
     )
     lse, delta = np.zeros((2, 9)), np.zeros((2, 9))
     want = [np.zeros_like(x) for x in (k, q, v)]

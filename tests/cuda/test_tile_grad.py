@@ -7,7 +7,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from warploom.document.roles import Arrive, BulkStore, Compute, ProxyFence, Side
+from warploom.document.roles import Arrive, BulkStore, Compute, ProxyFence, Side, WaitFull
 from warploom.emit.cuda.tile.plain import emit_plain
 from warploom.emit.cuda.tile.source import emit_kernel
 from warploom.errors import KernelError
@@ -18,9 +18,11 @@ from warploom.kernels.attention_grad import attention_grad
 from warploom.kernels.attention_grad_ends import converted, prepared, summed
 from warploom.kernels.block_scaled import block_scaled
 from warploom.kernels.gemm import gemm
+from warploom.kernels.measured import measured
 from warploom.kernels.rms_gemm import rms_gemm
 from warploom.kernels.swiglu import swiglu
 from warploom.lower.body import body_of
+from warploom.lower.choose import choose
 from warploom.lower.column import lower
 from warploom.lower.fuse import fuse
 from warploom.lower.join import join
@@ -41,7 +43,7 @@ NVCC = ["nvcc", "-std=c++17", "-O3", "-cubin", "-gencode=arch=compute_90a,code=s
 
 def grad(size=64, *, causal=False):
     kernel = attention_grad.specialise(
-        HALF, sizes={"d": size}, constants={"causal": causal}, without={"lengths"}
+        HALF, sizes={"d": size}, constants={"causal": causal}, without={"lengths", "turns"}
     )
     return rewrite(simplify(kernel), positive=frozenset({"scale"}))
 
@@ -242,7 +244,8 @@ def test_rows_of_other_lengths_are_refused():
 
 def test_the_ends_mean_what_they_say():
     x, y = np.arange(24.0).reshape(1, 2, 3, 4), np.full((1, 2, 3, 4), 2.0)
-    kernel = prepared.specialise({"do": DType.F32, "o": DType.F32}, sizes={"d": 4})
+    types = {"do": DType.F32, "o": DType.F32}
+    kernel = prepared.specialise(types, sizes={"d": 4}, without={"turns"})
     delta, dq = kernel.reference(x, y)
     np.testing.assert_allclose(delta, 2 * x.sum(3))
     assert not dq.any()
@@ -260,3 +263,62 @@ def test_tiles_that_start_late_are_listed():
     assert rest[:3] == [0, 8, 16]  # the longest: the first keys of each head
     assert sorted(rest[:-1]) == list(range(24))
     assert "listed(order + visit)" in emit_kernel(lower(kernel, tiling, options=QUICK)).text
+
+
+def shipped(size, mask, without=("lengths", "turns")):
+    without = {*without} | ({"dv"} if size == 256 else set())
+    types = {n: t for n, t in HALF.items() if n not in without}
+    constants = {"causal": mask}
+    kernel = attention_grad.specialise(
+        types, sizes={"d": size}, constants=constants, without=without
+    )
+    kernel = rewrite(simplify(kernel), positive=frozenset({"scale"}))
+    pins = dict(measured("attention_grad", {"causal": mask}, {"d": size}))
+    sizes = {"b": 1, "h": 8, "g": 8, "s": 1024, "t": 1024}
+    return lower(kernel, choose(kernel, sizes, pins=pins)[0].tiling)
+
+
+def test_copies_are_seen_before_sums_go_out():
+    made = shipped(128, False)
+    assert verify_roles(made.document).clean
+    program = made.document.program("consumer")
+    loop = [type(e).__name__ for e in program.kernel]
+    out = next(
+        i for i, e in enumerate(program.kernel) if isinstance(e, Compute) and e.op == "store_dq"
+    )
+    waits = [e for e in program.kernel if isinstance(e, WaitFull)]
+    assert {e.ring for e in waits[1:]} == {"ring_qs", "ring_dos"}  # the first is for dS
+    assert not any(name == "WaitFull" for name in loop[out:])
+    assert {e.ring for e in program.prologue if isinstance(e, WaitFull)} >= {"ring_ks", "ring_vs"}
+
+
+def test_a_copy_that_is_seen_too_late_is_found():
+    made = shipped(128, False)
+    program = made.document.program("consumer")
+    late = tuple(e for e in program.kernel if not (isinstance(e, WaitFull) and e.ring == "ring_qs"))
+    programs = tuple(
+        dataclasses.replace(p, kernel=late) if p.name == "consumer" else p
+        for p in made.document.programs
+    )
+    assert not verify_roles(dataclasses.replace(made.document, programs=programs)).clean
+
+
+@pytest.mark.parametrize("mask", [False, True])
+def test_tiles_in_turn_are_listed_and_wait_for_the_one_before(mask):
+    made = shipped(64, mask, without=("lengths",))
+    assert verify_roles(made.document).clean
+    text = emit_kernel(made).text
+    assert text.count("asked[b] = load_relaxed(turn)") == text.count("owed[b] = turn;") > 0
+    assert text.index("asked[0] =") < text.index("owed[b] = turn;")
+    sizes = {"b": 1, "h": 3, "g": 3, "s": 1024, "t": 1024, "d": 64}
+    ctas = 4
+    order = visit_list(made.kernel, made.tiling, sizes, ctas)
+    ends = [*order[1:ctas], len(order)]
+    lists = [order[a : b - 1] for a, b in zip(order[:ctas], ends, strict=True)]
+    assert sorted(t for own in lists for t in own) == list(range(24))
+    done: set[int] = set()
+    left = [list(own) for own in lists]
+    while any(left):  # a tile may run once the row before it is done: somebody always can
+        ready = [own for own in left if own and (own[0] % 8 == 0 or own[0] - 1 in done)]
+        assert ready
+        done.add(ready[0].pop(0))

@@ -22,7 +22,6 @@ from warploom.launch.binary import (
     Pointer,
     Scalar,
     Stride,
-    Swizzle,
     TensorMap,
     Work,
 )
@@ -111,8 +110,9 @@ def encode(array, dtype):
     wide = np.ascontiguousarray(np.asarray(array, np.float64).astype(np.float32))
     if dtype is DType.F32:
         return wide.view(np.uint32)
-    if dtype is DType.I32:
-        return np.asarray(array, np.int32).view(np.uint32)
+    if dtype in (DType.I32, DType.I8):
+        kind, bits = (np.int32, np.uint32) if dtype is DType.I32 else (np.int8, np.uint8)
+        return np.ascontiguousarray(array, kind).view(bits)
     if dtype is DType.F16:
         return wide.astype(np.float16).view(np.uint16)
     if dtype is DType.BF16:
@@ -137,12 +137,12 @@ def map_bytes(parameter, memory):
     strides = (memory.size, *found.strides)
     data = struct.pack(
         "<Qii5i5iii5q",
-        memory.address + found.shift,
+        memory.address,
         rank,
         ELEMENTS.get(memory.dtype, 3),
         *pad(found.shape, 1),
         *pad(found.box, 1),
-        int(parameter.swizzle is Swizzle.B128),
+        parameter.swizzle.span,
         0,
         *pad(strides, 0),
     )
@@ -153,7 +153,8 @@ def execute(binary, source, memories, scalars, *, grid, seed):
     """Run an emitted kernel on tensors in memory; the fault as a text, or None."""
     by_name = dict(zip((t.name for t in binary.tensors), memories, strict=True))
     sizes = bind(binary.tensors, [m.layout for m in memories])
-    ctas = min(grid, binary.grid.tiles(sizes))
+    cluster = binary.cluster
+    ctas = cluster * min(-(-grid // cluster), binary.grid.tiles(sizes))
     words, lists = [], []
     for p in binary.parameters:
         match p:
@@ -183,7 +184,8 @@ def execute(binary, source, memories, scalars, *, grid, seed):
         ctypes.memmove(address, word, len(word))
     table = (ctypes.c_void_p * len(words))(*addresses)
     library = built(source.text, source.entry)
-    said = library.host_run(library.launch, table, ctas, source.threads, source.shared_bytes, seed)
+    given = (ctas, source.threads, source.shared_bytes, cluster, seed)
+    said = library.host_run(library.launch, table, *given)
     return said.decode() if said else None
 
 

@@ -9,9 +9,10 @@
 
 struct HostIndex { unsigned x; };
 extern HostIndex* host_thread;
-extern HostIndex host_block, host_grid;
+extern HostIndex *host_block, host_grid;
 #define threadIdx (*host_thread)
-#define blockIdx host_block
+#define blockIdx (*host_block)
+#define __cluster_dims__(...)
 #define gridDim host_grid
 
 typedef unsigned host_u32;
@@ -40,7 +41,6 @@ inline long long max(long long a, long long b) { return a > b ? a : b; }
 inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 inline float __fdividef(float a, float b) { return a / b; }
 inline float __uint_as_float(host_u32 x) { return __builtin_bit_cast(float, x); }
-inline host_u32 __float_as_uint(float x) { return __builtin_bit_cast(host_u32, x); }
 inline float __int_as_float(host_u32 x) { return __builtin_bit_cast(float, x); }
 template <class T> T __ldg(const T* p) { return *p; }
 inline host_u32 host_bits(float x) { return __builtin_bit_cast(host_u32, x); }
@@ -80,20 +80,14 @@ void host_mbar_arrive(host_u32 at);
 host_u32 host_mbar_wait(host_u32 at, host_u32 parity);
 void host_bar_sync(host_u32 id, host_u32 threads);
 void host_bar_arrive(host_u32 id, host_u32 threads);
-inline bool host_bar_any(host_u32 id, bool x) {
-  static bool said[16];
-  said[id] |= x;
-  host_bar_sync(id, 128);
-  const bool found = said[id];
-  host_bar_sync(id, 128);
-  said[id] = false;
-  host_bar_sync(id, 128);
-  return found;
-}
+bool host_bar_any(host_u32 id, bool x);
+void host_cluster_sync();
+void host_mbar_arrive_at(host_u32 at, host_u32 cta);
 void host_proxy_fence();
 void host_bulk_commit();
 void host_bulk_wait(int pending);
-void host_tma_load(host_u32 to, const void* map, host_u32 bar, int rank, const int* at);
+void host_tma_load(host_u32 to, const void* map, host_u32 bar, int rank, const int* at,
+                   host_u32 mask = 0);
 void host_tma_store(const void* map, host_u32 from, int rank, const int* at, bool add);
 void host_ldmatrix(host_u32* out, host_u32 at);
 void host_stmatrix(host_u32 at, const host_u32* x);
@@ -108,6 +102,19 @@ void host_wgmma(int n, int kind, float* const* d, const host_u32* const* a, host
 host_u16 host_to_bf16(float x);
 host_u16 host_to_f16(float x);
 float host_from_f16(host_u16 x);
+
+static inline host_u32 host_less_halves(host_u32 a, host_u32 b, bool f16) {
+  host_u32 made = 0;
+  for (int j = 0; j < 2; ++j) {
+    const host_u16 x = (host_u16)(a >> 16 * j), y = (host_u16)(b >> 16 * j);
+    const auto wide = [&](host_u16 h) {
+      return f16 ? host_from_f16(h) : __builtin_bit_cast(float, (host_u32)h << 16);
+    };
+    const float less = wide(x) - wide(y);
+    made |= (host_u32)(f16 ? host_to_f16(less) : host_to_bf16(less)) << 16 * j;
+  }
+  return made;
+}
 
 static inline void host_add_halves(void* at, host_u32 x, int count, bool f16) {
   host_u16* t = (host_u16*)at;

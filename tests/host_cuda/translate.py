@@ -115,6 +115,8 @@ def _product(asm: Asm, line: str, keeps: str) -> str:
 
 
 _NOTHING = (
+    "mapa.shared::cluster.",
+    "barrier.cluster.arrive.",
     "fence.mbarrier_init.",
     "prefetch.tensormap",
     "wgmma.fence.",
@@ -126,6 +128,9 @@ _PLAIN = {  # instruction: the C++ of its operands in the order of the PTX text
     "mbarrier.init.shared::cta.b64": "host_mbar_init({0}, {1});",
     "mbarrier.arrive.expect_tx.shared::cta.b64": "host_mbar_expect({0}, {1});",
     "mbarrier.arrive.shared::cta.b64": "host_mbar_arrive({0});",
+    "mbarrier.arrive.shared::cluster.b64": "host_mbar_arrive_at({0}, {1});",
+    "mbarrier.arrive.release.cluster.shared::cluster.b64": "host_mbar_arrive_at({0}, {1});",
+    "barrier.cluster.wait.acquire": "host_cluster_sync();",
     "mbarrier.try_wait.parity.shared::cta.b64": "{0} = host_mbar_wait({1}, {2});",
     "createpolicy.fractional.L2::evict_last.b64": "{0} = 0;",
     "createpolicy.fractional.L2::evict_first.b64": "{0} = 0;",
@@ -154,7 +159,13 @@ _PLAIN = {  # instruction: the C++ of its operands in the order of the PTX text
     "st.global.v4.b32": (
         "host_u32* t_ = (host_u32*)({0}); t_[0] = {1}; t_[1] = {2}; t_[2] = {3}; t_[3] = {4};"
     ),
-    "red.relaxed.gpu.global.add.v2.f32": ("float* t_ = (float*)({0}); t_[0] += {1}; t_[1] += {2};"),
+    "red.relaxed.gpu.global.add.v2.f32": "float* t_ = (float*)({0}); t_[0] += {1}; t_[1] += {2};",
+    "red.relaxed.gpu.global.add.v4.f32": (
+        "float* t_ = (float*)({0}); t_[0] += {1}; t_[1] += {2}; t_[2] += {3}; t_[3] += {4};"
+    ),
+    "red.relaxed.gpu.global.add.u32": "*(volatile host_u32*)({0}) += 1;",
+    "ld.relaxed.gpu.global.u32": "{0} = *(const volatile host_u32*)({1});",
+    "fence.acq_rel.gpu": "",
     "red.relaxed.gpu.global.add.f32": "*(float*)({0}) += {1};",
     "red.relaxed.gpu.global.add.noftz.bf16x2": "host_add_halves({0}, {1}, 2, false);",
     "red.relaxed.gpu.global.add.noftz.bf16": "host_add_halves({0}, {1}, 1, false);",
@@ -170,9 +181,9 @@ _PLAIN = {  # instruction: the C++ of its operands in the order of the PTX text
     "cvt.rn.bf16.f32": "{0} = host_to_bf16({1});",
     "cvt.rn.bf16x2.f32": "{0} = (host_u32)host_to_bf16({1}) << 16 | host_to_bf16({2});",
     "cvt.rn.f16x2.f32": "{0} = (host_u32)host_to_f16({1}) << 16 | host_to_f16({2});",
+    "sub.rn.bf16x2": "{0} = host_less_halves({1}, {2}, false);",
+    "sub.rn.f16x2": "{0} = host_less_halves({1}, {2}, true);",
     "ex2.approx.ftz.f32": "{0} = exp2f({1});",
-    "max.NaN.f32": "{0} = {1} != {1} ? {1} : fmaxf({1}, {2});",
-    "min.NaN.f32": "{0} = {1} != {1} ? {1} : fminf({1}, {2});",
     "tanh.approx.f32": "{0} = tanhf({1});",
     "lg2.approx.ftz.f32": "{0} = log2f({1});",
 }
@@ -189,20 +200,23 @@ def _simple(asm: Asm, line: str) -> str:
         word,
     )
     if moved:
-        return _copy(asm, rest, int(moved[2]), adds=bool(moved[1]), loads=moved[3][0] == "s")
+        cast = "multicast" in word
+        loads = moved[3][0] == "s"
+        return _copy(asm, rest, int(moved[2]), adds=bool(moved[1]), loads=loads, cast=cast)
     if word not in _PLAIN:
         raise NotImplementedError(f"no host meaning of `{line}`")
     return _PLAIN[word].format(*asm.operands)
 
 
-def _copy(asm: Asm, rest: str, rank: int, *, adds: bool, loads: bool) -> str:
+def _copy(asm: Asm, rest: str, rank: int, *, adds: bool, loads: bool, cast: bool) -> str:
     found = re.search(r"\[(%\d+), \{([^}]*)\}\]", rest)
     places = [asm.value(x.strip()) for x in found[2].split(",")]
     assert len(places) == rank
     table, at = asm.value(found[1]), f"const int at_[] = {{{', '.join(places)}}};"
     others = [asm.value(x) for x in re.findall(r"\[(%\d+)\]", rest)]
     if loads:
-        return f"{at} host_tma_load({others[0]}, {table}, {others[1]}, {rank}, at_);"
+        mask = asm.value(re.findall(r"%\d+", rest)[3 + rank]) if cast else "0"
+        return f"{at} host_tma_load({others[0]}, {table}, {others[1]}, {rank}, at_, {mask});"
     return f"{at} host_tma_store({table}, {others[0]}, {rank}, at_, {str(adds).lower()});"
 
 

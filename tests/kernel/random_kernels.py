@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import warploom as wl
 from tests.kernel.sources import run_source
 from warploom.kernel.rounding import rounded
-from warploom.kernel.values import Access
+from warploom.kernel.values import Access, DType
 
 FORMS = ("product", "softmax", "rows", "blocks", "groups", "grad")
 
@@ -45,6 +45,9 @@ class RandomKernel:
                 found.append(np.array([0, *sorted(ends), self.sizes["m"]]))
             if tensor.access is Access.IN:
                 shape = [-(-self.sizes[a.name] // a.per) for a in tensor.axes]
+                if tensor.dtype is DType.I8:
+                    found.append(rng.integers(-128, 128, shape))
+                    continue
                 found.append(rounded(rng.normal(scale=0.5, size=shape), tensor.dtype))
         return tuple(found)
 

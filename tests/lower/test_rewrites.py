@@ -9,9 +9,8 @@ from hypothesis import given, settings
 import warploom as wl
 from tests.kernel.random_kernels import random_kernels
 from tests.kernel.sources import run_source
-from warploom.kernel.check import check_kernel
 from warploom.kernel.simplify import simplify
-from warploom.kernel.values import Fn, Loop, Pointwise, Position
+from warploom.kernel.values import Fn, Loop, Pointwise
 from warploom.kernels.attention import attention
 from warploom.kernels.rms_gemm import rms_gemm
 from warploom.lower.charges import shift_is_harmless
@@ -48,42 +47,6 @@ def test_attention_means_the_same_after_rewrites(constants, leave):
     got = rewrite(kernel, SCALE, leave).reference(*inputs, scale=0.25, extents=extents)
     for a, b in zip(want, got, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
-
-
-BIASES = {
-    "falling": lambda x, b, h, i, j: x + (j - i) * 0.5,
-    "subtracted": lambda x, b, h, i, j: x - 0.25 * (h + 1) * (2 * i - 3 * j) / 7.0,
-    "before": lambda x, b, h, i, j: (i * 0.1 - j) * 0.3 + x,
-    "of sizes": lambda x, b, h, i, j: x + (wl.exp2(-0.5 * h) * (j + 5) - i),
-}
-
-
-def window(b, h, i, j):
-    return (i >= j) & (i - j < 11)
-
-
-@pytest.mark.parametrize("visible", [None, window])
-@pytest.mark.parametrize("bias", BIASES)
-def test_what_a_row_adds_moves_past_the_maximum(bias, visible):
-    kernel, inputs = attention_kernel(score=BIASES[bias], visible=visible), attention_inputs()
-    made = rewrite(kernel, SCALE)
-    check_kernel(made)
-    assert any(isinstance(op, Position) and op.var == "t" for op in loop_of(made).body)
-    extents = {"s": 8, "t": 8}
-    for a, b in zip(
-        kernel.reference(*inputs, scale=0.25, extents=extents),
-        made.reference(*inputs, scale=0.25, extents=extents),
-        strict=True,
-    ):
-        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
-
-
-def test_what_is_read_otherwise_is_not_shifted():
-    def capped(x, b, h, i, j):
-        return 5.0 * wl.tanh((x + (j - i) * 0.5) / 5.0)
-
-    made = rewrite(attention_kernel(score=capped), SCALE)
-    assert not any(isinstance(op, Position) for op in loop_of(made).body)
 
 
 def results_of(made):

@@ -15,7 +15,7 @@ from warploom.kernels.attention import attention, packed, paged
 from warploom.kernels.attention_grad import (
     attention_grad,
     packed_grad,
-    queries_grad,
+    packed_values,
     values_grad,
 )
 from warploom.kernels.block_scaled import block_scaled
@@ -94,12 +94,6 @@ SHIPPED: dict[str, Shipped] = {
     "grouped": Shipped(grouped),
     "block_scaled": Shipped(block_scaled, E4M3),
     "attention_grad": Shipped(attention_grad, sizes={"d": 64}, pins=_grad("attention_grad", 64)),
-    "fixed_grad": Shipped(
-        attention_grad,
-        sizes={"d": 64},
-        pins=_grad("attention_grad without dq", 64),
-        without=frozenset({"dq"}),
-    ),
     "turned": Shipped(turned, sizes={"m": 16}, pins=FEW),
     "paged": Shipped(paged, sizes={"d": 128, "u": 64, "s": 1}),
     "int4_gemm": Shipped(int4_gemm, {"x": "bf16", "out": "bf16"}, sizes={"m": 16}, pins=FEW),
@@ -108,7 +102,7 @@ SHIPPED: dict[str, Shipped] = {
     ),
     "scan": Shipped(scan, sizes={"t": 64, "j": 64, "d": 128, "e": 64}),
     "values_grad": Shipped(values_grad, sizes={"d": 256}, pins=_grad("values_grad", 256)),
-    "queries_grad": Shipped(queries_grad, sizes={"d": 128}, pins=_grad("queries_grad", 128)),
+    "packed_values": Shipped(packed_values, sizes={"d": 256}, pins=_grad("packed_values", 256)),
     "packed_grad": Shipped(packed_grad, sizes={"d": 64}, pins=_grad("packed_grad", 64)),
     "grouped_input": Shipped(grouped_input),
     "grouped_swiglu": Shipped(grouped_swiglu),

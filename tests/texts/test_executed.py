@@ -135,7 +135,7 @@ def kernel(x: wl.In["m", "k"], w: wl.In["n", "k"], decay: wl.In["k/64", wl.f32],
     m, n = wl.tile(out)
     acc = wl.zeros(m, n)
     for k in wl.steps(x.k, 64):
-        acc = acc * wl.exp(decay[k] * 0.1) + (x[m, k] @ w[n, k].T) * decay[k]
+        acc = acc * wl.exp(decay[k] * 0.1) + {added}
     out[m, n] = acc
 """
 SUMS_OF_GROUPS = """
@@ -167,6 +167,17 @@ def kernel(x: wl.In["m", "k"], w: wl.In["n", "k"], out: wl.Out["m", "n"]):
         acc += x[m, k] @ w[n, k].T
     out[m, n] += acc
 """
+HALF_BYTES = """
+@wl.kernel
+def kernel(x: wl.In["m", "k"], w: wl.In["n", "k/2", wl.i8], scale: wl.In["k/128", "n", wl.f32],
+           out: wl.Out["m", "n"]):
+    m, n = wl.tile(out)
+    acc = wl.zeros(n, m)
+    for k in wl.steps(x.k, 128):
+        number = (w[n, k] >> 4 * (wl.index(k) % 2)) & 15
+        acc += ((number{less}).to(x.dtype) @ x[m, k].T) * scale[k, n]
+    out[m, n] = acc.T
+"""
 GROUPED_SCALES = """
 @wl.kernel
 def kernel(x: wl.In["m", "k"], w: wl.In["e", "n", "k"], side: wl.In["k/64", "m", wl.f32],
@@ -194,7 +205,7 @@ SIZES = {"m": 136, "n": 109, "k": 145, "s": 209, "t": 145, "d": 64}
 
 def case(text, *, dtype="bf16", **sizes):
     names = dict.fromkeys(re.findall(r"(\w+): wl\.(?:In|Out)\[", text))
-    typed = set(re.findall(r"(\w+): wl\.(?:In|Out)\[[^\]]*wl\.f32\]", text))
+    typed = set(re.findall(r"(\w+): wl\.(?:In|Out)\[[^\]]*wl\.(?:f32|i8)\]", text))
     return RandomKernel(
         text=text,
         types={n: dtype for n in names if n not in typed},
@@ -257,13 +268,6 @@ def test_numbers_that_rise_evenly_are_no_work_of_their_own(bias):
     assert text.count("auto make_") == 4
 
 
-def test_exponentials_by_multiply_adds():
-    score = "wl.where(wl.index(m) >= wl.index(k), (qs @ keys[k].T) * alpha * 20.0, -wl.inf)"
-    one = case(SOFTMAX.format(score=score), m=70, k=99)
-    made = check(one, {"consumers": 1, "multiplied": 8})
-    assert "exp2_multiplied(" in emit_kernel(made).text
-
-
 def test_a_window_begins_where_its_first_row_does():
     """Not at a multiple of the step: one tile less is visited."""
     score = (
@@ -307,11 +311,17 @@ def test_tiles_with_a_scale_of_their_own_begin_where_blocks_do():
     assert check(case(BLOCK_SCALES, m=17, n=88, k=143), {"n": 32})
 
 
-@pytest.mark.parametrize("k", [40, 64, 300])
-def test_a_number_of_every_iteration_is_read_one_ahead(k):
-    made = check(case(DECAY, k=k), {"joined": False})
-    text = emit_kernel(made).text
-    assert text.count("float ahead_") == text.count("step_k(k + 1)") >= 1
+@pytest.mark.parametrize(
+    ("added", "early"),
+    [
+        ("x[m, k] @ w[n, k].T", "step_k(k + 1)"),  # kept for the step's next iteration
+        ("(x[m, k] @ w[n, k].T) * decay[k]", "float ahead_make"),  # read as the product is issued
+    ],
+)
+def test_a_number_of_every_iteration_is_read_before_it_is_needed(added, early):
+    for k in (40, 64, 300):
+        made = check(case(DECAY.replace("{added}", added), k=k), {"joined": False})
+        assert early in emit_kernel(made).text
 
 
 @pytest.mark.parametrize(("groups", "rows"), [(1, 136), (4, 200), (9, 30)])
@@ -352,6 +362,39 @@ def test_gathered_rows_are_refused_at_their_line():
     with pytest.raises(KernelError, match="gathered by a list") as found:
         Lowered(case(text)).compiled.choices  # noqa: B018
     assert "wl.index(m) * 2" in found.value.where
+
+
+def test_settled_programs_wait_for_all_products():
+    score = "(qs @ keys[k].T) * alpha"
+    made = check(case(SOFTMAX.format(score=score)), {"settled": True, "consumers": 1})
+    text = emit_kernel(made).text
+    assert "wgmma_wait<1>" not in text
+    assert "wait_group.sync.aligned 1" not in text
+    assert "wgmma_fence_1x" in text  # sums that go on are written before their fence
+
+
+@pytest.mark.parametrize(("dtype", "less"), [("bf16", " - 8"), ("f16", " - 8"), ("bf16", "")])
+def test_half_bytes_are_converted_in_pairs(dtype, less):
+    made = check(case(HALF_BYTES.format(less=less), dtype=dtype, m=20, n=70, k=270))
+    assert f"nibbles_{dtype}(" in emit_kernel(made).text
+
+
+def test_other_bits_of_a_byte_are_converted_one_by_one():
+    text = HALF_BYTES.format(less=" - 100")
+    assert "nibbles_" not in emit_kernel(check(case(text, m=20, n=70, k=270))).text
+
+
+@pytest.mark.parametrize("k", [40, 64, 128, 192, 320])
+def test_several_steps_of_an_iteration(k):
+    made = check(case(BLOCK_SCALES, n=88, k=k), {"n": 32, "unroll": 2})
+    assert made.tiling.unroll == 2
+    assert sum(a.name.startswith("kept_") for a in made.layout.arrays) == 2  # a product each
+
+
+@pytest.mark.parametrize("text", [GEMM, DECAY.replace("{added}", "x[m, k] @ w[n, k].T")])
+def test_only_scaled_products_are_unrolled(text):
+    with pytest.raises(KernelError, match="several steps of this loop"):
+        Lowered(case(text), {"unroll": 2}).compiled.rewritten  # noqa: B018
 
 
 def test_what_a_second_store_reads_stays():

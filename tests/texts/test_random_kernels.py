@@ -56,6 +56,7 @@ class Lowered:
     def __init__(self, case, pins=None):
         self.case = case
         positive = {n for n, v in case.scalars.items() if v > 0}
+        pins = {"cluster": 1, **(pins or {})}  # the host executes CTAs by themselves
         self.compiled = Compiled(case.kernel, sizes=case.sizes, positive=positive, pins=pins)
 
     @cached_property

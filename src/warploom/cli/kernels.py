@@ -19,7 +19,6 @@ from warploom.kernels.attention_grad import (
     attention_grad,
     packed_grad,
     packed_values,
-    queries_grad,
     values_grad,
 )
 from warploom.kernels.block_scaled import block_scaled
@@ -50,7 +49,7 @@ TEXTS = {
         *(gemm, turned, swiglu, rms_gemm, block_scaled, int4_gemm, fp8_gemm),
         *(grouped, grouped_input, grouped_weights, grouped_scattered, grouped_swiglu),
         *(grouped_scaled, attention, packed, paged, scan),
-        *(attention_grad, values_grad, queries_grad, packed_grad, packed_values),
+        *(attention_grad, values_grad, packed_grad, packed_values),
     )
 }
 USUAL = {"block_scaled": "fp8", "grouped_scaled": "fp8"}  # element types other than bf16

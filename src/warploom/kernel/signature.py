@@ -197,6 +197,16 @@ def _tensor(source: Source, node: ast.arg, note: object, default: object) -> Ten
                 fix=f'{node.arg}: wl.Starts["e"]',
             )
         dtype = DType.I32
+    if note.access is Access.TURNS:
+        if dtype not in (None, DType.F32):
+            source.fail(
+                KernelTypeError,
+                node,
+                f"'{node.arg}' of wl.Turns is f32",
+                why="what it holds is for the kernel alone, and zeros before every launch",
+                fix=f'{node.arg}: wl.Turns["b", "s"]',
+            )
+        dtype = DType.F32
     if blocked and (len(axes) < 2 or dtype is not DType.F32 or any(a.per > 1 for a in axes)):
         source.fail(
             KernelTypeError,

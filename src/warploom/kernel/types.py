@@ -32,11 +32,14 @@ class DType(StrEnum):
 
 
 class Access(StrEnum):
-    """What a kernel does with a tensor. ``STARTS``: offsets of groups, one more than groups."""
+    """What a kernel does with a tensor. ``STARTS``: offsets of groups, one more than groups.
+    ``TURNS``: zeros before a launch, in which tiles count who has added to rows of these axes.
+    """
 
     IN = "in"
     OUT = "out"
     STARTS = "starts"
+    TURNS = "turns"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -150,13 +150,15 @@ class At:
 class Load:
     """A tile of a tensor. Elements outside the tensor read as 0.
 
-    ``bounded``: those past the end of its loop too; a rewrite of the lowering puts it there.
+    ``bounded``: those past the end of its loop too. ``step``: which step of an unrolled loop it
+    belongs to. Rewrites of the lowering put both there.
     """
 
     result: Value
     tensor: str
     at: tuple[At, ...]
     bounded: bool = False
+    step: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,7 +242,8 @@ class Tiles:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loop:
     """``for var in steps(axis)``: from ``start`` to ``until`` (values; the whole axis if None), or
-    the tiles of ``lists`` alone, one list after the other.
+    the tiles of ``lists`` alone, one list after the other. ``times``: steps of an iteration, where
+    a rewrite of the lowering unrolled it.
     """
 
     var: str
@@ -250,6 +253,7 @@ class Loop:
     until: str | None = None
     lists: tuple[Tiles, ...] = ()
     line: Line | None = None
+    times: int = 1
 
 
 Op = (

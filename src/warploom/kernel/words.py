@@ -65,6 +65,7 @@ class _Annotation:
 In: Any = _Annotation(Access.IN)
 Out: Any = _Annotation(Access.OUT)
 Starts: Any = _Annotation(Access.STARTS)
+Turns: Any = _Annotation(Access.TURNS)
 
 WORDS: dict[str, Word] = {
     name: Word(name, usage)

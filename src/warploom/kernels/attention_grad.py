@@ -2,8 +2,8 @@
 
 ``lse`` is what the forward pass gave, ``delta`` the row sums of ``do * o``. ``dq`` is left in fp32
 and unscaled, and ``dk`` and ``dv`` are those of each query head: ``converted`` and ``summed`` make
-them ready. Where registers hold the sums of one gradient only, ``dv`` has a kernel of its own, and
-where its sums are wanted in a fixed order, ``dq``.
+them ready. Where registers hold the sums of one gradient only, ``dv`` has a kernel of its own.
+With ``turns``, tiles of keys add to ``dq`` one after the other: the same bits every time.
 """
 
 from warploom.kernel import language as wl
@@ -30,6 +30,7 @@ def attention_grad(
     dq: wl.Out["b", "h", "s", "d", wl.f32, wl.blocked] = None,
     dv: wl.Out["b", "h", "t", "d"] = None,
     lengths: wl.In["b", wl.i32] = None,
+    turns: wl.Turns["b", "h", "s"] = None,
     *,
     scale: float,
     causal=False,
@@ -86,37 +87,6 @@ def values_grad(
             p = wl.where(wl.index(t) < end, p, 0.0)
         gv += p.to(q.dtype) @ do[b, h, s]
     dv[b, h, t] = gv
-
-
-@wl.kernel
-def queries_grad(
-    q: wl.In["b", "h", "s", "d"],
-    k: wl.In["b", "g", "t", "d"],
-    v: wl.In["b", "g", "t", "d"],
-    do: wl.In["b", "h", "s", "d"],
-    lse: wl.In["b", "h", "s", wl.f32],
-    delta: wl.In["b", "h", "s", wl.f32],
-    dq: wl.Out["b", "h", "s", "d"],
-    *,
-    scale: float,
-    causal=False,
-    score=None,
-    visible=None,
-):
-    """``dq`` alone, summed in a fixed order: a tile of queries, a loop over the keys."""
-    b, h, s = wl.tile(dq, whole="d")
-    g = h // (q.h // k.g)
-    qs, dos = q[b, h, s], do[b, h, s]
-    gq = wl.zeros(s, q.d)
-    for t in wl.steps(k.t):
-        ks = k[b, g, t]
-        x = (qs @ ks.T) * scale
-        y = x if score is None else score(x, b, h, wl.index(s), wl.index(t))
-        p = wl.exp(y - lse[b, h, s])
-        p = _seen(p, b, h, s, t, k.t - q.s if causal == "end" else 0, causal, visible)
-        w = p if score is None else p * wl.slope(y, x)
-        gq += (w * (dos @ v[b, g, t].T - delta[b, h, s])).to(q.dtype) @ ks
-    dq[b, h, s] = gq * scale
 
 
 @wl.kernel

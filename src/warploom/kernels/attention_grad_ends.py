@@ -9,11 +9,13 @@ def prepared(
     o: wl.In["b", "h", "s", "d"],
     delta: wl.Out["b", "h", "s", wl.f32],
     dq: wl.Out["b", "h", "s", "d", wl.f32, wl.blocked],
+    turns: wl.Out["b", "h", "s", wl.f32] = None,
 ):
-    """Row sums of ``do * o``; ``dq`` is cleared, so that it can be added to."""
+    """Row sums of ``do * o``; ``dq`` is cleared, so that it can be added to (in turn)."""
     b, h, s = wl.tile(dq, whole="d")
     delta[b, h, s] = (do[b, h, s].to(wl.f32) * o[b, h, s].to(wl.f32)).sum(axis=1)
     dq[b, h, s] = wl.zeros(s, do.d)
+    turns[b, h, s] = wl.zeros(s)
 
 
 def _over_heads(x, b, first, t, each):

@@ -6,7 +6,7 @@ Each was the quickest of a search over tiles and over all programs at the least 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 Pins = tuple[tuple[str, object], ...]
 LONG = 1024  # queries and keys from which on the choices hold
@@ -50,10 +50,15 @@ ATTENTION: Mapping[tuple[int, bool], Mapping[str, object]] = {
     (256, True): {**_TILE_256, "slack": 1024},
 }
 
-# Where a search over tiles would solve schedules for many minutes, the tile that was measured; of
-# full masks also what long sequences take, from MANY rows of tiles of 128 queries on.
-MANY, MEDIUM = 4 * 132, 512
+# Where a search over tiles would solve schedules for many minutes, the tile that was measured.
 SHORT: Mapping[int, Mapping[str, object]] = {256: {**_TILE_256, "t": 64, "slack": 512}}
+# Of short sequences with at least so many keys and so many rows of tiles of 128 queries.
+MEDIUM, MANY = 512, 4 * 132
+MANY_HEADS: Mapping[tuple[int, bool], Mapping[str, object]] = {
+    (64, False): ATTENTION[64, False],
+    (64, True): {**_TILE_64, "s": 128, "consumers": 2, "ahead": 2, "tie": 32},
+    (128, False): ATTENTION[128, False],
+}
 
 _GRAD = {
     "split": 1,
@@ -72,24 +77,25 @@ _GRAD = {
     "keep": None,
     "serpentine": False,
 }
-# Interval and issue times: queries, their gradients, QK, dP, exponentials, dS, dK, conversion, dV,
-# dS to shared memory, dQ, and dQ out.
-_GRAD_64 = (3776, 0, 512, 680, 1192, 1254, 2298, 2856, 2984, 3368, 2728, 3880, 4472)
-_CAUSAL_GRAD_64 = (3563, 0, 512, 680, 1192, 1254, 2471, 3029, 2298, 2455, 2901, 3541, 4115)
-_GRAD_128 = (4983, 300, 600, 1200, 1712, 1774, 2306, 3771, 2659, 2747, 2531, 3259, 3833)
+# Interval and issue times: queries, their gradients, (that both have landed,) QK, dP, exponentials,
+# dS, dK, conversion, dV, dS to shared memory, dQ, and dQ out.
+_GRAD_64 = (4096, 0, 290, 628, 1140, 1202, 2419, 4023, 2246, 2403, 2849, 3321, 3895)
+_GRAD_128 = (3296, 0, 290, 628, 918, 1634, 2146, 2208, 2740, 4350, 3093, 3821, 2965, 3309, 4222)
+_CAUSAL_GRAD_128 = (3776, 0, 290, 1430, 918, 2004, 2536, 4001, 2889, 2977, 2761, 3489, 4063)
 _GRAD_256 = (5060, 0, 1024, 830, 1854, 1916, 2940, 3028, 3116, 3268, 3204, 4292, 5378)
 _WIDE = {"s": 64, "stages": 1, "handed": 1, "joined": False, "direct": True, "spare": 20}
-_GRADS_128 = {**_GRAD, "s": 64, "spare": 30, "early": 1, "times": _GRAD_128}
+_GRADS_64 = {**_GRAD, "s": 128, "spare": 8, "times": _GRAD_64}
+_SEEN = {"seen": True, "early": 1}
 
 ATTENTION_GRAD: Mapping[tuple[int, bool], Mapping[str, object]] = {
-    (64, False): {**_GRAD, "s": 128, "spare": 8, "straight": False, "times": _GRAD_64},
-    (64, True): {**_GRAD, "s": 128, "spare": 8, "times": _CAUSAL_GRAD_64},
-    (128, False): _GRADS_128,
-    (128, True): _GRADS_128,
+    (64, False): _GRADS_64,
+    (64, True): _GRADS_64,
+    (128, False): {**_GRAD, **_SEEN, "s": 64, "spare": 8, "times": _GRAD_128},
+    (128, True): {**_GRAD, "s": 64, "spare": 8, "times": _CAUSAL_GRAD_128},
     (256, False): {**_GRAD, **_WIDE, "times": _GRAD_256},
     (256, True): {**_GRAD, **_WIDE, "times": _GRAD_256},
 }
-# Gradients with kernels of their own, and all but dq where that has one. Consumers take turns.
+# Gradients with kernels of their own. Consumers take turns.
 _ALONE = {
     "split": 1,
     "t": 128,
@@ -105,45 +111,37 @@ _ALONE = {
     "serpentine": False,
 }
 _VALUES_256 = (2048, 0, 1502, 778, 1802, 1352, 2376, 2314, 3338)
-_FIXED_64 = (2048, 0, 290, 662, 1686, 918, 1942, 980, 2004, 1702, 2726, 2454, 3478, 2110, 3134,
-             2198, 3222)  # fmt: skip
-_FIXED_128 = (2048, 0, 310, 628, 1652, 1396, 2420, 946, 1970, 1734, 2758, 1908, 2932, 2090, 3114,
-              2164, 3188)  # fmt: skip
-_QUERIES_128 = (1536, 273, 0, 901, 1669, 645, 1413, 1219, 1987, 1925, 2693)
 
-_PACKED_64 = (4095, 300, 600, 1200, 1456, 1518, 2475, 2050, 3139, 2411, 2755, 3201)
-_PACKED_128 = (4967, 300, 600, 1200, 1712, 1774, 2731, 2306, 3755, 2667, 3243, 3817)
 
 _IN_TEXT_ORDER = {"program": "text", "spare": 8}  # compiled without a spill, not searched
 
 GRADS: Mapping[str, Mapping[tuple[int, bool], Mapping[str, object]]] = {
     "attention_grad": ATTENTION_GRAD,
-    "attention_grad without dq": {
-        (64, False): {**_ALONE, "s": 128, "spare": 8, "times": _FIXED_64},
-        (64, True): {**_ALONE, "spare": 24},
-        **{(128, m): {**_ALONE, "spare": 16, "times": _FIXED_128} for m in (False, True)},
-    },
     "values_grad": {
         (256, m): {**_ALONE, "direct": False, "staging": 1, "times": _VALUES_256}
         for m in (False, True)
     },
     "packed_grad": {
-        (d, m): {**_GRAD, "s": 64, "direct": True, "straight": False, "spare": 20, "times": times}
-        for d, times in ((64, _PACKED_64), (128, _PACKED_128))
+        (d, m): {**_GRAD, "s": 64, "direct": True, "straight": False, **_IN_TEXT_ORDER}
+        for d in (64, 128)
         for m in (False, True)
     }
     | {(256, m): {**_GRAD, **_WIDE, **_IN_TEXT_ORDER} for m in (False, True)},
     "packed_values": {(256, m): {**_ALONE, "times": _VALUES_256} for m in (False, True)},
-    "queries_grad": {
-        (128, m): {**_ALONE, "s": 128, "t": 64, "times": _QUERIES_128} for m in (False, True)
-    },
 }
 
 
 # The least interval for a chunk of 64 steps, d = 128 and e = 64, proven; it takes minutes to find.
 _SCAN = (928, 136, 0, 1173, 1293, 1845, 1361, 764, 1445, 1829, 2187, 2357, 1189, 1573, 2547)
 SCANS: Mapping[tuple[int, int, int], Mapping[str, object]] = {
-    (64, 128, 64): {"consumers": 1, "hold": False, "joined": True, "staging": 3, "times": _SCAN},
+    (64, 128, 64): {
+        "consumers": 1,
+        "hold": False,
+        "joined": True,
+        "staging": 3,
+        "settled": True,
+        "times": _SCAN,
+    },
 }
 
 # Products: rows and columns from which on a tile was the quickest, and the tile.
@@ -152,7 +150,7 @@ PRODUCTS: Mapping[str, tuple[tuple[str, int], tuple[str, int], Mapping[str, obje
     "block_scaled": (
         ("m", 1024),
         ("n", 1024),
-        {"m": 128, "n": 128, "turns": True, "stages": 5},
+        {"m": 192, "n": 128, "consumers": 3, "turns": True, "stages": 4, "direct": True},
     ),
     "grouped": (("t", 4096), ("n", 1024), {"t": 128, "n": 256}),
 }
@@ -175,24 +173,18 @@ def measured(
     name: str,
     choices: Mapping[str, object],
     sizes: Mapping[str, int],
-    wanted: Collection[str] = ("dq",),
 ) -> Pins:
-    """What was measured best for a kernel of that name; nothing where nothing was measured.
-
-    ``wanted``: the outputs that are made.
-    """
+    """What was measured best for a kernel of that name; nothing where nothing was measured."""
     mask = bool(choices.get("causal"))
     plain = all(choices.get(f) is None for f in ("score", "visible", "sink"))
     if name in PRODUCTS:
         rows, columns, pins = PRODUCTS[name]
         large = all(sizes.get(axis, 0) >= least for axis, least in (rows, columns))
         return tuple(pins.items()) if large else ()
-    if name == "attention_grad" and "dq" not in wanted:
-        name += " without dq"
     if name in GRADS:  # nothing else was built for them, so they hold for all lengths
         pins = dict(GRADS[name].get((sizes.get("d", 0), mask), {}))
         if not plain and pins:  # another loop
-            pins = {n: v for n, v in pins.items() if n not in ("times", "early")}
+            pins = {n: v for n, v in pins.items() if n not in ("times", *_SEEN)}
             pins |= {"s": 64, **_IN_TEXT_ORDER}
         return tuple(pins.items())
     if name not in ("attention", "blocked"):
@@ -200,9 +192,15 @@ def measured(
         return tuple(SCANS.get(chunk, {}).items()) if name == "scan" else ()
     if not plain or name == "blocked":
         return _with_functions(name, sizes, choices)
+    return tuple(_of_lengths(sizes, mask=mask).items())
+
+
+def _of_lengths(sizes: Mapping[str, int], *, mask: bool) -> Mapping[str, object]:
+    """Of attention by lengths: short sequences of many heads take other tiles than of few."""
     shortest, size = min(sizes.get("s", 0), sizes.get("t", 0)), sizes.get("d", 0)
     rows = sizes.get("b", 1) * sizes.get("h", 1) * (sizes.get("s", 0) // 128)
-    many = not mask and shortest >= MEDIUM and rows >= MANY
-    if shortest < LONG and (size in SHORT or not many):
-        return tuple(SHORT.get(size, {}).items())
-    return tuple(ATTENTION.get((sizes.get("d", 0), mask), {}).items())
+    if shortest >= LONG:
+        return ATTENTION.get((size, mask), {})
+    if size in SHORT or shortest < MEDIUM or rows < MANY:
+        return SHORT.get(size, {})
+    return MANY_HEADS.get((size, mask), {})

@@ -16,7 +16,6 @@ from warploom.kernels.attention_grad import attention_grad as text
 from warploom.kernels.attention_grad import (
     packed_grad,
     packed_values,
-    queries_grad,
     values_grad,
 )
 from warploom.kernels.attention_grad_ends import converted, prepared, summed
@@ -36,6 +35,7 @@ from warploom.lower.tiling import Tiling
 Options = tuple[Any, ...]
 TOGETHER = 128  # the largest head dimension of which registers hold both sums
 BEFORE: Options = ((), (), frozenset(), frozenset({"delta", "dq"}), ())
+IN_TURN: Options = (*BEFORE[:3], BEFORE[3] | {"turns"}, ())
 
 
 def attention_backward(
@@ -59,8 +59,8 @@ def attention_backward(
 
     ``out`` and ``lse`` are what ``attention(..., return_lse=True)`` gave for the same arguments;
     head dim is 64, 128 or 256. The sums that make ``dq`` are in fp32 and in no fixed order, so it
-    may differ in its last bit from run to run, unless ``deterministic`` is asked for: then a kernel
-    of its own makes it. ``dk`` and ``dv`` are the same in every run. ``score``, ``visible`` and
+    may differ in its last bit from run to run, unless ``deterministic`` is asked for: then they are
+    added in turn. ``dk`` and ``dv`` are the same in every run. ``score``, ``visible`` and
     ``lengths`` are those of the forward pass; the derivative of ``score`` follows from its text.
     """
     check_backward(grad, q, k, v, out, lse)
@@ -69,12 +69,12 @@ def attention_backward(
     each = q.shape[1] // k.shape[1]
     kind = view_of(q, "q").layout.dtype
     sums = _sums(q, stream)
-    delta = PREPARED.launch((grad, out, None, sums), (), BEFORE, stream)[2]
+    before = IN_TURN if deterministic else BEFORE
+    *_, delta, _, turns = PREPARED.launch((grad, out, None, sums, None), (), before, stream)
     own = score is not None or visible is not None
     apart = q.shape[3] > TOGETHER
-    options = _options(mask, DType.F32 if each > 1 else kind, apart, deterministic, kernel)
+    options = _options(mask, DType.F32 if each > 1 else kind, apart, kernel)
     given = (q, k, v, grad, lse, delta)
-    added = None if deterministic else sums
 
     def run(calls: Calls, tensors: tuple[Any, ...], options: Options) -> Any:  # noqa: ANN401
         more: tuple[Any, ...] = ()
@@ -82,14 +82,11 @@ def attention_backward(
             calls, options, more = flexible(calls, score, visible, options)
         return calls.launch((*tensors, *more), (factor,), options, stream)
 
-    done = run(CALLS, (*given, None, added, None, lengths), options[0])
+    done = run(CALLS, (*given, None, sums, None, lengths, turns), options[0])
     dk, dv = done[6], done[8]
     if apart:
         dv = run(VALUES, (q, k, grad, lse, None, lengths), options[1])[4]
-    if deterministic:
-        dq = run(QUERIES, (*given, None), _alone(mask))[6]
-    else:
-        dq = CONVERTED.launch((sums, None), (factor,), _made(kind), stream)[1]
+    dq = CONVERTED.launch((sums, None), (factor,), _made(kind), stream)[1]
     if each > 1:
         dk, dv = (_summed(x, k, kind, each, stream) for x in (dk, dv))
     return dq, dk, dv
@@ -118,10 +115,10 @@ def attention_packed_backward(
     factor = q.shape[2] ** -0.5 if scale is None else checked_scale(scale)
     each, kind = q.shape[1] // k.shape[1], view_of(q, "q").layout.dtype
     sums = _sums(_headed(q), stream)
-    delta = PREPARED.launch((_headed(grad), _headed(out), None, sums), (), BEFORE, stream)[2]
+    delta = PREPARED.launch((_headed(grad), _headed(out), None, sums, None), (), BEFORE, stream)[2]
     types = DType.F32 if each > 1 else kind
     apart = q.shape[2] > TOGETHER
-    options = _options(causal_choice(causal), types, apart, False, None)
+    options = _options(causal_choice(causal), types, apart, None)
     tensors = (q, k, v, grad, lse, delta[0], q_starts, k_starts, None, sums[0], None)
     done = PACKED.launch(tensors, (factor,), options[0], stream)
     dk, dv = done[8], done[10]
@@ -151,16 +148,13 @@ def kernels_of(
     """The kernels of a call with tensors of these layouts, in order, to compile them ahead."""
     each = q.shape[1] // k.shape[1]
     apart = q.shape[3] > TOGETHER
-    options = _options(mask, DType.F32 if each > 1 else q.dtype, apart, deterministic, None)
-    given, added = (q, k, k, q, rows, rows), None if deterministic else sums
-    yield PREPARED, (q, q, None, sums), BEFORE
-    yield CALLS, (*given, None, added, None, None), options[0]
+    options = _options(mask, DType.F32 if each > 1 else q.dtype, apart, None)
+    turns = rows if deterministic else None
+    yield PREPARED, (q, q, None, sums, None), IN_TURN if deterministic else BEFORE
+    yield CALLS, (q, k, k, q, rows, rows, None, sums, None, None, turns), options[0]
     if apart:
         yield VALUES, (q, k, q, rows, None, None), options[1]
-    if deterministic:
-        yield QUERIES, (*given, None), _alone(mask)
-    else:
-        yield CONVERTED, (sums, None), _made(q.dtype)
+    yield CONVERTED, (sums, None), _made(q.dtype)
     if each > 1:
         shape = (*q.shape[:2], *k.shape[2:])
         yield SUMMED, (Layout(shape, row_major(shape), DType.F32), k), _made(q.dtype, each)
@@ -192,19 +186,14 @@ def _summed(
 
 @lru_cache(maxsize=256)
 def _options(
-    mask: bool | str, kind: DType, apart: bool, fixed: bool, kernel: Tiling | None
+    mask: bool | str, kind: DType, apart: bool, kernel: Tiling | None
 ) -> tuple[Options, Options]:
     """Of the kernel that makes all gradients, and of one for those of values ``apart``."""
-    wanted = {"dk", *(() if fixed else ("dq",)), *(() if apart else ("dv",))}
+    wanted = {"dk", "dq", *(() if apart else ("dv",))}
     types = (("dk", kind), ("dv", kind))
     pins = kernel.pins if kernel is not None else ()
     rest = (("causal", mask),), frozenset({"scale"})
     return (types, *rest, frozenset(wanted), pins), (types[1:], *rest, frozenset({"dv"}), ())
-
-
-@lru_cache(maxsize=256)
-def _alone(mask: bool | str) -> Options:
-    return ((), (("causal", mask),), frozenset({"scale"}), frozenset({"dq"}), ())
 
 
 @lru_cache(maxsize=256)
@@ -217,4 +206,4 @@ PREPARED, CONVERTED, SUMMED = Calls(prepared), Calls(converted), Calls(summed)
 _PLACES = {"q": ROWS, "do": ROWS, "k": KEYS, "dv": ("t", "h", "d")}
 PACKED = Calls(packed_grad, _PLACES | {"v": KEYS, "dk": ("t", "h", "d")})
 PACKED_VALUES = Calls(packed_values, _PLACES)
-CALLS, VALUES, QUERIES = Calls(text), Calls(values_grad), Calls(queries_grad)
+CALLS, VALUES = Calls(text), Calls(values_grad)

@@ -39,8 +39,8 @@ class TensorMap:
     axes by number, outermost first and the contiguous one last (all of them in order, if not
     given). A None among them is an axis of size 1 that the tensor does not have; axes left out are
     walked by no copy and must have size 1. ``bounded``: one of them that ends where a copy says:
-    its coordinate is counted from that end (size - end + index), and one more, the outermost, is
-    the end.
+    its coordinate is larger by n = size - end, and two more, the outermost, are n and ``WRAP`` - n:
+    their strides take n rows back, since addresses are counted modulo 2^64.
     """
 
     tensor: str

@@ -45,6 +45,9 @@ FATAL_MESSAGES = {
     "C7512": "the products are serialised: too few registers for the function",
     "C7514": "the products are serialised: accumulators indexed at run time",
     "C7517": "a wait was injected: accumulators are touched in flight",
+    "C7518": "the products are serialised: accumulators may be touched in flight",
+    "C7519": "a fence was injected: registers of products are written after the fence",
+    "C7520": "the products are serialised: registers of products are written after the fence",
     "C7602": "too few registers",
 }
 

@@ -30,6 +30,7 @@ from warploom.lower.choose import Choice, choose
 from warploom.lower.column import Lowered, lower
 from warploom.lower.rewrite import rewrite
 from warploom.lower.tiling import Tiling, tiling_of
+from warploom.lower.unroll import unrolled
 from warploom.order import ModuloOptions
 from warploom.sim.roles import simulate_roles
 from warploom.target.h200 import HopperTarget, h200
@@ -81,7 +82,8 @@ class Compiled:
     @cached_property
     def rewritten(self) -> Kernel:
         """After the rewrites experts use; the tile pass and all later ones start from it."""
-        return rewrite(self.simplified, positive=self.positive)
+        made = rewrite(self.simplified, positive=self.positive)
+        return unrolled(made, int(str(self.pins.get("unroll", 1))))
 
     @cached_property
     def choices(self) -> tuple[Choice, ...]:
@@ -168,18 +170,19 @@ class Compiled:
             return self._build_plain()
         said: list[str] = []
         spilled: list[Built] = []
-        for choice in self.choices[:MOST_TRIED]:
+        tilings = [choice.tiling for choice in self.choices[:MOST_TRIED]]
+        for tiling in (*tilings, *(replace(t, settled=True) for t in tilings if not t.settled)):
             try:
-                found = self.build(choice.tiling)
+                found = self.build(tiling)
             except (SchedulingError, GeometryError) as error:
-                said.append(f"{choice.tiling.name}: {error}")
+                said.append(f"{tiling.name}: {error}")
                 continue
             if found.cubin.report.kept:
                 return found
             report = found.cubin.report
             spilled += [] if report.messages else [found]
             said.append(
-                f"{choice.tiling.name}: {report.spill_bytes} bytes spilled"
+                f"{tiling.name}: {report.spill_bytes} bytes spilled"
                 + "".join(f", {m}" for m in report.messages)
             )
         if spilled:

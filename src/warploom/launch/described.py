@@ -116,6 +116,7 @@ def _parameter(  # noqa: PLR0911 (one line a kind)
             )
         case PointerParam():
             wide = any(t.name == param.tensor and len(t.axes) > 1 for t in kernel.tensors)
+            wide = wide and (param.written or not kernel.loops)  # loops read single elements so
             return parts.Pointer(tensor=param.tensor, alignment=ALIGNMENT if wide else 1)
         case StrideParam():
             assert axes is not None

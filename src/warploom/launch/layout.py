@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from warploom.emit.cuda.tile.signature import WRAP, WRAP_STRIDE
 from warploom.errors import BackendError
 from warploom.kernel.values import Access, DType, Tensor
 from warploom.launch.binary import TensorMap
@@ -34,16 +35,12 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
-    """A tensor map as the driver wants it: innermost axis first, strides in bytes without its.
-
-    ``shift``: bytes from the tensor's address to the map's.
-    """
+    """A tensor map as the driver wants it: innermost axis first, strides in bytes without its."""
 
     element: str
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     box: tuple[int, ...]
-    shift: int = 0
 
 
 def bind(tensors: Sequence[Tensor], layouts: Sequence[Layout | None]) -> dict[str, int]:
@@ -129,17 +126,17 @@ def map_geometry(parameter: TensorMap, layout: Layout) -> Geometry:
             strides[i] = legal
         elif strides[i] <= 0 or strides[i] % STRIDE_ALIGNMENT or strides[i] >= MOST_STRIDE:
             raise _strides(parameter, layout, "other strides positive multiples of 16 bytes")
-    box, shift = list(parameter.box), 0
-    if parameter.bounded is not None:  # index i of end e: size - e + i along one axis, e along two
+    box = list(parameter.box)
+    if parameter.bounded is not None:  # what is counted from the end goes back by n and WRAP - n
         at = axes.index(parameter.bounded)
-        shift = -shape[at] * strides[at]
-        shape, strides, box = [shape[at] + 1, *shape], [strides[at], *strides], [1, *box]
+        shape = [WRAP + 1, shape[at] + 1, *shape]
+        strides = [WRAP_STRIDE, WRAP_STRIDE - strides[at], *strides]
+        box = [1, 1, *box]
     return Geometry(
         element=_ELEMENTS.get(layout.dtype, "UINT8"),
         shape=tuple(reversed(shape)),
         strides=tuple(reversed(strides[:-1])),
         box=tuple(reversed(box)),
-        shift=shift,
     )
 
 
@@ -147,7 +144,7 @@ def _check_map(
     parameter: TensorMap, layout: Layout, axes: tuple[int | None, ...], size: int
 ) -> None:
     where = f"tensor map of {parameter.tensor}"
-    rank = len(axes) + (parameter.bounded is not None)
+    rank = len(axes) + 2 * (parameter.bounded is not None)
     if not 1 <= rank <= MOST_RANK or len(parameter.box) != len(axes):
         raise BackendError(
             f"a box of {len(parameter.box)} axes for {len(axes)}", where=where, fix="1 to 5 axes"

@@ -187,7 +187,7 @@ class Plan:
         self._aligned = tuple(i for i, (_, n) in self._template.alignments.items() if n > 1)
         self._source: bytes | None = None
         self._written: tuple[tuple[str, int, int], ...] = ()
-        self._moved: tuple[tuple[int, int, str, int], ...] = ()
+        self._moved: tuple[tuple[int, int, str], ...] = ()
         self._free: list[_Block] = []
         self._configs: dict[int, Any] = {}
         self._config = partial(_config, self.kernel, self.grid, binary)
@@ -254,12 +254,11 @@ class Plan:
             words = [(form, offset // struct.calcsize(form), i) for form, offset, i in written]
             moved = []
             for offset, index, parameter, layout in template.maps:
-                shift = map_geometry(parameter, layout).shift
                 encoded = encode(parameter, layout, int(values[index]))
                 made[offset : offset + MAP_BYTES] = encoded
-                at = None if shift else address_word(encoded, int(values[index]))
+                at = address_word(encoded, int(values[index]))
                 if at is None:
-                    moved.append((offset, index, parameter.tensor, shift))
+                    moved.append((offset, index, parameter.tensor))
                 else:
                     words.append(("Q", offset // 8 + at, index))
             self._written, self._moved, self._source = tuple(words), tuple(moved), bytes(made)
@@ -268,10 +267,9 @@ class Plan:
     def _move(self, block: _Block, values: Sequence[Any]) -> None:
         """Addresses of tensor maps, by the driver."""
         cuda = library()
-        for offset, index, tensor, shift in self._moved:
+        for offset, index, tensor in self._moved:
             held = cuda.CUtensorMap(_ptr=block.base + offset)
-            address = int(values[index]) + shift
-            check(cuda.cuTensorMapReplaceAddress(held, address), f"tensor map of {tensor}")
+            check(cuda.cuTensorMapReplaceAddress(held, values[index]), f"tensor map of {tensor}")
 
     def _check_addresses(self, values: Sequence[Any]) -> None:
         for place, (tensor, alignment) in self._template.alignments.items():
@@ -317,7 +315,7 @@ def encode(parameter: TensorMap, layout: Layout, address: int) -> bytes:
     answer = cuda.cuTensorMapEncodeTiled(
         getattr(cuda.CUtensorMapDataType, f"CU_TENSOR_MAP_DATA_TYPE_{geometry.element}"),
         len(geometry.shape),
-        address + geometry.shift,
+        address,
         [wide(n) for n in geometry.shape],
         [wide(n) for n in strides],
         [narrow(n) for n in geometry.box],

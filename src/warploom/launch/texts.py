@@ -220,7 +220,7 @@ class Calls:
         known = pins or recall(kernel, dict(key))
         if known:
             return _compiled(kernel, key, known, positive), tensors, sizes
-        best = measured(kernel.name, dict(choices), sizes, wanted)
+        best = measured(kernel.name, dict(choices), sizes)
         return _measured_or_chosen(kernel, key, best, positive), tensors, sizes
 
     def _left_out(self, layouts: Layouts, wanted: frozenset[str]) -> frozenset[str]:

@@ -23,6 +23,7 @@ from warploom.lower.loops import each_loop
 from warploom.lower.meet import refuse_split
 from warploom.lower.plan import plan_of
 from warploom.lower.relate import problem_of
+from warploom.lower.settle import settled
 from warploom.lower.storage import less_memory
 from warploom.lower.tiling import Tiling, part_tiling
 from warploom.order import ModuloOptions, ModuloProblem, ModuloResult, solve_modulo
@@ -95,6 +96,8 @@ def _lower(
     plan = plan_of(layout, target, name, part)
     result = schedule(problem, plan, layout, options)
     document = derive_roles(result, plan)
+    if tiling.settled:
+        document = settled(document)
     refuse_split(layout, document)
     split = target.register_split(tiling.consumers, cluster=tiling.cluster > 1)
     producer, consumer = split or (0, 0)

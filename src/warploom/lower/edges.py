@@ -50,6 +50,7 @@ class Outside(StrEnum):
 
 NEUTRAL = {Fn.MAX: Outside.LOWEST, Fn.ADD: Outside.ZERO}
 LOWEST = float("-inf")
+FEW = 1 << 12  # a number that every 16-bit type comes near to
 
 
 def hide_edges(kernel: Kernel, positive: frozenset[str]) -> Kernel:
@@ -101,7 +102,8 @@ class _Edge:
     def _pointwise(self, op: Pointwise) -> Outside:  # noqa: PLR0911 (one rule a function)
         args = [self.outside.get(a, Outside.UNKNOWN) for a in op.args]
         if op.fn is Fn.CAST:
-            return args[0]
+            unknown = args[0] is Outside.UNKNOWN
+            return Outside.FINITE if unknown and self._fits(op) else args[0]
         if op.fn is Fn.MUL:
             return self._product(op, args)
         if op.fn in (Fn.SUB, Fn.ADD):
@@ -113,6 +115,21 @@ class _Edge:
         if op.fn is Fn.WHERE:
             return self._chosen(op, args)
         return Outside.UNKNOWN
+
+    def _fits(self, op: Pointwise) -> bool:
+        """Whether a conversion is of whole numbers that its type can hold."""
+        if self.values(op.args[0]).dtype.is_float:
+            return False
+        return op.result.dtype is not DType.F16 or self._few_bits(op.args[0])
+
+    def _few_bits(self, name: str) -> bool:
+        op = self.ops.get(name)
+        if isinstance(op, Const):
+            return abs(float(op.value)) < FEW
+        if not isinstance(op, Pointwise) or op.fn not in (Fn.BITS, Fn.ADD, Fn.SUB):
+            return False
+        found = [self._few_bits(a) for a in op.args]
+        return any(found) if op.fn is Fn.BITS else all(found)
 
     def _sum(self, args: list[Outside]) -> Outside:
         if args[0] is Outside.LOWEST:

@@ -8,12 +8,25 @@ from warploom.document.flow import Flow, FlowOp, FlowOperand, Home, When
 from warploom.kernel.values import Carried, Dot, Store
 from warploom.lower.body import line_of
 from warploom.lower.fuse import Step
-from warploom.lower.hand_over import Chunk, Put, Send, chunks_of, in_slot, product_operand
+from warploom.lower.hand_over import (
+    Chunk,
+    Put,
+    See,
+    Send,
+    chunks_of,
+    early_array,
+    early_vectors,
+    in_slot,
+    product_operand,
+    read_early,
+    sees,
+)
 from warploom.lower.layout import Form, Layout
 from warploom.lower.loop_ops import CONSUMER, PRODUCER, load_name, loop_ops, product_name
 from warploom.lower.meet import MEET
 from warploom.lower.plan import (
     LEAVE,
+    SEE,
     START,
     SUMS,
     TAKE,
@@ -25,6 +38,7 @@ from warploom.lower.plan import (
     staged_chunks,
     started,
     store_name,
+    tile_slots,
 )
 from warploom.lower.reads import values_behind
 from warploom.lower.slots import SlotRing
@@ -50,6 +64,7 @@ def _places(layout: Layout) -> Iterator[tuple[str, str]]:
             name = f"{tile.value}.slot" if tile.value in fetched else tile.value
             name = in_slot(name) if ring.filled else name
             yield name, f"{ring.name}.{part_name(tile.value)}"
+    yield from ((read_early(v), early_array(v)) for x in sees(layout) for v, _ in x.early)
     yield from ((_chunk_value(op, c), f"out#{n}") for op, c, n in staged_chunks(layout))
     for c in layout.body.loop.carried:
         if layout.tiling.split > 1:
@@ -81,6 +96,14 @@ def _head_flow(layout: Layout) -> Iterator[FlowOp]:
             results=(value,),
             line=_line(layout, value),
         )
+    slots = tile_slots(layout)
+    if slots:
+        yield FlowOp(
+            name=SEE,
+            role=CONSUMER,
+            when=When.HEAD,
+            operands=tuple(FlowOperand(value=v) for v in slots),
+        )
     taken = tuple(op.result.name for op in given_values(layout))
     if taken:
         yield FlowOp(name=TAKE, role=CONSUMER, when=When.HEAD, results=taken)
@@ -111,6 +134,13 @@ def _loop_flow(layout: Layout, target: HopperTarget) -> Iterator[FlowOp]:
                 operands=tuple(_operand(layout, n) for n in names),
                 results=(op.work.result.name,),
                 line=str(op.work.result.line or ""),
+            )
+        elif isinstance(op.work, See):
+            yield FlowOp(
+                name=op.name,
+                role=CONSUMER,
+                operands=tuple(FlowOperand(value=t.value) for t in op.work.ring.tiles),
+                results=tuple(read_early(v) for v, _ in op.work.early),
             )
         elif isinstance(op.work, Put):
             yield FlowOp(
@@ -144,7 +174,9 @@ def _operand(layout: Layout, name: str) -> FlowOperand:
 
 
 def _step_flow(layout: Layout, step: Step) -> FlowOp:
-    slots = [v for v in step.loads if layout.slot_of(v) is not None]
+    early = early_vectors(layout) if layout.tiling.seen and step.when is When.LOOP else {}
+    slots = [v for v in step.loads if layout.slot_of(v) is not None and v not in early]
+    slots += [read_early(v) for v in step.loads if v in early]
     make = _tail_operand if step.when is When.TAIL else _operand
     return FlowOp(
         name=step.name,

@@ -75,6 +75,12 @@ def fuse(body: Body) -> tuple[Step, ...]:
     return tuple(steps)
 
 
+def fresh_product(body: Body, step: Step) -> str | None:
+    """The one product of its iteration that a step of the loop works on."""
+    found = [n for n in step.reads if isinstance(op := body.ops.get(n), Dot) and op.into is None]
+    return found[0] if step.when is When.LOOP and len(found) == 1 else None
+
+
 def stored_inline(body: Body, when: When = When.TAIL) -> frozenset[str]:
     """Tiles of a section that only its stores need: they are computed where they are stored."""
     found: set[str] = set()
@@ -170,9 +176,13 @@ class _Groups:
                     self._put(op, target, first=True)
 
     def _later_home(self, op: Work) -> _Key | None:
-        """The one step all users of a row op stand in, so that nothing of it is kept."""
-        name = op.result.name
-        if not isinstance(op, Pointwise) or len(op.result.dims) != 1:
+        """The one step all users of a row op stand in, so that nothing of it is kept.
+
+        In an unrolled loop that holds for a scaled product too: its addition does the scaling.
+        """
+        name, loop = op.result.name, self.body.loop
+        scales = isinstance(op, Pointwise) and op.fn is Fn.MUL and loop.times > 1
+        if not isinstance(op, Pointwise) or (len(op.result.dims) != 1 and not scales):
             return None
         if any(name in (c.first, c.last) for c in self.body.loop.carried):
             return None

@@ -1,8 +1,8 @@
 """Ops of the loop that hand computed tiles on: to products through shared memory, and to memory.
 
-``Put`` writes a tile from registers into a ring slot that all consumers fill together. ``Send``
-takes a tile through staging copies to global memory, adding to what is there where the text says
-``+=``.
+``See`` asks whether a slot's copies have landed. ``Put`` writes a tile from registers into a ring
+slot that all consumers fill together. ``Send`` takes a tile through staging copies to global
+memory, adding to what is there where the text says ``+=``.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from warploom.document.flow import When
 from warploom.kernel.values import Dot, Load, Store
 from warploom.lower.body import Body, refusal
 from warploom.lower.layout import WGMMA_ROWS, Layout
@@ -37,6 +38,24 @@ class Put:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class See:
+    """The first look at a slot; ``early``: vectors of it that are read then, and their elements."""
+
+    ring: SlotRing
+    early: tuple[tuple[str, int], ...]
+
+    @property
+    def name(self) -> str:
+        """The op's name."""
+        return f"see_{self.ring.name}"
+
+    @property
+    def result(self) -> str:
+        """That the slot was seen, as a value."""
+        return f"{self.ring.name}.seen"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Send:
     """A store inside the loop."""
 
@@ -59,6 +78,46 @@ class Chunk:
 def in_slot(value: str) -> str:
     """The name of a computed value's copy in shared memory."""
     return f"{value}.shared"
+
+
+def read_early(vector: str) -> str:
+    """The name of a vector as it was read early."""
+    return f"{vector}.early"
+
+
+def early_array(vector: str) -> str:
+    """The registers of a vector that is read early."""
+    return f"early_{vector.replace('.', '_')}"
+
+
+def early_vectors(layout: Layout) -> dict[str, tuple[str, int]]:
+    """Vectors read before the product that lies with them, by name: its result, their elements."""
+    found: dict[str, tuple[str, int]] = {}
+    dots = [op for op in layout.body.loop.body if isinstance(op, Dot)]
+    for step in layout.steps:
+        for name in step.loads if step.when is When.LOOP else ():
+            place = layout.slot_of(name)
+            if place is None or not place[1].vector or len(found) == layout.tiling.early:
+                continue
+            ring, tile = place
+            if tile.loose:
+                continue
+            for dot in dots:
+                tiles = {layout.body.through(n)[0] for n in (dot.a, dot.b)}
+                near = any(t.value in tiles for t in ring.tiles)
+                columns = layout.extent(dot.result.dims[1].var)
+                if near and dot.result.name in step.reads and tile.cols == columns:
+                    found[name] = (dot.result.name, tile.cols)
+    return found
+
+
+def sees(layout: Layout) -> Iterator[See]:
+    """The first looks at slots that are filled every iteration, where they are ops."""
+    early = early_vectors(layout)
+    for ring in layout.rings if layout.tiling.seen else ():
+        if not ring.per_tile and not ring.filled:
+            mine = [(t.value, early[t.value][1]) for t in ring.tiles if t.value in early]
+            yield See(ring=ring, early=tuple(mine))
 
 
 def puts(layout: Layout) -> Iterator[Put]:
@@ -121,6 +180,13 @@ def share_of(layout: Layout, op: Store) -> tuple[int, int]:
     if by_columns(layout, op):
         return rows // WGMMA_ROWS, columns // consumers
     return rows // consumers // WGMMA_ROWS, columns
+
+
+def see_cost(see: See, target: HopperTarget) -> Cost:
+    """A wait that is over, and a few reads."""
+    reads = 8 * sum(n // 8 for _, n in see.early)
+    busy = reads + 8
+    return Cost(unit="alu", occupancy=busy, latency=busy + target.tiles.step_tail, issue=busy)
 
 
 def put_cost(layout: Layout, put: Put, target: HopperTarget, consumers: int) -> Cost:

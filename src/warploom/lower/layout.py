@@ -289,12 +289,21 @@ def _spare(
     for name in step.reads:
         if name not in kept or (kept[name].vars, forms[name]) != want:
             continue
-        if name in body.inside or any(c.last == name for c in body.loop.carried):
+        inside = name in body.inside and body.loop.times == 1  # else steps follow one another
+        if inside or any(c.last == name for c in body.loop.carried):
             continue
         others = [s for s in steps if s is not step and name in s.reads]
         if all(_before(steps, s, step) for s in others) and not _used_by_others(body, name):
             found.append(name)
-    return found
+    return sorted(found, key=lambda n: _summed(body, n) not in body.inside)  # sums stay in place
+
+
+def _summed(body: Body, name: str) -> str:
+    """The carried value that an unrolled loop's partial sum goes on with."""
+    op = body.ops.get(name)
+    if isinstance(op, Pointwise) and op.fn is Fn.ADD and body.loop.times > 1:
+        return _summed(body, op.args[0])
+    return name
 
 
 def _before(steps: tuple[Step, ...], a: Step, b: Step) -> bool:

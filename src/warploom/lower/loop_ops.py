@@ -11,10 +11,15 @@ from warploom.lower.cluster import sharers
 from warploom.lower.fuse import Step
 from warploom.lower.hand_over import (
     Put,
+    See,
     Send,
+    early_vectors,
     product_operand,
     put_cost,
     puts,
+    read_early,
+    see_cost,
+    sees,
     send_cost,
     sends,
 )
@@ -25,7 +30,7 @@ from warploom.lower.slots import SlotRing
 from warploom.target.h200 import HopperTarget
 
 PRODUCER, CONSUMER = "producer", "consumer"
-Work = SlotRing | Dot | Step | Put | Send
+Work = SlotRing | See | Dot | Step | Put | Send
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,11 +59,24 @@ def loop_ops(layout: Layout, target: HopperTarget, consumers: int) -> tuple[Loop
         for ring in layout.rings
         if not ring.per_tile and not ring.filled
     ]
+    looks = tuple(sees(layout))
+    for see in looks:
+        out.append(
+            LoopOp(
+                name=see.name,
+                work=see,
+                reads=tuple((t.value, 0) for t in see.ring.tiles),
+                defines=(see.result, *(read_early(v) for v, _ in see.early)),
+                cost=see_cost(see, target),
+            )
+        )
     for op in body.loop.body:
         if isinstance(op, Dot):
             into = (op.into,) if op.into else ()
-            sides = (product_operand(layout, op, n) for n in (op.a, op.b))
+            sides = [product_operand(layout, op, n) for n in (op.a, op.b)]
             reads = tuple(_read(layout, n) for n in (*sides, *into))
+            tiles = {body.through(n)[0] for n in (op.a, op.b)}
+            reads += tuple((x.result, 0) for x in looks if tiles & {t.value for t in x.ring.tiles})
             out.append(
                 LoopOp(
                     name=product_name(op),
@@ -68,9 +86,11 @@ def loop_ops(layout: Layout, target: HopperTarget, consumers: int) -> tuple[Loop
                     cost=product_cost(layout, op, target, consumers),
                 )
             )
+    early = early_vectors(layout) if looks else {}
     for step in layout.steps:
         if step.when is When.LOOP:
-            reads = tuple(_read(layout, n) for n in (*step.reads, *step.loads))
+            loads = [read_early(n) if n in early else n for n in step.loads]
+            reads = tuple(_read(layout, n) for n in (*step.reads, *loads))
             out.append(
                 LoopOp(
                     name=step.name,

@@ -22,7 +22,16 @@ from warploom.kernel.values import Dot, Given, Load, Store
 from warploom.lower.body import refusal
 from warploom.lower.cluster import sharers
 from warploom.lower.fuse import Step
-from warploom.lower.hand_over import Chunk, Put, Send, chunks_of
+from warploom.lower.hand_over import (
+    Chunk,
+    Put,
+    See,
+    Send,
+    chunks_of,
+    early_array,
+    early_vectors,
+    sees,
+)
 from warploom.lower.layout import Form, Layout, is_held
 from warploom.lower.loop_ops import CONSUMER, PRODUCER, LoopOp, load_name, loop_ops, takes_turns
 from warploom.lower.meet import MEET, met_arrays
@@ -33,6 +42,7 @@ from warploom.target.h200 import HopperTarget
 
 TURN_BARRIER = 1  # hardware barrier of the first instance
 START, SUMS = "start_tile", "finish_sums"
+SEE = "see_tile"
 TAKE, LEAVE = "take_given", "leave_given"  # what loops of a tile hand on in registers
 
 
@@ -57,7 +67,10 @@ def plan_of(layout: Layout, target: HopperTarget, name: str, part: int = 0) -> P
                 instances=consumers,
                 threads=128,
                 of=members,
-                registers=tuple((a.name, a.registers) for a in layout.arrays),
+                registers=(
+                    *((a.name, a.registers) for a in layout.arrays),
+                    *((early_array(v), n // 4) for x in sees(layout) for v, n in x.early),
+                ),
                 head=tuple(_head(layout)),
                 tail=tuple(_tail(layout)),
             ),
@@ -101,6 +114,12 @@ def _action(layout: Layout, op: LoopOp) -> Action:
         return _copies(layout, op.work)
     if isinstance(op.work, Dot):
         return _product(layout, op.work)
+    if isinstance(op.work, See):
+        slots = (_slot(layout, t.value) for t in op.work.ring.tiles)
+        return Work(
+            slots=tuple(s for s in slots if s is not None),
+            writes=tuple(early_array(v) for v, _ in op.work.early),
+        )
     if isinstance(op.work, Put):
         slot = _slot(layout, op.work.value)
         assert slot is not None
@@ -172,8 +191,10 @@ def step_work(layout: Layout, step: Step) -> Work:
     """What a step touches."""
     homes = dict(layout.homes)
     writes = tuple(dict.fromkeys(homes[r] for r in step.results))
+    early = early_vectors(layout) if layout.tiling.seen and step.when is When.LOOP else {}
     reads = tuple(dict.fromkeys(homes[r] for r in step.reads))
-    slots = (_slot(layout, v) for v in step.loads)
+    reads += tuple(early_array(v) for v in step.loads if v in early)
+    slots = (_slot(layout, v) for v in step.loads if v not in early)
     return Work(reads=reads, writes=writes, slots=tuple(s for s in slots if s is not None))
 
 
@@ -219,8 +240,18 @@ def started(layout: Layout) -> tuple[str, ...]:
     return tuple(out)
 
 
+def tile_slots(layout: Layout) -> tuple[str, ...]:
+    """What the loop reads in slots that are filled once a tile, where they are seen before it."""
+    fetched = {op.result.name for op in held_loads(layout)}
+    rings = [r for r in layout.rings if r.per_tile and layout.tiling.seen]
+    return tuple(t.value for r in rings for t in r.tiles if t.value not in fetched)
+
+
 def _head(layout: Layout) -> Iterator[tuple[str, Action]]:
     homes = dict(layout.homes)
+    slots = tuple(s for v in tile_slots(layout) if (s := _slot(layout, v)) is not None)
+    if slots:
+        yield SEE, Work(slots=slots)
     for op in held_loads(layout):
         slot = _slot(layout, op.result.name)
         assert slot is not None

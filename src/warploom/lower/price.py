@@ -16,8 +16,6 @@ from warploom.target.h200 import HopperTarget
 
 EXPONENTIALS = {Fn.EXP, Fn.EXP2, Fn.LOG, Fn.LOG2, Fn.SQRT, Fn.RSQRT, Fn.TANH, Fn.SIN, Fn.COS}
 COMPARES = {Fn.MAX, Fn.MIN, Fn.WHERE, Fn.ABS, Fn.CAST, Fn.FLOOR}
-MULTIPLIED = 9.0  # multiply-adds, and compares, of an exponential that is not the unit's
-CLAMPED = 2.0
 LONG = {Fn.DIV: 2.0, Fn.ERF: 12.0}  # further multiply-adds of a composed function
 
 
@@ -69,7 +67,7 @@ def step_cost(layout: Layout, step: Step, target: HopperTarget, consumers: int) 
     cols = layout.extent(step.cols) if step.cols else 4
     share = layout.extent(step.rows) // layout.tiling.consumers if step.rows else WGMMA_ROWS
     elements = consumers * share * cols
-    muls, compares, exps = _count(step, layout.tiling.multiplied / 8)
+    muls, compares, exps = _count(step)
     mufu = round(elements * exps / rates.ex2)
     alu = round(elements * (compares / rates.max + muls / rates.fma))
     reduces = any(isinstance(op, Reduce) and op.fn is not Fn.ADD for op in step.ops)
@@ -80,11 +78,8 @@ def step_cost(layout: Layout, step: Step, target: HopperTarget, consumers: int) 
     return Cost(unit=unit, occupancy=max(busy, 1), latency=busy + tail, issue=own, also=also)
 
 
-def _count(step: Step, multiplied: float) -> tuple[float, float, float]:
-    """Multiply-adds, compares and exponentials of one element.
-
-    ``multiplied``: the share of exponentials that are computed by multiply-adds.
-    """
+def _count(step: Step) -> tuple[float, float, float]:
+    """Multiply-adds, compares and exponentials of one element."""
     muls = compares = exps = 0.0
     for op in step.ops:
         if isinstance(op, Reduce):
@@ -95,9 +90,6 @@ def _count(step: Step, multiplied: float) -> tuple[float, float, float]:
             compares += 0.5 if packs else op.fn in COMPARES
             muls += op.fn not in EXPONENTIALS and op.fn not in COMPARES
             muls += LONG.get(op.fn, 0.0)
-            if op.fn is Fn.EXP2:
-                muls, compares = muls + multiplied * MULTIPLIED, compares + multiplied * CLAMPED
-                exps -= multiplied
     return muls, compares, exps
 
 

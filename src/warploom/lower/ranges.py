@@ -13,7 +13,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from warploom.document.flow import When
-from warploom.kernel.values import Const, Dim, Fn, Indices, Load, Pointwise, Size, Spread, Whole
+from warploom.kernel.values import (
+    Access,
+    Const,
+    Dim,
+    Fn,
+    Indices,
+    Load,
+    Pointwise,
+    Size,
+    Spread,
+    Whole,
+)
 from warploom.lower.body import Body
 from warploom.lower.fuse import Step
 from warploom.lower.traces import leaves_no_trace
@@ -87,6 +98,10 @@ def cut_of(body: Body, steps: tuple[Step, ...]) -> Cut | None:
     cuts = len(rows) == 1 and _reduces(body, steps)
     bounds = tuple(a for _, b, _ in found for a in b)
     known = cuts and all(exact for _, _, exact in found)
+    if any(t.access is Access.TURNS for t in body.kernel.tensors) and any(
+        a.loop < 0 or a.rows > 0 for a in bounds
+    ):  # in turn: who visits a row of the loop, all tiles before it visit too
+        bounds, known = tuple(a for a in bounds if a.loop > 0 and a.rows <= 0), False
     return Cut(row=next(iter(rows)), bounds=bounds if cuts and not listed else (), known=known)
 
 

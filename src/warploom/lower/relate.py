@@ -12,7 +12,10 @@ from warploom.kernel.values import Dot
 from warploom.lower.fuse import Step
 from warploom.lower.hand_over import (
     Put,
+    See,
+    early_array,
     in_slot,
+    read_early,
 )
 from warploom.lower.layout import Layout
 from warploom.lower.loop_ops import (
@@ -52,7 +55,7 @@ def problem_of(layout: Layout, target: HopperTarget, name: str) -> ModuloProblem
         edges=tuple(build.edges()),
         capacities=(Unit(name="tensor", queue=target.wgmma_queue),) if target.queued else (),
         rings=(*build.register_rings(), *build.slot_rings(depths)),
-        values=tuple(build.register_values()),
+        values=(*build.register_values(), *build.early_values()),
         roles=(Role(name=PRODUCER), *(build.consumer(c, target) for c in copies)),
         smem_budget=sum(r.bytes * depths[r.name] for r in layout.rings if not r.per_tile),
         handoff=target.sync.mbarrier_handoff,
@@ -125,6 +128,19 @@ class _Builder:
                     late=writer.cost.occupancy if isinstance(writer.work, Step) else 0,
                 )
 
+    def early_values(self) -> Iterator[Value]:
+        """Where registers are short: vectors that are read early."""
+        for see in self.ops if self.layout.crowded else ():
+            for vector, elements in see.work.early if isinstance(see.work, See) else ():
+                for copy in self.copies:
+                    users = self._readers(read_early(vector))
+                    yield Value(
+                        name=early_array(vector) + ("" if copy is None else f"@{copy}"),
+                        size=elements // 4,
+                        src=self.index[see.name, copy],
+                        uses=tuple(Read(op=self.index[u.name, copy], hold=_hold(u)) for u in users),
+                    )
+
     def modulo_ops(self) -> Iterator[ModuloOp]:
         """All ops, in the order of their indices."""
         for op in self.ops:
@@ -152,6 +168,15 @@ class _Builder:
                     slack += self.handoff if isinstance(maker.work, Put) else 0
                     yield self._edge(maker, op, copy, maker.cost.latency + slack, back, value)
             yield from self._overwrites(copy)
+            yield from self._read_again(copy)
+
+    def _read_again(self, copy: int | None) -> Iterator[ModuloEdge]:
+        """Who uses what was read early comes before it is read for the next iteration."""
+        for see in self.ops:
+            for vector, _ in see.work.early if isinstance(see.work, See) else ():
+                for user in self._readers(read_early(vector)):
+                    why = f"{vector} is used before the next one is read"
+                    yield self._edge(user, see, copy, user.cost.occupancy, 1, why)
 
     def _late(self, maker: LoopOp, op: LoopOp) -> bool:
         return isinstance(maker.work, Step) and isinstance(op.work, Dot)

@@ -28,7 +28,6 @@ from warploom.kernel.values import (
 from warploom.lower.body import made_by
 from warploom.lower.charges import shift_is_harmless
 from warploom.lower.edges import hide_edges
-from warploom.lower.shift import shift_after_maximum
 
 LAG = 8.0  # powers of two by which a maximum may lag: sums of 2^8 more stay far below overflow
 
@@ -202,7 +201,6 @@ def stores_by_name(kernel: Kernel, positive: frozenset[str]) -> Kernel:
 
 
 REWRITES: dict[str, Rewrite] = {
-    "shift_after_maximum": shift_after_maximum,
     "scale_after_maximum": scale_after_maximum,
     "lazy_maximum": lazy_maximum,
 }

@@ -9,6 +9,7 @@ from warploom.errors import GeometryError
 from warploom.kernel.values import Store
 from warploom.lower.layout import WGMMA_ROWS, Layout
 from warploom.lower.slots import LINE_BYTES, SlotRing
+from warploom.lower.visits import takes_turns
 from warploom.target.h200 import HopperTarget
 
 BARRIER_BYTES = 16
@@ -30,8 +31,8 @@ def staged_stores(layout: Layout) -> tuple[Store, ...]:
 
 
 def is_straight(layout: Layout, op: Store) -> bool:
-    """Whether a sum of the loop goes to memory from registers."""
-    return op.add and layout.tiling.straight
+    """Whether a sum of the loop goes to memory from registers, as all do that are added in turn."""
+    return op.add and (layout.tiling.straight or takes_turns(layout.body.kernel))
 
 
 def is_turned(layout: Layout, op: Store) -> bool:

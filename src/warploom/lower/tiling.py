@@ -28,19 +28,22 @@ class Tiling:
     stored from registers, not through shared memory. ``straight``: what the loop adds to tensors
     goes to memory from registers. ``early``: of so many vectors that lie with a tile the
     elements are read before the tile's product is issued: what is read after it waits until its
-    instructions have begun. ``tie``: elements of a thread that a wait for
+    instructions have begun. ``seen``: that copies have landed is asked by
+    ops of their own, once a tile and in the loop, which may come before what the iteration before
+    adds to memory: memory instructions of a warp run in order, and those take long.
+    ``tie``: elements of a thread that a wait for
     products in the loop takes along of the tile made before it (-1: all), so that the assembler
     leaves that work where the schedule put it. ``program``: the name of one of all programs at the
     least interval (``candidates_of``), where measuring found a better one than the solver's, or
     ``text``: ops in the order of the text, for loops that leave no registers for another.
     ``times``: the interval and the issue times of such a program, so that nothing is searched; they
     are checked like a solver's.
-    ``multiplied``: of eight exponentials of a tile so many are computed by multiply-adds, where the
-    unit for exponentials is the busiest.
     ``ahead``: slots of a ring that is filled once a tile: with two, the next tile is loaded early.
     ``split``: CTAs that share the loop of a tile; the last to finish puts together what all of them
     left in memory, in the order of the parts: the same bits every time.
     ``cluster``: CTAs with neighbouring rows of tiles that fetch what they share once.
+    ``settled``: fewer products are in flight, where the assembler would let none be
+    (``lower.settle``). ``unroll``: steps of an iteration (``lower.unroll``).
     """
 
     extents: tuple[tuple[str, int], ...]
@@ -61,13 +64,15 @@ class Tiling:
     direct: bool = False
     straight: bool = False
     early: int = 0
+    seen: bool = False
     tie: int = 0
     program: str = ""
     times: tuple[int, ...] = ()
-    multiplied: int = 0
     ahead: int = 1
     split: int = 1
     cluster: int = 1
+    settled: bool = False
+    unroll: int = 1
 
     @property
     def pins(self) -> tuple[tuple[str, object], ...]:
@@ -93,10 +98,10 @@ class Tiling:
         tags = [f"w{self.consumers}", f"s{self.stages}" if self.stages else ""]
         tags += ["" if self.hold else "smem", f"o{self.staging}" if self.staging != 2 else ""]
         tags += [f"l{self.slack}" if self.slack else "", f"p{self.program}" if self.program else ""]
-        tags += [f"m{self.multiplied}" if self.multiplied else ""]
         tags += [f"given{_mark(self.times)}" if self.times else ""]
         tags += [f"k{self.split}" if self.split > 1 else ""]
         tags += [f"c{self.cluster}" if self.cluster > 1 else ""]
+        tags += ["settled" if self.settled else "", f"u{self.unroll}" if self.unroll > 1 else ""]
         return "_".join([sizes, *(t for t in tags if t)])
 
 

@@ -4,6 +4,10 @@ A causal mask makes the last row of tiles as long as the loop and the first one 
 longest tiles are handed out first, each to the CTA that is done soonest by the iterations it has,
 so that all end together. Units (heads of a batch) come in bands whose loop operands fit in the L2.
 The list depends on sizes and the number of CTAs alone: the same for every launch.
+
+Where tiles take turns to add to memory (``wl.Turns``), the rows of a unit are handed out in order,
+and a tile waits for the row before it alone. Every CTA visits its tiles in the order they were
+handed out, so the first tile that is not done never waits: no order of events is a deadlock.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ from heapq import heapify, heapreplace
 from math import prod
 
 from warploom.kernel.values import (
+    Access,
     Const,
     Fn,
     Kernel,
@@ -39,13 +44,15 @@ Sizes = Mapping[str, int]
 
 
 def differ(kernel: Kernel, cut: Cut | None) -> bool:
-    """Whether tiles differ in length by their row, which is the one variable that is tiled."""
-    return (
-        kernel.grid.kind == "tiles"
-        and cut is not None
-        and any(a.rows for a in cut.bounds)
-        and [n for n in kernel.grid.vars if kernel.var(n).walk is Walk.TILE] == [cut.row]
-    )
+    """Whether tiles differ in length by their row, the one variable that is tiled, or in turn."""
+    tiled = [n for n in kernel.grid.vars if kernel.var(n).walk is Walk.TILE]
+    longer = cut is not None and any(a.rows for a in cut.bounds) and tiled == [cut.row]
+    return kernel.grid.kind == "tiles" and (longer or takes_turns(kernel))
+
+
+def takes_turns(kernel: Kernel) -> bool:
+    """Whether what tiles add to memory is added in the order of their rows."""
+    return any(t.access is Access.TURNS for t in kernel.tensors)
 
 
 def starts_early(body: Body, cut: Cut | None, tiling: Tiling) -> bool:
@@ -62,11 +69,12 @@ def starts_early(body: Body, cut: Cut | None, tiling: Tiling) -> bool:
 def visit_list(kernel: Kernel, tiling: Tiling, sizes: Sizes, ctas: int) -> tuple[int, ...]:
     """For every CTA where its tiles begin in this list, then the tiles: unit * rows + row."""
     body = body_of(kernel)
-    cut = cut_of(body, fuse(body))
-    assert cut is not None
-    assert cut.row is not None
+    row = next(n for n in kernel.grid.vars if kernel.var(n).walk is Walk.TILE)
+    cut = cut_of(body, fuse(body)) or Cut(row=row, bounds=(), known=True)
     costs = [n + ENDS for n in row_trips(body, cut, tiling, sizes)]
-    units = prod(sizes[kernel.var(n).axis] for n in kernel.grid.vars if n != cut.row)
+    units = prod(sizes[kernel.var(n).axis] for n in kernel.grid.vars if n != row)
+    if takes_turns(kernel):
+        assert costs == sorted(costs, reverse=True)  # the longest first is the order of the rows
     own = _evenly(costs, units, ctas, _band(body, tiling, sizes, units))
     flat: list[int] = []
     starts = []
@@ -109,10 +117,10 @@ def hand_out(costs: Sequence[float], units: int, ctas: int, band: int) -> list[l
 
 def row_trips(body: Body, cut: Cut, tiling: Tiling, sizes: Sizes) -> list[int]:
     """Iterations of the tiles of a unit, by row; what only the device knows cuts nothing."""
-    assert cut.row is not None
     kernel, loop = body.kernel, body.loop.var
-    rows, step = tiling.extent(cut.row), tiling.extent(loop)
-    length, end = sizes[kernel.var(cut.row).axis], sizes[kernel.var(loop).axis]
+    row_var = next(n for n in kernel.grid.vars if kernel.var(n).walk is Walk.TILE)
+    rows, step = tiling.extent(row_var), tiling.extent(loop)
+    length, end = sizes[kernel.var(row_var).axis], sizes[kernel.var(loop).axis]
     count = -(-length // rows)
     ragged = count * rows - length if starts_early(body, cut, tiling) else 0
     found = []

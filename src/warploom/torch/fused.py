@@ -227,8 +227,8 @@ def flex_attention(
 ) -> Any:  # noqa: ANN401 (a tensor, or two)
     """torch's ``flex_attention``, run by warploom: eagerly, forward only.
 
-    ``score_mod`` and the mask function of ``block_mask`` are read from their Python text. Which
-    tiles are visited follows from the mask function; the blocks of the mask are not looked at.
+    ``score_mod`` and the mask function of ``block_mask`` are read from their Python text. The
+    blocks of the mask are walked and no others, full ones without the function.
     """
     if not enable_gqa and query.shape[1] != key.shape[1]:
         raise BackendError(

@@ -47,6 +47,16 @@ def _one(signature: str, asm: str, operands: str = "", *, memory: bool = True) -
     return f'DEVICE {signature} {{\n  asm volatile("{asm}" {inputs}{clobber});\n}}\n'
 
 
+def _arrive_at(name: str, order: str) -> str:
+    """An arrival at a barrier of another CTA."""
+    return _one(
+        f"void {name}(uint32_t bar, uint32_t cta)",
+        "{\\n.reg .b32 there;\\nmapa.shared::cluster.u32 there, %0, %1;\\n"
+        f"mbarrier.arrive{order}.shared::cluster.b64 _, [there];\\n}}",
+        '"r"(bar), "r"(cta)',
+    )
+
+
 HELPERS: dict[str, str] = {
     "shared_address": (
         "DEVICE uint32_t shared_address(const void* p) {\n"
@@ -77,12 +87,8 @@ HELPERS: dict[str, str] = {
     "mbar_arrive": _one(
         "void mbar_arrive(uint32_t bar)", "mbarrier.arrive.shared::cta.b64 _, [%0];", '"r"(bar)'
     ),
-    "mbar_arrive_at": _one(
-        "void mbar_arrive_at(uint32_t bar, uint32_t cta)",
-        "{\\n.reg .b32 there;\\nmapa.shared::cluster.u32 there, %0, %1;\\n"
-        "mbarrier.arrive.shared::cluster.b64 _, [there];\\n}",
-        '"r"(bar), "r"(cta)',
-    ),
+    "mbar_arrive_at": _arrive_at("mbar_arrive_at", ""),
+    "mbar_release_at": _arrive_at("mbar_release_at", ".release.cluster"),
     "cluster_sync": _one(
         "void cluster_sync()",
         "barrier.cluster.arrive.relaxed;\\nbarrier.cluster.wait.acquire;",
@@ -186,6 +192,17 @@ HELPERS: dict[str, str] = {
         "red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};",
         '"l"(at), "f"(a), "f"(b), "f"(c), "f"(d)',
     ),
+    "add_relaxed": _one(
+        "void add_relaxed(unsigned* at)",
+        "red.relaxed.gpu.global.add.u32 [%0], 1;",
+        '"l"(at)',
+    ),
+    "load_relaxed": (
+        "DEVICE uint32_t load_relaxed(const unsigned* at) {\n  uint32_t r;\n"
+        '  asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(r) : "l"(at) : "memory");\n'
+        "  return r;\n}\n"
+    ),
+    "fence_gpu": _one("void fence_gpu()", "fence.acq_rel.gpu;"),
     "bulk_add": _one(
         "void bulk_add(float* to, uint32_t from, uint32_t bytes)",
         "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;",
@@ -224,16 +241,6 @@ HELPERS: dict[str, str] = {
     "exp2_once": (
         "DEVICE float exp2_once(float x) {\n  float y;\n"
         '  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));\n  return y;\n}\n'
-    ),
-    "exp2_multiplied": (
-        "// 2^x by multiply-adds, exact to 3e-6: 2^n of the nearest whole n, times a polynomial.\n"
-        "DEVICE float exp2_multiplied(float x) {\n  float y;\n"
-        '  asm("max.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(x), "f"(-127.0f));\n'
-        '  asm("min.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(y), "f"(128.0f));\n'
-        "  const float near = y + 12582912.0f, f = y - (near - 12582912.0f);\n"
-        "  float p = fmaf(0.009582852944731712f, f, 0.055906426161527634f);\n"
-        "  p = fmaf(fmaf(fmaf(p, f, 0.24024099111557007f), f, 0.6931241750717163f), f, 1.0f);\n"
-        "  return p * __uint_as_float((__float_as_uint(near) << 23) + 0x3f800000u);\n}\n"
     ),
     "exp2_approx": (
         "DEVICE float exp2_approx(float x) {\n  float y;\n"

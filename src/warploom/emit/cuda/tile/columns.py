@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from warploom.document.flow import When
-from warploom.kernel.values import Dot
-from warploom.lower.layout import Layout
-
 COLUMN = "[e / 4 * 2 + e % 2]"  # of element e, among the four columns of a thread
 
 
@@ -38,35 +34,6 @@ def vector_text(label: str, slot: str, early: str = "", *, loose: bool = False) 
             for h in range(2)
         ),
     ]
-
-
-def early_vectors(layout: Layout) -> dict[str, tuple[str, int]]:
-    """Vectors read before the product that lies with them, by name: its result, their elements."""
-    found: dict[str, tuple[str, int]] = {}
-    dots = [op for op in layout.body.loop.body if isinstance(op, Dot)]
-    for step in layout.steps:
-        for name in step.loads if step.when is When.LOOP else ():
-            place = layout.slot_of(name)
-            if place is None or not place[1].vector or len(found) == layout.tiling.early:
-                continue
-            if place[1].loose:
-                continue
-            ring, tile = place
-            for dot in dots:
-                tiles = {layout.body.through(n)[0] for n in (dot.a, dot.b)}
-                near = any(t.value in tiles for t in ring.tiles)
-                if (
-                    near
-                    and dot.result.name in step.reads
-                    and tile.cols == step_columns(layout, dot)
-                ):
-                    found[name] = (dot.result.name, tile.cols)
-    return found
-
-
-def step_columns(layout: Layout, dot: Dot) -> int:
-    """Columns of a product."""
-    return layout.extent(dot.result.dims[1].var)
 
 
 def early_text(array: str, slot: str, columns: int) -> list[str]:

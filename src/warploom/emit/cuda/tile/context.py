@@ -10,6 +10,7 @@ from functools import cached_property
 from types import MappingProxyType
 
 from warploom.emit.cuda.tile.signature import (
+    WRAP,
     MapParam,
     OrderParam,
     Param,
@@ -71,6 +72,11 @@ class Context:
         self.layout = layout
         self.kernel = layout.body.kernel
         self.params: dict[str, Param] = {} if params is None else params
+        self._before: dict[str, dict[str, Load]] = {}
+
+    def before(self, product: str) -> dict[str, Load]:
+        """What steps want read as a product is issued, by the name they know it by."""
+        return self._before.setdefault(product, {})
 
     def _add(self, param: Param) -> str:
         self.params.setdefault(param.name, param)
@@ -126,7 +132,7 @@ class Context:
                 name=f"ptr_{tensor}",
                 tensor=tensor,
                 dtype=found.dtype,
-                written=found.access is Access.OUT,
+                written=found.access in (Access.OUT, Access.TURNS),
             )
         )
 
@@ -209,13 +215,18 @@ class Context:
         """The one element a tile needs; iterations past the end of a loop read its last one."""
         indices = []
         for at, axis in zip(op.at, self.kernel.tensor(op.tensor).axes, strict=True):
-            text = self.index(at, iteration)
+            text = self.index(at, iteration) + self.later(op, at)
             if at.var is not None and axis.per > 1:
                 text = f"({text}) / {axis.per}"
             if at.var == self.layout.body.loop.var:
                 text = f"min({text}, {self.size_of(op.tensor, axis.name)} - 1)"
             indices.append(text)
         return self.element_at(op, indices)
+
+    def later(self, op: Load | Store, at: At) -> str:
+        """How much later in an iteration of several steps an index stands."""
+        step = op.step if isinstance(op, Load) and at.var == self.layout.body.loop.var else 0
+        return f" + {step * self.layout.extent(at.var or '')}" if step else ""
 
     def moving_elements(self, name: str) -> Iterator[Load]:
         """Loads of one element, another one in every iteration, that a scalar is made of."""
@@ -253,19 +264,21 @@ class Context:
     ) -> list[str]:
         """Coordinates of a copy, innermost first; ``shift`` adds to an axis.
 
-        Of a bounded one rows are counted from the end that the last coordinate names.
+        Of a bounded one rows are counted from the end, as the last two coordinates say.
         """
-        out = []
+        out: list[str] = []
+        last: list[str] = []
         bound = bounded_axis(self.layout.body, op)
         for n, at in enumerate(op.at):
             per = self.kernel.tensor(op.tensor).axes[n].per
-            text = self.index(at, iteration)
+            later = self.later(op, at)
+            text = f"({self.index(at, iteration)}{later})" if later else self.index(at, iteration)
             text = f"{text} / {per}" if per > 1 and at.var is not None else text
             if n == bound:
-                rows = self.size_of(op.tensor, self.kernel.tensor(op.tensor).axes[n].name)
-                text = f"{rows} - until_{at.var} + {text}"
+                axis = self.kernel.tensor(op.tensor).axes[n].name
+                less = f"({self.size_of(op.tensor, axis)} - until_{at.var})"
+                text, last = f"{less} + {text}", [less, f"{WRAP} - {less}"]
             out.append(f"{text} + {shift[n]}" if n in shift else text)
-        last = [] if bound is None else [f"until_{op.at[bound].var}"]
         return [*out[::-1], *last]
 
     def past_start(self, op: Load, tile: SlotTile, iteration: str) -> str:

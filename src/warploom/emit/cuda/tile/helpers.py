@@ -166,6 +166,16 @@ TILE_HELPERS: dict[str, str] = {
         "DEVICE float small_to_float(int x) {\n"
         "  return __int_as_float(0x4b400000 + x) - 12582912.0f;\n}\n"
     ),
+    **{
+        f"nibbles_{kind}": (
+            "// Both halves of a byte, each added to a float whose last digit counts ones.\n"
+            f"DEVICE uint32_t nibbles_{kind}(uint32_t x, float least) {{\n  uint32_t r;\n"
+            f"  const uint32_t y = (x * 0x1001u & 0x000f000fu) | {ones};\n"
+            f'  asm("sub.rn.{kind}x2 %0, %1, %2;"'
+            f' : "=r"(r) : "r"(y), "r"(pack_{kind}(least, least)));\n  return r;\n}}\n'
+        )
+        for kind, ones in (("bf16", "0x43004300u"), ("f16", "0x64006400u"))
+    },
     "unpack_e4m3": (
         "DEVICE float unpack_e4m3(uint32_t x, int half) {\n  uint32_t r;\n"
         '  asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(r) : "h"((uint16_t)x));\n'
@@ -245,24 +255,26 @@ class Owned:
         return every if self.count < 0 else ordered[: self.count]
 
 
-def wait_function(pending: int, arrays: tuple[Owned, ...]) -> tuple[str, str]:
+def wait_function(pending: int | None, arrays: tuple[Owned, ...]) -> tuple[str, str]:
     """A wait for products that owns what it waits for: reads cannot move above it.
 
-    Returns the call and the function.
+    Without a number it is the fence before products: writes cannot move below it. Returns the call
+    and the function.
     """
     if not arrays:
-        return f"wgmma_wait<{pending}>();", ""
+        return "wgmma_fence();" if pending is None else f"wgmma_wait<{pending}>();", ""
     shape = "_".join(
         f"{a.blocks}x{a.registers}" + (f"of{a.count}" if a.count >= 0 else "") for a in arrays
     )
-    name = f"wgmma_wait_{pending}_{shape}"
+    name = f"wgmma_fence_{shape}" if pending is None else f"wgmma_wait_{pending}_{shape}"
+    word = "fence.sync.aligned" if pending is None else f"wait_group.sync.aligned {pending}"
     arguments = ", ".join(f"float (&x{n})[{a.blocks}][{a.registers}]" for n, a in enumerate(arrays))
     outputs = ", ".join(
         f'"+f"(x{n}[{i}][{j}])' for n, a in enumerate(arrays) for i, j in a.elements()
     )
     text = (
         f"DEVICE void {name}({arguments}) {{\n"
-        f'  asm volatile("wgmma.wait_group.sync.aligned {pending};"\n    : {outputs}\n'
+        f'  asm volatile("wgmma.{word};"\n    : {outputs}\n'
         '    :: "memory");\n}\n'
     )
     return f"{name}({', '.join(a.name for a in arrays)});", text

@@ -16,7 +16,7 @@ def range_lines(
     At least ``fewest`` are run: those past the end take no part in anything.
     """
     loop = context.layout.body.loop.var
-    extent = context.layout.extent(loop)
+    extent = context.layout.extent(loop) * context.layout.body.loop.times
     lines = [f"int end_{loop} = {end};"]
     if cut is not None:
         for bound in cut.below:  # t >= start
@@ -94,11 +94,12 @@ def _of_grid(context: Context, tensor: str) -> str:
 def _part_lines(context: Context, count: str, fewest: int) -> list[str]:
     """The iterations of a part; what a part runs beyond its own lies past the end of all."""
     loop, split = context.layout.body.loop.var, context.layout.tiling.split
+    extent = context.layout.extent(loop) * context.layout.body.loop.times
     return [
         f"const int k_all = {count};",
         f"const int k_share = max((k_all + {split - 1}) / {split}, {fewest});",
         f"const int k_tiles = max(min(k_all - part * k_share, k_share), {fewest});",
-        f"first_{loop} += part * k_share * {context.layout.extent(loop)};",
+        f"first_{loop} += part * k_share * {extent};",
     ]
 
 

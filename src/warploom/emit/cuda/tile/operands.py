@@ -8,10 +8,11 @@ from warploom.document.roles import Load as LoadEntry
 from warploom.document.roles import Mma
 from warploom.emit.cuda import ptx
 from warploom.emit.cuda.lowering import Site
-from warploom.emit.cuda.tile.columns import early_text, early_vectors
+from warploom.emit.cuda.tile.columns import early_text
 from warploom.emit.cuda.tile.context import Context
 from warploom.kernel.values import Dot, DType, Load
 from warploom.lower.edges import bounded_axis
+from warploom.lower.hand_over import early_array, early_vectors
 from warploom.lower.layout import WGMMA_ROWS
 from warploom.lower.plan import part_name
 from warploom.lower.slots import LINE_BYTES, SlotTile
@@ -108,13 +109,29 @@ def product_lines(context: Context, op: Dot, entry: Mma, site: Site) -> list[str
 
 def _early(context: Context, op: Dot, entry: Mma, site: Site) -> list[str]:
     """Vectors that lie with the product's tile, where they are read before it."""
-    lines = []
+    lines: list[str] = []
+    if context.layout.tiling.seen:
+        return lines
     for name, (result, columns) in early_vectors(context.layout).items():
         found = context.layout.slot_of(name)
         assert found is not None
         if result == op.result.name:
             slot = site.part(found[0].name, part_name(name), entry.k)
-            lines += early_text(f"early_{part_name(name)}", slot, columns)
+            lines += early_text(early_array(name), slot, columns)
+    for name, load in context.before(op.result.name).items():
+        found = context.layout.slot_of(load.result.name)
+        if found is None:
+            lines.append(f"{name} = {context.one_element(load, site.iteration(entry.k))};")
+            continue
+        slot = site.part(found[0].name, part_name(load.result.name), entry.k)
+        slot += context.past_start(load, found[1], site.iteration(entry.k))
+        lines += [
+            "#pragma unroll",
+            f"for (int b = 0; b < {context.layout.blocks}; ++b)",
+            "#pragma unroll",
+            "  for (int i = 0; i < 2; ++i)"
+            f" {name}[b][i] = load_shared1({slot} + 4 * row_of(b, i));",
+        ]
     return lines
 
 

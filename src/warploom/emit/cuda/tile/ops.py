@@ -7,20 +7,22 @@ from warploom.document.roles import BulkStore, Compute, Mma, RoleEntry
 from warploom.document.roles import Load as LoadEntry
 from warploom.emit.cuda.lowering import Lowering, LoweringTable, Site, base_table
 from warploom.emit.cuda.roles import indent
+from warploom.emit.cuda.tile.columns import early_text
 from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.meet import meet_lines
 from warploom.emit.cuda.tile.operands import load_lines, product_lines
-from warploom.emit.cuda.tile.stores import direct_text, store_call, straight_text
+from warploom.emit.cuda.tile.stores import ask_turn, direct_text, store_call, straight_text
 from warploom.emit.cuda.tile.vector import Vector
 from warploom.kernel.values import Dot, Load, Store
 from warploom.lower.column import Lowered
 from warploom.lower.fuse import Step
-from warploom.lower.hand_over import Put, puts
+from warploom.lower.hand_over import Put, See, early_array, puts, sees
 from warploom.lower.layout import Form
 from warploom.lower.loop_ops import product_name
 from warploom.lower.meet import MEET
 from warploom.lower.plan import (
     LEAVE,
+    SEE,
     START,
     SUMS,
     TAKE,
@@ -33,6 +35,7 @@ from warploom.lower.plan import (
     store_name,
 )
 from warploom.lower.storage import is_straight, staged_stores
+from warploom.lower.visits import takes_turns
 
 
 class Ops:
@@ -71,6 +74,7 @@ class Ops:
         for step in self.layout.steps:
             table = table.with_op(step.name, self._step_lowering(step, masked))
         table = self._with_moves(self._with_products(table))
+        table = table.with_op(SEE, lambda e, s: [])
         table = table.with_op(TAKE, lambda e, s: self.take_lines())
         table = table.with_op(LEAVE, lambda e, s: [])
         table = table.with_op(START, lambda e, s: self.start_lines())
@@ -88,10 +92,19 @@ class Ops:
 
                 def dot(e: RoleEntry, site: Site, op: Dot = op) -> list[str]:
                     assert isinstance(e, Mma)
-                    return product_lines(self.context, op, e, site)
+                    return [*self._asked(op, e, site), *product_lines(self.context, op, e, site)]
 
                 table = table.with_op(product_name(op), dot)
         return table
+
+    def _asked(self, op: Dot, entry: Mma, site: Site) -> list[str]:
+        """Whose turn it is to add what the product makes."""
+        if not takes_turns(self.layout.body.kernel):
+            return []
+        stores = [s for s in self.layout.body.loop.body if isinstance(s, Store)]
+        mine = [s for s in stores if self.layout.body.through(s.value)[0] == op.result.name]
+        at = site.iteration(entry.k)
+        return [line for s in mine for line in ask_turn(self.context, s, at)]
 
     def _with_moves(self, table: LoweringTable) -> LoweringTable:
         """Tiles into registers, and from registers into slots."""
@@ -109,6 +122,17 @@ class Ops:
                 return [f"{put.name}({place}, {site.iteration(e.k)});"]
 
             table = table.with_op(put.name, put_lines)
+        for see in sees(self.layout):
+
+            def see_lines(e: RoleEntry, site: Site, see: See = see) -> list[str]:
+                assert isinstance(e, Compute)
+                lines = []
+                for name, elements in see.early:
+                    slot = site.part(see.ring.name, part_name(name), e.k)
+                    lines += early_text(early_array(name), slot, elements)
+                return lines
+
+            table = table.with_op(see.name, see_lines)
         return table
 
     def _step_lowering(self, step: Step, masked: str) -> Lowering:

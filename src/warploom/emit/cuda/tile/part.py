@@ -5,10 +5,18 @@ from __future__ import annotations
 import re
 
 from warploom.document.flow import When
-from warploom.document.roles import Compute, Mma, Per, RoleProgram, RolesDocument, WaitGroup
+from warploom.document.roles import (
+    Commit,
+    Compute,
+    Mma,
+    MmaFence,
+    Per,
+    RoleProgram,
+    RolesDocument,
+    WaitGroup,
+)
 from warploom.emit.cuda.lowering import LoweringTable, Site
 from warploom.emit.cuda.roles import indent
-from warploom.emit.cuda.tile.columns import early_vectors
 from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.grid import again_lines, count_lines
 from warploom.emit.cuda.tile.helpers import Owned, wait_function
@@ -20,13 +28,13 @@ from warploom.emit.cuda.tile.puts import put_text
 from warploom.emit.cuda.tile.signature import Param
 from warploom.emit.cuda.tile.stamps import StampedRole, stamp_line, stamped_line
 from warploom.emit.cuda.tile.steps import step_text
-from warploom.emit.cuda.tile.stores import fill_text
+from warploom.emit.cuda.tile.stores import fill_text, turn_variables
 from warploom.emit.cuda.tile.ties import retired_at
 from warploom.kernel.values import Dot, Fn, Pointwise
 from warploom.lower.body import Body
 from warploom.lower.column import Lowered
 from warploom.lower.fuse import Step
-from warploom.lower.hand_over import puts
+from warploom.lower.hand_over import early_array, early_vectors, puts
 from warploom.lower.layout import Array, Form, Layout
 from warploom.lower.meet import MEET
 from warploom.lower.plan import held_loads, part_name
@@ -76,10 +84,11 @@ class Part:
 
     def consumer_tile(self) -> list[str]:
         """What a consumer runs for a tile."""
+        steps = self.step_functions()  # first: products read what steps want early
         masked = self.ops.consumer_table("Yes{}")
         copies = masked if self.masked and not self.layout.crowded else None
         tile = self.role_tile(self.role("consumer"), self.plain, copies)
-        return [*self.trip_lines(), *self.step_functions(), *tile]
+        return [*self.trip_lines(), *steps, *tile]
 
     def places(self) -> list[str]:
         """Where a consumer's thread finds its elements."""
@@ -97,7 +106,8 @@ class Part:
         early = early_vectors(self.layout).items()
         return [
             *(array_declaration(a) for a in self.layout.arrays),
-            *(f"float early_{part_name(n)}[{columns // 4}];" for n, (_, columns) in early),
+            *turn_variables(self.context),
+            *(f"float {early_array(n)}[{columns // 4}];" for n, (_, columns) in early),
         ]
 
     def positions(self, role: str) -> list[str]:
@@ -108,7 +118,7 @@ class Part:
         """How many iterations a tile has, and how many of them lie wholly inside."""
         loop = self.layout.body.loop
         axis = self.context.kernel.var(loop.var).axis
-        extent = self.layout.extent(loop.var)
+        extent = self.layout.extent(loop.var) * loop.times
         end = self.context.size(axis)
         if loop.lists:
             return list_lines(self.context, self.cut, self.document.minimum_trips)
@@ -193,17 +203,55 @@ class Part:
         final = retired_at(program)
         lines: list[str] = []
         for i, e in list(enumerate(getattr(program, phase)))[start:end]:
-            if isinstance(e, WaitGroup):
-                owned = self.owned_by(program, phase, i, final.get((phase, i), ()))
-                call, text = wait_function(e.pending, owned)
+            if isinstance(e, WaitGroup | MmaFence):
+                if isinstance(e, WaitGroup):
+                    owned = self.owned_by(program, phase, i, final.get((phase, i), ()))
+                    call, text = wait_function(e.pending, owned)
+                else:
+                    call, text = wait_function(None, self.summed_after(program, phase, i))
                 if text:
                     self.waits[call.split("(")[0]] = text
+                if isinstance(e, WaitGroup):
+                    call = self.told_apart(program, phase, e, owned, call)
                 lines += [f"// {e.reason}", call] if e.reason else [call]
             else:
                 lines += table.lower(e, site)
             if self.stamps and phase == "kernel":
                 lines.append(stamp_line(self.stamps[program.name], i))
         return lines
+
+    def told_apart(
+        self, program: RoleProgram, phase: str, e: WaitGroup, owned: tuple[Owned, ...], call: str
+    ) -> str:
+        """The last wait of an unrolled loop, in a branch that is always taken.
+
+        After waits that leave products in flight ptxas takes a wait for all of them for one in the
+        middle of a group, and serialises everything; not so where it cannot tell which wait it is.
+        """
+        if phase != "epilogue" or e.pending or self.layout.body.loop.times == 1:
+            return call
+        arrays = {a.name: a for a in self.layout.arrays}
+        made = {x.accumulator for x in program.kernel if isinstance(x, Mma)}
+        other = sorted(made - {o.name for o in owned})[:1]
+        never, text = wait_function(0, tuple(_owned(arrays[n]) for n in other))
+        self.waits |= {never.split("(")[0]: text} if text else {}
+        return f"if (k_tiles > 0) {call} else {never}"
+
+    def summed_after(self, program: RoleProgram, phase: str, at: int) -> tuple[Owned, ...]:
+        """Sums that the products after a fence go on with: what was written to them stays before.
+
+        Only in settled programs: elsewhere the assembler keeps the order by itself.
+        """
+        if not self.layout.tiling.settled:
+            return ()
+        arrays = {a.name: a for a in self.layout.arrays}
+        names: dict[str, None] = {}
+        for e in getattr(program, phase)[at:]:
+            if isinstance(e, Mma) and e.accumulate:
+                names[e.accumulator] = None
+            elif isinstance(e, Commit):
+                break
+        return tuple(_owned(arrays[n]) for n in names)
 
     def owned_by(
         self, program: RoleProgram, phase: str, at: int, final: tuple[str, ...]

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from warploom.kernel.values import DType
 
+WRAP, WRAP_STRIDE = 1 << 30, 1 << 34  # elements and bytes: together once around the addresses
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapParam:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import partial
+
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.context import Context
+from warploom.emit.cuda.tile.nibbles import LEAST as NIBBLE
+from warploom.emit.cuda.tile.nibbles import nibbles
 from warploom.emit.cuda.tile.vector import ELEMENTS, Vector, called, row_scope
 from warploom.kernel.values import Fn, Pointwise, Reduce, Spread
 from warploom.lower.body import refusal
-from warploom.lower.fuse import Step
+from warploom.lower.fuse import Step, fresh_product
 from warploom.lower.layout import Form, part_sums
 
 LEAST = {Fn.MAX: "__int_as_float(0xff800000)", Fn.MIN: "__int_as_float(0x7f800000)"}
@@ -21,8 +26,11 @@ def step_text(context: Context, step: Step, iteration: str | None) -> tuple[list
     That is elements with the rows they need, then reductions and rows after them.
     """
     made = {op.result.name for op in step.ops}
-    inner = Vector(context, step.rows, step.cols, local=made, iteration=iteration, step=step.name)
-    outer = Vector(context, step.rows, None, local=made, iteration=iteration, step=step.name)
+    product = fresh_product(context.layout.body, step)
+    new = partial(
+        Vector, context, step.rows, local=made, iteration=iteration, step=step.name, product=product
+    )
+    inner, outer = new(step.cols), new(None)
     outer.scopes.step, outer.scopes.ahead = inner.scopes.step, inner.scopes.ahead
     reduces = [op for op in step.ops if isinstance(op, Reduce)]
     parts = part_sums(context.layout.body)
@@ -37,13 +45,24 @@ def step_text(context: Context, step: Step, iteration: str | None) -> tuple[list
         outer.names[op.result.name] = text
     stores: list[str] = []
     packs: list[tuple[str, str]] = []
+    after: list[str] = []
     row_stores: list[tuple[str, str]] = []
     homes = dict(context.layout.homes)
     for work in step.ops:
         name = work.result.name
         if name not in step.results:
             continue
-        if len(work.result.dims) == 2 and not isinstance(work, Reduce):
+        halves = nibbles(context.layout.body, work, step.cols)
+        if halves is not None:
+            array = context.layout.array_of(name)
+            bytes_ = inner.bytes_of(halves[0])
+            least = f"{NIBBLE[array.dtype] + halves[1]}.0f"
+            after += [
+                "#pragma unroll",
+                f"for (int u = 0; u < 4; ++u) {array.name}[b][g][u] ="
+                f" nibbles_{array.dtype}({bytes_}[u], {least});",
+            ]
+        elif len(work.result.dims) == 2 and not isinstance(work, Reduce):
             _store_element(context, name, _unrounded(inner, work), stores, packs)
         else:
             row_stores.append((homes[name], outer.value(name)))
@@ -52,7 +71,7 @@ def step_text(context: Context, step: Step, iteration: str | None) -> tuple[list
     for op in reduces:
         lines += _reduction_start(op, blocks)
     if step.cols is not None:
-        lines += tile_loop(context, inner, stores + sums, packs, blocks, step.cols)
+        lines += tile_loop(context, inner, stores + sums, packs, blocks, step.cols, after)
     lines += _row_loop(outer, row_stores, blocks) if row_stores else []
     return list(inner.scopes.ahead.values()), lines
 
@@ -120,10 +139,11 @@ def tile_loop(
     packs: list[tuple[str, str]],
     blocks: int,
     cols: str,
+    more: Iterable[str] = (),
 ) -> list[str]:
-    """Loops over blocks, 16 columns and elements."""
+    """Loops over blocks, 16 columns and elements; ``more``: what is done for 16 columns at once."""
     chunk = [f"float {t}[{ELEMENTS}];" for t, _ in packs]
-    after = []
+    after = [*more]
     for temporary, array in packs:
         pack = f"pack_{context.layout.array_of(_member(context, array)).dtype}"
         after += [
@@ -132,6 +152,14 @@ def tile_loop(
             f"{pack}({temporary}[2 * u], {temporary}[2 * u + 1]);",
         ]
     groups = context.layout.extent(cols) // 16
+    each = [*vector.scopes.element, *element]
+    elements = [
+        "#pragma unroll",
+        f"    for (int e = 0; e < {ELEMENTS}; ++e) {{",
+        *(["      const int i = e / 2 % 2;"] if _uses_row(each) else []),
+        *indent(each, 6),
+        "    }",
+    ]
     return [
         "#pragma unroll",
         f"for (int b = 0; b < {blocks}; ++b) {{",
@@ -140,15 +168,7 @@ def tile_loop(
         f"  for (int g = 0; g < {groups}; ++g) {{",
         "    const int h = 2 * g;",
         *indent([*vector.scopes.chunk, *chunk], 4),
-        "#pragma unroll",
-        f"    for (int e = 0; e < {ELEMENTS}; ++e) {{",
-        *(
-            ["      const int i = e / 2 % 2;"]
-            if _uses_row([*vector.scopes.element, *element])
-            else []
-        ),
-        *indent([*vector.scopes.element, *element], 6),
-        "    }",
+        *(elements if each else []),
         *indent(after, 4),
         "  }",
         "}",

@@ -5,11 +5,12 @@ from __future__ import annotations
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.vector import ELEMENTS, Vector, row_scope
-from warploom.kernel.values import DType, Store
+from warploom.kernel.values import Access, DType, Store, Walk
 from warploom.lower.body import refusal
 from warploom.lower.hand_over import by_columns, share_of
 from warploom.lower.slots import LINE_BYTES
 from warploom.lower.storage import is_turned, scattered
+from warploom.lower.visits import takes_turns
 
 PACKS = {DType.BF16: "pack_bf16", DType.F16: "pack_f16"}
 WARP_ROWS = 16
@@ -106,11 +107,13 @@ def straight_text(context: Context, op: Store, iteration: str) -> list[str]:
             place = f"float* to = {_block_address(context, op, iteration, row, across)} + 4 * lane;"
         else:
             place = f"const int row = {row} + lane / 4, column = {across} + 2 * (lane % 4);"
+        turn = _turn(context, op, iteration, row)
         lines += [
             f"  if ({exists}) {{",
             f"    constexpr int b = {b};",
             *indent(row_scope(vector), 4),
             f"    {place}",
+            *indent(_take_turn(context, op, turn) if turn else [], 4),
             "#pragma unroll",
             f"    for (int g = 0; g < {columns // 16}; ++g) {{",
             "      const int h = 2 * g;",
@@ -125,7 +128,80 @@ def straight_text(context: Context, op: Store, iteration: str) -> list[str]:
             "    }",
             "  }",
         ]
+    lines += _give_turns(blocks, iteration) if takes_turns(context.kernel) else []
     return [*lines, "}"]
+
+
+def _turn(context: Context, op: Store, iteration: str, row: str) -> str:
+    """Where the tiles that added to a warp's rows are counted; "" where they add in any order.
+    Consumers that share rows by columns count together.
+    """
+    turns = next((t for t in context.kernel.tensors if t.access is Access.TURNS), None)
+    if turns is None:
+        return ""
+    named = {a.name: at for a, at in zip(context.kernel.tensor(op.tensor).axes, op.at, strict=True)}
+    rows = context.layout.body.values[op.value].vars[0]
+    parts = [
+        f"({row if named[a.name].var == rows else context.index(named[a.name], iteration)})"
+        f" * {context.stride(turns.name, n)}"
+        for n, a in enumerate(turns.axes)
+    ]
+    return f"(unsigned*){context.pointer(turns.name)} + ({' + '.join(parts)})"
+
+
+def turn_variables(context: Context) -> list[str]:
+    """What a consumer remembers of turns: whose it was when last asked, and whom it owes one."""
+    if not takes_turns(context.kernel):
+        return []
+    stores = [op for op in context.layout.body.loop.body if isinstance(op, Store)]
+    blocks = max(share_of(context.layout, op)[0] for op in stores)
+    return [f"unsigned asked[{blocks}];", f"unsigned* owed[{blocks}] = {{}};"]
+
+
+def ask_turn(context: Context, op: Store, iteration: str) -> list[str]:
+    """Ask whose turn it is, long before the answer is needed."""
+    lines = []
+    for b in range(share_of(context.layout, op)[0]):
+        row, exists = _block_row(context, op, iteration, b)
+        turn = _turn(context, op, iteration, row)
+        lines.append(f"asked[{b}] = {exists} ? load_relaxed({turn}) : 0u;")
+    return lines
+
+
+def _take_turn(context: Context, op: Store, turn: str) -> list[str]:
+    """Wait until the tiles before this one have added to the rows. One fence is for what is read
+    then and for what was added an iteration ago, whose turn is given on now.
+    """
+    grid = context.kernel.grid.vars
+    tile = next(n for n in grid if context.kernel.var(n).walk is Walk.TILE)
+    shared = context.layout.tiling.consumers if by_columns(context.layout, op) else 1
+    before = f"{shared} * (pos_{tile} / {context.layout.extent(tile)})"
+    return [
+        f"unsigned* const turn = {turn};",
+        f"if (lane == 0) while (asked[b] < {before}) asked[b] = load_relaxed(turn);",
+        "fence_gpu();",
+        "__syncwarp();",
+        "if (lane == 0 && owed[b]) add_relaxed(owed[b]);",
+        "owed[b] = turn;",
+    ]
+
+
+def _give_turns(blocks: int, iteration: str) -> list[str]:
+    """After the last iteration of a tile nobody waits for what it owes."""
+    return [
+        f"  if ({iteration} == k_tiles - 1) {{",
+        "    fence_gpu();",
+        "    __syncwarp();",
+        *(
+            line
+            for b in range(blocks)
+            for line in (
+                f"    if (lane == 0 && owed[{b}]) add_relaxed(owed[{b}]);",
+                f"    owed[{b}] = nullptr;",
+            )
+        ),
+        "  }",
+    ]
 
 
 _ADD_BLOCKS = [

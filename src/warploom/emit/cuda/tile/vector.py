@@ -12,12 +12,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from warploom.emit.cuda.roles import indent
-from warploom.emit.cuda.tile.columns import COLUMN, columns_text, early_vectors, vector_text
+from warploom.emit.cuda.tile.columns import COLUMN, columns_text, vector_text
 from warploom.emit.cuda.tile.context import BINARY, Context, pointwise
 from warploom.kernel.values import (
     At,
     Const,
     Dim,
+    Dot,
     DType,
     Fn,
     Indices,
@@ -30,9 +31,9 @@ from warploom.kernel.values import (
     Value,
 )
 from warploom.lower.body import refusal
+from warploom.lower.hand_over import early_vectors
 from warploom.lower.layout import Form
 from warploom.lower.ranges import Affine, comparisons, moves, unless_whole
-from warploom.lower.slots import SlotTile
 
 ELEMENTS = 8  # of a thread in 16 columns of a block
 SMALL = 1 << 16
@@ -56,7 +57,7 @@ class Vector:
     """Writes expressions of values on a tile ``rows`` x ``cols`` of the running iteration.
 
     ``local`` are values computed in this very text; everything else kept is read from its array.
-    ``step``: the name of the step it is.
+    ``step``: the name of the step it is; ``product``: the fresh one it works on, if that is one.
     """
 
     def __init__(
@@ -68,8 +69,10 @@ class Vector:
         local: Iterable[str] = (),
         iteration: str | None = None,
         step: str = "",
+        product: str | None = None,
     ) -> None:
-        self.context, self.rows, self.cols, self.step = context, rows, cols, step
+        self.context, self.rows, self.cols = context, rows, cols
+        self.step, self.product = step, product
         self.layout = context.layout
         self.body = context.layout.body
         self.homes = dict(self.layout.homes)
@@ -207,9 +210,6 @@ class Vector:
         if op.fn is Fn.CAST and op.result.dtype.is_float and self._is_small(op.args[0]):
             return f"small_to_float({self.value(op.args[0])})"
         args = [self.value(a) for a in op.args]
-        share = self.layout.tiling.multiplied
-        if op.fn is Fn.EXP2 and len(op.result.dims) == 2 and share:
-            return f"e < {share} ? exp2_multiplied({args[0]}) : exp2_approx({args[0]})"
         types = [self.body.values[a].dtype for a in op.args]
         return pointwise(op.fn, args, op.result.dtype, types)
 
@@ -295,8 +295,7 @@ class Vector:
     def _loaded(self, op: Load) -> str:
         found = self.layout.slot_of(op.result.name)
         if found is not None and found[1].vector and op.result.vars == (self.rows,):
-            slot = called("slot", op.result.name)
-            return self.declare(op.result, f"load_shared1({slot} + 4 * row_of(b, i))")
+            return self._scale_of_rows(op)
         if found is not None and found[1].vector and op.result.dims[0].per > 1:
             label = called("v", op.result.name)
             slot = called("slot", op.result.name)
@@ -316,7 +315,7 @@ class Vector:
         indices = []
         for n, at in enumerate(op.at):
             per = self.context.kernel.tensor(op.tensor).axes[n].per
-            text = self._place(at)
+            text = self._place(at) + self.context.later(op, at)
             indices.append(f"({text}) / {per}" if per > 1 and at.var else text)
         inside = [
             self.context.inside(i, self.context.size_of(op.tensor, a.name), at.var)
@@ -350,17 +349,43 @@ class Vector:
         return dim.per > 1 and dim.per % self.layout.extent(dim.var) == 0
 
     def _ahead(self, op: Load) -> str:
-        """One element of an iteration: read an iteration before, since memory is far away.
+        """One element of an iteration, read before it is needed, since memory is far away.
 
-        A step runs for all iterations in turn, so it can keep what it reads for its next one.
+        Where the step works on a fresh product it is read as that is issued. Else the step keeps it
+        for its next iteration: it runs for all of them in turn.
         """
-        label, name = called("v", op.result.name), called(f"ahead_{self.step}", op.result.name)
+        label = called("v", op.result.name)
         if label not in self.scopes.ahead:
-            now, after = (self.context.one_element(op, at) for at in ("0", "k + 1"))
             kind = "int" if op.result.dtype is DType.I32 else "float"
-            self.scopes.ahead[label] = f"{kind} {name} = {now};"
-            self.scopes.step += [f"const {kind} {label} = {name};", f"{name} = {after};"]
+            name = called(f"ahead_{self.step}", op.result.name)
+            if self.product is not None:
+                self.context.before(self.product)[name] = op
+                self.scopes.ahead[label] = f"{kind} {name};"
+                self.scopes.step.append(f"const {kind} {label} = {name};")
+            else:
+                now, after = (self.context.one_element(op, at) for at in ("0", "k + 1"))
+                self.scopes.ahead[label] = f"{kind} {name} = {now};"
+                self.scopes.step += [f"const {kind} {label} = {name};", f"{name} = {after};"]
         return label
+
+    def _lies_with_product(self, op: Load) -> bool:
+        """Whether a vector arrives with an operand of the product the step works on."""
+        dot = self.body.ops.get(self.product or "")
+        found = self.layout.slot_of(op.result.name)
+        if not isinstance(dot, Dot) or found is None:
+            return False
+        operands = {self.body.through(n)[0] for n in (dot.a, dot.b)}
+        return bool(operands & {t.value for t in found[0].tiles})
+
+    def _scale_of_rows(self, op: Load) -> str:
+        """A vector of rows in shared memory; read as the product that it scales is issued."""
+        label, slot = called("v", op.result.name), called("slot", op.result.name)
+        if not self._lies_with_product(op) or self.layout.crowded:
+            return self.declare(op.result, f"load_shared1({slot} + 4 * row_of(b, i))")
+        name = called(f"rows_{self.step}", op.result.name)
+        self.context.before(self.product or "")[name] = op
+        self.scopes.ahead[label] = f"float {name}[{self.layout.blocks}][2];"
+        return f"{name}[b][i]"
 
     def _same_everywhere(self, op: Load) -> str:
         """A scale of the whole tile, read once."""
@@ -377,7 +402,7 @@ class Vector:
         found = self.layout.slot_of(value.name)
         assert found is not None
         if value.vars == (self.rows, self.cols) and value.dtype in BYTES:
-            return self._bytes_of_slot(op, found[1])
+            return self._bytes_of_slot(op)
         if value.vars != (self.rows, self.cols) or value.dtype.bits != 16:
             raise refusal(
                 "vector work reads this tile in another shape than it lies in shared memory",
@@ -393,20 +418,29 @@ class Vector:
         ]
         return f"unpack_{value.dtype}({label}[e / 2], e % 2)"
 
-    def _bytes_of_slot(self, op: Load, tile: SlotTile) -> str:
-        """Elements of 8 bits, or bytes that stand for two columns each."""
-        value, per = op.result, op.result.dims[1].per
+    def bytes_of(self, op: Load) -> str:
+        """The bytes of a slot's tile that a thread has of 16 columns, or pairs of bytes."""
+        found = self.layout.slot_of(op.result.name)
+        assert found is not None
+        value, per, tile = op.result, op.result.dims[1].per, found[1]
         label, slot = called("f", value.name), called("slot", value.name)
         each, pitch = "u16" if per == 1 else "u8", min(tile.cols, tile.block_cols)
-        self.scopes.chunk += [
-            f"uint32_t {label}[4];",
-            "#pragma unroll",
-            "for (int u = 0; u < 4; ++u)",
-            f"  {label}[u] = load_shared_{each}(slot_byte({slot}, {tile.rows}, {pitch},"
-            f" row_of(b, u % 2), column_of(h, u / 2 * 4) / {per}));",
-        ]
+        if f"uint32_t {label}[4];" not in self.scopes.chunk:
+            self.scopes.chunk += [
+                f"uint32_t {label}[4];",
+                "#pragma unroll",
+                "for (int u = 0; u < 4; ++u)",
+                f"  {label}[u] = load_shared_{each}(slot_byte({slot}, {tile.rows}, {pitch},"
+                f" row_of(b, u % 2), column_of(h, u / 2 * 4) / {per}));",
+            ]
+        return label
+
+    def _bytes_of_slot(self, op: Load) -> str:
+        """Elements of 8 bits, or bytes that stand for two columns each."""
+        value, label = op.result, self.bytes_of(op)
         if value.dtype is DType.I8:
-            return f"(int)(signed char)({label}[e / 2]{'' if per == 2 else ' >> e % 2 * 8'})"
+            shift = "" if value.dims[1].per == 2 else " >> e % 2 * 8"
+            return f"(int)(signed char)({label}[e / 2]{shift})"
         return f"unpack_{value.dtype}({label}[e / 2], e % 2)"
 
 
