@@ -153,7 +153,8 @@ def execute(binary, source, memories, scalars, *, grid, seed):
     """Run an emitted kernel on tensors in memory; the fault as a text, or None."""
     by_name = dict(zip((t.name for t in binary.tensors), memories, strict=True))
     sizes = bind(binary.tensors, [m.layout for m in memories])
-    ctas = min(grid, binary.grid.tiles(sizes))
+    cluster = binary.cluster
+    ctas = cluster * min(-(-grid // cluster), binary.grid.tiles(sizes))
     words, lists = [], []
     for p in binary.parameters:
         match p:
@@ -183,7 +184,8 @@ def execute(binary, source, memories, scalars, *, grid, seed):
         ctypes.memmove(address, word, len(word))
     table = (ctypes.c_void_p * len(words))(*addresses)
     library = built(source.text, source.entry)
-    said = library.host_run(library.launch, table, ctas, source.threads, source.shared_bytes, seed)
+    given = (ctas, source.threads, source.shared_bytes, cluster, seed)
+    said = library.host_run(library.launch, table, *given)
     return said.decode() if said else None
 
 

@@ -9,9 +9,10 @@
 
 struct HostIndex { unsigned x; };
 extern HostIndex* host_thread;
-extern HostIndex host_block, host_grid;
+extern HostIndex *host_block, host_grid;
 #define threadIdx (*host_thread)
-#define blockIdx host_block
+#define blockIdx (*host_block)
+#define __cluster_dims__(...)
 #define gridDim host_grid
 
 typedef unsigned host_u32;
@@ -80,20 +81,14 @@ void host_mbar_arrive(host_u32 at);
 host_u32 host_mbar_wait(host_u32 at, host_u32 parity);
 void host_bar_sync(host_u32 id, host_u32 threads);
 void host_bar_arrive(host_u32 id, host_u32 threads);
-inline bool host_bar_any(host_u32 id, bool x) {
-  static bool said[16];
-  said[id] |= x;
-  host_bar_sync(id, 128);
-  const bool found = said[id];
-  host_bar_sync(id, 128);
-  said[id] = false;
-  host_bar_sync(id, 128);
-  return found;
-}
+bool host_bar_any(host_u32 id, bool x);
+void host_cluster_sync();
+void host_mbar_arrive_at(host_u32 at, host_u32 cta);
 void host_proxy_fence();
 void host_bulk_commit();
 void host_bulk_wait(int pending);
-void host_tma_load(host_u32 to, const void* map, host_u32 bar, int rank, const int* at);
+void host_tma_load(host_u32 to, const void* map, host_u32 bar, int rank, const int* at,
+                   host_u32 mask = 0);
 void host_tma_store(const void* map, host_u32 from, int rank, const int* at, bool add);
 void host_ldmatrix(host_u32* out, host_u32 at);
 void host_stmatrix(host_u32 at, const host_u32* x);

@@ -1,4 +1,4 @@
-// One CTA of an emitted Hopper kernel on the host. Every thread is a fiber; who runs next, when a
+// A CTA or a cluster of an emitted Hopper kernel on the host. Every thread is a fiber; who runs next, when a
 // copy lands, when a product is computed and when a store reads its data is drawn at random, within
 // what barriers and waits allow. Ordinary writes to shared memory reach copies and products only
 // after a proxy fence of the writer; slots hold NaNs from the start of a copy until it lands.
@@ -19,6 +19,7 @@
 namespace {
 
 constexpr int SHARED = 232448, STACK = 256 * 1024, WARP = 32, START = 1024;
+constexpr uint32_t PLACE = 0xffffff;  // of an address: what lies in a CTA; the CTA stands above
 
 struct Map {  // in the place of the driver's tensor map: innermost axis first
   uint64_t address;
@@ -31,8 +32,15 @@ static_assert(sizeof(Map) <= 128);
 
 struct Barrier { int count = 0, pending = 0, phase = 0; long bytes = 0; };
 struct Named { unsigned arrived = 0, generation = 0; };
-struct Copy { uint32_t to; Map map; uint32_t bar; int at[5]; };
+struct Copy { uint32_t to; Map map; uint32_t bar; int at[5]; uint32_t ctas; };
 struct Store { Map map; uint32_t from; int at[5]; bool add, done = false; };
+
+struct Cta {
+  HostIndex block;
+  std::vector<uint8_t> memory, seen;  // as threads see it, and as copies and products do
+  Named named[16];
+  bool said[16] = {};
+};
 
 struct Product {
   int n, kind, lanes = 0;
@@ -53,6 +61,7 @@ struct Thread {
   ucontext_t context;
   std::vector<char> stack;
   HostIndex index;
+  Cta* cta = nullptr;
   bool done = false;
   const unsigned* wait_for = nullptr;  // until it is no longer `was`
   unsigned was = 0;
@@ -65,6 +74,7 @@ struct Thread {
 };
 
 struct Warp {
+  Cta* cta = nullptr;
   Meeting meetings[WARP];
   std::deque<Product> products;  // issued and not computed
   long computed = 0;
@@ -73,11 +83,11 @@ struct Warp {
 };
 
 uint64_t rng;
-std::vector<uint8_t> memory, seen;  // as threads see it, and as copies and products do
+std::vector<Cta> ctas;  // of the cluster that runs
+Named cluster;
 std::vector<Thread> threads;
 std::vector<Warp> warps;
 std::map<uint32_t, Barrier> barriers;
-Named named[16];
 std::vector<Copy> copies;
 std::vector<Store*> stores;
 std::deque<Store> every_store;
@@ -120,15 +130,21 @@ void wait_until_changed(const unsigned& what, unsigned was) {
   me->wait_for = nullptr;
 }
 
-Warp& warp() { return warps[me->index.x / WARP]; }
+Warp& warp() { return warps[(me - threads.data()) / WARP]; }
+uint32_t rank(const Cta* c) { return (uint32_t)(c - ctas.data()); }
+uint32_t own(uint32_t at) { return (at & PLACE) | rank(me->cta) << 24; }
+uint8_t* kept(uint32_t at) { return &ctas[at >> 24].memory[at & PLACE]; }
+uint8_t* shown(uint32_t at) { return &ctas[at >> 24].seen[at & PLACE]; }
 
 void check(uint32_t at, uint32_t bytes) {
-  if (at < START || at + bytes > memory.size()) fail("shared memory outside what is allocated");
+  if (at >> 24 >= ctas.size()) fail("shared memory of a CTA outside the cluster");
+  if ((at & PLACE) < START || (at & PLACE) + bytes > ctas[0].memory.size()) fail("shared memory outside what is allocated");
 }
 
 void write(uint32_t at, const void* from, uint32_t bytes) {
+  at = own(at);
   check(at, bytes);
-  memcpy(&memory[at], from, bytes);
+  memcpy(kept(at), from, bytes);
   me->written.push_back({at, bytes});
 }
 
@@ -175,15 +191,18 @@ Barrier& barrier(uint32_t at) {
 void land(size_t which) {
   const Copy c = copies[which];
   copies.erase(copies.begin() + which);
-  long bytes = 0;
-  each_run(c.map, c.to, c.at, [&](uint32_t to, const uint8_t* from, int n) {
-    if (from) memcpy(&memory[to], from, n); else memset(&memory[to], 0, n);
-    memcpy(&seen[to], &memory[to], n);
-    bytes += n;
-  });
-  Barrier& b = barriers[c.bar];
-  b.bytes -= bytes;
-  settle(b);
+  for (uint32_t n = 0; n < ctas.size(); ++n) {
+    if (!(c.ctas >> n & 1)) continue;
+    long bytes = 0;
+    each_run(c.map, (c.to & PLACE) | n << 24, c.at, [&](uint32_t to, const uint8_t* from, int n) {
+      if (from) memcpy(kept(to), from, n); else memset(kept(to), 0, n);
+      memcpy(shown(to), kept(to), n);
+      bytes += n;
+    });
+    Barrier& b = barriers[(c.bar & PLACE) | n << 24];
+    b.bytes -= bytes;
+    settle(b);
+  }
 }
 
 float number(int element, const uint8_t* p) {
@@ -206,8 +225,8 @@ void perform(Store* s) {
   s->done = true;
   each_run(s->map, s->from, s->at, [&](uint32_t from, uint8_t* to, int n) {
     if (!to) return;
-    if (!s->add) { memcpy(to, &seen[from], n); return; }
-    put(s->map.element, to, number(s->map.element, to) + number(s->map.element, &seen[from]));
+    if (!s->add) { memcpy(to, shown(from), n); return; }
+    put(s->map.element, to, number(s->map.element, to) + number(s->map.element, shown(from)));
   });
 }
 
@@ -219,7 +238,7 @@ float byte8(uint8_t x, bool wide) {  // e5m2 (wide) or e4m3
   return sign ? -y : y;
 }
 
-float operand(int kind, uint32_t at) {
+float operand(int kind, const std::vector<uint8_t>& seen, uint32_t at) {
   const uint32_t place = swizzle(at);
   if (place < START || place + 2 > seen.size()) { error = "a product reads outside shared memory"; return 0; }
   if (kind == 0) return number(1, &seen[place]);
@@ -228,14 +247,15 @@ float operand(int kind, uint32_t at) {
 }
 
 // The element (row along M or N, k) of an operand described as wgmma wants it, 128-byte swizzle.
-float described(int kind, uint64_t desc, bool mn, int row, int k) {
+float described(const Warp& w, int kind, uint64_t desc, bool mn, int row, int k) {
+  const std::vector<uint8_t>& seen = w.cta->seen;
   const int size = kind < 2 ? 2 : 1;
   const uint32_t start = (uint32_t)(desc & 0x3fff) << 4;
   const uint32_t leading = (uint32_t)(desc >> 16 & 0x3fff) << 4;
   const uint32_t stride = (uint32_t)(desc >> 32 & 0x3fff) << 4;
   if (desc >> 62 != 1) error = "a descriptor without the 128-byte swizzle";
-  if (mn) return operand(kind, start + row / 64 * leading + k / 8 * stride + k % 8 * 128 + row % 64 * 2);
-  return operand(kind, start + row / 8 * stride + row % 8 * 128 + k * size);
+  if (mn) return operand(kind, seen, start + row / 64 * leading + k / 8 * stride + k % 8 * 128 + row % 64 * 2);
+  return operand(kind, seen, start + row / 8 * stride + row % 8 * 128 + k * size);
 }
 
 float from_register(const Product& p, int row, int k) {
@@ -256,9 +276,9 @@ void compute(Warp& w) {
   float a[16][32], b[32];
   for (int r = 0; r < 16; ++r)
     for (int k = 0; k < depth; ++k)
-      a[r][k] = p.in_registers ? from_register(p, r, k) : described(p.kind, p.a_at, p.a_mn, first + r, k);
+      a[r][k] = p.in_registers ? from_register(p, r, k) : described(w, p.kind, p.a_at, p.a_mn, first + r, k);
   for (int n = 0; n < p.n; ++n) {
-    for (int k = 0; k < depth; ++k) b[k] = described(p.kind, p.b_at, p.b_mn, n, k);
+    for (int k = 0; k < depth; ++k) b[k] = described(w, p.kind, p.b_at, p.b_mn, n, k);
     for (int r = 0; r < 16; ++r) {
       float* d = p.d[r % 8 * 4 + n % 8 / 2][n / 8 * 4 + r / 8 * 2 + n % 2];
       float sum = p.keeps ? *d : 0.0f;
@@ -307,6 +327,7 @@ bool run_warp(size_t w) {
     if (!ready(t)) continue;
     me = &t;
     host_thread = &t.index;
+    host_block = &t.cta->block;
     swapcontext(&scheduler, &t.context);
     me = nullptr;
     moved = true;
@@ -340,7 +361,8 @@ std::string waiting() {  // who waits for what, a word a warp
           if (&b == t.full) what = " mbarrier" + std::to_string(at);
       }
       for (int i = 0; i < 16; ++i)
-        if (t.wait_for == &named[i].generation) what = " barrier" + std::to_string(i) + "(" + std::to_string(named[i].arrived) + " came)";
+        if (t.wait_for == &t.cta->named[i].generation) what = " barrier" + std::to_string(i) + "(" + std::to_string(t.cta->named[i].arrived) + " came)";
+      if (t.wait_for == &cluster.generation) what = " cluster";
       if (what != last) said += what + "/" + std::to_string(lane);
       last = what;
     }
@@ -372,7 +394,7 @@ void run_all() {
 }  // namespace
 
 HostIndex* host_thread = nullptr;
-HostIndex host_block, host_grid;
+HostIndex *host_block = nullptr, host_grid;
 
 // Lanes meet; the last one acts for all of them. Which of the two sets of values they left.
 template <class F> int meet(Meeting& m, int lanes, uint64_t mine, F act) {
@@ -403,13 +425,16 @@ bool __all_sync(host_u32 mask, bool x) {
   return true;
 }
 
-void __syncthreads() { host_bar_sync(0, (host_u32)threads.size()); }
-unsigned char* host_shared() { return &memory[START]; }
-host_u32 host_shared_address(const void* p) { return (host_u32)((const uint8_t*)p - memory.data()); }
+void __syncthreads() { host_bar_sync(0, (host_u32)(threads.size() / ctas.size())); }
+unsigned char* host_shared() { return &me->cta->memory[START]; }
+host_u32 host_shared_address(const void* p) {
+  return own((host_u32)((const uint8_t*)p - me->cta->memory.data()));
+}
 void host_trap() { fail("trap"); }
 host_u32 host_elect() { host_exchange(~0u, 0); return me->index.x % WARP == 0; }
 
 void host_mbar_init(host_u32 at, host_u32 count) {
+  at = own(at);
   check(at, 8);
   if (at % 8) fail("a misaligned barrier");
   barriers[at] = Barrier{(int)count, (int)count, 0, 0};
@@ -426,6 +451,11 @@ void host_mbar_arrive(host_u32 at) {
   settle(b);
 }
 
+void host_mbar_arrive_at(host_u32 at, host_u32 cta) {
+  if (cta >= ctas.size()) fail("an arrival at a CTA outside the cluster");
+  host_mbar_arrive((at & PLACE) | cta << 24);
+}
+
 host_u32 host_mbar_wait(host_u32 at, host_u32 parity) {
   Barrier& b = barrier(at);
   if ((unsigned)b.phase % 2 == parity) {
@@ -437,20 +467,35 @@ host_u32 host_mbar_wait(host_u32 at, host_u32 parity) {
   return 1;
 }
 
-void host_bar_sync(host_u32 id, host_u32 count) {
-  Named& n = named[id];
-  const unsigned generation = n.generation;
-  host_bar_arrive(id, count);
-  if (n.generation == generation) wait_until_changed(n.generation, generation);
+static bool arrived(Named& n, unsigned count) {
+  if (++n.arrived < count) return false;
+  n.arrived = 0;
+  ++n.generation;
+  return true;
 }
 
-void host_bar_arrive(host_u32 id, host_u32 count) {
-  Named& n = named[id];
-  if (++n.arrived == count) { n.arrived = 0; ++n.generation; }
+static void joined(Named& n, unsigned count) {
+  const unsigned generation = n.generation;
+  if (!arrived(n, count)) wait_until_changed(n.generation, generation);
+}
+
+void host_bar_sync(host_u32 id, host_u32 count) { joined(me->cta->named[id], count); }
+void host_bar_arrive(host_u32 id, host_u32 count) { arrived(me->cta->named[id], count); }
+void host_cluster_sync() { joined(cluster, (unsigned)threads.size()); }
+
+bool host_bar_any(host_u32 id, bool x) {
+  bool& said = me->cta->said[id];
+  said |= x;
+  host_bar_sync(id, 128);
+  const bool found = said;
+  host_bar_sync(id, 128);
+  said = false;
+  host_bar_sync(id, 128);
+  return found;
 }
 
 void host_proxy_fence() {
-  for (auto [at, bytes] : me->written) memcpy(&seen[at], &memory[at], bytes);
+  for (auto [at, bytes] : me->written) memcpy(shown(at), kept(at), bytes);
   me->written.clear();
 }
 
@@ -461,10 +506,12 @@ static void check_copy(const Map& m, const int* at, bool stores) {
     if (at[i] < 0) fail("a copy out begins before the tensor");
 }
 
-void host_tma_load(host_u32 to, const void* map, host_u32 bar, int rank, const int* at) {
-  Copy c{to, *(const Map*)map, bar, {}};
+void host_tma_load(host_u32 to, const void* map, host_u32 bar, int rank, const int* at, host_u32 mask) {
+  to = own(to), bar = own(bar);
+  Copy c{to, *(const Map*)map, bar, {}, mask ? mask : 1u << (to >> 24)};
   check_copy(c.map, at, false);
   if (c.map.rank != rank) fail("a tensor map of another rank");
+  if (c.ctas >> ctas.size()) fail("a copy to a CTA outside the cluster");
   if (c.map.swizzled ? to % 1024 : to % 128) fail("a copy to a misaligned place");
   memcpy(c.at, at, rank * sizeof(int));
   barrier(bar);
@@ -472,13 +519,17 @@ void host_tma_load(host_u32 to, const void* map, host_u32 bar, int rank, const i
   for (int i = 0; i < rank; ++i) bytes *= c.map.box[i];
   bytes *= element_bytes(c.map.element);
   check(to, (uint32_t)bytes);
-  memset(&memory[to], 0xff, bytes);
-  memset(&seen[to], 0xff, bytes);
+  for (uint32_t n = 0; n < ctas.size(); ++n) {
+    if (!(c.ctas >> n & 1)) continue;
+    barrier((bar & PLACE) | n << 24);
+    memset(kept((to & PLACE) | n << 24), 0xff, bytes);
+    memset(shown((to & PLACE) | n << 24), 0xff, bytes);
+  }
   copies.push_back(c);
 }
 
 void host_tma_store(const void* map, host_u32 from, int rank, const int* at, bool add) {
-  Store s{*(const Map*)map, from, {}, add};
+  Store s{*(const Map*)map, own(from), {}, add};
   check_copy(s.map, at, true);
   if (s.map.rank != rank) fail("a tensor map of another rank");
   memcpy(s.at, at, rank * sizeof(int));
@@ -509,7 +560,7 @@ void host_ldmatrix(host_u32* out, host_u32 at) {
   const int side = meet(m, WARP, at, [&](int now) {
     for (int lane = 0; lane < WARP; ++lane)
       for (int q = 0; q < 4; ++q)
-        memcpy(&m.read[now][lane][q], &memory[m.given[now][8 * q + lane / 4] + lane % 4 * 4], 4);
+        memcpy(&m.read[now][lane][q], kept(own((uint32_t)m.given[now][8 * q + lane / 4] + lane % 4 * 4)), 4);
   });
   memcpy(out, m.read[side][me->index.x % WARP], 16);
 }
@@ -529,13 +580,14 @@ void host_store_shared2(host_u32 at, float a, float b) {
 
 void host_load_shared2(host_u32 at, float* a, float* b) {
   check(at, 8);
-  memcpy(a, &memory[at], 4);
-  memcpy(b, &memory[at + 4], 4);
+  at = own(at);
+  memcpy(a, kept(at), 4);
+  memcpy(b, kept(at + 4), 4);
 }
 
 void host_load_shared(host_u32 at, void* to, int bytes) {
   check(at, (uint32_t)bytes);
-  memcpy(to, &memory[at], bytes);
+  memcpy(to, kept(own(at)), bytes);
 }
 
 void host_wgmma(int n, int kind, float* const* d, const host_u32* const* a, host_u64 a_at,
@@ -597,31 +649,38 @@ host_u32 host_from_two_bytes(host_u16 x, bool wide) {
   return (host_u32)host_to_f16(byte8(x >> 8, wide)) << 16 | host_to_f16(byte8(x & 255, wide));
 }
 
-// Runs all CTAs of a grid one after the other; an error's text, or null.
+// Runs all clusters of a grid one after the other; an error's text, or null.
 extern "C" const char* host_run(void (*kernel)(void**), void** given, int grid, int count,
-                                int shared_bytes, unsigned seed) {
+                                int shared_bytes, int size, unsigned seed) {
   static std::string said;
   rng = seed;
   error.clear();
   entry = kernel;
   arguments = given;
   host_grid.x = (unsigned)grid;
-  for (int block = 0; block < grid && error.empty(); ++block) {
-    host_block.x = (unsigned)block;
-    memory.assign(START + shared_bytes, 0xff);
-    seen = memory;
+  for (int block = 0; block < grid && error.empty(); block += size) {
+    ctas.resize(size);
+    for (int n = 0; n < size; ++n) {
+      ctas[n].block.x = (unsigned)(block + n);
+      ctas[n].memory.assign(START + shared_bytes, 0xff);
+      ctas[n].seen = ctas[n].memory;
+      for (Named& x : ctas[n].named) x = Named{};
+      for (bool& x : ctas[n].said) x = false;
+    }
+    cluster = Named{};
     barriers.clear();
     copies.clear(), stores.clear(), every_store.clear();
-    for (Named& n : named) n = Named{};
-    warps.assign(count / WARP, Warp{});
-    threads.resize(count);
-    for (int i = 0; i < count; ++i) {
+    warps.assign(size * count / WARP, Warp{});
+    threads.resize(size * count);
+    for (size_t w = 0; w < warps.size(); ++w) warps[w].cta = &ctas[w * WARP / count];
+    for (int i = 0; i < size * count; ++i) {
       Thread& t = threads[i];
       std::vector<char> stack = std::move(t.stack);
       t = Thread{};
       t.stack = std::move(stack);
       t.stack.resize(STACK);
-      t.index.x = (unsigned)i;
+      t.index.x = (unsigned)(i % count);
+      t.cta = &ctas[i / count];
       getcontext(&t.context);
       t.context.uc_stack.ss_sp = t.stack.data();
       t.context.uc_stack.ss_size = STACK;

@@ -115,6 +115,8 @@ def _product(asm: Asm, line: str, keeps: str) -> str:
 
 
 _NOTHING = (
+    "mapa.shared::cluster.",
+    "barrier.cluster.arrive.",
     "fence.mbarrier_init.",
     "prefetch.tensormap",
     "wgmma.fence.",
@@ -126,6 +128,9 @@ _PLAIN = {  # instruction: the C++ of its operands in the order of the PTX text
     "mbarrier.init.shared::cta.b64": "host_mbar_init({0}, {1});",
     "mbarrier.arrive.expect_tx.shared::cta.b64": "host_mbar_expect({0}, {1});",
     "mbarrier.arrive.shared::cta.b64": "host_mbar_arrive({0});",
+    "mbarrier.arrive.shared::cluster.b64": "host_mbar_arrive_at({0}, {1});",
+    "mbarrier.arrive.release.cluster.shared::cluster.b64": "host_mbar_arrive_at({0}, {1});",
+    "barrier.cluster.wait.acquire": "host_cluster_sync();",
     "mbarrier.try_wait.parity.shared::cta.b64": "{0} = host_mbar_wait({1}, {2});",
     "createpolicy.fractional.L2::evict_last.b64": "{0} = 0;",
     "createpolicy.fractional.L2::evict_first.b64": "{0} = 0;",
@@ -189,20 +194,23 @@ def _simple(asm: Asm, line: str) -> str:
         word,
     )
     if moved:
-        return _copy(asm, rest, int(moved[2]), adds=bool(moved[1]), loads=moved[3][0] == "s")
+        cast = "multicast" in word
+        loads = moved[3][0] == "s"
+        return _copy(asm, rest, int(moved[2]), adds=bool(moved[1]), loads=loads, cast=cast)
     if word not in _PLAIN:
         raise NotImplementedError(f"no host meaning of `{line}`")
     return _PLAIN[word].format(*asm.operands)
 
 
-def _copy(asm: Asm, rest: str, rank: int, *, adds: bool, loads: bool) -> str:
+def _copy(asm: Asm, rest: str, rank: int, *, adds: bool, loads: bool, cast: bool) -> str:
     found = re.search(r"\[(%\d+), \{([^}]*)\}\]", rest)
     places = [asm.value(x.strip()) for x in found[2].split(",")]
     assert len(places) == rank
     table, at = asm.value(found[1]), f"const int at_[] = {{{', '.join(places)}}};"
     others = [asm.value(x) for x in re.findall(r"\[(%\d+)\]", rest)]
     if loads:
-        return f"{at} host_tma_load({others[0]}, {table}, {others[1]}, {rank}, at_);"
+        mask = asm.value(re.findall(r"%\d+", rest)[3 + rank]) if cast else "0"
+        return f"{at} host_tma_load({others[0]}, {table}, {others[1]}, {rank}, at_, {mask});"
     return f"{at} host_tma_store({table}, {others[0]}, {rank}, at_, {str(adds).lower()});"
 
 
