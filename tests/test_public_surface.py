@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -115,8 +116,10 @@ def test_functions_take_what_a_tile_kernel_becomes(swiglu_lowered):
     prices = role_costs(lowered)
     assert simulate(lowered, prices, trips=16).ii == lowered.result.ii
     assert "II 1664 cycles" in timeline(lowered, prices)
-    with pytest.raises(DocumentError, match="role_costs"):
-        simulate(lowered)
+    assert simulate(lowered, trips=16).ii == lowered.result.ii  # it carries its prices
+    bare = replace(lowered.document, costs=None)
+    with pytest.raises(DocumentError, match="carries its prices"):
+        simulate(bare)
     with pytest.raises(ConfigError, match="counter schedule"):
         simulate(compile_schedule(DeclarativeSchedule(lgkm_a=8, lgkm_b=4)), prices)
 

@@ -159,7 +159,7 @@ def test_every_shipped_kernel_goes_through_every_command(name, tmp_path):
 
 @pytest.mark.parametrize(
     ("source", "said"),
-    [("roles.json", "warploom emit h200 roles.json"), ("attention", "products of two matrices")],
+    [("roles.json", "warploom emit h200 roles.json"), ("grouped", "products of two matrices")],
 )
 def test_what_gfx950_cannot_run_is_told(source, said, tmp_path):
     pytest.importorskip("llvmlite")

@@ -18,6 +18,7 @@ from unittest.mock import MagicMock
 
 import pytest
 import torch
+from torch.nn.attention import flex_attention
 from torch.overrides import TorchFunctionMode
 
 from warploom.errors import WarploomError
@@ -120,6 +121,12 @@ def gradients(outputs, inputs, *args, grad=torch.autograd.grad, **more):
         return tuple(torch.zeros_like(x) for x in inputs)
 
 
+def blocks(mask, *sizes, made=flex_attention.create_block_mask, device=None, **more):
+    """Masks are mapped over positions by transforms of their own."""
+    with torch._C.DisableTorchFunction():
+        return made(mask, *sizes, device="cpu", **more)
+
+
 def for_all(impl):
     """What an op does on a GPU, it does on the CPU."""
 
@@ -143,7 +150,7 @@ def pretend():
     torch.library.Library.impl = for_all(torch.library.Library.impl)
     torch.library.opcheck = lambda op, args, kwargs=None, **more: op(*args, **(kwargs or {}))
     torch.compile = lambda fn=None, **more: fn if fn is not None else lambda f: f
-    torch.autograd.grad = gradients
+    torch.autograd.grad, flex_attention.create_block_mask = gradients, blocks
     torch.testing.assert_close = lambda *args, **more: None
     for name in ("Stream", "ExternalStream", "stream", "device", "synchronize", "graph", "Event"):
         setattr(torch.cuda, name, MagicMock())

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from warploom import read_schedule, simulate, verify
+from warploom import SearchOptions, read_schedule, search, simulate, verify
+from warploom.cli.builtin import BUILT_IN
 from warploom.seed.target.chip import chip_costs
 
 HERE = Path(__file__).parent
@@ -49,3 +50,15 @@ def test_found_schedules_pass_the_gate_and_compute_the_product(name):
         a, b = integer_matrix(256, k, 1), integer_matrix(256, k, 2)
         done = emulate_gemm(kernel.assembly, a, b, dtype="bf16", block=(256, 256), timing=timing)
         assert done.correct
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "goal"), [("pingpong", 4200), ("fourwave", 4500)])
+def test_the_public_search_finds_one_from_the_declaration(name, goal):
+    pytest.importorskip("llvmlite")
+    options = SearchOptions(seconds=None, evaluations=200, build=True, goal=goal)
+    found = search(BUILT_IN[name]({}, "256x256x64", "bf16", "32x32x16"), options=options)
+    assert found.score <= goal
+    assert found.best.report.verdict == "clean"
+    best = found.best.document()
+    assert simulate(best, chip_costs(best), trips=12).ii == found.score

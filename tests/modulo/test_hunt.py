@@ -12,7 +12,7 @@ from warploom.errors import ConfigError, SchedulingError
 from warploom.order import ModuloEdge, ModuloOp, ModuloOptions, ModuloProblem, Role, solve_modulo
 from warploom.order.check import check_result
 from warploom.order.hunt import Hunt, HuntOptions
-from warploom.order.sequence import Program, as_result, moved, neighbours, program_of
+from warploom.order.sequence import Program, as_result, downhill, moved, neighbours, program_of
 
 II_ONLY = ModuloOptions(goals=())
 
@@ -127,3 +127,13 @@ def test_depths_are_part_of_a_step():
     start = program_of(solve_modulo(body, II_ONLY))
     rng = random.Random(3)
     assert any(moved(body, start, rng).depths != start.depths for _ in range(200))
+
+
+def test_a_known_order_is_never_lost_and_walked_down_from():
+    best = solve_modulo(MODEL, II_ONLY)
+    start = Program(tuple(range(len(MODEL.ops))), best.depths).turned()
+    walked = list(downhill(MODEL, start, best.ii))
+    intervals = [r.ii for r in walked]
+    assert intervals == sorted(set(intervals), reverse=True)
+    lazy = ModuloOptions(goals=(), tries=1, find_work=0.0, prove_work=0.0, exact="never")
+    assert solve_modulo(MODEL, lazy, starts=[program_of(best)]).ii == best.ii

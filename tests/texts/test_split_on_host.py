@@ -1,4 +1,4 @@
-"""Emitted kernels whose parts of a loop meet, executed on the host, against NumPy."""
+"""Emitted kernels whose parts of a loop meet, and of clusters, executed on the host, against NumPy."""
 
 from __future__ import annotations
 
@@ -21,6 +21,9 @@ PRODUCTS = [
     (gemm, (72, 40, 200), {**ONE, "split": 3}),
     (gemm, (100, 100, 300), {"m": 128, "n": 64, "consumers": 2, "split": 2}),
     (turned, (9, 100, 200), {**FEW, "split": 2}),
+    (gemm, (300, 40, 300), {**ONE, "cluster": 2}),  # an odd number of rows of tiles
+    (gemm, (260, 72, 200), {"m": 64, "n": 64, "consumers": 1, "cluster": 4}),
+    (gemm, (200, 40, 520), {**ONE, "cluster": 2, "split": 2}),
 ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -12,12 +13,7 @@ import typer
 from warploom.cli.builtin import TILES, parse_tile
 from warploom.cli.emit_attention import emit_two_products
 from warploom.cli.kernels import TileKernel, assignments
-from warploom.cli.knobs import (
-    JsonOption,
-    Request,
-    complete_source,
-    with_request,
-)
+from warploom.cli.knobs import JsonOption, Request, complete_source, with_request
 from warploom.cli.progress import working
 from warploom.cli.source import load, text_named
 from warploom.document.kinds import Phase
@@ -40,7 +36,9 @@ from warploom.seed.compile import OnRace
 from warploom.seed.sync.policy import SyncPolicy
 from warploom.seed.target.chip import chip_costs
 from warploom.sim import simulate
-from warploom.sim.pace import find_pace
+from warploom.sim.pace import Pace, find_pace
+
+FOLDER = Path("kernel")
 
 
 def register(group: typer.Typer) -> None:
@@ -62,19 +60,11 @@ def _emit(
         str | None,
         typer.Option(help="The schedule of a tile kernel's loop.", show_default="fourwave"),
     ] = None,
-    mma: Annotated[
-        str | None, typer.Option(metavar="MxNxK", help="Matrix instruction; default by schedule.")
-    ] = None,
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")] = Path(
-        "kernel"
-    ),
+    mma: Annotated[str | None, typer.Option(metavar="MxNxK", help="Matrix instruction.")] = None,
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")] = FOLDER,
     hip: Annotated[bool, typer.Option("--hip", help="Also write the HIP C++ source.")] = False,
-    choose: Annotated[
-        list[str] | None, typer.Option(help="A tile kernel's choice, as causal=true (repeatable).")
-    ] = None,
-    races: Annotated[
-        bool, typer.Option("--allow-races", help="Emit a schedule that was not proven race-free.")
-    ] = False,
+    choose: Annotated[list[str] | None, typer.Option(help="A choice, as causal=true.")] = None,
+    races: Annotated[bool, typer.Option("--allow-races", help="Emit unproven ones too.")] = False,
     as_json: JsonOption = False,
     *,
     request: Request,
@@ -92,11 +82,7 @@ def _emit(
     kind = str(request.dtype or "bf16")
     named = _named(spec, kind, choose)
     if named is not None and products(named.compiled.kernel) == 2:
-        refused = {"--schedule": schedule, "--mma": mma, "--sync": request.sync}
-        for option, given in (refused | {"--hip": hip or None}).items():
-            if given is not None:
-                fix = "leave it out: the kernel's own schedule is derived"
-                raise ConfigError(f"{spec} is a kernel of two products", where=option, fix=fix)
+        _refuse(spec, {"--schedule": schedule, "--mma": mma, "--sync": request.sync, "--hip": hip})
         emit_two_products(named, spec, request.tile, output, as_json=as_json)
         return
     text = None if named is None else gemm_text(named.compiled.kernel)
@@ -104,13 +90,7 @@ def _emit(
     block = parse_tile(request.tile, kind, TILES.get(spec))
     said = request.tile is not None
     ready = _ready(spec, block, kind, mma, request.sync, races=races, said=said)
-    block = (ready.tile.block_m, ready.tile.block_n, ready.tile.block_k)
-    pace = find_pace(
-        lambda trips: simulate(
-            ready.document, chip_costs(ready.document, block, kind), trips=trips
-        ),
-        ready.document.protocol.k_tiles_per_iteration,
-    )
+    pace = _pace(ready, kind)
     with working(f"emitting {ready.document.name}"):
         kernel = emit_kernel(ready.document, ready.tile, text=text, ragged_k=text is not None)
     exported = _hip(kernel.plan, ready) if hip else None
@@ -124,16 +104,42 @@ def _emit(
         }
         typer.echo(json.dumps(report | ({"hip": exported.verdict} if exported else {})))
         return
-    scheduled = ready.document.target
-    typer.echo(f"{ready.document.name}: {ready.tile.label()}, scheduled for {scheduled}")
-    if pace is not None:
-        typer.echo(f"pace: {pace.text()}")
-    typer.echo(kernel.gate.text())
-    typer.echo(register_truth(kernel.plan, kernel.gate.resources).text())
-    typer.echo(estimate_loop(ready.tile, kernel.assembly).text())
-    if exported is not None:
-        typer.echo(f"HIP source: {exported.verdict}")
+    typer.echo("\n".join(_report(kernel, ready, pace, exported)))
     typer.echo("wrote " + ", ".join(paths))
+
+
+def _pace(ready: ReadyKernel, kind: str) -> Pace | None:
+    block = (ready.tile.block_m, ready.tile.block_n, ready.tile.block_k)
+    costs = chip_costs(ready.document, block, kind)
+    return find_pace(
+        lambda trips: simulate(ready.document, costs, trips=trips),
+        ready.document.protocol.k_tiles_per_iteration,
+    )
+
+
+def _report(
+    kernel: EmittedKernel[KernelPlan],
+    ready: ReadyKernel,
+    pace: Pace | None,
+    exported: _Exported | None,
+) -> Iterator[str]:
+    """What was emitted, line by line."""
+    yield f"{ready.document.name}: {ready.tile.label()}, scheduled for {ready.document.target}"
+    if pace is not None:
+        yield f"pace: {pace.text()}"
+    yield kernel.gate.text()
+    yield register_truth(kernel.plan, kernel.gate.resources).text()
+    yield estimate_loop(ready.tile, kernel.assembly).text()
+    if exported is not None:
+        yield f"HIP source: {exported.verdict}"
+
+
+def _refuse(spec: str, options: Mapping[str, object]) -> None:
+    """Options that a kernel of two products does not take."""
+    for option, given in options.items():
+        if given:
+            fix = "leave it out: the kernel's own schedule is derived"
+            raise ConfigError(f"{spec} is a kernel of two products", where=option, fix=fix)
 
 
 def _written(

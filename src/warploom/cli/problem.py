@@ -29,13 +29,14 @@ from warploom.kernel.values import (
     Size,
     Store,
     Walk,
+    is_number,
     operands,
     results,
     walk,
 )
 from warploom.lower.slots import grouped_vars
 
-CHECKED, TIMED = (2, 512), (4, 4096)  # units (batches, heads) and elements of other axes
+CHECKED, TIMED = (2, 512, 16), (4, 4096, 256)  # units (batches, heads), elements, chunks or pages
 SCALAR = {DType.F32: 0.125, DType.I32: 1}  # what scalars without a default are
 WHOLE_WORK = 4e9  # operations up to which everything is checked in NumPy
 ROWS = 64  # of a tiled axis that are checked of a larger problem
@@ -147,8 +148,19 @@ class Problem:
             cuts = np.sort(rng.integers(0, most + 1, shape[0] - 2))
             return np.array([0, *cuts, most])
         if axis is not None:
-            return rng.integers(1, self.sizes[axis] + 1, shape)
+            return rng.integers(1, self._most_of(axis) + 1, shape)
         return rng.integers(0, min(self.sizes.values()), shape)
+
+    def _most_of(self, axis: str) -> int:
+        """The largest end of a loop over an axis; a loop over pages has their elements."""
+        kernel = self.value
+        made = {v.name: op for op in walk(kernel.ops) for v in results(op)}
+        reach, pages = [b for x in kernel.loops for b in (x.start, x.until) if b], set[str]()
+        while reach:
+            op = made.get(reach.pop())
+            pages |= {op.axis} if isinstance(op, Size) and op.axis != axis else set()
+            reach += operands(op) if op is not None else ()
+        return self.sizes[axis] * prod(self.sizes[a] for a in pages)
 
     def _bounded(self, tensor: str) -> str | None:
         """The axis whose rows a tensor shares out, or whose loop it bounds."""
@@ -262,7 +274,10 @@ def axes_of(kernel: TileKernel) -> list[str]:
 
 
 def _sizes(
-    kernel: TileKernel, shape: str | None, choices: Mapping[str, object], usual: tuple[int, int]
+    kernel: TileKernel,
+    shape: str | None,
+    choices: Mapping[str, object],
+    usual: tuple[int, int, int],
 ) -> dict[str, int]:
     axes, given = axes_of(kernel), dict(kernel.whole)
     given |= _parse(shape, axes) if shape else {}
@@ -273,9 +288,10 @@ def _sizes(
         constants=choices,
         without=kernel.left_out,
     )
-    tiled = {v.axis for v in value.vars if v.walk in (Walk.TILE, Walk.STEP)}
+    tiled = {v.axis: 1 for v in value.vars if v.walk in (Walk.TILE, Walk.STEP)}
+    tiled |= {v.axis: 2 for v in value.vars if v.walk is Walk.STEP and is_number(v)}
     known = {v.axis: v.extent for v in value.vars if v.walk is Walk.WHOLE}
-    sizes = {a: given.get(a) or known.get(a) or usual[a in tiled] for a in axes}
+    sizes = {a: given.get(a) or known.get(a) or usual[tiled.get(a, 0)] for a in axes}
     if {"h", "g"} <= sizes.keys() and "g" not in given:
         sizes["g"] = sizes["h"]
     if {"s", "t"} <= sizes.keys() and "t" not in given:

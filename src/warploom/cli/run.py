@@ -70,6 +70,8 @@ def _run(
             fix="use a machine with an H100 or H200",
         )
     if missing:
+        if isinstance(found, TileKernel) and (shape or setting):
+            found = make_problem(found, shape, setting, timed=False).kernel
         result = _on_host(derived(found, source), runs)
     else:
         problem, document = ready(found, shape, setting, timed=stamps is not None)

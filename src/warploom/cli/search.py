@@ -15,7 +15,7 @@ from warploom.cli.author import called, user_object
 from warploom.cli.builtin import BUILT_IN
 from warploom.cli.kernels import assignments
 from warploom.cli.output import write_file
-from warploom.cli.search_tiles import search_kernel, tile_text
+from warploom.cli.search_tiles import Given, search_kernel, tile_text
 from warploom.document import write_schedule
 from warploom.errors import ConfigError
 from warploom.order.hunt import Step
@@ -76,21 +76,16 @@ def search_command(
 ) -> None:
     """Search the best schedule: candidates synchronised, verified and simulated, best first.
 
-    Of a tile kernel, tile sizes, consumers, storage and order are searched together for the sizes
-    given, measured on this machine's GPU, or ranked by the model where there is none.
-    --split, --choose, --scalar and --pin may be repeated.
+    Of a tile kernel, tile sizes, consumers, storage and order are searched together, measured on
+    the GPU at hand or ranked by the model. --split, --choose, --scalar, --pin may be repeated.
     """
     text = tile_text(schedule)
     if text is not None:
         _refuse_options_of_others(schedule, (tile, mma, model, split, out, build))
-        search_kernel(
-            schedule, text, dtype,
-            choices=assignments(choose or (), "--choose"),
-            scalars=assignments(scalar or (), "--scalar"),
-            pins=assignments(pin or (), "--pin"),
-            options=JointOptions(trials=trials, shapes=shapes, seconds=seconds),
-            measure=measure, store=store, plot=plot, keep=keep, as_json=as_json,
-        )  # fmt: skip
+        said = ((choose, "--choose"), (scalar, "--scalar"), (pin, "--pin"))
+        given = Given(*(assignments(values or (), option) for values, option in said))
+        joint = JointOptions(trials=trials, shapes=shapes, seconds=seconds)
+        search_kernel(schedule, text, dtype, given, measure, joint, store, plot, keep, as_json)
         return
     subject = _schedule(schedule, tile, dtype, mma)
     options = SearchOptions(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
 from rich.console import Console
@@ -21,6 +21,14 @@ from warploom.search.joint_report import to_svg, to_table
 from warploom.search.on_gpu import OnGpu, gpu_is_here
 
 
+class Given(NamedTuple):
+    """What a command says of a tile kernel, by name."""
+
+    choices: dict[str, object]
+    scalars: dict[str, Any]
+    pins: dict[str, object]
+
+
 def tile_text(spec: str) -> Text | None:
     """The tile kernel a spec names, with or without sizes after an ``@``; None for others."""
     name = spec.partition("@")[0]
@@ -34,10 +42,7 @@ def search_kernel(
     spec: str,
     text: Text,
     dtype: str,
-    *,
-    choices: Mapping[str, object],
-    scalars: Mapping[str, Any],
-    pins: Mapping[str, object],
+    given: Given,
     measure: str | None,
     options: JointOptions,
     store: Path | None,
@@ -46,14 +51,14 @@ def search_kernel(
     as_json: bool,
 ) -> None:
     """Search, print the table, and keep the best for later calls where asked to."""
-    said = split_spec(spec)[1] | dict(choices)
-    kernel = told(TileKernel(text, dtype, tuple(pins.items())), said, spec)
+    said = split_spec(spec)[1] | given.choices
+    kernel = told(TileKernel(text, dtype, tuple(given.pins.items())), said, spec)
     console = Console(stderr=True)
-    given = dict(kernel.whole), dict(kernel.choices), scalars
+    asked = dict(kernel.whole), dict(kernel.choices), given.scalars
     with console.status("searching") as status:
         found = search_tiles(
             kernel.compiled,
-            measure=_measure(text, kernel.element, *given, measure),
+            measure=_measure(text, kernel.element, *asked, measure),
             options=options,
             store=store,
             progress=status.update,

@@ -53,6 +53,7 @@ ATTENTION: Mapping[tuple[int, bool], Mapping[str, object]] = {
 # Where a search over tiles would solve schedules for many minutes, the tile that was measured; of
 # full masks also what long sequences take, from MANY rows of tiles of 128 queries on.
 MANY, MEDIUM = 4 * 132, 512
+_CAUSAL_64 = {**_TILE_64, "s": 128, "consumers": 2, "ahead": 2, "tie": 32}
 SHORT: Mapping[int, Mapping[str, object]] = {256: {**_TILE_256, "t": 64, "slack": 512}}
 
 _GRAD = {
@@ -209,7 +210,10 @@ def measured(
         return _with_functions(name, sizes, choices)
     shortest, size = min(sizes.get("s", 0), sizes.get("t", 0)), sizes.get("d", 0)
     rows = sizes.get("b", 1) * sizes.get("h", 1) * (sizes.get("s", 0) // 128)
-    many = not mask and shortest >= MEDIUM and rows >= MANY
+    many = shortest >= MEDIUM and rows >= MANY
+    if shortest < LONG and many and (size, mask) == (64, True):
+        return tuple(_CAUSAL_64.items())
+    many = many and not mask
     if shortest < LONG and (size in SHORT or not many):
         return tuple(SHORT.get(size, {}).items())
     return tuple(ATTENTION.get((sizes.get("d", 0), mask), {}).items())

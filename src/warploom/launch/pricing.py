@@ -15,6 +15,8 @@ from warploom.lower.loop_ops import loop_ops, takes_turns
 from warploom.lower.price import Cost
 from warploom.lower.storage import STAGING_BYTES
 from warploom.sim import OpTiming, RoleCosts, RoleOpCost
+from warploom.sim.contention import Contention
+from warploom.sim.roles import StreamCosts
 from warploom.target.described import differences
 from warploom.target.h200 import HopperTarget, h200
 
@@ -59,6 +61,23 @@ def priced(lowered: Lowered, target: HopperTarget) -> Lowered:
         document=replace(lowered.document, costs=costs, machine=machine),
         earlier=tuple(priced(x, target) for x in lowered.earlier),
     )
+
+
+def contended(lowered: Lowered, target: HopperTarget | None = None) -> tuple[RoleCosts, Contention]:
+    """Prices of ops that have the registers to themselves, and what they meet in a stream."""
+    target = target or h200()
+    rates = target.vector
+    alone = replace(target, vector=replace(rates, beside_products=1.0))
+    slowed = []
+    for op in loop_ops(lowered.layout, target, 1):
+        busy = dict([(op.cost.unit, op.cost.occupancy), *op.cost.also])
+        alu, mufu = busy.get(VECTOR, 0), busy.get("mufu", 0)
+        if op.cost.unit in (VECTOR, "mufu") and max(alu, mufu):
+            factor = (alu * rates.alu_beside + mufu * rates.mufu_beside) / max(alu, mufu)
+            slowed.append((op.name, factor))
+    stream = StreamCosts(full_wait=target.sync.full_wait, step=target.sync.step)
+    found = Contention(stream=stream, slowed=tuple(slowed), own=rates.own_beside)
+    return role_costs(lowered, alone), found
 
 
 def _priced(cost: Cost, busy: int, share: int, target: HopperTarget, slower: float) -> RoleOpCost:

@@ -54,7 +54,7 @@ LEAST_DEPTH = 64  # elements that products sum over at a time
 LEAST_TRIPS = 4  # iterations of a part of a loop that is worth a CTA
 MOST_PARTS = 64
 SPLITS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
-CLUSTERS = (2, 4)  # CTAs that fetch together, where rows lie across lines of memory
+CLUSTERS = (2,)  # CTAs that fetch together: of four, a tenth of the SMs stays empty
 IN_FLIGHT = 128 * 1024  # bytes of slots that hide a load where consumers take turns
 ASSUMED, ASSUMED_UNITS = 4096, 16  # sizes of axes nobody told
 CHOICES = frozenset(f.name for f in fields(Tiling)) - {"extents"}
@@ -186,8 +186,10 @@ def _best_split(
     """The layout with its loop in as many parts, or in clusters, as should be quickest."""
     options = []
     tilings = [replace(layout.tiling, split=n) for n in _splits(layout, sizes, pins, target)]
-    if "cluster" not in pins and crosses_lines(layout, sizes):
-        tilings += [replace(layout.tiling, cluster=n) for n in CLUSTERS if _clusters(layout, n)]
+    few = tiles_of(layout.body.kernel, layout.tiling, sizes) <= target.limits.sms
+    if "cluster" not in pins and (few or crosses_lines(layout, sizes)):
+        sizes_of = [n for n in CLUSTERS if _clusters(layout, n)]
+        tilings += [replace(t, cluster=n) for t in tuple(tilings) for n in sizes_of]
     for tiling in tilings:
         cost = estimate(replace(layout, tiling=tiling), sizes, target)
         options.append(Choice(tiling=tiling, estimate=cost))

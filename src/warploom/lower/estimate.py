@@ -17,6 +17,7 @@ from warploom.lower.storage import ring_depth, staged_stores
 from warploom.target.h200 import HopperTarget
 
 GROUP_ROWS = 2048  # rows of tiles visited together: their operand stays in the L2
+CLUSTER_CYCLES = 7000  # until CTAs of a cluster have met, at both ends of a launch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +38,8 @@ def estimate(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> 
     ends = _ends(layout, target) + _meeting(layout, sizes, target)
     slow = target.memory.across_lines if crosses_lines(layout, sizes) else 1.0
     interval = _interval(layout, target, outside_rows(layout, sizes), slow)
-    cycles = waves * (share * interval + ends) + target.tiles.fill
+    fill = target.tiles.fill + (CLUSTER_CYCLES if layout.tiling.cluster > 1 else 0)
+    cycles = waves * (share * interval + ends) + fill
     dram = _dram_bytes(layout, sizes, target)
     joules = _joules(layout, target, tiles, trips) + dram * target.energy.joules_per_dram_byte
     busy = min(tiles * layout.tiling.split, target.limits.sms)
@@ -50,7 +52,7 @@ def estimate(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> 
         seconds=max(
             cycles / target.clock_hz,
             target.energy.seconds(cycles=cycles, joules=joules),
-            dram / rate + (ends + target.tiles.fill) / target.clock_hz,
+            dram / rate + (ends + fill) / target.clock_hz,
         ),
     )
 

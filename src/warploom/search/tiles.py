@@ -16,7 +16,7 @@ from itertools import product
 
 from warploom.errors import GeometryError, KernelError, SchedulingError
 from warploom.kernel.values import Kernel, Walk
-from warploom.launch.pricing import role_costs
+from warploom.launch.pricing import contended
 from warploom.lower.body import body_of
 from warploom.lower.candidates import candidates_of
 from warploom.lower.choose import COLUMNS, Choice, choose
@@ -28,7 +28,7 @@ from warploom.lower.ranges import cut_of
 from warploom.lower.tiling import Tiling
 from warploom.lower.visits import differ, row_trips, tiles_of, visit_list
 from warploom.order import ModuloOptions
-from warploom.sim.roles import simulate_roles
+from warploom.sim.contention import simulate_contended
 from warploom.target.h200 import HopperTarget
 
 WIDEST = 192  # columns of scores a thread's registers can take
@@ -242,10 +242,10 @@ def trial_of(
     target: HopperTarget,
 ) -> Trial:
     """A schedule with its prediction: simulated, then extended to the launch's iterations."""
-    costs = role_costs(lowered, target)
+    costs, met = contended(lowered, target)
     trips = max(TRIPS, lowered.document.minimum_trips)
-    one = simulate_roles(lowered.document, costs, trips=trips)
-    two = simulate_roles(lowered.document, costs, trips=trips, tiles=2)
+    one = simulate_contended(lowered.document, costs, met, trips=trips)
+    two = simulate_contended(lowered.document, costs, met, trips=trips, tiles=2)
     interval = one.ii or float(lowered.result.ii)
     ends = max(0.0, two.cycles - one.cycles - trips * interval)
     iterations, tiles = work_of(kernel, tiling, sizes, target)

@@ -25,6 +25,7 @@ from warploom.sim.program import (
     Meet,
     Priority,
     Signal,
+    Spend,
     Step,
     Turn,
     WaitQueue,
@@ -117,6 +118,8 @@ class _Engine:
                 self._turn(row, step)
             case Priority():
                 row.priority = step.value
+                self._pass(row, step, row.time, step.cost)
+            case Spend():
                 self._pass(row, step, row.time, step.cost)
             case _:
                 assert_never(step)

@@ -115,7 +115,15 @@ class Priority:
     cost: int = 0
 
 
-Step = Issue | WaitQueue | Meet | Signal | Await | Turn | Priority
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spend:
+    """Take some cycles of the row's own stream."""
+
+    place: Place
+    cost: int
+
+
+Step = Issue | WaitQueue | Meet | Signal | Await | Turn | Priority | Spend
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

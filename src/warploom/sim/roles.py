@@ -25,6 +25,7 @@ from warploom.document.roles import (
     Expect,
     Load,
     Mma,
+    MmaFence,
     NamedArrive,
     NamedSync,
     Per,
@@ -43,6 +44,7 @@ from warploom.sim.program import (
     Issue,
     Program,
     Signal,
+    Spend,
     Step,
     Turn,
     Unit,
@@ -64,7 +66,22 @@ def simulate_roles(
     return simulate_workload(workload, costs=costs.name, trips=trips * tiles)
 
 
-def lower_roles(document: RolesDocument, costs: RoleCosts, trips: int, tiles: int = 1) -> Workload:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamCosts:
+    """Cycles of a role's own stream: a wait for a full slot, a fence, commit or wait for a group,
+    an arrival."""
+
+    full_wait: int = 0
+    step: int = 0
+
+
+def lower_roles(
+    document: RolesDocument,
+    costs: RoleCosts,
+    trips: int,
+    tiles: int = 1,
+    stream: StreamCosts | None = None,
+) -> Workload:
     """The workload of one CTA."""
     if trips < max(1, document.minimum_trips) or tiles < 1:
         raise ConfigError(
@@ -76,7 +93,7 @@ def lower_roles(document: RolesDocument, costs: RoleCosts, trips: int, tiles: in
         p.instances * sum(len(e) for _, e in p.phases()) * trips * tiles for p in document.programs
     )
     check_length(entries, document.name)
-    reader = _Reader(document, costs, trips, tiles)
+    reader = _Reader(document, costs, trips, tiles, stream or StreamCosts())
     programs = tuple(
         Program(row=_row(group, role, instance), steps=tuple(reader.steps(role, instance)))
         for group, role in enumerate(document.programs)
@@ -105,8 +122,15 @@ class _Turn:
 class _Reader:
     """Turns entries into steps. What completes a barrier is counted over all programs first."""
 
-    def __init__(self, document: RolesDocument, costs: RoleCosts, trips: int, tiles: int) -> None:
-        self.document, self.costs = document, costs
+    def __init__(
+        self,
+        document: RolesDocument,
+        costs: RoleCosts,
+        trips: int,
+        tiles: int,
+        stream: StreamCosts,
+    ) -> None:
+        self.document, self.costs, self.stream = document, costs, stream
         self.trips, self.tiles = trips, tiles
         self.fills: Counter[tuple[str, int]] = Counter()
         self.releases: Counter[tuple[str, int]] = Counter()
@@ -165,18 +189,20 @@ class _Reader:
                 return Signal(
                     place=place,
                     signal=_signal(ring, what, use),
-                    cost=self.costs.arrive,
+                    cost=max(self.costs.arrive, self.stream.step),
                     handoff=self.costs.handoff,
                 )
             case Load() | Mma() | Compute() | BulkStore():
                 return self._issue(entry, turn, place)
             case WaitGroup() | BulkWait():
                 queue = GROUPS if isinstance(entry, WaitGroup) else STORES
-                return WaitQueue(place=place, queue=queue, leave=entry.pending)
+                step = self.stream.step
+                return WaitQueue(place=place, queue=queue, leave=entry.pending, cost=step)
             case NamedSync() | NamedArrive():
                 return self._named(entry, place, role, instance)
-            case _:  # fences, commits and meetings inside an instance or a cluster
-                return None
+            case _:  # other fences and meetings inside an instance or a cluster cost nothing
+                spends = self.stream.step and isinstance(entry, MmaFence | Commit)
+                return Spend(place=place, cost=self.stream.step) if spends else None
 
     def _wait(self, entry: WaitFull | WaitEmpty, turn: _Turn, place: Place) -> Await | None:
         full = isinstance(entry, WaitFull)
@@ -195,7 +221,8 @@ class _Reader:
                 return None  # a fresh slot is free
             signal, count = _signal(ring, "empty", before), self.releases[ring, before]
         # Without anyone to give it, one is awaited all the same: the run then says who is stuck.
-        return Await(place=place, signal=signal, count=max(1, count))
+        cost = self.stream.full_wait if full else 0
+        return Await(place=place, signal=signal, count=max(1, count), cost=cost)
 
     def _issue(self, entry: Load | Mma | Compute | BulkStore, turn: _Turn, place: Place) -> Issue:
         cost = self.costs.of(entry.op)

@@ -30,6 +30,9 @@ class SyncCosts:
     """Hand-over costs in cycles."""
 
     mbarrier_arrive: int = figure(8, "cycles", Origin.MEASURED)
+    step: int = figure(
+        20, "cycles", Origin.MEASURED, "a fence, commit, arrival or wait for a group (h200_stamps)"
+    )
     expect_tx: int = figure(9, "cycles", Origin.MEASURED)
     mbarrier_handoff: int = figure(156, "cycles", Origin.MEASURED, "until data are used; 93 bare")
     cluster_handoff: int = figure(250, "cycles", Origin.MEASURED, "to the other CTA of a cluster")
@@ -91,6 +94,18 @@ class VectorRates:
         Origin.MEASURED,
         "while another warpgroup's products run: maxima 1.93, sums 1.89, rescaling 1.74, "
         "exponentials 1.33",
+    )
+    alu_beside: float = figure(
+        1.9, "times as long", Origin.MEASURED, "maxima and sums while products run"
+    )
+    mufu_beside: float = figure(
+        1.5,
+        "times as long",
+        Origin.FIT,
+        "exponentials while products run, to 12 programs with clocks; 1.33 by themselves",
+    )
+    own_beside: float = figure(
+        1.5, "times more", Origin.FIT, "a warpgroup's own products, to 12 programs with clocks"
     )
 
 

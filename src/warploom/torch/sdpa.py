@@ -5,6 +5,7 @@ Why torch's was taken is logged once a reason, by the logger ``warploom.torch`` 
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import torch
@@ -21,6 +22,11 @@ HOPPER = (9, 0)
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator, unused-ignore]
 def _is_hopper(device: int) -> bool:
+    return _hopper(device)
+
+
+@cache
+def _hopper(device: int) -> bool:
     found: tuple[int, int] = torch.cuda.get_device_capability(device)
     return found == HOPPER
 

@@ -157,9 +157,13 @@ def _arrive(e: RoleEntry, site: Site) -> list[str]:
     assert isinstance(e, Arrive)
     bar = site.barrier(e.ring, e.side.value, e.k)
     if e.ctas > 1:  # a lane for each of them
-        meet = ["__syncwarp();"] if _reads_apart(e, site) else []
+        # Products have read what they read when they were waited for; ordinary loads are ordered
+        # before other CTAs' copies by a release of the cluster, which costs a fence of memory.
+        apart = _reads_apart(e, site)
+        call = "mbar_release_at" if apart else "mbar_arrive_at"
         first = "" if e.scope is Scope.WARP else " && warp_in_group == 0"
-        return [*meet, f"if (lane < {e.ctas}{first}) mbar_arrive_at({bar}, lane);"]
+        meet = ["__syncwarp();"] if apart else []
+        return [*meet, f"if (lane < {e.ctas}{first}) {call}({bar}, lane);"]
     if e.scope is Scope.WARP or site.program.threads == 1:
         # The lane that arrives speaks for its warp: lanes that read by themselves meet first.
         meet = ["__syncwarp();"] if _reads_apart(e, site) else []

@@ -47,6 +47,16 @@ def _one(signature: str, asm: str, operands: str = "", *, memory: bool = True) -
     return f'DEVICE {signature} {{\n  asm volatile("{asm}" {inputs}{clobber});\n}}\n'
 
 
+def _arrive_at(name: str, order: str) -> str:
+    """An arrival at a barrier of another CTA."""
+    return _one(
+        f"void {name}(uint32_t bar, uint32_t cta)",
+        "{\\n.reg .b32 there;\\nmapa.shared::cluster.u32 there, %0, %1;\\n"
+        f"mbarrier.arrive{order}.shared::cluster.b64 _, [there];\\n}}",
+        '"r"(bar), "r"(cta)',
+    )
+
+
 HELPERS: dict[str, str] = {
     "shared_address": (
         "DEVICE uint32_t shared_address(const void* p) {\n"
@@ -77,12 +87,8 @@ HELPERS: dict[str, str] = {
     "mbar_arrive": _one(
         "void mbar_arrive(uint32_t bar)", "mbarrier.arrive.shared::cta.b64 _, [%0];", '"r"(bar)'
     ),
-    "mbar_arrive_at": _one(
-        "void mbar_arrive_at(uint32_t bar, uint32_t cta)",
-        "{\\n.reg .b32 there;\\nmapa.shared::cluster.u32 there, %0, %1;\\n"
-        "mbarrier.arrive.shared::cluster.b64 _, [there];\\n}",
-        '"r"(bar), "r"(cta)',
-    ),
+    "mbar_arrive_at": _arrive_at("mbar_arrive_at", ""),
+    "mbar_release_at": _arrive_at("mbar_release_at", ".release.cluster"),
     "cluster_sync": _one(
         "void cluster_sync()",
         "barrier.cluster.arrive.relaxed;\\nbarrier.cluster.wait.acquire;",

@@ -32,6 +32,7 @@ from warploom.document.roles import (
     RolesDocument,
     Scope,
     ScopeSync,
+    Side,
     WaitEmpty,
     WaitFull,
     WaitGroup,
@@ -137,7 +138,10 @@ def _edits(document: RolesDocument, found: Sequence[Found]) -> Iterator[Edit]:
     if codes & {"DEADLOCK", "PHASE", "ARRIVALS", "WAR-SLOT", "LAPPED", "BYTES", "TOKEN"}:
         yield from _counts(document)
         yield from _fillings(document)
+        yield from _announced(document)
         yield from _releases(document)
+    if "PROXY" in codes:
+        yield from _fenced(document)
     if codes & {"BARRIER", "DEADLOCK"}:
         yield from _turns(document)
 
@@ -295,6 +299,33 @@ def _fillings(document: RolesDocument) -> Iterator[Edit]:
                     }
                     words = f"bytes of {p.name}.{phase}[{i}]"
                     yield words, _with(document, replace(p, **phases))
+
+
+def _fills(document: RolesDocument) -> Iterator[tuple[RoleProgram, str, int, Compute]]:
+    """Every op that writes to slots itself."""
+    for p in document.programs:
+        for phase in LISTS:
+            for i, e in enumerate(getattr(p, phase)):
+                if isinstance(e, Compute) and e.fills_slots:
+                    yield p, phase, i, e
+
+
+def _fenced(document: RolesDocument) -> Iterator[Edit]:
+    for p, phase, i, _ in _fills(document):
+        fence = ProxyFence(reason="put in by repair")
+        yield f"ProxyFence after {p.name}.{phase}[{i}]", _put(document, p.name, phase, i + 1, fence)
+
+
+def _announced(document: RolesDocument) -> Iterator[Edit]:
+    """An arrival on ``full`` after what roles write to slots themselves."""
+    for p, phase, i, e in _fills(document):
+        listed = getattr(p, phase)
+        after = [j for j in range(i, len(listed)) if isinstance(listed[j], ScopeSync)]
+        at = after[0] + 1 if after else i + 1
+        for ring in dict.fromkeys(s.ring for s in e.fills_slots):
+            told = Arrive(ring=ring, k=e.k, side=Side.FULL, reason="put in by repair")
+            words = f"Arrive full {ring} at {p.name}.{phase}[{at}]"
+            yield words, _put(document, p.name, phase, at, told)
 
 
 def _releases(document: RolesDocument) -> Iterator[Edit]:

@@ -82,17 +82,36 @@ def verify_roles(
 
 
 def _with_line(document: RolesDocument, finding: Finding) -> Finding:
-    """The finding with the author's line of the first op it names, where the flow has one."""
+    """The finding with the author's line: of an op it names, else of the op next to its entry."""
     if finding.line or document.flow is None:
         return finding
     lines = {(op.role, op.name, op.args): op.line for op in document.flow.ops}
-    for place in finding.where:
-        if isinstance(place, Place):
-            entry = dict(document.program(place.role).phases())[place.phase][place.index]
-            key = place.role, getattr(entry, "op", ""), getattr(entry, "args", ())
-            if lines.get(key):
-                return replace(finding, line=lines[key])
+    places = [p for p in finding.where if isinstance(p, Place)]
+    for near in (False, True):
+        for place in places:
+            line = _line_at(document, place, lines, near=near)
+            if line:
+                return replace(finding, line=line)
     return finding
+
+
+def _line_at(
+    document: RolesDocument,
+    place: Place,
+    lines: dict[tuple[str, str, tuple[int, ...]], str],
+    *,
+    near: bool,
+) -> str:
+    phases = dict(document.program(place.role).phases())
+    listed = phases[place.phase]
+    entries: Iterable[object] = listed[place.index : place.index + 1]
+    if near:  # what it waits for comes next; what it ends came before; else any op of the role
+        rest = (e for other in phases.values() for e in other)
+        entries = (*listed[place.index :], *listed[: place.index][::-1], *rest)
+    found = (
+        lines.get((place.role, getattr(e, "op", ""), getattr(e, "args", ())), "") for e in entries
+    )
+    return next(filter(None, found), "")
 
 
 def _listed(document: RolesDocument) -> str:

@@ -138,7 +138,7 @@ def _arrivals(order: Order, key: BarrierKey, phase: Phase, count: int, needed: i
         code=Code.ARRIVALS,
         why=f"{name_of(key)} is initialised for {needed} arrivals and gets {count}: {effect}",
         fix="one arrival per scope, instance and CTA that uses the slot",
-        where=places(order, phase.arrivals),
+        where=places(order, phase.arrivals or [(n, 0) for n in order.waits[key][:1]]),
         tiles=order.tiles,
     )
 
