@@ -1,4 +1,4 @@
-"""Emitted kernels whose parts of a loop meet, and of clusters, executed on the host, against NumPy."""
+"""Emitted kernels whose parts of a loop meet, and clusters, executed on the host against NumPy."""
 
 from __future__ import annotations
 

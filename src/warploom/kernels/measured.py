@@ -179,7 +179,7 @@ def _with_functions(name: str, sizes: Mapping[str, int], choices: Mapping[str, o
     return tuple((n, v) for n, v in pins.items() if n not in order)
 
 
-def measured(
+def measured(  # noqa: PLR0911 (one line a kind of kernel)
     name: str,
     choices: Mapping[str, object],
     sizes: Mapping[str, int],
