@@ -169,11 +169,7 @@ def _with_functions(name: str, sizes: Mapping[str, int], choices: Mapping[str, o
     return tuple((n, v) for n, v in pins.items() if n not in order)
 
 
-<<<<<<< HEAD
 def measured(  # noqa: PLR0911 (one a kind of kernel)
-=======
-def measured(  # noqa: PLR0911 (one line a kind of kernel)
->>>>>>> 43f0b0acb8cdc3a2f672dc720ab3ba5d34bba74f
     name: str,
     choices: Mapping[str, object],
     sizes: Mapping[str, int],
