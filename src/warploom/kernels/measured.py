@@ -169,7 +169,7 @@ def _with_functions(name: str, sizes: Mapping[str, int], choices: Mapping[str, o
     return tuple((n, v) for n, v in pins.items() if n not in order)
 
 
-def measured(  # noqa: PLR0911 (one a kind of kernel)
+def measured(
     name: str,
     choices: Mapping[str, object],
     sizes: Mapping[str, int],
