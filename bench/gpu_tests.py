@@ -21,7 +21,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 ROOT = Path(__file__).parents[1]
-PYTEST = ("-p", "no:cacheprovider", "-q", "-m", "gpu", "-o", "addopts=")
+PYTEST = ("-p", "no:cacheprovider", "-p", "no:benchmark", "-q", "-m", "gpu", "-o", "addopts=")
 UNTESTED = ("-O", "-m", "pytest", "-p", "tests.cuda.planned", "--assert=plain")
 
 
