@@ -51,7 +51,13 @@ def test_pingpong_keeps_the_reference_by_default():
 
 
 @pytest.mark.parametrize("policy", [SyncPolicy.PROVEN_WEAKEST, SyncPolicy.PROVEN_FEWEST])
-@pytest.mark.parametrize("strategy", list(SchedulingStrategy))
+@pytest.mark.parametrize(
+    "strategy",
+    [
+        pytest.param(s, marks=pytest.mark.slow) if s is SchedulingStrategy.AUTO else s
+        for s in SchedulingStrategy
+    ],
+)
 def test_pingpong_proven(policy, strategy):
     schedule = DeclarativeSchedule(
         lgkm_a=8, lgkm_b=4, config=ScheduleConfig(scheduling=strategy, auto_waits=True)

@@ -59,7 +59,8 @@ def stab(arcs: Sequence[Arc], size: int, *, extra: int = 0, limit: int = 64) -> 
 
 def _smallest(arcs: list[Arc], size: int) -> tuple[int, tuple[int, ...]]:
     most = sum(a.demand for a in arcs)
-    for n in range(most + 1):
+    least = max((-(-a.demand // -(-a.length // size)) for a in arcs), default=0)
+    for n in range(least, most + 1):
         solution = _solve(arcs, size, n, Counter())
         if solution is not None:
             return n, solution
@@ -81,6 +82,8 @@ def _solve(arcs: list[Arc], size: int, n: int, fixed: Counter[int]) -> tuple[int
         for u, v, weight in edges:
             if before[u] + weight > before[v]:
                 before[v] = before[u] + weight
+                if before[v] > n:  # no two counts of one turn differ by more: a positive cycle
+                    return None
                 changed = True
         if not changed:
             points = [before[t + 1] - before[t] for t in range(size - 1)]

@@ -32,9 +32,9 @@ from warploom.sim import interval_cost, steady_interval
 from warploom.target.mi355x import mi355x
 from warploom.verify import verify
 
-AUTO_EVALUATIONS = 24
-AUTO_EFFORTS = (1, 4)
-AUTO_STARTS = 6
+AUTO_EVALUATIONS = 10
+AUTO_EFFORTS = (1,)
+AUTO_STARTS = 2
 EFFORTS = (1, 12)
 TRIPS = 10
 
