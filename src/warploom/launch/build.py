@@ -66,6 +66,11 @@ class BuildReport:
         """True when ptxas kept the schedule: nothing spilled, no product serialised."""
         return not self.messages and not self.spill_bytes
 
+    @property
+    def serialised(self) -> bool:
+        """True when products wait for one another; a fence more is only a little time."""
+        return any(not m.startswith("C7519") for m in self.messages)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cubin:

@@ -165,7 +165,7 @@ class Compiled:
 
     @cached_property
     def built(self) -> Built:
-        """The first candidate that ptxas keeps; if it spills all of them, the one least spilled."""
+        """The first candidate that ptxas keeps; else, of those not serialised, the least spilt."""
         if not any(isinstance(op, Loop) for op in self.rewritten.ops):
             return self._build_plain()
         said: list[str] = []
@@ -180,7 +180,7 @@ class Compiled:
             if found.cubin.report.kept:
                 return found
             report = found.cubin.report
-            spilled += [] if report.messages else [found]
+            spilled += [] if report.serialised else [found]
             said.append(
                 f"{tiling.name}: {report.spill_bytes} bytes spilled"
                 + "".join(f", {m}" for m in report.messages)
