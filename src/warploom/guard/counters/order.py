@@ -94,7 +94,7 @@ def _check_data(program: Program) -> None:
     protocol = program.text.protocol
     total = protocol.kernel_k_base + protocol.k_tiles_per_iteration * program.trips
     cells = _grid(program)
-    if total and program.elements and not cells:
+    if total and memory.tiles and not cells:
         raise OrderError(
             "the schedule has no MMA at all",
             code="COVERAGE",
