@@ -50,6 +50,14 @@ def test_generated_pages_are_up_to_date(script):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_the_results_page_has_every_file_and_what_made_it():
+    text = (ROOT / "docs" / "reference" / "results.md").read_text()
+    for path in (ROOT / "bench" / "results").iterdir():
+        assert f"`{path.name}`" in text or f"results/{path.name}`" in text, path.name
+    for section in re.split(r"^### ", text, flags=re.M)[1:]:
+        assert re.search(r"`bench/\w+\.py|scripts/|tests/\w+|`warploom ", section), section[:200]
+
+
 @pytest.mark.slow
 def test_pictures_are_up_to_date():
     done = subprocess.run(
