@@ -67,7 +67,7 @@ def command(
     _title("4. Now weaken one wait by one unit, and see it caught")
     _broken(subjects["fourwave"], width)
     _gpu(subjects["gemm"])
-    _title("Next, beside docs/index.md, where the tutorial comes first")
+    _title("Next (the tutorial begins at docs/index.md)")
     for command, what in NEXT.items():
         say(f"   {command:<31} {what}")
 

@@ -73,7 +73,7 @@ def command(
 
     Example: warploom emit gfx950 pingpong --tile 256x256x64 --dtype bf16 -o out
     """
-    spec = source or schedule or "pingpong"
+    spec = source if source is not None else schedule or "pingpong"
     kind = str(request.dtype or "bf16")
     named = _named(spec, kind, choose)
     if named is not None and products(named.compiled.kernel) == 2:
