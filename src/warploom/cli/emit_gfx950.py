@@ -34,8 +34,8 @@ from warploom.emit.gfx950.text import gemm_text, products
 from warploom.errors import BackendError, ConfigError
 from warploom.seed.compile import OnRace
 from warploom.seed.sync.policy import SyncPolicy
-from warploom.seed.target.chip import chip_costs
 from warploom.sim import simulate
+from warploom.sim.chip import chip_costs
 from warploom.sim.pace import Pace, find_pace
 
 FOLDER = Path("kernel")
