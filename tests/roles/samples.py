@@ -26,8 +26,10 @@ from warploom.kernels.measured import GRADS
 from warploom.kernels.rms_gemm import rms_gemm
 from warploom.kernels.scan import scan
 from warploom.kernels.swiglu import swiglu
-from warploom.lower.column import Lowered
-from warploom.order import Limit, LimitKind, ModuloProblem, ModuloResult
+from warploom.launch.compiled import SOLVE
+from warploom.launch.pricing import priced
+from warploom.lower.column import Lowered, lower
+from warploom.order import Limit, LimitKind, ModuloOptions, ModuloProblem, ModuloResult
 from warploom.target.h200 import h200
 
 
@@ -70,7 +72,7 @@ def _window(b, h, s, t):
 
 
 class Shipped(NamedTuple):
-    """A shipped text with a loop: types, sizes of axes used whole, choices, pins."""
+    """A shipped text with a loop: types, sizes of axes used whole, choices, pins, solver's work."""
 
     text: Text
     types: str | dict[str, str] = "bf16"
@@ -78,12 +80,14 @@ class Shipped(NamedTuple):
     constants: dict[str, object] = NONE
     pins: Mapping[str, object] = NONE
     without: frozenset[str] = frozenset()
+    options: ModuloOptions = SOLVE
 
 
 def _grad(name: str, d: int) -> Mapping[str, object]:
     return dict(GRADS[name][d, False])
 
 
+BRIEF = ModuloOptions(find_work=0.5, prove_work=0.0, optimise_work=0.0)  # a schedule, not the best
 FEW = {"m": 16, "n": 128, "stages": 3}
 SHIPPED: dict[str, Shipped] = {
     "gemm": Shipped(gemm),
@@ -100,7 +104,7 @@ SHIPPED: dict[str, Shipped] = {
     "fp8_gemm": Shipped(
         fp8_gemm, {"x": "bf16", "w": "e4m3", "out": "bf16"}, sizes={"m": 16}, pins=FEW
     ),
-    "scan": Shipped(scan, sizes={"t": 64, "j": 64, "d": 128, "e": 64}),
+    "scan": Shipped(scan, sizes={"t": 64, "j": 64, "d": 128, "e": 64}, options=BRIEF),
     "values_grad": Shipped(values_grad, sizes={"d": 256}, pins=_grad("values_grad", 256)),
     "packed_values": Shipped(packed_values, sizes={"d": 256}, pins=_grad("packed_values", 256)),
     "packed_grad": Shipped(packed_grad, sizes={"d": 64}, pins=_grad("packed_grad", 64)),
@@ -108,7 +112,10 @@ SHIPPED: dict[str, Shipped] = {
     "grouped_swiglu": Shipped(grouped_swiglu),
     "grouped_scaled": Shipped(grouped_scaled, {"x": "e4m3", "w": "e4m3", "out": "bf16"}),
     "flexible": Shipped(
-        attention, sizes={"d": 64}, constants={"score": _softcap, "visible": _window}
+        attention,
+        sizes={"d": 64},
+        constants={"score": _softcap, "visible": _window},
+        pins={"consumers": 1},
     ),
     "split_gemm": Shipped(gemm, pins={"m": 128, "n": 128, "split": 4, "cluster": 1}),
     "decode": Shipped(attention, sizes={"d": 128, "s": 1}, pins={"split": 4}),
@@ -118,7 +125,7 @@ SHIPPED: dict[str, Shipped] = {
 @cache
 def lowered(name: str = "attention", **pins: object) -> Lowered:
     """A shipped text with its schedule."""
-    text, types, sizes, constants, given, without = SHIPPED[name]
+    text, types, sizes, constants, given, without, options = SHIPPED[name]
     optional = {t.name for t in text.signature.tensors if t.optional}
     without |= optional - {"dq", "dv"}
     made = text.with_tiles(**{**given, **pins}).compile(
@@ -128,7 +135,8 @@ def lowered(name: str = "attention", **pins: object) -> Lowered:
         without=without,
         positive=set(text.signature.scalars),
     )
-    return made.lower(made.choices[0].tiling)
+    found = lower(made.rewritten, made.choices[0].tiling, target=made.target, options=options)
+    return priced(found, made.target)
 
 
 def attention_document() -> RolesDocument:
