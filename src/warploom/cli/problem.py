@@ -15,7 +15,7 @@ import numpy as np
 
 from warploom.cli.kernels import TileKernel, assignments
 from warploom.cli.visible import visible_flop
-from warploom.emit.cuda.tile.stores import BLOCK_COLUMNS, BLOCK_ROWS
+from warploom.lower.slots import BLOCK_COLUMNS, BLOCK_ROWS
 from warploom.errors import ConfigError
 from warploom.kernel.signature import MISSING
 from warploom.kernel.values import (

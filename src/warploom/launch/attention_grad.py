@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from functools import lru_cache
 from typing import Any
 
-from warploom.emit.cuda.tile.stores import BLOCK_ROWS
+from warploom.lower.slots import BLOCK_ROWS
 from warploom.kernel.values import DType
 from warploom.kernels.attention_grad import attention_grad as text
 from warploom.kernels.attention_grad import (
