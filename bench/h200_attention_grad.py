@@ -107,8 +107,8 @@ def numerics():
         said = []
         for who, what in wrong:
             if who != "cudnn":
-                ratios = [a / b for a, b in zip(row[f"{who} {what}"], row[f"cudnn {what}"])]
-                said.append(f"{who} {what} {ratios[0]:.3f} {ratios[1]:.4f}")
+                (most, rms), (most_of, rms_of) = row[f"{who} {what}"], row[f"cudnn {what}"]
+                said.append(f"{who} {what} {most / most_of:.3f} {rms / rms_of:.4f}")
         print(d, "causal" if mask else "full", length, "; ".join(said), flush=True)
     return {"environment": environment(), "rows": rows}
 

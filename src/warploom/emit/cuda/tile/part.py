@@ -28,7 +28,7 @@ from warploom.emit.cuda.tile.puts import put_text
 from warploom.emit.cuda.tile.signature import Param
 from warploom.emit.cuda.tile.stamps import StampedRole, stamp_line, stamped_line
 from warploom.emit.cuda.tile.steps import step_text
-from warploom.emit.cuda.tile.stores import fill_text, turn_variables
+from warploom.emit.cuda.tile.stores import fill_text
 from warploom.emit.cuda.tile.ties import retired_at
 from warploom.kernel.values import Dot, Fn, Pointwise
 from warploom.lower.body import Body
@@ -107,7 +107,7 @@ class Part:
         early = early_vectors(self.layout).items()
         return [
             *(array_declaration(a) for a in self.layout.arrays),
-            *turn_variables(self.context),
+            *(["unsigned asked = 0;"] if takes_turns(self.context.kernel) else []),
             *(f"float {early_array(n)}[{columns // 4}];" for n, (_, columns) in early),
         ]
 

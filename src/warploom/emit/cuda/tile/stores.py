@@ -79,7 +79,7 @@ def _block_address(context: Context, op: Store, iteration: str, row: str, column
 
 
 def _block_row(context: Context, op: Store, first: str, block: int) -> tuple[str, str]:
-    """The first row of a warp's blocks in a tile that begins at ``first``, and whether it exists."""
+    """The first row of a warp's blocks in a tile from ``first`` on, and whether it exists."""
     rows = context.layout.body.values[op.value].vars[0]
     blocks, _ = share_of(context.layout, op)
     row = f"{first} + 16 * warp_in_group"
@@ -128,14 +128,14 @@ def straight_text(context: Context, op: Store, iteration: str) -> list[str]:
             "    }",
             "  }",
         ]
-    lines += indent(_give_last(iteration), 2) if in_turn else []
+    lines += indent(_give_last(context, op, iteration), 2) if in_turn else []
     return [*lines, "}"]
 
 
 class _Turn:
     """The turn of a warp's rows: where the tiles that added to them are counted, whether they exist
-    and whether an iteration is the first of them. Consumers that share rows by columns count
-    together.
+    and whether an iteration is the first of them. ``together`` rows have one turn; those after
+    them were added to before. Consumers that share rows by columns count together.
     """
 
     def __init__(self, context: Context, op: Store, iteration: str) -> None:
@@ -145,7 +145,9 @@ class _Turn:
         together = turn_rows(extent)
         at = context.position(rows, iteration)
         row, self.exists = _block_row(context, op, f"{at} / {together} * {together}", 0)
+        self.exists_after = _block_row(context, op, f"({at} / {together} + 1) * {together}", 0)[1]
         self.begins = f"{iteration} == 0 || ({at} + {extent}) % {together} == 0"
+        self.together = together
         turns = next(t for t in kernel.tensors if t.access is Access.TURNS)
         named = {a.name: p for a, p in zip(kernel.tensor(op.tensor).axes, op.at, strict=True)}
         parts = [
@@ -154,13 +156,6 @@ class _Turn:
             for n, a in enumerate(turns.axes)
         ]
         self.place = f"(unsigned*){context.pointer(turns.name)} + ({' + '.join(parts)})"
-
-
-def turn_variables(context: Context) -> list[str]:
-    """What a consumer remembers of turns: whose it was when last asked, and whom it owes one."""
-    if not takes_turns(context.kernel):
-        return []
-    return ["unsigned asked = 0;", "unsigned* owed = nullptr;"]
 
 
 def ask_turn(context: Context, op: Store, iteration: str) -> list[str]:
@@ -180,20 +175,23 @@ def _take_turn(context: Context, op: Store, iteration: str) -> list[str]:
     before = f"{shared} * (pos_{tile} / {context.layout.extent(tile)})"
     return [
         f"if ({turn.begins}) {{",
-        f"  unsigned* const turn = {turn.exists} ? {turn.place} : nullptr;",
-        f"  if (lane == 0 && turn) while (asked < {before}) asked = load_relaxed(turn);",
-        *indent(_GIVE, 2),
-        "  owed = turn;",
+        f"  unsigned* const turn = {turn.place};",
+        f"  if (lane == 0 && {turn.exists})"
+        f" while (asked < {before}) asked = load_relaxed(turn);",
+        *indent(_give(f"turn + {turn.together}", f"{iteration} > 0 && {turn.exists_after}"), 2),
         "}",
     ]
 
 
-_GIVE = ["fence_gpu();", "__syncwarp();", "if (lane == 0 && owed) add_relaxed(owed);"]
+def _give_last(context: Context, op: Store, iteration: str) -> list[str]:
+    """After the last iteration of a tile nobody takes a turn that gives on the one before."""
+    turn = _Turn(context, op, iteration)
+    given = _give(turn.place, turn.exists)
+    return [f"if ({iteration} == k_tiles - 1) {{", *indent(given, 2), "}"]
 
 
-def _give_last(iteration: str) -> list[str]:
-    """After the last iteration of a tile nobody waits for what it owes."""
-    return [f"if ({iteration} == k_tiles - 1) {{", *indent(_GIVE, 2), "  owed = nullptr;", "}"]
+def _give(place: str, exists: str) -> list[str]:
+    return ["fence_gpu();", "__syncwarp();", f"if (lane == 0 && {exists}) add_relaxed({place});"]
 
 
 _ADD_BLOCKS = [
