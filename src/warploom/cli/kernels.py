@@ -125,7 +125,9 @@ class TileKernel:
         whole = self.text.whole_axes(self.types, constants=chosen, without=self.left_out)
         sizes = self.whole_sizes(whole)
         text = self.pinned
-        if not self.pins and not self.free and self.target == h200():  # what a call of long rows runs
+        if (
+            not self.pins and not self.free and self.target == h200()
+        ):  # what a call of long rows runs
             known = dict.fromkeys(self.axes, LONG) | sizes
             text = text.with_tiles(**dict(measured(text.name, chosen, known)))
         return compile_text(

@@ -176,8 +176,7 @@ def _take_turn(context: Context, op: Store, iteration: str) -> list[str]:
     return [
         f"if ({turn.begins}) {{",
         f"  unsigned* const turn = {turn.place};",
-        f"  if (lane == 0 && {turn.exists})"
-        f" while (asked < {before}) asked = load_relaxed(turn);",
+        f"  if (lane == 0 && {turn.exists}) while (asked < {before}) asked = load_relaxed(turn);",
         *indent(_give(f"turn + {turn.together}", f"{iteration} > 0 && {turn.exists_after}"), 2),
         "}",
     ]
