@@ -166,7 +166,9 @@ class FakeDriver:
         return (SUCCESS,)
 
     def cuLaunchKernelEx(self, config, function, block, extra):
-        width = config.attrs[0].value.clusterDim.x if config.numAttrs else 1
+        attributes = config.attrs if config.numAttrs else ()
+        wide = (a.value.clusterDim.x for a in attributes if "CLUSTER" in a.id)
+        width = next(wide, 1)
         return self._launch(
             function, config.gridDimX, config.blockDimX, config.hStream, block, width
         )
