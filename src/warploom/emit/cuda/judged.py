@@ -19,6 +19,7 @@ from warploom.document.roles import (
     MmaFence,
     NamedArrive,
     NamedSync,
+    Per,
     RoleEntry,
     RoleProgram,
     RolesDocument,
@@ -34,7 +35,7 @@ WARPGROUP = 128
 
 def refuse_unfaithful(entry: RoleEntry, document: RolesDocument, program: RoleProgram) -> None:
     """``BackendError`` for an entry whose code would not do what the judge took it for."""
-    why = _why(entry, document, program)
+    why = _why(entry, document, program) or _too_far(entry, document)
     if why:
         raise BackendError(
             f"{type(entry).__name__} of role {program.name!r} cannot be emitted as it is judged",
@@ -75,6 +76,17 @@ def _why(  # noqa: PLR0911 (one line a kind of entry)
     return ""
 
 
+def _too_far(entry: RoleEntry, document: RolesDocument) -> str:
+    """Positions are known one round of a ring ahead and back."""
+    slots = (*getattr(entry, "slots", ()), *getattr(entry, "fills_slots", ()))
+    named = {getattr(entry, "ring", None), *(s.ring for s in slots)}
+    for ring in document.rings:
+        k = abs(getattr(entry, "k", 0))
+        if ring.name in named and ring.per is Per.ITERATION and k > ring.depth:
+            return f"{k} uses away from where the role is in a ring of {ring.depth}"
+    return ""
+
+
 def _meets_last(program: RoleProgram) -> bool:
     """Whether CTAs of a cluster meet once, after all the role does."""
     every = [e for _, row in program.phases() for e in row if isinstance(e, ClusterSync)]
@@ -103,6 +115,12 @@ def refuse_other_operands(document: RolesDocument, derived: RolesDocument) -> No
                     why="threads and positions are emitted as the kernel has them",
                     fix=f"{field} = {getattr(right, field)!r}",
                 )
+    if _memory(document) != _memory(derived):
+        raise BackendError(
+            f"parts of slots or staging copies of document {document.name!r} are not the kernel's",
+            why="ops touch as many bytes as the kernel's text says",
+            fix="change depths and offsets only",
+        )
     for program in document.programs:
         for phase, row in program.phases():
             for i, entry in enumerate(row):
@@ -113,6 +131,12 @@ def refuse_other_operands(document: RolesDocument, derived: RolesDocument) -> No
                         why="its code is made from the kernel's text",
                         fix="give it the operands of the derived programs (warploom repair)",
                     )
+
+
+def _memory(document: RolesDocument) -> tuple[object, ...]:
+    """What the ops' code takes for granted of rings and buffers."""
+    parts = {(r.name, r.per, p.name, p.bytes) for r in document.rings for p in r.parts}
+    return parts, {(b.name, b.role, b.copies, b.bytes) for b in document.buffers}, document.cluster
 
 
 def _operands(entry: RoleEntry) -> tuple[object, ...]:
