@@ -41,7 +41,7 @@ from warploom.document.roles import (
     WaitGroup,
 )
 from warploom.document.roles_json import read_roles
-from warploom.emit.cuda.judged import group_barrier
+from warploom.emit.cuda.judged import group_barrier, with_barriers
 from warploom.emit.cuda.lowering import Site, base_table
 from warploom.emit.cuda.tile.source import emit_kernel
 from warploom.errors import BackendError
@@ -159,11 +159,20 @@ def test_one_arrival_is_one_thread():
 
 def test_groups_meet_at_barriers_nobody_declared():
     made = document(128)
-    assert group_barrier(made) == 3
+    assert group_barrier(made, made.programs[0]) == 3
     assert lower(ScopeSync(scope=Scope.WARPGROUP), 128) == ["named_sync(3 + instance, 128);"]
     full = replace(made, barriers=(NamedBarrier(name="turn", id=1, threads=256, count=14),))
     with pytest.raises(BackendError, match="no hardware barrier is left"):
         lower(ScopeSync(scope=Scope.WARPGROUP), 128, made=full)
+
+
+def test_groups_of_other_roles_and_of_other_loops_meet_elsewhere():
+    made = document(128)
+    other = replace(made.programs[0], name="other")
+    two = replace(made, programs=(*made.programs, other))
+    assert [group_barrier(two, p) for p in two.programs] == [3, 5]
+    second = replace(made, name="second", barriers=(replace(TURN, id=3),))
+    assert group_barrier(with_barriers(made, [second]), made.programs[0]) == 5
 
 
 def test_the_cluster_barrier_in_a_loop_is_refused():

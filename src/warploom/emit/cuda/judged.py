@@ -7,6 +7,9 @@ of a kernel end, and nowhere else; what reaches other CTAs reaches all of the cl
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from warploom.document.roles import (
     Arrive,
     BulkStore,
@@ -67,7 +70,7 @@ def _why(  # noqa: PLR0911 (one line a kind of entry)
         case BulkStore() if alone and entry.scope is not Scope.THREAD:
             return "one thread stands for no warp"
         case ScopeSync() if entry.scope is Scope.WARPGROUP:
-            last = group_barrier(document) + program.instances
+            last = group_barrier(document, program) + program.instances
             return (
                 f"no hardware barrier is left: {last} are needed"
                 if (last > HARDWARE_BARRIERS)
@@ -154,6 +157,14 @@ def _operands(entry: RoleEntry) -> tuple[object, ...]:
     return ()
 
 
-def group_barrier(document: RolesDocument) -> int:
-    """The first hardware barrier that no declared one takes; 0 is the whole CTA's."""
-    return max((b.id + b.count for b in document.barriers), default=1)
+def group_barrier(document: RolesDocument, program: RoleProgram) -> int:
+    """The first hardware barrier that no declared one and no role before takes; 0 is the CTA's."""
+    at = [p.name for p in document.programs].index(program.name)
+    before = sum(p.instances for p in document.programs[:at] if p.threads > 1)
+    return max((b.id + b.count for b in document.barriers), default=1) + before
+
+
+def with_barriers(document: RolesDocument, others: Iterable[RolesDocument]) -> RolesDocument:
+    """A loop's document that knows which barriers the other loops of its tile take."""
+    more = [replace(b, name=f"{d.name} {b.name}") for d in others for b in d.barriers]
+    return replace(document, barriers=(*document.barriers, *more))
