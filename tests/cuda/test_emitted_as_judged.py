@@ -210,6 +210,9 @@ def test_other_memory_than_the_kernels_is_refused():
     )
     deeper = tuple(replace(r, depth=r.depth - 1) for r in made.document.rings)
     assert emit_kernel(replace(made, document=replace(made.document, rings=deeper))).text
+    many = tuple(replace(r, depth=r.depth + 9) for r in made.document.rings)
+    with pytest.raises(BackendError, match="bytes of shared memory"):
+        emit_kernel(replace(made, document=replace(made.document, rings=many)))
     for change in ({"buffers": smaller}, {"rings": parts}, {"cluster": 2}):
         with pytest.raises(BackendError, match="not the kernel's"):
             emit_kernel(replace(made, document=replace(made.document, **change)))
