@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from warploom.document.roles import RolesDocument
 from warploom.emit.cuda import layout as shared_layout
 from warploom.emit.cuda import ptx
-from warploom.emit.cuda.judged import refuse_other_operands
+from warploom.emit.cuda.judged import refuse_other_operands, with_barriers
 from warploom.emit.cuda.roles import barrier_setup, indent
 from warploom.emit.cuda.tile.grid import count_lines, place_lines, walk_lines
 from warploom.emit.cuda.tile.helpers import helpers_for
@@ -57,9 +57,20 @@ class _Writer:
         self.lowered, self.target = lowered, target
         self.stamps = {r.role: r for r in stamped_roles(lowered.document)} if stamps else {}
         self.params: dict[str, Param] = {}
+        loops = (*lowered.earlier, lowered)
         self.parts = [
-            *(Part(x, self.params, {}, alone=False) for x in lowered.earlier),
-            Part(lowered, self.params, self.stamps, alone=not lowered.earlier),
+            Part(
+                replace(
+                    x,
+                    document=with_barriers(
+                        x.document, [d for i, d in enumerate(lowered.documents) if i != n]
+                    ),
+                ),
+                self.params,
+                self.stamps if x is lowered else {},
+                alone=len(loops) == 1,
+            )
+            for n, x in enumerate(loops)
         ]
         self.last = self.parts[-1]
         self.document = joined([p.document for p in self.parts])
