@@ -231,6 +231,8 @@ ENDS = {
 def test_kernels_without_a_loop(name, size, tmp_path):
     text, types, choices = ENDS[name]
     source = emit_plain(simplify(text.specialise(types, sizes={"d": size}, constants=choices)))
+    body = source.text[source.text.index("__global__") :]
+    assert body.count("await_kernel_before();") == 1
     said = compiled(source, tmp_path)
     assert "0 bytes spill stores" in said
     assert source.shared_bytes == 0

@@ -121,6 +121,7 @@ _NOTHING = (
     "prefetch.tensormap",
     "wgmma.fence.",
     "setmaxnreg.",
+    "griddepcontrol.",
 )
 _PLAIN = {  # instruction: the C++ of its operands in the order of the PTX text
     "trap": "host_trap();",

@@ -155,6 +155,7 @@ class _Writer:
             *indent(barrier_setup(self.document), 4),
             "  }",
             f"  {'cluster_sync' if self.clustered else '__syncthreads'}();",
+            "  await_kernel_before();",
             "",
             "  if (group_of_warps == 0) {",
             *indent(producer, 4),
