@@ -431,7 +431,7 @@ class Vector:
                 "#pragma unroll",
                 "for (int u = 0; u < 4; ++u)",
                 f"  {label}[u] = load_shared_{each}(slot_byte({slot}, {tile.rows}, {pitch},"
-                f" row_of(b, u % 2), column_of(h, u / 2 * 4) / {per}));",
+                f" row_of(b, u % 2), (8 * h + u / 2 * 8) / {per}, lane % 4 * {2 // per}));",
             ]
         return label
 
