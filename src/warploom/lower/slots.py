@@ -1,8 +1,8 @@
 """What lies in shared memory: loaded tiles and vectors by slot, and computed tiles for products.
 
 Tiles with the same readers arrive together in one slot, or all of an iteration (``together``). A
-vector along the loop arrives with the tile whose product its reader works on. A computed tile that a product reads transposed, or as right
-operand, gets a ring of its own, which the consumers fill.
+vector along the loop arrives with the tile whose product its reader works on. A computed tile that
+a product reads transposed, or as right operand, gets a ring of its own, which the consumers fill.
 """
 
 from __future__ import annotations
