@@ -384,6 +384,13 @@ def test_other_bits_of_a_byte_are_converted_one_by_one():
     assert "nibbles_" not in emit_kernel(check(case(text, m=20, n=70, k=270))).text
 
 
+@pytest.mark.parametrize("k", [128, 270])
+def test_half_bytes_of_several_steps(k):
+    made = check(case(HALF_BYTES.format(less=" - 8"), m=20, n=70, k=k), {"n": 64, "unroll": 2})
+    loaded = [s for s in made.layout.steps if s.loads and s.name.startswith("make_v")]
+    assert len(loaded) == 2  # each step converts by itself, so that products of others run
+
+
 @pytest.mark.parametrize("k", [40, 64, 128, 192, 320])
 def test_several_steps_of_an_iteration(k):
     made = check(case(BLOCK_SCALES, n=88, k=k), {"n": 32, "unroll": 2})

@@ -44,6 +44,7 @@ class Tiling:
     ``cluster``: CTAs with neighbouring rows of tiles that fetch what they share once.
     ``settled``: fewer products are in flight, where the assembler would let none be
     (``lower.settle``). ``unroll``: steps of an iteration (``lower.unroll``).
+    ``together``: all tiles of an iteration lie in one slot, so that one wait is for all of them.
     """
 
     extents: tuple[tuple[str, int], ...]
@@ -73,6 +74,7 @@ class Tiling:
     cluster: int = 1
     settled: bool = False
     unroll: int = 1
+    together: bool = False
 
     @property
     def pins(self) -> tuple[tuple[str, object], ...]:
@@ -102,6 +104,7 @@ class Tiling:
         tags += [f"k{self.split}" if self.split > 1 else ""]
         tags += [f"c{self.cluster}" if self.cluster > 1 else ""]
         tags += ["settled" if self.settled else "", f"u{self.unroll}" if self.unroll > 1 else ""]
+        tags += ["together" if self.together else ""]
         return "_".join([sizes, *(t for t in tags if t)])
 
 
