@@ -80,7 +80,8 @@ def choose(
     ``sizes``: of named axes (4096 where not given). ``pins``: extents by variable and fields of
     ``Tiling`` that are not to be varied. Raises the first refusal where no tiling has a place.
     """
-    target, pins = target or h200(), dict(pins or {})
+    pins = dict(pins or {})
+    target = (target or h200()).shared_by(int(str(pins.get("resident", 1))))
     *before, last = each_loop(kernel)
     body = body_of(last)
     steps = fuse(body)

@@ -280,6 +280,15 @@ class HopperTarget:
         size, cycles = table[-1]
         return cycles + int((box_bytes - size) / self.l2_bytes_per_cycle)
 
+    def shared_by(self, ctas: int) -> HopperTarget:
+        """The chip as one of so many CTAs on an SM sees it."""
+        limits = self.limits
+        smem = (limits.smem_per_block + KIB) // ctas - KIB  # each with a KiB of the system
+        registers = limits.registers_per_sm // ctas
+        return replace(
+            self, limits=replace(limits, smem_per_block=smem, registers_per_sm=registers)
+        )
+
     def entry_registers(self, threads: int) -> int:
         """Registers a thread has at entry of a kernel of that many threads."""
         step = self.limits.setmaxnreg_step

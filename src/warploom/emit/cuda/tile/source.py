@@ -46,7 +46,8 @@ def emit_kernel(
     """The CUDA source of a lowered kernel; with ``stamps`` its loop writes clocks."""
     for part in (*lowered.earlier, lowered):
         refuse_other_operands(part.document, derive_roles(part.result, part.plan))
-    writer = _Writer(lowered, target or h200(), stamps=stamps)
+    chip = (target or h200()).shared_by(lowered.tiling.resident)
+    writer = _Writer(lowered, chip, stamps=stamps)
     return writer.source()
 
 
@@ -133,7 +134,8 @@ class _Writer:
             self.params[NAME] = PointerParam(name=NAME, tensor=NAME, dtype=DType.I32, written=True)
         params = ",\n    ".join(p.text for p in self.params.values())
         return [
-            f'extern "C" __global__ void __launch_bounds__({self.threads}, 1){self.clustered}',
+            f'extern "C" __global__ void __launch_bounds__({self.threads},'
+            f" {self.lowered.tiling.resident}){self.clustered}",
             f"{ENTRY}({params}) {{",
             "  extern __shared__ uint8_t dynamic_smem[];",
             *self.shared_start(),
