@@ -25,7 +25,12 @@ from pathlib import Path
 from warploom.errors import WarploomError
 from warploom.kernel.values import DType
 from warploom.kernels.block_scaled import block_scaled
-from warploom.kernels.grouped import grouped, grouped_scattered, grouped_weights
+from warploom.kernels.grouped import (
+    grouped,
+    grouped_gathered,
+    grouped_scattered,
+    grouped_weights,
+)
 from warploom.kernels.int4_gemm import int4_gemm
 from warploom.kernels.scan import scan
 from warploom.kernels.swiglu import swiglu
@@ -40,7 +45,7 @@ except ImportError:  # compiling needs none
 
 BF16, E4M3, F32, I32, I8 = DType.BF16, DType.E4M3, DType.F32, DType.I32, DType.I8
 OURS = "warploom"
-PARTS = ("swiglu", "grouped", "weights", "scattered", "scaled", "int4", "scan")
+PARTS = ("swiglu", "grouped", "gathered", "weights", "scattered", "scaled", "int4", "scan")
 SWIGLU = ((4096, 14336, 4096), (8192, 28672, 8192), (2048, 11008, 4096))
 SWIGLU_TILES = ()
 GROUPED = (
@@ -110,6 +115,13 @@ def grouped_calls():
         yield (e, t, n, k), grouped, args, GROUPED_TILES
 
 
+def gathered_calls():
+    for e, t, n, k in GROUPED:
+        lists = (layout((e + 1,), I32), layout((t,), I32))
+        args = (layout((t // 2, k)), layout((e, n, k)), *lists, None)
+        yield (e, t, n, k), grouped_gathered, args, ()
+
+
 def weights_calls():
     for e, t, n, k in GROUPED:
         args = (layout((t, n)), layout((t, k)), layout((e + 1,), I32), None)
@@ -148,6 +160,7 @@ def scan_calls():
 CALLS_OF = {
     "swiglu": swiglu_calls,
     "grouped": grouped_calls,
+    "gathered": gathered_calls,
     "weights": weights_calls,
     "scattered": scattered_calls,
     "scaled": scaled_calls,
@@ -299,6 +312,30 @@ class Bench:
                     g = int(torch.searchsorted(ends, r, right=True))
                     wanted[i] += weight[r].double() * (w[g].double() @ x[r].double())
             self.measure("scattered", (e, t, n, k), 2.0 * t * n * k, entries, (some, wanted))
+
+    def gathered(self):
+        for e, t, n, k in GROUPED:
+            x, w = self.randn(t // 2, k), self.randn(e, n, k)
+            starts, ends = self.groups(e, t)
+            tokens = torch.randint(0, t // 2, (t,), device="cuda").int()
+            self.sets = [(x, w, starts, tokens)]
+
+            def library(x=x, w=w, ends=ends, tokens=tokens):
+                rows = x.index_select(0, tokens)
+                made = w.transpose(1, 2)
+                return torch._grouped_mm(rows, made, offs=ends, out_dtype=torch.bfloat16)
+
+            def before(x=x, w=w, starts=starts, tokens=tokens):
+                return grouped(x.index_select(0, tokens), w, starts)
+
+            entries = {"index_select, _grouped_mm": [library], "gathered before": [before]}
+            self.ours(grouped_gathered, (), lambda text, *s: text(*s), entries)
+            rows = torch.randint(0, t, (32,), device="cuda")
+            mine = torch.searchsorted(ends, rows.int(), right=True)
+            wanted = torch.stack(
+                [w[g].double() @ x[tokens[r]].double() for r, g in zip(rows, mine, strict=True)]
+            )
+            self.measure("gathered", (e, t, n, k), 2.0 * t * n * k, entries, (rows, wanted))
 
     def grouped(self):
         for e, t, n, k in GROUPED:

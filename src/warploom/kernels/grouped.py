@@ -22,6 +22,21 @@ def grouped(
 
 
 @wl.kernel
+def grouped_gathered(
+    x: wl.In["s", "k"],
+    w: wl.In["e", "n", "k"],
+    starts: wl.Starts["e"],
+    tokens: wl.In["t", wl.i32],
+    out: wl.Out["t", "n"],
+):
+    e, t, n = wl.tile(out, groups=starts)
+    acc = wl.zeros(t, n)
+    for k in wl.steps(x.k):
+        acc += x[tokens[t], k] @ w[e, n, k].T
+    out[t, n] = acc
+
+
+@wl.kernel
 def grouped_input(
     x: wl.In["t", "k"], w: wl.In["e", "k", "n"], starts: wl.Starts["e"], out: wl.Out["t", "n"]
 ):

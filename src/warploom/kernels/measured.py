@@ -152,6 +152,7 @@ PRODUCTS: Mapping[str, tuple[tuple[str, int], tuple[str, int], Mapping[str, obje
         {"m": 192, "n": 128, "consumers": 3, "turns": True, "stages": 4, "direct": True},
     ),
     "grouped": (("t", 4096), ("n", 1024), {"t": 128, "n": 256}),
+    "grouped_gathered": (("t", 4096), ("n", 1024), {"t": 128, "n": 256}),
 }
 
 

@@ -16,6 +16,7 @@ from warploom.lower.body import body_of
 from warploom.lower.candidates import TEXT_ORDER, candidates_of, given_times, in_text_order
 from warploom.lower.flow import flow_of
 from warploom.lower.fuse import fuse
+from warploom.lower.gather import gather_registers
 from warploom.lower.join import join
 from warploom.lower.layout import Layout, lay_out
 from warploom.lower.loop_ops import CONSUMER, takes_turns
@@ -99,7 +100,9 @@ def _lower(
     if tiling.settled:
         document = settled(document)
     refuse_split(layout, document)
-    split = target.register_split(tiling.consumers, cluster=tiling.cluster > 1)
+    split = target.register_split(
+        tiling.consumers, cluster=tiling.cluster > 1, producer=gather_registers(layout.rings)
+    )
     producer, consumer = split or (0, 0)
     programs = tuple(
         replace(p, most_registers=consumer if p.name == CONSUMER else producer)

@@ -43,8 +43,9 @@ class Tiling:
     left in memory, in the order of the parts: the same bits every time.
     ``cluster``: CTAs with neighbouring rows of tiles that fetch what they share once.
     ``settled``: fewer products are in flight, where the assembler would let none be
-    (``lower.settle``). ``unroll``: steps of an iteration (``lower.unroll``). ``resident``: CTAs that
-    share an SM, each with its part of the memory and registers: where one waits, another works.
+    (``lower.settle``). ``unroll``: steps of an iteration (``lower.unroll``).
+    ``resident``: CTAs that share an SM, each with its part of the memory and registers: where one
+    waits, another works.
     ``lag``: a running maximum may lag (``lower.rewrite``): less work, errors up to a tenth larger.
     """
 

@@ -294,14 +294,18 @@ class HopperTarget:
         step = self.limits.setmaxnreg_step
         return self.limits.registers_per_sm // threads // step * step
 
-    def register_split(self, consumers: int, *, cluster: bool = False) -> tuple[int, int] | None:
+    def register_split(
+        self, consumers: int, *, cluster: bool = False, producer: int = 0
+    ) -> tuple[int, int] | None:
         """``setmaxnreg`` of (producer, consumer) for one producer warpgroup.
 
         They share what the CTA got at entry; more would wait for ever. None: entry is enough. In a
         cluster the producer has more: it addresses other CTAs, and meets them in the end.
+        ``producer``: so many at least, where its other warps have work.
         """
         step = self.limits.setmaxnreg_step
         low = CLUSTER_PRODUCER if cluster else self.limits.setmaxnreg_low
+        low = max(low, producer)
         entry = self.entry_registers(128 * (consumers + 1))
         total = entry * (consumers + 1)
         consumer = min((total - low) // consumers // step * step, self.limits.setmaxnreg_high)

@@ -10,6 +10,7 @@ from warploom.emit.cuda import layout as shared_layout
 from warploom.emit.cuda import ptx
 from warploom.emit.cuda.judged import refuse_other_operands
 from warploom.emit.cuda.roles import barrier_setup, indent
+from warploom.emit.cuda.tile.gathered import gathered_declaration
 from warploom.emit.cuda.tile.grid import count_lines, place_lines, walk_lines
 from warploom.emit.cuda.tile.helpers import helpers_for
 from warploom.emit.cuda.tile.part import Part
@@ -18,6 +19,7 @@ from warploom.emit.cuda.tile.stamps import NAME, StampedRole, stamped_roles
 from warploom.guard.mbarrier import derive_roles
 from warploom.kernel.values import DType
 from warploom.lower.column import Lowered
+from warploom.lower.gather import GATHERER
 from warploom.lower.loop_ops import takes_turns
 from warploom.lower.meet import part_bytes
 from warploom.target.h200 import HopperTarget, h200
@@ -192,6 +194,7 @@ class _Writer:
                 "const uint64_t policy_keep = policy_evict_last(),"
                 " policy_pass = policy_evict_first();"
             ]
+        gather = self.gatherer() if any(p.layout.gathers for p in self.parts) else []
         loop = self.tile_loop([p.producer_tile() for p in self.parts])
         maps = [n for n, p in self.params.items() if p.text.startswith("const __grid")]
         return [
@@ -200,7 +203,16 @@ class _Writer:
             *indent([f"prefetch_map(&{n});" for n in maps], 2),
             *indent(policies, 2),
             *indent(self.around("producer", loop), 2),
+            *(["} else if (warp > 0) {", *indent(gather, 2)] if gather else []),
             "}",
+        ]
+
+    def gatherer(self) -> list[str]:
+        """The producer's other warps, which fetch rows that a list picks."""
+        rings = [r for p in self.parts for r in p.layout.rings if r.gathered]
+        return [
+            *map(gathered_declaration, rings),
+            *self.around(GATHERER, self.tile_loop([p.gatherer_tile() for p in self.parts])),
         ]
 
     def around(self, role: str, loop: list[str]) -> list[str]:
@@ -211,8 +223,8 @@ class _Writer:
         for phase in ("setup", "finish"):
             lines += loop if phase == "finish" else []
             for part in self.parts:
-                table = part.producer if role == "producer" else part.plain
-                lines += part.list_lines(part.role(role), phase, table)
+                tables = {"producer": part.producer, GATHERER: part.gatherer}
+                lines += part.list_lines(part.role(role), phase, tables.get(role, part.plain))
         return lines
 
     def instance(self) -> str:
