@@ -98,6 +98,11 @@ def check_gathered(body: Body, tiling: Tiling, rings: tuple[SlotRing, ...]) -> N
                 "a list picks rows: whole lines of the innermost axis",
                 "transpose the tensor",
             )
+        elif rows == body.loop.var:
+            why, fix = (
+                "the list is read once a tile",
+                "a list for rows of the tile, not of the loop",
+            )
         elif tile.dtype.bits != 16:
             why, fix = "rows are gathered as bf16 or fp16", "gather before the call"
         elif tiling.cluster > 1:

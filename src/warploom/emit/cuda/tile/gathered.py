@@ -24,9 +24,8 @@ def gathered_lines(context: Context, ring: SlotRing) -> list[str]:
     picked = next(n for n, a in enumerate(op.at) if a.value == list_of(context.layout.body, op))
     number = _number(context, op.at[picked].value or "", rows)
     size = context.size_of(op.tensor, context.kernel.tensor(op.tensor).axes[picked].name)
-    places = [context.index(a, "k") for a in op.at]
-    places[picked] = f"{numbers}[i]"
-    places[-1] = "column"
+    own = {picked: f"{numbers}[i]", len(op.at) - 1: "column"}
+    places = [own.get(n) or context.index(a, "k") for n, a in enumerate(op.at)]
     start = context.address(op, [f"(long long)({p})" for p in places])
     steps = [f"{context.stride(op.tensor, n)}" for n in range(len(op.at) - 1)]
     wide = " | ".join(f"{s} % {elements}" for s in steps)
