@@ -24,7 +24,13 @@ from warploom.kernel.simplify import simplify
 from warploom.kernel.text import Text, Types
 from warploom.kernel.values import Kernel, Loop
 from warploom.launch.build import Cubin, compile_source
-from warploom.launch.kept import keep_refusal, keep_source, recall_refusal, recall_source
+from warploom.launch.kept import (
+    keep_refusal,
+    keep_source,
+    kept_order,
+    recall_refusal,
+    recall_source,
+)
 from warploom.launch.pricing import priced, role_costs
 from warploom.lower.choose import Choice, choose
 from warploom.lower.column import Lowered, lower
@@ -161,7 +167,9 @@ class Compiled:
     def lower(self, tiling: Tiling) -> Lowered:
         """The schedule for a tiling."""
         with announced(f"scheduling {self.kernel.name} {tiling.name}"):
-            found = lower(self.rewritten, tiling, target=self.target, options=SOLVE)
+            found = lower(
+                self.rewritten, tiling, target=self.target, options=SOLVE, keep=kept_order
+            )
         return priced(found, self.target)
 
     @cached_property
