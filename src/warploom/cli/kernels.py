@@ -24,7 +24,9 @@ from warploom.kernels.attention_grad import (
 from warploom.kernels.block_scaled import block_scaled
 from warploom.kernels.gemm import gemm, turned
 from warploom.kernels.grouped import (
+    gathered_swiglu,
     grouped,
+    grouped_gathered,
     grouped_input,
     grouped_scaled,
     grouped_scattered,
@@ -48,7 +50,7 @@ TEXTS = {
     for t in (
         *(gemm, turned, swiglu, rms_gemm, block_scaled, int4_gemm, fp8_gemm),
         *(grouped, grouped_input, grouped_weights, grouped_scattered, grouped_swiglu),
-        *(grouped_scaled, attention, packed, paged, scan),
+        *(grouped_gathered, gathered_swiglu, grouped_scaled, attention, packed, paged, scan),
         *(attention_grad, values_grad, packed_grad, packed_values),
     )
 }
