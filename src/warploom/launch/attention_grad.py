@@ -12,8 +12,8 @@ from typing import Any
 
 from warploom.emit.cuda.tile.stores import BLOCK_ROWS
 from warploom.kernel.values import DType
-from warploom.kernels.attention_grad import attention_grad as text
 from warploom.kernels.attention_grad import (
+    attention_grad as text,
     packed_grad,
     packed_values,
     values_grad,
