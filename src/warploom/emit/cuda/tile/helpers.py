@@ -148,8 +148,8 @@ TILE_HELPERS: dict[str, str] = {
         '               : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3]) : "l"(at));\n}\n'
     ),
     "slot_byte": (
-        "// A byte of a tile in shared memory: blocks of rows of ``pitch`` bytes, swizzled. ``own``\n"
-        "// is the lane's place in 16 bytes: all but ``slot`` is computed once a kernel.\n"
+        "// A byte of a tile in shared memory: blocks of rows of ``pitch`` bytes, swizzled.\n"
+        "// ``own``: the lane's place in 16 bytes; all but ``slot`` is computed once a kernel.\n"
         "DEVICE uint32_t slot_byte(uint32_t slot, int rows, int pitch, int row, int byte,\n"
         "                          int own) {\n"
         "  const int turn = byte % pitch / 16 ^ (row * pitch >> 7 & pitch / 16 - 1);\n"
