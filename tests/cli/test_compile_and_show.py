@@ -1,23 +1,13 @@
 """``warploom compile`` and ``warploom show``: good input, bad input, JSON."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from warploom.document import read_schedule
 
-
-def warploom(*arguments, cwd=None):
-    return subprocess.run(
-        [sys.executable, "-m", "warploom", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=cwd,
-    )
+from .runner import warploom
 
 
 def test_compile_writes_a_document_that_verifies(tmp_path):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from .test_compile_and_show import warploom
+from .runner import warploom
 
 
 def test_simulate_gives_figures_and_json():

@@ -8,11 +8,11 @@ document file, or ``-`` for a document on standard input.
 from __future__ import annotations
 
 import sys
+from copy import copy
 from dataclasses import replace
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from warploom.cli.author import called, user_object
 from warploom.cli.builtin import BUILT_IN, TILES, Knobs, parse_tile
@@ -35,7 +35,6 @@ from warploom.errors import ConfigError, DocumentError
 from warploom.kernel.text import Text
 from warploom.seed.compile import CompiledSchedule, compile_schedule
 from warploom.seed.config.parts import SchedulingStrategy
-from warploom.seed.config.schedule import ScheduleConfig
 from warploom.seed.modulo.bridge import ModuloRequest
 from warploom.seed.schedule import PipelineSchedule
 from warploom.target.described import described
@@ -143,8 +142,7 @@ def _from_object(found: object, spec: str, request: Request) -> Subject | TileKe
         found = called(found, spec)
     match found:
         case PipelineSchedule():
-            tuned = _own_knobs(request.knobs)
-            return _compiled(_Tuned(found, tuned) if tuned else found, spec, request)
+            return _compiled(_tuned(found, _own_knobs(request.knobs)), spec, request)
         case CompiledSchedule():
             return replace(_from_document(found.document(), spec, request), compiled=found)
         case ScheduleDocument() | RolesDocument():
@@ -175,6 +173,13 @@ def _compiled(schedule: PipelineSchedule, spec: str, request: Request) -> Subjec
         tile=shape,
         dtype=request.dtype or "bf16",
     )
+
+
+def _tuned(schedule: PipelineSchedule, knobs: Knobs) -> PipelineSchedule:
+    """An author's schedule with knobs of the command line on top of its own."""
+    own, tuned = schedule.schedule_config, copy(schedule)
+    tuned.schedule_config = lambda: replace(own(), **knobs)  # type: ignore[method-assign]
+    return tuned if knobs else schedule
 
 
 def _own_knobs(knobs: Knobs) -> Knobs:
@@ -218,27 +223,3 @@ def read_document(spec: str) -> Document:
         raise DocumentError(
             f"{name}: {error.what}", path=error.path, why=error.why, fix=error.fix
         ) from None
-
-
-class _Tuned(PipelineSchedule):
-    """A user's schedule with knobs of the command line on top of its own."""
-
-    def __init__(self, inner: PipelineSchedule, knobs: Knobs) -> None:
-        self._inner, self._knobs = inner, knobs
-
-    def __getattribute__(self, name: str) -> Any:  # noqa: ANN401 (whatever the schedule has)
-        if name in ("_inner", "_knobs", "schedule_config", "__class__"):
-            return object.__getattribute__(self, name)
-        return getattr(object.__getattribute__(self, "_inner"), name)
-
-    def config(self) -> Any:  # noqa: ANN401
-        """The inner schedule's."""
-        return self._inner.config()
-
-    def build_body(self) -> Any:  # noqa: ANN401
-        """The inner schedule's."""
-        return self._inner.build_body()
-
-    def schedule_config(self) -> ScheduleConfig:
-        """The inner schedule's knobs with the given ones on top."""
-        return replace(self._inner.schedule_config(), **self._knobs)

@@ -12,7 +12,7 @@ from warploom.document import ScheduleDocument, schedule_to_json, write_schedule
 from warploom.document.kinds import Phase
 from warploom.document.roles import RolesDocument
 from warploom.document.roles_json import roles_to_json, write_roles
-from warploom.errors import CostModelError, WarploomError
+from warploom.errors import CostModelError, VerificationError, WarploomError
 from warploom.seed.compile import CompiledSchedule
 from warploom.seed.target.chip import CHIP, Tile, chip_costs, model_costs
 from warploom.sim import MachineCosts, RoleCosts, Simulation, simulate, simulate_roles
@@ -79,6 +79,13 @@ class Subject:
             return next((r for r in found if not r.clean), found[-1])
         known = self.compiled.report if self.compiled else None
         return known or verify(self.document)
+
+    def require_proof(self, fix: str, why: str = "") -> None:
+        """Refuse what the verifier does not find clean."""
+        report = self.report()
+        if not report.clean:
+            what = f"{self.name} {report.trouble}"
+            raise VerificationError(what, report=report, where=self.spec, why=why, fix=fix)
 
     def simulate(self, trips: int, *, model: bool = False, tiles: int = 1) -> Simulation:
         """A run on the target's costs, or on the latencies of the ops' own cost model."""

@@ -123,17 +123,17 @@ class ScheduleDocument:
     name: str
     target: str
     strategy: str
+    shape: KernelShape | None = None
+    machine: MachineCosts | None = None
     protocol: Protocol
     counters: Counters
+    body: tuple[OpDesc, ...] = ()
+    edges: tuple[DepEdge, ...] = ()
     prologue: tuple[ScheduleEntry, ...]
     kernel: tuple[ScheduleEntry, ...]
     epilogue: tuple[ScheduleEntry, ...]
-    body: tuple[OpDesc, ...] = ()
-    edges: tuple[DepEdge, ...] = ()
     kernel_deps: tuple[DepEdge, ...] = ()
     warp_stagger_index: int = 0
-    shape: KernelShape | None = None
-    machine: MachineCosts | None = None
     flow: Flow | None = None
 
     def __repr__(self) -> str:

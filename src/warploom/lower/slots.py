@@ -19,6 +19,7 @@ from warploom.lower.tiling import Tiling
 LINE_BYTES = 128  # a row of a slot block: one swizzle span
 MOST_COLUMNS = 256
 WHOLE_BYTES = 16  # where copies may begin, in bytes along the innermost axis
+BLOCK_ROWS, BLOCK_COLUMNS = 16, 8  # of tensors in blocks
 SLOT_BYTES = 1024  # slots start on whole atoms of the 128-byte swizzle
 
 _Key = tuple[bool, tuple[str, ...]]  # once a tile, readers
@@ -83,13 +84,15 @@ class SlotTile:
 class SlotRing:
     """A ring of slots: the tiles of one slot, filled once an iteration or once a tile.
 
-    ``filled``: consumers fill it with what they computed; copies fill the others.
+    ``filled``: consumers fill it with what they computed, ``gathered``: threads with rows that a
+    list picks; copies fill the others.
     """
 
     name: str
     tiles: tuple[SlotTile, ...]
     per_tile: bool = False
     filled: bool = False
+    gathered: bool = False
 
     @property
     def offsets(self) -> tuple[int, ...]:
@@ -111,6 +114,7 @@ def rings_of(body: Body, tiling: Tiling, steps: tuple[Step, ...]) -> tuple[SlotR
     """Loaded tiles by slot: tiles with the same readers arrive together."""
     groups: dict[_Key, list[SlotTile]] = {}
     vectors: list[Load] = []
+    gathered: list[SlotRing] = []
     for when, op in body.placed():
         if isinstance(op, Load) and when is When.LOOP:
             vectors += [op] if is_vector(body, op) or is_number(body, tiling, op) else []
@@ -122,6 +126,9 @@ def rings_of(body: Body, tiling: Tiling, steps: tuple[Step, ...]) -> tuple[SlotR
         if not readers:
             continue
         products = tuple(r for r in readers if not r.startswith("make_"))
+        if list_of(body, op) is not None:
+            gathered.append(_gathered(_slot_tile(body, tiling, op), op, when))
+            continue
         key = (when is When.HEAD, products or readers)
         key = (False, ()) if tiling.together and not key[0] else key
         groups.setdefault(key, []).append(_slot_tile(body, tiling, op))
@@ -131,10 +138,29 @@ def rings_of(body: Body, tiling: Tiling, steps: tuple[Step, ...]) -> tuple[SlotR
         key = (False, ()) if tiling.together else _companion(body, steps, op, merged)
         names.setdefault(key, _ring_name([_vector_tile(body, tiling, op)]))
         merged.setdefault(key, []).append(_vector_tile(body, tiling, op))
-    return tuple(
-        SlotRing(name=names[key], tiles=tuple(tiles), per_tile=key[0])
-        for key, tiles in merged.items()
+    return (
+        *gathered,
+        *(
+            SlotRing(name=names[key], tiles=tuple(tiles), per_tile=key[0])
+            for key, tiles in merged.items()
+        ),
     )
+
+
+def list_of(body: Body, op: Load) -> str | None:
+    """The numbers of the rows a tile is gathered from, where a list picks them."""
+    return next((a.value for a in op.at if a.value and body.values[a.value].dims), None)
+
+
+def _gathered(tile: SlotTile, op: Load, when: When) -> SlotRing:
+    if when is not When.LOOP:
+        raise refusal(
+            f"rows of {op.tensor} gathered by a list once a tile",
+            op.result.line,
+            why="rows are gathered in the loop, for its products",
+            fix="gather the rows before the call",
+        )
+    return SlotRing(name=_ring_name([tile]), tiles=(tile,), gathered=True)
 
 
 def is_vector(body: Body, op: Load) -> bool:
@@ -282,13 +308,6 @@ def _multiplied(body: Body, op: Load) -> bool:
 
 def _slot_tile(body: Body, tiling: Tiling, op: Load) -> SlotTile:
     value = op.result
-    if any(at.value is not None and body.values[at.value].dims for at in op.at):
-        raise refusal(
-            f"rows of {op.tensor} gathered by a list",
-            value.line,
-            why="copies of this chip walk rows that lie at equal distances",
-            fix="gather the rows before the call, or scatter what is stored",
-        )
     if begins_anywhere(body, op):
         raise refusal(
             f"columns of {op.tensor} that may begin anywhere",

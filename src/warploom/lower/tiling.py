@@ -45,6 +45,9 @@ class Tiling:
     ``settled``: fewer products are in flight, where the assembler would let none be
     (``lower.settle``). ``unroll``: steps of an iteration (``lower.unroll``).
     ``together``: all tiles of an iteration lie in one slot, so that one wait is for all of them.
+    ``resident``: CTAs that share an SM, each with its part of the memory and registers: where one
+    waits, another works.
+    ``lag``: a running maximum may lag (``lower.rewrite``): less work, errors up to a tenth larger.
     """
 
     extents: tuple[tuple[str, int], ...]
@@ -75,6 +78,8 @@ class Tiling:
     settled: bool = False
     unroll: int = 1
     together: bool = False
+    resident: int = 1
+    lag: bool = True
 
     @property
     def pins(self) -> tuple[tuple[str, object], ...]:
@@ -105,6 +110,7 @@ class Tiling:
         tags += [f"c{self.cluster}" if self.cluster > 1 else ""]
         tags += ["settled" if self.settled else "", f"u{self.unroll}" if self.unroll > 1 else ""]
         tags += ["together" if self.together else ""]
+        tags += [f"r{self.resident}" if self.resident > 1 else "", "" if self.lag else "exact"]
         return "_".join([sizes, *(t for t in tags if t)])
 
 

@@ -138,7 +138,7 @@ def _judge(order: Order) -> Iterator[Finding]:
     yield from barriers.check_counts(order)
     uses = slots.accesses(order)
     yield from slots.check_parts(order, uses)
-    for agent in order.programs:
+    for agent in (a for a in order.programs if a.cta == 0):  # all CTAs run the same programs
         yield from registers.check_registers(order, agent)
         yield from staging.check_staging(order, agent)
         yield from registers.check_coverage(order, agent)

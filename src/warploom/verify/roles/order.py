@@ -53,7 +53,8 @@ class Order:
     tiles: tuple[int, ...]
     uses: Uses
     programs: dict[Agent, list[Event]]
-    node: dict[tuple[Agent, int], int] = field(default_factory=dict)
+    depth: dict[str, int] = field(init=False)  # slots of every ring
+    nodes: dict[Agent, list[int]] = field(default_factory=dict)  # of an agent's events, in order
     event: dict[int, Event] = field(default_factory=dict)
     landed: dict[int, dict[int, int]] = field(default_factory=dict)  # load node -> cta -> node
     loader: dict[int, int] = field(default_factory=dict)  # landing -> load node
@@ -71,6 +72,9 @@ class Order:
     _edges: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     _before: list[int] = field(default_factory=list)
     _count: int = 0
+
+    def __post_init__(self) -> None:
+        self.depth = {r.name: r.depth for r in self.document.rings}
 
     def new_node(self) -> int:
         """A fresh node."""
@@ -106,8 +110,8 @@ class Order:
         key = agent, products
         if key not in self._meetings:
             self._meetings[key] = [
-                self.node[agent, i]
-                for i, event in enumerate(self.programs[agent])
+                met
+                for met, event in zip(self.nodes[agent], self.programs[agent], strict=True)
                 if reach_of(event) == ALL or (products and isinstance(event.entry, Mma))
             ]
         found = self._meetings[key]
@@ -116,11 +120,7 @@ class Order:
 
     def last_nodes(self, cta: int) -> list[int]:
         """The last event of every agent of a CTA."""
-        return [
-            self.node[agent, len(events) - 1]
-            for agent, events in self.programs.items()
-            if agent.cta == cta and events
-        ]
+        return [n[-1] for agent, n in self.nodes.items() if agent.cta == cta and n]
 
     def close(self) -> None:
         """Compute the closure; nodes on or after a cycle stay in ``blocked``."""
@@ -164,13 +164,14 @@ def _add_agent(order: Order, agent: Agent, events: list[Event]) -> None:  # noqa
     open_group: list[int] = []
     meetings = 0
     turns: dict[tuple[str, int], int] = defaultdict(int)
-    for i, event in enumerate(events):
+    nodes = order.nodes[agent] = []
+    for event in events:
         node = order.new_node()
-        order.node[agent, i] = node
         order.event[node] = event
-        if i:
-            order.before_event[node] = order.node[agent, i - 1]
-            order.edge(order.node[agent, i - 1], node)
+        if nodes:
+            order.before_event[node] = nodes[-1]
+            order.edge(nodes[-1], node)
+        nodes.append(node)
         entry = event.entry
         match entry:
             case WaitFull() | WaitEmpty():
@@ -215,8 +216,8 @@ def _add_late(order: Order, agent: Agent, events: list[Event]) -> None:
     when theirs are (``partner``).
     """
     last: int | None = None
-    for i, event in enumerate(events):
-        node, entry = order.node[agent, i], event.entry
+    for node, event in zip(order.nodes[agent], events, strict=True):
+        entry = event.entry
         if isinstance(entry, WaitFull | WaitEmpty):
             twin = order.new_node()
             order.late[twin] = event
@@ -298,7 +299,7 @@ def waited(order: Order, agent: Agent, event: Event) -> BarrierKey:
     use = order.uses.meant(event, entry.ring)
     if isinstance(entry, WaitFull):
         return agent.cta, entry.ring, "full", use
-    return agent.cta, entry.ring, "empty", use - order.document.ring(entry.ring).depth
+    return agent.cta, entry.ring, "empty", use - order.depth[entry.ring]
 
 
 def arrivals_of(agent: Agent, scope: Scope) -> int:

@@ -32,10 +32,7 @@ Uses = dict[SlotKey, _Use]
 def check_slots(order: Order, uses: Uses) -> Iterator[Finding]:
     """RAW and WAR on every part of every slot."""
     fences = _next_fences(order) if any(u.fills for u in uses.values()) else {}
-    before = {
-        key: uses.get((*key[:3], key[3] - order.document.ring(key[1]).depth), _Use())
-        for key in uses
-    }
+    before = {key: uses.get((*key[:3], key[3] - order.depth[key[1]]), _Use()) for key in uses}
     if sum(_pairs(use, before[key]) for key, use in uses.items()) > MAX_PAIRS:
         raise DocumentError(
             "the schedule is too large to judge",
@@ -80,7 +77,7 @@ def _next_fences(order: Order) -> dict[int, int]:
     for agent, events in order.programs.items():
         fence: int | None = None
         for i in range(len(events) - 1, -1, -1):
-            node = order.node[agent, i]
+            node = order.nodes[agent][i]
             if fence is not None:
                 found[node] = fence
             if isinstance(events[i].entry, ProxyFence):
