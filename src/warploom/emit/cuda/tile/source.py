@@ -244,7 +244,9 @@ class _Writer:
         """
         registers = max(sum(a.registers for a in p.layout.arrays) for p in self.parts)
         own = "group_of_warps - 1"
-        uniform = takes_turns(self.last.layout) and registers <= ROOMY
+        layout = self.last.layout
+        uniform = takes_turns(layout) and registers <= ROOMY
+        uniform |= layout.body.loop.times > 1 and not layout.crowded
         return f"__shfl_sync(~0u, {own}, 0)" if uniform else own
 
     def consumer(self) -> list[str]:
