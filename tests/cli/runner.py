@@ -26,7 +26,7 @@ class _Stream(io.TextIOWrapper):
         return self.buffer.getvalue().decode()
 
 
-def warploom(*arguments, stdin=""):
+def warploom(*arguments, stdin="", cwd=None):
     """Run a command; returns its exit code and what it wrote."""
     out, err = _Stream(), _Stream()
     saved = sys.argv, sys.stdin
@@ -34,9 +34,10 @@ def warploom(*arguments, stdin=""):
     code = 0
     try:
         with (
-            warnings.catch_warnings(),
             contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(err),
+            contextlib.chdir(cwd or "."),
+            warnings.catch_warnings(),
         ):
             warnings.simplefilter("always")  # as text, not as errors of the test run
             try:

@@ -25,7 +25,9 @@ from warploom.kernels.attention_grad import (
 from warploom.kernels.block_scaled import block_scaled
 from warploom.kernels.gemm import gemm, turned
 from warploom.kernels.grouped import (
+    gathered_swiglu,
     grouped,
+    grouped_gathered,
     grouped_input,
     grouped_scaled,
     grouped_scattered,
@@ -49,7 +51,7 @@ TEXTS = {
     for t in (
         *(gemm, turned, swiglu, rms_gemm, block_scaled, int4_gemm, fp8_gemm),
         *(grouped, grouped_input, grouped_weights, grouped_scattered, grouped_swiglu),
-        *(grouped_scaled, attention, packed, paged, scan),
+        *(grouped_gathered, gathered_swiglu, grouped_scaled, attention, packed, paged, scan),
         *(attention_grad, values_grad, packed_grad, packed_values),
     )
 }
@@ -73,7 +75,9 @@ _DTYPES = {"fp8": "e4m3", "fp16": "f16"}
 
 @dataclass(frozen=True)
 class TileKernel:
-    """A text with types and pinned choices, as a command names it."""
+    """A text with types and pinned choices, as a command names it. ``free``: nothing else is
+    pinned; otherwise what was measured for kernels of its kind is.
+    """
 
     text: Text
     dtype: str = "bf16"
@@ -81,6 +85,7 @@ class TileKernel:
     whole: tuple[tuple[str, int], ...] = ()
     choices: tuple[tuple[str, object], ...] = ()
     target: HopperTarget = field(default_factory=h200)
+    free: bool = False
 
     def __post_init__(self) -> None:
         """A choice that is a word must be one that the text knows."""
@@ -135,7 +140,9 @@ class TileKernel:
         whole = self.text.whole_axes(self.types, constants=chosen, without=self.left_out)
         sizes = self.whole_sizes(whole)
         text = self.pinned
-        if not self.pins and self.target == h200():  # what a call of long rows runs
+        if (
+            not self.pins and not self.free and self.target == h200()
+        ):  # what a call of long rows runs
             known = dict.fromkeys(self.axes, LONG) | sizes
             text = text.with_tiles(**dict(measured(text.name, chosen, known)))
         return compile_text(
