@@ -133,6 +133,8 @@ def simulate(
     op has no price and ``ConfigError`` for impossible numbers. A schedule that races is run all
     the same: time is all this looks at.
     """
+    if type(trips) is not int:
+        raise ConfigError(f"{trips!r} is no number of loop iterations", where="trips")
     found = document_of(document)
     if isinstance(found, RolesDocument) and (prices := _prices(found, costs)) is not None:
         whole: Simulation = import_module("warploom.sim.roles").simulate_roles(
