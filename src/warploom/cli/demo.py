@@ -30,7 +30,7 @@ DRAWN = {"fourwave": (), "attention": ("tensor", "mufu")}
 WIDEST = 100
 NEXT = {
     "warploom show gemm": "every entry and why",
-    "warploom timeline attention": "a picture; --format html",
+    "warploom timeline attention": "a picture; -o x.html",
     "warploom diff pingpong fourwave": "side by side",
     "warploom emit h200 gemm -o out": "CUDA text and cubin",
 }
