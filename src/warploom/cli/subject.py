@@ -149,7 +149,9 @@ class Subject:
             loops = self.kernel.compiled.kernel.loops if self.kernel else ()
             word = f"tile of {loops[(self.loop or 0) - 1].var}" if loops else "tile"
         return find_pace(
-            lambda trips: self.simulate(max(trips, least), model=model), self.k_tiles, word
+            lambda trips: self.simulate(max(trips, least), model=model),
+            self.document.tiles_per_iteration,
+            word,
         )
 
     def pace_text(self, *, model: bool = False) -> str:
@@ -166,13 +168,6 @@ class Subject:
         return (
             max(1, self.document.minimum_trips) if isinstance(self.document, RolesDocument) else 0
         )
-
-    @property
-    def k_tiles(self) -> int:
-        """K-tiles (of attention: key tiles) one iteration of the loop covers."""
-        if isinstance(self.document, RolesDocument):
-            return 1
-        return self.document.protocol.k_tiles_per_iteration
 
     def phases(self) -> list[tuple[str, tuple[Any, ...]]]:
         """All lists of entries by name: ``kernel``, or ``consumer.kernel`` of a role."""
