@@ -68,7 +68,7 @@ def judge(
     left to the record itself.
     """
     owner = type(record).__name__
-    for name, kind, inside in _declared(type(record)):
+    for name, kind, inside in _declared(type(record)):  # type: ignore[arg-type]
         value = getattr(record, name)
         if inside is not None:
             all_of(value, inside, name, owner, error=error)
