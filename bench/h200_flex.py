@@ -93,18 +93,18 @@ def prefix(b, h, i, j):
 
 
 AFFINE = (causal, window)  # what is seen follows from comparisons of indices
-AHEAD = {**TILE, "ahead": 2}
+ORDER = MEASURED[128, True]  # holds where scores stay as they are
 # score, mask, choices that are entered besides the chosen one
 CASES = {
-    "alibi_window": (alibi, window, {"ahead": AHEAD}),
-    "softcap": (softcap, None, {}),
-    "plain": (None, None, {}),
-    "documents": (None, documents, {"free": TILE}),
-    "window": (None, window, {"free": TILE}),
-    "prefix": (None, prefix, {}),
-    "relative": (relative, None, {}),
-    "causal": (None, causal, {}),
-    "alibi": (alibi, None, {}),
+    "alibi_window": (alibi, window, {"exact": {**TILE, "lag": False}}),
+    "softcap": (softcap, None, {"exact": {**TILE, "lag": False}}),
+    "plain": (None, None, {"exact": {**MEASURED[128, False], "lag": False}}),
+    "documents": (None, documents, {"exact": {**ORDER, "lag": False}}),
+    "window": (None, window, {"exact": {**ORDER, "lag": False}}),
+    "prefix": (None, prefix, {"exact": {**ORDER, "lag": False}}),
+    "relative": (relative, None, {"exact": {"s": 128, "t": 112, "consumers": 2, "lag": False}}),
+    "causal": (None, causal, {"exact": {**ORDER, "lag": False}}),
+    "alibi": (alibi, None, {"exact": {**TILE, "lag": False}}),
 }
 
 

@@ -124,6 +124,9 @@ def _early(context: Context, op: Dot, entry: Mma, site: Site) -> list[str]:
             continue
         slot = site.part(found[0].name, part_name(load.result.name), entry.k)
         slot += context.past_start(load, found[1], site.iteration(entry.k))
+        if found[1].cols == 1:
+            lines.append(f"{name} = load_shared1({slot});")
+            continue
         lines += [
             "#pragma unroll",
             f"for (int b = 0; b < {context.layout.blocks}; ++b)",
