@@ -17,7 +17,15 @@ from .samples import SHIPPED, attention_document, gemm_document, lowered
 GEMM = gemm_document()
 KINDS = (
     *("WaitFull", "WaitEmpty", "Expect", "Arrive", "MmaFence", "Commit", "WaitGroup"),
-    *("ProxyFence", "ScopeSync", "BulkCommit", "BulkWait", "NamedSync", "NamedArrive"),
+    *(
+        "ProxyFence",
+        "ScopeSync",
+        "BulkCommit",
+        "BulkWait",
+        "NamedSync",
+        "NamedArrive",
+        "ClusterSync",
+    ),
 )
 RUNS = ((1, 1, 1), (2, 3), (5, 1, 4))
 
