@@ -201,7 +201,7 @@ def test_block_scales(tmp_path):
     assert verify_roles(made.document).clean
     source = emit_kernel(made)
     assert "load_shared1(smem + RING_V2_V3_V6" in source.text  # scales of rows arrive by copies
-    assert "v7 = ptr_sb[" in source.text  # one scale of the weights for the whole tile
+    assert "number_make_acc_1_v7 = load_shared1(" in source.text  # that of the weights too
     said = compiled(source, tmp_path)
     assert "0 bytes spill stores" in said
     assert "C75" not in said
@@ -231,6 +231,8 @@ ENDS = {
 def test_kernels_without_a_loop(name, size, tmp_path):
     text, types, choices = ENDS[name]
     source = emit_plain(simplify(text.specialise(types, sizes={"d": size}, constants=choices)))
+    body = source.text[source.text.index("__global__") :]
+    assert body.count("await_kernel_before();") == 1
     said = compiled(source, tmp_path)
     assert "0 bytes spill stores" in said
     assert source.shared_bytes == 0

@@ -22,6 +22,7 @@ from warploom.kernels.block_scaled import block_scaled
 from warploom.kernels.gemm import gemm, turned
 from warploom.kernels.grouped import (
     grouped,
+    grouped_gathered,
     grouped_input,
     grouped_scaled,
     grouped_scattered,
@@ -113,15 +114,14 @@ SHIPPED: dict[str, Shipped] = {
     "fp8_gemm": Shipped(
         fp8_gemm, {"x": "bf16", "w": "e4m3", "out": "bf16"}, sizes={"m": 16}, pins=FEW
     ),
-    "scan": Shipped(
-        scan,
-        sizes={"t": 64, "j": 64, "d": 128, "e": 64},
-        pins=SCANS[64, 128, 64],
-        options=BRIEF,
+    "scan": Shipped(scan, sizes={"t": 64, "j": 64, "d": 128}, pins=SCANS[64, 128], options=BRIEF),
+    "wide_scan": Shipped(
+        scan, sizes={"t": 128, "j": 128, "d": 128}, pins=SCANS[128, 128], options=BRIEF
     ),
     "values_grad": Shipped(values_grad, sizes={"d": 256}, pins=_grad("values_grad", 256)),
     "packed_values": Shipped(packed_values, sizes={"d": 256}, pins=_grad("packed_values", 256)),
     "packed_grad": Shipped(packed_grad, sizes={"d": 64}, pins=_grad("packed_grad", 64)),
+    "grouped_gathered": Shipped(grouped_gathered),
     "grouped_input": Shipped(grouped_input),
     "grouped_swiglu": Shipped(grouped_swiglu),
     "grouped_scaled": Shipped(grouped_scaled, {"x": "e4m3", "w": "e4m3", "out": "bf16"}),

@@ -18,6 +18,7 @@ from warploom.lower.body import body_of
 from warploom.lower.candidates import TEXT_ORDER, candidates_of, given_times, in_text_order
 from warploom.lower.flow import flow_of
 from warploom.lower.fuse import fuse
+from warploom.lower.gather import gather_registers
 from warploom.lower.join import join
 from warploom.lower.layout import Layout, lay_out
 from warploom.lower.loop_ops import CONSUMER, takes_turns
@@ -73,7 +74,7 @@ def lower(
 
     ``keep`` may know the answer of a solve from before, by its problem and what else was asked.
     """
-    target = target or h200()
+    target = (target or h200()).shared_by(tiling.resident)
     *before, last = each_loop(kernel)
     earlier: list[Lowered] = []
     for number, part in enumerate(before):
@@ -108,7 +109,9 @@ def _lower(
     if tiling.settled:
         document = settled(document)
     refuse_split(layout, document)
-    split = target.register_split(tiling.consumers, cluster=tiling.cluster > 1)
+    split = target.register_split(
+        tiling.consumers, cluster=tiling.cluster > 1, producer=gather_registers(layout.rings)
+    )
     producer, consumer = split or (0, 0)
     programs = tuple(
         replace(p, most_registers=consumer if p.name == CONSUMER else producer)

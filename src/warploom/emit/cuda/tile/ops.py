@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from warploom.document.flow import When
-from warploom.document.roles import BulkStore, Compute, Mma, RoleEntry
-from warploom.document.roles import Load as LoadEntry
+from warploom.document.roles import BulkStore, Compute, Load as LoadEntry, Mma, RoleEntry
 from warploom.emit.cuda.lowering import Lowering, LoweringTable, Site, base_table
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.columns import early_text
@@ -16,6 +15,7 @@ from warploom.emit.cuda.tile.vector import Vector
 from warploom.kernel.values import Dot, Load, Store
 from warploom.lower.column import Lowered
 from warploom.lower.fuse import Step
+from warploom.lower.gather import Fetch, Lay
 from warploom.lower.hand_over import Put, See, early_array, puts, sees
 from warploom.lower.layout import Form
 from warploom.lower.loop_ops import product_name
@@ -66,6 +66,24 @@ class Ops:
                     return load_lines(self.context, op, e, site)
 
                 table = table.with_op(name, load)
+        return table
+
+    def gatherer_table(self) -> LoweringTable:
+        """Rows that a list picks."""
+        table = base_table()
+        for ring in self.layout.rings if self.layout.gathers else ():
+            fetch, lay = Fetch(ring=ring), Lay(ring=ring)
+
+            def fetched(e: RoleEntry, site: Site, name: str = fetch.name) -> list[str]:
+                assert isinstance(e, Compute)
+                return [f"{name}({site.iteration(e.k)});"]
+
+            def laid(e: RoleEntry, site: Site, name: str = lay.name) -> list[str]:
+                assert isinstance(e, Compute)
+                slot = e.fills_slots[0]
+                return [f"{name}({site.part(slot.ring, slot.part, e.k)});"]
+
+            table = table.with_op(fetch.name, fetched).with_op(lay.name, laid)
         return table
 
     def consumer_table(self, masked: str) -> LoweringTable:
