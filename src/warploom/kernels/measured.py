@@ -131,16 +131,15 @@ GRADS: Mapping[str, Mapping[tuple[int, bool], Mapping[str, object]]] = {
 }
 
 
-# By steps of a chunk and d, for tiles of 64 columns. Of 64 steps and d = 128 the least interval,
-# proven, which takes minutes to find; the others in the order of the text.
-_SCAN = (928, 136, 0, 1173, 1293, 1845, 1361, 764, 1445, 1829, 2187, 2357, 1189, 1573, 2547)
-_CHAIN = {"hold": False, "joined": True, "settled": True, "e": 64}
-_WIDE_SCAN = {**_CHAIN, "consumers": 2, "staging": 1, "program": "text", "spare": 16}
+# By steps of a chunk and d, for tiles of 64 columns, in the order of the text: with 64 steps two
+# CTAs share an SM and hide one another's waits, with 128 two consumers share a chunk.
+_SCAN = {"hold": False, "joined": True, "settled": True, "e": 64, "program": "text", "direct": True}
+_TWO_HEADS = {**_SCAN, "consumers": 1, "resident": 2, "spare": 8}
+_LONG_CHUNK = {**_SCAN, "consumers": 2, "spare": 16}
 SCANS: Mapping[tuple[int, int], Mapping[str, object]] = {
-    (64, 64): {**_CHAIN, "consumers": 1, "staging": 1, "resident": 2, "program": "text"},
-    (64, 128): {**_CHAIN, "consumers": 1, "staging": 3, "times": _SCAN},
-    (128, 64): _WIDE_SCAN,
-    (128, 128): _WIDE_SCAN,
+    (64, 64): _TWO_HEADS,
+    (64, 128): _TWO_HEADS,
+    (128, 128): _LONG_CHUNK,
 }
 
 # Products: rows and columns from which on a tile was the quickest, and the tile.
@@ -152,7 +151,7 @@ PRODUCTS: Mapping[str, tuple[tuple[str, int], tuple[str, int], Mapping[str, obje
         {"m": 192, "n": 128, "consumers": 3, "turns": True, "stages": 4, "direct": True},
     ),
     "grouped": (("t", 4096), ("n", 1024), {"t": 128, "n": 256}),
-    "grouped_gathered": (("t", 4096), ("n", 1024), {"t": 128, "n": 256}),
+    "grouped_gathered": (("t", 4096), ("n", 1024), {"t": 128, "n": 256, "k": 128}),
 }
 
 
