@@ -156,16 +156,17 @@ PRODUCTS: Mapping[str, tuple[tuple[str, int], tuple[str, int], Mapping[str, obje
 
 
 def _with_functions(name: str, sizes: Mapping[str, int], choices: Mapping[str, object]) -> Pins:
-    """The tile of a causal mask; its order too, where scores stay as they are."""
+    """The tile of a causal mask; its order too, where scores stay as they are. Errors as small as
+    FlexAttention's: the maximum does not lag.
+    """
     pins = ATTENTION.get((sizes.get("d", 0), True), {})
     if name == "blocked":  # its tiles are stated, so short sequences have no others
         fits = (pins.get("s"), pins.get("t")) == (128, choices.get("wide"))
     else:
         fits = min(sizes.get("s", 0), sizes.get("t", 0)) >= LONG
-    if not fits:
-        return ()
     order = ("times", "tie") if choices.get("score") is not None else ()
-    return tuple((n, v) for n, v in pins.items() if n not in order)
+    kept = tuple((n, v) for n, v in pins.items() if n not in order)
+    return (("lag", False), *(kept if fits else ()))
 
 
 def measured(
@@ -186,6 +187,8 @@ def measured(
             pins = {n: v for n, v in pins.items() if n not in ("times", *_SEEN)}
             pins |= {"s": 64, **_IN_TEXT_ORDER}
         return tuple(pins.items())
+    if name == "packed" and not plain:
+        return (("lag", False),)
     if name not in ("attention", "blocked"):
         chunk = (sizes.get("t", 0), sizes.get("d", 0))
         return tuple(SCANS.get(chunk, {}).items()) if name == "scan" else ()
