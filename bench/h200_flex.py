@@ -24,9 +24,7 @@ import warploom
 from warploom.errors import WarploomError
 from warploom.kernel.values import DType
 from warploom.kernels.measured import ATTENTION as MEASURED
-from warploom.launch.attention import BLOCKED
-from warploom.launch.attention import CALLS as ATTENTION
-from warploom.launch.attention import _options as attention_options
+from warploom.launch.attention import BLOCKED, CALLS as ATTENTION, _options as attention_options
 from warploom.launch.blocks import block_lists, is_block_mask
 from warploom.launch.flexible import flexible
 from warploom.launch.layout import Layout

@@ -7,8 +7,8 @@ Against: SwiGLU torch.compile, and the two cuBLAS products alone; groups (forwar
 weights) ``torch._grouped_mm``, with rows added by number ``index_add_`` after it under
 torch.compile; block scales ``torch._scaled_mm``. The first contestant enters twice; weights of 4
 bits dequantising (one kernel, by torch.compile) with cuBLAS, cuBLAS on weights dequantised before,
-and a copy's rate; the scan Triton kernels in three forms (``lib/triton_scan.py``), the best of
-those that libraries have first.
+and a copy's rate, all in graphs; the scan Triton kernels in three forms (``lib/triton_scan.py``),
+the best of those that libraries have first.
 ``--tiles`` adds tiles besides the chosen ones. ``warm`` compiles all kernels of the run and needs
 no GPU. Errors are relative to float64, over sampled rows.
 """
@@ -63,9 +63,8 @@ SCALED = (
     (2048, 4096, 7168),
     (128, 4096, 7168),
 )
-SCALED_TILES = (
-    {"m": 128, "n": 128, "consumers": 2, "turns": False, "stages": 3, "unroll": 2, "direct": True},
-)
+SCALED_TILES = ({"m": 192, "n": 128, "consumers": 3, "turns": True, "stages": 4, "direct": True},)
+GRAPHED = 4  # times that each input set comes in a graph
 INT4 = tuple((m, 8192, 8192) for m in (16, 64, 128, 256))
 INT4_TILES = (
     {"n": 64, "consumers": 1},
@@ -190,6 +189,19 @@ def warm(parts, tiles):
     return bad
 
 
+def captured(calls):
+    """One graph of several calls over all input sets: no host stands between short kernels."""
+    for call in calls:
+        call()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(GRAPHED):
+            for call in calls:
+                call()
+    return graph.replay
+
+
 class Bench:
     """What needs torch."""
 
@@ -209,7 +221,7 @@ class Bench:
             name = OURS + "".join(f" {k}{v}" for k, v in pins.items())
             contestants[name] = [lambda pinned=pinned, s=s: call(pinned, *s) for s in self.sets]
 
-    def measure(self, part, case, flops, contestants, exact):
+    def measure(self, part, case, flops, contestants, exact, *, graphs=False):
         """Check and time; ``exact``: (index of rows, float64 values)."""
         errors = {}
         for name in list(contestants):
@@ -226,7 +238,10 @@ class Bench:
                 del contestants[name]
         first = next(iter(contestants))
         contestants = {first: contestants[first], "again": contestants[first], **contestants}
-        times = self.compare(contestants, **self.speed)
+        per = {n: GRAPHED * len(calls) if graphs else 1 for n, calls in contestants.items()}
+        if graphs:
+            contestants = {n: [captured(calls)] for n, calls in contestants.items()}
+        times = {n: t / per[n] for n, t in self.compare(contestants, **self.speed).items()}
         base = (times[first] + times["again"]) / 2
         row = {
             "part": part,
@@ -408,7 +423,8 @@ class Bench:
             }
             self.ours(int4_gemm, INT4_TILES, lambda text, *s: text(*s), entries)
             wanted = self.sets[0][0].double() @ whole[0].double().T
-            self.measure("int4", (m, n, k), 2.0 * m * n * k, entries, (slice(None), wanted))
+            exact = (slice(None), wanted)
+            self.measure("int4", (m, n, k), 2.0 * m * n * k, entries, exact, graphs=True)
             ms = self.rows[-1]["ms"]
             read = n * k // 2 + 4 * n * k // 128 + 2 * m * (n + k)
             rate = {"copy": 2 * source.numel() / ms["copy"] / 1e6, OURS: read / ms[OURS] / 1e6}

@@ -125,6 +125,7 @@ _NOTHING = (
     "prefetch.tensormap",
     "wgmma.fence.",
     "setmaxnreg.",
+    "griddepcontrol.",
 )
 _PLAIN = {  # instruction: the C++ of its operands in the order of the PTX text
     "trap": "host_trap();",
@@ -189,6 +190,7 @@ _PLAIN = {  # instruction: the C++ of its operands in the order of the PTX text
     "cvt.rn.bf16.f32": "{0} = host_to_bf16({1});",
     "cvt.rn.bf16x2.f32": "{0} = (host_u32)host_to_bf16({1}) << 16 | host_to_bf16({2});",
     "cvt.rn.f16x2.f32": "{0} = (host_u32)host_to_f16({1}) << 16 | host_to_f16({2});",
+    "lop3.b32": "{0} = {1} & {2} | {3};",
     "sub.rn.bf16x2": "{0} = host_less_halves({1}, {2}, false);",
     "sub.rn.f16x2": "{0} = host_less_halves({1}, {2}, true);",
     "ex2.approx.ftz.f32": "{0} = exp2f({1});",

@@ -247,7 +247,7 @@ def test_turns_shorter_than_a_hand_over_are_scheduled_or_refused():
 
 def test_conditions_on_columns_alone():
     score = "(qs @ keys[k].T) * alpha + wl.where(wl.index(k) % 3 != 1, tilt[k], -1.0 * tilt[k])"
-    assert check(case(SOFTMAX.format(score=score)))
+    assert check(case(SOFTMAX.format(score=score)), {"consumers": 1})
 
 
 LINES = {
@@ -283,7 +283,7 @@ def test_a_window_begins_where_its_first_row_does():
 def test_a_window_with_a_vector_and_rows_past_its_end(after):
     """Copies of the vector begin at whole 16 bytes; a tile that sees few keys runs no more."""
     score = f"wl.where(wl.index(k) > wl.index(m) + {after}, (qs @ keys[k].T) + tilt[k], -wl.inf)"
-    assert check(case(SOFTMAX.format(score=score), m=130, k=150))
+    assert check(case(SOFTMAX.format(score=score), m=130, k=150), {"consumers": 1})
 
 
 @pytest.mark.parametrize(
@@ -409,6 +409,13 @@ def test_other_bits_of_a_byte_are_converted_one_by_one():
     assert "nibbles_" not in emit_kernel(check(case(text, m=20, n=70, k=270))).text
 
 
+@pytest.mark.parametrize("k", [128, 270])
+def test_half_bytes_of_several_steps(k):
+    made = check(case(HALF_BYTES.format(less=" - 8"), m=20, n=70, k=k), {"n": 64, "unroll": 2})
+    loaded = [s for s in made.layout.steps if s.loads and s.name.startswith("make_v")]
+    assert len(loaded) == 2  # each step converts by itself, so that products of others run
+
+
 @pytest.mark.parametrize("k", [40, 64, 128, 192, 320])
 def test_several_steps_of_an_iteration(k):
     made = check(case(BLOCK_SCALES, n=88, k=k), {"n": 32, "unroll": 2})
@@ -435,10 +442,8 @@ def test_what_a_second_store_reads_stays():
     ],
 )
 def test_several_loops_in_a_tile(text, loops, sizes):
-    one = case(text, **sizes)
-    for seed in (0, 1):
-        made = check(one, seed=seed)
-        assert len(made.documents) == loops
+    made = check(case(text, **sizes), {"consumers": 1}, 0, 1)
+    assert len(made.documents) == loops
 
 
 @pytest.mark.slow

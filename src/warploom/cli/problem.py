@@ -15,7 +15,6 @@ import numpy as np
 
 from warploom.cli.kernels import TileKernel, assignments
 from warploom.cli.visible import visible_flop
-from warploom.emit.cuda.tile.stores import BLOCK_COLUMNS, BLOCK_ROWS
 from warploom.errors import ConfigError
 from warploom.kernel.signature import MISSING, TensorText
 from warploom.kernel.values import (
@@ -35,7 +34,7 @@ from warploom.kernel.values import (
     results,
     walk,
 )
-from warploom.lower.slots import grouped_vars
+from warploom.lower.slots import BLOCK_COLUMNS, BLOCK_ROWS, grouped_vars
 
 CHECKED, TIMED = (2, 512, 16), (4, 4096, 256)  # units (batches, heads), elements, chunks or pages
 SCALAR = {DType.F32: 0.125, DType.I32: 1}  # what scalars without a default are

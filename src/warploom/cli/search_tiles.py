@@ -49,7 +49,7 @@ def search_kernel(
 ) -> Answer:
     """Search, print the table, and keep the best for later calls where asked to."""
     said = split_spec(spec)[1] | given.choices
-    kernel = told(TileKernel(text, dtype, tuple(given.pins.items())), said, spec)
+    kernel = told(TileKernel(text, dtype, tuple(given.pins.items()), free=True), said, spec)
     console = Console(stderr=True)
     asked = dict(kernel.whole), dict(kernel.choices), given.scalars
     with console.status("searching") as status:

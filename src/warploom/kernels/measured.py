@@ -142,16 +142,27 @@ SCANS: Mapping[tuple[int, int], Mapping[str, object]] = {
     (128, 128): _LONG_CHUNK,
 }
 
-# Products: rows and columns from which on a tile was the quickest, and the tile.
-PRODUCTS: Mapping[str, tuple[tuple[str, int], tuple[str, int], Mapping[str, object]]] = {
-    "swiglu": (("m", 4096), ("n", 8192), {"m": 128, "n": 176}),
-    "block_scaled": (
-        ("m", 1024),
-        ("n", 1024),
-        {"m": 192, "n": 128, "consumers": 3, "turns": True, "stages": 4, "direct": True},
-    ),
-    "grouped": (("t", 4096), ("n", 1024), {"t": 128, "n": 256}),
-    "grouped_gathered": (("t", 4096), ("n", 1024), {"t": 128, "n": 256, "k": 128}),
+# Products: least sizes from which on a tile was the quickest, and the tile; the first that fits.
+_TWO_PRODUCTS = {
+    "n": 128,
+    "consumers": 2,
+    "turns": False,
+    "stages": 3,
+    "unroll": 2,
+    "together": True,
+    "direct": True,
+}
+_FEW_COLUMNS = {"n": 64, "consumers": 1, "unroll": 2, "together": True}
+_MANY_COLUMNS = {"m": 128, "n": 128, "consumers": 2, "together": True}
+_QUANTISED = (({"m": 129}, _MANY_COLUMNS), ({"n": 4096}, _FEW_COLUMNS))
+PRODUCTS: Mapping[str, tuple[tuple[Mapping[str, int], Mapping[str, object]], ...]] = {
+    "swiglu": (({"m": 4096, "n": 8192}, {"m": 128, "n": 176}),),
+    "block_scaled": (({"m": 1024, "n": 1024}, {"m": 128, **_TWO_PRODUCTS}),),
+    "grouped": (({"t": 4096, "n": 1024}, {"t": 128, "n": 256}),),
+    "grouped_gathered": (({"t": 4096, "n": 1024}, {"t": 128, "n": 256, "k": 128}),),
+    "grouped_scaled": (({"t": 1024, "n": 1024}, {"t": 128, **_TWO_PRODUCTS}),),
+    "int4_gemm": _QUANTISED,
+    "fp8_gemm": _QUANTISED,
 }
 
 
@@ -178,9 +189,10 @@ def measured(
     mask = bool(choices.get("causal"))
     plain = all(choices.get(f) is None for f in ("score", "visible", "sink"))
     if name in PRODUCTS:
-        rows, columns, pins = PRODUCTS[name]
-        large = all(sizes.get(axis, 0) >= least for axis, least in (rows, columns))
-        return tuple(pins.items()) if large else ()
+        for least, pins in PRODUCTS[name]:
+            if all(sizes.get(axis, 0) >= size for axis, size in least.items()):
+                return tuple(pins.items())
+        return ()
     if name in GRADS:  # nothing else was built for them, so they hold for all lengths
         pins = dict(GRADS[name].get((sizes.get("d", 0), mask), {}))
         if not plain and pins:  # another loop

@@ -43,7 +43,7 @@ from warploom.lower.tiling import Tiling, part_tiling, tiling_of
 from warploom.lower.visits import differ, tiles_of
 from warploom.target.h200 import HopperTarget, h200
 
-ROWS = ((1, 1), (2, 1), (2, 2), (3, 1), (1, 2))  # consumers, blocks of 64 rows each
+ROWS = ((1, 1), (2, 1), (2, 2), (3, 1), (4, 1), (1, 2))  # consumers, blocks of 64 rows each
 COLUMNS = (256, 240, 224, *range(208, 152, -8), 144, 128, 112, 96, 80, 64, 32, 16)
 MOST_SCORES = 128  # columns of a product that vector work reads in the loop
 LEAST_COLUMNS = 32

@@ -174,10 +174,13 @@ TILE_HELPERS: dict[str, str] = {
         '               : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3]) : "l"(at));\n}\n'
     ),
     "slot_byte": (
-        "// A byte of a tile in shared memory: blocks of rows of ``pitch`` bytes, swizzled.\n"
-        "DEVICE uint32_t slot_byte(uint32_t slot, int rows, int pitch, int row, int byte) {\n"
-        "  const uint32_t at = byte / pitch * rows * pitch + row * pitch + byte % pitch;\n"
-        "  return slot + (at ^ (at >> 7 & (pitch / 16 - 1)) << 4);\n}\n"
+        "// A byte of a tile in shared memory: rows of ``pitch`` bytes, swizzled. ``own``\n"
+        "// is the lane's place in 16 bytes: all but ``slot`` is computed once a kernel.\n"
+        "DEVICE uint32_t slot_byte(uint32_t slot, int rows, int pitch, int row, int byte,\n"
+        "                          int own) {\n"
+        "  const int turn = byte % pitch / 16 ^ (row * pitch >> 7 & pitch / 16 - 1);\n"
+        "  return slot + (row * pitch + own + (turn << 4))"
+        " + (byte / pitch * rows * pitch + byte % 16);\n}\n"
     ),
     "load_shared_u8": (
         "DEVICE uint32_t load_shared_u8(uint32_t address) {\n  uint32_t a;\n"
@@ -196,7 +199,9 @@ TILE_HELPERS: dict[str, str] = {
         f"nibbles_{kind}": (
             "// Both halves of a byte, each added to a float whose last digit counts ones.\n"
             f"DEVICE uint32_t nibbles_{kind}(uint32_t x, float least) {{\n  uint32_t r;\n"
-            f"  const uint32_t y = (x * 0x1001u & 0x000f000fu) | {ones};\n"
+            "  uint32_t y;\n"
+            '  asm("lop3.b32 %0, %1, %2, %3, 0xEA;"\n'
+            f'      : "=r"(y) : "r"(x * 0x1001u), "n"(0x000f000f), "r"({ones}));\n'
             f'  asm("sub.rn.{kind}x2 %0, %1, %2;"'
             f' : "=r"(r) : "r"(y), "r"(pack_{kind}(least, least)));\n  return r;\n}}\n'
         )

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from warploom.document.flow import When
-from warploom.document.roles import BulkStore, Compute, Mma, RoleEntry
-from warploom.document.roles import Load as LoadEntry
+from warploom.document.roles import BulkStore, Compute, Load as LoadEntry, Mma, RoleEntry
 from warploom.emit.cuda.lowering import Lowering, LoweringTable, Site, base_table
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.columns import early_text
@@ -111,19 +110,22 @@ class Ops:
 
                 def dot(e: RoleEntry, site: Site, op: Dot = op) -> list[str]:
                     assert isinstance(e, Mma)
-                    return [*self._asked(op, e, site), *product_lines(self.context, op, e, site)]
+                    return product_lines(self.context, op, e, site)
 
                 table = table.with_op(product_name(op), dot)
         return table
 
-    def _asked(self, op: Dot, entry: Mma, site: Site) -> list[str]:
-        """Whose turn it is to add what the product makes."""
-        if not takes_turns(self.layout.body.kernel):
+    def _asked(self, put: Put, iteration: str) -> list[str]:
+        """Whose turn it is to add what a product makes of a tile."""
+        body = self.layout.body
+        if not takes_turns(body.kernel):
             return []
-        stores = [s for s in self.layout.body.loop.body if isinstance(s, Store)]
-        mine = [s for s in stores if self.layout.body.through(s.value)[0] == op.result.name]
-        at = site.iteration(entry.k)
-        return [line for s in mine for line in ask_turn(self.context, s, at)]
+        lines: list[str] = []
+        for store in (op for op in body.loop.body if isinstance(op, Store)):
+            dot = body.ops.get(body.through(store.value)[0])
+            if isinstance(dot, Dot) and put.value in {body.through(x)[0] for x in (dot.a, dot.b)}:
+                lines += ask_turn(self.context, store, iteration)
+        return lines
 
     def _with_moves(self, table: LoweringTable) -> LoweringTable:
         """Tiles into registers, and from registers into slots."""
@@ -138,7 +140,8 @@ class Ops:
             def put_lines(e: RoleEntry, site: Site, put: Put = put) -> list[str]:
                 assert isinstance(e, Compute)
                 place = site.part(put.ring.name, part_name(put.value), e.k)
-                return [f"{put.name}({place}, {site.iteration(e.k)});"]
+                at = site.iteration(e.k)
+                return [f"{put.name}({place}, {at});", *self._asked(put, at)]
 
             table = table.with_op(put.name, put_lines)
         for see in sees(self.layout):

@@ -112,6 +112,7 @@ class _Plain:
             [
                 f'extern "C" __global__ void __launch_bounds__({THREADS}) {ENTRY}(',
                 "    " + ",\n    ".join(p.text for p in self.params.values()) + ") {",
+                "  await_kernel_before();",
                 f"  const int part = threadIdx.x % {lanes} * {EACH};",
                 f"  const unsigned mates = 0x{(1 << lanes) - 1:x}u << (threadIdx.x % 32 / {lanes}"
                 f" * {lanes});  // the lanes of this row",

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from warploom.document.roles import RolesDocument
-from warploom.emit.cuda import layout as shared_layout
-from warploom.emit.cuda import ptx
-from warploom.emit.cuda.judged import refuse_other_operands
+from warploom.emit.cuda import layout as shared_layout, ptx
+from warploom.emit.cuda.judged import refuse_other_operands, with_barriers
 from warploom.emit.cuda.roles import barrier_setup, indent
 from warploom.emit.cuda.tile.gathered import gathered_declaration
 from warploom.emit.cuda.tile.grid import count_lines, place_lines, walk_lines
@@ -60,9 +59,20 @@ class _Writer:
         self.lowered, self.target = lowered, target
         self.stamps = {r.role: r for r in stamped_roles(lowered.document)} if stamps else {}
         self.params: dict[str, Param] = {}
+        loops = (*lowered.earlier, lowered)
         self.parts = [
-            *(Part(x, self.params, {}, alone=False) for x in lowered.earlier),
-            Part(lowered, self.params, self.stamps, alone=not lowered.earlier),
+            Part(
+                replace(
+                    x,
+                    document=with_barriers(
+                        x.document, [d for i, d in enumerate(lowered.documents) if i != n]
+                    ),
+                ),
+                self.params,
+                self.stamps if x is lowered else {},
+                alone=len(loops) == 1,
+            )
+            for n, x in enumerate(loops)
         ]
         self.last = self.parts[-1]
         self.document = joined([p.document for p in self.parts])
@@ -148,6 +158,7 @@ class _Writer:
             *indent(barrier_setup(self.document), 4),
             "  }",
             f"  {'cluster_sync' if self.clustered else '__syncthreads'}();",
+            "  await_kernel_before();",
             "",
             "  if (group_of_warps == 0) {",
             *indent(producer, 4),
@@ -233,7 +244,9 @@ class _Writer:
         """
         registers = max(sum(a.registers for a in p.layout.arrays) for p in self.parts)
         own = "group_of_warps - 1"
-        uniform = takes_turns(self.last.layout) and registers <= ROOMY
+        layout = self.last.layout
+        uniform = takes_turns(layout) and registers <= ROOMY
+        uniform |= layout.body.loop.times > 1 and not layout.crowded
         return f"__shfl_sync(~0u, {own}, 0)" if uniform else own
 
     def consumer(self) -> list[str]:
