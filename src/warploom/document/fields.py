@@ -67,8 +67,9 @@ def judge(
     Numbers are at least ``least``, or within their own ``bounds``. Fields of several types are
     left to the record itself.
     """
-    owner = type(record).__name__
-    for name, kind, inside in _declared(type(record)):
+    cls: Any = type(record)
+    owner = cls.__name__
+    for name, kind, inside in _declared(cls):
         value = getattr(record, name)
         if inside is not None:
             all_of(value, inside, name, owner, error=error)
