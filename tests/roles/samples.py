@@ -30,7 +30,7 @@ from warploom.kernels.grouped import (
     grouped_weights,
 )
 from warploom.kernels.int4_gemm import fp8_gemm, int4_gemm
-from warploom.kernels.measured import ATTENTION, GRADS, PRODUCTS, SCANS
+from warploom.kernels.measured import ATTENTION, GRADS, SCANS
 from warploom.kernels.rms_gemm import rms_gemm
 from warploom.kernels.scan import scan
 from warploom.kernels.swiglu import swiglu
@@ -99,6 +99,7 @@ def _grad(name: str, d: int) -> Mapping[str, object]:
 
 BRIEF = ModuloOptions(find_work=0.5, prove_work=0.0, optimise_work=0.0)  # a schedule, not the best
 FEW = {"m": 16, "n": 128, "stages": 3}
+TURNS = {"m": 192, "n": 128, "consumers": 3, "turns": True, "stages": 4, "direct": True}
 SHIPPED: dict[str, Shipped] = {
     "gemm": Shipped(gemm),
     "attention": Shipped(attention, sizes={"d": 128}),
@@ -149,7 +150,7 @@ SHIPPED: dict[str, Shipped] = {
     ),
     "grouped_weights": Shipped(grouped_weights),
     "grouped_scattered": Shipped(grouped_scattered, given=frozenset({"weight"})),
-    "block_scaled_turns": Shipped(block_scaled, E4M3, pins=PRODUCTS["block_scaled"][2]),
+    "block_scaled_turns": Shipped(block_scaled, E4M3, pins=TURNS),
 }
 
 

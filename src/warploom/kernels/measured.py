@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 Pins = tuple[tuple[str, object], ...]
+WITH_FUNCTIONS = ("attention", "packed", "blocked")
 LONG = 1024  # queries and keys from which on the choices hold
 
 _TILE_128 = {
@@ -174,7 +175,7 @@ def _with_functions(name: str, sizes: Mapping[str, int], choices: Mapping[str, o
     if name == "blocked":  # its tiles are stated, so short sequences have no others
         fits = (pins.get("s"), pins.get("t")) == (128, choices.get("wide"))
     else:
-        fits = min(sizes.get("s", 0), sizes.get("t", 0)) >= LONG
+        fits = name == "attention" and min(sizes.get("s", 0), sizes.get("t", 0)) >= LONG
     order = ("times", "tie") if choices.get("score") is not None else ()
     kept = tuple((n, v) for n, v in pins.items() if n not in order)
     return (("lag", False), *(kept if fits else ()))
@@ -199,14 +200,12 @@ def measured(
             pins = {n: v for n, v in pins.items() if n not in ("times", *_SEEN)}
             pins |= {"s": 64, **_IN_TEXT_ORDER}
         return tuple(pins.items())
-    if name == "packed" and not plain:
-        return (("lag", False),)
-    if name not in ("attention", "blocked"):
+    if name not in WITH_FUNCTIONS:
         chunk = (sizes.get("t", 0), sizes.get("d", 0))
         return tuple(SCANS.get(chunk, {}).items()) if name == "scan" else ()
     if not plain or name == "blocked":
         return _with_functions(name, sizes, choices)
-    return tuple(_of_lengths(sizes, mask=mask).items())
+    return tuple(_of_lengths(sizes, mask=mask).items()) if name == "attention" else ()
 
 
 def _of_lengths(sizes: Mapping[str, int], *, mask: bool) -> Mapping[str, object]:
