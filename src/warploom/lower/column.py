@@ -65,7 +65,7 @@ def lower(
     options: ModuloOptions | None = None,
 ) -> Lowered:
     """A kernel's role programs for a tiling, scheduled at the least interval found."""
-    target = target or h200()
+    target = (target or h200()).shared(tiling.together)
     *before, last = each_loop(kernel)
     earlier: list[Lowered] = []
     for number, part in enumerate(before):

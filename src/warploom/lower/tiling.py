@@ -42,6 +42,7 @@ class Tiling:
     ``split``: CTAs that share the loop of a tile; the last to finish puts together what all of them
     left in memory, in the order of the parts: the same bits every time.
     ``cluster``: CTAs with neighbouring rows of tiles that fetch what they share once.
+    ``together``: CTAs that share an SM, so that one stores its tile while another multiplies.
     ``settled``: fewer products are in flight, where the assembler would let none be
     (``lower.settle``). ``unroll``: steps of an iteration (``lower.unroll``).
     """
@@ -71,6 +72,7 @@ class Tiling:
     ahead: int = 1
     split: int = 1
     cluster: int = 1
+    together: int = 1
     settled: bool = False
     unroll: int = 1
 
@@ -101,6 +103,7 @@ class Tiling:
         tags += [f"given{_mark(self.times)}" if self.times else ""]
         tags += [f"k{self.split}" if self.split > 1 else ""]
         tags += [f"c{self.cluster}" if self.cluster > 1 else ""]
+        tags += [f"t{self.together}" if self.together > 1 else ""]
         tags += ["settled" if self.settled else "", f"u{self.unroll}" if self.unroll > 1 else ""]
         return "_".join([sizes, *(t for t in tags if t)])
 

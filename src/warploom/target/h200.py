@@ -55,6 +55,7 @@ class Limits:
 
     sms: int = figure(132, "", Origin.DOCUMENT)
     smem_per_block: int = figure(232_448, "bytes", Origin.DOCUMENT)
+    smem_reserved: int = figure(1024, "bytes of a CTA", Origin.DOCUMENT)
     registers_per_sm: int = figure(65_536, "", Origin.DOCUMENT)
     setmaxnreg_step: int = figure(8, "registers", Origin.COMPILER)
     setmaxnreg_low: int = figure(24, "registers", Origin.COMPILER)
@@ -65,6 +66,14 @@ class Limits:
     clusters: tuple[tuple[int, int], ...] = figure(
         ((1, 132), (2, 66), (4, 30)), "size, resident at once", Origin.MEASURED
     )
+
+    def shared(self, ctas: int) -> Limits:
+        """The same where so many CTAs share an SM."""
+        if ctas == 1:
+            return self
+        memory = (self.smem_per_block + self.smem_reserved) // ctas - self.smem_reserved
+        registers = self.registers_per_sm // ctas
+        return replace(self, smem_per_block=memory, registers_per_sm=registers)
 
     def resident_clusters(self, size: int) -> int:
         """How many clusters of ``size`` CTAs run at once, one CTA an SM."""
@@ -156,6 +165,7 @@ class TileModel:
     store: int = figure(550, "cycles", Origin.FIT, "a chunk that waits for its staging copy")
     convert: int = figure(220, "cycles", Origin.FIT, "one that finds a free copy, or needs none")
     fill: int = figure(1500, "cycles", Origin.FIT, "first loads of a launch")
+    cluster: int = figure(7000, "cycles", Origin.FIT, "of a launch more, until CTAs have met")
     head: int = figure(700, "cycles", Origin.FIT, "first loads of a tile, where none come ahead")
     ends: float = figure(0.7, "iterations", Origin.ASSUMED, "a tile's ends, where tiles are listed")
     step_tail: int = figure(20, "cycles", Origin.ASSUMED, "until a step's last result is usable")
@@ -279,6 +289,10 @@ class HopperTarget:
                 return cycles
         size, cycles = table[-1]
         return cycles + int((box_bytes - size) / self.l2_bytes_per_cycle)
+
+    def shared(self, ctas: int) -> HopperTarget:
+        """The same where so many CTAs share an SM."""
+        return replace(self, limits=self.limits.shared(ctas))
 
     def entry_registers(self, threads: int) -> int:
         """Registers a thread has at entry of a kernel of that many threads."""

@@ -54,7 +54,8 @@ class _Writer:
     """Parts run one after the other in every tile; all but one-loop kernels have several."""
 
     def __init__(self, lowered: Lowered, target: HopperTarget, *, stamps: bool) -> None:
-        self.lowered, self.target = lowered, target
+        self.lowered, self.together = lowered, lowered.tiling.together
+        self.target = target.shared(self.together)
         self.stamps = {r.role: r for r in stamped_roles(lowered.document)} if stamps else {}
         self.params: dict[str, Param] = {}
         self.parts = [
@@ -132,8 +133,9 @@ class _Writer:
         if self.stamps:
             self.params[NAME] = PointerParam(name=NAME, tensor=NAME, dtype=DType.I32, written=True)
         params = ",\n    ".join(p.text for p in self.params.values())
+        bounds = f"{self.threads}, {self.together}"
         return [
-            f'extern "C" __global__ void __launch_bounds__({self.threads}, 1){self.clustered}',
+            f'extern "C" __global__ void __launch_bounds__({bounds}){self.clustered}',
             f"{ENTRY}({params}) {{",
             "  extern __shared__ uint8_t dynamic_smem[];",
             *self.shared_start(),
