@@ -2,10 +2,12 @@
 
     python bench/oracles.py roles 0 20000 [--jobs 8] [--seconds 600] [--json FILE]
     python bench/oracles.py counters 0 20000
+    python bench/oracles.py larger 0 5000
 
 ``roles``: small role programs, every second one edited, against every interleaving
 (``tests/modelcheck``). ``counters``: counter schedules, every second one with loads written twice,
-against the executor's complete exploration. Prints each disagreement, and the figures.
+against the executor's complete exploration. ``larger``: deep rings and clusters, edited up to three
+times, against random runs. Prints each disagreement, and the figures.
 """
 
 from __future__ import annotations
@@ -43,7 +45,13 @@ def counters(seed: int) -> tuple[str, str]:
     return compare(seed)
 
 
-KINDS = {"roles": roles, "counters": counters}
+def larger(seed: int) -> tuple[str, str]:
+    from tests.modelcheck.larger import compare
+
+    return compare(seed)
+
+
+KINDS = {"roles": roles, "counters": counters, "larger": larger}
 
 
 def judged(kind: str, seeds: range, until: float) -> tuple[Counter[str], list[str]]:

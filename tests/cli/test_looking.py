@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from .test_compile_and_show import warploom
+from .runner import warploom
 
 
 def test_simulate_gives_figures_and_json():
@@ -22,6 +22,25 @@ def test_timeline_forms(form, start, tmp_path):
     path = tmp_path / "picture"
     done = warploom("timeline", "pingpong", "--format", form, "--trips", "2", "-o", str(path))
     assert done.returncode == 0, done.stderr
+    assert path.read_text().lstrip().lower().startswith(start)
+
+
+@pytest.mark.parametrize(
+    ("command", "ending", "start"),
+    [
+        (("timeline", "pingpong"), "svg", "<svg"),
+        (("timeline", "pingpong"), "html", "<!doctype"),
+        (("timeline", "pingpong"), "json", "{"),
+        (("timeline", "pingpong"), "txt", "pingpong"),
+        (("graph", "pingpong"), "dot", "digraph"),
+        (("graph", "pingpong"), "svg", "<svg"),
+        (("diff", "pingpong", "fourwave"), "html", "<!doctype"),
+    ],
+)
+def test_the_ending_of_a_file_says_the_form(command, ending, start, tmp_path):
+    path = tmp_path / f"picture.{ending}"
+    done = warploom(*command, "-o", path)
+    assert done.returncode in (0, 1), done.stderr
     assert path.read_text().lstrip().lower().startswith(start)
 
 

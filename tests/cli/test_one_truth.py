@@ -21,6 +21,8 @@ from warploom import (
 )
 from warploom.cli.builtin import BUILT_IN
 from warploom.cli.kernels import kernel_named
+from warploom.cli.knobs import Request
+from warploom.cli.source import load
 from warploom.kernels.gemm import gemm
 from warploom.launch.pricing import role_costs
 from warploom.search import Point, evaluate
@@ -333,8 +335,8 @@ def test_orders_are_made_in_the_chips_cycles(name, tile, mma, strategy, makespan
 
 def test_an_interval_is_solved_shown_and_simulated_in_one_vocabulary(tmp_path):
     pytest.importorskip("ortools")
-    knobs = {"scheduling": SchedulingStrategy.MODULO}
-    compiled = compile_schedule(BUILT_IN["pingpong"](knobs, "256x256x64", "bf16"))
+    request = Request(knobs={"scheduling": SchedulingStrategy.MODULO})
+    compiled = load("pingpong", request).compiled  # what the command below shows
     assert compiled.modulo.proven
     path = tmp_path / "document.json"
     path.write_text(write_schedule(compiled.document()))

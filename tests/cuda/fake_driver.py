@@ -170,7 +170,7 @@ class FakeDriver:
             return (NO_CONTEXT,)
         at = (ctypes.c_uint64 * len(self.parameters)).from_address(block)
         read = [ctypes.string_at(a, n) for a, n in zip(at, self.parameters, strict=True)]
-        widths = [a.value.clusterDim.x for a in config.attrs if hasattr(a.value.clusterDim, "x")]
+        widths = [a.value.clusterDim.x for a in config.attrs if "CLUSTER" in a.id]
         made = Launch(
             function=function,
             cubin=self.loaded[function[0] - 1][1],

@@ -4,8 +4,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from warploom.kernel.simplify import simplify
 from warploom.kernels.attention import attention
@@ -72,14 +71,37 @@ def test_every_tile_is_visited_once(units, queries, keys, ctas):
 )
 def test_nobody_works_longer_than_the_share_and_one_tile(trips, units, ctas, band):
     costs = [n + ENDS for n in trips]
-    own = hand_out(costs, units, ctas, band)
+    own, done = hand_out(costs, units, ctas, band)
     loads = [sum(costs[t % len(costs)] for t in tiles) for tiles in own]
+    assert max(loads) == pytest.approx(done)
     assert max(loads) <= units * sum(costs) / ctas + max(costs)
+
+
+@given(
+    st.integers(1, 20), st.integers(1, 20), st.integers(1, 33), st.integers(1, 8), st.integers(0, 6)
+)
+def test_tiles_in_turn_never_wait_for_ever(rows, units, ctas, band, lag):
+    """Even if a tile waited until the row before it is done: CTAs go on one at a time."""
+    own, _ = hand_out([rows - r + ENDS for r in range(rows)], units, ctas, band, lag)
+    done, left = set(), [list(tiles) for tiles in own]
+    while any(left):
+        ready = [x for x in left if x and (x[0] % rows == 0 or x[0] - 1 in done)]
+        assert ready
+        done.add(ready[-1].pop(0))
+
+
+@pytest.mark.parametrize(("rows", "units", "band"), [(32, 128, 12), (64, 64, 6), (128, 32, 3)])
+@pytest.mark.parametrize("causal", [False, True])
+def test_tiles_in_turn_share_the_work(rows, units, band, causal):
+    """Tiles of 128 keys, loops of 64 queries, turns of 256."""
+    costs = [2 * (rows - r if causal else rows) + ENDS for r in range(rows)]
+    _, done = hand_out(costs, units, 132, band, 4.5)
+    assert done < 1.05 * units * sum(costs) / 132
 
 
 def test_causal_heads_end_together():
     costs = [r + 1 + ENDS for r in range(32)]
-    own = hand_out(costs, 128, 132, 16)
+    own, _ = hand_out(costs, 128, 132, 16)
     loads = [sum(costs[t % 32] for t in tiles) for tiles in own]
     assert max(loads) < 1.006 * sum(loads) / 132
 
@@ -108,7 +130,7 @@ def test_trips_are_those_that_see_something(choice, sees, queries, keys, direct)
     for n, trips in enumerate(found):
         tile = range(first + n * rows, first + (n + 1) * rows)
         seen = [j for j in range(keys) if any(sees(i, j, queries, keys) for i in tile)]
-        low = min(seen, default=0)  # not a multiple of the step
+        low = min(seen, default=0) // 4 * 4  # whole 16 bytes of vectors, no multiple of the step
         high = max(seen, default=0) + 1
         assert trips == max(1, -(-(high - low) // step))
 

@@ -37,7 +37,7 @@ from warploom.document.roles import (
     WaitGroup,
 )
 
-BYTES = 64
+BYTES = 128
 
 
 def of(value, back=0, before=None, zero_first=False):
@@ -463,6 +463,7 @@ def own(rng):
     )
 
 
+ACROSS = 800_000  # seeds from here on move entries from list to list, too
 FAMILIES = (gemm, gemm, attention, attention, met, handed, own)
 
 
@@ -497,11 +498,11 @@ def edited(document, seed):
     rng = random.Random(seed)
     # Rings first: what an arrival for another use means depends on how many slots there are.
     for kind in sorted(rng.random() for _ in range(rng.choice((1, 1, 1, 2)))):
-        document = _edit(rng, document, kind)
+        document = _edit(rng, document, kind, across=seed >= ACROSS)
     return document
 
 
-def _edit(rng, document, kind):
+def _edit(rng, document, kind, *, across):
     if kind < 0.1:
         return _edit_ring(rng, document)
     if kind < 0.15 and document.barriers:
@@ -516,7 +517,7 @@ def _edit(rng, document, kind):
     if kind < 0.18:
         program = replace(program, carries_phase=not program.carries_phase)
     else:
-        program = _edit_list(rng, document, program)
+        program = (_across if across and rng.random() < 0.2 else _edit_list)(rng, document, program)
     programs = list(document.programs)
     programs[i] = program
     return replace(document, programs=tuple(programs))
@@ -558,6 +559,23 @@ def _edit_list(rng, document, program):
     else:
         entries[i] = _edit_entry(rng, entries[i], document, phase)
     return replace(program, **{phase: tuple(entries)})
+
+
+def _across(rng, document, program):
+    """An entry moved or copied to another list, before the first tile and after the last too; or
+    the slots of a product exchanged.
+    """
+    source = rng.choice([name for name, entries in program.phases() if entries])
+    target = rng.choice([name for name, _ in program.phases() if name != source])
+    entries, others = list(getattr(program, source)), list(getattr(program, target))
+    i = rng.randrange(len(entries))
+    if isinstance(entries[i], Mma) and rng.random() < 0.5:
+        entries[i] = replace(entries[i], slots=entries[i].slots[::-1])
+        return replace(program, **{source: tuple(entries)})
+    others.insert(rng.randint(0, len(others)), entries[i])
+    if rng.random() < 0.5:
+        entries.pop(i)
+    return replace(program, **{source: tuple(entries), target: tuple(others)})
 
 
 def _edit_entry(rng, entry, document, phase):

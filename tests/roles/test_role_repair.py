@@ -71,7 +71,7 @@ def test_what_is_left_out_of_attention_is_put_back(kind):
     repaired(broken(document, kind)[0].document, document)
 
 
-@pytest.mark.parametrize("kind", ["ProxyFence", "Arrive"])
+@pytest.mark.parametrize("kind", ["ProxyFence", pytest.param("Arrive", marks=pytest.mark.slow)])
 def test_slots_that_roles_write_are_announced_again(kind):
     """The fence and the arrival on ``full`` after ordinary writes."""
     document = lowered("packed_grad").document

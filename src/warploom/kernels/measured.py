@@ -131,28 +131,39 @@ GRADS: Mapping[str, Mapping[tuple[int, bool], Mapping[str, object]]] = {
 }
 
 
-# The least interval for a chunk of 64 steps, d = 128 and e = 64, proven; it takes minutes to find.
+# By steps of a chunk and d, for tiles of 64 columns. Of 64 steps and d = 128 the least interval,
+# proven, which takes minutes to find; the others in the order of the text.
 _SCAN = (928, 136, 0, 1173, 1293, 1845, 1361, 764, 1445, 1829, 2187, 2357, 1189, 1573, 2547)
-SCANS: Mapping[tuple[int, int, int], Mapping[str, object]] = {
-    (64, 128, 64): {
-        "consumers": 1,
-        "hold": False,
-        "joined": True,
-        "staging": 3,
-        "settled": True,
-        "times": _SCAN,
-    },
+_CHAIN = {"hold": False, "joined": True, "settled": True, "e": 64}
+_WIDE_SCAN = {**_CHAIN, "consumers": 2, "staging": 1, "program": "text", "spare": 16}
+SCANS: Mapping[tuple[int, int], Mapping[str, object]] = {
+    (64, 64): {**_CHAIN, "consumers": 1, "staging": 1, "resident": 2, "program": "text"},
+    (64, 128): {**_CHAIN, "consumers": 1, "staging": 3, "times": _SCAN},
+    (128, 64): _WIDE_SCAN,
+    (128, 128): _WIDE_SCAN,
 }
 
-# Products: rows and columns from which on a tile was the quickest, and the tile.
-PRODUCTS: Mapping[str, tuple[tuple[str, int], tuple[str, int], Mapping[str, object]]] = {
-    "swiglu": (("m", 4096), ("n", 8192), {"m": 128, "n": 176}),
-    "block_scaled": (
-        ("m", 1024),
-        ("n", 1024),
-        {"m": 192, "n": 128, "consumers": 3, "turns": True, "stages": 4, "direct": True},
-    ),
-    "grouped": (("t", 4096), ("n", 1024), {"t": 128, "n": 256}),
+# Products: least sizes from which on a tile was the quickest, and the tile; the first that fits.
+_TWO_PRODUCTS = {
+    "n": 128,
+    "consumers": 2,
+    "turns": False,
+    "stages": 3,
+    "unroll": 2,
+    "together": True,
+    "direct": True,
+}
+_FEW_COLUMNS = {"n": 64, "consumers": 1, "unroll": 2, "together": True}
+_MANY_COLUMNS = {"m": 128, "n": 128, "consumers": 2, "together": True}
+_QUANTISED = (({"m": 129}, _MANY_COLUMNS), ({"n": 4096}, _FEW_COLUMNS))
+PRODUCTS: Mapping[str, tuple[tuple[Mapping[str, int], Mapping[str, object]], ...]] = {
+    "swiglu": (({"m": 4096, "n": 8192}, {"m": 128, "n": 176}),),
+    "block_scaled": (({"m": 1024, "n": 1024}, {"m": 128, **_TWO_PRODUCTS}),),
+    "grouped": (({"t": 4096, "n": 1024}, {"t": 128, "n": 256}),),
+    "grouped_gathered": (({"t": 4096, "n": 1024}, {"t": 128, "n": 256}),),
+    "grouped_scaled": (({"t": 1024, "n": 1024}, {"t": 128, **_TWO_PRODUCTS}),),
+    "int4_gemm": _QUANTISED,
+    "fp8_gemm": _QUANTISED,
 }
 
 
@@ -178,9 +189,10 @@ def measured(
     mask = bool(choices.get("causal"))
     plain = all(choices.get(f) is None for f in ("score", "visible", "sink"))
     if name in PRODUCTS:
-        rows, columns, pins = PRODUCTS[name]
-        large = all(sizes.get(axis, 0) >= least for axis, least in (rows, columns))
-        return tuple(pins.items()) if large else ()
+        for least, pins in PRODUCTS[name]:
+            if all(sizes.get(axis, 0) >= size for axis, size in least.items()):
+                return tuple(pins.items())
+        return ()
     if name in GRADS:  # nothing else was built for them, so they hold for all lengths
         pins = dict(GRADS[name].get((sizes.get("d", 0), mask), {}))
         if not plain and pins:  # another loop
@@ -188,7 +200,7 @@ def measured(
             pins |= {"s": 64, **_IN_TEXT_ORDER}
         return tuple(pins.items())
     if name not in ("attention", "blocked"):
-        chunk = (sizes.get("t", 0), sizes.get("d", 0), sizes.get("e", 0))
+        chunk = (sizes.get("t", 0), sizes.get("d", 0))
         return tuple(SCANS.get(chunk, {}).items()) if name == "scan" else ()
     if not plain or name == "blocked":
         return _with_functions(name, sizes, choices)

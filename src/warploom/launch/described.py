@@ -66,7 +66,7 @@ def described(
 
 def _grid(kernel: Kernel, tiling: Tiling) -> parts.Grid:
     resident = (
-        tiling.together if tiling.consumers else None
+        tiling.resident if tiling.consumers else None
     )  # without a loop as many as the driver lets run
     return parts.Grid(
         tiles=lambda sizes: tiles_of(kernel, tiling, sizes) * tiling.split, resident=resident

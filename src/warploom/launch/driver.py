@@ -150,10 +150,16 @@ class Kernel:
 
 
 def launch_config(
-    grid: int, threads: int, shared_bytes: int, cluster: int, *, early: bool = False
+    grid: int,
+    threads: int,
+    shared_bytes: int,
+    cluster: int,
+    *,
+    together: bool = False,
+    early: bool = False,
 ) -> Any:  # noqa: ANN401
-    """A ``CUlaunchConfig`` with attributes for a cluster, and for CTAs that come to the SMs while
-    the last ones of the kernel before end (``early``); the stream is still to be set.
+    """A ``CUlaunchConfig``; the stream is still to be set. ``together``: all CTAs run at once;
+    ``early``: they come to the SMs while the last ones of the kernel before end.
     """
     cuda = library()
     config = cuda.CUlaunchConfig()
@@ -166,6 +172,10 @@ def launch_config(
         attributes[-1].id = ids.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
         size = attributes[-1].value.clusterDim
         size.x, size.y, size.z = cluster, 1, 1
+    if together:
+        attributes.append(cuda.CUlaunchAttribute())
+        attributes[-1].id = ids.CU_LAUNCH_ATTRIBUTE_COOPERATIVE
+        attributes[-1].value.cooperative = 1
     if early:
         attributes.append(cuda.CUlaunchAttribute())
         attributes[-1].id = ids.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION

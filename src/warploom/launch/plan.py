@@ -14,7 +14,7 @@ from functools import cache, partial
 from typing import Any, Literal
 
 from warploom.errors import BackendError
-from warploom.kernel.values import DType
+from warploom.kernel.values import Access, DType
 from warploom.launch.binary import (
     Binary,
     Extent,
@@ -364,6 +364,9 @@ def _grid(binary: Binary, sizes: Sizes, kernel: Kernel, sms: int) -> int:
 def _config(kernel: Kernel, grid: int, binary: Binary, stream: int) -> Any:  # noqa: ANN401
     """What a launch on a stream is; it is never changed again."""
     cluster = 1 if kernel.declared_cluster else binary.cluster
-    made = launch_config(grid, binary.threads, binary.shared_bytes, cluster, early=True)
+    waits = any(t.access is Access.TURNS and not t.optional for t in binary.tensors)
+    made = launch_config(
+        grid, binary.threads, binary.shared_bytes, cluster, together=waits, early=not waits
+    )
     made.hStream = stream
     return made

@@ -21,6 +21,7 @@ from warploom.lower.body import Body, body_of
 from warploom.lower.cluster import check_cluster
 from warploom.lower.estimate import GROUP_ROWS, Estimate, crosses_lines, estimate, trips_of
 from warploom.lower.fuse import Step, fuse
+from warploom.lower.gather import gather_registers
 from warploom.lower.hand_over import chunks_of
 from warploom.lower.join import join
 from warploom.lower.layout import WGMMA_ROWS, Layout, lay_out
@@ -42,7 +43,7 @@ from warploom.lower.tiling import Tiling, part_tiling, tiling_of
 from warploom.lower.visits import differ, tiles_of
 from warploom.target.h200 import HopperTarget, h200
 
-ROWS = ((1, 1), (2, 1), (2, 2), (3, 1), (1, 2))  # consumers, blocks of 64 rows each
+ROWS = ((1, 1), (2, 1), (2, 2), (3, 1), (4, 1), (1, 2))  # consumers, blocks of 64 rows each
 COLUMNS = (256, 240, 224, *range(208, 152, -8), 144, 128, 112, 96, 80, 64, 32, 16)
 MOST_SCORES = 128  # columns of a product that vector work reads in the loop
 LEAST_COLUMNS = 32
@@ -81,7 +82,8 @@ def choose(
     ``sizes``: of named axes (4096 where not given). ``pins``: extents by variable and fields of
     ``Tiling`` that are not to be varied. Raises the first refusal where no tiling has a place.
     """
-    target, pins = target or h200(), dict(pins or {})
+    pins = dict(pins or {})
+    target = (target or h200()).shared_by(int(str(pins.get("resident", 1))))
     *before, last = each_loop(kernel)
     body = body_of(last)
     steps = fuse(body)
@@ -297,9 +299,8 @@ def _settled(
     fixed = {n: v for n, v in pins.items() if n in CHOICES and n != "consumers"}
     tiling = tiling_of(body.kernel, consumers=consumers, **extents)
     tiling = replace(tiling, **fixed)  # type: ignore[arg-type]
-    target = target.shared(tiling.together)
     layout = lay_out(body, tiling, steps)
-    most = _registers(target, consumers)
+    most = _registers(target, consumers, gather_registers(layout.rings))
     if "hold" not in pins and _used(layout) + SPARE_TO_HOLD > most:
         layout = _again(layout, hold=False)
     # Where registers are short by choice, or issue times are given, the schedule counts lives.
@@ -352,8 +353,8 @@ def _again(layout: Layout, **changes: object) -> Layout:
     return lay_out(layout.body, tiling, layout.steps)
 
 
-def _registers(target: HopperTarget, consumers: int) -> int:
-    split = target.register_split(consumers)  # with clusters a few less: the schedule counts
+def _registers(target: HopperTarget, consumers: int, low: int) -> int:
+    split = target.register_split(consumers, producer=low)  # clusters: less, the schedule counts
     return split[1] if split else target.entry_registers(128 * (consumers + 1))
 
 

@@ -36,10 +36,9 @@ def estimate(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> 
     share = -(-trips // layout.tiling.split)
     ends = _ends(layout, target) + _meeting(layout, sizes, target)
     slow = target.memory.across_lines if crosses_lines(layout, sizes) else 1.0
-    each = target.shared(layout.tiling.together)
-    interval = _interval(layout, each, outside_rows(layout, sizes), slow)
+    interval = _interval(layout, target, outside_rows(layout, sizes), slow)
     fill = target.tiles.fill + (target.tiles.cluster if layout.tiling.cluster > 1 else 0)
-    hidden = layout.tiling.together > 1  # one tile's ends by another's loop
+    hidden = layout.tiling.resident > 1  # one tile's ends by another's loop
     cycles = waves * (share * interval + (0 if hidden else ends)) + (ends if hidden else 0) + fill
     dram = _dram_bytes(layout, sizes, target)
     joules = _joules(layout, target, tiles, trips) + dram * target.energy.joules_per_dram_byte
@@ -129,7 +128,7 @@ def _interval(layout: Layout, target: HopperTarget, outside: int, slow: float) -
         handed = most + consumers * 2 * target.sync.named_barrier_handoff
         return max(handed, _chain(layout, target))
     if consumers == 1:
-        most = max(most, (busy.get("tensor", 0) + vector) / layout.tiling.together)
+        most = max(most, (busy.get("tensor", 0) + vector) / layout.tiling.resident)
     return max(most * target.tiles.tensor, _refilled(layout, target, busy.get("tensor", 0)))
 
 
@@ -140,7 +139,7 @@ def _refilled(layout: Layout, target: HopperTarget, products: int) -> float:
         return 0.0
     model, slots = target.tiles, ring_depth(layout, rings[0], target)
     away = model.refill + model.refill_byte * sum(r.bytes for r in rings)
-    return (products + away) / max(slots - model.slots_held, 0.5) / layout.tiling.together
+    return (products + away) / max(slots - model.slots_held, 0.5) / layout.tiling.resident
 
 
 def _chain(layout: Layout, target: HopperTarget) -> int:

@@ -42,9 +42,12 @@ class Tiling:
     ``split``: CTAs that share the loop of a tile; the last to finish puts together what all of them
     left in memory, in the order of the parts: the same bits every time.
     ``cluster``: CTAs with neighbouring rows of tiles that fetch what they share once.
-    ``together``: CTAs that share an SM, so that one stores its tile while another multiplies.
     ``settled``: fewer products are in flight, where the assembler would let none be
     (``lower.settle``). ``unroll``: steps of an iteration (``lower.unroll``).
+    ``together``: all tiles of an iteration lie in one slot, so that one wait is for all of them.
+    ``resident``: CTAs that share an SM, each with its part of the memory and registers: where one
+    waits, another works.
+    ``lag``: a running maximum may lag (``lower.rewrite``): less work, errors up to a tenth larger.
     """
 
     extents: tuple[tuple[str, int], ...]
@@ -72,9 +75,11 @@ class Tiling:
     ahead: int = 1
     split: int = 1
     cluster: int = 1
-    together: int = 1
     settled: bool = False
     unroll: int = 1
+    together: bool = False
+    resident: int = 1
+    lag: bool = True
 
     @property
     def pins(self) -> tuple[tuple[str, object], ...]:
@@ -103,8 +108,9 @@ class Tiling:
         tags += [f"given{_mark(self.times)}" if self.times else ""]
         tags += [f"k{self.split}" if self.split > 1 else ""]
         tags += [f"c{self.cluster}" if self.cluster > 1 else ""]
-        tags += [f"t{self.together}" if self.together > 1 else ""]
         tags += ["settled" if self.settled else "", f"u{self.unroll}" if self.unroll > 1 else ""]
+        tags += ["together" if self.together else ""]
+        tags += [f"r{self.resident}" if self.resident > 1 else "", "" if self.lag else "exact"]
         return "_".join([sizes, *(t for t in tags if t)])
 
 

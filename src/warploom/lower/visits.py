@@ -7,13 +7,15 @@ The list depends on sizes and the number of CTAs alone: the same for every launc
 
 Where tiles take turns to add to memory (``wl.Turns``), the rows of a unit are handed out in order,
 and a tile waits for the row before it alone. Every CTA visits its tiles in the order they were
-handed out, so the first tile that is not done never waits: no order of events is a deadlock.
+handed out, and all CTAs run at once, so the first tile that is not done never waits: no order of
+events is a deadlock. Tiles walk their loop from its end, where all of them begin: one that begins
+some iterations after the one before it never waits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from heapq import heapify, heapreplace
+from heapq import heappop, heappush, heapreplace
 from math import prod
 
 from warploom.kernel.values import (
@@ -31,13 +33,14 @@ from warploom.kernel.values import (
 from warploom.lower.body import Body, body_of
 from warploom.lower.cluster import row_variable
 from warploom.lower.fuse import fuse
-from warploom.lower.ranges import Affine, Cut, cut_of, starts_anywhere
+from warploom.lower.ranges import Affine, Cut, begins_at, cut_of
 from warploom.lower.slots import grouped_vars
 from warploom.lower.tiling import Tiling
 from warploom.target.h200 import h200
 
 ENDS, BAND_BYTES = h200().tiles.ends, h200().memory.band_bytes
 EVEN = 1.01  # of the least time a list can take: no need to look further
+TURN_ROWS = 256  # a fence takes part of an iteration, and tiles must keep this distance
 STOP = -1  # after the last tile of a CTA
 
 Sizes = Mapping[str, int]
@@ -53,6 +56,11 @@ def differ(kernel: Kernel, cut: Cut | None) -> bool:
 def takes_turns(kernel: Kernel) -> bool:
     """Whether what tiles add to memory is added in the order of their rows."""
     return any(t.access is Access.TURNS for t in kernel.tensors)
+
+
+def turn_rows(extent: int) -> int:
+    """Rows of a loop with tiles of ``extent`` whose turn is taken, and given on, at once."""
+    return max(extent, TURN_ROWS)
 
 
 def starts_early(body: Body, cut: Cut | None, tiling: Tiling) -> bool:
@@ -75,7 +83,9 @@ def visit_list(kernel: Kernel, tiling: Tiling, sizes: Sizes, ctas: int) -> tuple
     units = prod(sizes[kernel.var(n).axis] for n in kernel.grid.vars if n != row)
     if takes_turns(kernel):
         assert costs == sorted(costs, reverse=True)  # the longest first is the order of the rows
-    own = _evenly(costs, units, ctas, _band(body, tiling, sizes, units))
+    lag = turn_rows(tiling.extent(body.loop.var)) / tiling.extent(body.loop.var) + 0.5
+    lag = lag if takes_turns(kernel) else 0.0
+    own = _evenly(costs, units, ctas, _band(body, tiling, sizes, units), lag)
     flat: list[int] = []
     starts = []
     for tiles in own:
@@ -84,13 +94,14 @@ def visit_list(kernel: Kernel, tiling: Tiling, sizes: Sizes, ctas: int) -> tuple
     return (*starts, *flat)
 
 
-def _evenly(costs: Sequence[float], units: int, ctas: int, widest: int) -> list[list[int]]:
+def _evenly(
+    costs: Sequence[float], units: int, ctas: int, widest: int, lag: float
+) -> list[list[int]]:
     """The tiles in the widest bands, or in narrower ones where those share the work better."""
     least = max(units * sum(costs) / ctas, *costs)
     best: tuple[float, list[list[int]]] | None = None
     for band in sorted({-(-widest * n // 4) for n in range(1, 5)}, reverse=True):
-        own = hand_out(costs, units, ctas, band)
-        longest = max(sum(costs[t % len(costs)] for t in tiles) for tiles in own)
+        own, longest = hand_out(costs, units, ctas, band, lag)
         if best is None or longest < best[0]:
             best = longest, own
         if longest <= EVEN * least:
@@ -99,20 +110,30 @@ def _evenly(costs: Sequence[float], units: int, ctas: int, widest: int) -> list[
     return best[1]
 
 
-def hand_out(costs: Sequence[float], units: int, ctas: int, band: int) -> list[list[int]]:
-    """Tiles of each CTA: band by band the costliest first, each to who is done soonest."""
+def hand_out(
+    costs: Sequence[float], units: int, ctas: int, band: int, lag: float = 0.0
+) -> tuple[list[list[int]], float]:
+    """Tiles of each CTA, and when all are done: band by band the costliest first, each to who is
+    done soonest. A tile comes no sooner than ``lag`` after the one before it of its unit; so long
+    its CTA takes one of a unit that is ready.
+    """
     rows = len(costs)
     longest = sorted(range(rows), key=lambda r: -costs[r])
     own: list[list[int]] = [[] for _ in range(ctas)]
     done = [(0.0, c) for c in range(ctas)]
-    heapify(done)
-    for first in range(0, units, band):
-        for row in longest:
-            for unit in range(first, min(first + band, units)):
-                at, cta = done[0]
-                own[cta].append(unit * rows + row)
-                heapreplace(done, (at + costs[row], cta))
-    return own
+    ready = [(unit // band, 0, unit) for unit in range(units)]
+    later: list[tuple[float, tuple[int, int, int]]] = []
+    for _ in range(units * rows):
+        at, cta = done[0]
+        while later and (later[0][0] <= at or not ready):
+            at = max(at, later[0][0])
+            heappush(ready, heappop(later)[1])
+        group, place, unit = heappop(ready)
+        own[cta].append(unit * rows + longest[place])
+        heapreplace(done, (at + costs[longest[place]], cta))
+        if place + 1 < rows:
+            heappush(later, (at + lag, (group, place + 1, unit)))
+    return own, max(at for at, _ in done)
 
 
 def row_trips(body: Body, cut: Cut, tiling: Tiling, sizes: Sizes) -> list[int]:
@@ -133,7 +154,8 @@ def row_trips(body: Body, cut: Cut, tiling: Tiling, sizes: Sizes) -> list[int]:
             if bound.loop < 0:
                 high = min(high, most + 1)
             elif bound.loop > 0:
-                low = max(low, -most if starts_anywhere(body) else -most // step * step)
+                begin = begins_at(body, step)
+                low = max(low, -most // begin * begin)
         found.append(max(1, -(-(high - low) // step)))
     return found
 

@@ -55,7 +55,6 @@ class Limits:
 
     sms: int = figure(132, "", Origin.DOCUMENT)
     smem_per_block: int = figure(232_448, "bytes", Origin.DOCUMENT)
-    smem_reserved: int = figure(1024, "bytes of a CTA", Origin.DOCUMENT)
     registers_per_sm: int = figure(65_536, "", Origin.DOCUMENT)
     setmaxnreg_step: int = figure(8, "registers", Origin.COMPILER)
     setmaxnreg_low: int = figure(24, "registers", Origin.COMPILER)
@@ -66,14 +65,6 @@ class Limits:
     clusters: tuple[tuple[int, int], ...] = figure(
         ((1, 132), (2, 66), (4, 30)), "size, resident at once", Origin.MEASURED
     )
-
-    def shared(self, ctas: int) -> Limits:
-        """The same where so many CTAs share an SM."""
-        if ctas == 1:
-            return self
-        memory = (self.smem_per_block + self.smem_reserved) // ctas - self.smem_reserved
-        registers = self.registers_per_sm // ctas
-        return replace(self, smem_per_block=memory, registers_per_sm=registers)
 
     def resident_clusters(self, size: int) -> int:
         """How many clusters of ``size`` CTAs run at once, one CTA an SM."""
@@ -290,23 +281,32 @@ class HopperTarget:
         size, cycles = table[-1]
         return cycles + int((box_bytes - size) / self.l2_bytes_per_cycle)
 
-    def shared(self, ctas: int) -> HopperTarget:
-        """The same where so many CTAs share an SM."""
-        return replace(self, limits=self.limits.shared(ctas))
+    def shared_by(self, ctas: int) -> HopperTarget:
+        """The chip as one of so many CTAs on an SM sees it."""
+        limits = self.limits
+        smem = (limits.smem_per_block + KIB) // ctas - KIB  # each with a KiB of the system
+        registers = limits.registers_per_sm // ctas
+        return replace(
+            self, limits=replace(limits, smem_per_block=smem, registers_per_sm=registers)
+        )
 
     def entry_registers(self, threads: int) -> int:
         """Registers a thread has at entry of a kernel of that many threads."""
         step = self.limits.setmaxnreg_step
         return self.limits.registers_per_sm // threads // step * step
 
-    def register_split(self, consumers: int, *, cluster: bool = False) -> tuple[int, int] | None:
+    def register_split(
+        self, consumers: int, *, cluster: bool = False, producer: int = 0
+    ) -> tuple[int, int] | None:
         """``setmaxnreg`` of (producer, consumer) for one producer warpgroup.
 
         They share what the CTA got at entry; more would wait for ever. None: entry is enough. In a
         cluster the producer has more: it addresses other CTAs, and meets them in the end.
+        ``producer``: so many at least, where its other warps have work.
         """
         step = self.limits.setmaxnreg_step
         low = CLUSTER_PRODUCER if cluster else self.limits.setmaxnreg_low
+        low = max(low, producer)
         entry = self.entry_registers(128 * (consumers + 1))
         total = entry * (consumers + 1)
         consumer = min((total - low) // consumers // step * step, self.limits.setmaxnreg_high)

@@ -11,11 +11,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from warploom.launch.attention import attention as _launch_attention
-from warploom.launch.attention import attention_packed as _launch_packed
-from warploom.launch.gemm import CALLS as GEMM
-from warploom.launch.gemm import NO_SCALARS, PLAIN
-from warploom.launch.gemm import gemm as _launch_gemm
+from warploom.launch.attention import (
+    attention as _launch_attention,
+    attention_packed as _launch_packed,
+)
+from warploom.launch.gemm import CALLS as GEMM, NO_SCALARS, PLAIN, gemm as _launch_gemm
 from warploom.torch import schema
 from warploom.torch.autograd import Attention, Gemm, attention_grads, needs_grad
 

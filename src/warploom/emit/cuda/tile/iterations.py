@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from warploom.emit.cuda.tile.context import Context
-from warploom.lower.ranges import Affine, Cut, starts_anywhere
-
-BEGIN = 4  # elements: copies of vectors begin at whole 16 bytes
+from warploom.lower.ranges import Affine, Cut, begins_at
+from warploom.lower.visits import takes_turns
 
 
 def range_lines(
@@ -22,7 +21,7 @@ def range_lines(
         for bound in cut.below:  # t >= start
             start = _solved(context, cut, bound, widest=True)
             skip = f"max(({start}) - first_{loop}, 0)"
-            step = BEGIN if starts_anywhere(context.layout.body) else extent
+            step = begins_at(context.layout.body, extent)
             whole = f" / {step} * {step}"
             lines.append(f"first_{loop} += {skip}{whole};")
         for bound in cut.above:  # t <= most
@@ -46,7 +45,11 @@ def range_lines(
     for bound in seen.above if seen is not None else ():
         most = _solved(context, cut, bound, widest=False)
         lines.append(f"whole_to = min(whole_to, floor_div(({most}) + 1 - first_{loop}, {extent}));")
-    return [*lines, "whole_to = min(max(whole_to, 0), k_tiles);"]
+    lines.append("whole_to = min(max(whole_to, 0), k_tiles);")
+    if takes_turns(context.kernel):  # from the end
+        lines += ["const int whole_end = k_tiles - whole_from;", "whole_from = k_tiles - whole_to;"]
+        lines.append("whole_to = whole_end;")
+    return lines
 
 
 def list_lines(context: Context, cut: Cut | None, fewest: int) -> list[str]:

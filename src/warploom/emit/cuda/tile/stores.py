@@ -8,13 +8,12 @@ from warploom.emit.cuda.tile.vector import ELEMENTS, Vector, row_scope
 from warploom.kernel.values import Access, DType, Store, Walk
 from warploom.lower.body import refusal
 from warploom.lower.hand_over import by_columns, share_of
-from warploom.lower.slots import LINE_BYTES
+from warploom.lower.slots import BLOCK_COLUMNS, BLOCK_ROWS, LINE_BYTES
 from warploom.lower.storage import is_turned, scattered
-from warploom.lower.visits import takes_turns
+from warploom.lower.visits import takes_turns, turn_rows
 
 PACKS = {DType.BF16: "pack_bf16", DType.F16: "pack_f16"}
 WARP_ROWS = 16
-BLOCK_ROWS, BLOCK_COLUMNS = 16, 8  # of tensors in blocks
 BLOCK_BYTES = BLOCK_ROWS * BLOCK_COLUMNS * 4
 
 
@@ -79,11 +78,11 @@ def _block_address(context: Context, op: Store, iteration: str, row: str, column
     return f"{context.pointer(op.tensor)} + ({' + '.join(parts)})"
 
 
-def _block_row(context: Context, op: Store, iteration: str, block: int) -> tuple[str, str]:
-    """The first row of a warp's blocks, and whether it exists."""
+def _block_row(context: Context, op: Store, first: str, block: int) -> tuple[str, str]:
+    """The first row of a warp's blocks in a tile from ``first`` on, and whether it exists."""
     rows = context.layout.body.values[op.value].vars[0]
     blocks, _ = share_of(context.layout, op)
-    row = f"{context.position(rows, iteration)} + 16 * warp_in_group"
+    row = f"{first} + 16 * warp_in_group"
     row += f" + {64 * block}" if block else ""
     row += "" if by_columns(context.layout, op) else f" + {64 * blocks} * instance"
     axis = context.kernel.var(rows).axis
@@ -100,20 +99,21 @@ def straight_text(context: Context, op: Store, iteration: str) -> list[str]:
     blocks, columns = share_of(context.layout, op)
     across = f"{columns} * instance" if by_columns(context.layout, op) else "0"
     blocked = context.kernel.tensor(op.tensor).blocked
+    in_turn = takes_turns(context.kernel)
     lines = ["{", *indent(vector.scopes.step, 2)]
+    lines += indent(_take_turn(context, op, iteration), 2) if in_turn else []
+    first = context.position(value.vars[0], iteration)
     for b in range(blocks):
-        row, exists = _block_row(context, op, iteration, b)
+        row, exists = _block_row(context, op, first, b)
         if blocked:
             place = f"float* to = {_block_address(context, op, iteration, row, across)} + 4 * lane;"
         else:
             place = f"const int row = {row} + lane / 4, column = {across} + 2 * (lane % 4);"
-        turn = _turn(context, op, iteration, row)
         lines += [
             f"  if ({exists}) {{",
             f"    constexpr int b = {b};",
             *indent(row_scope(vector), 4),
             f"    {place}",
-            *indent(_take_turn(context, op, turn) if turn else [], 4),
             "#pragma unroll",
             f"    for (int g = 0; g < {columns // 16}; ++g) {{",
             "      const int h = 2 * g;",
@@ -128,80 +128,69 @@ def straight_text(context: Context, op: Store, iteration: str) -> list[str]:
             "    }",
             "  }",
         ]
-    lines += _give_turns(blocks, iteration) if takes_turns(context.kernel) else []
+    lines += indent(_give_last(context, op, iteration), 2) if in_turn else []
     return [*lines, "}"]
 
 
-def _turn(context: Context, op: Store, iteration: str, row: str) -> str:
-    """Where the tiles that added to a warp's rows are counted; "" where they add in any order.
-    Consumers that share rows by columns count together.
+class _Turn:
+    """The turn of a warp's rows: where the tiles that added to them are counted, whether they exist
+    and whether an iteration is the first of them. ``together`` rows have one turn; those after
+    them were added to before. Consumers that share rows by columns count together.
     """
-    turns = next((t for t in context.kernel.tensors if t.access is Access.TURNS), None)
-    if turns is None:
-        return ""
-    named = {a.name: at for a, at in zip(context.kernel.tensor(op.tensor).axes, op.at, strict=True)}
-    rows = context.layout.body.values[op.value].vars[0]
-    parts = [
-        f"({row if named[a.name].var == rows else context.index(named[a.name], iteration)})"
-        f" * {context.stride(turns.name, n)}"
-        for n, a in enumerate(turns.axes)
-    ]
-    return f"(unsigned*){context.pointer(turns.name)} + ({' + '.join(parts)})"
 
-
-def turn_variables(context: Context) -> list[str]:
-    """What a consumer remembers of turns: whose it was when last asked, and whom it owes one."""
-    if not takes_turns(context.kernel):
-        return []
-    stores = [op for op in context.layout.body.loop.body if isinstance(op, Store)]
-    blocks = max(share_of(context.layout, op)[0] for op in stores)
-    return [f"unsigned asked[{blocks}];", f"unsigned* owed[{blocks}] = {{}};"]
+    def __init__(self, context: Context, op: Store, iteration: str) -> None:
+        body, kernel = context.layout.body, context.kernel
+        rows = body.values[op.value].vars[0]
+        extent = context.layout.extent(rows)
+        together = turn_rows(extent)
+        at = context.position(rows, iteration)
+        row, self.exists = _block_row(context, op, f"{at} / {together} * {together}", 0)
+        self.exists_after = _block_row(context, op, f"({at} / {together} + 1) * {together}", 0)[1]
+        self.begins = f"{iteration} == 0 || ({at} + {extent}) % {together} == 0"
+        self.together = together
+        turns = next(t for t in kernel.tensors if t.access is Access.TURNS)
+        named = {a.name: p for a, p in zip(kernel.tensor(op.tensor).axes, op.at, strict=True)}
+        parts = [
+            f"({row if named[a.name].var == rows else context.index(named[a.name], iteration)})"
+            f" * {context.stride(turns.name, n)}"
+            for n, a in enumerate(turns.axes)
+        ]
+        self.place = f"(unsigned*){context.pointer(turns.name)} + ({' + '.join(parts)})"
 
 
 def ask_turn(context: Context, op: Store, iteration: str) -> list[str]:
     """Ask whose turn it is, long before the answer is needed."""
-    lines = []
-    for b in range(share_of(context.layout, op)[0]):
-        row, exists = _block_row(context, op, iteration, b)
-        turn = _turn(context, op, iteration, row)
-        lines.append(f"asked[{b}] = {exists} ? load_relaxed({turn}) : 0u;")
-    return lines
+    turn = _Turn(context, op, iteration)
+    return [f"if (({turn.begins}) && {turn.exists}) asked = load_relaxed({turn.place});"]
 
 
-def _take_turn(context: Context, op: Store, turn: str) -> list[str]:
+def _take_turn(context: Context, op: Store, iteration: str) -> list[str]:
     """Wait until the tiles before this one have added to the rows. One fence is for what is read
-    then and for what was added an iteration ago, whose turn is given on now.
+    then and for what was added an iteration ago and before, whose turn is given on now.
     """
+    turn = _Turn(context, op, iteration)
     grid = context.kernel.grid.vars
     tile = next(n for n in grid if context.kernel.var(n).walk is Walk.TILE)
     shared = context.layout.tiling.consumers if by_columns(context.layout, op) else 1
     before = f"{shared} * (pos_{tile} / {context.layout.extent(tile)})"
     return [
-        f"unsigned* const turn = {turn};",
-        f"if (lane == 0) while (asked[b] < {before}) asked[b] = load_relaxed(turn);",
-        "fence_gpu();",
-        "__syncwarp();",
-        "if (lane == 0 && owed[b]) add_relaxed(owed[b]);",
-        "owed[b] = turn;",
+        f"if ({turn.begins}) {{",
+        f"  unsigned* const turn = {turn.place};",
+        f"  if (lane == 0 && {turn.exists}) while (asked < {before}) asked = load_relaxed(turn);",
+        *indent(_give(f"turn + {turn.together}", f"{iteration} > 0 && {turn.exists_after}"), 2),
+        "}",
     ]
 
 
-def _give_turns(blocks: int, iteration: str) -> list[str]:
-    """After the last iteration of a tile nobody waits for what it owes."""
-    return [
-        f"  if ({iteration} == k_tiles - 1) {{",
-        "    fence_gpu();",
-        "    __syncwarp();",
-        *(
-            line
-            for b in range(blocks)
-            for line in (
-                f"    if (lane == 0 && owed[{b}]) add_relaxed(owed[{b}]);",
-                f"    owed[{b}] = nullptr;",
-            )
-        ),
-        "  }",
-    ]
+def _give_last(context: Context, op: Store, iteration: str) -> list[str]:
+    """After the last iteration of a tile nobody takes a turn that gives on the one before."""
+    turn = _Turn(context, op, iteration)
+    given = _give(turn.place, turn.exists)
+    return [f"if ({iteration} == k_tiles - 1) {{", *indent(given, 2), "}"]
+
+
+def _give(place: str, exists: str) -> list[str]:
+    return ["fence_gpu();", "__syncwarp();", f"if (lane == 0 && {exists}) add_relaxed({place});"]
 
 
 _ADD_BLOCKS = [
@@ -396,7 +385,8 @@ def _send_blocks(
     columns = share_of(context.layout, op)[1]
     across = str(column)
     across += f" + {columns} * instance" if by_columns(context.layout, op) else ""
-    row, exists = _block_row(context, op, iteration, block)
+    first = context.position(context.layout.body.values[op.value].vars[0], iteration)
+    row, exists = _block_row(context, op, first, block)
     to = _block_address(context, op, iteration, row, across)
     wide = min(LINE_BYTES // 4, columns)
     bytes_ = wide // BLOCK_COLUMNS * BLOCK_BYTES
