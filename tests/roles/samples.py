@@ -31,7 +31,7 @@ from warploom.kernels.grouped import (
     grouped_weights,
 )
 from warploom.kernels.int4_gemm import fp8_gemm, int4_gemm
-from warploom.kernels.measured import ATTENTION, GRADS, SCANS
+from warploom.kernels.measured import ATTENTION, GRADS, PRODUCTS, SCANS
 from warploom.kernels.rms_gemm import rms_gemm
 from warploom.kernels.scan import scan
 from warploom.kernels.swiglu import swiglu
