@@ -21,9 +21,7 @@ from pathlib import Path
 
 import torch
 from lib.protocol import compare, environment, geometric_mean
-from lib.shapes import BACKWARD_LENGTHS as LENGTHS
-from lib.shapes import BACKWARD_TWELVE as TWELVE
-from lib.shapes import BACKWARD_WIDE as WIDE
+from lib.shapes import BACKWARD_LENGTHS as LENGTHS, BACKWARD_TWELVE as TWELVE, BACKWARD_WIDE as WIDE
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
 

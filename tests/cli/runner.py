@@ -39,7 +39,7 @@ def warploom(*arguments, stdin="", cwd=None):
             contextlib.chdir(cwd or "."),
             warnings.catch_warnings(),
         ):
-            warnings.simplefilter("default")
+            warnings.simplefilter("always")  # as text, not as errors of the test run
             try:
                 main()
             except SystemExit as end:

@@ -3,8 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tests.view.test_pages_in_a_browser import stamps
 from warploom.cli.style import fit, wrapped

@@ -7,8 +7,7 @@ import threading
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from warploom.errors import BackendError
 from warploom.kernel.values import Access, Axis, DType, Tensor

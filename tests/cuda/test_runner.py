@@ -10,8 +10,7 @@ import pytest
 
 import warploom
 from warploom.errors import BackendError
-from warploom.launch import runner as module
-from warploom.launch import tensors, tune
+from warploom.launch import runner as module, tensors, tune
 from warploom.launch.binary import Extent, Pointer, Scalar, TensorMap
 from warploom.launch.plan import MisalignedError
 from warploom.launch.runner import RefusedError, Runner, torch_key

@@ -1,21 +1,14 @@
-"""K best, re-ranking and calibration."""
+"""K best and re-ranking."""
 
 import json
 
 import pytest
 
-from tests.modulo.bodies.attention import AttentionShape, attention_body
 from tests.modulo.bodies.gemm import gemm_body
 from tests.modulo.samples import document, matmul_ops
 from warploom.errors import ConfigError, DocumentError
 from warploom.guard.counters import synthesise
 from warploom.order import ModuloOp, ModuloOptions, ModuloProblem, check_result, solve_modulo
-from warploom.order.calibrate import (
-    Measurement,
-    apply_calibration,
-    critical_features,
-    fit,
-)
 from warploom.order.kbest import (
     FewerSchedulesWarning,
     digest,
@@ -94,28 +87,6 @@ def test_fewer_than_asked_for_is_said():
 def test_k_best_refuses_nonsense(candidates):
     with pytest.raises(ConfigError):
         k_best(candidates[0], 0)
-    with pytest.raises(ConfigError):
-        fit([])
-
-
-def test_calibration_finds_a_wrong_unit_cost():
-    best = solve_modulo(gemm_body(2, 2), II_ONLY)
-    features, distance = critical_features(best)
-    assert (features, distance) == ({"unit MMA": 128}, 1)
-    measured = [Measurement(result=r, cycles=160.0) for r in k_best(best, 4)]
-    found = fit(measured, ridge=0.01)
-    assert found.after < found.before == 32
-    assert found.factor("unit MMA") == pytest.approx(1.25, abs=0.01)
-    assert found.factor("latency MMA") == 1.0
-    corrected = solve_modulo(apply_calibration(best.problem, found), II_ONLY)
-    assert corrected.ii == pytest.approx(160, abs=8)
-
-
-def test_calibration_of_a_recurrence():
-    result = solve_modulo(attention_body(AttentionShape()), II_ONLY)
-    found = fit([Measurement(result=result, cycles=1400.0)], ridge=0.001)
-    assert found.after == pytest.approx(0, abs=5)
-    assert all(f >= 0 for _, f in found.factors)
 
 
 def test_candidates_are_re_ranked_by_the_simulator():

@@ -4,8 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from tests.host_cuda import NEEDS_COMPILER
 from tests.texts.test_random_kernels import Lowered, check

@@ -10,8 +10,7 @@ from functools import cached_property
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 
 from tests.cuda.gpu import NEEDS_HOPPER
 from tests.host_cuda import NEEDS_COMPILER, run_case

@@ -5,8 +5,7 @@ import random
 import time
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from warploom.document import schedule_from_json, schedule_to_json, write_schedule
 from warploom.errors import WarploomError

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from warploom.cli.author import user_object
 from warploom.document.roles import RolesDocument
@@ -85,6 +86,18 @@ class TileKernel:
     choices: tuple[tuple[str, object], ...] = ()
     target: HopperTarget = field(default_factory=h200)
     free: bool = False
+
+    def __post_init__(self) -> None:
+        """A choice that is a word must be one that the text knows."""
+        for name, value in self.choices:
+            if isinstance(value, str) and not re.search(
+                rf"[\"']{re.escape(value)}[\"']", inspect.getsource(self.text.function)
+            ):
+                raise ConfigError(
+                    f"{self.text.name} knows no {name} {value!r}",
+                    where=f"{name}={value}",
+                    fix="true, false, none, a number, file.py:function, or a word of its text",
+                )
 
     @property
     def axes(self) -> list[str]:
@@ -237,6 +250,10 @@ def kernel_names() -> tuple[str, ...]:
 
 def kernel_named(spec: str, tile: str | None = None, dtype: str | None = None) -> TileKernel | None:
     """The shipped kernel of that name or of a document's name; None for another kind of name."""
+    return _named(spec, tile, dtype) if ":" in spec else _known(spec, tile, dtype)
+
+
+def _named(spec: str, tile: str | None, dtype: str | None) -> TileKernel | None:
     if spec.partition("@")[0] in TEXTS and not _NAME.fullmatch(spec):
         name, said = split_spec(spec)
         kind = dtype or USUAL.get(name, "bf16")
@@ -247,6 +264,9 @@ def kernel_named(spec: str, tile: str | None = None, dtype: str | None = None) -
     if tile is not None:
         raise ConfigError(f"{name} has its tile in its name", where="--tile", fix="drop it")
     return _from_name(found, dtype or USUAL.get(found["text"], "bf16"))
+
+
+_known = lru_cache(maxsize=64)(_named)  # names without a file, which may change
 
 
 def _from_name(found: re.Match[str], dtype: str) -> TileKernel | None:

@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import Any
 
 from warploom.kernel.values import DType
-from warploom.kernels.attention_grad import attention_grad as text
 from warploom.kernels.attention_grad import (
+    attention_grad as text,
     packed_grad,
     packed_values,
     values_grad,

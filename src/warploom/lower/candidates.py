@@ -19,7 +19,7 @@ from warploom.document.roles_json import roles_to_json
 from warploom.errors import SchedulingError
 from warploom.guard.mbarrier import Plan, derive_roles
 from warploom.order import ModuloOptions, ModuloProblem, ModuloResult, check_result, solve_modulo
-from warploom.order.bounds.paths import distances, rec_mii
+from warploom.order.bounds.paths import Paths
 from warploom.order.bounds.plain import plain_bound
 from warploom.order.bounds.system import build_system
 from warploom.order.enumerate import WORK, enumerate_programs
@@ -135,11 +135,8 @@ def in_text_order(problem: ModuloProblem) -> ModuloResult:
     system = build_system(problem)
     depths = next(iter(_deepest(problem)))
     arcs = [*system.all_arcs(depths), *unit_order_arcs(system, system.n, range(system.n))]
-    least, _ = rec_mii(system.n, arcs)
-    found = distances(system.n, arcs, least)
-    assert found is not None
-    first = found.max(axis=0)
-    return given_times(problem, least, *(int(t) for t in first - first.min()))
+    least, _, earliest = Paths(system.n, arcs).least()
+    return given_times(problem, least, *earliest)
 
 
 def _space(plan: Plan) -> Space:

@@ -13,11 +13,11 @@ from warploom.guard.mbarrier import (
     Product,
     RingPlan,
     RolePlan,
+    Store as StagedStore,
     Stores,
     Turns,
     Work,
 )
-from warploom.guard.mbarrier import Store as StagedStore
 from warploom.kernel.values import Dot, Given, Load, Store
 from warploom.lower.body import refusal
 from warploom.lower.cluster import sharers

@@ -1,8 +1,8 @@
 """Independent checker: replays the definition of a modulo schedule on an unrolled timeline.
 
-It shares nothing with the solvers: no distances, no ring algebra, no lowered constraints. It marks
-every unit cycle, compares every edge by absolute times, fills ring copies by number, counts live
-registers cycle by cycle and charges roles for streams, hand-offs and registers.
+It shares nothing with the solvers: no distances, no ring algebra, no lowered constraints. It adds
+up what holds each unit, compares every edge by absolute times, fills ring copies by number, counts
+live registers and charges roles for streams, hand-offs and registers.
 
 >>> check_schedule(body, ii=8, times=(0, 10), depths=(), roles=("main", "main"))   # doctest: +SKIP
 CheckReport(errors=(), smem=0, ...)
@@ -34,6 +34,10 @@ class CheckReport:
     length: int
     stages: int
     cuts: int
+
+
+_Claim = tuple[int, int, int]
+"""From one cycle up to another, so much of something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,22 +139,40 @@ def _iterations(r: _Replay) -> int:
 
 def _check_units(r: _Replay) -> list[str]:
     """Count the holders of every unit in every cycle of one interval, folded modulo II."""
-    held: dict[str, list[int]] = {}
+    held: dict[str, list[_Claim]] = {}
     for v, op in enumerate(r.problem.ops):
         claims = [(h.unit, h.cycles) for h in op.holds()]
         if issuing := _stream_time(r, v):
             claims.append((f"stream of role {r.roles[v]}", issuing))
         for unit, cycles in claims:
-            row = held.setdefault(unit, [0] * r.ii)
-            for c in range(r.times[v], r.times[v] + cycles):
-                row[c % r.ii] += 1
+            held.setdefault(unit, []).append((r.times[v], r.times[v] + cycles, 1))
     declared = {u.name: u.capacity for u in r.problem.capacities}
     errors = []
-    for unit, row in held.items():
-        most = max(row)
+    for unit, claimed in held.items():
+        most, cycle = _most_at_once(claimed, r.ii)
         if most > declared.get(unit, 1):
-            errors.append(f"unit {unit!r} is held {most} times in cycle {row.index(most)}")
+            errors.append(f"unit {unit!r} is held {most} times in cycle {cycle}")
     return errors
+
+
+def _most_at_once(claims: Sequence[_Claim], ii: int) -> tuple[int, int]:
+    """The largest sum of what is claimed in one cycle of the interval, and the first such cycle.
+
+    Claims of all iterations meet: each is cut at the ends of intervals and laid into one.
+    """
+    changes = {0: 0}
+    for first, end, size in claims:
+        starts = (first, *range((first // ii + 1) * ii, end, ii)) if first < end else ()
+        for start in starts:
+            stop = min(end, (start // ii + 1) * ii)
+            for at, change in ((start % ii, size), (start % ii + stop - start, -size)):
+                changes[at] = changes.get(at, 0) + change
+    level, best = 0, (0, 0)
+    for at in sorted(changes):
+        level += changes[at]
+        if level > best[0]:
+            best = level, at
+    return best
 
 
 def _stream_time(r: _Replay, v: int) -> int:
@@ -215,15 +237,13 @@ def _read_ends(r: _Replay, reads: tuple[Read, ...], iteration: int) -> list[tupl
 
 def _live_registers(r: _Replay) -> dict[str, int]:
     """The most registers of freely renamed values live at once, per role, in the steady state."""
-    rows: dict[str, list[int]] = {}
+    lives: dict[str, list[_Claim]] = {}
     for value in r.problem.values:
         role = value.role or r.roles[value.src]
-        row = rows.setdefault(role, [0] * r.ii)
         start = r.at(value.src, 0) + value.late
         end = max((r.at(u.op, u.distance) + u.hold for u in value.uses), default=start)
-        for c in range(start, end):
-            row[c % r.ii] += value.size
-    return {role: max(row) for role, row in rows.items()}
+        lives.setdefault(role, []).append((start, end, value.size))
+    return {role: _most_at_once(claims, r.ii)[0] for role, claims in lives.items()}
 
 
 def _register_totals(r: _Replay, live: dict[str, int]) -> dict[str, int]:

@@ -16,9 +16,9 @@ from itertools import islice
 from math import inf, isfinite
 
 from warploom.errors import ConfigError, SchedulingError
-from warploom.order.bounds.system import build_system
+from warploom.order.learn import FEW, Learner
 from warploom.order.model import ModuloProblem
-from warploom.order.sequence import Program, fits_budget, least_stages, neighbours
+from warploom.order.sequence import Orders, Program, neighbours
 from warploom.order.starts import Start, solver_starts
 
 KNOWN = 3  # orders that walks begin from
@@ -163,6 +163,8 @@ class Hunt:
         near = known[:KNOWN]
         solved = self._usable(solver_starts(self.problem, self._rng, seconds=seconds, known=near))
         self._score(list(islice(solved, self.options.batch)))
+        if len(self.problem.ops) <= FEW:
+            self._learn()
         idle = 0
         for turn, start in enumerate(self._restarts(solved)):
             before = len(self._scores)
@@ -171,13 +173,27 @@ class Hunt:
             if idle >= PATIENCE:
                 return
 
+    def _learn(self) -> None:
+        """Orders that are best under costs which explain the scores, until they stop paying."""
+        learner, dry = Learner(self.problem, self._rng), 0
+        while dry < PATIENCE:
+            before = self._best_cheap()
+            found = learner.proposals(self._cheap_scores(), self.options.batch)
+            self._score([("learnt", p) for p in found])
+            dry = 0 if self._best_cheap() < before else dry + 1
+
+    def _best_cheap(self) -> float:
+        return min(self._cheap_scores().values(), default=inf)
+
+    def _cheap_scores(self) -> dict[Program, float]:
+        return {p: s for (p, e), s in self._scores.items() if e == self.options.efforts[0]}
+
     def _usable(self, starts: Iterable[Start]) -> Iterator[Start]:
         """Only orders that keep every dependence and the budget, each once."""
-        system, stale = build_system(self.problem), 0
+        orders, stale = Orders(self.problem), 0
         for origin, program in starts:
             self._check_time()
-            fits = fits_budget(self.problem, program.depths)
-            if program in self._seen or not fits or least_stages(system, program) is None:
+            if program in self._seen or orders.paths(program) is None:
                 stale += 1
                 if stale > STALE:
                     return

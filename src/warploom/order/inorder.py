@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from warploom.order.bounds.paths import distances, rec_mii
+from warploom.order.bounds.paths import Paths
 from warploom.order.bounds.system import Arc, System, build_system
 from warploom.order.check import check_schedule
 from warploom.order.exact.request import Incumbent
@@ -35,14 +35,10 @@ def tightened(problem: ModuloProblem, ii: int, found: Incumbent) -> tuple[int, I
     fixed = problem.with_roles(found.roles) if problem.roles else problem
     system = build_system(fixed)
     arcs = [*system.all_arcs(found.depths), *unit_order_arcs(system, ii, found.times)]
-    least, _ = rec_mii(system.n, arcs)
+    least, _, earliest = Paths(system.n, arcs).least()
     if not 1 <= least < ii:
         return ii, found
-    d = distances(system.n, arcs, least)
-    if d is None:
-        return ii, found
-    first = d.max(axis=0)
-    times = tuple(int(t) for t in first - first.min())
+    times = tuple(earliest)
     report = check_schedule(problem, least, times, found.depths, roles=found.roles)
     if report.errors:
         return ii, found

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from warploom.order.bounds.paths import distances, rec_mii
+from warploom.order.bounds.paths import Cycle, Paths
 from warploom.order.bounds.system import Arc, System, build_system
 from warploom.order.check import check_schedule
 from warploom.order.goals import fewest_stages
@@ -43,64 +43,94 @@ def program_of(result: ModuloResult) -> Program:
     return Program(result.kernel_order(), result.depths).turned()
 
 
-def least_stages(system: System, program: Program) -> tuple[int, ...] | None:
-    """The least stages that keep all dependences in this order; None when the order breaks one."""
-    rank = {v: i for i, v in enumerate(program.sequence)}
-    needs = [
-        (a.src, a.dst, int(rank[a.dst] < rank[a.src]) - a.distance)
-        for a in system.all_arcs(program.depths)
-        if a.src != a.dst
-    ]
-    stages = [0] * system.n
-    for _ in range(system.n + 1):
-        changed = False
-        for src, dst, more in needs:
-            if stages[dst] < stages[src] + more:
-                stages[dst] = stages[src] + more
-                changed = True
-        if not changed:
-            return tuple(stages)
-    return None
+class Orders:
+    """The orders of one body; what all of them share is worked out once."""
+
+    def __init__(self, problem: ModuloProblem) -> None:
+        self.problem = problem
+        self.system: System = build_system(problem)
+        self.roles = problem.fixed_roles()
+        self._arcs: dict[tuple[int, ...], list[Arc]] = {}
+
+    def _own_arcs(self, depths: tuple[int, ...]) -> list[Arc]:
+        if depths not in self._arcs:
+            self._arcs[depths] = self.system.all_arcs(depths)
+        return self._arcs[depths]
+
+    def stages(self, program: Program) -> list[int] | None:
+        """The least stages that keep all dependences in this order; None when it breaks one."""
+        rank = _ranks(program)
+        needs = [
+            Arc(a.src, a.dst, int(rank[a.dst] < rank[a.src]), a.distance, a.why)
+            for a in self._own_arcs(program.depths)
+            if a.src != a.dst
+        ]
+        found = Paths(self.system.n, needs, program.sequence).at(1)
+        return None if isinstance(found, Cycle) else found
+
+    def paths(self, program: Program, stages: Sequence[int] | None = None) -> Paths | None:
+        """All that bounds the times of an order; None when it breaks a dependence or the budget.
+
+        ``stages``, where known: they do not depend on costs.
+        """
+        if self.roles is None or not fits_budget(self.problem, program.depths):
+            return None
+        stages = stages or self.stages(program)
+        if stages is None:
+            return None
+        n, rank = self.system.n, _ranks(program)
+        marks = [n * stages[v] + rank[v] for v in range(n)]
+        arcs = [
+            *self._own_arcs(program.depths),
+            *unit_order_arcs(self.system, n, marks),
+            *_sequence_arcs(self.problem, program, stages, self.roles),
+        ]
+        return Paths(n, arcs, sorted(range(n), key=marks.__getitem__))
+
+    def result(self, program: Program, paths: Paths | None = None) -> ModuloResult | None:
+        """The schedule of a sequence at its least II; None when it breaks something."""
+        paths = paths or self.paths(program)
+        if paths is None or self.roles is None:
+            return None
+        ii, _, earliest = paths.least()
+        if not ii:
+            return None
+        times = fewest_stages(earliest, ii)
+        if check_schedule(self.problem, ii, times, program.depths, roles=self.roles).errors:
+            return None
+        return ModuloResult(
+            problem=self.problem,
+            ii=ii,
+            lower_bound=1,
+            proven=False,
+            times=times,
+            depths=program.depths,
+            roles=self.roles,
+            limit=Limit(kind=LimitKind.WORK, text="a given order: nothing was proven"),
+            res_mii=1,
+            rec_mii=1,
+            rec_mii_at_depths=ii,
+        )
+
+    def near(
+        self, program: Program, rng: random.Random, tries: int = 200
+    ) -> tuple[Program, Paths] | None:
+        """A valid order one step away; None when so many in a row are not."""
+        for _ in range(tries):
+            found = moved(self.problem, program, rng)
+            paths = self.paths(found) if found != program else None
+            if paths is not None:
+                return found, paths
+        return None
+
+
+def _ranks(program: Program) -> dict[int, int]:
+    return {v: i for i, v in enumerate(program.sequence)}
 
 
 def as_result(problem: ModuloProblem, program: Program) -> ModuloResult | None:
     """The schedule of a sequence at the least II of its order; None when it breaks something."""
-    fixed = problem.fixed_roles()
-    if fixed is None:
-        return None
-    system = build_system(problem)
-    stages = least_stages(system, program)
-    if stages is None:
-        return None
-    n = system.n
-    rank = {v: i for i, v in enumerate(program.sequence)}
-    marks = [n * stages[v] + rank[v] for v in range(n)]
-    arcs = [
-        *system.all_arcs(program.depths),
-        *unit_order_arcs(system, n, marks),
-        *_sequence_arcs(problem, program, stages, fixed),
-    ]
-    ii, _ = rec_mii(n, arcs)
-    d = distances(n, arcs, ii) if ii else None
-    if d is None:
-        return None
-    first = d.max(axis=0)
-    times = fewest_stages([int(t) for t in first - first.min()], ii)
-    if check_schedule(problem, ii, times, program.depths, roles=fixed).errors:
-        return None
-    return ModuloResult(
-        problem=problem,
-        ii=ii,
-        lower_bound=1,
-        proven=False,
-        times=times,
-        depths=program.depths,
-        roles=fixed,
-        limit=Limit(kind=LimitKind.WORK, text="a given order: nothing was proven"),
-        res_mii=1,
-        rec_mii=1,
-        rec_mii_at_depths=ii,
-    )
+    return Orders(problem).result(program)
 
 
 def _sequence_arcs(
@@ -148,42 +178,34 @@ def fits_budget(problem: ModuloProblem, depths: Sequence[int]) -> bool:
 
 
 def neighbours(
-    problem: ModuloProblem, program: Program, rng: random.Random, *, tries: int = 200
+    problem: ModuloProblem, program: Program, rng: random.Random
 ) -> Iterator[tuple[Program, ModuloResult]]:
-    """Valid programs near this one, without end while ``tries`` in a row find some."""
-    system, left = build_system(problem), tries
-    while left > 0:
-        left -= 1
-        found = moved(problem, program, rng)
-        if found == program or not fits_budget(problem, found.depths):
-            continue
-        if least_stages(system, found) is None:
-            continue
-        result = as_result(problem, found)
+    """Valid programs near this one, without end while there are some."""
+    orders = Orders(problem)
+    while (found := orders.near(program, rng)) is not None:
+        result = orders.result(*found)
         if result is not None:
-            left = tries
-            yield found, result
+            yield found[0], result
 
 
 def downhill(
     problem: ModuloProblem, start: Program, goal: int, *, seed: int = 0, steps: int = WALK
 ) -> Iterator[ModuloResult]:
     """Ever better schedules, from one order to the next that is no worse, until ``goal``."""
-    at = as_result(problem, start) if fits_budget(problem, start.depths) else None
+    orders, rng, program = Orders(problem), random.Random(seed), start
+    at = orders.result(start)
     if at is None:
         return
     yield at
-    rng, left, program = random.Random(seed), steps, start
-    while at.ii > goal and left > 0:
-        before = left
-        for near, found in neighbours(problem, program, rng):
-            left -= 1
-            if found.ii <= at.ii:
-                if found.ii < at.ii:
-                    yield found
-                program, at = near, found
-                break
-            if left <= 0:
-                return
-        if left == before:
-            return  # no order near this one is valid
+    for _ in range(steps):
+        found = orders.near(program, rng) if at.ii > goal else None
+        if found is None:
+            return
+        if isinstance(found[1].at(at.ii), Cycle):
+            continue  # a longer interval; which one does not matter
+        better = orders.result(*found)
+        if better is None:
+            continue
+        if better.ii < at.ii:
+            yield better
+        program, at = found[0], better

@@ -12,12 +12,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import count
+from math import log
 
 from warploom.errors import WarploomError
 from warploom.order.bounds.paths import distances
 from warploom.order.bounds.plain import depth_bounds
 from warploom.order.bounds.system import build_system
 from warploom.order.kbest import k_best
+from warploom.order.learn import far, features, under
 from warploom.order.model import ModuloProblem
 from warploom.order.options import ModuloOptions
 from warploom.order.place.heuristic import find_schedule
@@ -66,7 +68,7 @@ def solver_starts(
         for k, near in enumerate(k_best(best, 6, slack=0.1, options=options, quiet=True)[1:]):
             yield f"k best {k + 1}", program_of(near)
     for share in MARGINS:
-        late = with_margin(problem, share)
+        late = under(problem, {f: log(1 + share) for f in features(problem) if "latency" in f})
         yield from _placed(late, int(bound * 1.05), 0, f"margin {share:g}")
         yield from _placed(late, int(bound * 1.3), 1, f"margin {share:g}")
     yield from _perturbed_starts(problem, rng, options)
@@ -79,7 +81,8 @@ def _perturbed_starts(
     limit = None if options.seconds is None else min(options.seconds, 2.0)
     quick = replace(options, seconds=limit, prove_work=1.0, find_work=1.0)
     for turn in count(1):
-        other = perturbed(problem, rng, spread=rng.choice((0.1, 0.3, 0.8)))
+        spread = rng.choice((0.1, 0.3, 0.8))
+        other = under(problem, {f: rng.gauss(0.0, spread * far(f)) for f in features(problem)})
         slack = 1 + rng.choice((0.0, 0.02, 0.1, 0.3))
         name = f"perturbed {turn}"
         if len(problem.ops) <= SMALL and turn % 2:
@@ -112,32 +115,3 @@ def _placed(problem: ModuloProblem, ii: int, seed: int, name: str) -> Iterator[S
         if times is not None:
             order = sorted(range(system.n), key=lambda v: (times[v] % ii, -(times[v] // ii), v))
             yield name, Program(tuple(order), depths).turned()
-
-
-def with_margin(problem: ModuloProblem, share: float) -> ModuloProblem:
-    """Every latency longer by a share: room for what varies."""
-    edges = tuple(replace(e, latency=e.latency + round(e.latency * share)) for e in problem.edges)
-    return replace(problem, edges=edges)
-
-
-def perturbed(problem: ModuloProblem, rng: random.Random, *, spread: float) -> ModuloProblem:
-    """Other costs of the same body: per unit and kind of edge a factor, and a little per op."""
-    units = {u: 1 + rng.uniform(-spread, spread) for u in problem.units()}
-    kinds = {e.why: 1 + rng.uniform(-spread, 2 * spread) for e in problem.edges}
-
-    def scaled(cycles: int, factor: float) -> int:
-        own = factor * (1 + rng.uniform(-spread, spread) / 4)
-        return max(min(cycles, 1), round(cycles * own))
-
-    ops = tuple(
-        replace(
-            op,
-            occupancy=scaled(op.occupancy, units.get(op.unit or "", 1.0)),
-            also=tuple(replace(h, cycles=scaled(h.cycles, units[h.unit])) for h in op.also)
-            if all(h.unit in units for h in op.also)
-            else op.also,
-        )
-        for op in problem.ops
-    )
-    edges = tuple(replace(e, latency=scaled(e.latency, kinds[e.why])) for e in problem.edges)
-    return replace(problem, ops=ops, edges=edges)

@@ -12,7 +12,7 @@ from warploom.order.hunt import Evaluate, Task
 from warploom.order.sequence import Program
 from warploom.order.starts import Start
 
-SCHEMA = "warploom.search/1"
+SCHEMA = "warploom.search/2"
 RESUMED = 8
 
 

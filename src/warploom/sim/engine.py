@@ -145,11 +145,13 @@ class _Engine:
 
     def _issue(self, row: RowState, step: Issue, now: int) -> None:
         unit = self.units[step.unit]
-        until, cause = self._earliest(row, step, unit)
+        due, kind = self._earliest(row, step, unit)
+        until = due.time
         if until > now:
             self._schedule(row, until)
             return
-        self._stall(row, step, until, cause)
+        if until > row.time:
+            self._stall(row, step, until, self._blame(kind, due, step))
         start = max(until, unit.free().time)
         timing, op = step.timing, len(self.ops)
         end = start + step.instructions * timing.occupancy
@@ -187,7 +189,7 @@ class _Engine:
         )
         self._pass(row, step, until, issued - until, start)
 
-    def _earliest(self, row: RowState, step: Issue, unit: UnitState) -> tuple[int, StallCause]:
+    def _earliest(self, row: RowState, step: Issue, unit: UnitState) -> tuple[Due, StallKind]:
         """When the step may begin, and what holds it up until then."""
         due, kind = Due(row.time, None), StallKind.UNIT
         if unit.unit.blocking and unit.free().time > due.time:
@@ -199,7 +201,7 @@ class _Engine:
             ready = row.registers.get(register)
             if ready is not None and ready.time > due.time:
                 due, kind = ready, StallKind.REGISTER
-        return due.time, self._blame(kind, due, step)
+        return due, kind
 
     def _blame(self, kind: StallKind, due: Due, step: Issue) -> StallCause:
         if due.op is None:

@@ -62,6 +62,9 @@ class UnitState:
 
     def free(self) -> Due:
         """When a server is free next, and the op it then leaves."""
+        first = self.servers[0]
+        if len(self.servers) == 1:
+            return first
         return min(self.servers, key=lambda server: server.time)
 
     def take(self, until: int, op: int) -> None:

@@ -45,7 +45,7 @@ def stab(arcs: Sequence[Arc], size: int, *, extra: int = 0, limit: int = 64) -> 
     """
     if any(a.demand > 0 and a.length == 0 for a in arcs):
         return None
-    live = [a for a in arcs if a.demand > 0]
+    live = _tightest([a for a in arcs if a.demand > 0], size)
     count, first = _smallest(live, size)
     search = _Search(live, size, count + extra, limit)
     search.grow(())
@@ -55,6 +55,23 @@ def stab(arcs: Sequence[Arc], size: int, *, extra: int = 0, limit: int = 64) -> 
         sets=tuple(sorted(sets)),
         complete=not search.cut and extra == 0,
     )
+
+
+def _tightest(arcs: list[Arc], size: int) -> list[Arc]:
+    """Without arcs that others imply: those inside them, with at least their demand."""
+    kept: list[Arc] = []
+    for arc in sorted(dict.fromkeys(arcs), key=lambda a: (a.length, -a.demand, a.start)):
+        inside = (
+            k.demand >= arc.demand
+            and (
+                (k.start - arc.start) % size + k.length <= arc.length
+                or k.length <= size <= arc.length
+            )
+            for k in kept
+        )
+        if not any(inside):
+            kept.append(arc)
+    return kept
 
 
 def _smallest(arcs: list[Arc], size: int) -> tuple[int, tuple[int, ...]]:
@@ -76,6 +93,7 @@ def _solve(arcs: list[Arc], size: int, n: int, fixed: Counter[int]) -> tuple[int
     for a in arcs:
         turns, end = divmod(a.start + a.length, size)
         edges.append((a.start, end, a.demand - turns * n))
+    edges.sort()  # so that one round goes all the way round the circle
     before = [0] * size
     for _ in range(size + 1):
         changed = False

@@ -1,8 +1,7 @@
-"""Longest paths at one II: positive cycles, RecMII, and the all-pairs distance matrix."""
+"""Longest paths at one II: cycles that forbid it, RecMII, and the all-pairs distance matrix."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,72 +15,99 @@ NEG = -(1 << 40)
 UNREACHED = NEG // 2
 
 
-def positive_cycle(n: int, arcs: Sequence[Arc], ii: int) -> list[Arc] | None:
-    """A cycle that no schedule at ``ii`` can satisfy, or None. Queue-driven Bellman-Ford."""
-    out: list[list[tuple[int, int, Arc]]] = [[] for _ in range(n)]
-    for a in arcs:
-        out[a.src].append((a.dst, a.latency - a.distance * ii, a))
-    dist, hops = [0] * n, [0] * n
-    parent: list[Arc | None] = [None] * n
-    queue, queued = deque(range(n)), [True] * n
-    while queue:
-        v = queue.popleft()
-        queued[v] = False
-        base = dist[v]
-        for w, weight, arc in out[v]:
-            if base + weight <= dist[w]:
-                continue
-            dist[w] = base + weight
-            parent[w] = arc
-            hops[w] = hops[v] + 1
-            if hops[w] > n or w == v:
-                cycle = _cycle_through(parent, w)
-                if cycle is not None:
-                    return cycle
-                hops[w] = 0  # counted along arcs that have been replaced since
-            if not queued[w]:
-                queued[w] = True
-                queue.append(w)
+class Cycle(tuple[Arc, ...]):
+    """Arcs that lead from an op back to it and ask for more time than there is."""
+
+
+class Paths:
+    """Arcs by their source, to be asked for the earliest times at many an II.
+
+    Rounds over the ops (Bellman-Ford) in ``order``: few are needed when most arcs lead forward in
+    it. The last arcs into the ops are looked at after each round, since a cycle among them is
+    positive: a refusal comes as soon as its cycle has been gone round once.
+    """
+
+    def __init__(self, n: int, arcs: Sequence[Arc], order: Sequence[int] = ()) -> None:
+        self.order = order or range(n)
+        self.out: list[list[Arc]] = [[] for _ in range(n)]
+        for a in arcs:
+            self.out[a.src].append(a)
+
+    def at(self, ii: int) -> Cycle | list[int]:
+        """The earliest time of every op at an II, or a cycle that forbids it."""
+        n = len(self.out)
+        ahead = [[(a.dst, a.latency - a.distance * ii, a) for a in mine] for mine in self.out]
+        time, moved = [0] * n, [True] * n
+        last: list[Arc | None] = [None] * n
+        while True:
+            settled = True
+            for v in self.order:
+                if not moved[v]:
+                    continue
+                moved[v] = False
+                base = time[v]
+                for w, weight, arc in ahead[v]:
+                    if base + weight > time[w]:
+                        time[w] = base + weight
+                        last[w] = arc
+                        moved[w] = True
+                        settled = False
+            if settled:
+                return time
+            cycle = _cycle_among(last)
+            if cycle is not None:
+                return cycle
+
+    def least(self) -> tuple[int, Cycle, list[int]]:
+        """The least II, the cycle that forbids one less, and the earliest times there.
+
+        Each cycle found names the least II it allows itself, so few are asked for. II 0: a cycle
+        of distance <= 0 forbids every II.
+        """
+        ii, critical = 1, Cycle()
+        while isinstance(found := self.at(ii), Cycle):
+            critical = found
+            latency, distance = sum(a.latency for a in found), sum(a.distance for a in found)
+            if distance <= 0:
+                return 0, critical, []
+            ii = -(-latency // distance)
+        return ii, critical, found
+
+
+def _cycle_among(last: Sequence[Arc | None]) -> Cycle | None:
+    """A cycle of the last arcs into each op, if there is one."""
+    seen = [-1] * len(last)
+    for v in range(len(last)):
+        at = v
+        while seen[at] < 0:
+            seen[at] = v
+            arc = last[at]
+            if arc is None:
+                break
+            at = arc.src
+        else:
+            if seen[at] == v:
+                return _cycle_through(last, at)
     return None
 
 
-def _cycle_through(parent: Sequence[Arc | None], v: int) -> list[Arc] | None:
-    """The cycle that the last arcs into each op lead back to; None when they lead to a root."""
-    for _ in range(len(parent)):
-        arc = parent[v]
-        if arc is None:
-            return None
-        v = arc.src
+def _cycle_through(last: Sequence[Arc | None], v: int) -> Cycle:
     cycle, at = [], v
     while True:
-        arc = parent[at]
+        arc = last[at]
         assert arc is not None
         cycle.append(arc)
         at = arc.src
         if at == v:
-            return cycle[::-1]
+            return Cycle(reversed(cycle))
 
 
-def rec_mii(n: int, arcs: Sequence[Arc]) -> tuple[int, tuple[Arc, ...]]:
+def rec_mii(n: int, arcs: Sequence[Arc]) -> tuple[int, Cycle]:
     """The least II without a positive cycle, and the cycle that forbids one less.
 
-    Arcs of distance 0 must be free of positive cycles (``validate`` saw to it), so that the sum of
-    all latencies is feasible. Ring arcs can still close a cycle of distance <= 0: then no II helps
-    and the answer is 0 with that cycle.
+    Ring arcs can close a cycle of distance <= 0: then no II helps and the answer is 0 with it.
     """
-    low, high = 0, sum(a.latency for a in arcs) + 1
-    blocked = positive_cycle(n, arcs, high)
-    if blocked is not None:
-        return 0, tuple(blocked)
-    critical: list[Arc] = []
-    while low + 1 < high:
-        mid = (low + high) // 2
-        cycle = positive_cycle(n, arcs, mid)
-        if cycle is None:
-            high = mid
-        else:
-            low, critical = mid, cycle
-    return high, tuple(critical)
+    return Paths(n, arcs).least()[:2]
 
 
 def distances(n: int, arcs: Sequence[Arc], ii: int) -> IntMatrix | None:

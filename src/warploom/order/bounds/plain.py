@@ -9,7 +9,14 @@ from collections.abc import Sequence
 
 from warploom.errors import InfeasibleError
 from warploom.order.bounds.horizon import deciding_interval, is_monotone
-from warploom.order.bounds.paths import UNREACHED, IntMatrix, distances, positive_cycle, rec_mii
+from warploom.order.bounds.paths import (
+    UNREACHED,
+    Cycle,
+    IntMatrix,
+    Paths,
+    distances,
+    rec_mii,
+)
 from warploom.order.bounds.system import Arc, RegisterFile, System
 from warploom.order.model import ModuloProblem
 from warploom.order.result import Limit, LimitKind
@@ -77,7 +84,7 @@ def depth_bounds(system: System, ii: int, d: IntMatrix) -> tuple[int, ...] | Non
         if len(ring.writers) > 1:
             while depth < ring.max_depth:
                 trial = [*largest[:index], depth, *largest[index + 1 :]]
-                if positive_cycle(system.n, system.all_arcs(trial), ii) is None:
+                if not isinstance(Paths(system.n, system.all_arcs(trial)).at(ii), Cycle):
                     break
                 depth += 1
         if depth > ring.max_depth:

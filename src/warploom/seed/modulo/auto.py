@@ -32,10 +32,11 @@ from warploom.sim import interval_cost, steady_interval
 from warploom.target.mi355x import mi355x
 from warploom.verify import verify
 
-AUTO_EVALUATIONS = 10
-AUTO_EFFORTS = (1,)
-AUTO_STARTS = 2
 EFFORTS = (1, 12)
+AUTO_EVALUATIONS = 24
+AUTO_EFFORTS = (EFFORTS[0], 4)
+AUTO_STARTS = 6
+AUTO_COPIES = 2  # of a slot: with more of some, kernels are unrolled by their common multiple
 TRIPS = 10
 
 
@@ -76,16 +77,6 @@ class Workbench:
             epilogue=phases.epilogue,
         )
 
-    def guarded(self, program: Program, effort: int) -> ScheduleDocument | None:
-        """An order with waits and barriers; None when it cannot be written or synchronised."""
-        result = as_result(self.parts.problem, program)
-        if result is None:
-            return None
-        try:
-            return guarded(self.document(result), self.interval(), self.stalls(), effort)[0]
-        except WarploomError:
-            return None
-
     def stalls(self) -> StallModel:
         """The machine as the one-wave stall model sees it: when data comes, at the least."""
         ops = self.parts.problem.ops
@@ -112,15 +103,26 @@ class Workbench:
 
     def score(self, document: ScheduleDocument) -> float:
         """Simulated cycles for ``tiles`` K-tiles, of all waves, as every command reports them."""
-        cycles = steady_interval(document, self.machine)
-        return cycles * self.tiles / document.protocol.k_tiles_per_iteration
+        return self._for_tiles(document, steady_interval(document, self.machine))
+
+    def _for_tiles(self, document: ScheduleDocument, interval: float) -> float:
+        return interval * self.tiles / document.protocol.k_tiles_per_iteration
 
     def simulated(self, program: Program, effort: int) -> float:
-        """The score of an order; infinite when it is not clean."""
-        done = self.guarded(program, effort)
-        if done is None or verify(done).verdict != "clean":
+        """The score of an order; infinite when it cannot be synchronised or is not clean.
+
+        A first look is scored by what its waits were compared by, and not judged.
+        """
+        result = as_result(self.parts.problem, program)
+        if result is None:
             return inf
-        return self.score(done)
+        try:
+            done, interval = guarded(self.document(result), self.interval(), self.stalls(), effort)
+        except WarploomError:
+            return inf
+        if effort == EFFORTS[0]:
+            return self._for_tiles(done, interval)
+        return self.score(done) if verify(done).verdict == "clean" else inf
 
 
 _ONE = OpTiming(issue=1, occupancy=1, latency=1)
@@ -220,6 +222,7 @@ def auto_order(
     register_budget: int | None,
 ) -> tuple[BodyProblem, ModuloResult]:
     """The best order of a fixed hunt, scored by the simulator."""
+    request = replace(request, max_depth=min(request.max_depth, AUTO_COPIES))
     bench, parts = workbench(
         schedule, body, edges, request=request, register_budget=register_budget
     )

@@ -31,7 +31,8 @@ def check_phases(order: Order) -> Iterator[Finding]:
     first.
     """
     carries = {p.name: p.carries_phase for p in order.document.programs}
-    for event in order.event.values():
+    first = (e for agent, events in order.programs.items() if agent.cta == 0 for e in events)
+    for event in first:
         entry = event.entry
         wrong = isinstance(entry, WaitFull | WaitEmpty) and entry.parity != isinstance(
             entry, WaitEmpty
@@ -94,6 +95,8 @@ def check_counts(order: Order) -> Iterator[Finding]:
     """
     last = _last_waits(order)
     for key, phase in order.phases.items():
+        if key[0]:
+            continue
         ring = order.document.ring(key[1])
         if key[2] == "empty" and key[3] > last.get(_slot(order, key), -1):
             continue
@@ -115,7 +118,7 @@ def _last_waits(order: Order) -> dict[_Slot, int]:
     """The last use of every slot's barrier that anyone waits for."""
     last: dict[_Slot, int] = {}
     for key in order.waits:
-        if key[3] >= 0:
+        if key[3] >= 0 and key[0] == 0:
             slot = _slot(order, key)
             last[slot] = max(last.get(slot, -1), key[3])
     return last
@@ -168,6 +171,8 @@ def _bytes(order: Order, key: BarrierKey, phase: Phase, landed: int) -> Finding:
 def check_waits(order: Order) -> Iterator[Finding]:
     """No wait can be passed by an older phase or lapped by a newer one; each has its phase."""
     for key, nodes in order.waits.items():
+        if key[0]:
+            continue
         depth = order.depth[key[1]]
         older = order.completion.get((*key[:3], key[3] - depth))
         newer = order.completion.get((*key[:3], key[3] + depth))
@@ -233,7 +238,7 @@ def check_early_arrivals(order: Order) -> Iterator[Finding]:
     for key, phase in order.phases.items():
         depth = order.depth[key[1]]
         older = order.completion.get((*key[:3], key[3] - depth))
-        if older is None or key[3] - depth > last.get(_slot(order, key), -1):
+        if key[0] or older is None or key[3] - depth > last.get(_slot(order, key), -1):
             continue
         for node, _ in [*phase.arrivals, *phase.landed]:
             if order.before(older, node):

@@ -15,16 +15,23 @@ from dataclasses import dataclass, field
 
 from warploom.document.roles import (
     Arrive,
+    BulkCommit,
+    BulkStore,
+    BulkWait,
     ClusterSync,
     Commit,
+    Compute,
     Expect,
     Load,
     Mma,
+    MmaFence,
     NamedArrive,
     NamedSync,
+    ProxyFence,
     RoleEntry,
     RolesDocument,
     Scope,
+    ScopeSync,
     WaitEmpty,
     WaitFull,
     WaitGroup,
@@ -32,6 +39,7 @@ from warploom.document.roles import (
 from warploom.verify.agents import ALL, Agent, Event, Uses, agents, reach_of, run
 
 WARP_THREADS = 32
+_LOCAL = (Compute, MmaFence, ProxyFence, ScopeSync, BulkStore, BulkCommit, BulkWait)
 BarrierKey = tuple[int, str, str, int]  # cta, ring, "full" | "empty", use
 Generation = tuple[int, str, int, int]  # cta, barrier, turn, generation
 
@@ -69,17 +77,16 @@ class Order:
     partner: dict[int, int] = field(default_factory=dict)  # arrival -> what other warps do before
     blocked: list[int] = field(default_factory=list)
     _meetings: dict[tuple[Agent, bool], list[int]] = field(default_factory=dict)
-    _edges: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    _edges: list[list[int]] = field(default_factory=list)  # what each node directly waits for
     _before: list[int] = field(default_factory=list)
-    _count: int = 0
 
     def __post_init__(self) -> None:
         self.depth = {r.name: r.depth for r in self.document.rings}
 
     def new_node(self) -> int:
         """A fresh node."""
-        self._count += 1
-        return self._count - 1
+        self._edges.append([])
+        return len(self._edges) - 1
 
     def edge(self, a: int, b: int) -> None:
         """``a`` is over before ``b``."""
@@ -124,13 +131,13 @@ class Order:
 
     def close(self) -> None:
         """Compute the closure; nodes on or after a cycle stay in ``blocked``."""
-        waiting = {v: len(self._edges[v]) for v in range(self._count)}
-        followers: dict[int, list[int]] = defaultdict(list)
-        for v in range(self._count):
-            for u in self._edges[v]:
+        waiting = [len(edges) for edges in self._edges]
+        followers: list[list[int]] = [[] for _ in waiting]
+        for v, edges in enumerate(self._edges):
+            for u in edges:
                 followers[u].append(v)
-        self._before = [0] * self._count
-        ready = [v for v, n in waiting.items() if n == 0]
+        self._before = [0] * len(waiting)
+        ready = [v for v, n in enumerate(waiting) if n == 0]
         done = 0
         while ready:
             u = ready.pop()
@@ -141,8 +148,8 @@ class Order:
                 waiting[v] -= 1
                 if waiting[v] == 0:
                     ready.append(v)
-        if done < self._count:
-            self.blocked = [v for v, n in waiting.items() if n > 0]
+        if done < len(waiting):
+            self.blocked = [v for v, n in enumerate(waiting) if n > 0]
 
 
 def build_order(document: RolesDocument, tiles: Sequence[int]) -> Order:
@@ -159,7 +166,7 @@ def build_order(document: RolesDocument, tiles: Sequence[int]) -> Order:
     return order
 
 
-def _add_agent(order: Order, agent: Agent, events: list[Event]) -> None:  # noqa: C901 (dispatch)
+def _add_agent(order: Order, agent: Agent, events: list[Event]) -> None:  # noqa: C901, PLR0912 (dispatch)
     groups: list[list[int]] = []
     open_group: list[int] = []
     meetings = 0
@@ -173,6 +180,8 @@ def _add_agent(order: Order, agent: Agent, events: list[Event]) -> None:  # noqa
             order.edge(nodes[-1], node)
         nodes.append(node)
         entry = event.entry
+        if isinstance(entry, _LOCAL):
+            continue
         match entry:
             case WaitFull() | WaitEmpty():
                 order.waits[waited(order, agent, event)].append(node)

@@ -53,15 +53,16 @@ def _pairs(use: _Use, older: _Use) -> int:
 
 
 def accesses(order: Order) -> Uses:
-    """Who fills and who reads every part of every use."""
+    """Who fills and who reads every part of every use, in the first CTA."""
     uses: dict[SlotKey, _Use] = defaultdict(_Use)
     for node, event in order.event.items():
         entry = event.entry
         if isinstance(entry, Load):
-            use = order.uses.meant(event, entry.ring)
-            for cta, landing in order.landed[node].items():
-                uses[cta, entry.ring, entry.part, use].loads.append((node, landing))
-        elif isinstance(entry, Mma | Compute):
+            landing = order.landed[node].get(0)
+            if landing is not None:
+                use = order.uses.meant(event, entry.ring)
+                uses[0, entry.ring, entry.part, use].loads.append((node, landing))
+        elif event.agent.cta == 0 and isinstance(entry, Mma | Compute):
             for slot in entry.slots:
                 use = order.uses.meant(event, slot.ring)
                 uses[event.agent.cta, slot.ring, slot.part, use].reads.append(node)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from warploom.document.roles import Load as LoadEntry
-from warploom.document.roles import Mma
+from warploom.document.roles import Load as LoadEntry, Mma
 from warploom.emit.cuda import ptx
 from warploom.emit.cuda.lowering import Site
 from warploom.emit.cuda.tile.columns import early_text

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from warploom.document.flow import When
-from warploom.document.roles import BulkStore, Compute, Mma, RoleEntry
-from warploom.document.roles import Load as LoadEntry
+from warploom.document.roles import BulkStore, Compute, Load as LoadEntry, Mma, RoleEntry
 from warploom.emit.cuda.lowering import Lowering, LoweringTable, Site, base_table
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.columns import early_text
@@ -187,6 +186,9 @@ class Ops:
 
             def add(e: RoleEntry, site: Site) -> list[str]:
                 assert isinstance(e, Compute)
+                if not op.add:
+                    stored = direct_text(self.context, op, site.iteration(e.k))
+                    return ["{", *indent(stored, 2), "}"]
                 return straight_text(self.context, op, site.iteration(e.k))
 
             return table.with_op(store_name(op), add)

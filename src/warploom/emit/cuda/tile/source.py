@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from warploom.document.roles import RolesDocument
-from warploom.emit.cuda import layout as shared_layout
-from warploom.emit.cuda import ptx
+from warploom.emit.cuda import layout as shared_layout, ptx
 from warploom.emit.cuda.judged import refuse_other_operands, with_barriers
 from warploom.emit.cuda.roles import barrier_setup, indent
 from warploom.emit.cuda.tile.gathered import gathered_declaration
