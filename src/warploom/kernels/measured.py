@@ -57,7 +57,7 @@ SHORT: Mapping[int, Mapping[str, object]] = {256: {**_TILE_256, "t": 64, "slack"
 MEDIUM, MANY = 512, 4 * 132
 MANY_HEADS: Mapping[tuple[int, bool], Mapping[str, object]] = {
     (64, False): ATTENTION[64, False],
-    (64, True): {**_TILE_64, "s": 128, "consumers": 2, "ahead": 2, "tie": 32},
+    (64, True): {**_TILE_64, "s": 128, "consumers": 2, "ahead": 2, "tie": 32, "hold": True},
     (128, False): ATTENTION[128, False],
 }
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.context import Context
+from warploom.emit.cuda.tile.iterations import last_row
 from warploom.emit.cuda.tile.vector import ELEMENTS, Vector, row_scope
 from warploom.kernel.values import Access, DType, Store, Walk
 from warploom.lower.body import refusal
 from warploom.lower.hand_over import by_columns, share_of
+from warploom.lower.ranges import cut_of
 from warploom.lower.slots import BLOCK_COLUMNS, BLOCK_ROWS, LINE_BYTES
 from warploom.lower.storage import is_turned, scattered
 from warploom.lower.visits import takes_turns, turn_rows
@@ -78,11 +80,13 @@ def _block_address(context: Context, op: Store, iteration: str, row: str, column
     return f"{context.pointer(op.tensor)} + ({' + '.join(parts)})"
 
 
-def _block_row(context: Context, op: Store, first: str, block: int) -> tuple[str, str]:
+def _block_row(
+    context: Context, op: Store, first: str, block: int, warp: str = "warp_in_group"
+) -> tuple[str, str]:
     """The first row of a warp's blocks in a tile from ``first`` on, and whether it exists."""
     rows = context.layout.body.values[op.value].vars[0]
     blocks, _ = share_of(context.layout, op)
-    row = f"{first} + 16 * warp_in_group"
+    row = f"{first} + 16 * {warp}"
     row += f" + {64 * block}" if block else ""
     row += "" if by_columns(context.layout, op) else f" + {64 * blocks} * instance"
     axis = context.kernel.var(rows).axis
@@ -134,24 +138,27 @@ def straight_text(context: Context, op: Store, iteration: str) -> list[str]:
 
 class _Turn:
     """The turn of a warp's rows: where the tiles that added to them are counted, whether they exist
-    and whether an iteration is the first of them. ``together`` rows have one turn; those after
-    them were added to before. Consumers that share rows by columns count together.
+    and whether an iteration is the first of them. ``together`` rows have one turn. Consumers that
+    share rows by columns count together. All of it is computed anew: registers are short.
     """
 
     def __init__(self, context: Context, op: Store, iteration: str) -> None:
         body, kernel = context.layout.body, context.kernel
-        rows = body.values[op.value].vars[0]
+        rows, columns = body.values[op.value].vars
         extent = context.layout.extent(rows)
-        together = turn_rows(extent)
+        together = turn_rows(extent, context.layout.extent(columns))
         at = context.position(rows, iteration)
-        row, self.exists = _block_row(context, op, f"{at} / {together} * {together}", 0)
-        self.exists_after = _block_row(context, op, f"({at} / {together} + 1) * {together}", 0)[1]
-        self.begins = f"{iteration} == 0 || ({at} + {extent}) % {together} == 0"
-        self.together = together
+        first = f"{at} / {together} * {together}" if together > extent else at
+        row, self.exists = _block_row(context, op, first, 0, warp="opaque(warp_in_group)")
+        self.exists_before = self.exists.replace(first, f"{first} - {together}")
+        several = f"{iteration} == 0 || {at} % {together} == 0"
+        self.begins = several if together > extent else "true"
+        self.end, self.together = f"{first} + {together}", together
         turns = next(t for t in kernel.tensors if t.access is Access.TURNS)
         named = {a.name: p for a, p in zip(kernel.tensor(op.tensor).axes, op.at, strict=True)}
+        units = {a: f"opaque({context.index(p, iteration)})" for a, p in named.items()}
         parts = [
-            f"({row if named[a.name].var == rows else context.index(named[a.name], iteration)})"
+            f"({row if named[a.name].var == rows else units[a.name]})"
             f" * {context.stride(turns.name, n)}"
             for n, a in enumerate(turns.axes)
         ]
@@ -165,19 +172,22 @@ def ask_turn(context: Context, op: Store, iteration: str) -> list[str]:
 
 
 def _take_turn(context: Context, op: Store, iteration: str) -> list[str]:
-    """Wait until the tiles before this one have added to the rows. One fence is for what is read
-    then and for what was added an iteration ago and before, whose turn is given on now.
+    """Wait until the tiles after this one have added to the rows, as far as they do. One fence is
+    for what is read then and for what was added before, whose turn is given on now.
     """
     turn = _Turn(context, op, iteration)
     grid = context.kernel.grid.vars
     tile = next(n for n in grid if context.kernel.var(n).walk is Walk.TILE)
     shared = context.layout.tiling.consumers if by_columns(context.layout, op) else 1
-    before = f"{shared} * (pos_{tile} / {context.layout.extent(tile)})"
+    cut = cut_of(context.layout.body, context.layout.steps)
+    own = f"opaque(pos_{tile}) / {context.layout.extent(tile)}"
+    after = f"{last_row(context, cut, turn.end)} - {own}"
     return [
         f"if ({turn.begins}) {{",
         f"  unsigned* const turn = {turn.place};",
-        f"  if (lane == 0 && {turn.exists}) while (asked < {before}) asked = load_relaxed(turn);",
-        *indent(_give(f"turn + {turn.together}", f"{iteration} > 0 && {turn.exists_after}"), 2),
+        f"  if (lane == 0 && {turn.exists})",
+        f"    while (asked < {shared} * ({after})) asked = load_relaxed(turn);",
+        *indent(_give(f"turn - {turn.together}", f"{iteration} > 0 && {turn.exists_before}"), 2),
         "}",
     ]
 
