@@ -55,6 +55,7 @@ GROUPED = (
     (8, 4096, 14336, 4096),
 )
 GROUPED_TILES = ()
+GATHERED_TILES = ({"t": 128, "n": 224, "k": 128}, {"t": 128, "n": 192, "k": 128})
 SCALED = (
     (4096, 4096, 4096),
     (8192, 8192, 8192),
@@ -70,7 +71,6 @@ INT4_TILES = (
     {"n": 128, "consumers": 2},
     {"n": 128, "consumers": 2, "split": 2},
 )
-SCAN_TILES = ()
 # batch, heads, heads of q and k, steps of the sequence, d, e
 SCAN = (
     (2, 64, 64, 8192, 128, 64),
@@ -85,7 +85,7 @@ CHUNK = 64  # of the libraries
 
 def chunks_of_ours(d, tiles):
     """Steps of a chunk: the quickest first."""
-    return (128, 64)[: 2 if tiles else 1] if d == 128 else (64,)
+    return (64, 128)[: 2 if tiles else 1] if d == 128 else (64,)
 
 
 def layout(shape, dtype=BF16):
@@ -118,7 +118,7 @@ def gathered_calls():
     for e, t, n, k in GROUPED:
         lists = (layout((e + 1,), I32), layout((t,), I32))
         args = (layout((t // 2, k)), layout((e, n, k)), *lists, None)
-        yield (e, t, n, k), grouped_gathered, args, ()
+        yield (e, t, n, k), grouped_gathered, args, GATHERED_TILES
 
 
 def weights_calls():
@@ -153,7 +153,7 @@ def scan_calls():
             rows, gates = layout((b, g, n // t, t, d)), layout((b, h, n // t, t), F32)
             ends = Layout((b, h, n // t), (h * n, n, t), F32)
             args = (rows, rows, layout((b, h, n // t, t, e)), gates, gates, ends, None, None)
-            yield (b, h, g, n, d, e, t), scan, args, SCAN_TILES
+            yield (b, h, g, n, d, e, t), scan, args, ()
 
 
 CALLS_OF = {
@@ -344,7 +344,7 @@ class Bench:
                 return grouped(x.index_select(0, tokens), w, starts)
 
             entries = {"index_select, _grouped_mm": [library], "gathered before": [before]}
-            self.ours(grouped_gathered, (), lambda text, *s: text(*s), entries)
+            self.ours(grouped_gathered, GATHERED_TILES, lambda text, *s: text(*s), entries)
             rows = torch.randint(0, t, (32,), device="cuda")
             mine = torch.searchsorted(ends, rows.int(), right=True)
             wanted = torch.stack(

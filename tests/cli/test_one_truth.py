@@ -28,8 +28,8 @@ from warploom.launch.pricing import role_costs
 from warploom.search import Point, evaluate
 from warploom.seed.config.parts import SchedulingStrategy
 from warploom.seed.modulo.bridge import ModuloRequest
-from warploom.seed.target.chip import chip_costs
 from warploom.sim import Pace, simulate_roles
+from warploom.sim.chip import chip_costs
 from warploom.target.described import described, differences
 from warploom.target.h200 import h100, h200
 from warploom.target.occupancy import OccupancyModel
@@ -76,9 +76,13 @@ def test_counter_schedules(name, tile, dtype, tmp_path):
     assert numbers(pace_of("simulate", path, *options)["pace"]) == expected
     m, n, k = (int(side) for side in tile.split("x"))
     schedule = BUILT_IN[name]({}, tile, dtype)
-    document = compile_schedule(schedule).document()
+    compiled = compile_schedule(schedule)
+    document = compiled.document()
     run = simulate(document, chip_costs(document, (m, n, k), dtype), trips=64)
     assert run.ii == expected[0]
+    for given in (compiled, document, read_schedule(write_schedule(document))):
+        assert simulate(given, trips=64).ii == expected[0]
+        assert f"II {expected[0]:g} cycles" in timeline(given, trips=2)
 
 
 @pytest.mark.parametrize(("name", "tile", "dtype"), CASES)

@@ -463,7 +463,8 @@ def own(rng):
     )
 
 
-ACROSS = 800_000  # seeds from here on move entries from list to list, too
+# Seeds from here on move entries from list to list, too; from there on they name other things.
+ACROSS, NAMED = 800_000, 900_000
 FAMILIES = (gemm, gemm, attention, attention, met, handed, own)
 
 
@@ -499,7 +500,7 @@ def edited(document, seed):
     # Rings first: what an arrival for another use means depends on how many slots there are.
     for kind in sorted(rng.random() for _ in range(rng.choice((1, 1, 1, 2)))):
         document = _edit(rng, document, kind, across=seed >= ACROSS)
-    return document
+    return _named_anew(rng, document) if seed >= NAMED and rng.random() < 0.5 else document
 
 
 def _edit(rng, document, kind, *, across):
@@ -576,6 +577,37 @@ def _across(rng, document, program):
     if rng.random() < 0.5:
         entries.pop(i)
     return replace(program, **{source: tuple(entries), target: tuple(others)})
+
+
+def _named_anew(rng, document):
+    """An entry that names another ring, part, array or staging copy."""
+    i = rng.randrange(len(document.programs))
+    program = document.programs[i]
+    phase, at = rng.choice([(n, j) for n, row in program.phases() for j in range(len(row))])
+    row = list(getattr(program, phase))
+    row[at] = _renamed(rng, row[at], document, program)
+    programs = list(document.programs)
+    programs[i] = replace(program, **{phase: tuple(row)})
+    return replace(document, programs=tuple(programs))
+
+
+def _renamed(rng, entry, document, program):
+    arrays = [n for n, _ in program.registers]
+    slots = [SlotRead(ring=r.name, part=p.name) for r in document.rings for p in r.parts]
+    held = {f.name for f in fields(entry) if getattr(entry, f.name) not in ((), "", None)}
+    found = sorted(held & {"ring", "accumulator", "registers", "reads", "writes", "slots"})
+    if not found:
+        return entry
+    name = rng.choice(found)
+    if name == "ring":
+        slot = rng.choice(slots)
+        part = {"part": slot.part} if isinstance(entry, Load) else {}
+        return replace(entry, ring=slot.ring, **part)
+    if name == "accumulator":
+        return replace(entry, accumulator=rng.choice(arrays))
+    row = list(getattr(entry, name))
+    row[rng.randrange(len(row))] = rng.choice(slots if name == "slots" else arrays)
+    return replace(entry, **{name: tuple(row)})
 
 
 def _edit_entry(rng, entry, document, phase):

@@ -40,9 +40,13 @@ SUBJECTS = {
     **{f"{name} text": lambda name=name: lowered(name).document for name in SHIPPED},
 }
 SAMPLE = 10
+QUICK = ("gemm", "attention", "packed_grad", "blocked", "grouped_weights", "grouped_scattered")
+OFTEN = ("known ops", "declared", *(f"{name} text" for name in QUICK))
 
 
-@pytest.mark.parametrize("name", SUBJECTS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=() if n in OFTEN else pytest.mark.slow) for n in SUBJECTS]
+)
 def test_a_sample_of_mutants_is_judged_right(name):
     document = SUBJECTS[name]()
     mutants = tuple(flow_mutants(document))

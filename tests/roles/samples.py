@@ -21,6 +21,7 @@ from warploom.kernels.attention_grad import (
 from warploom.kernels.block_scaled import block_scaled
 from warploom.kernels.gemm import gemm, turned
 from warploom.kernels.grouped import (
+    gathered_swiglu,
     grouped,
     grouped_gathered,
     grouped_input,
@@ -98,6 +99,7 @@ def _grad(name: str, d: int) -> Mapping[str, object]:
 
 
 BRIEF = ModuloOptions(find_work=0.5, prove_work=0.0, optimise_work=0.0)  # a schedule, not the best
+TURNS = {"m": 192, "n": 128, "consumers": 3, "turns": True, "stages": 4, "direct": True}
 FEW = {"m": 16, "n": 128, "stages": 3}
 SHIPPED: dict[str, Shipped] = {
     "gemm": Shipped(gemm),
@@ -149,7 +151,9 @@ SHIPPED: dict[str, Shipped] = {
     ),
     "grouped_weights": Shipped(grouped_weights),
     "grouped_scattered": Shipped(grouped_scattered, given=frozenset({"weight"})),
-    "block_scaled_turns": Shipped(block_scaled, E4M3, pins=PRODUCTS["block_scaled"][2]),
+    "block_scaled_turns": Shipped(block_scaled, E4M3, pins=TURNS),
+    "block_scaled_measured": Shipped(block_scaled, E4M3, pins=PRODUCTS["block_scaled"][0][1]),
+    "gathered_swiglu": Shipped(gathered_swiglu),
 }
 
 

@@ -12,12 +12,21 @@ from warploom.guard.mbarrier.repair import repair_roles
 from warploom.run.roles import first_fault
 from warploom.verify.roles import verify_roles
 
+from .gemm_kernel import GemmKernel
 from .samples import SHIPPED, attention_document, gemm_document, lowered
 
 GEMM = gemm_document()
 KINDS = (
     *("WaitFull", "WaitEmpty", "Expect", "Arrive", "MmaFence", "Commit", "WaitGroup"),
-    *("ProxyFence", "ScopeSync", "BulkCommit", "BulkWait", "NamedSync", "NamedArrive"),
+    *(
+        "ProxyFence",
+        "ScopeSync",
+        "BulkCommit",
+        "BulkWait",
+        "NamedSync",
+        "NamedArrive",
+        "ClusterSync",
+    ),
 )
 RUNS = ((1, 1, 1), (2, 3), (5, 1, 4))
 
@@ -69,6 +78,11 @@ def test_what_takes_longer_is_put_back_too(kind):
 def test_what_is_left_out_of_attention_is_put_back(kind):
     document = attention_document()
     repaired(broken(document, kind)[0].document, document)
+
+
+def test_ctas_of_a_cluster_leave_together_again():
+    document = gemm_document(GemmKernel(cluster=(2, 1)))
+    repaired(broken(document, "ClusterSync")[0].document, document)
 
 
 @pytest.mark.parametrize("kind", ["ProxyFence", pytest.param("Arrive", marks=pytest.mark.slow)])

@@ -34,8 +34,8 @@ from warploom.emit.gfx950.text import gemm_text, products
 from warploom.errors import BackendError, ConfigError
 from warploom.seed.compile import OnRace
 from warploom.seed.sync.policy import SyncPolicy
-from warploom.seed.target.chip import chip_costs
 from warploom.sim import simulate
+from warploom.sim.chip import chip_costs
 from warploom.sim.pace import Pace, find_pace
 
 FOLDER = Path("kernel")
@@ -73,7 +73,7 @@ def command(
 
     Example: warploom emit gfx950 pingpong --tile 256x256x64 --dtype bf16 -o out
     """
-    spec = source or schedule or "pingpong"
+    spec = source if source is not None else schedule or "pingpong"
     kind = str(request.dtype or "bf16")
     named = _named(spec, kind, choose)
     if named is not None and products(named.compiled.kernel) == 2:

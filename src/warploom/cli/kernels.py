@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -85,6 +86,18 @@ class TileKernel:
     choices: tuple[tuple[str, object], ...] = ()
     target: HopperTarget = field(default_factory=h200)
     free: bool = False
+
+    def __post_init__(self) -> None:
+        """A choice that is a word must be one that the text knows."""
+        for name, value in self.choices:
+            if isinstance(value, str) and not re.search(
+                rf"[\"']{re.escape(value)}[\"']", inspect.getsource(self.text.function)
+            ):
+                raise ConfigError(
+                    f"{self.text.name} knows no {name} {value!r}",
+                    where=f"{name}={value}",
+                    fix="true, false, none, a number, file.py:function, or a word of its text",
+                )
 
     @property
     def axes(self) -> list[str]:

@@ -15,8 +15,8 @@ from warploom.document.roles import RolesDocument
 from warploom.document.roles_json import roles_to_json, write_roles
 from warploom.errors import CostModelError, VerificationError, WarploomError
 from warploom.seed.compile import CompiledSchedule
-from warploom.seed.target.chip import CHIP, Tile, chip_costs, model_costs
 from warploom.sim import MachineCosts, RoleCosts, Simulation, simulate, simulate_roles
+from warploom.sim.chip import CHIP, Tile, chip_costs, model_costs
 from warploom.sim.pace import Pace, find_pace
 from warploom.verify import Report, verify
 from warploom.verify.roles import verify_roles

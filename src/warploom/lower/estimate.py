@@ -123,7 +123,7 @@ def _interval(layout: Layout, target: HopperTarget, outside: int, slow: float) -
     copies = busy.get("copy engine", 0) * slow + outside * target.memory.outside_row
     busy |= {"copy engine": int(copies)} if copies else {}
     vector = max(busy.get("alu", 0), busy.get("mufu", 0))
-    most = max(busy.values(), default=1)
+    most: float = max(busy.values(), default=1)
     if takes_turns(layout):
         handed = most + consumers * 2 * target.sync.named_barrier_handoff
         return max(handed, _chain(layout, target))
