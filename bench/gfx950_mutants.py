@@ -1,7 +1,7 @@
 """Which damaged gfx950 kernels the ISA gate and the emulator find.
 
 Every wait of the assembly is weakened by one and dropped, every barrier dropped, one at a time, in
-several kernels. Writes bench/results/gfx950_mutants.md. Run: ``python bench/gfx950_mutants.py``
+several kernels. Writes bench/results/gfx950_mutants.md. Run: ``python -m bench.gfx950_mutants``
 (some ten minutes on an idle core: a mutant the emulator does not find costs every run).
 """
 
@@ -15,6 +15,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+from tests.codegen_amdgpu.text_mutants import text_mutants
 
 import warploom
 from warploom.emit.gfx950 import ElementType, check_isa, emit_kernel
@@ -27,7 +28,6 @@ from warploom.emit.gfx950.emulator import (
     emulate_gemm,
     integer_matrix,
 )
-from warploom.emit.gfx950.isa.mutants import text_mutants
 from warploom.emit.gfx950.kernels import ready_kernel
 from warploom.errors import WarploomError
 from warploom.seed.sync.policy import SyncPolicy

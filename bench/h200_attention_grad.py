@@ -2,6 +2,7 @@
 
     python bench/h200_attention_grad.py correct [--quick]  lengths, masks, shared heads, types
     python bench/h200_attention_grad.py final [--quick]    twelve cases and head dimension 256
+    python bench/h200_attention_grad.py numerics            errors, ours and cuDNN's, both passes
     python bench/h200_attention_grad.py parts [--quick]    the kernels of a call, one by one
     python bench/h200_attention_grad.py profile            one launch of ours and of cuDNN (for ncu)
 
@@ -20,9 +21,7 @@ from pathlib import Path
 
 import torch
 from lib.protocol import compare, environment, geometric_mean
-from lib.shapes import BACKWARD_LENGTHS as LENGTHS
-from lib.shapes import BACKWARD_TWELVE as TWELVE
-from lib.shapes import BACKWARD_WIDE as WIDE
+from lib.shapes import BACKWARD_LENGTHS as LENGTHS, BACKWARD_TWELVE as TWELVE, BACKWARD_WIDE as WIDE
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
 
@@ -82,6 +81,47 @@ def correct(*, quick):
             print("BAD", d, kind, shape, *[f"{e:.1e}" for e in errors], same, flush=True)
     print(f"{total - bad} of {total} right", flush=True)
     return bad
+
+
+def numerics():
+    """Errors against float64, ours relative to cuDNN's: each pass of each, max and rms."""
+    rows = []
+    for d, mask, length in product(BACKWARD_DIMS, MASKS, (512, 2048)):
+        wrong = {}  # (who, what) -> (max, sum of squares) over draws
+        for seed in range(4):
+            torch.manual_seed(seed)
+            q, k, v, do = (torch.randn(1, 8, length, d, device="cuda").bfloat16() for _ in range(4))
+            out, _, grads = exact(q, k, v, do, mask, d**-0.5)
+            want = dict(zip(("out", "dq", "dk", "dv"), (out, *grads), strict=True))
+            for who, found in passes(q, k, v, do, mask).items():
+                for (what, x), f in zip(want.items(), found, strict=True):
+                    gap = (f.double() - x) / x.pow(2).mean().sqrt()
+                    most, squares = wrong.get((who, what), (0.0, 0.0))
+                    most = max(most, gap.abs().max().item())
+                    wrong[who, what] = most, squares + gap.pow(2).mean().item()
+        row = {"d": d, "causal": mask, "length": length}
+        row |= {f"{w} {x}": (most, math.sqrt(q / 4)) for (w, x), (most, q) in wrong.items()}
+        rows.append(row)
+        said = []
+        for who, what in wrong:
+            if who != "cudnn":
+                (most, rms), (most_of, rms_of) = row[f"{who} {what}"], row[f"cudnn {what}"]
+                said.append(f"{who} {what} {most / most_of:.3f} {rms / rms_of:.4f}")
+        print(d, "causal" if mask else "full", length, "; ".join(said), flush=True)
+    return {"environment": environment(), "rows": rows}
+
+
+def passes(q, k, v, do, mask):
+    """Result and gradients, by whom; every one goes on with its own result."""
+    inputs = [x.clone().requires_grad_() for x in (q, k, v)]
+    with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+        out = scaled_dot_product_attention(*inputs, is_causal=mask)
+    found = {"cudnn": (out.detach(), *torch.autograd.grad(out, inputs, do))}
+    out, lse = warploom.attention(q, k, v, mask, return_lse=True)
+    for name, fixed in (("warploom", False), ("in turn", True)):
+        grads = warploom.attention_backward(do, q, k, v, out, lse, mask, deterministic=fixed)
+        found[name] = (out, *grads)
+    return found
 
 
 def made(case, mask):
@@ -163,14 +203,15 @@ def profile():
 def main():
     """The commands."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("command", choices=("correct", "final", "parts", "profile"))
+    parser.add_argument("command", choices=("correct", "numerics", "final", "parts", "profile"))
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
-    if given.command == "final":
-        table = final(quick=given.quick)
+    if given.command in ("final", "numerics"):
+        table = final(quick=given.quick) if given.command == "final" else numerics()
+        name = "h200_attention_grad" if given.command == "final" else "h200_attention_numerics"
         if given.out is not None:
-            (given.out / "h200_attention_grad.json").write_text(json.dumps(table, indent=1))
+            (given.out / f"{name}.json").write_text(json.dumps(table, indent=1))
     elif given.command == "parts":
         parts(quick=given.quick)
     elif given.command == "correct":

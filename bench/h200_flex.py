@@ -24,9 +24,7 @@ import warploom
 from warploom.errors import WarploomError
 from warploom.kernel.values import DType
 from warploom.kernels.measured import ATTENTION as MEASURED
-from warploom.launch.attention import BLOCKED
-from warploom.launch.attention import CALLS as ATTENTION
-from warploom.launch.attention import _options as attention_options
+from warploom.launch.attention import BLOCKED, CALLS as ATTENTION, _options as attention_options
 from warploom.launch.blocks import block_lists, is_block_mask
 from warploom.launch.flexible import flexible
 from warploom.launch.layout import Layout
@@ -95,18 +93,18 @@ def prefix(b, h, i, j):
 
 
 AFFINE = (causal, window)  # what is seen follows from comparisons of indices
-AHEAD = {**TILE, "ahead": 2}
+ORDER = MEASURED[128, True]  # holds where scores stay as they are
 # score, mask, choices that are entered besides the chosen one
 CASES = {
-    "alibi_window": (alibi, window, {"ahead": AHEAD}),
-    "softcap": (softcap, None, {}),
-    "plain": (None, None, {}),
-    "documents": (None, documents, {"free": TILE}),
-    "window": (None, window, {"free": TILE}),
-    "prefix": (None, prefix, {}),
-    "relative": (relative, None, {}),
-    "causal": (None, causal, {}),
-    "alibi": (alibi, None, {}),
+    "alibi_window": (alibi, window, {"late": {**TILE, "lag": True}}),
+    "softcap": (softcap, None, {"late": {**TILE, "lag": True}}),
+    "plain": (None, None, {"exact": {**MEASURED[128, False], "lag": False}}),
+    "documents": (None, documents, {"late": {**ORDER, "lag": True}}),
+    "window": (None, window, {"late": {**ORDER, "lag": True}}),
+    "prefix": (None, prefix, {"late": {**ORDER, "lag": True}}),
+    "relative": (relative, None, {"late": {"s": 128, "t": 112, "consumers": 2, "lag": True}}),
+    "causal": (None, causal, {"late": {**ORDER, "lag": True}}),
+    "alibi": (alibi, None, {"late": {**TILE, "lag": True}}),
 }
 
 

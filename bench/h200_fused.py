@@ -7,7 +7,8 @@ Against: SwiGLU torch.compile, and the two cuBLAS products alone; groups (forwar
 weights) ``torch._grouped_mm``, with rows added by number ``index_add_`` after it under
 torch.compile; block scales ``torch._scaled_mm``. The first contestant enters twice; weights of 4
 bits dequantising (one kernel, by torch.compile) with cuBLAS, cuBLAS on weights dequantised before,
-and a copy's rate; the scan a Triton kernel (``lib/triton_scan.py``).
+and a copy's rate, all in graphs; the scan Triton kernels in three forms (``lib/triton_scan.py``),
+the best of those that libraries have first.
 ``--tiles`` adds tiles besides the chosen ones. ``warm`` compiles all kernels of the run and needs
 no GPU. Errors are relative to float64, over sampled rows.
 """
@@ -15,6 +16,7 @@ no GPU. Errors are relative to float64, over sampled rows.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import sys
 import time
@@ -23,7 +25,12 @@ from pathlib import Path
 from warploom.errors import WarploomError
 from warploom.kernel.values import DType
 from warploom.kernels.block_scaled import block_scaled
-from warploom.kernels.grouped import grouped, grouped_scattered, grouped_weights
+from warploom.kernels.grouped import (
+    grouped,
+    grouped_gathered,
+    grouped_scattered,
+    grouped_weights,
+)
 from warploom.kernels.int4_gemm import int4_gemm
 from warploom.kernels.scan import scan
 from warploom.kernels.swiglu import swiglu
@@ -38,7 +45,7 @@ except ImportError:  # compiling needs none
 
 BF16, E4M3, F32, I32, I8 = DType.BF16, DType.E4M3, DType.F32, DType.I32, DType.I8
 OURS = "warploom"
-PARTS = ("swiglu", "grouped", "weights", "scattered", "scaled", "int4", "scan")
+PARTS = ("swiglu", "grouped", "gathered", "weights", "scattered", "scaled", "int4", "scan")
 SWIGLU = ((4096, 14336, 4096), (8192, 28672, 8192), (2048, 11008, 4096))
 SWIGLU_TILES = ()
 GROUPED = (
@@ -48,6 +55,7 @@ GROUPED = (
     (8, 4096, 14336, 4096),
 )
 GROUPED_TILES = ()
+GATHERED_TILES = ({"t": 128, "n": 224, "k": 128}, {"t": 128, "n": 192, "k": 128})
 SCALED = (
     (4096, 4096, 4096),
     (8192, 8192, 8192),
@@ -55,17 +63,29 @@ SCALED = (
     (2048, 4096, 7168),
     (128, 4096, 7168),
 )
-SCALED_TILES = (
-    {"m": 128, "n": 128, "consumers": 2, "turns": False, "stages": 3, "unroll": 2, "direct": True},
-)
+SCALED_TILES = ({"m": 192, "n": 128, "consumers": 3, "turns": True, "stages": 4, "direct": True},)
+GRAPHED = 4  # times that each input set comes in a graph
 INT4 = tuple((m, 8192, 8192) for m in (16, 64, 128, 256))
 INT4_TILES = (
     {"n": 64, "consumers": 1},
     {"n": 128, "consumers": 2},
     {"n": 128, "consumers": 2, "split": 2},
 )
-SCAN_TILES = ()
-SCAN = ((2, 64, 128, 64, 128, 64), (4, 80, 64, 64, 128, 64))  # batch, heads, chunks, steps, d, e
+# batch, heads, heads of q and k, steps of the sequence, d, e
+SCAN = (
+    (2, 64, 64, 8192, 128, 64),
+    (4, 80, 80, 4096, 128, 64),
+    (4, 80, 1, 4096, 128, 64),  # a state-space model: all heads share q and k
+    (8, 32, 32, 4096, 128, 128),
+    (8, 16, 16, 8192, 128, 128),
+    (4, 16, 16, 4096, 64, 64),
+)
+CHUNK = 64  # of the libraries
+
+
+def chunks_of_ours(d, tiles):
+    """Steps of a chunk: the quickest first."""
+    return (64, 128)[: 2 if tiles else 1] if d == 128 else (64,)
 
 
 def layout(shape, dtype=BF16):
@@ -92,6 +112,13 @@ def grouped_calls():
     for e, t, n, k in GROUPED:
         args = (layout((t, k)), layout((e, n, k)), layout((e + 1,), I32), None)
         yield (e, t, n, k), grouped, args, GROUPED_TILES
+
+
+def gathered_calls():
+    for e, t, n, k in GROUPED:
+        lists = (layout((e + 1,), I32), layout((t,), I32))
+        args = (layout((t // 2, k)), layout((e, n, k)), *lists, None)
+        yield (e, t, n, k), grouped_gathered, args, GATHERED_TILES
 
 
 def weights_calls():
@@ -121,16 +148,18 @@ def int4_calls():
 
 
 def scan_calls():
-    for b, h, c, t, d, e in SCAN:
-        rows, gates = layout((b, h, c, t, d)), layout((b, h, c, t), F32)
-        ends = Layout((b, h, c), (h * c * t, c * t, t), F32)
-        args = (rows, rows, layout((b, h, c, t, e)), gates, gates, ends, None, None)
-        yield (b, h, c, t, d, e), scan, args, SCAN_TILES
+    for b, h, g, n, d, e in SCAN:
+        for t in chunks_of_ours(d, tiles=True):
+            rows, gates = layout((b, g, n // t, t, d)), layout((b, h, n // t, t), F32)
+            ends = Layout((b, h, n // t), (h * n, n, t), F32)
+            args = (rows, rows, layout((b, h, n // t, t, e)), gates, gates, ends, None, None)
+            yield (b, h, g, n, d, e, t), scan, args, ()
 
 
 CALLS_OF = {
     "swiglu": swiglu_calls,
     "grouped": grouped_calls,
+    "gathered": gathered_calls,
     "weights": weights_calls,
     "scattered": scattered_calls,
     "scaled": scaled_calls,
@@ -160,6 +189,19 @@ def warm(parts, tiles):
     return bad
 
 
+def captured(calls):
+    """One graph of several calls over all input sets: no host stands between short kernels."""
+    for call in calls:
+        call()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(GRAPHED):
+            for call in calls:
+                call()
+    return graph.replay
+
+
 class Bench:
     """What needs torch."""
 
@@ -179,7 +221,7 @@ class Bench:
             name = OURS + "".join(f" {k}{v}" for k, v in pins.items())
             contestants[name] = [lambda pinned=pinned, s=s: call(pinned, *s) for s in self.sets]
 
-    def measure(self, part, case, flops, contestants, exact):
+    def measure(self, part, case, flops, contestants, exact, *, graphs=False):
         """Check and time; ``exact``: (index of rows, float64 values)."""
         errors = {}
         for name in list(contestants):
@@ -196,7 +238,10 @@ class Bench:
                 del contestants[name]
         first = next(iter(contestants))
         contestants = {first: contestants[first], "again": contestants[first], **contestants}
-        times = self.compare(contestants, **self.speed)
+        per = {n: GRAPHED * len(calls) if graphs else 1 for n, calls in contestants.items()}
+        if graphs:
+            contestants = {n: [captured(calls)] for n, calls in contestants.items()}
+        times = {n: t / per[n] for n, t in self.compare(contestants, **self.speed).items()}
         base = (times[first] + times["again"]) / 2
         row = {
             "part": part,
@@ -283,6 +328,30 @@ class Bench:
                     wanted[i] += weight[r].double() * (w[g].double() @ x[r].double())
             self.measure("scattered", (e, t, n, k), 2.0 * t * n * k, entries, (some, wanted))
 
+    def gathered(self):
+        for e, t, n, k in GROUPED:
+            x, w = self.randn(t // 2, k), self.randn(e, n, k)
+            starts, ends = self.groups(e, t)
+            tokens = torch.randint(0, t // 2, (t,), device="cuda").int()
+            self.sets = [(x, w, starts, tokens)]
+
+            def library(x=x, w=w, ends=ends, tokens=tokens):
+                rows = x.index_select(0, tokens)
+                made = w.transpose(1, 2)
+                return torch._grouped_mm(rows, made, offs=ends, out_dtype=torch.bfloat16)
+
+            def before(x=x, w=w, starts=starts, tokens=tokens):
+                return grouped(x.index_select(0, tokens), w, starts)
+
+            entries = {"index_select, _grouped_mm": [library], "gathered before": [before]}
+            self.ours(grouped_gathered, GATHERED_TILES, lambda text, *s: text(*s), entries)
+            rows = torch.randint(0, t, (32,), device="cuda")
+            mine = torch.searchsorted(ends, rows.int(), right=True)
+            wanted = torch.stack(
+                [w[g].double() @ x[tokens[r]].double() for r, g in zip(rows, mine, strict=True)]
+            )
+            self.measure("gathered", (e, t, n, k), 2.0 * t * n * k, entries, (rows, wanted))
+
     def grouped(self):
         for e, t, n, k in GROUPED:
             x, w = self.randn(t, k), self.randn(e, n, k)
@@ -354,7 +423,8 @@ class Bench:
             }
             self.ours(int4_gemm, INT4_TILES, lambda text, *s: text(*s), entries)
             wanted = self.sets[0][0].double() @ whole[0].double().T
-            self.measure("int4", (m, n, k), 2.0 * m * n * k, entries, (slice(None), wanted))
+            exact = (slice(None), wanted)
+            self.measure("int4", (m, n, k), 2.0 * m * n * k, entries, exact, graphs=True)
             ms = self.rows[-1]["ms"]
             read = n * k // 2 + 4 * n * k // 128 + 2 * m * (n + k)
             rate = {"copy": 2 * source.numel() / ms["copy"] / 1e6, OURS: read / ms[OURS] / 1e6}
@@ -363,37 +433,53 @@ class Bench:
             print(f"    us: {times}; GB/s {rate}", flush=True)
 
     def scan(self):
-        from lib import triton_scan
+        from lib.protocol import milliseconds
+        from lib.triton_scan import Scan
 
-        for b, h, c, t, d, e in SCAN:
-            q, k = (self.randn(b, h, c, t, d) * 0.1 for _ in "qk")
-            v = self.randn(b, h, c, t, e)
-            gates = -torch.rand(b, h, c, t, device="cuda") * 0.1
-            grown = gates.cumsum(-1)
-            args = (q, k, v, grown)
-            setting = triton_scan.best(args)
-            print("  triton", setting, flush=True)
-            call = triton_scan.prepare(*args, **setting)
-            self.sets = [(q, k, v, grown, grown, grown[..., -1])]
+        for b, h, g, n, d, e in SCAN:
+            q, k, v = (self.randn(b, heads, n, x) for heads, x in ((g, d), (g, d), (h, e)))
+            q, k = q * 0.1, k * 0.1
+            gates = -torch.rand(b, h, n, device="cuda") * 0.1
+
+            def chunked(t, q=q, k=k, v=v, gates=gates):
+                rows = [x.unflatten(2, (-1, t)) for x in (q, k, v, gates)]
+                return *rows[:3], rows[3].cumsum(-1)
+
+            times, entries = {}, {}
+            for form, t in itertools.product(("states", "passing", "fused"), (64, 128)):
+                call, setting = Scan(*chunked(t)).best(form)
+                entry = [lambda call=call, like=v: call()[0].view_as(like)]
+                taken = milliseconds(entry, 8)
+                print(f"  {form} {t}: {taken:.4f} ms, {setting}", flush=True)
+                if taken < times.get(form, 1e9):
+                    times[form], entries[form] = taken, entry
+            order = sorted(("states", "passing"), key=times.get)
+            entries = {form: entries[form] for form in (*order, "fused")}
+            for t in chunks_of_ours(d, self.tiles):
+                *rows, grown = chunked(t)
+                given = (*rows, grown, grown, grown[..., -1])
+                entries[f"{OURS} {t}" if len(entries) > 3 else OURS] = [
+                    lambda given=given, like=v: scan(*given)[0].view_as(like)
+                ]
             wanted = exact_scan(q[-1, -1], k[-1, -1], v[-1, -1], gates[-1, -1])
-            entries = {
-                "triton": [lambda call=call: call()[0]],
-            }
-            self.ours(scan, SCAN_TILES, lambda text, *s: text(*s)[0], entries)
-            flops = 2.0 * b * h * c * t * (t * d + t * e + 2 * d * e)
-            self.measure("scan", (b, h, c, t, d, e), flops, entries, ((-1, -1), wanted))
+            flops = 2.0 * b * h * n * (CHUNK * d + CHUNK * e + 2 * d * e)
+            self.measure("scan", (b, h, g, n, d, e), flops, entries, ((-1, -1), wanted))
+            row = self.rows[-1]
+            read = 2 * b * n * (2 * g * d + 2 * h * e) + 4 * b * h * n  # each byte once
+            row["tb_s"] = {name: read / ms / 1e9 for name, ms in row["ms"].items()}
+            print("    TB/s", {f: f"{x:.2f}" for f, x in row["tb_s"].items()}, flush=True)
 
 
 def exact_scan(q, k, v, gates):
     """The recurrence of one head, step by step in float64."""
-    q, k, v = (x.double().flatten(0, 1).cpu() for x in (q, k, v))
-    decay = gates.double().flatten().exp().cpu()
+    q, k, v = (x.double().cpu() for x in (q, k, v))
+    decay = gates.double().exp().cpu()
     state = torch.zeros(q.shape[1], v.shape[1], dtype=torch.float64)
     rows = []
     for i in range(len(q)):
         state = decay[i] * state + k[i, :, None] * v[i]
         rows.append(q[i] @ state)
-    return torch.stack(rows).reshape(*gates.shape, -1).cuda()
+    return torch.stack(rows).cuda()
 
 
 def main():

@@ -8,8 +8,8 @@
     python bench/h200_gemm.py repeat             200 runs, bitwise equal
     python bench/h200_gemm.py once M N K          one launch (for ncu, sanitizers)
 
-Groups of shapes: main (seven), large and skinny (nine each), all. ``final`` calls what users call,
-``warploom.gemm(a, b, out=c)`` against ``torch.matmul(a, b, out=c)``; fp8 against
+Groups of shapes: main (seven), large, skinny and further (nine each), all. ``final`` calls what
+users call, ``warploom.gemm(a, b, out=c)`` against ``torch.matmul(a, b, out=c)``; fp8 against
 ``torch._scaled_mm``, both making their result. Results go to the folder named by ``--out``.
 """
 

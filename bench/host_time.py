@@ -25,10 +25,8 @@ from torch.nn import functional
 
 import warploom
 import warploom.torch as wt
-from warploom.launch.attention import CALLS as ATTENTION
-from warploom.launch.attention import _options as attention_options
-from warploom.launch.gemm import CALLS as GEMM
-from warploom.launch.gemm import _options as gemm_options
+from warploom.launch.attention import CALLS as ATTENTION, _options as attention_options
+from warploom.launch.gemm import CALLS as GEMM, _options as gemm_options
 
 SHAPE = (256, 512, 256)  # M, N, K
 HEADS = (1, 4, 256, 64)
@@ -128,10 +126,7 @@ def steps(clock, runner, tensors, options, scalars):
         return [*[0 if t is None else t.data_ptr() for t in tensors], *scalars]
 
     def written(i):
-        block = plan._free.pop()
-        for form, at, index in plan._written:
-            block.views[form][at] = ready[index]
-        plan._free.append(block)
+        plan._write(block, ready)
 
     def planned(i):
         runner.forget()
@@ -141,8 +136,8 @@ def steps(clock, runner, tensors, options, scalars):
     config, function = plan._configs[stream], plan.kernel.function
     quick = Clock(max(2, clock.runs // 4), max(2, clock.calls // 20))
     return {
-        "key found": clock(lambda i: runner._entries[runner._key(options, tensors)]),
-        "layout known again": clock(lambda i: runner._again(tensors, options)),
+        "layout known by its guard": clock(lambda i: entry.check(*entry.pick(tensors))),
+        "layout known by its key": clock(lambda i: runner._entries[runner._key(options, tensors)]),
         "addresses": clock(values),
         "current stream": clock(lambda i: entry.stream()),
         "words written": clock(written),

@@ -1,6 +1,9 @@
 """Mutation score of the verifier, with the numeric executor as ground truth.
 
-Run: python bench/mutation.py   (about 15 minutes on one core; results in bench/results/)
+    python bench/mutation.py [--jobs 8] [--documents FOLDER]     (about 15 minutes on one core)
+    python -m tests.mutation --write FOLDER    the schedules, for a machine without solver
+
+Results in bench/results/.
 """
 
 import json

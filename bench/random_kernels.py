@@ -70,9 +70,7 @@ def several_loops():
 
 def random_cases(count, seed, forms, keep):
     """Random kernels that the target has a place for, each kept as it is drawn."""
-    from hypothesis import HealthCheck, Phase, given, settings
-    from hypothesis import seed as seeded
-    from hypothesis import strategies as st
+    from hypothesis import HealthCheck, Phase, given, seed as seeded, settings, strategies as st
     from tests.kernel.random_kernels import random_kernels
     from tests.texts.test_random_kernels import PINS, lowered_with
 

@@ -24,7 +24,15 @@ from warploom.verify.roles import verify_roles
 
 KINDS = (
     *("WaitFull", "WaitEmpty", "Expect", "Arrive", "MmaFence", "Commit", "WaitGroup"),
-    *("ProxyFence", "ScopeSync", "BulkCommit", "BulkWait", "NamedSync", "NamedArrive"),
+    *(
+        "ProxyFence",
+        "ScopeSync",
+        "BulkCommit",
+        "BulkWait",
+        "NamedSync",
+        "NamedArrive",
+        "ClusterSync",
+    ),
 )
 
 

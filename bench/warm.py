@@ -16,13 +16,15 @@ from lib.shapes import BACKWARD_LENGTHS, BACKWARD_TWELVE, BACKWARD_WIDE, GROUPS
 
 from warploom.errors import WarploomError
 from warploom.kernel.values import DType
-from warploom.launch.attention import CALLS as ATTENTION
-from warploom.launch.attention import PACKED, PAGED
-from warploom.launch.attention import _options as attention_options
+from warploom.launch.attention import (
+    CALLS as ATTENTION,
+    PACKED,
+    PAGED,
+    _options as attention_options,
+)
 from warploom.launch.attention_checks import BACKWARD_DIMS, causal_choice
 from warploom.launch.attention_grad import kernels_of
-from warploom.launch.gemm import CALLS as GEMM
-from warploom.launch.gemm import _options as gemm_options
+from warploom.launch.gemm import CALLS as GEMM, _options as gemm_options
 from warploom.launch.layout import Layout
 from warploom.launch.tensors import row_major
 

@@ -14,9 +14,14 @@ from warploom.kernels.attention import paged
 from warploom.kernels.attention_grad import attention_grad, packed_grad, values_grad
 from warploom.kernels.block_scaled import block_scaled
 from warploom.kernels.gemm import turned
-from warploom.kernels.grouped import grouped_input, grouped_scaled, grouped_swiglu
+from warploom.kernels.grouped import (
+    grouped_gathered,
+    grouped_input,
+    grouped_scaled,
+    grouped_swiglu,
+)
 from warploom.kernels.int4_gemm import fp8_gemm, int4_gemm
-from warploom.kernels.measured import GRADS
+from warploom.kernels.measured import GRADS, SCANS
 from warploom.kernels.scan import scan
 
 TEXTS.update(
@@ -24,7 +29,8 @@ TEXTS.update(
         t.name: t
         for t in (
             *(paged, attention_grad, packed_grad, values_grad, block_scaled, turned),
-            *(grouped_input, grouped_scaled, grouped_swiglu, fp8_gemm, int4_gemm, scan),
+            *(grouped_gathered, grouped_input, grouped_scaled, grouped_swiglu),
+            *(fp8_gemm, int4_gemm, scan),
         )
     }
 )
@@ -42,6 +48,8 @@ class Ranged(Case):
         for name, old in found.items():
             if name == "table":
                 found[name] = rng.permutation(self.sizes["p"])[: old.size].reshape(old.shape)
+            elif name == "tokens":
+                found[name] = rng.integers(-1, self.sizes["s"] + 1, old.shape)
             elif name == "w" and self.text == "int4_gemm":
                 found[name] = rng.integers(-128, 128, old.shape)
         if self.text == "scan":
@@ -185,8 +193,27 @@ CASES = {
     ),
     "scan": Ranged(
         "scan",
-        {"b": 10, "h": 16, "c": 6, "t": 64, "j": 64, "d": 128, "e": 64},
+        {"b": 10, "h": 16, "g": 16, "c": 6, "t": 64, "j": 64, "d": 128, "e": 64},
         _types("q", "k", "v", "out"),
+        pins=dict(SCANS[64, 128]),
+    ),
+    "narrow_scan": Ranged(
+        "scan",
+        {"b": 10, "h": 16, "g": 4, "c": 6, "t": 64, "j": 64, "d": 64, "e": 128},
+        _types("q", "k", "v", "out"),
+        pins=dict(SCANS[64, 64]),
+    ),
+    "wide_scan": Ranged(
+        "scan",
+        {"b": 5, "h": 16, "g": 1, "c": 3, "t": 128, "j": 128, "d": 128, "e": 128},
+        _types("q", "k", "v", "out"),
+        pins=dict(SCANS[128, 128]),
+    ),
+    "grouped_gathered": Ranged(
+        "grouped_gathered",
+        {"s": 700, "t": 1200, "n": 1600, "k": 192, "e": 3},
+        _types("x", "w", "out"),
+        pins={"t": 128, "n": 128},
     ),
     "values_grad": Case(
         "values_grad",

@@ -31,7 +31,18 @@ SKINNY = (
     (1000, 3000, 5000),
     (1536, 1536, 8192),
 )
-GROUPS = {"main": MAIN, "large": LARGE, "skinny": SKINNY}
+FURTHER = (  # no choice was made by their times
+    (2048, 2048, 2048),
+    (3072, 3072, 3072),
+    (1024, 8192, 4096),
+    (2048, 11008, 4096),
+    (7168, 2048, 4096),
+    (8192, 1280, 8192),
+    (384, 6144, 6144),
+    (2816, 4608, 3584),
+    (12288, 12288, 2048),
+)
+GROUPS = {"main": MAIN, "large": LARGE, "skinny": SKINNY, "further": FURTHER}
 ODD = (
     (1000, 1496, 776),
     (129, 256, 72),

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import sys
+import warnings
 from dataclasses import dataclass
 
 from warploom.cli import main
@@ -25,14 +26,20 @@ class _Stream(io.TextIOWrapper):
         return self.buffer.getvalue().decode()
 
 
-def warploom(*arguments, stdin="", columns=None):
+def warploom(*arguments, stdin="", cwd=None):
     """Run a command; returns its exit code and what it wrote."""
     out, err = _Stream(), _Stream()
     saved = sys.argv, sys.stdin
     sys.argv, sys.stdin = ["warploom", *map(str, arguments)], _Stream(stdin.encode())
     code = 0
     try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        with (
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+            contextlib.chdir(cwd or "."),
+            warnings.catch_warnings(),
+        ):
+            warnings.simplefilter("always")  # as text, not as errors of the test run
             try:
                 main()
             except SystemExit as end:

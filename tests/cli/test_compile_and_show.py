@@ -1,23 +1,13 @@
 """``warploom compile`` and ``warploom show``: good input, bad input, JSON."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from warploom.document import read_schedule
 
-
-def warploom(*arguments, cwd=None):
-    return subprocess.run(
-        [sys.executable, "-m", "warploom", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=cwd,
-    )
+from .runner import warploom
 
 
 def test_compile_writes_a_document_that_verifies(tmp_path):
@@ -96,12 +86,13 @@ def test_show_json_and_documents(tmp_path):
     assert warploom("show", str(path), "--wait-vm-last", "3").returncode == 2
 
 
-def test_a_user_schedule_from_a_file(tmp_path):
+def test_a_user_schedule_from_a_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text(
         "from warploom import DeclarativeSchedule\n"
         "def make():\n    return DeclarativeSchedule(lgkm_a=8, lgkm_b=4)\n"
     )
-    done = warploom("show", "mine.py:make", "--scheduling", "greedy", cwd=tmp_path)
+    done = warploom("show", "mine.py:make", "--scheduling", "greedy")
     assert done.returncode == 0, done.stderr
     assert "greedy, waits by" in done.stdout
-    assert warploom("show", f"{Path('mine.py')}:nothing", cwd=tmp_path).returncode == 2
+    assert warploom("show", f"{Path('mine.py')}:nothing").returncode == 2

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from .test_compile_and_show import warploom
+from .runner import warploom
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from .test_compile_and_show import warploom
+from .runner import warploom
 
 
 def test_simulate_gives_figures_and_json():
@@ -25,10 +25,38 @@ def test_timeline_forms(form, start, tmp_path):
     assert path.read_text().lstrip().lower().startswith(start)
 
 
+@pytest.mark.parametrize(
+    ("command", "ending", "start"),
+    [
+        (("timeline", "pingpong"), "svg", "<svg"),
+        (("timeline", "pingpong"), "html", "<!doctype"),
+        (("timeline", "pingpong"), "json", "{"),
+        (("timeline", "pingpong"), "txt", "pingpong"),
+        (("graph", "pingpong"), "dot", "digraph"),
+        (("graph", "pingpong"), "svg", "<svg"),
+        (("diff", "pingpong", "fourwave"), "html", "<!doctype"),
+    ],
+)
+def test_the_ending_of_a_file_says_the_form(command, ending, start, tmp_path):
+    path = tmp_path / f"picture.{ending}"
+    done = warploom(*command, "-o", path)
+    assert done.returncode in (0, 1), done.stderr
+    assert path.read_text().lstrip().lower().startswith(start)
+
+
 def test_graph_forms():
     assert "critical recurrence" in warploom("graph", "pingpong").stdout
     assert warploom("graph", "pingpong", "--format", "dot").stdout.startswith("digraph")
     assert len(json.loads(warploom("graph", "pingpong", "--json").stdout)["edges"]) == 54
+
+
+def test_facts_are_shown_as_people_read_them(tmp_path):
+    page = tmp_path / "d.html"
+    warploom("diff", "pingpong", "fourwave", "-o", page)
+    for text in (warploom("diff", "pingpong", "fourwave").stdout, page.read_text()):
+        assert "2244" in text
+        assert "2244.0" not in text
+        assert "91%" in text
 
 
 def test_diff_of_equal_and_different_schedules():

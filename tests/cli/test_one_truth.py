@@ -21,13 +21,15 @@ from warploom import (
 )
 from warploom.cli.builtin import BUILT_IN
 from warploom.cli.kernels import kernel_named
+from warploom.cli.knobs import Request
+from warploom.cli.source import load
 from warploom.kernels.gemm import gemm
 from warploom.launch.pricing import role_costs
 from warploom.search import Point, evaluate
 from warploom.seed.config.parts import SchedulingStrategy
 from warploom.seed.modulo.bridge import ModuloRequest
-from warploom.seed.target.chip import chip_costs
 from warploom.sim import Pace, simulate_roles
+from warploom.sim.chip import chip_costs
 from warploom.target.described import described, differences
 from warploom.target.h200 import h100, h200
 from warploom.target.occupancy import OccupancyModel
@@ -74,9 +76,13 @@ def test_counter_schedules(name, tile, dtype, tmp_path):
     assert numbers(pace_of("simulate", path, *options)["pace"]) == expected
     m, n, k = (int(side) for side in tile.split("x"))
     schedule = BUILT_IN[name]({}, tile, dtype)
-    document = compile_schedule(schedule).document()
+    compiled = compile_schedule(schedule)
+    document = compiled.document()
     run = simulate(document, chip_costs(document, (m, n, k), dtype), trips=64)
     assert run.ii == expected[0]
+    for given in (compiled, document, read_schedule(write_schedule(document))):
+        assert simulate(given, trips=64).ii == expected[0]
+        assert f"II {expected[0]:g} cycles" in timeline(given, trips=2)
 
 
 @pytest.mark.parametrize(("name", "tile", "dtype"), CASES)
@@ -333,8 +339,8 @@ def test_orders_are_made_in_the_chips_cycles(name, tile, mma, strategy, makespan
 
 def test_an_interval_is_solved_shown_and_simulated_in_one_vocabulary(tmp_path):
     pytest.importorskip("ortools")
-    knobs = {"scheduling": SchedulingStrategy.MODULO}
-    compiled = compile_schedule(BUILT_IN["pingpong"](knobs, "256x256x64", "bf16"))
+    request = Request(knobs={"scheduling": SchedulingStrategy.MODULO})
+    compiled = load("pingpong", request).compiled  # what the command below shows
     assert compiled.modulo.proven
     path = tmp_path / "document.json"
     path.write_text(write_schedule(compiled.document()))

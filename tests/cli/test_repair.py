@@ -6,7 +6,7 @@ from dataclasses import replace
 from warploom import DeclarativeSchedule, ScheduleConfig, SchedulingStrategy, compile_schedule
 from warploom.document import read_schedule, write_schedule
 
-from .test_compile_and_show import warploom
+from .runner import warploom
 
 
 def racy():

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tests.cli.runner import warploom
+from warploom.errors import ConfigError
 
 SPEC = "gemm@m=1024,n=1024,k=512"
 PINS = ("m=128", "k=64", "consumers=2", "direct=true", "staging=1", "hold=true")
@@ -59,3 +60,15 @@ def test_nothing_measured_is_not_kept(monkeypatch):
     done = run(SPEC, *FEW, "--keep")
     assert done.returncode == 2
     assert "nothing is kept" in done.stderr
+
+
+def test_what_was_measured_before_is_not_pinned(monkeypatch):
+    """A search of a kernel for which a tiling ships looks at others, too."""
+
+    def only_look(compiled, **_):
+        assert not compiled.pins
+        raise ConfigError("looked", fix="nothing")
+
+    monkeypatch.setattr("warploom.cli.search_tiles.search_tiles", only_look)
+    done = run("attention@b=1,h=8,g=8,s=4096,t=4096,d=128", "--choose", "causal=true")
+    assert "looked" in done.stderr

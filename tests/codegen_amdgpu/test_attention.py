@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import warploom as wl
+from tests.codegen_amdgpu.text_mutants import text_mutants
 from warploom.document import read_schedule, write_schedule
 from warploom.emit.gfx950 import check_isa
 from warploom.emit.gfx950.attention import (
@@ -23,7 +24,6 @@ from warploom.emit.gfx950.emulator import EARLY, LATE, STARVED, TRAMPLED, Order,
 from warploom.emit.gfx950.emulator.transfer import Devices, make_transfer
 from warploom.emit.gfx950.emulator.vector import VECTOR
 from warploom.emit.gfx950.emulator.wave import Wave
-from warploom.emit.gfx950.isa.mutants import text_mutants
 from warploom.errors import BackendError, DocumentError
 from warploom.kernels.attention import attention, packed
 from warploom.kernels.swiglu import swiglu

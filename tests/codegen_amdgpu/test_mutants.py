@@ -9,6 +9,7 @@ import dataclasses
 
 import pytest
 
+from tests.codegen_amdgpu.text_mutants import text_mutants
 from warploom.emit.gfx950 import check_isa
 from warploom.emit.gfx950.emulator import (
     LATE,
@@ -17,7 +18,6 @@ from warploom.emit.gfx950.emulator import (
     EmulationError,
     Order,
 )
-from warploom.emit.gfx950.isa.mutants import text_mutants
 
 from .test_emulator import run
 

@@ -123,7 +123,7 @@ class FakeDriver:
         return SUCCESS, 3
 
     def CUlaunchConfig(self):
-        return SimpleNamespace(hStream=0)
+        return SimpleNamespace(hStream=0, attrs=[])
 
     def CUlaunchAttribute(self):
         return SimpleNamespace(id=None, value=SimpleNamespace(clusterDim=SimpleNamespace()))
@@ -166,24 +166,20 @@ class FakeDriver:
         return (SUCCESS,)
 
     def cuLaunchKernelEx(self, config, function, block, extra):
-        width = config.attrs[0].value.clusterDim.x if config.numAttrs else 1
-        return self._launch(
-            function, config.gridDimX, config.blockDimX, config.hStream, block, width
-        )
-
-    def _launch(self, function, grid, threads, stream, block, cluster):
         if not self.context:
             return (NO_CONTEXT,)
         at = (ctypes.c_uint64 * len(self.parameters)).from_address(block)
         read = [ctypes.string_at(a, n) for a, n in zip(at, self.parameters, strict=True)]
+        widths = [a.value.clusterDim.x for a in config.attrs if "CLUSTER" in a.id]
         made = Launch(
             function=function,
             cubin=self.loaded[function[0] - 1][1],
-            grid=grid,
-            threads=threads,
-            stream=stream,
+            grid=config.gridDimX,
+            threads=config.blockDimX,
+            stream=config.hStream,
             context=self.context,
-            cluster=cluster,
+            cluster=widths[0] if widths else 1,
+            early=any(a.id.endswith("PROGRAMMATIC_STREAM_SERIALIZATION") for a in config.attrs),
             parameters=read,
         )
         with self.lock:

@@ -41,7 +41,7 @@ from warploom.document.roles import (
     WaitGroup,
 )
 from warploom.document.roles_json import read_roles
-from warploom.emit.cuda.judged import group_barrier
+from warploom.emit.cuda.judged import group_barrier, with_barriers
 from warploom.emit.cuda.lowering import Site, base_table
 from warploom.emit.cuda.tile.source import emit_kernel
 from warploom.errors import BackendError
@@ -77,7 +77,7 @@ LISTS = ("setup", "prologue", "kernel", "epilogue", "finish")
 TURN = NamedBarrier(name="turn", id=1, threads=256, count=2)
 
 
-def document(threads):
+def document(threads, cluster=1):
     program = RoleProgram(
         name="role", instances=2, threads=threads, peel=0, prologue=(), kernel=(), epilogue=()
     )
@@ -89,7 +89,13 @@ def document(threads):
         empty_arrivals=1,
     )
     return RolesDocument(
-        name="d", target="h200", strategy="x", rings=(ring,), programs=(program,), barriers=(TURN,)
+        name="d",
+        target="h200",
+        strategy="x",
+        rings=(ring,),
+        programs=(program,),
+        barriers=(TURN,),
+        cluster=cluster,
     )
 
 
@@ -106,21 +112,41 @@ def test_the_walk_misses_no_kind():
 
 
 @pytest.mark.parametrize("phase", LISTS)
+@pytest.mark.parametrize("cluster", [1, 2])
 @pytest.mark.parametrize("threads", [1, 128])
 @pytest.mark.parametrize("entry", ENTRIES, ids=repr)
-def test_an_entry_becomes_code_or_is_refused(entry, threads, phase):
-    kind = type(entry).__name__
+def test_an_entry_becomes_code_or_is_refused(entry, threads, cluster, phase):
+    kind, made = type(entry).__name__, document(threads, cluster)
+    program = replace(made.programs[0], **{phase: (entry,)})
+    made = replace(made, programs=(program,))
     scope = getattr(entry, "scope", None)
-    beyond = kind == "ClusterSync" or getattr(entry, "ctas", 1) > 1
-    beyond = beyond or getattr(entry, "multicast", 1) > 1
+    beyond = kind == "ClusterSync" and (cluster == 1 or phase != "finish")
+    remote = getattr(entry, "ctas", 1) > 1
+    beyond = beyond or (remote and (cluster == 1 or threads == 1))
+    beyond = beyond or getattr(entry, "multicast", 1) > cluster
     unfit = kind in (ALONE if threads > 1 else WARPS)
     unfit = unfit or (threads == 1 and kind in ("ScopeSync", "BulkStore") and scope != "thread")
     if beyond or unfit:
         with pytest.raises(BackendError, match="judged"):
-            lower(entry, threads, phase)
+            lower(entry, threads, phase, made)
         return
-    lines = lower(entry, threads, phase)
-    assert lines or scope is Scope.THREAD  # a sync of one thread with itself is no code
+    lines = lower(entry, threads, phase, made)
+    # A sync of one thread with itself is no code; CTAs meet where all threads end.
+    assert lines or scope is Scope.THREAD or kind == "ClusterSync"
+    if remote:
+        assert all("_at(" in line and "lane < 2" in line for line in lines)
+
+
+@pytest.mark.parametrize("entry", [e for e in ENTRIES if hasattr(e, "k")], ids=repr)
+def test_positions_further_away_than_the_ring_is_long_are_refused(entry):
+    """The judge knows any use; a role knows the positions one round ahead and back."""
+    threads = 1 if type(entry).__name__ in ALONE else 128
+    made = document(threads, 2)
+    touches = getattr(entry, "ring", "") or getattr(entry, "slots", ())
+    assert lower(replace(entry, k=-2), threads, made=made)
+    if touches:
+        with pytest.raises(BackendError, match="judged"):
+            lower(replace(entry, k=3), threads, made=made)
 
 
 def test_one_arrival_is_one_thread():
@@ -133,11 +159,20 @@ def test_one_arrival_is_one_thread():
 
 def test_groups_meet_at_barriers_nobody_declared():
     made = document(128)
-    assert group_barrier(made) == 3
+    assert group_barrier(made, made.programs[0]) == 3
     assert lower(ScopeSync(scope=Scope.WARPGROUP), 128) == ["named_sync(3 + instance, 128);"]
     full = replace(made, barriers=(NamedBarrier(name="turn", id=1, threads=256, count=14),))
     with pytest.raises(BackendError, match="no hardware barrier is left"):
         lower(ScopeSync(scope=Scope.WARPGROUP), 128, made=full)
+
+
+def test_groups_of_other_roles_and_of_other_loops_meet_elsewhere():
+    made = document(128)
+    other = replace(made.programs[0], name="other")
+    two = replace(made, programs=(*made.programs, other))
+    assert [group_barrier(two, p) for p in two.programs] == [3, 5]
+    second = replace(made, name="second", barriers=(replace(TURN, id=3),))
+    assert group_barrier(with_barriers(made, [second]), made.programs[0]) == 5
 
 
 def test_the_cluster_barrier_in_a_loop_is_refused():
@@ -166,9 +201,28 @@ def test_a_store_that_adds_instead_is_refused():
         emit_kernel(replace(made, document=mutant.document))
 
 
+def test_other_memory_than_the_kernels_is_refused():
+    made = lowered("gemm")
+    smaller = tuple(replace(b, bytes=b.bytes // 2) for b in made.document.buffers)
+    parts = tuple(
+        replace(r, parts=tuple(replace(p, bytes=p.bytes // 2) for p in r.parts))
+        for r in made.document.rings
+    )
+    deeper = tuple(replace(r, depth=r.depth - 1) for r in made.document.rings)
+    assert emit_kernel(replace(made, document=replace(made.document, rings=deeper))).text
+    many = tuple(replace(r, depth=r.depth + 9) for r in made.document.rings)
+    with pytest.raises(BackendError, match="bytes of shared memory"):
+        emit_kernel(replace(made, document=replace(made.document, rings=many)))
+    for change in ({"buffers": smaller}, {"rings": parts}, {"cluster": 2}):
+        with pytest.raises(BackendError, match="not the kernel's"):
+            emit_kernel(replace(made, document=replace(made.document, **change)))
+
+
 @pytest.mark.parametrize("name", SHIPPED)
 def test_the_shipped_texts_are_emitted(name):
-    assert emit_kernel(lowered(name)).text
+    text = emit_kernel(lowered(name)).text
+    body = text[text.index("__global__") :]
+    assert body.count("await_kernel_before();") == 1  # launches come early: see launch/plan.py
 
 
 def test_lanes_that_read_by_themselves_meet_before_one_of_them_releases():

@@ -8,8 +8,7 @@ from warploom.errors import BackendError, GeometryError
 from warploom.kernel.values import DType
 from warploom.launch import attention, work
 from warploom.launch.attention_checks import check_pages
-from warploom.launch.gemm import CALLS as GEMM
-from warploom.launch.gemm import _options as gemm_options
+from warploom.launch.gemm import CALLS as GEMM, _options as gemm_options
 from warploom.launch.layout import Layout
 from warploom.launch.tensors import row_major
 

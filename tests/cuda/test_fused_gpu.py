@@ -48,6 +48,14 @@ def test_grouped(sizes):
     u = torch.cat([x[r].double() @ up[i].double().T for i, r in enumerate(parts)])
     close(warploom.grouped_gemm(x, w, starts), y)
     close(warploom.grouped_gemm(x, w, starts, up=up), torch.nn.functional.silu(y) * u)
+    few = randn(40, k)
+    picked = torch.randint(-1, 41, (t,), device="cuda").int()
+    inside = (picked >= 0) & (picked < 40)
+    lies = few[picked.clamp(0, 39).long()].double() * inside[:, None]
+    z, v = (torch.cat([lies[r] @ m[i].double().T for i, r in enumerate(parts)]) for m in (w, up))
+    close(warploom.grouped_gemm(few, w, starts, tokens=picked), z)
+    gated = torch.nn.functional.silu(z) * v
+    close(warploom.grouped_gemm(few, w, starts, tokens=picked, up=up), gated)
     g = randn(t, n)
     back = torch.cat([g[r].double() @ w[i].double() for i, r in enumerate(parts)])
     close(warploom.grouped_gemm(g, w, starts, transposed=True), back)
@@ -76,7 +84,9 @@ def test_the_gradient_of_groups():
     close(w.grad, torch.stack([g[r].double().T @ x[r].double() for r in parts]))
 
 
-@pytest.mark.parametrize("what", ["swiglu", "grouped", "weights", "scaled", "quantised", "scan"])
+@pytest.mark.parametrize(
+    "what", ["swiglu", "grouped", "gathered", "weights", "scaled", "quantised", "scan", "long scan"]
+)
 def test_the_same_bits_every_time(what):
     starts = torch.tensor([0, 300, 300, 517], device="cuda").int()
     x, w = randn(517, 256), randn(384, 256)
@@ -86,18 +96,24 @@ def test_the_same_bits_every_time(what):
     call = {
         "swiglu": lambda: warploom.swiglu(x, w),
         "grouped": lambda: warploom.grouped_gemm(x, w.view(3, 128, 256), starts),
+        "gathered": lambda: warploom.grouped_gemm(
+            x, w.view(3, 128, 256), starts, tokens=torch.arange(516, -1, -1).int().cuda()
+        ),
         "weights": lambda: warploom.grouped_gemm_weights(x, x, starts),
         "scaled": lambda: warploom.gemm_block_scaled(
             fp8, scales, w.to(torch.float8_e4m3fn), scales[:3]
         ),
         "quantised": lambda: warploom.gemm_quantised(x[:9], packed, scales[:384]),
         "scan": lambda: warploom.scan(q, q, q[..., :64], -q[..., 0].float().abs().cumsum(-1))[0],
+        "long scan": lambda: warploom.scan(
+            *(q.view(1, 2, 2, 128, 128),) * 3, -q[..., 0].float().abs().view(1, 2, 2, 128)
+        )[0],
     }[what]
     first = call()
     assert all(torch.equal(first, call()) for _ in range(20))
 
 
-@pytest.mark.parametrize("shape", [(300, 256, 512), (1, 128, 1024)], ids=str)
+@pytest.mark.parametrize("shape", [(300, 256, 512), (1, 128, 1024), (1100, 1152, 640)], ids=str)
 def test_block_scales(shape):
     m, n, k = shape
     a, b = (randn(r, k).to(torch.float8_e4m3fn) for r in (m, n))
@@ -107,9 +123,22 @@ def test_block_scales(shape):
     close(warploom.gemm_block_scaled(a, sa, b, sb), left @ (b.double() * wide).T)
 
 
-@pytest.mark.parametrize("m", [1, 16, 100])
-def test_quantised_weights(m):
-    n, k = 384, 1024
+@pytest.mark.parametrize("sizes", [(5, 0, 300), (5, 0, 300, 1200)], ids=str)
+def test_block_scales_of_groups(sizes):
+    n, k, starts = 1152, 640, torch.tensor([0, *sizes]).cumsum(0).int().cuda()
+    a, b = (randn(*r, k).to(torch.float8_e4m3fn) for r in ((sum(sizes),), (len(sizes), n)))
+    sa, sb = (torch.rand(*r, k // 128, device="cuda") + 0.5 for r in (a.shape[:1], (len(b), 9)))
+    left = (a.double() * sa.repeat_interleave(128, 1)).split(sizes)
+    wide = b.double() * sb.repeat_interleave(128, 1).repeat_interleave(128, 2)
+    wanted = torch.cat([rows @ w.T for rows, w in zip(left, wide, strict=True)])
+    close(warploom.gemm_block_scaled(a, sa, b, sb, starts=starts), wanted)
+
+
+@pytest.mark.parametrize(
+    "shape", [(1, 384, 1024), (16, 4160, 1152), (100, 384, 1024), (200, 4160, 1152)], ids=str
+)
+def test_quantised_weights(shape):
+    m, n, k = shape
     x, scale = randn(m, k), torch.rand(n, k // 128, device="cuda")
     wide = scale.repeat_interleave(128, 1).double()
     w = torch.randint(0, 256, (n, k // 2), device="cuda", dtype=torch.uint8)
@@ -119,9 +148,13 @@ def test_quantised_weights(m):
     close(warploom.gemm_quantised(x, w, scale), x.double() @ (w.double() * wide).T)
 
 
-def test_scan():
-    b, h, c, t, d, e = 1, 3, 5, 64, 128, 64
-    q, k, v = randn(b, h, c, t, d) * 0.1, randn(b, h, c, t, d) * 0.1, randn(b, h, c, t, e)
+@pytest.mark.parametrize(
+    ("shape", "g"),
+    [((1, 3, 5, 64, 128, 64), 3), ((2, 4, 3, 128, 128, 192), 2), ((1, 2, 4, 64, 64, 64), 1)],
+)
+def test_scan(shape, g):
+    b, h, c, t, d, e = shape
+    q, k, v = randn(b, g, c, t, d) * 0.1, randn(b, g, c, t, d) * 0.1, randn(b, h, c, t, e)
     gates = -torch.rand(b, h, c, t, device="cuda")
     out, last = warploom.scan(q, k, v, gates.cumsum(-1))
     state, rows = torch.zeros(b, h, d, e, device="cuda", dtype=torch.float64), []

@@ -7,8 +7,7 @@ import threading
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from warploom.errors import BackendError
 from warploom.kernel.values import Access, Axis, DType, Tensor
@@ -148,6 +147,32 @@ def test_one_block_serves_launches_that_follow_one_another(cuda):
     assert len(go._free) == 1
 
 
+def test_values_that_come_again_are_not_written_again(cuda, monkeypatch):
+    """Those of a zero are: its sign may differ."""
+    fake = cuda()
+    go = prepare(BINARY, LAYOUTS)
+    written, write = [], go._write
+    monkeypatch.setattr(
+        go, "_write", lambda block, values: written.append(1) or write(block, values)
+    )
+    for alpha in (2.5, 2.5, 3.0, 3.0, 0.0, -0.0, 2.5):
+        go.launch(0, [0x1000, 0x2000, 0x3000, 0, alpha, 1])
+    assert len(written) == 5
+    signs = [struct.pack("f", words(w)["alpha"]) for w in fake.launches]
+    assert signs == [struct.pack("f", x) for x in (2.5, 2.5, 3.0, 3.0, 0.0, -0.0, 2.5)]
+    with pytest.raises(BackendError, match="misaligned"):
+        go.launch(0, [0x1008, 0x2000, 0x3000, 0, 2.5, 1])
+    go.launch(0, [0x1000, 0x2000, 0x3000, 0, 2.5, 1])
+    assert words(fake.launches[-1])["maps"] == [0x1000, 0x2000]
+
+
+def test_ctas_come_while_the_kernel_before_ends(cuda):
+    """The emitted kernels wait for it before they touch memory."""
+    fake = cuda()
+    prepare(BINARY, LAYOUTS)(0, 0x1000, 0x2000, 0x3000, 0, 1.0, 0)
+    assert [w.early for w in fake.launches] == [True]
+
+
 def test_threads_launch_what_they_asked_for(cuda):
     fake = cuda()
     go = prepare(BINARY, LAYOUTS)
@@ -241,7 +266,7 @@ def test_misaligned_addresses_are_refused(cuda):
 def test_the_driver_s_words_are_repeated(cuda, monkeypatch):
     fake = cuda()
     go = prepare(BINARY, LAYOUTS)
-    monkeypatch.setattr(FakeDriver, "_launch", lambda *_: (700,))
+    monkeypatch.setattr(FakeDriver, "cuLaunchKernelEx", lambda *_: (700,))
     go = prepare(BINARY, LAYOUTS)
     with pytest.raises(BackendError, match="error 700: said the driver") as error:
         go(0, 0x1000, 0x2000, 0x3000, 0, 1.0, 0)

@@ -10,8 +10,7 @@ import pytest
 
 import warploom
 from warploom.errors import BackendError
-from warploom.launch import runner as module
-from warploom.launch import tensors, tune
+from warploom.launch import runner as module, tensors, tune
 from warploom.launch.binary import Extent, Pointer, Scalar, TensorMap
 from warploom.launch.plan import MisalignedError
 from warploom.launch.runner import RefusedError, Runner, torch_key
@@ -310,11 +309,40 @@ def test_layouts_that_come_again_need_no_key(cuda, monkeypatch):
     assert len(family.asked) == 5
 
 
-def test_few_layouts_are_looked_for_first(cuda, monkeypatch):
+def test_guesses_and_guards_are_bounded(cuda, monkeypatch):
     cuda()
-    monkeypatch.setattr(module, "guard_of", lambda given: lambda *now: False)
-    run = Runner(NAMES, Family())
-    for m in range(300, 310):
-        for _ in range(3):
-            run((*operands(m=m), None, None), (1.0, 0), "plain")
-    assert [len(r) for r in run._recent.values()] == [module.RECENT]
+    guards = []
+    monkeypatch.setattr(module, "guard_of", lambda given: guards.append(1) or (lambda *now: False))
+    monkeypatch.setattr(module, "PLACES", 4)
+    family = Family()
+    run = Runner(NAMES, family)
+    for i in range(60):
+        a, b = FakeTensor((300, 512)), FakeTensor((512, 1000), strides=(1, 520), pointer=4096 * i)
+        run((a, b, None, None), (1.0, 0), "plain")
+        assert len(run._guesses) <= 4
+    assert len(guards) == module.GUARDS
+    assert len(family.asked) == 1
+
+
+def test_a_guess_by_address_is_only_a_guess(cuda, monkeypatch):
+    """Other layouts, options and tensors at the same addresses find their own plans."""
+    fake = cuda()
+
+    def guard_of(given):
+        known = layouts_of(given)
+        return lambda *now: None not in now and layouts_of(now) == known
+
+    monkeypatch.setattr(module, "guard_of", guard_of)
+    family = Family()
+    run = Runner(NAMES, family)
+    small, large = operands(m=128), operands(m=300)
+    bias = FakeTensor((1000,), pointer=0x7000)
+    for _ in range(4):
+        for a, b in (small, large):
+            for options in ("one", "other"):
+                for last in (None, bias):
+                    made = run((a, b, None, last), (1.0, 0), options)
+                    assert made[2].shape == (a.shape[0], 1000)
+                    seen = words(fake.launches[-1])
+                    assert (seen["m"], seen["bias"]) == (a.shape[0], 0x7000 if last else 0)
+    assert len(family.asked) == 8

@@ -12,8 +12,11 @@ from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: E402
 from torch.nn.attention.bias import causal_lower_right, causal_upper_left  # noqa: E402
 from torch.nn.functional import scaled_dot_product_attention as sdpa  # noqa: E402
 
-from warploom.torch import autograd, schema  # noqa: E402
-from warploom.torch import sdpa as ours  # noqa: E402
+from warploom.torch import (  # noqa: E402
+    autograd,
+    schema,
+    sdpa as ours,
+)
 
 from .gpu import TORCH_WARNINGS  # noqa: E402
 

@@ -1,6 +1,5 @@
 """Code blocks of the docs run, and generated pages are up to date."""
 
-import os
 import re
 import shlex
 import subprocess
@@ -9,40 +8,33 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.runner import warploom
 from warploom.cli import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
-WITH_CODE = [p for p in PAGES if "```python\n" in p.read_text()]
+BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```", re.S | re.M)
+WITH_CODE = [p for p in PAGES if BLOCK.search(p.read_text())]
 
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=lambda p: p.stem)
-def test_python_blocks_run(page, capsys):
-    """Blocks keep their places in the page: kernels are read from where they stand."""
-    namespace = {}
-    text = page.read_text()
-    for block in re.finditer(r"```python\n(.*?)```", text, re.S):
-        above = text.count("\n", 0, block.start(1))
-        exec(compile("\n" * above + block.group(1), str(page), "exec"), namespace)
+def test_a_page_works_from_top_to_bottom(page, tmp_path, monkeypatch, capsys):
+    """Python and commands in one folder; kernels are read from where they stand in the page."""
+    monkeypatch.chdir(tmp_path)
+    namespace, text = {}, page.read_text()
+    for block in BLOCK.finditer(text):
+        if block[1] == "sh":
+            commands_run(block[2])
+            continue
+        above = text.count("\n", 0, block.start(2))
+        exec(compile("\n" * above + block[2], str(page), "exec"), namespace)
 
 
-WITH_COMMANDS = [p for p in PAGES if re.search(r"^warploom ", p.read_text(), re.M)]
-
-
-@pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda p: p.stem)
-def test_commands_run(page, tmp_path):
-    """Commands of a page run one after the other; 1 means findings or differences."""
-    for block in re.findall(r"```sh\n(.*?)```", page.read_text(), re.S):
-        for line in block.splitlines():
-            if not line.startswith("warploom "):
-                continue
-            done = subprocess.run(
-                [sys.executable, "-m", *shlex.split(line, comments=True)],
-                capture_output=True,
-                text=True,
-                check=False,
-                cwd=tmp_path,
-            )
+def commands_run(block):
+    """1 means findings or differences."""
+    for line in block.splitlines():
+        if line.startswith("warploom "):
+            done = warploom(*shlex.split(line, comments=True)[1:])
             assert done.returncode in (0, 1), f"{line}\n{done.stderr}"
             assert "Error" not in done.stderr, f"{line}\n{done.stderr}"
 
@@ -58,6 +50,14 @@ def test_generated_pages_are_up_to_date(script):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_the_results_page_has_every_file_and_what_made_it():
+    text = (ROOT / "docs" / "reference" / "results.md").read_text()
+    for path in (ROOT / "bench" / "results").iterdir():
+        assert f"`{path.name}`" in text or f"results/{path.name}`" in text, path.name
+    for section in re.split(r"^### ", text, flags=re.M)[1:]:
+        assert re.search(r"`bench/\w+\.py|scripts/|tests/\w+|`warploom ", section), section[:200]
+
+
 @pytest.mark.slow
 def test_pictures_are_up_to_date():
     done = subprocess.run(
@@ -69,15 +69,10 @@ def test_pictures_are_up_to_date():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_readme_shows_real_output(tmp_path):
+def test_the_readme_shows_real_output(tmp_path, monkeypatch):
     shown = re.search(r"```text\n(.*?)```", (ROOT / "README.md").read_text(), re.S).group(1)
-    done = subprocess.run(
-        [sys.executable, "-m", "warploom", "demo", "-o", tmp_path / "t.html"],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "COLUMNS": "80"},
-    )
+    monkeypatch.setenv("COLUMNS", "80")
+    done = warploom("demo", "-o", tmp_path / "t.html")
     lines = done.stdout.splitlines()
     for line in shown.splitlines():
         assert line in lines
@@ -133,3 +128,11 @@ def test_the_bench_page_names_every_script():
     text = (ROOT / "bench" / "README.md").read_text()
     for path in (ROOT / "bench").glob("*.py"):
         assert f"`{path.name}`" in text, path.name
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs/kernels").glob("*.md")), ids=lambda p: p.stem)
+def test_pages_of_kernels_show_the_texts_that_ship(page):
+    shown = re.findall(r"(?ms)^@wl\.kernel\ndef .*?(?=\n\n\n|\n```)", page.read_text())
+    shipped = "".join(p.read_text() for p in (ROOT / "src/warploom/kernels").glob("*.py"))
+    assert shown
+    assert all(text in shipped for text in shown)

@@ -1,8 +1,7 @@
 """The verifier's verdict and the executor's: two programs that share no code must agree."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tests.mutation import decide
 from warploom.run import Scripted, Truth, execute, explore

@@ -1,7 +1,6 @@
 """Any document gives an ``Execution`` or one of our errors, whatever it contains."""
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from warploom.document import BarrierKind, Counters, Protocol, RegisterWaits, ScheduleDocument
 from warploom.document.kinds import KOffsetKind, OpRole, OpTag, Phase, ScheduleOps

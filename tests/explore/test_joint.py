@@ -3,8 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from warploom.errors import BackendError, ConfigError
 from warploom.kernels.gemm import gemm

@@ -107,7 +107,7 @@ def test_a_measure_that_fails_makes_a_candidate_useless():
 
 
 def test_a_pool_of_processes_scores_the_same():
-    options = replace(BRIEF, evaluations=6)
+    options = replace(BRIEF, evaluations=3)
     alone = warploom.search(fourwave(), CHIP, options=options)
     pooled = warploom.search(fourwave(), CHIP, options=replace(options, workers=2))
     assert {(r.origin, r.score) for r in alone.rows} & {(r.origin, r.score) for r in pooled.rows}

@@ -23,8 +23,7 @@ from warploom.seed.graph.edges import (
 from warploom.seed.graph.loop_body import LoopBody
 from warploom.seed.graph.rules import double_buffer_edge_rules, single_buffer_edge_rules
 from warploom.seed.listing import WaitCounts
-from warploom.seed.phases import program as phase_program
-from warploom.seed.phases import recipes as phase_recipes
+from warploom.seed.phases import program as phase_program, recipes as phase_recipes
 from warploom.seed.sched.bounds import asap_lower_bound
 from warploom.seed.sched.csp import optimal_schedule, optimal_schedule_with_halves
 from warploom.seed.sched.evaluate import evaluate_schedule

@@ -72,7 +72,7 @@ def _read(text: str) -> Asm:
 
 def host_text(asm: Asm) -> str:
     """The C++ statement of an asm statement."""
-    lines = [x.strip() for x in re.split(r"[;\n]", asm.text)]
+    lines = [x.strip().removeprefix("{").strip() for x in re.split(r"[;\n]", asm.text)]
     lines = [x for x in lines if x not in ("", "{", "}") and not x.startswith((".reg", "selp"))]
     keeps = None
     made = []
@@ -83,6 +83,10 @@ def host_text(asm: Asm) -> str:
             keeps = asm.value(given[1])
         elif asked:
             made.append(f"{asm.operands[0]} = host_bar_any({asm.value(asked[1])}, {keeps});")
+        elif line.startswith("mov.b32"):
+            made.append(f"{asm.value(line.split()[1].rstrip(','))} = 0;")
+        elif line.startswith("@p "):
+            made.append(f"if ({keeps}) {{ {_simple(asm, line[3:])} }}")
         elif line.startswith("wgmma.mma_async"):
             made.append(_product(asm, line, keeps or "0"))
         else:
@@ -121,6 +125,7 @@ _NOTHING = (
     "prefetch.tensormap",
     "wgmma.fence.",
     "setmaxnreg.",
+    "griddepcontrol.",
 )
 _PLAIN = {  # instruction: the C++ of its operands in the order of the PTX text
     "trap": "host_trap();",
@@ -149,6 +154,10 @@ _PLAIN = {  # instruction: the C++ of its operands in the order of the PTX text
         "const host_u32 r_[] = {{{1}, {2}, {3}, {4}}}; host_stmatrix({0}, r_);"
     ),
     "st.shared.v2.f32": "host_store_shared2({0}, {1}, {2});",
+    "st.shared.v4.b32": (
+        "host_store_shared2({0}, __uint_as_float({1}), __uint_as_float({2}));"
+        " host_store_shared2({0} + 8, __uint_as_float({3}), __uint_as_float({4}));"
+    ),
     "ld.shared.v2.f32": "host_load_shared2({2}, &{0}, &{1});",
     "ld.shared.u8": "unsigned char b_; host_load_shared({1}, &b_, 1); {0} = b_;",
     "ld.shared.u16": "host_load_shared({1}, &{0}, 2);",
@@ -181,6 +190,7 @@ _PLAIN = {  # instruction: the C++ of its operands in the order of the PTX text
     "cvt.rn.bf16.f32": "{0} = host_to_bf16({1});",
     "cvt.rn.bf16x2.f32": "{0} = (host_u32)host_to_bf16({1}) << 16 | host_to_bf16({2});",
     "cvt.rn.f16x2.f32": "{0} = (host_u32)host_to_f16({1}) << 16 | host_to_f16({2});",
+    "lop3.b32": "{0} = {1} & {2} | {3};",
     "sub.rn.bf16x2": "{0} = host_less_halves({1}, {2}, false);",
     "sub.rn.f16x2": "{0} = host_less_halves({1}, {2}, true);",
     "ex2.approx.ftz.f32": "{0} = exp2f({1});",

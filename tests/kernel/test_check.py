@@ -3,12 +3,11 @@
 from dataclasses import fields, replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from tests.kernel.random_kernels import random_kernels
+from tests.kernel.well_formed import check_kernel
 from warploom import KernelError
-from warploom.kernel.check import check_kernel
 from warploom.kernel.simplify import REWRITES, simplify
 from warploom.kernel.values import Dim, DType, Fn, Loop, Pointwise, Store
 from warploom.kernels.attention import attention, packed

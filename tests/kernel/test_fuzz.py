@@ -9,11 +9,18 @@ import numpy as np
 import pytest
 
 from tests.kernel.sources import run_source
+from tests.kernel.well_formed import check_kernel
 from warploom import KernelError
-from warploom.kernel.check import check_kernel
 from warploom.kernel.simplify import simplify
-from warploom.kernels import attention as attention_text
-from warploom.kernels import attention_grad, block_scaled, gemm, grouped, rms_gemm, swiglu
+from warploom.kernels import (
+    attention as attention_text,
+    attention_grad,
+    block_scaled,
+    gemm,
+    grouped,
+    rms_gemm,
+    swiglu,
+)
 
 TEXTS = [attention_text, attention_grad, block_scaled, gemm, grouped, rms_gemm, swiglu]
 NAMES = ["m", "n", "k", "t", "s", "b", "h", "acc", "x", "q", "out", "wl", "scale", "None", "d"]

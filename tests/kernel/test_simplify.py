@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 import warploom as wl
 from tests.kernel.random_kernels import random_kernels
 from tests.kernel.sources import run_source
+from tests.kernel.well_formed import check_kernel
 from warploom import ConfigError
-from warploom.kernel.check import check_kernel
 from warploom.kernel.simplify import REWRITES, simplify
 from warploom.kernel.values import Const, Dot, Fn, Pointwise, Spread, operands, results, walk
 from warploom.kernels.attention import attention

@@ -4,8 +4,7 @@ import itertools
 from functools import partial
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from warploom.kernel.simplify import simplify
 from warploom.kernels.attention import attention

@@ -4,8 +4,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from warploom.kernel.simplify import simplify
 from warploom.kernels.attention import attention
@@ -44,6 +43,10 @@ def sizes(units, queries, keys):
     return {"b": 1, "h": units, "g": units, "s": queries, "t": keys, "d": 64}
 
 
+def longest_first(costs):
+    return sorted(range(len(costs)), key=lambda r: -costs[r])
+
+
 def lists(found, ctas):
     """The tiles of every CTA, as the kernel reads them."""
     out = []
@@ -72,14 +75,47 @@ def test_every_tile_is_visited_once(units, queries, keys, ctas):
 )
 def test_nobody_works_longer_than_the_share_and_one_tile(trips, units, ctas, band):
     costs = [n + ENDS for n in trips]
-    own = hand_out(costs, units, ctas, band)
+    own = hand_out(costs, units, ctas, band, longest_first(costs))
     loads = [sum(costs[t % len(costs)] for t in tiles) for tiles in own]
     assert max(loads) <= units * sum(costs) / ctas + max(costs)
 
 
+@given(st.integers(1, 20), st.integers(1, 20), st.integers(1, 33), st.integers(1, 8))
+def test_tiles_in_turn_never_wait_for_ever(rows, units, ctas, band):
+    """Even if a tile waited until the row after it is done: CTAs go on one at a time."""
+    costs = [rows - r + ENDS for r in range(rows)]
+    left = [list(x) for x in hand_out(costs, units, ctas, band, range(rows)[::-1])]
+    done: set[int] = set()
+    while any(left):
+        ready = [x for x in left if x and (x[0] % rows == rows - 1 or x[0] + 1 in done)]
+        assert ready
+        done.add(ready[-1].pop(0))
+
+
+@pytest.mark.parametrize(("rows", "units", "band"), [(32, 128, 8), (64, 64, 4), (128, 32, 2)])
+@pytest.mark.parametrize("causal", [False, True])
+def test_tiles_in_turn_hardly_wait(rows, units, band, causal):
+    """Tiles and turns of 128 rows of equal time, and a fifth of it until a turn is seen."""
+    costs = [(rows - r if causal else rows) + ENDS for r in range(rows)]
+    own = hand_out(costs, units, 132, band, range(rows)[::-1])
+    place = {t: cta for cta, tiles in enumerate(own) for t in tiles}
+    free, given = [0.0] * 132, {}
+    tiles = [u * rows + r for f in range(0, units, band) for r in range(rows)[::-1]
+             for u in range(f, f + band)]  # fmt: skip
+    for tile in tiles:
+        unit, row = divmod(tile, rows)
+        cta = place[tile]
+        now = free[cta]
+        for turn in range(row if causal else 0, rows):
+            now = max(now, given.get((unit, turn), 0.0) + 0.2) + 1
+            given[unit, turn] = now
+        free[cta] = now + ENDS
+    assert max(free) < 1.05 * units * sum(costs) / 132
+
+
 def test_causal_heads_end_together():
     costs = [r + 1 + ENDS for r in range(32)]
-    own = hand_out(costs, 128, 132, 16)
+    own = hand_out(costs, 128, 132, 16, longest_first(costs))
     loads = [sum(costs[t % 32] for t in tiles) for tiles in own]
     assert max(loads) < 1.006 * sum(loads) / 132
 
@@ -108,7 +144,7 @@ def test_trips_are_those_that_see_something(choice, sees, queries, keys, direct)
     for n, trips in enumerate(found):
         tile = range(first + n * rows, first + (n + 1) * rows)
         seen = [j for j in range(keys) if any(sees(i, j, queries, keys) for i in tile)]
-        low = min(seen, default=0)  # not a multiple of the step
+        low = min(seen, default=0) // 4 * 4  # whole 16 bytes of vectors, no multiple of the step
         high = max(seen, default=0) + 1
         assert trips == max(1, -(-(high - low) // step))
 

@@ -53,7 +53,7 @@ class Step:
 
 
 def steps(program, instance, tiles):
-    out = [Step(e, 0, 0, 0) for e in program.setup]
+    out = [Step(e, 0, getattr(e, "k", 0), 0) for e in program.setup]
     base = 0
     for tile, n in enumerate(tiles):
         for e in program.prologue:
@@ -63,7 +63,7 @@ def steps(program, instance, tiles):
         for e in program.epilogue:
             out.append(Step(e, tile, n + getattr(e, "k", 0), base))
         base += n
-    out += [Step(e, len(tiles) - 1, 0, 0) for e in program.finish]
+    out += [Step(e, len(tiles), getattr(e, "k", 0), base) for e in program.finish]
     return [s for s in out if getattr(s.entry, "instance", None) in (None, instance)]
 
 

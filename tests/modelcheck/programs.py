@@ -37,7 +37,7 @@ from warploom.document.roles import (
     WaitGroup,
 )
 
-BYTES = 64
+BYTES = 128
 
 
 def of(value, back=0, before=None, zero_first=False):
@@ -463,6 +463,8 @@ def own(rng):
     )
 
 
+# Seeds from here on move entries from list to list, too; from there on they name other things.
+ACROSS, NAMED = 800_000, 900_000
 FAMILIES = (gemm, gemm, attention, attention, met, handed, own)
 
 
@@ -497,11 +499,11 @@ def edited(document, seed):
     rng = random.Random(seed)
     # Rings first: what an arrival for another use means depends on how many slots there are.
     for kind in sorted(rng.random() for _ in range(rng.choice((1, 1, 1, 2)))):
-        document = _edit(rng, document, kind)
-    return document
+        document = _edit(rng, document, kind, across=seed >= ACROSS)
+    return _named_anew(rng, document) if seed >= NAMED and rng.random() < 0.5 else document
 
 
-def _edit(rng, document, kind):
+def _edit(rng, document, kind, *, across):
     if kind < 0.1:
         return _edit_ring(rng, document)
     if kind < 0.15 and document.barriers:
@@ -516,7 +518,7 @@ def _edit(rng, document, kind):
     if kind < 0.18:
         program = replace(program, carries_phase=not program.carries_phase)
     else:
-        program = _edit_list(rng, document, program)
+        program = (_across if across and rng.random() < 0.2 else _edit_list)(rng, document, program)
     programs = list(document.programs)
     programs[i] = program
     return replace(document, programs=tuple(programs))
@@ -558,6 +560,54 @@ def _edit_list(rng, document, program):
     else:
         entries[i] = _edit_entry(rng, entries[i], document, phase)
     return replace(program, **{phase: tuple(entries)})
+
+
+def _across(rng, document, program):
+    """An entry moved or copied to another list, before the first tile and after the last too; or
+    the slots of a product exchanged.
+    """
+    source = rng.choice([name for name, entries in program.phases() if entries])
+    target = rng.choice([name for name, _ in program.phases() if name != source])
+    entries, others = list(getattr(program, source)), list(getattr(program, target))
+    i = rng.randrange(len(entries))
+    if isinstance(entries[i], Mma) and rng.random() < 0.5:
+        entries[i] = replace(entries[i], slots=entries[i].slots[::-1])
+        return replace(program, **{source: tuple(entries)})
+    others.insert(rng.randint(0, len(others)), entries[i])
+    if rng.random() < 0.5:
+        entries.pop(i)
+    return replace(program, **{source: tuple(entries), target: tuple(others)})
+
+
+def _named_anew(rng, document):
+    """An entry that names another ring, part, array or staging copy."""
+    i = rng.randrange(len(document.programs))
+    program = document.programs[i]
+    phase, at = rng.choice([(n, j) for n, row in program.phases() for j in range(len(row))])
+    row = list(getattr(program, phase))
+    row[at] = _renamed(rng, row[at], document, program)
+    programs = list(document.programs)
+    programs[i] = replace(program, **{phase: tuple(row)})
+    return replace(document, programs=tuple(programs))
+
+
+def _renamed(rng, entry, document, program):
+    arrays = [n for n, _ in program.registers]
+    slots = [SlotRead(ring=r.name, part=p.name) for r in document.rings for p in r.parts]
+    held = {f.name for f in fields(entry) if getattr(entry, f.name) not in ((), "", None)}
+    found = sorted(held & {"ring", "accumulator", "registers", "reads", "writes", "slots"})
+    if not found:
+        return entry
+    name = rng.choice(found)
+    if name == "ring":
+        slot = rng.choice(slots)
+        part = {"part": slot.part} if isinstance(entry, Load) else {}
+        return replace(entry, ring=slot.ring, **part)
+    if name == "accumulator":
+        return replace(entry, accumulator=rng.choice(arrays))
+    row = list(getattr(entry, name))
+    row[rng.randrange(len(row))] = rng.choice(slots if name == "slots" else arrays)
+    return replace(entry, **{name: tuple(row)})
 
 
 def _edit_entry(rng, entry, document, phase):

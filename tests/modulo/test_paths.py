@@ -1,7 +1,6 @@
 """Longest paths, positive cycles and the least interval, against all-pairs closure."""
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from warploom.order.bounds.paths import Cycle, Paths, distances, rec_mii
 from warploom.order.bounds.system import Arc

@@ -107,6 +107,7 @@ def _retargeted(program: RoleProgram, entry: RoleEntry) -> Iterator[tuple[str, R
         yield "accumulate flipped", replace(entry, accumulate=not entry.accumulate)
         if len(entry.slots) > 1:
             yield "less slots", replace(entry, slots=entry.slots[1:])
+            yield "exchange factors", replace(entry, slots=entry.slots[::-1])
     # The iteration of an ordinary op outside the loop that reads no slot means nothing.
     if isinstance(entry, Load | Mma) or (isinstance(entry, Compute) and entry in program.kernel):
         for step in (-1, 1):

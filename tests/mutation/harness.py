@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from tests.mutation.mutants import Mutant, mutants
@@ -108,6 +110,7 @@ def score(
     seen: set[int] | None = None,
     explore_limit: int = 0,
     show_witnesses: bool = False,
+    pool: Executor | None = None,
 ) -> Score:
     """Mutate one schedule and compare the judge with the executor.
 
@@ -119,11 +122,14 @@ def score(
         explore_limit: states of complete exploration per trip count, 0 for none; only for a
             subject that is itself small enough.
         show_witnesses: run the judge's witnesses for every defective mutant, too.
+        pool: processes that share the work.
     """
     result = Score(subject=subject.name)
     if explore_limit and not _small(subject, explore_limit):
         explore_limit = 0
-    for outcome in _outcomes(subject, judge, result, seen, every, explore_limit, show_witnesses):
+    found = _distinct(subject, result, set() if seen is None else seen, every)
+    judged = partial(_outcome, subject.name, judge, explore_limit, show_witnesses)
+    for outcome in pool.map(judged, found, chunksize=4) if pool else map(judged, found):
         result.kinds[outcome.kind] += 1
         result.operators[outcome.mutant.operator] += 1
         if outcome.verdict.witnesses and (show_witnesses or not outcome.truth.defective):
@@ -137,26 +143,17 @@ def _small(subject: ScheduleDocument, limit: int) -> bool:
     return explore(subject, trips=2, limit=limit).truth is not Truth.UNDECIDED
 
 
-def _outcomes(
-    subject: ScheduleDocument,
-    judge: Judge,
-    result: Score,
-    seen: set[int] | None,
-    every: int,
-    explore_limit: int,
-    show_witnesses: bool,
-) -> Iterator[Outcome]:
-    for mutant in _distinct(subject, result, set() if seen is None else seen, every):
-        truth = decide(mutant.document, explore_limit=explore_limit)
-        verdict = judge(mutant.document)
-        shown = False
-        if verdict.racy and (show_witnesses or not truth.defective):
-            shown = show(mutant.document, verdict.witnesses)
-        if shown and not truth.defective:
-            truth = GroundTruth(defective=True, evidence="a witness of the judge", runs=truth.runs)
-        yield Outcome(
-            subject=subject.name, mutant=mutant, truth=truth, verdict=verdict, shown=shown
-        )
+def _outcome(
+    subject: str, judge: Judge, explore_limit: int, show_witnesses: bool, mutant: Mutant
+) -> Outcome:
+    truth = decide(mutant.document, explore_limit=explore_limit)
+    verdict = judge(mutant.document)
+    shown = False
+    if verdict.racy and (show_witnesses or not truth.defective):
+        shown = show(mutant.document, verdict.witnesses)
+    if shown and not truth.defective:
+        truth = GroundTruth(defective=True, evidence="a witness of the judge", runs=truth.runs)
+    return Outcome(subject=subject, mutant=mutant, truth=truth, verdict=verdict, shown=shown)
 
 
 def _distinct(

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 from tests.mutation.random_bodies import random_schedule
+from warploom.document import read_schedule
 from warploom.document.counters import ScheduleDocument
 from warploom.seed.compile import compile_schedule
 from warploom.seed.config.parts import SchedulingStrategy
@@ -19,6 +21,7 @@ from warploom.seed.target.geometry import KernelGeometry
 from warploom.seed.target.mi355x import mi355x_target
 
 RANDOM_BODIES = 12
+FOUND = Path(__file__).parents[1] / "explore"
 
 
 def subjects() -> dict[str, Callable[[], ScheduleDocument]]:
@@ -46,6 +49,8 @@ def subjects() -> dict[str, Callable[[], ScheduleDocument]]:
         "ping-pong IDENTITY, 2 globals, weakest": partial(
             _ping_pong, s.IDENTITY, 2, (8, 4), sync=p.PROVEN_WEAKEST
         ),
+        "8-wave, found by search": partial(_found, "found_8wave"),
+        "4-wave of fine ops, found by search": partial(_found, "found_4wave_fine"),
     }
 
 
@@ -68,6 +73,10 @@ def _ping_pong(
         target=mi355x_target(max_globals=max_globals),
     )
     return compile_schedule(schedule, sync=sync).document()
+
+
+def _found(name: str) -> ScheduleDocument:
+    return read_schedule((FOUND / f"{name}.json").read_bytes())
 
 
 def _four_wave(sync: SyncPolicy) -> ScheduleDocument:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
+from importlib import import_module
+from pkgutil import iter_modules
 
 import pytest
 
 from tests.roles.flows import gemm_flow
 from tests.roles.gemm_kernel import GemmKernel
 from tests.roles.samples import SHIPPED, gemm_document, lowered
+from warploom import kernels
 from warploom.document.roles import Compute
+from warploom.kernel.text import Text
 from warploom.verify.roles import verify_roles
 
 from .flow_mutants import flow_mutants, judge_flow
@@ -35,15 +40,28 @@ SUBJECTS = {
     **{f"{name} text": lambda name=name: lowered(name).document for name in SHIPPED},
 }
 SAMPLE = 10
+QUICK = ("gemm", "attention", "packed_grad", "blocked", "grouped_weights", "grouped_scattered")
+OFTEN = ("known ops", "declared", *(f"{name} text" for name in QUICK))
 
 
-@pytest.mark.parametrize("name", SUBJECTS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=() if n in OFTEN else pytest.mark.slow) for n in SUBJECTS]
+)
 def test_a_sample_of_mutants_is_judged_right(name):
     document = SUBJECTS[name]()
     mutants = tuple(flow_mutants(document))
     out, disputed = judge(document, mutants[1 :: -(-len(mutants) // SAMPLE)])
     assert not disputed, (out, disputed)
     assert out["found"] >= SAMPLE // 2
+
+
+def test_every_text_with_a_loop_is_a_subject():
+    modules = [import_module(m.name) for m in iter_modules(kernels.__path__, "warploom.kernels.")]
+    texts = {t.name: t for m in modules for t in vars(m).values() if isinstance(t, Text)}
+    with_loop = {n for n, t in texts.items() if "wl.steps(" in inspect.getsource(t.function)}
+    assert len(with_loop) >= 20
+    assert set(texts) - with_loop == {"prepared", "converted", "summed"}
+    assert {s.text.name for s in SHIPPED.values()} == with_loop
 
 
 def test_the_operators_reach_vector_ops():

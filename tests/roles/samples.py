@@ -11,7 +11,7 @@ from tests.roles.gemm_kernel import GemmKernel
 from tests.roles.gemm_plan import gemm_problem, roles_of
 from warploom.document.roles import RolesDocument
 from warploom.kernel.text import Text
-from warploom.kernels.attention import attention, packed, paged
+from warploom.kernels.attention import attention, blocked, packed, paged
 from warploom.kernels.attention_grad import (
     attention_grad,
     packed_grad,
@@ -20,14 +20,25 @@ from warploom.kernels.attention_grad import (
 )
 from warploom.kernels.block_scaled import block_scaled
 from warploom.kernels.gemm import gemm, turned
-from warploom.kernels.grouped import grouped, grouped_input, grouped_scaled, grouped_swiglu
+from warploom.kernels.grouped import (
+    gathered_swiglu,
+    grouped,
+    grouped_gathered,
+    grouped_input,
+    grouped_scaled,
+    grouped_scattered,
+    grouped_swiglu,
+    grouped_weights,
+)
 from warploom.kernels.int4_gemm import fp8_gemm, int4_gemm
-from warploom.kernels.measured import GRADS
+from warploom.kernels.measured import ATTENTION, GRADS, PRODUCTS, SCANS
 from warploom.kernels.rms_gemm import rms_gemm
 from warploom.kernels.scan import scan
 from warploom.kernels.swiglu import swiglu
-from warploom.lower.column import Lowered
-from warploom.order import Limit, LimitKind, ModuloProblem, ModuloResult
+from warploom.launch.compiled import SOLVE
+from warploom.launch.pricing import priced
+from warploom.lower.column import Lowered, lower
+from warploom.order import Limit, LimitKind, ModuloOptions, ModuloProblem, ModuloResult
 from warploom.target.h200 import h200
 
 
@@ -70,20 +81,25 @@ def _window(b, h, s, t):
 
 
 class Shipped(NamedTuple):
-    """A shipped text with a loop: types, sizes of axes used whole, choices, pins."""
+    """A shipped text with a loop: types, sizes of axes used whole, choices, pins; ``given`` are
+    optional tensors that a call has, ``options`` the solver's work.
+    """
 
     text: Text
     types: str | dict[str, str] = "bf16"
     sizes: dict[str, int] = NONE
     constants: dict[str, object] = NONE
     pins: Mapping[str, object] = NONE
-    without: frozenset[str] = frozenset()
+    given: frozenset[str] = frozenset({"dq", "dv"})
+    options: ModuloOptions = SOLVE
 
 
 def _grad(name: str, d: int) -> Mapping[str, object]:
     return dict(GRADS[name][d, False])
 
 
+BRIEF = ModuloOptions(find_work=0.5, prove_work=0.0, optimise_work=0.0)  # a schedule, not the best
+TURNS = {"m": 192, "n": 128, "consumers": 3, "turns": True, "stages": 4, "direct": True}
 FEW = {"m": 16, "n": 128, "stages": 3}
 SHIPPED: dict[str, Shipped] = {
     "gemm": Shipped(gemm),
@@ -100,35 +116,61 @@ SHIPPED: dict[str, Shipped] = {
     "fp8_gemm": Shipped(
         fp8_gemm, {"x": "bf16", "w": "e4m3", "out": "bf16"}, sizes={"m": 16}, pins=FEW
     ),
-    "scan": Shipped(scan, sizes={"t": 64, "j": 64, "d": 128, "e": 64}),
+    "scan": Shipped(scan, sizes={"t": 64, "j": 64, "d": 128}, pins=SCANS[64, 128], options=BRIEF),
+    "wide_scan": Shipped(
+        scan, sizes={"t": 128, "j": 128, "d": 128}, pins=SCANS[128, 128], options=BRIEF
+    ),
     "values_grad": Shipped(values_grad, sizes={"d": 256}, pins=_grad("values_grad", 256)),
     "packed_values": Shipped(packed_values, sizes={"d": 256}, pins=_grad("packed_values", 256)),
     "packed_grad": Shipped(packed_grad, sizes={"d": 64}, pins=_grad("packed_grad", 64)),
+    "grouped_gathered": Shipped(grouped_gathered),
     "grouped_input": Shipped(grouped_input),
     "grouped_swiglu": Shipped(grouped_swiglu),
     "grouped_scaled": Shipped(grouped_scaled, {"x": "e4m3", "w": "e4m3", "out": "bf16"}),
     "flexible": Shipped(
-        attention, sizes={"d": 64}, constants={"score": _softcap, "visible": _window}
+        attention,
+        sizes={"d": 64},
+        constants={"score": _softcap, "visible": _window},
+        pins={"consumers": 1},
     ),
     "split_gemm": Shipped(gemm, pins={"m": 128, "n": 128, "split": 4, "cluster": 1}),
     "decode": Shipped(attention, sizes={"d": 128, "s": 1}, pins={"split": 4}),
+    "clustered": Shipped(gemm, pins={"m": 128, "n": 64, "consumers": 2, "cluster": 2}),
+    "blocked": Shipped(
+        blocked,
+        sizes={"d": 128},
+        constants={"visible": _window},
+        pins=ATTENTION[128, True],
+        given=frozenset({"some", "some_count", "full", "full_count"}),
+    ),
+    "turns": Shipped(
+        attention_grad,
+        sizes={"d": 128},
+        pins=_grad("attention_grad", 128),
+        given=frozenset({"dq", "dv", "turns"}),
+    ),
+    "grouped_weights": Shipped(grouped_weights),
+    "grouped_scattered": Shipped(grouped_scattered, given=frozenset({"weight"})),
+    "block_scaled_turns": Shipped(block_scaled, E4M3, pins=TURNS),
+    "block_scaled_measured": Shipped(block_scaled, E4M3, pins=PRODUCTS["block_scaled"][0][1]),
+    "gathered_swiglu": Shipped(gathered_swiglu),
 }
 
 
 @cache
 def lowered(name: str = "attention", **pins: object) -> Lowered:
     """A shipped text with its schedule."""
-    text, types, sizes, constants, given, without = SHIPPED[name]
+    text, types, sizes, constants, chosen, given, options = SHIPPED[name]
     optional = {t.name for t in text.signature.tensors if t.optional}
-    without |= optional - {"dq", "dv"}
-    made = text.with_tiles(**{**given, **pins}).compile(
+    made = text.with_tiles(**{**chosen, **pins}).compile(
         types,
         sizes=sizes,
         constants=constants,
-        without=without,
+        without=optional - given,
         positive=set(text.signature.scalars),
     )
-    return made.lower(made.choices[0].tiling)
+    found = lower(made.rewritten, made.choices[0].tiling, target=made.target, options=options)
+    return priced(found, made.target)
 
 
 def attention_document() -> RolesDocument:

@@ -12,12 +12,21 @@ from warploom.guard.mbarrier.repair import repair_roles
 from warploom.run.roles import first_fault
 from warploom.verify.roles import verify_roles
 
+from .gemm_kernel import GemmKernel
 from .samples import SHIPPED, attention_document, gemm_document, lowered
 
 GEMM = gemm_document()
 KINDS = (
     *("WaitFull", "WaitEmpty", "Expect", "Arrive", "MmaFence", "Commit", "WaitGroup"),
-    *("ProxyFence", "ScopeSync", "BulkCommit", "BulkWait", "NamedSync", "NamedArrive"),
+    *(
+        "ProxyFence",
+        "ScopeSync",
+        "BulkCommit",
+        "BulkWait",
+        "NamedSync",
+        "NamedArrive",
+        "ClusterSync",
+    ),
 )
 RUNS = ((1, 1, 1), (2, 3), (5, 1, 4))
 
@@ -71,7 +80,12 @@ def test_what_is_left_out_of_attention_is_put_back(kind):
     repaired(broken(document, kind)[0].document, document)
 
 
-@pytest.mark.parametrize("kind", ["ProxyFence", "Arrive"])
+def test_ctas_of_a_cluster_leave_together_again():
+    document = gemm_document(GemmKernel(cluster=(2, 1)))
+    repaired(broken(document, "ClusterSync")[0].document, document)
+
+
+@pytest.mark.parametrize("kind", ["ProxyFence", pytest.param("Arrive", marks=pytest.mark.slow)])
 def test_slots_that_roles_write_are_announced_again(kind):
     """The fence and the arrival on ``full`` after ordinary writes."""
     document = lowered("packed_grad").document

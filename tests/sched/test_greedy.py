@@ -1,8 +1,7 @@
 """Greedy orders and the pricing of orders."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from warploom.document.kinds import OpRole, ResourceKind
 from warploom.document.ops import DepEdge, OpDesc

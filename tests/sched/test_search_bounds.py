@@ -1,7 +1,6 @@
 """The search's own bounds: none may ever exclude an order that exists."""
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from warploom.seed.sched.search.bound import UnitBound
 from warploom.seed.sched.search.complete import Completer, WorkMeter, start_state

@@ -4,8 +4,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from warploom.document import Counters
 from warploom.document.kinds import OpRole, ResourceKind, ScheduleOps

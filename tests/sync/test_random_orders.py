@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from warploom.document import BarrierKind, Counters, RegisterWaits
 from warploom.document.kinds import OpRole, Phase

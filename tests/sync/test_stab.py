@@ -2,8 +2,7 @@
 
 from itertools import combinations_with_replacement
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from warploom.guard.counters.stab import Arc, stab
 

@@ -4,8 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from tests.host_cuda import NEEDS_COMPILER
 from tests.texts.test_random_kernels import Lowered, check
@@ -124,9 +123,9 @@ def test_the_meaning_is_that_of_the_lists(case):
     ("queries", "keys", "options", "pins"),
     [
         (300, 256, {}, {"consumers": 2}),
-        (130, 300, {}, {"consumers": 1}),
-        (200, 256, {"score": steep, "causal": True}, {"consumers": 1}),
-        (140, 384, {"whole": False, "lengths": True}, {"consumers": 2}),
+        (130, 300, {}, {"turns": False}),
+        (200, 256, {"score": steep, "causal": True}, {"turns": False}),
+        (140, 384, {"whole": False, "lengths": True}, {"turns": False}),
     ],
 )
 def test_the_program_walks_the_lists(queries, keys, options, pins):
@@ -135,11 +134,12 @@ def test_the_program_walks_the_lists(queries, keys, options, pins):
 
 
 def test_whole_tiles_run_without_a_mask():
-    made = Lowered(drawn(1, 256, 256)).made
+    made = Lowered(drawn(1, 256, 256), {"turns": False}).made
     assert verify_roles(made.document).clean
     text = emit_kernel(made).text
     assert "whole_to = len_t % 128 ? 0 : whole_t" in text
-    hidden = Lowered(drawn(1, 256, 256, causal=True)).made  # hides elements of whole tiles, too
+    # Hides elements of whole tiles, too.
+    hidden = Lowered(drawn(1, 256, 256, causal=True), {"turns": False}).made
     assert "whole_from = 0, whole_to = 0" in emit_kernel(hidden).text
 
 

@@ -11,7 +11,7 @@ from tests.kernel.random_kernels import RandomKernel
 from tests.texts.test_random_kernels import Lowered, check
 from warploom.emit.cuda.tile.source import emit_kernel
 from warploom.errors import KernelError, SchedulingError
-from warploom.kernel.values import Store, walk
+from warploom.kernel.values import Load, Store, walk
 from warploom.lower.loops import each_loop
 
 pytestmark = NEEDS_COMPILER
@@ -247,7 +247,7 @@ def test_turns_shorter_than_a_hand_over_are_scheduled_or_refused():
 
 def test_conditions_on_columns_alone():
     score = "(qs @ keys[k].T) * alpha + wl.where(wl.index(k) % 3 != 1, tilt[k], -1.0 * tilt[k])"
-    assert check(case(SOFTMAX.format(score=score)))
+    assert check(case(SOFTMAX.format(score=score)), {"consumers": 1})
 
 
 LINES = {
@@ -283,7 +283,7 @@ def test_a_window_begins_where_its_first_row_does():
 def test_a_window_with_a_vector_and_rows_past_its_end(after):
     """Copies of the vector begin at whole 16 bytes; a tile that sees few keys runs no more."""
     score = f"wl.where(wl.index(k) > wl.index(m) + {after}, (qs @ keys[k].T) + tilt[k], -wl.inf)"
-    assert check(case(SOFTMAX.format(score=score), m=130, k=150))
+    assert check(case(SOFTMAX.format(score=score), m=130, k=150), {"consumers": 1})
 
 
 @pytest.mark.parametrize(
@@ -356,12 +356,37 @@ def test_a_sum_in_memory_is_a_sum_however_it_leaves(direct):
     assert check(case(SUMS, n=100, k=64), {"direct": direct, "n": 64})
 
 
-def test_gathered_rows_are_refused_at_their_line():
-    text = GEMM.replace('x: wl.In["m", "k"]', 'x: wl.In["s", "k"]')
-    text = text.replace("x[m, k]", "x[wl.index(m) * 2, k]")
-    with pytest.raises(KernelError, match="gathered by a list") as found:
-        Lowered(case(text)).compiled.choices  # noqa: B018
-    assert "wl.index(m) * 2" in found.value.where
+@pytest.mark.parametrize(
+    ("text", "row", "dtype", "pins"),
+    [
+        (GEMM, "m", "bf16", {"m": 64, "n": 64, "consumers": 1, "stages": 2}),
+        (GEMM, "n", "bf16", {"m": 64, "n": 64, "consumers": 1}),
+        (SCATTERED, "m", "f16", {"m": 128, "n": 64, "consumers": 2}),
+    ],
+)
+def test_rows_are_gathered_by_a_list(text, row, dtype, pins):
+    name = {"m": "x", "n": "w"}[row]
+    text = text.replace(f'{name}: wl.In["{row}", "k"]', f'{name}: wl.In["r", "k"]')
+    text = text.replace(f"{name}[{row}, k]", f"{name}[wl.index({row}) * 2 - 9, k]")  # some outside
+    one = case(text, dtype=dtype, m=150, n=64, k=100, r=200, e=3, s=70)
+    made = check(replace(one, types={**one.types, "out": "f32"}), pins)
+    assert "load_row(" in emit_kernel(made).text
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("x[m, k]", "x[m, wl.index(k) * 2]", "begin anywhere"),
+        ("x[m, k]", "x[wl.index(k) * 2, m].T", "read once a tile"),
+    ],
+)
+def test_other_lists_are_refused_at_their_line(old, new, why):
+    axes = '"m", "r"' if new.startswith("x[m") else '"r", "m"'
+    text = GEMM.replace('x: wl.In["m", "k"]', f"x: wl.In[{axes}]")
+    text = text.replace(old, new).replace("x.k", "w.k")
+    with pytest.raises(KernelError, match=why) as found:
+        Lowered(case(text, r=100)).compiled.choices  # noqa: B018
+    assert "wl.index(k) * 2" in found.value.where
 
 
 def test_settled_programs_wait_for_all_products():
@@ -382,6 +407,23 @@ def test_half_bytes_are_converted_in_pairs(dtype, less):
 def test_other_bits_of_a_byte_are_converted_one_by_one():
     text = HALF_BYTES.format(less=" - 100")
     assert "nibbles_" not in emit_kernel(check(case(text, m=20, n=70, k=270))).text
+
+
+@pytest.mark.parametrize("k", [128, 270])
+def test_half_bytes_of_several_steps(k):
+    made = check(case(HALF_BYTES.format(less=" - 8"), m=20, n=70, k=k), {"n": 64, "unroll": 2})
+    loaded = [s for s in made.layout.steps if s.loads and s.name.startswith("make_v")]
+    assert len(loaded) == 2  # each step converts by itself, so that products of others run
+
+
+@pytest.mark.parametrize(("text", "sizes"), [(BLOCK_SCALES, {"n": 88}), (HALF_BYTES, {"n": 70})])
+def test_one_slot_for_all_tiles_of_an_iteration(text, sizes):
+    one = case(text.format(less=" - 8"), k=270, m=20, **sizes)
+    pins = {"n": 64, "unroll": 2, "together": True}
+    made = check(one, pins)
+    (ring,) = made.document.rings
+    loads = [op for op in made.layout.body.loop.body if isinstance(op, Load)]
+    assert len(ring.parts) == len(loads) - (text is BLOCK_SCALES) * 2  # scales of rows lie apart
 
 
 @pytest.mark.parametrize("k", [40, 64, 128, 192, 320])
@@ -410,10 +452,8 @@ def test_what_a_second_store_reads_stays():
     ],
 )
 def test_several_loops_in_a_tile(text, loops, sizes):
-    one = case(text, **sizes)
-    for seed in (0, 1):
-        made = check(one, seed=seed)
-        assert len(made.documents) == loops
+    made = check(case(text, **sizes), {"consumers": 1}, 0, 1)
+    assert len(made.documents) == loops
 
 
 @pytest.mark.slow

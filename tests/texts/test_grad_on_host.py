@@ -17,6 +17,7 @@ from warploom.lower.column import lower
 from warploom.lower.rewrite import rewrite
 
 pytestmark = NEEDS_COMPILER
+SLOW = pytest.mark.slow
 HALF = dict.fromkeys(("q", "k", "v", "do", "dk", "dv"), DType.BF16)
 BLOCK = (16, 8)  # rows and columns of tensors in blocks
 
@@ -69,12 +70,22 @@ def test_packed_sequences_begin_anywhere(size):
     close(*executed(packed_grad, sizes, arrays, ()))
 
 
-@pytest.mark.parametrize("mask", [False, pytest.param(True, marks=pytest.mark.slow)])
+def one_head(queries, keys, size=64):
+    sizes = {"b": 1, "h": 1, "g": 1, "s": queries, "t": keys, "d": size}
+    arrays = {n: drawn(1, 1, queries, size, seed=i) for i, n in enumerate(("q", "do"))}
+    arrays |= {n: drawn(1, 1, keys, size, seed=i) for i, n in enumerate(("k", "v"))}
+    arrays |= {"lse": np.full((1, 1, queries), 2.0), "delta": drawn(1, 1, queries)}
+    return sizes, arrays | {"turns": np.zeros((1, 1, queries))}
+
+
+@pytest.mark.parametrize("mask", ["end", *(pytest.param(m, marks=SLOW) for m in (False, True))])
 def test_tiles_add_in_turn(mask):
     """CTAs run one after the other here, so there is one: it waits for tiles it has visited."""
-    sizes = {"b": 1, "h": 1, "g": 1, "s": 128, "t": 200, "d": 64}
-    arrays = {n: drawn(1, 1, 128, 64, seed=i) for i, n in enumerate(("q", "do"))}
-    arrays |= {n: drawn(1, 1, 200, 64, seed=i) for i, n in enumerate(("k", "v"))}
-    arrays |= {"lse": np.full((1, 1, 128), 2.0), "delta": drawn(1, 1, 128)}
-    arrays["turns"] = np.zeros((1, 1, 128))
-    close(*executed(attention_grad, sizes, arrays, ("lengths",), causal=mask))
+    close(*executed(attention_grad, *one_head(288, 200), ("lengths",), causal=mask))
+
+
+@pytest.mark.parametrize("size", [64, *(pytest.param(d, marks=SLOW) for d in (128, 256))])
+def test_a_mask_counted_from_the_end(size):
+    """Its first query need not be the first of a block of rows, in which sums lie."""
+    left_out = ("lengths", "turns", *(("dv",) if size == 256 else ()))
+    close(*executed(attention_grad, *one_head(128, 150, size), left_out, causal="end"))

@@ -4,8 +4,7 @@ The truth comes from the executor's complete exploration, which shares no code w
 """
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from warploom.run import Scripted, Truth, execute, explore
 from warploom.verify import Code, witness

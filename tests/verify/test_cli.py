@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from tests.cli.runner import warploom
 from warploom.document import write_schedule
 from warploom.verify import exit_code, judge_files
 from warploom.verify.report import parse_trips, render
@@ -28,8 +29,7 @@ def files(tmp_path_factory):
 
 
 def run(*arguments):
-    command = [sys.executable, "-m", "warploom", "verify", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=os.environ, check=False)
+    return warploom("verify", *arguments)
 
 
 def test_exit_codes_and_json_lines(files):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
+import pytest
+
 from warploom.document.kinds import OpRole
 from warploom.errors import OrderError
 from warploom.guard.counters import repair
@@ -65,10 +67,11 @@ def compare(seed):
     return ("undecided" if wrong is None else "wrong" if wrong else "right"), report.verdict
 
 
-def test_verdicts_agree_on_doubled_loads():
-    found = [compare(seed) for seed in range(3, 303, 2)]
+@pytest.mark.parametrize("most", [103, pytest.param(1003, marks=pytest.mark.slow)])
+def test_verdicts_agree_on_doubled_loads(most):
+    found = [compare(seed) for seed in range(3, most, 2)]
     assert not [f for f in found if f[0] in ("missed", "false")]
-    assert sum(f[1] == "clean" for f in found) > 20
+    assert sum(f[1] == "clean" for f in found) > most // 15
 
 
 def test_words_are_doubled():

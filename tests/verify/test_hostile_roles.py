@@ -38,12 +38,12 @@ def depth(n):
 
 def tiny_depth(n):
     def change(d):
-        d["rings"][0].update(depth=n, parts=[{"name": "A", "offset": 0, "bytes": 1}])
+        d["rings"][0].update(depth=n, parts=[{"name": "A", "offset": 0, "bytes": 16}])
         for p in d["programs"]:
             for phase in ("prologue", "kernel"):
                 p[phase] = [e for e in p[phase] if e.get("part") != "B"]
                 for e in p[phase]:
-                    e.update({"bytes": 1} if "bytes" in e else {})
+                    e.update({"bytes": 16} if "bytes" in e else {})
                     e.update({"slots": e["slots"][:1]} if e.get("slots") else {})
 
     return change

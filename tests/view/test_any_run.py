@@ -5,8 +5,7 @@ import re
 from xml.etree import ElementTree as ET
 
 import jsonschema
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from warploom.sim import simulate
 from warploom.view import perfetto_trace, timeline_html, timeline_svg, timeline_text

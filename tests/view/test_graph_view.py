@@ -4,8 +4,7 @@ from fractions import Fraction
 from xml.etree import ElementTree as ET
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from warploom.document.ops import DepEdge
 from warploom.errors import CycleError, GraphError

@@ -10,13 +10,16 @@ import os
 import sys
 import warnings
 from collections.abc import Iterable, Sequence
+from contextvars import copy_context
 from importlib import import_module
+from io import StringIO
 from typing import Annotated, TextIO
 
 import typer
 
 from warploom import __version__
-from warploom.cli.style import coloured
+from warploom.cli.output import spoken
+from warploom.cli.style import coloured, say
 from warploom.errors import VerificationError, WarploomError
 
 COMMANDS = (
@@ -68,13 +71,17 @@ def build_app(commands: Iterable[str] = COMMANDS) -> typer.Typer:
         context.color = coloured() or None
 
     for name in commands:
-        import_module(f"warploom.cli.{name.replace('-', '_')}").register(app)
+        module = import_module(f"warploom.cli.{name.replace('-', '_')}")
+        if name == "emit":
+            app.add_typer(module.group)
+        else:
+            app.command(name)(spoken(module.command))
     return app
 
 
 def _version(value: bool) -> None:
     if value:
-        typer.echo(f"warploom {__version__}")
+        say(f"warploom {__version__}")
         raise typer.Exit
 
 
@@ -84,7 +91,7 @@ def needed_commands(arguments: Sequence[str]) -> Sequence[str]:
     return (first,) if first in COMMANDS else COMMANDS
 
 
-def _say(
+def _warn(
     message: Warning | str,
     category: type[Warning],
     filename: str,
@@ -92,23 +99,32 @@ def _say(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """A warning in one line, without the place in our code that gave it."""
-    typer.echo(f"{category.__name__}: {message}", err=True)
+    """A warning without the place in our code that gave it."""
+    say(f"{category.__name__}: {message}", err=True)
 
 
 def main() -> None:
     """Entry point of the ``warploom`` command: errors speak, nothing ends in a traceback."""
-    warnings.showwarning = _say
+    warnings.showwarning = _warn
     os.environ.setdefault("WARPLOOM_QUIET", "1")  # commands tell their progress themselves
+    raise SystemExit(copy_context().run(_main))
+
+
+def _main() -> int:
+    """The exit code of the command that was asked for."""
     try:
-        build_app(needed_commands(sys.argv[1:]))(prog_name="warploom")
+        app = build_app(needed_commands(sys.argv[1:]))
+        return app(prog_name="warploom", standalone_mode=False) or 0
     except WarploomError as error:
-        typer.echo(f"{type(error).__name__}: {error}", err=True)
-        raise SystemExit(1 if isinstance(error, VerificationError) else 2) from None
-    except KeyboardInterrupt:
-        typer.echo("interrupted", err=True)
-        raise SystemExit(130) from None
-    except BrokenPipeError:
-        # The reader has seen enough (`| head`). Python would complain again when it closes stdout.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise SystemExit(0) from None
+        say(f"{type(error).__name__}: {error}", err=True)
+        return 1 if isinstance(error, VerificationError) else 2
+    except (KeyboardInterrupt, typer.Abort):
+        say("interrupted", err=True)
+        return 130
+    except Exception as error:
+        if not hasattr(error, "format_message"):  # an error of the command line itself
+            raise
+        text = StringIO()
+        error.show(text)  # type: ignore[attr-defined]
+        say(text.getvalue(), err=True)
+        return 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -10,26 +9,16 @@ import typer
 
 from warploom.cli import gpu
 from warploom.cli.author import user_object
-from warploom.cli.knobs import (
-    JsonOption,
-    Request,
-    SetOption,
-    ShapeOption,
-    SpecArgument,
-    with_request,
-)
+from warploom.cli.knobs import Request, SetOption, ShapeOption, SpecArgument, with_request
+from warploom.cli.output import Answer
 from warploom.cli.run import ready, why_host
 from warploom.cli.source import look_up
 from warploom.cli.subject import Subject
 from warploom.errors import BackendError, ConfigError
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command(name="bench")(with_request(_bench, without=("target", "sync", "knobs")))
-
-
-def _bench(
+@with_request(without=("target", "sync", "knobs"))
+def command(
     source: SpecArgument,
     shape: ShapeOption = None,
     setting: SetOption = [],  # noqa: B006 (typer's own way)
@@ -38,10 +27,9 @@ def _bench(
         typer.Option(metavar="FILE.py:F", help="A torch function of the same inputs, in order."),
     ] = None,
     rounds: Annotated[int, typer.Option(min=1, max=100, help="Rounds, order rotated.")] = 5,
-    as_json: JsonOption = False,
     *,
     request: Request,
-) -> None:
+) -> Answer:
     """Time a kernel on the GPU at hand against the library, which enters twice.
 
     The library is torch's call for a shipped kernel, or your own by --against; its second entry
@@ -65,21 +53,18 @@ def _bench(
     right = all(e <= problem.limit(n) for n, e in errors.items())
     middle = gpu.rotated(bound.contestants(_theirs(bound, against)), rounds)
     name = document.name if document else problem.kernel.text.name
-    if as_json:
-        data = {"name": name, "problem": problem.words, "error": errors, "ms": middle}
-        typer.echo(json.dumps(data))
-    else:
-        worst = max(errors.values())
-        typer.echo(f"{name}: {problem.words}")
-        typer.echo(f"  error {worst:.1e} against NumPy: {'right' if right else 'WRONG'}")
-        for who, ms in middle.items():
-            ratio = f"{middle['library'] / ms:7.3f} x library" if "library" in middle else ""
-            rate = f"{problem.flop / ms / 1e9:8.1f} TFLOP/s" if problem.flop else ""
-            moved = "" if problem.flop else f"{problem.bytes / ms / 1e6:8.1f} GB/s"
-            typer.echo(f"  {who:<14} {ms:9.4f} ms {rate}{moved} {ratio}".rstrip())
-        if "library" not in middle:
-            typer.echo("  no library call is known for it: --against file.py:function names one")
-    raise typer.Exit(0 if right else 1)
+    lines = [f"{name}: {problem.words}"]
+    worst = max(errors.values())
+    lines.append(f"  error {worst:.1e} against NumPy: {'right' if right else 'WRONG'}")
+    for who, ms in middle.items():
+        ratio = f"{middle['library'] / ms:7.3f} x library" if "library" in middle else ""
+        rate = f"{problem.flop / ms / 1e9:8.1f} TFLOP/s" if problem.flop else ""
+        moved = "" if problem.flop else f"{problem.bytes / ms / 1e6:8.1f} GB/s"
+        lines.append(f"  {who:<14} {ms:9.4f} ms {rate}{moved} {ratio}".rstrip())
+    if "library" not in middle:
+        lines.append("  no library call is known for it: --against file.py:function names one")
+    data = {"name": name, "problem": problem.words, "error": errors, "ms": middle}
+    return Answer(lambda: "\n".join(lines), lambda: data, 0 if right else 1)
 
 
 def _theirs(bound: gpu.Bound, against: str | None) -> Callable[[], Any] | None:

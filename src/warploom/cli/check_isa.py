@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from warploom.cli.knobs import JsonOption
+from warploom.cli.output import Answer, read_text
 from warploom.document import read_counters
 from warploom.emit.gfx950 import check_isa, plan_kernel, read_sidecar, tile_of_sidecar
 from warploom.emit.gfx950.attention import AttentionShape
-from warploom.errors import BackendError
 
 AssemblyArgument = Annotated[
     Path, typer.Argument(metavar="KERNEL.s", help="Assembly that `warploom emit gfx950` wrote.")
@@ -22,20 +20,14 @@ SidecarOption = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command(name="check-isa")(_check)
-
-
-def _check(
+def command(
     assembly: AssemblyArgument,
     schedule: Annotated[
         Path | None,
         typer.Option(help="The schedule document; default: KERNEL.schedule.json beside it."),
     ] = None,
     sidecar: SidecarOption = None,
-    as_json: JsonOption = False,
-) -> None:
+) -> Answer:
     """Compare the instruction stream of the whole kernel with its schedule, entry by entry.
 
     Exit code 0: exact order, exact waits, nothing added or lost, no spills. 1: they differ; the
@@ -49,14 +41,4 @@ def _check(
     tile = tile_of_sidecar(values)
     plan = AttentionShape(document, tile) if document.flow else plan_kernel(document, tile)
     report = check_isa(plan, text)
-    typer.echo(json.dumps(report.to_json()) if as_json else report.text())
-    raise typer.Exit(0 if report.exact else 1)
-
-
-def read_text(path: Path) -> str:
-    """A file's text, or a typed error that names it."""
-    try:
-        return path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not a text file"
-        raise BackendError(f"cannot read {path}: {reason}") from None
+    return Answer(report.text, report.to_json, 0 if report.exact else 1)

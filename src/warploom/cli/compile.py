@@ -8,19 +8,14 @@ from typing import Annotated
 
 import typer
 
-from warploom.cli.knobs import JsonOption, Request, SpecArgument, with_request
-from warploom.cli.output import write_file
+from warploom.cli.knobs import Request, SpecArgument, with_request
+from warploom.cli.output import Answer, write_file
 from warploom.cli.show import summary
 from warploom.cli.source import load
-from warploom.cli.style import WidthOption, columns
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command(name="compile")(with_request(_compile))
-
-
-def _compile(
+@with_request()
+def command(
     source: SpecArgument,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write the document here.")
@@ -28,11 +23,9 @@ def _compile(
     allow_races: Annotated[
         bool, typer.Option("--allow-races", help="Write a racy schedule too; exit 1.")
     ] = False,
-    width: WidthOption = None,
-    as_json: JsonOption = False,
     *,
     request: Request,
-) -> None:
+) -> Answer:
     """Compile a schedule or kernel, prove it, and write its document.
 
     Exit code 0: compiled and proven. 1: it can race. 2: it cannot be compiled.
@@ -47,7 +40,6 @@ def _compile(
         files[output] = last.text()
     for path, text in files.items():
         write_file(path, text)
-    typer.echo(subject.text() if as_json else summary(subject, columns(width)), nl=not as_json)
-    if files and not as_json:
-        typer.echo(f"wrote {', '.join(map(str, files))}")
-    raise typer.Exit(0 if subject.report().clean else 1)
+    wrote = f"\nwrote {', '.join(map(str, files))}" if files else ""
+    code = 0 if subject.report().clean else 1
+    return Answer(lambda: summary(subject) + wrote, subject.text, code)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from warploom.cli.knobs import JsonOption
-from warploom.cli.style import columns, wrapped
+from warploom.cli.output import Answer
+from warploom.cli.style import wrapped
 from warploom.cli.targets import find_target, hopper
 from warploom.errors import ConfigError
 from warploom.target.figures import Figure, figures_of
@@ -20,28 +19,19 @@ from warploom.target.seed_model import seed_model
 TARGETS = {"h200": h200, "h100": h100, "mi355x": mi355x, "seed": seed_model}
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("costs")(_costs)
-
-
-def _costs(
+def command(
     target: Annotated[
         str, typer.Argument(help="h200, h100, mi355x, seed (relative prices), file.py:object.")
     ] = "h200",
-    as_json: JsonOption = False,
-) -> None:
+) -> Answer:
     """List the numbers of a target with their origins: document, measurement, fit, assumption."""
     if target not in TARGETS and ":" not in target:
         raise ConfigError(f"no target {target!r}", fix=f"{', '.join(TARGETS)}, or file.py:object")
     found = TARGETS[target]() if target in TARGETS else hopper(target, find_target(target))
     figures = list(figures_of(found))
-    if as_json:
-        typer.echo(json.dumps([asdict(f) for f in figures], indent=1))
-        return
     wide = min(28, max(len(f.name) for f in figures))
-    for f in figures:
-        typer.echo("\n".join(wrapped(f"{f.name:<{wide}}  ", _words(f), columns())))
+    lines = (line for f in figures for line in wrapped(f"{f.name:<{wide}}  ", _words(f)))
+    return Answer(lambda: "\n".join(lines), lambda: [asdict(f) for f in figures])
 
 
 def _words(f: Figure) -> str:

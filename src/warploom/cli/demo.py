@@ -15,7 +15,7 @@ from warploom.cli import gpu
 from warploom.cli.output import write_file
 from warploom.cli.problem import make_problem
 from warploom.cli.source import load
-from warploom.cli.style import columns, paint
+from warploom.cli.style import columns, paint, say, wrapped
 from warploom.cli.subject import ROLE_TILES, Subject
 from warploom.document import ScheduleDocument
 from warploom.document.kinds import ScheduleOps
@@ -28,14 +28,15 @@ from warploom.view.text import LABEL
 SHOWN = ("swiglu", "gemm", "attention", "fourwave")
 DRAWN = {"fourwave": (), "attention": ("tensor", "mufu")}
 WIDEST = 100
+NEXT = {
+    "warploom show gemm": "every entry and why",
+    "warploom timeline attention": "a picture; -o x.html",
+    "warploom diff pingpong fourwave": "side by side",
+    "warploom emit h200 gemm -o out": "CUDA text and cubin",
+}
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command(name="demo")(_demo)
-
-
-def _demo(
+def command(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="The page; default: a temporary file.")
     ] = None,
@@ -46,38 +47,34 @@ def _demo(
     """
     width = min(WIDEST, columns())
     subjects = {name: load(name) for name in SHOWN}
-    _say("1. What you write: what one iteration does (here: two products, joined)")
-    typer.echo("\n".join(f"   {line}" for line in _declaration(width)))
-    _say("2. What you get: order, waits, barriers, prologue, epilogue, proven and priced")
+    _title("1. What you write: one iteration, here of two products")
+    say("\n".join(f"   {line}" for line in _declaration(width)))
+    _title("2. What you get: order, waits, barriers, proven and priced")
     _table(subjects, width)
-    _say("3. What it looks like: letters are ops, a column so many cycles")
+    _title("3. What it looks like: letters are ops, columns cycles")
     for name, lanes in DRAWN.items():
         run = subjects[name].simulate(12)
         lines = timeline_strip(run, width=width - 3, lanes=lanes, paint=paint)
         scale = lines[0][:LABEL].replace("1 column =", f"{name},").strip()
         lines[0] = f"{scale:<{LABEL}}{lines[0][LABEL:]}"
-        typer.echo("\n".join(f"   {line.rstrip()}" for line in lines))
+        say("\n".join(f"   {line.rstrip()}" for line in lines))
     drawn = subjects["attention"]
     run = drawn.simulate(6, tiles=ROLE_TILES)
     path = output or Path(tempfile.mkdtemp(prefix="warploom-")) / "timeline.html"
     page = timeline_html(run, pace=drawn.pace(), reasons=drawn.reasons(), lines=drawn.lines())
     write_file(path, page)
-    typer.echo(f"   attention to zoom and click, every wait with its reason:\n   {path}")
-    _say("4. Now weaken one wait by one unit, and see it caught")
+    say(f"   as a page: {path}")
+    _title("4. Now weaken one wait by one unit, and see it caught")
     _broken(subjects["fourwave"], width)
     _gpu(subjects["gemm"])
-    _say("Next")
-    _next()
+    _title("Next (the tutorial begins at docs/index.md)")
+    for command, what in NEXT.items():
+        say(f"   {command:<31} {what}")
 
 
-def _say(text: str) -> None:
+def _title(text: str) -> None:
     for line in textwrap.wrap(text, min(WIDEST, columns()), subsequent_indent="   "):
-        typer.echo(paint(line, "title"))
-
-
-def _wrapped(text: str, width: int) -> None:
-    indent = " " * 3
-    typer.echo(textwrap.fill(text, width, initial_indent=indent, subsequent_indent=indent))
+        say(paint(line, "title"))
 
 
 def _declaration(width: int) -> list[str]:
@@ -97,22 +94,22 @@ def _declaration(width: int) -> list[str]:
 def _table(subjects: dict[str, Subject], width: int) -> None:
     wide = width >= 78
     tile = f"{'tile':<21}" if wide else ""
-    typer.echo(f"   kernel    target {tile}verdict cycles/tile  bound matrix")
+    say(f"   kernel    target {tile}verdict cycles/tile  bound matrix")
     for name, subject in subjects.items():
         report, pace = subject.report(), subject.pace()
         assert pace is not None
         word = paint(f"{report.verdict:<7}", "good" if report.verdict == "clean" else "bad")
         busy = "-" if pace.matrix is None else f"{pace.matrix:.0%}"
         tile = f"{subject.work().replace(' queries x ', 'x').replace(' keys,', ''):<21}"
-        typer.echo(
+        say(
             f"   {name:<9} {subject.document.target:<7}{tile if wide else ''}{word} "
             f"{pace.per_tile:>11g} {pace.bound / pace.tiles:>6g} {busy:>6}"
         )
-    _wrapped(
-        "clean: no race for any timing and trip count. Cycles are simulated, on costs derived "
-        "from public rates (mi355x) and measured ones (h200).",
-        width,
+    text = (
+        "clean: no race for any timing and trip count; cycles are simulated, on measured (h200) "
+        "or public (mi355x) rates"
     )
+    say("\n".join(wrapped("   ", text, width)))
 
 
 def _broken(subject: Subject, width: int) -> None:
@@ -125,35 +122,23 @@ def _broken(subject: Subject, width: int) -> None:
     finding = verify(broken).findings[0]
     shown = witness(broken, finding)
     done = execute(broken, timing=Scripted(shown))
-    typer.echo(f"   kernel[{at}] {entry.op.label()} -> {weaker.op.label()}: {paint('race', 'bad')}")
+    say(f"   kernel[{at}] {entry.op.label()} -> {weaker.op.label()}: {paint('race', 'bad')}")
     steps = [line for line in shown.text().splitlines()[3:] if "=>" not in line]
     for line in steps:
-        for part in textwrap.wrap(line.strip(), width - 6, subsequent_indent="   "):
-            typer.echo(f"     {part}")
+        say("\n".join(wrapped("     ", line.strip(), width)))
     wrong = "a wrong product" if not done.correct else "the right product"
-    typer.echo(f"   on real matrices that order computes {paint(wrong, 'bad')}")
+    say(f"   on real matrices that order computes {paint(wrong, 'bad')}")
 
 
 def _gpu(subject: Subject) -> None:
     missing = gpu.why_no_gpu()
     if missing:
-        _say(f"5. A Hopper GPU would now run it against the library ({missing})")
+        _title(f"5. No Hopper GPU to race the library on: {missing}")
         return
     assert subject.kernel is not None
     bound = gpu.Bound(make_problem(subject.kernel, None, [], timed=True))
     errors, _ = bound.check()
     times = gpu.rotated(bound.contestants(), rounds=4)
     ours, theirs = times["warploom"], times["library"]
-    _say(f"5. On the GPU here: {bound.problem.words}, error {max(errors.values()):.1e}")
-    typer.echo(f"   warploom {ours:.3f} ms, library {theirs:.3f} ms: {theirs / ours:.3f} x")
-
-
-def _next() -> None:
-    for command, what in (
-        ("warploom show gemm", "every entry and why"),
-        ("warploom timeline attention", "a picture; --format html"),
-        ("warploom diff pingpong fourwave", "side by side"),
-        ("warploom emit h200 gemm -o out", "CUDA text and cubin"),
-        ("docs/index.md", "the tutorial comes first"),
-    ):
-        typer.echo(f"   {command:<31} {what}")
+    _title(f"5. On the GPU here: {bound.problem.words}, error {max(errors.values()):.1e}")
+    say(f"   warploom {ours:.3f} ms, library {theirs:.3f} ms: {theirs / ours:.3f} x")

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
 from enum import StrEnum
-from pathlib import Path
+from itertools import zip_longest
+from textwrap import wrap
 from typing import Annotated, Any
 
 import typer
 
-from warploom.cli.knobs import JsonOption, Request, SpecArgument, with_request
-from warploom.cli.machine import Costs, CostsOption
-from warploom.cli.output import deliver
+from warploom.cli.knobs import Costs, CostsOption, Request, SpecArgument, with_request
+from warploom.cli.output import FORM, Answer, OutputOption, form_of
 from warploom.cli.source import load
-from warploom.cli.style import WidthOption, columns, paint
+from warploom.cli.style import columns, paint
 from warploom.cli.subject import ROLE_TILES, Subject
 from warploom.errors import WarploomError
+from warploom.sim import Simulation
 from warploom.view.compare import Pair, compare
-from warploom.view.compare_html import compare_html
+from warploom.view.compare_html import compare_html, fact_text
 from warploom.view.listing import entry_kind
 
 PICTURE_TRIPS = 4
@@ -31,22 +32,16 @@ class Form(StrEnum):
     HTML = "html"
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command(name="diff")(with_request(_diff, without=("sync", "knobs")))
-
-
-def _diff(
+@with_request(without=("sync", "knobs"))
+def command(
     left: SpecArgument,
     right: SpecArgument,
-    form: Annotated[Form, typer.Option("--format", help="Form of the comparison.")] = Form.TEXT,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write it here.")] = None,
+    form: Annotated[Form | None, typer.Option("--format", help=FORM)] = None,
+    output: OutputOption = None,
     costs: CostsOption = Costs.CHIP,
-    width: WidthOption = None,
-    as_json: JsonOption = False,
     *,
     request: Request,
-) -> None:
+) -> Answer:
     """Compare two schedules entry by entry, and their waits, verdicts and pace.
 
     Exit code 0: equal entries. 1: they differ. Example: warploom diff a.json b.json
@@ -60,18 +55,23 @@ def _diff(
     }
     facts = [_all_facts(side, costs is Costs.MODEL) for side in sides]
     same = all(pair.same for pairs in rows.values() for pair in pairs)
-    if as_json:
-        entries = {
-            name: [(" " if p.same else "|", p.left, p.right) for p in pairs]
-            for name, pairs in rows.items()
-        }
-        typer.echo(json.dumps({"equal": same, "facts": facts, "entries": entries}))
-    elif form is Form.HTML:
-        runs = [_run(part) for side in sides for part in side]
-        deliver(compare_html(rows, facts, runs), output, "comparison")
-    else:
-        deliver(_text(rows, facts, columns(width)), output, "comparison")
-    raise typer.Exit(0 if same else 1)
+    entries = {
+        name: [(" " if p.same else "|", p.left, p.right) for p in pairs]
+        for name, pairs in rows.items()
+    }
+    html = form_of(form, output, Form) is Form.HTML
+    return Answer(
+        lambda: compare_html(rows, facts, _runs(sides)) if html else _text(rows, facts),
+        lambda: {"equal": same, "facts": facts, "entries": entries},
+        code=0 if same else 1,
+        output=output,
+        what="comparison",
+        raw=html,
+    )
+
+
+def _runs(sides: list[Loops]) -> list[Simulation | None]:
+    return [_run(part) for side in sides for part in side]
 
 
 def _paired(left: Loops, right: Loops) -> tuple[Loops, Loops]:
@@ -90,7 +90,7 @@ def _all_facts(loops: Loops, model: bool) -> dict[str, Any]:
     return facts
 
 
-def _run(side: Subject) -> Any:  # noqa: ANN401 (a run, or nothing to draw)
+def _run(side: Subject) -> Simulation | None:
     try:
         return side.simulate(max(PICTURE_TRIPS, side.least_trips), tiles=ROLE_TILES)
     except WarploomError:
@@ -122,28 +122,27 @@ def _facts(side: Subject, model: bool) -> dict[str, Any]:
     }
 
 
-def _text(rows: dict[str, list[Pair]], facts: list[dict[str, Any]], width: int) -> str:
-    room = max(16, (width - 5) // 2)
-    lines: list[str] = []
+def _text(rows: dict[str, list[Pair]], facts: list[dict[str, Any]]) -> str:
     keys = list(dict.fromkeys(k for f in facts for k in f))
     head = max(17, *map(len, keys))
+    lines: list[str] = []
     for key in keys:
-        a, b = (str(f.get(key, "-")) for f in facts)
-        mark = " " if a == b else "|"
-        side = max(10, (width - head - 5) // 2)
-        lines.append(f"{key:<{head}} {_cut(a, side):<{side}} {mark} {_cut(b, side)}".rstrip())
+        a, b = (fact_text(key, f.get(key)) for f in facts)
+        lines += _beside(f"{key:<{head}} ", a, b, same=a == b)
     for name, pairs in rows.items():
         different = sum(not p.same for p in pairs)
         lines += ["", paint(f"{name}: {different} of {len(pairs)} rows differ", "title")]
         for p in pairs:
-            left = f"{_cut(p.left, room):<{room}}"
-            if p.same:
-                lines.append(f"  {left}   {_cut(p.right, room)}".rstrip())
-            else:
-                right = paint(_cut(p.right, room), "added")
-                lines.append(f"  {paint(left, 'removed')} | {right}".rstrip())
+            kinds = ("", "") if p.same else ("removed", "added")
+            lines += _beside("  ", p.left, p.right, same=p.same, kinds=kinds)
     return "\n".join(lines)
 
 
-def _cut(text: str, room: int) -> str:
-    return text if len(text) <= room else text[: room - 3] + "..."
+def _beside(
+    head: str, left: str, right: str, *, same: bool, kinds: tuple[str, str] = ("", "")
+) -> Iterator[str]:
+    """Two texts side by side, each broken where its column ends."""
+    room, mark = max(10, (columns() - len(head) - 3) // 2), " " if same else "|"
+    for a, b in zip_longest(wrap(left, room), wrap(right, room), fillvalue=""):
+        yield f"{head}{paint(f'{a:<{room}}', kinds[0])} {mark} {paint(b, kinds[1])}".rstrip()
+        head = " " * len(head)

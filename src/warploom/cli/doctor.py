@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
-import json
 import platform
 import shutil
 import subprocess
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from typing import Annotated, Any
@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from warploom import __version__
-from warploom.cli.knobs import JsonOption
+from warploom.cli.output import Answer
 from warploom.cli.style import columns, wrapped
 
 
@@ -47,39 +47,33 @@ PROGRAMS = (
 )
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command(name="doctor")(_doctor)
-
-
-GpuOption = Annotated[
-    bool,
-    typer.Option("--gpu", help="Measure host time, a GEMM and an attention against torch's."),
-]
-
-
-def _doctor(as_json: JsonOption = False, gpu: GpuOption = False) -> None:
+def command(
+    gpu: Annotated[
+        bool,
+        typer.Option("--gpu", help="Measure host time, a GEMM and an attention against torch's."),
+    ] = False,
+) -> Answer:
     """Say what is installed here, what it enables, and how to get the rest."""
     checks = [*map(_package, PACKAGES), *map(_program, PROGRAMS), _gpu()]
     measured = import_module("warploom.torch.standing").standing() if gpu else ()
-    if as_json:
-        found: dict[str, Any] = {"warploom": __version__, "checks": [asdict(c) for c in checks]}
-        if gpu:
-            found["measured"] = [asdict(m) for m in measured]
-        typer.echo(json.dumps(found))
-        return
-    typer.echo(f"warploom {__version__}, Python {platform.python_version()}")
+    found: dict[str, Any] = {"warploom": __version__, "checks": [asdict(c) for c in checks]}
+    found |= {"measured": [asdict(m) for m in measured]} if gpu else {}
+    return Answer(lambda: "\n".join(_lines(checks, measured)), lambda: found)
+
+
+def _lines(checks: Iterable[Check], measured: Iterable[Any]) -> Iterator[str]:
+    yield f"warploom {__version__}, Python {platform.python_version()}"
     for check in checks:
         mark = "yes" if check.found else "no "
         tail = check.found or f"missing: {check.fix}"
         line = f"{check.enables:<42} {tail}"
         if len(line) > columns() - 25:
             line = f"{check.enables}: {tail}"
-        typer.echo("\n".join(wrapped(f"  {mark}  {check.what:<17} ", line, columns())))
+        yield from wrapped(f"  {mark}  {check.what:<17} ", line)
     for row in measured:
         mark = {True: "yes", False: "no ", None: "   "}[row.good]
         beside = f"torch {row.torch:.4g}" if row.torch is not None else ""
-        typer.echo(f"  {mark}  {row.what:<32} {row.ours:>10.4g} {row.unit:<7} {beside}")
+        yield f"  {mark}  {row.what:<32} {row.ours:>10.4g} {row.unit:<7} {beside}"
 
 
 def _package(row: tuple[str, str, str]) -> Check:

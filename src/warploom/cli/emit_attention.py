@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
-import typer
-
 from warploom.cli.kernels import TileKernel
+from warploom.cli.output import Answer
 from warploom.cli.progress import working
 from warploom.document import ScheduleDocument
 from warploom.emit.gfx950 import GemmTile, write_kernel
@@ -45,9 +43,7 @@ def _tiled(kernel: TileKernel, tile: str | None) -> tuple[AttentionText, GemmTil
     return text, made
 
 
-def emit_two_products(
-    kernel: TileKernel, spec: str, tile: str | None, output: Path, *, as_json: bool
-) -> None:
+def emit_two_products(kernel: TileKernel, spec: str, tile: str | None, output: Path) -> Answer:
     """Schedule, prove, emit, gate and write a kernel, and say what came out."""
     text, made = _tiled(kernel, tile)
     with working(f"scheduling and emitting {kernel.text.name}"):
@@ -66,13 +62,14 @@ def emit_two_products(
         paths = [str(p) for p in write_kernel(found, output)]
     except OSError as error:
         raise BackendError(f"cannot write to {output}: {error.strerror}") from None
-    if as_json:
-        shown = {"files": paths, "gate": found.gate.to_json(), "sidecar": found.sidecar}
-        typer.echo(json.dumps(shown | {"pace": pace.to_json() if pace else None}))
-        return
-    typer.echo(f"{document.name}: {made.label()}, scheduled for {document.target}, proven")
-    if pace is not None:
-        typer.echo(f"pace: {pace.text()}")
-    typer.echo(found.gate.text())
-    typer.echo(held_registers(found.plan, found.gate.resources).text())
-    typer.echo("wrote " + ", ".join(paths))
+    shown = {
+        "files": paths,
+        "gate": found.gate.to_json(),
+        "sidecar": found.sidecar,
+        "pace": pace.to_json() if pace else None,
+    }
+    lines = [f"{document.name}: {made.label()}, scheduled for {document.target}, proven"]
+    lines += [f"pace: {pace.text()}"] if pace is not None else []
+    lines += [found.gate.text(), held_registers(found.plan, found.gate.resources).text()]
+    lines.append("wrote " + ", ".join(paths))
+    return Answer(lambda: "\n".join(lines), lambda: shown)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from warploom.cli.builtin import TILES, parse_tile
 from warploom.cli.emit_attention import emit_two_products
 from warploom.cli.kernels import TileKernel, assignments
-from warploom.cli.knobs import JsonOption, Request, complete_source, with_request
+from warploom.cli.knobs import Request, complete_source, with_request
+from warploom.cli.output import Answer
 from warploom.cli.progress import working
 from warploom.cli.source import load, text_named
 from warploom.document.kinds import Phase
@@ -31,22 +31,18 @@ from warploom.emit.gfx950.hip import check_hip, find_hip_compiler, hip_source
 from warploom.emit.gfx950.kernels import SCHEDULES, ReadyKernel, ready_kernel
 from warploom.emit.gfx950.mfma import ElementType, element_type
 from warploom.emit.gfx950.text import gemm_text, products
-from warploom.errors import BackendError, ConfigError, VerificationError
+from warploom.errors import BackendError, ConfigError
 from warploom.seed.compile import OnRace
 from warploom.seed.sync.policy import SyncPolicy
-from warploom.seed.target.chip import chip_costs
 from warploom.sim import simulate
+from warploom.sim.chip import chip_costs
 from warploom.sim.pace import Pace, find_pace
 
 FOLDER = Path("kernel")
 
 
-def register(group: typer.Typer) -> None:
-    """Add the command to the group of back ends."""
-    group.command(name="gfx950")(with_request(_emit, without=("target", "knobs")))
-
-
-def _emit(
+@with_request(without=("target", "knobs"))
+def command(
     source: Annotated[
         str | None,
         typer.Argument(
@@ -65,10 +61,9 @@ def _emit(
     hip: Annotated[bool, typer.Option("--hip", help="Also write the HIP C++ source.")] = False,
     choose: Annotated[list[str] | None, typer.Option(help="A choice, as causal=true.")] = None,
     races: Annotated[bool, typer.Option("--allow-races", help="Emit unproven ones too.")] = False,
-    as_json: JsonOption = False,
     *,
     request: Request,
-) -> None:
+) -> Answer:
     """Emit, compile and check a kernel; write assembly, object, sidecar and schedule.
 
     The ISA gate must find exactly the schedule in the code, with no spills; otherwise nothing is
@@ -78,13 +73,12 @@ def _emit(
 
     Example: warploom emit gfx950 pingpong --tile 256x256x64 --dtype bf16 -o out
     """
-    spec = source or schedule or "pingpong"
+    spec = source if source is not None else schedule or "pingpong"
     kind = str(request.dtype or "bf16")
     named = _named(spec, kind, choose)
     if named is not None and products(named.compiled.kernel) == 2:
         _refuse(spec, {"--schedule": schedule, "--mma": mma, "--sync": request.sync, "--hip": hip})
-        emit_two_products(named, spec, request.tile, output, as_json=as_json)
-        return
+        return emit_two_products(named, spec, request.tile, output)
     text = None if named is None else gemm_text(named.compiled.kernel)
     spec = (schedule or "fourwave") if text else spec
     block = parse_tile(request.tile, kind, TILES.get(spec))
@@ -95,17 +89,15 @@ def _emit(
         kernel = emit_kernel(ready.document, ready.tile, text=text, ragged_k=text is not None)
     exported = _hip(kernel.plan, ready) if hip else None
     paths = _written(kernel, output, exported)
-    if as_json:
-        report = {
-            "files": paths,
-            "gate": kernel.gate.to_json(),
-            "sidecar": kernel.sidecar,
-            "pace": pace.to_json() if pace else None,
-        }
-        typer.echo(json.dumps(report | ({"hip": exported.verdict} if exported else {})))
-        return
-    typer.echo("\n".join(_report(kernel, ready, pace, exported)))
-    typer.echo("wrote " + ", ".join(paths))
+    report: dict[str, Any] = {
+        "files": paths,
+        "gate": kernel.gate.to_json(),
+        "sidecar": kernel.sidecar,
+        "pace": pace.to_json() if pace else None,
+    }
+    report |= {"hip": exported.verdict} if exported else {}
+    lines = [*_report(kernel, ready, pace, exported), "wrote " + ", ".join(paths)]
+    return Answer(lambda: "\n".join(lines), lambda: report)
 
 
 def _pace(ready: ReadyKernel, kind: str) -> Pace | None:
@@ -218,14 +210,9 @@ def _from_source(
             why="gfx950 has waves with counters, no mbarriers",
             fix=f"warploom emit h200 {spec}",
         )
-    report = subject.report()
-    if not report.clean and not races:
-        raise VerificationError(
-            f"{subject.name} {report.trouble}",
-            report=report,
-            where=spec,
-            fix=f"warploom repair {spec} -o clean.json, or --allow-races to emit it all the same",
-        )
+    if not races:
+        mend = f"warploom repair {spec} -o clean.json"
+        subject.require_proof(f"{mend}, or --allow-races to emit it all the same")
     document = subject.document
     waves = document.protocol.groups * document.protocol.waves_per_group
     grid = (2, waves // 2) if waves % 2 == 0 else (1, waves)

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from warploom.cli.knobs import JsonOption, Request, SpecArgument, with_request
-from warploom.cli.output import write_file
+from warploom.cli.knobs import Request, SpecArgument, with_request
+from warploom.cli.output import Answer, one_or_all, write_file
 from warploom.cli.progress import working
 from warploom.cli.source import load
 from warploom.cli.subject import Subject
 from warploom.document.roles import RolesDocument
-from warploom.errors import BackendError, VerificationError
+from warploom.errors import BackendError
 from warploom.launch.build import compile_source, find_toolchain
 
 
-def register(group: typer.Typer) -> None:
-    """Add the command to the group of back ends."""
-    group.command(name="h200")(with_request(_emit, without=("sync", "knobs")))
-
-
-def _emit(
+@with_request(without=("sync", "knobs"))
+def command(
     source: SpecArgument = "gemm",
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")] = Path(
         "kernel"
@@ -34,10 +29,9 @@ def _emit(
     races: Annotated[
         bool, typer.Option("--allow-races", help="Emit programs that were not proven race-free.")
     ] = False,
-    as_json: JsonOption = False,
     *,
     request: Request,
-) -> None:
+) -> Answer:
     """Emit a kernel as one self-contained CUDA text, with its schedule and, if possible, its cubin.
 
     A cubin is kept only when ptxas kept the schedule: no spills, no serialised products.
@@ -61,22 +55,18 @@ def _emit(
         write_file(output / name, content)
     paths = [str(output / name) for name in files]
     paces = [part.pace() for part in subject.loops]
-    found = [pace.to_json() if pace else None for pace in paces]
     report = {
         "name": subject.name,
         "target": subject.document.target,
         "files": paths,
-        "pace": found[0] if len(found) == 1 else found,
+        "pace": one_or_all([pace.to_json() if pace else None for pace in paces]),
         "build": built,
     }
-    if as_json:
-        typer.echo(json.dumps(report))
-        return
-    typer.echo(f"{subject.title}: {len(text.splitlines())} lines of CUDA")
+    lines = [f"{subject.title}: {len(text.splitlines())} lines of CUDA"]
     for part in subject.loops:
-        typer.echo(f"pace{f' of loop {part.loop}' if part.loop else ''}: {part.pace_text()}")
-    typer.echo(f"build: {_words(built)}")
-    typer.echo("wrote " + ", ".join(paths))
+        lines.append(f"pace{f' of loop {part.loop}' if part.loop else ''}: {part.pace_text()}")
+    lines += [f"build: {_words(built)}", "wrote " + ", ".join(paths)]
+    return Answer(lambda: "\n".join(lines), lambda: report)
 
 
 def cuda_text(subject: Subject, *, races: bool = False) -> str:
@@ -95,14 +85,8 @@ def cuda_text(subject: Subject, *, races: bool = False) -> str:
             why="a document says when ops run, not what they compute",
             fix="emit the kernel itself: warploom emit h200 file.py:kernel",
         )
-    report = subject.report()
-    if not report.clean and not races:
-        raise VerificationError(
-            f"{subject.name} {report.trouble}",
-            report=report,
-            where=subject.spec,
-            fix="warploom repair, or --allow-races to emit it all the same",
-        )
+    if not races:
+        subject.require_proof("warploom repair, or --allow-races to emit it all the same")
     return subject.kernel.source(subject.document)
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from enum import StrEnum
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 
-from warploom.cli.check_isa import AssemblyArgument, SidecarOption, read_text
-from warploom.cli.knobs import JsonOption
+from warploom.cli.check_isa import AssemblyArgument, SidecarOption
+from warploom.cli.output import Answer, read_text
 from warploom.cli.source import text_named
 from warploom.emit.gfx950 import launch_plan, read_sidecar
 from warploom.emit.gfx950.attention import attention_text, try_kernel
@@ -35,12 +35,7 @@ class Data(StrEnum):
     NORMAL = "normal"
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command(name="emulate")(_emulate)
-
-
-def _emulate(
+def command(
     assembly: AssemblyArgument,
     m: Annotated[int | None, typer.Option(help="Rows of C (queries); default: one tile.")] = None,
     n: Annotated[int | None, typer.Option(help="Columns of C (keys); default: one tile.")] = None,
@@ -54,8 +49,7 @@ def _emulate(
     ] = None,
     data: Annotated[Data, typer.Option(help="integer: C must be exact.")] = Data.INTEGER,
     sidecar: SidecarOption = None,
-    as_json: JsonOption = False,
-) -> None:
+) -> Answer:
     """Run a kernel from its assembly text and compare its results with NumPy.
 
     Exit code 0: right under every timing and order asked for. 1: wrong under some, or a fault.
@@ -68,11 +62,10 @@ def _emulate(
     turns = [(_timing(name), by) for name in names for by in order or [Order.FORWARD]]
     if "text" in values:
         queries, keys = m or values["tile"]["block"][1], n or 3 * values["tile"]["block"][0] - 1
-        _report(
+        return _answer(
             [_try(text, values, (queries, keys), *turn) for turn in turns],
             f"{queries} queries, {keys} keys, two heads",
             {"m": queries, "n": keys},
-            as_json=as_json,
         )
     tile, rule = values["tile"], values["k"]
     m, n = m or tile["block"][0], n or tile["block"][1]
@@ -80,25 +73,18 @@ def _emulate(
     plan = launch_plan(values, m, n, k)
     make = integer_matrix if data is Data.INTEGER else normal_matrix
     a, b = make(m, k, 1), make(n, k, 2)
-    _report(
+    return _answer(
         [_run(text, (a, b), tile, *turn) for turn in turns],
         f"M, N, K = {m}, {n}, {k}: grid {plan.grid[:2]}, {plan.trips} loop iteration(s)",
         {"m": m, "n": n, "k": k, "trips": plan.trips},
-        as_json=as_json,
     )
 
 
-def _report(
-    runs: list[dict[str, Any]], head: str, sizes: dict[str, int], *, as_json: bool
-) -> NoReturn:
-    """Show the runs and end with their verdict."""
-    if as_json:
-        typer.echo(json.dumps({**sizes, "runs": runs}))
-    else:
-        typer.echo(head)
-        for run in runs:
-            typer.echo(f"{run['timing']:>10} {run['order']:<9} {_words(run)}")
-    raise typer.Exit(0 if all(run["right"] for run in runs) else 1)
+def _answer(runs: list[dict[str, Any]], head: str, sizes: dict[str, int]) -> Answer:
+    """The runs and their verdict."""
+    lines = [f"{run['timing']:>10} {run['order']:<9} {_words(run)}" for run in runs]
+    code = 0 if all(run["right"] for run in runs) else 1
+    return Answer(lambda: "\n".join([head, *lines]), lambda: {**sizes, "runs": runs}, code)
 
 
 def _try(
@@ -116,33 +102,36 @@ def _try(
     extents |= dict.fromkeys(grid["unit_axes"][:1], 2)
     extents |= {grid["row_axis"]: sizes[0], kernel.var(own.key).axis: sizes[1]}
     scalars = dict.fromkeys(own.scalars, 0.125)
-    try:
-        trial = try_kernel(kernel, text, values, extents, scalars, timing=timing, order=order)
-    except EmulationError as fault:
-        return found | {"right": False, "fault": str(fault)}
-    error = trial.error if math.isfinite(trial.error) else None
-    return found | {"right": trial.right, "error": error, "allowed": trial.allowed}
+
+    def launch() -> tuple[float, float]:
+        done = try_kernel(kernel, text, values, extents, scalars, timing=timing, order=order)
+        return done.error, done.allowed
+
+    return found | _judged(launch)
 
 
 def _run(
     text: str, matrices: tuple[Floats, Floats], tile: dict[str, Any], timing: Timing, order: Order
 ) -> dict[str, Any]:
-    """One emulated launch as JSON-ready values."""
-    block_m, block_n, _ = tile["block"]
+    """One emulated launch of a product."""
+    given = {"dtype": tile["dtype"], "block": tuple(tile["block"][:2])}
     found: dict[str, Any] = {"timing": timing.name, "order": order.value}
+
+    def launch() -> tuple[float, float]:
+        done = emulate_gemm(text, *matrices, timing=timing, order=order, **given)
+        return done.error, done.tolerance
+
+    return found | _judged(launch)
+
+
+def _judged(launch: Callable[[], tuple[float, float]]) -> dict[str, Any]:
+    """The error of a launch and what is allowed, as JSON-ready values: JSON knows no infinity."""
     try:
-        result = emulate_gemm(
-            text,
-            *matrices,
-            dtype=tile["dtype"],
-            block=(block_m, block_n),
-            timing=timing,
-            order=order,
-        )
+        error, allowed = launch()
     except EmulationError as fault:
-        return found | {"right": False, "fault": str(fault)}
-    error = result.error if math.isfinite(result.error) else None  # JSON knows no infinity
-    return found | {"right": result.correct, "error": error, "allowed": result.tolerance}
+        return {"right": False, "fault": str(fault)}
+    finite = error if math.isfinite(error) else None
+    return {"right": error <= allowed, "error": finite, "allowed": allowed}
 
 
 def _words(run: dict[str, Any]) -> str:

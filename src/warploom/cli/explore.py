@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
@@ -15,10 +14,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from warploom.cli.builtin import parse_tile
-from warploom.cli.knobs import JsonOption, complete_source
-from warploom.cli.output import write_file
+from warploom.cli.knobs import complete_source
+from warploom.cli.output import Answer, write_file
 from warploom.cli.ranking import rows_text, shape_rows, source_rows
-from warploom.cli.style import columns
 from warploom.errors import ConfigError, MissingExtraError
 from warploom.search import (
     Cache,
@@ -39,12 +37,7 @@ CACHE = (
 )
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command(name="explore")(_explore)
-
-
-def _explore(
+def command(
     sources: Annotated[
         list[str] | None,
         typer.Argument(
@@ -73,8 +66,7 @@ def _explore(
     csv: Annotated[Path | None, typer.Option(help="Write all rows as CSV.")] = None,
     parquet: Annotated[Path | None, typer.Option(help="Write all rows as Parquet.")] = None,
     html: Annotated[Path | None, typer.Option(help="Write a scatter plot.")] = None,
-    as_json: JsonOption = False,
-) -> None:
+) -> Answer:
     """Sweep schedules, tiles, strategies and sync policies; rank by verdict, then cycles.
 
     Results are kept as they come: a stopped sweep goes on where it was. With sources, those are
@@ -84,8 +76,7 @@ def _explore(
     """
     if sources:
         rows = shape_rows(sources, shape, dtype) if shape else source_rows(sources)
-        typer.echo(json.dumps(rows) if as_json else rows_text(rows[:top], columns()))
-        return
+        return Answer(lambda: rows_text(rows[:top]), lambda: rows)
     if shape:
         raise ConfigError("--shape without a source", fix="warploom explore gemm --shape MxNxK")
     space = sweep_of(schedule, tile, dtype, strategy, sync, max_globals, lds_penalty)
@@ -97,12 +88,12 @@ def _explore(
         to_parquet(outcomes, parquet)
     if html is not None:
         write_file(html, scatter_html(outcomes))
-    if as_json:
-        typer.echo(json.dumps([o.row() for o in outcomes]))
-        return
     clean = sum(o.verdict == "clean" for o in outcomes)
-    typer.echo("\n".join([to_table(outcomes, top), *refusals(outcomes)]))
-    typer.echo(f"\n{len(outcomes)} configurations, {clean} clean; results in {cache}")
+    last = f"{len(outcomes)} configurations, {clean} clean; results in {cache}"
+    return Answer(
+        lambda: "\n".join([to_table(outcomes, top), *refusals(outcomes), "", last]),
+        lambda: [o.row() for o in outcomes],
+    )
 
 
 def sweep_of(*choices: list[Any] | None) -> Sweep:

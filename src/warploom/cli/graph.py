@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from warploom.cli.knobs import JsonOption, Request, SpecArgument, with_request
-from warploom.cli.output import deliver, one_or_all
+from warploom.cli.knobs import Request, SpecArgument, with_request
+from warploom.cli.output import FORM, Answer, OutputOption, form_of, one_or_all
 from warploom.cli.source import load
-from warploom.cli.style import WidthOption, columns, paint, wrapped
+from warploom.cli.style import columns, paint, wrapped
 from warploom.cli.subject import Subject
 from warploom.document.ops import DepEdge
 from warploom.document.roles import RolesDocument
@@ -31,31 +30,28 @@ class Drawing(StrEnum):
     SVG = "svg"
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command(name="graph")(with_request(_graph, without=("sync",)))
-
-
-def _graph(
+@with_request(without=("sync",))
+def command(
     source: SpecArgument,
-    form: Annotated[Drawing, typer.Option("--format", help="Form of the graph.")] = Drawing.TEXT,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write it here.")] = None,
-    width: WidthOption = None,
-    as_json: JsonOption = False,
+    form: Annotated[Drawing | None, typer.Option("--format", help=FORM)] = None,
+    output: OutputOption = None,
     *,
     request: Request,
-) -> None:
+) -> Answer:
     """Show dependence edges with kind and distance, and the recurrence that limits the loop.
 
-    Example: warploom graph pingpong --format svg -o graph.svg
+    Example: warploom graph pingpong -o graph.svg
     """
     loops = load(source, request).loops
-    if as_json:
-        text = one_or_all([_as_json(part, *graph_of(part)) for part in loops])
-    else:
-        parts = [drawing(part, *graph_of(part), form, columns(width)) for part in loops]
-        text = stacked(parts) if form is Drawing.SVG else "\n\n".join(parts)
-    deliver(text, output, "graph")
+    form = form_of(form, output, Drawing)
+    joined = stacked if form is Drawing.SVG else "\n\n".join
+    return Answer(
+        lambda: joined([drawing(part, *graph_of(part), form) for part in loops]),
+        lambda: one_or_all([_as_json(part, *graph_of(part)) for part in loops]),
+        output=output,
+        what="graph",
+        raw=form is not Drawing.TEXT,
+    )
 
 
 def graph_of(subject: Subject) -> tuple[Sequence[Node], Sequence[DepEdge]]:
@@ -75,9 +71,7 @@ def graph_of(subject: Subject) -> tuple[Sequence[Node], Sequence[DepEdge]]:
     return document.body, document.edges
 
 
-def drawing(
-    subject: Subject, body: Sequence[Node], edges: Sequence[DepEdge], form: Drawing, width: int
-) -> str:
+def drawing(subject: Subject, body: Sequence[Node], edges: Sequence[DepEdge], form: Drawing) -> str:
     """The graph in one form."""
     match form:
         case Drawing.DOT:
@@ -85,7 +79,7 @@ def drawing(
         case Drawing.SVG:
             return graph_svg(body, edges, name=subject.name)
         case Drawing.TEXT:
-            room = min(22, (width - 24) // 2)
+            room = min(22, (columns() - 24) // 2)
             lines = [
                 part
                 for e in edges
@@ -93,15 +87,14 @@ def drawing(
                     f"{body[e.producer_idx].label():<{room}} -> ",
                     f"{body[e.consumer_idx].label():<{room}} "
                     f"{e.dep_kind.name.lower():<6} distance {e.loop_distance}",
-                    width,
                 )
             ]
             costs = "the ordering model, not chip cycles"
             if subject.is_roles:
                 costs = f"{subject.document.target} prices"
-            limit = wrapped("", f"{recurrence_text(body, edges)} (in {costs})", width)
-            pace = wrapped("pace: ", subject.pace_text(), width)
-            title = [paint(t, "title") for t in wrapped("", subject.title, width)]
+            limit = wrapped("", f"{recurrence_text(body, edges)} (in {costs})")
+            pace = wrapped("pace: ", subject.pace_text())
+            title = [paint(t, "title") for t in wrapped("", subject.title)]
             return "\n".join([*(title if subject.loop else []), *lines, "", *limit, *pace])
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from warploom.cli.author import user_object
 from warploom.document.roles import RolesDocument
@@ -24,7 +25,9 @@ from warploom.kernels.attention_grad import (
 from warploom.kernels.block_scaled import block_scaled
 from warploom.kernels.gemm import gemm, turned
 from warploom.kernels.grouped import (
+    gathered_swiglu,
     grouped,
+    grouped_gathered,
     grouped_input,
     grouped_scaled,
     grouped_scattered,
@@ -48,7 +51,7 @@ TEXTS = {
     for t in (
         *(gemm, turned, swiglu, rms_gemm, block_scaled, int4_gemm, fp8_gemm),
         *(grouped, grouped_input, grouped_weights, grouped_scattered, grouped_swiglu),
-        *(grouped_scaled, attention, packed, paged, scan),
+        *(grouped_gathered, gathered_swiglu, grouped_scaled, attention, packed, paged, scan),
         *(attention_grad, values_grad, packed_grad, packed_values),
     )
 }
@@ -72,7 +75,9 @@ _DTYPES = {"fp8": "e4m3", "fp16": "f16"}
 
 @dataclass(frozen=True)
 class TileKernel:
-    """A text with types and pinned choices, as a command names it."""
+    """A text with types and pinned choices, as a command names it. ``free``: nothing else is
+    pinned; otherwise what was measured for kernels of its kind is.
+    """
 
     text: Text
     dtype: str = "bf16"
@@ -80,6 +85,19 @@ class TileKernel:
     whole: tuple[tuple[str, int], ...] = ()
     choices: tuple[tuple[str, object], ...] = ()
     target: HopperTarget = field(default_factory=h200)
+    free: bool = False
+
+    def __post_init__(self) -> None:
+        """A choice that is a word must be one that the text knows."""
+        for name, value in self.choices:
+            if isinstance(value, str) and not re.search(
+                rf"[\"']{re.escape(value)}[\"']", inspect.getsource(self.text.function)
+            ):
+                raise ConfigError(
+                    f"{self.text.name} knows no {name} {value!r}",
+                    where=f"{name}={value}",
+                    fix="true, false, none, a number, file.py:function, or a word of its text",
+                )
 
     @property
     def axes(self) -> list[str]:
@@ -122,7 +140,9 @@ class TileKernel:
         whole = self.text.whole_axes(self.types, constants=chosen, without=self.left_out)
         sizes = self.whole_sizes(whole)
         text = self.pinned
-        if not self.pins and self.target == h200():  # what a call of long rows runs
+        if (
+            not self.pins and not self.free and self.target == h200()
+        ):  # what a call of long rows runs
             known = dict.fromkeys(self.axes, LONG) | sizes
             text = text.with_tiles(**dict(measured(text.name, chosen, known)))
         return compile_text(
@@ -230,6 +250,10 @@ def kernel_names() -> tuple[str, ...]:
 
 def kernel_named(spec: str, tile: str | None = None, dtype: str | None = None) -> TileKernel | None:
     """The shipped kernel of that name or of a document's name; None for another kind of name."""
+    return _named(spec, tile, dtype) if ":" in spec else _known(spec, tile, dtype)
+
+
+def _named(spec: str, tile: str | None, dtype: str | None) -> TileKernel | None:
     if spec.partition("@")[0] in TEXTS and not _NAME.fullmatch(spec):
         name, said = split_spec(spec)
         kind = dtype or USUAL.get(name, "bf16")
@@ -240,6 +264,9 @@ def kernel_named(spec: str, tile: str | None = None, dtype: str | None = None) -
     if tile is not None:
         raise ConfigError(f"{name} has its tile in its name", where="--tile", fix="drop it")
     return _from_name(found, dtype or USUAL.get(found["text"], "bf16"))
+
+
+_known = lru_cache(maxsize=64)(_named)  # names without a file, which may change
 
 
 def _from_name(found: re.Match[str], dtype: str) -> TileKernel | None:

@@ -6,10 +6,8 @@ command's help: ``--help-knobs`` lists them.
 
 from __future__ import annotations
 
-import functools
 import inspect
-import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from importlib import import_module
@@ -19,7 +17,8 @@ from typing import Annotated, Any
 import typer
 
 from warploom.cli.builtin import Knobs
-from warploom.cli.style import columns
+from warploom.cli.output import Command, option, with_options
+from warploom.cli.style import say, wrapped
 from warploom.seed.compile import OnRace
 from warploom.seed.config.field_docs import field_docs
 from warploom.seed.config.parts import SchedulingStrategy
@@ -47,6 +46,13 @@ class Request:
         return bool(self.knobs or self.sync)
 
 
+class Costs(StrEnum):
+    """Cost sets of the simulator."""
+
+    CHIP = "chip"
+    MODEL = "model"
+
+
 class Dtype(StrEnum):
     """Element types of the built-in kernels."""
 
@@ -55,110 +61,76 @@ class Dtype(StrEnum):
     FP8 = "fp8"
 
 
-def _options() -> list[inspect.Parameter]:
+def _knobs() -> Iterator[tuple[str, Any, str, str]]:
+    """Name, kind, flag and meaning of each knob."""
     docs = field_docs(ScheduleConfig)
-    out = []
     for knob in fields(ScheduleConfig):
         kind = {"SchedulingStrategy": Strategy, "bool": bool}.get(str(knob.type), int)
-        out.append(
-            inspect.Parameter(
-                f"knob_{knob.name}",
-                inspect.Parameter.KEYWORD_ONLY,
-                default=None,
-                annotation=Annotated[
-                    kind | None,
-                    typer.Option(
-                        _flag(knob.name, kind),
-                        help=docs[knob.name],
-                        show_default=False,
-                        hidden=True,
-                    ),
-                ],
-            )
-        )
-    return out
+        yield knob.name, kind, knob.name.replace("_", "-"), docs[knob.name]
 
 
-def knobs_text(width: int) -> str:
+def _options() -> Iterator[inspect.Parameter]:
+    for name, kind, flag, text in _knobs():
+        said = f"--{flag}/--no-{flag}" if kind is bool else f"--{flag}"
+        hidden = typer.Option(said, help=text, show_default=False, hidden=True)
+        yield option(f"knob_{name}", Annotated[kind | None, hidden])
+
+
+def knobs_text() -> str:
     """The knobs of a counter schedule, one paragraph each."""
-    docs, lines = field_docs(ScheduleConfig), ["Knobs of counter schedules:"]
-    for knob in fields(ScheduleConfig):
-        kind = {"SchedulingStrategy": Strategy, "bool": bool}.get(str(knob.type), int)
-        flag = _flag(knob.name, kind)
-        flag = f"--[no-]{flag.partition('/')[0][2:]}" if kind is bool else flag
-        value = "|".join(Strategy) if kind is Strategy else "" if kind is bool else "N"
-        lines.append(f"  {flag} {value}".rstrip())
-        text = docs[knob.name].replace("``", "")
-        lines += textwrap.wrap(text, width - 8, initial_indent=" " * 6, subsequent_indent=" " * 6)
+    lines = ["Knobs of counter schedules:"]
+    for _, kind, flag, text in _knobs():
+        value = f" {'|'.join(Strategy) if kind is Strategy else 'N'}"
+        lines.append(f"  --[no-]{flag}" if kind is bool else f"  --{flag}{value}")
+        lines += wrapped(" " * 6, text.replace("``", ""))
     return "\n".join(lines)
 
 
 def _show_knobs(value: bool) -> None:
     if value:
-        typer.echo(knobs_text(columns()))
+        say(knobs_text())
         raise typer.Exit
 
 
-_HELP_KNOBS = inspect.Parameter(
-    "help_knobs",
-    inspect.Parameter.KEYWORD_ONLY,
-    default=False,
-    annotation=Annotated[
-        bool,
-        typer.Option(
-            "--help-knobs",
-            callback=_show_knobs,
-            is_eager=True,
-            help="List the 19 knobs that change a counter schedule, and exit.",
-        ),
-    ],
-)
+HelpKnobs = Annotated[
+    bool,
+    typer.Option(
+        "--help-knobs",
+        callback=_show_knobs,
+        is_eager=True,
+        help="List the 19 knobs that change a counter schedule, and exit.",
+    ),
+]
 
 
-def _flag(name: str, kind: object) -> str:
-    flag = name.replace("_", "-")
-    return f"--{flag}/--no-{flag}" if kind is bool else f"--{flag}"
-
-
-def with_request(
-    command: Callable[..., None], *, without: tuple[str, ...] = ()
-) -> Callable[..., None]:
+def with_request(*, without: tuple[str, ...] = ()) -> Callable[[Command], Command]:
     """Give a command the options that say how its source is made; it receives a ``request``.
 
     ``without``: those of ``tile``, ``dtype``, ``target``, ``sync`` and ``knobs`` it does not take.
     """
-    signature = inspect.signature(command, eval_str=True)
-    own = [p for p in signature.parameters.values() if p.name != "request"]
-    options = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
-        for name, kind in _REQUEST.items()
-        if name not in without
-    ]
-    knobs = [] if "knobs" in without else [_HELP_KNOBS, *_options()]
+    options = [option(name, kind) for name, kind in _REQUEST.items() if name not in without]
+    if "knobs" not in without:
+        options += [option("help_knobs", HelpKnobs, False), *_options()]
 
-    @functools.wraps(command)
-    def wrapper(**values: Any) -> None:  # noqa: ANN401 (options of several types)
-        given = {p.name: values.pop(p.name) for p in (*options, *knobs)}
-        given.pop(_HELP_KNOBS.name, None)
-        own_knobs = {
-            name.removeprefix("knob_"): _value(given.pop(name))
-            for name in list(given)
-            if name.startswith("knob_")
-        }
-        sync = given.pop("sync", None)
-        command(
-            **values,
-            request=Request(
-                knobs={n: v for n, v in own_knobs.items() if v is not None},
+    def decorate(command: Command) -> Command:
+        own = inspect.signature(command, eval_str=True).parameters
+
+        def call(values: dict[str, Any]) -> Any:  # noqa: ANN401 (what the command answers)
+            given = {p.name: values.pop(p.name) for p in options if p.name in values}
+            given.pop("help_knobs", None)
+            knobs = {n[5:]: _value(given.pop(n)) for n in list(given) if n.startswith("knob_")}
+            sync = given.pop("sync", None)
+            request = Request(
+                knobs={n: v for n, v in knobs.items() if v is not None},
                 sync=None if sync is None else SyncPolicy[sync.name],
                 **given,
-            ),
-        )
+            )
+            return command(**values, request=request)
 
-    parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*own, *options, *knobs)]
-    wrapper.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    wrapper.__annotations__ = {p.name: p.annotation for p in parameters}
-    return wrapper
+        kept = [p for p in own.values() if p.name != "request"]
+        return with_options(command, [*kept, *options], call)
+
+    return decorate
 
 
 def _value(given: Any) -> Any:  # noqa: ANN401 (an option's value)
@@ -204,7 +176,12 @@ TargetOption = Annotated[
 SyncOption = Annotated[
     Sync | None, typer.Option(help="Who decides waits and barriers; default: the schedule itself.")
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
+CostsOption = Annotated[
+    Costs,
+    typer.Option(
+        help="chip: the target's real cycles; model: the latencies the order was searched with."
+    ),
+]
 _REQUEST: dict[str, Any] = {
     "tile": TileOption,
     "dtype": DtypeOption,

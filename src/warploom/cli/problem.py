@@ -5,7 +5,7 @@ Nothing here needs a GPU. Inputs are NumPy arrays already rounded to their types
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -15,16 +15,16 @@ import numpy as np
 
 from warploom.cli.kernels import TileKernel, assignments
 from warploom.cli.visible import visible_flop
-from warploom.emit.cuda.tile.stores import BLOCK_COLUMNS, BLOCK_ROWS
 from warploom.errors import ConfigError
-from warploom.kernel.signature import MISSING
+from warploom.kernel.signature import MISSING, TensorText
 from warploom.kernel.values import (
     Access,
-    Dot,
     DType,
     Indices,
     Kernel,
     Load,
+    Loop,
+    Op,
     Position,
     Size,
     Store,
@@ -34,7 +34,7 @@ from warploom.kernel.values import (
     results,
     walk,
 )
-from warploom.lower.slots import grouped_vars
+from warploom.lower.slots import BLOCK_COLUMNS, BLOCK_ROWS, grouped_vars
 
 CHECKED, TIMED = (2, 512, 16), (4, 4096, 256)  # units (batches, heads), elements, chunks or pages
 SCALAR = {DType.F32: 0.125, DType.I32: 1}  # what scalars without a default are
@@ -93,22 +93,6 @@ class Problem:
         return tuple(t.name for t in inputs if not self.types.get(t.name, DType.F32).is_float)
 
     @cached_property
-    def _most_flop(self) -> float:
-        """Operations of all products; masks are not taken off."""
-        kernel, total = self.value, 0.0
-        shapes = {v.name: v.vars for op in walk(kernel.ops) for v in results(op)}
-        units = [n for n in kernel.grid.vars if kernel.var(n).walk is Walk.UNIT]
-        if kernel.grid.kind == "groups":
-            units = [n for n in units if n != grouped_vars(kernel)[0]]
-        inside = {id(op): loop.var for loop in kernel.loops for op in walk(loop.body)}
-        for op in walk(kernel.ops):
-            if isinstance(op, Dot):
-                names = {*shapes[op.a], *shapes[op.b], *units}
-                names |= {inside[id(op)]} if id(op) in inside else set()
-                total += 2.0 * prod(self.sizes[kernel.var(n).axis] for n in names)
-        return total
-
-    @cached_property
     def bytes(self) -> float:
         """What tensors take, each counted once."""
         return float(
@@ -119,9 +103,12 @@ class Problem:
             )
         )
 
+    def _text(self, tensor: str) -> TensorText:
+        return next(t for t in self.kernel.text.signature.tensors if t.name == tensor)
+
     def shape(self, tensor: str) -> tuple[int, ...]:
         """The shape of a tensor."""
-        text = next(t for t in self.kernel.text.signature.tensors if t.name == tensor)
+        text = self._text(tensor)
         more = int(text.access is Access.STARTS)
         return tuple(-(-self.sizes[a.name] // a.per) + more for a in text.axes)
 
@@ -140,7 +127,7 @@ class Problem:
     def whole_number_input(self, name: str) -> Any:  # noqa: ANN401
         """Offsets of groups, ends of loops, or indices that lie inside every axis."""
         rng = np.random.default_rng(list(name.encode()))
-        text = next(t for t in self.kernel.text.signature.tensors if t.name == name)
+        text = self._text(name)
         shape = self.shape(name)
         axis = self._bounded(name)
         if text.access is Access.STARTS:
@@ -153,13 +140,8 @@ class Problem:
 
     def _most_of(self, axis: str) -> int:
         """The largest end of a loop over an axis; a loop over pages has their elements."""
-        kernel = self.value
-        made = {v.name: op for op in walk(kernel.ops) for v in results(op)}
-        reach, pages = [b for x in kernel.loops for b in (x.start, x.until) if b], set[str]()
-        while reach:
-            op = made.get(reach.pop())
-            pages |= {op.axis} if isinstance(op, Size) and op.axis != axis else set()
-            reach += operands(op) if op is not None else ()
+        deciding = (op for loop in self.value.loops for op in self._deciding(loop))
+        pages = {op.axis for op in deciding if isinstance(op, Size) and op.axis != axis}
         return self.sizes[axis] * prod(self.sizes[a] for a in pages)
 
     def _bounded(self, tensor: str) -> str | None:
@@ -167,15 +149,20 @@ class Problem:
         kernel = self.value
         if tensor in kernel.grid.starts:
             return kernel.var(grouped_vars(kernel)[1]).axis
-        made = {v.name: op for op in walk(kernel.ops) for v in results(op)}
         for loop in kernel.loops:
-            reach = [b for b in (loop.start, loop.until) if b]
-            while reach:
-                op = made.get(reach.pop())
-                if isinstance(op, Load) and op.tensor == tensor:
-                    return kernel.var(loop.var).axis
-                reach += operands(op) if op is not None else ()
+            if any(isinstance(op, Load) and op.tensor == tensor for op in self._deciding(loop)):
+                return kernel.var(loop.var).axis
         return None
+
+    def _deciding(self, loop: Loop) -> Iterator[Op]:
+        """What a loop's bounds come from."""
+        made = {v.name: op for op in walk(self.value.ops) for v in results(op)}
+        reach = [b for b in (loop.start, loop.until) if b]
+        while reach:
+            op = made.get(reach.pop())
+            if op is not None:
+                yield op
+                reach += operands(op)
 
     @property
     def added(self) -> frozenset[str]:
@@ -190,7 +177,7 @@ class Problem:
         Only axes along which results do not depend on each other are cut: axes of the grid that
         every output has. Where the text asks for positions, the first elements are taken.
         """
-        if self._most_flop <= WHOLE_WORK:
+        if self.flop <= WHOLE_WORK:
             return {}
         kernel = self.value
         outputs = [t for t in kernel.tensors if t.access is Access.OUT and t.name in self.types]
@@ -214,7 +201,7 @@ class Problem:
 
     def cut(self, tensor: str, array: Any, part: Mapping[str, Any]) -> Any:  # noqa: ANN401
         """The elements of a tensor that a part needs."""
-        text = next(t for t in self.kernel.text.signature.tensors if t.name == tensor)
+        text = self._text(tensor)
         for i, axis in enumerate(text.axes):
             if axis.name in part and text.access is not Access.STARTS:
                 array = array[(slice(None),) * i + (part[axis.name],)]

@@ -9,7 +9,7 @@ from warploom.cli.kernels import TileKernel
 from warploom.cli.knobs import Request
 from warploom.cli.problem import make_problem
 from warploom.cli.source import load, look_up
-from warploom.cli.style import wrapped
+from warploom.cli.style import columns, wrapped
 from warploom.cli.subject import Subject
 from warploom.errors import ConfigError, WarploomError
 from warploom.lower.choose import choose
@@ -79,19 +79,19 @@ def shape_rows(sources: list[str], shape: str, dtypes: list[str] | None) -> list
     return sorted(rows, key=lambda r: r["predicted us"])
 
 
-def rows_text(rows: list[dict[str, Any]], width: int) -> str:
+def rows_text(rows: list[dict[str, Any]]) -> str:
     """Rows as a plain table; where it does not fit, one line a value."""
     names = list(rows[0]) if rows else []
     cells = [["-" if r[n] is None else str(r[n]) for n in names] for r in rows]
     widths = [max(len(c[i]) for c in [names, *cells]) for i in range(len(names))]
     lines = [names, *cells]
-    if sum(widths) + 2 * (len(widths) - 1) > width:
+    if sum(widths) + 2 * (len(widths) - 1) > columns():
         room = max(map(len, names), default=0)
         blocks = [
             "\n".join(
                 part
                 for name, cell in zip(names, line, strict=True)
-                for part in wrapped(f"{name:<{room}}  ", cell, width)
+                for part in wrapped(f"{name:<{room}}  ", cell)
             )
             for line in cells
         ]

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from warploom.cli.knobs import JsonOption, SpecArgument
-from warploom.cli.output import write_file
+from warploom.cli.knobs import SpecArgument
+from warploom.cli.output import Answer, OutputOption, write_file
 from warploom.cli.progress import working
 from warploom.cli.source import load
 from warploom.cli.subject import Subject
@@ -22,18 +18,7 @@ from warploom.verify.roles import verify_roles
 from warploom.view.compare import changes
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command(name="repair")(_repair)
-
-
-def _repair(
-    source: SpecArgument,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write the repaired document here.")
-    ] = None,
-    as_json: JsonOption = False,
-) -> None:
+def command(source: SpecArgument, output: OutputOption = None) -> Answer:
     """Add and tighten as few waits and barriers as leave no race, and say why.
 
     Role programs are derived anew from their kernel; what differs is listed.
@@ -47,13 +32,12 @@ def _repair(
         mended, text, found = _roles(subject) if subject.is_roles else _counters(subject)
     if output is not None:
         write_file(output, mended.text())
-    typer.echo(json.dumps(found) if as_json else text)
-    raise typer.Exit(0 if mended.report().clean else 1)
+    return Answer(lambda: text, lambda: found, 0 if mended.report().clean else 1)
 
 
 def _counters(subject: Subject) -> tuple[Subject, str, dict[str, Any]]:
     assert not subject.is_roles
-    done = repair(subject.document)  # type: ignore[arg-type]
+    done = repair(subject.document)
     return replace(subject, document=done.document, compiled=None), done.text, _as_json(done)
 
 

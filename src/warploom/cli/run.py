@@ -11,34 +11,23 @@ import typer
 
 from warploom.cli import gpu
 from warploom.cli.kernels import TileKernel
-from warploom.cli.knobs import (
-    JsonOption,
-    Request,
-    SetOption,
-    ShapeOption,
-    SpecArgument,
-    with_request,
-)
-from warploom.cli.output import write_file
+from warploom.cli.knobs import Request, SetOption, ShapeOption, SpecArgument, with_request
+from warploom.cli.output import Answer, write_file
 from warploom.cli.problem import Problem, make_problem
 from warploom.cli.progress import working
 from warploom.cli.source import derived, look_up
-from warploom.cli.style import columns, paint, wrapped
+from warploom.cli.style import paint, wrapped
 from warploom.cli.subject import Subject
 from warploom.document.roles import RolesDocument
-from warploom.errors import BackendError, VerificationError
+from warploom.errors import BackendError
 from warploom.run import Early, Late, Random, Timing, execute
 from warploom.run.roles import first_fault
 
 TRIPS = 3
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command(name="run")(with_request(_run, without=("target",)))
-
-
-def _run(
+@with_request(without=("target",))
+def command(
     source: SpecArgument,
     shape: ShapeOption = None,
     setting: SetOption = [],  # noqa: B006 (typer's own way)
@@ -50,10 +39,9 @@ def _run(
         typer.Option(metavar="FILE", help="Write clocks of the loop's entries here (needs a GPU)."),
     ] = None,
     runs: Annotated[int, typer.Option(min=1, max=1000, help="Random timings in the executor.")] = 8,
-    as_json: JsonOption = False,
     *,
     request: Request,
-) -> None:
+) -> Answer:
     """Run on the GPU at hand against NumPy; without one, in the executor under many timings.
 
     Inputs are made from the kernel's signature. --stamps writes what `timeline --stamps` draws over
@@ -77,8 +65,7 @@ def _run(
         problem, document = ready(found, shape, setting, timed=stamps is not None)
         result = _on_gpu(gpu.Bound(problem, document), stamps)
     result |= {"why_not_gpu": missing or None}
-    typer.echo(json.dumps(result) if as_json else _text(result))
-    raise typer.Exit(0 if result["right"] else 1)
+    return Answer(lambda: _text(result), lambda: result, 0 if result["right"] else 1)
 
 
 def why_host(found: Subject | TileKernel) -> str:
@@ -98,15 +85,8 @@ def ready(
         return make_problem(found, shape, settings, timed=timed), None
     assert found.kernel is not None
     assert isinstance(found.document, RolesDocument)
-    report = found.report()
-    if not report.clean:
-        raise VerificationError(
-            f"{found.name} {report.trouble}",
-            report=report,
-            where=found.spec,
-            why="it could hang the GPU",
-            fix="warploom repair, or --host to run it in the executor",
-        )
+    fix = "warploom repair, or --host to run it in the executor"
+    found.require_proof(fix, why="it could hang the GPU")
     return make_problem(found.kernel, shape, settings, timed=timed), found.document
 
 
@@ -184,8 +164,8 @@ def _text(result: dict[str, Any]) -> str:
     word = paint("right" if result["right"] else "WRONG", kind)
     lines = [f"{result['name']}: {word} ({result['where']})"]
     if result["why_not_gpu"] and result["why_not_gpu"] != "asked for":
-        lines += wrapped("  not on a GPU: ", result["why_not_gpu"], columns())
+        lines += wrapped("  not on a GPU: ", result["why_not_gpu"])
     for r in result["runs"]:
         head = f"  {r['timing']:<18} {'right' if r['right'] else 'WRONG'}  "
-        lines += wrapped(head, r["note"], columns())
+        lines += wrapped(head, r["note"])
     return "\n".join(lines)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -14,7 +13,7 @@ from rich.status import Status
 from warploom.cli.author import called, user_object
 from warploom.cli.builtin import BUILT_IN
 from warploom.cli.kernels import assignments
-from warploom.cli.output import write_file
+from warploom.cli.output import Answer, write_file
 from warploom.cli.search_tiles import Given, search_kernel, tile_text
 from warploom.document import write_schedule
 from warploom.errors import ConfigError
@@ -25,19 +24,13 @@ from warploom.search.joint import JointOptions
 from warploom.search.subjects import finer_splits
 from warploom.seed.compile import CompiledSchedule, compile_schedule
 from warploom.seed.schedule import PipelineSchedule
-from warploom.seed.target.chip import chip_costs, model_costs
 from warploom.sim import MachineCosts
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("search")(search_command)
-
+from warploom.sim.chip import chip_costs, model_costs
 
 Many = list[str] | None
 
 
-def search_command(
+def command(
     schedule: Annotated[
         str,
         typer.Argument(
@@ -72,8 +65,7 @@ def search_command(
     shapes: Annotated[int, typer.Option(min=1, help="Shapes of a tile kernel to schedule.")] = 12,
     plot: Annotated[Path | None, typer.Option(help="Predicted against measured, as SVG.")] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Calls use the best from now on.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="The rank table as JSON.")] = False,
-) -> None:
+) -> Answer:
     """Search the best schedule: candidates synchronised, verified and simulated, best first.
 
     Of a tile kernel, tile sizes, consumers, storage and order are searched together, measured on
@@ -85,8 +77,7 @@ def search_command(
         said = ((choose, "--choose"), (scalar, "--scalar"), (pin, "--pin"))
         given = Given(*(assignments(values or (), option) for values, option in said))
         joint = JointOptions(trials=trials, shapes=shapes, seconds=seconds)
-        search_kernel(schedule, text, dtype, given, measure, joint, store, plot, keep, as_json)
-        return
+        return search_kernel(schedule, text, dtype, given, measure, joint, store, plot, keep)
     subject = _schedule(schedule, tile, dtype, mma)
     options = SearchOptions(
         seconds=seconds,
@@ -96,7 +87,7 @@ def search_command(
         splits=tuple(_split(s) for s in split) if split else finer_splits(subject),
         build=can_build(subject) if build is None else build,
     )
-    _search_schedule(subject, options, store, out, model=model, as_json=as_json)
+    return _search_schedule(subject, options, store, out, model=model)
 
 
 def _search_schedule(
@@ -106,15 +97,14 @@ def _search_schedule(
     out: Path | None,
     *,
     model: bool,
-    as_json: bool,
-) -> None:
+) -> Answer:
     """Search a counter schedule, tell how it goes, and what was found."""
     machine = _machine(subject, model=model)
     with Console(stderr=True).status("searching") as status:
         found = search(subject, machine, options=options, store=store, progress=_teller(status))
     if out is not None and isinstance(found.best, CompiledSchedule):
         write_file(out, write_schedule(found.best.document()))
-    typer.echo(_json(found) if as_json else found.table())
+    return Answer(found.table, lambda: _json(found))
 
 
 def _refuse_options_of_others(schedule: str, given: tuple[object, ...]) -> None:
@@ -160,18 +150,15 @@ def _teller(status: Status) -> Callable[[Step], None]:
     return tell
 
 
-def _json(found: SearchResult) -> str:
+def _json(found: SearchResult) -> dict[str, Any]:
     rows = [
         {"origin": r.origin, "score": r.score, "split": list(r.split), "built": r.built}
         for r in found.rows
     ]
-    return json.dumps(
-        {
-            "score": found.score,
-            "bound": found.bound,
-            "evaluations": found.evaluations,
-            "stopped": found.stopped,
-            "rows": rows,
-        },
-        indent=1,
-    )
+    return {
+        "score": found.score,
+        "bound": found.bound,
+        "evaluations": found.evaluations,
+        "stopped": found.stopped,
+        "rows": rows,
+    }

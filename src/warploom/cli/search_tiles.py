@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import typer
 from rich.console import Console
 
 from warploom.cli.author import user_object
 from warploom.cli.kernels import TEXTS, TileKernel, split_spec, told
-from warploom.cli.output import write_file
+from warploom.cli.output import Answer, write_file
 from warploom.errors import ConfigError
 from warploom.kernel.text import Text
 from warploom.launch.tune import remember
@@ -48,11 +46,10 @@ def search_kernel(
     store: Path | None,
     plot: Path | None,
     keep: bool,
-    as_json: bool,
-) -> None:
+) -> Answer:
     """Search, print the table, and keep the best for later calls where asked to."""
     said = split_spec(spec)[1] | given.choices
-    kernel = told(TileKernel(text, dtype, tuple(given.pins.items())), said, spec)
+    kernel = told(TileKernel(text, dtype, tuple(given.pins.items()), free=True), said, spec)
     console = Console(stderr=True)
     asked = dict(kernel.whole), dict(kernel.choices), given.scalars
     with console.status("searching") as status:
@@ -65,9 +62,8 @@ def search_kernel(
         )
     if plot is not None:
         write_file(plot, to_svg(found))
-    typer.echo(_json(found) if as_json else to_table(found))
-    if keep:
-        _keep(kernel, found)
+    kept = _keep(kernel, found) if keep else ""
+    return Answer(lambda: to_table(found) + kept, lambda: _json(found))
 
 
 def _measure(
@@ -87,7 +83,7 @@ def _measure(
     return OnGpu(text, dtype, sizes, choices, scalars) if gpu_is_here() else None
 
 
-def _keep(kernel: TileKernel, found: JointResult) -> None:
+def _keep(kernel: TileKernel, found: JointResult) -> str:
     if not found.measured:
         raise ConfigError(
             "nothing was measured, so nothing is kept",
@@ -97,33 +93,30 @@ def _keep(kernel: TileKernel, found: JointResult) -> None:
     walked = {v.axis for v in kernel.compiled.kernel.vars}
     sizes = {a: n for a, n in found.sizes if a in walked}
     remember(kernel.compiled.kernel, sizes, found.best.tiling)
-    typer.echo(f"kept: calls of {kernel.text.name} on these sizes run {found.best.name}")
+    return f"\nkept: calls of {kernel.text.name} on these sizes run {found.best.name}"
 
 
-def _json(found: JointResult) -> str:
+def _json(found: JointResult) -> dict[str, Any]:
     both = found.correlations()
-    return json.dumps(
-        {
-            "kernel": found.kernel,
-            "sizes": dict(found.sizes),
-            "measured": found.measured,
-            "shapes": found.shapes,
-            "scheduled": found.scheduled,
-            "pruned": found.pruned,
-            "stopped": found.stopped,
-            "rank_correlation": None if both is None else {"model": both[0], "held_out": both[1]},
-            "rows": [
-                {
-                    "trial": r.trial.name,
-                    "tiling": dict(r.trial.tiling.pins),
-                    "bound": r.trial.bound,
-                    "predicted": r.trial.predicted,
-                    "held_out": r.held_out,
-                    "ms": r.milliseconds,
-                    "error": r.error or None,
-                }
-                for r in found.rows
-            ],
-        },
-        indent=1,
-    )
+    return {
+        "kernel": found.kernel,
+        "sizes": dict(found.sizes),
+        "measured": found.measured,
+        "shapes": found.shapes,
+        "scheduled": found.scheduled,
+        "pruned": found.pruned,
+        "stopped": found.stopped,
+        "rank_correlation": None if both is None else {"model": both[0], "held_out": both[1]},
+        "rows": [
+            {
+                "trial": r.trial.name,
+                "tiling": dict(r.trial.tiling.pins),
+                "bound": r.trial.bound,
+                "predicted": r.trial.predicted,
+                "held_out": r.held_out,
+                "ms": r.milliseconds,
+                "error": r.error or None,
+            }
+            for r in found.rows
+        ],
+    }

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import textwrap
 from typing import Annotated, Any
 
 import typer
 
 from warploom.cli.builtin import BUILT_IN
 from warploom.cli.kernels import TileKernel, kernel_names
-from warploom.cli.knobs import JsonOption, Request, complete_source, with_request
-from warploom.cli.output import one_or_all
+from warploom.cli.knobs import Request, complete_source, with_request
+from warploom.cli.output import Answer, one_or_all
 from warploom.cli.progress import working
 from warploom.cli.source import load, look_up
-from warploom.cli.style import WidthOption, columns, paint, wrapped
+from warploom.cli.style import columns, paint, wrapped
 from warploom.cli.subject import Subject
 from warploom.document.kinds import Phase
 from warploom.document.roles import RolesDocument
@@ -32,12 +30,8 @@ OptionalSpec = Annotated[
 ]  # fmt: skip
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command(name="show")(with_request(_show))
-
-
-def _show(
+@with_request()
+def command(
     source: OptionalSpec = None,
     names: Annotated[
         bool, typer.Option("--list", help="List every built-in schedule and shipped kernel.")
@@ -49,31 +43,26 @@ def _show(
     details: Annotated[
         bool, typer.Option("--details", help="Whole reasons: what may stay in flight, which trip.")
     ] = False,
-    width: WidthOption = None,
-    as_json: JsonOption = False,
     *,
     request: Request,
-) -> None:
+) -> Answer:
     """Show every entry with its reason: phases of a schedule, programs of a kernel's roles.
 
     Example: warploom show pingpong --sync proven_weakest
     """
     if names:
-        _list(as_json)
-        return
+        found = {"schedules": list(BUILT_IN), "kernels": list(kernel_names())}
+        return Answer(lambda: _list(**found), lambda: found)
     if source is None:
         raise ConfigError("nothing to show", fix="name a source, or --list to see those there are")
     if after is not None:
-        typer.echo(_after(look_up(source, request), after))
-        return
+        text = _after(look_up(source, request), after)
+        return Answer(lambda: text, lambda: {"pass": after, "text": text}, raw=True)
     subject = load(source, request)
-    if as_json:
-        typer.echo(one_or_all([_as_json(part) for part in subject.loops]))
-        return
-    wide = columns(width)
-    for part in subject.loops:
-        typer.echo(_text(part, wide, details=details) + "\n")
-    typer.echo("\n".join(_legend(subject, wide)))
+    return Answer(
+        lambda: "\n\n".join([*(_text(x, details) for x in subject.loops), _legend(subject)]),
+        lambda: one_or_all([_as_json(part) for part in subject.loops]),
+    )
 
 
 def _as_json(part: Subject) -> dict[str, Any]:
@@ -81,12 +70,11 @@ def _as_json(part: Subject) -> dict[str, Any]:
     return {"schedule": part.to_json(), "reasons": reasons}
 
 
-def _text(part: Subject, wide: int, *, details: bool) -> str:
+def _text(part: Subject, details: bool) -> str:
     """One loop: a few facts, every entry, and what its waits and barriers are."""
-    listing = listing_text(
-        sections(part.document, part.reasons()), width=wide, details=details, paint=paint
-    )
-    return "\n".join([_facts(part, wide), "", listing, "", *_synchronisation(part)])
+    entries = sections(part.document, part.reasons())
+    listing = listing_text(entries, width=columns(), details=details, paint=paint)
+    return "\n".join([_facts(part), "", listing, "", *_synchronisation(part)])
 
 
 def _after(found: Subject | TileKernel, name: str) -> str:
@@ -101,31 +89,25 @@ def _after(found: Subject | TileKernel, name: str) -> str:
         return kernel.after(name)
 
 
-def _list(as_json: bool) -> None:
-    counters, kernels = list(BUILT_IN), list(kernel_names())
-    if as_json:
-        typer.echo(json.dumps({"schedules": counters, "kernels": kernels}))
-        return
-    typer.echo("\n".join(wrapped("counter schedules (MI355X): ", ", ".join(counters), columns())))
-    typer.echo("kernels (H200):\n" + "\n".join(f"  {name}" for name in kernels))
+def _list(schedules: list[str], kernels: list[str]) -> str:
+    lines = wrapped("counter schedules (MI355X): ", ", ".join(schedules))
+    return "\n".join([*lines, "kernels (H200):", *(f"  {name}" for name in kernels)])
 
 
-def summary(subject: Subject, width: int = 120) -> str:
+def summary(subject: Subject) -> str:
     """A few lines a loop: name and tile, order and what is proven of it, size, verdict, pace."""
-    return "\n".join(_facts(part, width) for part in subject.loops)
+    return "\n".join(_facts(part) for part in subject.loops)
 
 
-def _facts(subject: Subject, width: int) -> str:
-    lines = [paint(line, "title") for line in wrapped("", subject.title, width)]
+def _facts(subject: Subject) -> str:
+    lines = [paint(line, "title") for line in wrapped("", subject.title)]
     rows = [("order", text) for text in _order(subject)]
     sizes = ", ".join(f"{name} {len(entries)}" for name, entries in subject.phases())
     rows.append(("entries", sizes))
     rows.append(("verdict", _verdict(subject)))
     rows.append(("pace", subject.pace_text()))
     for name, text in rows:
-        lines += textwrap.wrap(
-            text, width, initial_indent=f"  {name:<8}", subsequent_indent=" " * 10
-        )
+        lines += wrapped(f"  {name:<8}", text)
     report = subject.report()
     lines += [f"    {f.code.value}: {f.why}" for f in report.findings[:3]]
     return "\n".join(lines)
@@ -197,11 +179,5 @@ def _synchronisation(subject: Subject) -> list[str]:
     return lines
 
 
-def _legend(subject: Subject, width: int) -> list[str]:
-    lines = [paint("legend", "title")]
-    for line in legend(subject.document):
-        lines += textwrap.wrap(
-            line, width - 2, initial_indent="  ", subsequent_indent=" " * 16,
-            drop_whitespace=True, break_long_words=False,
-        )  # fmt: skip
-    return lines
+def _legend(subject: Subject) -> str:
+    return "\n".join([paint("legend", "title"), *(f"  {x}" for x in legend(subject.document))])

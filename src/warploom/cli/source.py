@@ -7,9 +7,12 @@ document file, or ``-`` for a document on standard input.
 
 from __future__ import annotations
 
+import os
 import sys
+from copy import copy
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -33,11 +36,11 @@ from warploom.document.roles import RolesDocument
 from warploom.emit.gfx950.text import products
 from warploom.errors import ConfigError, DocumentError
 from warploom.kernel.text import Text
-from warploom.seed.compile import CompiledSchedule, compile_schedule
+from warploom.seed.compile import CompiledSchedule, OnRace, compile_schedule
 from warploom.seed.config.parts import SchedulingStrategy
-from warploom.seed.config.schedule import ScheduleConfig
 from warploom.seed.modulo.bridge import ModuloRequest
 from warploom.seed.schedule import PipelineSchedule
+from warploom.seed.sync.policy import SyncPolicy
 from warploom.target.described import described
 from warploom.target.h200 import HopperTarget
 
@@ -96,10 +99,8 @@ def _look_up(spec: str, request: Request) -> Subject | TileKernel:
     if spec == STDIN or spec.endswith(".json"):
         return _from_document(read_document(spec), spec, request)
     if spec in BUILT_IN:
-        schedule = BUILT_IN[spec](_own_knobs(request.knobs), tile, dtype or "bf16")
-        subject = _compiled(schedule, spec, request)
-        shape = parse_tile(tile, dtype or "bf16", TILES.get(spec))
-        return replace(subject, tile=shape, dtype=dtype or "bf16")
+        knobs = tuple(sorted(request.knobs.items()))
+        return _built_in(spec, knobs, tile, dtype or "bf16", request.sync, request.on_race)
     kernel = kernel_named(spec, tile, dtype)
     if kernel is not None:
         return kernel
@@ -107,6 +108,20 @@ def _look_up(spec: str, request: Request) -> Subject | TileKernel:
     if ":" in name:
         return _from_object(user_object(name), spec, request)
     raise _unknown(spec)
+
+
+@lru_cache(maxsize=64)  # of names and numbers alone
+def _built_in(
+    spec: str,
+    knobs: tuple[tuple[str, Any], ...],
+    tile: str | None,
+    dtype: str,
+    sync: SyncPolicy | None,
+    on_race: OnRace,
+) -> Subject:
+    request = Request(knobs=dict(knobs), tile=tile, dtype=dtype, sync=sync, on_race=on_race)
+    subject = _compiled(BUILT_IN[spec](_own_knobs(request.knobs), tile, dtype), spec, request)
+    return replace(subject, tile=parse_tile(tile, dtype, TILES.get(spec)), dtype=dtype)
 
 
 def text_named(spec: str, dtype: str) -> TileKernel | None:
@@ -123,8 +138,8 @@ def text_named(spec: str, dtype: str) -> TileKernel | None:
 
 def _unknown(spec: str) -> ConfigError:
     names = (*BUILT_IN, *kernel_names())
-    near = get_close_matches(spec, names, 1)
-    if Path(spec).is_file():
+    near = get_close_matches(spec.strip().lower(), names, 1)
+    if os.path.isfile(spec):
         fix = "a document's name ends in .json, an object of a file is named file.py:object"
     elif near:
         fix = f"did you mean {near[0]!r}?"
@@ -143,8 +158,7 @@ def _from_object(found: object, spec: str, request: Request) -> Subject | TileKe
         found = called(found, spec)
     match found:
         case PipelineSchedule():
-            tuned = _own_knobs(request.knobs)
-            return _compiled(_Tuned(found, tuned) if tuned else found, spec, request)
+            return _compiled(_tuned(found, _own_knobs(request.knobs)), spec, request)
         case CompiledSchedule():
             return replace(_from_document(found.document(), spec, request), compiled=found)
         case ScheduleDocument() | RolesDocument():
@@ -175,6 +189,13 @@ def _compiled(schedule: PipelineSchedule, spec: str, request: Request) -> Subjec
         tile=shape,
         dtype=request.dtype or "bf16",
     )
+
+
+def _tuned(schedule: PipelineSchedule, knobs: Knobs) -> PipelineSchedule:
+    """An author's schedule with knobs of the command line on top of its own."""
+    own, tuned = schedule.schedule_config, copy(schedule)
+    tuned.schedule_config = lambda: replace(own(), **knobs)  # type: ignore[method-assign]
+    return tuned if knobs else schedule
 
 
 def _own_knobs(knobs: Knobs) -> Knobs:
@@ -218,27 +239,3 @@ def read_document(spec: str) -> Document:
         raise DocumentError(
             f"{name}: {error.what}", path=error.path, why=error.why, fix=error.fix
         ) from None
-
-
-class _Tuned(PipelineSchedule):
-    """A user's schedule with knobs of the command line on top of its own."""
-
-    def __init__(self, inner: PipelineSchedule, knobs: Knobs) -> None:
-        self._inner, self._knobs = inner, knobs
-
-    def __getattribute__(self, name: str) -> Any:  # noqa: ANN401 (whatever the schedule has)
-        if name in ("_inner", "_knobs", "schedule_config", "__class__"):
-            return object.__getattribute__(self, name)
-        return getattr(object.__getattribute__(self, "_inner"), name)
-
-    def config(self) -> Any:  # noqa: ANN401
-        """The inner schedule's."""
-        return self._inner.config()
-
-    def build_body(self) -> Any:  # noqa: ANN401
-        """The inner schedule's."""
-        return self._inner.build_body()
-
-    def schedule_config(self) -> ScheduleConfig:
-        """The inner schedule's knobs with the given ones on top."""
-        return replace(self._inner.schedule_config(), **self._knobs)

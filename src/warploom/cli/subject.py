@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,10 @@ from warploom.document import ScheduleDocument, schedule_to_json, write_schedule
 from warploom.document.kinds import Phase
 from warploom.document.roles import RolesDocument
 from warploom.document.roles_json import roles_to_json, write_roles
-from warploom.errors import CostModelError, WarploomError
+from warploom.errors import CostModelError, VerificationError, WarploomError
 from warploom.seed.compile import CompiledSchedule
-from warploom.seed.target.chip import CHIP, Tile, chip_costs, model_costs
 from warploom.sim import MachineCosts, RoleCosts, Simulation, simulate, simulate_roles
+from warploom.sim.chip import CHIP, Tile, chip_costs, model_costs
 from warploom.sim.pace import Pace, find_pace
 from warploom.verify import Report, verify
 from warploom.verify.roles import verify_roles
@@ -74,18 +75,23 @@ class Subject:
 
     def report(self) -> Report:
         """The verifier's verdict; of several loops that of the first which is not clean."""
-        if isinstance(self.document, RolesDocument):
-            found = [verify_roles(x.document) for x in self.loops]  # type: ignore[arg-type]
-            return next((r for r in found if not r.clean), found[-1])
-        known = self.compiled.report if self.compiled else None
-        return known or verify(self.document)
+        if self.compiled and self.compiled.report:
+            return self.compiled.report
+        found = [_judged(x.document) for x in self.loops]
+        return next((r for r in found if not r.clean), found[-1])
+
+    def require_proof(self, fix: str, why: str = "") -> None:
+        """Refuse what the verifier does not find clean."""
+        report = self.report()
+        if not report.clean:
+            what = f"{self.name} {report.trouble}"
+            raise VerificationError(what, report=report, where=self.spec, why=why, fix=fix)
 
     def simulate(self, trips: int, *, model: bool = False, tiles: int = 1) -> Simulation:
         """A run on the target's costs, or on the latencies of the ops' own cost model."""
         with working(f"simulating {self.name}"):
-            if isinstance(self.document, RolesDocument):
-                return simulate_roles(self.document, self.prices(), trips=trips, tiles=tiles)
-            return simulate(self.document, self.costs(model=model), trips=trips)
+            costs = self.prices() if self.is_roles else self.costs(model=model)
+            return _run(self.document, costs, trips, tiles)
 
     def prices(self) -> RoleCosts:
         """The costs of a Hopper document: its own, or its kernel's on a target that was given."""
@@ -212,6 +218,20 @@ class Subject:
         if self.tile is None and shape is not None:
             return f"{'x'.join(map(str, shape.tile))} {shape.dtype}"
         return f"{'x'.join(map(str, self.tile))} {self.dtype}" if self.tile else ""
+
+
+@lru_cache(maxsize=64)  # a command asks again and again for what follows from a value alone
+def _judged(document: Document) -> Report:
+    return verify_roles(document) if isinstance(document, RolesDocument) else verify(document)
+
+
+@lru_cache(maxsize=16)
+def _run(document: Document, costs: MachineCosts | RoleCosts, trips: int, tiles: int) -> Simulation:
+    if isinstance(document, RolesDocument):
+        assert isinstance(costs, RoleCosts)
+        return simulate_roles(document, costs, trips=trips, tiles=tiles)
+    assert isinstance(costs, MachineCosts)
+    return simulate(document, costs, trips=trips)
 
 
 def _near(line: str) -> str:

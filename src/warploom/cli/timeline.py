@@ -9,11 +9,10 @@ from typing import Annotated
 
 import typer
 
-from warploom.cli.knobs import JsonOption, Request, SpecArgument, with_request
-from warploom.cli.machine import Costs, CostsOption
-from warploom.cli.output import deliver, read_bytes
+from warploom.cli.knobs import Costs, CostsOption, Request, SpecArgument, with_request
+from warploom.cli.output import FORM, Answer, JsonOption, OutputOption, form_of, read_text
 from warploom.cli.source import load
-from warploom.cli.style import WidthOption, columns, paint
+from warploom.cli.style import columns, paint
 from warploom.cli.subject import ROLE_TILES, Subject
 from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError
@@ -34,15 +33,11 @@ class Picture(StrEnum):
     PERFETTO = "perfetto"
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command(name="timeline")(with_request(_timeline))
-
-
-def _timeline(
+@with_request()
+def command(
     source: SpecArgument,
-    form: Annotated[Picture, typer.Option("--format", help="Form of the picture.")] = Picture.TEXT,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write it here.")] = None,
+    form: Annotated[Picture | None, typer.Option("--format", help=FORM)] = None,
+    output: OutputOption = None,
     trips: Annotated[
         int | None, typer.Option(min=0, max=4096, help="Loop iterations; default 4, of roles 8.")
     ] = None,
@@ -51,19 +46,19 @@ def _timeline(
         Path | None,
         typer.Option(help="Clocks written by `run --stamps`, shown under the prediction."),
     ] = None,
-    width: WidthOption = None,
     as_json: JsonOption = False,
     *,
     request: Request,
-) -> None:
+) -> Answer:
     """Draw waves or roles, units, waits, hand-overs and buffer lifetimes over cycles.
 
-    --json is the Perfetto trace. Example: warploom timeline pingpong --format html -o t.html
+    --json is the Perfetto trace. Example: warploom timeline pingpong -o t.html
     """
     subject = load(source, request)
     model = costs is Costs.MODEL
     shown = (8 if subject.is_roles else 4) if trips is None else trips
-    form = Picture.PERFETTO if as_json else form
+    traced = as_json or (form is None and output is not None and output.suffix == ".json")
+    form = Picture.PERFETTO if traced else form_of(form, output, Picture)
     if stamps is not None and form not in (Picture.HTML, Picture.TEXT):
         raise ConfigError(
             f"stamps do not show in {form}", where="--stamps", fix="--format html, or text"
@@ -73,9 +68,11 @@ def _timeline(
     for part in subject.loops:
         sim = part.simulate(max(shown, part.least_trips), model=model, tiles=ROLE_TILES)
         own = measured if part.name == subject.name else None  # the last loop is stamped
-        text = picture(part, sim, form, part.pace(model=model), columns(width), own)
+        text = picture(part, sim, form, part.pace(model=model), own)
         parts.append((f"loop {part.loop}" if part.loop else part.name, text))
-    deliver(_joined(subject, form, parts), output, "timeline")
+    made = _joined(subject, form, parts)
+    raw = form is not Picture.TEXT
+    return Answer(lambda: made, lambda: made, output=output, what="timeline", raw=raw)
 
 
 def _joined(subject: Subject, form: Picture, parts: list[tuple[str, str]]) -> str:
@@ -93,7 +90,7 @@ def _joined(subject: Subject, form: Picture, parts: list[tuple[str, str]]) -> st
 
 def _stamps_of(subject: Subject, path: Path) -> Stamps:
     """The clocks of a run of this very schedule."""
-    found = read_stamps(read_bytes(path))
+    found = read_stamps(read_text(path))
     if found.name != subject.name:
         raise ConfigError(
             f"{path} has clocks of {found.name}",
@@ -121,13 +118,12 @@ def picture(
     sim: Simulation,
     form: Picture,
     pace: Pace | None,
-    width: int,
     stamps: Stamps | None = None,
 ) -> str:
     """The timeline in one form."""
     match form:
         case Picture.TEXT:
-            text = timeline_text(sim, width=width, pace=pace, paint=paint)
+            text = timeline_text(sim, width=columns(), pace=pace, paint=paint)
             if stamps is None:
                 return text
             return f"{text}\n{measured_text(stamps, pace.interval if pace else None)}"

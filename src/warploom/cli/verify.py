@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from enum import StrEnum
-from typing import Annotated, TextIO
+from typing import Annotated
 
 import typer
 
-from warploom.cli.knobs import JsonOption, complete_source
+from warploom.cli.knobs import complete_source
+from warploom.cli.output import JsonOption
 from warploom.cli.progress import working
 from warploom.cli.source import STDIN, load
+from warploom.cli.style import say, write
 from warploom.cli.subject import Document
 from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError, DocumentError, WarploomError
@@ -37,12 +38,7 @@ class Form(StrEnum):
     JSON = "json"
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command(name="verify")(_verify)
-
-
-def _verify(
+def command(
     sources: Annotated[
         list[str],
         typer.Argument(
@@ -77,11 +73,14 @@ def _verify(
         with working(f"judging {source}"):
             judged = list(_judge(source, wanted))
         for verdict, document in judged:
-            typer.echo(_printable(render(verdict, form.value), sys.stdout))
-            if shown and form is Form.TEXT and verdict.report is not None and document is not None:
-                typer.echo(_printable(_witness(document, verdict.report), sys.stdout))
-            if verdict.report is None and form is Form.JSON:
-                typer.echo(_printable(f"{verdict.file}: {verdict.error}", sys.stderr), err=True)
+            if form is Form.JSON:
+                write(render(verdict, form.value))
+                if verdict.report is None:
+                    say(f"{verdict.file}: {verdict.error}", err=True)
+                continue
+            say(render(verdict, form.value))
+            if shown and verdict.report is not None and document is not None:
+                say(_witness(document, verdict.report))
         verdicts += [verdict for verdict, _ in judged]
     raise typer.Exit(exit_code(verdicts))
 
@@ -117,9 +116,3 @@ def _witness(document: Document, report: Report) -> str:
             with suppress(WarploomError):
                 return witness(document, race).text()
     return "witness: none found in the runs tried; the findings say what can happen"
-
-
-def _printable(text: str, stream: TextIO) -> str:
-    """Text that the stream's encoding can carry; documents may hold any character."""
-    encoding = stream.encoding or "utf-8"
-    return text.encode(encoding, "backslashreplace").decode(encoding)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from warploom.document.fields import all_of, boolean, integer, member, numbers, text
+from warploom.document.fields import integer, judge, numbers
 from warploom.document.flow import Flow
 from warploom.document.kinds import Phase
 from warploom.document.machine import MachineCosts
@@ -54,16 +54,10 @@ class Protocol:
     register_waits: RegisterWaits = RegisterWaits.EXPLICIT
 
     def __post_init__(self) -> None:
-        for name in ("groups", "waves_per_group", "k_tiles_per_iteration"):
-            integer(getattr(self, name), name, "Protocol", least=1)
-        integer(self.kernel_k_base, "kernel_k_base", "Protocol", least=0)
+        one = dict.fromkeys(("groups", "waves_per_group", "k_tiles_per_iteration"), (1, None))
+        judge(self, bounds=one)
         if self.stagger_index is not None:
             integer(self.stagger_index, "stagger_index", "Protocol", least=0)
-        boolean(self.barrier_after_prologue, "barrier_after_prologue", "Protocol")
-        boolean(self.epilogue_drain, "epilogue_drain", "Protocol")
-        all_of(self.tail_barriers, int, "tail_barriers", "Protocol")
-        member(self.barrier, BarrierKind, "barrier", "Protocol")
-        member(self.register_waits, RegisterWaits, "register_waits", "Protocol")
 
     def trip_count(self, k: int, tile_k: int) -> int:
         """Loop iterations for a problem of depth ``k`` in tiles of ``tile_k``.
@@ -108,7 +102,7 @@ class KernelShape:
     def __post_init__(self) -> None:
         numbers(self.tile, 3, "tile", "KernelShape", least=1)
         numbers(self.mma, 3, "mma", "KernelShape", least=1)
-        text(self.dtype, "dtype", "KernelShape")
+        judge(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -123,17 +117,17 @@ class ScheduleDocument:
     name: str
     target: str
     strategy: str
+    shape: KernelShape | None = None
+    machine: MachineCosts | None = None
     protocol: Protocol
     counters: Counters
+    body: tuple[OpDesc, ...] = ()
+    edges: tuple[DepEdge, ...] = ()
     prologue: tuple[ScheduleEntry, ...]
     kernel: tuple[ScheduleEntry, ...]
     epilogue: tuple[ScheduleEntry, ...]
-    body: tuple[OpDesc, ...] = ()
-    edges: tuple[DepEdge, ...] = ()
     kernel_deps: tuple[DepEdge, ...] = ()
     warp_stagger_index: int = 0
-    shape: KernelShape | None = None
-    machine: MachineCosts | None = None
     flow: Flow | None = None
 
     def __repr__(self) -> str:

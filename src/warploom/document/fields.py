@@ -6,12 +6,17 @@ member was probably meant.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
+from dataclasses import fields
 from enum import Enum
+from functools import cache
+from types import MappingProxyType
+from typing import Any, get_args, get_type_hints
 
 from warploom.errors import ConfigError, WarploomError
 
 Errors = type[WarploomError]
+_NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 def integer(
@@ -49,12 +54,49 @@ def integer(
         )
 
 
-def integers(
-    record: object, names: Iterable[str], *, least: int | None = 0, error: Errors = ConfigError
+def judge(
+    record: object,
+    *,
+    least: int | None = 0,
+    bounds: Mapping[str, tuple[int | None, int | None]] = _NONE,
+    why: Mapping[str, str] = _NONE,
+    error: Errors = ConfigError,
 ) -> None:
-    """The same for several fields of a record."""
-    for name in names:
-        integer(getattr(record, name), name, type(record).__name__, least=least, error=error)
+    """Every field of a record is a value of its declared type, every number in its range.
+
+    Numbers are at least ``least``, or within their own ``bounds``. Fields of several types are
+    left to the record itself.
+    """
+    cls: Any = type(record)
+    owner = cls.__name__
+    for name, kind, inside in _declared(cls):
+        value = getattr(record, name)
+        if inside is not None:
+            all_of(value, inside, name, owner, error=error)
+        elif kind is int:
+            low, high = bounds.get(name, (least, None))
+            said = why.get(name, "")
+            integer(value, name, owner, least=low, most=high, error=error, why=said)
+        elif kind is bool:
+            boolean(value, name, owner, error=error)
+        elif issubclass(kind, Enum):
+            member(value, kind, name, owner, error=error)
+        else:
+            instance(value, kind, name, owner, error=error)
+
+
+@cache
+def _declared(cls: type) -> tuple[tuple[str, type, type | None], ...]:
+    """Fields of one type; of a tuple of any length, also the type of what is in it."""
+    hints = get_type_hints(cls)
+    found: list[tuple[str, type, type | None]] = []
+    for field in fields(cls):
+        kind, args = hints[field.name], get_args(hints[field.name])
+        if isinstance(kind, type) and not args:
+            found.append((field.name, kind, None))
+        elif args and args[-1] is Ellipsis and isinstance(args[0], type):
+            found.append((field.name, tuple, args[0]))
+    return tuple(found)
 
 
 def boolean(value: object, name: str, owner: str, *, error: Errors = ConfigError) -> None:
@@ -66,12 +108,6 @@ def boolean(value: object, name: str, owner: str, *, error: Errors = ConfigError
             why="a word or number that merely counts as true may mean the opposite",
             fix="give True or False",
         )
-
-
-def booleans(record: object, names: Iterable[str]) -> None:
-    """The same for several fields of a record."""
-    for name in names:
-        boolean(getattr(record, name), name, type(record).__name__)
 
 
 def member(
@@ -108,11 +144,6 @@ def instance(
         why=f"it is a value of type {type(value).__name__}",
         fix=f"give a {' or a '.join(k.__name__ for k in wanted)}",
     )
-
-
-def text(value: object, name: str, owner: str, *, error: Errors = ConfigError) -> None:
-    """Refuse anything but a string."""
-    instance(value, str, name, owner, error=error)
 
 
 def all_of(

@@ -24,6 +24,7 @@ MAX_ENTRIES = 20_000
 MAX_THREADS = 1024
 MAX_CLUSTER = 16
 MAX_ARRIVALS = (1 << 20) - 1
+COPY_UNIT, COPY_START = 16, 128  # bytes of a tensor copy, and where it may begin
 NAMED_BARRIERS = 16  # 0 is the whole CTA's
 
 
@@ -44,6 +45,7 @@ def check_limits(document: RolesDocument) -> None:
         )
     entries = 0
     owner = {b.name: b.role for b in document.buffers}
+    offsets = {(r.name, p.name): p.offset for r in document.rings for p in r.parts}
     for i, program in enumerate(document.programs):
         _check_program(program, f"$.programs[{i}]")
         for phase, listed in program.phases():
@@ -52,6 +54,8 @@ def check_limits(document: RolesDocument) -> None:
                 path = f"$.programs[{i}].{phase}[{j}]"
                 _check_entry(document, program, entry, path)
                 _check_owner(entry, program.name, owner, path)
+                if isinstance(entry, Load):
+                    _check_copy(entry, offsets.get((entry.ring, entry.part), 0), path)
     if entries > MAX_ENTRIES:
         raise DocumentError(f"more than {MAX_ENTRIES} entries", path="$.programs")
 
@@ -147,6 +151,20 @@ def _check_entry(
         )
     if entry.turn < 0:
         raise DocumentError("a turn before the first", path=f"{path}.turn", fix="0 or more")
+
+
+def _check_copy(copy: Load, offset: int, path: str) -> None:
+    if copy.bytes < 1 or copy.bytes % COPY_UNIT:
+        raise DocumentError(
+            f"a copy of {copy.bytes} bytes", path=f"{path}.bytes", fix=f"whole {COPY_UNIT} bytes"
+        )
+    if offset % COPY_START:
+        raise DocumentError(
+            f"a copy to part {copy.part!r} at byte {offset} of its slot",
+            path=path,
+            why=f"tensor copies begin at whole {COPY_START} bytes of shared memory",
+            fix=f"an offset that is a multiple of {COPY_START}",
+        )
 
 
 def _check_owner(entry: RoleEntry, role: str, owner: dict[str, str], path: str) -> None:

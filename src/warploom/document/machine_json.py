@@ -6,7 +6,7 @@ from typing import Any
 
 from warploom.document.kinds import OpRole, ResourceKind
 from warploom.document.machine import MachineCosts, OpTiming, UnitSpec
-from warploom.document.values import kind_of, listed, mapping, member_named, truth, whole, words
+from warploom.document.values import kind_of, listed, mapping, member, truth, whole, words
 from warploom.errors import ConfigError, DocumentError
 
 _TIMING = ("issue", "occupancy", "latency")
@@ -64,7 +64,7 @@ def _read_timing(f: Any, path: str) -> OpTiming:  # noqa: ANN401 (a judged objec
 
 def _priced_role(data: object, path: str) -> tuple[OpRole, OpTiming]:
     f = mapping(data, path, ("role", *_TIMING))
-    return member_named(f["role"], f"{path}.role", OpRole), _read_timing(f, path)
+    return member(f["role"], f"{path}.role", OpRole.__members__), _read_timing(f, path)
 
 
 def _priced_op(data: object, path: str) -> tuple[str, OpTiming]:
@@ -79,7 +79,7 @@ def _unit(data: object, path: str) -> tuple[ResourceKind, UnitSpec]:
         shared=truth(f["shared"], f"{path}.shared"),
         blocking=truth(f["blocking"], f"{path}.blocking"),
     )
-    return member_named(f["unit"], f"{path}.unit", ResourceKind), spec
+    return member(f["unit"], f"{path}.unit", ResourceKind.__members__), spec
 
 
 def clock(data: object, path: str) -> float | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from warploom.document.fields import boolean, instance, integer, member, text
+from warploom.document.fields import integer, judge, member
 from warploom.document.kinds import (
     DepKind,
     KOffsetKind,
@@ -209,11 +209,7 @@ class ScheduleEntry:
     reason: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
-        instance(self.op, OpDesc, "op", "ScheduleEntry")
-        integer(self.time_slot, "time_slot", "ScheduleEntry", least=0)
-        member(self.phase, Phase, "phase", "ScheduleEntry")
-        boolean(self.is_prefetch, "is_prefetch", "ScheduleEntry")
-        text(self.reason, "reason", "ScheduleEntry")
+        judge(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,10 +225,7 @@ class DepEdge:
     loop_distance: int = 0
 
     def __post_init__(self) -> None:
-        integer(self.producer_idx, "producer_idx", "DepEdge")
-        integer(self.consumer_idx, "consumer_idx", "DepEdge")
-        member(self.dep_kind, DepKind, "dep_kind", "DepEdge")
-        integer(self.loop_distance, "loop_distance", "DepEdge")
+        judge(self, least=None)
 
     @classmethod
     def flow(cls, producer: int, consumer: int, loop_distance: int = 0) -> DepEdge:

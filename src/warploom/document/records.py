@@ -7,21 +7,24 @@ only where they say something; a ``reason`` may always be missing.
 # ruff: noqa: ANN401  # the form is read off type hints, so values pass through untyped
 from __future__ import annotations
 
-from dataclasses import MISSING, fields
-from enum import StrEnum
+from collections.abc import Callable
+from dataclasses import MISSING, fields, replace
+from enum import Enum
 from functools import cache
 from types import UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from warploom.document import flow, roles
-from warploom.document.machine import RoleCosts, RoleOpCost
-from warploom.document.machine_json import clock
-from warploom.document.roles import RoleEntry, RolesDocument
+from warploom.document import counters, flow, ops, roles
+from warploom.document.kinds import OpTag, ScheduleOps
+from warploom.document.machine import MachineCosts, RoleCosts, RoleOpCost
+from warploom.document.machine_json import clock, machine_from_json, machine_to_json
 from warploom.document.values import (
+    MAX_INT,
     MAX_LIST,
     kind_of,
+    listed,
     mapping,
-    member_valued,
+    member,
     truth,
     whole,
     words,
@@ -29,44 +32,53 @@ from warploom.document.values import (
 from warploom.errors import DocumentError
 
 T = TypeVar("T")
+Reader = Callable[[object, str], Any]
 
-ENTRY_KINDS: dict[str, type] = {c.__name__: c for c in get_args(RoleEntry)}
-_NON_NEGATIVE = {
-    "depth",
-    "offset",
-    "bytes",
-    "pending",
-    "peel",
-    "full_arrivals",
-    "empty_arrivals",
-    "back",
-    "issue",
-    "occupancy",
-    "latency",
-    "ahead",
-    "handoff",
-    "arrive",
-    "barrier_handoff",
+ENTRY_KINDS: dict[str, type] = {c.__name__: c for c in get_args(roles.RoleEntry)}
+_FROM_ZERO = (
+    "depth", "offset", "bytes", "pending", "peel", "full_arrivals", "empty_arrivals", "back",
+    "issue", "occupancy", "latency", "ahead", "handoff", "arrive", "barrier_handoff", "stage",
+    "subtile", "vm_cost", "lgkm_cost", "wait_value", "vgpr_def", "vgpr_kill", "producer_idx",
+    "consumer_idx", "loop_distance", "time_slot", "vm_per_load", "lgkm_per_load",
+)  # fmt: skip
+_POSITIVE = ("instances", "threads", "multicast", "ctas", "cluster", "copies", "count")
+# Bounds of numbers, by field, or by class and field.
+_BOUNDS: dict[str, tuple[int, int]] = {
+    **dict.fromkeys(_FROM_ZERO, (0, MAX_INT)),
+    **dict.fromkeys(_POSITIVE, (1, 4096)),
+    **dict.fromkeys(("KernelShape.tile", "mma"), (1, MAX_INT)),
+    **dict.fromkeys(("waves_per_group", "k_tiles_per_iteration"), (1, 1024)),
+    **dict.fromkeys(("stagger_index", "tail_barriers"), (0, MAX_LIST)),
+    "parity": (0, 1),
+    "groups": (1, 64),
+    "kernel_k_base": (0, 1024),
+    "tag": (0, 255),
+    "channel": (-1, 1024),
 }
-_POSITIVE = {"instances", "threads", "multicast", "ctas", "cluster", "copies", "count"}
-_BIT = {"parity"}
 _OPTIONAL: dict[type, frozenset[str]] = {
     roles.Arrive: frozenset({"side"}),
     roles.Compute: frozenset({"fills_slots"}),
     roles.BulkStore: frozenset({"k", "reduce"}),
     roles.RoleProgram: frozenset({"most_registers"}),
-    RolesDocument: frozenset({"tile", "dtype", "flow", "costs", "machine"}),
+    roles.RolesDocument: frozenset({"tile", "dtype", "flow", "costs", "machine"}),
     RoleCosts: frozenset({"clock_hz"}),
     RoleOpCost: frozenset({"ahead"}),
+    counters.ScheduleDocument: frozenset({"shape", "machine", "flow"}),
+    ops.ScheduleEntry: frozenset({"reason"}),
 }
+_INFRASTRUCTURE = {(int(t), t.name): t for t in ScheduleOps}
 
 
-def plain(value: Any) -> Any:
+def plain(value: Any) -> Any:  # noqa: PLR0911
     """A value as JSON-ready dicts and lists."""
-    if isinstance(value, StrEnum):
-        return value.value
+    if isinstance(value, Enum):
+        return _word(value)
     if isinstance(value, tuple):
         return [plain(v) for v in value]
+    if isinstance(value, MachineCosts):
+        return machine_to_json(value)
+    if isinstance(value, ops.OpDesc):
+        return {"tag": int(value.tag), "name": value.name, **_plain_fields(value)}
     if type(value).__name__ in ENTRY_KINDS:
         return {"entry": type(value).__name__, **_plain_fields(value)}
     if hasattr(type(value), "__dataclass_fields__"):
@@ -74,12 +86,17 @@ def plain(value: Any) -> Any:
     return value
 
 
+def _word(value: Enum) -> str:
+    """What stands for a member: its value if that is a word, else its name."""
+    return value.value if isinstance(value.value, str) else value.name
+
+
 def _plain_fields(value: Any) -> dict[str, Any]:
     optional = _optional_fields(type(value))  # type: ignore[arg-type]
     return {
         f.name: plain(getattr(value, f.name))
         for f in fields(value)
-        if f.name not in optional or getattr(value, f.name) != f.default
+        if f.name != "tag" and (f.name not in optional or getattr(value, f.name) != f.default)
     }
 
 
@@ -91,20 +108,56 @@ def _optional_fields(cls: type) -> frozenset[str]:
     return _OPTIONAL.get(cls, frozenset())
 
 
+def record(data: object, path: str, cls: type[T], also: tuple[str, ...] = ()) -> T:
+    """A value of a class from parsed JSON; keys of ``also`` stand beside its fields."""
+    readers, optional = _readers(cls)  # type: ignore[arg-type]  # a class is hashable
+    found = mapping(data, path, (*also, *readers), optional)
+    return cls(**{k: readers[k](v, f"{path}.{k}") for k, v in found.items() if k not in also})
+
+
 @cache
-def _hints(cls: type) -> dict[str, Any]:
-    return get_type_hints(cls)
+def _readers(cls: type) -> tuple[dict[str, Reader], frozenset[str]]:
+    """How each field of a class is read, and which may be missing."""
+    hints = get_type_hints(cls)
+    readers = {name: _reader(kind, name, cls.__name__) for name, kind in hints.items()}
+    return readers, _optional_fields(cls) | {"reason"}
 
 
-def record(data: object, path: str, cls: type[T]) -> T:
-    """A value of a class from parsed JSON."""
-    hints = _hints(cls)  # type: ignore[arg-type]  # a class is hashable
-    optional = _optional_fields(cls)  # type: ignore[arg-type]
-    found = mapping(data, path, tuple(hints), optional | {"reason"})
-    return cls(**{k: _read(v, f"{path}.{k}", hints[k], k) for k, v in found.items()})
+def _reader(kind: Any, key: str, owner: str) -> Reader:  # noqa: PLR0911
+    if kind is int:
+        low, high = _BOUNDS.get(f"{owner}.{key}") or _BOUNDS.get(key) or (-MAX_INT, MAX_INT)
+        return lambda data, path: whole(data, path, low, high)
+    if kind in _PLAIN:
+        return _PLAIN[kind]
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        words_of = {_word(m): m for m in kind}
+        return lambda data, path: member(data, path, words_of)
+    if get_origin(kind) is tuple:
+        return _sequence(get_args(kind), key, owner)
+    if isinstance(kind, UnionType):
+        options = get_args(kind)
+        if type(None) not in options:
+            return _entry
+        inside = _reader(next(o for o in options if o is not type(None)), key, owner)
+        return lambda data, path: None if data is None else inside(data, path)
+    return lambda data, path: record(data, path, kind)
 
 
-def _entry(data: object, path: str) -> RoleEntry:
+def _sequence(kinds: tuple[Any, ...], key: str, owner: str) -> Reader:
+    items = [_reader(k, key, owner) for k in kinds if k is not Ellipsis]
+    if kinds[-1] is Ellipsis:
+        return lambda data, path: listed(data, path, items[0])
+
+    def read(data: object, path: str) -> tuple[Any, ...]:
+        values = listed(data, path, lambda value, at: (value, at))
+        if len(values) != len(items):
+            raise DocumentError(f"expected {len(items)} elements, found {len(values)}", path=path)
+        return tuple(item(*value) for item, value in zip(items, values, strict=True))
+
+    return read
+
+
+def _entry(data: object, path: str) -> roles.RoleEntry:
     if not isinstance(data, dict):
         raise DocumentError(f"expected an object, found {kind_of(data)}", path=path)
     name = data.get("entry")
@@ -115,57 +168,22 @@ def _entry(data: object, path: str) -> RoleEntry:
             fix=f"known: {', '.join(ENTRY_KINDS)}",
         )
     rest = {k: v for k, v in data.items() if k != "entry"}
-    entry: RoleEntry = record(rest, path, ENTRY_KINDS[name])
+    entry: roles.RoleEntry = record(rest, path, ENTRY_KINDS[name])
     return entry
 
 
-def _read(data: object, path: str, kind: Any, key: str) -> Any:  # noqa: PLR0911
-    if kind is int:
-        return _number(data, path, key)
-    if kind is float:  # there is one
-        return clock(data, path)
-    if kind is str:
-        return words(data, path)
-    if kind is bool:
-        return truth(data, path)
-    if isinstance(kind, type) and issubclass(kind, StrEnum):
-        return member_valued(data, path, kind)
-    if get_origin(kind) is tuple:
-        return _sequence(data, path, get_args(kind), key)
-    if isinstance(kind, UnionType):
-        return _optional(data, path, kind, key)
-    return record(data, path, kind)
+def _op(data: object, path: str) -> ops.OpDesc:
+    """An op: the name of its tag stands beside the number."""
+    op = record(data, path, ops.OpDesc, ("name",))
+    assert isinstance(data, dict)
+    name = words(data["name"], f"{path}.name")
+    return replace(op, tag=_INFRASTRUCTURE.get((op.tag, name)) or OpTag(op.tag, name))
 
 
-def _optional(data: object, path: str, kind: UnionType, key: str) -> Any:
-    options = get_args(kind)
-    if type(None) not in options:
-        return _entry(data, path)
-    if data is None:
-        return None
-    return _read(data, path, next(o for o in options if o is not type(None)), key)
-
-
-def _sequence(data: object, path: str, kinds: tuple[Any, ...], key: str) -> tuple[Any, ...]:
-    if not isinstance(data, list):
-        raise DocumentError(f"expected a list, found {kind_of(data)}", path=path)
-    if len(data) > MAX_LIST:
-        raise DocumentError(f"more than {MAX_LIST} elements", path=path)
-    if kinds[-1] is Ellipsis:
-        kinds = (kinds[0],) * len(data)
-    if len(kinds) != len(data):
-        raise DocumentError(f"expected {len(kinds)} elements, found {len(data)}", path=path)
-    return tuple(
-        _read(v, f"{path}[{i}]", kind, key)
-        for i, (v, kind) in enumerate(zip(data, kinds, strict=True))
-    )
-
-
-def _number(data: object, path: str, key: str) -> int:
-    if key in _BIT:
-        return whole(data, path, 0, 1)
-    if key in _POSITIVE:
-        return whole(data, path, 1, 4096)
-    if key in _NON_NEGATIVE:
-        return whole(data, path, 0)
-    return whole(data, path)
+_PLAIN: dict[type, Reader] = {
+    float: clock,  # there is one
+    str: words,
+    bool: truth,
+    MachineCosts: machine_from_json,
+    ops.OpDesc: _op,
+}

@@ -9,7 +9,8 @@ phase ``m // depth``.
 
 The index ``k`` of an entry is the iteration of the tile it speaks of: absolute in the prologue
 (0, 1, ..), relative to the running iteration in the kernel (0, -1, ..), relative to the tile's
-end in the epilogue (-1 is the last). The kernel's first iteration is number ``peel``, so a tile of
+end in the epilogue (-1 is the last); in ``setup`` as in the first prologue, in ``finish`` relative
+to the end of all tiles. The kernel's first iteration is number ``peel``, so a tile of
 ``n`` iterations runs the kernel ``n - peel`` times. Rings with ``per = "tile"`` are used once a
 tile and take no ``k``.
 """

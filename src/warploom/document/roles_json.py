@@ -12,10 +12,9 @@ from typing import Any
 
 from warploom.document.checks import check_document
 from warploom.document.counters import SCHEMA
-from warploom.document.reader import parse_json
+from warploom.document.reader import check_schema, parse_json
 from warploom.document.records import ENTRY_KINDS, plain, record
 from warploom.document.roles import RolesDocument
-from warploom.document.values import kind_of
 from warploom.errors import DocumentError
 
 __all__ = [
@@ -38,18 +37,9 @@ def read_roles(text: str | bytes) -> RolesDocument:
 
 def roles_from_json(data: object) -> RolesDocument:
     """Build a document from parsed JSON."""
-    if not isinstance(data, dict):
-        raise DocumentError(f"expected an object, found {kind_of(data)}", path="$")
-    if "schema" not in data:
-        raise DocumentError("missing key 'schema'", path="$", fix="add 'schema'")
-    if data["schema"] != SCHEMA:
-        raise DocumentError(
-            f"unknown schema {str(data['schema'])[:80]!r}",
-            path="$.schema",
-            fix=f"expected {SCHEMA!r}",
-        )
+    check_schema(data)
     _check_size(data)
-    document = record({k: v for k, v in data.items() if k != "schema"}, "$", RolesDocument)
+    document = record(data, "$", RolesDocument, ("schema",))
     check_document(document)
     return document
 

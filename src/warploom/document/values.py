@@ -45,22 +45,6 @@ def listed(data: object, path: str, item: Callable[[object, str], T]) -> tuple[T
     return tuple(item(value, f"{path}[{i}]") for i, value in enumerate(data))
 
 
-def pair(data: object, path: str) -> tuple[int, int]:
-    """Two numbers."""
-    values = listed(data, path, lambda v, p: whole(v, p, 0))
-    if len(values) != 2:
-        raise DocumentError(f"expected two numbers (a, b), found {len(values)}", path=path)
-    return values[0], values[1]
-
-
-def triple(data: object, path: str) -> tuple[int, int, int]:
-    """Three positive numbers."""
-    values = listed(data, path, lambda v, p: whole(v, p, 1))
-    if len(values) != 3:
-        raise DocumentError(f"expected three numbers (m, n, k), found {len(values)}", path=path)
-    return values[0], values[1], values[2]
-
-
 def whole(data: object, path: str, low: int = -MAX_INT, high: int = MAX_INT) -> int:
     """A whole number in a range."""
     if not isinstance(data, int) or isinstance(data, bool):
@@ -86,24 +70,13 @@ def words(data: object, path: str) -> str:
     return data
 
 
-def member_named(data: object, path: str, kind: type[E]) -> E:
-    """A member of an enum, by its name."""
-    names = [m.name for m in kind]
-    if not isinstance(data, str) or data not in names:
+def member(data: object, path: str, kinds: Mapping[str, E]) -> E:
+    """A member of an enum, by the word that stands for it."""
+    if not isinstance(data, str) or data not in kinds:
         raise DocumentError(
-            f"expected one of {', '.join(names)}, found {str(data)[:40]!r}", path=path
+            f"expected one of {', '.join(kinds)}, found {str(data)[:40]!r}", path=path
         )
-    return kind[data]
-
-
-def member_valued(data: object, path: str, kind: type[E]) -> E:
-    """A member of an enum, by its value."""
-    values = [str(m.value) for m in kind]
-    if not isinstance(data, str) or data not in values:
-        raise DocumentError(
-            f"expected one of {', '.join(values)}, found {str(data)[:40]!r}", path=path
-        )
-    return kind(data)
+    return kinds[data]
 
 
 def kind_of(data: object) -> str:

@@ -187,26 +187,7 @@ def _tensor(source: Source, node: ast.arg, note: object, default: object) -> Ten
             why="a tensor may only be left out (None)",
             fix=f"{node.arg} = None, or no default",
         )
-    if note.access is Access.STARTS:
-        if len(axes) != 1 or dtype not in (None, DType.I32):
-            source.fail(
-                KernelTypeError,
-                node,
-                f"'{node.arg}' of wl.Starts needs exactly one axis and is i32",
-                why="it holds the first row of each group, and the end of the last",
-                fix=f'{node.arg}: wl.Starts["e"]',
-            )
-        dtype = DType.I32
-    if note.access is Access.TURNS:
-        if dtype not in (None, DType.F32):
-            source.fail(
-                KernelTypeError,
-                node,
-                f"'{node.arg}' of wl.Turns is f32",
-                why="what it holds is for the kernel alone, and zeros before every launch",
-                fix=f'{node.arg}: wl.Turns["b", "s"]',
-            )
-        dtype = DType.F32
+    dtype = _own_type(source, node, note.access, axes, dtype)
     if blocked and (len(axes) < 2 or dtype is not DType.F32 or any(a.per > 1 for a in axes)):
         source.fail(
             KernelTypeError,
@@ -223,6 +204,29 @@ def _tensor(source: Source, node: ast.arg, note: object, default: object) -> Ten
         optional=default is None,
         blocked=blocked,
     )
+
+
+def _own_type(
+    source: Source, node: ast.arg, access: Access, axes: tuple[Axis, ...], dtype: DType | None
+) -> DType | None:
+    """The element type, where the kind of the tensor decides it."""
+    if access is Access.STARTS and (len(axes) != 1 or dtype not in (None, DType.I32)):
+        source.fail(
+            KernelTypeError,
+            node,
+            f"'{node.arg}' of wl.Starts needs exactly one axis and is i32",
+            why="it holds the first row of each group, and the end of the last",
+            fix=f'{node.arg}: wl.Starts["e"]',
+        )
+    if access is Access.TURNS and dtype not in (None, DType.F32):
+        source.fail(
+            KernelTypeError,
+            node,
+            f"'{node.arg}' of wl.Turns is f32",
+            why="what it holds is for the kernel alone, and zeros before every launch",
+            fix=f'{node.arg}: wl.Turns["b", "s"]',
+        )
+    return {Access.STARTS: DType.I32, Access.TURNS: DType.F32}.get(access, dtype)
 
 
 def _axis(source: Source, node: ast.arg, item: object) -> Axis:

@@ -2,9 +2,9 @@
 
 ``grouped`` is the forward product, ``grouped_input`` the gradient of its rows (weights as they lie,
 from the other side), ``grouped_weights`` that of its weights, ``grouped_swiglu`` two forward
-products joined, ``grouped_scattered`` adds weighed rows to those of the tokens they belong to,
-``grouped_scaled`` is fp8 with a scale for each 128 columns of a row and each 128 x 128 block of
-weights.
+products joined. ``grouped_gathered`` and ``gathered_swiglu`` pick their rows by number,
+``grouped_scattered`` adds weighed rows to those of the tokens they belong to, ``grouped_scaled`` is
+fp8 with a scale for each 128 columns of a row and each 128 x 128 block of weights.
 """
 
 from warploom.kernel import language as wl
@@ -18,6 +18,21 @@ def grouped(
     acc = wl.zeros(t, n)
     for k in wl.steps(x.k):
         acc += x[t, k] @ w[e, n, k].T
+    out[t, n] = acc
+
+
+@wl.kernel
+def grouped_gathered(
+    x: wl.In["s", "k"],
+    w: wl.In["e", "n", "k"],
+    starts: wl.Starts["e"],
+    tokens: wl.In["t", wl.i32],
+    out: wl.Out["t", "n"],
+):
+    e, t, n = wl.tile(out, groups=starts)
+    acc = wl.zeros(t, n)
+    for k in wl.steps(x.k):
+        acc += x[tokens[t], k] @ w[e, n, k].T
     out[t, n] = acc
 
 
@@ -75,6 +90,26 @@ def grouped_swiglu(
     g, u = wl.zeros(t, n), wl.zeros(t, n)
     for k in wl.steps(x.k):
         a = x[t, k]
+        g += a @ gate[e, n, k].T
+        u += a @ up[e, n, k].T
+    out[t, n] = activation(g) * u
+
+
+@wl.kernel
+def gathered_swiglu(
+    x: wl.In["s", "k"],
+    gate: wl.In["e", "n", "k"],
+    up: wl.In["e", "n", "k"],
+    starts: wl.Starts["e"],
+    tokens: wl.In["t", wl.i32],
+    out: wl.Out["t", "n"],
+    *,
+    activation=wl.silu,
+):
+    e, t, n = wl.tile(out, groups=starts)
+    g, u = wl.zeros(t, n), wl.zeros(t, n)
+    for k in wl.steps(x.k):
+        a = x[tokens[t], k]
         g += a @ gate[e, n, k].T
         u += a @ up[e, n, k].T
     out[t, n] = activation(g) * u

@@ -12,8 +12,8 @@ from warploom.kernel import language as wl
 
 @wl.kernel
 def scan(
-    q: wl.In["b", "h", "c", "t", "d"],
-    k: wl.In["b", "h", "c", "j", "d"],
+    q: wl.In["b", "g", "c", "t", "d"],
+    k: wl.In["b", "g", "c", "j", "d"],
     v: wl.In["b", "h", "c", "j", "e"],
     grown: wl.In["b", "h", "c", "t", wl.f32],
     seen: wl.In["b", "h", "c", "j", wl.f32],
@@ -21,14 +21,15 @@ def scan(
     out: wl.Out["b", "h", "c", "t", "e"],
     state: wl.Out["b", "h", "d", "e", wl.f32],
 ):
-    b, h = wl.tile(state, whole=("d", "e"))
-    s = wl.zeros(q.d, v.e)
+    b, h, e = wl.tile(state, whole="d")
+    g = h // (v.h // k.g)
+    s = wl.zeros(q.d, e)
     for c in wl.steps(q.c, 1):
-        qs, ks, vs = q[b, h, c], k[b, h, c], v[b, h, c]
+        qs, ks, vs = q[b, g, c], k[b, g, c], v[b, h, c, :, e]
         now, then, end = grown[b, h, c], seen[b, h, c], all[b, h, c]
         p = (qs @ ks.T) * wl.exp(now - then)
         p = wl.where(wl.index(k.j) <= wl.index(q.t), p, 0.0)
         old = (qs @ s.to(q.dtype)) * wl.exp(now)
-        out[b, h, c] = p.to(q.dtype) @ vs + old
+        out[b, h, c, :, e] = p.to(q.dtype) @ vs + old
         s = s * wl.exp(end) + ks.T @ (vs * wl.exp(end - then)).to(q.dtype)
-    state[b, h] = s
+    state[b, h, :, e] = s

@@ -11,10 +11,12 @@ from functools import lru_cache
 from typing import Any
 
 from warploom.errors import ConfigError
-from warploom.kernels.attention import attention as text
-from warploom.kernels.attention import blocked as blocked_text
-from warploom.kernels.attention import packed as packed_text
-from warploom.kernels.attention import paged as paged_text
+from warploom.kernels.attention import (
+    attention as text,
+    blocked as blocked_text,
+    packed as packed_text,
+    paged as paged_text,
+)
 from warploom.launch.attention_checks import (
     causal_choice,
     check_longest,

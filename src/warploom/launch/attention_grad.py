@@ -10,10 +10,9 @@ from contextlib import nullcontext
 from functools import lru_cache
 from typing import Any
 
-from warploom.emit.cuda.tile.stores import BLOCK_ROWS
 from warploom.kernel.values import DType
-from warploom.kernels.attention_grad import attention_grad as text
 from warploom.kernels.attention_grad import (
+    attention_grad as text,
     packed_grad,
     packed_values,
     values_grad,
@@ -30,6 +29,7 @@ from warploom.launch.flexible import flexible
 from warploom.launch.layout import Layout
 from warploom.launch.tensors import allocator, on_stream, row_major, view_of
 from warploom.launch.texts import Calls
+from warploom.lower.slots import BLOCK_ROWS
 from warploom.lower.tiling import Tiling
 
 Options = tuple[Any, ...]

@@ -24,7 +24,13 @@ from warploom.kernel.simplify import simplify
 from warploom.kernel.text import Text, Types
 from warploom.kernel.values import Kernel, Loop
 from warploom.launch.build import Cubin, compile_source
-from warploom.launch.kept import keep_refusal, keep_source, recall_refusal, recall_source
+from warploom.launch.kept import (
+    keep_refusal,
+    keep_source,
+    kept_order,
+    recall_refusal,
+    recall_source,
+)
 from warploom.launch.pricing import priced, role_costs
 from warploom.lower.choose import Choice, choose
 from warploom.lower.column import Lowered, lower
@@ -82,7 +88,8 @@ class Compiled:
     @cached_property
     def rewritten(self) -> Kernel:
         """After the rewrites experts use; the tile pass and all later ones start from it."""
-        made = rewrite(self.simplified, positive=self.positive)
+        leave = frozenset[str]() if self.pins.get("lag", True) else frozenset({"lazy_maximum"})
+        made = rewrite(self.simplified, positive=self.positive, leave=leave)
         return unrolled(made, int(str(self.pins.get("unroll", 1))))
 
     @cached_property
@@ -160,7 +167,9 @@ class Compiled:
     def lower(self, tiling: Tiling) -> Lowered:
         """The schedule for a tiling."""
         with announced(f"scheduling {self.kernel.name} {tiling.name}"):
-            found = lower(self.rewritten, tiling, target=self.target, options=SOLVE)
+            found = lower(
+                self.rewritten, tiling, target=self.target, options=SOLVE, keep=kept_order
+            )
         return priced(found, self.target)
 
     @cached_property

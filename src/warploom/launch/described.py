@@ -65,7 +65,9 @@ def described(
 
 
 def _grid(kernel: Kernel, tiling: Tiling) -> parts.Grid:
-    resident = 1 if tiling.consumers else None  # without a loop as many as the driver lets run
+    resident = (
+        tiling.resident if tiling.consumers else None
+    )  # without a loop as many as the driver lets run
     return parts.Grid(
         tiles=lambda sizes: tiles_of(kernel, tiling, sizes) * tiling.split, resident=resident
     )

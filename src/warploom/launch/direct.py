@@ -12,6 +12,7 @@ from warploom.launch.compiled import Built, Compiled
 from warploom.launch.described import binary_of
 from warploom.launch.plan import Plan, prepare
 from warploom.launch.tensors import stream_of, view_of
+from warploom.launch.work import work_memory
 
 
 class Direct:
@@ -46,8 +47,15 @@ class Direct:
         self._held = given  # launches use their memory
         self._pointers = [0 if v is None else v.pointer for v in views]
         self._scalars = [scalars[s.name] for s in binary.scalars]
-        self._stream = stream_of(next(x for x in given if x is not None))
+        like, view = next(
+            (x, v) for x, v in zip(given, views, strict=True) if x is not None and v is not None
+        )
+        self._stream = stream_of(like)
+        size = self.plan.work_bytes
+        self._work = work_memory(like, view.layout.device, size) if size else None
 
     def __call__(self) -> None:
         """Launch."""
-        self.plan(self._stream(), *self._pointers, *self._scalars)
+        stream = self._stream()
+        work = [] if self._work is None else [self._work(stream, False)[0]]
+        self.plan(stream, *self._pointers, *self._scalars, *work)

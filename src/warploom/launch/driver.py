@@ -149,21 +149,40 @@ class Kernel:
         return int(check(answer, "cuOccupancyMaxActiveBlocksPerMultiprocessor"))
 
 
-def launch_config(grid: int, threads: int, shared_bytes: int, cluster: int) -> Any:  # noqa: ANN401
-    """A ``CUlaunchConfig``, a cluster as its attribute; the stream is still to be set."""
+def launch_config(
+    grid: int,
+    threads: int,
+    shared_bytes: int,
+    cluster: int,
+    *,
+    together: bool = False,
+    early: bool = False,
+) -> Any:  # noqa: ANN401
+    """A ``CUlaunchConfig``; the stream is still to be set. ``together``: all CTAs run at once;
+    ``early``: they come to the SMs while the last ones of the kernel before end.
+    """
     cuda = library()
     config = cuda.CUlaunchConfig()
     config.gridDimX, config.gridDimY, config.gridDimZ = grid, 1, 1
     config.blockDimX, config.blockDimY, config.blockDimZ = threads, 1, 1
     config.sharedMemBytes = shared_bytes
-    config.numAttrs = 0
-    if cluster == 1:
-        return config
-    attribute = cuda.CUlaunchAttribute()
-    attribute.id = cuda.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
-    size = attribute.value.clusterDim
-    size.x, size.y, size.z = cluster, 1, 1
-    config.attrs, config.numAttrs = [attribute], 1
+    ids, attributes = cuda.CUlaunchAttributeID, []
+    if cluster > 1:
+        attributes.append(cuda.CUlaunchAttribute())
+        attributes[-1].id = ids.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+        size = attributes[-1].value.clusterDim
+        size.x, size.y, size.z = cluster, 1, 1
+    if together:
+        attributes.append(cuda.CUlaunchAttribute())
+        attributes[-1].id = ids.CU_LAUNCH_ATTRIBUTE_COOPERATIVE
+        attributes[-1].value.cooperative = 1
+    if early:
+        attributes.append(cuda.CUlaunchAttribute())
+        attributes[-1].id = ids.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+        attributes[-1].value.programmaticStreamSerializationAllowed = 1
+    config.numAttrs = len(attributes)
+    if attributes:
+        config.attrs = attributes
     return config
 
 

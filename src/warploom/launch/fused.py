@@ -14,7 +14,9 @@ from warploom.kernel.text import Text
 from warploom.kernel.values import DType
 from warploom.kernels.block_scaled import block_scaled
 from warploom.kernels.grouped import (
+    gathered_swiglu,
     grouped,
+    grouped_gathered,
     grouped_input,
     grouped_scaled,
     grouped_scattered,
@@ -30,6 +32,7 @@ from warploom.launch.texts import Calls
 BLOCK = 128
 GATES = {"silu": words.silu, "gelu": words.gelu, "relu": words.relu, "sigmoid": words.sigmoid}
 HALVES = (DType.BF16, DType.F16)
+OTHERS = ("starts", "tokens", "grown", "seen", "all")  # tensors that are no operands
 
 
 def swiglu(
@@ -59,6 +62,7 @@ def grouped_gemm(
     up: object | None = None,
     activation: str = "silu",
     transposed: bool = False,
+    tokens: object | None = None,
     rows: object | None = None,
     weight: object | None = None,
     out: object | None = None,
@@ -70,21 +74,28 @@ def grouped_gemm(
     of each group and the end of the last; groups may be empty. ``transposed``: ``w`` is [E, K, N],
     as the gradient of rows needs it. With ``up`` the gated form, as in ``swiglu``.
 
+    With ``tokens``, int32 [T], ``x`` is [S, K], and row t is its row ``tokens[t]``, fetched as it
+    is multiplied; numbers outside of it give zeros.
+
     With ``rows``, int32 [T], row t is multiplied by ``weight[t]`` (float32, if given) and added to
     row ``rows[t]`` of ``out`` [S, N] (float32, or the type of ``x``), which must be given; numbers
     outside of it are left out. Sums of three or more rows depend on the order in which they come.
     """
     if rows is not None or weight is not None:
-        return _scattered(
-            x, w, starts, rows, weight, out, stream, plain=up is None and not transposed
+        plain = up is None and tokens is None and not transposed
+        return _scattered(x, w, starts, rows, weight, out, stream, plain=plain)
+    if transposed and (up is not None or tokens is not None):
+        raise BackendError(
+            "transposed weights in the gated form, or with rows picked by number",
+            where="grouped_gemm",
+            fix="w and up [E, N, K]",
         )
+    if tokens is not None and up is not None:
+        given = (x, w, up, starts, tokens, out)
+        return GATHERED_SWIGLU.launch(given, (), _gated(activation), stream)[5]
+    if tokens is not None:
+        return GATHERED.launch((x, w, starts, tokens, out), (), PLAIN, stream)[4]
     if up is not None:
-        if transposed:
-            raise BackendError(
-                "the gated form of transposed weights",
-                where="grouped_gemm",
-                fix="w and up [E, N, K]",
-            )
         done = GROUPED_SWIGLU.launch((x, w, up, starts, out), (), _gated(activation), stream)
         return done[4]
     calls = GROUPED_INPUT if transposed else GROUPED
@@ -181,8 +192,9 @@ def scan(
     """A chunked scan with a carried matrix: (out, state).
 
     ``state[t] = exp(gate[t]) * state[t - 1] + k[t]^T v[t]``, ``out[t] = q[t] @ state[t]`` for each
-    head. ``q`` and ``k`` are [batch, heads, chunks, 64, d], ``v`` is [batch, heads, chunks, 64, e],
-    bf16 or fp16, with d = 128 and e = 64; ``grown``, float32 [batch, heads, chunks, 64], sums the
+    head. ``v`` is [batch, heads, chunks, t, e], ``q`` and ``k`` are [batch, groups, chunks, t, d],
+    each for ``heads // groups`` heads, bf16 or fp16, with 64 steps a chunk for d = 64 or 128 (many
+    heads), 128 for d = 128, and e in 64s; ``grown``, float32 [batch, heads, chunks, t], sums the
     gates of a chunk up to each step (``gates.cumsum(-1)``). ``state`` is that after the last
     step, float32 [batch, heads, d, e].
     """
@@ -219,9 +231,10 @@ def _calls(
 
 
 def _same_halves(given: dict[str, DType]) -> str:
-    operands = {d for n, d in given.items() if n not in ("starts", "grown", "seen", "all")}
+    operands = {d for n, d in given.items() if n not in OTHERS}
     fits = len(operands) == 1 and operands <= set(HALVES)
-    return "" if fits else "all operands bf16, or all fp16"
+    fits = fits and given.get("tokens", DType.I32) is DType.I32
+    return "" if fits else "all operands bf16, or all fp16; tokens int32"
 
 
 def _scatters(given: dict[str, DType]) -> str:
@@ -250,6 +263,8 @@ SWIGLU = _calls(swiglu_text, _same_halves)
 GROUPED, GROUPED_INPUT = _calls(grouped, _same_halves), _calls(grouped_input, _same_halves)
 GROUPED_SWIGLU = _calls(grouped_swiglu, _same_halves)
 GROUPED_WEIGHTS = _calls(grouped_weights, _same_halves)
+GATHERED = _calls(grouped_gathered, _same_halves)
+GATHERED_SWIGLU = _calls(gathered_swiglu, _same_halves)
 SCATTERED = _calls(grouped_scattered, _scatters)
 SCALED = _calls(block_scaled, _fp8_with_scales, sa=("m", "k"))
 GROUPED_SCALED = _calls(grouped_scaled, _fp8_with_scales, sx=("t", "k"))

@@ -15,8 +15,7 @@ from warploom.errors import BackendError
 from warploom.kernel import words
 from warploom.kernel.text import Text
 from warploom.kernel.values import DType
-from warploom.kernels.gemm import gemm as text
-from warploom.kernels.gemm import turned
+from warploom.kernels.gemm import gemm as text, turned
 from warploom.launch.layout import Layout
 from warploom.launch.runner import Layouts, torch_key
 from warploom.launch.texts import Calls

@@ -1,25 +1,31 @@
 """Emitted kernels on disk, by content: the kernel's value, its tiling, the target and this code.
 
-A schedule takes seconds to solve and a moment to read. An entry was proven before it was written;
-one that is missing or damaged is none.
+Solved orders are kept too, by their problem: a schedule takes seconds to solve and a moment to
+read. An entry was proven before it was written; one that is missing or damaged is none.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import cache
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 import warploom
 from warploom.emit.cuda.tile import signature
 from warploom.emit.cuda.tile.source import Source
 from warploom.emit.cuda.tile.stamps import StampedRole
-from warploom.errors import SchedulingError
+from warploom.errors import SchedulingError, WarploomError
 from warploom.kernel.values import DType, Kernel
 from warploom.launch.build import default_cache, write_whole
 from warploom.lower.tiling import Tiling
+from warploom.order.check import check_result
+from warploom.order.model import Goal, ModuloProblem
+from warploom.order.result import GoalValue, Limit, LimitKind, ModuloResult
 from warploom.target.h200 import HopperTarget
 
 ROOMS = ("kernel", "lower", "order", "guard", "document", "target", "emit/cuda")
@@ -39,15 +45,48 @@ PARAMS = {
 
 
 @cache
-def fingerprint() -> str:
-    """A digest of the code that turns kernels into sources."""
+def fingerprint(*rooms: str) -> str:
+    """A digest of the code that turns kernels into sources, or of some rooms."""
     root = Path(warploom.__file__).parent
     digest = hashlib.sha256()
-    for room in ROOMS:
+    for room in rooms or ROOMS:
         for path in sorted((root / room).rglob("*.py")):
             if path.name not in CHOOSING:
                 digest.update(path.read_bytes())
     return digest.hexdigest()
+
+
+def kept_order(
+    problem: ModuloProblem, asked: str, solve: Callable[[], ModuloResult]
+) -> ModuloResult:
+    """The order of a problem: solved before by the same code, or now; it is checked either way."""
+    solver = version("ortools") if find_spec("ortools") else ""
+    text = f"{fingerprint('order')}\0{solver}\0{problem!r}\0{asked}"
+    path = default_cache() / "orders" / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
+    found = _recall_order(problem, path)
+    if found is None:
+        found = solve()
+        if not found.stopped:  # by the clock: another machine may do better
+            _keep(path, {k: v for k, v in asdict(found).items() if k != "problem"})
+    return found
+
+
+def _recall_order(problem: ModuloProblem, path: Path) -> ModuloResult | None:
+    try:
+        data = json.loads(path.read_text())
+        data |= {k: tuple(data[k]) for k in ("times", "depths", "roles", "log")}
+        limit, goals = data.pop("limit"), data.pop("goals")
+        limit |= {"kind": LimitKind(limit["kind"]), "culprits": tuple(limit["culprits"])}
+        found = ModuloResult(
+            problem=problem,
+            limit=Limit(**limit),
+            goals=tuple(GoalValue(**(g | {"goal": Goal(g["goal"])})) for g in goals),
+            **data,
+        )
+        check_result(found)
+    except (OSError, ValueError, KeyError, TypeError, WarploomError):
+        return None
+    return found
 
 
 def recall_source(
@@ -87,6 +126,10 @@ def keep_source(kernel: Kernel, tiling: Tiling, target: HopperTarget, source: So
         "work_bytes": source.work_bytes,
         "stamps": [asdict(r) for r in source.stamps],
     }
+    _keep(path, data)
+
+
+def _keep(path: Path, data: object) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, json.dumps(data).encode())
@@ -99,12 +142,7 @@ def keep_refusal(
 ) -> None:
     """Keep that a tiling has no schedule: finding that out takes as long as finding one."""
     path = _path(kernel, tiling, target, stamps=False).with_suffix(".no")
-    said = {"what": error.what, "where": error.where, "why": error.why, "fix": error.fix}
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, json.dumps(said).encode())
-    except OSError:
-        return
+    _keep(path, {"what": error.what, "where": error.where, "why": error.why, "fix": error.fix})
 
 
 def recall_refusal(kernel: Kernel, tiling: Tiling, target: HopperTarget) -> SchedulingError | None:

@@ -14,7 +14,7 @@ from functools import cache, partial
 from typing import Any, Literal
 
 from warploom.errors import BackendError
-from warploom.kernel.values import DType
+from warploom.kernel.values import Access, DType
 from warploom.launch.binary import (
     Binary,
     Extent,
@@ -158,6 +158,7 @@ class _Block:
         struct.pack_into(f"{len(offsets)}Q", whole, table, *(self.base + o for o in offsets))
         self.address = self.base + table
         self.views: dict[str, Any] = {form: whole.cast(form) for form in FORMS}
+        self.values: Sequence[Any] | None = None  # addresses and scalars it holds
 
 
 class Plan:
@@ -167,8 +168,8 @@ class Plan:
     every scalar, in the order of the binary, then that of ``work_bytes`` of memory to work in, if
     it needs any. ``grid`` is its number of CTAs.
 
-    A launch takes a block of parameters from the free ones, writes its words and gives it back: the
-    driver has copied it by then. So any number of threads may launch at once.
+    A launch takes a block of parameters from the free ones, writes what differs and gives it back:
+    the driver has copied it by then. So any number of threads may launch at once.
     """
 
     def __init__(self, binary: Binary, layouts: Sequence[Layout | None]) -> None:
@@ -185,13 +186,14 @@ class Plan:
             lambda numbers: resident(tuple(numbers.of(sizes, self.grid)), self.device),
         )
         self._aligned = tuple(i for i, (_, n) in self._template.alignments.items() if n > 1)
+        self._tensors = len(binary.tensors)
         self._source: bytes | None = None
         self._written: tuple[tuple[str, int, int], ...] = ()
         self._moved: tuple[tuple[int, int, str], ...] = ()
         self._free: list[_Block] = []
-        self._configs: dict[int, Any] = {}
+        self._configs: dict[int, Any] = {}  # by stream
         self._config = partial(_config, self.kernel, self.grid, binary)
-        self._go = library().cuLaunchKernelEx
+        self._go, self._function = library().cuLaunchKernelEx, self.kernel.function
         self._several = device_count() > 1
 
     def __call__(self, stream: int, *values: float) -> None:
@@ -200,30 +202,37 @@ class Plan:
 
     def launch(self, stream: int, values: Sequence[Any]) -> None:
         """Launch with these addresses and scalars."""
-        low = 0
-        for i in self._aligned:
-            low |= values[i]
-        if low % POINTER_ALIGNMENT:
-            self._check_addresses(values)
         try:
             block = self._free.pop()
         except IndexError:
             block = self._block(values)
-        views = block.views
-        for form, at, index in self._written:
-            views[form][at] = values[index]
-        if self._moved:
-            self._move(block, values)
+        if values != block.values:
+            self._write(block, values)
         config = self._configs.get(stream) or self._new_config(stream)
         if self._several:
             self._launch_there(config, block)
         else:
-            (code,) = self._go(config, self.kernel.function, block.address, 0)
+            (code,) = self._go(config, self._function, block.address, 0)
             if code:
                 if code != NO_CONTEXT:
                     check((code,), f"launch of {self.kernel.name}")
                 self._launch_there(config, block)  # the first launch of a new thread
         self._free.append(block)
+
+    def _write(self, block: _Block, values: Sequence[Any]) -> None:
+        """The words of a call into a block; one that differs by the sign of a 0 is written anew."""
+        low = 0
+        for i in self._aligned:
+            low |= values[i]
+        if low % POINTER_ALIGNMENT:
+            self._check_addresses(values)
+        block.values = None
+        views = block.views
+        for form, at, index in self._written:
+            views[form][at] = values[index]
+        if self._moved:
+            self._move(block, values)
+        block.values = None if 0 in values[self._tensors :] else values
 
     def _new_config(self, stream: int) -> Any:  # noqa: ANN401
         made = self._config(stream)
@@ -239,7 +248,7 @@ class Plan:
         if elsewhere:
             check(cuda.cuCtxSetCurrent(wanted), "cuCtxSetCurrent")
         try:
-            launched = self._go(config, self.kernel.function, block.address, 0)
+            launched = self._go(config, self._function, block.address, 0)
             check(launched, f"launch of {self.kernel.name}")
         finally:
             if elsewhere and int(current):
@@ -355,6 +364,9 @@ def _grid(binary: Binary, sizes: Sizes, kernel: Kernel, sms: int) -> int:
 def _config(kernel: Kernel, grid: int, binary: Binary, stream: int) -> Any:  # noqa: ANN401
     """What a launch on a stream is; it is never changed again."""
     cluster = 1 if kernel.declared_cluster else binary.cluster
-    made = launch_config(grid, binary.threads, binary.shared_bytes, cluster)
+    waits = any(t.access is Access.TURNS and not t.optional for t in binary.tensors)
+    made = launch_config(
+        grid, binary.threads, binary.shared_bytes, cluster, together=waits, early=not waits
+    )
     made.hStream = stream
     return made

@@ -2,7 +2,8 @@
 
 The key is the layout of every tensor and the options. Planning asks a function for the kernel, so
 that this is all a family has to say: from layouts and options to a ``Binary``. Layouts that come
-again are known by torch's own guards: one call in place of a dozen to make the key.
+again are guessed by an address and known by torch's own guards: one call in place of a dozen to
+make the key.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from operator import itemgetter
+from typing import Any
 
 from warploom.errors import BackendError
 from warploom.kernel.values import Access
@@ -29,7 +31,8 @@ from warploom.launch.tensors import (
 from warploom.launch.work import Piece, work_memory
 
 ENTRIES = 1024  # plans a runner keeps
-RECENT = 4  # layouts that are looked for first, of calls with the same options
+PLACES = 4096  # addresses by which plans are guessed
+GUARDS = 8  # that are made for a plan: tensors of one layout may differ in other things
 Layouts = tuple[Layout | None, ...]
 View = tuple[Layouts, dict[int, tuple[int, ...]]]
 
@@ -38,12 +41,17 @@ class RefusedError(BackendError):
     """A call that no plan can serve, whatever its addresses; remembered by its key."""
 
 
-@dataclass(frozen=True, slots=True)
+def _never(*_: object) -> bool:
+    return False
+
+
+@dataclass(slots=True, eq=False)
 class _Entry:
     """A plan, what makes the tensors the caller left out, and what gives the current stream.
 
     ``work``: gives memory to work in, for a stream and whether the caller named it. ``scalars``:
-    those of a call that names none.
+    those of a call that names none. ``check`` tells tensors of its layout, which ``pick`` takes
+    from a call's; ``absent`` are the places of those not given.
     """
 
     plan: Plan
@@ -51,6 +59,11 @@ class _Entry:
     stream: Callable[[], int]
     work: Callable[[int, bool], Piece] | None = None
     scalars: tuple[float, ...] = ()
+    options: Hashable = None
+    check: Callable[..., bool] = _never
+    pick: Callable[[Sequence[Any]], Sequence[Any]] = tuple
+    absent: tuple[int, ...] = ()
+    guards: int = 0
 
     def launch(self, stream: int | None, values: list[float]) -> None:
         """Launch with addresses and scalars."""
@@ -62,14 +75,12 @@ class _Entry:
         self.plan.launch(at, [*values, address])
         del held  # the launch is queued: later users of its memory come after it
 
-
-class _Recent(NamedTuple):
-    """A layout that came: what tells it, the tensors not given, and the options, kept alive."""
-
-    check: Callable[..., bool]
-    absent: tuple[int, ...]
-    entry: _Entry
-    options: Hashable
+    def notice(self, tensors: Sequence[Any]) -> None:
+        """Know the layout of these tensors again."""
+        given = [t for t in tensors if t is not None]
+        if self.guards < GUARDS and not self.check(*given):
+            self.guards += 1
+            self.check = guard_of(given) or _never
 
 
 class Runner:
@@ -93,7 +104,9 @@ class Runner:
         self._usual = usual
         self._key = key or torch_key
         self._entries: dict[Hashable, _Entry | RefusedError] = {}
-        self._recent: dict[tuple[int, int], tuple[_Recent, ...]] = {}
+        self._teller = min(1, len(self._names) - 1)  # of the tensors: weights, keys
+        self._guesses: dict[int, _Entry] = {}
+        self._last: _Entry | None = None
         self._lock = threading.Lock()
 
     def __call__(
@@ -108,16 +121,22 @@ class Runner:
         Tensors that are None are outputs to be made, or optional ones that are not given; which,
         the kernel's declaration says.
         """
-        entry = self._again(tensors, options)
-        if entry is None:
-            try:  # torch tensors of a known layout
-                found = self._entries[self._key(options, tensors)]
-            except (KeyError, AttributeError, TypeError, ValueError):
-                return self._first(tensors, scalars, options, stream)
-            if isinstance(found, RefusedError):
-                raise found.with_traceback(None)
-            entry = found
-            self._notice(tensors, options, entry)
+        try:  # torch tensors of a known layout
+            place = id(options) + tensors[self._teller].data_ptr()
+            entry = self._guesses.get(place) or self._last
+            if (
+                entry is None
+                or entry.options is not options
+                or not entry.check(*entry.pick(tensors))
+            ):
+                entry = self._found(place, tensors, options)
+            else:
+                for i in entry.absent:
+                    if tensors[i] is not None:
+                        entry = self._found(place, tensors, options)
+                        break
+        except (KeyError, AttributeError, TypeError, ValueError, IndexError):
+            return self._first(tensors, scalars, options, stream)
         if entry.made:
             tensors = _complete(entry, tensors, stream)
         values = [0 if t is None else t.data_ptr() for t in tensors]
@@ -128,28 +147,18 @@ class Runner:
             entry.launch(stream, values)
         return tensors
 
-    def _again(self, tensors: Sequence[Any], options: Hashable) -> _Entry | None:
-        """The entry of a layout that came lately."""
-        given = [t for t in tensors if t is not None]
-        for recent in self._recent.get((id(options), len(given)), ()):
-            if recent.check(*given):
-                for i in recent.absent:
-                    if tensors[i] is not None:
-                        break
-                else:
-                    return recent.entry
-        return None
-
-    def _notice(self, tensors: Sequence[Any], options: Hashable, entry: _Entry) -> None:
-        """Look for this layout first from now on, if there is room."""
-        given = [t for t in tensors if t is not None]
-        key = (id(options), len(given))
-        known = self._recent.get(key, ())
-        check = guard_of(given) if len(known) < RECENT and len(self._recent) < ENTRIES else None
-        if check is not None:
-            absent = tuple(i for i, t in enumerate(tensors) if t is None)
+    def _found(self, place: int, tensors: Sequence[Any], options: Hashable) -> _Entry:
+        """The entry by its key; from now on it is what these addresses make one guess."""
+        found = self._entries[self._key(options, tensors)]
+        if isinstance(found, RefusedError):
+            raise found.with_traceback(None)
+        if found.options is options:
+            found.notice(tensors)
             with self._lock:
-                self._recent[key] = (*known, _Recent(check, absent, entry, options))
+                if len(self._guesses) >= PLACES:
+                    self._guesses.clear()
+                self._guesses[place] = self._last = found
+        return found
 
     def plan(self, tensors: Sequence[Any], options: Hashable = None) -> Plan:
         """The plan of a call, made now where there is none; nothing is launched."""
@@ -166,7 +175,8 @@ class Runner:
         """Drop every plan, so that the next calls choose anew."""
         with self._lock:
             self._entries.clear()
-            self._recent.clear()
+            self._guesses.clear()
+            self._last = None
 
     def _first(
         self,
@@ -232,7 +242,17 @@ class Runner:
             made.append((i, allocator(like, shapes.get(i, shape), tensor.dtype)))
         plan = prepare(binary, complete)
         work = work_memory(like, device, plan.work_bytes) if plan.work_bytes else None
-        return _Entry(plan, tuple(made), stream_of(like), work, scalars)
+        here = [i for i, t in enumerate(tensors) if t is not None]
+        return _Entry(
+            plan,
+            tuple(made),
+            stream_of(like),
+            work,
+            scalars,
+            options,
+            pick=itemgetter(*here) if len(here) > 1 else tuple,
+            absent=tuple(i for i, t in enumerate(tensors) if t is None),
+        )
 
 
 def torch_key(options: Hashable, tensors: Sequence[Any]) -> Hashable:
@@ -251,9 +271,7 @@ def _first_given(tensors: Sequence[Any], layouts: Layouts) -> tuple[Any, int]:
 def _complete(entry: _Entry, tensors: Sequence[Any], stream: int | None) -> list[Any]:
     """The tensors with the missing outputs made, on the stream that will write them."""
     complete = list(tensors)
-    if not entry.made:
-        return complete
-    if stream is None:
+    if stream is None or not entry.made:
         for i, make in entry.made:
             complete[i] = make()
         return complete

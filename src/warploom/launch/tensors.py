@@ -160,7 +160,8 @@ def guard_of(given: list[Any]) -> Callable[..., bool] | None:
     torch = sys.modules.get("torch")
     guards = getattr(getattr(getattr(torch, "_C", None), "_dynamo", None), "guards", None)
     kind = getattr(guards, "TensorGuards", None)
-    if kind is None or not all(type(t) is torch.Tensor for t in given):  # type: ignore[union-attr]
+    plain = getattr(torch, "Tensor", None), getattr(getattr(torch, "nn", None), "Parameter", None)
+    if kind is None or not all(type(t) in plain for t in given):
         return None
     try:
         made = kind(

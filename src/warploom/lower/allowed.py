@@ -5,6 +5,7 @@ from __future__ import annotations
 from warploom.kernel.values import Carried, Dot, Fn, Op, Pointwise, Store, operands, results
 from warploom.lower.body import Body, refusal
 from warploom.lower.cluster import check_cluster
+from warploom.lower.gather import check_gathered
 from warploom.lower.layout import Layout
 from warploom.lower.ranges import cut_of, moves
 from warploom.lower.slots import LINE_BYTES
@@ -18,6 +19,7 @@ def check_allowed(layout: Layout) -> None:
     """Refuse a walk backwards where order counts, and copies out that would write too much."""
     body, tiling = layout.body, layout.tiling
     check_cluster(layout)
+    check_gathered(body, tiling, layout.rings)
     if tiling.serpentine and not any_order(body):
         raise refusal(
             "serpentine: every other tile would walk its loop backwards",

@@ -162,6 +162,10 @@ def _deepest(problem: ModuloProblem) -> Iterator[tuple[int, ...]]:
         used = sum(r.size * d for r, d in pairs if r.kind is RingKind.SMEM)
         return budget is None or used <= budget
 
+    most = tuple(c[-1] for c in choices)
+    if fits(most):
+        yield most
+        return
     fitting = [d for d in product(*choices) if fits(d)]
     for d in fitting:
         if not any(o != d and all(x >= y for x, y in zip(o, d, strict=True)) for o in fitting):

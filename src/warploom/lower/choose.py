@@ -21,6 +21,7 @@ from warploom.lower.body import Body, body_of
 from warploom.lower.cluster import check_cluster
 from warploom.lower.estimate import GROUP_ROWS, Estimate, crosses_lines, estimate, trips_of
 from warploom.lower.fuse import Step, fuse
+from warploom.lower.gather import gather_registers
 from warploom.lower.hand_over import chunks_of
 from warploom.lower.join import join
 from warploom.lower.layout import WGMMA_ROWS, Layout, lay_out
@@ -42,14 +43,15 @@ from warploom.lower.tiling import Tiling, part_tiling, tiling_of
 from warploom.lower.visits import differ, tiles_of
 from warploom.target.h200 import HopperTarget, h200
 
-ROWS = ((1, 1), (2, 1), (2, 2), (3, 1), (1, 2))  # consumers, blocks of 64 rows each
+ROWS = ((1, 1), (2, 1), (2, 2), (3, 1), (4, 1), (1, 2))  # consumers, blocks of 64 rows each
 COLUMNS = (256, 240, 224, *range(208, 152, -8), 144, 128, 112, 96, 80, 64, 32, 16)
 MOST_SCORES = 128  # columns of a product that vector work reads in the loop
 LEAST_COLUMNS = 32
 SPARE_REGISTERS = 24  # addresses, counters and temporaries of a consumer thread
 SPARE_TO_HOLD = 40  # what must be left where an operand is to stay in registers
 MOST_TOGETHER = 2  # consumers, where they do not take turns
-LEAST_STAGES = 3
+LEAST_STAGES, GOOD_STAGES = 3, 4
+GOOD_COPIES = 2  # of a store chunk
 LEAST_DEPTH = 64  # elements that products sum over at a time
 LEAST_TRIPS = 4  # iterations of a part of a loop that is worth a CTA
 MOST_PARTS = 64
@@ -80,7 +82,8 @@ def choose(
     ``sizes``: of named axes (4096 where not given). ``pins``: extents by variable and fields of
     ``Tiling`` that are not to be varied. Raises the first refusal where no tiling has a place.
     """
-    target, pins = target or h200(), dict(pins or {})
+    pins = dict(pins or {})
+    target = (target or h200()).shared_by(int(str(pins.get("resident", 1))))
     *before, last = each_loop(kernel)
     body = body_of(last)
     steps = fuse(body)
@@ -185,9 +188,12 @@ def _best_split(
 ) -> Choice:
     """The layout with its loop in as many parts, or in clusters, as should be quickest."""
     options = []
-    tilings = [replace(layout.tiling, split=n) for n in _splits(layout, sizes, pins, target)]
     few = tiles_of(layout.body.kernel, layout.tiling, sizes) <= target.limits.sms
-    if "cluster" not in pins and (few or crosses_lines(layout, sizes)):
+    across = crosses_lines(layout, sizes)
+    if few and across and "staging" not in pins:  # loads take long, and tiles are stored once
+        layout = replace(layout, tiling=replace(layout.tiling, staging=1))
+    tilings = [replace(layout.tiling, split=n) for n in _splits(layout, sizes, pins, target)]
+    if "cluster" not in pins and (few or across):
         sizes_of = [n for n in CLUSTERS if _clusters(layout, n)]
         tilings += [replace(t, cluster=n) for t in tuple(tilings) for n in sizes_of]
     for tiling in tilings:
@@ -294,7 +300,7 @@ def _settled(
     tiling = tiling_of(body.kernel, consumers=consumers, **extents)
     tiling = replace(tiling, **fixed)  # type: ignore[arg-type]
     layout = lay_out(body, tiling, steps)
-    most = _registers(target, consumers)
+    most = _registers(target, consumers, gather_registers(layout.rings))
     if "hold" not in pins and _used(layout) + SPARE_TO_HOLD > most:
         layout = _again(layout, hold=False)
     # Where registers are short by choice, or issue times are given, the schedule counts lives.
@@ -347,8 +353,8 @@ def _again(layout: Layout, **changes: object) -> Layout:
     return lay_out(layout.body, tiling, layout.steps)
 
 
-def _registers(target: HopperTarget, consumers: int) -> int:
-    split = target.register_split(consumers)  # with clusters a few less: the schedule counts
+def _registers(target: HopperTarget, consumers: int, low: int) -> int:
+    split = target.register_split(consumers, producer=low)  # clusters: less, the schedule counts
     return split[1] if split else target.entry_registers(128 * (consumers + 1))
 
 
@@ -366,15 +372,22 @@ def _product_cycles(layout: Layout, target: HopperTarget) -> int:
 
 
 def _staging(layout: Layout, target: HopperTarget) -> int:
-    """Copies of a store chunk: all of a tile where three stages are left."""
+    """Copies of a store chunk: two where four stages are left, else all of a tile where three are.
+
+    A fourth stage was worth more than a third copy wherever both were measured.
+    """
     stores = staged_stores(layout)
     if not stores:
         return layout.tiling.staging
     chunks = sum(len(chunks_of(layout, op)) for op in stores)
     every = sum(r.bytes + BARRIER_BYTES for r in layout.rings if not r.per_tile)
     once = sum(r.bytes + BARRIER_BYTES for r in layout.rings if r.per_tile)
-    left = target.limits.smem_per_block - ALIGNMENT - once - LEAST_STAGES * every
-    return max(1, min(4, chunks, left // (STAGING_BYTES * layout.tiling.consumers)))
+    fit = [
+        (target.limits.smem_per_block - ALIGNMENT - once - stages * every)
+        // (STAGING_BYTES * layout.tiling.consumers)
+        for stages in (GOOD_STAGES, LEAST_STAGES)
+    ]
+    return max(1, min(4, chunks, fit[0] if fit[0] >= GOOD_COPIES else fit[1]))
 
 
 def _walk(layout: Layout) -> dict[str, object]:

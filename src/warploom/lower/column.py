@@ -6,7 +6,9 @@ and guard -> a document with its declared flow. ``Lowered`` keeps what every pas
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from warploom.document.roles import RolesDocument
 from warploom.guard.mbarrier import Plan, derive_roles
@@ -16,6 +18,7 @@ from warploom.lower.body import body_of
 from warploom.lower.candidates import TEXT_ORDER, candidates_of, given_times, in_text_order
 from warploom.lower.flow import flow_of
 from warploom.lower.fuse import fuse
+from warploom.lower.gather import gather_registers
 from warploom.lower.join import join
 from warploom.lower.layout import Layout, lay_out
 from warploom.lower.loop_ops import CONSUMER, takes_turns
@@ -26,9 +29,11 @@ from warploom.lower.relate import problem_of
 from warploom.lower.settle import settled
 from warploom.lower.storage import less_memory
 from warploom.lower.tiling import Tiling, part_tiling
-from warploom.order import ModuloOptions, ModuloProblem, ModuloResult, solve_modulo
+from warploom.order import ModuloOptions, ModuloProblem, ModuloResult
 from warploom.order.alike import solve_alike
 from warploom.target.h200 import HopperTarget, h200
+
+Keep = Callable[[ModuloProblem, str, Callable[[], ModuloResult]], ModuloResult]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -63,18 +68,23 @@ def lower(
     *,
     target: HopperTarget | None = None,
     options: ModuloOptions | None = None,
+    keep: Keep | None = None,
 ) -> Lowered:
-    """A kernel's role programs for a tiling, scheduled at the least interval found."""
-    target = target or h200()
+    """A kernel's role programs for a tiling, scheduled at the least interval found.
+
+    ``keep`` may know the answer of a solve from before, by its problem and what else was asked.
+    """
+    target = (target or h200()).shared_by(tiling.resident)
     *before, last = each_loop(kernel)
     earlier: list[Lowered] = []
     for number, part in enumerate(before):
         mine = part_tiling(part, tiling)
-        found = _lower(part, mine, target, options, f"_loop{number + 1}", number)
+        found = _lower(part, mine, target, (options, keep), f"_loop{number + 1}", number)
         earlier.append(replace(found, earlier=tuple(earlier)))
         layout = earlier[-1].layout
         target = less_memory(target, [(r, layout) for r in layout.rings])
-    made = _lower(last, part_tiling(last, tiling, last=True), target, options, "", len(before))
+    mine = part_tiling(last, tiling, last=True)
+    made = _lower(last, mine, target, (options, keep), "", len(before))
     return replace(made, kernel=kernel, tiling=tiling, earlier=tuple(earlier))
 
 
@@ -82,7 +92,7 @@ def _lower(
     kernel: Kernel,
     tiling: Tiling,
     target: HopperTarget,
-    options: ModuloOptions | None,
+    solving: tuple[ModuloOptions | None, Keep | None],
     tag: str,
     part: int,
 ) -> Lowered:
@@ -94,12 +104,14 @@ def _lower(
     name = f"{kernel.name}_{tiling.name}{tag}"
     problem = problem_of(layout, target, name)
     plan = plan_of(layout, target, name, part)
-    result = schedule(problem, plan, layout, options)
+    result = schedule(problem, plan, layout, *solving)
     document = derive_roles(result, plan)
     if tiling.settled:
         document = settled(document)
     refuse_split(layout, document)
-    split = target.register_split(tiling.consumers, cluster=tiling.cluster > 1)
+    split = target.register_split(
+        tiling.consumers, cluster=tiling.cluster > 1, producer=gather_registers(layout.rings)
+    )
     producer, consumer = split or (0, 0)
     programs = tuple(
         replace(p, most_registers=consumer if p.name == CONSUMER else producer)
@@ -118,7 +130,11 @@ def _lower(
 
 
 def schedule(
-    problem: ModuloProblem, plan: Plan, layout: Layout, options: ModuloOptions | None = None
+    problem: ModuloProblem,
+    plan: Plan,
+    layout: Layout,
+    options: ModuloOptions | None = None,
+    keep: Keep | None = None,
 ) -> ModuloResult:
     """The least interval, one program for all consumers."""
     if layout.tiling.times:
@@ -127,7 +143,7 @@ def schedule(
         return in_text_order(problem)
     if layout.tiling.program:
         return candidates_of(problem, plan, options=options).named(layout.tiling.program).result
-    if not takes_turns(layout):
-        return solve_modulo(problem, options)
-    roles = tuple(f"{CONSUMER}{i}" for i in range(layout.tiling.consumers))
-    return solve_alike(problem, roles, dict(plan.aliases), options)
+    turns = layout.tiling.consumers if takes_turns(layout) else 0
+    roles, names = tuple(f"{CONSUMER}{i}" for i in range(turns)), dict(plan.aliases)
+    solve = partial(solve_alike, problem, roles, names, options)
+    return keep(problem, f"{roles} {names} {options}", solve) if keep else solve()

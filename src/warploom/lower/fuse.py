@@ -208,6 +208,8 @@ def _waits(body: Body, op: Op, facts: dict[str, _Facts]) -> frozenset[str]:
             last = body.ops.get(body.inside[name].last)
             if isinstance(last, Dot):  # the product of the iteration before
                 found |= {f"{last.result.name}'"}
+        elif isinstance(source := body.ops.get(name), Load) and source.step:
+            found |= {f"step {source.step}"}  # what a later step brings waits for nothing earlier
     return found
 
 

@@ -120,6 +120,11 @@ class Layout:
         return sum(a.registers for a in self.arrays) > ROOMY_REGISTERS
 
     @property
+    def gathers(self) -> bool:
+        """Whether a warpgroup fetches rows that a list picks."""
+        return any(r.gathered for r in self.rings)
+
+    @property
     def blocks(self) -> int:
         """64-row blocks of a consumer, of the products' rows."""
         return max((a.blocks for a in self.arrays if not a.by_columns), default=1)

@@ -13,15 +13,16 @@ from warploom.guard.mbarrier import (
     Product,
     RingPlan,
     RolePlan,
+    Store as StagedStore,
     Stores,
     Turns,
     Work,
 )
-from warploom.guard.mbarrier import Store as StagedStore
 from warploom.kernel.values import Dot, Given, Load, Store
 from warploom.lower.body import refusal
 from warploom.lower.cluster import sharers
 from warploom.lower.fuse import Step
+from warploom.lower.gather import GATHERER, THREADS, Fetch, Lay, gathered_array
 from warploom.lower.hand_over import (
     Chunk,
     Put,
@@ -62,6 +63,7 @@ def plan_of(layout: Layout, target: HopperTarget, name: str, part: int = 0) -> P
         rings=tuple(_ring(layout, r, target) for r in layout.rings),
         roles=(
             RolePlan(name=PRODUCER, instances=1, threads=1, head=tuple(_first_loads(layout))),
+            *_gatherer(layout),
             RolePlan(
                 name=CONSUMER,
                 instances=consumers,
@@ -87,6 +89,12 @@ def plan_of(layout: Layout, target: HopperTarget, name: str, part: int = 0) -> P
     )
 
 
+def _gatherer(layout: Layout) -> tuple[RolePlan, ...]:
+    arrays = tuple(gathered_array(r) for r in layout.rings if r.gathered)
+    plan = RolePlan(name=GATHERER, instances=1, threads=THREADS, registers=arrays)
+    return (plan,) if arrays else ()
+
+
 def _buffers(layout: Layout) -> tuple[StagingBuffer, ...]:
     if not staged_stores(layout):
         return ()
@@ -109,11 +117,13 @@ def part_name(value: str) -> str:
     return value.replace(".", "_")
 
 
-def _action(layout: Layout, op: LoopOp) -> Action:
+def _action(layout: Layout, op: LoopOp) -> Action:  # noqa: PLR0911 (one line a kind)
     if isinstance(op.work, SlotRing):
         return _copies(layout, op.work)
     if isinstance(op.work, Dot):
         return _product(layout, op.work)
+    if isinstance(op.work, Fetch | Lay):
+        return _gathering(layout, op.work)
     if isinstance(op.work, See):
         slots = (_slot(layout, t.value) for t in op.work.ring.tiles)
         return Work(
@@ -127,6 +137,13 @@ def _action(layout: Layout, op: LoopOp) -> Action:
     if isinstance(op.work, Send):
         return _send(layout, op.work.op)
     return step_work(layout, op.work)
+
+
+def _gathering(layout: Layout, work: Fetch | Lay) -> Work:
+    array = (gathered_array(work.ring)[0],)
+    slot = _slot(layout, work.ring.tiles[0].value)
+    assert slot is not None
+    return Work(writes=array) if isinstance(work, Fetch) else Work(reads=array, fills=(slot,))
 
 
 def _copies(layout: Layout, ring: SlotRing) -> tuple[Copy, ...]:

@@ -17,6 +17,7 @@ from warploom.target.h200 import HopperTarget
 EXPONENTIALS = {Fn.EXP, Fn.EXP2, Fn.LOG, Fn.LOG2, Fn.SQRT, Fn.RSQRT, Fn.TANH, Fn.SIN, Fn.COS}
 COMPARES = {Fn.MAX, Fn.MIN, Fn.WHERE, Fn.ABS, Fn.CAST, Fn.FLOOR}
 LONG = {Fn.DIV: 2.0, Fn.ERF: 12.0}  # further multiply-adds of a composed function
+UNPACKED = 2.0  # instructions for an element that comes out of a byte
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +69,7 @@ def step_cost(layout: Layout, step: Step, target: HopperTarget, consumers: int) 
     share = layout.extent(step.rows) // layout.tiling.consumers if step.rows else WGMMA_ROWS
     elements = consumers * share * cols
     muls, compares, exps = _count(step)
+    muls += UNPACKED * sum(layout.body.values[v].dtype.bits == 8 for v in step.loads)
     mufu = round(elements * exps / rates.ex2)
     alu = round(elements * (compares / rates.max + muls / rates.fma))
     reduces = any(isinstance(op, Reduce) and op.fn is not Fn.ADD for op in step.ops)

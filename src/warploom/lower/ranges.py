@@ -23,11 +23,15 @@ from warploom.kernel.values import (
     Pointwise,
     Size,
     Spread,
+    Store,
     Whole,
 )
 from warploom.lower.body import Body
 from warploom.lower.fuse import Step
+from warploom.lower.slots import BLOCK_ROWS
 from warploom.lower.traces import leaves_no_trace
+
+BEGIN = 4  # elements: copies of vectors begin at whole 16 bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +104,7 @@ def cut_of(body: Body, steps: tuple[Step, ...]) -> Cut | None:
     known = cuts and all(exact for _, _, exact in found)
     if any(t.access is Access.TURNS for t in body.kernel.tensors) and any(
         a.loop < 0 or a.rows > 0 for a in bounds
-    ):  # in turn: who visits a row of the loop, all tiles before it visit too
+    ):  # in turn: who visits a part of the loop is known from where its tile begins
         bounds, known = tuple(a for a in bounds if a.loop > 0 and a.rows <= 0), False
     return Cut(row=next(iter(rows)), bounds=bounds if cuts and not listed else (), known=known)
 
@@ -125,16 +129,20 @@ def _reduces(body: Body, steps: tuple[Step, ...]) -> bool:
     return all(Dim(body.loop.var) not in c.inside.dims for c in body.loop.carried) and bool(steps)
 
 
-def starts_anywhere(body: Body) -> bool:
-    """Whether a loop may begin between two tiles: none of its loads goes by blocks of elements."""
-    loop = body.loop.var
-    return all(
-        d.per == 1
-        for op in body.loop.body
-        if isinstance(op, Load)
-        for d in op.result.dims
-        if d.var == loop
-    )
+def begins_at(body: Body, extent: int) -> int:
+    """The elements at whose multiples a loop with tiles of ``extent`` may begin.
+
+    Copies of vectors begin at whole 16 bytes, and sums in blocks lie in whole blocks of rows. Loads
+    by blocks of elements and sums added in turn, which are counted by tile, need whole tiles.
+    """
+    loop, kernel = body.loop.var, body.kernel
+    loads = (op for op in body.loop.body if isinstance(op, Load))
+    if any(d.per > 1 for op in loads for d in op.result.dims if d.var == loop):
+        return extent
+    if any(t.access is Access.TURNS for t in kernel.tensors):
+        return extent
+    sums = (op for op in body.loop.body if isinstance(op, Store))
+    return BLOCK_ROWS if any(kernel.tensor(op.tensor).blocked for op in sums) else BEGIN
 
 
 def moves(body: Body, name: str) -> bool:

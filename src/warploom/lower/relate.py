@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from warploom.kernel.values import Dot
 from warploom.lower.fuse import Step
+from warploom.lower.gather import GATHERER, Fetch, Lay, gather_registers, gathered_array
 from warploom.lower.hand_over import (
     Put,
     See,
@@ -54,9 +55,13 @@ def problem_of(layout: Layout, target: HopperTarget, name: str) -> ModuloProblem
         ops=tuple(build.modulo_ops()),
         edges=tuple(build.edges()),
         capacities=(Unit(name="tensor", queue=target.wgmma_queue),) if target.queued else (),
-        rings=(*build.register_rings(), *build.slot_rings(depths)),
+        rings=(*build.register_rings(), *build.row_rings(), *build.slot_rings(depths)),
         values=(*build.register_values(), *build.early_values()),
-        roles=(Role(name=PRODUCER), *(build.consumer(c, target) for c in copies)),
+        roles=(
+            Role(name=PRODUCER),
+            *([Role(name=GATHERER)] if any(r.gathered for r in layout.rings) else []),
+            *(build.consumer(c, target) for c in copies),
+        ),
         smem_budget=sum(r.bytes * depths[r.name] for r in layout.rings if not r.per_tile),
         handoff=target.sync.mbarrier_handoff,
         release=target.sync.mbarrier_handoff,
@@ -81,7 +86,7 @@ class _Builder:
                 self.index[op.name, copy] = len(self.index)
 
     def _copies(self, op: LoopOp) -> tuple[int | None, ...]:
-        return (None,) if isinstance(op.work, SlotRing) else self.copies
+        return self.copies if op.role == CONSUMER else (None,)
 
     def role(self, copy: int | None) -> str:
         """The role of a consumer copy."""
@@ -92,7 +97,9 @@ class _Builder:
         if not self.layout.crowded:
             return Role(name=self.role(copy))
         split = target.register_split(
-            self.layout.tiling.consumers, cluster=self.layout.tiling.cluster > 1
+            self.layout.tiling.consumers,
+            cluster=self.layout.tiling.cluster > 1,
+            producer=gather_registers(self.layout.rings),
         )
         most = split[1] if split else target.limits.setmaxnreg_high
         kept = sum(a.registers for a in self.layout.arrays if not self._renewed(a.name))
@@ -145,13 +152,12 @@ class _Builder:
         """All ops, in the order of their indices."""
         for op in self.ops:
             for copy in self._copies(op):
-                loads = isinstance(op.work, SlotRing)
                 yield ModuloOp(
                     name=op.name if copy is None else f"{op.name}@{copy}",
                     unit=op.cost.unit,
                     occupancy=op.cost.occupancy,
                     also=tuple(Hold(unit=u, cycles=c) for u, c in op.cost.also),
-                    role=PRODUCER if loads else self.role(copy),
+                    role=self.role(copy) if op.role == CONSUMER else op.role,
                     issue=op.cost.issue,
                     pieces=op.cost.pieces,
                 )
@@ -160,12 +166,14 @@ class _Builder:
         """Values to their readers, readers to whoever overwrites the value."""
         for copy in self.copies:
             for op in self.ops:
+                if op.role != CONSUMER and copy != self.copies[0]:
+                    continue
                 for value, back in op.reads:
                     maker = self.maker.get(value)
                     if maker is None or (maker is op and isinstance(op.work, Dot)):
                         continue
                     slack = self.layout.tiling.slack if self._late(maker, op) else 0
-                    slack += self.handoff if isinstance(maker.work, Put) else 0
+                    slack += self.handoff if isinstance(maker.work, Put | Lay) else 0
                     yield self._edge(maker, op, copy, maker.cost.latency + slack, back, value)
             yield from self._overwrites(copy)
             yield from self._read_again(copy)
@@ -184,8 +192,8 @@ class _Builder:
     def _edge(
         self, a: LoopOp, b: LoopOp, copy: int | None, latency: int, back: int, why: str
     ) -> ModuloEdge:
-        src = self.index[a.name, None if isinstance(a.work, SlotRing) else copy]
-        dst = self.index[b.name, None if isinstance(b.work, SlotRing) else copy]
+        src = self.index[a.name, copy if a.role == CONSUMER else None]
+        dst = self.index[b.name, copy if b.role == CONSUMER else None]
         return ModuloEdge(src=src, dst=dst, latency=latency, distance=back, why=why)
 
     def _overwrites(self, copy: int | None) -> Iterator[ModuloEdge]:
@@ -264,12 +272,29 @@ class _Builder:
                     max_depth=1,
                 )
 
+    def row_rings(self) -> Iterator[Ring]:
+        """Registers that gathered rows pass through: laid down before the next are fetched."""
+        for op in self.ops:
+            if isinstance(op.work, Lay):
+                fetch = self.index[Fetch(ring=op.work.ring).name, None]
+                name, size = gathered_array(op.work.ring)
+                read = Read(op=self.index[op.name, None], hold=op.cost.occupancy)
+                yield Ring(
+                    name=name,
+                    kind=RingKind.REG,
+                    size=size,
+                    writers=(fetch,),
+                    readers=((read,),),
+                    max_depth=1,
+                )
+
     def _touches(self, op: LoopOp, versions: list[str]) -> bool:
         return any(v in versions for v, _ in op.reads) or any(v in versions for v in op.defines)
 
     def _writers(self, ring: SlotRing) -> tuple[int, ...]:
         if not ring.filled:
-            return (self.index[load_name(ring), None],)
+            name = Lay(ring=ring).name if ring.gathered else load_name(ring)
+            return (self.index[name, None],)
         put = Put(value=ring.tiles[0].value, ring=ring).name
         return tuple(self.index[put, copy] for copy in self.copies[:1])
 

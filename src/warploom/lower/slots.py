@@ -1,8 +1,8 @@
 """What lies in shared memory: loaded tiles and vectors by slot, and computed tiles for products.
 
-Tiles with the same readers arrive together in one slot. A vector along the loop arrives with the
-tile whose product its reader works on. A computed tile that a product reads transposed, or as right
-operand, gets a ring of its own, which the consumers fill.
+Tiles with the same readers arrive together in one slot, or all of an iteration (``together``). A
+vector along the loop arrives with the tile whose product its reader works on. A computed tile that
+a product reads transposed, or as right operand, gets a ring of its own, which the consumers fill.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from warploom.lower.tiling import Tiling
 LINE_BYTES = 128  # a row of a slot block: one swizzle span
 MOST_COLUMNS = 256
 WHOLE_BYTES = 16  # where copies may begin, in bytes along the innermost axis
+BLOCK_ROWS, BLOCK_COLUMNS = 16, 8  # of tensors in blocks
 SLOT_BYTES = 1024  # slots start on whole atoms of the 128-byte swizzle
 
 _Key = tuple[bool, tuple[str, ...]]  # once a tile, readers
@@ -44,7 +45,8 @@ class SlotTile:
     @property
     def fetched(self) -> int:
         """Elements of a vector that are copied."""
-        return self.cols + (WHOLE_BYTES * 8 // self.dtype.bits if self.loose else 0)
+        per = WHOLE_BYTES * 8 // self.dtype.bits
+        return (self.cols - 1 + per) // per * per + (per if self.loose and self.cols > 1 else 0)
 
     @property
     def block_cols(self) -> int:
@@ -82,13 +84,15 @@ class SlotTile:
 class SlotRing:
     """A ring of slots: the tiles of one slot, filled once an iteration or once a tile.
 
-    ``filled``: consumers fill it with what they computed; copies fill the others.
+    ``filled``: consumers fill it with what they computed, ``gathered``: threads with rows that a
+    list picks; copies fill the others.
     """
 
     name: str
     tiles: tuple[SlotTile, ...]
     per_tile: bool = False
     filled: bool = False
+    gathered: bool = False
 
     @property
     def offsets(self) -> tuple[int, ...]:
@@ -110,9 +114,10 @@ def rings_of(body: Body, tiling: Tiling, steps: tuple[Step, ...]) -> tuple[SlotR
     """Loaded tiles by slot: tiles with the same readers arrive together."""
     groups: dict[_Key, list[SlotTile]] = {}
     vectors: list[Load] = []
+    gathered: list[SlotRing] = []
     for when, op in body.placed():
         if isinstance(op, Load) and when is When.LOOP:
-            vectors += [op] if is_vector(body, op) else []
+            vectors += [op] if is_vector(body, op) or is_number(body, tiling, op) else []
         if not isinstance(op, Load) or len(op.result.dims) != 2 or when is When.TAIL:
             continue
         if body.is_picked(op):
@@ -121,18 +126,41 @@ def rings_of(body: Body, tiling: Tiling, steps: tuple[Step, ...]) -> tuple[SlotR
         if not readers:
             continue
         products = tuple(r for r in readers if not r.startswith("make_"))
+        if list_of(body, op) is not None:
+            gathered.append(_gathered(_slot_tile(body, tiling, op), op, when))
+            continue
         key = (when is When.HEAD, products or readers)
+        key = (False, ()) if tiling.together and not key[0] else key
         groups.setdefault(key, []).append(_slot_tile(body, tiling, op))
     merged = _merged(groups)
     names = {key: _ring_name(tiles) for key, tiles in merged.items()}
     for op in vectors:
-        key = _companion(body, steps, op, merged)
+        key = (False, ()) if tiling.together else _companion(body, steps, op, merged)
         names.setdefault(key, _ring_name([_vector_tile(body, tiling, op)]))
         merged.setdefault(key, []).append(_vector_tile(body, tiling, op))
-    return tuple(
-        SlotRing(name=names[key], tiles=tuple(tiles), per_tile=key[0])
-        for key, tiles in merged.items()
+    return (
+        *gathered,
+        *(
+            SlotRing(name=names[key], tiles=tuple(tiles), per_tile=key[0])
+            for key, tiles in merged.items()
+        ),
     )
+
+
+def list_of(body: Body, op: Load) -> str | None:
+    """The numbers of the rows a tile is gathered from, where a list picks them."""
+    return next((a.value for a in op.at if a.value and body.values[a.value].dims), None)
+
+
+def _gathered(tile: SlotTile, op: Load, when: When) -> SlotRing:
+    if when is not When.LOOP:
+        raise refusal(
+            f"rows of {op.tensor} gathered by a list once a tile",
+            op.result.line,
+            why="rows are gathered in the loop, for its products",
+            fix="gather the rows before the call",
+        )
+    return SlotRing(name=_ring_name([tile]), tiles=(tile,), gathered=True)
 
 
 def is_vector(body: Body, op: Load) -> bool:
@@ -145,6 +173,19 @@ def is_vector(body: Body, op: Load) -> bool:
         return False
     moves = any(at.var == body.loop.var for at in op.at)
     return moves and op.at[-1].var == value.vars[0] and not body.is_picked(op)
+
+
+def is_number(body: Body, tiling: Tiling, op: Load) -> bool:
+    """One number of 32 bits for a whole tile, another one in every iteration: a scale of blocks.
+
+    It arrives with the tiles of its iteration, its neighbours along the loop beside it.
+    """
+    last = body.kernel.tensor(op.tensor).axes[-1].per
+    if op.at[-1].var != body.loop.var or last % tiling.extent(body.loop.var):
+        return False
+    dims = op.result.dims
+    one = bool(dims) and all(d.per % tiling.extent(d.var) == 0 for d in dims)
+    return one and op.result.dtype is DType.F32 and last > 1 and not body.is_picked(op)
 
 
 def begins_anywhere(body: Body, op: Load | Store) -> bool:
@@ -163,14 +204,15 @@ def grouped_vars(kernel: Kernel) -> tuple[str, str]:
 
 
 def _vector_tile(body: Body, tiling: Tiling, op: Load) -> SlotTile:
+    number = is_number(body, tiling, op)
     tile = SlotTile(
         value=op.result.name,
         tensor=op.tensor,
         rows=1,
-        cols=tiling.extent(op.result.dims[0].var),
+        cols=1 if number else tiling.extent(op.result.dims[0].var),
         dtype=op.result.dtype,
         vector=True,
-        loose=begins_anywhere(body, op),
+        loose=number or begins_anywhere(body, op),
     )
     if tile.fetched > MOST_COLUMNS:
         raise refusal(
@@ -266,13 +308,6 @@ def _multiplied(body: Body, op: Load) -> bool:
 
 def _slot_tile(body: Body, tiling: Tiling, op: Load) -> SlotTile:
     value = op.result
-    if any(at.value is not None and body.values[at.value].dims for at in op.at):
-        raise refusal(
-            f"rows of {op.tensor} gathered by a list",
-            value.line,
-            why="copies of this chip walk rows that lie at equal distances",
-            fix="gather the rows before the call, or scatter what is stored",
-        )
     if begins_anywhere(body, op):
         raise refusal(
             f"columns of {op.tensor} that may begin anywhere",

@@ -44,6 +44,10 @@ class Tiling:
     ``cluster``: CTAs with neighbouring rows of tiles that fetch what they share once.
     ``settled``: fewer products are in flight, where the assembler would let none be
     (``lower.settle``). ``unroll``: steps of an iteration (``lower.unroll``).
+    ``together``: all tiles of an iteration lie in one slot, so that one wait is for all of them.
+    ``resident``: CTAs that share an SM, each with its part of the memory and registers: where one
+    waits, another works.
+    ``lag``: a running maximum may lag (``lower.rewrite``): less work, errors up to a tenth larger.
     """
 
     extents: tuple[tuple[str, int], ...]
@@ -73,6 +77,9 @@ class Tiling:
     cluster: int = 1
     settled: bool = False
     unroll: int = 1
+    together: bool = False
+    resident: int = 1
+    lag: bool = True
 
     @property
     def pins(self) -> tuple[tuple[str, object], ...]:
@@ -102,6 +109,8 @@ class Tiling:
         tags += [f"k{self.split}" if self.split > 1 else ""]
         tags += [f"c{self.cluster}" if self.cluster > 1 else ""]
         tags += ["settled" if self.settled else "", f"u{self.unroll}" if self.unroll > 1 else ""]
+        tags += ["together" if self.together else ""]
+        tags += [f"r{self.resident}" if self.resident > 1 else "", "" if self.lag else "exact"]
         return "_".join([sizes, *(t for t in tags if t)])
 
 

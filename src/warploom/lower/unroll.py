@@ -12,6 +12,7 @@ from dataclasses import replace
 from warploom.kernel.rewrite import titled
 from warploom.kernel.values import (
     Carried,
+    Const,
     Dot,
     Fn,
     Indices,
@@ -21,6 +22,7 @@ from warploom.kernel.values import (
     Op,
     Pointwise,
     Position,
+    operands,
     results,
 )
 from warploom.lower.body import refusal
@@ -30,12 +32,12 @@ def unrolled(kernel: Kernel, times: int) -> Kernel:
     """The kernel with ``times`` steps an iteration."""
     if times == 1:
         return kernel
-    ops = tuple(_loop(op, times) if isinstance(op, Loop) else op for op in kernel.ops)
+    ops = tuple(_loop(kernel, op, times) if isinstance(op, Loop) else op for op in kernel.ops)
     return replace(kernel, ops=ops)
 
 
-def _loop(loop: Loop, times: int) -> Loop:
-    _check(loop)
+def _loop(kernel: Kernel, loop: Loop, times: int) -> Loop:
+    _check(kernel, loop)
     body: list[Op] = []
     now = {c.inside.name: c.inside.name for c in loop.carried}
     for step in range(times):
@@ -48,20 +50,38 @@ def _loop(loop: Loop, times: int) -> Loop:
     return replace(loop, body=tuple(body), carried=carried, times=times)
 
 
-def _check(loop: Loop) -> None:
+def _check(kernel: Kernel, loop: Loop) -> None:
     """Refuse loops in which a step past the end might leave a trace."""
     made = {v.name: op for op in loop.body for v in results(op)}
     fits = loop.start is None and loop.until is None and loop.times == 1
     fits = fits and all(_adds_products(made, c) for c in loop.carried)
-    if not fits or any(
-        isinstance(op, Indices | Position) and op.var == loop.var for op in made.values()
-    ):
+    counted = [
+        op for op in made.values() if isinstance(op, Indices | Position) and op.var == loop.var
+    ]
+    if not fits or not all(_comes_again(kernel, loop, op.result.name) for op in counted):
         raise refusal(
             "several steps of this loop in one iteration",
             loop.line,
             why="a step past the end must add nothing, so only sums of products can be unrolled",
             fix="unroll=1",
         )
+
+
+def _comes_again(kernel: Kernel, loop: Loop, name: str) -> bool:
+    """Whether an index is used only as what is left of dividing it, the same in every step."""
+    extent = kernel.var(loop.var).extent or 1
+    every = (*kernel.ops, *loop.body)
+    fits = {
+        c.result.name
+        for c in every
+        if isinstance(c, Const) and extent % int(c.value or extent + 1) == 0
+    }
+    left = [
+        isinstance(op, Pointwise) and op.fn is Fn.MOD and op.args[1] in fits
+        for op in loop.body
+        if name in operands(op)
+    ]
+    return all(left)
 
 
 def _adds_products(made: dict[str, Op], c: Carried) -> bool:

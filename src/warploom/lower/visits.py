@@ -5,9 +5,11 @@ longest tiles are handed out first, each to the CTA that is done soonest by the 
 so that all end together. Units (heads of a batch) come in bands whose loop operands fit in the L2.
 The list depends on sizes and the number of CTAs alone: the same for every launch.
 
-Where tiles take turns to add to memory (``wl.Turns``), the rows of a unit are handed out in order,
-and a tile waits for the row before it alone. Every CTA visits its tiles in the order they were
-handed out, so the first tile that is not done never waits: no order of events is a deadlock.
+Where tiles take turns to add to memory (``wl.Turns``), the rows of a unit are handed out from the
+last to the first, and a tile waits for rows after it alone. Every CTA visits its tiles in the order
+they were handed out, and all CTAs run at once, so the first tile that is not done never waits: no
+order of events is a deadlock. With a causal mask a loop begins at its row: who begins no sooner
+than the row after it finds that one ahead by a tile, and hardly ever waits.
 """
 
 from __future__ import annotations
@@ -31,13 +33,14 @@ from warploom.kernel.values import (
 from warploom.lower.body import Body, body_of
 from warploom.lower.cluster import row_variable
 from warploom.lower.fuse import fuse
-from warploom.lower.ranges import Affine, Cut, cut_of, starts_anywhere
+from warploom.lower.ranges import Affine, Cut, begins_at, cut_of
 from warploom.lower.slots import grouped_vars
 from warploom.lower.tiling import Tiling
 from warploom.target.h200 import h200
 
 ENDS, BAND_BYTES = h200().tiles.ends, h200().memory.band_bytes
 EVEN = 1.01  # of the least time a list can take: no need to look further
+TURN_BYTES = 65536  # of sums: a fence takes part of an iteration, and tiles keep this distance
 STOP = -1  # after the last tile of a CTA
 
 Sizes = Mapping[str, int]
@@ -53,6 +56,11 @@ def differ(kernel: Kernel, cut: Cut | None) -> bool:
 def takes_turns(kernel: Kernel) -> bool:
     """Whether what tiles add to memory is added in the order of their rows."""
     return any(t.access is Access.TURNS for t in kernel.tensors)
+
+
+def turn_rows(extent: int, columns: int) -> int:
+    """Rows of a loop with tiles of ``extent`` whose turn is taken, and given on, at once."""
+    return max(1, TURN_BYTES // (4 * columns) // extent) * extent
 
 
 def starts_early(body: Body, cut: Cut | None, tiling: Tiling) -> bool:
@@ -73,9 +81,10 @@ def visit_list(kernel: Kernel, tiling: Tiling, sizes: Sizes, ctas: int) -> tuple
     cut = cut_of(body, fuse(body)) or Cut(row=row, bounds=(), known=True)
     costs = [n + ENDS for n in row_trips(body, cut, tiling, sizes)]
     units = prod(sizes[kernel.var(n).axis] for n in kernel.grid.vars if n != row)
+    order = sorted(range(len(costs)), key=lambda r: -costs[r])
     if takes_turns(kernel):
-        assert costs == sorted(costs, reverse=True)  # the longest first is the order of the rows
-    own = _evenly(costs, units, ctas, _band(body, tiling, sizes, units))
+        order = list(reversed(range(len(costs))))
+    own = _evenly(costs, units, ctas, _band(body, tiling, sizes, units), order)
     flat: list[int] = []
     starts = []
     for tiles in own:
@@ -84,12 +93,14 @@ def visit_list(kernel: Kernel, tiling: Tiling, sizes: Sizes, ctas: int) -> tuple
     return (*starts, *flat)
 
 
-def _evenly(costs: Sequence[float], units: int, ctas: int, widest: int) -> list[list[int]]:
+def _evenly(
+    costs: Sequence[float], units: int, ctas: int, widest: int, order: Sequence[int]
+) -> list[list[int]]:
     """The tiles in the widest bands, or in narrower ones where those share the work better."""
     least = max(units * sum(costs) / ctas, *costs)
     best: tuple[float, list[list[int]]] | None = None
     for band in sorted({-(-widest * n // 4) for n in range(1, 5)}, reverse=True):
-        own = hand_out(costs, units, ctas, band)
+        own = hand_out(costs, units, ctas, band, order)
         longest = max(sum(costs[t % len(costs)] for t in tiles) for tiles in own)
         if best is None or longest < best[0]:
             best = longest, own
@@ -99,15 +110,16 @@ def _evenly(costs: Sequence[float], units: int, ctas: int, widest: int) -> list[
     return best[1]
 
 
-def hand_out(costs: Sequence[float], units: int, ctas: int, band: int) -> list[list[int]]:
-    """Tiles of each CTA: band by band the costliest first, each to who is done soonest."""
+def hand_out(
+    costs: Sequence[float], units: int, ctas: int, band: int, order: Sequence[int]
+) -> list[list[int]]:
+    """Tiles of each CTA: band by band the rows in their order, each to who is done soonest."""
     rows = len(costs)
-    longest = sorted(range(rows), key=lambda r: -costs[r])
     own: list[list[int]] = [[] for _ in range(ctas)]
     done = [(0.0, c) for c in range(ctas)]
     heapify(done)
     for first in range(0, units, band):
-        for row in longest:
+        for row in order:
             for unit in range(first, min(first + band, units)):
                 at, cta = done[0]
                 own[cta].append(unit * rows + row)
@@ -133,7 +145,8 @@ def row_trips(body: Body, cut: Cut, tiling: Tiling, sizes: Sizes) -> list[int]:
             if bound.loop < 0:
                 high = min(high, most + 1)
             elif bound.loop > 0:
-                low = max(low, -most if starts_anywhere(body) else -most // step * step)
+                begin = begins_at(body, step)
+                low = max(low, -most // begin * begin)
         found.append(max(1, -(-(high - low) // step)))
     return found
 

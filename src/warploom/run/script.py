@@ -13,8 +13,7 @@ from warploom.document.kinds import Phase
 from warploom.document.witness import Point, Step, StepKind, Witness
 from warploom.errors import DocumentError
 from warploom.run.machine import Flight, Machine
-from warploom.run.program import Kind, Place
-from warploom.run.program import Step as ProgramStep
+from warploom.run.program import Kind, Place, Step as ProgramStep
 
 _Key = tuple[int, int, int]
 

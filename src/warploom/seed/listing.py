@@ -155,21 +155,3 @@ def split_blocks(entries: Sequence[ScheduleEntry]) -> list[tuple[int, int]]:
 
 
 _TRAILING = (ScheduleOps.BARRIER, ScheduleOps.SCHEDULE_BARRIER)
-
-
-def block_listing(
-    label: str,
-    entries: Sequence[ScheduleEntry],
-    reasons: Mapping[int, str] | None = None,
-) -> str:
-    """A phase block by block, each wait or barrier with its reason where one is known."""
-    reasons = reasons or {}
-    blocks = split_blocks(entries)
-    lines = [f"{label} ({len(entries)} entries, {len(blocks)} blocks)"]
-    for b, (start, end) in enumerate(blocks):
-        lines.append(f"  block {b}")
-        for i in range(start, end):
-            entry = entries[i]
-            text = f"    {i:3}  {entry.op.label()}{' *' if entry.is_prefetch else ''}"
-            lines.append(f"{text:<34}; {reasons[i]}" if i in reasons else text)
-    return "\n".join(lines)

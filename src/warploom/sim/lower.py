@@ -121,6 +121,7 @@ class _Writer:
         self.trips = trips
         self.stands_for = stands_for
         self.steps: dict[tuple[OpDesc, int], Issue] = {}
+        self.places: dict[tuple[str, int, int | None], Place] = {}
         entries = (*document.kernel, *document.epilogue, *document.prologue)
         known = (*document.body, *(entry.op for entry in entries))
         self.priced = {op.tag: op for op in reversed(known) if op.resource is not ResourceKind.NONE}
@@ -193,15 +194,11 @@ class _Writer:
         tiles: _TileCounter,
         first: int = 0,
     ) -> Iterator[Step]:
+        phase = turn.phase.name.lower()
         for index, entry in enumerate(entries, first):
             if entry.op.tag in _HINTS:
                 continue
-            place = Place(
-                phase=turn.phase.name.lower(),
-                index=index,
-                iteration=turn.iteration,
-                label=entry.op.label(),
-            )
+            place = self._place(entry.op, phase, index, turn.iteration)
             if entry.op.tag > 127:
                 yield self._sync(entry.op, place)
             else:
@@ -213,6 +210,14 @@ class _Writer:
                     content = f"tile {tile}"
                     detail = (*step.detail, ("content", content))
                     yield replace(step, place=place, content=content, detail=detail)
+
+    def _place(self, op: OpDesc, phase: str, index: int, iteration: int | None) -> Place:
+        """Where a step stands; every wave has the same places."""
+        known = self.places.get((phase, index, iteration))
+        if known is None:
+            known = Place(phase=phase, index=index, iteration=iteration, label=op.label())
+            self.places[phase, index, iteration] = known
+        return known
 
     def _sync(self, op: OpDesc, place: Place) -> Step:
         cost = self.costs.sync_issue

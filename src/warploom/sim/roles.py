@@ -169,7 +169,7 @@ class _Reader:
             for i in range(role.peel, self.trips):
                 yield _Turn("kernel", tile, tile * self.trips + i, i), role.kernel
             yield _Turn("epilogue", tile, None, self.trips), role.epilogue
-        yield _Turn("finish", self.tiles - 1, None, self.trips), role.finish
+        yield _Turn("finish", self.tiles, None, 0), role.finish
 
     def _use(self, ring: str, k: int, turn: _Turn) -> tuple[str, int]:
         """Which use of the ring an entry speaks of, counted over all tiles."""

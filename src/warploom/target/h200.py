@@ -156,6 +156,7 @@ class TileModel:
     store: int = figure(550, "cycles", Origin.FIT, "a chunk that waits for its staging copy")
     convert: int = figure(220, "cycles", Origin.FIT, "one that finds a free copy, or needs none")
     fill: int = figure(1500, "cycles", Origin.FIT, "first loads of a launch")
+    cluster: int = figure(7000, "cycles", Origin.FIT, "of a launch more, until CTAs have met")
     head: int = figure(700, "cycles", Origin.FIT, "first loads of a tile, where none come ahead")
     ends: float = figure(0.7, "iterations", Origin.ASSUMED, "a tile's ends, where tiles are listed")
     step_tail: int = figure(20, "cycles", Origin.ASSUMED, "until a step's last result is usable")
@@ -280,19 +281,32 @@ class HopperTarget:
         size, cycles = table[-1]
         return cycles + int((box_bytes - size) / self.l2_bytes_per_cycle)
 
+    def shared_by(self, ctas: int) -> HopperTarget:
+        """The chip as one of so many CTAs on an SM sees it."""
+        limits = self.limits
+        smem = (limits.smem_per_block + KIB) // ctas - KIB  # each with a KiB of the system
+        registers = limits.registers_per_sm // ctas
+        return replace(
+            self, limits=replace(limits, smem_per_block=smem, registers_per_sm=registers)
+        )
+
     def entry_registers(self, threads: int) -> int:
         """Registers a thread has at entry of a kernel of that many threads."""
         step = self.limits.setmaxnreg_step
         return self.limits.registers_per_sm // threads // step * step
 
-    def register_split(self, consumers: int, *, cluster: bool = False) -> tuple[int, int] | None:
+    def register_split(
+        self, consumers: int, *, cluster: bool = False, producer: int = 0
+    ) -> tuple[int, int] | None:
         """``setmaxnreg`` of (producer, consumer) for one producer warpgroup.
 
         They share what the CTA got at entry; more would wait for ever. None: entry is enough. In a
         cluster the producer has more: it addresses other CTAs, and meets them in the end.
+        ``producer``: so many at least, where its other warps have work.
         """
         step = self.limits.setmaxnreg_step
         low = CLUSTER_PRODUCER if cluster else self.limits.setmaxnreg_low
+        low = max(low, producer)
         entry = self.entry_registers(128 * (consumers + 1))
         total = entry * (consumers + 1)
         consumer = min((total - low) // consumers // step * step, self.limits.setmaxnreg_high)

@@ -21,6 +21,10 @@ from warploom.torch import ops as _ops  # noqa: F401 (defines the namespace that
 BLOCK = 128
 SWIGLU = "swiglu(Tensor x, Tensor gate, Tensor? up=None, str activation='silu') -> Tensor"
 GROUPED = "grouped_gemm(Tensor x, Tensor w, Tensor starts, bool transposed=False) -> Tensor"
+GATHERED = (
+    "grouped_gemm_gathered(Tensor x, Tensor w, Tensor starts, Tensor tokens, Tensor? up=None,"
+    ' str activation="silu") -> Tensor'
+)
 WEIGHTS = "grouped_gemm_weights(Tensor y, Tensor x, Tensor starts) -> Tensor"
 SCATTERED = (
     "grouped_gemm_add(Tensor(a!) out, Tensor x, Tensor w, Tensor starts, Tensor rows,"
@@ -74,6 +78,43 @@ def _fake_grouped(x: Tensor, w: Tensor, starts: Tensor, transposed: bool = False
 
 def _run_grouped(x: Tensor, w: Tensor, starts: Tensor, transposed: bool = False) -> Tensor:
     made: Tensor = fused.grouped_gemm(x, w, starts, transposed=transposed)
+    return made
+
+
+def _cpu_gathered(
+    x: Tensor,
+    w: Tensor,
+    starts: Tensor,
+    tokens: Tensor,
+    up: Tensor | None = None,
+    activation: str = "silu",
+) -> Tensor:
+    exists = (tokens >= 0) & (tokens < x.shape[0])
+    rows = x[torch.where(exists, tokens, 0).long()] * exists[:, None]
+    made = _cpu_grouped(rows, w, starts)
+    return made if up is None else GATES[activation](made) * _cpu_grouped(rows, up, starts)
+
+
+def _fake_gathered(
+    x: Tensor,
+    w: Tensor,
+    starts: Tensor,
+    tokens: Tensor,
+    up: Tensor | None = None,
+    activation: str = "silu",
+) -> Tensor:
+    return x.new_empty((tokens.shape[0], w.shape[1]))
+
+
+def _run_gathered(
+    x: Tensor,
+    w: Tensor,
+    starts: Tensor,
+    tokens: Tensor,
+    up: Tensor | None = None,
+    activation: str = "silu",
+) -> Tensor:
+    made: Tensor = fused.grouped_gemm(x, w, starts, up=up, activation=activation, tokens=tokens)
     return made
 
 
@@ -194,6 +235,7 @@ def _define() -> torch.library.Library:
     kernels: tuple[tuple[str, Callable[..., Any], Callable[..., Any], Callable[..., Any]], ...] = (
         (SWIGLU, _run_swiglu, _cpu_swiglu, _fake_swiglu),
         (GROUPED, _run_grouped, _cpu_grouped, _fake_grouped),
+        (GATHERED, _run_gathered, _cpu_gathered, _fake_gathered),
         (WEIGHTS, _run_weights, _cpu_weights, _fake_weights),
         (SCATTERED, _run_scattered, _cpu_scattered, _fake_scattered),
         (SCALED, _run_scaled, _cpu_scaled, _fake_scaled),

@@ -11,9 +11,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from warploom.launch.attention import attention as _launch_attention
-from warploom.launch.attention import attention_packed as _launch_packed
-from warploom.launch.gemm import gemm as _launch_gemm
+from warploom.launch.attention import (
+    attention as _launch_attention,
+    attention_packed as _launch_packed,
+)
+from warploom.launch.gemm import CALLS as GEMM, NO_SCALARS, PLAIN, gemm as _launch_gemm
 from warploom.torch import schema
 from warploom.torch.autograd import Attention, Gemm, attention_grads, needs_grad
 
@@ -22,7 +24,7 @@ _modes = torch._C._len_torch_dispatch_stack
 _transforms = torch._C._functorch.peek_interpreter_stack
 
 
-def _is_plain(tensor: Tensor) -> bool:
+def is_plain(tensor: Tensor) -> bool:
     """A real CUDA tensor that no tracer, mode or transform looks at."""
     return type(tensor) in _PLAIN and tensor.is_cuda and not _modes() and _transforms() is None
 
@@ -31,6 +33,9 @@ def _run_gemm(
     a: Tensor, b: Tensor, bias: Tensor | None = None, alpha: float = 1.0, activation: str = "none"
 ) -> Tensor:
     """The CUDA kernel; operands that copies cannot read are copied first."""
+    if alpha == 1.0 and activation == "none":  # what most calls are, without a call in between
+        made: Tensor = GEMM.launch((a, b, None, bias, None), NO_SCALARS, PLAIN, None)[2]
+        return made
     result: Tensor = _launch_gemm(
         a,
         b,
@@ -99,7 +104,7 @@ def _gemm_autograd(
     if needs_grad(a, b, bias):
         made: Tensor = Gemm.apply(a, b, bias, alpha, activation)
         return made
-    if _is_plain(a):
+    if is_plain(a):
         return _run_gemm(a, b, bias, alpha, activation)
     with torch._C._AutoDispatchBelowAutograd():
         made = torch.ops.warploom.gemm.default(a, b, bias, alpha, activation)
@@ -117,7 +122,7 @@ def _attention_autograd(
     if needs_grad(q, k, v):
         made: tuple[Tensor, Tensor] = Attention.apply(q, k, v, causal, scale, lower_right)
         return made
-    if _is_plain(q):
+    if is_plain(q):
         return _run_attention(q, k, v, causal, scale, lower_right)
     with torch._C._AutoDispatchBelowAutograd():
         made = torch.ops.warploom.attention.default(q, k, v, causal, scale, lower_right)
@@ -168,7 +173,7 @@ def gemm(
     Quickest with ``b`` stored transposed (``weight.T``); other strides are copied first.
     Activations: none, relu, gelu, silu.
     """
-    if not torch.compiler.is_compiling() and _is_plain(a) and not needs_grad(a, b, bias):
+    if not torch.compiler.is_compiling() and is_plain(a) and not needs_grad(a, b, bias):
         return _run_gemm(a, b, bias, alpha, activation)
     made: Tensor = torch.ops.warploom.gemm(a, b, bias, alpha, activation)
     return made
@@ -186,7 +191,7 @@ def attention(
 
     ``causal``: query i sees keys 0..i; ``lower_right`` as well: the last query sees the last key.
     """
-    if not torch.compiler.is_compiling() and _is_plain(q) and not needs_grad(q, k, v):
+    if not torch.compiler.is_compiling() and is_plain(q) and not needs_grad(q, k, v):
         return _run_attention(q, k, v, causal, scale, lower_right)
     made: tuple[Tensor, Tensor] = torch.ops.warploom.attention(q, k, v, causal, scale, lower_right)
     return made

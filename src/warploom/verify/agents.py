@@ -98,13 +98,20 @@ def agents(document: RolesDocument) -> tuple[Agent, ...]:
 
 
 def run(document: RolesDocument, agent: Agent, tiles: Sequence[int]) -> list[Event]:
-    """The events of one agent over the tiles, in program order."""
+    """The events of one agent over the tiles, in program order.
+
+    ``setup`` speaks of the first tile's iterations, as a prologue does. ``finish`` speaks from the
+    end of all tiles on: -1 is the last iteration, and the tile is one past the last.
+    """
     program = document.program(agent.role)
-    events = [Event(agent, "setup", i, e, 0, 0) for i, e in enumerate(program.setup)]
+    once = {
+        phase: [(i, e, getattr(e, "k", 0)) for i, e in enumerate(getattr(program, phase))]
+        for phase in ("setup", "finish")
+    }
+    events = [Event(agent, "setup", i, e, 0, k) for i, e, k in once["setup"]]
     for tile, trips in enumerate(tiles):
         events += [Event(agent, ph, i, e, tile, k) for ph, i, e, k in _tile(program, trips)]
-    last = len(tiles) - 1
-    events += [Event(agent, "finish", i, e, last, 0) for i, e in enumerate(program.finish)]
+    events += [Event(agent, "finish", i, e, len(tiles), k) for i, e, k in once["finish"]]
     return [e for e in events if _runs(e)]
 
 

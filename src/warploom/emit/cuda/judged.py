@@ -7,6 +7,9 @@ of a kernel end, and nowhere else; what reaches other CTAs reaches all of the cl
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from warploom.document.roles import (
     Arrive,
     BulkStore,
@@ -19,6 +22,7 @@ from warploom.document.roles import (
     MmaFence,
     NamedArrive,
     NamedSync,
+    Per,
     RoleEntry,
     RoleProgram,
     RolesDocument,
@@ -34,7 +38,7 @@ WARPGROUP = 128
 
 def refuse_unfaithful(entry: RoleEntry, document: RolesDocument, program: RoleProgram) -> None:
     """``BackendError`` for an entry whose code would not do what the judge took it for."""
-    why = _why(entry, document, program)
+    why = _why(entry, document, program) or _too_far(entry, document)
     if why:
         raise BackendError(
             f"{type(entry).__name__} of role {program.name!r} cannot be emitted as it is judged",
@@ -66,12 +70,23 @@ def _why(  # noqa: PLR0911 (one line a kind of entry)
         case BulkStore() if alone and entry.scope is not Scope.THREAD:
             return "one thread stands for no warp"
         case ScopeSync() if entry.scope is Scope.WARPGROUP:
-            last = group_barrier(document) + program.instances
+            last = group_barrier(document, program) + program.instances
             return (
                 f"no hardware barrier is left: {last} are needed"
                 if (last > HARDWARE_BARRIERS)
                 else ""
             )
+    return ""
+
+
+def _too_far(entry: RoleEntry, document: RolesDocument) -> str:
+    """Positions are known one round of a ring ahead and back."""
+    slots = (*getattr(entry, "slots", ()), *getattr(entry, "fills_slots", ()))
+    named = {getattr(entry, "ring", None), *(s.ring for s in slots)}
+    for ring in document.rings:
+        k = abs(getattr(entry, "k", 0))
+        if ring.name in named and ring.per is Per.ITERATION and k > ring.depth:
+            return f"{k} uses away from where the role is in a ring of {ring.depth}"
     return ""
 
 
@@ -103,6 +118,12 @@ def refuse_other_operands(document: RolesDocument, derived: RolesDocument) -> No
                     why="threads and positions are emitted as the kernel has them",
                     fix=f"{field} = {getattr(right, field)!r}",
                 )
+    if _memory(document) != _memory(derived):
+        raise BackendError(
+            f"parts of slots or staging copies of document {document.name!r} are not the kernel's",
+            why="ops touch as many bytes as the kernel's text says",
+            fix="change depths and offsets only",
+        )
     for program in document.programs:
         for phase, row in program.phases():
             for i, entry in enumerate(row):
@@ -113,6 +134,12 @@ def refuse_other_operands(document: RolesDocument, derived: RolesDocument) -> No
                         why="its code is made from the kernel's text",
                         fix="give it the operands of the derived programs (warploom repair)",
                     )
+
+
+def _memory(document: RolesDocument) -> tuple[object, ...]:
+    """What the ops' code takes for granted of rings and buffers."""
+    parts = {(r.name, r.per, p.name, p.bytes) for r in document.rings for p in r.parts}
+    return parts, {(b.name, b.role, b.copies, b.bytes) for b in document.buffers}, document.cluster
 
 
 def _operands(entry: RoleEntry) -> tuple[object, ...]:
@@ -130,6 +157,14 @@ def _operands(entry: RoleEntry) -> tuple[object, ...]:
     return ()
 
 
-def group_barrier(document: RolesDocument) -> int:
-    """The first hardware barrier that no declared one takes; 0 is the whole CTA's."""
-    return max((b.id + b.count for b in document.barriers), default=1)
+def group_barrier(document: RolesDocument, program: RoleProgram) -> int:
+    """The first hardware barrier that no declared one and no role before takes; 0 is the CTA's."""
+    at = [p.name for p in document.programs].index(program.name)
+    before = sum(p.instances for p in document.programs[:at] if p.threads > 1)
+    return max((b.id + b.count for b in document.barriers), default=1) + before
+
+
+def with_barriers(document: RolesDocument, others: Iterable[RolesDocument]) -> RolesDocument:
+    """A loop's document that knows which barriers the other loops of its tile take."""
+    more = [replace(b, name=f"{d.name} {b.name}") for d in others for b in d.barriers]
+    return replace(document, barriers=(*document.barriers, *more))

@@ -9,6 +9,7 @@ from warploom.errors import BackendError
 
 ATOM = 1024  # a 128-byte swizzle atom; operand tiles and store sources start on one
 BARRIER = 8
+MOST = 232_448  # dynamic shared memory of a CTA
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +44,13 @@ def layout_of(document: RolesDocument) -> Layout:
     for ring in document.rings:
         barriers.append((ring.name, at))
         at += 2 * BARRIER * ring.depth
+    if at > MOST:
+        raise BackendError(
+            f"{at} bytes of shared memory",
+            where=f"document {document.name!r}",
+            why=f"slots and copies take whole {ATOM} bytes, and a CTA has {MOST}",
+            fix="fewer slots",
+        )
     return Layout(rings=tuple(rings), buffers=tuple(buffers), barriers=tuple(barriers), end=at)
 
 

@@ -193,7 +193,7 @@ def _wait_group(e: RoleEntry, site: Site) -> list[str]:
 def _scope_sync(e: RoleEntry, site: Site) -> list[str]:
     assert isinstance(e, ScopeSync)
     if e.scope is Scope.WARPGROUP:
-        return [f"named_sync({group_barrier(site.document)} + instance, 128);"]
+        return [f"named_sync({group_barrier(site.document, site.program)} + instance, 128);"]
     return ["__syncwarp();"] if e.scope is Scope.WARP else []
 
 

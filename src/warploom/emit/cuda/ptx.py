@@ -93,6 +93,13 @@ HELPERS: dict[str, str] = {
         "void cluster_sync()",
         "barrier.cluster.arrive.relaxed;\\nbarrier.cluster.wait.acquire;",
     ),
+    "await_kernel_before": (
+        "// Its memory may be read and written from here on; the next kernel's CTAs may come.\n"
+        + _one(
+            "void await_kernel_before()",
+            "griddepcontrol.wait;\\ngriddepcontrol.launch_dependents;",
+        )
+    ),
     "mbar_wait": (
         "DEVICE void mbar_wait(uint32_t bar, uint32_t parity) {\n  uint32_t done;\n  do {\n"
         '    asm volatile("{\\n.reg .pred p;\\n'

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from warploom.document import ScheduleDocument, write_schedule
 from warploom.emit.gfx950.gate import Gated, GateReport, check_isa
+from warploom.emit.gfx950.isa import Resources
 from warploom.emit.gfx950.lower.function import kernel_ir
 from warploom.emit.gfx950.plan import KernelPlan, plan_kernel
 from warploom.emit.gfx950.registers import require_registers
@@ -21,6 +23,7 @@ from warploom.emit.gfx950.toolchain import (
     link_code_object,
 )
 
+P = TypeVar("P", bound=Gated)
 P_co = TypeVar("P_co", bound=Gated, covariant=True)
 
 
@@ -49,21 +52,31 @@ def emit_kernel(
     16-byte chunks.
     """
     plan = plan_kernel(document, tile, text=text, ragged_k=ragged_k)
+    return compiled(plan, kernel_ir, sidecar, require_registers if insist else None)
+
+
+def compiled(
+    plan: P,
+    ir_of: Callable[[P], str],
+    described: Callable[[P, Resources, dict[str, str]], dict[str, Any]],
+    require: Callable[[P, Resources], None] | None,
+) -> EmittedKernel[P]:
+    """The kernel of a plan, compiled and gated; with ``require`` it must fit and be exact."""
+    document = plan.document
     if document.machine is not None:
         document.machine.require_storage(plan.lds_bytes, f"kernel {document.name}")
-    ir = kernel_ir(plan)
-    compiled = compile_ir(ir)
-    gate = check_isa(plan, compiled.assembly)
-    if insist:
-        require_registers(plan, gate.resources)
+    ir = ir_of(plan)
+    made = compile_ir(ir)
+    gate = check_isa(plan, made.assembly)
+    if require is not None:
+        require(plan, gate.resources)
         gate.require()
-    versions = {"llvm": compiled.llvm, "llvmlite": compiled.llvmlite}
     return EmittedKernel(
         plan=plan,
         ir=ir,
-        assembly=compiled.assembly,
+        assembly=made.assembly,
         gate=gate,
-        sidecar=sidecar(plan, gate.resources, versions),
+        sidecar=described(plan, gate.resources, {"llvm": made.llvm, "llvmlite": made.llvmlite}),
     )
 
 

@@ -133,6 +133,8 @@ def _edits(document: RolesDocument, found: Sequence[Found]) -> Iterator[Edit]:
         for place in reversed(finding.where):
             yield from _at_place(document, str(finding.code), place)
     codes = {str(f.code) for f in found}
+    if document.cluster > 1 and codes & {"DRAIN", "BARRIER", "DEADLOCK"}:
+        yield "ClusterSync ends every role", _met(document)
     if codes & {"DRAIN", "WAR-SLOT", "COVERAGE", "STAGING"}:
         yield from _endings(document)
     if codes & {"DEADLOCK", "PHASE", "ARRIVALS", "WAR-SLOT", "LAPPED", "BYTES", "TOKEN"}:
@@ -224,7 +226,7 @@ def _stagings(entry: RoleEntry, put: Callable[..., Edit]) -> Iterator[Edit]:
 
 
 def _endings(document: RolesDocument) -> Iterator[Edit]:
-    """What a program leaves open: groups, stores, CTAs of its cluster."""
+    """What a program leaves open: groups and stores."""
     reason = "put in by repair"
     for p in document.programs:
         for phase in LISTS:
@@ -249,14 +251,20 @@ def _endings(document: RolesDocument) -> Iterator[Edit]:
         yield f"WaitGroup 0 ends {p.name}", _put(document, p.name, "epilogue", end, last)
         stores = BulkWait(pending=0, source_read=False, reason=reason)
         yield f"BulkWait 0 ends {p.name}", _put(document, p.name, "finish", 0, stores)
-    if document.cluster > 1:
-        meet = tuple(
+
+
+def _met(document: RolesDocument) -> RolesDocument:
+    """CTAs of a cluster leave together."""
+    last = ClusterSync(reason="put in by repair")
+    return replace(
+        document,
+        programs=tuple(
             p
             if any(isinstance(e, ClusterSync) for e in p.finish)
-            else replace(p, finish=(*p.finish, ClusterSync(reason=reason)))
+            else replace(p, finish=(*p.finish, last))
             for p in document.programs
-        )
-        yield "ClusterSync ends every role", replace(document, programs=meet)
+        ),
+    )
 
 
 def _counts(document: RolesDocument) -> Iterator[Edit]:

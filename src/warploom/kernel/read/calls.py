@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import MethodType
-from typing import Any
+from typing import Any, NoReturn
 
 from warploom.errors import KernelError, KernelNameError, KernelSyntaxError, KernelTypeError
 from warploom.kernel.captured import Lifted
@@ -19,7 +21,47 @@ from warploom.kernel.read.state import Frame, SizeOf, Symbol, is_static, nearest
 from warploom.kernel.values import Dim, DType, Fn, Indices, Value, Var, Whole, is_number
 from warploom.kernel.words import WORDS, Word
 
-Handler = Callable[..., Symbol]
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call as it is read: where it stands, and what it is given."""
+
+    frame: Frame
+    node: ast.Call
+    args: list[Symbol]
+    kwargs: dict[str, Symbol]
+
+    @property
+    def is_static(self) -> bool:
+        """Whether all it is given is known while reading."""
+        return is_static(self.args) and is_static(list(self.kwargs.values()))
+
+    def fail(
+        self, what: str, why: str = "", fix: str = "", kind: type[KernelError] = KernelTypeError
+    ) -> NoReturn:
+        """Raise an error at the call."""
+        self.frame.fail(kind, self.node, what, why=why, fix=fix)
+
+    def arity(self, word: Word, least: int, most: int, named: tuple[str, ...] = ()) -> None:
+        """Refuse too few, too many and strange arguments."""
+        strange, given = [k for k in self.kwargs if k not in named], len(self.args)
+        if strange:
+            self.fail(f"wl.{word.name} has no argument '{strange[0]}'", fix=word.usage)
+        if not least <= given <= most:
+            count = least if least == most else f"{least} or more"
+            what = f"wl.{word.name} takes {count} arguments, {given} are given"
+            self.fail(what, fix=word.usage)
+
+    def op(self, fn: Fn, *operands: Symbol) -> Value:
+        """A function of values, at the call's line."""
+        return pointwise(self.frame, self.node, fn, *operands)
+
+    def value(self, number: Symbol, dtype: DType | None = None) -> Value:
+        """A number or value as a value."""
+        return value_of(self.frame, self.node, number, dtype)
+
+
+Handler = Callable[[Call, Word], Symbol]
 
 UNARY = {
     name: Fn(name)
@@ -48,54 +90,43 @@ def call(
 ) -> Symbol:
     """What a call gives."""
     function = function.function if isinstance(function, Lifted) else function
-    static = is_static(args) and is_static(list(kwargs.values()))
+    made = Call(frame, node, args, kwargs)
     if _hashable(function) and function in BUILTINS:
-        if static:
-            return _python(frame, node, function, args, kwargs)
+        if made.is_static:
+            return _python(made, function)
         function = WORDS[BUILTINS[function]]
     if isinstance(function, Word):
-        return _word(frame, node, function, args, kwargs)
+        return _word(made, function)
     if isinstance(function, _Method):
-        return function.call(frame, node, args, kwargs)
+        return function.call(made)
     if not callable(function):
         what = f"a {type(function).__name__}"
         if isinstance(function, Value):
             what = f"a tile of shape {shape(function)}"
-        frame.fail(
-            KernelTypeError,
-            node,
-            f"{what} is called",
-            why="only functions can be called",
-            fix="index tensors with [ ]; a choice that is None needs 'if ... is not None:'",
-        )
-    if static:
-        return _python(frame, node, function, args, kwargs)
-    return _alike_or_inlined(frame, node, function, args, kwargs)
+        fix = "index tensors with [ ]; a choice that is None needs 'if ... is not None:'"
+        made.fail(f"{what} is called", "only functions can be called", fix)
+    return _python(made, function) if made.is_static else _alike_or_inlined(made, function)
 
 
-def _alike_or_inlined(
-    frame: Frame, node: ast.Call, function: Symbol, args: list[Symbol], kwargs: dict[str, Symbol]
-) -> Symbol:
+def _alike_or_inlined(call: Call, function: Symbol) -> Symbol:
     """A function of a library that some word stands for, or one that is read in place."""
-    alike = _alike(function)
+    alike, args = _alike(function), call.args
     if alike in LOGIC:
-        return pointwise(frame, node, LOGIC[alike], *args)
+        return call.op(LOGIC[alike], *args)
     if alike is not None:
-        return _word(frame, node, WORDS[alike], args, kwargs)
+        return _word(call, WORDS[alike])
     if isinstance(function, MethodType):
         function, args = function.__func__, [function.__self__, *args]
     if not hasattr(function, "__code__"):
         name = getattr(function, "__name__", str(function))
-        near = WORDS.get(name)
-        frame.fail(
-            KernelTypeError,
-            node,
+        call.fail(
             f"'{name}' cannot be applied to values of a kernel",
-            why="it has no Python text that could be read into the kernel",
-            fix=f"use wl.{name}" if near else "use the words of the language",
+            "it has no Python text that could be read into the kernel",
+            f"use wl.{name}" if name in WORDS else "use the words of the language",
         )
-    assert frame.build.inline is not None
-    return frame.build.inline(frame, node, function, args, kwargs)
+    inline = call.frame.build.inline
+    assert inline is not None
+    return inline(call.frame, call.node, function, args, call.kwargs)
 
 
 def _alike(function: object) -> str | None:
@@ -121,63 +152,21 @@ def _hashable(symbol: object) -> bool:
     return True
 
 
-def _python(
-    frame: Frame,
-    node: ast.Call,
-    function: Callable[..., Any],
-    args: list[Symbol],
-    kwargs: dict[str, Symbol],
-) -> Symbol:
+def _python(call: Call, function: Callable[..., Any]) -> Symbol:
     try:
-        return function(*args, **kwargs)
+        return function(*call.args, **call.kwargs)
     except Exception as problem:
         name = getattr(function, "__name__", str(function))
-        frame.fail(
-            KernelError,
-            node,
-            f"calling '{name}' failed: {problem}",
-            why="calls with known arguments are made while the kernel is read",
-            fix="correct the call",
-        )
+        why = "calls with known arguments are made while the kernel is read"
+        call.fail(f"calling '{name}' failed: {problem}", why, "correct the call", KernelError)
 
 
-def _word(
-    frame: Frame, node: ast.Call, word: Word, args: list[Symbol], kwargs: dict[str, Symbol]
-) -> Symbol:
-    if word.name in UNARY:
-        _arity(frame, node, word, args, kwargs, 1, 1)
-        return _unary(frame, node, UNARY[word.name], args[0])
-    return HANDLERS[word.name](frame, node, word, args, kwargs)
-
-
-def _arity(
-    frame: Frame,
-    node: ast.Call,
-    word: Word,
-    args: list[Symbol],
-    kwargs: dict[str, Symbol],
-    least: int,
-    most: int,
-    named: tuple[str, ...] = (),
-) -> None:
-    strange = [k for k in kwargs if k not in named]
-    if strange or not least <= len(args) <= most:
-        what = (
-            f"wl.{word.name} has no argument '{strange[0]}'"
-            if strange
-            else (
-                f"wl.{word.name} takes {least if least == most else f'{least} or more'} "
-                f"arguments, {len(args)} are given"
-            )
-        )
-        frame.fail(KernelTypeError, node, what, why="", fix=word.usage)
-
-
-def _unary(frame: Frame, node: ast.Call, fn: Fn, x: Symbol) -> Symbol:
-    x = known(frame, x)
-    if is_static(x) and isinstance(x, int | float):
-        return _PYTHON[fn](x)
-    return pointwise(frame, node, fn, x)
+def _word(call: Call, word: Word) -> Symbol:
+    if word.name not in UNARY:
+        return HANDLERS[word.name](call, word)
+    call.arity(word, 1, 1)
+    x, fn = known(call.frame, call.args[0]), UNARY[word.name]
+    return _PYTHON[fn](x) if is_static(x) and isinstance(x, int | float) else call.op(fn, x)
 
 
 _PYTHON: dict[Fn, Callable[[float], float]] = {
@@ -197,54 +186,34 @@ _PYTHON: dict[Fn, Callable[[float], float]] = {
 
 
 def _fold(fn: Fn) -> Handler:
-    def handler(
-        frame: Frame, node: ast.Call, word: Word, args: list[Symbol], kwargs: dict[str, Symbol]
-    ) -> Symbol:
-        _arity(frame, node, word, args, kwargs, 2, 99)
-        args = [known(frame, a) for a in args]
+    def handler(call: Call, word: Word) -> Symbol:
+        call.arity(word, 2, 99)
+        args = [known(call.frame, a) for a in call.args]
         if is_static(args):
             return (max if fn is Fn.MAX else min)(args)
-        result = args[0]
-        for other in args[1:]:
-            result = pointwise(frame, node, fn, result, other)
-        return result
+        return functools.reduce(lambda a, b: call.op(fn, a, b), args)
 
     return handler
 
 
-def _where(
-    frame: Frame, node: ast.Call, word: Word, args: list[Symbol], kwargs: dict[str, Symbol]
-) -> Symbol:
-    _arity(frame, node, word, args, kwargs, 3, 3)
-    if isinstance(args[0], bool):
-        return args[1] if args[0] else args[2]
-    return pointwise(frame, node, Fn.WHERE, *args)
+def _where(call: Call, word: Word) -> Symbol:
+    call.arity(word, 3, 3)
+    if isinstance(call.args[0], bool):
+        return call.args[1] if call.args[0] else call.args[2]
+    return call.op(Fn.WHERE, *call.args)
 
 
-def _sigmoid(frame: Frame, node: ast.Call, x: Symbol) -> Value:
-    grown = pointwise(frame, node, Fn.EXP, pointwise(frame, node, Fn.NEG, x))
-    return pointwise(frame, node, Fn.DIV, 1.0, pointwise(frame, node, Fn.ADD, 1.0, grown))
-
-
-def _activation(
-    frame: Frame, node: ast.Call, word: Word, args: list[Symbol], kwargs: dict[str, Symbol]
-) -> Symbol:
-    _arity(frame, node, word, args, kwargs, 1, 1, ("approximate",) if word.name == "gelu" else ())
-    x = value_of(frame, node, args[0], DType.F32)
-
-    def op(fn: Fn, *operands: Symbol) -> Value:
-        return pointwise(frame, node, fn, *operands)
-
-    match word.name:
-        case "relu":
-            return op(Fn.MAX, x, 0.0)
-        case "sigmoid":
-            return _sigmoid(frame, node, x)
-        case "silu":
-            return op(Fn.MUL, x, _sigmoid(frame, node, x))
-    if kwargs.get("approximate", "none") not in ("none", "tanh"):
-        frame.fail(KernelTypeError, node, 'gelu is approximate="none" or "tanh"', fix=word.usage)
-    if kwargs.get("approximate") == "tanh":
+def _activation(call: Call, word: Word) -> Symbol:
+    call.arity(word, 1, 1, ("approximate",) if word.name == "gelu" else ())
+    x, op = call.value(call.args[0], DType.F32), call.op
+    if word.name == "relu":
+        return op(Fn.MAX, x, 0.0)
+    if word.name in ("sigmoid", "silu"):
+        gate = op(Fn.DIV, 1.0, op(Fn.ADD, 1.0, op(Fn.EXP, op(Fn.NEG, x))))
+        return gate if word.name == "sigmoid" else op(Fn.MUL, x, gate)
+    if call.kwargs.get("approximate", "none") not in ("none", "tanh"):
+        call.fail('gelu is approximate="none" or "tanh"', fix=word.usage)
+    if call.kwargs.get("approximate") == "tanh":
         cube = op(Fn.MUL, op(Fn.MUL, op(Fn.MUL, x, x), x), 0.044715)
         inner = op(Fn.TANH, op(Fn.MUL, op(Fn.ADD, x, cube), math.sqrt(2 / math.pi)))
     else:
@@ -252,112 +221,80 @@ def _activation(
     return op(Fn.MUL, op(Fn.MUL, x, 0.5), op(Fn.ADD, inner, 1.0))
 
 
-def _axes(frame: Frame, node: ast.Call, args: list[Symbol]) -> tuple[Var, ...]:
+def _axes(call: Call, args: list[Symbol]) -> tuple[Var, ...]:
     """The variables of a shape: variables, or sizes of whole axes."""
     found = []
     for given in args:
         arg = given
         if isinstance(arg, SizeOf):
-            arg = whole_axis(frame, node, arg.axis, f"a tile over all of axis '{arg.axis}'")
+            why = f"a tile over all of axis '{arg.axis}'"
+            arg = whole_axis(call.frame, call.node, arg.axis, why)
         if not isinstance(arg, Var) or is_number(arg):
             what = f"variable '{arg.name}'" if isinstance(arg, Var) else f"{arg!r}"
-            if isinstance(arg, Value):
-                what = "a value"
-            frame.fail(
-                KernelTypeError,
-                node,
-                f"{what} is no axis of a tile",
-                why="a tile's axes are variables of wl.tile and wl.steps, or whole axes (q.d)"
+            call.fail(
+                f"{'a value' if isinstance(arg, Value) else what} is no axis of a tile",
+                "a tile's axes are variables of wl.tile and wl.steps, or whole axes (q.d)"
                 if not isinstance(arg, Var)
                 else "it walks its axis one element at a time",
-                fix="wl.zeros(m, n), wl.zeros(s, q.d)",
+                "wl.zeros(m, n), wl.zeros(s, q.d)",
             )
         found.append(arg)
     return tuple(found)
 
 
-def _filled(
-    frame: Frame, node: ast.Call, word: Word, args: list[Symbol], kwargs: dict[str, Symbol]
-) -> Value:
-    least = 0 if word.name == "zeros" else 1
-    _arity(frame, node, word, args, kwargs, least, 3, ("dtype",))
-    dtype = kwargs.get("dtype", DType.F32)
+def _filled(call: Call, word: Word) -> Value:
+    zeros = word.name == "zeros"
+    call.arity(word, 0 if zeros else 1, 3, ("dtype",))
+    dtype = call.kwargs.get("dtype", DType.F32)
     if not isinstance(dtype, DType):
-        frame.fail(KernelTypeError, node, f"{dtype!r} is no element type", fix="dtype=wl.f32")
-    args, number = (args, 0.0) if word.name == "zeros" else (args[:-1], args[-1])
-    value = value_of(frame, node, number, dtype)
-    return spread(frame, node, value, _axes(frame, node, args))
+        call.fail(f"{dtype!r} is no element type", fix="dtype=wl.f32")
+    args, number = (call.args, 0.0) if zeros else (call.args[:-1], call.args[-1])
+    return spread(call.frame, call.node, call.value(number, dtype), _axes(call, args))
 
 
-def _index(
-    frame: Frame, node: ast.Call, word: Word, args: list[Symbol], kwargs: dict[str, Symbol]
-) -> Value:
-    _arity(frame, node, word, args, kwargs, 1, 1)
-    var = args[0]
+def _index(call: Call, word: Word) -> Value:
+    call.arity(word, 1, 1)
+    var = call.args[0]
     if isinstance(var, SizeOf):
-        (var,) = _axes(frame, node, [var])
+        (var,) = _axes(call, [var])
     if not isinstance(var, Var):
-        frame.fail(
-            KernelTypeError,
-            node,
-            "wl.index takes a variable",
-            why="it gives the element indices a variable covers",
-            fix="wl.index(m) with m from wl.tile or wl.steps",
-        )
+        fix = "wl.index(m) with m from wl.tile or wl.steps"
+        call.fail("wl.index takes a variable", "it gives the elements a variable covers", fix)
     if is_number(var):
-        return value_of(frame, node, var)
-    dims, line = (Dim(var.name),), frame.line(node)
-    return frame.build.once(Indices, var.name, dims, DType.I32, line, var=var.name)
+        return call.value(var)
+    dims, line = (Dim(var.name),), call.frame.line(call.node)
+    return call.frame.build.once(Indices, var.name, dims, DType.I32, line, var=var.name)
 
 
-def _is_whole(
-    frame: Frame, node: ast.Call, word: Word, args: list[Symbol], kwargs: dict[str, Symbol]
-) -> Symbol:
-    _arity(frame, node, word, args, kwargs, 1, 1)
-    if not isinstance(args[0], Var) or args[0] is not frame.build.loop:
-        frame.fail(
-            KernelTypeError,
-            node,
-            "wl.is_whole takes the variable of the loop it stands in",
-            why="it tells which list the step at hand is from",
-            fix=word.usage,
-        )
-    if not frame.build.has_whole:
+def _is_whole(call: Call, word: Word) -> Symbol:
+    call.arity(word, 1, 1)
+    var, build = call.args[0], call.frame.build
+    if not isinstance(var, Var) or var is not build.loop:
+        what = "wl.is_whole takes the variable of the loop it stands in"
+        call.fail(what, "it tells which list the step at hand is from", word.usage)
+    if not build.has_whole:
         return False
-    return frame.build.new(Whole, (), DType.BOOL, frame.line(node), var=args[0].name)
+    return build.new(Whole, (), DType.BOOL, call.frame.line(call.node), var=var.name)
 
 
-def _steps(
-    frame: Frame, node: ast.Call, word: Word, args: list[Symbol], kwargs: dict[str, Symbol]
-) -> Symbol:
-    frame.fail(
-        KernelSyntaxError,
-        node,
-        "wl.steps stands outside a for",
-        why="it is the range of the pipelined loop",
-        fix=word.usage,
-    )
+def _steps(call: Call, word: Word) -> Symbol:
+    why = "it is the range of the pipelined loop"
+    call.fail("wl.steps stands outside a for", why, word.usage, KernelSyntaxError)
 
 
-def _tile(
-    frame: Frame, node: ast.Call, word: Word, args: list[Symbol], kwargs: dict[str, Symbol]
-) -> Symbol:
+def _tile(call: Call, word: Word) -> Symbol:
+    args = call.args
     named = bool(args) and all(isinstance(a, str) for a in args)
-    most = len(args) if named else 1
-    _arity(frame, node, word, args, kwargs, 1, most, ("whole", "groups", "rows", "order"))
-    return tile(frame, node, args if named else args[0], kwargs)
+    call.arity(word, 1, len(args) if named else 1, ("whole", "groups", "rows", "order"))
+    return tile(call.frame, call.node, args if named else args[0], call.kwargs)
 
 
-def _slope(
-    frame: Frame, node: ast.Call, word: Word, args: list[Symbol], kwargs: dict[str, Symbol]
-) -> Symbol:
-    _arity(frame, node, word, args, kwargs, 2, 2)
-    y, x = args
+def _slope(call: Call, word: Word) -> Symbol:
+    call.arity(word, 2, 2)
+    y, x = call.args
     if not isinstance(x, Value) or not x.dtype.is_float:
-        frame.fail(
-            KernelTypeError, node, "wl.slope by something that is no floating tile", fix=word.usage
-        )
-    return slope(frame, node, y, x) if isinstance(y, Value) else 0.0
+        call.fail("wl.slope by something that is no floating tile", fix=word.usage)
+    return slope(call.frame, call.node, y, x) if isinstance(y, Value) else 0.0
 
 
 HANDLERS: dict[str, Handler] = {
@@ -378,49 +315,37 @@ HANDLERS: dict[str, Handler] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
 class _Method:
     """``x.sum`` of a tile, until it is called."""
 
-    def __init__(self, value: Value, name: str) -> None:
-        self.value = value
-        self.name = name
+    of: Value
+    name: str
 
-    def call(
-        self, frame: Frame, node: ast.Call, args: list[Symbol], kwargs: dict[str, Symbol]
-    ) -> Value:
+    def call(self, call: Call) -> Value:
+        args, kwargs = call.args, call.kwargs
         if self.name in FILLED:
-            return _new(frame, node, self.value, FILLED[self.name], kwargs.get("dtype"))
+            return self._new(call)
         if self.name == "to":
             dtype = args[0] if len(args) == 1 else kwargs.get("dtype")
             if not isinstance(dtype, DType):
-                frame.fail(
-                    KernelTypeError,
-                    node,
-                    ".to takes an element type",
-                    fix=".to(wl.bf16), or .to(v.dtype)",
-                )
-            if DType.BOOL in (self.value.dtype, dtype):
-                frame.fail(
-                    KernelTypeError,
-                    node,
-                    "conditions are not converted",
-                    why="they are not 0 and 1",
-                    fix="wl.where(condition, a, b), or a comparison",
-                )
-            return cast(frame, node, self.value, dtype)
+                call.fail(".to takes an element type", fix=".to(wl.bf16), or .to(v.dtype)")
+            if DType.BOOL in (self.of.dtype, dtype):
+                fix = "wl.where(condition, a, b), or a comparison"
+                call.fail("conditions are not converted", "they are not 0 and 1", fix)
+            return cast(call.frame, call.node, self.of, dtype)
         if len(args) > 1 or set(kwargs) - {"axis"}:
-            frame.fail(
-                KernelTypeError, node, f".{self.name} takes an axis", fix=f"x.{self.name}(axis=1)"
-            )
+            call.fail(f".{self.name} takes an axis", fix=f"x.{self.name}(axis=1)")
         axis = args[0] if args else kwargs.get("axis")
         fn = {"sum": Fn.ADD, "max": Fn.MAX, "min": Fn.MIN}[self.name]
-        return reduce(frame, node, fn, self.value, axis)
+        return reduce(call.frame, call.node, fn, self.of, axis)
 
-
-def _new(frame: Frame, node: ast.Call, like: Value, number: int, dtype: Symbol) -> Value:
-    """``b.new_ones((), dtype=torch.bool)``: a number of the type of ``like``, or a condition."""
-    kind = DType.BOOL if "bool" in str(dtype) else like.dtype
-    return value_of(frame, node, bool(number) if kind is DType.BOOL else number, kind)
+    def _new(self, call: Call) -> Value:
+        """``b.new_ones((), dtype=torch.bool)``: a number of the tile's type, or a condition."""
+        number = FILLED[self.name]
+        if "bool" in str(call.kwargs.get("dtype")):
+            return call.value(bool(number), DType.BOOL)
+        return call.value(bool(number) if self.of.dtype is DType.BOOL else number, self.of.dtype)
 
 
 def method(frame: Frame, node: ast.Attribute, value: Value) -> Symbol:

@@ -46,38 +46,12 @@ def tile(
     whole = tuple(whole) if isinstance(whole, tuple | list) else (whole,)
     _check_whole(frame, node, tensor, whole)
     variables = _variables(frame, node, tensor, whole)
-    rows = options.get("rows")
-    if rows is not None:
-        if type(rows) is not int or rows < 1:
-            frame.fail(KernelTypeError, node, f"rows={rows!r}", fix="a number: rows=128")
-        at = next(i for i, v in enumerate(variables) if v.walk is Walk.TILE)
-        variables[at] = replace(variables[at], extent=rows)
-    kind = "tiles"
-    starts: tuple[str, ...] = ()
-    if options.get("groups") is not None:
-        group = options["groups"]
-        if not isinstance(group, Tensor) or group.access is not Access.STARTS:
-            frame.fail(
-                KernelTypeError,
-                node,
-                "groups= takes the offsets of the groups",
-                why="they say which rows belong to which group",
-                fix='a parameter starts: wl.Starts["e"]',
-            )
-        axis = group.axes[0].name
-        kind, starts = "groups", (group.name,)
+    _set_rows(frame, node, variables, options.get("rows"))
+    groups = _groups(frame, node, options.get("groups"))
+    order = _order(frame, node, variables, options.get("order"), groups)
+    if groups is not None:
+        axis = groups.axes[0].name
         variables = [Var(name=axis, axis=axis, walk=Walk.UNIT, extent=1), *variables]
-    order = options.get("order")
-    fixed = all(v.extent is not None for v in variables)
-    is_list = isinstance(order, Tensor) and len(order.axes) == 1 and fixed and not starts
-    if order is not None and not is_list:
-        frame.fail(
-            KernelTypeError,
-            node,
-            "order= takes the numbers of all tiles",
-            why="they say which tile is begun when, so the text must say how large tiles are",
-            fix='a parameter order: wl.In["n", wl.i32], and rows=128',
-        )
     named = _named(frame, variables)
     for var in named:
         build.vars[var.name] = var
@@ -86,11 +60,49 @@ def tile(
     build.grid = Grid(
         tensor=tensor.name,
         vars=tuple(v.name for v in named),
-        kind=kind,
-        starts=starts,
-        order=order.name if order is not None else "",
+        kind="tiles" if groups is None else "groups",
+        starts=() if groups is None else (groups.name,),
+        order=order,
     )
     return named[0] if len(named) == 1 else tuple(named)
+
+
+def _set_rows(frame: Frame, node: ast.Call, variables: list[Var], rows: Symbol) -> None:
+    if rows is None:
+        return
+    if type(rows) is not int or rows < 1:
+        frame.fail(KernelTypeError, node, f"rows={rows!r}", fix="a number: rows=128")
+    at = next(i for i, v in enumerate(variables) if v.walk is Walk.TILE)
+    variables[at] = replace(variables[at], extent=rows)
+
+
+def _groups(frame: Frame, node: ast.Call, group: Symbol) -> Tensor | None:
+    if group is None or (isinstance(group, Tensor) and group.access is Access.STARTS):
+        return group
+    frame.fail(
+        KernelTypeError,
+        node,
+        "groups= takes the offsets of the groups",
+        why="they say which rows belong to which group",
+        fix='a parameter starts: wl.Starts["e"]',
+    )
+
+
+def _order(
+    frame: Frame, node: ast.Call, variables: list[Var], order: Symbol, groups: Tensor | None
+) -> str:
+    if order is None:
+        return ""
+    fixed = groups is None and all(v.extent is not None for v in variables)
+    if isinstance(order, Tensor) and len(order.axes) == 1 and fixed:
+        return order.name
+    frame.fail(
+        KernelTypeError,
+        node,
+        "order= takes the numbers of all tiles",
+        why="they say which tile is begun when, so the text must say how large tiles are",
+        fix='a parameter order: wl.In["n", wl.i32], and rows=128',
+    )
 
 
 def _of_axes(frame: Frame, node: ast.Call, names: list[Symbol]) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from warploom.document.fields import all_of, boolean, instance, integer
+from warploom.document.fields import all_of, instance, integer, judge
 from warploom.document.kinds import OpRole, Phase
 from warploom.document.ops import OpDesc, ScheduleEntry
 from warploom.errors import ProgramError
@@ -24,12 +24,10 @@ class PipelineProgram:
     to_the_letter: bool = False  # waits and layout as the reference has them, gaps included
 
     def __post_init__(self) -> None:
-        all_of(self.blocks, MMABlockSpec, "blocks", "PipelineProgram")
+        judge(self)
         instance(self.explicit_blocks, (tuple, list), "explicit_blocks", "PipelineProgram")
         for i, ops in enumerate(self.explicit_blocks):
             all_of(ops, OpDesc, f"explicit_blocks[{i}]", "PipelineProgram")
-        boolean(self.trailing_barrier, "trailing_barrier", "PipelineProgram")
-        boolean(self.to_the_letter, "to_the_letter", "PipelineProgram")
 
     @classmethod
     def empty(cls, num_blocks: int, *, trailing_barrier: bool = False) -> PipelineProgram:

@@ -7,11 +7,11 @@ further ones follow in ``more_pre_ops`` and ``more_global_loads``, so that no op
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from warploom.document.fields import all_of, boolean, instance
+from warploom.document.fields import judge
 from warploom.document.kinds import Phase
 from warploom.document.ops import OpDesc, ScheduleEntry
 from warploom.errors import ProgramError
@@ -54,15 +54,7 @@ class MMABlockSpec:
     stated: frozenset[str] = frozenset()  # flags above that an author asked for
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.type == "OpDesc":
-                instance(value, OpDesc, field.name, "MMABlockSpec")
-            elif field.type == "bool":
-                boolean(value, field.name, "MMABlockSpec")
-        for name in ("more_pre_ops", "more_global_loads"):
-            all_of(getattr(self, name), OpDesc, name, "MMABlockSpec")
-        all_of(self.more_global_prefetch, bool, "more_global_prefetch", "MMABlockSpec")
+        judge(self)
         if len(self.more_global_loads) != len(self.more_global_prefetch):
             raise ProgramError(
                 f"more_global_prefetch has {len(self.more_global_prefetch)} flags for "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from warploom.document.counters import KernelShape, Protocol
-from warploom.document.fields import all_of, instance, member, text
+from warploom.document.fields import all_of, instance, member
 from warploom.document.machine import MachineCosts
 from warploom.document.ops import DepEdge, OpDesc, ScheduleEntry
 from warploom.errors import ConfigError
@@ -24,8 +24,8 @@ class Hooks:
         self._schedule = schedule
         self._owner = type(schedule).__name__
         self.name, self.target_name = schedule.name, schedule.target_name
-        text(self.name, "name", self._owner)
-        text(self.target_name, "target_name", self._owner)
+        instance(self.name, str, "name", self._owner)
+        instance(self.target_name, str, "target_name", self._owner)
         self.shape: KernelShape | None = schedule.shape
         if self.shape is not None:
             instance(self.shape, KernelShape, "shape", self._owner)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from warploom.document.fields import boolean, booleans, integer, integers, member
+from warploom.document.fields import judge
 from warploom.document.kinds import OpRole
 
 
@@ -31,8 +31,7 @@ class LoopCarriedSpec:
     selector: int
 
     def __post_init__(self) -> None:
-        member(self.role, OpRole, "role", "LoopCarriedSpec")
-        integer(self.selector, "selector", "LoopCarriedSpec", least=0)
+        judge(self)
 
     @classmethod
     def fragment_zero(cls) -> LoopCarriedSpec:
@@ -57,7 +56,7 @@ class BlockSizing:
     max_globals: int = 0
 
     def __post_init__(self) -> None:
-        integers(self, ("heavy", "light", "max_globals"))
+        judge(self)
 
     @classmethod
     def default_2x2(cls) -> BlockSizing:
@@ -77,7 +76,7 @@ class FragOrder:
     b_before_a: bool
 
     def __post_init__(self) -> None:
-        boolean(self.b_before_a, "b_before_a", "FragOrder")
+        judge(self)
 
     @classmethod
     def b_first(cls) -> FragOrder:
@@ -99,14 +98,7 @@ class WarpStaggerRule:
     fixed_amount: int
 
     def __post_init__(self) -> None:
-        booleans(self, ("enabled", "compute_from_body"))
-        integer(
-            self.fixed_amount,
-            "fixed_amount",
-            "WarpStaggerRule",
-            least=0,
-            why="it is the index of a prologue entry",
-        )
+        judge(self, why={"fixed_amount": "it is the index of a prologue entry"})
 
     @classmethod
     def none(cls) -> WarpStaggerRule:

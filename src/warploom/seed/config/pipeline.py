@@ -4,31 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from warploom.document.fields import booleans, instance, integer, integers
+from warploom.document.fields import judge
 from warploom.document.ops import OpDesc
 from warploom.errors import ConfigError
 from warploom.seed.config.parts import BlockSizing, FragOrder, LoopCarriedSpec, WarpStaggerRule
 
-_COUNTS = (
-    "depth",
-    "prefetch",
-    "drain_passes",
-    "prologue_fill",
-    "m_mmas",
-    "n_mmas",
-    "num_partitions",
-    "mma_latency",
-    "vm_per_load_a",
-    "vm_per_load_b",
-    "lgkm_per_load_a",
-    "lgkm_per_load_b",
-)
-_RECORDS = {
-    "loop_carried": LoopCarriedSpec,
-    "block_sizing": BlockSizing,
-    "frag_order": FragOrder,
-    "warp_stagger": WarpStaggerRule,
-}
 MAX_DEPTH = 8
 
 
@@ -81,19 +61,10 @@ class PipelineConfig:
     cross_stage_rotation: bool = False
 
     def __post_init__(self) -> None:
-        integers(self, _COUNTS)
-        booleans(self, ("mma_serial", "cross_stage_rotation"))
-        for name, kind in _RECORDS.items():
-            instance(getattr(self, name), kind, name, "PipelineConfig")
-        integer(
-            self.depth,
-            "depth",
-            "PipelineConfig",
-            most=MAX_DEPTH,
-            why="every buffer of the ring holds a whole tile of shared memory",
-        )
+        why = {"depth": "every buffer of the ring holds a whole tile of shared memory"}
+        fields = dict.fromkeys(("ch0_match_field", "ch1_match_field"), (None, None))
+        judge(self, bounds={"depth": (0, MAX_DEPTH), **fields}, why=why)
         for name in ("ch0_match_field", "ch1_match_field"):
-            integer(getattr(self, name), name, "PipelineConfig")
             if getattr(self, name) not in (0, 1):
                 raise ConfigError(
                     f"{name} = {getattr(self, name)} names no field",

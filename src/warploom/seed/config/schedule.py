@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
-from warploom.document.fields import booleans, integer, member
+from warploom.document.fields import judge
 from warploom.errors import ConfigError
 from warploom.seed.config.parts import SchedulingStrategy
 
@@ -14,7 +14,7 @@ NO_WAIT = 255
 
 _COUNT = "it counts operations or registers"
 _WAIT = "a wait for fewer than zero outstanding operations never ends"
-_NUMBERS = {
+_WHY = {
     "sched_barrier_mask": "it is a mask of blocks",
     "drain_lgkm_mask": "it is a mask of blocks",
     "lds_contention_penalty": "it counts cycles",
@@ -24,18 +24,6 @@ _NUMBERS = {
     "lgkm_per_load_b": _COUNT,
     "max_vgpr": _COUNT,
 }
-_FLAGS = (
-    "auto_waits",
-    "auto_drain",
-    "lgkm_after_last",
-    "minimal_barriers",
-    "omit_mma_set_prio",
-    "global_before_frag",
-    "barrier_before_pre_ops",
-    "inter_block_lgkm_drain",
-    "partial_prologue_drain",
-    "wrap_waits_with_sched_barrier",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,10 +73,7 @@ class ScheduleConfig:
     wrap_waits_with_sched_barrier: bool = False
 
     def __post_init__(self) -> None:
-        member(self.scheduling, SchedulingStrategy, "scheduling", "ScheduleConfig")
-        for name, why in _NUMBERS.items():
-            integer(getattr(self, name), name, "ScheduleConfig", least=0, why=why)
-        booleans(self, _FLAGS)
+        judge(self, why=_WHY)
 
     @classmethod
     def from_strategies(cls, **flat: Any) -> ScheduleConfig:  # noqa: ANN401

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import ClassVar
 
-from warploom.document.fields import boolean, integer
+from warploom.document.fields import judge
 
 
 class _Bundle:
@@ -20,13 +20,7 @@ class _Bundle:
     _OTHER_NAMES: ClassVar[dict[str, str]] = {}
 
     def __post_init__(self) -> None:
-        owner = type(self).__name__
-        for field in fields(self):  # type: ignore[arg-type]  # subclasses are dataclasses
-            value = getattr(self, field.name)
-            if field.type == "bool":
-                boolean(value, field.name, owner)
-            else:
-                integer(value, field.name, owner, least=0)
+        judge(self)
 
     def flat(self) -> dict[str, int | bool]:
         """The settings under their names in ``ScheduleConfig``."""

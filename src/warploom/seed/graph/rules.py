@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
-from warploom.document.fields import boolean, integer, member
+from warploom.document.fields import judge
 from warploom.document.kinds import DepKind, OpRole
 from warploom.seed.config.pipeline import PipelineConfig
 
-_CHOICES: dict[str, int | None] = {
-    "loop_distance": None,
-    "producer_half": 1,
-    "k_offset_filter": 2,
-    "lc_producer": 1,
-    "lc_consumer": 1,
-    "producer_ordinal": None,
-    "consumer_ordinal": None,
+_BOUNDS = {
+    "k_offset_filter": (0, 2),
+    **dict.fromkeys(("producer_half", "lc_producer", "lc_consumer"), (-1, 1)),
 }
 
 
@@ -62,15 +57,7 @@ class EdgeRule:
     first_match_only: bool = False
 
     def __post_init__(self) -> None:
-        member(self.producer_role, OpRole, "producer_role", "EdgeRule")
-        member(self.consumer_role, OpRole, "consumer_role", "EdgeRule")
-        member(self.dep_kind, DepKind, "dep_kind", "EdgeRule")
-        for field in fields(self):
-            if field.type == "bool":
-                boolean(getattr(self, field.name), field.name, "EdgeRule")
-        for name, most in _CHOICES.items():
-            least = 0 if name == "k_offset_filter" else -1
-            integer(getattr(self, name), name, "EdgeRule", least=least, most=most)
+        judge(self, least=-1, bounds=_BOUNDS)
 
 
 _LOAD, _STORE, _FRAG = OpRole.GLOBAL_LOAD, OpRole.SHARED_STORE, OpRole.FRAGMENT_LOAD

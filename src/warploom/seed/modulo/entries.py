@@ -12,8 +12,14 @@ from dataclasses import dataclass, replace
 
 from warploom.document.kinds import KOffsetKind, OpRole, Phase
 from warploom.document.ops import OpDesc, ScheduleEntry
-from warploom.order.expand import Expansion, Instance, copy_index, expand, kernel_rank
-from warploom.order.expand import unroll_factor as unroll_of
+from warploom.order.expand import (
+    Expansion,
+    Instance,
+    copy_index,
+    expand,
+    kernel_rank,
+    unroll_factor as unroll_of,
+)
 from warploom.order.result import ModuloResult
 from warploom.seed.modulo.bridge import BodyProblem
 

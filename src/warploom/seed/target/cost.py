@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from warploom.document.fields import all_of, instance, integer, integers, member, text
+from warploom.document.fields import all_of, instance, integer, judge
 from warploom.document.kinds import MAX_KERNEL_TAG, OpRole, ResourceKind, tag_name
 from warploom.document.machine import MachineCosts
 from warploom.document.ops import OpDesc
@@ -26,9 +26,7 @@ class OpCost:
     vgpr_kill: int = 0
 
     def __post_init__(self) -> None:
-        member(self.resource, ResourceKind, "resource", "OpCost", error=CostModelError)
-        member(self.role, OpRole, "role", "OpCost", error=CostModelError)
-        integers(self, ("latency", "vgpr_def", "vgpr_kill"), error=CostModelError)
+        judge(self, error=CostModelError)
 
     @classmethod
     def none(cls) -> OpCost:
@@ -144,8 +142,6 @@ class TargetProfile:
     machine: MachineCosts | None = None
 
     def __post_init__(self) -> None:
-        instance(self.cost_model, TargetCostModel, "cost_model", "TargetProfile")
-        instance(self.pipeline, PipelineConfig, "pipeline", "TargetProfile")
-        text(self.name, "name", "TargetProfile")
+        judge(self)
         if self.machine is not None:
             instance(self.machine, MachineCosts, "machine", "TargetProfile")

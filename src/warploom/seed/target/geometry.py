@@ -9,21 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from warploom.document.counters import KernelShape
-from warploom.document.fields import boolean, instance, integer
+from warploom.document.fields import boolean, instance, integer, judge
 from warploom.errors import GeometryError
 
-_SIZES = (
-    "BM",
-    "BN",
-    "BK",
-    "MMA_M",
-    "MMA_N",
-    "MMA_K",
-    "elem_bytes",
-    "simd_width",
-    "vm_per_load_a",
-    "vm_per_load_b",
-)
+_STATED_ELSEWHERE = dict.fromkeys(("lgkm_per_load_a", "lgkm_per_load_b"), (0, None))
 WAVE_LANES = 64
 LDS_BYTES = 160 * 1024
 
@@ -50,12 +39,7 @@ class KernelGeometry:
     lgkm_per_load_b: int
 
     def __post_init__(self) -> None:
-        boolean(self.is_fp8, "is_fp8", "KernelGeometry", error=GeometryError)
-        for name in _SIZES:
-            value = getattr(self, name)
-            integer(value, name, "KernelGeometry", least=1, error=GeometryError)
-        for name in ("lgkm_per_load_a", "lgkm_per_load_b"):
-            integer(getattr(self, name), name, "KernelGeometry", least=0, error=GeometryError)
+        judge(self, least=1, bounds=_STATED_ELSEWHERE, error=GeometryError)
         where = f"tile {self.tile}, MMA {self.mma}, {self.elem_bytes} bytes an element"
         _require(
             self.simd_width * self.elem_bytes == 16,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
-from warploom.document.fields import integer, integers
+from warploom.document.fields import integer, judge
 from warploom.document.kinds import OpRole, ResourceKind
 from warploom.seed.config.parts import BlockSizing, FragOrder, LoopCarriedSpec, WarpStaggerRule
 from warploom.seed.config.pipeline import PipelineConfig
@@ -130,4 +130,4 @@ class AMDScheduleHints:
     b_loads_per_thread: int
 
     def __post_init__(self) -> None:
-        integers(self, [f.name for f in fields(self)])
+        judge(self)

@@ -114,8 +114,11 @@ class _Walk:
                 for place in writes(event):
                     held[place] = None
                 continue
-            if event.phase in ("prologue", "kernel", "epilogue"):
-                seen.setdefault((key, event.tile), []).append(_turn(op, event))
+            if event.phase in ("setup", "finish"):
+                why = f"{describe(event.entry)} runs outside of every tile"
+                yield self._finding(event, op, why, "run it in prologue, kernel or epilogue")
+                continue
+            seen.setdefault((key, event.tile), []).append(_turn(op, event))
             yield from self._operands(event, op, held)
             yield from self._results(event, op, held)
         yield from self._counts(agent, seen)
@@ -146,10 +149,22 @@ class _Walk:
                 )
                 fix = f"run {self.table.maker[wanted[0]].name} first, and nothing over it"
                 yield self._finding(event, op, why, fix)
+        yield from self._order(event, op)
         for place in sorted(left):
             why = f"{describe(event.entry)} reads {place}, which is none of its operands here"
             fix = "accumulate = False where a sum starts; or declare the operand"
             yield self._finding(event, op, why, fix)
+
+    def _order(self, event: Event, op: FlowOp) -> Iterator[Finding]:
+        """A product's factors stand in the order in which they were declared."""
+        if not isinstance(event.entry, Mma):
+            return
+        found = [f"{s.ring}.{s.part}" for s in event.entry.slots]
+        declared = dict.fromkeys(self.table.home[o.value] for o in op.operands)
+        wanted = [place for place in declared if place in found]
+        if found != wanted and sorted(found) == sorted(wanted):
+            why = f"{describe(event.entry)} multiplies {' by '.join(found)}"
+            yield self._finding(event, op, why, f"the order declared: {', '.join(wanted)}")
 
     def _wanted(
         self, event: Event, op: FlowOp, operand: FlowOperand

@@ -105,7 +105,8 @@ class _Maker:
 
     def slots(self, ring: str) -> tuple[FlowOperand, ...]:
         """All parts of a ring, as operands."""
-        return tuple(_of(h.value) for h in self.homes if h.place.startswith(f"{ring}."))
+        places = [f"{ring}.{p.name}" for p in self.document.ring(ring).parts]
+        return tuple(_of(h.value) for place in places for h in self.homes if h.place == place)
 
     def flow(self) -> Flow:
         """What was collected."""

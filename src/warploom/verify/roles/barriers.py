@@ -25,9 +25,20 @@ _Slot = tuple[int, str, str, int]  # cta, ring, side, slot
 
 
 def check_phases(order: Order) -> Iterator[Finding]:
-    """Each entry's own slot and parity are those of the use it means."""
-    for event in order.event.values():
+    """Each entry's own slot and parity are those of the use it means.
+
+    Where positions run on from tile to tile they are, but for wrong parities and uses before the
+    first.
+    """
+    carries = {p.name: p.carries_phase for p in order.document.programs}
+    first = (e for agent, events in order.programs.items() if agent.cta == 0 for e in events)
+    for event in first:
         entry = event.entry
+        wrong = isinstance(entry, WaitFull | WaitEmpty) and entry.parity != isinstance(
+            entry, WaitEmpty
+        )
+        if event.step >= 0 and not wrong and carries[event.agent.role]:
+            continue
         if isinstance(entry, WaitFull | WaitEmpty | Expect | Load | Arrive):
             yield from _position(order, event, entry.ring)
         elif isinstance(entry, Mma | Compute) and (entry.slots or _fills(entry)):
@@ -40,7 +51,7 @@ def _fills(entry: Mma | Compute) -> tuple[SlotRead, ...]:
 
 
 def _position(order: Order, event: Event, ring: str) -> Iterator[Finding]:
-    depth = order.document.ring(ring).depth
+    depth = order.depth[ring]
     meant = order.uses.meant(event, ring)
     computed = order.uses.computed(event, ring)
     entry = event.entry
@@ -84,6 +95,8 @@ def check_counts(order: Order) -> Iterator[Finding]:
     """
     last = _last_waits(order)
     for key, phase in order.phases.items():
+        if key[0]:
+            continue
         ring = order.document.ring(key[1])
         if key[2] == "empty" and key[3] > last.get(_slot(order, key), -1):
             continue
@@ -98,14 +111,14 @@ def check_counts(order: Order) -> Iterator[Finding]:
 
 
 def _slot(order: Order, key: BarrierKey) -> _Slot:
-    return (*key[:3], key[3] % order.document.ring(key[1]).depth)
+    return (*key[:3], key[3] % order.depth[key[1]])
 
 
 def _last_waits(order: Order) -> dict[_Slot, int]:
     """The last use of every slot's barrier that anyone waits for."""
     last: dict[_Slot, int] = {}
     for key in order.waits:
-        if key[3] >= 0:
+        if key[3] >= 0 and key[0] == 0:
             slot = _slot(order, key)
             last[slot] = max(last.get(slot, -1), key[3])
     return last
@@ -117,7 +130,7 @@ def _skipped(order: Order, last: dict[_Slot, int]) -> Iterator[Finding]:
     for key in order.phases:
         present[_slot(order, key)].add(key[3])
     for slot, final in last.items():
-        depth = order.document.ring(slot[1]).depth
+        depth = order.depth[slot[1]]
         for use in range(slot[3], final, depth):
             if use not in present[slot]:
                 what = "filled" if slot[2] == "full" else "released"
@@ -158,7 +171,9 @@ def _bytes(order: Order, key: BarrierKey, phase: Phase, landed: int) -> Finding:
 def check_waits(order: Order) -> Iterator[Finding]:
     """No wait can be passed by an older phase or lapped by a newer one; each has its phase."""
     for key, nodes in order.waits.items():
-        depth = order.document.ring(key[1]).depth
+        if key[0]:
+            continue
+        depth = order.depth[key[1]]
         older = order.completion.get((*key[:3], key[3] - depth))
         newer = order.completion.get((*key[:3], key[3] + depth))
         for node in nodes:
@@ -221,13 +236,15 @@ def check_early_arrivals(order: Order) -> Iterator[Finding]:
     """
     last = _last_waits(order)
     for key, phase in order.phases.items():
-        depth = order.document.ring(key[1]).depth
+        depth = order.depth[key[1]]
         older = order.completion.get((*key[:3], key[3] - depth))
-        if older is None or key[3] - depth > last.get(_slot(order, key), -1):
+        if key[0] or older is None or key[3] - depth > last.get(_slot(order, key), -1):
             continue
         for node, _ in [*phase.arrivals, *phase.landed]:
+            if order.before(older, node):
+                continue
             severity = _unless_met(order, (*key[:3], key[3] - depth), node)
-            if not order.before(older, node) and severity:
+            if severity:
                 yield Finding(
                     code=Code.LAPPED,
                     severity=severity,

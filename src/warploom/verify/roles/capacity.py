@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from warploom.document.roles import RolesDocument
+from warploom.document.roles import RoleProgram, RolesDocument
 from warploom.verify.findings import Code, Finding
 from warploom.verify.roles.live import live_registers
 
 SHARED_BYTES = 232_448
 SM_REGISTERS = 65_536
 THREAD_REGISTERS = 255
+WARP, WARPGROUP = 32, 128  # threads
 _FEWEST, _MOST, _STEP = 24, 256, 8  # what setmaxnreg takes
 
 
@@ -25,7 +26,7 @@ def check_capacity(document: RolesDocument) -> Iterator[Finding]:
             "fewer stages or smaller tiles",
         )
     yield from _shares(document)
-    total = 0
+    total, beside = 0, [_FEWEST]
     for program in document.programs:
         each = live_registers(program)
         has = min(THREAD_REGISTERS, program.most_registers or THREAD_REGISTERS)
@@ -35,8 +36,12 @@ def check_capacity(document: RolesDocument) -> Iterator[Finding]:
                 f"has {has}",
                 "smaller tiles, or more instances",
             )
-        threads = -(-program.threads // 128) * 128
-        total += program.instances * threads * max(-(-each // 8) * 8, _FEWEST)
+        rounded = max(-(-each // 8) * 8, _FEWEST)
+        if _is_part(program):
+            beside.append(rounded)
+        else:
+            total += program.instances * -(-program.threads // 128) * 128 * rounded
+    total += 128 * _groups_of_parts(document) * max(beside)
     if total > SM_REGISTERS:
         yield _over(
             f"all instances together take {total} registers; an SM has {SM_REGISTERS}",
@@ -44,12 +49,25 @@ def check_capacity(document: RolesDocument) -> Iterator[Finding]:
         )
 
 
+def _is_part(program: RoleProgram) -> bool:
+    """Whether a role has less than a warpgroup, which it shares with others of that kind."""
+    return program.threads < WARPGROUP
+
+
+def _groups_of_parts(document: RolesDocument) -> int:
+    parts = [p.instances * -(-p.threads // WARP) for p in document.programs if _is_part(p)]
+    return -(-sum(parts) * WARP // WARPGROUP)
+
+
 def _shares(document: RolesDocument) -> Iterator[Finding]:
     """``setmaxnreg``: roles share what the CTA got at entry; who asks for more waits for ever."""
     if not any(p.most_registers for p in document.programs):
         return
-    groups = {p.name: p.instances * -(-p.threads // 128) for p in document.programs}
-    entry = SM_REGISTERS // (128 * sum(groups.values())) // _STEP * _STEP
+    whole = [p for p in document.programs if not _is_part(p)]
+    parts = [p for p in document.programs if _is_part(p)]
+    groups = [p.instances * -(-p.threads // WARPGROUP) for p in whole]
+    groups.append(_groups_of_parts(document))
+    entry = SM_REGISTERS // (WARPGROUP * sum(groups)) // _STEP * _STEP
     for p in document.programs:
         n = p.most_registers
         if n and (n % _STEP or not _FEWEST <= n <= _MOST):
@@ -57,8 +75,15 @@ def _shares(document: RolesDocument) -> Iterator[Finding]:
                 f"{p.name} asks for {n} registers a thread",
                 f"a multiple of {_STEP} from {_FEWEST} to {_MOST}",
             )
-    asked = sum(groups[p.name] * (p.most_registers or entry) for p in document.programs)
-    given = entry * sum(groups.values())
+    if len({p.most_registers for p in parts}) > 1:
+        yield _over(
+            "the roles of one warpgroup ask for different numbers of registers",
+            "the same most_registers: a warpgroup has one number",
+        )
+    most = [p.most_registers or entry for p in whole]
+    most.append(max((p.most_registers or entry for p in parts), default=0))
+    asked = sum(n * each for n, each in zip(groups, most, strict=True))
+    given = entry * sum(groups)
     if asked > given:
         yield _over(
             f"the roles ask for {asked * 128} registers together and have {given * 128} at entry: "

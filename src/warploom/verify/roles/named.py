@@ -20,6 +20,8 @@ def check_named(order: Order) -> Iterator[Finding]:
     nobody and harm nobody.
     """
     for key, nodes in order.generations.items():
+        if key[0] > 0:
+            continue
         last = (*key[:3], key[3] + 1) not in order.generations
         if last and all(isinstance(order.event[n].entry, NamedArrive) for n in nodes):
             continue
@@ -64,18 +66,17 @@ def _name(key: Generation) -> str:
 
 def check_exit(order: Order) -> Iterator[Finding]:
     """Nothing lands in, or arrives at, a CTA whose last thread may have left."""
-    last = {cta: order.last_nodes(cta) for cta in range(order.document.cluster)}
+    ends = order.last_nodes(0)
     for load, landings in order.landed.items():
-        for cta, landing in landings.items():
-            if not any(order.before(landing, end) for end in last[cta]):
-                yield _left(order, load, f"may still copy into CTA {cta} when that has left")
+        if 0 in landings and not any(order.before(landings[0], end) for end in ends):
+            yield _left(order, load, "may still copy into a CTA that has left")
     if order.document.cluster == 1:
         return
     for node, event in order.event.items():
         if isinstance(event.entry, Arrive) and event.entry.ctas > 1:
-            for cta in reached(order.document, event.agent.cta, event.entry.ctas):
-                if not any(order.before(node, end) for end in last[cta]):
-                    yield _left(order, node, f"may arrive at CTA {cta} when that has left")
+            here = 0 in reached(order.document, event.agent.cta, event.entry.ctas)
+            if here and not any(order.before(node, end) for end in ends):
+                yield _left(order, node, "may arrive at a CTA that has left")
 
 
 def _left(order: Order, node: int, why: str) -> Finding:

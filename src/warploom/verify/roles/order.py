@@ -15,16 +15,23 @@ from dataclasses import dataclass, field
 
 from warploom.document.roles import (
     Arrive,
+    BulkCommit,
+    BulkStore,
+    BulkWait,
     ClusterSync,
     Commit,
+    Compute,
     Expect,
     Load,
     Mma,
+    MmaFence,
     NamedArrive,
     NamedSync,
+    ProxyFence,
     RoleEntry,
     RolesDocument,
     Scope,
+    ScopeSync,
     WaitEmpty,
     WaitFull,
     WaitGroup,
@@ -32,6 +39,7 @@ from warploom.document.roles import (
 from warploom.verify.agents import ALL, Agent, Event, Uses, agents, reach_of, run
 
 WARP_THREADS = 32
+_LOCAL = (Compute, MmaFence, ProxyFence, ScopeSync, BulkStore, BulkCommit, BulkWait)
 BarrierKey = tuple[int, str, str, int]  # cta, ring, "full" | "empty", use
 Generation = tuple[int, str, int, int]  # cta, barrier, turn, generation
 
@@ -53,7 +61,8 @@ class Order:
     tiles: tuple[int, ...]
     uses: Uses
     programs: dict[Agent, list[Event]]
-    node: dict[tuple[Agent, int], int] = field(default_factory=dict)
+    depth: dict[str, int] = field(init=False)  # slots of every ring
+    nodes: dict[Agent, list[int]] = field(default_factory=dict)  # of an agent's events, in order
     event: dict[int, Event] = field(default_factory=dict)
     landed: dict[int, dict[int, int]] = field(default_factory=dict)  # load node -> cta -> node
     loader: dict[int, int] = field(default_factory=dict)  # landing -> load node
@@ -68,14 +77,16 @@ class Order:
     partner: dict[int, int] = field(default_factory=dict)  # arrival -> what other warps do before
     blocked: list[int] = field(default_factory=list)
     _meetings: dict[tuple[Agent, bool], list[int]] = field(default_factory=dict)
-    _edges: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    _edges: list[list[int]] = field(default_factory=list)  # what each node directly waits for
     _before: list[int] = field(default_factory=list)
-    _count: int = 0
+
+    def __post_init__(self) -> None:
+        self.depth = {r.name: r.depth for r in self.document.rings}
 
     def new_node(self) -> int:
         """A fresh node."""
-        self._count += 1
-        return self._count - 1
+        self._edges.append([])
+        return len(self._edges) - 1
 
     def edge(self, a: int, b: int) -> None:
         """``a`` is over before ``b``."""
@@ -106,8 +117,8 @@ class Order:
         key = agent, products
         if key not in self._meetings:
             self._meetings[key] = [
-                self.node[agent, i]
-                for i, event in enumerate(self.programs[agent])
+                met
+                for met, event in zip(self.nodes[agent], self.programs[agent], strict=True)
                 if reach_of(event) == ALL or (products and isinstance(event.entry, Mma))
             ]
         found = self._meetings[key]
@@ -116,21 +127,17 @@ class Order:
 
     def last_nodes(self, cta: int) -> list[int]:
         """The last event of every agent of a CTA."""
-        return [
-            self.node[agent, len(events) - 1]
-            for agent, events in self.programs.items()
-            if agent.cta == cta and events
-        ]
+        return [n[-1] for agent, n in self.nodes.items() if agent.cta == cta and n]
 
     def close(self) -> None:
         """Compute the closure; nodes on or after a cycle stay in ``blocked``."""
-        waiting = {v: len(self._edges[v]) for v in range(self._count)}
-        followers: dict[int, list[int]] = defaultdict(list)
-        for v in range(self._count):
-            for u in self._edges[v]:
+        waiting = [len(edges) for edges in self._edges]
+        followers: list[list[int]] = [[] for _ in waiting]
+        for v, edges in enumerate(self._edges):
+            for u in edges:
                 followers[u].append(v)
-        self._before = [0] * self._count
-        ready = [v for v, n in waiting.items() if n == 0]
+        self._before = [0] * len(waiting)
+        ready = [v for v, n in enumerate(waiting) if n == 0]
         done = 0
         while ready:
             u = ready.pop()
@@ -141,8 +148,8 @@ class Order:
                 waiting[v] -= 1
                 if waiting[v] == 0:
                     ready.append(v)
-        if done < self._count:
-            self.blocked = [v for v, n in waiting.items() if n > 0]
+        if done < len(waiting):
+            self.blocked = [v for v, n in enumerate(waiting) if n > 0]
 
 
 def build_order(document: RolesDocument, tiles: Sequence[int]) -> Order:
@@ -159,19 +166,22 @@ def build_order(document: RolesDocument, tiles: Sequence[int]) -> Order:
     return order
 
 
-def _add_agent(order: Order, agent: Agent, events: list[Event]) -> None:  # noqa: C901 (dispatch)
+def _add_agent(order: Order, agent: Agent, events: list[Event]) -> None:  # noqa: C901, PLR0912 (dispatch)
     groups: list[list[int]] = []
     open_group: list[int] = []
     meetings = 0
     turns: dict[tuple[str, int], int] = defaultdict(int)
-    for i, event in enumerate(events):
+    nodes = order.nodes[agent] = []
+    for event in events:
         node = order.new_node()
-        order.node[agent, i] = node
         order.event[node] = event
-        if i:
-            order.before_event[node] = order.node[agent, i - 1]
-            order.edge(order.node[agent, i - 1], node)
+        if nodes:
+            order.before_event[node] = nodes[-1]
+            order.edge(nodes[-1], node)
+        nodes.append(node)
         entry = event.entry
+        if isinstance(entry, _LOCAL):
+            continue
         match entry:
             case WaitFull() | WaitEmpty():
                 order.waits[waited(order, agent, event)].append(node)
@@ -215,8 +225,8 @@ def _add_late(order: Order, agent: Agent, events: list[Event]) -> None:
     when theirs are (``partner``).
     """
     last: int | None = None
-    for i, event in enumerate(events):
-        node, entry = order.node[agent, i], event.entry
+    for node, event in zip(order.nodes[agent], events, strict=True):
+        entry = event.entry
         if isinstance(entry, WaitFull | WaitEmpty):
             twin = order.new_node()
             order.late[twin] = event
@@ -298,7 +308,7 @@ def waited(order: Order, agent: Agent, event: Event) -> BarrierKey:
     use = order.uses.meant(event, entry.ring)
     if isinstance(entry, WaitFull):
         return agent.cta, entry.ring, "full", use
-    return agent.cta, entry.ring, "empty", use - order.document.ring(entry.ring).depth
+    return agent.cta, entry.ring, "empty", use - order.depth[entry.ring]
 
 
 def arrivals_of(agent: Agent, scope: Scope) -> int:

@@ -25,7 +25,7 @@ MAX_RUN = 30_000
 """Events of one run: orders are kept for every pair of them."""
 FULL_WINDOW = 11
 """Up to this window every pattern of tile ends is tried."""
-_RUN = 256  # uses in one run: orders are compared inside a run, at a cost that grows faster
+_RUN = 128  # uses in one run: orders are compared inside a run, at a cost that grows faster
 
 
 def window_of(document: RolesDocument) -> int:

@@ -32,10 +32,7 @@ Uses = dict[SlotKey, _Use]
 def check_slots(order: Order, uses: Uses) -> Iterator[Finding]:
     """RAW and WAR on every part of every slot."""
     fences = _next_fences(order) if any(u.fills for u in uses.values()) else {}
-    before = {
-        key: uses.get((*key[:3], key[3] - order.document.ring(key[1]).depth), _Use())
-        for key in uses
-    }
+    before = {key: uses.get((*key[:3], key[3] - order.depth[key[1]]), _Use()) for key in uses}
     if sum(_pairs(use, before[key]) for key, use in uses.items()) > MAX_PAIRS:
         raise DocumentError(
             "the schedule is too large to judge",
@@ -56,15 +53,16 @@ def _pairs(use: _Use, older: _Use) -> int:
 
 
 def accesses(order: Order) -> Uses:
-    """Who fills and who reads every part of every use."""
+    """Who fills and who reads every part of every use, in the first CTA."""
     uses: dict[SlotKey, _Use] = defaultdict(_Use)
     for node, event in order.event.items():
         entry = event.entry
         if isinstance(entry, Load):
-            use = order.uses.meant(event, entry.ring)
-            for cta, landing in order.landed[node].items():
-                uses[cta, entry.ring, entry.part, use].loads.append((node, landing))
-        elif isinstance(entry, Mma | Compute):
+            landing = order.landed[node].get(0)
+            if landing is not None:
+                use = order.uses.meant(event, entry.ring)
+                uses[0, entry.ring, entry.part, use].loads.append((node, landing))
+        elif event.agent.cta == 0 and isinstance(entry, Mma | Compute):
             for slot in entry.slots:
                 use = order.uses.meant(event, slot.ring)
                 uses[event.agent.cta, slot.ring, slot.part, use].reads.append(node)
@@ -80,7 +78,7 @@ def _next_fences(order: Order) -> dict[int, int]:
     for agent, events in order.programs.items():
         fence: int | None = None
         for i in range(len(events) - 1, -1, -1):
-            node = order.node[agent, i]
+            node = order.nodes[agent][i]
             if fence is not None:
                 found[node] = fence
             if isinstance(events[i].entry, ProxyFence):

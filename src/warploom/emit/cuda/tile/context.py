@@ -285,13 +285,15 @@ class Context:
         """Bytes between where a vector's copy begins and the vector does; '' where none lie."""
         if not tile.loose:
             return ""
-        return f" + 4 * ({self.index(op.at[-1], iteration)} & 3)"
+        per = self.kernel.tensor(op.tensor).axes[-1].per
+        at = self.index(op.at[-1], iteration) + self.later(op, op.at[-1])
+        return f" + 4 * (({at}) / {per} & 3)" if per > 1 else f" + 4 * ({at} & 3)"
 
     def load_box(self, op: Load, tile: SlotTile, share: int = 1) -> tuple[int, ...]:
         """The box of one block of a loaded tile, or of a CTA's share of its rows."""
         dims = list(op.result.vars)
         if tile.vector:
-            return tuple(tile.fetched if a.var == dims[0] else 1 for a in op.at)
+            return (*(1 for _ in op.at[1:]), tile.fetched)
         sizes = {dims[0]: tile.rows // share, dims[1]: min(tile.cols, tile.block_cols)}
         return tuple(sizes.get(a.var or "", 1) for a in op.at)
 

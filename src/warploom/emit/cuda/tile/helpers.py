@@ -142,16 +142,45 @@ TILE_HELPERS: dict[str, str] = {
         "DEVICE int listed(const int* at) {\n  int x;\n"
         '  asm volatile("ld.global.nc.s32 %0, [%1];" : "=r"(x) : "l"(at));\n  return x;\n}\n'
     ),
+    "store_row": (
+        "DEVICE void store_row(uint32_t address, const uint32_t (&x)[4]) {\n"
+        '  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(x[0]),\n'
+        '               "r"(x[1]), "r"(x[2]), "r"(x[3]) : "memory");\n'
+        "}\n"
+    ),
+    "load_row": (
+        "// 16 bytes of a row, or zeros; without a branch, so that others are loaded meanwhile.\n"
+        "DEVICE void load_row(uint32_t (&x)[4], const uint16_t* at, bool exists) {\n"
+        '  asm volatile("{ .reg .pred p; setp.ne.b32 p, %5, 0;"\n'
+        '               " mov.b32 %0, 0; mov.b32 %1, 0; mov.b32 %2, 0; mov.b32 %3, 0;"\n'
+        '               " @p ld.global.nc.v4.b32 {%0, %1, %2, %3}, [%4]; }"\n'
+        '               : "=&r"(x[0]), "=&r"(x[1]), "=&r"(x[2]), "=&r"(x[3])\n'
+        '               : "l"(at), "r"((uint32_t)exists));\n'
+        "}\n"
+    ),
+    "load_elements": (
+        "// Eight elements of a row one by one, of which ``left`` exist.\n"
+        "DEVICE void load_elements(uint32_t (&x)[4], const uint16_t* at, int left) {\n"
+        "#pragma unroll\n"
+        "  for (int j = 0; j < 4; ++j) {\n"
+        "    x[j] = 2 * j < left ? at[2 * j] : 0u;\n"
+        "    if (2 * j + 1 < left) x[j] |= (uint32_t)at[2 * j + 1] << 16;\n"
+        "  }\n"
+        "}\n"
+    ),
     "load_global4": (
         "DEVICE void load_global4(uint32_t* x, const uint32_t* at) {\n"
         '  asm volatile("ld.global.nc.v4.b32 {%0, %1, %2, %3}, [%4];"\n'
         '               : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3]) : "l"(at));\n}\n'
     ),
     "slot_byte": (
-        "// A byte of a tile in shared memory: blocks of rows of ``pitch`` bytes, swizzled.\n"
-        "DEVICE uint32_t slot_byte(uint32_t slot, int rows, int pitch, int row, int byte) {\n"
-        "  const uint32_t at = byte / pitch * rows * pitch + row * pitch + byte % pitch;\n"
-        "  return slot + (at ^ (at >> 7 & (pitch / 16 - 1)) << 4);\n}\n"
+        "// A byte of a tile in shared memory: rows of ``pitch`` bytes, swizzled. ``own``\n"
+        "// is the lane's place in 16 bytes: all but ``slot`` is computed once a kernel.\n"
+        "DEVICE uint32_t slot_byte(uint32_t slot, int rows, int pitch, int row, int byte,\n"
+        "                          int own) {\n"
+        "  const int turn = byte % pitch / 16 ^ (row * pitch >> 7 & pitch / 16 - 1);\n"
+        "  return slot + (row * pitch + own + (turn << 4))"
+        " + (byte / pitch * rows * pitch + byte % 16);\n}\n"
     ),
     "load_shared_u8": (
         "DEVICE uint32_t load_shared_u8(uint32_t address) {\n  uint32_t a;\n"
@@ -170,7 +199,9 @@ TILE_HELPERS: dict[str, str] = {
         f"nibbles_{kind}": (
             "// Both halves of a byte, each added to a float whose last digit counts ones.\n"
             f"DEVICE uint32_t nibbles_{kind}(uint32_t x, float least) {{\n  uint32_t r;\n"
-            f"  const uint32_t y = (x * 0x1001u & 0x000f000fu) | {ones};\n"
+            "  uint32_t y;\n"
+            '  asm("lop3.b32 %0, %1, %2, %3, 0xEA;"\n'
+            f'      : "=r"(y) : "r"(x * 0x1001u), "n"(0x000f000f), "r"({ones}));\n'
             f'  asm("sub.rn.{kind}x2 %0, %1, %2;"'
             f' : "=r"(r) : "r"(y), "r"(pack_{kind}(least, least)));\n  return r;\n}}\n'
         )

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from warploom.emit.cuda.tile.context import Context
-from warploom.lower.ranges import Affine, Cut, starts_anywhere
-
-BEGIN = 4  # elements: copies of vectors begin at whole 16 bytes
+from warploom.kernel.values import Walk
+from warploom.lower.ranges import Affine, Cut, begins_at
 
 
 def range_lines(
@@ -22,7 +21,7 @@ def range_lines(
         for bound in cut.below:  # t >= start
             start = _solved(context, cut, bound, widest=True)
             skip = f"max(({start}) - first_{loop}, 0)"
-            step = BEGIN if starts_anywhere(context.layout.body) else extent
+            step = begins_at(context.layout.body, extent)
             whole = f" / {step} * {step}"
             lines.append(f"first_{loop} += {skip}{whole};")
         for bound in cut.above:  # t <= most
@@ -101,6 +100,20 @@ def _part_lines(context: Context, count: str, fewest: int) -> list[str]:
         f"const int k_tiles = max(min(k_all - part * k_share, k_share), {fewest});",
         f"first_{loop} += part * k_share * {extent};",
     ]
+
+
+def last_row(context: Context, cut: Cut | None, end: str) -> str:
+    """The last tile of rows whose loop begins before ``end``."""
+    assert cut is None or cut.row is not None
+    tile = next(n for n in context.kernel.grid.vars if context.kernel.var(n).walk is Walk.TILE)
+    extent, size = context.layout.extent(tile), context.size(context.kernel.var(tile).axis)
+    last = f"({size} - 1) / {extent}"
+    for bound in cut.below if cut is not None else ():
+        if bound.rows:
+            terms = [f"{f} * ({context.uniform(v)})" for f, v in bound.rest]
+            room = " + ".join([f"{end} - 1", str(bound.constant), *terms])
+            last = f"min({last}, ({room}) / {-bound.rows * extent})"
+    return last
 
 
 def _solved(context: Context, cut: Cut | None, bound: Affine, *, widest: bool) -> str:

@@ -28,7 +28,7 @@ def meet_lines(context: Context, site: Site) -> list[str]:
     layout = context.layout
     arrays, consumers, split = met_arrays(layout), layout.tiling.consumers, layout.tiling.split
     apart = part_bytes(layout) // QUAD_BYTES
-    barrier = f"{group_barrier(site.document)} + instance"
+    barrier = f"{group_barrier(site.document, site.program)} + instance"
     sums = meeting_of(layout.body).top is None
     size = layout.tiling.cluster
     tile = f"(tile * {size} + rank)" if size > 1 else "tile"

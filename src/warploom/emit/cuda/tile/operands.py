@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from warploom.document.roles import Load as LoadEntry
-from warploom.document.roles import Mma
+from warploom.document.roles import Load as LoadEntry, Mma
 from warploom.emit.cuda import ptx
 from warploom.emit.cuda.lowering import Site
 from warploom.emit.cuda.tile.columns import early_text
@@ -125,6 +124,9 @@ def _early(context: Context, op: Dot, entry: Mma, site: Site) -> list[str]:
             continue
         slot = site.part(found[0].name, part_name(load.result.name), entry.k)
         slot += context.past_start(load, found[1], site.iteration(entry.k))
+        if found[1].cols == 1:
+            lines.append(f"{name} = load_shared1({slot});")
+            continue
         lines += [
             "#pragma unroll",
             f"for (int b = 0; b < {context.layout.blocks}; ++b)",

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from warploom.document.flow import When
-from warploom.document.roles import BulkStore, Compute, Mma, RoleEntry
-from warploom.document.roles import Load as LoadEntry
+from warploom.document.roles import BulkStore, Compute, Load as LoadEntry, Mma, RoleEntry
 from warploom.emit.cuda.lowering import Lowering, LoweringTable, Site, base_table
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.columns import early_text
@@ -16,6 +15,7 @@ from warploom.emit.cuda.tile.vector import Vector
 from warploom.kernel.values import Dot, Load, Store
 from warploom.lower.column import Lowered
 from warploom.lower.fuse import Step
+from warploom.lower.gather import Fetch, Lay
 from warploom.lower.hand_over import Put, See, early_array, puts, sees
 from warploom.lower.layout import Form
 from warploom.lower.loop_ops import product_name
@@ -68,6 +68,24 @@ class Ops:
                 table = table.with_op(name, load)
         return table
 
+    def gatherer_table(self) -> LoweringTable:
+        """Rows that a list picks."""
+        table = base_table()
+        for ring in self.layout.rings if self.layout.gathers else ():
+            fetch, lay = Fetch(ring=ring), Lay(ring=ring)
+
+            def fetched(e: RoleEntry, site: Site, name: str = fetch.name) -> list[str]:
+                assert isinstance(e, Compute)
+                return [f"{name}({site.iteration(e.k)});"]
+
+            def laid(e: RoleEntry, site: Site, name: str = lay.name) -> list[str]:
+                assert isinstance(e, Compute)
+                slot = e.fills_slots[0]
+                return [f"{name}({site.part(slot.ring, slot.part, e.k)});"]
+
+            table = table.with_op(fetch.name, fetched).with_op(lay.name, laid)
+        return table
+
     def consumer_table(self, masked: str) -> LoweringTable:
         """The consumers' products, steps, moves and stores."""
         table = base_table()
@@ -92,19 +110,22 @@ class Ops:
 
                 def dot(e: RoleEntry, site: Site, op: Dot = op) -> list[str]:
                     assert isinstance(e, Mma)
-                    return [*self._asked(op, e, site), *product_lines(self.context, op, e, site)]
+                    return product_lines(self.context, op, e, site)
 
                 table = table.with_op(product_name(op), dot)
         return table
 
-    def _asked(self, op: Dot, entry: Mma, site: Site) -> list[str]:
-        """Whose turn it is to add what the product makes."""
-        if not takes_turns(self.layout.body.kernel):
+    def _asked(self, put: Put, iteration: str) -> list[str]:
+        """Whose turn it is to add what a product makes of a tile."""
+        body = self.layout.body
+        if not takes_turns(body.kernel):
             return []
-        stores = [s for s in self.layout.body.loop.body if isinstance(s, Store)]
-        mine = [s for s in stores if self.layout.body.through(s.value)[0] == op.result.name]
-        at = site.iteration(entry.k)
-        return [line for s in mine for line in ask_turn(self.context, s, at)]
+        lines: list[str] = []
+        for store in (op for op in body.loop.body if isinstance(op, Store)):
+            dot = body.ops.get(body.through(store.value)[0])
+            if isinstance(dot, Dot) and put.value in {body.through(x)[0] for x in (dot.a, dot.b)}:
+                lines += ask_turn(self.context, store, iteration)
+        return lines
 
     def _with_moves(self, table: LoweringTable) -> LoweringTable:
         """Tiles into registers, and from registers into slots."""
@@ -119,7 +140,8 @@ class Ops:
             def put_lines(e: RoleEntry, site: Site, put: Put = put) -> list[str]:
                 assert isinstance(e, Compute)
                 place = site.part(put.ring.name, part_name(put.value), e.k)
-                return [f"{put.name}({place}, {site.iteration(e.k)});"]
+                at = site.iteration(e.k)
+                return [f"{put.name}({place}, {at});", *self._asked(put, at)]
 
             table = table.with_op(put.name, put_lines)
         for see in sees(self.layout):
@@ -164,6 +186,9 @@ class Ops:
 
             def add(e: RoleEntry, site: Site) -> list[str]:
                 assert isinstance(e, Compute)
+                if not op.add:
+                    stored = direct_text(self.context, op, site.iteration(e.k))
+                    return ["{", *indent(stored, 2), "}"]
                 return straight_text(self.context, op, site.iteration(e.k))
 
             return table.with_op(store_name(op), add)

@@ -18,6 +18,7 @@ from warploom.document.roles import (
 from warploom.emit.cuda.lowering import LoweringTable, Site
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.context import Context
+from warploom.emit.cuda.tile.gathered import gathered_lines
 from warploom.emit.cuda.tile.grid import again_lines, count_lines
 from warploom.emit.cuda.tile.helpers import Owned, wait_function
 from warploom.emit.cuda.tile.iterations import list_lines, range_lines
@@ -28,18 +29,20 @@ from warploom.emit.cuda.tile.puts import put_text
 from warploom.emit.cuda.tile.signature import Param
 from warploom.emit.cuda.tile.stamps import StampedRole, stamp_line, stamped_line
 from warploom.emit.cuda.tile.steps import step_text
-from warploom.emit.cuda.tile.stores import fill_text, turn_variables
+from warploom.emit.cuda.tile.stores import fill_text
 from warploom.emit.cuda.tile.ties import retired_at
 from warploom.kernel.values import Dot, Fn, Pointwise
 from warploom.lower.body import Body
 from warploom.lower.column import Lowered
 from warploom.lower.fuse import Step
+from warploom.lower.gather import GATHERER
 from warploom.lower.hand_over import early_array, early_vectors, puts
 from warploom.lower.layout import Array, Form, Layout
 from warploom.lower.meet import MEET
 from warploom.lower.plan import held_loads, part_name
 from warploom.lower.ranges import cut_of, moves
 from warploom.lower.storage import staged_stores
+from warploom.lower.visits import takes_turns
 
 
 class Part:
@@ -64,6 +67,7 @@ class Part:
         self.walked = self.cut if alone else None  # what the walk over tiles goes by
         self.producer = self.ops.producer_table()
         self.plain = self.ops.consumer_table("No{}")
+        self.gatherer = self.ops.gatherer_table()
 
     def functions(self) -> dict[str, str]:
         """The products' instruction wrappers, by name."""
@@ -81,6 +85,13 @@ class Part:
     def producer_tile(self) -> list[str]:
         """What the producer runs for a tile."""
         return [*self.trip_lines(), *self.role_tile(self.role("producer"), self.producer, None)]
+
+    def gatherer_tile(self) -> list[str]:
+        """What the gathering warpgroup runs for a tile."""
+        rings = [r for r in self.layout.rings if r.gathered]
+        declared = [line for r in rings for line in gathered_lines(self.context, r)]
+        tile = self.role_tile(self.role(GATHERER), self.gatherer, None)
+        return [*self.trip_lines(), *declared, *tile]
 
     def consumer_tile(self) -> list[str]:
         """What a consumer runs for a tile."""
@@ -106,7 +117,7 @@ class Part:
         early = early_vectors(self.layout).items()
         return [
             *(array_declaration(a) for a in self.layout.arrays),
-            *turn_variables(self.context),
+            *(["unsigned asked = 0;"] if takes_turns(self.context.kernel) else []),
             *(f"float {early_array(n)}[{columns // 4}];" for n, (_, columns) in early),
         ]
 

@@ -89,17 +89,9 @@ class _Plain:
         rest = [o for o in self.kernel.ops if o not in clears]
         body = [line for op in rest for line in self._lines(op)]
         first = [line for op in clears for line in self._clear(op)]
-        places, factors = [], []
         rows = grid.vars[-1]
         paired = any(t.blocked for t in self.kernel.tensors)
-        for n, name in reversed(list(enumerate(grid.vars))):
-            size = self._add(SizeParam(name=f"len_{name}", axis=self.kernel.var(name).axis))
-            if paired and name == rows:
-                size, name = f"(({size} + 15) / 16 * 8)", "pair"  # noqa: PLW2901
-            factors.append(f"(unsigned){size}")
-            inner = [f"const int pos_{name} = rest % {size};", f"rest /= {size};"]
-            places += inner if n else [f"const int pos_{name} = (int)rest;"]
-        total = " * ".join(factors)
+        places, total = self._places(paired=paired)
         if self.wide:
             body = [
                 "const int lane = threadIdx.x % 32;",
@@ -120,6 +112,7 @@ class _Plain:
             [
                 f'extern "C" __global__ void __launch_bounds__({THREADS}) {ENTRY}(',
                 "    " + ",\n    ".join(p.text for p in self.params.values()) + ") {",
+                "  await_kernel_before();",
                 f"  const int part = threadIdx.x % {lanes} * {EACH};",
                 f"  const unsigned mates = 0x{(1 << lanes) - 1:x}u << (threadIdx.x % 32 / {lanes}"
                 f" * {lanes});  // the lanes of this row",
@@ -137,6 +130,19 @@ class _Plain:
         return Source(
             text="\n".join(parts), entry=ENTRY, params=params, threads=THREADS, shared_bytes=0
         )
+
+    def _places(self, *, paired: bool) -> tuple[list[str], str]:
+        """Where a row stands on every axis, and how many rows (or pairs) there are."""
+        places, factors = [], []
+        for n, name in reversed(list(enumerate(self.kernel.grid.vars))):
+            size = self._add(SizeParam(name=f"len_{name}", axis=self.kernel.var(name).axis))
+            label = name
+            if paired and name == self.kernel.grid.vars[-1]:
+                size, label = f"(({size} + 15) / 16 * 8)", "pair"
+            factors.append(f"(unsigned){size}")
+            inner = [f"const int pos_{label} = rest % {size};", f"rest /= {size};"]
+            places += inner if n else [f"const int pos_{label} = (int)rest;"]
+        return places, " * ".join(factors)
 
     def _lines(self, op: Op) -> list[str]:  # noqa: PLR0911 (one line a kind of op)
         match op:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from warploom.document.roles import RolesDocument
-from warploom.emit.cuda import layout as shared_layout
-from warploom.emit.cuda import ptx
-from warploom.emit.cuda.judged import refuse_other_operands
+from warploom.emit.cuda import layout as shared_layout, ptx
+from warploom.emit.cuda.judged import refuse_other_operands, with_barriers
 from warploom.emit.cuda.roles import barrier_setup, indent
+from warploom.emit.cuda.tile.gathered import gathered_declaration
 from warploom.emit.cuda.tile.grid import count_lines, place_lines, walk_lines
 from warploom.emit.cuda.tile.helpers import helpers_for
 from warploom.emit.cuda.tile.part import Part
@@ -18,6 +18,7 @@ from warploom.emit.cuda.tile.stamps import NAME, StampedRole, stamped_roles
 from warploom.guard.mbarrier import derive_roles
 from warploom.kernel.values import DType
 from warploom.lower.column import Lowered
+from warploom.lower.gather import GATHERER
 from warploom.lower.loop_ops import takes_turns
 from warploom.lower.meet import part_bytes
 from warploom.target.h200 import HopperTarget, h200
@@ -46,7 +47,8 @@ def emit_kernel(
     """The CUDA source of a lowered kernel; with ``stamps`` its loop writes clocks."""
     for part in (*lowered.earlier, lowered):
         refuse_other_operands(part.document, derive_roles(part.result, part.plan))
-    writer = _Writer(lowered, target or h200(), stamps=stamps)
+    chip = (target or h200()).shared_by(lowered.tiling.resident)
+    writer = _Writer(lowered, chip, stamps=stamps)
     return writer.source()
 
 
@@ -57,9 +59,20 @@ class _Writer:
         self.lowered, self.target = lowered, target
         self.stamps = {r.role: r for r in stamped_roles(lowered.document)} if stamps else {}
         self.params: dict[str, Param] = {}
+        loops = (*lowered.earlier, lowered)
         self.parts = [
-            *(Part(x, self.params, {}, alone=False) for x in lowered.earlier),
-            Part(lowered, self.params, self.stamps, alone=not lowered.earlier),
+            Part(
+                replace(
+                    x,
+                    document=with_barriers(
+                        x.document, [d for i, d in enumerate(lowered.documents) if i != n]
+                    ),
+                ),
+                self.params,
+                self.stamps if x is lowered else {},
+                alone=len(loops) == 1,
+            )
+            for n, x in enumerate(loops)
         ]
         self.last = self.parts[-1]
         self.document = joined([p.document for p in self.parts])
@@ -133,7 +146,8 @@ class _Writer:
             self.params[NAME] = PointerParam(name=NAME, tensor=NAME, dtype=DType.I32, written=True)
         params = ",\n    ".join(p.text for p in self.params.values())
         return [
-            f'extern "C" __global__ void __launch_bounds__({self.threads}, 1){self.clustered}',
+            f'extern "C" __global__ void __launch_bounds__({self.threads},'
+            f" {self.lowered.tiling.resident}){self.clustered}",
             f"{ENTRY}({params}) {{",
             "  extern __shared__ uint8_t dynamic_smem[];",
             *self.shared_start(),
@@ -144,6 +158,7 @@ class _Writer:
             *indent(barrier_setup(self.document), 4),
             "  }",
             f"  {'cluster_sync' if self.clustered else '__syncthreads'}();",
+            "  await_kernel_before();",
             "",
             "  if (group_of_warps == 0) {",
             *indent(producer, 4),
@@ -190,6 +205,7 @@ class _Writer:
                 "const uint64_t policy_keep = policy_evict_last(),"
                 " policy_pass = policy_evict_first();"
             ]
+        gather = self.gatherer() if any(p.layout.gathers for p in self.parts) else []
         loop = self.tile_loop([p.producer_tile() for p in self.parts])
         maps = [n for n, p in self.params.items() if p.text.startswith("const __grid")]
         return [
@@ -198,7 +214,16 @@ class _Writer:
             *indent([f"prefetch_map(&{n});" for n in maps], 2),
             *indent(policies, 2),
             *indent(self.around("producer", loop), 2),
+            *(["} else if (warp > 0) {", *indent(gather, 2)] if gather else []),
             "}",
+        ]
+
+    def gatherer(self) -> list[str]:
+        """The producer's other warps, which fetch rows that a list picks."""
+        rings = [r for p in self.parts for r in p.layout.rings if r.gathered]
+        return [
+            *map(gathered_declaration, rings),
+            *self.around(GATHERER, self.tile_loop([p.gatherer_tile() for p in self.parts])),
         ]
 
     def around(self, role: str, loop: list[str]) -> list[str]:
@@ -209,8 +234,8 @@ class _Writer:
         for phase in ("setup", "finish"):
             lines += loop if phase == "finish" else []
             for part in self.parts:
-                table = part.producer if role == "producer" else part.plain
-                lines += part.list_lines(part.role(role), phase, table)
+                tables = {"producer": part.producer, GATHERER: part.gatherer}
+                lines += part.list_lines(part.role(role), phase, tables.get(role, part.plain))
         return lines
 
     def instance(self) -> str:
@@ -219,7 +244,9 @@ class _Writer:
         """
         registers = max(sum(a.registers for a in p.layout.arrays) for p in self.parts)
         own = "group_of_warps - 1"
-        uniform = takes_turns(self.last.layout) and registers <= ROOMY
+        layout = self.last.layout
+        uniform = takes_turns(layout) and registers <= ROOMY
+        uniform |= layout.body.loop.times > 1 and not layout.crowded
         return f"__shfl_sync(~0u, {own}, 0)" if uniform else own
 
     def consumer(self) -> list[str]:

@@ -7,8 +7,7 @@ from functools import partial
 
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.context import Context
-from warploom.emit.cuda.tile.nibbles import LEAST as NIBBLE
-from warploom.emit.cuda.tile.nibbles import nibbles
+from warploom.emit.cuda.tile.nibbles import LEAST as NIBBLE, nibbles
 from warploom.emit.cuda.tile.vector import ELEMENTS, Vector, called, row_scope
 from warploom.kernel.values import Fn, Pointwise, Reduce, Spread
 from warploom.lower.body import refusal

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.context import Context
+from warploom.emit.cuda.tile.iterations import last_row
 from warploom.emit.cuda.tile.vector import ELEMENTS, Vector, row_scope
 from warploom.kernel.values import Access, DType, Store, Walk
 from warploom.lower.body import refusal
 from warploom.lower.hand_over import by_columns, share_of
-from warploom.lower.slots import LINE_BYTES
+from warploom.lower.ranges import cut_of
+from warploom.lower.slots import BLOCK_COLUMNS, BLOCK_ROWS, LINE_BYTES
 from warploom.lower.storage import is_turned, scattered
-from warploom.lower.visits import takes_turns
+from warploom.lower.visits import takes_turns, turn_rows
 
 PACKS = {DType.BF16: "pack_bf16", DType.F16: "pack_f16"}
 WARP_ROWS = 16
-BLOCK_ROWS, BLOCK_COLUMNS = 16, 8  # of tensors in blocks
 BLOCK_BYTES = BLOCK_ROWS * BLOCK_COLUMNS * 4
 
 
@@ -79,11 +80,13 @@ def _block_address(context: Context, op: Store, iteration: str, row: str, column
     return f"{context.pointer(op.tensor)} + ({' + '.join(parts)})"
 
 
-def _block_row(context: Context, op: Store, iteration: str, block: int) -> tuple[str, str]:
-    """The first row of a warp's blocks, and whether it exists."""
+def _block_row(
+    context: Context, op: Store, first: str, block: int, warp: str = "warp_in_group"
+) -> tuple[str, str]:
+    """The first row of a warp's blocks in a tile from ``first`` on, and whether it exists."""
     rows = context.layout.body.values[op.value].vars[0]
     blocks, _ = share_of(context.layout, op)
-    row = f"{context.position(rows, iteration)} + 16 * warp_in_group"
+    row = f"{first} + 16 * {warp}"
     row += f" + {64 * block}" if block else ""
     row += "" if by_columns(context.layout, op) else f" + {64 * blocks} * instance"
     axis = context.kernel.var(rows).axis
@@ -100,20 +103,21 @@ def straight_text(context: Context, op: Store, iteration: str) -> list[str]:
     blocks, columns = share_of(context.layout, op)
     across = f"{columns} * instance" if by_columns(context.layout, op) else "0"
     blocked = context.kernel.tensor(op.tensor).blocked
+    in_turn = takes_turns(context.kernel)
     lines = ["{", *indent(vector.scopes.step, 2)]
+    lines += indent(_take_turn(context, op, iteration), 2) if in_turn else []
+    first = context.position(value.vars[0], iteration)
     for b in range(blocks):
-        row, exists = _block_row(context, op, iteration, b)
+        row, exists = _block_row(context, op, first, b)
         if blocked:
             place = f"float* to = {_block_address(context, op, iteration, row, across)} + 4 * lane;"
         else:
             place = f"const int row = {row} + lane / 4, column = {across} + 2 * (lane % 4);"
-        turn = _turn(context, op, iteration, row)
         lines += [
             f"  if ({exists}) {{",
             f"    constexpr int b = {b};",
             *indent(row_scope(vector), 4),
             f"    {place}",
-            *indent(_take_turn(context, op, turn) if turn else [], 4),
             "#pragma unroll",
             f"    for (int g = 0; g < {columns // 16}; ++g) {{",
             "      const int h = 2 * g;",
@@ -128,80 +132,75 @@ def straight_text(context: Context, op: Store, iteration: str) -> list[str]:
             "    }",
             "  }",
         ]
-    lines += _give_turns(blocks, iteration) if takes_turns(context.kernel) else []
+    lines += indent(_give_last(context, op, iteration), 2) if in_turn else []
     return [*lines, "}"]
 
 
-def _turn(context: Context, op: Store, iteration: str, row: str) -> str:
-    """Where the tiles that added to a warp's rows are counted; "" where they add in any order.
-    Consumers that share rows by columns count together.
+class _Turn:
+    """The turn of a warp's rows: where the tiles that added to them are counted, whether they exist
+    and whether an iteration is the first of them. ``together`` rows have one turn. Consumers that
+    share rows by columns count together. All of it is computed anew: registers are short.
     """
-    turns = next((t for t in context.kernel.tensors if t.access is Access.TURNS), None)
-    if turns is None:
-        return ""
-    named = {a.name: at for a, at in zip(context.kernel.tensor(op.tensor).axes, op.at, strict=True)}
-    rows = context.layout.body.values[op.value].vars[0]
-    parts = [
-        f"({row if named[a.name].var == rows else context.index(named[a.name], iteration)})"
-        f" * {context.stride(turns.name, n)}"
-        for n, a in enumerate(turns.axes)
-    ]
-    return f"(unsigned*){context.pointer(turns.name)} + ({' + '.join(parts)})"
 
-
-def turn_variables(context: Context) -> list[str]:
-    """What a consumer remembers of turns: whose it was when last asked, and whom it owes one."""
-    if not takes_turns(context.kernel):
-        return []
-    stores = [op for op in context.layout.body.loop.body if isinstance(op, Store)]
-    blocks = max(share_of(context.layout, op)[0] for op in stores)
-    return [f"unsigned asked[{blocks}];", f"unsigned* owed[{blocks}] = {{}};"]
+    def __init__(self, context: Context, op: Store, iteration: str) -> None:
+        body, kernel = context.layout.body, context.kernel
+        rows, columns = body.values[op.value].vars
+        extent = context.layout.extent(rows)
+        together = turn_rows(extent, context.layout.extent(columns))
+        at = context.position(rows, iteration)
+        first = f"{at} / {together} * {together}" if together > extent else at
+        row, self.exists = _block_row(context, op, first, 0, warp="opaque(warp_in_group)")
+        self.exists_before = self.exists.replace(first, f"{first} - {together}")
+        several = f"{iteration} == 0 || {at} % {together} == 0"
+        self.begins = several if together > extent else "true"
+        self.end, self.together = f"{first} + {together}", together
+        turns = next(t for t in kernel.tensors if t.access is Access.TURNS)
+        named = {a.name: p for a, p in zip(kernel.tensor(op.tensor).axes, op.at, strict=True)}
+        units = {a: f"opaque({context.index(p, iteration)})" for a, p in named.items()}
+        parts = [
+            f"({row if named[a.name].var == rows else units[a.name]})"
+            f" * {context.stride(turns.name, n)}"
+            for n, a in enumerate(turns.axes)
+        ]
+        self.place = f"(unsigned*){context.pointer(turns.name)} + ({' + '.join(parts)})"
 
 
 def ask_turn(context: Context, op: Store, iteration: str) -> list[str]:
     """Ask whose turn it is, long before the answer is needed."""
-    lines = []
-    for b in range(share_of(context.layout, op)[0]):
-        row, exists = _block_row(context, op, iteration, b)
-        turn = _turn(context, op, iteration, row)
-        lines.append(f"asked[{b}] = {exists} ? load_relaxed({turn}) : 0u;")
-    return lines
+    turn = _Turn(context, op, iteration)
+    return [f"if (({turn.begins}) && {turn.exists}) asked = load_relaxed({turn.place});"]
 
 
-def _take_turn(context: Context, op: Store, turn: str) -> list[str]:
-    """Wait until the tiles before this one have added to the rows. One fence is for what is read
-    then and for what was added an iteration ago, whose turn is given on now.
+def _take_turn(context: Context, op: Store, iteration: str) -> list[str]:
+    """Wait until the tiles after this one have added to the rows, as far as they do. One fence is
+    for what is read then and for what was added before, whose turn is given on now.
     """
+    turn = _Turn(context, op, iteration)
     grid = context.kernel.grid.vars
     tile = next(n for n in grid if context.kernel.var(n).walk is Walk.TILE)
     shared = context.layout.tiling.consumers if by_columns(context.layout, op) else 1
-    before = f"{shared} * (pos_{tile} / {context.layout.extent(tile)})"
+    cut = cut_of(context.layout.body, context.layout.steps)
+    own = f"opaque(pos_{tile}) / {context.layout.extent(tile)}"
+    after = f"{last_row(context, cut, turn.end)} - {own}"
     return [
-        f"unsigned* const turn = {turn};",
-        f"if (lane == 0) while (asked[b] < {before}) asked[b] = load_relaxed(turn);",
-        "fence_gpu();",
-        "__syncwarp();",
-        "if (lane == 0 && owed[b]) add_relaxed(owed[b]);",
-        "owed[b] = turn;",
+        f"if ({turn.begins}) {{",
+        f"  unsigned* const turn = {turn.place};",
+        f"  if (lane == 0 && {turn.exists})",
+        f"    while (asked < {shared} * ({after})) asked = load_relaxed(turn);",
+        *indent(_give(f"turn - {turn.together}", f"{iteration} > 0 && {turn.exists_before}"), 2),
+        "}",
     ]
 
 
-def _give_turns(blocks: int, iteration: str) -> list[str]:
-    """After the last iteration of a tile nobody waits for what it owes."""
-    return [
-        f"  if ({iteration} == k_tiles - 1) {{",
-        "    fence_gpu();",
-        "    __syncwarp();",
-        *(
-            line
-            for b in range(blocks)
-            for line in (
-                f"    if (lane == 0 && owed[{b}]) add_relaxed(owed[{b}]);",
-                f"    owed[{b}] = nullptr;",
-            )
-        ),
-        "  }",
-    ]
+def _give_last(context: Context, op: Store, iteration: str) -> list[str]:
+    """After the last iteration of a tile nobody takes a turn that gives on the one before."""
+    turn = _Turn(context, op, iteration)
+    given = _give(turn.place, turn.exists)
+    return [f"if ({iteration} == k_tiles - 1) {{", *indent(given, 2), "}"]
+
+
+def _give(place: str, exists: str) -> list[str]:
+    return ["fence_gpu();", "__syncwarp();", f"if (lane == 0 && {exists}) add_relaxed({place});"]
 
 
 _ADD_BLOCKS = [
@@ -237,14 +236,14 @@ def _stage_f32() -> list[str]:
     ]
 
 
-def direct_text(context: Context, op: Store) -> list[str]:
+def direct_text(context: Context, op: Store, iteration: str | None = None) -> list[str]:
     """A store from registers: rows as vectors, tiles by 16 bytes a thread where they fit."""
     value = context.layout.body.values[op.value]
     if len(value.dims) == 1:
         return _row_store(context, op)
     rows, cols = value.vars
     dtype = context.kernel.tensor(op.tensor).dtype
-    vector = Vector(context, rows, cols)
+    vector = Vector(context, rows, cols, iteration=iteration)
     text = vector.value(op.value)
     blocks = context.layout.extent(rows) // context.layout.tiling.consumers // 64
     groups = context.layout.extent(cols) // 16
@@ -292,7 +291,7 @@ def _place(
             index = vector.value(a.value)
             more.append(f"(unsigned){index} < (unsigned){context.size_of(op.tensor, axis.name)}")
         else:
-            index = texts[a.var] if a.var in texts else context.index(a, None)
+            index = texts[a.var] if a.var in texts else context.index(a, vector.iteration)
         indices.append(index)
         if a.var in texts:
             limits[a.var] = context.limit(op.tensor, axis.name, a.var)
@@ -303,7 +302,8 @@ def _place(
 def _write_lines(context: Context, op: Store, dtype: DType, vector: Vector) -> list[str]:
     """Four threads exchange pairs of columns, so that each writes 16 bytes of a row."""
     value = context.layout.body.values[op.value]
-    row = f"(pos_{value.vars[0]} + row_of(b, i))"
+    row, column = (context.position(v, vector.iteration) for v in value.vars)
+    row = f"({row} + row_of(b, i))"
     place, exists, limit = _place(context, op, vector, row, "first")
     pack = PACKS[dtype]
     return [
@@ -314,7 +314,7 @@ def _write_lines(context: Context, op: Store, dtype: DType, vector: Vector) -> l
         "  for (int j = 0; j < 4; ++j)",
         f"    x[j] = {pack}(y[j / 2][j % 2 * 4 + 2 * i], y[j / 2][j % 2 * 4 + 2 * i + 1]);",
         "  quad_transpose(x);",
-        f"  const int first = pos_{value.vars[1]} + 32 * part + 8 * (lane % 4);",
+        f"  const int first = {column} + 32 * part + 8 * (lane % 4);",
         f"  if ({exists}) store_line(&{place}, x, {limit} - first);",
         "}",
     ]
@@ -323,7 +323,8 @@ def _write_lines(context: Context, op: Store, dtype: DType, vector: Vector) -> l
 def _add_pairs(context: Context, op: Store, dtype: DType, vector: Vector) -> list[str]:
     """Sums in memory, two neighbours at a time."""
     value = context.layout.body.values[op.value]
-    row = f"(pos_{value.vars[0]} + row_of(b, i))"
+    row, column = (context.position(v, vector.iteration) for v in value.vars)
+    row = f"({row} + row_of(b, i))"
     place, exists, limit = _place(context, op, vector, row, "first")
     if is_turned(context.layout, op):
         raise refusal(
@@ -336,7 +337,7 @@ def _add_pairs(context: Context, op: Store, dtype: DType, vector: Vector) -> lis
         "#pragma unroll",
         "for (int u = 0; u < 4; ++u) {",
         "  const int i = u % 2;",
-        f"  const int first = pos_{value.vars[1]} + column_of(2 * part, 2 * u);",
+        f"  const int first = {column} + column_of(2 * part, 2 * u);",
         f"  if ({exists} && first < {limit})",
         f"    add_pair_{dtype}(&{place}, y[0][2 * u], y[0][2 * u + 1], {limit} - first);",
         "}",
@@ -345,14 +346,15 @@ def _add_pairs(context: Context, op: Store, dtype: DType, vector: Vector) -> lis
 
 def _write_pairs(context: Context, op: Store, dtype: DType, vector: Vector) -> list[str]:
     value = context.layout.body.values[op.value]
-    row = f"(pos_{value.vars[0]} + row_of(b, i))"
+    row, column = (context.position(v, vector.iteration) for v in value.vars)
+    row = f"({row} + row_of(b, i))"
     place, exists, limit = _place(context, op, vector, row, "first")
     convert = {DType.BF16: "to_bf16", DType.F16: "to_f16"}.get(dtype, "")
     return [
         "#pragma unroll",
         f"for (int e = 0; e < {ELEMENTS}; ++e) {{",
         "  const int i = e / 2 % 2;",
-        f"  const int first = pos_{value.vars[1]} + column_of(2 * part, e);",
+        f"  const int first = {column} + column_of(2 * part, e);",
         f"  if ({exists} && first < {limit}) {place} = {convert}(y[0][e]);",
         "}",
     ]
@@ -396,7 +398,8 @@ def _send_blocks(
     columns = share_of(context.layout, op)[1]
     across = str(column)
     across += f" + {columns} * instance" if by_columns(context.layout, op) else ""
-    row, exists = _block_row(context, op, iteration, block)
+    first = context.position(context.layout.body.values[op.value].vars[0], iteration)
+    row, exists = _block_row(context, op, first, block)
     to = _block_address(context, op, iteration, row, across)
     wide = min(LINE_BYTES // 4, columns)
     bytes_ = wide // BLOCK_COLUMNS * BLOCK_BYTES

@@ -294,13 +294,10 @@ class Vector:
 
     def _loaded(self, op: Load) -> str:
         found = self.layout.slot_of(op.result.name)
+        if found is not None and found[1].vector and found[1].cols == 1:
+            return self._number(op)
         if found is not None and found[1].vector and op.result.vars == (self.rows,):
             return self._scale_of_rows(op)
-        if found is not None and found[1].vector and op.result.dims[0].per > 1:
-            label = called("v", op.result.name)
-            slot = called("slot", op.result.name)
-            self.scopes.step.append(f"const float {label} = load_shared1({slot});")
-            return label
         if found is not None and found[1].vector:
             name = op.result.name
             label = called("v", name)
@@ -387,6 +384,17 @@ class Vector:
         self.scopes.ahead[label] = f"float {name}[{self.layout.blocks}][2];"
         return f"{name}[b][i]"
 
+    def _number(self, op: Load) -> str:
+        """One number in shared memory; read as the product that it scales is issued."""
+        label, slot = called("v", op.result.name), called("slot", op.result.name)
+        if not self._lies_with_product(op) or self.layout.crowded:
+            self.scopes.step.append(f"const float {label} = load_shared1({slot});")
+            return label
+        name = called(f"number_{self.step}", op.result.name)
+        self.context.before(self.product or "")[name] = op
+        self.scopes.ahead[label] = f"float {name};"
+        return name
+
     def _same_everywhere(self, op: Load) -> str:
         """A scale of the whole tile, read once."""
         if any(at.var == self.body.loop.var for at in op.at):
@@ -431,7 +439,7 @@ class Vector:
                 "#pragma unroll",
                 "for (int u = 0; u < 4; ++u)",
                 f"  {label}[u] = load_shared_{each}(slot_byte({slot}, {tile.rows}, {pitch},"
-                f" row_of(b, u % 2), column_of(h, u / 2 * 4) / {per}));",
+                f" row_of(b, u % 2), (8 * h + u / 2 * 8) / {per}, lane % 4 * {2 // per}));",
             ]
         return label
 

@@ -13,12 +13,10 @@ from warploom.emit.gfx950.attention.schedule import (
     attention_schedule,
 )
 from warploom.emit.gfx950.attention.text import AttentionText
-from warploom.emit.gfx950.emit import EmittedKernel
-from warploom.emit.gfx950.gate import check_isa
+from warploom.emit.gfx950.emit import EmittedKernel, compiled
 from warploom.emit.gfx950.isa import Resources
 from warploom.emit.gfx950.sidecar import described
 from warploom.emit.gfx950.tile import GemmTile
-from warploom.emit.gfx950.toolchain import compile_ir
 from warploom.errors import SchedulingError
 
 BUDGETS = (None, 240, 224)  # of 256 registers for values, in the order of attempts
@@ -29,22 +27,7 @@ def emit_attention(
 ) -> EmittedKernel[AttentionPlan]:
     """Emit, compile and check. ``insist=False`` returns a kernel that fails the gate, too."""
     plan = attention_plan(document, tile, text)
-    if document.machine is not None:
-        document.machine.require_storage(plan.lds_bytes, f"kernel {document.name}")
-    ir = attention_ir(plan)
-    compiled = compile_ir(ir)
-    gate = check_isa(plan, compiled.assembly)
-    if insist:
-        require_registers(plan, gate.resources)
-        gate.require()
-    versions = {"llvm": compiled.llvm, "llvmlite": compiled.llvmlite}
-    return EmittedKernel(
-        plan=plan,
-        ir=ir,
-        assembly=compiled.assembly,
-        gate=gate,
-        sidecar=_sidecar(plan, gate.resources, versions),
-    )
+    return compiled(plan, attention_ir, _sidecar, require_registers if insist else None)
 
 
 def fit_attention(

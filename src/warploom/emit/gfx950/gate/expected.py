@@ -24,6 +24,11 @@ class Gated(Protocol):
         ...
 
     @property
+    def lds_bytes(self) -> int:
+        """LDS of one workgroup."""
+        ...
+
+    @property
     def unused_reads(self) -> bool:
         """Whether the epilogue reads a fragment that nothing takes: one more wait follows."""
         ...

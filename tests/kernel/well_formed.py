@@ -142,9 +142,7 @@ class _Check:
         if wanted is not None and wanted != (op.result.dims, op.result.dtype):
             self.fail(op, f"'{op.result.name}' does not have the shape and type it is given")
 
-    def wanted(  # noqa: C901, PLR0911, PLR0912 (one a kind of op)
-        self, op: Op, known: Mapping[str, Value]
-    ) -> tuple[tuple[Dim, ...], DType] | None:
+    def wanted(self, op: Op, known: Mapping[str, Value]) -> tuple[tuple[Dim, ...], DType] | None:
         match op:
             case Const():
                 kind = op.result.dtype

@@ -1,0 +1,103 @@
+"""Rows that a list picks, as CUDA text: 16 bytes a thread from memory to registers to slots.
+
+Eight threads take a line of 128 bytes of a row, all of them 12 rows at a time; a thread remembers
+the numbers of its rows for the tile. Rows and columns that do not exist are zeros.
+"""
+
+from __future__ import annotations
+
+from warploom.emit.cuda.tile.context import Context, pointwise
+from warploom.kernel.values import Indices, Load, Pointwise, Spread
+from warploom.lower.body import refusal
+from warploom.lower.gather import AT_ONCE, CHUNK_BYTES, Fetch, Lay, gathered_array, rounds_of
+from warploom.lower.slots import LINE_BYTES, SlotRing, list_of
+
+MINE = "(threadIdx.x - 32) / 8"  # the first warp is the producer
+
+
+def gathered_lines(context: Context, ring: SlotRing) -> list[str]:
+    """Declared for every tile: the numbers of its rows, and what fetches and lays them."""
+    op = _load(context, ring)
+    tile, array = ring.tiles[0], gathered_array(ring)[0]
+    rows, cols = op.result.vars
+    numbers, many, elements = f"at_{array}", rounds_of(ring), CHUNK_BYTES * 8 // tile.dtype.bits
+    picked = next(n for n, a in enumerate(op.at) if a.value == list_of(context.layout.body, op))
+    number = _number(context, op.at[picked].value or "", rows)
+    size = context.size_of(op.tensor, context.kernel.tensor(op.tensor).axes[picked].name)
+    own = {picked: f"{numbers}[i]", len(op.at) - 1: "column"}
+    places = [own.get(n) or context.index(a, "k") for n, a in enumerate(op.at)]
+    start = context.address(op, [f"(long long)({p})" for p in places])
+    steps = [f"{context.stride(op.tensor, n)}" for n in range(len(op.at) - 1)]
+    wide = " | ".join(f"{s} % {elements}" for s in steps)
+    return [
+        f"int {numbers}[{many}];",
+        "#pragma unroll",
+        f"for (int i = 0; i < {many}; ++i) {{",
+        f"  const int mine = {MINE} + {AT_ONCE} * i, row = {context.position(rows)} + mine;",
+        f"  const bool exists = mine < {tile.rows} && row < {context.end_of(rows)};",
+        f"  const int number = exists ? {number} : -1;",
+        f"  {numbers}[i] = (unsigned)number < (unsigned){size} ? number : -1;",
+        "}",
+        f"const long long first_{array} = (long long){context.pointer(op.tensor)};",
+        f"const bool wide_{array} = (({wide}) | (first_{array} % {CHUNK_BYTES})) == 0;",
+        f"auto {Fetch(ring=ring).name} = [&](int k) {{",
+        "#pragma unroll",
+        f"  for (int n = 0; n < {tile.blocks}; ++n) {{",
+        f"    const int from = {context.position(cols, 'k')} + {tile.block_cols} * n;",
+        f"    const int column = from + {elements} * (threadIdx.x % 8);",
+        f"    const int end = {context.end_of(cols)};",
+        f"    if (wide_{array} && from + {tile.block_cols} <= end) {{",
+        "#pragma unroll",
+        f"      for (int i = 0; i < {many}; ++i)",
+        f"        load_row({array}[n][i], &{start}, {numbers}[i] >= 0);",
+        "    } else {",
+        "#pragma unroll",
+        f"      for (int i = 0; i < {many}; ++i)",
+        f"        load_elements({array}[n][i], &{start}, {numbers}[i] < 0 ? 0 : end - column);",
+        "    }",
+        "  }",
+        "};",
+        f"auto {Lay(ring=ring).name} = [&](uint32_t slot) {{",
+        "#pragma unroll",
+        f"  for (int n = 0; n < {tile.blocks}; ++n)",
+        "#pragma unroll",
+        f"    for (int i = 0; i < {many}; ++i) {{",
+        f"      const unsigned row = {MINE} + {AT_ONCE} * i;",
+        f"      const uint32_t at = slot + {tile.rows * LINE_BYTES} * n + {LINE_BYTES} * row;",
+        f"      if (row < {tile.rows})"
+        f" store_row(at + (((threadIdx.x ^ row) % 8) << 4), {array}[n][i]);",
+        "    }",
+        "};",
+    ]
+
+
+def gathered_declaration(ring: SlotRing) -> str:
+    """The registers that rows pass through."""
+    tile = ring.tiles[0]
+    return f"uint32_t {gathered_array(ring)[0]}[{tile.blocks}][{rounds_of(ring)}][4];"
+
+
+def _load(context: Context, ring: SlotRing) -> Load:
+    op = context.layout.body.ops[ring.tiles[0].value]
+    assert isinstance(op, Load)
+    return op
+
+
+def _number(context: Context, name: str, rows: str) -> str:
+    """A value of rows at the row at hand."""
+    body = context.layout.body
+    op = body.ops[name]
+    if not body.values[name].dims:
+        return context.uniform(name)
+    if isinstance(op, Indices):
+        return "row"
+    if isinstance(op, Spread):
+        return _number(context, op.arg, rows)
+    if isinstance(op, Load):
+        return context.element_at(
+            op, ["row" if a.var == rows else context.index(a, None) for a in op.at]
+        )
+    if isinstance(op, Pointwise):
+        args = [_number(context, a, rows) for a in op.args]
+        return pointwise(op.fn, args, op.result.dtype, [body.values[a].dtype for a in op.args])
+    raise refusal("this value picks no rows", body.values[name].line)

@@ -1,0 +1,59 @@
+"""An order that was solved once is read from disk, checked, and solved anew where that fails."""
+
+import json
+
+import pytest
+
+from warploom.kernels.gemm import gemm
+from warploom.lower import column
+
+
+@pytest.fixture
+def solves(tmp_path, monkeypatch):
+    """How often the solver was asked, and the folder of what is kept."""
+    monkeypatch.setenv("WARPLOOM_CACHE", str(tmp_path))
+    asked, real = [], column.solve_alike
+
+    def solve(*given):
+        asked.append(given)
+        return real(*given)
+
+    monkeypatch.setattr(column, "solve_alike", solve)
+    return asked, tmp_path / "orders"
+
+
+def compiled(**tiles):
+    text = gemm.with_tiles(**tiles) if tiles else gemm
+    made = text.compile("bf16", without=("bias", "residual"))
+    return made.lower(made.choices[0].tiling)
+
+
+def test_an_order_is_solved_once(solves):
+    asked, folder = solves
+    first, again = compiled(), compiled()
+    assert len(asked) == 1
+    assert first.result == again.result
+    assert first.document == again.document
+    assert len(list(folder.iterdir())) == 1
+    compiled(m=128, n=128, k=64)
+    assert len(asked) == 2
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: b"",
+        lambda data: b"[]",
+        lambda data: json.dumps({**data, "times": []}).encode(),
+        lambda data: json.dumps({**data, "times": [0] * len(data["times"])}).encode(),
+        lambda data: json.dumps({**data, "ii": 1}).encode(),
+        lambda data: json.dumps({**data, "limit": {"kind": "nothing"}}).encode(),
+    ],
+)
+def test_a_damaged_order_is_none(solves, damage):
+    asked, folder = solves
+    first = compiled()
+    (path,) = folder.iterdir()
+    path.write_bytes(damage(json.loads(path.read_text())))
+    assert compiled().document == first.document
+    assert len(asked) == 2
