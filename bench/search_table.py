@@ -24,7 +24,7 @@ from warploom.search.build import can_build
 from warploom.search.subjects import finer_splits
 from warploom.seed.compile import compile_schedule
 from warploom.seed.modulo.bridge import ModuloRequest
-from warploom.seed.target.chip import chip_costs
+from warploom.sim.chip import chip_costs
 
 RESULTS = Path(__file__).parent / "results" / "search_table.md"
 # name, schedule, tile, element type, matrix instruction

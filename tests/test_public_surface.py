@@ -129,3 +129,26 @@ def test_what_is_shown_in_a_session_is_short(swiglu_lowered):
     made = swiglu.compile("bf16")
     for value in (compiled, compiled.document(), swiglu_lowered, swiglu_lowered.document, made):
         assert len(repr(value)) < 200
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (lambda c: simulate(c, trips=1.5), "1.5 is no number of loop iterations"),
+        (lambda c: simulate(c, trips="4"), "'4' is no number"),
+        (lambda c: read_schedule(None), "a NoneType is no text"),
+        (lambda c: read_schedule(Path("x.json")), "is no text of a document"),
+        (lambda c: warploom.repair(None), "a NoneType is no schedule"),
+        (lambda c: warploom.witness(c, None), "a NoneType is no finding"),
+        (lambda c: compile_schedule(DeclarativeSchedule(), sync="nothing"), "is no SyncPolicy"),
+        (lambda c: warploom.ScheduleConfig(scheduling="CSP"), "is no SchedulingStrategy"),
+    ],
+)
+def test_a_wrong_kind_of_value_is_told(wrong, said):
+    with pytest.raises((ConfigError, DocumentError), match=said):
+        wrong(compile_schedule(DeclarativeSchedule(lgkm_a=8, lgkm_b=4)))
+
+
+def test_repair_takes_what_compilation_returned():
+    compiled = compile_schedule(DeclarativeSchedule(lgkm_a=8, lgkm_b=4))
+    assert warploom.repair(compiled).changes == ()

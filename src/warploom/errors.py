@@ -83,16 +83,8 @@ class InfeasibleError(SchedulingError):
     ``smallest_feasible`` is the smallest budget with which one exists, when that is the question.
     """
 
-    def __init__(
-        self,
-        what: str,
-        *,
-        where: str = "",
-        why: str = "",
-        fix: str = "",
-        smallest_feasible: int | None = None,
-    ) -> None:
-        super().__init__(what, where=where, why=why, fix=fix)
+    def __init__(self, what: str, *, smallest_feasible: int | None = None, **parts: str) -> None:
+        super().__init__(what, **parts)
         self.smallest_feasible = smallest_feasible
 
 
@@ -103,10 +95,8 @@ class ProgramError(WarploomError):
 class StructureError(ProgramError):
     """A structural check on the built program failed; ``check`` names it."""
 
-    def __init__(
-        self, what: str, *, check: str, where: str = "", why: str = "", fix: str = ""
-    ) -> None:
-        super().__init__(what, where=where, why=why, fix=fix)
+    def __init__(self, what: str, *, check: str, **parts: str) -> None:
+        super().__init__(what, **parts)
         self.check = check
 
 
@@ -117,10 +107,8 @@ class SyncError(WarploomError):
 class OrderError(SyncError):
     """The order itself loses or mixes tiles; no wait can repair it. ``code`` names the finding."""
 
-    def __init__(
-        self, what: str, *, code: str, where: str = "", why: str = "", fix: str = ""
-    ) -> None:
-        super().__init__(what, where=where, why=why, fix=fix)
+    def __init__(self, what: str, *, code: str, **parts: str) -> None:
+        super().__init__(what, **parts)
         self.code = code
 
 
@@ -143,10 +131,8 @@ class SimulationError(WarploomError):
 class VerificationError(WarploomError):
     """A schedule was judged and found to race; ``report`` holds every finding."""
 
-    def __init__(
-        self, what: str, *, report: object = None, where: str = "", why: str = "", fix: str = ""
-    ) -> None:
-        super().__init__(what, where=where, why=why, fix=fix)
+    def __init__(self, what: str, *, report: object = None, **parts: str) -> None:
+        super().__init__(what, **parts)
         self.report = report
 
 
@@ -169,17 +155,8 @@ class MissingExtraError(WarploomError):
 class KernelError(WarploomError):
     """The text of a tile kernel is wrong; ``file`` and ``line`` point at the author's line."""
 
-    def __init__(
-        self,
-        what: str,
-        *,
-        where: str = "",
-        why: str = "",
-        fix: str = "",
-        file: str = "",
-        line: int = 0,
-    ) -> None:
-        super().__init__(what, where=where, why=why, fix=fix)
+    def __init__(self, what: str, *, file: str = "", line: int = 0, **parts: str) -> None:
+        super().__init__(what, **parts)
         self.file = file
         self.line = line
 

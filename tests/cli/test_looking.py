@@ -50,6 +50,15 @@ def test_graph_forms():
     assert len(json.loads(warploom("graph", "pingpong", "--json").stdout)["edges"]) == 54
 
 
+def test_facts_are_shown_as_people_read_them(tmp_path):
+    page = tmp_path / "d.html"
+    warploom("diff", "pingpong", "fourwave", "-o", page)
+    for text in (warploom("diff", "pingpong", "fourwave").stdout, page.read_text()):
+        assert "2244" in text
+        assert "2244.0" not in text
+        assert "91%" in text
+
+
 def test_diff_of_equal_and_different_schedules():
     assert warploom("diff", "pingpong", "pingpong").returncode == 0
     done = warploom("diff", "pingpong", "fourwave", "--json")

@@ -113,7 +113,7 @@ def test_the_same_bits_every_time(what):
     assert all(torch.equal(first, call()) for _ in range(20))
 
 
-@pytest.mark.parametrize("shape", [(300, 256, 512), (1, 128, 1024)], ids=str)
+@pytest.mark.parametrize("shape", [(300, 256, 512), (1, 128, 1024), (1100, 1152, 640)], ids=str)
 def test_block_scales(shape):
     m, n, k = shape
     a, b = (randn(r, k).to(torch.float8_e4m3fn) for r in (m, n))
@@ -123,9 +123,22 @@ def test_block_scales(shape):
     close(warploom.gemm_block_scaled(a, sa, b, sb), left @ (b.double() * wide).T)
 
 
-@pytest.mark.parametrize("m", [1, 16, 100])
-def test_quantised_weights(m):
-    n, k = 384, 1024
+@pytest.mark.parametrize("sizes", [(5, 0, 300), (5, 0, 300, 1200)], ids=str)
+def test_block_scales_of_groups(sizes):
+    n, k, starts = 1152, 640, torch.tensor([0, *sizes]).cumsum(0).int().cuda()
+    a, b = (randn(*r, k).to(torch.float8_e4m3fn) for r in ((sum(sizes),), (len(sizes), n)))
+    sa, sb = (torch.rand(*r, k // 128, device="cuda") + 0.5 for r in (a.shape[:1], (len(b), 9)))
+    left = (a.double() * sa.repeat_interleave(128, 1)).split(sizes)
+    wide = b.double() * sb.repeat_interleave(128, 1).repeat_interleave(128, 2)
+    wanted = torch.cat([rows @ w.T for rows, w in zip(left, wide, strict=True)])
+    close(warploom.gemm_block_scaled(a, sa, b, sb, starts=starts), wanted)
+
+
+@pytest.mark.parametrize(
+    "shape", [(1, 384, 1024), (16, 4160, 1152), (100, 384, 1024), (200, 4160, 1152)], ids=str
+)
+def test_quantised_weights(shape):
+    m, n, k = shape
     x, scale = randn(m, k), torch.rand(n, k // 128, device="cuda")
     wide = scale.repeat_interleave(128, 1).double()
     w = torch.randint(0, 256, (n, k // 2), device="cuda", dtype=torch.uint8)

@@ -11,7 +11,7 @@ from warploom.search.build import Builder, can_build
 from warploom.search.subjects import finer_splits, machine_of
 from warploom.seed.compile import compile_schedule
 from warploom.seed.schedules.pingpong import DeclarativeSchedule
-from warploom.seed.target.chip import chip_costs
+from warploom.sim.chip import chip_costs
 
 BRIEF = SearchOptions(seconds=None, evaluations=4, solver_seconds=1.0, build=True)
 

@@ -6,7 +6,7 @@ import pytest
 
 from warploom import SearchOptions, read_schedule, search, simulate, verify
 from warploom.cli.builtin import BUILT_IN
-from warploom.seed.target.chip import chip_costs
+from warploom.sim.chip import chip_costs
 
 HERE = Path(__file__).parent
 # Simulated cycles of two K-tiles, of at least 4096; the documents carry tile and instruction.

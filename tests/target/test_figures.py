@@ -10,9 +10,9 @@ from warploom.document.kinds import OpRole
 from warploom.emit.gfx950.mfma import MFMAS
 from warploom.emit.gfx950.tile import LDS_LIMIT
 from warploom.guard.counters import CHIP
-from warploom.seed.target.chip import shape_costs
 from warploom.seed.target.mi355x import mi355x_cost_model
 from warploom.sim import mi355x_costs
+from warploom.sim.chip import shape_costs
 from warploom.target.figures import Origin, figures_of
 from warploom.target.h200 import h100, h200
 from warploom.target.mi355x import mi355x

@@ -11,7 +11,7 @@ from tests.kernel.random_kernels import RandomKernel
 from tests.texts.test_random_kernels import Lowered, check
 from warploom.emit.cuda.tile.source import emit_kernel
 from warploom.errors import KernelError, SchedulingError
-from warploom.kernel.values import Store, walk
+from warploom.kernel.values import Load, Store, walk
 from warploom.lower.loops import each_loop
 
 pytestmark = NEEDS_COMPILER
@@ -414,6 +414,16 @@ def test_half_bytes_of_several_steps(k):
     made = check(case(HALF_BYTES.format(less=" - 8"), m=20, n=70, k=k), {"n": 64, "unroll": 2})
     loaded = [s for s in made.layout.steps if s.loads and s.name.startswith("make_v")]
     assert len(loaded) == 2  # each step converts by itself, so that products of others run
+
+
+@pytest.mark.parametrize(("text", "sizes"), [(BLOCK_SCALES, {"n": 88}), (HALF_BYTES, {"n": 70})])
+def test_one_slot_for_all_tiles_of_an_iteration(text, sizes):
+    one = case(text.format(less=" - 8"), k=270, m=20, **sizes)
+    pins = {"n": 64, "unroll": 2, "together": True}
+    made = check(one, pins)
+    (ring,) = made.document.rings
+    loads = [op for op in made.layout.body.loop.body if isinstance(op, Load)]
+    assert len(ring.parts) == len(loads) - (text is BLOCK_SCALES) * 2  # scales of rows lie apart
 
 
 @pytest.mark.parametrize("k", [40, 64, 128, 192, 320])

@@ -30,7 +30,7 @@ DRAWN = {"fourwave": (), "attention": ("tensor", "mufu")}
 WIDEST = 100
 NEXT = {
     "warploom show gemm": "every entry and why",
-    "warploom timeline attention": "a picture; --format html",
+    "warploom timeline attention": "a picture; -o x.html",
     "warploom diff pingpong fourwave": "side by side",
     "warploom emit h200 gemm -o out": "CUDA text and cubin",
 }
@@ -67,7 +67,7 @@ def command(
     _title("4. Now weaken one wait by one unit, and see it caught")
     _broken(subjects["fourwave"], width)
     _gpu(subjects["gemm"])
-    _title("Next, beside docs/index.md, where the tutorial comes first")
+    _title("Next (the tutorial begins at docs/index.md)")
     for command, what in NEXT.items():
         say(f"   {command:<31} {what}")
 

@@ -18,7 +18,7 @@ from warploom.cli.subject import ROLE_TILES, Subject
 from warploom.errors import WarploomError
 from warploom.sim import Simulation
 from warploom.view.compare import Pair, compare
-from warploom.view.compare_html import compare_html
+from warploom.view.compare_html import compare_html, fact_text
 from warploom.view.listing import entry_kind
 
 PICTURE_TRIPS = 4
@@ -127,7 +127,7 @@ def _text(rows: dict[str, list[Pair]], facts: list[dict[str, Any]]) -> str:
     head = max(17, *map(len, keys))
     lines: list[str] = []
     for key in keys:
-        a, b = (str(f.get(key, "-")) for f in facts)
+        a, b = (fact_text(key, f.get(key)) for f in facts)
         lines += _beside(f"{key:<{head}} ", a, b, same=a == b)
     for name, pairs in rows.items():
         different = sum(not p.same for p in pairs)

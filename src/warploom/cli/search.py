@@ -24,8 +24,8 @@ from warploom.search.joint import JointOptions
 from warploom.search.subjects import finer_splits
 from warploom.seed.compile import CompiledSchedule, compile_schedule
 from warploom.seed.schedule import PipelineSchedule
-from warploom.seed.target.chip import chip_costs, model_costs
 from warploom.sim import MachineCosts
+from warploom.sim.chip import chip_costs, model_costs
 
 Many = list[str] | None
 

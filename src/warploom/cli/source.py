@@ -7,6 +7,7 @@ document file, or ``-`` for a document on standard input.
 
 from __future__ import annotations
 
+import os
 import sys
 from copy import copy
 from dataclasses import replace
@@ -137,8 +138,8 @@ def text_named(spec: str, dtype: str) -> TileKernel | None:
 
 def _unknown(spec: str) -> ConfigError:
     names = (*BUILT_IN, *kernel_names())
-    near = get_close_matches(spec, names, 1)
-    if Path(spec).is_file():
+    near = get_close_matches(spec.strip().lower(), names, 1)
+    if os.path.isfile(spec):
         fix = "a document's name ends in .json, an object of a file is named file.py:object"
     elif near:
         fix = f"did you mean {near[0]!r}?"

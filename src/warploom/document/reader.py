@@ -29,6 +29,10 @@ def read_counters(text: str | bytes) -> ScheduleDocument:
 
 def parse_json(text: str | bytes) -> object:
     """The JSON value of a document's text, of bounded size and without repeated keys."""
+    if not isinstance(text, str | bytes | bytearray):
+        raise DocumentError(
+            f"a {type(text).__name__} is no text of a document", fix="pass path.read_text()"
+        )
     if len(text) > MAX_TEXT:
         raise DocumentError(f"the document is larger than {MAX_TEXT} bytes")
     _check_text(text)

@@ -104,7 +104,7 @@ def cut_of(body: Body, steps: tuple[Step, ...]) -> Cut | None:
     known = cuts and all(exact for _, _, exact in found)
     if any(t.access is Access.TURNS for t in body.kernel.tensors) and any(
         a.loop < 0 or a.rows > 0 for a in bounds
-    ):  # in turn: who visits a row of the loop, all tiles before it visit too
+    ):  # in turn: who visits a part of the loop is known from where its tile begins
         bounds, known = tuple(a for a in bounds if a.loop > 0 and a.rows <= 0), False
     return Cut(row=next(iter(rows)), bounds=bounds if cuts and not listed else (), known=known)
 

@@ -5,17 +5,17 @@ longest tiles are handed out first, each to the CTA that is done soonest by the 
 so that all end together. Units (heads of a batch) come in bands whose loop operands fit in the L2.
 The list depends on sizes and the number of CTAs alone: the same for every launch.
 
-Where tiles take turns to add to memory (``wl.Turns``), the rows of a unit are handed out in order,
-and a tile waits for the row before it alone. Every CTA visits its tiles in the order they were
-handed out, and all CTAs run at once, so the first tile that is not done never waits: no order of
-events is a deadlock. Tiles walk their loop from its end, where all of them begin: one that begins
-some iterations after the one before it never waits.
+Where tiles take turns to add to memory (``wl.Turns``), the rows of a unit are handed out from the
+last to the first, and a tile waits for rows after it alone. Every CTA visits its tiles in the order
+they were handed out, and all CTAs run at once, so the first tile that is not done never waits: no
+order of events is a deadlock. With a causal mask a loop begins at its row: who begins no sooner
+than the row after it finds that one ahead by a tile, and hardly ever waits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from heapq import heappop, heappush, heapreplace
+from heapq import heapify, heapreplace
 from math import prod
 
 from warploom.kernel.values import (
@@ -40,7 +40,7 @@ from warploom.target.h200 import h200
 
 ENDS, BAND_BYTES = h200().tiles.ends, h200().memory.band_bytes
 EVEN = 1.01  # of the least time a list can take: no need to look further
-TURN_ROWS = 256  # a fence takes part of an iteration, and tiles must keep this distance
+TURN_BYTES = 32768  # of sums: tiles keep this distance, and a turn takes a fence
 STOP = -1  # after the last tile of a CTA
 
 Sizes = Mapping[str, int]
@@ -58,9 +58,9 @@ def takes_turns(kernel: Kernel) -> bool:
     return any(t.access is Access.TURNS for t in kernel.tensors)
 
 
-def turn_rows(extent: int) -> int:
+def turn_rows(extent: int, columns: int) -> int:
     """Rows of a loop with tiles of ``extent`` whose turn is taken, and given on, at once."""
-    return max(extent, TURN_ROWS)
+    return max(1, TURN_BYTES // (4 * columns) // extent) * extent
 
 
 def starts_early(body: Body, cut: Cut | None, tiling: Tiling) -> bool:
@@ -81,11 +81,10 @@ def visit_list(kernel: Kernel, tiling: Tiling, sizes: Sizes, ctas: int) -> tuple
     cut = cut_of(body, fuse(body)) or Cut(row=row, bounds=(), known=True)
     costs = [n + ENDS for n in row_trips(body, cut, tiling, sizes)]
     units = prod(sizes[kernel.var(n).axis] for n in kernel.grid.vars if n != row)
+    order = sorted(range(len(costs)), key=lambda r: -costs[r])
     if takes_turns(kernel):
-        assert costs == sorted(costs, reverse=True)  # the longest first is the order of the rows
-    lag = turn_rows(tiling.extent(body.loop.var)) / tiling.extent(body.loop.var) + 0.5
-    lag = lag if takes_turns(kernel) else 0.0
-    own = _evenly(costs, units, ctas, _band(body, tiling, sizes, units), lag)
+        order = list(reversed(range(len(costs))))
+    own = _evenly(costs, units, ctas, _band(body, tiling, sizes, units), order)
     flat: list[int] = []
     starts = []
     for tiles in own:
@@ -95,13 +94,14 @@ def visit_list(kernel: Kernel, tiling: Tiling, sizes: Sizes, ctas: int) -> tuple
 
 
 def _evenly(
-    costs: Sequence[float], units: int, ctas: int, widest: int, lag: float
+    costs: Sequence[float], units: int, ctas: int, widest: int, order: Sequence[int]
 ) -> list[list[int]]:
     """The tiles in the widest bands, or in narrower ones where those share the work better."""
     least = max(units * sum(costs) / ctas, *costs)
     best: tuple[float, list[list[int]]] | None = None
     for band in sorted({-(-widest * n // 4) for n in range(1, 5)}, reverse=True):
-        own, longest = hand_out(costs, units, ctas, band, lag)
+        own = hand_out(costs, units, ctas, band, order)
+        longest = max(sum(costs[t % len(costs)] for t in tiles) for tiles in own)
         if best is None or longest < best[0]:
             best = longest, own
         if longest <= EVEN * least:
@@ -111,29 +111,20 @@ def _evenly(
 
 
 def hand_out(
-    costs: Sequence[float], units: int, ctas: int, band: int, lag: float = 0.0
-) -> tuple[list[list[int]], float]:
-    """Tiles of each CTA, and when all are done: band by band the costliest first, each to who is
-    done soonest. A tile comes no sooner than ``lag`` after the one before it of its unit; so long
-    its CTA takes one of a unit that is ready.
-    """
+    costs: Sequence[float], units: int, ctas: int, band: int, order: Sequence[int]
+) -> list[list[int]]:
+    """Tiles of each CTA: band by band the rows in their order, each to who is done soonest."""
     rows = len(costs)
-    longest = sorted(range(rows), key=lambda r: -costs[r])
     own: list[list[int]] = [[] for _ in range(ctas)]
     done = [(0.0, c) for c in range(ctas)]
-    ready = [(unit // band, 0, unit) for unit in range(units)]
-    later: list[tuple[float, tuple[int, int, int]]] = []
-    for _ in range(units * rows):
-        at, cta = done[0]
-        while later and (later[0][0] <= at or not ready):
-            at = max(at, later[0][0])
-            heappush(ready, heappop(later)[1])
-        group, place, unit = heappop(ready)
-        own[cta].append(unit * rows + longest[place])
-        heapreplace(done, (at + costs[longest[place]], cta))
-        if place + 1 < rows:
-            heappush(later, (at + lag, (group, place + 1, unit)))
-    return own, max(at for at, _ in done)
+    heapify(done)
+    for first in range(0, units, band):
+        for row in order:
+            for unit in range(first, min(first + band, units)):
+                at, cta = done[0]
+                own[cta].append(unit * rows + row)
+                heapreplace(done, (at + costs[row], cta))
+    return own
 
 
 def row_trips(body: Body, cut: Cut, tiling: Tiling, sizes: Sizes) -> list[int]:

@@ -79,8 +79,8 @@ def _brief(options: ModuloOptions) -> ModuloOptions:
     return replace(
         options,
         tries=1,
-        find_work=min(options.find_work, 2.0),
-        prove_work=min(options.prove_work, 2.0),
+        find_work=min(options.find_work, 0.25),
+        prove_work=min(options.prove_work, 0.25),
     )
 
 

@@ -16,7 +16,7 @@ from warploom.emit.gfx950.tile import GemmTile
 from warploom.errors import ConfigError, MissingExtraError, WarploomError
 from warploom.seed.compile import CompiledSchedule
 from warploom.seed.schedule import PipelineSchedule
-from warploom.seed.target.chip import is_chip
+from warploom.sim.chip import is_chip
 
 
 def can_build(schedule: PipelineSchedule) -> bool:

@@ -19,10 +19,10 @@ from warploom.seed.schedule import PipelineSchedule
 from warploom.seed.schedules.fourwave import Pipeline4Wave
 from warploom.seed.schedules.pingpong import DeclarativeSchedule
 from warploom.seed.sync.policy import SyncPolicy
-from warploom.seed.target.chip import chip_costs
 from warploom.seed.target.geometry import KernelGeometry
 from warploom.seed.target.mi355x import mi355x_target
 from warploom.sim import simulate
+from warploom.sim.chip import chip_costs
 from warploom.sim.pace import find_pace
 
 REVISION = 2  # part of every cache key: raise it when outcomes change their meaning

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-from warploom.document.counters import ScheduleDocument
 from warploom.document.kinds import OpRole, ResourceKind
 from warploom.document.machine import MachineCosts, OpTiming, UnitSpec
 from warploom.errors import ConfigError
@@ -29,15 +28,8 @@ class TargetCosts(Protocol):
         """The machine's costs; None: the latencies of the ops themselves."""
 
 
-def costs_of(
-    given: MachineCosts | TargetCosts | None, document: ScheduleDocument | None = None
-) -> MachineCosts:
-    """Machine costs, of whatever was given; a target without its own has its ops' latencies.
-
-    Where nothing is given, those a document was compiled for.
-    """
-    if given is None:
-        return (document.machine if document else None) or MachineCosts()
+def costs_of(given: MachineCosts | TargetCosts) -> MachineCosts:
+    """Machine costs, of whatever was given; a target without its own has its ops' latencies."""
     if isinstance(given, MachineCosts):
         return given
     if isinstance(given, TargetCosts):

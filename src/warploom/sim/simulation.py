@@ -21,6 +21,7 @@ from warploom.document.given import AnyGiven, counter_document_of, document_of
 from warploom.document.machine import MachineCosts, RoleCosts
 from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError
+from warploom.sim.chip import chip_costs
 from warploom.sim.costs import TargetCosts, costs_of
 from warploom.sim.engine import run
 from warploom.sim.events import (
@@ -124,13 +125,16 @@ def simulate(
 
     ``waves=1`` runs one wave of each group, standing for all of them: faster, and nearly the same
     where the waves of a group run alike. ``document`` may be what compilation returned, ``costs``
-    a target; without ``costs`` those of the machine the document was compiled for count, or, where
-    it carries none, the ops' own latencies. Programs of roles carry their prices (``RoleCosts``).
+    a target; without ``costs`` those of the machine the document was compiled for count, as for
+    every command: its own, the chip's for an MI355X, else the ops' own latencies. Programs of
+    roles carry their prices (``RoleCosts``).
 
     Raises ``SimulationError`` when waves wait for each other for ever, ``CostModelError`` when an
     op has no price and ``ConfigError`` for impossible numbers. A schedule that races is run all
     the same: time is all this looks at.
     """
+    if type(trips) is not int:
+        raise ConfigError(f"{trips!r} is no number of loop iterations", where="trips")
     found = document_of(document)
     if isinstance(found, RolesDocument) and (prices := _prices(found, costs)) is not None:
         whole: Simulation = import_module("warploom.sim.roles").simulate_roles(
@@ -144,7 +148,7 @@ def simulate(
             where="costs",
             fix="MachineCosts, a target, or nothing",
         )
-    machine = costs_of(costs, given)
+    machine = chip_costs(given) if costs is None else costs_of(costs)
     workload = lower(given, machine, trips, waves)
     return simulate_workload(workload, costs=machine.name, trips=trips)
 

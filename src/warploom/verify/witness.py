@@ -8,6 +8,7 @@ are not part of the finding run freely, as far as barriers let them.
 from __future__ import annotations
 
 from warploom.document import Point, ScheduleDocument, Step, StepKind, WaveId, Witness
+from warploom.document.given import AnyGiven, counter_document_of
 from warploom.document.kinds import Phase
 from warploom.errors import ConfigError
 from warploom.verify.assumptions import Assumptions
@@ -23,7 +24,7 @@ _TIMING_FREE = (Code.TOKEN, Code.WAR_REG, Code.COVERAGE, Code.DEADLOCK)
 
 
 def witness(
-    document: ScheduleDocument, finding: Finding, *, assumptions: Assumptions | None = None
+    document: AnyGiven, finding: Finding, *, assumptions: Assumptions | None = None
 ) -> Witness:
     """A concrete interleaving that shows a ``race`` or ``timing`` finding of this document.
 
@@ -31,6 +32,11 @@ def witness(
     nothing to show: information, budgets, or a finding of another document.
     """
     assumptions = assumptions or Assumptions()
+    document = counter_document_of(document)
+    if not isinstance(finding, Finding):
+        raise ConfigError(
+            f"a {type(finding).__name__} is no finding", fix="one of verify(document).findings"
+        )
     if finding.severity is Severity.INFO or finding.code is Code.CAPACITY:
         raise ConfigError(
             f"a {finding.code.value} finding of severity {finding.severity.value} has no witness",

@@ -52,10 +52,17 @@ def compare_html(
     )
 
 
+def fact_text(key: str, value: object) -> str:
+    """A fact as it is shown: shares in percent, whole cycles without a point."""
+    if isinstance(value, float):
+        return f"{value:.0%}" if "busy" in key else f"{value:g}"
+    return "-" if value is None else str(value)
+
+
 def _facts(facts: Sequence[Mapping[str, Any]]) -> str:
     out = []
     for key in dict.fromkeys(k for f in facts for k in f):
-        cells = [str(f.get(key, "-")) for f in facts]
+        cells = [fact_text(key, f.get(key)) for f in facts]
         css = "" if cells[0] == cells[1] else " class='diff'"
         values = "".join(f"<td>{escape(c)}</td>" for c in cells)
         out.append(f"<tr{css}><td>{escape(key)}</td>{values}</tr>")

@@ -110,7 +110,7 @@ def read_sidecar(text: str) -> dict[str, Any]:
     """Parse a sidecar. Raises ``BackendError`` for anything else."""
     try:
         values = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BackendError(f"the sidecar is no JSON: {error}") from None
     if not isinstance(values, dict) or values.get("schema") != SCHEMA:
         raise BackendError(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from warploom.document.counters import ScheduleDocument
+from warploom.document.given import AnyGiven, counter_document_of
 from warploom.document.kinds import Phase
 from warploom.guard.counters.barriers import kernel_barriers
 from warploom.guard.counters.cost import CHIP, Cost
@@ -79,14 +80,14 @@ class Repair:
         return "\n".join(c.text for c in self.changes) or "nothing to repair"
 
 
-def repair(document: ScheduleDocument, *, cost: Cost = CHIP, limit: int = 16) -> Repair:
+def repair(document: AnyGiven, *, cost: Cost = CHIP, limit: int = 16) -> Repair:
     """Add and tighten as little as leaves no finding for any trip count.
 
     Among repairs with equally few changed places in the kernel, fewer new waits and then lower
     ``cost`` win; ``limit`` bounds how many are compared. Raises ``OrderError`` when the order
     itself is wrong: no wait can repair that.
     """
-    given = document
+    given = document = counter_document_of(document)
     tails = matching_tails(document.protocol)
     if tails != document.protocol.tail_barriers:
         document = replace(document, protocol=replace(document.protocol, tail_barriers=tails))

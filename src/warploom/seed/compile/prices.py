@@ -15,7 +15,7 @@ from warploom.document.machine import MachineCosts
 from warploom.document.ops import OpDesc
 from warploom.seed.compile.hooks import Hooks
 from warploom.seed.compile.result import counters
-from warploom.seed.target.chip import body_costs, is_chip
+from warploom.sim.chip import body_costs, is_chip
 from warploom.target.mi355x import WAVE_BYTES
 from warploom.target.occupancy import OccupancyModel
 from warploom.target.seed_model import NAME as SEED

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from warploom.emit.cuda.tile.context import Context
+from warploom.kernel.values import Walk
 from warploom.lower.ranges import Affine, Cut, begins_at
-from warploom.lower.visits import takes_turns
 
 
 def range_lines(
@@ -45,11 +45,7 @@ def range_lines(
     for bound in seen.above if seen is not None else ():
         most = _solved(context, cut, bound, widest=False)
         lines.append(f"whole_to = min(whole_to, floor_div(({most}) + 1 - first_{loop}, {extent}));")
-    lines.append("whole_to = min(max(whole_to, 0), k_tiles);")
-    if takes_turns(context.kernel):  # from the end
-        lines += ["const int whole_end = k_tiles - whole_from;", "whole_from = k_tiles - whole_to;"]
-        lines.append("whole_to = whole_end;")
-    return lines
+    return [*lines, "whole_to = min(max(whole_to, 0), k_tiles);"]
 
 
 def list_lines(context: Context, cut: Cut | None, fewest: int) -> list[str]:
@@ -104,6 +100,20 @@ def _part_lines(context: Context, count: str, fewest: int) -> list[str]:
         f"const int k_tiles = max(min(k_all - part * k_share, k_share), {fewest});",
         f"first_{loop} += part * k_share * {extent};",
     ]
+
+
+def last_row(context: Context, cut: Cut | None, end: str) -> str:
+    """The last tile of rows whose loop begins before ``end``."""
+    assert cut is None or cut.row is not None
+    tile = next(n for n in context.kernel.grid.vars if context.kernel.var(n).walk is Walk.TILE)
+    extent, size = context.layout.extent(tile), context.size(context.kernel.var(tile).axis)
+    last = f"({size} - 1) / {extent}"
+    for bound in cut.below if cut is not None else ():
+        if bound.rows:
+            terms = [f"{f} * ({context.uniform(v)})" for f, v in bound.rest]
+            room = " + ".join([f"{end} - 1", str(bound.constant), *terms])
+            last = f"min({last}, ({room}) / {-bound.rows * extent})"
+    return last
 
 
 def _solved(context: Context, cut: Cut | None, bound: Affine, *, widest: bool) -> str:

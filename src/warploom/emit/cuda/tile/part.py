@@ -141,9 +141,7 @@ class Part:
         least = max(self.document.minimum_trips, 1)
         lines += range_lines(self.context, self.cut, end, masked=bool(self.masked), fewest=least)
         step = f"{extent} * k"
-        if takes_turns(self.context.kernel):
-            step = f"{extent} * (k_tiles - 1 - k)"
-        elif self.layout.tiling.serpentine:
+        if self.layout.tiling.serpentine:
             step = f"{extent} * (backwards ? k_tiles - 1 - k : k)"
         position = f"[&](int k) {{ return first_{loop.var} + {step}; }}"
         return [*lines, f"auto step_{loop.var} = {position};"]
@@ -296,13 +294,10 @@ class Part:
         lines.append(f"int k = {program.peel};")
         loops = [("k_tiles", table)]
         if masked is not None:
-            below, above = (self.cut.below, self.cut.above) if self.cut is not None else ((), ())
-            if takes_turns(self.context.kernel):  # from the end
-                below, above = above, below
-            first = [("whole_from", masked)] if below else []
+            first = [("whole_from", masked)] if self.cut is not None and self.cut.below else []
             unknown = self.cut is not None and not self.cut.known
             plain = [] if unknown else [("whole_to", table)]
-            ends_whole = self.cut is not None and self.cut.known and not above
+            ends_whole = self.cut is not None and self.cut.known and not self.cut.above
             ends_whole = ends_whole and not self.layout.body.loop.lists
             loops = [*first, *plain, *([] if ends_whole else [("k_tiles", masked)])]
         again = again_lines(self.context, self.walked)

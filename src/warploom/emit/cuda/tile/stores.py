@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.context import Context
+from warploom.emit.cuda.tile.iterations import last_row
 from warploom.emit.cuda.tile.vector import ELEMENTS, Vector, row_scope
 from warploom.kernel.values import Access, DType, Store, Walk
 from warploom.lower.body import refusal
 from warploom.lower.hand_over import by_columns, share_of
+from warploom.lower.ranges import cut_of
 from warploom.lower.slots import BLOCK_COLUMNS, BLOCK_ROWS, LINE_BYTES
 from warploom.lower.storage import is_turned, scattered
 from warploom.lower.visits import takes_turns, turn_rows
@@ -128,30 +130,33 @@ def straight_text(context: Context, op: Store, iteration: str) -> list[str]:
             "    }",
             "  }",
         ]
-    lines += indent(_give_last(context, op, iteration), 2) if in_turn else []
+    lines += indent(_leave_turn(context, op, iteration), 2) if in_turn else []
     return [*lines, "}"]
 
 
 class _Turn:
-    """The turn of a warp's rows: where the tiles that added to them are counted, whether they exist
-    and whether an iteration is the first of them. ``together`` rows have one turn; those after
-    them were added to before. Consumers that share rows by columns count together.
+    """The turn of the rows an iteration adds to: where the tiles that added to them are counted,
+    whether they exist, and whether the iteration is their first or last. All of it is computed
+    anew: registers are short.
     """
 
     def __init__(self, context: Context, op: Store, iteration: str) -> None:
         body, kernel = context.layout.body, context.kernel
-        rows = body.values[op.value].vars[0]
+        rows, columns = body.values[op.value].vars
         extent = context.layout.extent(rows)
-        together = turn_rows(extent)
+        together = turn_rows(extent, context.layout.extent(columns))
         at = context.position(rows, iteration)
-        row, self.exists = _block_row(context, op, f"{at} / {together} * {together}", 0)
-        self.exists_after = _block_row(context, op, f"({at} / {together} + 1) * {together}", 0)[1]
-        self.begins = f"{iteration} == 0 || ({at} + {extent}) % {together} == 0"
-        self.together = together
+        first = f"{at} / {together} * {together}" if together > extent else at
+        self.exists = f"{first} < {context.limit(op.tensor, kernel.var(rows).axis, rows)}"
+        begins = f"{iteration} == 0 || {at} % {together} == 0"
+        ends = f"{iteration} == k_tiles - 1 || ({at} + {extent}) % {together} == 0"
+        self.begins, self.ends = (begins, ends) if together > extent else ("true", "true")
+        self.end = f"{first} + {together}"
         turns = next(t for t in kernel.tensors if t.access is Access.TURNS)
         named = {a.name: p for a, p in zip(kernel.tensor(op.tensor).axes, op.at, strict=True)}
+        units = {a: f"opaque({context.index(p, iteration)})" for a, p in named.items()}
         parts = [
-            f"({row if named[a.name].var == rows else context.index(named[a.name], iteration)})"
+            f"({first if named[a.name].var == rows else units[a.name]})"
             f" * {context.stride(turns.name, n)}"
             for n, a in enumerate(turns.axes)
         ]
@@ -161,36 +166,49 @@ class _Turn:
 def ask_turn(context: Context, op: Store, iteration: str) -> list[str]:
     """Ask whose turn it is, long before the answer is needed."""
     turn = _Turn(context, op, iteration)
-    return [f"if (({turn.begins}) && {turn.exists}) asked = load_relaxed({turn.place});"]
+    return [f"if (({turn.begins}) && {turn.exists}) asked = load_acquire({turn.place});"]
 
 
 def _take_turn(context: Context, op: Store, iteration: str) -> list[str]:
-    """Wait until the tiles before this one have added to the rows. One fence is for what is read
-    then and for what was added an iteration ago and before, whose turn is given on now.
-    """
+    """Wait until the tiles after this one have added to the rows, as far as they do."""
     turn = _Turn(context, op, iteration)
-    grid = context.kernel.grid.vars
-    tile = next(n for n in grid if context.kernel.var(n).walk is Walk.TILE)
-    shared = context.layout.tiling.consumers if by_columns(context.layout, op) else 1
-    before = f"{shared} * (pos_{tile} / {context.layout.extent(tile)})"
+    tile = next(n for n in context.kernel.grid.vars if context.kernel.var(n).walk is Walk.TILE)
+    cut = cut_of(context.layout.body, context.layout.steps)
+    own = f"opaque(pos_{tile}) / {context.layout.extent(tile)}"
+    after = f"{last_row(context, cut, turn.end)} - {own}"
     return [
-        f"if ({turn.begins}) {{",
-        f"  unsigned* const turn = {turn.place};",
-        f"  if (lane == 0 && {turn.exists}) while (asked < {before}) asked = load_relaxed(turn);",
-        *indent(_give(f"turn + {turn.together}", f"{iteration} > 0 && {turn.exists_after}"), 2),
-        "}",
+        f"if (({turn.begins}) && {turn.exists})",
+        f"  while (asked < {after}) asked = load_acquire({turn.place});",
+        "__syncwarp();",
     ]
 
 
-def _give_last(context: Context, op: Store, iteration: str) -> list[str]:
-    """After the last iteration of a tile nobody takes a turn that gives on the one before."""
+def _leave_turn(context: Context, op: Store, iteration: str) -> list[str]:
+    """Tell the clerk that this warp has added to all rows of a turn."""
     turn = _Turn(context, op, iteration)
-    given = _give(turn.place, turn.exists)
-    return [f"if ({iteration} == k_tiles - 1) {{", *indent(given, 2), "}"]
+    return [
+        "__syncwarp();",
+        f"if (lane == 0 && ({turn.ends}))"
+        f" count_shared(smem + TURNS + 4 * (4 * instance + warp_in_group));",
+    ]
 
 
-def _give(place: str, exists: str) -> list[str]:
-    return ["fence_gpu();", "__syncwarp();", f"if (lane == 0 && {exists}) add_relaxed({place});"]
+def clerk_tile(context: Context) -> list[str]:
+    """The clerk gives turns on: a spare warp, so that nobody who computes waits for the fence."""
+    (op,) = (op for op in context.layout.body.loop.body if isinstance(op, Store))
+    turn = _Turn(context, op, "k")
+    warps = 4 * context.layout.tiling.consumers
+    return [
+        "for (int k = 0; k < k_tiles; ++k) {",
+        f"  if (!({turn.ends})) continue;",
+        "  ++given;",
+        f"  if (lane < {warps})",
+        "    while ((int)(counted_shared(smem + TURNS + 4 * lane) - given) < 0) __nanosleep(64);",
+        "  __syncwarp();",
+        "  fence_gpu();",
+        f"  if (lane == 0 && {turn.exists}) add_relaxed({turn.place});",
+        "}",
+    ]
 
 
 _ADD_BLOCKS = [
@@ -226,14 +244,14 @@ def _stage_f32() -> list[str]:
     ]
 
 
-def direct_text(context: Context, op: Store) -> list[str]:
+def direct_text(context: Context, op: Store, iteration: str | None = None) -> list[str]:
     """A store from registers: rows as vectors, tiles by 16 bytes a thread where they fit."""
     value = context.layout.body.values[op.value]
     if len(value.dims) == 1:
         return _row_store(context, op)
     rows, cols = value.vars
     dtype = context.kernel.tensor(op.tensor).dtype
-    vector = Vector(context, rows, cols)
+    vector = Vector(context, rows, cols, iteration=iteration)
     text = vector.value(op.value)
     blocks = context.layout.extent(rows) // context.layout.tiling.consumers // 64
     groups = context.layout.extent(cols) // 16
@@ -281,7 +299,7 @@ def _place(
             index = vector.value(a.value)
             more.append(f"(unsigned){index} < (unsigned){context.size_of(op.tensor, axis.name)}")
         else:
-            index = texts[a.var] if a.var in texts else context.index(a, None)
+            index = texts[a.var] if a.var in texts else context.index(a, vector.iteration)
         indices.append(index)
         if a.var in texts:
             limits[a.var] = context.limit(op.tensor, axis.name, a.var)
@@ -292,7 +310,8 @@ def _place(
 def _write_lines(context: Context, op: Store, dtype: DType, vector: Vector) -> list[str]:
     """Four threads exchange pairs of columns, so that each writes 16 bytes of a row."""
     value = context.layout.body.values[op.value]
-    row = f"(pos_{value.vars[0]} + row_of(b, i))"
+    row, column = (context.position(v, vector.iteration) for v in value.vars)
+    row = f"({row} + row_of(b, i))"
     place, exists, limit = _place(context, op, vector, row, "first")
     pack = PACKS[dtype]
     return [
@@ -303,7 +322,7 @@ def _write_lines(context: Context, op: Store, dtype: DType, vector: Vector) -> l
         "  for (int j = 0; j < 4; ++j)",
         f"    x[j] = {pack}(y[j / 2][j % 2 * 4 + 2 * i], y[j / 2][j % 2 * 4 + 2 * i + 1]);",
         "  quad_transpose(x);",
-        f"  const int first = pos_{value.vars[1]} + 32 * part + 8 * (lane % 4);",
+        f"  const int first = {column} + 32 * part + 8 * (lane % 4);",
         f"  if ({exists}) store_line(&{place}, x, {limit} - first);",
         "}",
     ]
@@ -312,7 +331,8 @@ def _write_lines(context: Context, op: Store, dtype: DType, vector: Vector) -> l
 def _add_pairs(context: Context, op: Store, dtype: DType, vector: Vector) -> list[str]:
     """Sums in memory, two neighbours at a time."""
     value = context.layout.body.values[op.value]
-    row = f"(pos_{value.vars[0]} + row_of(b, i))"
+    row, column = (context.position(v, vector.iteration) for v in value.vars)
+    row = f"({row} + row_of(b, i))"
     place, exists, limit = _place(context, op, vector, row, "first")
     if is_turned(context.layout, op):
         raise refusal(
@@ -325,7 +345,7 @@ def _add_pairs(context: Context, op: Store, dtype: DType, vector: Vector) -> lis
         "#pragma unroll",
         "for (int u = 0; u < 4; ++u) {",
         "  const int i = u % 2;",
-        f"  const int first = pos_{value.vars[1]} + column_of(2 * part, 2 * u);",
+        f"  const int first = {column} + column_of(2 * part, 2 * u);",
         f"  if ({exists} && first < {limit})",
         f"    add_pair_{dtype}(&{place}, y[0][2 * u], y[0][2 * u + 1], {limit} - first);",
         "}",
@@ -334,14 +354,15 @@ def _add_pairs(context: Context, op: Store, dtype: DType, vector: Vector) -> lis
 
 def _write_pairs(context: Context, op: Store, dtype: DType, vector: Vector) -> list[str]:
     value = context.layout.body.values[op.value]
-    row = f"(pos_{value.vars[0]} + row_of(b, i))"
+    row, column = (context.position(v, vector.iteration) for v in value.vars)
+    row = f"({row} + row_of(b, i))"
     place, exists, limit = _place(context, op, vector, row, "first")
     convert = {DType.BF16: "to_bf16", DType.F16: "to_f16"}.get(dtype, "")
     return [
         "#pragma unroll",
         f"for (int e = 0; e < {ELEMENTS}; ++e) {{",
         "  const int i = e / 2 % 2;",
-        f"  const int first = pos_{value.vars[1]} + column_of(2 * part, e);",
+        f"  const int first = {column} + column_of(2 * part, e);",
         f"  if ({exists} && first < {limit}) {place} = {convert}(y[0][e]);",
         "}",
     ]

@@ -22,11 +22,13 @@ from warploom.emit.gfx950.emulator.vector import lanes_of
 from warploom.emit.gfx950.emulator.wave import LANES, POISON, SCALAR_POISON, Wave
 
 _LANE = np.arange(LANES, dtype=np.int64)
-# Loads and stores of one element a lane, by its bytes.
-_NARROW = {
+_BUFFER = {  # bytes a lane moves
+    "buffer_load_dwordx4": 16,
     "buffer_load_dword": 4,
     "buffer_load_ushort": 2,
     "buffer_load_ubyte": 1,
+    "buffer_store_dwordx4": 16,
+    "buffer_store_dwordx2": 8,
     "buffer_store_dword": 4,
     "buffer_store_short": 2,
     "buffer_store_byte": 1,
@@ -46,15 +48,11 @@ def make_transfer(
     mnemonic: str, operands: Sequence[str], modifiers: Sequence[str], devices: Devices
 ) -> Effect | None:
     """The effect of a memory instruction, or None for other mnemonics."""
-    if mnemonic == "buffer_load_dwordx4":
-        kind = _dma if "lds" in modifiers else _buffer_load
-        return kind(operands, modifiers, devices)
-    if mnemonic in ("buffer_store_dwordx2", "buffer_store_dwordx4"):
-        return _wide_store(operands, modifiers, devices, int(mnemonic[-1]))
-    narrow = _NARROW.get(mnemonic)
-    if narrow is not None:
-        make = _element_load if mnemonic.startswith("buffer_load") else _element_store
-        return make(operands, modifiers, devices, narrow)
+    if mnemonic == "buffer_load_dwordx4" and "lds" in modifiers:
+        return _dma(operands, modifiers, devices)
+    if mnemonic in _BUFFER:
+        make = _load if mnemonic.startswith("buffer_load") else _store
+        return make(operands, modifiers, devices, _BUFFER[mnemonic])
     makers: dict[str, Callable[[Sequence[str], Sequence[str], Devices], Effect]] = {
         "ds_read_b128": _lds_read,
         "ds_read_b64_tr_b16": _lds_read_turned,
@@ -129,52 +127,31 @@ def _dma(operands: Sequence[str], modifiers: Sequence[str], devices: Devices) ->
     return effect
 
 
-def _buffer_load(operands: Sequence[str], modifiers: Sequence[str], devices: Devices) -> Effect:
-    file, row, _ = vector_rows(operands[0])
-    resolve = _buffer(operands[1], operands[2], operands[3], modifiers, 16)
-
-    def effect(w: Wave) -> None:
-        addresses, inside = resolve(w)
-        _require_inside(w, inside)
-        data = np.zeros((LANES, 4), np.uint32)
-        data[inside] = devices.memory.gather(addresses[inside], 4)
-        rows = w.v if file == "v" else w.a
-        rows[row : row + 4] = POISON
-
-        def finish() -> None:
-            rows[row : row + 4] = data.T
-
-        w.issue_load(lambda: None, finish)
-
-    return effect
-
-
-def _element_load(
-    operands: Sequence[str], modifiers: Sequence[str], devices: Devices, size: int
-) -> Effect:
+def _load(operands: Sequence[str], modifiers: Sequence[str], devices: Devices, size: int) -> Effect:
     file, row, _ = vector_rows(operands[0])
     resolve = _buffer(operands[1], operands[2], operands[3], modifiers, size)
+    words = max(1, size // 4)
 
     def effect(w: Wave) -> None:
         addresses, inside = resolve(w)
         _require_inside(w, inside)
-        data = np.zeros(LANES, np.uint32)
-        if size == 4:
-            data[inside] = devices.memory.gather(addresses[inside], 1)[:, 0]
+        data = np.zeros((LANES, words), np.uint32)
+        if size >= 4:
+            data[inside] = devices.memory.gather(addresses[inside], words)
         else:
-            data[inside] = devices.memory.gather_bytes(addresses[inside], size)
+            data[inside, 0] = devices.memory.gather_bytes(addresses[inside], size)
         rows = w.v if file == "v" else w.a
-        rows[row] = POISON
+        rows[row : row + words] = POISON
 
         def finish() -> None:
-            rows[row] = data
+            rows[row : row + words] = data.T
 
         w.issue_load(lambda: None, finish)
 
     return effect
 
 
-def _element_store(
+def _store(
     operands: Sequence[str], modifiers: Sequence[str], devices: Devices, size: int
 ) -> Effect:
     file, row, _ = vector_rows(operands[0])
@@ -182,29 +159,15 @@ def _element_store(
 
     def effect(w: Wave) -> None:
         addresses, inside = resolve(w)
-        values = (w.v if file == "v" else w.a)[row][inside].copy()
+        values = (w.v if file == "v" else w.a)[row : row + max(1, size // 4)].T[inside].copy()
 
         def land() -> None:
-            if size == 4:
-                devices.memory.scatter(addresses[inside], values[:, None])
+            if size >= 4:
+                devices.memory.scatter(addresses[inside], values)
             else:
-                devices.memory.scatter_bytes(addresses[inside], values, size)
+                devices.memory.scatter_bytes(addresses[inside], values[:, 0], size)
 
         w.issue_store(land)
-
-    return effect
-
-
-def _wide_store(
-    operands: Sequence[str], modifiers: Sequence[str], devices: Devices, words: int
-) -> Effect:
-    file, row, _ = vector_rows(operands[0])
-    resolve = _buffer(operands[1], operands[2], operands[3], modifiers, 4 * words)
-
-    def effect(w: Wave) -> None:
-        addresses, inside = resolve(w)
-        values = (w.v if file == "v" else w.a)[row : row + words].T[inside].copy()
-        w.issue_store(lambda: devices.memory.scatter(addresses[inside], values))
 
     return effect
 
