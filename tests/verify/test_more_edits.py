@@ -50,15 +50,15 @@ FENCE, COMMIT = {"entry": "MmaFence"}, {"entry": "Commit"}
 PROXY, WARP = {"entry": "ProxyFence"}, {"entry": "ScopeSync", "scope": "warp"}
 
 
-def text(name):
-    return lambda: json.loads(write_roles(lowered(name).document))
+def text(name, **pins):
+    return lambda: json.loads(write_roles(lowered(name, **pins).document))
 
 
 BASES = {
     "gemm": lambda: GEMM,
     "attention": lambda: ATTENTION,
     "cluster": lambda: CLUSTER,
-    "text gemm": text("gemm"),
+    "text gemm": text("gemm", m=128, n=256, consumers=2, stages=3, staging=4),
     "text attention": text("attention"),
     "grad": text("packed_grad"),
 }
