@@ -15,6 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
+from tests.execute.exploration import Truth, explore  # noqa: E402
 from tests.roles.samples import SHIPPED, lowered  # noqa: E402
 from tests.verify.documents import golden_cases, golden_document, pingpong_named  # noqa: E402
 from tests.verify.random_documents import random_document  # noqa: E402
@@ -22,7 +23,7 @@ from tests.verify.test_golden import verify_exactly  # noqa: E402
 
 from warploom import KernelGeometry, Pipeline4Wave, __version__, compile_schedule  # noqa: E402
 from warploom.errors import WarploomError  # noqa: E402
-from warploom.run import Scripted, Truth, execute, explore  # noqa: E402
+from warploom.run import Scripted, execute  # noqa: E402
 from warploom.verify import verify, witness  # noqa: E402
 from warploom.verify.roles import verify_roles  # noqa: E402
 

@@ -120,6 +120,17 @@ def test_role_programs(name, tmp_path):
     assert run.ii == expected[0]
 
 
+def test_an_unrolled_loop_does_not_look_slower(tmp_path):
+    pace = pace_of("simulate", "block_scaled")["pace"]
+    assert pace["k_tiles_per_iteration"] == 2
+    assert pace["interval"] == 2 * pace["cycles_per_k_tile"]
+    path = tmp_path / "scaled.json"
+    warploom("compile", "block_scaled", "-o", path)
+    assert numbers(pace_of("simulate", path)["pace"]) == numbers(pace)
+    document = read_schedule(path.read_text())
+    assert f"{pace['cycles_per_k_tile']:g} a K-tile" in timeline(document)
+
+
 TWO_LOOPS = """
 import warploom as wl
 

@@ -17,6 +17,7 @@ tile and take no ``k``.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -423,6 +424,12 @@ class RolesDocument:
     def program(self, name: str) -> RoleProgram:
         """The program of that role."""
         return next(p for p in self.programs if p.name == name)
+
+    @property
+    def tiles_per_iteration(self) -> int:
+        """Steps of the loop that one iteration covers; an unrolled one says so in its name."""
+        said = re.search(r"_u(\d+)(?=_|$)", self.name)
+        return int(said[1]) if said else 1
 
     @property
     def minimum_trips(self) -> int:
