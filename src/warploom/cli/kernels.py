@@ -39,6 +39,7 @@ from warploom.kernels.measured import LONG, measured
 from warploom.kernels.rms_gemm import rms_gemm
 from warploom.kernels.scan import scan
 from warploom.kernels.swiglu import swiglu
+from warploom.launch.attention_grad import TOGETHER
 from warploom.launch.compiled import Compiled, compile_text
 from warploom.launch.pricing import role_costs
 from warploom.lower.column import Lowered
@@ -107,7 +108,8 @@ class TileKernel:
     def left_out(self) -> frozenset[str]:
         """The optional tensors: commands name none of them, but for a kernel's main results."""
         optional = {t.name for t in self.text.signature.tensors if t.optional}
-        return frozenset(optional - WANTED.get(self.text.name, frozenset()))
+        apart = {"dv"} if dict(self.whole).get("d", WHOLE) > TOGETHER else set()
+        return frozenset(optional - (WANTED.get(self.text.name, frozenset()) - apart))
 
     @property
     def element(self) -> str:
