@@ -46,6 +46,7 @@ def test_help_fits_and_cuts_nothing_off(command, width, monkeypatch):
     assert done.returncode == 0
     assert max(map(len, done.stdout.splitlines())) <= width
     assert "…" not in done.stdout
+    assert "..." not in done.stdout.partition("\nCommands:")[2]
     assert "--no-scheduling" not in done.stdout
 
 

@@ -321,25 +321,11 @@ class ClusterSync:
 
 
 RoleEntry = (
-    WaitFull
-    | WaitEmpty
-    | Expect
-    | Load
-    | Arrive
-    | MmaFence
-    | Mma
-    | Commit
-    | WaitGroup
-    | Compute
-    | ProxyFence
-    | ScopeSync
-    | NamedSync
-    | NamedArrive
-    | BulkStore
-    | BulkCommit
-    | BulkWait
+    WaitFull | WaitEmpty | Expect | Load | Arrive | MmaFence | Mma | Commit | WaitGroup | Compute
+    | ProxyFence | ScopeSync | NamedSync | NamedArrive | BulkStore | BulkCommit | BulkWait
     | ClusterSync
-)
+)  # fmt: skip
+LISTS = ("setup", "prologue", "kernel", "epilogue", "finish")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -367,13 +353,7 @@ class RoleProgram:
 
     def phases(self) -> tuple[tuple[str, tuple[RoleEntry, ...]], ...]:
         """The five lists with their names."""
-        return (
-            ("setup", self.setup),
-            ("prologue", self.prologue),
-            ("kernel", self.kernel),
-            ("epilogue", self.epilogue),
-            ("finish", self.finish),
-        )
+        return tuple((name, getattr(self, name)) for name in LISTS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

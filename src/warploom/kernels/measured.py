@@ -157,9 +157,10 @@ _TWO_PRODUCTS = {
 _IN_TURNS = {"m": 192, "n": 128, "consumers": 3, "turns": True, "stages": 4, "direct": True}
 _FEW = {"n": 64, "consumers": 1, "together": True}
 _QUANTISED = (
-    ({"m": 129}, {"m": 128, "n": 128, "consumers": 2}),
+    ({"m": 129}, {"m": 128, "n": 128, "consumers": 2, "turns": True}),
     ({"m": 65, "n": 4096}, {"m": 128, **_FEW}),
-    ({"n": 4096}, {"unroll": 2, **_FEW}),
+    ({"m": 33, "n": 4096}, {"unroll": 2, **_FEW}),
+    ({"n": 4096}, {"unroll": 4, **_FEW, "joined": True, "program": "text"}),
 )
 PRODUCTS: Mapping[str, tuple[tuple[Mapping[str, int], Mapping[str, object]], ...]] = {
     "swiglu": (({"m": 4096, "n": 8192}, {"m": 128, "n": 176}),),
