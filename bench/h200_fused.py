@@ -63,14 +63,10 @@ SCALED = (
     (2048, 4096, 7168),
     (128, 4096, 7168),
 )
-SCALED_TILES = ({"m": 192, "n": 128, "consumers": 3, "turns": True, "stages": 4, "direct": True},)
+SCALED_TILES = ()
 GRAPHED = 4  # times that each input set comes in a graph
 INT4 = tuple((m, 8192, 8192) for m in (16, 64, 128, 256))
-INT4_TILES = (
-    {"n": 64, "consumers": 1},
-    {"n": 128, "consumers": 2},
-    {"n": 128, "consumers": 2, "split": 2},
-)
+INT4_TILES = ()
 # batch, heads, heads of q and k, steps of the sequence, d, e
 SCAN = (
     (2, 64, 64, 8192, 128, 64),

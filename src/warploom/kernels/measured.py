@@ -154,12 +154,20 @@ _TWO_PRODUCTS = {
     "together": True,
     "direct": True,
 }
-_FEW_COLUMNS = {"n": 64, "consumers": 1, "unroll": 2, "together": True}
-_MANY_COLUMNS = {"m": 128, "n": 128, "consumers": 2, "together": True}
-_QUANTISED = (({"m": 129}, _MANY_COLUMNS), ({"n": 4096}, _FEW_COLUMNS))
+_IN_TURNS = {"m": 192, "n": 128, "consumers": 3, "turns": True, "stages": 4, "direct": True}
+_FEW = {"n": 64, "consumers": 1, "together": True}
+_QUANTISED = (
+    ({"m": 129}, {"m": 128, "n": 128, "consumers": 2, "turns": True}),
+    ({"m": 65, "n": 4096}, {"m": 128, **_FEW}),
+    ({"m": 33, "n": 4096}, {"unroll": 2, **_FEW}),
+    ({"n": 4096}, {"unroll": 4, **_FEW, "joined": True, "program": "text"}),
+)
 PRODUCTS: Mapping[str, tuple[tuple[Mapping[str, int], Mapping[str, object]], ...]] = {
     "swiglu": (({"m": 4096, "n": 8192}, {"m": 128, "n": 176}),),
-    "block_scaled": (({"m": 1024, "n": 1024}, {"m": 128, **_TWO_PRODUCTS}),),
+    "block_scaled": (
+        ({"m": 8192, "n": 8192}, _IN_TURNS),
+        ({"m": 1024, "n": 1024}, {"m": 128, **_TWO_PRODUCTS}),
+    ),
     "grouped": (({"t": 4096, "n": 1024}, {"t": 128, "n": 256}),),
     "grouped_gathered": (({"t": 4096, "n": 1024}, {"t": 128, "n": 256, "k": 128}),),
     "grouped_scaled": (({"t": 1024, "n": 1024}, {"t": 128, **_TWO_PRODUCTS}),),
