@@ -15,7 +15,7 @@ from dataclasses import dataclass, fields, replace
 from itertools import product
 
 from warploom.errors import ConfigError, GeometryError, KernelError
-from warploom.kernel.values import Dot, Kernel, Load, Store, Walk
+from warploom.kernel.values import Dot, Kernel, Load, Store, Transpose, Walk
 from warploom.lower.allowed import check_allowed, is_narrow
 from warploom.lower.body import Body, body_of
 from warploom.lower.cluster import check_cluster
@@ -116,7 +116,13 @@ def choose(
             where=f"kernel {kernel.name}",
             fix="pin fewer extents, or smaller ones",
         )
-    return tuple(sorted(found.values(), key=lambda c: (c.estimate.seconds, c.tiling.name)))
+    depth = body.loop.var  # of equals, fewer iterations
+    return tuple(
+        sorted(
+            found.values(),
+            key=lambda c: (c.estimate.seconds, -c.tiling.extent(depth), c.tiling.name),
+        )
+    )
 
 
 def _earlier(
@@ -247,11 +253,21 @@ def _shapes(
             elif var.name == rows:
                 options.append((WGMMA_ROWS * consumers * blocks,))
             else:
-                options.append(_extents(body, var.name, sizes[var.axis]))
+                found = _extents(body, var.name, sizes[var.axis])
+                if (consumers, blocks) == (1, 1) and _is_depth_of_products(body, var.name):
+                    found += tuple(2 * n for n in found)  # a wait for twice as many products
+                options.append(found)
         if pins.get("consumers", consumers) != consumers:
             continue
         for extents in product(*options):
             yield dict(zip((v.name for v in free), extents, strict=True)), consumers
+
+
+def _is_depth_of_products(body: Body, var: str) -> bool:
+    """Whether a loop walks along the variable and does nothing but load and multiply."""
+    plain = all(isinstance(op, Load | Transpose | Dot) for op in body.loop.body)
+    shared = any(d.var == var and d.per > 1 for v in body.values.values() for d in v.dims)
+    return plain and var == body.loop.var and not shared
 
 
 def _row_variable(body: Body) -> str | None:

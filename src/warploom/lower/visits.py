@@ -40,7 +40,7 @@ from warploom.target.h200 import h200
 
 ENDS, BAND_BYTES = h200().tiles.ends, h200().memory.band_bytes
 EVEN = 1.01  # of the least time a list can take: no need to look further
-TURN_BYTES = 65536  # of sums: a fence takes part of an iteration, and tiles keep this distance
+TURN_BYTES = 32768  # of sums: tiles keep this distance, and a turn takes a fence
 STOP = -1  # after the last tile of a CTA
 
 Sizes = Mapping[str, int]

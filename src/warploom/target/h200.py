@@ -331,16 +331,6 @@ def h100() -> HopperTarget:
     )
 
 
-def hopper_target(name: str) -> HopperTarget:
-    """The target of that name."""
-    known = {"h200": h200, "h100": h100}
-    if name not in known:
-        raise CostModelError(
-            f"unknown Hopper target {name!r}", where="target", fix=f"known: {', '.join(known)}"
-        )
-    return known[name]()
-
-
 def _check_n(n: int) -> None:
     if n % 8 or not 8 <= n <= 256:
         raise CostModelError(

@@ -15,12 +15,14 @@ from warploom.emit.cuda.tile.helpers import helpers_for
 from warploom.emit.cuda.tile.part import Part
 from warploom.emit.cuda.tile.signature import Param, PointerParam
 from warploom.emit.cuda.tile.stamps import NAME, StampedRole, stamped_roles
+from warploom.emit.cuda.tile.stores import clerk_tile
 from warploom.guard.mbarrier import derive_roles
 from warploom.kernel.values import DType
 from warploom.lower.column import Lowered
 from warploom.lower.gather import GATHERER
 from warploom.lower.loop_ops import takes_turns
 from warploom.lower.meet import part_bytes
+from warploom.lower.visits import takes_turns as adds_in_turn
 from warploom.target.h200 import HopperTarget, h200
 
 ENTRY = "warploom_kernel"
@@ -91,7 +93,7 @@ class _Writer:
             helpers_for("\n".join([text, *waits.values()])),
             *functions.values(),
             *waits.values(),
-            "\n".join(shared_layout.constants(self.document)) + "\n",
+            "\n".join([*shared_layout.constants(self.document), *self.count_constants()]) + "\n",
             "struct Yes { static constexpr bool value = true; };\n"
             "struct No { static constexpr bool value = false; };\n",
             text + "\n",
@@ -101,10 +103,21 @@ class _Writer:
             entry=ENTRY,
             params=tuple(self.params.values()),
             threads=self.threads,
-            shared_bytes=shared_layout.layout_of(self.document).end,
+            shared_bytes=shared_layout.layout_of(self.document).end + self.counts,
             work_bytes=part_bytes(self.last.layout) if self.last.layout.tiling.split > 1 else 0,
             stamps=tuple(self.stamps.values()),
         )
+
+    @property
+    def counts(self) -> int:
+        """Bytes of what consumers count for the clerk of turns."""
+        in_turn = adds_in_turn(self.lowered.kernel)
+        return 16 * self.last.layout.tiling.consumers if in_turn else 0
+
+    def count_constants(self) -> list[str]:
+        """Where they lie."""
+        at = shared_layout.layout_of(self.document).end
+        return [f"constexpr uint32_t TURNS = {at};"] if self.counts else []
 
     @property
     def threads(self) -> int:
@@ -156,6 +169,7 @@ class _Writer:
             *indent(counts, 2),
             "  if (threadIdx.x == 0) {",
             *indent(barrier_setup(self.document), 4),
+            *(f"    clear_shared(smem + TURNS + {n});" for n in range(0, self.counts, 4)),
             "  }",
             f"  {'cluster_sync' if self.clustered else '__syncthreads'}();",
             "  await_kernel_before();",
@@ -215,8 +229,14 @@ class _Writer:
             *indent(policies, 2),
             *indent(self.around("producer", loop), 2),
             *(["} else if (warp > 0) {", *indent(gather, 2)] if gather else []),
+            *(["} else if (warp == 1) {", *indent(self.clerk(), 2)] if self.counts else []),
             "}",
         ]
+
+    def clerk(self) -> list[str]:
+        """A warp of the producer that gives turns on."""
+        tile = [*self.last.trip_lines(), *clerk_tile(self.last.context)]
+        return ["unsigned given = 0;", *self.tile_loop([tile])]
 
     def gatherer(self) -> list[str]:
         """The producer's other warps, which fetch rows that a list picks."""

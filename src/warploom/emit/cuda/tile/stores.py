@@ -80,13 +80,11 @@ def _block_address(context: Context, op: Store, iteration: str, row: str, column
     return f"{context.pointer(op.tensor)} + ({' + '.join(parts)})"
 
 
-def _block_row(
-    context: Context, op: Store, first: str, block: int, warp: str = "warp_in_group"
-) -> tuple[str, str]:
+def _block_row(context: Context, op: Store, first: str, block: int) -> tuple[str, str]:
     """The first row of a warp's blocks in a tile from ``first`` on, and whether it exists."""
     rows = context.layout.body.values[op.value].vars[0]
     blocks, _ = share_of(context.layout, op)
-    row = f"{first} + 16 * {warp}"
+    row = f"{first} + 16 * warp_in_group"
     row += f" + {64 * block}" if block else ""
     row += "" if by_columns(context.layout, op) else f" + {64 * blocks} * instance"
     axis = context.kernel.var(rows).axis
@@ -132,14 +130,14 @@ def straight_text(context: Context, op: Store, iteration: str) -> list[str]:
             "    }",
             "  }",
         ]
-    lines += indent(_give_last(context, op, iteration), 2) if in_turn else []
+    lines += indent(_leave_turn(context, op, iteration), 2) if in_turn else []
     return [*lines, "}"]
 
 
 class _Turn:
-    """The turn of a warp's rows: where the tiles that added to them are counted, whether they exist
-    and whether an iteration is the first of them. ``together`` rows have one turn. Consumers that
-    share rows by columns count together. All of it is computed anew: registers are short.
+    """The turn of the rows an iteration adds to: where the tiles that added to them are counted,
+    whether they exist, and whether the iteration is their first or last. All of it is computed
+    anew: registers are short.
     """
 
     def __init__(self, context: Context, op: Store, iteration: str) -> None:
@@ -149,16 +147,16 @@ class _Turn:
         together = turn_rows(extent, context.layout.extent(columns))
         at = context.position(rows, iteration)
         first = f"{at} / {together} * {together}" if together > extent else at
-        row, self.exists = _block_row(context, op, first, 0, warp="opaque(warp_in_group)")
-        self.exists_before = self.exists.replace(first, f"{first} - {together}")
-        several = f"{iteration} == 0 || {at} % {together} == 0"
-        self.begins = several if together > extent else "true"
-        self.end, self.together = f"{first} + {together}", together
+        self.exists = f"{first} < {context.limit(op.tensor, kernel.var(rows).axis, rows)}"
+        begins = f"{iteration} == 0 || {at} % {together} == 0"
+        ends = f"{iteration} == k_tiles - 1 || ({at} + {extent}) % {together} == 0"
+        self.begins, self.ends = (begins, ends) if together > extent else ("true", "true")
+        self.end = f"{first} + {together}"
         turns = next(t for t in kernel.tensors if t.access is Access.TURNS)
         named = {a.name: p for a, p in zip(kernel.tensor(op.tensor).axes, op.at, strict=True)}
         units = {a: f"opaque({context.index(p, iteration)})" for a, p in named.items()}
         parts = [
-            f"({row if named[a.name].var == rows else units[a.name]})"
+            f"({first if named[a.name].var == rows else units[a.name]})"
             f" * {context.stride(turns.name, n)}"
             for n, a in enumerate(turns.axes)
         ]
@@ -168,39 +166,49 @@ class _Turn:
 def ask_turn(context: Context, op: Store, iteration: str) -> list[str]:
     """Ask whose turn it is, long before the answer is needed."""
     turn = _Turn(context, op, iteration)
-    return [f"if (({turn.begins}) && {turn.exists}) asked = load_relaxed({turn.place});"]
+    return [f"if (({turn.begins}) && {turn.exists}) asked = load_acquire({turn.place});"]
 
 
 def _take_turn(context: Context, op: Store, iteration: str) -> list[str]:
-    """Wait until the tiles after this one have added to the rows, as far as they do. One fence is
-    for what is read then and for what was added before, whose turn is given on now.
-    """
+    """Wait until the tiles after this one have added to the rows, as far as they do."""
     turn = _Turn(context, op, iteration)
-    grid = context.kernel.grid.vars
-    tile = next(n for n in grid if context.kernel.var(n).walk is Walk.TILE)
-    shared = context.layout.tiling.consumers if by_columns(context.layout, op) else 1
+    tile = next(n for n in context.kernel.grid.vars if context.kernel.var(n).walk is Walk.TILE)
     cut = cut_of(context.layout.body, context.layout.steps)
     own = f"opaque(pos_{tile}) / {context.layout.extent(tile)}"
     after = f"{last_row(context, cut, turn.end)} - {own}"
     return [
-        f"if ({turn.begins}) {{",
-        f"  unsigned* const turn = {turn.place};",
-        f"  if (lane == 0 && {turn.exists})",
-        f"    while (asked < {shared} * ({after})) asked = load_relaxed(turn);",
-        *indent(_give(f"turn - {turn.together}", f"{iteration} > 0 && {turn.exists_before}"), 2),
-        "}",
+        f"if (({turn.begins}) && {turn.exists})",
+        f"  while (asked < {after}) asked = load_acquire({turn.place});",
+        "__syncwarp();",
     ]
 
 
-def _give_last(context: Context, op: Store, iteration: str) -> list[str]:
-    """After the last iteration of a tile nobody takes a turn that gives on the one before."""
+def _leave_turn(context: Context, op: Store, iteration: str) -> list[str]:
+    """Tell the clerk that this warp has added to all rows of a turn."""
     turn = _Turn(context, op, iteration)
-    given = _give(turn.place, turn.exists)
-    return [f"if ({iteration} == k_tiles - 1) {{", *indent(given, 2), "}"]
+    return [
+        "__syncwarp();",
+        f"if (lane == 0 && ({turn.ends}))"
+        f" count_shared(smem + TURNS + 4 * (4 * instance + warp_in_group));",
+    ]
 
 
-def _give(place: str, exists: str) -> list[str]:
-    return ["fence_gpu();", "__syncwarp();", f"if (lane == 0 && {exists}) add_relaxed({place});"]
+def clerk_tile(context: Context) -> list[str]:
+    """The clerk gives turns on: a spare warp, so that nobody who computes waits for the fence."""
+    (op,) = (op for op in context.layout.body.loop.body if isinstance(op, Store))
+    turn = _Turn(context, op, "k")
+    warps = 4 * context.layout.tiling.consumers
+    return [
+        "for (int k = 0; k < k_tiles; ++k) {",
+        f"  if (!({turn.ends})) continue;",
+        "  ++given;",
+        f"  if (lane < {warps})",
+        "    while ((int)(counted_shared(smem + TURNS + 4 * lane) - given) < 0) __nanosleep(64);",
+        "  __syncwarp();",
+        "  fence_gpu();",
+        f"  if (lane == 0 && {turn.exists}) add_relaxed({turn.place});",
+        "}",
+    ]
 
 
 _ADD_BLOCKS = [
