@@ -47,10 +47,7 @@ BF16, E4M3, F32, I32, I8 = DType.BF16, DType.E4M3, DType.F32, DType.I32, DType.I
 OURS = "warploom"
 PARTS = ("swiglu", "grouped", "gathered", "weights", "scattered", "scaled", "int4", "scan")
 SWIGLU = ((4096, 14336, 4096), (8192, 28672, 8192), (2048, 11008, 4096))
-SWIGLU_TILES = (
-    {"m": 256, "n": 96, "consumers": 2, "group": 4},
-    {"m": 256, "n": 96, "consumers": 2},
-)
+SWIGLU_TILES = ()
 GROUPED = (
     (8, 16384, 4096, 4096),
     (64, 16384, 4096, 2048),
