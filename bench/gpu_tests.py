@@ -1,6 +1,6 @@
 """Tests that need a GPU: their kernels built ahead on a machine without one, then their results.
 
-    WARPLOOM_CACHE=build/cache WARPLOOM_COMPILER=nvcc python bench/gpu_tests.py plan [TEST ...]
+    WARPLOOM_CACHE=build/cache WARPLOOM_COMPILER=nvcc python bench/gpu_tests.py plan [--jobs 2]
     python bench/gpu_tests.py run [--jobs 8] [--out bench/results] [TEST ...]
 
 ``plan`` calls every test with tensors that are not on a GPU (``tests/cuda/planned.py``; it needs
@@ -22,7 +22,7 @@ from xml.etree import ElementTree
 
 ROOT = Path(__file__).parents[1]
 PYTEST = ("-p", "no:cacheprovider", "-p", "no:benchmark", "-q", "-m", "gpu", "-o", "addopts=")
-UNTESTED = ("-O", "-m", "pytest", "-p", "tests.cuda.planned", "--assert=plain")
+UNTESTED = ("-m", "pytest", "-p", "tests.cuda.planned", "--assert=plain")
 
 
 def gpu_tests():
@@ -31,11 +31,11 @@ def gpu_tests():
     return [str(p.relative_to(ROOT)) for p, text in texts if "NEEDS_HOPPER" in text]
 
 
-def plan(tests):
-    """Build every kernel the tests call."""
-    command = [sys.executable, *UNTESTED, *PYTEST, "-n", "0", "-o", "filterwarnings=", *tests]
+def plan(tests, jobs):
+    """Build every kernel the tests call; what they assert is not asked."""
+    command = [sys.executable, *UNTESTED, *PYTEST, "-n", str(jobs), "-o", "filterwarnings=", *tests]
     path = os.pathsep.join([str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")])
-    env = {**os.environ, "PYTHONPATH": path}
+    env = {**os.environ, "PYTHONPATH": path, "PYTHONOPTIMIZE": "1"}
     return subprocess.run(command, cwd=ROOT, env=env, check=False).returncode
 
 
@@ -94,7 +94,7 @@ def main():
     parser.add_argument("--out", default="bench/results")
     args = parser.parse_intermixed_args()
     tests = args.tests or gpu_tests()
-    return plan(tests) if args.what == "plan" else run(tests, args.jobs, args.out)
+    return plan(tests, args.jobs) if args.what == "plan" else run(tests, args.jobs, args.out)
 
 
 if __name__ == "__main__":

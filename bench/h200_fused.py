@@ -55,6 +55,7 @@ GROUPED = (
     (8, 4096, 14336, 4096),
 )
 GROUPED_TILES = ()
+GATHERED_TILES = ({"t": 128, "n": 224, "k": 128}, {"t": 128, "n": 192, "k": 128})
 SCALED = (
     (4096, 4096, 4096),
     (8192, 8192, 8192),
@@ -62,15 +63,10 @@ SCALED = (
     (2048, 4096, 7168),
     (128, 4096, 7168),
 )
-SCALED_TILES = ({"m": 192, "n": 128, "consumers": 3, "turns": True, "stages": 4, "direct": True},)
+SCALED_TILES = ()
 GRAPHED = 4  # times that each input set comes in a graph
 INT4 = tuple((m, 8192, 8192) for m in (16, 64, 128, 256))
-INT4_TILES = (
-    {"n": 64, "consumers": 1},
-    {"n": 128, "consumers": 2},
-    {"n": 128, "consumers": 2, "split": 2},
-)
-SCAN_TILES = ()
+INT4_TILES = ()
 # batch, heads, heads of q and k, steps of the sequence, d, e
 SCAN = (
     (2, 64, 64, 8192, 128, 64),
@@ -80,12 +76,15 @@ SCAN = (
     (8, 16, 16, 8192, 128, 128),
     (4, 16, 16, 4096, 64, 64),
 )
-CHUNK = 64  # of the libraries
+CHUNK, SMS = 64, 132  # steps of a chunk of the libraries
 
 
-def chunks_of_ours(d, tiles):
-    """Steps of a chunk: the quickest first."""
-    return (128, 64)[: 2 if tiles else 1] if d == 128 else (64,)
+def chunks_of_ours(b, h, d, e, tiles):
+    """Steps of a chunk, as `warploom.scan` says: long ones where an SM has one head at most."""
+    if d != 128:
+        return (64,)
+    few = b * h * -(-e // 64) <= SMS
+    return ((128, 64) if few else (64, 128))[: 2 if tiles else 1]
 
 
 def layout(shape, dtype=BF16):
@@ -118,7 +117,7 @@ def gathered_calls():
     for e, t, n, k in GROUPED:
         lists = (layout((e + 1,), I32), layout((t,), I32))
         args = (layout((t // 2, k)), layout((e, n, k)), *lists, None)
-        yield (e, t, n, k), grouped_gathered, args, ()
+        yield (e, t, n, k), grouped_gathered, args, GATHERED_TILES
 
 
 def weights_calls():
@@ -149,11 +148,11 @@ def int4_calls():
 
 def scan_calls():
     for b, h, g, n, d, e in SCAN:
-        for t in chunks_of_ours(d, tiles=True):
+        for t in chunks_of_ours(b, h, d, e, tiles=True):
             rows, gates = layout((b, g, n // t, t, d)), layout((b, h, n // t, t), F32)
             ends = Layout((b, h, n // t), (h * n, n, t), F32)
             args = (rows, rows, layout((b, h, n // t, t, e)), gates, gates, ends, None, None)
-            yield (b, h, g, n, d, e, t), scan, args, SCAN_TILES
+            yield (b, h, g, n, d, e, t), scan, args, ()
 
 
 CALLS_OF = {
@@ -344,7 +343,7 @@ class Bench:
                 return grouped(x.index_select(0, tokens), w, starts)
 
             entries = {"index_select, _grouped_mm": [library], "gathered before": [before]}
-            self.ours(grouped_gathered, (), lambda text, *s: text(*s), entries)
+            self.ours(grouped_gathered, GATHERED_TILES, lambda text, *s: text(*s), entries)
             rows = torch.randint(0, t, (32,), device="cuda")
             mine = torch.searchsorted(ends, rows.int(), right=True)
             wanted = torch.stack(
@@ -455,7 +454,7 @@ class Bench:
                     times[form], entries[form] = taken, entry
             order = sorted(("states", "passing"), key=times.get)
             entries = {form: entries[form] for form in (*order, "fused")}
-            for t in chunks_of_ours(d, self.tiles):
+            for t in chunks_of_ours(b, h, d, e, self.tiles):
                 *rows, grown = chunked(t)
                 given = (*rows, grown, grown, grown[..., -1])
                 entries[f"{OURS} {t}" if len(entries) > 3 else OURS] = [

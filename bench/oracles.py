@@ -3,11 +3,13 @@
     python bench/oracles.py roles 0 20000 [--jobs 8] [--seconds 600] [--json FILE]
     python bench/oracles.py counters 0 20000
     python bench/oracles.py larger 0 5000
+    python bench/oracles.py modulo 1000 3000
 
 ``roles``: small role programs, every second one edited, against every interleaving
 (``tests/modelcheck``). ``counters``: counter schedules, every second one with loads written twice,
 against the executor's complete exploration. ``larger``: deep rings and clusters, edited up to three
-times, against random runs. Prints each disagreement, and the figures.
+times, against random runs. ``modulo``: bodies with distances, values, budgets, roles and isolation,
+solved and enumerated (``tests/modulo/full_oracle.py``). Prints each disagreement, and the figures.
 """
 
 from __future__ import annotations
@@ -51,7 +53,16 @@ def larger(seed: int) -> tuple[str, str]:
     return compare(seed)
 
 
-KINDS = {"roles": roles, "counters": counters, "larger": larger}
+def modulo(seed: int) -> tuple[str, str]:
+    from tests.modulo.test_full_oracle import judge
+
+    try:
+        return "right", judge(seed) or "means nothing"
+    except AssertionError as error:
+        return "missed", str(error)
+
+
+KINDS = {"roles": roles, "counters": counters, "larger": larger, "modulo": modulo}
 
 
 def judged(kind: str, seeds: range, until: float) -> tuple[Counter[str], list[str]]:

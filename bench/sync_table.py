@@ -1,6 +1,6 @@
 """Counts and stall of reference, weakest and fewest synchronisation, per schedule.
 
-Writes bench/results/sync.md. Run: ``python bench/sync_table.py`` (a few minutes: every derived wait
+Writes bench/results/sync.md. Run: ``python -m bench.sync_table`` (a few minutes: every derived wait
 and barrier is weakened once and judged by the verifier).
 """
 
@@ -10,6 +10,8 @@ import time
 import warnings
 from dataclasses import replace
 from pathlib import Path
+
+from tests.sync.minimal import check_minimal
 
 from warploom import (
     DeclarativeSchedule,
@@ -26,7 +28,7 @@ from warploom import (
     mi355x_target,
     synthesise,
 )
-from warploom.guard.counters import CHIP, REFERENCE, check_minimal, count_sync, repair
+from warploom.guard.counters import CHIP, REFERENCE, count_sync, repair
 from warploom.sim import mi355x_costs, simulate
 from warploom.verify import Severity, verify
 

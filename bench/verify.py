@@ -1,7 +1,8 @@
 """The judge on the reference's schedules: verdicts, time, and what its witnesses do.
 
 Writes bench/results/verify.md. Run: ``python bench/verify.py`` in the repository root (a minute or
-two: every race finding's witness is executed).
+two: every race finding's witness is executed). ``python bench/verify.py FOLDER`` measures the times
+of the texts again, of schedules that ``bench/role_mutants.py --write FOLDER`` wrote: no solver.
 """
 
 import datetime
@@ -15,17 +16,20 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
+from tests.execute.exploration import Truth, explore  # noqa: E402
 from tests.roles.samples import SHIPPED, lowered  # noqa: E402
 from tests.verify.documents import golden_cases, golden_document, pingpong_named  # noqa: E402
 from tests.verify.random_documents import random_document  # noqa: E402
 from tests.verify.test_golden import verify_exactly  # noqa: E402
 
 from warploom import KernelGeometry, Pipeline4Wave, __version__, compile_schedule  # noqa: E402
+from warploom.document.roles_json import read_roles  # noqa: E402
 from warploom.errors import WarploomError  # noqa: E402
-from warploom.run import Scripted, Truth, execute, explore  # noqa: E402
+from warploom.run import Scripted, execute  # noqa: E402
 from warploom.verify import verify, witness  # noqa: E402
 from warploom.verify.roles import verify_roles  # noqa: E402
 
+TEXTS = "## Time for all runs of the shipped texts"
 OUT = ROOT / "bench" / "results" / "verify.md"
 FAMILIES = ("pingpong", "fourwave", "single_buffer")
 AGREEMENT_DOCUMENTS = 1500
@@ -54,11 +58,15 @@ def timings():
         yield f"| {name} | {report.verdict} | {checked} | {report.depth} | {milliseconds:.1f} |"
 
 
-def role_timings():
+def role_timings(folder=None):
+    yield f"Python {platform.python_version()}, {platform.machine()}, one core."
+    yield ""
     yield "| text | schedule | verdict | tile sequences | CPU ms, best of 7 |"
     yield "|---|---|---|---|---|"
-    for name in SHIPPED:
-        document = lowered(name).document
+    for name in SHIPPED if folder is None else sorted(p.stem for p in folder.glob("*.json")):
+        document = (
+            read_roles((folder / f"{name}.json").read_text()) if folder else lowered(name).document
+        )
         taken = []
         for _ in range(7):
             start = time.process_time()
@@ -102,7 +110,16 @@ def agreement():
         yield f"| {truth.value} | {counts[truth, False]} | {counts[truth, True]} |"
 
 
+def again(folder):
+    """The section of the texts anew; the others stay."""
+    before, _, rest = OUT.read_text().partition(f"{TEXTS}\n")
+    after = rest[rest.index("\n## ") :]
+    OUT.write_text(f"{before}{TEXTS}\n\n" + "\n".join(role_timings(folder)) + f"\n{after}")
+
+
 def main():
+    if sys.argv[1:]:
+        return again(Path(sys.argv[1]))
     today = datetime.datetime.now(tz=datetime.UTC).date()
     lines = [
         "# The verifier: verdicts, time, witnesses",
@@ -114,7 +131,7 @@ def main():
         "",
         *timings(),
         "",
-        "## Time for all runs of the shipped texts",
+        TEXTS,
         "",
         *role_timings(),
         "",
@@ -127,7 +144,7 @@ def main():
         *agreement(),
     ]
     OUT.write_text("\n".join(lines) + "\n")
-    print(OUT.read_text())
+    return print(OUT.read_text())
 
 
 if __name__ == "__main__":

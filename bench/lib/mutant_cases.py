@@ -21,7 +21,7 @@ from warploom.kernels.grouped import (
     grouped_swiglu,
 )
 from warploom.kernels.int4_gemm import fp8_gemm, int4_gemm
-from warploom.kernels.measured import GRADS
+from warploom.kernels.measured import GRADS, SCANS
 from warploom.kernels.scan import scan
 
 TEXTS.update(
@@ -195,11 +195,19 @@ CASES = {
         "scan",
         {"b": 10, "h": 16, "g": 16, "c": 6, "t": 64, "j": 64, "d": 128, "e": 64},
         _types("q", "k", "v", "out"),
+        pins=dict(SCANS[64, 128]),
+    ),
+    "narrow_scan": Ranged(
+        "scan",
+        {"b": 10, "h": 16, "g": 4, "c": 6, "t": 64, "j": 64, "d": 64, "e": 128},
+        _types("q", "k", "v", "out"),
+        pins=dict(SCANS[64, 64]),
     ),
     "wide_scan": Ranged(
         "scan",
         {"b": 5, "h": 16, "g": 1, "c": 3, "t": 128, "j": 128, "d": 128, "e": 128},
         _types("q", "k", "v", "out"),
+        pins=dict(SCANS[128, 128]),
     ),
     "grouped_gathered": Ranged(
         "grouped_gathered",

@@ -1,9 +1,14 @@
 """What every command keeps to: widths, colour, quiet ends, errors at the right place."""
 
+import contextlib
+import fcntl
 import os
+import pty
 import re
+import struct
 import subprocess
 import sys
+import termios
 
 import pytest
 
@@ -41,6 +46,7 @@ def test_help_fits_and_cuts_nothing_off(command, width, monkeypatch):
     assert done.returncode == 0
     assert max(map(len, done.stdout.splitlines())) <= width
     assert "…" not in done.stdout
+    assert "..." not in done.stdout.partition("\nCommands:")[2]
     assert "--no-scheduling" not in done.stdout
 
 
@@ -176,3 +182,33 @@ def test_an_axis_a_kernel_does_not_have_is_told():
     done = warploom("show", "attention@q=64")
     assert done.returncode == 2
     assert "it has no 'q'" in done.stderr
+
+
+def on_a_terminal(columns, *words):
+    """What a terminal of that width is shown."""
+    parent, child = pty.openpty()
+    fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    hidden = ("COLUMNS", "NO_COLOR", "FORCE_COLOR")
+    environment = {k: v for k, v in os.environ.items() if k not in hidden} | {"TERM": "xterm"}
+    running = subprocess.Popen(
+        [sys.executable, "-m", "warploom", *words],
+        stdout=child,
+        stderr=child,
+        stdin=child,
+        env=environment,
+    )
+    os.close(child)
+    shown = b""
+    with contextlib.suppress(OSError):  # the terminal is gone
+        while part := os.read(parent, 65536):
+            shown += part
+    running.wait()
+    os.close(parent)
+    return shown.decode()
+
+
+def test_a_terminal_has_its_width_and_colour():
+    shown = on_a_terminal(66, "verify", "fourwave", "nothing")
+    bare = re.sub(r"\x1b\[[0-9;]*[mK]", "", shown.replace("\r", "\n"))
+    assert 40 < max(map(len, bare.splitlines())) <= 66
+    assert ESCAPE in on_a_terminal(66, "compile", "fourwave")

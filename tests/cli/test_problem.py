@@ -126,3 +126,12 @@ def test_a_distance_sees_what_is_not_finite():
     assert distance(np.array([1.0, -np.inf, 2.0]), right) == np.inf
     assert distance(np.array([np.nan, -np.inf, np.nan]), right) == np.inf
     assert distance(np.array([1.5, -np.inf, np.nan]), right) == 0.5
+
+
+@pytest.mark.parametrize("name", ["attention_grad", "packed_grad"])
+def test_sums_that_have_no_place_together_are_not_asked_for_together(name):
+    """At head dimension 256 a kernel of its own makes the gradient of values, as calls have it."""
+    kernel = kernel_named(f"{name}@d=256")
+    assert "dv" not in kernel.types
+    assert "dv" in kernel_named(name).types
+    assert kernel.lowered.result.ii

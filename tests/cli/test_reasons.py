@@ -12,6 +12,7 @@ from warploom import (
     verify,
     write_schedule,
 )
+from warploom.cli.source import load
 
 from .runner import warploom
 
@@ -75,3 +76,11 @@ def test_a_malformed_reason_is_an_error(tmp_path):
     done = warploom("show", path)
     assert done.returncode == 2
     assert "$.kernel[0].reason" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["gemm", "attention", "rms_gemm", "attention_grad"])
+def test_every_op_has_a_line_of_the_author_or_says_what_it_is(name):
+    subject = load(name)
+    lines = subject.lines()
+    for op in subject.simulate(8).ops:
+        assert ".py" in lines[op.place.label], op.place.label

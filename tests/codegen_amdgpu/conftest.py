@@ -25,6 +25,7 @@ KERNELS = {
     "fourwave-fewest": ("fourwave", (256, 256, 64), BF16, None, SyncPolicy.PROVEN_FEWEST),
     "fourwave-fp8": ("fourwave", (256, 256, 128), FP8, None, None),
     "fourwave-reference": ("fourwave", (256, 256, 64), BF16, None, SyncPolicy.REFERENCE),
+    "fourwave-16x16": ("fourwave", (256, 256, 64), BF16, (16, 16, 32), None),
     "fourwave-small": ("fourwave", (64, 64, 32), BF16, (16, 16, 32), None),
     "single-buffer": ("single_buffer", (128, 128, 64), BF16, None, None),
     "single-buffer-small": ("single_buffer", (64, 64, 64), BF16, None, None),

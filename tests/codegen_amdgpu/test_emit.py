@@ -212,20 +212,13 @@ def test_a_spilling_kernel_is_refused_with_what_to_change(kernel):
 
 
 @pytest.mark.slow
-def test_a_tight_kernel_fits_or_says_what_would():
-    """256x256 over four waves with 16x16 instructions fills the register file to the brim."""
-    ready = ready_kernel("fourwave", (256, 256, 64), BF16, mma=(16, 16, 32))
-    emitted = emit_kernel(ready.document, ready.tile, insist=False)
-    if emitted.gate.resources.spills == 0:
-        assert emitted.gate.exact
-        return
-    with pytest.raises(BackendError, match="spills") as caught:
-        require_registers(emitted.plan, emitted.gate.resources)
-    assert "32x32" in caught.value.fix
-
-
-@pytest.mark.slow
 def test_a_tile_too_large_for_the_registers_is_refused():
     ready = ready_kernel("single_buffer", (256, 256, 64), BF16)
     with pytest.raises(BackendError, match="spills"):
         emit_kernel(ready.document, gemm_tile(512, 256, 64, BF16, waves=(1, 4)))
+
+
+@pytest.mark.slow
+def test_any_k_leaves_no_hazard_where_accumulators_stay_in_place():
+    ready = ready_kernel("fourwave", (256, 256, 64), BF16, mma=(16, 16, 32))
+    assert emit_kernel(ready.document, ready.tile, ragged_k=True).gate.exact

@@ -46,7 +46,7 @@ def run(emitted, trips, timing, order=Order.FORWARD, m=None, n=None, matrix=inte
     )
 
 
-MAIN = ["pingpong", "pingpong-fp8", "fourwave", "fourwave-fp8", "single-buffer"]
+MAIN = ["pingpong", "pingpong-fp8", "fourwave", "fourwave-fp8", "fourwave-16x16", "single-buffer"]
 # Two by default; all timings, orders and trip counts in the slow run, and of a small kernel below.
 QUICK = [(0, LATE), (1, TRAMPLED)]
 

@@ -9,7 +9,7 @@ import pytest
 from warploom.emit.gfx950 import check_isa
 from warploom.errors import BackendError
 
-EXACT = ["pingpong", "pingpong-fp8", "fourwave", "fourwave-fp8", "single-buffer"]
+EXACT = ["pingpong", "pingpong-fp8", "fourwave", "fourwave-fp8", "fourwave-16x16", "single-buffer"]
 MORE = [
     "pingpong-fp16",
     "pingpong-proven",
@@ -38,6 +38,22 @@ def test_the_accumulators_of_the_four_wave_kernel_are_never_copied(kernel):
     assert from_loop
     assert "v_accvgpr" not in from_loop
     assert kernel("fourwave").gate.resources.agprs == 256
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_products_that_are_not_waited_for_are_seen(kernel, after):
+    """256x256 over four waves with 16x16 products written out: LLVM adds no wait states."""
+    emitted = kernel("fourwave-16x16")
+    assert emitted.gate.resources.agprs == 256
+    assert "v_accvgpr" not in emitted.assembly.partition("s_cbranch")[2]
+    product = re.search(r"\tv_mfma\S+ a\[(\d+):\S+ v\[(\d+):.*\n", emitted.assembly)
+    early = (
+        f"\tv_accvgpr_read_b32 v0, a{product[1]}\n" if after else f"\tv_mov_b32 v{product[2]}, 0\n"
+    )
+    at = product.end() if after else product.start()
+    mutant = emitted.assembly[:at] + early + emitted.assembly[at:]
+    report = check_isa(emitted.plan, mutant)
+    assert any("wait states after" in d for d in report.differences)
 
 
 def test_compiler_waits_are_counted_only_where_the_document_leaves_them(kernel):

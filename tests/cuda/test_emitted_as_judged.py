@@ -70,7 +70,8 @@ ENTRIES = (
     ClusterSync(),
 )
 ALONE = {"Expect", "Load"}  # a single thread's matter
-WARPS = {"NamedSync", "NamedArrive", "Mma", "MmaFence", "Commit", "WaitGroup"}
+PRODUCTS = {"Mma", "MmaFence", "Commit", "WaitGroup"}
+WARPS = {"NamedSync", "NamedArrive", *PRODUCTS}
 LISTS = ("setup", "prologue", "kernel", "epilogue", "finish")
 
 
@@ -113,7 +114,7 @@ def test_the_walk_misses_no_kind():
 
 @pytest.mark.parametrize("phase", LISTS)
 @pytest.mark.parametrize("cluster", [1, 2])
-@pytest.mark.parametrize("threads", [1, 128])
+@pytest.mark.parametrize("threads", [1, 96, 128])
 @pytest.mark.parametrize("entry", ENTRIES, ids=repr)
 def test_an_entry_becomes_code_or_is_refused(entry, threads, cluster, phase):
     kind, made = type(entry).__name__, document(threads, cluster)
@@ -126,6 +127,7 @@ def test_an_entry_becomes_code_or_is_refused(entry, threads, cluster, phase):
     beyond = beyond or getattr(entry, "multicast", 1) > cluster
     unfit = kind in (ALONE if threads > 1 else WARPS)
     unfit = unfit or (threads == 1 and kind in ("ScopeSync", "BulkStore") and scope != "thread")
+    unfit = unfit or (threads == 96 and (kind in PRODUCTS or scope not in (None, "warp")))
     if beyond or unfit:
         with pytest.raises(BackendError, match="judged"):
             lower(entry, threads, phase, made)

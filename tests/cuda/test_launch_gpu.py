@@ -130,6 +130,46 @@ def test_attention_gives_the_same_bits(dim, causal):
         assert torch.equal(warploom.attention(q, k, v, causal, out=out), first)
 
 
+class Exported:
+    """A tensor of a library that is known by DLPack alone, JAX's like."""
+
+    def __init__(self, tensor):
+        self.__dlpack__, self.__dlpack_device__ = tensor.__dlpack__, tensor.__dlpack_device__
+
+
+def test_tensors_of_other_libraries_by_dlpack():
+    a, w = matrix(200, 256), matrix(136, 256)
+    want, out = warploom.gemm(a, w.T), torch.zeros(200, 136, device="cuda", dtype=torch.bfloat16)
+    with torch.cuda.stream(torch.cuda.default_stream()):
+        warploom.gemm(Exported(a), Exported(w.T), out=Exported(out))
+    assert torch.equal(torch.from_dlpack(out), want)
+
+
+def test_a_kernel_waits_for_the_one_before():
+    """Launched while it ends: what it reads is written by then, in graphs as well."""
+    weights = [matrix(512, 512) / 22 for _ in range(6)]
+
+    def chain(x, *, apart):
+        for i, w in enumerate(weights):
+            x = warploom.gemm(x, w.T)
+            x = x * 1.5 if i % 2 else x
+            if apart:
+                torch.cuda.synchronize()
+        return x
+
+    for rows in (16, 64, 300, 2048):
+        x = matrix(rows, 512)
+        want = chain(x, apart=True)
+        assert all(torch.equal(chain(x, apart=False), want) for _ in range(100))
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            out = chain(x, apart=False)
+        for _ in range(20):
+            out.zero_()
+            graph.replay()
+            assert torch.equal(out, want)
+
+
 def test_a_stream_given_by_handle():
     a, b = matrix(256, 512), matrix(384, 512)
     want = warploom.gemm(a, b.T)

@@ -108,6 +108,31 @@ def test_array_interface_and_strangers():
         view_of(numpy.zeros((2, 2), dtype=numpy.float32), "a")
 
 
+class Exported:
+    """An array of a library that is known by DLPack alone, JAX's like; its memory passes for a
+    GPU's.
+    """
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack_device__(self):
+        return 2, 0
+
+    def __dlpack__(self, *, stream):
+        assert stream == 1, "ordered after the producer's work on the default stream"
+        return self.array.__dlpack__()
+
+
+def test_dlpack_tells_address_and_layout():
+    array = numpy.zeros((6, 16), dtype=numpy.float16)[1:5, 8:]
+    view = view_of(Exported(array), "a")
+    assert view.layout == Layout((4, 8), (16, 1), DType.F16)
+    assert view.pointer == array.ctypes.data
+    with pytest.raises(BackendError, match="dtype"):
+        view_of(Exported(array.astype(numpy.float64)), "a")
+
+
 def test_without_a_driver_the_error_says_so(monkeypatch):
     class Missing:
         def cuInit(self, flags):

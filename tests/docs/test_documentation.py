@@ -128,3 +128,11 @@ def test_the_bench_page_names_every_script():
     text = (ROOT / "bench" / "README.md").read_text()
     for path in (ROOT / "bench").glob("*.py"):
         assert f"`{path.name}`" in text, path.name
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs/kernels").glob("*.md")), ids=lambda p: p.stem)
+def test_pages_of_kernels_show_the_texts_that_ship(page):
+    shown = re.findall(r"(?ms)^@wl\.kernel\ndef .*?(?=\n\n\n|\n```)", page.read_text())
+    shipped = "".join(p.read_text() for p in (ROOT / "src/warploom/kernels").glob("*.py"))
+    assert shown
+    assert all(text in shipped for text in shown)

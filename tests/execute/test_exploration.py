@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from tests.execute.exploration import Truth, explore
 from warploom.document.kinds import Phase
-from warploom.run import Truth, adversaries, execute, explore
+from warploom.run import adversaries, execute
 from warploom.run.program import lower
 
 from .notation import entries, written

@@ -20,7 +20,7 @@ from warploom.seed.config.parts import SchedulingStrategy
 from warploom.seed.config.schedule import ScheduleConfig
 from warploom.seed.schedules.pingpong import DeclarativeSchedule
 from warploom.seed.sync.policy import SyncPolicy
-from warploom.sim import simulate
+from warploom.sim import MachineCosts, simulate
 
 CHIP = mi355x_costs(mma_cycles=512)
 BRIEF = SearchOptions(seconds=None, evaluations=10, solver_seconds=1.0)
@@ -161,7 +161,7 @@ def test_auto_is_a_strategy_that_beats_the_schedules_own():
     assert compiled.report.verdict == "clean"
     assert compiled.document().strategy == "AUTO"
     proven = compile_schedule(DeclarativeSchedule(False, 8, 4), sync=SyncPolicy.PROVEN_WEAKEST)
-    runs = [simulate(d.document(), trips=24).ii for d in (compiled, proven)]
+    runs = [simulate(d.document(), MachineCosts(), trips=24).ii for d in (compiled, proven)]
     tiles = compiled.protocol.k_tiles_per_iteration / 2
     assert runs[0] / tiles < runs[1]
 

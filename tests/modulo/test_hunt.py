@@ -185,3 +185,12 @@ def test_a_known_order_is_never_lost_and_walked_down_from():
     assert intervals == sorted(set(intervals), reverse=True)
     lazy = ModuloOptions(goals=(), tries=1, find_work=0.0, prove_work=0.0, exact="never")
     assert solve_modulo(MODEL, lazy, starts=[program_of(best)]).ii == best.ii
+
+
+def test_a_unit_with_one_op_is_held_once_a_turn():
+    ops = (
+        ModuloOp(name="long", unit="u", occupancy=9, issue=1),
+        ModuloOp(name="short", unit="v", issue=1),
+    )
+    body = ModuloProblem(name="one each", ops=ops, roles=(Role(name="wave"),))
+    assert as_result(body, Program((0, 1), ())).ii == 9

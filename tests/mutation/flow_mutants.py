@@ -26,6 +26,7 @@ from warploom.run.roles import first_fault
 from warploom.verify.roles import verify_roles
 
 OPS = (Load, Mma, Compute, BulkStore)
+SEEDS = 90
 RACES = ((1, 2), (3, 1), (2, 2, 2), (5, 4))
 TILES = ((1, 1), (2, 2), (3, 3), (4,))
 
@@ -64,7 +65,7 @@ def judge_flow(mutant: RoleMutant, intended: RolesDocument) -> RoleOutcome:
             (
                 f
                 for tiles in lengthened(mutant.document, RACES)
-                if (f := first_fault(mutant.document, tiles, range(25), intended=intended))
+                if (f := first_fault(mutant.document, tiles, range(SEEDS), intended=intended))
             ),
             None,
         )

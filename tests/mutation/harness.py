@@ -15,12 +15,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from tests.execute.exploration import Truth, explore
 from tests.mutation.mutants import Mutant, mutants
 from tests.mutation.truth import GroundTruth, decide
 from warploom.document.counters import ScheduleDocument
 from warploom.document.witness import Witness
 from warploom.errors import DocumentError
-from warploom.run import Scripted, Truth, execute, explore
+from warploom.run import Scripted, execute
 from warploom.run.program import lower
 
 

@@ -152,7 +152,19 @@ SHIPPED: dict[str, Shipped] = {
     "grouped_weights": Shipped(grouped_weights),
     "grouped_scattered": Shipped(grouped_scattered, given=frozenset({"weight"})),
     "block_scaled_turns": Shipped(block_scaled, E4M3, pins=TURNS),
-    "block_scaled_measured": Shipped(block_scaled, E4M3, pins=PRODUCTS["block_scaled"][0][1]),
+    "block_scaled_measured": Shipped(block_scaled, E4M3, pins=PRODUCTS["block_scaled"][-1][1]),
+    "grouped_scaled_measured": Shipped(
+        grouped_scaled,
+        {"x": "e4m3", "w": "e4m3", "out": "bf16"},
+        pins=PRODUCTS["grouped_scaled"][-1][1],
+    ),
+    "int4_measured": Shipped(
+        int4_gemm,
+        {"x": "bf16", "out": "bf16"},
+        sizes={"m": 16},
+        pins={"m": 16, **PRODUCTS["int4_gemm"][-1][1]},
+        options=BRIEF,
+    ),
     "gathered_swiglu": Shipped(gathered_swiglu),
 }
 

@@ -11,7 +11,7 @@ from tests.roles.gemm_plan import gemm_plan, gemm_problem, roles_of
 from warploom.document.roles import Arrive, Commit, Expect, Load, Mma, WaitFull, WaitGroup
 from warploom.errors import CostModelError, GeometryError, SchedulingError
 from warploom.guard.mbarrier import Release, derive_roles
-from warploom.target.h200 import h100, h200, hopper_target
+from warploom.target.h200 import h100, h200
 from warploom.verify.roles import verify_roles
 
 from .samples import gemm_document, placed
@@ -170,9 +170,6 @@ def test_hopper_costs():
     assert target.register_split(3) == (32, 160)
     assert target.register_split(1) is None
     assert h100().dram_bytes_per_s < target.dram_bytes_per_s
-    assert hopper_target("h100").name == "h100"
-    with pytest.raises(CostModelError, match="known: h200"):
-        hopper_target("h900")
     with pytest.raises(CostModelError, match="n = 12"):
         target.wgmma_interval(12)
     with pytest.raises(CostModelError, match="clusters of 3"):

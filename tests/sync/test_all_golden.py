@@ -2,8 +2,9 @@
 
 import pytest
 
+from tests.sync.minimal import check_minimal
 from warploom.errors import OrderError, WarploomError
-from warploom.guard.counters import check_minimal, repair, synthesise
+from warploom.guard.counters import repair, synthesise
 from warploom.verify import verify
 
 from .golden_documents import cases, fourwave, pingpong, single_buffer

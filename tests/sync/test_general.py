@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from tests.sync.minimal import check_minimal
 from warploom.document import BarrierKind, RegisterWaits
 from warploom.document.kinds import KOffsetKind, Phase
 from warploom.document.ops import OpDesc
 from warploom.errors import OrderError, SyncError
-from warploom.guard.counters import Hazard, check_minimal, repair, synthesise
+from warploom.guard.counters import Hazard, repair, synthesise
 from warploom.guard.counters.order import span
 from warploom.guard.counters.text import read_text
 

@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+from tests.sync.minimal import check_minimal
 from warploom.document import BarrierKind, Counters, RegisterWaits
 from warploom.document.kinds import OpRole, Phase
 from warploom.errors import OrderError
-from warploom.guard.counters import check_minimal, repair, synthesise
+from warploom.guard.counters import repair, synthesise
 from warploom.guard.counters.order import checked_trips
 from warploom.guard.counters.text import read_text
 

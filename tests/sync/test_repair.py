@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from tests.sync.minimal import check_minimal, replace_entry
 from warploom.document.kinds import Phase, ScheduleOps
-from warploom.guard.counters import ChangeKind, check_minimal, count_sync, repair
-from warploom.guard.counters.minimal import replace_entry
+from warploom.guard.counters import ChangeKind, count_sync, repair
 
 from .golden_documents import fourwave, pingpong, single_buffer
 from .judges import clean, verified

@@ -2,8 +2,9 @@
 
 import pytest
 
+from tests.sync.minimal import check_minimal
 from warploom.document.kinds import Phase
-from warploom.guard.counters import CHIP, REFERENCE, check_minimal, count_sync, synthesise
+from warploom.guard.counters import CHIP, REFERENCE, count_sync, synthesise
 
 from .golden_documents import fourwave, pingpong
 from .judges import verified

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 
 import pytest
 
 from tests.texts.cases import Case, cases, distinct
+from warploom.emit.cuda.tile.signature import MapParam, OrderParam, PointerParam
 from warploom.verify.roles import verify_roles
 
 nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
@@ -42,6 +44,20 @@ def test_chosen_tiles_build(one):
     assert made.report.clean
     assert verify_roles(made.document).clean
     assert made.cubin[:4] == b"\x7fELF"
+
+
+@nvcc
+@pytest.mark.parametrize("one", SAMPLE[:1] + SAMPLE[5:6] + SAMPLE[7:], ids=str)
+def test_memory_is_touched_after_the_kernel_before(one):
+    """CTAs come while it ends: until they have waited they use shared memory and sizes alone."""
+    source = one.compiled.built.source
+    head, _, rest = source.text.partition("await_kernel_before();\n\n")
+    body = head.rpartition(") {\n")[2]
+    assert "mbar_init" in body
+    assert "group_of_warps == 0" in rest
+    memory = [p.name for p in source.params if isinstance(p, MapParam | PointerParam | OrderParam)]
+    assert memory
+    assert not [name for name in memory if re.search(rf"\b{name}\b", body)]
 
 
 @nvcc

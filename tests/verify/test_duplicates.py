@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from tests.execute.exploration import Truth, explore
 from warploom.document.kinds import OpRole
 from warploom.errors import OrderError
 from warploom.guard.counters import repair
-from warploom.run import Truth, explore
 from warploom.verify import verify
 
 from .random_documents import doubled, random_document

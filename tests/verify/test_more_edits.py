@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import copy
 import json
+import random
+from dataclasses import replace
 
 import pytest
 
-from tests.roles.samples import lowered
+from tests.roles.samples import SHIPPED, lowered
+from warploom.document.roles import (
+    BulkWait,
+    MmaFence,
+    ProxyFence,
+    Scope,
+    ScopeSync,
+    WaitEmpty,
+    WaitFull,
+    WaitGroup,
+)
 from warploom.document.roles_json import read_roles, write_roles
 from warploom.errors import DocumentError
 from warploom.verify.roles import verify_roles
@@ -33,19 +45,20 @@ from .test_hand_edits import (
     twice,
 )
 
+IN_TILES = ("prologue", "kernel", "epilogue")
 FENCE, COMMIT = {"entry": "MmaFence"}, {"entry": "Commit"}
 PROXY, WARP = {"entry": "ProxyFence"}, {"entry": "ScopeSync", "scope": "warp"}
 
 
-def text(name):
-    return lambda: json.loads(write_roles(lowered(name).document))
+def text(name, **pins):
+    return lambda: json.loads(write_roles(lowered(name, **pins).document))
 
 
 BASES = {
     "gemm": lambda: GEMM,
     "attention": lambda: ATTENTION,
     "cluster": lambda: CLUSTER,
-    "text gemm": text("gemm"),
+    "text gemm": text("gemm", m=128, n=256, consumers=2, stages=3, staging=4),
     "text attention": text("attention"),
     "grad": text("packed_grad"),
 }
@@ -439,3 +452,35 @@ def test_what_cannot_be_is_refused(name, edit):
 def test_what_is_right_is_clean(name, edit):
     report = verify_roles(read_roles(edited(name, edit)))
     assert report.verdict == "clean", report.text()
+
+
+def more_order(rng, document):
+    """The document with one fence, sync or wait more, or with a stronger wait."""
+    program = rng.choice([p for p in document.programs if p.threads > 1])
+    phase = rng.choice([n for n, row in program.phases() if n in IN_TILES and row])
+    row = list(getattr(program, phase))
+    i = rng.randrange(len(row))
+    again = [row[i]] if isinstance(row[i], WaitFull | WaitEmpty | MmaFence) else []
+    if isinstance(row[i], WaitGroup | BulkWait) and row[i].pending:
+        row[i] = replace(row[i], pending=0)
+    else:
+        syncs = [ScopeSync(scope=s) for s in (Scope.WARP, Scope.WARPGROUP)]
+        row.insert(i, rng.choice([ProxyFence(), *syncs, *again]))
+    changed = replace(program, **{phase: tuple(row)})
+    return replace(
+        document, programs=tuple(changed if p is program else p for p in document.programs)
+    )
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(n, marks=() if n in ("gemm", "attention") else pytest.mark.slow)
+        for n in SHIPPED
+    ],
+)
+def test_more_order_is_no_defect(name):
+    rng, document = random.Random(name), lowered(name).document
+    for _ in range(12):
+        report = verify_roles(more_order(rng, document))
+        assert report.verdict == "clean", report.text()

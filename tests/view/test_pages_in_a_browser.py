@@ -11,7 +11,8 @@ from warploom.cli.kernels import kernel_named
 from warploom.sim.roles import entry_label
 
 from ..cli.runner import warploom
-from .browser import opened, started
+from ..cli.test_one_truth import TWO_LOOPS
+from .browser import opened, started, unpainted
 
 ROOT = Path(__file__).parents[2]
 browser = pytest.fixture(scope="module")(started)
@@ -50,7 +51,7 @@ def ready(browser, path, **size):
 
 
 @pytest.mark.parametrize("name", ["gemm", "attention", "fourwave"])
-def test_a_timeline_has_all_its_parts(browser, folder, name, tmp_path):
+def test_a_timeline_has_all_its_parts(browser, folder, name):
     page, messages = ready(browser, folder / f"{name}.html")
     legend = page.locator("#legend").inner_text()
     for word in ("global load", "matrix op", "slot holds data", "a wait", "data handed over"):
@@ -63,9 +64,9 @@ def test_a_timeline_has_all_its_parts(browser, folder, name, tmp_path):
     assert page.locator("rect[data-what=op]").count() > 20
     page.keyboard.press("i")
     page.wait_for_timeout(100)
-    shot = tmp_path / "shot.png"
-    page.screenshot(path=str(shot))
-    assert shot.stat().st_size > 20_000
+    fills, missing = unpainted(page)
+    assert len(fills) >= 4
+    assert missing == []
     shares = [float(t.rstrip("%")) for t in page.locator("td.num").all_inner_texts() if "%" in t]
     assert max(shares) <= 100
     assert messages == []
@@ -131,6 +132,9 @@ def test_two_schedules_side_by_side(browser, folder):
     assert page.locator("table.list").count() == 3
     assert "cycles a K-tile" in page.locator("table.facts").inner_text()
     assert page.locator("td.l").count() > 10
+    fills, missing = unpainted(page)
+    assert len(fills) >= 4
+    assert missing == []
     same = page.locator("tr.same")
     assert same.first.is_visible()
     page.click("input[type=checkbox]")
@@ -142,6 +146,21 @@ def test_two_schedules_side_by_side(browser, folder):
 def test_pages_in_the_clone_open(browser, name):
     page, messages = ready(browser, ROOT / "docs" / "pictures" / name)
     assert page.locator("g.row").count() >= 1
+    assert messages == []
+
+
+def test_several_loops_are_tabs_of_one_page(browser, tmp_path, monkeypatch):
+    (tmp_path / "two.py").write_text(TWO_LOOPS)
+    monkeypatch.chdir(tmp_path)
+    assert warploom("timeline", "two.py:normed", "-o", "two.html").returncode == 0
+    page, messages = opened(browser, tmp_path / "two.html")
+    tabs = page.locator("button").all_inner_texts()
+    assert tabs[:2] == ["loop 1", "loop 2"]
+    for key in "12":
+        page.keyboard.press(key)
+        shown = page.frame_locator("iframe:visible")
+        assert shown.locator("g.row").count() >= 3
+        assert shown.locator("#legend").is_visible()
     assert messages == []
 
 
@@ -162,11 +181,16 @@ def test_the_built_site_shows_its_pages_and_pictures(browser, tmp_path):
     pytest.importorskip("mkdocs")
     words = [sys.executable, "-m", "mkdocs", "build", "-q", "-d", str(tmp_path / "site")]
     subprocess.run([*words, "-f", str(ROOT / "mkdocs.yml")], check=True, cwd=tmp_path)
-    pages = ["index.html", "gallery/index.html", "howto/timeline/index.html"]
-    pages += ["tutorial/0_first_look/index.html", "reference/results/index.html"]
+    site = tmp_path / "site"
+    pages = sorted(p for p in site.rglob("index.html"))
+    assert len(pages) == sum(1 for _ in (ROOT / "docs").rglob("*.md"))
     for name in pages:
-        page, _ = opened(browser, tmp_path / "site" / name)
-        assert len(page.locator("body").inner_text()) > 500
+        page, _ = opened(browser, name)
+        assert len(page.locator("article").inner_text()) > 400, name
+        links = page.eval_on_selector_all("article a[href]", "all => all.map(a => a.href)")
+        for link in links:
+            where = link.partition("#")[0]
+            assert not where.startswith("file:") or Path(where[7:]).exists(), f"{name}: {link}"
         broken = page.eval_on_selector_all(
             "img", "all => all.filter(i => i.complete && !i.naturalWidth).map(i => i.src)"
         )

@@ -22,26 +22,26 @@ from warploom.cli.output import spoken
 from warploom.cli.style import coloured, say
 from warploom.errors import VerificationError, WarploomError
 
-COMMANDS = (
-    "demo",
-    "compile",
-    "show",
-    "verify",
-    "repair",
-    "simulate",
-    "timeline",
-    "graph",
-    "diff",
-    "explore",
-    "costs",
-    "search",
-    "emit",
-    "run",
-    "bench",
-    "check-isa",
-    "emulate",
-    "doctor",
-)
+COMMANDS = {  # each with what it does, in the room that 60 columns leave
+    "demo": "What warploom does, on one screen",
+    "compile": "Compile, prove, write a document",
+    "show": "Every entry with its reason",
+    "verify": "Judge for every timing and trip count",
+    "repair": "The nearest schedule without races",
+    "simulate": "Pace, utilisation, stalls, causes",
+    "timeline": "A run as text, SVG, page or trace",
+    "graph": "Dependences and what limits the loop",
+    "diff": "Two schedules side by side",
+    "explore": "Rank sources, tiles or a sweep",
+    "costs": "A target's numbers and their origins",
+    "search": "The best schedule, by measure",
+    "emit": "A kernel for a target",
+    "run": "Execute and compare with NumPy",
+    "bench": "Time on a GPU against the library",
+    "check-isa": "Is the assembly its schedule?",
+    "emulate": "Run MI355X code under bad timings",
+    "doctor": "What is installed, what it enables",
+}
 
 
 def build_app(commands: Iterable[str] = COMMANDS) -> typer.Typer:
@@ -75,7 +75,7 @@ def build_app(commands: Iterable[str] = COMMANDS) -> typer.Typer:
         if name == "emit":
             app.add_typer(module.group)
         else:
-            app.command(name)(spoken(module.command))
+            app.command(name, short_help=COMMANDS[name])(spoken(module.command))
     return app
 
 
@@ -88,7 +88,7 @@ def _version(value: bool) -> None:
 def needed_commands(arguments: Sequence[str]) -> Sequence[str]:
     """The one command asked for, so that others' rooms need not load; all for help."""
     first = arguments[0] if arguments else ""
-    return (first,) if first in COMMANDS else COMMANDS
+    return (first,) if first in COMMANDS else tuple(COMMANDS)
 
 
 def _warn(

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from warploom.cli.kernels import TileKernel
-from warploom.cli.output import Answer
+from warploom.cli.output import Answer, write_file
 from warploom.cli.progress import working
+from warploom.cli.subject import Subject
 from warploom.document import ScheduleDocument
-from warploom.emit.gfx950 import GemmTile, write_kernel
+from warploom.emit.gfx950 import EmittedKernel, GemmTile, write_kernel
 from warploom.emit.gfx950.attention import (
     AttentionText,
     attention_schedule,
@@ -18,10 +22,7 @@ from warploom.emit.gfx950.attention import (
     fit_attention,
     held_registers,
 )
-from warploom.errors import BackendError, ConfigError, VerificationError
-from warploom.sim import simulate
-from warploom.sim.pace import find_pace
-from warploom.verify import verify
+from warploom.errors import BackendError, ConfigError
 
 
 def scheduled(kernel: TileKernel, tile: str | None = None) -> ScheduleDocument:
@@ -48,28 +49,37 @@ def emit_two_products(kernel: TileKernel, spec: str, tile: str | None, output: P
     text, made = _tiled(kernel, tile)
     with working(f"scheduling and emitting {kernel.text.name}"):
         schedule, found = fit_attention(text, made)
-    document = schedule.document
-    report = verify(document)
-    if not report.clean:
-        raise VerificationError(f"{document.name} {report.trouble}", report=report, where=spec)
-    pace = find_pace(
-        lambda trips: simulate(document, document.machine, trips=trips),
-        document.protocol.k_tiles_per_iteration,
-    )
+    subject = Subject(spec=spec, document=schedule.document)
+    subject.require_proof("")
     source = {"spec": spec, "dtype": kernel.dtype, "choices": dict(kernel.choices)}
     found = replace(found, sidecar=found.sidecar | {"text": source})
+    head = f"{subject.name}: {made.label()}, scheduled for {subject.document.target}, proven"
+    held = held_registers(found.plan, found.gate.resources).text()
+    return emitted(subject, found, output, [head, held])
+
+
+def emitted(
+    subject: Subject,
+    kernel: EmittedKernel[Any],
+    output: Path,
+    lines: list[str],
+    more: Mapping[str, str] = MappingProxyType({}),
+) -> Answer:
+    """Write a kernel's files, and say what came out."""
     try:
-        paths = [str(p) for p in write_kernel(found, output)]
+        paths = [str(p) for p in write_kernel(kernel, output)]
     except OSError as error:
         raise BackendError(f"cannot write to {output}: {error.strerror}") from None
-    shown = {
+    for name, text in more.items():
+        write_file(output / name, text)
+        paths.append(str(output / name))
+    head, *rest = lines
+    shown = [head, f"pace: {subject.pace_text()}", kernel.gate.text(), *rest]
+    pace = subject.pace()
+    data = {
         "files": paths,
-        "gate": found.gate.to_json(),
-        "sidecar": found.sidecar,
+        "gate": kernel.gate.to_json(),
+        "sidecar": kernel.sidecar,
         "pace": pace.to_json() if pace else None,
     }
-    lines = [f"{document.name}: {made.label()}, scheduled for {document.target}, proven"]
-    lines += [f"pace: {pace.text()}"] if pace is not None else []
-    lines += [found.gate.text(), held_registers(found.plan, found.gate.resources).text()]
-    lines.append("wrote " + ", ".join(paths))
-    return Answer(lambda: "\n".join(lines), lambda: shown)
+    return Answer(lambda: "\n".join([*shown, "wrote " + ", ".join(paths)]), lambda: data)

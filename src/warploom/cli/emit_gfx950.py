@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from warploom.cli.builtin import TILES, parse_tile
-from warploom.cli.emit_attention import emit_two_products
+from warploom.cli.emit_attention import emit_two_products, emitted
 from warploom.cli.kernels import TileKernel, assignments
 from warploom.cli.knobs import Request, complete_source, with_request
 from warploom.cli.output import Answer
 from warploom.cli.progress import working
 from warploom.cli.source import load, text_named
+from warploom.cli.subject import Subject
 from warploom.document.kinds import Phase
 from warploom.document.roles import RolesDocument
 from warploom.emit.gfx950 import (
-    EmittedKernel,
     KernelPlan,
     emit_kernel,
     estimate_loop,
     gemm_tile,
     register_truth,
-    write_kernel,
 )
 from warploom.emit.gfx950.hip import check_hip, find_hip_compiler, hip_source
 from warploom.emit.gfx950.kernels import SCHEDULES, ReadyKernel, ready_kernel
@@ -34,9 +33,6 @@ from warploom.emit.gfx950.text import gemm_text, products
 from warploom.errors import BackendError, ConfigError
 from warploom.seed.compile import OnRace
 from warploom.seed.sync.policy import SyncPolicy
-from warploom.sim import simulate
-from warploom.sim.chip import chip_costs
-from warploom.sim.pace import Pace, find_pace
 
 FOLDER = Path("kernel")
 
@@ -84,46 +80,18 @@ def command(
     block = parse_tile(request.tile, kind, TILES.get(spec))
     said = request.tile is not None
     ready = _ready(spec, block, kind, mma, request.sync, races=races, said=said)
-    pace = _pace(ready, kind)
-    with working(f"emitting {ready.document.name}"):
-        kernel = emit_kernel(ready.document, ready.tile, text=text, ragged_k=text is not None)
-    exported = _hip(kernel.plan, ready) if hip else None
-    paths = _written(kernel, output, exported)
-    report: dict[str, Any] = {
-        "files": paths,
-        "gate": kernel.gate.to_json(),
-        "sidecar": kernel.sidecar,
-        "pace": pace.to_json() if pace else None,
-    }
-    report |= {"hip": exported.verdict} if exported else {}
-    lines = [*_report(kernel, ready, pace, exported), "wrote " + ", ".join(paths)]
-    return Answer(lambda: "\n".join(lines), lambda: report)
-
-
-def _pace(ready: ReadyKernel, kind: str) -> Pace | None:
-    block = (ready.tile.block_m, ready.tile.block_n, ready.tile.block_k)
-    costs = chip_costs(ready.document, block, kind)
-    return find_pace(
-        lambda trips: simulate(ready.document, costs, trips=trips),
-        ready.document.protocol.k_tiles_per_iteration,
-    )
-
-
-def _report(
-    kernel: EmittedKernel[KernelPlan],
-    ready: ReadyKernel,
-    pace: Pace | None,
-    exported: _Exported | None,
-) -> Iterator[str]:
-    """What was emitted, line by line."""
-    yield f"{ready.document.name}: {ready.tile.label()}, scheduled for {ready.document.target}"
-    if pace is not None:
-        yield f"pace: {pace.text()}"
-    yield kernel.gate.text()
-    yield register_truth(kernel.plan, kernel.gate.resources).text()
-    yield estimate_loop(ready.tile, kernel.assembly).text()
-    if exported is not None:
-        yield f"HIP source: {exported.verdict}"
+    tile = ready.tile
+    block = (tile.block_m, tile.block_n, tile.block_k)
+    subject = Subject(spec=spec, document=ready.document, tile=block, dtype=kind)
+    with working(f"emitting {subject.name}"):
+        kernel = emit_kernel(ready.document, tile, text=text, ragged_k=text is not None)
+    truth = register_truth(kernel.plan, kernel.gate.resources).text()
+    lines = [truth, estimate_loop(tile, kernel.assembly).text()]
+    source, verdict = _hip(kernel.plan, ready) if hip else ("", "")
+    lines += [f"HIP source: {verdict}"] if hip else []
+    head = f"{subject.name}: {tile.label()}, scheduled for {ready.document.target}"
+    answer = emitted(subject, kernel, output, [head, *lines], {"kernel.hip": source} if hip else {})
+    return replace(answer, data=lambda: answer.data() | {"hip": verdict}) if hip else answer
 
 
 def _refuse(spec: str, options: Mapping[str, object]) -> None:
@@ -132,20 +100,6 @@ def _refuse(spec: str, options: Mapping[str, object]) -> None:
         if given:
             fix = "leave it out: the kernel's own schedule is derived"
             raise ConfigError(f"{spec} is a kernel of two products", where=option, fix=fix)
-
-
-def _written(
-    kernel: EmittedKernel[KernelPlan], output: Path, exported: _Exported | None
-) -> list[str]:
-    """The files of a kernel, written."""
-    try:
-        paths = [str(p) for p in write_kernel(kernel, output)]
-        if exported is not None:
-            output.joinpath("kernel.hip").write_text(exported.source)
-            paths.append(str(output / "kernel.hip"))
-    except OSError as error:
-        raise BackendError(f"cannot write to {output}: {error.strerror}") from None
-    return paths
 
 
 def _ready(
@@ -176,20 +130,13 @@ def _named(spec: str, dtype: str, choose: list[str] | None) -> TileKernel | None
     return replace(kernel, choices=tuple(chosen.items())) if kernel and chosen else kernel
 
 
-@dataclass(frozen=True, slots=True)
-class _Exported:
-    source: str
-    verdict: str
-
-
-def _hip(plan: KernelPlan, ready: ReadyKernel) -> _Exported:
+def _hip(plan: KernelPlan, ready: ReadyKernel) -> tuple[str, str]:
     """The HIP source, and what a compiler at hand made of it."""
-    source = hip_source(plan, ready.reasons)
-    compiler = find_hip_compiler()
+    source, compiler = hip_source(plan, ready.reasons), find_hip_compiler()
     if compiler is None:
-        return _Exported(source, "not compiled, no gfx950 clang found")
+        return source, "not compiled, no gfx950 clang found"
     check = check_hip(plan, source, compiler)
-    return _Exported(source, f"through {check.compiler}: {check.gate.text()}")
+    return source, f"through {check.compiler}: {check.gate.text()}"
 
 
 def _from_source(

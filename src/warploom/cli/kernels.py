@@ -39,10 +39,11 @@ from warploom.kernels.measured import LONG, measured
 from warploom.kernels.rms_gemm import rms_gemm
 from warploom.kernels.scan import scan
 from warploom.kernels.swiglu import swiglu
+from warploom.launch.attention_grad import TOGETHER
 from warploom.launch.compiled import Compiled, compile_text
 from warploom.launch.pricing import role_costs
 from warploom.lower.column import Lowered
-from warploom.lower.tiling import Tiling
+from warploom.lower.tiling import Tiling, pins_of_name
 from warploom.sim import RoleCosts
 from warploom.target.h200 import HopperTarget, h200
 
@@ -65,9 +66,7 @@ OWN_SIZES = {"scan": {"t": 64, "j": 64, "d": 128, "e": 64}}  # axes used whole
 DECAYS = {"scan": ("grown", "seen", "all")}  # exponents that must not grow a sum for ever
 WHOLE = 128  # the size of an axis that is used whole, unless told
 _NAME = re.compile(
-    r"(?P<text>[a-z0-9_]+?)(?:@(?P<said>.+?))?_(?P<sizes>\d+(?:x\d+)+)_w(?P<w>\d)"
-    r"(?:_s(?P<s>\d+))?(?P<smem>_smem)?(?:_o(?P<o>\d+))?(?:_l(?P<l>\d+))?(?:_p(?P<p>[0-9a-f]+))?"
-    r"(?:_given(?P<given>[0-9a-f]+))?(?:_k(?P<k>\d+))?(?:_c(?P<c>\d+))?"
+    r"(?P<text>[a-z0-9_]+?)(?:@(?P<said>.+?))?_(?P<sizes>\d+(?:x\d+)+)_(?P<tags>w\d+(?:_\w+)?)"
 )
 WORDS = {"true": True, "yes": True, "false": False, "no": False, "none": None}
 _DTYPES = {"fp8": "e4m3", "fp16": "f16"}
@@ -109,7 +108,8 @@ class TileKernel:
     def left_out(self) -> frozenset[str]:
         """The optional tensors: commands name none of them, but for a kernel's main results."""
         optional = {t.name for t in self.text.signature.tensors if t.optional}
-        return frozenset(optional - WANTED.get(self.text.name, frozenset()))
+        apart = {"dv"} if dict(self.whole).get("d", WHOLE) > TOGETHER else set()
+        return frozenset(optional - (WANTED.get(self.text.name, frozenset()) - apart))
 
     @property
     def element(self) -> str:
@@ -278,22 +278,18 @@ def _from_name(found: re.Match[str], dtype: str) -> TileKernel | None:
         return None
     value, sizes = kernel.compiled.kernel, dict(zip(named, numbers, strict=True))
     whole = [v for v in value.vars if v.walk is Walk.WHOLE and v.name in sizes]
-    pins: dict[str, object] = {
-        v.name: sizes[v.name] for v in value.vars if v.extent is None and v.name in sizes
-    }
-    pins |= {"consumers": int(found["w"]), "hold": not found["smem"]}
-    pins |= {"stages": int(found["s"])} if found["s"] else {}
-    pins |= {"staging": int(found["o"] or 2), "slack": int(found["l"] or 0)}
-    pins |= {"program": found["p"]} if found["p"] else {}
-    pins |= {"split": int(found["k"])} if found["k"] else {}
-    pins |= {"cluster": int(found["c"])} if found["c"] else {}
+    pins = pins_of_name(found["tags"])
+    if pins is None:
+        return None
+    given = pins.pop("given", None)
+    pins |= {v.name: sizes[v.name] for v in value.vars if v.extent is None and v.name in sizes}
     kernel = replace(kernel, whole=tuple((v.axis, sizes[v.name]) for v in whole))
     masked = "causal" in kernel.text.signature.choices and not kernel.choices
     for choices in (kernel.choices, *([(("causal", True),)] if masked else [])):
         usual = replace(kernel, choices=choices)  # what a name does not say is of the usual choice
         if found[0].endswith(f"_{usual.tiling.name}"):
             return usual
-    return None if found["given"] else replace(kernel, pins=tuple(pins.items()))
+    return None if given else replace(kernel, pins=tuple(pins.items()))
 
 
 def with_tile(kernel: TileKernel, tile: str | None) -> TileKernel:

@@ -37,7 +37,7 @@ def command(source: SpecArgument, output: OutputOption = None) -> Answer:
 
 def _counters(subject: Subject) -> tuple[Subject, str, dict[str, Any]]:
     assert not subject.is_roles
-    done = repair(subject.document)  # type: ignore[arg-type]
+    done = repair(subject.document)
     return replace(subject, document=done.document, compiled=None), done.text, _as_json(done)
 
 

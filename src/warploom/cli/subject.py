@@ -18,10 +18,16 @@ from warploom.seed.compile import CompiledSchedule
 from warploom.sim import MachineCosts, RoleCosts, Simulation, simulate, simulate_roles
 from warploom.sim.chip import CHIP, Tile, chip_costs, model_costs
 from warploom.sim.pace import Pace, find_pace
+from warploom.sim.roles import entry_label
 from warploom.verify import Report, verify
 from warploom.verify.roles import verify_roles
 
 Document = ScheduleDocument | RolesDocument
+DERIVED = {  # ops of no line alone
+    "start_tile": "values that a tile begins with",
+    "finish_sums": "sums of threads joined to sums of rows",
+    "see_": "a wait for the data of a copy",
+}
 ROLE_TILES = 2  # output tiles a role program is run for in a picture, so that their seam shows
 
 
@@ -143,7 +149,9 @@ class Subject:
             loops = self.kernel.compiled.kernel.loops if self.kernel else ()
             word = f"tile of {loops[(self.loop or 0) - 1].var}" if loops else "tile"
         return find_pace(
-            lambda trips: self.simulate(max(trips, least), model=model), self.k_tiles, word
+            lambda trips: self.simulate(max(trips, least), model=model),
+            self.document.tiles_per_iteration,
+            word,
         )
 
     def pace_text(self, *, model: bool = False) -> str:
@@ -160,13 +168,6 @@ class Subject:
         return (
             max(1, self.document.minimum_trips) if isinstance(self.document, RolesDocument) else 0
         )
-
-    @property
-    def k_tiles(self) -> int:
-        """K-tiles (of attention: key tiles) one iteration of the loop covers."""
-        if isinstance(self.document, RolesDocument):
-            return 1
-        return self.document.protocol.k_tiles_per_iteration
 
     def phases(self) -> list[tuple[str, tuple[Any, ...]]]:
         """All lists of entries by name: ``kernel``, or ``consumer.kernel`` of a role."""
@@ -192,11 +193,14 @@ class Subject:
         return found
 
     def lines(self) -> dict[str, str]:
-        """The author's line of each declared op, where the document knows it."""
+        """The author's line of each op, where the document has it; of derived ops what they do."""
         flow = getattr(self.document, "flow", None)
-        if flow is None:
-            return {}
-        return {op.name: _near(op.line) for op in flow.ops if op.line}
+        found = {op.name: _near(op.line) for op in flow.ops if op.line} if flow else {}
+        file = next(iter(found.values()), "").rpartition(":")[0]
+        for label in {entry_label(e) for _, entries in self.phases() for e in entries if file}:
+            what = next((text for start, text in DERIVED.items() if label.startswith(start)), "")
+            found |= {label: f"{file}, {what}"} if what and label not in found else {}
+        return found
 
     def to_json(self) -> dict[str, Any]:
         """The document as JSON-ready values."""

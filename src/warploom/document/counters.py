@@ -134,6 +134,11 @@ class ScheduleDocument:
         sizes = f"{len(self.prologue)} + {len(self.kernel)} + {len(self.epilogue)} entries"
         return f"<ScheduleDocument {self.name} on {self.target}: {sizes}>"
 
+    @property
+    def tiles_per_iteration(self) -> int:
+        """K-tiles that one iteration of the loop covers."""
+        return self.protocol.k_tiles_per_iteration
+
     def phase(self, phase: Phase) -> tuple[ScheduleEntry, ...]:
         """The entries of one phase."""
         return {

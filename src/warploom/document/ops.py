@@ -183,11 +183,7 @@ def _sync(tag: ScheduleOps, count: int = 0) -> OpDesc:
 
 def _fence(tag: ScheduleOps, mask: int = 0, count: int = 0) -> OpDesc:
     return OpDesc(
-        tag=tag,
-        subtile=mask,
-        wait_value=count,
-        resource=ResourceKind.SCALAR,
-        role=OpRole.FENCE,
+        tag=tag, subtile=mask, wait_value=count, resource=ResourceKind.SCALAR, role=OpRole.FENCE
     )
 
 

@@ -17,6 +17,7 @@ tile and take no ``k``.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -320,25 +321,11 @@ class ClusterSync:
 
 
 RoleEntry = (
-    WaitFull
-    | WaitEmpty
-    | Expect
-    | Load
-    | Arrive
-    | MmaFence
-    | Mma
-    | Commit
-    | WaitGroup
-    | Compute
-    | ProxyFence
-    | ScopeSync
-    | NamedSync
-    | NamedArrive
-    | BulkStore
-    | BulkCommit
-    | BulkWait
+    WaitFull | WaitEmpty | Expect | Load | Arrive | MmaFence | Mma | Commit | WaitGroup | Compute
+    | ProxyFence | ScopeSync | NamedSync | NamedArrive | BulkStore | BulkCommit | BulkWait
     | ClusterSync
-)
+)  # fmt: skip
+LISTS = ("setup", "prologue", "kernel", "epilogue", "finish")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -366,13 +353,7 @@ class RoleProgram:
 
     def phases(self) -> tuple[tuple[str, tuple[RoleEntry, ...]], ...]:
         """The five lists with their names."""
-        return (
-            ("setup", self.setup),
-            ("prologue", self.prologue),
-            ("kernel", self.kernel),
-            ("epilogue", self.epilogue),
-            ("finish", self.finish),
-        )
+        return tuple((name, getattr(self, name)) for name in LISTS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -423,6 +404,12 @@ class RolesDocument:
     def program(self, name: str) -> RoleProgram:
         """The program of that role."""
         return next(p for p in self.programs if p.name == name)
+
+    @property
+    def tiles_per_iteration(self) -> int:
+        """Steps of the loop that one iteration covers; an unrolled one says so in its name."""
+        said = re.search(r"_u(\d+)(?=_|$)", self.name)
+        return int(said[1]) if said else 1
 
     @property
     def minimum_trips(self) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from warploom.errors import KernelError, KernelTypeError
+from warploom.errors import KernelError
 from warploom.kernel.source import Source
 from warploom.kernel.values import Access, Axis, DType
 from warploom.kernel.words import Order, TensorNote
@@ -64,8 +64,7 @@ def read_signature(function: Callable[..., Any], source: Source) -> Signature:
     args = source.tree.args
     for unsupported in (args.vararg, args.kwarg):
         if unsupported is not None:
-            source.fail(
-                KernelTypeError,
+            source.wrong_type(
                 unsupported,
                 f"parameter '{unsupported.arg}' collects arguments",
                 why="a kernel has a fixed list of tensors and scalars",
@@ -137,8 +136,7 @@ class _AxisName(str):
 
 def _check_keyword(source: Source, node: ast.arg, note: object) -> None:
     if isinstance(note, TensorNote):
-        source.fail(
-            KernelTypeError,
+        source.wrong_type(
             node,
             f"tensor '{node.arg}' stands after the *",
             why="tensors come first, scalars and compile-time choices after the *",
@@ -156,8 +154,7 @@ def _check_keyword(source: Source, node: ast.arg, note: object) -> None:
 def _tensor(source: Source, node: ast.arg, note: object, default: object) -> TensorText:
     if not isinstance(note, TensorNote):
         scalar = note in (float, int)
-        source.fail(
-            KernelTypeError,
+        source.wrong_type(
             node,
             f"parameter '{node.arg}' is not annotated as a tensor",
             why="every parameter before the * is a tensor with named axes",
@@ -173,15 +170,13 @@ def _tensor(source: Source, node: ast.arg, note: object, default: object) -> Ten
     items = items[: len(items) - (dtype is not None)]
     axes = tuple(_axis(source, node, item) for item in items)
     if not axes:
-        source.fail(
-            KernelTypeError,
+        source.wrong_type(
             node,
             f"tensor '{node.arg}' has no axes",
             fix=f'name its axes: {node.arg}: wl.In["m", "k"]',
         )
     if default is not inspect.Parameter.empty and default is not None:
-        source.fail(
-            KernelTypeError,
+        source.wrong_type(
             node,
             f"tensor '{node.arg}' has a default that is not None",
             why="a tensor may only be left out (None)",
@@ -189,8 +184,7 @@ def _tensor(source: Source, node: ast.arg, note: object, default: object) -> Ten
         )
     dtype = _own_type(source, node, note.access, axes, dtype)
     if blocked and (len(axes) < 2 or dtype is not DType.F32 or any(a.per > 1 for a in axes)):
-        source.fail(
-            KernelTypeError,
+        source.wrong_type(
             node,
             f"tensor '{node.arg}' cannot lie in blocks",
             why="blocks are of 16 rows and 8 columns of f32, as accumulators are held",
@@ -211,16 +205,14 @@ def _own_type(
 ) -> DType | None:
     """The element type, where the kind of the tensor decides it."""
     if access is Access.STARTS and (len(axes) != 1 or dtype not in (None, DType.I32)):
-        source.fail(
-            KernelTypeError,
+        source.wrong_type(
             node,
             f"'{node.arg}' of wl.Starts needs exactly one axis and is i32",
             why="it holds the first row of each group, and the end of the last",
             fix=f'{node.arg}: wl.Starts["e"]',
         )
     if access is Access.TURNS and dtype not in (None, DType.F32):
-        source.fail(
-            KernelTypeError,
+        source.wrong_type(
             node,
             f"'{node.arg}' of wl.Turns is f32",
             why="what it holds is for the kernel alone, and zeros before every launch",
@@ -233,15 +225,14 @@ def _axis(source: Source, node: ast.arg, item: object) -> Axis:
     name, _, per = item.partition("/") if isinstance(item, str) else ("", "", "")
     bad = not name.isidentifier() or ("/" in str(item) and not (per.isdigit() and int(per) > 0))
     if bad:
-        source.fail(
-            KernelTypeError,
+        source.wrong_type(
             node,
             f"{item!r} is not the name of an axis of '{node.arg}'",
             why='an axis is named "k", or "k/128" with one element for each 128 of k',
             fix="a Python name in quotes; an element type may stand last (wl.f32)",
         )
     if name == "dtype":
-        source.fail(KernelTypeError, node, "an axis cannot be called 'dtype'", fix="another name")
+        source.wrong_type(node, "an axis cannot be called 'dtype'", fix="another name")
     return Axis(name=name, per=int(per) if per else 1)
 
 
@@ -250,8 +241,7 @@ def _check_tensors(source: Source, tensors: list[TensorText], nodes: Mapping[str
         names = [a.name for a in tensor.axes]
         for name in names:
             if names.count(name) > 1:
-                source.fail(
-                    KernelTypeError,
+                source.wrong_type(
                     nodes[tensor.name],
                     f"tensor '{tensor.name}' has two axes called '{name}'",
                     why="axes are told apart by their names",
@@ -261,8 +251,7 @@ def _check_tensors(source: Source, tensors: list[TensorText], nodes: Mapping[str
     for tensor in tensors:
         for axis in tensor.axes:
             if axis.per > 1 and axis.name not in full:
-                source.fail(
-                    KernelTypeError,
+                source.wrong_type(
                     nodes[tensor.name],
                     f"axis '{axis.name}/{axis.per}' of '{tensor.name}' has no axis "
                     f"'{axis.name}' to belong to",
@@ -270,8 +259,7 @@ def _check_tensors(source: Source, tensors: list[TensorText], nodes: Mapping[str
                     fix=f"name an axis '{axis.name}' in some tensor",
                 )
     if not any(t.access is Access.OUT for t in tensors):
-        source.fail(
-            KernelTypeError,
+        source.wrong_type(
             source.tree,
             "the kernel has no output",
             why="a kernel is known by what it stores",

@@ -10,12 +10,49 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any, NoReturn
 
-from warploom.errors import KernelError, KernelSyntaxError
+from warploom.errors import (
+    KernelError,
+    KernelMemoryError,
+    KernelNameError,
+    KernelShapeError,
+    KernelSyntaxError,
+    KernelTypeError,
+)
 from warploom.kernel.values import Line
 
 
+class Mistakes:
+    """Errors at a node of a kernel's text, by their kind."""
+
+    __slots__ = ()
+
+    def fail(self, kind: type[KernelError], node: ast.AST, what: str, **parts: str) -> NoReturn:
+        """Raise an error at a node; ``why`` and ``fix`` are its further parts."""
+        raise NotImplementedError
+
+    def wrong_type(self, node: ast.AST, what: str, **parts: str) -> NoReturn:
+        """A value of the wrong kind or element type."""
+        self.fail(KernelTypeError, node, what, **parts)
+
+    def wrong_shape(self, node: ast.AST, what: str, **parts: str) -> NoReturn:
+        """Shapes that do not go together."""
+        self.fail(KernelShapeError, node, what, **parts)
+
+    def wrong_syntax(self, node: ast.AST, what: str, **parts: str) -> NoReturn:
+        """Python that the tile language does not have."""
+        self.fail(KernelSyntaxError, node, what, **parts)
+
+    def wrong_name(self, node: ast.AST, what: str, **parts: str) -> NoReturn:
+        """A name that means nothing at that place."""
+        self.fail(KernelNameError, node, what, **parts)
+
+    def wrong_memory(self, node: ast.AST, what: str, **parts: str) -> NoReturn:
+        """A load or a store that cannot be meant."""
+        self.fail(KernelMemoryError, node, what, **parts)
+
+
 @dataclass(frozen=True, slots=True)
-class Source:
+class Source(Mistakes):
     """A function's tree; ``indent`` columns were taken off each of its ``lines``."""
 
     file: str
@@ -33,15 +70,7 @@ class Source:
         at = number - self.first
         return self.lines[at] if 0 <= at < len(self.lines) else ""
 
-    def fail(
-        self,
-        kind: type[KernelError],
-        node: ast.AST,
-        what: str,
-        *,
-        why: str = "",
-        fix: str = "",
-    ) -> NoReturn:
+    def fail(self, kind: type[KernelError], node: ast.AST, what: str, **parts: str) -> NoReturn:
         """Raise an error that shows the node in its line."""
         number = getattr(node, "lineno", self.first)
         text = self._text(number).rstrip()
@@ -55,7 +84,7 @@ class Source:
         where = f"{self.file}:{number}"
         if stripped:
             where += f"\n          {stripped}\n          {caret}"
-        raise kind(what, where=where, why=why, fix=fix, file=self.file, line=number)
+        raise kind(what, where=where, file=self.file, line=number, **parts)
 
     @staticmethod
     def _column(text: str, offset: int) -> int:

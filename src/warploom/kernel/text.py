@@ -325,9 +325,7 @@ def _joined(
 ) -> Signature:
     """A signature with choices made, and the tensors that functions among them capture."""
     return replace(
-        signature,
-        tensors=(*signature.tensors, *captured),
-        choices={**signature.choices, **choices},
+        signature, tensors=(*signature.tensors, *captured), choices={**signature.choices, **choices}
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 Pins = tuple[tuple[str, object], ...]
+WITH_FUNCTIONS = ("attention", "packed", "blocked")
 LONG = 1024  # queries and keys from which on the choices hold
 
 _TILE_128 = {
@@ -56,7 +57,7 @@ SHORT: Mapping[int, Mapping[str, object]] = {256: {**_TILE_256, "t": 64, "slack"
 MEDIUM, MANY = 512, 4 * 132
 MANY_HEADS: Mapping[tuple[int, bool], Mapping[str, object]] = {
     (64, False): ATTENTION[64, False],
-    (64, True): {**_TILE_64, "s": 128, "consumers": 2, "ahead": 2, "tie": 32},
+    (64, True): {**_TILE_64, "s": 128, "consumers": 2, "ahead": 2, "tie": 32, "hold": True},
     (128, False): ATTENTION[128, False],
 }
 
@@ -131,16 +132,16 @@ GRADS: Mapping[str, Mapping[tuple[int, bool], Mapping[str, object]]] = {
 }
 
 
-# By steps of a chunk and d, for tiles of 64 columns. Of 64 steps and d = 128 the least interval,
-# proven, which takes minutes to find; the others in the order of the text.
-_SCAN = (928, 136, 0, 1173, 1293, 1845, 1361, 764, 1445, 1829, 2187, 2357, 1189, 1573, 2547)
-_CHAIN = {"hold": False, "joined": True, "settled": True, "e": 64}
-_WIDE_SCAN = {**_CHAIN, "consumers": 2, "staging": 1, "program": "text", "spare": 16}
+# By steps of a chunk and d, for tiles of 64 columns. With 64 steps two CTAs share an SM, hiding one
+# another's waits, with 128 two consumers share a chunk. With few slots in the order of the text;
+# the other order is the least interval of d = 128, proven, which takes minutes to find.
+_ORDER = (928, 136, 0, 1173, 1293, 1845, 1361, 764, 1445, 1829, 2187, 2357, 1189, 1573, 2547)
+_SCAN = {"hold": False, "joined": True, "settled": True, "e": 64, "direct": True}
+_TWO_HEADS = {**_SCAN, "consumers": 1, "resident": 2, "spare": 8}
 SCANS: Mapping[tuple[int, int], Mapping[str, object]] = {
-    (64, 64): {**_CHAIN, "consumers": 1, "staging": 1, "resident": 2, "program": "text"},
-    (64, 128): {**_CHAIN, "consumers": 1, "staging": 3, "times": _SCAN},
-    (128, 64): _WIDE_SCAN,
-    (128, 128): _WIDE_SCAN,
+    (64, 64): {**_TWO_HEADS, "times": _ORDER},
+    (64, 128): {**_TWO_HEADS, "program": "text"},
+    (128, 128): {**_SCAN, "consumers": 2, "program": "text", "spare": 16},
 }
 
 # Products: least sizes from which on a tile was the quickest, and the tile; the first that fits.
@@ -153,14 +154,22 @@ _TWO_PRODUCTS = {
     "together": True,
     "direct": True,
 }
-_FEW_COLUMNS = {"n": 64, "consumers": 1, "unroll": 2, "together": True}
-_MANY_COLUMNS = {"m": 128, "n": 128, "consumers": 2, "together": True}
-_QUANTISED = (({"m": 129}, _MANY_COLUMNS), ({"n": 4096}, _FEW_COLUMNS))
+_IN_TURNS = {"m": 192, "n": 128, "consumers": 3, "turns": True, "stages": 4, "direct": True}
+_FEW = {"n": 64, "consumers": 1, "together": True}
+_QUANTISED = (
+    ({"m": 129}, {"m": 128, "n": 128, "consumers": 2, "turns": True}),
+    ({"m": 65, "n": 4096}, {"m": 128, **_FEW}),
+    ({"m": 33, "n": 4096}, {"unroll": 2, **_FEW}),
+    ({"n": 4096}, {"unroll": 4, **_FEW, "joined": True, "program": "text"}),
+)
 PRODUCTS: Mapping[str, tuple[tuple[Mapping[str, int], Mapping[str, object]], ...]] = {
     "swiglu": (({"m": 4096, "n": 8192}, {"m": 128, "n": 176}),),
-    "block_scaled": (({"m": 1024, "n": 1024}, {"m": 128, **_TWO_PRODUCTS}),),
+    "block_scaled": (
+        ({"m": 8192, "n": 8192}, _IN_TURNS),
+        ({"m": 1024, "n": 1024}, {"m": 128, **_TWO_PRODUCTS}),
+    ),
     "grouped": (({"t": 4096, "n": 1024}, {"t": 128, "n": 256}),),
-    "grouped_gathered": (({"t": 4096, "n": 1024}, {"t": 128, "n": 256}),),
+    "grouped_gathered": (({"t": 4096, "n": 1024}, {"t": 128, "n": 256, "k": 128}),),
     "grouped_scaled": (({"t": 1024, "n": 1024}, {"t": 128, **_TWO_PRODUCTS}),),
     "int4_gemm": _QUANTISED,
     "fp8_gemm": _QUANTISED,
@@ -168,16 +177,17 @@ PRODUCTS: Mapping[str, tuple[tuple[Mapping[str, int], Mapping[str, object]], ...
 
 
 def _with_functions(name: str, sizes: Mapping[str, int], choices: Mapping[str, object]) -> Pins:
-    """The tile of a causal mask; its order too, where scores stay as they are."""
+    """The tile of a causal mask; its order too, where scores stay as they are. Errors as small as
+    FlexAttention's: the maximum does not lag.
+    """
     pins = ATTENTION.get((sizes.get("d", 0), True), {})
     if name == "blocked":  # its tiles are stated, so short sequences have no others
         fits = (pins.get("s"), pins.get("t")) == (128, choices.get("wide"))
     else:
-        fits = min(sizes.get("s", 0), sizes.get("t", 0)) >= LONG
-    if not fits:
-        return ()
+        fits = name == "attention" and min(sizes.get("s", 0), sizes.get("t", 0)) >= LONG
     order = ("times", "tie") if choices.get("score") is not None else ()
-    return tuple((n, v) for n, v in pins.items() if n not in order)
+    kept = tuple((n, v) for n, v in pins.items() if n not in order)
+    return (("lag", False), *(kept if fits else ()))
 
 
 def measured(
@@ -199,12 +209,12 @@ def measured(
             pins = {n: v for n, v in pins.items() if n not in ("times", *_SEEN)}
             pins |= {"s": 64, **_IN_TEXT_ORDER}
         return tuple(pins.items())
-    if name not in ("attention", "blocked"):
+    if name not in WITH_FUNCTIONS:
         chunk = (sizes.get("t", 0), sizes.get("d", 0))
         return tuple(SCANS.get(chunk, {}).items()) if name == "scan" else ()
     if not plain or name == "blocked":
         return _with_functions(name, sizes, choices)
-    return tuple(_of_lengths(sizes, mask=mask).items())
+    return tuple(_of_lengths(sizes, mask=mask).items()) if name == "attention" else ()
 
 
 def _of_lengths(sizes: Mapping[str, int], *, mask: bool) -> Mapping[str, object]:

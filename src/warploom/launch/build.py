@@ -116,7 +116,7 @@ def compile_source(
     found = _recall(folder, key, toolchain)
     if found is None:
         run = _nvrtc if toolchain.startswith("nvrtc") else _nvcc
-        with _announced(name):
+        with announced(f"compiling {name}"):
             data, log = run(source, options)
         found = Cubin(data=data, toolchain=toolchain, report=read_log(log))
         _keep(folder, key, found)
@@ -162,13 +162,13 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 @contextmanager
-def _announced(name: str) -> Iterator[None]:
+def announced(what: str) -> Iterator[None]:
     """A line on stderr when the work inside takes long, and one when it is done."""
     said = threading.Event()
 
     def say() -> None:
         said.set()
-        print(f"warploom: compiling {name} (first use; kept for later) ...", file=sys.stderr)
+        print(f"warploom: {what} (first use; kept for later) ...", file=sys.stderr)
 
     timer = threading.Timer(SLOW_SECONDS, say)
     timer.daemon = True
@@ -181,7 +181,7 @@ def _announced(name: str) -> Iterator[None]:
         timer.cancel()
     if said.is_set():
         took = time.perf_counter() - start
-        print(f"warploom: compiled {name} in {took:.1f} s", file=sys.stderr)
+        print(f"warploom: {what}: done in {took:.1f} s", file=sys.stderr)
 
 
 def _judge(report: BuildReport) -> None:

@@ -7,12 +7,7 @@ product serialised. What came out is kept on disk by content.
 
 from __future__ import annotations
 
-import os
-import sys
-import threading
-import time
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -23,7 +18,7 @@ from warploom.errors import BackendError, ConfigError, GeometryError, Scheduling
 from warploom.kernel.simplify import simplify
 from warploom.kernel.text import Text, Types
 from warploom.kernel.values import Kernel, Loop
-from warploom.launch.build import Cubin, compile_source
+from warploom.launch.build import Cubin, announced, compile_source
 from warploom.launch.kept import (
     keep_refusal,
     keep_source,
@@ -272,26 +267,3 @@ def compile_text(
         without=without,
     )
     return Compiled(kernel, sizes=sizes, pins=text.pins, positive=positive, target=target)
-
-
-@contextmanager
-def announced(what: str) -> Iterator[None]:
-    """A line on stderr when the work inside takes long, and one when it is done."""
-    said = threading.Event()
-
-    def say() -> None:
-        said.set()
-        print(f"warploom: {what} (first use; kept for later) ...", file=sys.stderr)
-
-    timer = threading.Timer(SLOW_SECONDS, say)
-    timer.daemon = True
-    start = time.perf_counter()
-    if not os.environ.get("WARPLOOM_QUIET"):
-        timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-    if said.is_set():
-        took = time.perf_counter() - start
-        print(f"warploom: {what}: done in {took:.1f} s", file=sys.stderr)

@@ -192,10 +192,11 @@ def scan(
     """A chunked scan with a carried matrix: (out, state).
 
     ``state[t] = exp(gate[t]) * state[t - 1] + k[t]^T v[t]``, ``out[t] = q[t] @ state[t]`` for each
-    head. ``q`` and ``k`` are [batch, heads, chunks, 64, d], ``v`` is [batch, heads, chunks, 64, e],
-    bf16 or fp16, with d = 128 and e = 64; ``grown``, float32 [batch, heads, chunks, 64], sums the
-    gates of a chunk up to each step (``gates.cumsum(-1)``). ``state`` is that after the last
-    step, float32 [batch, heads, d, e].
+    head. ``v`` is [batch, heads, chunks, t, e], ``q`` and ``k`` are [batch, groups, chunks, t, d],
+    each for ``heads // groups`` heads, bf16 or fp16, with e in 64s. Chunks have t = 64 steps for
+    d = 64 or 128, or t = 128 for d = 128, which is quicker with fewer heads than SMs. ``grown``,
+    float32 [batch, heads, chunks, t], sums the gates of a chunk up to each step
+    (``gates.cumsum(-1)``). ``state`` is that after the last step, float32 [batch, heads, d, e].
     """
     done = SCAN.launch((q, k, v, grown, grown, grown[..., -1], out, None), (), SCANNED, stream)
     return done[6], done[7]

@@ -11,8 +11,7 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import cache
-from importlib.metadata import version
-from importlib.util import find_spec
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import warploom
@@ -60,8 +59,7 @@ def kept_order(
     problem: ModuloProblem, asked: str, solve: Callable[[], ModuloResult]
 ) -> ModuloResult:
     """The order of a problem: solved before by the same code, or now; it is checked either way."""
-    solver = version("ortools") if find_spec("ortools") else ""
-    text = f"{fingerprint('order')}\0{solver}\0{problem!r}\0{asked}"
+    text = f"{fingerprint('order')}\0{_solver()}\0{problem!r}\0{asked}"
     path = default_cache() / "orders" / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
     found = _recall_order(problem, path)
     if found is None:
@@ -69,6 +67,14 @@ def kept_order(
         if not found.stopped:  # by the clock: another machine may do better
             _keep(path, {k: v for k, v in asdict(found).items() if k != "problem"})
     return found
+
+
+@cache
+def _solver() -> str:
+    try:
+        return version("ortools")
+    except PackageNotFoundError:  # not there, or unpacked by hand
+        return ""
 
 
 def _recall_order(problem: ModuloProblem, path: Path) -> ModuloResult | None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, fields, replace
 from itertools import product
 
 from warploom.errors import ConfigError, GeometryError, KernelError
-from warploom.kernel.values import Dot, Kernel, Load, Store, Walk
+from warploom.kernel.values import Dot, Kernel, Load, Store, Transpose, Walk
 from warploom.lower.allowed import check_allowed, is_narrow
 from warploom.lower.body import Body, body_of
 from warploom.lower.cluster import check_cluster
@@ -50,7 +50,8 @@ LEAST_COLUMNS = 32
 SPARE_REGISTERS = 24  # addresses, counters and temporaries of a consumer thread
 SPARE_TO_HOLD = 40  # what must be left where an operand is to stay in registers
 MOST_TOGETHER = 2  # consumers, where they do not take turns
-LEAST_STAGES = 3
+LEAST_STAGES, GOOD_STAGES = 3, 4
+GOOD_COPIES = 2  # of a store chunk
 LEAST_DEPTH = 64  # elements that products sum over at a time
 LEAST_TRIPS = 4  # iterations of a part of a loop that is worth a CTA
 MOST_PARTS = 64
@@ -115,7 +116,13 @@ def choose(
             where=f"kernel {kernel.name}",
             fix="pin fewer extents, or smaller ones",
         )
-    return tuple(sorted(found.values(), key=lambda c: (c.estimate.seconds, c.tiling.name)))
+    depth = body.loop.var  # of equals, fewer iterations
+    return tuple(
+        sorted(
+            found.values(),
+            key=lambda c: (c.estimate.seconds, -c.tiling.extent(depth), c.tiling.name),
+        )
+    )
 
 
 def _earlier(
@@ -187,9 +194,12 @@ def _best_split(
 ) -> Choice:
     """The layout with its loop in as many parts, or in clusters, as should be quickest."""
     options = []
-    tilings = [replace(layout.tiling, split=n) for n in _splits(layout, sizes, pins, target)]
     few = tiles_of(layout.body.kernel, layout.tiling, sizes) <= target.limits.sms
-    if "cluster" not in pins and (few or crosses_lines(layout, sizes)):
+    across = crosses_lines(layout, sizes)
+    if few and across and "staging" not in pins:  # loads take long, and tiles are stored once
+        layout = replace(layout, tiling=replace(layout.tiling, staging=1))
+    tilings = [replace(layout.tiling, split=n) for n in _splits(layout, sizes, pins, target)]
+    if "cluster" not in pins and (few or across):
         sizes_of = [n for n in CLUSTERS if _clusters(layout, n)]
         tilings += [replace(t, cluster=n) for t in tuple(tilings) for n in sizes_of]
     for tiling in tilings:
@@ -243,11 +253,21 @@ def _shapes(
             elif var.name == rows:
                 options.append((WGMMA_ROWS * consumers * blocks,))
             else:
-                options.append(_extents(body, var.name, sizes[var.axis]))
+                found = _extents(body, var.name, sizes[var.axis])
+                if (consumers, blocks) == (1, 1) and _is_depth_of_products(body, var.name):
+                    found += tuple(2 * n for n in found)  # a wait for twice as many products
+                options.append(found)
         if pins.get("consumers", consumers) != consumers:
             continue
         for extents in product(*options):
             yield dict(zip((v.name for v in free), extents, strict=True)), consumers
+
+
+def _is_depth_of_products(body: Body, var: str) -> bool:
+    """Whether a loop walks along the variable and does nothing but load and multiply."""
+    plain = all(isinstance(op, Load | Transpose | Dot) for op in body.loop.body)
+    shared = any(d.var == var and d.per > 1 for v in body.values.values() for d in v.dims)
+    return plain and var == body.loop.var and not shared
 
 
 def _row_variable(body: Body) -> str | None:
@@ -368,15 +388,22 @@ def _product_cycles(layout: Layout, target: HopperTarget) -> int:
 
 
 def _staging(layout: Layout, target: HopperTarget) -> int:
-    """Copies of a store chunk: all of a tile where three stages are left."""
+    """Copies of a store chunk: two where four stages are left, else all of a tile where three are.
+
+    A fourth stage was worth more than a third copy wherever both were measured.
+    """
     stores = staged_stores(layout)
     if not stores:
         return layout.tiling.staging
     chunks = sum(len(chunks_of(layout, op)) for op in stores)
     every = sum(r.bytes + BARRIER_BYTES for r in layout.rings if not r.per_tile)
     once = sum(r.bytes + BARRIER_BYTES for r in layout.rings if r.per_tile)
-    left = target.limits.smem_per_block - ALIGNMENT - once - LEAST_STAGES * every
-    return max(1, min(4, chunks, left // (STAGING_BYTES * layout.tiling.consumers)))
+    fit = [
+        (target.limits.smem_per_block - ALIGNMENT - once - stages * every)
+        // (STAGING_BYTES * layout.tiling.consumers)
+        for stages in (GOOD_STAGES, LEAST_STAGES)
+    ]
+    return max(1, min(4, chunks, fit[0] if fit[0] >= GOOD_COPIES else fit[1]))
 
 
 def _walk(layout: Layout) -> dict[str, object]:

@@ -17,7 +17,6 @@ from warploom.lower.storage import ring_depth, staged_stores
 from warploom.target.h200 import HopperTarget
 
 GROUP_ROWS = 2048  # rows of tiles visited together: their operand stays in the L2
-CLUSTER_CYCLES = 7000  # until CTAs of a cluster have met, at both ends of a launch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +37,9 @@ def estimate(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> 
     ends = _ends(layout, target) + _meeting(layout, sizes, target)
     slow = target.memory.across_lines if crosses_lines(layout, sizes) else 1.0
     interval = _interval(layout, target, outside_rows(layout, sizes), slow)
-    fill = target.tiles.fill + (CLUSTER_CYCLES if layout.tiling.cluster > 1 else 0)
-    cycles = waves * (share * interval + ends) + fill
+    fill = target.tiles.fill + (target.tiles.cluster if layout.tiling.cluster > 1 else 0)
+    hidden = layout.tiling.resident > 1  # one tile's ends by another's loop
+    cycles = waves * (share * interval + (0 if hidden else ends)) + (ends if hidden else 0) + fill
     dram = _dram_bytes(layout, sizes, target)
     joules = _joules(layout, target, tiles, trips) + dram * target.energy.joules_per_dram_byte
     busy = min(tiles * layout.tiling.split, target.limits.sms)
@@ -123,12 +123,12 @@ def _interval(layout: Layout, target: HopperTarget, outside: int, slow: float) -
     copies = busy.get("copy engine", 0) * slow + outside * target.memory.outside_row
     busy |= {"copy engine": int(copies)} if copies else {}
     vector = max(busy.get("alu", 0), busy.get("mufu", 0))
-    most = max(busy.values(), default=1)
+    most: float = max(busy.values(), default=1)
     if takes_turns(layout):
         handed = most + consumers * 2 * target.sync.named_barrier_handoff
         return max(handed, _chain(layout, target))
     if consumers == 1:
-        most = max(most, busy.get("tensor", 0) + vector)
+        most = max(most, (busy.get("tensor", 0) + vector) / layout.tiling.resident)
     return max(most * target.tiles.tensor, _refilled(layout, target, busy.get("tensor", 0)))
 
 
@@ -139,7 +139,7 @@ def _refilled(layout: Layout, target: HopperTarget, products: int) -> float:
         return 0.0
     model, slots = target.tiles, ring_depth(layout, rings[0], target)
     away = model.refill + model.refill_byte * sum(r.bytes for r in rings)
-    return (products + away) / max(slots - model.slots_held, 0.5)
+    return (products + away) / max(slots - model.slots_held, 0.5) / layout.tiling.resident
 
 
 def _chain(layout: Layout, target: HopperTarget) -> int:
@@ -158,7 +158,9 @@ def _ends(layout: Layout, target: HopperTarget) -> float:
         if not isinstance(op, Store) or len(layout.body.values[op.value].dims) != 2:
             continue
         chunks = len(chunks_of(layout, op))
-        ready = chunks if op not in staged or copies >= chunks else max(0, copies - 2)
+        ready = max(0, copies - 2)
+        if op not in staged or copies >= chunks or (copies > 1 and layout.blocks == 1):
+            ready = chunks
         cycles += ready * target.tiles.convert + (chunks - ready) * target.tiles.store
     head = target.tiles.head if any(r.per_tile for r in layout.rings) else 0
     between = 0 if takes_turns(layout) else target.tiles.between

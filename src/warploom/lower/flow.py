@@ -258,12 +258,7 @@ def _store_flow(
     line = str(op.line or "")
     if not chunks:
         yield FlowOp(
-            name=store_name(op),
-            role=CONSUMER,
-            when=when,
-            operands=operands,
-            stores=True,
-            line=line,
+            name=store_name(op), role=CONSUMER, when=when, operands=operands, stores=True, line=line
         )
     for chunk in chunks:
         args, value = (chunk.block, chunk.column), _chunk_value(op, chunk)

@@ -15,7 +15,6 @@ what is added to it, a result that overwrites the last use of an operand.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -29,13 +28,13 @@ from warploom.kernel.values import (
     Op,
     Pointwise,
     Reduce,
-    Spread,
     Store,
     Value,
     results,
 )
 from warploom.lower.body import Body, made_by, refusal
-from warploom.lower.fuse import Step, stored_inline
+from warploom.lower.fuse import Step
+from warploom.lower.homes import homes_of
 from warploom.lower.slots import MOST_COLUMNS, SlotRing, SlotTile, filled_rings, rings_of
 from warploom.lower.tiling import Tiling
 
@@ -134,7 +133,7 @@ def lay_out(body: Body, tiling: Tiling, steps: tuple[Step, ...]) -> Layout:
     """Places for all values; refuses what this target has no place for."""
     kept = _kept_values(body, tiling, steps)
     forms = _forms(body, steps, kept)
-    homes = _homes(body, steps, kept, forms)
+    homes = homes_of(body, steps, kept, forms)
     names = dict.fromkeys(homes.values())
     arrays = tuple(_array(body, tiling, name, homes, forms) for name in names)
     layout = Layout(
@@ -227,110 +226,6 @@ def _only_in_sums(body: Body, name: str, found: set[str]) -> bool:
             return False
     lasts = [c for c in body.loop.carried if c.last == name]
     return all(body.is_zero(c.first) for c in lasts)
-
-
-class _Classes:
-    """Values that share an array, by their first member."""
-
-    def __init__(self, names: Iterable[str]) -> None:
-        self.leader = {n: n for n in names}
-
-    def find(self, name: str) -> str:
-        """The member that stands for a value's class."""
-        while self.leader[name] != name:
-            name = self.leader[name]
-        return name
-
-    def join(self, a: str, b: str) -> None:
-        """Both values lie in the array of the first."""
-        self.leader[self.find(b)] = self.find(a)
-
-    def alone(self, name: str) -> bool:
-        """Whether nothing shares the value's array yet."""
-        return sum(self.find(n) == self.find(name) for n in self.leader) == 1
-
-
-def _homes(
-    body: Body, steps: tuple[Step, ...], kept: dict[str, Value], forms: dict[str, Form]
-) -> dict[str, str]:
-    """The array of each kept value."""
-    classes = _Classes(kept)
-    for c in body.loop.carried:
-        for name in (c.last, c.result.name, *([c.first] if c.first in kept else [])):
-            classes.join(c.inside.name, name)
-    for _, op in body.placed():
-        if isinstance(op, Dot) and op.into is not None and op.into in kept:
-            classes.join(op.into, op.result.name)
-    for step in steps:
-        taken: set[str] = set()
-        for result in step.results:
-            free = {n for n in kept if classes.find(n) not in taken}
-            spare = _spare(body, steps, step, result, kept, forms) if classes.alone(result) else []
-            for name in [n for n in spare if n in free][:1]:
-                taken.add(classes.find(name))
-                classes.join(name, result)
-    return {n: _short(classes.find(n)) for n in kept}
-
-
-def _short(name: str) -> str:
-    """The array's name: no word that the emitted text has a meaning for (``new``, ``h``)."""
-    short = name.replace(".", "_")
-    return short if short.endswith("_in") else f"kept_{short}"
-
-
-def _spare(
-    body: Body,
-    steps: tuple[Step, ...],
-    step: Step,
-    result: str,
-    kept: dict[str, Value],
-    forms: dict[str, Form],
-) -> list[str]:
-    """Operands of the same shape that nobody needs after this step."""
-    found: list[str] = []
-    want = (kept[result].vars, forms[result])
-    if any(op.result.name == result and isinstance(op, Spread) for op in step.ops):
-        return found
-    for name in step.reads:
-        if name not in kept or (kept[name].vars, forms[name]) != want:
-            continue
-        inside = name in body.inside and body.loop.times == 1  # else steps follow one another
-        if inside or any(c.last == name for c in body.loop.carried):
-            continue
-        others = [s for s in steps if s is not step and name in s.reads]
-        if all(_before(steps, s, step) for s in others) and not _used_by_others(body, name):
-            found.append(name)
-    return sorted(found, key=lambda n: _summed(body, n) not in body.inside)  # sums stay in place
-
-
-def _summed(body: Body, name: str) -> str:
-    """The carried value that an unrolled loop's partial sum goes on with."""
-    op = body.ops.get(name)
-    if isinstance(op, Pointwise) and op.fn is Fn.ADD and body.loop.times > 1:
-        return _summed(body, op.args[0])
-    return name
-
-
-def _before(steps: tuple[Step, ...], a: Step, b: Step) -> bool:
-    """Whether ``b`` needs something ``a`` makes, so that it always comes after it."""
-    reach, names = {*a.results}, {a.name}
-    for s in steps:
-        if s.when is a.when and (reach & {*s.reads}) and s.name not in names:
-            reach |= {*s.results}
-            names.add(s.name)
-    return b.name in names
-
-
-def _used_by_others(body: Body, name: str) -> bool:
-    """Whether a product or a store reads the value, be it through what is computed there."""
-    for when, user in body.users[name]:
-        made = made_by(user)
-        if made is None or isinstance(user, Dot):
-            return True
-        inline = body.is_inline(made) or made in stored_inline(body, when)
-        if inline and _used_by_others(body, made):
-            return True
-    return False
 
 
 def _array(

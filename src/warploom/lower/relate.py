@@ -11,33 +11,12 @@ from collections.abc import Iterator
 from warploom.kernel.values import Dot
 from warploom.lower.fuse import Step
 from warploom.lower.gather import GATHERER, Fetch, Lay, gather_registers, gathered_array
-from warploom.lower.hand_over import (
-    Put,
-    See,
-    early_array,
-    in_slot,
-    read_early,
-)
+from warploom.lower.hand_over import Put, See, early_array, in_slot, read_early
 from warploom.lower.layout import Layout
-from warploom.lower.loop_ops import (
-    CONSUMER,
-    PRODUCER,
-    LoopOp,
-    load_name,
-    loop_ops,
-    takes_turns,
-)
+from warploom.lower.loop_ops import CONSUMER, PRODUCER, LoopOp, load_name, loop_ops, takes_turns
 from warploom.lower.slots import SlotRing
 from warploom.lower.storage import ring_depth
-from warploom.order import (
-    ModuloEdge,
-    ModuloOp,
-    ModuloProblem,
-    Read,
-    Ring,
-    RingKind,
-    Role,
-)
+from warploom.order import ModuloEdge, ModuloOp, ModuloProblem, Read, Ring, RingKind, Role
 from warploom.order.model import Hold, Unit, Value
 from warploom.target.h200 import HopperTarget
 
@@ -72,11 +51,7 @@ class _Builder:
     """Ops of the producer once, of the consumers once for each copy."""
 
     def __init__(
-        self,
-        layout: Layout,
-        ops: tuple[LoopOp, ...],
-        copies: tuple[int | None, ...],
-        handoff: int,
+        self, layout: Layout, ops: tuple[LoopOp, ...], copies: tuple[int | None, ...], handoff: int
     ) -> None:
         self.layout, self.ops, self.copies, self.handoff = layout, ops, copies, handoff
         self.maker = {v: op for op in ops for v in op.defines}

@@ -29,10 +29,7 @@ def _settled(program: RoleProgram) -> RoleProgram:
     late = _for_the_next(program)
     lists = {n: _list(getattr(program, n), late) for n in ("prologue", "kernel", "epilogue")}
     return replace(
-        program,
-        prologue=lists["prologue"],
-        kernel=lists["kernel"],
-        epilogue=lists["epilogue"],
+        program, prologue=lists["prologue"], kernel=lists["kernel"], epilogue=lists["epilogue"]
     )
 
 

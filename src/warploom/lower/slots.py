@@ -274,9 +274,7 @@ def filled_rings(body: Body, tiling: Tiling) -> tuple[SlotRing, ...]:
     return tuple(rings)
 
 
-def _merged(
-    groups: dict[_Key, list[SlotTile]],
-) -> dict[_Key, list[SlotTile]]:
+def _merged(groups: dict[_Key, list[SlotTile]]) -> dict[_Key, list[SlotTile]]:
     """A tile read by several products joins the slot of one of them only if all agree."""
     out: dict[_Key, list[SlotTile]] = {}
     for key, tiles in groups.items():

@@ -31,8 +31,10 @@ def staged_stores(layout: Layout) -> tuple[Store, ...]:
 
 
 def is_straight(layout: Layout, op: Store) -> bool:
-    """Whether a sum of the loop goes to memory from registers, as all do that are added in turn."""
-    return op.add and (layout.tiling.straight or takes_turns(layout.body.kernel))
+    """Whether a tile of the loop leaves from registers, as all do that are added in turn."""
+    if not op.add:
+        return layout.tiling.direct and op in layout.body.loop.body
+    return layout.tiling.straight or takes_turns(layout.body.kernel)
 
 
 def is_turned(layout: Layout, op: Store) -> bool:

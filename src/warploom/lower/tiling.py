@@ -114,6 +114,38 @@ class Tiling:
         return "_".join([sizes, *(t for t in tags if t)])
 
 
+_NUMBERS = {
+    "w": "consumers", "s": "stages", "o": "staging", "l": "slack",
+    "k": "split", "c": "cluster", "u": "unroll", "r": "resident",
+}  # fmt: skip
+_WORDS: dict[str, tuple[str, object]] = {
+    "smem": ("hold", False),
+    "settled": ("settled", True),
+    "together": ("together", True),
+    "exact": ("lag", False),
+}
+
+
+def pins_of_name(tags: str) -> dict[str, object] | None:
+    """The choices that the tags of ``Tiling.name`` say, for ``with_tiles``; None for other words.
+
+    Issue times have but a mark in a name: ``given`` is that mark, and no choice.
+    """
+    pins: dict[str, object] = {"hold": True, "staging": 2, "slack": 0}
+    for tag in tags.split("_"):
+        if tag in _WORDS:
+            name, value = _WORDS[tag]
+            pins[name] = value
+        elif tag[:1] in _NUMBERS and tag[1:].isdigit():
+            pins[_NUMBERS[tag[0]]] = int(tag[1:])
+        elif tag.startswith("given") or (tag.startswith("p") and tag[1:]):
+            name = "given" if tag.startswith("given") else "program"
+            pins[name] = tag[5:] if name == "given" else tag[1:]
+        else:
+            return None
+    return pins
+
+
 def _mark(times: tuple[int, ...]) -> str:
     """A short word for issue times, the same in every process."""
     return f"{crc32(repr(times).encode()) & 0xFFFF:04x}"

@@ -159,7 +159,9 @@ class Hunt:
         self._seen: set[Program] = set()
         known = list(self._usable(self.starts))
         self._score(known)
-        seconds = self.options.solver_seconds
+        seconds, limit = self.options.solver_seconds, self.options.seconds
+        if seconds is not None and limit is not None:
+            seconds = min(seconds, max(1.0, limit / 4))
         near = known[:KNOWN]
         solved = self._usable(solver_starts(self.problem, self._rng, seconds=seconds, known=near))
         self._score(list(islice(solved, self.options.batch)))

@@ -19,7 +19,7 @@ def unit_order_arcs(system: System, ii: int, times: Sequence[int]) -> list[Arc]:
     """Each unit of capacity 1 takes its ops in the order of issue, turn after turn."""
     out = []
     for unit in system.units:
-        if unit.capacity > 1 or len(unit.ops) < 2:
+        if unit.capacity > 1 or not unit.ops:
             continue
         cycles = dict(unit.ops)
         order = sorted(cycles, key=lambda v: (times[v] % ii, v))

@@ -16,6 +16,7 @@ from itertools import pairwise
 from warploom.order.bounds.paths import Cycle, Paths
 from warploom.order.bounds.system import Arc, System, build_system
 from warploom.order.check import check_schedule
+from warploom.order.clock import Deadline
 from warploom.order.goals import fewest_stages
 from warploom.order.inorder import unit_order_arcs
 from warploom.order.model import ModuloProblem, RingKind
@@ -50,6 +51,12 @@ class Orders:
         self.problem = problem
         self.system: System = build_system(problem)
         self.roles = problem.fixed_roles()
+        # What neither arcs nor the order of a unit's ops say: more servers, registers, isolation.
+        self.arcs_say_all = (
+            all(u.capacity == 1 for u in self.system.units)
+            and all(r.register_budget is None for r in problem.roles)
+            and not problem.isolate
+        )
         self._arcs: dict[tuple[int, ...], list[Arc]] = {}
 
     def _own_arcs(self, depths: tuple[int, ...]) -> list[Arc]:
@@ -189,20 +196,30 @@ def neighbours(
 
 
 def downhill(
-    problem: ModuloProblem, start: Program, goal: int, *, seed: int = 0, steps: int = WALK
+    problem: ModuloProblem,
+    start: Program,
+    goal: int,
+    *,
+    seed: int = 0,
+    steps: int = WALK,
+    seconds: float | None = None,
 ) -> Iterator[ModuloResult]:
     """Ever better schedules, from one order to the next that is no worse, until ``goal``."""
     orders, rng, program = Orders(problem), random.Random(seed), start
-    at = orders.result(start)
+    deadline, at = Deadline(seconds), orders.result(start)
     if at is None:
         return
     yield at
     for _ in range(steps):
-        found = orders.near(program, rng) if at.ii > goal else None
+        over = at.ii <= goal or deadline.left() == 0.0
+        found = None if over else orders.near(program, rng)
         if found is None:
             return
         if isinstance(found[1].at(at.ii), Cycle):
             continue  # a longer interval; which one does not matter
+        if orders.arcs_say_all and isinstance(found[1].at(at.ii - 1), Cycle):
+            program = found[0]
+            continue
         better = orders.result(*found)
         if better is None:
             continue

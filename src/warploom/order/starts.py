@@ -49,7 +49,7 @@ def solver_starts(
     goal = build_bound(problem, None)
     for seed in range(WALKS if known else 0):
         name, start = known[seed % len(known)]
-        found = list(downhill(problem, start, goal, seed=seed))
+        found = list(downhill(problem, start, goal, seed=seed, seconds=seconds))
         if found:
             yield f"down from {name}", program_of(found[-1])
     options = ModuloOptions(goals=(), seconds=seconds)

@@ -5,7 +5,6 @@ verifier: waves, queues, barriers and shared memory are its own model. A correct
 A @ B under every timing; a racy one can be made to fail.
 """
 
-from warploom.run.explore import Exploration, Truth, explore
 from warploom.run.outcome import Execution, WrongAccumulator
 from warploom.run.run import Trial, execute, sample_matrices
 from warploom.run.script import Scripted
@@ -15,16 +14,13 @@ __all__ = [
     "Drift",
     "Early",
     "Execution",
-    "Exploration",
     "Late",
     "Random",
     "Scripted",
     "Timing",
     "Trial",
-    "Truth",
     "WrongAccumulator",
     "adversaries",
     "execute",
-    "explore",
     "sample_matrices",
 ]

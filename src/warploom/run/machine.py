@@ -11,15 +11,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 
 from warploom.run.memory import Names
-from warploom.run.program import (
-    LGKM_NO_WAIT,
-    VM_NO_WAIT,
-    Kind,
-    Place,
-    Program,
-    Register,
-    Step,
-)
+from warploom.run.program import LGKM_NO_WAIT, VM_NO_WAIT, Kind, Place, Program, Register, Step
 
 
 @dataclass(eq=False, slots=True)

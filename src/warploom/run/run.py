@@ -8,13 +8,7 @@ from warploom.document.counters import ScheduleDocument
 from warploom.errors import ConfigError
 from warploom.run.machine import Machine
 from warploom.run.memory import Numbers
-from warploom.run.outcome import (
-    Execution,
-    WrongAccumulator,
-    coverage,
-    faulty_products,
-    stuck_waves,
-)
+from warploom.run.outcome import Execution, WrongAccumulator, coverage, faulty_products, stuck_waves
 from warploom.run.program import Program, lower, waves_of
 from warploom.run.script import Scripted, groups_of
 from warploom.run.timing import Early, Timing, drive

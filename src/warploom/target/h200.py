@@ -156,6 +156,7 @@ class TileModel:
     store: int = figure(550, "cycles", Origin.FIT, "a chunk that waits for its staging copy")
     convert: int = figure(220, "cycles", Origin.FIT, "one that finds a free copy, or needs none")
     fill: int = figure(1500, "cycles", Origin.FIT, "first loads of a launch")
+    cluster: int = figure(7000, "cycles", Origin.FIT, "of a launch more, until CTAs have met")
     head: int = figure(700, "cycles", Origin.FIT, "first loads of a tile, where none come ahead")
     ends: float = figure(0.7, "iterations", Origin.ASSUMED, "a tile's ends, where tiles are listed")
     step_tail: int = figure(20, "cycles", Origin.ASSUMED, "until a step's last result is usable")
@@ -328,16 +329,6 @@ def h100() -> HopperTarget:
         dram_bytes_per_s=3.35e12,
         limits=replace(base.limits, l2_bytes=50 * 1024 * 1024),
     )
-
-
-def hopper_target(name: str) -> HopperTarget:
-    """The target of that name."""
-    known = {"h200": h200, "h100": h100}
-    if name not in known:
-        raise CostModelError(
-            f"unknown Hopper target {name!r}", where="target", fix=f"known: {', '.join(known)}"
-        )
-    return known[name]()
 
 
 def _check_n(n: int) -> None:

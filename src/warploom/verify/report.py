@@ -83,7 +83,7 @@ def judge_file(
     except WarploomError as error:
         return FileVerdict(file=name, error=str(error))
     except (OSError, ValueError) as error:
-        return FileVerdict(file=name, error=f"the file can not be read: {error}")
+        return FileVerdict(file=name, error=f"the file cannot be read: {error}")
     except (MemoryError, RecursionError):
         return FileVerdict(file=name, error="the document is too large to judge")
 

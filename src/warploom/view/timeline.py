@@ -6,7 +6,6 @@ import json
 from typing import Literal, get_args
 
 from warploom.document.given import AnyGiven, document_of
-from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError
 from warploom.sim import MachineCosts, RoleCosts, Simulation, TargetCosts, simulate
 from warploom.sim.pace import find_pace, pace_of
@@ -37,9 +36,7 @@ def timeline(
     else:
         document = document_of(given)
         sim = simulate(document, costs, trips=trips)
-        tiles = 1
-        if not isinstance(document, RolesDocument):
-            tiles = document.protocol.k_tiles_per_iteration
+        tiles = document.tiles_per_iteration
         pace = find_pace(lambda n: simulate(document, costs, trips=n), tiles)
     reasons = {(r.phase.name.lower(), r.index): r.text for r in getattr(given, "reasons", ())}
     match form:

@@ -48,7 +48,7 @@ def refuse_unfaithful(entry: RoleEntry, document: RolesDocument, program: RolePr
         )
 
 
-def _why(  # noqa: PLR0911 (one line a kind of entry)
+def _why(  # noqa: C901, PLR0911 (one line a kind of entry)
     entry: RoleEntry, document: RolesDocument, program: RoleProgram
 ) -> str:
     alone = program.threads == 1
@@ -69,6 +69,8 @@ def _why(  # noqa: PLR0911 (one line a kind of entry)
             return "products are issued by the 128 threads of a warpgroup"
         case BulkStore() if alone and entry.scope is not Scope.THREAD:
             return "one thread stands for no warp"
+        case ScopeSync() | Arrive() | BulkStore() if _apart(entry.scope, program.threads):
+            return f"{program.threads} threads have no first warp, and a warpgroup has 128"
         case ScopeSync() if entry.scope is Scope.WARPGROUP:
             last = group_barrier(document, program) + program.instances
             return (
@@ -77,6 +79,11 @@ def _why(  # noqa: PLR0911 (one line a kind of entry)
                 else ""
             )
     return ""
+
+
+def _apart(scope: Scope, threads: int) -> bool:
+    """Whether a thread or a barrier of all is meant in a role of some warps."""
+    return scope is not Scope.WARP and threads not in (1, WARPGROUP)
 
 
 def _too_far(entry: RoleEntry, document: RolesDocument) -> str:

@@ -11,12 +11,7 @@ from warploom.emit.gfx950.gate import GateReport, check_isa
 from warploom.emit.gfx950.mfma import ElementType, element_type
 from warploom.emit.gfx950.plan import KernelPlan, plan_kernel
 from warploom.emit.gfx950.registers import RegisterTruth, register_truth
-from warploom.emit.gfx950.sidecar import (
-    LaunchPlan,
-    launch_plan,
-    read_sidecar,
-    tile_of_sidecar,
-)
+from warploom.emit.gfx950.sidecar import LaunchPlan, launch_plan, read_sidecar, tile_of_sidecar
 from warploom.emit.gfx950.tile import GemmTile, gemm_tile
 
 __all__ = [

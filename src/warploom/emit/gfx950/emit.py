@@ -16,12 +16,7 @@ from warploom.emit.gfx950.registers import require_registers
 from warploom.emit.gfx950.sidecar import sidecar, sidecar_text
 from warploom.emit.gfx950.text import GemmText
 from warploom.emit.gfx950.tile import GemmTile
-from warploom.emit.gfx950.toolchain import (
-    compile_ir,
-    compile_object,
-    find_linker,
-    link_code_object,
-)
+from warploom.emit.gfx950.toolchain import compile_ir, compile_object, find_linker, link_code_object
 
 P = TypeVar("P", bound=Gated)
 P_co = TypeVar("P_co", bound=Gated, covariant=True)

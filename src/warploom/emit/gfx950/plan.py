@@ -247,10 +247,7 @@ def _check_counters(plan: KernelPlan) -> None:
         return
     counters = plan.document.counters
     for channel, name in enumerate("AB"):
-        real = (
-            plan.loads(channel),
-            plan.fragment_reads(channel),
-        )
+        real = (plan.loads(channel), plan.fragment_reads(channel))
         declared = (counters.vm_per_load[channel], counters.lgkm_per_load[channel])
         if real != declared:
             raise BackendError(
@@ -270,8 +267,7 @@ def _check_entry(plan: KernelPlan, op: OpDesc, where: str) -> None:
         rows, columns = plan.subtiles
         if op.stage >= rows or op.subtile >= columns:
             raise BackendError(
-                f"an MMA outside the {rows}x{columns} grid of sub-tiles",
-                where=where,
+                f"an MMA outside the {rows}x{columns} grid of sub-tiles", where=where
             )
     elif op.role in (OpRole.VALU_COMPUTE, OpRole.NONE):
         raise BackendError(

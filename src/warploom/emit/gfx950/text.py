@@ -35,11 +35,7 @@ from warploom.kernel.values import (
     results,
 )
 
-ELEMENTS = {
-    DType.BF16: ElementType.BF16,
-    DType.F16: ElementType.FP16,
-    DType.E4M3: ElementType.FP8,
-}
+ELEMENTS = {DType.BF16: ElementType.BF16, DType.F16: ElementType.FP16, DType.E4M3: ElementType.FP8}
 STORED = (DType.F32, DType.BF16, DType.F16, DType.E4M3)
 NOT_LOWERED = frozenset({Fn.SIN, Fn.COS, Fn.FLOORDIV, Fn.MOD})
 

@@ -2,7 +2,7 @@
 
 In goes a schedule document (an order and the barriers it insists on), out comes one without races
 for any timing and trip count: ``synthesise`` replaces all waits, ``repair`` changes as little as it
-can. Nothing here judges: the verifier is another room, and ``check_minimal`` takes any judge.
+can. Nothing here judges: the verifier is another room.
 
     result = synthesise(document)
     for reason in result.reasons:
@@ -10,7 +10,6 @@ can. Nothing here judges: the verifier is another room, and ``check_minimal`` ta
 """
 
 from warploom.guard.counters.cost import CHIP, REFERENCE, Cost, StallModel
-from warploom.guard.counters.minimal import Judge, Loose, check_minimal
 from warploom.guard.counters.program import Hazard
 from warploom.guard.counters.reasons import Reason, Served
 from warploom.guard.counters.repair import Change, ChangeKind, Repair, repair
@@ -33,8 +32,6 @@ __all__ = [
     "ChangeKind",
     "Cost",
     "Hazard",
-    "Judge",
-    "Loose",
     "Mode",
     "PhaseCounts",
     "Queue",
@@ -43,7 +40,6 @@ __all__ = [
     "Served",
     "StallModel",
     "Synthesis",
-    "check_minimal",
     "count_sync",
     "guarded",
     "repair",

@@ -51,9 +51,7 @@ def stab(arcs: Sequence[Arc], size: int, *, extra: int = 0, limit: int = 64) -> 
     search.grow(())
     sets = search.found or {tuple(sorted((*first, *(0,) * extra)))}
     return Stabbing(
-        count=count + extra,
-        sets=tuple(sorted(sets)),
-        complete=not search.cut and extra == 0,
+        count=count + extra, sets=tuple(sorted(sets)), complete=not search.cut and extra == 0
     )
 
 

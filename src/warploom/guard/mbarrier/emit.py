@@ -148,12 +148,7 @@ def _stores(step: Step, stores: Stores, pending: int | None) -> Iterator[RoleEnt
     yield ScopeSync(scope=stores.scope, reason="all writers have fenced")
     for copy, args in copies:
         yield BulkStore(
-            op=step.op,
-            source=copy,
-            scope=stores.scope,
-            args=args,
-            k=step.k,
-            reduce=stores.reduce,
+            op=step.op, source=copy, scope=stores.scope, args=args, k=step.k, reduce=stores.reduce
         )
     yield BulkCommit()
 

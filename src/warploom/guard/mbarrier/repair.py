@@ -135,6 +135,8 @@ def _edits(document: RolesDocument, found: Sequence[Found]) -> Iterator[Edit]:
     codes = {str(f.code) for f in found}
     if document.cluster > 1 and codes & {"DRAIN", "BARRIER", "DEADLOCK"}:
         yield "ClusterSync ends every role", _met(document)
+    if codes & {"DRAIN", "WAR-SLOT", "RAW-REG", "WAR-REG"}:
+        yield from _commits(document)
     if codes & {"DRAIN", "WAR-SLOT", "COVERAGE", "STAGING"}:
         yield from _endings(document)
     if codes & {"DEADLOCK", "PHASE", "ARRIVALS", "WAR-SLOT", "LAPPED", "BYTES", "TOKEN"}:
@@ -225,22 +227,29 @@ def _stagings(entry: RoleEntry, put: Callable[..., Edit]) -> Iterator[Edit]:
         yield put(ProxyFence(reason=reason))
 
 
-def _endings(document: RolesDocument) -> Iterator[Edit]:
-    """What a program leaves open: groups and stores."""
-    reason = "put in by repair"
+def _commits(document: RolesDocument) -> Iterator[Edit]:
+    """Groups of products that nothing closes."""
     for p in document.programs:
         for phase in LISTS:
             entries = getattr(p, phase)
             for i, e in enumerate(entries):
                 closed = i + 1 < len(entries) and isinstance(entries[i + 1], Commit | Mma)
                 if isinstance(e, Mma) and not closed:
-                    commit = Commit(reason=reason)
+                    commit = Commit(reason="put in by repair")
                     words = f"Commit after {p.name}.{phase}[{i}]"
                     yield words, _put(document, p.name, phase, i + 1, commit)
+
+
+def _endings(document: RolesDocument) -> Iterator[Edit]:
+    """What a program leaves open: stores, and products that releases do not wait for."""
+    reason = "put in by repair"
+    for p in document.programs:
+        for phase in LISTS:
+            for i, e in enumerate(getattr(p, phase)):
                 if isinstance(e, BulkStore):
-                    commit2 = BulkCommit(reason=reason)
+                    commit = BulkCommit(reason=reason)
                     words = f"BulkCommit after {p.name}.{phase}[{i}]"
-                    yield words, _put(document, p.name, phase, i + 1, commit2)
+                    yield words, _put(document, p.name, phase, i + 1, commit)
                 if isinstance(e, Arrive):
                     for pending in (1, 0):
                         wait = WaitGroup(pending=pending, reason=reason)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from warploom.errors import KernelMemoryError, KernelSyntaxError
 from warploom.kernel.read.state import Builder, Frame, ScalarOf
 from warploom.kernel.read.statements import inline, run
 from warploom.kernel.rewrite import titled
@@ -67,8 +66,7 @@ def _sized(tensor: Tensor, sizes: Mapping[str, int]) -> Tensor:
 def _check_end(frame: Frame) -> None:
     build, tree = frame.build, frame.source.tree
     if build.grid is None:
-        frame.fail(
-            KernelSyntaxError,
+        frame.wrong_syntax(
             tree,
             "the kernel never uses wl.tile",
             why="it says which tile of the output is computed",
@@ -78,16 +76,14 @@ def _check_end(frame: Frame) -> None:
     nodes = {a.arg: a for a in (*tree.args.posonlyargs, *tree.args.args)}
     for name, tensor in build.tensors.items():
         if tensor.access is Access.OUT and name not in build.stores and name not in build.without:
-            frame.fail(
-                KernelMemoryError,
+            frame.wrong_memory(
                 nodes[name],
                 f"output '{name}' is never stored",
                 why="its memory would be left as it was",
                 fix=f"{name}[...] = ..., or remove it from the parameters",
             )
     if build.grid.tensor in build.without:
-        frame.fail(
-            KernelMemoryError,
+        frame.wrong_memory(
             nodes[build.grid.tensor],
             f"output '{build.grid.tensor}' makes the grid and cannot be left out",
             fix="leave out other outputs only",
@@ -110,8 +106,7 @@ def _check_loops(frame: Frame) -> None:
                     for n in ast.walk(frame.source.tree)
                     if isinstance(n, ast.For) and n.lineno == op.line.number
                 )
-                frame.fail(
-                    KernelSyntaxError,
+                frame.wrong_syntax(
                     node,
                     "the loop has no effect",
                     why="nothing that is stored depends on what it computes",

@@ -6,7 +6,6 @@ import ast
 import math
 from numbers import Number
 
-from warploom.errors import KernelShapeError, KernelTypeError
 from warploom.kernel.read.state import Frame, ScalarOf, SizeOf, Symbol, is_static, shape
 from warploom.kernel.values import (
     Const,
@@ -59,8 +58,7 @@ def value_of(frame: Frame, node: ast.AST, symbol: Symbol, want: DType | None = N
         return cast(frame, node, made, want) if want else made
     if isinstance(symbol, Var):
         if not is_number(symbol):
-            frame.fail(
-                KernelTypeError,
+            frame.wrong_type(
                 node,
                 f"'{symbol.name}' is a variable of a whole tile, not a number",
                 why="it covers many elements of its axis at once",
@@ -70,8 +68,7 @@ def value_of(frame: Frame, node: ast.AST, symbol: Symbol, want: DType | None = N
         return cast(frame, node, made, want) if want else made
     if isinstance(symbol, Tensor):
         names = ", ".join(a.name for a in symbol.axes)
-        frame.fail(
-            KernelTypeError,
+        frame.wrong_type(
             node,
             f"'{symbol.name}' is a tensor in memory, not a tile",
             why="only tiles can be computed with",
@@ -83,8 +80,7 @@ def value_of(frame: Frame, node: ast.AST, symbol: Symbol, want: DType | None = N
         number = symbol.item() if hasattr(symbol, "item") else symbol
         is_int = isinstance(number, int)
         return build.const(number, want or (DType.I32 if is_int else DType.F32), line)  # type: ignore[arg-type]
-    frame.fail(
-        KernelTypeError,
+    frame.wrong_type(
         node,
         f"a {type(symbol).__name__} cannot be computed with",
         why="values of a kernel are tiles, vectors and numbers",
@@ -126,8 +122,7 @@ def _operand_types(frame: Frame, node: ast.AST, fn: Fn, symbols: list[Symbol]) -
     if fn in LOGIC or fn is Fn.WHERE:
         for kind in kinds[:1] if fn is Fn.WHERE else kinds:
             if kind is not DType.BOOL:
-                frame.fail(
-                    KernelTypeError,
+                frame.wrong_type(
                     node,
                     f"a condition is needed here, but this is {kind}",
                     why="and, or, not, &, |, ~ and wl.where take conditions",
@@ -144,8 +139,7 @@ def _common(frame: Frame, node: ast.AST, fn: Fn, kinds: list[DType]) -> list[DTy
     if all_bool and fn in {Fn.EQ, Fn.NE, Fn.WHERE}:
         return kinds
     if DType.BOOL in kinds:
-        frame.fail(
-            KernelTypeError,
+        frame.wrong_type(
             node,
             f"a condition is no number: '{fn}' cannot use it",
             why="conditions are not 0 and 1",
@@ -153,8 +147,7 @@ def _common(frame: Frame, node: ast.AST, fn: Fn, kinds: list[DType]) -> list[DTy
         )
     floats = any(k.is_float for k in kinds)
     if fn in INT_ONLY and floats:
-        frame.fail(
-            KernelTypeError,
+        frame.wrong_type(
             node,
             "//, %, >> and bits need whole numbers",
             why="they are index arithmetic; a float has no exact quotient",
@@ -178,16 +171,14 @@ def product(frame: Frame, node: ast.AST, left: Symbol, right: Symbol) -> Value:
         if not isinstance(side, Value):
             if isinstance(side, Tensor):
                 value_of(frame, node, side)
-            frame.fail(
-                KernelTypeError,
+            frame.wrong_type(
                 node,
                 "@ is the product of two tiles",
                 why=f"one side is a {_kind(side)}",
                 fix="load tiles first, or use * for numbers",
             )
         if len(side.dims) != 2:
-            frame.fail(
-                KernelShapeError,
+            frame.wrong_shape(
                 node,
                 f"@ needs two axes on both sides, one side has shape {shape(side)}",
                 why="it contracts the columns of the left tile with the rows of the right one",
@@ -198,16 +189,14 @@ def product(frame: Frame, node: ast.AST, left: Symbol, right: Symbol) -> Value:
         _no_product(frame, node, left, right)
     fp8 = {DType.E4M3, DType.E5M2}
     if left.dtype is not right.dtype and not {left.dtype, right.dtype} <= fp8:
-        frame.fail(
-            KernelTypeError,
+        frame.wrong_type(
             node,
             f"@ of {left.dtype} and {right.dtype}",
             why="both sides of a product have the same element type",
             fix=f".to(wl.{right.dtype}) on the left side, or .to(wl.{left.dtype}) on the right",
         )
     if not left.dtype.is_float:
-        frame.fail(
-            KernelTypeError,
+        frame.wrong_type(
             node,
             f"@ of {left.dtype} tiles",
             why="products accumulate floats in f32",
@@ -224,8 +213,7 @@ def _kind(symbol: Symbol) -> str:
 
 def _no_product(frame: Frame, node: ast.AST, left: Value, right: Value) -> None:
     turned = right.dims[1] == left.dims[1]
-    frame.fail(
-        KernelShapeError,
+    frame.wrong_shape(
         node,
         f"@ of shapes {shape(left)} and {shape(right)}",
         why="the columns of the left tile must be the rows of the right one, "
@@ -238,8 +226,7 @@ def transpose(frame: Frame, node: ast.AST, value: Symbol) -> Value:
     """``x.T``."""
     if not isinstance(value, Value) or len(value.dims) != 2:
         had = shape(value) if isinstance(value, Value) else f"a {_kind(value)}"
-        frame.fail(
-            KernelShapeError,
+        frame.wrong_shape(
             node,
             f".T of {had}",
             why="only tiles of two axes can be transposed; vectors broadcast by their axis's name",
@@ -263,16 +250,14 @@ def reduce(frame: Frame, node: ast.AST, fn: Fn, value: Value, axis: Symbol) -> V
         over = value.vars[axis]
     else:
         asked = axis.name if isinstance(axis, Var) else axis
-        frame.fail(
-            KernelShapeError,
+        frame.wrong_shape(
             node,
             f"no axis {asked!r} in a value of shape {shape(value)}",
             why="a reduction goes along one axis that the value has",
             fix="axis=0 or axis=1, or the variable: axis=" + (value.vars[-1:] or ("n",))[0],
         )
     if value.dtype is DType.BOOL:
-        frame.fail(
-            KernelTypeError,
+        frame.wrong_type(
             node,
             "a condition has no sum or maximum",
             why="conditions are not 0 and 1",
@@ -289,8 +274,7 @@ def spread(frame: Frame, node: ast.AST, value: Value, names: tuple[Var, ...]) ->
     """A value made to extend over variables (``zeros``, ``full``)."""
     dims = tuple(Dim(v.name) for v in names)
     if len({d.var for d in dims}) < len(dims) or len(dims) > 2:
-        frame.fail(
-            KernelShapeError,
+        frame.wrong_shape(
             node,
             f"no tile has the axes ({', '.join(v.name for v in names)})",
             why="a tile has at most two axes, all different",

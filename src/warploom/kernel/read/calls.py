@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MethodType
 from typing import Any, NoReturn
 
-from warploom.errors import KernelError, KernelNameError, KernelSyntaxError, KernelTypeError
+from warploom.errors import KernelError, KernelSyntaxError, KernelTypeError
 from warploom.kernel.captured import Lifted
 from warploom.kernel.read.arith import cast, known, pointwise, reduce, spread, value_of
 from warploom.kernel.read.grid import tile
@@ -353,8 +353,7 @@ def method(frame: Frame, node: ast.Attribute, value: Value) -> Symbol:
     if node.attr not in METHODS and node.attr not in FILLED:
         known_words = [*METHODS, "T", "dtype"]
         near = nearest(node.attr, known_words)
-        frame.fail(
-            KernelNameError,
+        frame.wrong_name(
             node,
             f"a tile has no '{node.attr}'",
             why=f"it has {', '.join(known_words)}",

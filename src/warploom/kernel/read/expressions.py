@@ -7,7 +7,6 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from warploom.errors import KernelNameError, KernelSyntaxError, KernelTypeError
 from warploom.kernel.captured import is_tensor
 from warploom.kernel.read.arith import known, pointwise, product, transpose, value_of
 from warploom.kernel.read.calls import FILLED, call, method
@@ -47,8 +46,7 @@ def evaluate(frame: Frame, node: ast.expr) -> Symbol:
     """What an expression means."""
     handler = HANDLERS.get(type(node))
     if handler is None:
-        frame.fail(
-            KernelSyntaxError,
+        frame.wrong_syntax(
             node,
             f"{_NAMES.get(type(node), type(node).__name__)} is not part of the tile language",
             why="a kernel computes with tiles, vectors and numbers",
@@ -76,7 +74,7 @@ _NAMES: dict[type[ast.AST], str] = {
 
 def _constant(frame: Frame, node: ast.Constant) -> Symbol:
     if isinstance(node.value, complex | bytes):
-        frame.fail(KernelTypeError, node, f"{node.value!r} is no value of a kernel")
+        frame.wrong_type(node, f"{node.value!r} is no value of a kernel")
     return node.value
 
 
@@ -95,8 +93,7 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Symbol:
             return transpose(frame, node, base)
         return base.dtype if node.attr == "dtype" else method(frame, node, base)
     if isinstance(base, Var) or not is_static(base):
-        frame.fail(
-            KernelNameError,
+        frame.wrong_name(
             node,
             f"'{ast.unparse(node.value)}' has no '{node.attr}'",
             why="variables, sizes and scalars have no attributes",
@@ -106,8 +103,7 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Symbol:
         return getattr(base, node.attr)
     except AttributeError:
         names = [*dir(base), *(WORDS if getattr(base, "__name__", "") == "warploom" else ())]
-        frame.fail(
-            KernelNameError,
+        frame.wrong_name(
             node,
             f"'{ast.unparse(node.value)}' has no '{node.attr}'",
             why="Python does not know it",
@@ -128,8 +124,7 @@ def binary(frame: Frame, node: ast.AST, op: ast.operator, left: Symbol, right: S
     if isinstance(op, ast.Pow):
         return _power(frame, node, left, right)
     if type(op) not in BINARY:
-        frame.fail(
-            KernelSyntaxError,
+        frame.wrong_syntax(
             node,
             "the bit operators ^ and << are not part of the tile language",
             fix="conditions: a != b; powers of two: * and //",
@@ -150,8 +145,7 @@ def _static(frame: Frame, node: ast.AST, python: Callable[..., Any], *args: Symb
     try:
         return python(*args)
     except Exception as problem:
-        frame.fail(
-            KernelTypeError,
+        frame.wrong_type(
             node,
             f"cannot be computed: {problem}",
             why="numbers known while reading are computed at once",
@@ -172,8 +166,7 @@ def _power(frame: Frame, node: ast.AST, base: Symbol, power: Symbol) -> Symbol:
         for _ in range(power - 1):
             result = pointwise(frame, node, Fn.MUL, result, value)
         return result
-    frame.fail(
-        KernelTypeError,
+    frame.wrong_type(
         node,
         "** needs a power known while reading: 1 to 8, 0.5 or -0.5",
         why="other powers have no single meaning in hardware",
@@ -247,8 +240,7 @@ def condition(frame: Frame, node: ast.expr) -> bool:
     """A condition known while reading."""
     symbol = known(frame, evaluate(frame, node))
     if not is_static(symbol) and not isinstance(symbol, Tensor):
-        frame.fail(
-            KernelSyntaxError,
+        frame.wrong_syntax(
             node,
             "'if' on a value that is only known on the GPU",
             why="if chooses while the kernel is read; all elements of a tile go the same way",
@@ -267,8 +259,7 @@ def _call(frame: Frame, node: ast.Call) -> Symbol:
     function = evaluate(frame, node.func)
     for arg in (*node.args, *node.keywords):
         if isinstance(arg, ast.Starred) or (isinstance(arg, ast.keyword) and arg.arg is None):
-            frame.fail(
-                KernelSyntaxError,
+            frame.wrong_syntax(
                 node,
                 "'*' and '**' in a call are not part of the tile language",
                 fix="write the arguments out",
@@ -288,15 +279,13 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Symbol:
     if is_static(index) and is_static(base):
         return _static(frame, node, operator.getitem, base, index)
     if is_tensor(base):
-        frame.fail(
-            KernelTypeError,
+        frame.wrong_type(
             node,
             f"'{ast.unparse(node.value)}' is a tensor that is not a name of the function",
             why="tensors a function captures become inputs of the kernel, found by their names",
             fix="bind it before: bias = self.bias, and use bias in the function",
         )
-    frame.fail(
-        KernelTypeError,
+    frame.wrong_type(
         node,
         f"'{ast.unparse(node.value)}' cannot be indexed",
         why="tensors are indexed; tiles are computed with as a whole",

@@ -5,12 +5,6 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from warploom.errors import (
-    KernelNameError,
-    KernelShapeError,
-    KernelSyntaxError,
-    KernelTypeError,
-)
 from warploom.kernel.read.memory import whole_axis
 from warploom.kernel.read.state import Frame, Symbol
 from warploom.kernel.values import Access, Axis, DType, Grid, Tensor, Var, Walk
@@ -26,8 +20,7 @@ def tile(
     """
     build = frame.build
     if build.grid is not None or build.loop is not None:
-        frame.fail(
-            KernelSyntaxError,
+        frame.wrong_syntax(
             node,
             "wl.tile stands inside a loop" if build.grid is None else "wl.tile is used twice",
             why="a kernel computes the tiles of one grid",
@@ -35,8 +28,7 @@ def tile(
         )
     tensor = _of_axes(frame, node, tiled) if isinstance(tiled, list) else tiled
     if not isinstance(tensor, Tensor) or tensor.access is not Access.OUT:
-        frame.fail(
-            KernelTypeError,
+        frame.wrong_type(
             node,
             "wl.tile takes an output of the kernel",
             why="the grid is made of the tiles of what is stored",
@@ -71,7 +63,7 @@ def _set_rows(frame: Frame, node: ast.Call, variables: list[Var], rows: Symbol) 
     if rows is None:
         return
     if type(rows) is not int or rows < 1:
-        frame.fail(KernelTypeError, node, f"rows={rows!r}", fix="a number: rows=128")
+        frame.wrong_type(node, f"rows={rows!r}", fix="a number: rows=128")
     at = next(i for i, v in enumerate(variables) if v.walk is Walk.TILE)
     variables[at] = replace(variables[at], extent=rows)
 
@@ -79,8 +71,7 @@ def _set_rows(frame: Frame, node: ast.Call, variables: list[Var], rows: Symbol) 
 def _groups(frame: Frame, node: ast.Call, group: Symbol) -> Tensor | None:
     if group is None or (isinstance(group, Tensor) and group.access is Access.STARTS):
         return group
-    frame.fail(
-        KernelTypeError,
+    frame.wrong_type(
         node,
         "groups= takes the offsets of the groups",
         why="they say which rows belong to which group",
@@ -96,8 +87,7 @@ def _order(
     fixed = groups is None and all(v.extent is not None for v in variables)
     if isinstance(order, Tensor) and len(order.axes) == 1 and fixed:
         return order.name
-    frame.fail(
-        KernelTypeError,
+    frame.wrong_type(
         node,
         "order= takes the numbers of all tiles",
         why="they say which tile is begun when, so the text must say how large tiles are",
@@ -110,8 +100,7 @@ def _of_axes(frame: Frame, node: ast.Call, names: list[Symbol]) -> Tensor:
     known = {a.name for t in frame.build.tensors.values() for a in t.axes if a.per == 1}
     for name in names:
         if name not in known:
-            frame.fail(
-                KernelNameError,
+            frame.wrong_name(
                 node,
                 f"no tensor has an axis {name!r}",
                 why="tiles are cut from axes of the kernel's tensors",
@@ -125,16 +114,14 @@ def _check_whole(frame: Frame, node: ast.Call, tensor: Tensor, whole: tuple[Symb
     last_two = [a.name for a in tensor.axes[-2:]]
     for name in whole:
         if name not in last_two:
-            frame.fail(
-                KernelShapeError,
+            frame.wrong_shape(
                 node,
                 f"axis {name!r} of '{tensor.name}' cannot be whole",
                 why="rows and columns of a tile are the last two axes: " + ", ".join(last_two),
                 fix=f'whole="{last_two[-1]}"',
             )
     if len(whole) == len(tensor.axes):
-        frame.fail(
-            KernelShapeError,
+        frame.wrong_shape(
             node,
             f"all axes of '{tensor.name}' are whole",
             why="no axis is left to make tiles of",
@@ -148,8 +135,7 @@ def _variables(
     found = []
     for i, axis in enumerate(tensor.axes):
         if axis.per != 1:
-            frame.fail(
-                KernelShapeError,
+            frame.wrong_shape(
                 node,
                 f"axis '{axis.name}/{axis.per}' of '{tensor.name}' makes no tiles",
                 why="a grid walks elements, not blocks of them",

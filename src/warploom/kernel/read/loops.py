@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from warploom.errors import KernelShapeError, KernelSyntaxError, KernelTypeError
+from warploom.errors import KernelShapeError, KernelTypeError
 from warploom.kernel.read.arith import value_of
 from warploom.kernel.read.expressions import evaluate
 from warploom.kernel.read.state import Frame, Gone, SizeOf, Symbol, is_static, shape
@@ -44,15 +44,14 @@ def pipelined(frame: Frame, node: ast.For, run: Run) -> None:
     """``for k in wl.steps(x.k):``."""
     build = frame.build
     if build.loop is not None:
-        frame.fail(
-            KernelSyntaxError,
+        frame.wrong_syntax(
             node,
             "a pipelined loop inside a pipelined loop",
             why="a tile has loops one after the other, each of one variable",
             fix="make the inner axis whole, or two loops in sequence",
         )
     if not isinstance(node.target, ast.Name):
-        frame.fail(KernelSyntaxError, node.target, "wl.steps gives one variable", fix="for k in")
+        frame.wrong_syntax(node.target, "wl.steps gives one variable", fix="for k in")
     assert isinstance(node.iter, ast.Call)
     bounds = _bounds(frame, node.iter)
     var = Var(
@@ -72,7 +71,7 @@ def pipelined(frame: Frame, node: ast.For, run: Run) -> None:
     build.shifted = bounds.start is not None
     build.has_whole = any(x.whole for x in bounds.lists)
     if run(frame, node.body) is not None:
-        frame.fail(KernelSyntaxError, node, "a return inside a loop", fix="return after the loop")
+        frame.wrong_syntax(node, "a return inside a loop", fix="return after the loop")
     build.loop = None
     build.shared.pop()
     body = build.scopes.pop()
@@ -80,8 +79,7 @@ def pipelined(frame: Frame, node: ast.For, run: Run) -> None:
     carried, body = _leave(frame, node, first, inside, body)
     _forget(frame, node, names - {c for c, _ in carried})
     if not carried and not stores:
-        frame.fail(
-            KernelSyntaxError,
+        frame.wrong_syntax(
             node,
             "the loop has no effect",
             why="it stores nothing, and changes no value that was there before it",
@@ -106,8 +104,7 @@ def _bounds(frame: Frame, node: ast.Call) -> _Bounds:
     axis = args[0] if args else None
     strange = set(kwargs) - {"start", "until", "some", "whole"}
     if not isinstance(axis, SizeOf) or len(args) > 2 or strange:
-        frame.fail(
-            KernelTypeError,
+        frame.wrong_type(
             node,
             f"wl.steps has no argument '{min(map(str, strange))}'"
             if strange
@@ -117,8 +114,7 @@ def _bounds(frame: Frame, node: ast.Call) -> _Bounds:
             "wl.steps(x.k, 128, some=(tiles, counts))",
         )
     if frame.build.tensors[axis.tensor].axis(axis.axis).per != 1:
-        frame.fail(
-            KernelTypeError,
+        frame.wrong_type(
             node,
             f"wl.steps over the blocks of '{axis.axis}'",
             why="a loop walks elements; the axis of blocks is indexed by the same variable",
@@ -126,8 +122,7 @@ def _bounds(frame: Frame, node: ast.Call) -> _Bounds:
         )
     extent = args[1] if len(args) == 2 else None
     if extent is not None and not (type(extent) is int and extent > 0):
-        frame.fail(
-            KernelTypeError,
+        frame.wrong_type(
             node,
             f"{extent!r} elements a step" if is_static(extent) else "a step of unknown size",
             why="the size of a step shapes the kernel",
@@ -142,8 +137,7 @@ def _bounds(frame: Frame, node: ast.Call) -> _Bounds:
         if kwargs.get(name) is not None
     )
     if lists and (extent is None or start or until):
-        frame.fail(
-            KernelTypeError,
+        frame.wrong_type(
             node,
             "a list of tiles without their size"
             if extent is None
@@ -168,8 +162,7 @@ def _tiles(frame: Frame, node: ast.Call, given: Symbol, *, whole: bool) -> Tiles
     else:
         good = False
     if not good:
-        frame.fail(
-            KernelTypeError,
+        frame.wrong_type(
             node,
             f"{'whole' if whole else 'some'}= is no list of tiles for every tile of the grid",
             why="it takes numbers of tiles and how many of them count, whose axes the grid walks",
@@ -184,8 +177,7 @@ def _bound(frame: Frame, node: ast.Call, name: str, symbol: Symbol) -> str | Non
         return None
     value = value_of(frame, node, symbol)
     if value.dims or value.dtype is not DType.I32:
-        frame.fail(
-            KernelTypeError,
+        frame.wrong_type(
             node,
             f"{name}= of shape {shape(value)} and type {value.dtype}",
             why="a bound of a loop is one whole number",
@@ -230,11 +222,7 @@ def _enter(frame: Frame, node: ast.For, names: set[str]) -> dict[str, Value]:
 
 
 def _leave(
-    frame: Frame,
-    node: ast.For,
-    first: dict[str, Value],
-    inside: dict[str, Value],
-    body: list[Op],
+    frame: Frame, node: ast.For, first: dict[str, Value], inside: dict[str, Value], body: list[Op]
 ) -> tuple[list[tuple[str, Carried]], list[Op]]:
     """Which names are carried after all; the others are what they were."""
     used = {o for op in walk(tuple(body)) for o in operands(op)}

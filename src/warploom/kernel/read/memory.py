@@ -5,13 +5,7 @@ from __future__ import annotations
 import ast
 from typing import cast as typed
 
-from warploom.errors import (
-    KernelCallError,
-    KernelMemoryError,
-    KernelNameError,
-    KernelShapeError,
-    KernelTypeError,
-)
+from warploom.errors import KernelCallError
 from warploom.kernel.read.arith import known, value_of
 from warploom.kernel.read.state import Frame, SizeOf, Symbol, nearest, shape
 from warploom.kernel.values import (
@@ -40,8 +34,7 @@ MANY_TO_ONE = {Fn.FLOORDIV, Fn.MOD, Fn.SHR, Fn.BITS, Fn.MIN, Fn.MAX, Fn.ABS, Fn.
 def load(frame: Frame, node: ast.Subscript, tensor: Tensor, indices: tuple[Symbol, ...]) -> Value:
     """``x[m, k]``."""
     if tensor.access is Access.OUT:
-        frame.fail(
-            KernelMemoryError,
+        frame.wrong_memory(
             node,
             f"'{tensor.name}' is an output and cannot be loaded",
             why="other tiles may store it at the same time, so what would be read is not defined",
@@ -58,8 +51,7 @@ def places(
     axes = tensor.axes
     if len(indices) > len(axes):
         named = ", ".join(a.name for a in axes)
-        frame.fail(
-            KernelShapeError,
+        frame.wrong_shape(
             node,
             f"'{tensor.name}' has {len(axes)} axes ({named}), {len(indices)} indices are given",
             why="each index belongs to one axis, in order",
@@ -78,8 +70,7 @@ def places(
         dims = sorted(set(dims), key=lambda d: list(frame.build.vars).index(d.var))
     names = [d.var for d in dims]
     if len(dims) > 2 or len(set(names)) < len(names):
-        frame.fail(
-            KernelShapeError,
+        frame.wrong_shape(
             node,
             f"a tile of '{tensor.name}' over ({', '.join(names)})",
             why="a tile has at most two axes, all different",
@@ -97,8 +88,7 @@ def _place(
         return _by_variable(frame, node, tensor, axis, index)
     if isinstance(known(frame, index), float) or isinstance(index, Tensor | tuple | str):
         index = value_of(frame, node, index) if isinstance(index, Tensor | tuple | str) else index
-        frame.fail(
-            KernelTypeError,
+        frame.wrong_type(
             node,
             f"axis '{axis.name}' of '{tensor.name}' is indexed by a float",
             why="indices count elements",
@@ -106,8 +96,7 @@ def _place(
         )
     value = value_of(frame, node, index)
     if value.dtype is not DType.I32:
-        frame.fail(
-            KernelTypeError,
+        frame.wrong_type(
             node,
             f"axis '{axis.name}' of '{tensor.name}' is indexed by a value of type {value.dtype}",
             why="indices are whole numbers: variables, and integer arithmetic on them",
@@ -117,8 +106,7 @@ def _place(
     if tensor.captured and isinstance(made, Indices):
         return At(var=made.var), [Dim(made.var)]
     if len(value.dims) > 1 and not tensor.captured:
-        frame.fail(
-            KernelShapeError,
+        frame.wrong_shape(
             node,
             f"axis '{axis.name}' of '{tensor.name}' is indexed by a tile of shape {shape(value)}",
             why="an index is a number, a variable, or a vector of rows",
@@ -131,8 +119,7 @@ def _whole(
     frame: Frame, node: ast.AST, tensor: Tensor, axis: Axis, index: slice, *, missing: bool
 ) -> tuple[At, list[Dim]]:
     if index != slice(None):
-        frame.fail(
-            KernelTypeError,
+        frame.wrong_type(
             node,
             "a slice with bounds",
             why="tiles are cut by variables; only ':' (a whole axis) is a slice of the language",
@@ -170,8 +157,7 @@ def _by_variable(
     frame: Frame, node: ast.AST, tensor: Tensor, axis: Axis, var: Var
 ) -> tuple[At, list[Dim]]:
     if var.axis != axis.name:
-        frame.fail(
-            KernelShapeError,
+        frame.wrong_shape(
             node,
             f"'{var.name}' walks axis '{var.axis}', but stands for axis '{axis.name}' "
             f"of '{tensor.name}'",
@@ -182,8 +168,7 @@ def _by_variable(
     if var.walk is Walk.UNIT or (is_number(var) and axis.per == 1):
         return At(var=var.name), []
     if var.walk is Walk.STEP and axis.per > 1 and frame.build.shifted:
-        frame.fail(
-            KernelShapeError,
+        frame.wrong_shape(
             node,
             f"the loop over '{var.name}' begins at a start of its own, which may cut blocks",
             why=f"axis '{axis.name}/{axis.per}' has one element for {axis.per} of them, from 0 on",
@@ -192,8 +177,7 @@ def _by_variable(
     if var.extent is not None and var.walk is Walk.STEP and axis.per > 1:
         large, small = max(var.extent, axis.per), min(var.extent, axis.per)
         if large % small:
-            frame.fail(
-                KernelShapeError,
+            frame.wrong_shape(
                 node,
                 f"steps of {var.extent} along '{var.name}' cut blocks of {axis.per}",
                 why=f"axis '{axis.name}/{axis.per}' has one element for {axis.per} of them",
@@ -215,8 +199,7 @@ def store(
 ) -> None:
     """``out[m, n] = value`` or ``+=``."""
     if tensor.access is not Access.OUT:
-        frame.fail(
-            KernelMemoryError,
+        frame.wrong_memory(
             node,
             f"'{tensor.name}' is an input and cannot be stored to",
             why="inputs are only read",
@@ -225,8 +208,7 @@ def store(
     at, dims = places(frame, node, tensor, indices)
     value = _shaped(frame, node, tensor, dims, value_of(frame, node, given))
     if value.dtype is DType.BOOL:
-        frame.fail(
-            KernelTypeError,
+        frame.wrong_type(
             node,
             "a condition cannot be stored",
             why="conditions are not 0 and 1",
@@ -250,8 +232,7 @@ def _shaped(
     if value.dims != dims:
         turned = set(value.dims) == set(dims)
         asked = shape(Value(name="", dims=dims, dtype=value.dtype))
-        frame.fail(
-            KernelShapeError,
+        frame.wrong_shape(
             node,
             f"a value of shape {shape(value)} is stored to a tile of '{tensor.name}' "
             f"of shape {asked}",
@@ -267,16 +248,14 @@ def _check_store(
     build = frame.build
     for other in build.stores.get(tensor.name, []):
         if other.add != add:
-            frame.fail(
-                KernelMemoryError,
+            frame.wrong_memory(
                 node,
                 f"'{tensor.name}' is both stored (=) and added to (+=)",
                 why="the order of the two in memory is not defined between tiles",
                 fix="use one of them",
             )
         if other.at == at and not add:
-            frame.fail(
-                KernelMemoryError,
+            frame.wrong_memory(
                 node,
                 f"the same tile of '{tensor.name}' is stored twice",
                 why=f"what was stored at {other.line} would be lost",
@@ -284,8 +263,7 @@ def _check_store(
             )
     if add:
         if not tensor.dtype.is_float or tensor.dtype.bits < 16:
-            frame.fail(
-                KernelTypeError,
+            frame.wrong_type(
                 node,
                 f"'{tensor.name}' of type {tensor.dtype} cannot be added to",
                 why="sums in memory are made in f32, f16 or bf16",
@@ -312,8 +290,7 @@ def _check_own_place(frame: Frame, node: ast.AST, tensor: Tensor, at: tuple[At, 
         if name not in used:
             looped = build.loop is not None and name == build.loop.name
             each = "every step of the loop" if looped else f"every tile along '{name}'"
-            frame.fail(
-                KernelMemoryError,
+            frame.wrong_memory(
                 node,
                 f"{each} stores the same elements of '{tensor.name}'",
                 why=f"the index does not name '{name}', so one store overwrites the other",
@@ -328,8 +305,7 @@ def _check_one_to_one(frame: Frame, node: ast.AST, tensor: Tensor, name: str) ->
     if not isinstance(op, Pointwise):
         return
     if op.fn in MANY_TO_ONE and not op.result.dims:
-        frame.fail(
-            KernelMemoryError,
+        frame.wrong_memory(
             node,
             f"several tiles may store the same elements of '{tensor.name}'",
             why=f"the index goes through '{op.fn}', which gives equal results for different tiles",
@@ -343,8 +319,7 @@ def size_of(frame: Frame, node: ast.Attribute, tensor: Tensor) -> SizeOf:
     """``x.k``."""
     names = [a.name for a in tensor.axes]
     if node.attr not in names:
-        frame.fail(
-            KernelNameError,
+        frame.wrong_name(
             node,
             f"'{tensor.name}' has no axis '{node.attr}'",
             why=f"its axes are {', '.join(names)}",

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import math
 
-from warploom.errors import KernelTypeError
 from warploom.kernel.read.arith import pointwise
 from warploom.kernel.read.state import Frame, Symbol, is_static
 from warploom.kernel.values import (
@@ -62,8 +61,7 @@ class _Slope:
                 return 0.0
             return self._rule(op, slopes)
         if any(not _is(self.of(a), 0) for a in operands(op)) and not isinstance(op, Spread):
-            self.frame.fail(
-                KernelTypeError,
+            self.frame.wrong_type(
                 self.node,
                 "wl.slope of a value that other elements take part in",
                 why="a product or a sum along an axis lies between the two",
@@ -123,9 +121,7 @@ class _Slope:
                 return op(Fn.NEG, op(Fn.SIN, a))
             case Fn.ABS:
                 return self._chosen(op(Fn.LT, a, 0.0), -1.0, 1.0)
-        self.frame.fail(
-            KernelTypeError, self.node, f"wl.slope through '{fn}'", fix="other functions"
-        )
+        self.frame.wrong_type(self.node, f"wl.slope through '{fn}'", fix="other functions")
 
     def _value(self, name: str) -> Value:
         if name == self.x.name:
@@ -136,8 +132,7 @@ class _Slope:
         here = (v for v in self.frame.env.values() if isinstance(v, Value) and v.name == name)
         found = next(here, None)  # what a loop gave has no op of its own
         if found is None:
-            self.frame.fail(
-                KernelTypeError,
+            self.frame.wrong_type(
                 self.node,
                 "wl.slope through a value of a loop that has no name here",
                 fix="give it as an argument, so that it has one",

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from warploom.errors import KernelError, KernelNameError, KernelShapeError
+from warploom.errors import KernelError
 from warploom.kernel.captured import Captured
-from warploom.kernel.source import Source
+from warploom.kernel.source import Mistakes, Source
 from warploom.kernel.values import (
     At,
     Const,
@@ -178,7 +178,7 @@ def _as(number: float, dtype: DType) -> float | int | bool:
 
 
 @dataclass(slots=True)
-class Frame:
+class Frame(Mistakes):
     """A function being read: the kernel's own, or one it calls."""
 
     build: Builder
@@ -192,11 +192,9 @@ class Frame:
         """Where a node stands."""
         return self.source.line(node)
 
-    def fail(
-        self, kind: type[KernelError], node: ast.AST, what: str, *, why: str = "", fix: str = ""
-    ) -> NoReturn:
+    def fail(self, kind: type[KernelError], node: ast.AST, what: str, **parts: str) -> NoReturn:
         """Raise an error at a node."""
-        self.source.fail(kind, node, what, why=why, fix=fix)
+        self.source.fail(kind, node, what, **parts)
 
     def look_up(self, node: ast.Name) -> Symbol:
         """What a name means: a local value, or what Python knows under it."""
@@ -204,13 +202,7 @@ class Frame:
         if name in self.env:
             found = self.env[name]
             if isinstance(found, Gone):
-                self.fail(
-                    KernelNameError,
-                    node,
-                    f"'{name}' has no value here",
-                    why=found.why,
-                    fix=found.fix,
-                )
+                self.wrong_name(node, f"'{name}' has no value here", why=found.why, fix=found.fix)
             return found
         code = self.function.__code__
         cells = dict(zip(code.co_freevars, self.function.__closure__ or (), strict=False))
@@ -224,8 +216,7 @@ class Frame:
         if hasattr(builtins, name):
             return getattr(builtins, name)
         known = [*(k for k, v in self.env.items() if not isinstance(v, Gone)), *cells]
-        self.fail(
-            KernelNameError,
+        self.wrong_name(
             node,
             f"unknown name '{name}'",
             why="it is neither assigned before in the kernel nor known to the Python around it",
@@ -261,8 +252,7 @@ class Frame:
         if len(orders) > 1 or len(union) > 2:
             shapes = " and ".join(dict.fromkeys(shape(v) for v in values if v.dims))
             turned = len(union) == 2
-            self.fail(
-                KernelShapeError,
+            self.wrong_shape(
                 node,
                 f"shapes {shapes} do not go together",
                 why="the same axes stand in different order"
@@ -281,8 +271,7 @@ class Frame:
     def _finest(self, node: ast.AST, name: str, values: list[Value]) -> Dim:
         steps = sorted({d.per for v in values for d in v.dims if d.var == name})
         if any(per % steps[0] for per in steps):
-            self.fail(
-                KernelShapeError,
+            self.wrong_shape(
                 node,
                 f"blocks of {steps[0]} and {steps[-1]} along '{name}' do not go together",
                 why="one must divide the other",

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from warploom.errors import KernelMemoryError, KernelSyntaxError, KernelTypeError
 from warploom.kernel.read.expressions import binary, condition, evaluate, indices_of
 from warploom.kernel.read.loops import pipelined
 from warploom.kernel.read.memory import store
@@ -85,8 +84,7 @@ def _refuse(frame: Frame, node: ast.stmt) -> None:
         name, fix = "an assignment to several targets at once", "one assignment a line"
     else:
         name, fix = _REFUSED.get(type(node), (type(node).__name__, "remove it"))
-    frame.fail(
-        KernelSyntaxError,
+    frame.wrong_syntax(
         node,
         f"{name} is not part of the tile language",
         why="a kernel is straight text with pipelined loops; everything else is decided "
@@ -100,8 +98,7 @@ def _expression(frame: Frame, node: ast.Expr) -> None:
         return
     symbol = evaluate(frame, node.value)
     if symbol is not None:
-        frame.fail(
-            KernelSyntaxError,
+        frame.wrong_syntax(
             node,
             "an expression whose value is not used",
             why="tiles are values: no operation changes one in place",
@@ -134,8 +131,7 @@ def _bind(frame: Frame, target: ast.expr, symbol: Symbol) -> None:
     match target:
         case ast.Name(id=name):
             if isinstance(frame.env.get(name), Tensor) and frame.depth == 0:
-                frame.fail(
-                    KernelTypeError,
+                frame.wrong_type(
                     target,
                     f"'{name}' is a tensor and cannot be given another value",
                     why="the name stands for memory of the caller",
@@ -149,8 +145,7 @@ def _bind(frame: Frame, target: ast.expr, symbol: Symbol) -> None:
                 symbol = (symbol,)
             if not isinstance(symbol, tuple | list) or len(symbol) != len(elts):
                 found = len(symbol) if isinstance(symbol, tuple | list) else 1
-                frame.fail(
-                    KernelTypeError,
+                frame.wrong_type(
                     target,
                     f"{len(elts)} names for {found} value{'s' * (found != 1)}",
                     why="each name takes one value (wl.tile gives one for each axis of the "
@@ -164,8 +159,7 @@ def _bind(frame: Frame, target: ast.expr, symbol: Symbol) -> None:
             _check_tensor(frame, target, tensor)
             store(frame, target, tensor, indices_of(frame, target), symbol, add=False)
         case _:
-            frame.fail(
-                KernelSyntaxError,
+            frame.wrong_syntax(
                 target,
                 f"'{ast.unparse(target)}' cannot be assigned to",
                 why="names and tiles of outputs can",
@@ -177,8 +171,7 @@ def _check_tensor(frame: Frame, node: ast.Subscript, tensor: Symbol) -> None:
     if frame.build.grid is None:
         _before_tile(frame, node)
     if not isinstance(tensor, Tensor):
-        frame.fail(
-            KernelMemoryError,
+        frame.wrong_memory(
             node,
             f"'{ast.unparse(node.value)}' is no tensor and cannot be stored to",
             why="tiles are values: no operation changes one in place",
@@ -187,8 +180,7 @@ def _check_tensor(frame: Frame, node: ast.Subscript, tensor: Symbol) -> None:
 
 
 def _before_tile(frame: Frame, node: ast.AST) -> None:
-    frame.fail(
-        KernelSyntaxError,
+    frame.wrong_syntax(
         node,
         "wl.tile has not been used yet",
         why="it says which tile of the output is computed",
@@ -201,8 +193,7 @@ def _augment(frame: Frame, node: ast.AugAssign) -> None:
         tensor = evaluate(frame, node.target.value)
         _check_tensor(frame, node.target, tensor)
         if not isinstance(node.op, ast.Add):
-            frame.fail(
-                KernelMemoryError,
+            frame.wrong_memory(
                 node,
                 "only += is known on memory",
                 why="memory can be added to; other operations are not made there",
@@ -213,7 +204,7 @@ def _augment(frame: Frame, node: ast.AugAssign) -> None:
         store(frame, node.target, tensor, indices, value, add=True)
         return
     if not isinstance(node.target, ast.Name):
-        frame.fail(KernelSyntaxError, node, "this cannot be added to", fix="a plain name")
+        frame.wrong_syntax(node, "this cannot be added to", fix="a plain name")
     left = evaluate(frame, ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))
     result = binary(frame, node, node.op, left, evaluate(frame, node.value))
     _bind(frame, node.target, result)
@@ -221,8 +212,7 @@ def _augment(frame: Frame, node: ast.AugAssign) -> None:
 
 def _return(frame: Frame, node: ast.Return) -> Returned:
     if frame.depth == 0:
-        frame.fail(
-            KernelSyntaxError,
+        frame.wrong_syntax(
             node,
             "a kernel returns nothing",
             why="its results are what it stores; the call gives them back",
@@ -233,11 +223,8 @@ def _return(frame: Frame, node: ast.Return) -> Returned:
 
 def _for(frame: Frame, node: ast.For) -> Returned | None:
     if node.orelse:
-        frame.fail(
-            KernelSyntaxError,
-            node,
-            "'else' of a for is not part of the tile language",
-            fix="write it after the loop",
+        frame.wrong_syntax(
+            node, "'else' of a for is not part of the tile language", fix="write it after the loop"
         )
     function = evaluate(frame, node.iter.func) if isinstance(node.iter, ast.Call) else None
     if function is WORDS["steps"]:
@@ -247,16 +234,14 @@ def _for(frame: Frame, node: ast.For) -> Returned | None:
         return None
     turns = evaluate(frame, node.iter)
     if not is_static(turns) or not isinstance(turns, range | tuple | list):
-        frame.fail(
-            KernelSyntaxError,
+        frame.wrong_syntax(
             node.iter,
             "a for over something else than wl.steps, a range of known numbers, or a tuple",
             why="only the pipelined loop runs on the GPU; others are written out while reading",
             fix="for k in wl.steps(x.k)",
         )
     if len(turns) > MOST_TURNS:
-        frame.fail(
-            KernelSyntaxError,
+        frame.wrong_syntax(
             node.iter,
             f"a for of {len(turns)} turns would be written out",
             why=f"at most {MOST_TURNS} turns of a plain for are",
@@ -280,8 +265,7 @@ def inline(
     """A call of a Python function: its text, read in place, with its own lines."""
     name = getattr(function, "__name__", "function")
     if frame.depth >= MOST_DEEP:
-        frame.fail(
-            KernelSyntaxError,
+        frame.wrong_syntax(
             node,
             f"'{name}' calls itself without end",
             why="calls are written out in place",
@@ -290,8 +274,7 @@ def inline(
     try:
         bound = inspect.signature(function).bind(*args, **kwargs)
     except TypeError as problem:
-        frame.fail(
-            KernelTypeError,
+        frame.wrong_type(
             node,
             f"'{name}' does not take these arguments: {problem}",
             why="the function is read in place of the call",

@@ -5,17 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 
 from warploom.kernel.rewrite import rebuild, renamed
-from warploom.kernel.values import (
-    Carried,
-    Fn,
-    Kernel,
-    Loop,
-    Op,
-    Pointwise,
-    Spread,
-    Store,
-    operands,
-)
+from warploom.kernel.values import Carried, Fn, Kernel, Loop, Op, Pointwise, Spread, Store, operands
 
 _EITHER_WAY = {Fn.ADD, Fn.MUL, Fn.MIN, Fn.MAX, Fn.EQ, Fn.NE, Fn.AND, Fn.OR}
 

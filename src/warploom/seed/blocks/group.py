@@ -148,11 +148,7 @@ def keeps_reads(groups: Sequence[OpGroup], edges: Sequence[DepEdge]) -> bool:
 
 
 def _first_fit(
-    groups: Sequence[OpGroup],
-    body: Sequence[OpDesc],
-    cap: int,
-    size: int,
-    edges: Sequence[DepEdge],
+    groups: Sequence[OpGroup], body: Sequence[OpDesc], cap: int, size: int, edges: Sequence[DepEdge]
 ) -> list[OpGroup] | None:
     """Each surplus load in the first block with room, as the reference does it."""
     surplus = [(i, b // size) for b, g in enumerate(groups) for i in reversed(g.loads[cap:])]

@@ -15,11 +15,7 @@ from warploom.document.machine import MachineCosts
 from warploom.document.ops import DepEdge, OpDesc
 from warploom.errors import ConfigError
 from warploom.seed.compile.hooks import Hooks
-from warploom.seed.compile.phases import (
-    Observer,
-    double_buffer_phases,
-    single_buffer_phases,
-)
+from warploom.seed.compile.phases import Observer, double_buffer_phases, single_buffer_phases
 from warploom.seed.compile.prices import model_name, own_machine
 from warploom.seed.compile.result import CompiledSchedule
 from warploom.seed.compile.sync import Guard

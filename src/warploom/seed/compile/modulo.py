@@ -21,12 +21,7 @@ from warploom.seed.compile.phases import Observer
 from warploom.seed.compile.result import CompiledSchedule, counters
 from warploom.seed.config.parts import SchedulingStrategy as Strategy
 from warploom.seed.config.policy import SchedulePolicy
-from warploom.seed.modulo.bridge import (
-    BodyProblem,
-    ModuloRequest,
-    body_problem,
-    check_match_fields,
-)
+from warploom.seed.modulo.bridge import BodyProblem, ModuloRequest, body_problem, check_match_fields
 from warploom.seed.modulo.entries import modulo_phases
 
 # A chip's cycles are many, and its storage bounds the slots: walking from order to order finds

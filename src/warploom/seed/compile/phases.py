@@ -39,10 +39,7 @@ class Phases:
 
 
 def single_buffer_phases(
-    schedule: Hooks,
-    body: Sequence[OpDesc],
-    edges: Sequence[DepEdge],
-    config: PipelineConfig,
+    schedule: Hooks, body: Sequence[OpDesc], edges: Sequence[DepEdge], config: PipelineConfig
 ) -> Phases:
     """Phases by recipe around the two barriers of the one buffer."""
     return Phases(

@@ -9,12 +9,7 @@ from dataclasses import replace
 from warploom.document.kinds import OpRole, ResourceKind
 from warploom.document.ops import DepEdge, OpDesc
 from warploom.errors import ConfigError, InfeasibleError, ProgramError
-from warploom.seed.blocks.group import (
-    balance_loads,
-    build_blocks,
-    group_into_blocks,
-    keeps_reads,
-)
+from warploom.seed.blocks.group import balance_loads, build_blocks, group_into_blocks, keeps_reads
 from warploom.seed.blocks.program import PipelineProgram
 from warploom.seed.blocks.spec import MMABlockSpec
 from warploom.seed.blocks.structure import verify_schedule
@@ -36,10 +31,7 @@ from warploom.seed.sync.rules import (
 
 
 def derive_order(
-    body: Sequence[OpDesc],
-    edges: Sequence[DepEdge],
-    config: PipelineConfig,
-    policy: OrderPolicy,
+    body: Sequence[OpDesc], edges: Sequence[DepEdge], config: PipelineConfig, policy: OrderPolicy
 ) -> OrderResult:
     """The body's order by strategy, with its makespan and what is proven about it.
 
@@ -66,10 +58,7 @@ def derive_order(
 
 
 def _searched(
-    body: Sequence[OpDesc],
-    edges: Sequence[DepEdge],
-    config: PipelineConfig,
-    policy: OrderPolicy,
+    body: Sequence[OpDesc], edges: Sequence[DepEdge], config: PipelineConfig, policy: OrderPolicy
 ) -> OrderResult:
     partitions, cap = max(config.num_partitions, 1), config.block_sizing.max_globals
     graph = LoopBody.of(_timed(body, config), edges)
@@ -140,10 +129,7 @@ def build_double_buffer_program(
 
 
 def _blocks(
-    body: Sequence[OpDesc],
-    order: Sequence[int],
-    config: PipelineConfig,
-    edges: Sequence[DepEdge],
+    body: Sequence[OpDesc], order: Sequence[int], config: PipelineConfig, edges: Sequence[DepEdge]
 ) -> list[MMABlockSpec]:
     choices = edge_choices(body, edges, config)
     for kept in choices[:-1]:

@@ -7,7 +7,7 @@ ScheduleConfig.from_strategies(
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import ClassVar
 
 from warploom.document.fields import judge
@@ -111,16 +111,8 @@ class WaitStrategy(_Bundle):
     @classmethod
     def auto_with_inter_block_drain(cls, partial_prologue_drain: bool = False) -> WaitStrategy:
         """Derived waits and an LDS drain at interior block starts."""
-        return cls(
-            auto_waits=True,
-            drain_lgkm_mask=0,
-            auto_drain=False,
-            wait_lgkm_first=8,
-            wait_vm_last=6,
-            lgkm_after_last=False,
-            inter_block_lgkm_drain=True,
-            partial_prologue_drain=partial_prologue_drain,
-        )
+        drained = replace(cls.default(), inter_block_lgkm_drain=True)
+        return replace(drained, partial_prologue_drain=partial_prologue_drain)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -126,11 +126,7 @@ def single_buffer_edge_rules(config: PipelineConfig | None = None) -> list[EdgeR
             consumer_ordinal=0,
         ),
         EdgeRule(
-            producer_role=_FRAG,
-            consumer_role=_MMA,
-            loop_distance=1,
-            lc_producer=1,
-            lc_consumer=1,
+            producer_role=_FRAG, consumer_role=_MMA, loop_distance=1, lc_producer=1, lc_consumer=1
         ),
         EdgeRule(producer_role=_LOAD, consumer_role=_STORE, loop_distance=1),
         EdgeRule(

@@ -126,8 +126,7 @@ class _Reader:
         for op in self.ops:
             if op.role is OpRole.NONE:
                 raise CostModelError(
-                    f"{op.label()} has no role",
-                    fix="price the body first (annotate_ops)",
+                    f"{op.label()} has no role", fix="price the body first (annotate_ops)"
                 )
         self.staged = {op.channel for op in self.ops if op.role is OpRole.SHARED_STORE}
         self.loads = self._tiles(OpRole.GLOBAL_LOAD)

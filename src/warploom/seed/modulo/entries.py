@@ -23,12 +23,7 @@ from warploom.order.expand import (
 from warploom.order.result import ModuloResult
 from warploom.seed.modulo.bridge import BodyProblem
 
-_OFFSETS = {
-    -1: KOffsetKind.K_PREV,
-    0: KOffsetKind.K0,
-    1: KOffsetKind.K1,
-    2: KOffsetKind.K_NEXT,
-}
+_OFFSETS = {-1: KOffsetKind.K_PREV, 0: KOffsetKind.K0, 1: KOffsetKind.K1, 2: KOffsetKind.K_NEXT}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,8 +26,7 @@ def refined(
     check_split(units, split)
     if any(op.role is OpRole.SHARED_STORE for op in body) and split != WHOLE:
         raise ProgramError(
-            "a body that stages its tiles through registers cannot be split",
-            fix="split=(1, 1)",
+            "a body that stages its tiles through registers cannot be split", fix="split=(1, 1)"
         )
     out: list[OpDesc] = []
     parts: list[tuple[int, ...]] = []

@@ -41,12 +41,7 @@ from warploom.seed.sched.search.optimise import (
 from warploom.seed.sched.search.problem import OrderProblem, order_problem, price
 from warploom.seed.sched.search.refusals import no_blocks, no_order, undecided
 
-__all__ = [
-    "OrderResult",
-    "optimal_block_order",
-    "optimal_schedule",
-    "optimal_schedule_with_halves",
-]
+__all__ = ["OrderResult", "optimal_block_order", "optimal_schedule", "optimal_schedule_with_halves"]
 
 UNLIMITED_VGPR = 999999
 DEFAULT_WORK = 6_400_000  # ops placed times ops in the body, at least 64: seconds, not minutes
@@ -232,12 +227,7 @@ def optimal_block_order(
     if blocks(found.order) if blocks is not None else closed.admits(body, found.order):
         return found
     return optimal_schedule_with_halves(
-        body,
-        *limits,
-        partitions=partitions,
-        end_in_compute=True,
-        lifetimes=budgeted,
-        insist=insist,
+        body, *limits, partitions=partitions, end_in_compute=True, lifetimes=budgeted, insist=insist
     )
 
 

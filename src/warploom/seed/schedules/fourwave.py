@@ -234,7 +234,5 @@ def build_fourwave_schedule(
     schedule = Pipeline4Wave(geometry, config, target)
     compiled = compile_schedule(schedule, sync=sync, on_race=on_race)
     return replace(
-        compiled,
-        lgkm_per_load_a=geometry.lgkm_per_load_a,
-        lgkm_per_load_b=geometry.lgkm_per_load_b,
+        compiled, lgkm_per_load_a=geometry.lgkm_per_load_a, lgkm_per_load_b=geometry.lgkm_per_load_b
     )

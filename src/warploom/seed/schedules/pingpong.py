@@ -33,11 +33,7 @@ def pingpong_half(half: int, depth: int = 2) -> PipelineBody:
     k = KOffsetKind.ahead(half)
     with PipelineBody() as body:
         body.load(
-            PingPongOps.LOAD_A,
-            ch=0,
-            stage=(half - 1) % depth,
-            sub=1,
-            k=KOffsetKind.ahead(half - 1),
+            PingPongOps.LOAD_A, ch=0, stage=(half - 1) % depth, sub=1, k=KOffsetKind.ahead(half - 1)
         )
         body.load(PingPongOps.LOAD_A, ch=0, stage=half, sub=0, k=k)
         body.fan(2, PingPongOps.LOAD_B, ch=1, stage=half, k=k)

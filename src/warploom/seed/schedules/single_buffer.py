@@ -22,10 +22,7 @@ class SingleBufferSchedule(PipelineSchedule):
     """One LDS buffer: load to registers, store between barriers, ``num_k_tiles`` fragments."""
 
     def __init__(
-        self,
-        num_k_tiles: int,
-        hints: AMDScheduleHints,
-        target: TargetProfile | None = None,
+        self, num_k_tiles: int, hints: AMDScheduleHints, target: TargetProfile | None = None
     ) -> None:
         integer(
             num_k_tiles,
@@ -88,12 +85,6 @@ def build_default_matmul_schedule(
 ) -> CompiledSchedule:
     """Compile the single-buffer schedule with hints from the kernel's shape."""
     hints = AMDScheduleHints(
-        num_m_mmas,
-        num_n_mmas,
-        num_k_mmas,
-        MMA_M,
-        MMA_N,
-        a_loads_per_thread,
-        b_loads_per_thread,
+        num_m_mmas, num_n_mmas, num_k_mmas, MMA_M, MMA_N, a_loads_per_thread, b_loads_per_thread
     )
     return compile_schedule(SingleBufferSchedule(num_k_tiles, hints))

@@ -136,9 +136,7 @@ def _with_barriers(
 
 
 def derive_waits_from_blocks(
-    blocks: Sequence[MMABlockSpec],
-    config: PipelineConfig,
-    lgkm_fallback: tuple[int, int] = (0, 0),
+    blocks: Sequence[MMABlockSpec], config: PipelineConfig, lgkm_fallback: tuple[int, int] = (0, 0)
 ) -> tuple[int, int]:
     """(lgkm count of each partition's first block, vm count of its last), from the loads.
 
@@ -230,8 +228,7 @@ def _with_drains(blocks: Sequence[MMABlockSpec], waits: WaitPolicy) -> list[MMAB
     mask = derive_drain_mask(blocks)
     return [
         replace(
-            block,
-            drain_lgkm_before_loads=bool(mask >> b & 1 and block.fragments and block.loads),
+            block, drain_lgkm_before_loads=bool(mask >> b & 1 and block.fragments and block.loads)
         )
         for b, block in enumerate(blocks)
     ]

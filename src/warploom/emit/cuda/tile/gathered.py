@@ -6,11 +6,12 @@ the numbers of its rows for the tile. Rows and columns that do not exist are zer
 
 from __future__ import annotations
 
+from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.context import Context, pointwise
 from warploom.kernel.values import Indices, Load, Pointwise, Spread
 from warploom.lower.body import refusal
 from warploom.lower.gather import AT_ONCE, CHUNK_BYTES, Fetch, Lay, gathered_array, rounds_of
-from warploom.lower.slots import LINE_BYTES, SlotRing, list_of
+from warploom.lower.slots import LINE_BYTES, SlotRing, SlotTile, list_of
 
 MINE = "(threadIdx.x - 32) / 8"  # the first warp is the producer
 
@@ -27,6 +28,7 @@ def gathered_lines(context: Context, ring: SlotRing) -> list[str]:
     own = {picked: f"{numbers}[i]", len(op.at) - 1: "column"}
     places = [own.get(n) or context.index(a, "k") for n, a in enumerate(op.at)]
     start = context.address(op, [f"(long long)({p})" for p in places])
+    left = f"{numbers}[i] < 0 ? 0 : end - column"
     steps = [f"{context.stride(op.tensor, n)}" for n in range(len(op.at) - 1)]
     wide = " | ".join(f"{s} % {elements}" for s in steps)
     return [
@@ -41,20 +43,11 @@ def gathered_lines(context: Context, ring: SlotRing) -> list[str]:
         f"const long long first_{array} = (long long){context.pointer(op.tensor)};",
         f"const bool wide_{array} = (({wide}) | (first_{array} % {CHUNK_BYTES})) == 0;",
         f"auto {Fetch(ring=ring).name} = [&](int k) {{",
-        "#pragma unroll",
-        f"  for (int n = 0; n < {tile.blocks}; ++n) {{",
-        f"    const int from = {context.position(cols, 'k')} + {tile.block_cols} * n;",
-        f"    const int column = from + {elements} * (threadIdx.x % 8);",
-        f"    const int end = {context.end_of(cols)};",
-        f"    if (wide_{array} && from + {tile.block_cols} <= end) {{",
-        "#pragma unroll",
-        f"      for (int i = 0; i < {many}; ++i)",
-        f"        load_row({array}[n][i], &{start}, {numbers}[i] >= 0);",
-        "    } else {",
-        "#pragma unroll",
-        f"      for (int i = 0; i < {many}; ++i)",
-        f"        load_elements({array}[n][i], &{start}, {numbers}[i] < 0 ? 0 : end - column);",
-        "    }",
+        f"  const int from = {context.position(cols, 'k')}, end = {context.end_of(cols)};",
+        f"  if (wide_{array} && from + {tile.cols} <= end) {{",  # once: loads wait where paths join
+        *indent(_each(tile, many, f"load_row({array}[n][i], &{start}, {numbers}[i] >= 0);"), 4),
+        "  } else {",
+        *indent(_each(tile, many, f"load_elements({array}[n][i], &{start}, {left});"), 4),
         "  }",
         "};",
         f"auto {Lay(ring=ring).name} = [&](uint32_t slot) {{",
@@ -68,6 +61,21 @@ def gathered_lines(context: Context, ring: SlotRing) -> list[str]:
         f" store_row(at + (((threadIdx.x ^ row) % 8) << 4), {array}[n][i]);",
         "    }",
         "};",
+    ]
+
+
+def _each(tile: SlotTile, many: int, load: str) -> list[str]:
+    """A load for every line of a thread."""
+    elements = CHUNK_BYTES * 8 // tile.dtype.bits
+    column = f"from + {tile.block_cols} * n + {elements} * (threadIdx.x % 8)"
+    return [
+        "#pragma unroll",
+        f"for (int n = 0; n < {tile.blocks}; ++n) {{",
+        f"  const int column = {column};",
+        "#pragma unroll",
+        f"  for (int i = 0; i < {many}; ++i)",
+        f"    {load}",
+        "}",
     ]
 
 

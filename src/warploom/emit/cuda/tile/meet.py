@@ -10,6 +10,7 @@ neither written nor read. The counters are 0 again afterwards.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 
 from warploom.emit.cuda.judged import group_barrier
 from warploom.emit.cuda.lowering import Site
@@ -186,6 +187,7 @@ def _together(context: Context, arrays: Sequence[Array], apart: int) -> list[str
     places = _places(arrays)
     high = next(a for a in arrays if a.name == top)
     rest = [a for a in arrays if a.name != top]
+    step = _parts_at_once(arrays, split)
     return [
         "#pragma unroll 8",
         f"for (int p = 0; p < {split}; ++p)",
@@ -196,17 +198,33 @@ def _together(context: Context, arrays: Sequence[Array], apart: int) -> list[str
         "  }",
         *(x for a in rest for x in _cleared(a)),
         "#pragma unroll 1",
-        f"for (int p = 0; p < {split}; ++p) {{",
+        f"for (int p = 0; p < {split}; p += {step}) {{",
         f"  const float4* const of = parts + p * {apart};",
-        f"  float weight[{high.blocks}][2];",
+        f"  float weight[{step}][{high.blocks}][2];",
+        "#pragma unroll",
+        f"  for (int i = 0; i < {step}; ++i)",
         *indent(_blocks(context, high), 2),
-        f"    const float4 was = __ldcg(&of[{_at(high, places, 0)}]);",
-        f"    weight[b][0] = exp2_approx(was.x - {top}[b][0]);",
-        f"    weight[b][1] = exp2_approx(was.y - {top}[b][1]);",
+        f"    const float4 was = __ldcg(&of[i * {apart} + {_at(high, places, 0)}]);",
+        f"    weight[i][b][0] = exp2_approx(was.x - {top}[b][0]);",
+        f"    weight[i][b][1] = exp2_approx(was.y - {top}[b][1]);",
         "  }",
-        *indent([x for a in rest for x in _added(context, a, places, a.name in rescaled)], 2),
+        *indent(
+            [
+                x
+                for a in rest
+                for x in _added(context, a, places, apart, step, scaled=a.name in rescaled)
+            ],
+            2,
+        ),
         "}",
     ]
+
+
+def _parts_at_once(arrays: Sequence[Array], split: int) -> int:
+    """Parts whose quads are on their way at once: the loop's own registers are free by now."""
+    room = (MOST_REGISTERS - sum(a.registers for a in arrays)) // 4
+    each = sum(quads_of(a) for a in arrays)
+    return max(n for n in range(1, split + 1) if split % n == 0 and (n == 1 or n * each <= room))
 
 
 def _cleared(array: Array) -> list[str]:
@@ -223,20 +241,29 @@ def _added(
     context: Context,
     array: Array,
     places: dict[str, int],
+    apart: int,
+    step: int,
+    *,
     scaled: bool,
 ) -> list[str]:
-    """A part's share of a sum; loads of several quads are on their way at once."""
+    """The share of ``step`` parts in a sum; loads of several quads are on their way at once."""
     tile, quads = array.form is Form.TILE, _quads(array)
     lines = _blocks(context, array)
-    ahead = _ahead(context)
+    ahead = len(quads) if step > 1 else _ahead(context)
     for first in range(0, len(quads), ahead):
         some = list(enumerate(quads))[first : first + ahead]
-        lines += ["  {", f"    float4 x[{len(some)}];"]
-        lines += [f"    x[{n - first}] = __ldcg(&of[{_at(array, places, n)}]);" for n, _ in some]
-        for n, quad in some:
+        lines += ["  {", f"    float4 x[{step}][{len(some)}];"]
+        lines += [
+            f"    x[{i}][{n - first}] = __ldcg(&of[{i * apart} + {_at(array, places, n)}]);"
+            for i in range(step)
+            for n, _ in some
+        ]
+        for i, (n, quad) in product(range(step), some):
             for word, to in zip("xyzw", quad, strict=True):
                 row = n % 2 if tile else "xyzw".index(word)
-                weight = f" * weight[b][{row}]" if scaled else ""
-                lines += [] if to == "0.0f" else [f"    {to} += x[{n - first}].{word}{weight};"]
+                weight = f" * weight[{i}][b][{row}]" if scaled else ""
+                lines += (
+                    [] if to == "0.0f" else [f"    {to} += x[{i}][{n - first}].{word}{weight};"]
+                )
         lines.append("  }")
     return [*lines, "}"]

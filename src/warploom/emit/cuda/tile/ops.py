@@ -172,6 +172,9 @@ class Ops:
 
             def add(e: RoleEntry, site: Site) -> list[str]:
                 assert isinstance(e, Compute)
+                if not op.add:
+                    stored = direct_text(self.context, op, site.iteration(e.k))
+                    return ["{", *indent(stored, 2), "}"]
                 return straight_text(self.context, op, site.iteration(e.k))
 
             return table.with_op(store_name(op), add)

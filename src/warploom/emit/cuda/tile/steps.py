@@ -7,8 +7,9 @@ from functools import partial
 
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.context import Context
+from warploom.emit.cuda.tile.loads import called
 from warploom.emit.cuda.tile.nibbles import LEAST as NIBBLE, nibbles
-from warploom.emit.cuda.tile.vector import ELEMENTS, Vector, called, row_scope
+from warploom.emit.cuda.tile.vector import ELEMENTS, Vector, row_scope
 from warploom.kernel.values import Fn, Pointwise, Reduce, Spread
 from warploom.lower.body import refusal
 from warploom.lower.fuse import Step, fresh_product

@@ -258,14 +258,14 @@ def _stage_f32() -> list[str]:
     ]
 
 
-def direct_text(context: Context, op: Store) -> list[str]:
+def direct_text(context: Context, op: Store, iteration: str | None = None) -> list[str]:
     """A store from registers: rows as vectors, tiles by 16 bytes a thread where they fit."""
     value = context.layout.body.values[op.value]
     if len(value.dims) == 1:
         return _row_store(context, op)
     rows, cols = value.vars
     dtype = context.kernel.tensor(op.tensor).dtype
-    vector = Vector(context, rows, cols)
+    vector = Vector(context, rows, cols, iteration=iteration)
     text = vector.value(op.value)
     blocks = context.layout.extent(rows) // context.layout.tiling.consumers // 64
     groups = context.layout.extent(cols) // 16
@@ -313,7 +313,7 @@ def _place(
             index = vector.value(a.value)
             more.append(f"(unsigned){index} < (unsigned){context.size_of(op.tensor, axis.name)}")
         else:
-            index = texts[a.var] if a.var in texts else context.index(a, None)
+            index = texts[a.var] if a.var in texts else context.index(a, vector.iteration)
         indices.append(index)
         if a.var in texts:
             limits[a.var] = context.limit(op.tensor, axis.name, a.var)
@@ -324,7 +324,8 @@ def _place(
 def _write_lines(context: Context, op: Store, dtype: DType, vector: Vector) -> list[str]:
     """Four threads exchange pairs of columns, so that each writes 16 bytes of a row."""
     value = context.layout.body.values[op.value]
-    row = f"(pos_{value.vars[0]} + row_of(b, i))"
+    row, column = (context.position(v, vector.iteration) for v in value.vars)
+    row = f"({row} + row_of(b, i))"
     place, exists, limit = _place(context, op, vector, row, "first")
     pack = PACKS[dtype]
     return [
@@ -335,7 +336,7 @@ def _write_lines(context: Context, op: Store, dtype: DType, vector: Vector) -> l
         "  for (int j = 0; j < 4; ++j)",
         f"    x[j] = {pack}(y[j / 2][j % 2 * 4 + 2 * i], y[j / 2][j % 2 * 4 + 2 * i + 1]);",
         "  quad_transpose(x);",
-        f"  const int first = pos_{value.vars[1]} + 32 * part + 8 * (lane % 4);",
+        f"  const int first = {column} + 32 * part + 8 * (lane % 4);",
         f"  if ({exists}) store_line(&{place}, x, {limit} - first);",
         "}",
     ]
@@ -344,7 +345,8 @@ def _write_lines(context: Context, op: Store, dtype: DType, vector: Vector) -> l
 def _add_pairs(context: Context, op: Store, dtype: DType, vector: Vector) -> list[str]:
     """Sums in memory, two neighbours at a time."""
     value = context.layout.body.values[op.value]
-    row = f"(pos_{value.vars[0]} + row_of(b, i))"
+    row, column = (context.position(v, vector.iteration) for v in value.vars)
+    row = f"({row} + row_of(b, i))"
     place, exists, limit = _place(context, op, vector, row, "first")
     if is_turned(context.layout, op):
         raise refusal(
@@ -357,7 +359,7 @@ def _add_pairs(context: Context, op: Store, dtype: DType, vector: Vector) -> lis
         "#pragma unroll",
         "for (int u = 0; u < 4; ++u) {",
         "  const int i = u % 2;",
-        f"  const int first = pos_{value.vars[1]} + column_of(2 * part, 2 * u);",
+        f"  const int first = {column} + column_of(2 * part, 2 * u);",
         f"  if ({exists} && first < {limit})",
         f"    add_pair_{dtype}(&{place}, y[0][2 * u], y[0][2 * u + 1], {limit} - first);",
         "}",
@@ -366,14 +368,15 @@ def _add_pairs(context: Context, op: Store, dtype: DType, vector: Vector) -> lis
 
 def _write_pairs(context: Context, op: Store, dtype: DType, vector: Vector) -> list[str]:
     value = context.layout.body.values[op.value]
-    row = f"(pos_{value.vars[0]} + row_of(b, i))"
+    row, column = (context.position(v, vector.iteration) for v in value.vars)
+    row = f"({row} + row_of(b, i))"
     place, exists, limit = _place(context, op, vector, row, "first")
     convert = {DType.BF16: "to_bf16", DType.F16: "to_f16"}.get(dtype, "")
     return [
         "#pragma unroll",
         f"for (int e = 0; e < {ELEMENTS}; ++e) {{",
         "  const int i = e / 2 % 2;",
-        f"  const int first = pos_{value.vars[1]} + column_of(2 * part, e);",
+        f"  const int first = {column} + column_of(2 * part, e);",
         f"  if ({exists} && first < {limit}) {place} = {convert}(y[0][e]);",
         "}",
     ]

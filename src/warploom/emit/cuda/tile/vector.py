@@ -8,17 +8,11 @@ extent once for the step.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-
 from warploom.emit.cuda.roles import indent
-from warploom.emit.cuda.tile.columns import COLUMN, columns_text, vector_text
-from warploom.emit.cuda.tile.context import BINARY, Context, pointwise
+from warploom.emit.cuda.tile.context import BINARY, pointwise
+from warploom.emit.cuda.tile.loads import Loads, called
 from warploom.kernel.values import (
-    At,
     Const,
-    Dim,
-    Dot,
     DType,
     Fn,
     Indices,
@@ -28,58 +22,22 @@ from warploom.kernel.values import (
     Scalar,
     Size,
     Spread,
-    Value,
 )
 from warploom.lower.body import refusal
-from warploom.lower.hand_over import early_vectors
 from warploom.lower.layout import Form
 from warploom.lower.ranges import Affine, comparisons, moves, unless_whole
 
 ELEMENTS = 8  # of a thread in 16 columns of a block
 SMALL = 1 << 16
 FAR = 1 << 30  # further than any index
-BYTES = (DType.I8, DType.E4M3, DType.E5M2)
 
 
-@dataclass
-class Scopes:
-    """Lines by how often they run; ``ahead``: what a step keeps for its next iteration."""
-
-    ahead: dict[str, str] = field(default_factory=dict)
-    step: list[str] = field(default_factory=list)
-    rows: list[str] = field(default_factory=list)
-    row_names: list[str] = field(default_factory=list)
-    chunk: list[str] = field(default_factory=list)
-    element: list[str] = field(default_factory=list)
-
-
-class Vector:
+class Vector(Loads):
     """Writes expressions of values on a tile ``rows`` x ``cols`` of the running iteration.
 
     ``local`` are values computed in this very text; everything else kept is read from its array.
     ``step``: the name of the step it is; ``product``: the fresh one it works on, if that is one.
     """
-
-    def __init__(
-        self,
-        context: Context,
-        rows: str | None,
-        cols: str | None,
-        *,
-        local: Iterable[str] = (),
-        iteration: str | None = None,
-        step: str = "",
-        product: str | None = None,
-    ) -> None:
-        self.context, self.rows, self.cols = context, rows, cols
-        self.step, self.product = step, product
-        self.layout = context.layout
-        self.body = context.layout.body
-        self.homes = dict(self.layout.homes)
-        self.local = set(local)
-        self.iteration = iteration
-        self.scopes = Scopes()
-        self.names: dict[str, str] = {}
 
     def value(self, name: str) -> str:
         """An expression of the value at the element (or row) at hand."""
@@ -110,9 +68,9 @@ class Vector:
         if isinstance(op, Spread):
             return self.value(op.arg)
         if isinstance(op, Indices):
-            return self._indices(op.var)
+            return self.indices(op.var)
         if isinstance(op, Load):
-            return self._loaded(op)
+            return self.loaded(op)
         if isinstance(op, Pointwise):
             return self.declare(value, self._line(op) or self._pointwise(op))
         raise refusal("this value has no place in vector work", value.line)
@@ -142,7 +100,8 @@ class Vector:
             self.scopes.step.append(line)
         return f"at_{var}"
 
-    def _indices(self, var: str) -> str:
+    def indices(self, var: str) -> str:
+        """The element a variable is at."""
         at = self.position(var)
         if var == self.rows:
             return f"({at} + row_of(b, i))"
@@ -274,187 +233,6 @@ class Vector:
             text = f"__fdividef(1.0f, {self.value(name)})"
             self.names[key] = self.declare(value, text, called("inverse", name))
         return self.names[key]
-
-    def declare(self, value: Value, text: str, label: str = "") -> str:
-        """Give a computed value a name in the scope it belongs to."""
-        label = label or called("v", value.name)
-        kind = {DType.I32: "int", DType.BOOL: "bool"}.get(value.dtype, "float")
-        if not value.dims:
-            self.scopes.step.append(f"const {kind} {label} = {text};")
-        elif value.vars == (self.rows,):
-            self.scopes.row_names.append(f"{kind} {label}[2];")
-            self.scopes.rows.append(f"{label}[i] = {text};")
-            return f"{label}[i]"
-        elif value.vars == (self.cols,):
-            self.scopes.chunk += columns_text(kind, label, text)
-            return f"{label}{COLUMN}"
-        else:
-            self.scopes.element.append(f"const {kind} {label} = {text};")
-        return label
-
-    def _loaded(self, op: Load) -> str:
-        found = self.layout.slot_of(op.result.name)
-        if found is not None and found[1].vector and found[1].cols == 1:
-            return self._number(op)
-        if found is not None and found[1].vector and op.result.vars == (self.rows,):
-            return self._scale_of_rows(op)
-        if found is not None and found[1].vector:
-            name = op.result.name
-            label = called("v", name)
-            early = called("early", name) if name in early_vectors(self.layout) else ""
-            slot = called("slot", name)
-            self.scopes.chunk += vector_text(label, slot, early, loose=found[1].loose)
-            return f"{label}{COLUMN}"
-        if found is not None:
-            return self._from_slot(op)
-        if op.result.dims and all(self._one_element(d) for d in op.result.dims):
-            return self._same_everywhere(op)
-        indices = []
-        for n, at in enumerate(op.at):
-            per = self.context.kernel.tensor(op.tensor).axes[n].per
-            text = self._place(at) + self.context.later(op, at)
-            indices.append(f"({text}) / {per}" if per > 1 and at.var else text)
-        inside = [
-            self.context.inside(i, self.context.size_of(op.tensor, a.name), at.var)
-            if at.var is not None
-            else f"(unsigned){i} < (unsigned){self.context.size_of(op.tensor, a.name)}"
-            for i, at, a in zip(
-                indices, op.at, self.context.kernel.tensor(op.tensor).axes, strict=True
-            )
-            if self._varies(at) or (at.var is not None and at.var in (self.rows, self.cols))
-        ]
-        element = self.context.element_at(op, indices)
-        zero = "0" if op.result.dtype is DType.I32 else "0.0f"
-        text = f"({' && '.join(inside)}) ? {element} : {zero}" if inside else element
-        return self.declare(op.result, text)
-
-    def _varies(self, at: At) -> bool:
-        return at.value is not None and bool(self.body.values[at.value].dims)
-
-    def _place(self, at: At) -> str:
-        """The element an index stands for, at the element or row at hand."""
-        if at.value is not None and self._varies(at):
-            return self.value(at.value)
-        if at.var is None:
-            return self.context.index(at, self.iteration)
-        if at.var in (self.rows, self.cols):
-            return self._indices(at.var)
-        return self.position(at.var)
-
-    def _one_element(self, dim: Dim) -> bool:
-        """Whether a tile lies within one block of elements that share a number."""
-        return dim.per > 1 and dim.per % self.layout.extent(dim.var) == 0
-
-    def _ahead(self, op: Load) -> str:
-        """One element of an iteration, read before it is needed, since memory is far away.
-
-        Where the step works on a fresh product it is read as that is issued. Else the step keeps it
-        for its next iteration: it runs for all of them in turn.
-        """
-        label = called("v", op.result.name)
-        if label not in self.scopes.ahead:
-            kind = "int" if op.result.dtype is DType.I32 else "float"
-            name = called(f"ahead_{self.step}", op.result.name)
-            if self.product is not None:
-                self.context.before(self.product)[name] = op
-                self.scopes.ahead[label] = f"{kind} {name};"
-                self.scopes.step.append(f"const {kind} {label} = {name};")
-            else:
-                now, after = (self.context.one_element(op, at) for at in ("0", "k + 1"))
-                self.scopes.ahead[label] = f"{kind} {name} = {now};"
-                self.scopes.step += [f"const {kind} {label} = {name};", f"{name} = {after};"]
-        return label
-
-    def _lies_with_product(self, op: Load) -> bool:
-        """Whether a vector arrives with an operand of the product the step works on."""
-        dot = self.body.ops.get(self.product or "")
-        found = self.layout.slot_of(op.result.name)
-        if not isinstance(dot, Dot) or found is None:
-            return False
-        operands = {self.body.through(n)[0] for n in (dot.a, dot.b)}
-        return bool(operands & {t.value for t in found[0].tiles})
-
-    def _scale_of_rows(self, op: Load) -> str:
-        """A vector of rows in shared memory; read as the product that it scales is issued."""
-        label, slot = called("v", op.result.name), called("slot", op.result.name)
-        if not self._lies_with_product(op) or self.layout.crowded:
-            return self.declare(op.result, f"load_shared1({slot} + 4 * row_of(b, i))")
-        name = called(f"rows_{self.step}", op.result.name)
-        self.context.before(self.product or "")[name] = op
-        self.scopes.ahead[label] = f"float {name}[{self.layout.blocks}][2];"
-        return f"{name}[b][i]"
-
-    def _number(self, op: Load) -> str:
-        """One number in shared memory; read as the product that it scales is issued."""
-        label, slot = called("v", op.result.name), called("slot", op.result.name)
-        if not self._lies_with_product(op) or self.layout.crowded:
-            self.scopes.step.append(f"const float {label} = load_shared1({slot});")
-            return label
-        name = called(f"number_{self.step}", op.result.name)
-        self.context.before(self.product or "")[name] = op
-        self.scopes.ahead[label] = f"float {name};"
-        return name
-
-    def _same_everywhere(self, op: Load) -> str:
-        """A scale of the whole tile, read once."""
-        if any(at.var == self.body.loop.var for at in op.at):
-            return self._ahead(op)
-        label = called("v", op.result.name)
-        element = self.context.one_element(op, self.iteration)
-        self.scopes.step.append(f"const float {label} = {element};")
-        return label
-
-    def _from_slot(self, op: Load) -> str:
-        """Elements of a tile in shared memory, 16 columns of a warp at a time."""
-        value = op.result
-        found = self.layout.slot_of(value.name)
-        assert found is not None
-        if value.vars == (self.rows, self.cols) and value.dtype in BYTES:
-            return self._bytes_of_slot(op)
-        if value.vars != (self.rows, self.cols) or value.dtype.bits != 16:
-            raise refusal(
-                "vector work reads this tile in another shape than it lies in shared memory",
-                value.line,
-                why="a thread's elements of it are known for 16-bit tiles, rows as loaded",
-                fix="use it untransposed, in bf16 or fp16",
-            )
-        label = called("f", value.name)
-        _, tile = found
-        self.scopes.chunk += [
-            f"uint32_t {label}[4];",
-            f"ldmatrix4({label}, slot_element({called('slot', value.name)}, {tile.rows}, b, g));",
-        ]
-        return f"unpack_{value.dtype}({label}[e / 2], e % 2)"
-
-    def bytes_of(self, op: Load) -> str:
-        """The bytes of a slot's tile that a thread has of 16 columns, or pairs of bytes."""
-        found = self.layout.slot_of(op.result.name)
-        assert found is not None
-        value, per, tile = op.result, op.result.dims[1].per, found[1]
-        label, slot = called("f", value.name), called("slot", value.name)
-        each, pitch = "u16" if per == 1 else "u8", min(tile.cols, tile.block_cols)
-        if f"uint32_t {label}[4];" not in self.scopes.chunk:
-            self.scopes.chunk += [
-                f"uint32_t {label}[4];",
-                "#pragma unroll",
-                "for (int u = 0; u < 4; ++u)",
-                f"  {label}[u] = load_shared_{each}(slot_byte({slot}, {tile.rows}, {pitch},"
-                f" row_of(b, u % 2), (8 * h + u / 2 * 8) / {per}, lane % 4 * {2 // per}));",
-            ]
-        return label
-
-    def _bytes_of_slot(self, op: Load) -> str:
-        """Elements of 8 bits, or bytes that stand for two columns each."""
-        value, label = op.result, self.bytes_of(op)
-        if value.dtype is DType.I8:
-            shift = "" if value.dims[1].per == 2 else " >> e % 2 * 8"
-            return f"(int)(signed char)({label}[e / 2]{shift})"
-        return f"unpack_{value.dtype}({label}[e / 2], e % 2)"
-
-
-def called(kind: str, name: str) -> str:
-    """What a value is called in the text."""
-    return f"{kind}_{name.replace('.', '_')}"
 
 
 def row_scope(vector: Vector) -> list[str]:

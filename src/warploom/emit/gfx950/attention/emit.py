@@ -8,10 +8,7 @@ from warploom.document import ScheduleDocument
 from warploom.emit.gfx950.attention.lower import attention_ir
 from warploom.emit.gfx950.attention.plan import AttentionPlan, attention_plan
 from warploom.emit.gfx950.attention.registers import held_registers, require_registers
-from warploom.emit.gfx950.attention.schedule import (
-    AttentionSchedule,
-    attention_schedule,
-)
+from warploom.emit.gfx950.attention.schedule import AttentionSchedule, attention_schedule
 from warploom.emit.gfx950.attention.text import AttentionText
 from warploom.emit.gfx950.emit import EmittedKernel, compiled
 from warploom.emit.gfx950.isa import Resources

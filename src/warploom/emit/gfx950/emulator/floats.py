@@ -224,9 +224,7 @@ FLOAT: Mapping[str, Make] = {
     "v_min_f32": _map(np.fmin),
     "v_max3_f32": _map(lambda a, b, c: np.fmax(np.fmax(a, b), c)),
     "v_min3_f32": _map(lambda a, b, c: np.fmin(np.fmin(a, b), c)),
-    "v_med3_f32": _map(
-        lambda a, b, c: np.fmax(np.fmin(a, b), np.fmin(np.fmax(a, b), c)),
-    ),
+    "v_med3_f32": _map(lambda a, b, c: np.fmax(np.fmin(a, b), np.fmin(np.fmax(a, b), c))),
     "v_floor_f32": _map(np.floor),
     "v_exp_f32": _wide(np.exp2),
     "v_log_f32": _wide(np.log2),

@@ -17,6 +17,7 @@ from warploom.emit.gfx950.emulator.wave import Wave
 
 Effect = Callable[[Wave], None]
 Make = Callable[[Sequence[str]], Effect]
+MASK64 = 0xFFFFFFFFFFFFFFFF
 
 
 def signed(value: int) -> int:
@@ -24,118 +25,46 @@ def signed(value: int) -> int:
     return value - (1 << 32) if value >> 31 else value
 
 
-def _two(compute: Callable[[int, int], int], *, scc: str = "") -> Make:
-    """``dst = compute(a, b)``; ``scc`` is set on ``carry`` (of a sum), ``nonzero`` or left."""
-
-    def make(operands: Sequence[str]) -> Effect:
-        write, a, b = write_scalar(operands[0]), read_scalar(operands[1]), read_scalar(operands[2])
-
-        def effect(w: Wave) -> None:
-            value = compute(a(w), b(w))
-            write(w, value)
-            if scc == "carry":
-                w.scc = value >> 32 & 1
-            elif scc == "nonzero":
-                w.scc = int(value & MASK32 != 0)
-
-        return effect
-
-    return make
-
-
-def _move(operands: Sequence[str]) -> Effect:
-    write, a = write_scalar(operands[0]), read_scalar(operands[1])
-    return lambda w: write(w, a(w))
-
-
-def _move_short(operands: Sequence[str]) -> Effect:
-    write, value = write_scalar(operands[0]), _short(operands[1])
-    return lambda w: write(w, value)
-
-
-def _add_short(operands: Sequence[str]) -> Effect:
-    write, a, value = write_scalar(operands[0]), read_scalar(operands[0]), _short(operands[1])
-    return lambda w: write(w, a(w) + value)
-
-
-def _mul_short(operands: Sequence[str]) -> Effect:
-    write, a, value = write_scalar(operands[0]), read_scalar(operands[0]), _short(operands[1])
-    return lambda w: write(w, a(w) * value)
-
-
 def _short(text: str) -> int:
     value = (literal(text) or 0) & 0xFFFF
     return value - (1 << 16) if value >> 15 else value
 
 
-def _add_carry(operands: Sequence[str]) -> Effect:
-    write, a, b = write_scalar(operands[0]), read_scalar(operands[1]), read_scalar(operands[2])
-
-    def effect(w: Wave) -> None:
-        value = a(w) + b(w) + w.scc
-        w.scc = value >> 32 & 1
-        write(w, value)
-
-    return effect
+def _constant(text: str) -> Callable[[Wave], int]:
+    value = _short(text)
+    return lambda w: value
 
 
-def _subtract(operands: Sequence[str]) -> Effect:
-    write, a, b = write_scalar(operands[0]), read_scalar(operands[1]), read_scalar(operands[2])
-
-    def effect(w: Wave) -> None:
-        x, y = a(w), b(w)
-        w.scc = int(x < y)
-        write(w, x - y)
-
-    return effect
-
-
-def _move_pair(operands: Sequence[str]) -> Effect:
-    write, a = write_pair(operands[0]), read_pair(operands[1])
-    return lambda w: write(w, a(w))
+_READ: Mapping[str, Callable[[str], Callable[[Wave], int]]] = {
+    "s": read_scalar, "p": read_pair, "k": _constant
+}  # fmt: skip
+_SCC: Mapping[str, Callable[[int], bool]] = {
+    "carry": lambda value: bool(value >> 32 & 1),
+    "borrow": lambda value: value < 0,
+    "nonzero": lambda value: value & MASK32 != 0,
+    "any": lambda value: value & MASK64 != 0,
+}
 
 
-def _two_pairs(compute: Callable[[int, int], int]) -> Make:
+def _op(
+    compute: Callable[..., int], takes: str = "ss", *, scc: str = "", first: int = 1, asks: int = 0
+) -> Make:
+    """``dst = compute(*sources)``.
+
+    ``takes``: registers (``s``), pairs (``p``, which make a pair) or 16-bit constants (``k``) from
+    operand ``first`` on. ``scc`` says what the bit becomes, if anything; ``asks``: it is the last
+    source.
+    """
+
     def make(operands: Sequence[str]) -> Effect:
-        write, a, b = write_pair(operands[0]), read_pair(operands[1]), read_pair(operands[2])
+        write = (write_pair if "p" in takes else write_scalar)(operands[0])
+        sources = [_READ[k](text) for k, text in zip(takes, operands[first:], strict=False)]
 
         def effect(w: Wave) -> None:
-            value = compute(a(w), b(w))
+            value = compute(*(read(w) for read in sources), *[w.scc] * asks)
             write(w, value)
-            w.scc = int(value & 0xFFFFFFFFFFFFFFFF != 0)
-
-        return effect
-
-    return make
-
-
-def _shift_pair(operands: Sequence[str]) -> Effect:
-    write, a, b = write_pair(operands[0]), read_pair(operands[1]), read_scalar(operands[2])
-
-    def effect(w: Wave) -> None:
-        value = (a(w) << (b(w) & 63)) & 0xFFFFFFFFFFFFFFFF
-        w.scc = int(value != 0)
-        write(w, value)
-
-    return effect
-
-
-def _reverse(operands: Sequence[str]) -> Effect:
-    write, a = write_scalar(operands[0]), read_scalar(operands[1])
-    return lambda w: write(w, int(f"{a(w) & 0xFFFFFFFF:032b}"[::-1], 2))
-
-
-def _set_bit(*, to: int) -> Make:
-    def make(operands: Sequence[str]) -> Effect:
-        write, old, at = (
-            write_scalar(operands[0]),
-            read_scalar(operands[0]),
-            read_scalar(operands[1]),
-        )
-
-        def effect(w: Wave) -> None:
-            bit = 1 << (at(w) & 31)
-            write(w, old(w) | bit if to else old(w) & ~bit)
+            if scc:
+                w.scc = int(_SCC[scc](value))
 
         return effect
 
@@ -152,16 +81,6 @@ def _compare(test: Callable[[int, int], bool]) -> Make:
         return effect
 
     return make
-
-
-def _select(operands: Sequence[str]) -> Effect:
-    write, a, b = write_scalar(operands[0]), read_scalar(operands[1]), read_scalar(operands[2])
-    return lambda w: write(w, a(w) if w.scc else b(w))
-
-
-def _select_pair(operands: Sequence[str]) -> Effect:
-    write, a, b = write_pair(operands[0]), read_pair(operands[1]), read_pair(operands[2])
-    return lambda w: write(w, a(w) if w.scc else b(w))
 
 
 def _nothing(operands: Sequence[str]) -> Effect:
@@ -195,43 +114,43 @@ def _signed(test: Callable[[int, int], bool], *, short: bool) -> Callable[[int, 
 
 SCALAR: Mapping[str, Make] = {
     **_comparisons(),
-    "s_mov_b32": _move,
-    "s_movk_i32": _move_short,
-    "s_mov_b64": _move_pair,
-    "s_add_i32": _two(lambda a, b: a + b, scc="carry"),
-    "s_add_u32": _two(lambda a, b: a + b, scc="carry"),
-    "s_addc_u32": _add_carry,
-    "s_addk_i32": _add_short,
-    "s_mulk_i32": _mul_short,
-    "s_sub_i32": _subtract,
-    "s_sub_u32": _subtract,
-    "s_mul_i32": _two(lambda a, b: a * b),
-    "s_mul_hi_u32": _two(lambda a, b: (a * b) >> 32),
-    "s_mul_hi_i32": _two(lambda a, b: (signed(a) * signed(b)) >> 32),
-    "s_lshl_b32": _two(lambda a, b: a << (b & 31), scc="nonzero"),
-    "s_lshr_b32": _two(lambda a, b: a >> (b & 31), scc="nonzero"),
-    "s_ashr_i32": _two(lambda a, b: signed(a) >> (b & 31), scc="nonzero"),
-    "s_and_b32": _two(lambda a, b: a & b, scc="nonzero"),
-    "s_or_b32": _two(lambda a, b: a | b, scc="nonzero"),
-    "s_xor_b32": _two(lambda a, b: a ^ b, scc="nonzero"),
-    "s_andn2_b32": _two(lambda a, b: a & ~b, scc="nonzero"),
-    "s_bfe_u32": _two(lambda a, b: (a >> (b & 31)) & ((1 << (b >> 16 & 127)) - 1), scc="nonzero"),
-    "s_min_u32": _two(min),
-    "s_max_u32": _two(max),
-    "s_min_i32": _two(lambda a, b: min(a, b, key=signed)),
-    "s_max_i32": _two(lambda a, b: max(a, b, key=signed)),
-    "s_and_b64": _two_pairs(lambda a, b: a & b),
-    "s_or_b64": _two_pairs(lambda a, b: a | b),
-    "s_andn2_b64": _two_pairs(lambda a, b: a & ~b),
-    "s_xor_b64": _two_pairs(lambda a, b: a ^ b),
-    "s_lshl_b64": _shift_pair,
-    "s_cselect_b32": _select,
-    "s_cselect_b64": _select_pair,
+    "s_mov_b32": _op(lambda a: a, "s"),
+    "s_movk_i32": _op(lambda a: a, "k"),
+    "s_mov_b64": _op(lambda a: a, "p"),
+    "s_add_i32": _op(lambda a, b: a + b, scc="carry"),
+    "s_add_u32": _op(lambda a, b: a + b, scc="carry"),
+    "s_addc_u32": _op(lambda a, b, scc: a + b + scc, scc="carry", asks=1),
+    "s_addk_i32": _op(lambda a, b: a + b, "sk", first=0),
+    "s_mulk_i32": _op(lambda a, b: a * b, "sk", first=0),
+    "s_sub_i32": _op(lambda a, b: a - b, scc="borrow"),
+    "s_sub_u32": _op(lambda a, b: a - b, scc="borrow"),
+    "s_mul_i32": _op(lambda a, b: a * b),
+    "s_mul_hi_u32": _op(lambda a, b: (a * b) >> 32),
+    "s_mul_hi_i32": _op(lambda a, b: (signed(a) * signed(b)) >> 32),
+    "s_lshl_b32": _op(lambda a, b: a << (b & 31), scc="nonzero"),
+    "s_lshr_b32": _op(lambda a, b: a >> (b & 31), scc="nonzero"),
+    "s_ashr_i32": _op(lambda a, b: signed(a) >> (b & 31), scc="nonzero"),
+    "s_and_b32": _op(lambda a, b: a & b, scc="nonzero"),
+    "s_or_b32": _op(lambda a, b: a | b, scc="nonzero"),
+    "s_xor_b32": _op(lambda a, b: a ^ b, scc="nonzero"),
+    "s_andn2_b32": _op(lambda a, b: a & ~b, scc="nonzero"),
+    "s_bfe_u32": _op(lambda a, b: (a >> (b & 31)) & ((1 << (b >> 16 & 127)) - 1), scc="nonzero"),
+    "s_min_u32": _op(min),
+    "s_max_u32": _op(max),
+    "s_min_i32": _op(lambda a, b: min(a, b, key=signed)),
+    "s_max_i32": _op(lambda a, b: max(a, b, key=signed)),
+    "s_and_b64": _op(lambda a, b: a & b, "pp", scc="any"),
+    "s_or_b64": _op(lambda a, b: a | b, "pp", scc="any"),
+    "s_andn2_b64": _op(lambda a, b: a & ~b, "pp", scc="any"),
+    "s_xor_b64": _op(lambda a, b: a ^ b, "pp", scc="any"),
+    "s_lshl_b64": _op(lambda a, b: (a << (b & 63)) & MASK64, "ps", scc="any"),
+    "s_cselect_b32": _op(lambda a, b, scc: a if scc else b, asks=1),
+    "s_cselect_b64": _op(lambda a, b, scc: a if scc else b, "pp", asks=1),
     "s_bitcmp0_b32": _compare(lambda a, b: not a >> (b & 31) & 1),
     "s_bitcmp1_b32": _compare(lambda a, b: bool(a >> (b & 31) & 1)),
-    "s_brev_b32": _reverse,
-    "s_bitset0_b32": _set_bit(to=0),
-    "s_bitset1_b32": _set_bit(to=1),
+    "s_brev_b32": _op(lambda a: int(f"{a & MASK32:032b}"[::-1], 2), "s"),
+    "s_bitset0_b32": _op(lambda old, at: old & ~(1 << (at & 31)), first=0),
+    "s_bitset1_b32": _op(lambda old, at: old | 1 << (at & 31), first=0),
     "s_nop": _nothing,
     "s_setprio": _nothing,
     "s_sleep": _nothing,

@@ -11,12 +11,7 @@ from numpy.typing import NDArray
 
 from warploom.emit.gfx950.emulator.fault import EmulationError
 from warploom.emit.gfx950.emulator.memory import Bytes, GlobalMemory
-from warploom.emit.gfx950.emulator.operands import (
-    literal,
-    read_scalar,
-    register,
-    vector_rows,
-)
+from warploom.emit.gfx950.emulator.operands import literal, read_scalar, register, vector_rows
 from warploom.emit.gfx950.emulator.scalar import Effect
 from warploom.emit.gfx950.emulator.vector import lanes_of
 from warploom.emit.gfx950.emulator.wave import LANES, POISON, SCALAR_POISON, Wave

@@ -24,6 +24,7 @@ Make = Callable[[Sequence[str], Sequence[str]], Effect]
 _ALL = (1 << LANES) - 1
 _U31 = np.uint32(31)
 _24 = np.uint32(0xFFFFFF)
+_32 = np.uint64(32)
 _BITS = np.arange(LANES, dtype=np.uint64)
 
 
@@ -80,63 +81,27 @@ def _bitop3(operands: Sequence[str], modifiers: Sequence[str]) -> Effect:
     return effect
 
 
-def _move_pair(operands: Sequence[str], modifiers: Sequence[str]) -> Effect:
-    file, row, _ = vector_rows(operands[0])
-    low, high = read_vector(operands[1]), read_vector(operands[1], 1)
+def _map_wide(compute: Callable[..., NDArray[np.uint64]], takes: str, first: int = 1) -> Make:
+    """``dst = compute(*sources)`` on 64 bits, of registers (``v``) and pairs (``w``)."""
 
-    def effect(w: Wave) -> None:
-        a, b = low(w).copy(), high(w).copy()
-        put(w, file, row, a)
-        put(w, file, row + 1, b)
+    def make(operands: Sequence[str], modifiers: Sequence[str]) -> Effect:
+        file, row, _ = vector_rows(operands[0])
+        texts = list(zip(takes, operands[first:], strict=False))
+        low = [read_vector(text) for _, text in texts]
+        high = [read_vector(text, 1) if kind == "w" else None for kind, text in texts]
 
-    return effect
+        def effect(w: Wave) -> None:
+            sources = [
+                a(w).astype(np.uint64) | (b(w).astype(np.uint64) << _32 if b else np.uint64(0))
+                for a, b in zip(low, high, strict=True)
+            ]
+            value = compute(*sources)
+            put(w, file, row, (value & np.uint64(0xFFFFFFFF)).astype(np.uint32))
+            put(w, file, row + 1, (value >> _32).astype(np.uint32))
 
+        return effect
 
-def _wide(read: Sequence[Callable[[Wave], Words]], w: Wave) -> NDArray[np.uint64]:
-    low, high = (r(w).astype(np.uint64) for r in read)
-    return low | high << np.uint64(32)
-
-
-def _put_wide(w: Wave, file: str, row: int, value: NDArray[np.uint64]) -> None:
-    put(w, file, row, (value & np.uint64(0xFFFFFFFF)).astype(np.uint32))
-    put(w, file, row + 1, (value >> np.uint64(32)).astype(np.uint32))
-
-
-def _mad_wide(operands: Sequence[str], modifiers: Sequence[str]) -> Effect:
-    """``v_mad_u64_u32 dst, carry, a, b, c``; the carry out is not needed here."""
-    file, row, _ = vector_rows(operands[0])
-    a, b = read_vector(operands[2]), read_vector(operands[3])
-    c = read_vector(operands[4]), read_vector(operands[4], 1)
-
-    def effect(w: Wave) -> None:
-        product = a(w).astype(np.uint64) * b(w).astype(np.uint64)
-        _put_wide(w, file, row, product + _wide(c, w))
-
-    return effect
-
-
-def _shift_add_wide(operands: Sequence[str], modifiers: Sequence[str]) -> Effect:
-    file, row, _ = vector_rows(operands[0])
-    a = read_vector(operands[1]), read_vector(operands[1], 1)
-    by = read_vector(operands[2])
-    c = read_vector(operands[3]), read_vector(operands[3], 1)
-
-    def effect(w: Wave) -> None:
-        _put_wide(w, file, row, (_wide(a, w) << (by(w).astype(np.uint64))) + _wide(c, w))
-
-    return effect
-
-
-def _shift_left_wide(operands: Sequence[str], modifiers: Sequence[str]) -> Effect:
-    file, row, _ = vector_rows(operands[0])
-    by = read_vector(operands[1])
-    a = read_vector(operands[2]), read_vector(operands[2], 1)
-
-    def effect(w: Wave) -> None:
-        shift = by(w).astype(np.uint64) & np.uint64(63)
-        _put_wide(w, file, row, _wide(a, w) << shift + np.zeros(LANES, np.uint64))
-
-    return effect
+    return make
 
 
 def _compare(test: Callable[[Words, Words], NDArray[np.bool_]]) -> Make:
@@ -212,7 +177,7 @@ def _same(a: Words) -> Words:
 
 VECTOR: Mapping[str, Make] = {
     "v_mov_b32": _map(_same),
-    "v_mov_b64": _move_pair,
+    "v_mov_b64": _map_wide(lambda a: a, "w"),
     "v_accvgpr_mov_b32": _map(_same),
     "v_accvgpr_read_b32": _map(_same),
     "v_accvgpr_write_b32": _map(_same),
@@ -243,9 +208,9 @@ VECTOR: Mapping[str, Make] = {
     "v_min_i32": _map(lambda a, b: np.minimum(_signed(a), _signed(b)).view(np.uint32)),
     "v_max_i32": _map(lambda a, b: np.maximum(_signed(a), _signed(b)).view(np.uint32)),
     "v_bitop3_b32": _bitop3,
-    "v_mad_u64_u32": _mad_wide,
-    "v_lshl_add_u64": _shift_add_wide,
-    "v_lshlrev_b64": _shift_left_wide,
+    "v_mad_u64_u32": _map_wide(lambda a, b, c: a * b + c, "vvw", 2),  # the carry is not needed
+    "v_lshl_add_u64": _map_wide(lambda a, by, c: (a << by) + c, "wvw"),
+    "v_lshlrev_b64": _map_wide(lambda by, a: a << (by & np.uint64(63)), "vw"),
     "v_cndmask_b32": _select,
     "v_cmp_gt_u32": _compare(lambda a, b: a > b),
     "v_cmp_lt_u32": _compare(lambda a, b: a < b),

@@ -18,6 +18,7 @@ from warploom.emit.gfx950.gate.expected import (
     Step,
     expected_steps,
 )
+from warploom.emit.gfx950.gate.hazards import matrix_hazards
 from warploom.emit.gfx950.gate.observed import observed_paths
 from warploom.emit.gfx950.gate.report import side_by_side
 from warploom.emit.gfx950.isa import Resources, parse_assembly, read_resources
@@ -70,8 +71,9 @@ def check_isa(plan: Gated, assembly_text: str) -> GateReport:
     resources = read_resources(assembly_text)
     lenient = plan.document.protocol.register_waits is RegisterWaits.COMPILER
     tail = _tail(plan, lenient)
-    paths = [_scheduled(p) for p in observed_paths(parse_assembly(assembly_text))]
-    differences = [d for path in paths for d in path.differences]
+    assembly = parse_assembly(assembly_text)
+    paths = [_scheduled(p) for p in observed_paths(assembly)]
+    differences = [d for path in paths for d in path.differences] + matrix_hazards(assembly)
     seen: dict[int, int] = {}
     for path in paths:
         trips, added = _match(expected, path.steps, lenient, tail)

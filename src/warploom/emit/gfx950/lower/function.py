@@ -120,6 +120,7 @@ def _epilogue(machine: Machine) -> None:
     for extra in range(1, max(protocol.tail_barriers) + 1):
         _guarded_barrier(machine, {g for g, t in enumerate(protocol.tail_barriers) if t >= extra})
     _keep_unused(machine)
+    machine.settle(16, 4)
     machine.pin()
 
 

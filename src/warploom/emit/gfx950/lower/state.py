@@ -32,6 +32,7 @@ class Machine:
         self.fragments: dict[FragmentKey, str] = {}
         self.staged: dict[tuple[int, int], str] = {}
         self.accumulators: dict[tuple[int, int], str] = {}
+        self.in_place = False
         self.unused: dict[str, None] = {}
         self._next_loads: dict[tuple[int, int], int] = {}
 
@@ -147,10 +148,19 @@ class Machine:
         mfma, kind = self.plan.tile.mfma, self.accumulator_type
         self.pin()
         into = self.accumulators.get((row, column), "zeroinitializer")
+        call, tail = f"@{mfma.intrinsic}", f", {mfma.tail_ir}"
+        if self.in_place:
+            call, tail = f'asm sideeffect "{mfma.mnemonic} $0, $1, $2, $0", "=a,v,v,0"', ""
         self.accumulators[row, column] = self.text.value(
-            f"call {kind} @{mfma.intrinsic}({mfma.operand_ir} {left}, {mfma.operand_ir} {right}, "
-            f"{kind} {into}, {mfma.tail_ir})"
+            f"call {kind} {call}({mfma.operand_ir} {left}, {mfma.operand_ir} {right}, "
+            f"{kind} {into}{tail})"
         )
+
+    def settle(self, *states: int) -> None:
+        """Wait states around matrix instructions, where LLVM does not know that they are some."""
+        for most in states if self.in_place else ():
+            self.pin()
+            self.text.add(f'call void asm sideeffect "s_nop {most - 1}", ""()')
 
     def _never(self, what: str, op: OpDesc) -> BackendError:
         return BackendError(

@@ -161,11 +161,14 @@ def _multiply(machine: Machine, op: OpDesc) -> None:
     row0 = 0 if staged else op.stage * plan.tiles(0)
     column0 = 0 if staged else op.subtile * plan.tiles(1)
     from_end = machine.tiles_from_end(op)
+    machine.settle(2)
     for step in range(plan.k_steps):
         for i in range(plan.tiles(0)):
             left = machine.operand(0, fragment_a, i, step, op, from_end)
             for j in range(plan.tiles(1)):
                 right = machine.operand(1, fragment_b, j, step, op, from_end)
+                if from_end:
+                    machine.settle(2)  # the operands were made just before
                 machine.multiply(row0 + i, column0 + j, left, right)
 
 

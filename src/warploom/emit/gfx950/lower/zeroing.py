@@ -2,7 +2,9 @@
 
 With few registers a wave the zeros are plain constants. When the accumulators need the upper half
 of the register file (AGPRs) LLVM has to be told: left alone it keeps them in the lower half, copies
-and spills. An empty assembly statement with an AGPR operand says so and emits nothing.
+and spills. An empty assembly statement with an AGPR operand says so and emits nothing. And a matrix
+instruction of 16x16, whose result LLVM may put elsewhere, is written out with its accumulator in
+place: at 256x256 there is no register left for an elsewhere.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ def start_accumulators(machine: Machine) -> None:
     rows, columns = machine.plan.grid
     kind = machine.accumulator_type
     upper = wants_agprs(machine.plan)
+    machine.in_place = upper and machine.plan.tile.mfma.m == 16
     machine.text.comment("zero the accumulators")
     for row in range(rows):
         for column in range(columns):
