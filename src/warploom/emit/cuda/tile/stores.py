@@ -143,13 +143,16 @@ class _Turn:
         body, kernel = context.layout.body, context.kernel
         rows, columns = body.values[op.value].vars
         extent = context.layout.extent(rows)
-        together = turn_rows(extent, context.layout.extent(columns))
+        cut = cut_of(body, context.layout.steps)
+        tile = next(n for n in kernel.grid.vars if kernel.var(n).walk is Walk.TILE)
+        most = context.layout.extent(tile) if cut is not None and cut.bounds else None
+        together = turn_rows(extent, context.layout.extent(columns), most)
         at = context.position(rows, iteration)
         first = f"{at} / {together} * {together}" if together > extent else at
         self.exists = f"{first} < {context.limit(op.tensor, kernel.var(rows).axis, rows)}"
         begins = f"{iteration} == 0 || {at} % {together} == 0"
         ends = f"{iteration} == k_tiles - 1 || ({at} + {extent}) % {together} == 0"
-        self.begins, self.ends = (begins, ends) if together > extent else ("true", "true")
+        self.begins, self.ends = begins, ends
         self.end = f"{first} + {together}"
         turns = next(t for t in kernel.tensors if t.access is Access.TURNS)
         named = {a.name: p for a, p in zip(kernel.tensor(op.tensor).axes, op.at, strict=True)}
