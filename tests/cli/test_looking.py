@@ -1,8 +1,11 @@
 """``simulate``, ``timeline``, ``graph``, ``diff``, ``explore`` and ``doctor``."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
+
+from warploom.cli.ranking import source_rows
 
 from .runner import warploom
 
@@ -48,6 +51,23 @@ def test_graph_forms():
     assert "critical recurrence" in warploom("graph", "pingpong").stdout
     assert warploom("graph", "pingpong", "--format", "dot").stdout.startswith("digraph")
     assert len(json.loads(warploom("graph", "pingpong", "--json").stdout)["edges"]) == 54
+
+
+def test_what_was_not_judged_has_its_place_in_a_ranking(monkeypatch):
+    def load(source):
+        verdict = "not judged" if source == "large.json" else "clean"
+        report = SimpleNamespace(verdict=verdict)
+        part = SimpleNamespace(
+            loop=None,
+            document=SimpleNamespace(target="h200"),
+            report=lambda: report,
+            pace=lambda: None,
+        )
+        return SimpleNamespace(loops=[part])
+
+    monkeypatch.setattr("warploom.cli.ranking.load", load)
+    rows = source_rows(["large.json", "small.json"])
+    assert [r["verdict"] for r in rows] == ["clean", "not judged"]
 
 
 def test_facts_are_shown_as_people_read_them(tmp_path):

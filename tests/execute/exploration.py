@@ -9,7 +9,7 @@ formed before its fragments have arrived. States are hashed; the work limit is a
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from warploom.document.counters import ScheduleDocument
@@ -67,7 +67,7 @@ def _search(start: Machine, right: dict[_ProductKey, int | None], limit: int) ->
         if any(right.get((p.wave, *_place(p))) != p.tile for p in machine.products):
             return Exploration(truth=Truth.WRONG, states=len(seen), path=path)
         machine.products.clear()
-        key = machine.key()
+        key = _key(machine)
         if key in seen:
             continue
         seen.add(key)
@@ -105,7 +105,7 @@ def _choices(machine: Machine) -> Iterator[tuple[Machine, str]]:
     for wave in range(machine.program.waves):
         if machine.can_step(wave) and not machine.due(wave):
             step = machine.steps[wave][machine.at[wave]]
-            fork = machine.fork()
+            fork = _fork(machine)
             fork.step(wave)
             yield fork, f"wave {wave} goes on: {step.place}"
         for queue in (0, 1):
@@ -118,7 +118,7 @@ def _landings(
 ) -> Iterator[tuple[Machine, str]]:
     shares: list[int | None] = [*flight.shares] or [None]
     for share in shares:
-        fork = machine.fork()
+        fork = _fork(machine)
         twin = (fork.vm, fork.lgkm)[queue][flight.wave][position]
         fork.land(twin, share)
         verb = "lands" if share is None else f"reads the share of wave {share}"
@@ -128,3 +128,38 @@ def _landings(
 def _place(product: Product) -> tuple[int, int, int]:
     place = product.place
     return (-1 if place.phase is None else place.phase.value, place.iteration, place.index)
+
+
+def _fork(machine: Machine) -> Machine:
+    """An independent copy of the state."""
+    twin, memory, held = object.__new__(Machine), object.__new__(Names), machine.memory
+    twin.program, twin.capacity_stalls = machine.program, machine.capacity_stalls
+    twin.memory, twin.steps = memory, machine.steps
+    twin.at, twin.arrived = machine.at[:], machine.arrived[:]
+    twin.vm = [[replace(f, shares=f.shares[:]) for f in queue] for queue in machine.vm]
+    twin.lgkm = [[replace(f, shares=f.shares[:]) for f in queue] for queue in machine.lgkm]
+    twin.issued = [counts[:] for counts in machine.issued]
+    twin.newest = [{r: x[:] for r, x in n.items()} for n in machine.newest]
+    twin.products = list(machine.products)
+    memory.tiles, memory.blank = held.tiles, held.blank
+    memory.lds = {slot: x[:] for slot, x in held.lds.items()}
+    memory.registers = [{r: x[:] for r, x in regs.items()} for regs in held.registers]
+    memory.staging = [dict(s) for s in held.staging]
+    return twin
+
+
+def _key(machine: Machine) -> Hashable:
+    """What decides all further behaviour, for telling states apart."""
+    flights = tuple(
+        (wave, f.order, tuple(f.shares), f.payload)
+        for wave in range(machine.program.waves)
+        for f in machine.in_flight(wave)
+    )
+    newest = tuple(tuple((r, *n[r]) for r in sorted(n)) for n in machine.newest)
+    held = machine.memory
+    registers = tuple(
+        tuple(sorted((r, tuple(x)) for r, x in regs.items())) for regs in held.registers
+    )
+    staging = tuple(tuple(sorted(s.items())) for s in held.staging)
+    where = (tuple(map(tuple, held.lds.values())), registers, staging)
+    return (tuple(machine.at), tuple(machine.arrived), flights, newest, where)

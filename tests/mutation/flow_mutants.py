@@ -61,10 +61,11 @@ def judge_flow(mutant: RoleMutant, intended: RolesDocument) -> RoleOutcome:
     if not computes_the_same(mutant.document, intended):
         fault = "something else is computed"
     elif codes:
+        shown = [f.tiles for f in report.findings[:3] if f.tiles]
         fault = next(
             (
                 f
-                for tiles in lengthened(mutant.document, RACES)
+                for tiles in (*shown, *lengthened(mutant.document, RACES))
                 if (f := first_fault(mutant.document, tiles, range(SEEDS), intended=intended))
             ),
             None,

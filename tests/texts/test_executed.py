@@ -1,5 +1,6 @@
 """Kernels whose emitted program once went wrong, or has a new shape, executed on the host."""
 
+import inspect
 import re
 from contextlib import suppress
 from dataclasses import replace
@@ -12,6 +13,8 @@ from tests.texts.test_random_kernels import Lowered, check
 from warploom.emit.cuda.tile.source import emit_kernel
 from warploom.errors import KernelError, SchedulingError
 from warploom.kernel.values import Load, Store, walk
+from warploom.kernels import scan
+from warploom.kernels.measured import SCANS
 from warploom.lower.loops import each_loop
 
 pytestmark = NEEDS_COMPILER
@@ -526,3 +529,20 @@ def kernel(x: wl.In["m", "k"], out: wl.Out["m", wl.f32], out_b: wl.Out["m", "k"]
 """
     with pytest.raises(KernelError, match="stored inside the loop as it is"):
         Lowered(case(text)).compiled.choices  # noqa: B018
+
+
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    ("t", "d"), [(64, 64), pytest.param(64, 128, marks=SLOW), pytest.param(128, 128, marks=SLOW)]
+)
+def test_a_scan_with_its_measured_choices(t, d):
+    text = inspect.getsource(scan)
+    text = text[text.index("@wl.kernel") :].replace("def scan(", "def kernel(")
+    sizes = {"b": 1, "h": 2, "g": 1, "c": 3, "t": t, "j": t, "d": d, "e": 64}
+    types, whole = dict.fromkeys(("q", "k", "v", "out"), "bf16"), {a: sizes[a] for a in "tjd"}
+    one = RandomKernel(text=text, types=types, sizes=sizes, whole=whole, scalars={}, seed=0)
+    made = check(one, dict(SCANS[t, d]))
+    assert made.tiling.resident == SCANS[t, d].get("resident", 1)
+    assert "__launch_bounds__(256, 2)" in emit_kernel(made).text or t == 128

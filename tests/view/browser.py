@@ -62,6 +62,11 @@ _SEEN = """async ([data, fills]) => {
 }"""
 
 
+def settled(page):
+    """Until what was asked for is drawn."""
+    page.evaluate("() => new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))")
+
+
 def unpainted(page):
     """Colours of what is drawn in the window, and those of them a screenshot does not show."""
     fills = page.evaluate(_FILLS)

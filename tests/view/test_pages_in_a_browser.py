@@ -12,7 +12,7 @@ from warploom.sim.roles import entry_label
 
 from ..cli.runner import warploom
 from ..cli.test_one_truth import TWO_LOOPS
-from .browser import opened, started, unpainted
+from .browser import opened, settled, started, unpainted
 
 ROOT = Path(__file__).parents[2]
 browser = pytest.fixture(scope="module")(started)
@@ -63,7 +63,7 @@ def test_a_timeline_has_all_its_parts(browser, folder, name):
     assert page.locator("g.row").count() >= 1
     assert page.locator("rect[data-what=op]").count() > 20
     page.keyboard.press("i")
-    page.wait_for_timeout(100)
+    settled(page)
     fills, missing = unpainted(page)
     assert len(fills) >= 4
     assert missing == []
@@ -79,7 +79,7 @@ def test_roles_show_their_hand_overs(browser, folder):
     assert page.locator("path.hand.full").count() > 4
     assert page.locator("path.hand.free").count() > 1
     page.keyboard.press("h")
-    page.wait_for_timeout(100)
+    settled(page)
     assert page.locator("path.hand").count() == 0
     assert messages == []
 
@@ -103,8 +103,8 @@ def test_the_keys_are_told(browser, folder):
 def test_a_wait_of_a_role_tells_its_reason(browser, folder):
     page, _ = ready(browser, folder / "gemm.html")
     page.keyboard.press("i")
-    page.wait_for_timeout(100)
-    page.locator("path[data-what=wait]").first.click(force=True)
+    settled(page)
+    page.locator("path[data-what=wait]").first.dispatch_event("click", {"bubbles": True})
     assert "why it is there:" in page.locator("#detail").inner_text()
 
 

@@ -15,7 +15,7 @@ from warploom.errors import ConfigError, WarploomError
 from warploom.lower.choose import choose
 
 MOST = 16
-_RANK = {"clean": 0, "timing": 1, "race": 2, "refused": 3}
+_RANK = {"clean": 0, "timing": 1, "not judged": 2, "race": 3, "refused": 4}
 
 
 def source_rows(sources: list[str]) -> list[dict[str, Any]]:

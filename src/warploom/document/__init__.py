@@ -30,32 +30,3 @@ from warploom.document.witness import (
     witness_to_json,
 )
 from warploom.document.writer import schedule_to_json
-
-__all__ = [
-    "SCHEMA",
-    "WITNESS_SCHEMA",
-    "BarrierKind",
-    "Counters",
-    "Dialect",
-    "KernelShape",
-    "HasDocument",
-    "Point",
-    "Protocol",
-    "RegisterWaits",
-    "Schedule",
-    "ScheduleDocument",
-    "Step",
-    "StepKind",
-    "WaveId",
-    "Witness",
-    "dialect_of",
-    "document_from_json",
-    "document_of",
-    "read_counters",
-    "read_schedule",
-    "schedule_from_json",
-    "schedule_to_json",
-    "witness_from_json",
-    "witness_to_json",
-    "write_schedule",
-]

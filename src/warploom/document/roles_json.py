@@ -13,18 +13,9 @@ from typing import Any
 from warploom.document.checks import check_document
 from warploom.document.counters import SCHEMA
 from warploom.document.reader import check_schema, parse_json
-from warploom.document.records import ENTRY_KINDS, plain, record
+from warploom.document.records import plain, record
 from warploom.document.roles import RolesDocument
 from warploom.errors import DocumentError
-
-__all__ = [
-    "ENTRY_KINDS",
-    "is_roles_json",
-    "read_roles",
-    "roles_from_json",
-    "roles_to_json",
-    "write_roles",
-]
 
 MAX_VALUES = 250_000
 """Values (numbers, texts, lists, objects) a document of roles may hold."""

@@ -9,18 +9,3 @@ from warploom.run.outcome import Execution, WrongAccumulator
 from warploom.run.run import Trial, execute, sample_matrices
 from warploom.run.script import Scripted
 from warploom.run.timing import Drift, Early, Late, Random, Timing, adversaries
-
-__all__ = [
-    "Drift",
-    "Early",
-    "Execution",
-    "Late",
-    "Random",
-    "Scripted",
-    "Timing",
-    "Trial",
-    "WrongAccumulator",
-    "adversaries",
-    "execute",
-    "sample_matrices",
-]

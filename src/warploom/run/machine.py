@@ -7,7 +7,7 @@ Everything in flight can land, share by share, at any moment in between; the dri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from warploom.run.memory import Names
@@ -29,10 +29,6 @@ class Flight:
     order: int
     shares: list[int] = field(default_factory=list)
     payload: int = -1
-
-    def copy(self) -> Flight:
-        """An independent copy."""
-        return Flight(self.wave, self.step, self.end, self.order, self.shares[:], self.payload)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,30 +143,6 @@ class Machine:
         """Whether every wave is at its end and every barrier complete."""
         ended = all(at >= len(s) for at, s in zip(self.at, self.steps, strict=True))
         return ended and len(set(self.arrived)) == 1
-
-    def fork(self) -> Machine:
-        """An independent copy of the state."""
-        twin = object.__new__(Machine)
-        twin.program, twin.capacity_stalls = self.program, self.capacity_stalls
-        twin.memory = self.memory.fork()
-        twin.steps = self.steps
-        twin.at, twin.arrived = self.at[:], self.arrived[:]
-        twin.vm = [[f.copy() for f in queue] for queue in self.vm]
-        twin.lgkm = [[f.copy() for f in queue] for queue in self.lgkm]
-        twin.issued = [counts[:] for counts in self.issued]
-        twin.newest = [{r: held[:] for r, held in n.items()} for n in self.newest]
-        twin.products = list(self.products)
-        return twin
-
-    def key(self) -> Hashable:
-        """What decides all further behaviour, for telling states apart."""
-        flights = tuple(
-            (wave, f.order, tuple(f.shares), f.payload)
-            for wave in range(self.program.waves)
-            for f in (*self.vm[wave], *self.lgkm[wave])
-        )
-        newest = tuple(tuple((r, *n[r]) for r in sorted(n)) for n in self.newest)
-        return (tuple(self.at), tuple(self.arrived), flights, newest, self.memory.key())
 
     def _issue(self, wave: int, step: Step, queue: list[Flight], counter: int) -> Flight:
         self.issued[wave][counter] += step.units

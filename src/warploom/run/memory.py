@@ -7,7 +7,6 @@ names. Cells that nothing has written hold garbage, so that using them shows in 
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 from warploom.run.program import Program, Register, Slot, Step
@@ -60,23 +59,6 @@ class Names:
 
     def multiply(self, wave: int, step: Step) -> None:
         """Nothing to compute with names alone."""
-
-    def fork(self) -> Names:
-        """An independent copy."""
-        twin = object.__new__(Names)
-        twin.tiles, twin.blank = self.tiles, self.blank
-        twin.lds = {slot: held[:] for slot, held in self.lds.items()}
-        twin.registers = [{r: held[:] for r, held in regs.items()} for regs in self.registers]
-        twin.staging = [dict(s) for s in self.staging]
-        return twin
-
-    def key(self) -> Hashable:
-        """What is held where, for telling states apart."""
-        registers = tuple(
-            tuple(sorted((r, tuple(held)) for r, held in regs.items())) for regs in self.registers
-        )
-        staging = tuple(tuple(sorted(s.items())) for s in self.staging)
-        return (tuple(map(tuple, self.lds.values())), registers, staging)
 
     def name(self, tile: int) -> int:
         """``tile``, or ``OUTSIDE`` when the matrices have no such tile."""

@@ -10,7 +10,7 @@ CPU the ops compute by torch, for tests of models.
 from warploom.errors import MissingExtraError
 
 try:
-    import torch as _torch  # noqa: F401
+    import torch as _torch
 except ImportError:
     raise MissingExtraError("torch", "torch", "warploom.torch") from None
 

@@ -13,25 +13,3 @@ from warploom.emit.gfx950.plan import KernelPlan, plan_kernel
 from warploom.emit.gfx950.registers import RegisterTruth, register_truth
 from warploom.emit.gfx950.sidecar import LaunchPlan, launch_plan, read_sidecar, tile_of_sidecar
 from warploom.emit.gfx950.tile import GemmTile, gemm_tile
-
-__all__ = [
-    "ElementType",
-    "EmittedKernel",
-    "GateReport",
-    "GemmTile",
-    "KernelPlan",
-    "LaunchPlan",
-    "LoopEstimate",
-    "RegisterTruth",
-    "check_isa",
-    "element_type",
-    "emit_kernel",
-    "estimate_loop",
-    "gemm_tile",
-    "launch_plan",
-    "plan_kernel",
-    "read_sidecar",
-    "register_truth",
-    "tile_of_sidecar",
-    "write_kernel",
-]

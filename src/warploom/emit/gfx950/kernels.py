@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Any
 
 from warploom.document import ScheduleDocument
 from warploom.document.kinds import Phase
@@ -66,12 +67,8 @@ def ready_kernel(
 def _pingpong(
     block: Block, element: ElementType, mma: Block | None
 ) -> tuple[PipelineSchedule, GemmTile]:
-    geometry = KernelGeometry.ping_pong(
-        block,
-        mma or _MMA16.get(element, (16, 16, 32)),
-        elem_bytes=element.size,
-        is_fp8=element is ElementType.FP8,
-    )
+    shape = mma or _MMA16.get(element, (16, 16, 32))
+    geometry = KernelGeometry.ping_pong(block, shape, **_elements(element))
     target = _target(geometry, (block[0] // 2, block[1] // 4))
     source = DeclarativeSchedule(geometry=geometry, target=target)
     return source, tile_of_geometry(geometry, element, (2, 4))
@@ -80,14 +77,14 @@ def _pingpong(
 def _fourwave(
     block: Block, element: ElementType, mma: Block | None
 ) -> tuple[PipelineSchedule, GemmTile]:
-    geometry = KernelGeometry.four_wave(
-        block,
-        mma or _MMA32.get(element, (32, 32, 16)),
-        elem_bytes=element.size,
-        is_fp8=element is ElementType.FP8,
-    )
+    shape = mma or _MMA32.get(element, (32, 32, 16))
+    geometry = KernelGeometry.four_wave(block, shape, **_elements(element))
     target = _target(geometry, (block[0] // 2, block[1] // 2))
     return Pipeline4Wave(geometry, target=target), tile_of_geometry(geometry, element, (2, 2))
+
+
+def _elements(element: ElementType) -> dict[str, Any]:
+    return {"elem_bytes": element.size, "is_fp8": element is ElementType.FP8}
 
 
 def _single_buffer(

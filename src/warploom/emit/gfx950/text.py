@@ -204,15 +204,15 @@ def _check_access(
         _refuse(line, f"{tensor} of type {text.kernel.tensor(tensor).dtype.value}", "")
 
 
-def line_words(line: Line | None) -> str:
-    """The author's line, as errors show it."""
-    return f"{line}: {line.text}" if line else ""
+def refuse(line: Line | None, what: str, fix: str, why: str) -> NoReturn:
+    """Refuse a kernel at the author's line."""
+    raise BackendError(
+        f"the gfx950 back end does not take {what}",
+        where=f"{line}: {line.text}" if line else "",
+        why=why,
+        fix=fix or "see the explanation of the gfx950 back end for what it takes",
+    )
 
 
 def _refuse(line: Line | None, what: str, fix: str) -> NoReturn:
-    raise BackendError(
-        f"the gfx950 back end does not take {what}",
-        where=line_words(line),
-        why="this back end emits products of two matrices with a pointwise tail",
-        fix=fix or "see the explanation of the gfx950 back end for what it takes",
-    )
+    refuse(line, what, fix, "this back end emits products of two matrices with a pointwise tail")

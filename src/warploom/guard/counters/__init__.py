@@ -23,25 +23,3 @@ from warploom.guard.counters.synthesis import (
     synthesise,
 )
 from warploom.guard.counters.text import Queue
-
-__all__ = [
-    "CHIP",
-    "REFERENCE",
-    "Barriers",
-    "Change",
-    "ChangeKind",
-    "Cost",
-    "Hazard",
-    "Mode",
-    "PhaseCounts",
-    "Queue",
-    "Reason",
-    "Repair",
-    "Served",
-    "StallModel",
-    "Synthesis",
-    "count_sync",
-    "guarded",
-    "repair",
-    "synthesise",
-]

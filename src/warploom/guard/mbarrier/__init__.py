@@ -44,22 +44,6 @@ from warploom.guard.mbarrier.release import Release
 from warploom.guard.mbarrier.turns import first_turn, last_turn, take_turns, wait_before_turns
 from warploom.order import ModuloResult
 
-__all__ = [
-    "Action",
-    "Copy",
-    "Plan",
-    "Product",
-    "Release",
-    "RingPlan",
-    "RolePlan",
-    "Store",
-    "Stores",
-    "Turns",
-    "Verbatim",
-    "Work",
-    "derive_roles",
-]
-
 WARP_THREADS = 32
 
 

@@ -14,17 +14,3 @@ from warploom.run.roles.memory import Fault, Values
 from warploom.run.roles.program import Plan
 from warploom.run.roles.run import Pace, first_fault, run_once
 from warploom.run.roles.witness import RoleWitness, replay, role_witness
-
-__all__ = [
-    "Fault",
-    "Machine",
-    "Pace",
-    "Plan",
-    "RoleWitness",
-    "Values",
-    "first_fault",
-    "meaning",
-    "replay",
-    "role_witness",
-    "run_once",
-]

@@ -9,15 +9,3 @@ from warploom.seed.compile.program import (
     derive_order,
 )
 from warploom.seed.compile.result import CompiledSchedule, counters
-
-__all__ = [
-    "CompiledSchedule",
-    "Observer",
-    "OnRace",
-    "ScheduleCompiler",
-    "build_double_buffer_program",
-    "build_kernel_program",
-    "compile_schedule",
-    "counters",
-    "derive_order",
-]

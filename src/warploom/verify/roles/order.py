@@ -27,7 +27,6 @@ from warploom.document.roles import (
     MmaFence,
     NamedArrive,
     NamedSync,
-    ProxyFence,
     RoleEntry,
     RolesDocument,
     Scope,
@@ -39,7 +38,7 @@ from warploom.document.roles import (
 from warploom.verify.agents import ALL, Agent, Event, Uses, agents, reach_of, run
 
 WARP_THREADS = 32
-_LOCAL = (Compute, MmaFence, ProxyFence, ScopeSync, BulkStore, BulkCommit, BulkWait)
+_LOCAL = (MmaFence, BulkStore, BulkCommit, BulkWait)
 BarrierKey = tuple[int, str, str, int]  # cta, ring, "full" | "empty", use
 Generation = tuple[int, str, int, int]  # cta, barrier, turn, generation
 
@@ -62,7 +61,7 @@ class Order:
     uses: Uses
     programs: dict[Agent, list[Event]]
     depth: dict[str, int] = field(init=False)  # slots of every ring
-    nodes: dict[Agent, list[int]] = field(default_factory=dict)  # of an agent's events, in order
+    nodes: dict[Agent, list[int]] = field(default_factory=dict)  # of an agent's events; some share
     event: dict[int, Event] = field(default_factory=dict)
     landed: dict[int, dict[int, int]] = field(default_factory=dict)  # load node -> cta -> node
     loader: dict[int, int] = field(default_factory=dict)  # landing -> load node
@@ -173,6 +172,9 @@ def _add_agent(order: Order, agent: Agent, events: list[Event]) -> None:  # noqa
     turns: dict[tuple[str, int], int] = defaultdict(int)
     nodes = order.nodes[agent] = []
     for event in events:
+        if nodes and _alone(event):
+            nodes.append(nodes[-1])
+            continue
         node = order.new_node()
         order.event[node] = event
         if nodes:
@@ -180,8 +182,6 @@ def _add_agent(order: Order, agent: Agent, events: list[Event]) -> None:  # noqa
             order.edge(nodes[-1], node)
         nodes.append(node)
         entry = event.entry
-        if isinstance(entry, _LOCAL):
-            continue
         match entry:
             case WaitFull() | WaitEmpty():
                 order.waits[waited(order, agent, event)].append(node)
@@ -209,6 +209,16 @@ def _add_agent(order: Order, agent: Agent, events: list[Event]) -> None:  # noqa
                 meetings += 1
             case _:
                 pass
+
+
+def _alone(event: Event) -> bool:
+    """Whether an event concerns its own warp alone: it needs no node but that of the one before."""
+    entry = event.entry
+    if isinstance(entry, Compute):
+        return not (entry.slots or entry.fills_slots)
+    if isinstance(entry, ScopeSync):
+        return reach_of(event) != ALL
+    return isinstance(entry, _LOCAL)
 
 
 def _elected(entry: RoleEntry) -> bool:

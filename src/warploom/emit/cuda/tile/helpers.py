@@ -153,7 +153,8 @@ TILE_HELPERS: dict[str, str] = {
         "DEVICE void load_row(uint32_t (&x)[4], const uint16_t* at, bool exists) {\n"
         '  asm volatile("{ .reg .pred p; setp.ne.b32 p, %5, 0;"\n'
         '               " mov.b32 %0, 0; mov.b32 %1, 0; mov.b32 %2, 0; mov.b32 %3, 0;"\n'
-        '               " @p ld.global.nc.v4.b32 {%0, %1, %2, %3}, [%4]; }"\n'
+        '               " @p ld.global.nc.L1::no_allocate.L2::256B.v4.b32"\n'
+        '               " {%0, %1, %2, %3}, [%4]; }"\n'
         '               : "=&r"(x[0]), "=&r"(x[1]), "=&r"(x[2]), "=&r"(x[3])\n'
         '               : "l"(at), "r"((uint32_t)exists));\n'
         "}\n"

@@ -16,21 +16,3 @@ from warploom.emit.gfx950.attention.registers import HeldRegisters, held_registe
 from warploom.emit.gfx950.attention.schedule import AttentionSchedule, attention_schedule
 from warploom.emit.gfx950.attention.text import AttentionText, attention_text
 from warploom.emit.gfx950.attention.trial import Trial, launch_grid, try_kernel
-
-__all__ = [
-    "AttentionPlan",
-    "AttentionSchedule",
-    "AttentionShape",
-    "AttentionText",
-    "HeldRegisters",
-    "Trial",
-    "attention_plan",
-    "attention_schedule",
-    "attention_text",
-    "attention_tile",
-    "emit_attention",
-    "fit_attention",
-    "held_registers",
-    "launch_grid",
-    "try_kernel",
-]

@@ -13,8 +13,7 @@ from typing import NoReturn
 
 from warploom.document.flow import When
 from warploom.emit.gfx950.mfma import ElementType
-from warploom.emit.gfx950.text import ELEMENTS, NOT_LOWERED, STORED, line_words
-from warploom.errors import BackendError
+from warploom.emit.gfx950.text import ELEMENTS, NOT_LOWERED, STORED, refuse
 from warploom.kernel.simplify import simplify
 from warploom.kernel.values import (
     Const,
@@ -230,9 +229,5 @@ def _line(op: Op) -> Line | None:
 
 
 def _refuse(line: Line | None, what: str, fix: str) -> NoReturn:
-    raise BackendError(
-        f"the gfx950 back end does not take {what}",
-        where=line_words(line),
-        why="besides products with a tail it emits two products around vector work: attention",
-        fix=fix or "see the explanation of the gfx950 back end for what it takes",
-    )
+    why = "besides products with a tail it emits two products around vector work: attention"
+    refuse(line, what, fix, why)

@@ -26,24 +26,3 @@ from warploom.emit.gfx950.emulator.timing import (
     random_timing,
     timing_named,
 )
-
-__all__ = [
-    "EARLY",
-    "LATE",
-    "STARVED",
-    "TRAMPLED",
-    "EmulationError",
-    "Floats",
-    "GemmResult",
-    "Moment",
-    "Order",
-    "RunStatistics",
-    "Timing",
-    "emulate_gemm",
-    "emulate_launch",
-    "integer_matrix",
-    "normal_matrix",
-    "random_timing",
-    "run_kernel",
-    "timing_named",
-]

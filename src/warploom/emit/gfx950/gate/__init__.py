@@ -2,5 +2,3 @@
 
 from warploom.emit.gfx950.gate.check import GateReport, check_isa
 from warploom.emit.gfx950.gate.expected import Gated
-
-__all__ = ["GateReport", "Gated", "check_isa"]

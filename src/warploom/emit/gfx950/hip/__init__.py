@@ -2,5 +2,3 @@
 
 from warploom.emit.gfx950.hip.check import HipCheck, check_hip, find_hip_compiler
 from warploom.emit.gfx950.hip.source import hip_source
-
-__all__ = ["HipCheck", "check_hip", "find_hip_compiler", "hip_source"]

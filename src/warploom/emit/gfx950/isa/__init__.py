@@ -2,5 +2,3 @@
 
 from warploom.emit.gfx950.isa.assembly import Assembly, Instruction, parse_assembly
 from warploom.emit.gfx950.isa.metadata import Resources, read_resources
-
-__all__ = ["Assembly", "Instruction", "Resources", "parse_assembly", "read_resources"]

@@ -2,5 +2,3 @@
 
 from warploom.emit.gfx950.toolchain.compiler import CompiledText, compile_ir, compile_object
 from warploom.emit.gfx950.toolchain.linker import find_linker, link_code_object
-
-__all__ = ["CompiledText", "compile_ir", "compile_object", "find_linker", "link_code_object"]
