@@ -40,7 +40,7 @@ from warploom.target.h200 import h200
 
 ENDS, BAND_BYTES = h200().tiles.ends, h200().memory.band_bytes
 EVEN = 1.01  # of the least time a list can take: no need to look further
-TURN_BYTES = 32768  # of sums: tiles keep this distance, and a turn takes a fence
+TURN_BYTES = 65536  # of sums: tiles keep this distance, and a turn takes a fence
 STOP = -1  # after the last tile of a CTA
 
 Sizes = Mapping[str, int]
@@ -58,9 +58,12 @@ def takes_turns(kernel: Kernel) -> bool:
     return any(t.access is Access.TURNS for t in kernel.tensors)
 
 
-def turn_rows(extent: int, columns: int) -> int:
-    """Rows of a loop with tiles of ``extent`` whose turn is taken, and given on, at once."""
-    return max(1, TURN_BYTES // (4 * columns) // extent) * extent
+def turn_rows(extent: int, columns: int, most: int | None) -> int:
+    """Rows of a loop with tiles of ``extent`` whose turn is taken, and given on, at once. Where
+    tiles begin one after the other, ``most`` is the distance they begin at.
+    """
+    rows = TURN_BYTES // (4 * columns)
+    return max(1, (rows if most is None else min(rows, most)) // extent) * extent
 
 
 def starts_early(body: Body, cut: Cut | None, tiling: Tiling) -> bool:

@@ -10,7 +10,7 @@ from warploom.emit.cuda.tile.columns import early_text
 from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.meet import meet_lines
 from warploom.emit.cuda.tile.operands import load_lines, product_lines
-from warploom.emit.cuda.tile.stores import ask_turn, direct_text, store_call, straight_text
+from warploom.emit.cuda.tile.stores import direct_text, store_call, straight_text
 from warploom.emit.cuda.tile.vector import Vector
 from warploom.kernel.values import Dot, Load, Store
 from warploom.lower.column import Lowered
@@ -35,7 +35,6 @@ from warploom.lower.plan import (
     store_name,
 )
 from warploom.lower.storage import is_straight, staged_stores
-from warploom.lower.visits import takes_turns
 
 
 class Ops:
@@ -115,18 +114,6 @@ class Ops:
                 table = table.with_op(product_name(op), dot)
         return table
 
-    def _asked(self, put: Put, iteration: str) -> list[str]:
-        """Whose turn it is to add what a product makes of a tile."""
-        body = self.layout.body
-        if not takes_turns(body.kernel):
-            return []
-        lines: list[str] = []
-        for store in (op for op in body.loop.body if isinstance(op, Store)):
-            dot = body.ops.get(body.through(store.value)[0])
-            if isinstance(dot, Dot) and put.value in {body.through(x)[0] for x in (dot.a, dot.b)}:
-                lines += ask_turn(self.context, store, iteration)
-        return lines
-
     def _with_moves(self, table: LoweringTable) -> LoweringTable:
         """Tiles into registers, and from registers into slots."""
         for op in held_loads(self.layout):
@@ -140,8 +127,7 @@ class Ops:
             def put_lines(e: RoleEntry, site: Site, put: Put = put) -> list[str]:
                 assert isinstance(e, Compute)
                 place = site.part(put.ring.name, part_name(put.value), e.k)
-                at = site.iteration(e.k)
-                return [f"{put.name}({place}, {at});", *self._asked(put, at)]
+                return [f"{put.name}({place}, {site.iteration(e.k)});"]
 
             table = table.with_op(put.name, put_lines)
         for see in sees(self.layout):

@@ -42,7 +42,6 @@ from warploom.lower.meet import MEET
 from warploom.lower.plan import held_loads, part_name
 from warploom.lower.ranges import cut_of, moves
 from warploom.lower.storage import staged_stores
-from warploom.lower.visits import takes_turns
 
 
 class Part:
@@ -117,7 +116,6 @@ class Part:
         early = early_vectors(self.layout).items()
         return [
             *(array_declaration(a) for a in self.layout.arrays),
-            *(["unsigned asked = 0;"] if takes_turns(self.context.kernel) else []),
             *(f"float {early_array(n)}[{columns // 4}];" for n, (_, columns) in early),
         ]
 

@@ -15,7 +15,7 @@ from warploom.emit.cuda.tile.helpers import helpers_for
 from warploom.emit.cuda.tile.part import Part
 from warploom.emit.cuda.tile.signature import Param, PointerParam
 from warploom.emit.cuda.tile.stamps import NAME, StampedRole, stamped_roles
-from warploom.emit.cuda.tile.stores import clerk_tile
+from warploom.emit.cuda.tile.stores import clerk_tile, usher_tile
 from warploom.guard.mbarrier import derive_roles
 from warploom.kernel.values import DType
 from warploom.lower.column import Lowered
@@ -110,9 +110,9 @@ class _Writer:
 
     @property
     def counts(self) -> int:
-        """Bytes of what consumers count for the clerk of turns."""
+        """Bytes of what consumers count for the clerk of turns, and the usher for them."""
         in_turn = adds_in_turn(self.lowered.kernel)
-        return 16 * self.last.layout.tiling.consumers if in_turn else 0
+        return 16 * self.last.layout.tiling.consumers + 4 if in_turn else 0
 
     def count_constants(self) -> list[str]:
         """Where they lie."""
@@ -229,14 +229,21 @@ class _Writer:
             *indent(policies, 2),
             *indent(self.around("producer", loop), 2),
             *(["} else if (warp > 0) {", *indent(gather, 2)] if gather else []),
-            *(["} else if (warp == 1) {", *indent(self.clerk(), 2)] if self.counts else []),
+            *(self.attendants() if self.counts else []),
             "}",
         ]
 
-    def clerk(self) -> list[str]:
-        """A warp of the producer that gives turns on."""
-        tile = [*self.last.trip_lines(), *clerk_tile(self.last.context)]
-        return ["unsigned given = 0;", *self.tile_loop([tile])]
+    def attendants(self) -> list[str]:
+        """Warps of the producer that give turns on, and that open them."""
+        trips = self.last.trip_lines()
+        clerk = self.tile_loop([[*trips, *clerk_tile(self.last.context)]])
+        usher = self.tile_loop([[*trips, *usher_tile(self.last.context)]])
+        return [
+            "} else if (warp == 1) {",
+            *indent(["unsigned given = 0;", *clerk], 2),
+            "} else if (warp == 2 && lane == 0) {",
+            *indent(usher, 2),
+        ]
 
     def gatherer(self) -> list[str]:
         """The producer's other warps, which fetch rows that a list picks."""
