@@ -129,6 +129,8 @@ class FakeDriver:
         return SimpleNamespace(id=None, value=SimpleNamespace(clusterDim=SimpleNamespace()))
 
     def cuTensorMapEncodeTiled(self, *arguments):
+        if not self.context:
+            return NO_CONTEXT, None
         made = TensorMap()
         self.encoded.append(arguments)
         ctypes.memmove(made.getPtr(), struct.pack("QQ", arguments[2], len(self.encoded)), 16)
@@ -136,6 +138,8 @@ class FakeDriver:
 
     def cuTensorMapReplaceAddress(self, held, address):
         assert held.getPtr() % 64 == 0
+        if not self.context:
+            return (NO_CONTEXT,)
         self.replaced.append(address)
         ctypes.memmove(held.getPtr(), struct.pack("Q", address), 8)
         if self.secret:  # a word beside the address that only the driver knows

@@ -157,6 +157,7 @@ def test_scan(shape, g):
     q, k, v = randn(b, g, c, t, d) * 0.1, randn(b, g, c, t, d) * 0.1, randn(b, h, c, t, e)
     gates = -torch.rand(b, h, c, t, device="cuda")
     out, last = warploom.scan(q, k, v, gates.cumsum(-1))
+    q, k = (x.repeat_interleave(h // g, 1) for x in (q, k))
     state, rows = torch.zeros(b, h, d, e, device="cuda", dtype=torch.float64), []
     for i in range(c * t):
         at = (slice(None), slice(None), i // t, i % t)

@@ -32,6 +32,7 @@ from warploom.launch.driver import (
     check,
     context_of,
     device_count,
+    ensure_context,
     launch_config,
     library,
     require_hopper,
@@ -258,6 +259,7 @@ class Plan:
         """A further block; the first call has the tensor maps encoded."""
         template = self._template
         if self._source is None:
+            ensure_context(self.device)  # torch's threads of backward passes may have none
             made = bytearray(template.bytes)
             written = [(w.form.format, w.offset, w.value) for w in template.slots]
             words = [(form, offset // struct.calcsize(form), i) for form, offset, i in written]
@@ -276,6 +278,7 @@ class Plan:
     def _move(self, block: _Block, values: Sequence[Any]) -> None:
         """Addresses of tensor maps, by the driver."""
         cuda = library()
+        ensure_context(self.device)
         for offset, index, tensor in self._moved:
             held = cuda.CUtensorMap(_ptr=block.base + offset)
             check(cuda.cuTensorMapReplaceAddress(held, values[index]), f"tensor map of {tensor}")

@@ -63,7 +63,8 @@ def scaled_dot_product_attention(
     causal = is_causal or (attn_mask is not None and mask is None)
     reason = why_not(query, key, value, mask, dropout_p, scale, enable_gqa)
     if reason is None:
-        if mask is attn_mask and is_plain(query) and not needs_grad(query, key, value):
+        plain = mask is attn_mask and not torch.compiler.is_compiling() and is_plain(query)
+        if plain and not needs_grad(query, key, value):
             _serve(enable_gqa, query, key, value)
         out: Tensor = torch.ops.warploom.attention(query, key, value, causal, scale, lower_right)[0]
         return out
