@@ -164,6 +164,7 @@ def page(report):
             f"Made by `bench/role_mutants.py` on {report['date']}, Python {report['python']}, "
             f"in {report['seconds']} s; every mutant in `role_mutants.json`.",
             "",
+            *([report["note"], ""] if report.get("note") else []),
             f"{_taken(report)}single edits of entries, rings and barriers. Each mutant runs in the "
             f"operational model up to {runs} times in random order (tiles {tiles}), and "
             f"{MORE_SEEDS} more times a sequence if only the verifier reports it; stored values "

@@ -164,7 +164,7 @@ def test_slow_compilations_are_announced(monkeypatch, tmp_path, capsys):
     build.compile_source(TINY, cache_dir=tmp_path, name="gemm_128x256")
     said = capsys.readouterr().err
     assert "compiling gemm_128x256 (first use" in said
-    assert "compiled gemm_128x256 in 0." in said
+    assert "compiling gemm_128x256: done in 0." in said
     build.compile_source(TINY, cache_dir=tmp_path, name="gemm_128x256")
     assert not capsys.readouterr().err
     monkeypatch.setenv("WARPLOOM_QUIET", "1")

@@ -170,6 +170,27 @@ def test_a_kernel_waits_for_the_one_before():
             assert torch.equal(out, want)
 
 
+def test_events_of_other_streams_are_waited_for():
+    """Coming early means early for the kernel before in the stream, and for nothing else."""
+    x, w = matrix(2048, 512), matrix(512, 512) / 22
+    there, here = torch.cuda.Stream(), torch.cuda.Stream()
+    want = warploom.gemm(x * 3, w.T)
+    torch.cuda.synchronize()
+    for _ in range(50):
+        with torch.cuda.stream(here):
+            warploom.gemm(x, w.T)
+        with torch.cuda.stream(there):
+            y = torch.zeros_like(x)
+            torch.cuda._sleep(300_000)
+            y.copy_(x * 3)
+            done = there.record_event()
+        here.wait_event(done)
+        with torch.cuda.stream(here):
+            out = warploom.gemm(y, w.T)
+        torch.cuda.synchronize()
+        assert torch.equal(out, want)
+
+
 def test_a_stream_given_by_handle():
     a, b = matrix(256, 512), matrix(384, 512)
     want = warploom.gemm(a, b.T)

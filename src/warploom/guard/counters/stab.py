@@ -58,7 +58,7 @@ def stab(arcs: Sequence[Arc], size: int, *, extra: int = 0, limit: int = 64) -> 
 def _tightest(arcs: list[Arc], size: int) -> list[Arc]:
     """Without arcs that others imply: those inside them, with at least their demand."""
     kept: list[Arc] = []
-    for arc in sorted(dict.fromkeys(arcs), key=lambda a: (a.length, -a.demand, a.start)):
+    for arc in sorted(set(arcs), key=lambda a: (a.length, -a.demand, a.start)):
         inside = (
             k.demand >= arc.demand
             and (
@@ -69,7 +69,7 @@ def _tightest(arcs: list[Arc], size: int) -> list[Arc]:
         )
         if not any(inside):
             kept.append(arc)
-    return kept
+    return [a for a in dict.fromkeys(arcs) if a in kept]
 
 
 def _smallest(arcs: list[Arc], size: int) -> tuple[int, tuple[int, ...]]:
