@@ -49,6 +49,12 @@ def test_verdicts_agree_on_random_programs_and_edits():
     assert sum(o.verdict == "clean" for o in outcomes) > 60
 
 
+def test_an_arrival_after_the_last_generation_may_not_come_before_it():
+    """An edit that arrives once more in ``finish``: it can fill the generation others wait for."""
+    outcome = compare(901_043, limit=8_000)
+    assert (outcome.truth, outcome.verdict, outcome.codes) == ("deadlock", "race", ("BARRIER",))
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("start", range(10_000, 30_000, 2_000))

@@ -17,16 +17,15 @@ def check_named(order: Order) -> Iterator[Finding]:
     An agent's n-th entry on a barrier means generation n. That it falls there, the generation
     before must be over when the entry starts: a sync sees to that for the next entry of its own
     agent, an arrival does not. Arrivals after the last generation that anyone waits for wake
-    nobody and harm nobody.
+    nobody; they harm nobody unless they come before it is over.
     """
     for key, nodes in order.generations.items():
         if key[0] > 0:
             continue
         last = (*key[:3], key[3] + 1) not in order.generations
-        if last and all(isinstance(order.event[n].entry, NamedArrive) for n in nodes):
-            continue
+        wakes = not (last and all(isinstance(order.event[n].entry, NamedArrive) for n in nodes))
         found, needed = _threads(order, key, nodes)
-        if found != needed:
+        if wakes and found != needed:
             yield Finding(
                 code=Code.BARRIER,
                 why=f"generation {key[3]} of barrier {_name(key)} gets {found} of {needed}",
