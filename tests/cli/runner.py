@@ -2,9 +2,11 @@
 
 import contextlib
 import io
+import os
 import sys
 import warnings
 from dataclasses import dataclass
+from unittest import mock
 
 from warploom.cli import main
 
@@ -38,6 +40,7 @@ def warploom(*arguments, stdin="", cwd=None):
             contextlib.redirect_stderr(err),
             contextlib.chdir(cwd or "."),
             warnings.catch_warnings(),
+            mock.patch.dict(os.environ),  # what a command sets, it sets for itself
         ):
             warnings.simplefilter("always")  # as text, not as errors of the test run
             try:

@@ -98,7 +98,7 @@ def process(*words, **more):
 
 
 def test_an_interrupt_ends_it_with_130():
-    running = process("simulate", "pingpong", "--trips", "4096", start_new_session=True)
+    running = process("simulate", "pingpong", "--trips", "3500", start_new_session=True)
     time.sleep(4)
     os.killpg(running.pid, signal.SIGINT)
     _, said = running.communicate(timeout=60)

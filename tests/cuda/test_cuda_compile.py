@@ -153,6 +153,7 @@ def test_processes_share_a_cache(tmp_path):
 
 def test_slow_compilations_are_announced(monkeypatch, tmp_path, capsys):
     no_compiler(monkeypatch)
+    monkeypatch.delenv("WARPLOOM_QUIET", raising=False)
     monkeypatch.setattr(build, "SLOW_SECONDS", 0.01)
     real = build._nvcc
 
