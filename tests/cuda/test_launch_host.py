@@ -185,3 +185,21 @@ def test_without_torch_the_extra_is_named():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("MissingExtraError")
     assert "warploom[torch]" in done.stdout
+
+
+@pytest.mark.parametrize("given", [None, "a word"])
+@pytest.mark.parametrize(
+    ("call", "tensors", "first"),
+    [
+        (warploom.gemm, 2, "a"),
+        (warploom.attention, 3, "q"),
+        (warploom.attention_backward, 6, "q"),
+        (warploom.swiglu, 2, "gate"),
+        (warploom.grouped_gemm, 3, "x"),
+        (warploom.gemm_quantised, 3, "x"),
+        (warploom.scan, 4, "grown"),
+    ],
+)
+def test_what_is_no_tensor_is_told(call, tensors, first, given):
+    with pytest.raises(BackendError, match=f"{first} is a .*, not a CUDA tensor"):
+        call(*[given] * tensors)

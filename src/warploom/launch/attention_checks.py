@@ -9,6 +9,7 @@ from typing import Any
 from warploom.errors import BackendError
 from warploom.kernel.values import DType
 from warploom.launch.layout import Layout
+from warploom.launch.tensors import not_a_tensor
 
 CAUSAL: dict[bool | str, bool | str] = {
     False: False,
@@ -166,7 +167,11 @@ def check_longest(queries: int, keys: int) -> None:
 
 def check_backward(grad: Any, q: Any, k: Any, v: Any, out: Any, lse: Any) -> None:  # noqa: ANN401
     """Six tensors of one call of attention, by their shapes; strides and types are judged later."""
-    shapes = [tuple(x.shape) for x in (q, k, v, grad, out, lse)]
+    given = {"q": q, "k": k, "v": v, "grad": grad, "out": out, "lse": lse}
+    for name, x in given.items():
+        if not hasattr(x, "shape"):
+            raise not_a_tensor(x, name)
+    shapes = [tuple(x.shape) for x in given.values()]
     if any(s != shapes[0] for s in shapes[3:5]) or shapes[5] != shapes[0][:3]:
         raise BackendError(
             f"grad is {shapes[3]}, out {shapes[4]}, lse {shapes[5]}, q {shapes[0]}",

@@ -27,6 +27,7 @@ from warploom.kernels.int4_gemm import fp8_gemm, int4_gemm
 from warploom.kernels.scan import scan as scan_text
 from warploom.kernels.swiglu import swiglu as swiglu_text
 from warploom.launch.runner import Layouts
+from warploom.launch.tensors import view_of
 from warploom.launch.texts import Calls
 
 BLOCK = 128
@@ -50,6 +51,7 @@ def swiglu(
     both weights with their rows in turn, [2 N, K].
     """
     if up is None:
+        view_of(gate, "gate")
         gate, up = gate[0::2], gate[1::2]
     return SWIGLU.launch((x, gate, up, out), (), _gated(activation), stream)[3]
 
@@ -198,6 +200,7 @@ def scan(
     float32 [batch, heads, chunks, t], sums the gates of a chunk up to each step
     (``gates.cumsum(-1)``). ``state`` is that after the last step, float32 [batch, heads, d, e].
     """
+    view_of(grown, "grown")
     done = SCAN.launch((q, k, v, grown, grown, grown[..., -1], out, None), (), SCANNED, stream)
     return done[6], done[7]
 

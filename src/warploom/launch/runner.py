@@ -23,6 +23,7 @@ from warploom.launch.tensors import (
     allocator,
     guard_of,
     is_torch,
+    not_a_tensor,
     on_stream,
     row_major,
     stream_of,
@@ -207,7 +208,11 @@ class Runner:
         ]
         torch = all(t is None or is_torch(t) for t in tensors)
         layouts = tuple(None if v is None else v.layout for v in views)
-        key = self._key(options, tensors) if torch else (options, layouts)
+        try:
+            key = self._key(options, tensors) if torch else (options, layouts)
+        except AttributeError:  # None has no shape
+            lacking = (n for n, t in zip(self._names, tensors, strict=True) if t is None)
+            raise not_a_tensor(None, next(lacking)) from None
         entry = self._entries.get(key)
         if entry is None:
             try:

@@ -71,8 +71,13 @@ def view_of(tensor: object, name: str) -> TensorView:
         return _from_dlpack(tensor, name)
     if hasattr(tensor, "__cuda_array_interface__"):
         return _from_interface(tensor, name)
-    raise BackendError(
-        f"{name} is a {type(tensor).__name__}, not a CUDA tensor",
+    raise not_a_tensor(tensor, name)
+
+
+def not_a_tensor(given: object, name: str) -> BackendError:
+    """What is said of anything else."""
+    return BackendError(
+        f"{name} is a {type(given).__name__}, not a CUDA tensor",
         where=f"argument {name}",
         fix="pass a torch or CuPy tensor, or anything with DLPack",
     )

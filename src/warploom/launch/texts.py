@@ -34,6 +34,7 @@ from warploom.launch.fit import UnfitError, check_fit, fitted
 from warploom.launch.layout import bind
 from warploom.launch.plan import MisalignedError
 from warploom.launch.runner import Layouts, Runner, View
+from warploom.launch.tensors import not_a_tensor
 from warploom.launch.tune import recall
 
 KERNELS = 512  # compiled kernels a process keeps
@@ -205,6 +206,9 @@ class Calls:
     def _made(
         self, layouts: Layouts, options: tuple[Any, ...]
     ) -> tuple[Compiled, tuple[Tensor, ...], dict[str, int]]:
+        for t, layout in zip(self.tensors, layouts, strict=True):
+            if layout is None and t.access is Access.IN and not t.optional:
+                raise not_a_tensor(None, t.name)
         if self.check is not None:
             self.check(layouts, options)
         types, choices, positive, wanted, pins = options
