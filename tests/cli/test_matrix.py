@@ -11,13 +11,17 @@ from .runner import warploom
 MINE = """
 from dataclasses import replace
 
-from warploom import DeclarativeSchedule, compile_schedule
+from warploom import DeclarativeSchedule, KernelGeometry, compile_schedule
 import warploom as wl
 from warploom.target.h200 import h200
 
 
 def schedule():
     return DeclarativeSchedule(lgkm_a=8, lgkm_b=4)
+
+
+def of_a_tile():
+    return DeclarativeSchedule(geometry=KernelGeometry.ping_pong((256, 256, 64)))
 
 
 compiled = compile_schedule(schedule())
@@ -159,7 +163,11 @@ def test_every_shipped_kernel_goes_through_every_command(name, tmp_path):
 
 @pytest.mark.parametrize(
     ("source", "said"),
-    [("roles.json", "warploom emit h200 roles.json"), ("grouped", "products of two matrices")],
+    [
+        ("roles.json", "warploom emit h200 roles.json"),
+        ("grouped", "products of two matrices"),
+        ("mine.py:schedule", "with other counts they would be wrong"),
+    ],
 )
 def test_what_gfx950_cannot_run_is_told(source, said, tmp_path):
     pytest.importorskip("llvmlite")
@@ -170,7 +178,7 @@ def test_what_gfx950_cannot_run_is_told(source, said, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "source", ["pingpong", "counters.json", "mine.py:schedule", "gemm", "mine.py:kernel"]
+    "source", ["pingpong", "counters.json", "mine.py:of_a_tile", "gemm", "mine.py:kernel"]
 )
 def test_counter_sources_and_products_become_gfx950_kernels(source, tmp_path):
     pytest.importorskip("llvmlite")
