@@ -90,6 +90,7 @@ def test_the_text_meets_casts_and_arrives():
     assert text.count("cluster_sync();") == 2
     assert "rank * 32, 3" in text
     assert "if (lane < 2) mbar_arrive_at(" in text
+    assert "mbar_wait(" not in text.replace("mbar_wait_cluster", "")
     plain = emit_kernel(lowered(cluster=1)).text
     assert "cluster" not in plain.replace("shared::cluster", "").replace("release.cluster", "")
 
