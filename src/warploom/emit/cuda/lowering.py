@@ -196,12 +196,15 @@ def _scope_sync(e: RoleEntry, site: Site) -> list[str]:
 def _named(e: RoleEntry, site: Site) -> list[str]:
     assert isinstance(e, NamedSync | NamedArrive)
     barrier = next(b for b in site.document.barriers if b.name == e.barrier)
+    alone = site.program.instances == 1
     number = str(barrier.id)
-    if barrier.count > 1:
+    if barrier.count > 1 and alone:
+        number = str(barrier.id + e.turn % barrier.count)
+    elif barrier.count > 1:
         turn = f"(instance + {e.turn}) % {barrier.count}" if e.turn else "instance"
         number = f"{barrier.id} + {turn}"
     call = "named_sync" if isinstance(e, NamedSync) else "named_arrive"
-    guard = f"if (instance == {e.instance}) " if e.instance is not None else ""
+    guard = f"if (instance == {e.instance}) " if e.instance is not None and not alone else ""
     return [f"{guard}{call}({number}, {barrier.threads});"]
 
 

@@ -90,8 +90,8 @@ HELPERS: dict[str, str] = {
         "void mbar_arrive(uint32_t bar)", "mbarrier.arrive.shared::cta.b64 _, [%0];", '"r"(bar)'
     ),
     "mbar_arrive_at": (
-        "// What was read in this CTA's shared memory is released to another CTA. A release of all\n"
-        "// memory (.release.cluster) would wait for that of the GPU, in every iteration.\n"
+        "// Releases what was read in this CTA's shared memory to another CTA. A release of all\n"
+        "// memory (.release.cluster) would wait for the GPU's, in every iteration.\n"
         + _one(
             "void mbar_arrive_at(uint32_t bar, uint32_t cta)",
             "{\\n.reg .b32 there;\\nmapa.shared::cluster.u32 there, %0, %1;\\n"

@@ -7,7 +7,11 @@ from dataclasses import dataclass, replace
 
 from warploom.document.roles import RolesDocument
 from warploom.emit.cuda import layout as shared_layout, ptx
-from warploom.emit.cuda.judged import refuse_other_operands, with_barriers
+from warploom.emit.cuda.judged import (
+    refuse_other_operands,
+    refuse_other_registers,
+    with_barriers,
+)
 from warploom.emit.cuda.roles import barrier_setup, indent
 from warploom.emit.cuda.tile.gathered import gathered_declaration
 from warploom.emit.cuda.tile.grid import count_lines, place_lines, walk_lines
@@ -51,6 +55,7 @@ def emit_kernel(
         refuse_other_operands(part.document, derive_roles(part.result, part.plan))
     chip = (target or h200()).shared_by(lowered.tiling.resident)
     writer = _Writer(lowered, chip, stamps=stamps)
+    refuse_other_registers(lowered.documents, chip.entry_registers(writer.threads))
     return writer.source()
 
 
