@@ -100,9 +100,13 @@ HELPERS: dict[str, str] = {
             '"r"(bar), "r"(cta)',
         )
     ),
+    "cluster_start": _one(  # after the fence of what was initialised
+        "void cluster_start()",
+        "barrier.cluster.arrive.relaxed;\\nbarrier.cluster.wait.acquire;",
+    ),
     "cluster_sync": _one(
         "void cluster_sync()",
-        "barrier.cluster.arrive.relaxed;\\nbarrier.cluster.wait.acquire;",
+        "barrier.cluster.arrive.release;\\nbarrier.cluster.wait.acquire;",
     ),
     "await_kernel_before": (
         "// Its memory may be read and written from here on; the next kernel's CTAs may come.\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from warploom.document.roles import RolesDocument
+from warploom.document.roles import ClusterSync, RolesDocument
 from warploom.emit.cuda import layout as shared_layout, ptx
 from warploom.emit.cuda.judged import (
     refuse_other_operands,
@@ -176,7 +176,7 @@ class _Writer:
             *indent(barrier_setup(self.document), 4),
             *(f"    clear_shared(smem + TURNS + {n});" for n in range(0, self.counts, 4)),
             "  }",
-            f"  {'cluster_sync' if self.clustered else '__syncthreads'}();",
+            f"  {'cluster_start' if self.clustered else '__syncthreads'}();",
             "  await_kernel_before();",
             "",
             "  if (group_of_warps == 0) {",
@@ -184,13 +184,14 @@ class _Writer:
             "  } else {",
             *indent(consumer, 4),
             "  }",
-            *(
-                ["  cluster_sync();  // none leaves while others reach it"]
-                if self.clustered
-                else []
-            ),
+            *self.leave_together(),
             "}",
         ]
+
+    def leave_together(self) -> list[str]:
+        """CTAs of a cluster meet at the very end where a program says so."""
+        last = (e for p in self.document.programs for e in p.finish[-1:])
+        return ["  cluster_sync();"] if any(isinstance(e, ClusterSync) for e in last) else []
 
     def tile_loop(self, bodies: Sequence[list[str]]) -> list[str]:
         """The walk over tiles; the parts of a tile have names of their own."""
