@@ -315,15 +315,14 @@ def _turns(document: RolesDocument) -> Iterator[Edit]:
             turn = 1 if b.count > 1 else 0
             for phase in LISTS:
                 listed = getattr(p, phase)
-                for i, e in enumerate(listed):
-                    if isinstance(e, MmaFence):
-                        take = NamedSync(barrier=b.name, reason=reason)
-                        words = f"NamedSync {b.name} before {p.name}.{phase}[{i}]"
-                        yield words, _put(document, p.name, phase, i, take)
-                    if isinstance(e, Commit):
-                        give = NamedArrive(barrier=b.name, turn=turn, reason=reason)
-                        words = f"NamedArrive {b.name} after {p.name}.{phase}[{i}]"
-                        yield words, _put(document, p.name, phase, i + 1, give)
+                after = [i + 1 for i, e in enumerate(listed) if isinstance(e, Commit)]
+                spots = [("take", i) for i, e in enumerate(listed) if isinstance(e, MmaFence)]
+                for act, i in (*spots, *(("give", i) for i in (*after, 0, len(listed)))):
+                    new: RoleEntry = NamedSync(barrier=b.name, reason=reason)
+                    if act == "give":
+                        new = NamedArrive(barrier=b.name, turn=turn, reason=reason)
+                    words = f"{type(new).__name__} {b.name} before {p.name}.{phase}[{i}]"
+                    yield words, _put(document, p.name, phase, i, new)
             for i in range(p.instances):
                 first = NamedArrive(barrier=b.name, turn=turn, instance=i, reason=reason)
                 yield f"first turn by instance {i}", _put(document, p.name, "setup", 0, first)
