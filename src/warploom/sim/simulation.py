@@ -18,9 +18,9 @@ from typing import Any
 from warploom.document.counters import ScheduleDocument
 from warploom.document.given import AnyGiven, counter_document_of, document_of
 from warploom.document.machine import MachineCosts, RoleCosts
-from warploom.document.notebook import Pictured
 from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError
+from warploom.pictured import Pictured
 from warploom.sim.chip import chip_costs
 from warploom.sim.costs import TargetCosts, costs_of
 from warploom.sim.engine import run

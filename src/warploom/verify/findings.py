@@ -11,7 +11,7 @@ from typing import Any
 
 from warploom.document import WaveId
 from warploom.document.kinds import Phase
-from warploom.document.notebook import Pictured
+from warploom.pictured import Pictured
 
 
 class Severity(StrEnum):

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from warploom.document.counters import Counters, KernelShape, Protocol, ScheduleDocument
 from warploom.document.kinds import Phase
 from warploom.document.machine import MachineCosts
-from warploom.document.notebook import Pictured
 from warploom.document.ops import DepEdge, OpDesc, ScheduleEntry
 from warploom.guard.counters import Change, Reason
 from warploom.order import ModuloResult
+from warploom.pictured import Pictured
 from warploom.seed.blocks.program import PipelineProgram
 from warploom.seed.config.pipeline import PipelineConfig
 from warploom.seed.config.schedule import ScheduleConfig

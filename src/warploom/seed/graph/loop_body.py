@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from warploom.document.fields import all_of, instance, integer
 from warploom.document.kinds import ResourceKind
-from warploom.document.notebook import Pictured
 from warploom.document.ops import DepEdge, OpDesc
 from warploom.errors import CycleError, GraphError
+from warploom.pictured import Pictured
 
 
 @dataclass(frozen=True, slots=True)
