@@ -412,6 +412,15 @@ def test_other_bits_of_a_byte_are_converted_one_by_one():
     assert "nibbles_" not in emit_kernel(check(case(text, m=20, n=70, k=270))).text
 
 
+@pytest.mark.parametrize("k", [512, 540])
+def test_one_copy_brings_several_steps(k):
+    pins = {"n": 64, "unroll": 4, "together": True, "joined": True, "program": "text"}
+    made = check(case(HALF_BYTES.format(less=" - 8"), m=20, n=70, k=k), pins)
+    text = emit_kernel(made).text
+    assert "_stack4" in text  # 64 bytes of weights of every step
+    assert "_stack8" in text  # two blocks of columns of every step
+
+
 @pytest.mark.parametrize("k", [128, 270])
 def test_half_bytes_of_several_steps(k):
     made = check(case(HALF_BYTES.format(less=" - 8"), m=20, n=70, k=k), {"n": 64, "unroll": 2})
