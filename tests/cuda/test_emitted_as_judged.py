@@ -50,6 +50,8 @@ ENTRIES = (
     Expect(ring="ab", bytes=64),
     Load(op="load", ring="ab", part="A", bytes=64),
     Load(op="load", ring="ab", part="A", bytes=64, multicast=2),
+    Load(op="load", ring="ab", part="A", bytes=64, by_threads=True),
+    Load(op="load", ring="ab", part="A", bytes=64, by_threads=True, multicast=2),
     *(Arrive(ring="ab", scope=s) for s in Scope),
     *(Arrive(ring="ab", scope=s, ctas=2) for s in Scope),
     Arrive(ring="ab", side=Side.FULL),
@@ -119,7 +121,10 @@ def refused(entry, threads, cluster, phase):
     beyond = kind == "ClusterSync" and (cluster == 1 or phase != "finish")
     beyond = beyond or (getattr(entry, "ctas", 1) > 1 and (cluster == 1 or threads == 1))
     beyond = beyond or getattr(entry, "multicast", 1) > cluster
-    unfit = kind in (ALONE if threads > 1 else WARPS)
+    shares = getattr(entry, "by_threads", False)
+    beyond = beyond or (shares and entry.multicast > 1)
+    unfit = kind in (ALONE if threads > 1 else WARPS) and not shares
+    unfit = unfit or (shares and threads == 1)
     unfit = unfit or (threads == 1 and kind in ("ScopeSync", "BulkStore") and scope != "thread")
     unfit = unfit or (threads == 96 and (kind in PRODUCTS or scope not in (None, "warp")))
     return beyond or unfit
@@ -192,7 +197,10 @@ def test_options_of_entries_are_in_the_text(entry, text):
 def test_positions_further_away_than_the_ring_is_long_are_refused():
     """The judge knows any use; a role knows the positions one round ahead and back."""
     for entry in (e for e in ENTRIES if hasattr(e, "k")):
-        threads = 1 if type(entry).__name__ in ALONE else 128
+        alone = type(entry).__name__ in ALONE and not getattr(entry, "by_threads", False)
+        threads = 1 if alone else 128
+        if refused(entry, threads, 2, "kernel"):
+            continue
         made = document(threads, 2)
         touches = getattr(entry, "ring", "") or getattr(entry, "slots", ())
         assert lower(replace(entry, k=-2), threads, made=made)

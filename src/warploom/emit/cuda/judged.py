@@ -75,7 +75,7 @@ def _why(  # noqa: C901, PLR0911 (one line a kind of entry)
             return "CTAs of a cluster meet at the very end of all roles"
         case Arrive() if entry.ctas > 1 and (alone or entry.ctas != document.cluster):
             return "a lane arrives at each CTA of the cluster"
-        case Load() if entry.multicast > 1 and entry.multicast != document.cluster:
+        case Load() if entry.multicast not in (1, document.cluster if not entry.by_threads else 1):
             return "a copy lands in one CTA or in all of the cluster"
         case Load() if entry.by_threads == alone:
             return f"{program.threads} threads would issue it"
