@@ -339,7 +339,10 @@ def test_lanes_that_read_by_themselves_meet_before_one_of_them_releases():
         assert all(lines[i - 1] == "__syncwarp();" for i in arrivals)
 
 
-@pytest.mark.parametrize("change", [{"carries_phase": False}, {"instances": 1}, {"threads": 256}])
+@pytest.mark.parametrize(
+    "change",
+    [{"carries_phase": False}, {"instances": 1}, {"threads": 256}, {"registers": (("acc_in", 1),)}],
+)
 def test_roles_are_emitted_as_the_kernel_has_them(change):
     made = lowered("gemm")
     programs = tuple(
