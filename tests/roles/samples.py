@@ -36,6 +36,7 @@ from warploom.kernels.rms_gemm import rms_gemm
 from warploom.kernels.scan import scan
 from warploom.kernels.swiglu import swiglu
 from warploom.launch.compiled import SOLVE
+from warploom.launch.kept import kept_order
 from warploom.launch.pricing import priced
 from warploom.lower.column import Lowered, lower
 from warploom.order import Limit, LimitKind, ModuloOptions, ModuloProblem, ModuloResult
@@ -181,7 +182,8 @@ def lowered(name: str = "attention", **pins: object) -> Lowered:
         without=optional - given,
         positive=set(text.signature.scalars),
     )
-    found = lower(made.rewritten, made.choices[0].tiling, target=made.target, options=options)
+    tiling, target = made.choices[0].tiling, made.target
+    found = lower(made.rewritten, tiling, target=target, options=options, keep=kept_order)
     return priced(found, made.target)
 
 
