@@ -55,7 +55,7 @@ def test_the_operators_are_those_of_the_protocol():
     assert len(shorter) == len([r for r in attention_document().rings if r.depth > 1])
 
 
-@pytest.mark.parametrize("start", range(3))
+@pytest.mark.parametrize("start", range(2))
 def test_a_sample_of_mutants_is_judged_alike(start):
     """Every 33rd mutant here; all of them in ``bench/attention_mutants.py``."""
     outcomes = score_roles(attention_document(), only=slice(start * 11, None, 33))
@@ -66,7 +66,7 @@ def test_a_sample_of_mutants_is_judged_alike(start):
 
 def test_mutants_of_a_matrix_product_are_judged_alike():
     document = gemm_document()
-    outcomes = score_roles(document, only=slice(3, None, 17))
+    outcomes = score_roles(document, only=slice(3, None, 31))
     assert not [o.mutant.where for o in outcomes if o.verdict is RoleVerdict.MISSED]
     assert count_outcomes(outcomes)[RoleVerdict.FOUND] > 3
 
