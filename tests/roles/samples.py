@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
 import warploom as wl
 from tests.roles.gemm_kernel import GemmKernel
 from tests.roles.gemm_plan import gemm_problem, roles_of
-from warploom.document.roles import RolesDocument
+from warploom.document.roles import ClusterSync, RoleProgram, RolesDocument, WaitEmpty
 from warploom.kernel.text import Text
 from warploom.kernels.attention import attention, blocked, packed, paged
 from warploom.kernels.attention_grad import (
@@ -41,6 +42,16 @@ from warploom.launch.pricing import priced
 from warploom.lower.column import Lowered, lower
 from warploom.order import Limit, LimitKind, ModuloOptions, ModuloProblem, ModuloResult
 from warploom.target.h200 import h200
+
+
+def meeting(document: RolesDocument) -> RolesDocument:
+    """CTAs of a cluster meet at the end, in place of waiting for their slots."""
+
+    def ended(program: RoleProgram) -> RoleProgram:
+        rest = (e for e in program.finish if not isinstance(e, WaitEmpty))
+        return replace(program, finish=(*rest, ClusterSync()))
+
+    return replace(document, programs=tuple(map(ended, document.programs)))
 
 
 def placed(problem: ModuloProblem) -> ModuloResult:

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from warploom.document.roles import RolesDocument
+from warploom.document.roles import ClusterSync, RolesDocument
 from warploom.emit.cuda import layout as shared_layout, ptx
-from warploom.emit.cuda.judged import refuse_other_operands, with_barriers
+from warploom.emit.cuda.judged import (
+    refuse_other_operands,
+    refuse_other_registers,
+    with_barriers,
+)
 from warploom.emit.cuda.roles import barrier_setup, indent
 from warploom.emit.cuda.tile.grid import count_lines, place_lines, walk_lines
 from warploom.emit.cuda.tile.helpers import helpers_for
@@ -50,6 +54,7 @@ def emit_kernel(
         refuse_other_operands(part.document, derive_roles(part.result, part.plan))
     chip = (target or h200()).shared_by(lowered.tiling.resident)
     writer = _Writer(lowered, chip, stamps=stamps)
+    refuse_other_registers(lowered.documents, chip.entry_registers(writer.threads))
     return writer.source()
 
 
@@ -170,7 +175,7 @@ class _Writer:
             *indent(barrier_setup(self.document), 4),
             *(f"    clear_shared(smem + TURNS + {n});" for n in range(0, self.counts, 4)),
             "  }",
-            f"  {'cluster_sync' if self.clustered else '__syncthreads'}();",
+            f"  {'cluster_start' if self.clustered else '__syncthreads'}();",
             "  await_kernel_before();",
             "",
             "  if (group_of_warps == 0) {",
@@ -178,13 +183,14 @@ class _Writer:
             "  } else {",
             *indent(consumer, 4),
             "  }",
-            *(
-                ["  cluster_sync();  // none leaves while others reach it"]
-                if self.clustered
-                else []
-            ),
+            *self.leave_together(),
             "}",
         ]
+
+    def leave_together(self) -> list[str]:
+        """CTAs of a cluster meet at the very end where a program says so."""
+        last = (e for p in self.document.programs for e in p.finish[-1:])
+        return ["  cluster_sync();"] if any(isinstance(e, ClusterSync) for e in last) else []
 
     def tile_loop(self, bodies: Sequence[list[str]]) -> list[str]:
         """The walk over tiles; the parts of a tile have names of their own."""
