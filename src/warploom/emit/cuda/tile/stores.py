@@ -317,6 +317,8 @@ def _place(
             more.append(f"(unsigned){index} < (unsigned){context.size_of(op.tensor, axis.name)}")
         else:
             index = texts[a.var] if a.var in texts else context.index(a, vector.iteration)
+            if a.var == context.layout.body.loop.var and context.ends_early():  # a single step
+                more.append(f"{index} < {context.size_of(op.tensor, axis.name)}")
         indices.append(index)
         if a.var in texts:
             limits[a.var] = context.limit(op.tensor, axis.name, a.var)
