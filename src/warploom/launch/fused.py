@@ -220,8 +220,10 @@ def scan(
     parts = usual if parts is None else max(1, min(parts, chunks))
     with nullcontext() if stream is None else on_stream(v, stream):
         room = allocator(v, (parts, batch, heads, like[4], e), DType.F32)
-        state, left = (room().swapaxes(0, 1).swapaxes(1, 2) if n else None for n in (1, parts > 1))
-        gone = allocator(v, (batch, heads, parts, e), DType.F32)() if parts > 1 else None
+        state, left, gone = room().swapaxes(0, 1).swapaxes(1, 2), None, None
+        if parts > 1:
+            left = room().swapaxes(0, 1).swapaxes(1, 2)
+            gone = allocator(v, (batch, heads, parts, e), DType.F32)()
     ends = grown[..., -1]
     if parts > 1:
         SCAN_PARTS.launch((k, v, grown, ends, left, gone), (), PARTED, stream)
