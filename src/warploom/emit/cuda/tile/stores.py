@@ -411,7 +411,9 @@ def _row_store(context: Context, op: Store) -> list[str]:
         "#pragma unroll",
         "  for (int i = 0; i < 2; ++i)",
         f"    if (lane % 4 == 0 && {exists})",
-        f"      {context.address(op, indices)} = {convert}({text});",
+        f"      atomicAdd(&{context.address(op, indices)}, {text});"
+        if op.add
+        else f"      {context.address(op, indices)} = {convert}({text});",
         "}",
     ]
 
