@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from warploom.document.flow import Across
 from warploom.document.roles import RolesDocument
 from warploom.emit.cuda import layout as shared_layout, ptx
-from warploom.emit.cuda.judged import refuse_other_operands, with_barriers
+from warploom.emit.cuda.judged import (
+    refuse_other_exchanges,
+    refuse_other_operands,
+    with_barriers,
+)
 from warploom.emit.cuda.roles import barrier_setup, indent
 from warploom.emit.cuda.tile.gathered import gathered_declaration
 from warploom.emit.cuda.tile.grid import count_lines, place_lines, walk_lines
@@ -15,10 +20,11 @@ from warploom.emit.cuda.tile.helpers import helpers_for
 from warploom.emit.cuda.tile.part import Part
 from warploom.emit.cuda.tile.signature import Param, PointerParam
 from warploom.emit.cuda.tile.stamps import NAME, StampedRole, stamped_roles
-from warploom.emit.cuda.tile.stores import clerk_tile, usher_tile
+from warploom.emit.cuda.tile.turns import clerk_tile, usher_tile
 from warploom.guard.mbarrier import derive_roles
 from warploom.kernel.values import DType
 from warploom.lower.column import Lowered
+from warploom.lower.exchange import exchanges_of
 from warploom.lower.gather import GATHERER
 from warploom.lower.loop_ops import takes_turns
 from warploom.lower.meet import part_bytes
@@ -49,6 +55,7 @@ def emit_kernel(
     """The CUDA source of a lowered kernel; with ``stamps`` its loop writes clocks."""
     for part in (*lowered.earlier, lowered):
         refuse_other_operands(part.document, derive_roles(part.result, part.plan))
+        refuse_other_exchanges(part.document, exchanges_of(part.layout))
     chip = (target or h200()).shared_by(lowered.tiling.resident)
     writer = _Writer(lowered, chip, stamps=stamps)
     return writer.source()
@@ -235,9 +242,10 @@ class _Writer:
 
     def attendants(self) -> list[str]:
         """Warps of the producer that give turns on, and that open them."""
-        trips = self.last.trip_lines()
-        clerk = self.tile_loop([[*trips, *clerk_tile(self.last.context)]])
-        usher = self.tile_loop([[*trips, *usher_tile(self.last.context)]])
+        trips, context = self.last.trip_lines(), self.last.context
+        turns = next(x for x in self.last.document.exchanges if x.across is Across.TURNS)
+        clerk = self.tile_loop([[*trips, *clerk_tile(context, turns)]])
+        usher = self.tile_loop([[*trips, *usher_tile(context, turns)]])
         return [
             "} else if (warp == 1) {",
             *indent(["unsigned given = 0;", *clerk], 2),
