@@ -7,12 +7,14 @@ another part or turn; take turns in another order than tiles are begun; leave th
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from dataclasses import replace
 
 from tests.mutation.role_mutants import RoleMutant
 from warploom.document.checks import check_document
 from warploom.document.exchange import Counted, Exchange, ExchangeStep, Reach, Rows, Who
+from warploom.document.flow import Across
 from warploom.document.roles import RolesDocument
 from warploom.errors import DocumentError
 
@@ -32,6 +34,12 @@ def exchange_mutants(document: RolesDocument) -> Iterator[RoleMutant]:
             )
 
 
+def edited(exchange: Exchange, rng: random.Random) -> Exchange:
+    """One edit of a step, drawn at random; of the exchange itself where nothing else is left."""
+    every = [new[0] for _, _, new in _edits(exchange) if new and new[0] != exchange]
+    return rng.choice(every)
+
+
 def _readable(document: RolesDocument) -> bool:
     try:
         check_document(document)
@@ -42,8 +50,9 @@ def _readable(document: RolesDocument) -> bool:
 
 def _edits(exchange: Exchange) -> Iterator[tuple[str, str, tuple[Exchange, ...]]]:
     yield "drop exchange", "", ()
-    yield "turns the other way", "", (replace(exchange, turns=Rows.UP),)
-    yield "visits the other way", "", (replace(exchange, visits=Rows.UP),)
+    if exchange.across is Across.TURNS:
+        yield "turns the other way", "", (replace(exchange, turns=Rows.UP),)
+        yield "visits the other way", "", (replace(exchange, visits=Rows.UP),)
     steps = exchange.steps
     for i, step in enumerate(steps):
         where = f"[{i}] {step.does} {step.flag} by {step.by}"
