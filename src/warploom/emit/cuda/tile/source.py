@@ -15,7 +15,7 @@ from warploom.emit.cuda.tile.helpers import helpers_for
 from warploom.emit.cuda.tile.part import Part
 from warploom.emit.cuda.tile.signature import Param, PointerParam
 from warploom.emit.cuda.tile.stamps import NAME, StampedRole, stamped_roles
-from warploom.emit.cuda.tile.stores import clerk_tile, usher_tile
+from warploom.emit.cuda.tile.stores import TURN_BYTES, clerk_tile, turn_barriers, usher_tile
 from warploom.guard.mbarrier import derive_roles
 from warploom.kernel.values import DType
 from warploom.lower.column import Lowered
@@ -110,9 +110,8 @@ class _Writer:
 
     @property
     def counts(self) -> int:
-        """Bytes of what consumers count for the clerk of turns, and the usher for them."""
-        in_turn = adds_in_turn(self.lowered.kernel)
-        return 16 * self.last.layout.tiling.consumers + 4 if in_turn else 0
+        """Bytes of the barriers of turns."""
+        return TURN_BYTES if adds_in_turn(self.lowered.kernel) else 0
 
     def count_constants(self) -> list[str]:
         """Where they lie."""
@@ -168,8 +167,8 @@ class _Writer:
             " group_of_warps = warp / 4;",
             *indent(counts, 2),
             "  if (threadIdx.x == 0) {",
+            *indent(turn_barriers(self.last.layout.tiling.consumers) if self.counts else [], 4),
             *indent(barrier_setup(self.document), 4),
-            *(f"    clear_shared(smem + TURNS + {n});" for n in range(0, self.counts, 4)),
             "  }",
             f"  {'cluster_sync' if self.clustered else '__syncthreads'}();",
             "  await_kernel_before();",
@@ -239,10 +238,10 @@ class _Writer:
         clerk = self.tile_loop([[*trips, *clerk_tile(self.last.context)]])
         usher = self.tile_loop([[*trips, *usher_tile(self.last.context)]])
         return [
-            "} else if (warp == 1) {",
-            *indent(["unsigned given = 0;", *clerk], 2),
+            "} else if (warp == 1 && lane == 0) {",
+            *indent([_FIRST_TURN, *clerk], 2),
             "} else if (warp == 2 && lane == 0) {",
-            *indent(usher, 2),
+            *indent([_FIRST_TURN, *usher], 2),
         ]
 
     def gatherer(self) -> list[str]:
@@ -282,10 +281,14 @@ class _Writer:
         return [
             *self.registers("consumer"),
             f"const int instance = {self.instance()}, warp_in_group = warp % 4;",
+            *([_FIRST_TURN] if self.counts else ()),
             *(() if several else self.last.places()),
             *(line for p in self.parts for line in p.arrays()),
             *self.around("consumer", self.tile_loop(tiles)),
         ]
+
+
+_FIRST_TURN = "unsigned turn = 0;"
 
 
 def joined(documents: list[RolesDocument]) -> RolesDocument:

@@ -169,28 +169,51 @@ def _turn_store(context: Context) -> Store:
     return next(op for op in context.layout.body.loop.body if isinstance(op, Store))
 
 
-def _counts(context: Context) -> tuple[str, str]:
-    """Where a warp counts turns it has left, and the usher those that may be taken."""
-    own = "smem + TURNS + 4 * (4 * instance + warp_in_group)"
-    return own, f"smem + TURNS + {16 * context.layout.tiling.consumers}"
+TURN_SLOTS = 4  # turns the usher may be ahead of the clerk
+TURN_BYTES = 24 * TURN_SLOTS
+
+
+def turn_barriers(consumers: int) -> list[str]:
+    """Barriers of turns, a ring of them: the usher opens one, warps leave it, the clerk gives it
+    on, and then the usher may open another in its place.
+    """
+    return [
+        f"mbar_init(smem + TURNS + {24 * slot + 8 * n}, {arrivals});"
+        for slot in range(TURN_SLOTS)
+        for n, arrivals in enumerate((1, 4 * consumers, 1))
+    ]
+
+
+def _turn_barrier(n: int, count: str) -> str:
+    """Of the turn a role has at hand: it counts those before."""
+    return f"smem + TURNS + {8 * n} + 24 * ({count} % {TURN_SLOTS})"
+
+
+def _await_turn(n: int, count: str, *, before: bool = False) -> str:
+    """Wait for the barrier, or for its phase ``before``."""
+    parity = f"({count} / {TURN_SLOTS} & 1)" + (" ^ 1" if before else "")
+    return f"mbar_wait({_turn_barrier(n, count)}, {parity});"
+
+
+_OPENED, _LEFT, _GIVEN = range(3)
 
 
 def _take_turn(context: Context, op: Store, iteration: str) -> list[str]:
     """Wait until the usher has opened the turn."""
     turn = _Turn(context, op, iteration)
-    own, opened = _counts(context)
-    return [
-        f"if ({turn.begins})",
-        f"  while ((int)(counted_shared({opened}) - counted_shared({own})) <= 0) {{}}",
-        "__syncwarp();",
-    ]
+    return [f"if ({turn.begins}) {_await_turn(_OPENED, 'turn')}", "__syncwarp();"]
 
 
 def _leave_turn(context: Context, op: Store, iteration: str) -> list[str]:
     """Tell the clerk that this warp has added to all rows of a turn."""
     turn = _Turn(context, op, iteration)
-    own, _ = _counts(context)
-    return ["__syncwarp();", f"if (lane == 0 && ({turn.ends})) count_shared({own});"]
+    return [
+        "__syncwarp();",
+        f"if ({turn.ends}) {{",
+        f"  if (lane == 0) mbar_arrive({_turn_barrier(_LEFT, 'turn')});",
+        "  ++turn;",
+        "}",
+    ]
 
 
 def usher_tile(context: Context) -> list[str]:
@@ -206,7 +229,9 @@ def usher_tile(context: Context) -> list[str]:
         "for (int k = 0; k < k_tiles; ++k) {",
         f"  if (!({turn.begins})) continue;",
         f"  if ({turn.exists}) while (load_acquire({turn.place}) < {after}) __nanosleep(32);",
-        f"  count_shared({_counts(context)[1]});",
+        f"  {_await_turn(_GIVEN, 'turn', before=True)}",
+        f"  mbar_arrive({_turn_barrier(_OPENED, 'turn')});",
+        "  ++turn;",
         "}",
     ]
 
@@ -214,16 +239,14 @@ def usher_tile(context: Context) -> list[str]:
 def clerk_tile(context: Context) -> list[str]:
     """The clerk gives turns on: a spare warp, so that nobody who computes waits for the fence."""
     turn = _Turn(context, _turn_store(context), "k")
-    warps = 4 * context.layout.tiling.consumers
     return [
         "for (int k = 0; k < k_tiles; ++k) {",
         f"  if (!({turn.ends})) continue;",
-        "  ++given;",
-        f"  if (lane < {warps})",
-        "    while ((int)(counted_shared(smem + TURNS + 4 * lane) - given) < 0) __nanosleep(32);",
-        "  __syncwarp();",
+        f"  {_await_turn(_LEFT, 'turn')}",
         "  fence_gpu();",
-        f"  if (lane == 0 && {turn.exists}) add_relaxed({turn.place});",
+        f"  if ({turn.exists}) add_relaxed({turn.place});",
+        f"  mbar_arrive({_turn_barrier(_GIVEN, 'turn')});",
+        "  ++turn;",
         "}",
     ]
 
