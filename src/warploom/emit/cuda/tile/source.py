@@ -15,7 +15,7 @@ from warploom.emit.cuda.tile.helpers import helpers_for
 from warploom.emit.cuda.tile.part import Part
 from warploom.emit.cuda.tile.signature import Param, PointerParam
 from warploom.emit.cuda.tile.stamps import NAME, StampedRole, stamped_roles
-from warploom.emit.cuda.tile.stores import TURN_BYTES, clerk_tile, turn_barriers, usher_tile
+from warploom.emit.cuda.tile.turns import TURN_BYTES, clerk_tile, turn_barriers, usher_tile
 from warploom.guard.mbarrier import derive_roles
 from warploom.kernel.values import DType
 from warploom.lower.column import Lowered
