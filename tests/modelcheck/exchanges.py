@@ -3,8 +3,8 @@
 Memory is weak and has values. What a thread writes waits in its own list until something makes it
 land: a publish or draw at reach gpu of a thread that has the list (threads that meet share theirs,
 and so do those of a CTA by its flags). What a thread reads is its own copy until it looks again: an
-await or draw at reach gpu. Each exchange is explored with writes that land as late as they may, with
-writes that land at once, and with awaits that reach no further than the CTA passed by what follows.
+await or draw at reach gpu. Each exchange is explored with writes that land as late as they may,
+with writes that land at once, and with awaits of reach cta passed by what follows them.
 """
 
 from __future__ import annotations
@@ -24,17 +24,24 @@ LATE, AT_ONCE, AHEAD = "late", "at once", "ahead"
 Write = tuple[object, object]  # a place and what is put (or added) there
 Landed = tuple[Write, ...]  # in the order in which they landed
 
+SLOTS = 1  # of the barriers of a CTA: the fewer, the sooner they are taken again
 PARTS = ((2, 1), (2, 2), (3, 2))  # parts, CTAs
-TURNS = ((2, 2, 1, 2), (3, 1, 1, 2), (2, 2, 2, 1), (3, 1, 2, 1))  # tiles, CTAs, turns, warps
+TURNS = (
+    (2, 2, 1, 2),
+    (3, 1, 1, 2),
+    (2, 2, 2, 1),
+    (3, 1, 2, 1),
+    (1, 1, 4, 2),
+)  # tiles, CTAs, turns, warps
 
 
-class Wrong(Exception):
+class Wrong(Exception):  # noqa: N818 (an outcome)
     """What an interleaving shows."""
 
 
 @dataclass(frozen=True)
 class Thread:
-    """Its place in its list, what it has not let land, what it knows, whether it is at a barrier."""
+    """Its place in its list, what has not landed, what it knows, whether it is at a barrier."""
 
     at: int = 0
     pending: frozenset[Write] = frozenset()
@@ -156,7 +163,8 @@ class Parts(World):
     def explore(self, limit: int) -> str | None:
         self.launch, self.left = 0, set()
         found = super().explore(limit)
-        for self.launch, counts in enumerate(sorted(self.left, key=repr), 1):
+        self.launch = 1
+        for counts in sorted(self.left, key=repr):
             self.first = counts
             found = super().explore(limit) or found
         return found
@@ -274,7 +282,7 @@ class Parts(World):
 class Turns(World):
     """Tiles of one unit, begun in the order of their visits."""
 
-    def __init__(  # noqa: PLR0913
+    def __init__(
         self, exchange: Exchange, mode: str, tiles: int, ctas: int, turns: int, warps: int
     ) -> None:
         super().__init__(exchange, mode)
@@ -308,7 +316,7 @@ class Turns(World):
                 yield from self._one(state, i, *self.programs[i][thread.at])
 
     def _one(self, state: State, i: int, step: ExchangeStep, row: int, k: int) -> Iterator[State]:
-        cta, who, number, own = self.crew[i]
+        cta, _, number, own = self.crew[i]
         turn, wide, flag = k + step.at, step.reach is Reach.GPU, step.flag
         if step.does is Does.ADD:
             thread = state.threads[i]
@@ -320,11 +328,10 @@ class Turns(World):
                 state = land(state, i) if wide else state
                 key: object = ("turn", turn)
             else:
-                key = (cta, flag.value, number if flag is Counted.DONE else 0)
-                if flag is Counted.DONE and who is not Who.CONSUMER:
-                    key = ("nobody", flag.value)
-                given = get(state.lists, key, frozenset()) | state.threads[i].pending
-                state = replace(state, lists=put(state.lists, key, given))
+                nth = own.index((row, k))
+                key = (cta, flag.value, nth % SLOTS)
+                given = get(state.lists, (*key, nth), frozenset()) | state.threads[i].pending
+                state = replace(state, lists=put(state.lists, (*key, nth), given))
             yield on(replace(state, counts=put(state.counts, key, get(state.counts, key) + 1)), i)
         elif flag is Counted.TURN:
             there = turn not in range(self.turns)
@@ -332,13 +339,14 @@ class Turns(World):
             if there or self.passes_ahead(step, globally=True):
                 yield on(state, i)
         else:
-            number_of = own.index((row, k)) + 1 + step.at
-            number_of -= step.less if flag is Counted.OPEN else 0
-            warps = range(self.warps - step.less) if flag is Counted.DONE else range(1)
-            keys = [(cta, flag.value, w) for w in warps]
-            if all(get(state.counts, key) >= number_of for key in keys):
+            nth, ahead = own.index((row, k)), flag is Counted.GIVEN
+            key = (cta, flag.value, nth % SLOTS)
+            arrivals = self.warps if flag is Counted.DONE else 1
+            phases = get(state.counts, key) // arrivals  # completed since the start
+            if phases % 2 != (nth // SLOTS + ahead) % 2:
                 thread = state.threads[i]
-                given = thread.pending.union(*(get(state.lists, x, frozenset()) for x in keys))
+                known = get(state.lists, (*key, nth - SLOTS * ahead), frozenset())
+                given = thread.pending | known
                 yield on(with_thread(state, i, replace(thread, pending=given)), i)
 
 

@@ -20,7 +20,7 @@ _MEMBERS = {
 }
 _FLAGS = {
     Across.PARTS: (Counted.LEFT,),
-    Across.TURNS: (Counted.TURN, Counted.OPEN, Counted.DONE),
+    Across.TURNS: (Counted.TURN, Counted.OPEN, Counted.DONE, Counted.GIVEN),
 }
 _PLACE = re.compile(r"\d{1,3}[.:]\d{1,3}|[A-Za-z_]\w{0,60}")
 
@@ -86,8 +86,9 @@ def _check_step(exchange: Exchange, step: ExchangeStep, path: str) -> None:
     if step.flag not in (_FLAGS[across] if counts else (Counted.NOTHING,)):
         fix = ", ".join(_FLAGS[across]) if counts else "no flag"
         raise DocumentError(f"{step.does} of flag {step.flag!r}", path=f"{path}.flag", fix=fix)
-    some = step.does in (Does.AWAIT, Does.READ)
-    turned = across is Across.TURNS and (step.does is Does.AWAIT or step.flag is Counted.TURN)
+    turned = step.flag is Counted.TURN
+    awaits = step.does is Does.AWAIT and (turned or across is Across.PARTS)
+    some = awaits or step.does is Does.READ
     if (step.less and not some) or (step.at and not (turned or step.does in _PLACED)):
         raise DocumentError(f"{step.does} speaks of no others", path=path, fix="less = at = 0")
     if max(abs(step.less), abs(step.at)) > MAX_APART:

@@ -51,7 +51,9 @@ class Who(StrEnum):
 
 class Counted(StrEnum):
     """What a flag counts: parts that have ``left`` their sums, tiles whose ``turn`` is over (both
-    in global memory); turns that are ``open``, and those each warp is ``done`` with (of a CTA).
+    in global memory); of a CTA turns that are ``open``, that a warp is ``done`` with, and that
+    were ``given`` on. These are barriers, in a ring of so many turns as there are slots: what was
+    given is awaited for the turn before in the same slot.
     """
 
     NOTHING = ""
@@ -59,6 +61,7 @@ class Counted(StrEnum):
     TURN = "turn"
     OPEN = "open"
     DONE = "done"
+    GIVEN = "given"
 
 
 class Reach(StrEnum):
@@ -93,7 +96,8 @@ class Exchange:
 
     ``parts`` of a tile are run by CTAs in the order of the tiles, any number at a time; ``kept``:
     the last part reads its own sums in registers, not in memory. Tiles that take turns take them in
-    the order ``turns`` of their rows and are begun in the order ``visits``.
+    the order ``turns`` of their rows and are begun in the order ``visits``; a CTA has barriers for
+    so many turns as ``slots``.
     """
 
     role: str
@@ -104,3 +108,4 @@ class Exchange:
     kept: bool = False
     turns: Rows = Rows.DOWN
     visits: Rows = Rows.DOWN
+    slots: int = 1

@@ -50,7 +50,7 @@ _BOUNDS: dict[str, tuple[int, int]] = {
     **dict.fromkeys(("waves_per_group", "k_tiles_per_iteration"), (1, 1024)),
     **dict.fromkeys(("stagger_index", "tail_barriers"), (0, MAX_LIST)),
     "parity": (0, 1),
-    "Exchange.parts": (1, 4096),
+    **dict.fromkeys(("Exchange.parts", "Exchange.slots"), (1, 4096)),
     "groups": (1, 64),
     "kernel_k_base": (0, 1024),
     "tag": (0, 255),

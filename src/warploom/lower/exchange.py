@@ -18,6 +18,7 @@ from warploom.lower.plan import store_name
 from warploom.lower.visits import takes_turns
 
 _GPU = Reach.GPU
+TURN_SLOTS = 4  # turns the usher may be ahead of the clerk
 
 
 def exchanges_of(layout: Layout) -> tuple[Exchange, ...]:
@@ -38,7 +39,13 @@ def exchanges_of(layout: Layout) -> tuple[Exchange, ...]:
     if takes_turns(layout.body.kernel):
         adds = next(op for op in layout.body.loop.body if isinstance(op, Store))
         found.append(
-            Exchange(role=CONSUMER, op=store_name(adds), across=Across.TURNS, steps=_TURNS)
+            Exchange(
+                role=CONSUMER,
+                op=store_name(adds),
+                across=Across.TURNS,
+                steps=_TURNS,
+                slots=TURN_SLOTS,
+            )
         )
     return tuple(found)
 
@@ -68,10 +75,12 @@ _STATES = (
 )
 _TURNS = (
     _step(Does.AWAIT, Who.USHER, Counted.TURN, _GPU),
+    _step(Does.AWAIT, Who.USHER, Counted.GIVEN),
     _step(Does.PUBLISH, Who.USHER, Counted.OPEN),
     _step(Does.AWAIT, Who.CONSUMER, Counted.OPEN),
     _step(Does.ADD, Who.CONSUMER),
     _step(Does.PUBLISH, Who.CONSUMER, Counted.DONE),
     _step(Does.AWAIT, Who.CLERK, Counted.DONE),
     _step(Does.PUBLISH, Who.CLERK, Counted.TURN, _GPU),
+    _step(Does.PUBLISH, Who.CLERK, Counted.GIVEN),
 )

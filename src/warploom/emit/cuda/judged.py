@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from warploom.document.exchange import Exchange, ExchangeStep
+from warploom.document.rings import Per, Scope
 from warploom.document.roles import (
     Arrive,
     BulkStore,
@@ -23,11 +24,9 @@ from warploom.document.roles import (
     MmaFence,
     NamedArrive,
     NamedSync,
-    Per,
     RoleEntry,
     RoleProgram,
     RolesDocument,
-    Scope,
     ScopeSync,
     WaitGroup,
 )

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from warploom.document.exchange import Counted, Does, Exchange, ExchangeStep, Reach, Rows, Who
 from warploom.document.flow import Across
 from warploom.document.roles import RolesDocument
-from warploom.run.roles.memory import Fault
+from warploom.run.roles.memory import Fault, MBarrier
 
-MOST_PARTS, TILES, MOST_TURNS, WARPS, LAUNCHES = 4, 3, 3, 2, 2
+MOST_PARTS, TILES, MOST_TURNS, WARPS, LAUNCHES = 4, 3, 7, 2, 2
 _SPREAD = 10.0
 
 
@@ -216,7 +216,7 @@ class _Turns(_Run):
                 self.threads.append(_Thread(c, n, who, [(s, *t) for t in each for s in own]))
         self.first = {c: visits[c::ctas] for c in range(ctas)}
         self.turn = [0] * turns
-        self.counts: dict[tuple[int, Counted, int], int] = defaultdict(int)  # cta, flag, warp
+        self.barriers: dict[tuple[int, Counted, int], MBarrier] = {}
         self.told: dict[Hashable, set[Hashable]] = defaultdict(set)
         self.sums: dict[tuple[int, int], list[int]] = defaultdict(list)  # turn, warp -> rows
 
@@ -224,9 +224,11 @@ class _Turns(_Run):
         """Turns of the CTA before this one."""
         return self.first[thread.cta].index(tile) * len(self.turns) + turn
 
-    def _awaited(self, thread: _Thread, step: ExchangeStep) -> list[tuple[int, Counted, int]]:
-        warps = range(WARPS - step.less) if step.flag is Counted.DONE else range(1)
-        return [(thread.cta, step.flag, w) for w in warps]
+    def _barrier(self, thread: _Thread, flag: Counted, number: int) -> MBarrier:
+        """The barrier of a turn's slot."""
+        count = WARPS if flag is Counted.DONE else 1
+        key = thread.cta, flag, number % self.exchange.slots
+        return self.barriers.setdefault(key, MBarrier(count, count))
 
     def ready(self, thread: _Thread, step: ExchangeStep, tile: int, which: int) -> bool:
         if step.does is not Does.AWAIT:
@@ -234,30 +236,30 @@ class _Turns(_Run):
         if step.flag is Counted.TURN:
             turn = which + step.at
             return turn not in self.turns or self.turn[turn] >= self.place[tile] - step.less
-        wanted = self._number(thread, tile, which) + 1 + step.at
-        wanted -= step.less if step.flag is Counted.OPEN else 0
-        return all(self.counts[key] >= wanted for key in self._awaited(thread, step))
+        number = self._number(thread, tile, which)
+        parity = (number // self.exchange.slots + (step.flag is Counted.GIVEN)) % 2
+        return self._barrier(thread, step.flag, number).passes(parity)
 
     def take(self, thread: _Thread, step: ExchangeStep, tile: int, which: int) -> None:
         thread.at += 1
         turn, wide = which + step.at, step.reach is Reach.GPU
+        number = self._number(thread, tile, which)
+        before = self.exchange.slots * (step.flag is Counted.GIVEN and step.does is Does.AWAIT)
+        near = thread.cta, step.flag, number - before
         match step.does, step.flag:
             case Does.ADD, _:
                 self._add(thread, tile, which)
             case Does.AWAIT, Counted.TURN:
                 thread.knows |= self.told[turn] if wide else set()
             case Does.AWAIT, _:
-                for key in self._awaited(thread, step):
-                    thread.knows |= self.told[key]
+                thread.knows |= self.told[near]
             case Does.PUBLISH, Counted.TURN:
                 if turn in self.turns:
                     self.turn[turn] += 1
                     self.told[turn] |= thread.knows if wide else set()
             case _:
-                own = step.flag is Counted.OPEN or thread.who is Who.CONSUMER
-                key = thread.cta, step.flag, thread.number if step.flag is Counted.DONE else 0
-                self.counts[key] += own  # only warps of the consumer have a count of their own
-                self.told[key] |= thread.knows
+                self.told[near] |= thread.knows
+                self._barrier(thread, step.flag, number).arrive()
 
     def _add(self, thread: _Thread, tile: int, turn: int) -> None:
         place = (turn, thread.number)

@@ -31,8 +31,9 @@ from warploom.verify.findings import Code, Finding, Place
 _OWN = Compute | BulkStore | BulkWait | BulkCommit | ProxyFence | ScopeSync
 _ALONE = (Does.DRAW, Does.PUBLISH, Does.AWAIT, Does.CLEAR)  # done by one thread of an instance
 _Node = tuple[str, int, int]  # member, thread (0 is the one that counts), step
-_LOCAL = (Counted.OPEN, Counted.DONE)
+_LOCAL = (Counted.OPEN, Counted.DONE, Counted.GIVEN)
 FIRST, SECOND = "first", "second"
+LATER = "a round of slots later"  # the first tile, in the turn that takes the same slot
 MEET = "meet"  # the op at which parts of a tile meet, in documents that declare nothing of it
 
 
@@ -272,10 +273,14 @@ class _Turns(_Judge):
         yield from wrong
         if wrong:
             return
-        for member in (FIRST, SECOND):
-            for who in (Who.USHER, Who.CONSUMER, Who.CLERK):
-                self.in_order(member, 0, [i for i, s in enumerate(self.steps) if s.by is who])
+        for who in (Who.USHER, Who.CONSUMER, Who.CLERK):
+            mine = [i for i, s in enumerate(self.steps) if s.by is who]
+            for member in (FIRST, SECOND, LATER):
+                self.in_order(member, 0, mine)
+            for i in mine[:1]:
+                self.edge((FIRST, 0, mine[-1]), (LATER, 0, i))
         self._link()
+        yield from self._reused()
         awaited = self.those(Does.AWAIT, Counted.TURN)
         for i in self.those(Does.PUBLISH, Counted.TURN):
             if not any(self.chain((FIRST, 0, j), (FIRST, 0, i)) for j in awaited):
@@ -300,7 +305,7 @@ class _Turns(_Judge):
             each = s.by is Who.CONSUMER  # every warp of it counts
             if s.does is Does.PUBLISH and each is not (s.flag is Counted.DONE):
                 by = "every warp of the consumer" if each else s.by
-                yield i, f"{by} would count {s.flag}", "done by the consumer, open and turn not"
+                yield i, f"{by} would count {s.flag}", "done by the consumer, all others not"
         if self.exchange.turns is not self.exchange.visits:
             why = "tiles that are begun first wait for tiles that are begun later"
             yield None, f"{why}: with few CTAs these never are", "turns as visits"
@@ -309,8 +314,20 @@ class _Turns(_Judge):
         for flag in (*_LOCAL, Counted.TURN):
             for i in self.those(Does.PUBLISH, flag):
                 for j in self.those(Does.AWAIT, flag):
-                    if flag in _LOCAL:
-                        for member in (FIRST, SECOND):
+                    if flag is Counted.GIVEN:
+                        self.edge((FIRST, 0, i), (LATER, 0, j))
+                    elif flag in _LOCAL:
+                        for member in (FIRST, SECOND, LATER):
                             self.edge((member, 0, i), (member, 0, j))
                     elif self.steps[i].reach is self.steps[j].reach is Reach.GPU:
                         self.edge((FIRST, 0, i), (SECOND, 0, j))
+
+    def _reused(self) -> Iterator[_Found]:
+        """A barrier counts for the next turn in its slot when all have seen it for this one."""
+        for flag in _LOCAL:
+            seen = LATER if flag is Counted.GIVEN else FIRST
+            for i in self.those(Does.PUBLISH, flag):
+                for j in self.those(Does.AWAIT, flag):
+                    if not self.chain((seen, 0, j), (LATER, 0, i)):
+                        why = f"it may count a later turn before {flag} was seen for this one"
+                        yield i, why, "await what was given before opening a turn in its slot"

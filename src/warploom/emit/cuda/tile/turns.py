@@ -48,10 +48,38 @@ class _Turn:
         self.place = f"(unsigned*){context.pointer(turns.name)} + ({' + '.join(parts)})"
 
 
-def _counts(context: Context) -> tuple[str, str]:
-    """Where a warp counts turns it has left, and the usher those that may be taken."""
-    own = "smem + TURNS + 4 * (4 * instance + warp_in_group)"
-    return own, f"smem + TURNS + {16 * context.layout.tiling.consumers}"
+_FLAGS = (Counted.OPEN, Counted.DONE, Counted.GIVEN)
+
+
+def turn_bytes(exchange: Exchange) -> int:
+    """Bytes of the barriers of turns."""
+    return 8 * len(_FLAGS) * exchange.slots
+
+
+def turn_barriers(exchange: Exchange, warps: int) -> list[str]:
+    """Barriers of turns, a ring of them: the usher opens one, warps leave it, the clerk gives it
+    on, and then the usher may open another in its place.
+    """
+    arrivals = {Counted.DONE: warps}
+    return [
+        f"mbar_init(smem + TURNS + {8 * (len(_FLAGS) * slot + n)}, {arrivals.get(flag, 1)});"
+        for slot in range(exchange.slots)
+        for n, flag in enumerate(_FLAGS)
+    ]
+
+
+def _barrier(exchange: Exchange, flag: Counted) -> str:
+    """Of the turn a role has at hand: it counts those before."""
+    at, apart = 8 * _FLAGS.index(flag), 8 * len(_FLAGS)
+    return f"smem + TURNS + {at} + {apart} * (turn % {exchange.slots})"
+
+
+def _wait(exchange: Exchange, step: ExchangeStep) -> str:
+    """Wait for a barrier; what was given is that of the turn before in the same place."""
+    if step.at or step.less:
+        raise unfaithful_step(exchange, step)
+    before = " ^ 1" if step.flag is Counted.GIVEN else ""
+    return f"mbar_wait({_barrier(exchange, step.flag)}, (turn / {exchange.slots} & 1){before});"
 
 
 def consumer_turn(
@@ -59,78 +87,68 @@ def consumer_turn(
 ) -> list[str]:
     """A consumer's steps of a turn; ``adds`` is its text of the op."""
     turn = _Turn(context, op, iteration)
-    own, opened = _counts(context)
     lines: list[str] = []
     for step in _own(exchange, Who.CONSUMER):
         match step.does, step.flag:
             case Does.ADD, _:
                 lines += adds
-            case Does.AWAIT, Counted.OPEN:
-                ahead = f"(int)(counted_shared({opened}) - counted_shared({own}))"
-                lines += [f"if ({turn.begins})", f"  while ({ahead} <= {step.at - step.less}) {{}}"]
-                lines.append("__syncwarp();")
-            case Does.PUBLISH, Counted.DONE if not step.at:
-                lines += ["__syncwarp();", f"if (lane == 0 && ({turn.ends})) count_shared({own});"]
+            case Does.AWAIT, Counted.OPEN | Counted.GIVEN | Counted.DONE:
+                lines += [f"if ({turn.begins}) {_wait(exchange, step)}", "__syncwarp();"]
+            case Does.PUBLISH, Counted.DONE:
+                arrive = f"mbar_arrive({_barrier(exchange, step.flag)});"
+                lines += ["__syncwarp();", f"if (lane == 0 && ({turn.ends})) {arrive}"]
             case _:
                 raise unfaithful_step(exchange, step)
-    return lines
+    return [*lines, f"if ({turn.ends}) ++turn;"]
 
 
 def usher_tile(context: Context, exchange: Exchange) -> list[str]:
     """The usher opens turns: it waits until the tiles after this one have added to the rows, as far
-    as they do.
+    as they do. A spare warp, so that nobody who computes waits for an answer of the L2.
     """
-    op = _turn_store(context)
-    begins = _Turn(context, op, "k").begins
-    tile = next(n for n in context.kernel.grid.vars if context.kernel.var(n).walk is Walk.TILE)
-    cut = cut_of(context.layout.body, context.layout.steps)
-    lines: list[str] = []
-    for step in _own(exchange, Who.USHER):
-        match step.does, step.flag:
-            case Does.AWAIT, Counted.TURN:
-                turn = _Turn(context, op, "k", step.at)
-                rows = f"pos_{tile} / {context.layout.extent(tile)}"
-                after = f"{last_row(context, cut, turn.end)} - {rows}"
-                after += f" - {step.less}" if step.less else ""
-                seen = "load_acquire" if step.reach is Reach.GPU else "load_acquire_near"
-                wait = f"while ((int){seen}({turn.place}) < {after}) __nanosleep(32);"
-                lines.append(f"if ({turn.exists}) {wait}")
-            case Does.PUBLISH, Counted.OPEN if not step.at:
-                lines.append(f"count_shared({_counts(context)[1]});")
-            case _:
-                raise unfaithful_step(exchange, step)
-    return _each_turn(begins, lines)
+    return _each_turn(
+        context, exchange, Who.USHER, _Turn(context, _turn_store(context), "k").begins
+    )
 
 
 def clerk_tile(context: Context, exchange: Exchange) -> list[str]:
-    """The clerk gives turns on."""
-    op, warps = _turn_store(context), 4 * context.layout.tiling.consumers
-    lines = ["++given;"]
-    for step in _own(exchange, Who.CLERK):
+    """The clerk gives turns on: a spare warp, so that nobody who computes waits for the fence."""
+    return _each_turn(context, exchange, Who.CLERK, _Turn(context, _turn_store(context), "k").ends)
+
+
+def _each_turn(context: Context, exchange: Exchange, who: Who, when: str) -> list[str]:
+    lines = ["for (int k = 0; k < k_tiles; ++k) {", f"  if (!({when})) continue;"]
+    for step in _own(exchange, who):
+        turn = _Turn(context, _turn_store(context), "k", step.at)
+        wide = step.reach is Reach.GPU
         match step.does, step.flag:
-            case Does.AWAIT, Counted.DONE:
-                behind = "(int)(counted_shared(smem + TURNS + 4 * lane) - given)"
-                lines += [
-                    f"if (lane < {warps - step.less})",
-                    f"  while ({behind} < {step.at}) __nanosleep(32);",
-                    "__syncwarp();",
-                ]
+            case Does.AWAIT, Counted.TURN:
+                after = _tiles_before(context, turn) + (f" - {step.less}" if step.less else "")
+                seen = "load_acquire" if wide else "load_acquire_near"
+                wait = f"while ((int){seen}({turn.place}) < {after}) __nanosleep(32);"
+                text = [f"if ({turn.exists}) {wait}"]
             case Does.PUBLISH, Counted.TURN:
-                turn = _Turn(context, op, "k", step.at)
-                fence = "fence_gpu();" if step.reach is Reach.GPU else "__threadfence_block();"
-                lines += [fence, f"if (lane == 0 && {turn.exists}) add_relaxed({turn.place});"]
+                fence = "fence_gpu();" if wide else "__threadfence_block();"
+                text = [fence, f"if ({turn.exists}) add_relaxed({turn.place});"]
+            case Does.AWAIT, _:
+                text = [_wait(exchange, step)]
+            case Does.PUBLISH, Counted.OPEN | Counted.GIVEN:
+                text = [f"mbar_arrive({_barrier(exchange, step.flag)});"]
             case _:
                 raise unfaithful_step(exchange, step)
-    return _each_turn(_Turn(context, op, "k").ends, lines)
+        lines += indent(text, 2)
+    return [*lines, "  ++turn;", "}"]
+
+
+def _tiles_before(context: Context, turn: _Turn) -> str:
+    """How many tiles add to the rows before this one: those after it, as far as they do."""
+    tile = next(n for n in context.kernel.grid.vars if context.kernel.var(n).walk is Walk.TILE)
+    cut = cut_of(context.layout.body, context.layout.steps)
+    return f"{last_row(context, cut, turn.end)} - pos_{tile} / {context.layout.extent(tile)}"
 
 
 def _own(exchange: Exchange, who: Who) -> list[ExchangeStep]:
     return [s for s in exchange.steps if s.by is who]
-
-
-def _each_turn(when: str, lines: list[str]) -> list[str]:
-    head = ["for (int k = 0; k < k_tiles; ++k) {", f"  if (!({when})) continue;"]
-    return [*head, *indent(lines, 2), "}"]
 
 
 def _turn_store(context: Context) -> Store:
