@@ -17,6 +17,10 @@ from itertools import chain
 from tests.mutation.exchange_mutants import edited
 from warploom.document.exchange import Counted, Does, Exchange, ExchangeStep, Reach, Rows, Who
 from warploom.document.flow import Across
+from warploom.lower.exchange import STATES, SUMS, TURNS as TURN_STEPS
+from warploom.run.roles import Fault
+from warploom.run.roles.exchange import run_exchange
+from warploom.verify.roles.exchange import judge_exchange
 
 UNDECIDED = "undecided"
 LIMIT = 60_000
@@ -26,13 +30,8 @@ Landed = tuple[Write, ...]  # in the order in which they landed
 
 SLOTS = 1  # of the barriers of a CTA: the fewer, the sooner they are taken again
 PARTS = ((2, 1), (2, 2), (3, 2))  # parts, CTAs
-TURNS = (
-    (2, 2, 1, 2),
-    (3, 1, 1, 2),
-    (2, 2, 2, 1),
-    (3, 1, 2, 1),
-    (1, 1, 4, 2),
-)  # tiles, CTAs, turns, warps
+# Tiles, CTAs, turns, warps.
+TURNS = ((2, 2, 1, 2), (3, 1, 1, 2), (2, 2, 2, 1), (3, 2, 1, 1), (1, 1, 4, 2))
 
 
 class Wrong(Exception):  # noqa: N818 (an outcome)
@@ -350,9 +349,43 @@ class Turns(World):
                 yield on(with_thread(state, i, replace(thread, pending=given)), i)
 
 
-def random_exchange(shipped: Exchange, seed: int) -> Exchange:
-    """An exchange after one to three edits."""
+MEET = {"role": "consumer", "op": "meet", "parts": 4, "across": Across.PARTS}
+SHIPPED = (
+    Exchange(steps=SUMS, kept=True, **MEET),
+    Exchange(steps=STATES, **MEET),
+    Exchange(role="consumer", op="store_dq", across=Across.TURNS, steps=TURN_STEPS, slots=4),
+)
+
+
+def random_exchange(seed: int) -> Exchange:
+    """A shipped exchange after one to four edits."""
     rng = random.Random(f"exchange {seed}")
-    for _ in range(rng.choice((1, 1, 2, 3))):
-        shipped = edited(shipped, rng)
-    return shipped
+    found = rng.choice(SHIPPED)
+    for _ in range(rng.choice((1, 2, 2, 3, 4))):
+        found = edited(found, rng)
+    return found
+
+
+def compare(seed: int, limit: int = LIMIT) -> tuple[str, str]:
+    """The truth about a random exchange (or who is wrong about it), and the verdict."""
+    exchange = random_exchange(seed)
+    clean = not judge_exchange(exchange)
+    truth = check_exchange(exchange, limit)
+    verdict = "clean" if clean else "race"
+    if truth == UNDECIDED:
+        return UNDECIDED, verdict
+    ran = any(_fault(exchange, n) for n in range(12 if truth is None else 200))
+    if clean and (truth or ran):
+        return "missed", verdict
+    if truth is None and not clean:
+        ran = any(_fault(exchange, n) for n in range(200))
+        return ("wrong" if ran else "false"), verdict
+    return ("right" if truth is None else "wrong"), verdict
+
+
+def _fault(exchange: Exchange, seed: int) -> bool:
+    try:
+        run_exchange(exchange, seed)
+    except Fault:
+        return True
+    return False

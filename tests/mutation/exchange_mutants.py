@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tests.mutation.role_mutants import RoleMutant
-from warploom.document.checks import check_document
+from warploom.document.checks import check_document, check_exchange
 from warploom.document.exchange import Counted, Exchange, ExchangeStep, Reach, Rows, Who
 from warploom.document.flow import Across
 from warploom.document.roles import RolesDocument
@@ -37,7 +37,13 @@ def exchange_mutants(document: RolesDocument) -> Iterator[RoleMutant]:
 def edited(exchange: Exchange, rng: random.Random) -> Exchange:
     """One edit of a step, drawn at random; of the exchange itself where nothing else is left."""
     every = [new[0] for _, _, new in _edits(exchange) if new and new[0] != exchange]
-    return rng.choice(every)
+    while True:
+        new = rng.choice(every)
+        try:
+            check_exchange(new)
+        except DocumentError:
+            continue
+        return new
 
 
 def _readable(document: RolesDocument) -> bool:

@@ -66,13 +66,18 @@ def _check_exchanges(document: RolesDocument) -> None:
         if key in seen:
             raise DocumentError(f"two exchanges at op {exchange.op!r}", path=path)
         seen.add(key)
-        several = exchange.across is Across.PARTS
-        if exchange.across is Across.NOTHING or (exchange.parts > 1) is not several:
-            raise DocumentError("parts of a tile are two or more, and turns have none", path=path)
-        if len(exchange.steps) > MAX_STEPS:
-            raise DocumentError(f"more than {MAX_STEPS} steps", path=f"{path}.steps")
-        for j, step in enumerate(exchange.steps):
-            _check_step(exchange, step, f"{path}.steps[{j}]")
+        check_exchange(exchange, path)
+
+
+def check_exchange(exchange: Exchange, path: str = "$") -> None:
+    """``DocumentError`` for a step that no meeting of CTAs has."""
+    several = exchange.across is Across.PARTS
+    if exchange.across is Across.NOTHING or (exchange.parts > 1) is not several:
+        raise DocumentError("parts of a tile are two or more, and turns have none", path=path)
+    if len(exchange.steps) > MAX_STEPS:
+        raise DocumentError(f"more than {MAX_STEPS} steps", path=f"{path}.steps")
+    for j, step in enumerate(exchange.steps):
+        _check_step(exchange, step, f"{path}.steps[{j}]")
 
 
 def _check_step(exchange: Exchange, step: ExchangeStep, path: str) -> None:

@@ -31,7 +31,7 @@ def exchanges_of(layout: Layout) -> tuple[Exchange, ...]:
                 role=CONSUMER,
                 op=MEET,
                 across=Across.PARTS,
-                steps=_SUMS if sums else _STATES,
+                steps=SUMS if sums else STATES,
                 parts=layout.tiling.split,
                 kept=sums,
             )
@@ -43,7 +43,7 @@ def exchanges_of(layout: Layout) -> tuple[Exchange, ...]:
                 role=CONSUMER,
                 op=store_name(adds),
                 across=Across.TURNS,
-                steps=_TURNS,
+                steps=TURNS,
                 slots=TURN_SLOTS,
             )
         )
@@ -56,7 +56,7 @@ def _step(
     return ExchangeStep(does=does, by=by, flag=flag, reach=reach)
 
 
-_SUMS = (
+SUMS = (
     _step(Does.DRAW, Who.ALL),
     _step(Does.WRITE, Who.OTHERS),
     _step(Does.SYNC, Who.OTHERS),
@@ -66,14 +66,14 @@ _SUMS = (
     _step(Does.SYNC, Who.LAST),
     _step(Does.READ, Who.LAST),
 )
-_STATES = (
+STATES = (
     _step(Does.WRITE, Who.ALL),
     _step(Does.SYNC, Who.ALL),
     _step(Does.DRAW, Who.ALL, reach=_GPU),
     _step(Does.CLEAR, Who.LAST),
     _step(Does.READ, Who.LAST),
 )
-_TURNS = (
+TURNS = (
     _step(Does.AWAIT, Who.USHER, Counted.TURN, _GPU),
     _step(Does.AWAIT, Who.USHER, Counted.GIVEN),
     _step(Does.PUBLISH, Who.USHER, Counted.OPEN),

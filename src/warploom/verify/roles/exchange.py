@@ -30,6 +30,7 @@ from warploom.verify.findings import Code, Finding, Place
 
 _OWN = Compute | BulkStore | BulkWait | BulkCommit | ProxyFence | ScopeSync
 _ALONE = (Does.DRAW, Does.PUBLISH, Does.AWAIT, Does.CLEAR)  # done by one thread of an instance
+_Found = tuple[int | None, str, str]
 _Node = tuple[str, int, int]  # member, thread (0 is the one that counts), step
 _LOCAL = (Counted.OPEN, Counted.DONE, Counted.GIVEN)
 FIRST, SECOND = "first", "second"
@@ -49,8 +50,7 @@ def check_exchanges(document: RolesDocument, flow: Flow | None) -> Iterator[Find
             yield Finding(code=Code.EXCHANGE, why=why, fix=fix, where=_places(document, *key))
     for exchange in document.exchanges:
         parts = exchange.across is Across.PARTS
-        judge = _Parts(exchange) if parts else _Turns(exchange)
-        for i, why, fix in judge.findings():
+        for i, why, fix in judge_exchange(exchange):
             yield Finding(
                 code=Code.EXCHANGE,
                 why=why if i is None else f"step {i}, {_words(exchange.steps[i])}: {why}",
@@ -58,6 +58,12 @@ def check_exchanges(document: RolesDocument, flow: Flow | None) -> Iterator[Find
                 where=_places(document, exchange.role, exchange.op),
             )
         yield from (_after if parts else _in_order)(document, exchange)
+
+
+def judge_exchange(exchange: Exchange) -> tuple[_Found, ...]:
+    """What is wrong with the steps of an exchange: which step, why, and what to do."""
+    judge = _Parts(exchange) if exchange.across is Across.PARTS else _Turns(exchange)
+    return tuple(judge.findings())
 
 
 def undeclared(document: RolesDocument) -> tuple[str, ...]:
@@ -115,9 +121,6 @@ def _in_order(document: RolesDocument, exchange: Exchange) -> Iterator[Finding]:
             where=(mine[0].place(),),
             tiles=(trips,),
         )
-
-
-_Found = tuple[int | None, str, str]
 
 
 class _Judge:
