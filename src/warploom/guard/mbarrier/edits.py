@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
+from warploom.document.exchange import ExchangeStep
+from warploom.document.flow import Across
 from warploom.document.rings import Scope, Side
 from warploom.document.roles import (
     Arrive,
@@ -30,6 +32,7 @@ from warploom.document.roles import (
     WaitFull,
     WaitGroup,
 )
+from warploom.guard.mbarrier.exchanges import STATES, SUMS, TURNS
 
 LISTS = ("prologue", "kernel", "epilogue")
 
@@ -87,6 +90,29 @@ def edits(document: RolesDocument, found: Sequence[Found]) -> Iterator[Edit]:
         yield from _fenced(document)
     if codes & {"BARRIER", "DEADLOCK"}:
         yield from _turns(document)
+    if "EXCHANGE" in codes:
+        yield from _exchanged(document)
+
+
+def _exchanged(document: RolesDocument) -> Iterator[Edit]:
+    """A step of an exchange put in, put right or moved, as those who meet so do."""
+    for n, x in enumerate(document.exchanges):
+        right = TURNS if x.across is Across.TURNS else SUMS if x.kept else STATES
+        rows: list[tuple[ExchangeStep, ...]] = []
+        for step in (s for s in right if s not in x.steps):
+            rows += [(*x.steps[:i], step, *x.steps[i:]) for i in range(len(x.steps) + 1)]
+            rows += [(*x.steps[:i], step, *x.steps[i + 1 :]) for i in range(len(x.steps))]
+        for i, step in enumerate(x.steps):
+            rest = (*x.steps[:i], *x.steps[i + 1 :])
+            rows += [(*rest[:j], step, *rest[j:]) for j in range(len(x.steps))]
+        for row in rows:
+            exchanges = list(document.exchanges)
+            exchanges[n] = replace(x, steps=row)
+            yield f"steps of {x.op}: {_words(row)}", replace(document, exchanges=tuple(exchanges))
+
+
+def _words(steps: Sequence[ExchangeStep]) -> str:
+    return ", ".join(f"{s.does} {s.flag or s.by}" for s in steps)
 
 
 def _put(document: RolesDocument, role: str, phase: str, at: int, *new: RoleEntry) -> RolesDocument:
