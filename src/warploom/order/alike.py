@@ -39,13 +39,15 @@ def solve_alike(
     """
     if len(roles) < 2:
         return solve_modulo(problem, options)
+    options = options or ModuloOptions()
     bound, *_ = plain_bound(build_system(problem))
     ii = max(bound, len(roles) * problem.handoff)  # less leaves no room to hand over
     for _ in range(TRIES):
-        result = solve_modulo(tied(problem, roles, names, ii), options)
+        there = tied(problem, roles, names, ii)
+        result = solve_modulo(there, replace(options, goals=()))
         if result.ii == ii:
-            proven = ii == bound
-            found = replace(result, problem=problem, lower_bound=bound, proven=proven)
+            result = solve_modulo(there, options) if options.goals else result
+            found = replace(result, problem=problem, lower_bound=bound, proven=ii == bound)
             check_result(found)
             return found
         ii = result.ii

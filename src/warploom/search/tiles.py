@@ -9,7 +9,8 @@ bound exceeds the best prediction by more than the model's own error is not sche
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
@@ -76,12 +77,21 @@ def hash_of(times: tuple[int, ...]) -> int:
 
 
 def shapes(
-    kernel: Kernel, sizes: Sizes, pins: Mapping[str, object], target: HopperTarget
+    kernel: Kernel,
+    sizes: Sizes,
+    pins: Mapping[str, object],
+    target: HopperTarget,
+    late: Callable[[], bool] = lambda: False,
 ) -> tuple[Shape, ...]:
-    """All shapes that have a place on the chip, those with the least estimate first."""
+    """All shapes that have a place on the chip, those with the least estimate first.
+
+    ``late``: no further ones, once there is one.
+    """
     found: dict[Tiling, Shape] = {}
     for choice in _choices(kernel, sizes, pins, target):
         for tiling in _storage(choice.tiling, pins):
+            if found and late():
+                break
             if tiling in found:
                 continue
             for settled in _settled(kernel, sizes, tiling, target):
@@ -189,16 +199,19 @@ def schedule(
     target: HopperTarget,
     *,
     programs: int = PROGRAMS,
+    seconds: float | None = None,
 ) -> Iterator[Trial]:
     """The solver's order of a shape and the best others by simulation, each with every tie and
-    with tiles loaded ahead.
+    with tiles loaded ahead. ``seconds`` limit the solver; others are left out when they are over.
     """
+    begun, options = time.monotonic(), replace(SOLVE, seconds=seconds)
     try:
-        first = lower(kernel, shape.tiling, target=target, options=SOLVE)
+        first = lower(kernel, shape.tiling, target=target, options=options)
     except (SchedulingError, GeometryError, KernelError):
         return
     orders = {(first.result.ii, *first.result.times): first}
-    if programs and takes_turns(first.layout):
+    over = seconds is not None and time.monotonic() - begun > seconds
+    if programs and takes_turns(first.layout) and not over:
         for lowered in _others(first):
             orders.setdefault((lowered.result.ii, *lowered.result.times), lowered)
     ranked = []
@@ -278,7 +291,7 @@ def _order_features(lowered: Lowered) -> dict[str, float]:
     ii = lowered.result.ii
     ops = lowered.problem.ops
     seen: dict[str, float] = {}
-    for op, time in zip(ops, lowered.result.times, strict=True):
+    for op, at in zip(ops, lowered.result.times, strict=True):
         kind = op.name.rstrip("0123456789").partition("@")[0]
-        seen.setdefault(f"at {len(seen)} {kind}", time / ii)
+        seen.setdefault(f"at {len(seen)} {kind}", at / ii)
     return {name.split(" ", 2)[0] + " " + name.split(" ", 2)[1]: v for name, v in seen.items()}
