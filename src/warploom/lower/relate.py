@@ -43,7 +43,7 @@ def problem_of(layout: Layout, target: HopperTarget, name: str) -> ModuloProblem
         name=name,
         ops=tuple(build.modulo_ops()),
         edges=tuple(build.edges()),
-        capacities=() if given else (Unit(name="tensor", queue=target.wgmma_queue),),
+        capacities=tuple(_units(layout, None if given else target.wgmma_queue, shared=turns)),
         rings=(*build.register_rings(), *build.row_rings(), *build.slot_rings(depths)),
         values=(*build.register_values(), *build.early_values()),
         roles=(
@@ -57,6 +57,15 @@ def problem_of(layout: Layout, target: HopperTarget, name: str) -> ModuloProblem
     )
 
 
+def _units(layout: Layout, queue: int | None, *, shared: bool) -> Iterator[Unit]:
+    """The tensor cores' queue; warps of several consumers take the vector pipes in turns, an
+    instruction each, so none stands still for another one's op.
+    """
+    yield Unit(name="tensor", queue=queue)
+    for name in ("alu", "mufu") if shared else ():
+        yield Unit(name=name, capacity=layout.tiling.consumers)
+
+
 class _Builder:
     """Ops of the producer once, of the consumers once for each copy."""
 
@@ -64,6 +73,7 @@ class _Builder:
         self, layout: Layout, ops: tuple[LoopOp, ...], copies: tuple[int | None, ...], handoff: int
     ) -> None:
         self.layout, self.ops, self.copies, self.handoff = layout, ops, copies, handoff
+        self.slack = 0 if layout.tiling.times else layout.tiling.slack
         self.maker = {v: op for op in ops for v in op.defines}
         self.index: dict[tuple[str, int | None], int] = {}
         for op in ops:
@@ -157,7 +167,7 @@ class _Builder:
                     maker = self.maker.get(value)
                     if maker is None or (maker is op and isinstance(op.work, Dot)):
                         continue
-                    slack = self.layout.tiling.slack if self._late(maker, op) else 0
+                    slack = self.slack if self._late(maker, op) else 0
                     slack += self.handoff if isinstance(maker.work, Put | Lay) else 0
                     yield self._edge(maker, op, copy, maker.cost.latency + slack, back, value)
             yield from self._overwrites(copy)
