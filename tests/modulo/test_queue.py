@@ -84,7 +84,7 @@ def test_attention_under_the_queue_is_slower_than_the_constant_said():
 
 
 def test_texts_are_placed_under_the_queue_and_beside_products():
-    """Products hold their warps' stream, vector work is slowed: less than the tensor cores could."""
+    """Products hold their warps, vector work is slowed: slower than the tensor cores alone."""
     sizes = {"b": 4, "h": 32, "g": 32, "s": 4096, "t": 4096, "d": 128}
     made = attention.compile("bf16", sizes=sizes, without={"lse", "lengths"}, positive={"scale"})
     tiling = replace(made.choices[0].tiling, slack=0)

@@ -66,15 +66,26 @@ def priced(lowered: Lowered, target: HopperTarget) -> Lowered:
 
 
 def contended(lowered: Lowered, target: HopperTarget | None = None) -> tuple[RoleCosts, Contention]:
-    """Prices of ops that have the registers to themselves, and what they meet in a stream."""
+    """Prices of ops that have the registers to themselves, and what they meet in a stream.
+
+    Warps of several consumers take the vector pipes in turns, an instruction each: ops do not
+    exclude one another, contention says what they lose. A wait for a barrier that is complete
+    hides behind the products before it.
+    """
     target = target or h200()
     factors = [
         (op.name, beside_products(op.cost, target)) for op in loop_ops(lowered.layout, target, 1)
     ]
-    stream = StreamCosts(full_wait=target.sync.full_wait, step=target.sync.step)
+    stream = StreamCosts(full_wait=target.sync.step, step=target.sync.step)
     met = tuple((name, factor) for name, factor in factors if factor > 1.0)
+    costs, slow = _role_costs(lowered, target, beside=False), dict(met)
+    shared = tuple((name, _shared(cost) if name in slow else cost) for name, cost in costs.ops)
     found = Contention(stream=stream, slowed=met, own=target.vector.own_beside)
-    return _role_costs(lowered, target, beside=False), found
+    return replace(costs, ops=shared), found
+
+
+def _shared(cost: RoleOpCost) -> RoleOpCost:
+    return replace(cost, timing=replace(cost.timing, occupancy=1))
 
 
 def _priced(cost: Cost, share: int, target: HopperTarget) -> RoleOpCost:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
 
+from warploom.document.roles import Commit, Compute, NamedSync, WaitGroup
 from warploom.errors import GeometryError, KernelError, SchedulingError
 from warploom.kernel.values import Kernel, Walk
 from warploom.launch.pricing import contended
@@ -24,7 +25,7 @@ from warploom.lower.choose import COLUMNS, Choice, choose
 from warploom.lower.column import Lowered, lower
 from warploom.lower.fuse import fuse
 from warploom.lower.layout import lay_out
-from warploom.lower.loop_ops import loop_ops, takes_turns
+from warploom.lower.loop_ops import CONSUMER, loop_ops, takes_turns
 from warploom.lower.ranges import cut_of
 from warploom.lower.tiling import Tiling
 from warploom.lower.visits import differ, row_trips, tiles_of, visit_list
@@ -263,16 +264,8 @@ def trial_of(
     ends = max(0.0, two.cycles - one.cycles - trips * interval)
     iterations, tiles = work_of(kernel, tiling, sizes, target)
     predicted = iterations * interval + tiles * ends
-    busy: dict[str, float] = {}
-    for op in loop_ops(lowered.layout, target, tiling.consumers):
-        busy[op.cost.unit] = busy.get(op.cost.unit, 0.0) + op.cost.occupancy
     walked = [v.name for v in kernel.vars if v.walk in (Walk.TILE, Walk.STEP)]
     features = {
-        "interval": interval,
-        "least interval": float(lowered.result.ii),
-        "ends": ends,
-        "iterations": float(iterations),
-        "tiles": float(tiles),
         "consumers": float(tiling.consumers),
         "stages": float(tiling.stages or 0),
         "hold": float(tiling.hold),
@@ -280,18 +273,25 @@ def trial_of(
         "tie": float(tiling.tie),
         "registers": float(sum(a.registers for a in lowered.layout.arrays)),
         **{f"extent {n}": float(tiling.extent(n)) for n in walked},
-        **{f"busy {u}": c for u, c in sorted(busy.items())},
         **_order_features(lowered),
     }
     return Trial(tiling=tiling, bound=bound, predicted=predicted, features=tuple(features.items()))
 
 
 def _order_features(lowered: Lowered) -> dict[str, float]:
-    """Where each op of the first consumer stands within the interval, as a share of it."""
-    ii = lowered.result.ii
-    ops = lowered.problem.ops
-    seen: dict[str, float] = {}
-    for op, at in zip(ops, lowered.result.times, strict=True):
-        kind = op.name.rstrip("0123456789").partition("@")[0]
-        seen.setdefault(f"at {len(seen)} {kind}", at / ii)
-    return {name.split(" ", 2)[0] + " " + name.split(" ", 2)[1]: v for name, v in seen.items()}
+    """Turns an iteration, and steps while no product of the same consumer is unfinished."""
+    program = next(p for p in lowered.document.programs if p.name == CONSUMER)
+    pending, alone, turns = 0, 0, 0
+    for entry in (*program.kernel, *program.kernel):  # twice: the first time from nothing
+        match entry:
+            case Commit():
+                pending += 1
+            case WaitGroup():
+                pending = min(pending, entry.pending)
+            case NamedSync():
+                turns += 1
+            case Compute():
+                alone += not pending
+            case _:
+                pass
+    return {"turns": turns / 2, "steps alone": alone / 2}

@@ -98,7 +98,7 @@ class VectorRates:
         "exponentials while products run, to 12 programs with clocks; 1.33 by themselves",
     )
     own_beside: float = figure(
-        1.5, "times more", Origin.FIT, "a warpgroup's own products, to 12 programs with clocks"
+        2.5, "times more", Origin.FIT, "a warpgroup's own products, to 47 attention programs"
     )
 
 
