@@ -43,7 +43,7 @@ def problem_of(layout: Layout, target: HopperTarget, name: str) -> ModuloProblem
         name=name,
         ops=tuple(build.modulo_ops()),
         edges=tuple(build.edges()),
-        capacities=tuple(_units(layout, None if given else target.wgmma_queue, shared=turns)),
+        capacities=() if given else (Unit(name="tensor", queue=target.wgmma_queue),),
         rings=(*build.register_rings(), *build.row_rings(), *build.slot_rings(depths)),
         values=(*build.register_values(), *build.early_values()),
         roles=(
@@ -55,15 +55,6 @@ def problem_of(layout: Layout, target: HopperTarget, name: str) -> ModuloProblem
         handoff=target.sync.mbarrier_handoff,
         release=target.sync.mbarrier_handoff,
     )
-
-
-def _units(layout: Layout, queue: int | None, *, shared: bool) -> Iterator[Unit]:
-    """The tensor cores' queue; warps of several consumers take the vector pipes in turns, an
-    instruction each, so none stands still for another one's op.
-    """
-    yield Unit(name="tensor", queue=queue)
-    for name in ("alu", "mufu") if shared else ():
-        yield Unit(name=name, capacity=layout.tiling.consumers)
 
 
 class _Builder:
@@ -143,15 +134,21 @@ class _Builder:
                         uses=tuple(Read(op=self.index[u.name, copy], hold=_hold(u)) for u in users),
                     )
 
+    def _unit(self, name: str, copy: int | None) -> str:
+        """Warps of several consumers take the vector pipes in turns, an instruction each: none
+        stands still for another one's op, so each has pipes of its own, slowed.
+        """
+        return name if copy is None or name == "tensor" else f"{name}@{copy}"
+
     def modulo_ops(self) -> Iterator[ModuloOp]:
         """All ops, in the order of their indices."""
         for op in self.ops:
             for copy in self._copies(op):
                 yield ModuloOp(
                     name=op.name if copy is None else f"{op.name}@{copy}",
-                    unit=op.cost.unit,
+                    unit=self._unit(op.cost.unit, copy),
                     occupancy=op.cost.occupancy,
-                    also=tuple(Hold(unit=u, cycles=c) for u, c in op.cost.also),
+                    also=tuple(Hold(unit=self._unit(u, copy), cycles=c) for u, c in op.cost.also),
                     role=self.role(copy) if op.role == CONSUMER else op.role,
                     issue=op.cost.issue,
                     pieces=op.cost.pieces,

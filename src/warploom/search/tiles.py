@@ -38,6 +38,7 @@ TRIPS = 12  # iterations of a simulated tile
 TIES = (0, 16, 32)
 PROGRAMS = 6  # of one shape, the best by simulation
 WORK = 2_000_000  # of enumerating the programs of a shape
+LONGER = 0.06  # than the least interval: prices are less sure than that
 SOLVE = ModuloOptions(find_work=4.0, prove_work=1.0, optimise_work=1.0)
 Sizes = Mapping[str, int]
 
@@ -237,9 +238,11 @@ def schedule(
 
 
 def _others(first: Lowered) -> Iterator[Lowered]:
-    """Other programs at the least interval."""
+    """Other programs at an interval a little longer than the least one found."""
     try:
-        found = candidates_of(first.problem, first.plan, options=SOLVE, work=WORK)
+        found = candidates_of(
+            first.problem, first.plan, longer=LONGER, work=WORK, best=first.result
+        )
     except SchedulingError:
         return
     for candidate in found.found:
