@@ -50,8 +50,10 @@ def made(case):
 def tiling_of(base: Tiling, row) -> Tiling:
     """The tiling of one program."""
     extents = tuple((n, row["t"] if n == "t" else e) for n, e in base.extents)
-    hold = row.get("hold", False)
-    return replace(base, slack=0, extents=extents, hold=hold, times=tuple(row["times"]))
+    given = {n: row[n] for n in ("hold", "tie", "ahead") if n in row}
+    return replace(
+        base, slack=0, extents=extents, times=tuple(row["times"]), **({"hold": False} | given)
+    )
 
 
 def builds(data):
