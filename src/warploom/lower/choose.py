@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
 from warploom.errors import ConfigError, GeometryError, KernelError
-from warploom.kernel.values import Dot, Kernel, Load, Walk
+from warploom.kernel.values import Kernel, Load, Walk
 from warploom.lower.allowed import check_allowed, is_narrow
 from warploom.lower.body import Body, body_of
 from warploom.lower.cluster import check_cluster
