@@ -119,7 +119,7 @@ def _product(asm: Asm, line: str, keeps: str) -> str:
 
 
 _NOTHING = (
-    "mapa.shared::cluster.",
+    "mapa.shared::cluster.u32 there",
     "barrier.cluster.arrive.",
     "fence.mbarrier_init.",
     "prefetch.tensormap",
@@ -137,6 +137,15 @@ _PLAIN = {  # instruction: the C++ of its operands in the order of the PTX text
     "mbarrier.arrive.release.cluster.shared::cluster.b64": "host_mbar_arrive_at({0}, {1});",
     "barrier.cluster.wait.acquire": "host_cluster_sync();",
     "mbarrier.try_wait.parity.shared::cta.b64": "{0} = host_mbar_wait({1}, {2});",
+    "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64": "{0} = host_mbar_wait({1}, {2});",
+    "mapa.shared::cluster.u32": "{0} = host_at_cta({1}, {2});",
+    "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32": (
+        "const float x_[] = {{{1}, {2}, {3}, {4}}}; host_send({0}, x_, {5});"
+    ),
+    "ld.shared.v4.f32": (
+        "host_load_shared({4}, &{0}, 4); host_load_shared({4} + 4, &{1}, 4);"
+        " host_load_shared({4} + 8, &{2}, 4); host_load_shared({4} + 12, &{3}, 4);"
+    ),
     "createpolicy.fractional.L2::evict_last.b64": "{0} = 0;",
     "createpolicy.fractional.L2::evict_first.b64": "{0} = 0;",
     "cp.async.bulk.commit_group": "host_bulk_commit();",

@@ -7,6 +7,7 @@ from warploom.lower.body import Body, refusal
 from warploom.lower.cluster import check_cluster
 from warploom.lower.gather import check_gathered
 from warploom.lower.layout import Layout
+from warploom.lower.meet import check_near
 from warploom.lower.ranges import cut_of, moves
 from warploom.lower.slots import LINE_BYTES
 from warploom.lower.storage import staged_stores
@@ -19,6 +20,7 @@ def check_allowed(layout: Layout) -> None:
     """Refuse a walk backwards where order counts, and copies out that would write too much."""
     body, tiling = layout.body, layout.tiling
     check_cluster(layout)
+    check_near(layout)
     check_gathered(body, tiling, layout.rings)
     if tiling.serpentine and not any_order(body):
         raise refusal(

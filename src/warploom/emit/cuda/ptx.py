@@ -57,6 +57,18 @@ def _arrive_at(name: str, order: str) -> str:
     )
 
 
+def _wait_for(name: str, order: str) -> str:
+    """A wait for a phase of a barrier."""
+    return (
+        f"DEVICE void {name}(uint32_t bar, uint32_t parity) {{\n  uint32_t done;\n  do {{\n"
+        '    asm volatile("{\\n.reg .pred p;\\n'
+        f"mbarrier.try_wait.parity{order}.shared::cta.b64 p, [%1], %2;\\n"
+        'selp.u32 %0, 1, 0, p;\\n}"\n'
+        '                 : "=r"(done) : "r"(bar), "r"(parity) : "memory");\n'
+        "  } while (!done);\n}\n"
+    )
+
+
 HELPERS: dict[str, str] = {
     "shared_address": (
         "DEVICE uint32_t shared_address(const void* p) {\n"
@@ -100,13 +112,8 @@ HELPERS: dict[str, str] = {
             "griddepcontrol.wait;\\ngriddepcontrol.launch_dependents;",
         )
     ),
-    "mbar_wait": (
-        "DEVICE void mbar_wait(uint32_t bar, uint32_t parity) {\n  uint32_t done;\n  do {\n"
-        '    asm volatile("{\\n.reg .pred p;\\n'
-        'mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\\nselp.u32 %0, 1, 0, p;\\n}"\n'
-        '                 : "=r"(done) : "r"(bar), "r"(parity) : "memory");\n'
-        "  } while (!done);\n}\n"
-    ),
+    "mbar_wait": _wait_for("mbar_wait", ""),
+    "mbar_wait_cluster": _wait_for("mbar_wait_cluster", ".acquire.cluster"),
     "policy_evict_last": (
         "DEVICE uint64_t policy_evict_last() {\n  uint64_t p;\n"
         '  asm volatile("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(p));\n'

@@ -16,8 +16,16 @@ from warploom.emit.cuda.judged import group_barrier
 from warploom.emit.cuda.lowering import Site
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.context import Context
+from warploom.emit.cuda.tile.near import near_lines, quads_text
 from warploom.lower.layout import Array, Form
-from warploom.lower.meet import QUAD_BYTES, meeting_of, met_arrays, part_bytes, quads_of
+from warploom.lower.meet import (
+    QUAD_BYTES,
+    far_parts,
+    meeting_of,
+    met_arrays,
+    part_bytes,
+    quads_of,
+)
 
 COUNTER_BYTES = 1 << 16  # counters of tiles and consumers, at the start of the memory
 MOST_AHEAD, FEW_AHEAD = 16, 2  # quads of a thread that are on their way at once
@@ -26,29 +34,44 @@ MOST_REGISTERS = 200
 
 def meet_lines(context: Context, site: Site) -> list[str]:
     """Leave the part's state, and go on with that of all parts as the last of them."""
+    layout, near = context.layout, context.layout.tiling.near
+    if near == 1:
+        return ["bool is_last;", "{", *indent(_far_lines(context, site), 2), "}"]
+    if far_parts(layout) == 1:
+        return ["bool is_last;", *near_lines(layout)]
+    return [
+        "bool is_last;",
+        *near_lines(layout),
+        f"const int pair = part / {near};",
+        "if (is_last) {",
+        "  const int part = pair;",
+        *indent(_far_lines(context, site), 2),
+        "}",
+    ]
+
+
+def _far_lines(context: Context, site: Site) -> list[str]:
+    """Parts meet in the memory of the device."""
     layout = context.layout
-    arrays, consumers, split = met_arrays(layout), layout.tiling.consumers, layout.tiling.split
+    arrays, consumers, split = met_arrays(layout), layout.tiling.consumers, far_parts(layout)
     apart = part_bytes(layout) // QUAD_BYTES
     barrier = f"{group_barrier(site.document, site.program)} + instance"
     sums = meeting_of(layout.body).top is None
     size = layout.tiling.cluster
     tile = f"(tile * {size} + rank)" if size > 1 else "tile"
     return [
-        "bool is_last;",
-        "{",
-        "  const int thread = threadIdx.x % 128;",
-        f"  unsigned* const counted = (unsigned*){context.work()} +"
+        "const int thread = threadIdx.x % 128;",
+        f"unsigned* const counted = (unsigned*){context.work()} +"
         f" 2 * ({tile} * {consumers} + instance);",
-        f"  float4* const parts = (float4*)({context.work()} + {COUNTER_BYTES}) +"
+        f"float4* const parts = (float4*)({context.work()} + {COUNTER_BYTES}) +"
         f" {tile} * {split * apart}LL + instance * {apart // consumers} + thread;",
-        *indent((_sums if sums else _states)(context, arrays, apart, barrier), 2),
-        "}",
+        *(_sums if sums else _states)(context, arrays, apart, barrier),
     ]
 
 
 def _sums(context: Context, arrays: Sequence[Array], apart: int, barrier: str) -> list[str]:
     """The last part adds up what the others left."""
-    split = context.layout.tiling.split
+    split = far_parts(context.layout)
     places = _places(arrays)
     return [
         f"is_last = any_of_group({barrier}, thread == 0 && atomicAdd(counted, 1u) == {split - 1});",
@@ -104,7 +127,7 @@ def _leave(context: Context, arrays: Sequence[Array], apart: int) -> list[str]:
     lines = [f"float4* const left = parts + part * {apart};"]
     for array in arrays:
         lines += _blocks(context, array)
-        for n, quad in enumerate(_quads(array)):
+        for n, quad in enumerate(quads_text(array)):
             lines.append(
                 f"  __stcg(&left[{_at(array, places, n)}], make_float4({', '.join(quad)}));"
             )
@@ -116,17 +139,6 @@ def _at(array: Array, places: dict[str, int], number: int) -> str:
     """Where a thread's quad of a block lies."""
     each = quads_of(array) // array.blocks
     return f"({places[array.name] + number} + b * {each}) * 128"
-
-
-def _quads(array: Array) -> list[list[str]]:
-    """Four neighbours of a thread each: of a tile, in one row of 16 columns; of rows, both."""
-    if array.form is not Form.TILE:
-        return [[f"{array.name}[b][0]", f"{array.name}[b][1]", "0.0f", "0.0f"]]
-    return [
-        [f"{array.name}[b][{8 * g + 2 * i + e}]" for e in (0, 1, 4, 5)]
-        for g in range(array.cols // 16)
-        for i in (0, 1)
-    ]
 
 
 def _blocks(context: Context, array: Array) -> list[str]:
@@ -153,7 +165,7 @@ def _ahead(context: Context) -> int:
 
 def _summed(context: Context, array: Array, at: int, apart: int) -> list[str]:
     """A sum over the parts in their order; loads of several quads are on their way at once."""
-    split, quads = context.layout.tiling.split, _quads(array)
+    split, quads = far_parts(context.layout), quads_text(array)
     ahead = max(1, _ahead(context) // split)
     lines = _blocks(context, array)
     for first in range(0, len(quads), ahead):
@@ -162,7 +174,8 @@ def _summed(context: Context, array: Array, at: int, apart: int) -> list[str]:
         lines.append(f"    for (int p = 0; p < {split}; ++p) {{")
         for n, _ in some:
             place = _at(array, {array.name: at}, n)
-            lines.append(f"      x[p][{n - first}] = __ldcg(&parts[p * {apart} + {place}]);")
+            at_part = f"&parts[p * {apart} + {place}]"
+            lines.append(f"      if (p != part) x[p][{n - first}] = __ldcg({at_part});")
         lines.append("    }")
         for n, quad in some:
             own = ", ".join(quad)
@@ -180,7 +193,7 @@ def _summed(context: Context, array: Array, at: int, apart: int) -> list[str]:
 
 def _together(context: Context, arrays: Sequence[Array], apart: int) -> list[str]:
     """The state of all parts; sums that depend on a maximum are brought to the highest."""
-    split, meeting = context.layout.tiling.split, meeting_of(context.layout.body)
+    split, meeting = far_parts(context.layout), meeting_of(context.layout.body)
     assert meeting.top is not None
     top = _home(context, meeting.top.result.name)
     rescaled = {_home(context, c.result.name) for c, scaled in meeting.sums if scaled}
@@ -247,7 +260,7 @@ def _added(
     scaled: bool,
 ) -> list[str]:
     """The share of ``step`` parts in a sum; loads of several quads are on their way at once."""
-    tile, quads = array.form is Form.TILE, _quads(array)
+    tile, quads = array.form is Form.TILE, quads_text(array)
     lines = _blocks(context, array)
     ahead = len(quads) if step > 1 else _ahead(context)
     for first in range(0, len(quads), ahead):
