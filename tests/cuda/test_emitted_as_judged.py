@@ -10,9 +10,9 @@ import pytest
 
 from tests.mutation.flow_mutants import flow_mutants
 from tests.roles.samples import SHIPPED, lowered
+from warploom.document.rings import BufferCopy, NamedBarrier, Part, RoleRing, Scope, Side, SlotRead
 from warploom.document.roles import (
     Arrive,
-    BufferCopy,
     BulkCommit,
     BulkStore,
     BulkWait,
@@ -24,18 +24,12 @@ from warploom.document.roles import (
     Mma,
     MmaFence,
     NamedArrive,
-    NamedBarrier,
     NamedSync,
-    Part,
     ProxyFence,
     RoleEntry,
     RoleProgram,
-    RoleRing,
     RolesDocument,
-    Scope,
     ScopeSync,
-    Side,
-    SlotRead,
     WaitEmpty,
     WaitFull,
     WaitGroup,

@@ -7,7 +7,8 @@ import subprocess
 import numpy as np
 import pytest
 
-from warploom.document.roles import Arrive, BulkStore, Compute, ProxyFence, Side, WaitFull
+from warploom.document.rings import Side
+from warploom.document.roles import Arrive, BulkStore, Compute, ProxyFence, WaitFull
 from warploom.emit.cuda.tile.plain import emit_plain
 from warploom.emit.cuda.tile.source import emit_kernel
 from warploom.errors import KernelError

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from tests.roles.gemm_kernel import GemmKernel
-from warploom.document.roles import Arrive, BufferCopy, BulkStore, Compute, Side, SlotRead
+from warploom.document.rings import BufferCopy, Side, SlotRead
+from warploom.document.roles import Arrive, BulkStore, Compute
 from warploom.document.roles_json import (
     is_roles_json,
     read_roles,

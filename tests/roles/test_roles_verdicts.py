@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.roles.gemm_kernel import GemmKernel
+from warploom.document.rings import Part, Scope, SlotRead
 from warploom.document.roles import (
     Arrive,
     BulkWait,
@@ -17,11 +18,8 @@ from warploom.document.roles import (
     Load,
     Mma,
     MmaFence,
-    Part,
     ProxyFence,
-    Scope,
     ScopeSync,
-    SlotRead,
     WaitEmpty,
     WaitFull,
     WaitGroup,

@@ -10,7 +10,8 @@ import pytest
 from tests.mutation.flow_mutants import flow_mutants
 from tests.mutation.role_mutants import role_mutants
 from tests.roles.samples import lowered
-from warploom.document.roles import Arrive, Mma, Scope
+from warploom.document.rings import Scope
+from warploom.document.roles import Arrive, Mma
 from warploom.errors import DocumentError
 from warploom.run.roles import role_witness
 from warploom.verify.roles import Code, Severity, verify_roles

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from warploom.document.flow import When
-from warploom.document.roles import NamedBarrier, Part, Per, SlotRead, StagingBuffer
+from warploom.document.rings import NamedBarrier, Part, Per, SlotRead, StagingBuffer
 from warploom.guard.mbarrier import (
     Action,
     Copy,

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TypeGuard
 
 from warploom.document.machine import RoleCosts
+from warploom.document.rings import Per, Side
 from warploom.document.roles import (
     Arrive,
     BulkCommit,
@@ -28,11 +29,9 @@ from warploom.document.roles import (
     MmaFence,
     NamedArrive,
     NamedSync,
-    Per,
     RoleEntry,
     RoleProgram,
     RolesDocument,
-    Side,
     WaitEmpty,
     WaitFull,
     WaitGroup,

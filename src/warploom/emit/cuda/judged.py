@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from warploom.document.rings import Per, Scope
 from warploom.document.roles import (
     Arrive,
     BulkStore,
@@ -22,11 +23,9 @@ from warploom.document.roles import (
     MmaFence,
     NamedArrive,
     NamedSync,
-    Per,
     RoleEntry,
     RoleProgram,
     RolesDocument,
-    Scope,
     ScopeSync,
     WaitGroup,
 )

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
+from warploom.document.rings import Per, Scope, Side
 from warploom.document.roles import (
     Arrive,
     BulkCommit,
@@ -24,14 +25,11 @@ from warploom.document.roles import (
     MmaFence,
     NamedArrive,
     NamedSync,
-    Per,
     ProxyFence,
     RoleEntry,
     RoleProgram,
     RolesDocument,
-    Scope,
     ScopeSync,
-    Side,
     WaitEmpty,
     WaitFull,
     WaitGroup,

@@ -11,17 +11,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from warploom.document.rings import Per, RoleRing, Scope
 from warploom.document.roles import (
     BulkWait,
     ClusterSync,
     Mma,
-    Per,
     ProofRecord,
     RoleEntry,
     RoleProgram,
-    RoleRing,
     RolesDocument,
-    Scope,
 )
 from warploom.errors import SchedulingError
 from warploom.guard.mbarrier.emit import entries, guards_of

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from warploom.document.rings import Scope, Side
 from warploom.document.roles import (
     Arrive,
     BulkCommit,
@@ -30,9 +31,7 @@ from warploom.document.roles import (
     RoleEntry,
     RoleProgram,
     RolesDocument,
-    Scope,
     ScopeSync,
-    Side,
     WaitEmpty,
     WaitFull,
     WaitGroup,

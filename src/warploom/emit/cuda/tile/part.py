@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 from warploom.document.flow import When
+from warploom.document.rings import Per
 from warploom.document.roles import (
     Commit,
     Compute,
     Mma,
     MmaFence,
-    Per,
     RoleProgram,
     RolesDocument,
     WaitGroup,

@@ -16,7 +16,7 @@ from warploom.emit.cuda.tile.near import inbox_constants, inbox_setup
 from warploom.emit.cuda.tile.part import Part
 from warploom.emit.cuda.tile.signature import Param, PointerParam
 from warploom.emit.cuda.tile.stamps import NAME, StampedRole, stamped_roles
-from warploom.emit.cuda.tile.stores import clerk_tile, usher_tile
+from warploom.emit.cuda.tile.turns import clerk_tile, usher_tile
 from warploom.guard.mbarrier import derive_roles
 from warploom.kernel.values import DType
 from warploom.lower.column import Lowered
