@@ -113,7 +113,10 @@ class Tiling:
         tags += ["" if self.hold else "smem", f"o{self.staging}" if self.staging != 2 else ""]
         tags += [f"l{self.slack}" if self.slack else "", f"p{self.program}" if self.program else ""]
         tags += [f"given{_mark(self.times)}" if self.times else ""]
-        tags += [f"k{self.split}" if self.split > 1 else "", f"n{self.near}" if self.near > 1 else ""]
+        tags += [
+            f"k{self.split}" if self.split > 1 else "",
+            f"n{self.near}" if self.near > 1 else "",
+        ]
         tags += [f"c{self.cluster}" if self.cluster > 1 else ""]
         tags += ["settled" if self.settled else "", f"u{self.unroll}" if self.unroll > 1 else ""]
         tags += ["together" if self.together else ""]

@@ -253,7 +253,8 @@ TILE_HELPERS: dict[str, str] = {
     ),
     "send_shared4": (
         "// 16 bytes into another CTA, which its barrier counts.\n"
-        "DEVICE void send_shared4(uint32_t to, uint32_t bar, float a, float b, float c, float d) {\n"
+        "DEVICE void send_shared4(uint32_t to, uint32_t bar, float a, float b, float c,"
+        " float d) {\n"
         '  asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32"\n'
         '               " [%0], {%1, %2, %3, %4}, [%5];"\n'
         '               :: "r"(to), "f"(a), "f"(b), "f"(c), "f"(d), "r"(bar) : "memory");\n}\n'

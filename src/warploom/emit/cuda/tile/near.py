@@ -80,7 +80,8 @@ def near_lines(layout: Layout) -> list[str]:
         "    mbar_wait_cluster(full, round);",
         *indent(_added(every, near, step, each), 4),
         "    __syncwarp();",
-        f"    if (unit + gridDim.x < tiles * {layout.tiling.split} && lane < {near} && lane != own)",
+        f"    if (unit + gridDim.x < tiles * {layout.tiling.split} && lane < {near}"
+        " && lane != own)",
         "      mbar_release_at(free, lane);  // for the next tile",
         "  }",
         "}",
@@ -96,11 +97,8 @@ def _added(every: list[list[str]], near: int, step: int, each: int) -> list[str]
             f"  for (int p = 0; p < {near}; ++p)",
             f"    if (p != own) x[p][0] = load_shared4(inbox + (p - (p > own)) * {each}"
             f" + {n * step});",
-            f"  const float4 sum ="
-            f" in_order<{near}>(x, 0, own, make_float4({', '.join(quad)}));",
+            f"  const float4 sum = in_order<{near}>(x, 0, own, make_float4({', '.join(quad)}));",
         ]
-        lines += [
-            f"  {to} = sum.{w};" for to, w in zip(quad, "xyzw", strict=True) if to != "0.0f"
-        ]
+        lines += [f"  {to} = sum.{w};" for to, w in zip(quad, "xyzw", strict=True) if to != "0.0f"]
         lines.append("}")
     return lines
