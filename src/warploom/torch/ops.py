@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd import profiler
 
 from warploom.launch.attention import (
     CALLS as ATTENTION,
@@ -30,7 +31,7 @@ _traced = torch._C._get_tracing_state
 
 
 def is_plain(tensor: Tensor) -> bool:
-    """A real CUDA tensor that no tracer, mode or transform looks at."""
+    """A real CUDA tensor that no tracer, mode, transform or profiler looks at."""
     return (
         type(tensor) in _PLAIN
         and tensor.is_cuda
@@ -38,6 +39,7 @@ def is_plain(tensor: Tensor) -> bool:
         and not _functions()
         and _transforms() is None
         and _traced() is None
+        and not profiler._is_profiler_enabled
     )
 
 
