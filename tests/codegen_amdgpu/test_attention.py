@@ -97,7 +97,8 @@ def test_the_schedule_is_proven_and_the_code_is_the_schedule(case):
 @pytest.mark.parametrize("case", QUICK)
 def test_results_are_numpys_and_the_same_under_every_timing(case):
     first = run(case, TIMINGS[0])
-    for timing, order in zip(TIMINGS[1:], (*Order, Order.FORWARD), strict=False):
+    others = TIMINGS[1:] if case == "full" else TIMINGS[-1:]
+    for timing, order in zip(others, (*Order, Order.FORWARD), strict=False):
         again = run(case, timing, order)
         for name, values in first.results.items():
             assert np.array_equal(values, again.results[name]), (timing.name, order)

@@ -373,7 +373,7 @@ def test_rows_are_gathered_by_a_list(text, row, dtype, pins):
     text = text.replace(f"{name}[{row}, k]", f"{name}[wl.index({row}) * 2 - 9, k]")  # some outside
     one = case(text, dtype=dtype, m=150, n=64, k=100, r=200, e=3, s=70)
     made = check(replace(one, types={**one.types, "out": "f32"}), pins)
-    assert "load_row(" in emit_kernel(made).text
+    assert "copy_row(" in emit_kernel(made).text
 
 
 @pytest.mark.parametrize(
@@ -410,6 +410,15 @@ def test_half_bytes_are_converted_in_pairs(dtype, less):
 def test_other_bits_of_a_byte_are_converted_one_by_one():
     text = HALF_BYTES.format(less=" - 100")
     assert "nibbles_" not in emit_kernel(check(case(text, m=20, n=70, k=270))).text
+
+
+@pytest.mark.parametrize("k", [512, 540])
+def test_one_copy_brings_several_steps(k):
+    pins = {"n": 64, "unroll": 4, "together": True, "joined": True, "program": "text"}
+    made = check(case(HALF_BYTES.format(less=" - 8"), m=20, n=70, k=k), pins)
+    text = emit_kernel(made).text
+    assert "_stack4" in text  # 64 bytes of weights of every step
+    assert "_stack8" in text  # two blocks of columns of every step
 
 
 @pytest.mark.parametrize("k", [128, 270])

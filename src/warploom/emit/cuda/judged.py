@@ -1,7 +1,8 @@
 """What the back end emits exactly as it is judged; everything else is refused.
 
 A role of one thread is an elected lane: it cannot meet its warp or a named barrier, which count
-whole warps. Copies and announced bytes are one thread's. CTAs of a cluster meet where all threads
+whole warps. Copies and announced bytes are one thread's, but for copies by threads: there
+every thread arrives for its share. CTAs of a cluster meet where all threads
 of a kernel end, and nowhere else; what reaches other CTAs reaches all of the cluster.
 """
 
@@ -58,7 +59,9 @@ def _why(  # noqa: C901, PLR0911 (one line a kind of entry)
             return "a lane arrives at each CTA of the cluster"
         case Load() if entry.multicast > 1 and entry.multicast != document.cluster:
             return "a copy lands in one CTA or in all of the cluster"
-        case Load() | Expect() if not alone:
+        case Load() if entry.by_threads == alone:
+            return f"{program.threads} threads would issue it"
+        case Expect() if not alone and entry.ring not in _copied_by_threads(program):
             return f"{program.threads} threads would each issue it"
         case NamedSync() | NamedArrive() if alone:
             return "a named barrier counts whole warps, and one lane would execute it"
@@ -78,6 +81,11 @@ def _why(  # noqa: C901, PLR0911 (one line a kind of entry)
                 else ""
             )
     return ""
+
+
+def _copied_by_threads(program: RoleProgram) -> set[str]:
+    every = (e for _, row in program.phases() for e in row)
+    return {e.ring for e in every if isinstance(e, Load) and e.by_threads}
 
 
 def _apart(scope: Scope, threads: int) -> bool:
@@ -157,7 +165,7 @@ def _operands(entry: RoleEntry) -> tuple[object, ...]:
             touched = entry.slots, entry.fills, entry.fills_slots
             return entry.op, entry.args, entry.reads, entry.writes, *touched
         case Load():
-            return entry.op, entry.ring, entry.part, entry.bytes
+            return entry.op, entry.ring, entry.part, entry.bytes, entry.by_threads
         case BulkStore():
             return entry.op, entry.args, entry.source, entry.reduce
     return ()

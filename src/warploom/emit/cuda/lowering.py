@@ -87,6 +87,10 @@ class LoweringTable:
         """This table with the lowering of one op added or replaced."""
         return replace(self, ops={**self.ops, name: lowering})
 
+    def with_kind(self, kind: type, lowering: Lowering) -> LoweringTable:
+        """This table with another lowering of a kind of entry."""
+        return replace(self, kinds={**self.kinds, kind: lowering})
+
     def lower(self, entry: RoleEntry, site: Site) -> list[str]:
         """The lines of one entry, its reason as a comment in front."""
         refuse_unfaithful(entry, site.document, site.program)

@@ -9,7 +9,6 @@ from warploom.document.roles import RolesDocument
 from warploom.emit.cuda import layout as shared_layout, ptx
 from warploom.emit.cuda.judged import refuse_other_operands, with_barriers
 from warploom.emit.cuda.roles import barrier_setup, indent
-from warploom.emit.cuda.tile.gathered import gathered_declaration
 from warploom.emit.cuda.tile.grid import count_lines, place_lines, walk_lines
 from warploom.emit.cuda.tile.helpers import helpers_for
 from warploom.emit.cuda.tile.near import inbox_constants, inbox_setup
@@ -255,11 +254,7 @@ class _Writer:
 
     def gatherer(self) -> list[str]:
         """The producer's other warps, which fetch rows that a list picks."""
-        rings = [r for p in self.parts for r in p.layout.rings if r.gathered]
-        return [
-            *map(gathered_declaration, rings),
-            *self.around(GATHERER, self.tile_loop([p.gatherer_tile() for p in self.parts])),
-        ]
+        return self.around(GATHERER, self.tile_loop([p.gatherer_tile() for p in self.parts]))
 
     def around(self, role: str, loop: list[str]) -> list[str]:
         """Ring positions, what a role does before its first tile, its tiles, and what after."""
