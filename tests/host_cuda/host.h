@@ -98,7 +98,6 @@ void host_stmatrix(host_u32 at, const host_u32* x);
 void host_store_shared2(host_u32 at, float a, float b);
 void host_load_shared2(host_u32 at, float* a, float* b);
 void host_load_shared(host_u32 at, void* to, int bytes);
-void host_count_shared(host_u32 at, bool one);  // add one, or begin with none
 void host_pause();
 inline void __nanosleep(unsigned) {}
 void host_wgmma_commit();

@@ -182,9 +182,6 @@ _PLAIN = {  # instruction: the C++ of its operands in the order of the PTX text
         "float* t_ = (float*)({0}); t_[0] += {1}; t_[1] += {2}; t_[2] += {3}; t_[3] += {4};"
     ),
     "red.relaxed.gpu.global.add.u32": "*(volatile host_u32*)({0}) += 1;",
-    "ld.acquire.cta.shared.u32": "host_pause(); host_load_shared({1}, &{0}, 4);",
-    "red.release.cta.shared.add.u32": "host_count_shared({0}, 1);",
-    "st.shared.u32": "host_count_shared({0}, 0);",
     "fence.acq_rel.gpu": "",
     "red.relaxed.gpu.global.add.f32": "*(float*)({0}) += {1};",
     "red.relaxed.gpu.global.add.noftz.bf16x2": "host_add_halves({0}, {1}, 2, false);",

@@ -20,6 +20,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from warploom.document.exchange import Exchange
 from warploom.document.flow import Flow
 from warploom.document.machine import RoleCosts
 from warploom.document.rings import (
@@ -290,7 +291,8 @@ class ProofRecord:
 class RolesDocument:
     """A warp-specialised schedule. ``cluster`` CTAs share multicast copies.
 
-    ``flow`` is what its ops were declared to compute, ``tile`` and ``dtype`` what a tile of the
+    ``flow`` is what its ops were declared to compute, ``exchanges`` how CTAs meet in global memory
+    at ops that are declared so, ``tile`` and ``dtype`` what a tile of the
     output is: facts of the kernel that the entries do not carry. ``costs`` are the prices of its
     ops on the target, ``machine`` the figures in which the target differs from the shipped part
     that its first pair names (``("is", "h200")``).
@@ -308,6 +310,7 @@ class RolesDocument:
     tile: tuple[int, ...] = ()
     dtype: str = ""
     flow: Flow | None = None
+    exchanges: tuple[Exchange, ...] = ()
     costs: RoleCosts | None = None
     machine: tuple[tuple[str, str], ...] = ()
 

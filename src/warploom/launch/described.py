@@ -69,7 +69,7 @@ def _grid(kernel: Kernel, tiling: Tiling) -> parts.Grid:
         tiling.resident if tiling.consumers else None
     )  # without a loop as many as the driver lets run
     return parts.Grid(
-        tiles=lambda sizes: tiles_of(kernel, tiling, sizes) * tiling.split // tiling.near,
+        tiles=lambda sizes: tiles_of(kernel, tiling, sizes) * (1 if tiling.near else tiling.split),
         resident=resident,
     )
 

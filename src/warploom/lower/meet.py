@@ -191,33 +191,33 @@ def part_bytes(layout: Layout) -> int:
 def check_near(layout: Layout) -> None:
     """Refuse parts that do not meet in shared memory."""
     tiling, body = layout.tiling, layout.body
-    if tiling.near == 1:
+    if not tiling.near:
         return
     why = ""
-    if tiling.near not in NEAR or tiling.split % tiling.near:
-        why = f"{' or '.join(map(str, NEAR))} parts are a cluster, all of them or a share"
+    if tiling.split not in NEAR:
+        why = f"{' or '.join(map(str, NEAR))} parts are a cluster"
     elif tiling.cluster > 1:
         why = "the cluster fetches rows together already"
     elif meeting_of(body).top is not None:
         why = "sums that depend on a maximum meet in memory"
     if why:
-        raise refusal(f"{tiling.near} parts that meet", body.loop.line, why=why, fix="near=1")
-
-
-def far_parts(layout: Layout) -> int:
-    """Parts that meet in the memory of the device: one of a cluster each."""
-    return layout.tiling.split // layout.tiling.near
+        raise refusal(
+            f"{tiling.split} parts that meet in shared memory",
+            body.loop.line,
+            why=why,
+            fix="near=False",
+        )
 
 
 def owned(layout: Layout) -> int:
     """Consumers of a CTA whose sums it finishes, where parts meet in shared memory."""
-    return -(-layout.tiling.consumers // layout.tiling.near)
+    return -(-layout.tiling.consumers // layout.tiling.split)
 
 
 def inbox_bytes(layout: Layout) -> int:
     """Shared memory for what the other parts of a tile send."""
-    if layout.tiling.near == 1:
+    if not layout.tiling.near:
         return 0
     each = part_bytes(layout) // layout.tiling.consumers
     barriers = 2 * BARRIER_BYTES * layout.tiling.consumers
-    return owned(layout) * (layout.tiling.near - 1) * each + barriers
+    return owned(layout) * (layout.tiling.split - 1) * each + barriers

@@ -41,7 +41,7 @@ class Tiling:
     ``ahead``: slots of a ring that is filled once a tile: with two, the next tile is loaded early.
     ``split``: CTAs that share the loop of a tile; the last to finish puts together what all of them
     left in memory, in the order of the parts: the same bits every time.
-    ``near``: of these so many are a cluster, and meet in its shared memory first.
+    ``near``: they are a cluster, and meet in its shared memory.
     ``cluster``: CTAs with neighbouring rows of tiles that fetch what they share once.
     ``settled``: fewer products are in flight, where the assembler would let none be
     (``lower.settle``). ``unroll``: steps of an iteration (``lower.unroll``).
@@ -75,7 +75,7 @@ class Tiling:
     times: tuple[int, ...] = ()
     ahead: int = 1
     split: int = 1
-    near: int = 1
+    near: bool = False
     cluster: int = 1
     settled: bool = False
     unroll: int = 1
@@ -92,7 +92,7 @@ class Tiling:
     @property
     def ctas(self) -> int:
         """CTAs that run as a cluster."""
-        return self.near if self.near > 1 else self.cluster
+        return self.split if self.near else self.cluster
 
     def extent(self, var: str) -> int:
         """Elements a variable covers at a time."""
@@ -115,7 +115,7 @@ class Tiling:
         tags += [f"given{_mark(self.times)}" if self.times else ""]
         tags += [
             f"k{self.split}" if self.split > 1 else "",
-            f"n{self.near}" if self.near > 1 else "",
+            "near" if self.near else "",
         ]
         tags += [f"c{self.cluster}" if self.cluster > 1 else ""]
         tags += ["settled" if self.settled else "", f"u{self.unroll}" if self.unroll > 1 else ""]
@@ -126,12 +126,13 @@ class Tiling:
 
 _NUMBERS = {
     "w": "consumers", "s": "stages", "o": "staging", "l": "slack",
-    "k": "split", "n": "near", "c": "cluster", "u": "unroll", "r": "resident",
+    "k": "split", "c": "cluster", "u": "unroll", "r": "resident",
 }  # fmt: skip
 _WORDS: dict[str, tuple[str, object]] = {
     "smem": ("hold", False),
     "settled": ("settled", True),
     "together": ("together", True),
+    "near": ("near", True),
     "exact": ("lag", False),
 }
 

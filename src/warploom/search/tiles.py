@@ -230,7 +230,8 @@ def _others(first: Lowered) -> Iterator[Lowered]:
     except SchedulingError:
         return
     for candidate in found.found:
-        document = replace(candidate.document, flow=first.document.flow)
+        known = first.document
+        document = replace(candidate.document, flow=known.flow, exchanges=known.exchanges)
         yield replace(first, result=candidate.result, document=document)
 
 

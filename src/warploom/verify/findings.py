@@ -50,6 +50,7 @@ class Code(StrEnum):
     SCOPE = "SCOPE"
     BARRIER = "BARRIER"
     FLOW = "FLOW"
+    EXCHANGE = "EXCHANGE"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from warploom.document.exchange import Exchange, ExchangeStep
 from warploom.document.rings import Per, Scope
 from warploom.document.roles import (
     Arrive,
@@ -148,6 +149,34 @@ def refuse_other_operands(document: RolesDocument, derived: RolesDocument) -> No
                         why="its code is made from the kernel's text",
                         fix="give it the operands of the derived programs (warploom repair)",
                     )
+
+
+def refuse_other_exchanges(document: RolesDocument, derived: tuple[Exchange, ...]) -> None:
+    """``BackendError`` where CTAs meet elsewhere, or share and order tiles otherwise, than the
+    kernel does: only the steps are emitted from the document.
+    """
+    mine, right = ([replace(x, steps=()) for x in xs] for xs in (document.exchanges, derived))
+    if mine != right:
+        raise BackendError(
+            f"CTAs meet otherwise in document {document.name!r} than in the kernel",
+            why="ops, parts and the order of tiles are emitted as the kernel has them",
+            fix="; ".join(str(x) for x in right) or "no exchanges",
+        )
+
+
+def exchange_at(document: RolesDocument, op: str) -> Exchange:
+    """How CTAs meet at an op."""
+    return next(x for x in document.exchanges if x.op == op)
+
+
+def unfaithful_step(exchange: Exchange, step: ExchangeStep) -> BackendError:
+    """What to say of a step that has no code."""
+    return BackendError(
+        f"{step.does} {step.flag} by {step.by} cannot be emitted as it is judged",
+        where=f"exchange of op {exchange.op!r}",
+        why="threads reach the counts of their own side only",
+        fix="give it to those who can execute it, or leave it out and verify again",
+    )
 
 
 def _memory(document: RolesDocument) -> tuple[object, ...]:

@@ -211,15 +211,6 @@ HELPERS: dict[str, str] = {
         "red.relaxed.gpu.global.add.u32 [%0], 1;",
         '"l"(at)',
     ),
-    "counted_shared": (
-        "DEVICE uint32_t counted_shared(uint32_t at) {\n  uint32_t r;\n"
-        '  asm volatile("ld.acquire.cta.shared.u32 %0, [%1];" : "=r"(r) : "r"(at) : "memory");\n'
-        "  return r;\n}\n"
-    ),
-    "count_shared": _one(
-        "void count_shared(uint32_t at)", "red.release.cta.shared.add.u32 [%0], 1;", '"r"(at)'
-    ),
-    "clear_shared": _one("void clear_shared(uint32_t at)", "st.shared.u32 [%0], 0;", '"r"(at)'),
     "fence_gpu": _one("void fence_gpu()", "fence.acq_rel.gpu;"),
     "bulk_add": _one(
         "void bulk_add(float* to, uint32_t from, uint32_t bytes)",

@@ -8,7 +8,8 @@ which announces its bytes on a barrier, and goes on. What was read is free for t
 from __future__ import annotations
 
 from warploom.emit.cuda.roles import indent
-from warploom.lower.layout import Array, Form, Layout
+from warploom.emit.cuda.tile.meet import quads_text
+from warploom.lower.layout import Layout
 from warploom.lower.meet import BARRIER_BYTES, GROUP_THREADS, QUAD_BYTES, met_arrays, owned
 
 WARPS = 4
@@ -34,20 +35,9 @@ def inbox_setup(layout: Layout) -> list[str]:
     return indent(lines, 4)
 
 
-def quads_text(array: Array) -> list[list[str]]:
-    """Four neighbours of a thread each: of a tile, in one row of 16 columns; of rows, both."""
-    if array.form is not Form.TILE:
-        return [[f"{array.name}[b][0]", f"{array.name}[b][1]", "0.0f", "0.0f"]]
-    return [
-        [f"{array.name}[b][{8 * g + 2 * i + e}]" for e in (0, 1, 4, 5)]
-        for g in range(array.cols // 16)
-        for i in (0, 1)
-    ]
-
-
 def near_lines(layout: Layout) -> list[str]:
     """Send the part's sums to the CTA that finishes them, or add up what was sent."""
-    near = layout.tiling.near
+    near = layout.tiling.split
     every = [
         [word.replace("[b]", f"[{b}]") for word in quad]
         for array in met_arrays(layout)
@@ -59,9 +49,9 @@ def near_lines(layout: Layout) -> list[str]:
     owners = owned(layout)
     slot = f"instance / {near}" if owners > 1 else "0"
     return [
-        f"is_last = part % {near} == instance % {near};",
+        f"const bool is_last = part == instance % {near};",
         "{",
-        f"  const int own = part % {near}, owner = instance % {near};",
+        f"  const int own = part, owner = instance % {near};",
         f"  const uint32_t full = smem + MEET_FULL + {BARRIER_BYTES} * instance;",
         f"  const uint32_t free = smem + MEET_FREE + {BARRIER_BYTES} * instance;",
         f"  const uint32_t inbox = smem + MEET_INBOX + ({slot}) * {(near - 1) * each}"

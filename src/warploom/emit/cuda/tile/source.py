@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from warploom.document.exchange import Exchange
+from warploom.document.flow import Across
 from warploom.document.roles import RolesDocument
 from warploom.emit.cuda import layout as shared_layout, ptx
-from warploom.emit.cuda.judged import refuse_other_operands, with_barriers
+from warploom.emit.cuda.judged import (
+    refuse_other_exchanges,
+    refuse_other_operands,
+    with_barriers,
+)
 from warploom.emit.cuda.roles import barrier_setup, indent
 from warploom.emit.cuda.tile.grid import count_lines, place_lines, walk_lines
 from warploom.emit.cuda.tile.helpers import helpers_for
@@ -15,14 +21,14 @@ from warploom.emit.cuda.tile.near import inbox_constants, inbox_setup
 from warploom.emit.cuda.tile.part import Part
 from warploom.emit.cuda.tile.signature import Param, PointerParam
 from warploom.emit.cuda.tile.stamps import NAME, StampedRole, stamped_roles
-from warploom.emit.cuda.tile.turns import clerk_tile, usher_tile
+from warploom.emit.cuda.tile.turns import clerk_tile, turn_barriers, turn_bytes, usher_tile
 from warploom.guard.mbarrier import derive_roles
 from warploom.kernel.values import DType
 from warploom.lower.column import Lowered
+from warploom.lower.exchange import exchanges_of
 from warploom.lower.gather import GATHERER
 from warploom.lower.loop_ops import takes_turns
 from warploom.lower.meet import inbox_bytes, part_bytes
-from warploom.lower.visits import takes_turns as adds_in_turn
 from warploom.target.h200 import HopperTarget, h200
 
 ENTRY = "warploom_kernel"
@@ -49,6 +55,7 @@ def emit_kernel(
     """The CUDA source of a lowered kernel; with ``stamps`` its loop writes clocks."""
     for part in (*lowered.earlier, lowered):
         refuse_other_operands(part.document, derive_roles(part.result, part.plan))
+        refuse_other_exchanges(part.document, exchanges_of(part.layout))
     chip = (target or h200()).shared_by(lowered.tiling.resident)
     writer = _Writer(lowered, chip, stamps=stamps)
     return writer.source()
@@ -110,9 +117,14 @@ class _Writer:
 
     @property
     def counts(self) -> int:
-        """Bytes of what consumers count for the clerk of turns, and the usher for them."""
-        in_turn = adds_in_turn(self.lowered.kernel)
-        return 16 * self.last.layout.tiling.consumers + 4 if in_turn else 0
+        """Bytes of the barriers of turns."""
+        return turn_bytes(self.turns) if self.turns else 0
+
+    @property
+    def turns(self) -> Exchange | None:
+        """How tiles add in turn, if they do."""
+        found = self.last.document.exchanges
+        return next((x for x in found if x.across is Across.TURNS), None)
 
     def count_constants(self) -> list[str]:
         """Where they lie."""
@@ -175,8 +187,8 @@ class _Writer:
             *indent(counts, 2),
             "  if (threadIdx.x == 0) {",
             *(inbox_setup(self.last.layout) if self.inbox else []),
+            *indent(turn_barriers(self.turns, self.threads // 32 - 4) if self.turns else [], 4),
             *indent(barrier_setup(self.document), 4),
-            *(f"    clear_shared(smem + TURNS + {n});" for n in range(0, self.counts, 4)),
             "  }",
             f"  {'cluster_sync' if self.clustered else '__syncthreads'}();",
             "  await_kernel_before();",
@@ -236,20 +248,20 @@ class _Writer:
             *indent(policies, 2),
             *indent(self.around("producer", loop), 2),
             *(["} else if (warp > 0) {", *indent(gather, 2)] if gather else []),
-            *(self.attendants() if self.counts else []),
+            *(self.attendants(self.turns) if self.turns else []),
             "}",
         ]
 
-    def attendants(self) -> list[str]:
+    def attendants(self, turns: Exchange) -> list[str]:
         """Warps of the producer that give turns on, and that open them."""
-        trips = self.last.trip_lines()
-        clerk = self.tile_loop([[*trips, *clerk_tile(self.last.context)]])
-        usher = self.tile_loop([[*trips, *usher_tile(self.last.context)]])
+        trips, context = self.last.trip_lines(), self.last.context
+        clerk = self.tile_loop([[*trips, *clerk_tile(context, turns)]])
+        usher = self.tile_loop([[*trips, *usher_tile(context, turns)]])
         return [
-            "} else if (warp == 1) {",
-            *indent(["unsigned given = 0;", *clerk], 2),
+            "} else if (warp == 1 && lane == 0) {",
+            *indent([_FIRST_TURN, *clerk], 2),
             "} else if (warp == 2 && lane == 0) {",
-            *indent(usher, 2),
+            *indent([_FIRST_TURN, *usher], 2),
         ]
 
     def gatherer(self) -> list[str]:
@@ -285,10 +297,14 @@ class _Writer:
         return [
             *self.registers("consumer"),
             f"const int instance = {self.instance()}, warp_in_group = warp % 4;",
+            *([_FIRST_TURN] if self.counts else ()),
             *(() if several else self.last.places()),
             *(line for p in self.parts for line in p.arrays()),
             *self.around("consumer", self.tile_loop(tiles)),
         ]
+
+
+_FIRST_TURN = "unsigned turn = 0;"
 
 
 def joined(documents: list[RolesDocument]) -> RolesDocument:

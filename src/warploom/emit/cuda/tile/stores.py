@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from warploom.document.roles import RolesDocument
+from warploom.emit.cuda.judged import exchange_at
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.context import Context
-from warploom.emit.cuda.tile.turns import leave_turn, take_turn
+from warploom.emit.cuda.tile.turns import consumer_turn
 from warploom.emit.cuda.tile.vector import ELEMENTS, Vector, row_scope
 from warploom.kernel.values import DType, Store
 from warploom.lower.body import refusal
 from warploom.lower.hand_over import by_columns, share_of
+from warploom.lower.plan import store_name
 from warploom.lower.slots import BLOCK_COLUMNS, BLOCK_ROWS, LINE_BYTES
 from warploom.lower.storage import is_turned, scattered
 from warploom.lower.visits import takes_turns
@@ -90,7 +93,9 @@ def _block_row(context: Context, op: Store, first: str, block: int) -> tuple[str
     return row, f"{row} < {context.limit(op.tensor, axis, rows)}"
 
 
-def straight_text(context: Context, op: Store, iteration: str) -> list[str]:
+def straight_text(
+    context: Context, document: RolesDocument, op: Store, iteration: str
+) -> list[str]:
     """What the loop adds, from registers: a thread adds its four elements of each block at once, or
     pairs of neighbours where rows lie as they are.
     """
@@ -100,9 +105,7 @@ def straight_text(context: Context, op: Store, iteration: str) -> list[str]:
     blocks, columns = share_of(context.layout, op)
     across = f"{columns} * instance" if by_columns(context.layout, op) else "0"
     blocked = context.kernel.tensor(op.tensor).blocked
-    in_turn = takes_turns(context.kernel)
-    lines = ["{", *indent(vector.scopes.step, 2)]
-    lines += indent(take_turn(context, op, iteration), 2) if in_turn else []
+    lines: list[str] = []
     first = context.position(value.vars[0], iteration)
     for b in range(blocks):
         row, exists = _block_row(context, op, first, b)
@@ -111,26 +114,27 @@ def straight_text(context: Context, op: Store, iteration: str) -> list[str]:
         else:
             place = f"const int row = {row} + lane / 4, column = {across} + 2 * (lane % 4);"
         lines += [
-            f"  if ({exists}) {{",
-            f"    constexpr int b = {b};",
-            *indent(row_scope(vector), 4),
-            f"    {place}",
+            f"if ({exists}) {{",
+            f"  constexpr int b = {b};",
+            *indent(row_scope(vector), 2),
+            f"  {place}",
             "#pragma unroll",
-            f"    for (int g = 0; g < {columns // 16}; ++g) {{",
-            "      const int h = 2 * g;",
-            *indent(vector.scopes.chunk, 6),
-            f"      float y[{ELEMENTS}];",
+            f"  for (int g = 0; g < {columns // 16}; ++g) {{",
+            "    const int h = 2 * g;",
+            *indent(vector.scopes.chunk, 4),
+            f"    float y[{ELEMENTS}];",
             "#pragma unroll",
-            f"      for (int e = 0; e < {ELEMENTS}; ++e) {{",
-            "        const int i = e / 2 % 2;",
-            *indent([*vector.scopes.element, f"y[e] = {text};", "(void)i;"], 8),
-            "      }",
-            *indent(_ADD_BLOCKS if blocked else _add_each(context, op, iteration), 6),
+            f"    for (int e = 0; e < {ELEMENTS}; ++e) {{",
+            "      const int i = e / 2 % 2;",
+            *indent([*vector.scopes.element, f"y[e] = {text};", "(void)i;"], 6),
             "    }",
+            *indent(_ADD_BLOCKS if blocked else _add_each(context, op, iteration), 4),
             "  }",
+            "}",
         ]
-    lines += indent(leave_turn(context, op, iteration), 2) if in_turn else []
-    return [*lines, "}"]
+    if takes_turns(context.kernel):
+        lines = consumer_turn(context, exchange_at(document, store_name(op)), op, iteration, lines)
+    return ["{", *indent([*vector.scopes.step, *lines], 2), "}"]
 
 
 _ADD_BLOCKS = [
