@@ -33,7 +33,7 @@ def test_verdicts_agree_on_random_edits():
     assert "right" in found
 
 
-@pytest.mark.parametrize("name", ["split_gemm", "decode", "turns"])
+@pytest.mark.parametrize("name", ["split_gemm", "near_gemm", "decode", "turns"])
 def test_every_single_edit_that_runs_wrong_is_found(name):
     document = lowered(name).document
     tiles = (max(document.minimum_trips, 1),)

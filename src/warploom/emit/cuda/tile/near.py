@@ -7,10 +7,16 @@ which announces its bytes on a barrier, and goes on. What was read is free for t
 
 from __future__ import annotations
 
+from itertools import zip_longest
+
+from warploom.emit.cuda.judged import exchange_at, unfaithful_step
+from warploom.emit.cuda.lowering import Site
 from warploom.emit.cuda.roles import indent
+from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.meet import quads_text
+from warploom.lower.exchange import NEAR
 from warploom.lower.layout import Layout
-from warploom.lower.meet import BARRIER_BYTES, GROUP_THREADS, QUAD_BYTES, met_arrays, owned
+from warploom.lower.meet import BARRIER_BYTES, GROUP_THREADS, MEET, QUAD_BYTES, met_arrays, owned
 
 WARPS = 4
 
@@ -35,8 +41,12 @@ def inbox_setup(layout: Layout) -> list[str]:
     return indent(lines, 4)
 
 
-def near_lines(layout: Layout) -> list[str]:
+def near_lines(context: Context, site: Site) -> list[str]:
     """Send the part's sums to the CTA that finishes them, or add up what was sent."""
+    layout, exchange = context.layout, exchange_at(site.document, MEET)
+    for step, judged in zip_longest(exchange.steps, NEAR):
+        if step != judged:  # a write counts itself, and what follows the read is known to all
+            raise unfaithful_step(exchange, step or judged)
     near = layout.tiling.split
     every = [
         [word.replace("[b]", f"[{b}]") for word in quad]

@@ -104,11 +104,8 @@ class Ops:
         table = table.with_op(LEAVE, lambda e, s: [])
         table = table.with_op(START, lambda e, s: self.start_lines())
         table = table.with_op(SUMS, lambda e, s: self.sum_lines())
-        near = self.context.layout.tiling.near
-        table = table.with_op(
-            MEET,
-            lambda e, s: near_lines(self.context.layout) if near else meet_lines(self.context, s),
-        )
+        meet = near_lines if self.context.layout.tiling.near else meet_lines
+        table = table.with_op(MEET, lambda e, s: meet(self.context, s))
         staged = staged_stores(self.layout)
         for op in (*self.layout.body.loop.body, *self.layout.body.tail):
             if isinstance(op, Store):
