@@ -82,7 +82,7 @@ def near_lines(context: Context, site: Site) -> list[str]:
         "    __syncwarp();",
         f"    if (unit + gridDim.x < tiles * {layout.tiling.split} && lane < {near}"
         " && lane != own)",
-        "      mbar_release_at(free, lane);  // for the next tile",
+        "      mbar_arrive_at(free, lane);  // for the next tile",
         "  }",
         "}",
     ]
