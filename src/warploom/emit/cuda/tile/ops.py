@@ -17,6 +17,7 @@ from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.columns import early_text
 from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.meet import meet_lines
+from warploom.emit.cuda.tile.near import near_lines
 from warploom.emit.cuda.tile.operands import load_lines, product_lines
 from warploom.emit.cuda.tile.stores import direct_text, store_call, straight_text
 from warploom.emit.cuda.tile.vector import Vector
@@ -103,7 +104,8 @@ class Ops:
         table = table.with_op(LEAVE, lambda e, s: [])
         table = table.with_op(START, lambda e, s: self.start_lines())
         table = table.with_op(SUMS, lambda e, s: self.sum_lines())
-        table = table.with_op(MEET, lambda e, s: meet_lines(self.context, s))
+        meet = near_lines if self.context.layout.tiling.near else meet_lines
+        table = table.with_op(MEET, lambda e, s: meet(self.context, s))
         staged = staged_stores(self.layout)
         for op in (*self.layout.body.loop.body, *self.layout.body.tail):
             if isinstance(op, Store):
