@@ -67,6 +67,7 @@ inline float4 __ldcg(const float4* at) { return *at; }
 inline void __stcg(float4* at, float4 x) { *at = x; }
 inline void __threadfence() {}
 inline host_u32 atomicAdd(host_u32* at, host_u32 x) { return (*at += x) - x; }
+inline float atomicAdd(float* at, float x) { return (*at += x) - x; }
 
 unsigned char* host_shared();
 host_u32 host_shared_address(const void* p);
@@ -94,7 +95,6 @@ void host_stmatrix(host_u32 at, const host_u32* x);
 void host_store_shared2(host_u32 at, float a, float b);
 void host_load_shared2(host_u32 at, float* a, float* b);
 void host_load_shared(host_u32 at, void* to, int bytes);
-void host_count_shared(host_u32 at, bool one);  // add one, or begin with none
 void host_pause();
 inline void __nanosleep(unsigned) {}
 void host_wgmma_commit();

@@ -592,14 +592,6 @@ void host_load_shared(host_u32 at, void* to, int bytes) {
   memcpy(to, kept(own(at)), bytes);
 }
 
-void host_count_shared(host_u32 at, bool one) {
-  check(at, 4);
-  host_u32 x = 0;
-  if (one) memcpy(&x, kept(own(at)), 4);
-  x += one;
-  memcpy(kept(own(at)), &x, 4);
-}
-
 void host_pause() { leave(); }
 
 void host_wgmma(int n, int kind, float* const* d, const host_u32* const* a, host_u64 a_at,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from warploom.document.flow import Flow, FlowOp, FlowOperand, Home, When
+from warploom.document.flow import Across, Flow, FlowOp, FlowOperand, Home, When
 from warploom.kernel.values import Carried, Dot, Store
 from warploom.lower.body import line_of
 from warploom.lower.fuse import Step
@@ -43,6 +43,7 @@ from warploom.lower.plan import (
 from warploom.lower.reads import values_behind
 from warploom.lower.slots import SlotRing
 from warploom.lower.storage import is_straight
+from warploom.lower.visits import takes_turns
 from warploom.target.h200 import HopperTarget
 
 
@@ -210,6 +211,7 @@ def _tail_flow(layout: Layout) -> Iterator[FlowOp]:
             when=When.TAIL,
             operands=tuple(FlowOperand(value=c.last) for c in layout.body.loop.carried),
             results=tuple(f"{c.result.name}.met" for c in layout.body.loop.carried),
+            across=Across.PARTS,
         )
     parts = [c for c in layout.body.loop.carried if layout.form_of(c.inside.name) is Form.PART]
     if parts:
@@ -246,8 +248,15 @@ def _store_flow(
     operands = tuple(make(layout, v) for v in values_behind(layout, op.value))
     line = str(op.line or "")
     if not chunks:
+        in_turn = when is When.LOOP and takes_turns(layout.body.kernel)
         yield FlowOp(
-            name=store_name(op), role=CONSUMER, when=when, operands=operands, stores=True, line=line
+            name=store_name(op),
+            role=CONSUMER,
+            when=when,
+            operands=operands,
+            stores=True,
+            across=Across.TURNS if in_turn else Across.NOTHING,
+            line=line,
         )
     for chunk in chunks:
         args, value = (chunk.block, chunk.column), _chunk_value(op, chunk)

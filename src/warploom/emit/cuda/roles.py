@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from warploom.document.roles import RoleProgram, RolesDocument, SlotRead
+from warploom.document.rings import SlotRead
+from warploom.document.roles import RoleProgram, RolesDocument
 
 
 def indent(lines: Sequence[str], by: int) -> list[str]:

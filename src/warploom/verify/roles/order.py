@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from warploom.document.rings import Scope
 from warploom.document.roles import (
     Arrive,
     BulkCommit,
@@ -29,7 +30,6 @@ from warploom.document.roles import (
     NamedSync,
     RoleEntry,
     RolesDocument,
-    Scope,
     ScopeSync,
     WaitEmpty,
     WaitFull,

@@ -223,6 +223,11 @@ TILE_HELPERS: dict[str, str] = {
         '  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(r) : "l"(at) : "memory");\n'
         "  return r;\n}\n"
     ),
+    "load_acquire_near": (
+        "DEVICE uint32_t load_acquire_near(const unsigned* at) {\n  uint32_t r;\n"
+        '  asm volatile("ld.acquire.cta.global.u32 %0, [%1];" : "=r"(r) : "l"(at) : "memory");\n'
+        "  return r;\n}\n"
+    ),
     "load_shared2": (
         "// Two neighbours of a vector in shared memory.\n"
         "DEVICE void load_shared2(uint32_t address, float& a, float& b) {\n"
