@@ -187,8 +187,8 @@ def page(report):
             f"{_taken(report)}single edits of entries, rings, barriers and exchanges. Each mutant "
             f"runs in the operational model up to {runs} times in random order (tiles {tiles}), "
             f"and {MORE_SEEDS} more times a sequence if only the verifier reports it; stored "
-            "values are compared with those the unchanged schedule means. The verifier judges the mutant "
-            "without running it.",
+            "values are compared with those the unchanged schedule means. The verifier judges the "
+            "mutant without running it.",
             "",
             "## Edits of the protocol",
             "",
