@@ -75,7 +75,8 @@ class Load:
     """A bulk tensor copy into one part of a slot; completes ``bytes`` on ``full``.
 
     With ``multicast`` = c the same bytes land in c CTAs of the cluster and each of those CTAs
-    issues its own share, so that c * bytes land in every one of them.
+    issues its own share, so that c * bytes land in every one of them. ``by_threads``: the copy
+    engine cannot do it, every thread of the instance copies its share.
     """
 
     op: str
@@ -84,6 +85,7 @@ class Load:
     k: int = 0
     bytes: int
     multicast: int = 1
+    by_threads: bool = False
     reason: str = ""
 
 

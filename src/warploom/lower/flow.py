@@ -8,7 +8,6 @@ from warploom.document.flow import Across, Flow, FlowOp, FlowOperand, Home, When
 from warploom.kernel.values import Carried, Dot, Store
 from warploom.lower.body import line_of
 from warploom.lower.fuse import Step
-from warploom.lower.gather import GATHERER, Fetch, Lay, gathered_array
 from warploom.lower.hand_over import (
     Chunk,
     Put,
@@ -23,7 +22,7 @@ from warploom.lower.hand_over import (
     sees,
 )
 from warploom.lower.layout import Form, Layout
-from warploom.lower.loop_ops import CONSUMER, PRODUCER, load_name, loop_ops, product_name
+from warploom.lower.loop_ops import CONSUMER, PRODUCER, filler, load_name, loop_ops, product_name
 from warploom.lower.meet import MEET
 from warploom.lower.plan import (
     LEAVE,
@@ -62,8 +61,6 @@ def _places(layout: Layout) -> Iterator[tuple[str, str]]:
             yield value, array
     yield from ((f"{n}.start", dict(layout.homes)[n]) for n in started(layout))
     for ring in layout.rings:
-        if ring.gathered:
-            yield Fetch(ring=ring).result, gathered_array(ring)[0]
         for tile in ring.tiles:
             name = f"{tile.value}.slot" if tile.value in fetched else tile.value
             name = in_slot(name) if ring.filled else name
@@ -125,18 +122,10 @@ def _loop_flow(layout: Layout, target: HopperTarget) -> Iterator[FlowOp]:
             for t in op.work.tiles:
                 yield FlowOp(
                     name=f"{op.name}.{part_name(t.value)}",
-                    role=PRODUCER,
+                    role=filler(op.work),
                     results=(t.value,),
                     line=_line(layout, t.value),
                 )
-        elif isinstance(op.work, Fetch | Lay):
-            yield FlowOp(
-                name=op.name,
-                role=GATHERER,
-                operands=tuple(FlowOperand(value=v) for v, _ in op.reads),
-                results=op.defines,
-                line=_line(layout, op.work.ring.tiles[0].value),
-            )
         elif isinstance(op.work, Dot):
             into = (op.work.into,) if op.work.into else ()
             names = (*(product_operand(layout, op.work, n) for n in (op.work.a, op.work.b)), *into)

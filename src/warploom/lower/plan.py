@@ -18,11 +18,11 @@ from warploom.guard.mbarrier import (
     Turns,
     Work,
 )
-from warploom.kernel.values import Dot, Given, Load, Store
+from warploom.kernel.values import Dot, Given, Load, Store, operands
 from warploom.lower.body import refusal
 from warploom.lower.cluster import sharers
 from warploom.lower.fuse import Step
-from warploom.lower.gather import GATHERER, THREADS, Fetch, Lay, gathered_array
+from warploom.lower.gather import GATHERER, THREADS
 from warploom.lower.hand_over import (
     Chunk,
     Put,
@@ -90,9 +90,8 @@ def plan_of(layout: Layout, target: HopperTarget, name: str, part: int = 0) -> P
 
 
 def _gatherer(layout: Layout) -> tuple[RolePlan, ...]:
-    arrays = tuple(gathered_array(r) for r in layout.rings if r.gathered)
-    plan = RolePlan(name=GATHERER, instances=1, threads=THREADS, registers=arrays)
-    return (plan,) if arrays else ()
+    plan = RolePlan(name=GATHERER, instances=1, threads=THREADS)
+    return (plan,) if layout.gathers else ()
 
 
 def _buffers(layout: Layout) -> tuple[StagingBuffer, ...]:
@@ -117,13 +116,11 @@ def part_name(value: str) -> str:
     return value.replace(".", "_")
 
 
-def _action(layout: Layout, op: LoopOp) -> Action:  # noqa: PLR0911 (one line a kind)
+def _action(layout: Layout, op: LoopOp) -> Action:
     if isinstance(op.work, SlotRing):
         return _copies(layout, op.work)
     if isinstance(op.work, Dot):
         return _product(layout, op.work)
-    if isinstance(op.work, Fetch | Lay):
-        return _gathering(layout, op.work)
     if isinstance(op.work, See):
         slots = (_slot(layout, t.value) for t in op.work.ring.tiles)
         return Work(
@@ -139,16 +136,15 @@ def _action(layout: Layout, op: LoopOp) -> Action:  # noqa: PLR0911 (one line a 
     return step_work(layout, op.work)
 
 
-def _gathering(layout: Layout, work: Fetch | Lay) -> Work:
-    array = (gathered_array(work.ring)[0],)
-    slot = _slot(layout, work.ring.tiles[0].value)
-    assert slot is not None
-    return Work(writes=array) if isinstance(work, Fetch) else Work(reads=array, fills=(slot,))
-
-
 def _copies(layout: Layout, ring: SlotRing) -> tuple[Copy, ...]:
     return tuple(
-        Copy(ring=ring.name, part=part_name(t.value), bytes=t.bytes // n, multicast=n)
+        Copy(
+            ring=ring.name,
+            part=part_name(t.value),
+            bytes=t.bytes // n,
+            multicast=n,
+            by_threads=ring.gathered,
+        )
         for t in ring.tiles
         for n in (sharers(layout, t),)
     )
@@ -194,9 +190,10 @@ def _send(layout: Layout, op: Store) -> Stores | Work:
 def discards_first(layout: Layout, op: Dot) -> bool:
     """Whether the first product of a tile starts a carried sum that begins at 0."""
     carried = layout.body.inside.get(op.into or "")
-    if layout.tiling.cleared:
+    if carried is None or layout.tiling.cleared or not layout.body.is_zero(carried.first):
         return False
-    return carried is not None and layout.body.is_zero(carried.first)
+    readers = [x for x in layout.body.loop.body if carried.inside.name in operands(x)]
+    return readers == [op]  # what others read must be there
 
 
 def _slot(layout: Layout, value: str) -> SlotRead | None:
@@ -248,10 +245,9 @@ def started(layout: Layout) -> tuple[str, ...]:
     """Carried values (inside the loop) that a tile's head must set from constants."""
     out = []
     for c in layout.body.loop.carried:
-        last = layout.body.ops.get(c.last)
-        direct = isinstance(last, Dot) and last.into == c.inside.name
-        if direct and layout.body.is_zero(c.first) and not layout.tiling.cleared:
-            continue  # the first product discards what was there
+        products = (op for op in layout.body.loop.body if isinstance(op, Dot))
+        if any(op.into == c.inside.name and discards_first(layout, op) for op in products):
+            continue  # what was there is discarded
         if layout.body.is_free(c.first) or layout.body.is_zero(c.first):
             out.append(c.inside.name)
     return tuple(out)

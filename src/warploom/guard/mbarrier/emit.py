@@ -165,6 +165,7 @@ def _copies(
             k=step.k,
             bytes=c.bytes,
             multicast=c.multicast,
+            by_threads=c.by_threads,
         )
 
 

@@ -23,6 +23,7 @@ class Copy:
     part: str
     bytes: int
     multicast: int = 1
+    by_threads: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,17 +25,6 @@ from warploom.verify.roles.exchange import check_exchanges, undeclared
 from warploom.verify.roles.order import Order, build_order
 from warploom.verify.roles.sequences import check_budget, tile_sequences, window_of
 
-__all__ = [
-    "Code",
-    "Finding",
-    "Place",
-    "Report",
-    "Severity",
-    "require_clean",
-    "tile_sequences",
-    "verify_roles",
-]
-
 MAX_FINDINGS = 60
 
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 
 from warploom.document.exchange import Exchange
 from warploom.document.flow import Across
-from warploom.document.roles import RolesDocument
+from warploom.document.roles import ClusterSync, RolesDocument
 from warploom.emit.cuda import layout as shared_layout, ptx
 from warploom.emit.cuda.judged import (
     refuse_other_exchanges,
     refuse_other_operands,
+    refuse_other_registers,
     with_barriers,
 )
 from warploom.emit.cuda.roles import barrier_setup, indent
-from warploom.emit.cuda.tile.gathered import gathered_declaration
 from warploom.emit.cuda.tile.grid import count_lines, place_lines, walk_lines
 from warploom.emit.cuda.tile.helpers import helpers_for
 from warploom.emit.cuda.tile.part import Part
@@ -58,6 +58,7 @@ def emit_kernel(
         refuse_other_exchanges(part.document, exchanges_of(part.layout))
     chip = (target or h200()).shared_by(lowered.tiling.resident)
     writer = _Writer(lowered, chip, stamps=stamps)
+    refuse_other_registers(lowered.documents, chip.entry_registers(writer.threads))
     return writer.source()
 
 
@@ -183,7 +184,7 @@ class _Writer:
             *indent(turn_barriers(self.turns, self.threads // 32 - 4) if self.turns else [], 4),
             *indent(barrier_setup(self.document), 4),
             "  }",
-            f"  {'cluster_sync' if self.clustered else '__syncthreads'}();",
+            f"  {'cluster_start' if self.clustered else '__syncthreads'}();",
             "  await_kernel_before();",
             "",
             "  if (group_of_warps == 0) {",
@@ -191,13 +192,14 @@ class _Writer:
             "  } else {",
             *indent(consumer, 4),
             "  }",
-            *(
-                ["  cluster_sync();  // none leaves while others reach it"]
-                if self.clustered
-                else []
-            ),
+            *self.leave_together(),
             "}",
         ]
+
+    def leave_together(self) -> list[str]:
+        """CTAs of a cluster meet at the very end where a program says so."""
+        last = (e for p in self.document.programs for e in p.finish[-1:])
+        return ["  cluster_sync();"] if any(isinstance(e, ClusterSync) for e in last) else []
 
     def tile_loop(self, bodies: Sequence[list[str]]) -> list[str]:
         """The walk over tiles; the parts of a tile have names of their own."""
@@ -259,11 +261,7 @@ class _Writer:
 
     def gatherer(self) -> list[str]:
         """The producer's other warps, which fetch rows that a list picks."""
-        rings = [r for p in self.parts for r in p.layout.rings if r.gathered]
-        return [
-            *map(gathered_declaration, rings),
-            *self.around(GATHERER, self.tile_loop([p.gatherer_tile() for p in self.parts])),
-        ]
+        return self.around(GATHERER, self.tile_loop([p.gatherer_tile() for p in self.parts]))
 
     def around(self, role: str, loop: list[str]) -> list[str]:
         """Ring positions, what a role does before its first tile, its tiles, and what after."""
