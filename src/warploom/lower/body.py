@@ -231,7 +231,9 @@ def body_of(kernel: Kernel) -> Body:
             "a tile without a loop" if not loops else f"{len(loops)} loops in one tile",
             kernel.line,
             why="a tile has one pipelined loop on this target",
-            fix="walk an axis by steps: for n in wl.steps(x.n):" if not loops else "one loop a kernel",
+            fix="walk an axis by steps: for n in wl.steps(x.n):"
+            if not loops
+            else "one loop a kernel",
         )
     at = loops[0]
     loop = kernel.ops[at]
