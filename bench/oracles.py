@@ -3,12 +3,14 @@
     python bench/oracles.py roles 0 20000 [--jobs 8] [--seconds 600] [--json FILE]
     python bench/oracles.py counters 0 20000
     python bench/oracles.py larger 0 5000
+    python bench/oracles.py exchanges 0 5000
     python bench/oracles.py modulo 1000 3000
 
 ``roles``: small role programs, every second one edited, against every interleaving
 (``tests/modelcheck``). ``counters``: counter schedules, every second one with loads written twice,
 against the executor's complete exploration. ``larger``: deep rings and clusters, edited up to three
-times, against random runs. ``modulo``: bodies with distances, values, budgets, roles and isolation,
+times, against random runs. ``exchanges``: how CTAs meet in global memory, edited up to four times,
+against every interleaving. ``modulo``: bodies with distances, values, budgets, roles and isolation,
 solved and enumerated (``tests/modulo/full_oracle.py``). Prints each disagreement, and the figures.
 """
 
@@ -62,7 +64,19 @@ def modulo(seed: int) -> tuple[str, str]:
         return "missed", str(error)
 
 
-KINDS = {"roles": roles, "counters": counters, "larger": larger, "modulo": modulo}
+def exchanges(seed: int) -> tuple[str, str]:
+    from tests.modelcheck.exchanges import compare
+
+    return compare(seed, LIMIT)
+
+
+KINDS = {
+    "exchanges": exchanges,
+    "roles": roles,
+    "counters": counters,
+    "larger": larger,
+    "modulo": modulo,
+}
 
 
 def judged(kind: str, seeds: range, until: float) -> tuple[Counter[str], list[str]]:

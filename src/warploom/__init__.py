@@ -74,7 +74,9 @@ def _on_demand(module: str, name: str) -> _Any:  # noqa: ANN401 (a function of t
     return call
 
 
-from warploom.kernel import hooks as _hooks  # noqa: E402 (the door stands, rooms may be wired)
+from warploom import pictured as _pictured  # noqa: E402 (the door stands, rooms may be wired)
+from warploom.kernel import hooks as _hooks  # noqa: E402
 
+_pictured.draw = _on_demand("warploom.view.notebook", "picture_of")
 _hooks.launcher = _on_demand("warploom.launch.texts", "run")
 _hooks.compiler = _on_demand("warploom.launch.compiled", "compile_text")

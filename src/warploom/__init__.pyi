@@ -129,14 +129,12 @@ from warploom.search import (
     SearchResult as SearchResult,
     search as search,
 )
-from warploom.seed.blocks.expand import (
-    emit_minimal_barrier_block as emit_minimal_barrier_block,
-)
 from warploom.seed.blocks.program import (
     PipelineProgram as PipelineProgram,
 )
 from warploom.seed.blocks.spec import (
     MMABlockSpec as MMABlockSpec,
+    emit_minimal_barrier_block as emit_minimal_barrier_block,
 )
 from warploom.seed.body import (
     EntryBuilder as EntryBuilder,
@@ -183,13 +181,13 @@ from warploom.seed.listing import (
     WaitCounts as WaitCounts,
 )
 from warploom.seed.sched.csp import (
-    OrderResult as OrderResult,
     optimal_schedule as optimal_schedule,
     optimal_schedule_with_halves as optimal_schedule_with_halves,
 )
 from warploom.seed.sched.interleave import (
     double_buffer_reorder as double_buffer_reorder,
 )
+from warploom.seed.sched.result import OrderResult as OrderResult
 from warploom.seed.schedule import (
     PipelineSchedule as PipelineSchedule,
 )

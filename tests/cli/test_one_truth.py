@@ -85,7 +85,7 @@ def test_counter_schedules(name, tile, dtype, tmp_path):
     assert f"II {expected[0]:g} cycles" in timeline(again, trips=2)
 
 
-@pytest.mark.parametrize(("name", "tile", "dtype"), CASES)
+@pytest.mark.parametrize(("name", "tile", "dtype"), CASES[2:4])
 def test_a_sweep_reports_what_simulate_reports(name, tile, dtype):
     m, n, k = (int(side) for side in tile.split("x"))
     sync = "REFERENCE" if name == "pingpong" else "PROVEN_WEAKEST"
@@ -157,28 +157,40 @@ def test_every_loop_of_a_tile_has_one_interval(tmp_path, monkeypatch):
     assert len(expected) == 2
     assert expected[0][0] < expected[1][0] == 1024
     assert [numbers(loop["pace"]) for loop in pace_of("graph", name)] == expected
+    text = warploom("show", name).stdout
+    for n, var in enumerate("kj"):
+        assert f"{expected[n][1]:g} cycles a tile of {var}" in " ".join(text.split())
+    text = warploom("timeline", name, "--width", "200").stdout
+    for interval, *_ in expected:
+        assert f"II {interval:g} cycles" in text
+    assert warploom("compile", name, "-o", "two.json").returncode == 0
+    for file, wanted in (("two.loop1.json", expected[0]), ("two.json", expected[1])):
+        assert numbers(pace_of("simulate", file)["pace"]) == wanted
+
+
+@pytest.mark.slow
+def test_every_loop_of_a_tile_has_one_interval_everywhere(tmp_path, monkeypatch):
+    (tmp_path / "two.py").write_text(TWO_LOOPS)
+    monkeypatch.chdir(tmp_path)
+    name = "two.py:normed"
+    expected = [numbers(loop["pace"]) for loop in pace_of("simulate", name)]
     facts = pace_of("diff", name, name)["facts"][0]
     assert (facts["interval, loop 1"], facts["interval"]) == (expected[0][0], expected[1][0])
     emitted = pace_of("emit", "h200", name, "--no-build", "-o", "out")
     assert [numbers(pace) for pace in emitted["pace"]] == expected
     rows = {r["source"]: r["cycles a tile"] for r in pace_of("explore", name)}
     assert rows == {f"{name}, loop {n}": expected[n - 1][1] for n in (1, 2)}
-    for text in (warploom(command, name).stdout for command in ("show", "compile", "graph")):
+    for text in (warploom(command, name).stdout for command in ("compile", "graph")):
         for n, var in enumerate("kj"):
             assert f"{expected[n][1]:g} cycles a tile of {var}" in " ".join(text.split())
-    text = warploom("timeline", name, "--width", "200").stdout
     picture = warploom("timeline", name, "--format", "svg").stdout
     page = warploom("timeline", name, "--format", "html").stdout
     for interval, *_ in expected:
-        assert f"II {interval:g} cycles" in text
         assert f"II {interval:g} cycles" in picture
         assert f"initiation interval &lt;b&gt;{interval:g} " in page
     trace = pace_of("timeline", name)
     names = [e["args"]["name"] for e in trace["traceEvents"] if e["name"] == "process_name"]
     assert {"loop 1: producer", "loop 2: consumer 0"} <= set(names)
-    assert warploom("compile", name, "-o", "two.json").returncode == 0
-    for file, wanted in (("two.loop1.json", expected[0]), ("two.json", expected[1])):
-        assert numbers(pace_of("simulate", file)["pace"]) == wanted
     done = warploom("verify", name)
     assert done.stdout.count("clean") == 2
 
@@ -255,10 +267,9 @@ def test_a_hopper_target_of_ones_own(chip):
     assert numbers(pace_of("simulate", "slow.json", "--target", "h200")["pace"]) != expected
     assert "costs: slow" in warploom("timeline", "slow.json", "--width", "200").stdout
     assert "on slow costs" in " ".join(warploom("show", "slow.json").stdout.split())
-    for source in (("gemm", "--target", "chip.py:slow"), ("slow.json",)):
-        emitted = pace_of("emit", "h200", *source, "--no-build", "-o", "out")
-        assert numbers(emitted["pace"]) == expected
-        assert emitted["target"] == "slow"
+    emitted = pace_of("emit", "h200", "slow.json", "--no-build", "-o", "out")
+    assert numbers(emitted["pace"]) == expected
+    assert emitted["target"] == "slow"
     run = simulate(read_schedule(Path("slow.json").read_text()), trips=64)
     assert (run.ii, run.costs) == (expected[0], "slow")
     made = gemm.compile("bf16", without=("bias", "residual"), target=chip["slow"])
@@ -365,7 +376,7 @@ def test_an_interval_is_solved_shown_and_simulated_in_one_vocabulary(tmp_path):
 
 def test_a_search_scores_what_simulate_reports(tmp_path):
     schedule = BUILT_IN["pingpong"]({}, "256x256x64", "bf16", "32x32x16")
-    options = SearchOptions(seconds=None, evaluations=3, solver_seconds=1.0)
+    options = SearchOptions(seconds=None, evaluations=2, solver_seconds=0.5)
     found = search(schedule, options=options)
     path = tmp_path / "document.json"
     path.write_text(write_schedule(found.best.document()))

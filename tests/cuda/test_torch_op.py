@@ -128,6 +128,28 @@ def test_packed_sequences_are_attended_one_by_one():
         assert torch.equal(lse[:, q0:q1], sums[0])
 
 
+@pytest.mark.parametrize("form", ["swiglu", "scaled", "scaled groups"])
+def test_fused_products_by_torch(form):
+    starts = torch.tensor([0, 3, 3, 10], dtype=torch.int32)
+    x, w, up = torch.randn(10, 256), torch.randn(3, 128, 256), torch.randn(3, 128, 256)
+    ops, parts = torch.ops.warploom, (slice(0, 3), slice(3, 3), slice(3, 10))
+    if form == "swiglu":
+        args = (x, w, up, starts)
+        g, u = (torch.cat([x[r] @ m[e].T for e, r in enumerate(parts)]) for m in (w, up))
+        found, wanted = ops.grouped_swiglu(*args), torch.nn.functional.silu(g) * u
+    else:
+        sa, sb, b = torch.rand(10, 2), torch.rand(3, 1, 2), w.to(torch.float8_e4m3fn)
+        a, wide = x.to(torch.float8_e4m3fn), b.float() * sb.repeat_interleave(128, -1)
+        left = a.float() * sa.repeat_interleave(128, -1)
+        one = form == "scaled"
+        args = (a, sa, b[0], sb[0]) if one else (a, sa, b, sb, starts)
+        by_group = torch.cat([left[r] @ wide[e].T for e, r in enumerate(parts)])
+        found, wanted = ops.gemm_block_scaled(*args), left @ wide[0].T if one else by_group
+    torch.testing.assert_close(found.float(), wanted, rtol=1e-2, atol=1e-2)
+    if form == "swiglu":  # torch cannot compare fp8 tensors
+        torch.library.opcheck(ops.grouped_swiglu.default, args, test_utils="test_faketensor")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("grad", [False, True])
 def test_torch_accepts_the_ops(grad):

@@ -6,9 +6,9 @@ import forms
 
 from warploom.document.kinds import Phase
 from warploom.document.ops import OpDesc
-from warploom.seed.blocks.expand import emit_minimal_barrier_block, expand_block
 from warploom.seed.blocks.group import build_blocks
 from warploom.seed.blocks.program import PipelineProgram
+from warploom.seed.blocks.spec import emit_minimal_barrier_block
 from warploom.seed.body import EntryBuilder, Pipe
 from warploom.seed.compile import build_kernel_program, compile_schedule
 from warploom.seed.config.policy import SchedulePolicy
@@ -296,7 +296,7 @@ def program_from_order(i):
 def block_expand(i):
     block = forms.block(i["block"])
     out = EntryBuilder(Phase.KERNEL)
-    expand_block(block, out)
+    block.expand(out)
     listed = PipelineProgram.of([block]).expand_to_list(Phase.KERNEL)
     return {
         "expand_to_list": plain(listed),

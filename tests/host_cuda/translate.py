@@ -120,6 +120,8 @@ def _product(asm: Asm, line: str, keeps: str) -> str:
 
 _NOTHING = (
     "mapa.shared::cluster.",
+    "fence.release.sync_restrict::",
+    "fence.acquire.sync_restrict::",
     "barrier.cluster.arrive.",
     "fence.mbarrier_init.",
     "prefetch.tensormap",
@@ -133,10 +135,10 @@ _PLAIN = {  # instruction: the C++ of its operands in the order of the PTX text
     "mbarrier.init.shared::cta.b64": "host_mbar_init({0}, {1});",
     "mbarrier.arrive.expect_tx.shared::cta.b64": "host_mbar_expect({0}, {1});",
     "mbarrier.arrive.shared::cta.b64": "host_mbar_arrive({0});",
-    "mbarrier.arrive.shared::cluster.b64": "host_mbar_arrive_at({0}, {1});",
-    "mbarrier.arrive.release.cluster.shared::cluster.b64": "host_mbar_arrive_at({0}, {1});",
+    "mbarrier.arrive.relaxed.cluster.shared::cluster.b64": "host_mbar_arrive_at({0}, {1});",
     "barrier.cluster.wait.acquire": "host_cluster_sync();",
     "mbarrier.try_wait.parity.shared::cta.b64": "{0} = host_mbar_wait({1}, {2});",
+    "mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64": "{0} = host_mbar_wait({1}, {2});",
     "createpolicy.fractional.L2::evict_last.b64": "{0} = 0;",
     "createpolicy.fractional.L2::evict_first.b64": "{0} = 0;",
     "cp.async.bulk.commit_group": "host_bulk_commit();",
@@ -173,9 +175,6 @@ _PLAIN = {  # instruction: the C++ of its operands in the order of the PTX text
         "float* t_ = (float*)({0}); t_[0] += {1}; t_[1] += {2}; t_[2] += {3}; t_[3] += {4};"
     ),
     "red.relaxed.gpu.global.add.u32": "*(volatile host_u32*)({0}) += 1;",
-    "ld.acquire.cta.shared.u32": "host_pause(); host_load_shared({1}, &{0}, 4);",
-    "red.release.cta.shared.add.u32": "host_count_shared({0}, 1);",
-    "st.shared.u32": "host_count_shared({0}, 0);",
     "fence.acq_rel.gpu": "",
     "red.relaxed.gpu.global.add.f32": "*(float*)({0}) += {1};",
     "red.relaxed.gpu.global.add.noftz.bf16x2": "host_add_halves({0}, {1}, 2, false);",
@@ -187,10 +186,8 @@ _PLAIN = {  # instruction: the C++ of its operands in the order of the PTX text
         "const host_u32* t_ = (const host_u32*)({4});"
         " {0} = t_[0]; {1} = t_[1]; {2} = t_[2]; {3} = t_[3];"
     ),
-    "ld.global.nc.L1::no_allocate.L2::256B.v4.b32": (
-        "const host_u32* t_ = (const host_u32*)({4});"
-        " {0} = t_[0]; {1} = t_[1]; {2} = t_[2]; {3} = t_[3];"
-    ),
+    "cp.async.cg.shared.global.L2::128B": "host_copy({0}, {1}, {2});",
+    "cp.async.mbarrier.arrive.noinc.shared::cta.b64": "host_copies_arrive({0});",
     "cvt.f32.f16": "{0} = host_from_f16({1});",
     "cvt.rn.f16.f32": "{0} = host_to_f16({1});",
     "cvt.rn.bf16.f32": "{0} = host_to_bf16({1});",

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from warploom.document.rings import Per, Scope
 from warploom.document.roles import (
     Arrive,
     BulkCommit,
@@ -30,10 +31,8 @@ from warploom.document.roles import (
     MmaFence,
     NamedArrive,
     NamedSync,
-    Per,
     ProxyFence,
     RolesDocument,
-    Scope,
     ScopeSync,
     WaitEmpty,
     WaitFull,

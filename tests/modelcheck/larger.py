@@ -11,7 +11,7 @@ from functools import cache
 
 from tests.roles.gemm_kernel import GemmKernel
 from tests.roles.samples import gemm_document
-from warploom.document.roles import Per
+from warploom.document.rings import Per
 from warploom.errors import DocumentError
 from warploom.run.roles import first_fault
 from warploom.verify.roles import verify_roles

@@ -6,9 +6,19 @@ import random
 from dataclasses import fields, replace
 
 from warploom.document.flow import Flow, FlowOp, FlowOperand, Home, When
+from warploom.document.rings import (
+    BufferCopy,
+    NamedBarrier,
+    Part,
+    Per,
+    RoleRing,
+    Scope,
+    Side,
+    SlotRead,
+    StagingBuffer,
+)
 from warploom.document.roles import (
     Arrive,
-    BufferCopy,
     BulkCommit,
     BulkStore,
     BulkWait,
@@ -19,19 +29,11 @@ from warploom.document.roles import (
     Mma,
     MmaFence,
     NamedArrive,
-    NamedBarrier,
     NamedSync,
-    Part,
-    Per,
     ProxyFence,
     RoleProgram,
-    RoleRing,
     RolesDocument,
-    Scope,
     ScopeSync,
-    Side,
-    SlotRead,
-    StagingBuffer,
     WaitEmpty,
     WaitFull,
     WaitGroup,

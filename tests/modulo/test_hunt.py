@@ -110,7 +110,7 @@ def test_hidden_machines_take_about_twenty_measurements():
 
 def test_hunts_are_deterministic():
     def run():
-        options = HuntOptions(evaluations=16, solver_seconds=None)
+        options = HuntOptions(evaluations=9, solver_seconds=None)
         hunt = Hunt(MODEL, hidden_machine, options)
         return [(f.score, f.program) for f in hunt.run().ranked]
 
@@ -138,7 +138,7 @@ def test_dear_efforts_are_spent_near_the_best():
         efforts.extend(t.effort for t in tasks)
         return hidden_machine(tasks)
 
-    Hunt(MODEL, evaluate, HuntOptions(evaluations=30, efforts=(1, 16))).run()
+    Hunt(MODEL, evaluate, HuntOptions(evaluations=14, efforts=(1, 16))).run()
     assert 0 < efforts.count(16) < efforts.count(1)
 
 

@@ -90,8 +90,8 @@ def test_k_best_refuses_nonsense(candidates):
 
 
 def test_candidates_are_re_ranked_by_the_simulator():
-    body = body_problem(matmul_ops(1, 2, 1), request=ModuloRequest(max_depth=2))
-    found = k_best(solve_modulo(body.problem, II_ONLY), 4, slack=0.2)
+    body = body_problem(matmul_ops(1, 1, 1), request=ModuloRequest(max_depth=2))
+    found = k_best(solve_modulo(body.problem, II_ONLY), 3, slack=0.2)
 
     def simulated(result):
         done = synthesise(document(modulo_phases(body, result))).document

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from warploom.document.rings import Per, Scope
 from warploom.document.roles import (
     Arrive,
     BulkWait,
@@ -22,11 +23,9 @@ from warploom.document.roles import (
     Mma,
     NamedArrive,
     NamedSync,
-    Per,
     RoleEntry,
     RoleProgram,
     RolesDocument,
-    Scope,
     ScopeSync,
     WaitEmpty,
     WaitFull,

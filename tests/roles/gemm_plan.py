@@ -9,7 +9,8 @@ own group to take that long.
 from __future__ import annotations
 
 from tests.roles.gemm_kernel import STAGING_BYTES, GemmKernel
-from warploom.document.roles import Part, RolesDocument, SlotRead, StagingBuffer
+from warploom.document.rings import Part, SlotRead, StagingBuffer
+from warploom.document.roles import RolesDocument
 from warploom.guard.mbarrier import Copy, Plan, Product, RingPlan, RolePlan, Store, derive_roles
 from warploom.order import (
     ModuloEdge,

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from tests.roles.gemm_kernel import GemmKernel
-from warploom.document.roles import Arrive, BufferCopy, BulkStore, Compute, Side, SlotRead
+from warploom.document.rings import BufferCopy, Side, SlotRead
+from warploom.document.roles import Arrive, BulkStore, Compute
 from warploom.document.roles_json import (
     is_roles_json,
     read_roles,
@@ -107,7 +108,7 @@ def paths(value, prefix=()):
 PATHS = [p for p in paths(DATA) if p]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(
     path=st.sampled_from(PATHS),
     value=st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=4), st.just([])),

@@ -11,6 +11,7 @@ import pytest
 
 from tests.modelcheck import programs
 from tests.roles.gemm_kernel import GemmKernel
+from warploom.document.rings import Scope
 from warploom.document.roles import (
     Arrive,
     BulkStore,
@@ -18,7 +19,6 @@ from warploom.document.roles import (
     Mma,
     MmaFence,
     ProxyFence,
-    Scope,
     ScopeSync,
     WaitEmpty,
     WaitGroup,

@@ -6,19 +6,16 @@ from dataclasses import replace
 
 import pytest
 
+from warploom.document.rings import NamedBarrier, Part, Per, SlotRead
 from warploom.document.roles import (
     Arrive,
     Compute,
     Mma,
     MmaFence,
     NamedArrive,
-    NamedBarrier,
     NamedSync,
-    Part,
-    Per,
     RoleProgram,
     RolesDocument,
-    SlotRead,
     WaitFull,
     WaitGroup,
 )

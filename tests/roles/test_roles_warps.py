@@ -11,7 +11,8 @@ from tests.modelcheck.checker import check
 from tests.modelcheck.compare import compare
 from tests.modelcheck.programs import handed, many_threads, own, random_program
 from tests.roles.samples import lowered
-from warploom.document.roles import Arrive, Load, ProxyFence, Scope, ScopeSync, WaitEmpty
+from warploom.document.rings import Scope
+from warploom.document.roles import Arrive, Load, ProxyFence, ScopeSync, WaitEmpty
 from warploom.verify.roles import Code, verify_roles
 
 TILES = (2, 2)

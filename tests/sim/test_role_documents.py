@@ -7,6 +7,7 @@ import pytest
 
 from tests.roles.samples import lowered
 from warploom.cli.kernels import kernel_named
+from warploom.document.rings import NamedBarrier, Part, RoleRing, Side, SlotRead
 from warploom.document.roles import (
     Arrive,
     Commit,
@@ -15,14 +16,9 @@ from warploom.document.roles import (
     Load,
     Mma,
     NamedArrive,
-    NamedBarrier,
     NamedSync,
-    Part,
     RoleProgram,
-    RoleRing,
     RolesDocument,
-    Side,
-    SlotRead,
     WaitEmpty,
     WaitFull,
     WaitGroup,

@@ -282,7 +282,7 @@ def test_a_window_begins_where_its_first_row_does():
     assert "/ 48 * 48" not in emit_kernel(made).text
 
 
-@pytest.mark.parametrize("after", [-75, -6, 3])
+@pytest.mark.parametrize("after", [-75, 3])
 def test_a_window_with_a_vector_and_rows_past_its_end(after):
     """Copies of the vector begin at whole 16 bytes; a tile that sees few keys runs no more."""
     score = f"wl.where(wl.index(k) > wl.index(m) + {after}, (qs @ keys[k].T) + tilt[k], -wl.inf)"
@@ -373,7 +373,7 @@ def test_rows_are_gathered_by_a_list(text, row, dtype, pins):
     text = text.replace(f"{name}[{row}, k]", f"{name}[wl.index({row}) * 2 - 9, k]")  # some outside
     one = case(text, dtype=dtype, m=150, n=64, k=100, r=200, e=3, s=70)
     made = check(replace(one, types={**one.types, "out": "f32"}), pins)
-    assert "load_row(" in emit_kernel(made).text
+    assert "copy_row(" in emit_kernel(made).text
 
 
 @pytest.mark.parametrize(
@@ -412,7 +412,16 @@ def test_other_bits_of_a_byte_are_converted_one_by_one():
     assert "nibbles_" not in emit_kernel(check(case(text, m=20, n=70, k=270))).text
 
 
-@pytest.mark.parametrize("k", [128, 270])
+@pytest.mark.parametrize("k", [512, 540])
+def test_one_copy_brings_several_steps(k):
+    pins = {"n": 64, "unroll": 4, "together": True, "joined": True, "program": "text"}
+    made = check(case(HALF_BYTES.format(less=" - 8"), m=20, n=70, k=k), pins)
+    text = emit_kernel(made).text
+    assert "_stack4" in text  # 64 bytes of weights of every step
+    assert "_stack8" in text  # two blocks of columns of every step
+
+
+@pytest.mark.parametrize("k", [270])
 def test_half_bytes_of_several_steps(k):
     made = check(case(HALF_BYTES.format(less=" - 8"), m=20, n=70, k=k), {"n": 64, "unroll": 2})
     loaded = [s for s in made.layout.steps if s.loads and s.name.startswith("make_v")]
@@ -429,7 +438,7 @@ def test_one_slot_for_all_tiles_of_an_iteration(text, sizes):
     assert len(ring.parts) == len(loads) - (text is BLOCK_SCALES) * 2  # scales of rows lie apart
 
 
-@pytest.mark.parametrize("k", [40, 64, 128, 192, 320])
+@pytest.mark.parametrize("k", [40, 128, 320])
 def test_several_steps_of_an_iteration(k):
     made = check(case(BLOCK_SCALES, n=88, k=k), {"n": 32, "unroll": 2})
     assert made.tiling.unroll == 2

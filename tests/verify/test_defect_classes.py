@@ -10,6 +10,7 @@ import pytest
 
 from tests.roles.gemm_kernel import GemmKernel
 from tests.roles.samples import gemm_document, lowered
+from warploom.document.rings import NamedBarrier, Part
 from warploom.document.roles import (
     Arrive,
     BulkStore,
@@ -20,9 +21,7 @@ from warploom.document.roles import (
     Mma,
     MmaFence,
     NamedArrive,
-    NamedBarrier,
     NamedSync,
-    Part,
     ScopeSync,
     WaitGroup,
 )

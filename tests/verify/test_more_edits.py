@@ -10,11 +10,11 @@ from dataclasses import replace
 import pytest
 
 from tests.roles.samples import SHIPPED, lowered
+from warploom.document.rings import Scope
 from warploom.document.roles import (
     BulkWait,
     MmaFence,
     ProxyFence,
-    Scope,
     ScopeSync,
     WaitEmpty,
     WaitFull,

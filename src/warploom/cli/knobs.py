@@ -10,13 +10,13 @@ import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from warploom.cli.builtin import Knobs
+from warploom.cli.kernels import kernel_names
 from warploom.cli.output import Command, option, with_options
 from warploom.cli.style import say, wrapped
 from warploom.seed.compile import OnRace
@@ -139,8 +139,7 @@ def _value(given: Any) -> Any:  # noqa: ANN401 (an option's value)
 
 def complete_source(incomplete: str) -> list[str]:
     """Sources that begin so, for shell completion: names first, then documents here."""
-    names = import_module("warploom.cli.kernels").kernel_names()
-    known = ["pingpong", "fourwave", "single_buffer", *names]
+    known = ["pingpong", "fourwave", "single_buffer", *kernel_names()]
     known += sorted(str(p) for p in Path().glob(f"{incomplete}*.json"))
     return [name for name in known if name.startswith(incomplete)]
 

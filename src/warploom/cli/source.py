@@ -13,12 +13,12 @@ from copy import copy
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import lru_cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from warploom.cli.author import called, user_object
 from warploom.cli.builtin import BUILT_IN, TILES, Knobs, parse_tile
+from warploom.cli.emit_attention import scheduled
 from warploom.cli.kernels import (
     TileKernel,
     kernel_named,
@@ -84,7 +84,7 @@ def _on_target(found: Subject | TileKernel, spec: str, name: str) -> Subject | T
     target = find_target(name)
     if isinstance(found, TileKernel) and target is None and products(found.compiled.kernel) == 2:
         tile = "x".join(str(n) for _, n in found.pins) or None
-        document = import_module("warploom.cli.emit_attention").scheduled(found, tile)
+        document = scheduled(found, tile)
         return Subject(spec=spec, document=document, dtype=found.dtype)
     if isinstance(found, TileKernel):
         return replace(found, target=hopper(spec, target))

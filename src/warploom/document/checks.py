@@ -6,11 +6,22 @@ import re
 from typing import Any
 
 from warploom.document import roles
-from warploom.document.flow import Flow, FlowOp, FlowOperand, When
+from warploom.document.exchange import Counted, Does, Exchange, ExchangeStep, Who
+from warploom.document.flow import Across, Flow, FlowOp, FlowOperand, When
 from warploom.document.limits import check_limits
 from warploom.document.roles import RoleEntry, RolesDocument
 from warploom.errors import DocumentError
 
+MAX_STEPS, MAX_APART = 64, 4096  # of an exchange
+_PLACED = (Does.WRITE, Does.READ)
+_MEMBERS = {
+    Across.PARTS: (Who.ALL, Who.OTHERS, Who.LAST),
+    Across.TURNS: (Who.CONSUMER, Who.USHER, Who.CLERK),
+}
+_FLAGS = {
+    Across.PARTS: (Counted.LEFT,),
+    Across.TURNS: (Counted.TURN, Counted.OPEN, Counted.DONE, Counted.GIVEN),
+}
 _PLACE = re.compile(r"\d{1,3}[.:]\d{1,3}|[A-Za-z_]\w{0,60}")
 
 
@@ -18,6 +29,7 @@ def check_document(document: RolesDocument) -> None:
     """``DocumentError`` where a document names what is not declared, or declares what cannot be."""
     check_limits(document)
     check_names(document)
+    _check_exchanges(document)
 
 
 def check_names(document: RolesDocument) -> None:
@@ -41,6 +53,51 @@ def check_names(document: RolesDocument) -> None:
                 _check_registers(entry, path, registers)
     if document.flow is not None:
         check_flow(document.flow, tuple(p.name for p in document.programs), document)
+
+
+def _check_exchanges(document: RolesDocument) -> None:
+    """CTAs meet once at an op of a role, by steps that such a meeting has."""
+    known = {p.name for p in document.programs}
+    seen: set[tuple[str, str]] = set()
+    for i, exchange in enumerate(document.exchanges):
+        path, key = f"$.exchanges[{i}]", (exchange.role, exchange.op)
+        if exchange.role not in known:
+            raise DocumentError(f"no role {exchange.role!r}", path=f"{path}.role")
+        if key in seen:
+            raise DocumentError(f"two exchanges at op {exchange.op!r}", path=path)
+        seen.add(key)
+        check_exchange(exchange, path)
+
+
+def check_exchange(exchange: Exchange, path: str = "$") -> None:
+    """``DocumentError`` for a step that no meeting of CTAs has."""
+    several = exchange.across is Across.PARTS
+    if exchange.across is Across.NOTHING or (exchange.parts > 1) is not several:
+        raise DocumentError("parts of a tile are two or more, and turns have none", path=path)
+    if len(exchange.steps) > MAX_STEPS:
+        raise DocumentError(f"more than {MAX_STEPS} steps", path=f"{path}.steps")
+    for j, step in enumerate(exchange.steps):
+        _check_step(exchange, step, f"{path}.steps[{j}]")
+
+
+def _check_step(exchange: Exchange, step: ExchangeStep, path: str) -> None:
+    across = exchange.across
+    counts = step.does in (Does.PUBLISH, Does.AWAIT)
+    adds = step.does is Does.ADD
+    known = counts or adds is (across is Across.TURNS)
+    if not known or step.by not in _MEMBERS[across]:
+        why = f"no {step.does} by {step.by} where CTAs meet in {across}"
+        raise DocumentError(why, path=path, fix=f"by: {', '.join(_MEMBERS[across])}")
+    if step.flag not in (_FLAGS[across] if counts else (Counted.NOTHING,)):
+        fix = ", ".join(_FLAGS[across]) if counts else "no flag"
+        raise DocumentError(f"{step.does} of flag {step.flag!r}", path=f"{path}.flag", fix=fix)
+    turned = step.flag is Counted.TURN
+    awaits = step.does is Does.AWAIT and (turned or across is Across.PARTS)
+    some = awaits or step.does is Does.READ
+    if (step.less and not some) or (step.at and not (turned or step.does in _PLACED)):
+        raise DocumentError(f"{step.does} speaks of no others", path=path, fix="less = at = 0")
+    if max(abs(step.less), abs(step.at)) > MAX_APART:
+        raise DocumentError(f"{MAX_APART} parts or turns away at most", path=path)
 
 
 def _check_unique(values: tuple[Any, ...], path: str) -> None:

@@ -36,6 +36,16 @@ class When(StrEnum):
     TAIL = "tail"
 
 
+class Across(StrEnum):
+    """At which ops CTAs meet in global memory: to put together the ``parts`` of a tile, or to add
+    in ``turns``. A document says how (``exchanges``).
+    """
+
+    NOTHING = ""
+    PARTS = "parts"
+    TURNS = "turns"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowOperand:
     """A value an op reads: of which iteration, and what stands for it before the first one.
@@ -55,7 +65,7 @@ class FlowOp:
     """One declared op: the role that runs it, what it reads, and the values it defines.
 
     ``stores``: it writes results to memory, so a program without it is wrong; ``adds``: it adds to
-    what is there. ``line`` is the author's, as ``file.py:12``.
+    what is there. ``across``: CTAs meet at it. ``line`` is the author's, as ``file.py:12``.
     """
 
     name: str
@@ -66,6 +76,7 @@ class FlowOp:
     results: tuple[str, ...] = ()
     stores: bool = False
     adds: bool = False
+    across: Across = Across.NOTHING
     line: str = ""
 
 

@@ -6,6 +6,7 @@ is no schedule with a defect; it is no schedule. ``DocumentError`` names its pat
 
 from __future__ import annotations
 
+from warploom.document.rings import RoleRing
 from warploom.document.roles import (
     Arrive,
     BulkStore,
@@ -15,7 +16,6 @@ from warploom.document.roles import (
     NamedSync,
     RoleEntry,
     RoleProgram,
-    RoleRing,
     RolesDocument,
 )
 from warploom.errors import DocumentError

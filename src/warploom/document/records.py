@@ -14,7 +14,7 @@ from functools import cache
 from types import UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from warploom.document import counters, flow, ops, roles
+from warploom.document import counters, exchange, flow, ops, roles
 from warploom.document.kinds import OpTag, ScheduleOps
 from warploom.document.machine import MachineCosts, RoleCosts, RoleOpCost
 from warploom.document.machine_json import clock, machine_from_json, machine_to_json
@@ -50,17 +50,19 @@ _BOUNDS: dict[str, tuple[int, int]] = {
     **dict.fromkeys(("waves_per_group", "k_tiles_per_iteration"), (1, 1024)),
     **dict.fromkeys(("stagger_index", "tail_barriers"), (0, MAX_LIST)),
     "parity": (0, 1),
+    **dict.fromkeys(("Exchange.parts", "Exchange.slots"), (1, 4096)),
     "groups": (1, 64),
     "kernel_k_base": (0, 1024),
     "tag": (0, 255),
     "channel": (-1, 1024),
 }
 _OPTIONAL: dict[type, frozenset[str]] = {
+    roles.Load: frozenset({"by_threads"}),
     roles.Arrive: frozenset({"side"}),
     roles.Compute: frozenset({"fills_slots"}),
     roles.BulkStore: frozenset({"k", "reduce"}),
     roles.RoleProgram: frozenset({"most_registers"}),
-    roles.RolesDocument: frozenset({"tile", "dtype", "flow", "costs", "machine"}),
+    roles.RolesDocument: frozenset({"tile", "dtype", "flow", "exchanges", "costs", "machine"}),
     RoleCosts: frozenset({"clock_hz"}),
     RoleOpCost: frozenset({"ahead"}),
     counters.ScheduleDocument: frozenset({"shape", "machine", "flow"}),
@@ -103,7 +105,7 @@ def _plain_fields(value: Any) -> dict[str, Any]:
 @cache
 def _optional_fields(cls: type) -> frozenset[str]:
     """Fields that are written only where they differ from their default."""
-    if cls.__module__ == flow.__name__:
+    if cls.__module__ in (flow.__name__, exchange.__name__):
         return frozenset(f.name for f in fields(cls) if f.default is not MISSING)
     return _OPTIONAL.get(cls, frozenset())
 

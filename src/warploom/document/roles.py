@@ -19,102 +19,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from enum import StrEnum
 
+from warploom.document.exchange import Exchange
 from warploom.document.flow import Flow
 from warploom.document.machine import RoleCosts
-
-
-class Per(StrEnum):
-    """How often a ring is used."""
-
-    ITERATION = "iteration"
-    TILE = "tile"
-
-
-class Scope(StrEnum):
-    """Which threads of a role instance act as one: for arrivals, one arrival each."""
-
-    THREAD = "thread"
-    WARP = "warp"
-    WARPGROUP = "warpgroup"
-
-
-class Side(StrEnum):
-    """Which of a slot's two barriers: ``full`` says it has data, ``empty`` that it is free."""
-
-    FULL = "full"
-    EMPTY = "empty"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """A piece of a ring slot: operand name, byte offset in the slot and size."""
-
-    name: str
-    offset: int
-    bytes: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RoleRing:
-    """A ring of shared-memory slots with its two barriers a slot.
-
-    ``full_arrivals`` and ``empty_arrivals`` are the counts the barriers are initialised with. Slots
-    are filled by copies (``Load``, announced by ``Expect``) or by ordinary instructions
-    (``Compute.fills_slots``, announced by ``Arrive`` on ``full``).
-    """
-
-    name: str
-    depth: int
-    parts: tuple[Part, ...]
-    full_arrivals: int
-    empty_arrivals: int
-    per: Per = Per.ITERATION
-
-    @property
-    def slot_bytes(self) -> int:
-        """The bytes of one slot."""
-        return max((p.offset + p.bytes for p in self.parts), default=0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StagingBuffer:
-    """Shared memory private to each instance of a role, written by ordinary stores."""
-
-    name: str
-    role: str
-    copies: int
-    bytes: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NamedBarrier:
-    """``count`` hardware named barriers from ``id`` on (0 is the whole CTA's), for ``threads``.
-
-    With ``count`` > 1 there is one for each instance of a role, and entries pick theirs by turn.
-    """
-
-    name: str
-    id: int
-    threads: int
-    count: int = 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SlotRead:
-    """A read of one part of the slot of a ring."""
-
-    ring: str
-    part: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BufferCopy:
-    """One copy of a staging buffer."""
-
-    buffer: str
-    copy: int
+from warploom.document.rings import (
+    BufferCopy,
+    NamedBarrier,
+    RoleRing,
+    Scope,
+    Side,
+    SlotRead,
+    StagingBuffer,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +75,8 @@ class Load:
     """A bulk tensor copy into one part of a slot; completes ``bytes`` on ``full``.
 
     With ``multicast`` = c the same bytes land in c CTAs of the cluster and each of those CTAs
-    issues its own share, so that c * bytes land in every one of them.
+    issues its own share, so that c * bytes land in every one of them. ``by_threads``: the copy
+    engine cannot do it, every thread of the instance copies its share.
     """
 
     op: str
@@ -167,6 +85,7 @@ class Load:
     k: int = 0
     bytes: int
     multicast: int = 1
+    by_threads: bool = False
     reason: str = ""
 
 
@@ -372,7 +291,8 @@ class ProofRecord:
 class RolesDocument:
     """A warp-specialised schedule. ``cluster`` CTAs share multicast copies.
 
-    ``flow`` is what its ops were declared to compute, ``tile`` and ``dtype`` what a tile of the
+    ``flow`` is what its ops were declared to compute, ``exchanges`` how CTAs meet in global memory
+    at ops that are declared so, ``tile`` and ``dtype`` what a tile of the
     output is: facts of the kernel that the entries do not carry. ``costs`` are the prices of its
     ops on the target, ``machine`` the figures in which the target differs from the shipped part
     that its first pair names (``("is", "h200")``).
@@ -390,6 +310,7 @@ class RolesDocument:
     tile: tuple[int, ...] = ()
     dtype: str = ""
     flow: Flow | None = None
+    exchanges: tuple[Exchange, ...] = ()
     costs: RoleCosts | None = None
     machine: tuple[tuple[str, str], ...] = ()
 

@@ -31,45 +31,6 @@ from warploom.kernel.types import (
     is_number,
 )
 
-__all__ = [
-    "Access",
-    "At",
-    "Axis",
-    "Carried",
-    "Const",
-    "DType",
-    "Dim",
-    "Dot",
-    "Fn",
-    "Given",
-    "Grid",
-    "Indices",
-    "Kernel",
-    "Line",
-    "Load",
-    "Loop",
-    "Op",
-    "Parameter",
-    "Pointwise",
-    "Position",
-    "Reduce",
-    "Scalar",
-    "Size",
-    "Spread",
-    "Store",
-    "Tensor",
-    "Tiles",
-    "Transpose",
-    "Value",
-    "Var",
-    "Walk",
-    "Whole",
-    "is_number",
-    "operands",
-    "results",
-    "walk",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Const:

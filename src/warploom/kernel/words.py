@@ -67,61 +67,36 @@ Out: Any = _Annotation(Access.OUT)
 Starts: Any = _Annotation(Access.STARTS)
 Turns: Any = _Annotation(Access.TURNS)
 
-WORDS: dict[str, Word] = {
-    name: Word(name, usage)
-    for name, usage in {
-        "tile": 'm, n = wl.tile(out), or b, h, s = wl.tile(out, whole="d")',
-        "steps": "for k in wl.steps(x.k)",
-        "zeros": "acc = wl.zeros(m, n)",
-        "full": "top = wl.full(m, -wl.inf)",
-        "index": "wl.index(m)",
-        "is_whole": "wl.is_whole(t), in a loop with whole=(tiles, counts)",
-        "where": "wl.where(condition, a, b)",
-        "maximum": "wl.maximum(a, b)",
-        "minimum": "wl.minimum(a, b)",
-        "exp": "wl.exp(x)",
-        "exp2": "wl.exp2(x)",
-        "log": "wl.log(x)",
-        "log2": "wl.log2(x)",
-        "sqrt": "wl.sqrt(x)",
-        "rsqrt": "wl.rsqrt(x)",
-        "tanh": "wl.tanh(x)",
-        "erf": "wl.erf(x)",
-        "sin": "wl.sin(x)",
-        "cos": "wl.cos(x)",
-        "floor": "wl.floor(x)",
-        "abs": "wl.abs(x)",
-        "sigmoid": "wl.sigmoid(x)",
-        "silu": "wl.silu(x)",
-        "gelu": 'wl.gelu(x), or wl.gelu(x, approximate="tanh")',
-        "relu": "wl.relu(x)",
-        "slope": "wl.slope(y, x), of y computed from x element by element",
-    }.items()
-}
+WORDS: dict[str, Word] = {}
 
-tile = WORDS["tile"]
-steps = WORDS["steps"]
-zeros = WORDS["zeros"]
-full = WORDS["full"]
-index = WORDS["index"]
-is_whole = WORDS["is_whole"]
-where = WORDS["where"]
-maximum = WORDS["maximum"]
-minimum = WORDS["minimum"]
-exp = WORDS["exp"]
-exp2 = WORDS["exp2"]
-log = WORDS["log"]
-log2 = WORDS["log2"]
-sqrt = WORDS["sqrt"]
-rsqrt = WORDS["rsqrt"]
-tanh = WORDS["tanh"]
-erf = WORDS["erf"]
-sin = WORDS["sin"]
-cos = WORDS["cos"]
-floor = WORDS["floor"]
-abs = WORDS["abs"]
-sigmoid = WORDS["sigmoid"]
-silu = WORDS["silu"]
-gelu = WORDS["gelu"]
-relu = WORDS["relu"]
-slope = WORDS["slope"]
+
+def _word(name: str, usage: str) -> Word:
+    return WORDS.setdefault(name, Word(name, usage))
+
+
+tile = _word("tile", 'm, n = wl.tile(out), or b, h, s = wl.tile(out, whole="d")')
+steps = _word("steps", "for k in wl.steps(x.k)")
+zeros = _word("zeros", "acc = wl.zeros(m, n)")
+full = _word("full", "top = wl.full(m, -wl.inf)")
+index = _word("index", "wl.index(m)")
+is_whole = _word("is_whole", "wl.is_whole(t), in a loop with whole=(tiles, counts)")
+where = _word("where", "wl.where(condition, a, b)")
+maximum = _word("maximum", "wl.maximum(a, b)")
+minimum = _word("minimum", "wl.minimum(a, b)")
+exp = _word("exp", "wl.exp(x)")
+exp2 = _word("exp2", "wl.exp2(x)")
+log = _word("log", "wl.log(x)")
+log2 = _word("log2", "wl.log2(x)")
+sqrt = _word("sqrt", "wl.sqrt(x)")
+rsqrt = _word("rsqrt", "wl.rsqrt(x)")
+tanh = _word("tanh", "wl.tanh(x)")
+erf = _word("erf", "wl.erf(x)")
+sin = _word("sin", "wl.sin(x)")
+cos = _word("cos", "wl.cos(x)")
+floor = _word("floor", "wl.floor(x)")
+abs = _word("abs", "wl.abs(x)")
+sigmoid = _word("sigmoid", "wl.sigmoid(x)")
+silu = _word("silu", "wl.silu(x)")
+gelu = _word("gelu", 'wl.gelu(x), or wl.gelu(x, approximate="tanh")')
+relu = _word("relu", "wl.relu(x)")
+slope = _word("slope", "wl.slope(y, x), of y computed from x element by element")

@@ -93,9 +93,8 @@ def attention(
         _check_plain(own)
     elif own:
         if is_block_mask(visible):
-            calls, lists = BLOCKED, block_lists(visible, q, k)
-            types, choices, *rest = options
-            options, tensors = (types, (*choices, ("wide", tile_keys(k))), *rest), tensors + lists
+            calls, tensors = BLOCKED, tensors + block_lists(visible, q, k)
+            options = _wide(options, tile_keys(k))
         calls, options, given = flexible(calls, score, visible, options, sinks)
         tensors += given
     factor = None if scale is None else (checked_scale(scale),)
@@ -171,6 +170,12 @@ def _options(causal: bool | str, return_lse: bool, kernel: Tiling | None) -> tup
         frozenset({"out", "lse"} if return_lse else {"out"}),
         kernel.pins if kernel is not None else (),
     )
+
+
+def _wide(options: tuple[Any, ...], keys: int) -> tuple[Any, ...]:
+    """The options with tiles as wide as a mask's blocks allow."""
+    types, choices, *rest = options
+    return (types, (*choices, ("wide", keys)), *rest)
 
 
 def _queries(q: Any) -> int:  # noqa: ANN401

@@ -40,7 +40,9 @@ class TensorMap:
     given). A None among them is an axis of size 1 that the tensor does not have; axes left out are
     walked by no copy and must have size 1. ``bounded``: one of them that ends where a copy says:
     its coordinate is larger by n = size - end, and two more, the outermost, are n and ``WRAP`` - n:
-    their strides take n rows back, since addresses are counted modulo 2^64.
+    their strides take n rows back, since addresses are counted modulo 2^64. ``stacked``: so many
+    blocks of the contiguous axis, as wide as the box, land one after the other; their number is the
+    outermost coordinate.
     """
 
     tensor: str
@@ -48,6 +50,7 @@ class TensorMap:
     axes: tuple[int | None, ...] | None = None
     swizzle: Swizzle = Swizzle.B128
     bounded: int | None = None
+    stacked: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,7 +33,7 @@ from warploom.lower.rewrite import rewrite
 from warploom.lower.tiling import Tiling, tiling_of
 from warploom.lower.unroll import unrolled
 from warploom.order import ModuloOptions
-from warploom.sim.roles import simulate_roles
+from warploom.sim.simulation import simulate_roles
 from warploom.target.h200 import HopperTarget, h200
 from warploom.verify.findings import Report
 from warploom.verify.roles import require_clean

@@ -115,6 +115,7 @@ def _parameter(  # noqa: PLR0911 (one line a kind)
                 axes=axes,
                 swizzle=swizzle,
                 bounded=None if param.bounded is None else axes[param.bounded],
+                stacked=param.stacked,
             )
         case PointerParam():
             wide = any(t.name == param.tensor and len(t.axes) > 1 for t in kernel.tensors)

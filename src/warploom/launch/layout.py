@@ -132,6 +132,11 @@ def map_geometry(parameter: TensorMap, layout: Layout) -> Geometry:
         shape = [WRAP + 1, shape[at] + 1, *shape]
         strides = [WRAP_STRIDE, WRAP_STRIDE - strides[at], *strides]
         box = [1, 1, *box]
+    if parameter.stacked:
+        wide = box[-1]
+        shape = [max(shape[-1] // wide, 1), *shape[:-1], wide]
+        strides = [wide * size, *strides]
+        box = [parameter.stacked, *box]
     return Geometry(
         element=_ELEMENTS.get(layout.dtype, "UINT8"),
         shape=tuple(reversed(shape)),

@@ -10,12 +10,11 @@ What the author pins (``kernel.with_tiles(m=128, stages=4)``) is not varied.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from itertools import product
 
 from warploom.errors import ConfigError, GeometryError, KernelError
-from warploom.kernel.values import Dot, Kernel, Load, Store, Transpose, Walk
+from warploom.kernel.values import Dot, Kernel, Load, Walk
 from warploom.lower.allowed import check_allowed, is_narrow
 from warploom.lower.body import Body, body_of
 from warploom.lower.cluster import check_cluster
@@ -24,13 +23,13 @@ from warploom.lower.fuse import Step, fuse
 from warploom.lower.gather import gather_registers
 from warploom.lower.hand_over import chunks_of
 from warploom.lower.join import join
-from warploom.lower.layout import WGMMA_ROWS, Layout, lay_out
+from warploom.lower.layout import Layout, lay_out
 from warploom.lower.loop_ops import takes_turns
 from warploom.lower.loops import each_loop
 from warploom.lower.meet import part_bytes
 from warploom.lower.price import product_cost
 from warploom.lower.ranges import cut_of
-from warploom.lower.slots import LINE_BYTES, MOST_COLUMNS
+from warploom.lower.shapes import MOST_SCORES, extents_of, shapes
 from warploom.lower.storage import (
     ALIGNMENT,
     BARRIER_BYTES,
@@ -43,16 +42,11 @@ from warploom.lower.tiling import Tiling, part_tiling, tiling_of
 from warploom.lower.visits import differ, tiles_of
 from warploom.target.h200 import HopperTarget, h200
 
-ROWS = ((1, 1), (2, 1), (2, 2), (3, 1), (4, 1), (1, 2))  # consumers, blocks of 64 rows each
-COLUMNS = (256, 240, 224, *range(208, 152, -8), 144, 128, 112, 96, 80, 64, 32, 16)
-MOST_SCORES = 128  # columns of a product that vector work reads in the loop
-LEAST_COLUMNS = 32
 SPARE_REGISTERS = 24  # addresses, counters and temporaries of a consumer thread
 SPARE_TO_HOLD = 40  # what must be left where an operand is to stay in registers
 MOST_TOGETHER = 2  # consumers, where they do not take turns
 LEAST_STAGES, GOOD_STAGES = 3, 4
 GOOD_COPIES = 2  # of a store chunk
-LEAST_DEPTH = 64  # elements that products sum over at a time
 LEAST_TRIPS = 4  # iterations of a part of a loop that is worth a CTA
 MOST_PARTS = 64
 SPLITS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
@@ -93,7 +87,7 @@ def choose(
     known |= dict(sizes or {})
     found: dict[Tiling, Choice] = {}
     refused: KernelError | GeometryError | None = None
-    for extents, consumers in _shapes(body, known, pins):
+    for extents, consumers in shapes(body, known, pins):
         for joined in (False, True) if "joined" not in pins else (bool(pins["joined"]),):
             chosen, more = (chains, {**pins, "joined": True}) if joined else (steps, pins)
             try:
@@ -138,7 +132,7 @@ def _earlier(
     for var in part.vars:
         if var.extent is None and var.name not in mine:
             pinned = pins.get(var.name)
-            options = _extents(body, var.name, sizes[var.axis])
+            options = extents_of(body, var.name, sizes[var.axis])
             fit = [n for n in options if n <= MOST_SCORES] or [options[-1]]
             mine[var.name] = pinned if isinstance(pinned, int) else fit[0]
     tiling = tiling_of(part, consumers=consumers, **mine)
@@ -238,72 +232,6 @@ def _check_pins(kernel: Kernel, pins: Mapping[str, object]) -> None:
             )
         if name in names and (type(value) is not int or value < 1):
             raise ConfigError(f"extent {name}={value!r}", where=f"kernel {kernel.name}")
-
-
-def _shapes(
-    body: Body, sizes: Mapping[str, int], pins: Mapping[str, object]
-) -> Iterator[tuple[dict[str, int], int]]:
-    """Extents of the variables nobody fixed, with the consumers that share the rows."""
-    kernel = body.kernel
-    free = [v for v in kernel.vars if v.extent is None]
-    rows = _row_variable(body)
-    for consumers, blocks in ROWS:
-        options: list[tuple[int, ...]] = []
-        for var in free:
-            pinned = pins.get(var.name)
-            if isinstance(pinned, int):
-                options.append((pinned,))
-            elif var.name == rows:
-                options.append((WGMMA_ROWS * consumers * blocks,))
-            else:
-                found = _extents(body, var.name, sizes[var.axis])
-                if (consumers, blocks) == (1, 1) and _is_depth_of_products(body, var.name):
-                    found += tuple(2 * n for n in found)  # a wait for twice as many products
-                options.append(found)
-        if pins.get("consumers", consumers) != consumers:
-            continue
-        for extents in product(*options):
-            yield dict(zip((v.name for v in free), extents, strict=True)), consumers
-
-
-def _is_depth_of_products(body: Body, var: str) -> bool:
-    """Whether a loop walks along the variable and does nothing but load and multiply."""
-    plain = all(isinstance(op, Load | Transpose | Dot) for op in body.loop.body)
-    shared = any(d.var == var and d.per > 1 for v in body.values.values() for d in v.dims)
-    return plain and var == body.loop.var and not shared
-
-
-def _row_variable(body: Body) -> str | None:
-    """The variable whose elements are rows of the products."""
-    rows = [op.result.dims[0].var for _, op in body.placed() if isinstance(op, Dot)]
-    stores = [op for op in body.tail if isinstance(op, Store) and body.values[op.value].dims]
-    return rows[0] if rows else body.values[stores[0].value].dims[0].var if stores else None
-
-
-def _extents(body: Body, var: str, size: int) -> tuple[int, ...]:
-    """Extents of a variable that is no row: columns of products, or what they sum over."""
-    columns = [
-        op for _, op in body.placed() if isinstance(op, Dot) and op.result.dims[1].var == var
-    ]
-    step = 8 if var in body.kernel.grid.vars else 16
-    for _, op in body.placed():
-        if not isinstance(op, Load) or len(op.result.dims) != 2 or body.is_picked(op):
-            continue
-        if op.result.dims[1].var == var:
-            step = max(step, LINE_BYTES * 8 // op.result.dtype.bits)
-    if not columns:
-        return (max(step, LEAST_DEPTH),)
-    most = MOST_SCORES if var == body.loop.var else MOST_COLUMNS
-    fit = [n for n in COLUMNS if n % step == 0 and n <= most and _whole_blocks(body, var, n)]
-    least = min(LEAST_COLUMNS, -(-size // step) * step)
-    useful = [n for n in fit if least <= n < size + step]  # one tile covers a small axis
-    return tuple(useful or fit[-1:])
-
-
-def _whole_blocks(body: Body, var: str, extent: int) -> bool:
-    """Whether tiles of that extent lie in blocks that share a number, or hold whole ones."""
-    blocks = {d.per for v in body.values.values() for d in v.dims if d.var == var and d.per > 1}
-    return all(per % extent == 0 or extent % per == 0 for per in blocks)
 
 
 def _settled(

@@ -16,6 +16,7 @@ from warploom.kernel.values import Kernel
 from warploom.lower.allowed import check_allowed
 from warploom.lower.body import body_of
 from warploom.lower.candidates import TEXT_ORDER, candidates_of, given_times, in_text_order
+from warploom.lower.exchange import exchanges_of
 from warploom.lower.flow import flow_of
 from warploom.lower.fuse import fuse
 from warploom.lower.gather import gather_registers
@@ -117,7 +118,8 @@ def _lower(
         replace(p, most_registers=consumer if p.name == CONSUMER else producer)
         for p in document.programs
     )
-    document = replace(document, programs=programs, flow=flow_of(layout, target))
+    flow, exchanges = flow_of(layout, target), exchanges_of(layout)
+    document = replace(document, programs=programs, flow=flow, exchanges=exchanges)
     return Lowered(
         kernel=kernel,
         tiling=tiling,

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from warploom.document.flow import Flow, FlowOp, FlowOperand, Home, When
+from warploom.document.flow import Across, Flow, FlowOp, FlowOperand, Home, When
 from warploom.kernel.values import Carried, Dot, Store
 from warploom.lower.body import line_of
 from warploom.lower.fuse import Step
-from warploom.lower.gather import GATHERER, Fetch, Lay, gathered_array
 from warploom.lower.hand_over import (
     Chunk,
     Put,
@@ -23,7 +22,7 @@ from warploom.lower.hand_over import (
     sees,
 )
 from warploom.lower.layout import Form, Layout
-from warploom.lower.loop_ops import CONSUMER, PRODUCER, load_name, loop_ops, product_name
+from warploom.lower.loop_ops import CONSUMER, PRODUCER, filler, load_name, loop_ops, product_name
 from warploom.lower.meet import MEET
 from warploom.lower.plan import (
     LEAVE,
@@ -44,6 +43,7 @@ from warploom.lower.plan import (
 from warploom.lower.reads import values_behind
 from warploom.lower.slots import SlotRing
 from warploom.lower.storage import is_straight
+from warploom.lower.visits import takes_turns
 from warploom.target.h200 import HopperTarget
 
 
@@ -61,8 +61,6 @@ def _places(layout: Layout) -> Iterator[tuple[str, str]]:
             yield value, array
     yield from ((f"{n}.start", dict(layout.homes)[n]) for n in started(layout))
     for ring in layout.rings:
-        if ring.gathered:
-            yield Fetch(ring=ring).result, gathered_array(ring)[0]
         for tile in ring.tiles:
             name = f"{tile.value}.slot" if tile.value in fetched else tile.value
             name = in_slot(name) if ring.filled else name
@@ -124,18 +122,10 @@ def _loop_flow(layout: Layout, target: HopperTarget) -> Iterator[FlowOp]:
             for t in op.work.tiles:
                 yield FlowOp(
                     name=f"{op.name}.{part_name(t.value)}",
-                    role=PRODUCER,
+                    role=filler(op.work),
                     results=(t.value,),
                     line=_line(layout, t.value),
                 )
-        elif isinstance(op.work, Fetch | Lay):
-            yield FlowOp(
-                name=op.name,
-                role=GATHERER,
-                operands=tuple(FlowOperand(value=v) for v, _ in op.reads),
-                results=op.defines,
-                line=_line(layout, op.work.ring.tiles[0].value),
-            )
         elif isinstance(op.work, Dot):
             into = (op.work.into,) if op.work.into else ()
             names = (*(product_operand(layout, op.work, n) for n in (op.work.a, op.work.b)), *into)
@@ -221,6 +211,7 @@ def _tail_flow(layout: Layout) -> Iterator[FlowOp]:
             when=When.TAIL,
             operands=tuple(FlowOperand(value=c.last) for c in layout.body.loop.carried),
             results=tuple(f"{c.result.name}.met" for c in layout.body.loop.carried),
+            across=Across.PARTS,
         )
     parts = [c for c in layout.body.loop.carried if layout.form_of(c.inside.name) is Form.PART]
     if parts:
@@ -257,8 +248,15 @@ def _store_flow(
     operands = tuple(make(layout, v) for v in values_behind(layout, op.value))
     line = str(op.line or "")
     if not chunks:
+        in_turn = when is When.LOOP and takes_turns(layout.body.kernel)
         yield FlowOp(
-            name=store_name(op), role=CONSUMER, when=when, operands=operands, stores=True, line=line
+            name=store_name(op),
+            role=CONSUMER,
+            when=when,
+            operands=operands,
+            stores=True,
+            across=Across.TURNS if in_turn else Across.NOTHING,
+            line=line,
         )
     for chunk in chunks:
         args, value = (chunk.block, chunk.column), _chunk_value(op, chunk)

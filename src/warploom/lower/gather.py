@@ -1,13 +1,10 @@
-"""Rows that a list picks: the producer's other warps fetch them and lay them where products read.
+"""Rows that a list picks: the producer's other warps copy them where products read.
 
-The copy engine walks no lists. ``Fetch`` loads the rows of an iteration into registers, ``Lay``
-writes them into the slot of their ring, as copies would have; then the next ones are fetched, so
-that their way through memory is hidden by the products of as many iterations as the ring holds.
+The copy engine walks no lists. Threads issue copies of 16 bytes, which land in the slot of their
+ring by themselves and announce it there: as many iterations are in flight as the ring holds.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 from warploom.kernel.values import Load
 from warploom.lower.body import Body, refusal
@@ -18,38 +15,9 @@ from warploom.target.h200 import HopperTarget
 
 GATHERER = "gatherer"
 THREADS = 96
-CHUNK_BYTES = 16  # what a thread loads at once: eight threads take a line of a row
+CHUNK_BYTES = 16  # what a thread copies at once: eight threads take a line of a row
 AT_ONCE = THREADS * CHUNK_BYTES // LINE_BYTES  # rows
-REGISTERS = 44  # of a thread that gathers, besides what it fetches and the numbers of its rows
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fetch:
-    """The rows of an iteration into registers."""
-
-    ring: SlotRing
-
-    @property
-    def name(self) -> str:
-        """The op's name."""
-        return f"fetch_{self.ring.name}"
-
-    @property
-    def result(self) -> str:
-        """The rows as they lie in registers."""
-        return f"{self.ring.tiles[0].value}.rows"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lay:
-    """Fetched rows into their slot."""
-
-    ring: SlotRing
-
-    @property
-    def name(self) -> str:
-        """The op's name."""
-        return f"lay_{self.ring.name}"
+REGISTERS = 40  # of a thread that gathers, besides where its rows lie
 
 
 def rounds_of(ring: SlotRing) -> int:
@@ -57,30 +25,18 @@ def rounds_of(ring: SlotRing) -> int:
     return -(-ring.tiles[0].rows // AT_ONCE)
 
 
-def gathered_array(ring: SlotRing) -> tuple[str, int]:
-    """The registers that rows pass through, and how many of them a thread has."""
-    tile = ring.tiles[0]
-    return f"rows_{tile.value.replace('.', '_')}", 4 * tile.blocks * rounds_of(ring)
-
-
 def gather_registers(rings: tuple[SlotRing, ...]) -> int:
     """Registers of a thread that gathers; 0 where none does."""
-    each = [gathered_array(r)[1] + rounds_of(r) for r in rings if r.gathered]
+    each = [3 * rounds_of(r) for r in rings if r.gathered]
     return -(-(REGISTERS + sum(each)) // 8) * 8 if each else 0
 
 
-def fetch_cost(ring: SlotRing, target: HopperTarget) -> Cost:
-    """Loads of 16 bytes; the last of them is there after the latency of memory."""
+def gather_cost(ring: SlotRing, target: HopperTarget) -> Cost:
+    """Copies of 16 bytes, in flight like those of the copy engine."""
     busy = ring.bytes // LINE_BYTES
-    latency = busy + target.load_latency(ring.bytes, from_dram=False)
-    return Cost(unit="gather", occupancy=busy, latency=latency, issue=busy)
-
-
-def lay_cost(ring: SlotRing, target: HopperTarget) -> Cost:
-    """Stores of 16 bytes to shared memory, and the fence after them."""
-    busy = ring.bytes // LINE_BYTES
-    latency = busy + target.tiles.step_tail + target.tiles.fence
-    return Cost(unit="gather", occupancy=busy, latency=latency, issue=busy)
+    return Cost(
+        unit="gather", occupancy=busy, latency=busy + target.load_latency(ring.bytes), issue=busy
+    )
 
 
 def check_gathered(body: Body, tiling: Tiling, rings: tuple[SlotRing, ...]) -> None:

@@ -9,7 +9,7 @@ from warploom.document.flow import When
 from warploom.kernel.values import Dot, operands, results
 from warploom.lower.cluster import sharers
 from warploom.lower.fuse import Step
-from warploom.lower.gather import GATHERER, Fetch, Lay, fetch_cost, lay_cost
+from warploom.lower.gather import GATHERER, gather_cost
 from warploom.lower.hand_over import (
     Put,
     See,
@@ -31,7 +31,7 @@ from warploom.lower.slots import SlotRing
 from warploom.target.h200 import HopperTarget
 
 PRODUCER, CONSUMER = "producer", "consumer"
-Work = SlotRing | Fetch | Lay | See | Dot | Step | Put | Send
+Work = SlotRing | See | Dot | Step | Put | Send
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,9 +48,12 @@ class LoopOp:
     @property
     def role(self) -> str:
         """Who runs it."""
-        if isinstance(self.work, SlotRing):
-            return PRODUCER
-        return GATHERER if isinstance(self.work, Fetch | Lay) else CONSUMER
+        return filler(self.work) if isinstance(self.work, SlotRing) else CONSUMER
+
+
+def filler(ring: SlotRing) -> str:
+    """Who copies into a ring."""
+    return GATHERER if ring.gathered else PRODUCER
 
 
 def loop_ops(layout: Layout, target: HopperTarget, consumers: int) -> tuple[LoopOp, ...]:
@@ -62,13 +65,13 @@ def loop_ops(layout: Layout, target: HopperTarget, consumers: int) -> tuple[Loop
             work=ring,
             reads=(),
             defines=tuple(t.value for t in ring.tiles),
-            cost=load_cost(ring, target, _fetched(layout, ring)),
+            cost=gather_cost(ring, target)
+            if ring.gathered
+            else load_cost(ring, target, _fetched(layout, ring)),
         )
         for ring in layout.rings
-        if not ring.per_tile and not ring.filled and not ring.gathered
+        if not ring.per_tile and not ring.filled
     ]
-    for ring in layout.rings:
-        out += _gathers(ring, target) if ring.gathered else []
     looks = tuple(sees(layout))
     for see in looks:
         out.append(
@@ -112,16 +115,6 @@ def loop_ops(layout: Layout, target: HopperTarget, consumers: int) -> tuple[Loop
             )
     out += _handed(layout, target, consumers)
     return _ordered(out)
-
-
-def _gathers(ring: SlotRing, target: HopperTarget) -> list[LoopOp]:
-    fetch, lay = Fetch(ring=ring), Lay(ring=ring)
-    rows, slot = (fetch.result,), (ring.tiles[0].value,)
-    read = ((fetch.result, 0),)
-    return [
-        LoopOp(name=fetch.name, work=fetch, reads=(), defines=rows, cost=fetch_cost(ring, target)),
-        LoopOp(name=lay.name, work=lay, reads=read, defines=slot, cost=lay_cost(ring, target)),
-    ]
 
 
 def _fetched(layout: Layout, ring: SlotRing) -> int:

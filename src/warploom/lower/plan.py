@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from warploom.document.flow import When
-from warploom.document.roles import NamedBarrier, Part, Per, SlotRead, StagingBuffer
+from warploom.document.rings import NamedBarrier, Part, Per, SlotRead, StagingBuffer
 from warploom.guard.mbarrier import (
     Action,
     Copy,
@@ -22,7 +22,7 @@ from warploom.kernel.values import Dot, Given, Load, Store, operands
 from warploom.lower.body import refusal
 from warploom.lower.cluster import sharers
 from warploom.lower.fuse import Step
-from warploom.lower.gather import GATHERER, THREADS, Fetch, Lay, gathered_array
+from warploom.lower.gather import GATHERER, THREADS
 from warploom.lower.hand_over import (
     Chunk,
     Put,
@@ -90,9 +90,8 @@ def plan_of(layout: Layout, target: HopperTarget, name: str, part: int = 0) -> P
 
 
 def _gatherer(layout: Layout) -> tuple[RolePlan, ...]:
-    arrays = tuple(gathered_array(r) for r in layout.rings if r.gathered)
-    plan = RolePlan(name=GATHERER, instances=1, threads=THREADS, registers=arrays)
-    return (plan,) if arrays else ()
+    plan = RolePlan(name=GATHERER, instances=1, threads=THREADS)
+    return (plan,) if layout.gathers else ()
 
 
 def _buffers(layout: Layout) -> tuple[StagingBuffer, ...]:
@@ -117,13 +116,11 @@ def part_name(value: str) -> str:
     return value.replace(".", "_")
 
 
-def _action(layout: Layout, op: LoopOp) -> Action:  # noqa: PLR0911 (one line a kind)
+def _action(layout: Layout, op: LoopOp) -> Action:
     if isinstance(op.work, SlotRing):
         return _copies(layout, op.work)
     if isinstance(op.work, Dot):
         return _product(layout, op.work)
-    if isinstance(op.work, Fetch | Lay):
-        return _gathering(layout, op.work)
     if isinstance(op.work, See):
         slots = (_slot(layout, t.value) for t in op.work.ring.tiles)
         return Work(
@@ -139,16 +136,15 @@ def _action(layout: Layout, op: LoopOp) -> Action:  # noqa: PLR0911 (one line a 
     return step_work(layout, op.work)
 
 
-def _gathering(layout: Layout, work: Fetch | Lay) -> Work:
-    array = (gathered_array(work.ring)[0],)
-    slot = _slot(layout, work.ring.tiles[0].value)
-    assert slot is not None
-    return Work(writes=array) if isinstance(work, Fetch) else Work(reads=array, fills=(slot,))
-
-
 def _copies(layout: Layout, ring: SlotRing) -> tuple[Copy, ...]:
     return tuple(
-        Copy(ring=ring.name, part=part_name(t.value), bytes=t.bytes // n, multicast=n)
+        Copy(
+            ring=ring.name,
+            part=part_name(t.value),
+            bytes=t.bytes // n,
+            multicast=n,
+            by_threads=ring.gathered,
+        )
         for t in ring.tiles
         for n in (sharers(layout, t),)
     )

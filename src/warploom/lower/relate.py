@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from warploom.kernel.values import Dot
 from warploom.lower.fuse import Step
-from warploom.lower.gather import GATHERER, Fetch, Lay, gather_registers, gathered_array
+from warploom.lower.gather import GATHERER, gather_registers
 from warploom.lower.hand_over import Put, See, early_array, in_slot, read_early
 from warploom.lower.layout import Layout
 from warploom.lower.loop_ops import CONSUMER, PRODUCER, LoopOp, load_name, loop_ops, takes_turns
@@ -34,7 +34,7 @@ def problem_of(layout: Layout, target: HopperTarget, name: str) -> ModuloProblem
         ops=tuple(build.modulo_ops()),
         edges=tuple(build.edges()),
         capacities=(Unit(name="tensor", queue=target.wgmma_queue),) if target.queued else (),
-        rings=(*build.register_rings(), *build.row_rings(), *build.slot_rings(depths)),
+        rings=(*build.register_rings(), *build.slot_rings(depths)),
         values=(*build.register_values(), *build.early_values()),
         roles=(
             Role(name=PRODUCER),
@@ -148,7 +148,7 @@ class _Builder:
                     if maker is None or (maker is op and isinstance(op.work, Dot)):
                         continue
                     slack = self.layout.tiling.slack if self._late(maker, op) else 0
-                    slack += self.handoff if isinstance(maker.work, Put | Lay) else 0
+                    slack += self.handoff if isinstance(maker.work, Put) else 0
                     yield self._edge(maker, op, copy, maker.cost.latency + slack, back, value)
             yield from self._overwrites(copy)
             yield from self._read_again(copy)
@@ -247,29 +247,12 @@ class _Builder:
                     max_depth=1,
                 )
 
-    def row_rings(self) -> Iterator[Ring]:
-        """Registers that gathered rows pass through: laid down before the next are fetched."""
-        for op in self.ops:
-            if isinstance(op.work, Lay):
-                fetch = self.index[Fetch(ring=op.work.ring).name, None]
-                name, size = gathered_array(op.work.ring)
-                read = Read(op=self.index[op.name, None], hold=op.cost.occupancy)
-                yield Ring(
-                    name=name,
-                    kind=RingKind.REG,
-                    size=size,
-                    writers=(fetch,),
-                    readers=((read,),),
-                    max_depth=1,
-                )
-
     def _touches(self, op: LoopOp, versions: list[str]) -> bool:
         return any(v in versions for v, _ in op.reads) or any(v in versions for v in op.defines)
 
     def _writers(self, ring: SlotRing) -> tuple[int, ...]:
         if not ring.filled:
-            name = Lay(ring=ring).name if ring.gathered else load_name(ring)
-            return (self.index[name, None],)
+            return (self.index[load_name(ring), None],)
         put = Put(value=ring.tiles[0].value, ring=ring).name
         return tuple(self.index[put, copy] for copy in self.copies[:1])
 

@@ -141,10 +141,16 @@ def rings_of(body: Body, tiling: Tiling, steps: tuple[Step, ...]) -> tuple[SlotR
     return (
         *gathered,
         *(
-            SlotRing(name=names[key], tiles=tuple(tiles), per_tile=key[0])
+            SlotRing(name=names[key], tiles=_beside(tiles), per_tile=key[0])
             for key, tiles in merged.items()
         ),
     )
+
+
+def _beside(tiles: list[SlotTile]) -> tuple[SlotTile, ...]:
+    """Tiles of a slot, those of a tensor side by side: one copy may bring several steps of it."""
+    first = {t.tensor: n for n, t in reversed(list(enumerate(tiles)))}
+    return tuple(sorted(tiles, key=lambda t: first[t.tensor]))
 
 
 def list_of(body: Body, op: Load) -> str | None:

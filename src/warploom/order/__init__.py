@@ -24,31 +24,3 @@ from warploom.order.options import DEFAULT_GOALS, ExactUse, ModuloOptions, Progr
 from warploom.order.result import GoalValue, Limit, LimitKind, ModuloResult
 from warploom.order.search import solve_modulo
 from warploom.order.validate import validate
-
-__all__ = [
-    "DEFAULT_GOALS",
-    "MAIN_ROLE",
-    "CheckReport",
-    "ExactUse",
-    "Goal",
-    "GoalValue",
-    "Hold",
-    "Limit",
-    "LimitKind",
-    "ModuloEdge",
-    "ModuloOp",
-    "ModuloOptions",
-    "ModuloProblem",
-    "ModuloResult",
-    "Progress",
-    "Read",
-    "Ring",
-    "RingKind",
-    "Role",
-    "Unit",
-    "Value",
-    "check_result",
-    "check_schedule",
-    "solve_modulo",
-    "validate",
-]

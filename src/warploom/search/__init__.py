@@ -9,22 +9,3 @@ from warploom.search.report import refusals, scatter_html, to_csv, to_parquet, t
 from warploom.search.result import Row, SearchOptions, SearchResult
 from warploom.search.runner import Cache, explore, ranked
 from warploom.search.space import Outcome, Point, Sweep, evaluate
-
-__all__ = [
-    "Cache",
-    "Outcome",
-    "Point",
-    "Row",
-    "SearchOptions",
-    "SearchResult",
-    "Sweep",
-    "evaluate",
-    "explore",
-    "ranked",
-    "refusals",
-    "scatter_html",
-    "search",
-    "to_csv",
-    "to_parquet",
-    "to_table",
-]

@@ -19,12 +19,13 @@ from warploom.kernel.values import Kernel, Walk
 from warploom.launch.pricing import contended
 from warploom.lower.body import body_of
 from warploom.lower.candidates import candidates_of
-from warploom.lower.choose import COLUMNS, Choice, choose
+from warploom.lower.choose import Choice, choose
 from warploom.lower.column import Lowered, lower
 from warploom.lower.fuse import fuse
 from warploom.lower.layout import lay_out
 from warploom.lower.loop_ops import loop_ops, takes_turns
 from warploom.lower.ranges import cut_of
+from warploom.lower.shapes import COLUMNS
 from warploom.lower.tiling import Tiling
 from warploom.lower.visits import differ, row_trips, tiles_of, visit_list
 from warploom.order import ModuloOptions
@@ -229,7 +230,8 @@ def _others(first: Lowered) -> Iterator[Lowered]:
     except SchedulingError:
         return
     for candidate in found.found:
-        document = replace(candidate.document, flow=first.document.flow)
+        known = first.document
+        document = replace(candidate.document, flow=known.flow, exchanges=known.exchanges)
         yield replace(first, result=candidate.result, document=document)
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TypeGuard
 
 from warploom.document.machine import RoleCosts
+from warploom.document.rings import Per, Side
 from warploom.document.roles import (
     Arrive,
     BulkCommit,
@@ -28,11 +29,9 @@ from warploom.document.roles import (
     MmaFence,
     NamedArrive,
     NamedSync,
-    Per,
     RoleEntry,
     RoleProgram,
     RolesDocument,
-    Side,
     WaitEmpty,
     WaitFull,
     WaitGroup,
@@ -52,18 +51,9 @@ from warploom.sim.program import (
     Workload,
     check_length,
 )
-from warploom.sim.simulation import DEFAULT_TRIPS, Simulation, simulate_workload
 
 SHARED = "smem "
 GROUPS, STORES = "wgmma", "bulk store"
-
-
-def simulate_roles(
-    document: RolesDocument, costs: RoleCosts, *, trips: int = DEFAULT_TRIPS, tiles: int = 1
-) -> Simulation:
-    """Run ``tiles`` output tiles of ``trips`` iterations each on all role instances of a CTA."""
-    workload = lower_roles(document, costs, trips, tiles)
-    return simulate_workload(workload, costs=costs.name, trips=trips * tiles)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 from warploom.document.counters import ScheduleDocument
@@ -21,6 +20,7 @@ from warploom.document.given import AnyGiven, counter_document_of, document_of
 from warploom.document.machine import MachineCosts, RoleCosts
 from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError
+from warploom.pictured import Pictured
 from warploom.sim.chip import chip_costs
 from warploom.sim.costs import TargetCosts, costs_of
 from warploom.sim.engine import run
@@ -37,6 +37,7 @@ from warploom.sim.events import (
 )
 from warploom.sim.lower import lower
 from warploom.sim.program import Workload
+from warploom.sim.roles import lower_roles
 from warploom.sim.state import Trace
 from warploom.sim.steady import SteadyState, UnitLoad, phase_spans, steady_state, unit_loads
 from warploom.sim.storage import storage_events
@@ -70,7 +71,7 @@ class StallSite:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Simulation:
+class Simulation(Pictured):
     """One run. All times are in cycles from the start of the prologue."""
 
     name: str
@@ -104,10 +105,6 @@ class Simulation:
         interval = "" if self.ii is None else f", II {self.ii:g}"
         return f"<Simulation {self.name}: {self.trips} trips, {self.cycles} cycles{interval}>"
 
-    def _repr_html_(self) -> str:
-        # Pictures live above this room; the name is looked up only when a notebook asks for one.
-        return str(import_module("warploom.view.notebook").simulation_html(self))
-
     @property
     def bound(self) -> UnitLoad | None:
         """The unit that limits the interval from below, with its load."""
@@ -137,10 +134,7 @@ def simulate(
         raise ConfigError(f"{trips!r} is no number of loop iterations", where="trips")
     found = document_of(document)
     if isinstance(found, RolesDocument) and (prices := _prices(found, costs)) is not None:
-        whole: Simulation = import_module("warploom.sim.roles").simulate_roles(
-            found, prices, trips=trips
-        )
-        return whole
+        return simulate_roles(found, prices, trips=trips)
     given = counter_document_of(document)
     if isinstance(costs, RoleCosts):
         raise ConfigError(
@@ -151,6 +145,14 @@ def simulate(
     machine = chip_costs(given) if costs is None else costs_of(costs)
     workload = lower(given, machine, trips, waves)
     return simulate_workload(workload, costs=machine.name, trips=trips)
+
+
+def simulate_roles(
+    document: RolesDocument, costs: RoleCosts, *, trips: int = DEFAULT_TRIPS, tiles: int = 1
+) -> Simulation:
+    """Run ``tiles`` output tiles of ``trips`` iterations each on all role instances of a CTA."""
+    workload = lower_roles(document, costs, trips, tiles)
+    return simulate_workload(workload, costs=costs.name, trips=trips * tiles)
 
 
 def _prices(document: RolesDocument, costs: object) -> RoleCosts | None:

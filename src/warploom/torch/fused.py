@@ -25,12 +25,19 @@ GATHERED = (
     "grouped_gemm_gathered(Tensor x, Tensor w, Tensor starts, Tensor tokens, Tensor? up=None,"
     ' str activation="silu") -> Tensor'
 )
+GROUPED_SWIGLU = (
+    "grouped_swiglu(Tensor x, Tensor gate, Tensor up, Tensor starts, str activation='silu')"
+    " -> Tensor"
+)
 WEIGHTS = "grouped_gemm_weights(Tensor y, Tensor x, Tensor starts) -> Tensor"
 SCATTERED = (
     "grouped_gemm_add(Tensor(a!) out, Tensor x, Tensor w, Tensor starts, Tensor rows,"
     " Tensor? weight=None) -> ()"
 )
-SCALED = "gemm_block_scaled(Tensor a, Tensor scale_a, Tensor b, Tensor scale_b) -> Tensor"
+SCALED = (
+    "gemm_block_scaled(Tensor a, Tensor scale_a, Tensor b, Tensor scale_b, Tensor? starts=None)"
+    " -> Tensor"
+)
 QUANTISED = "gemm_quantised(Tensor x, Tensor w, Tensor scale) -> Tensor"
 SCAN = "scan(Tensor q, Tensor k, Tensor v, Tensor grown) -> (Tensor out, Tensor state)"
 GATES = {
@@ -118,6 +125,25 @@ def _run_gathered(
     return made
 
 
+def _cpu_grouped_swiglu(
+    x: Tensor, gate: Tensor, up: Tensor, starts: Tensor, activation: str = "silu"
+) -> Tensor:
+    return GATES[activation](_cpu_grouped(x, gate, starts)) * _cpu_grouped(x, up, starts)
+
+
+def _fake_grouped_swiglu(
+    x: Tensor, gate: Tensor, up: Tensor, starts: Tensor, activation: str = "silu"
+) -> Tensor:
+    return x.new_empty((x.shape[0], gate.shape[1]))
+
+
+def _run_grouped_swiglu(
+    x: Tensor, gate: Tensor, up: Tensor, starts: Tensor, activation: str = "silu"
+) -> Tensor:
+    made: Tensor = fused.grouped_gemm(x, gate, starts, up=up, activation=activation)
+    return made
+
+
 def _cpu_weights(y: Tensor, x: Tensor, starts: Tensor) -> Tensor:
     return torch.stack([y[a:b].T @ x[a:b] for a, b in pairwise(starts.tolist())])
 
@@ -167,19 +193,26 @@ def _grad_grouped(ctx: Any, y: Tensor) -> tuple[Tensor | None, ...]:  # noqa: AN
     return rows, weights, None, None
 
 
-def _cpu_scaled(a: Tensor, scale_a: Tensor, b: Tensor, scale_b: Tensor) -> Tensor:
+def _cpu_scaled(
+    a: Tensor, scale_a: Tensor, b: Tensor, scale_b: Tensor, starts: Tensor | None = None
+) -> Tensor:
     left = a.float() * scale_a.repeat_interleave(BLOCK, 1)[:, : a.shape[1]]
-    wide = scale_b.repeat_interleave(BLOCK, 0)[: b.shape[0]]
-    wide = wide.repeat_interleave(BLOCK, 1)[:, : b.shape[1]]
-    return (left @ (b.float() * wide).T).bfloat16()
+    wide = scale_b.repeat_interleave(BLOCK, -2)[..., : b.shape[-2], :]
+    right = b.float() * wide.repeat_interleave(BLOCK, -1)[..., : b.shape[-1]]
+    made = left @ right.T if starts is None else _cpu_grouped(left, right, starts)
+    return made.bfloat16()
 
 
-def _fake_scaled(a: Tensor, scale_a: Tensor, b: Tensor, scale_b: Tensor) -> Tensor:
-    return a.new_empty((a.shape[0], b.shape[0]), dtype=torch.bfloat16)
+def _fake_scaled(
+    a: Tensor, scale_a: Tensor, b: Tensor, scale_b: Tensor, starts: Tensor | None = None
+) -> Tensor:
+    return a.new_empty((a.shape[0], b.shape[-2]), dtype=torch.bfloat16)
 
 
-def _run_scaled(a: Tensor, scale_a: Tensor, b: Tensor, scale_b: Tensor) -> Tensor:
-    made: Tensor = fused.gemm_block_scaled(a, scale_a, b, scale_b)
+def _run_scaled(
+    a: Tensor, scale_a: Tensor, b: Tensor, scale_b: Tensor, starts: Tensor | None = None
+) -> Tensor:
+    made: Tensor = fused.gemm_block_scaled(a, scale_a, b, scale_b, starts=starts)
     return made
 
 
@@ -237,6 +270,7 @@ def _define() -> torch.library.Library:
         (SWIGLU, _run_swiglu, _cpu_swiglu, _fake_swiglu),
         (GROUPED, _run_grouped, _cpu_grouped, _fake_grouped),
         (GATHERED, _run_gathered, _cpu_gathered, _fake_gathered),
+        (GROUPED_SWIGLU, _run_grouped_swiglu, _cpu_grouped_swiglu, _fake_grouped_swiglu),
         (WEIGHTS, _run_weights, _cpu_weights, _fake_weights),
         (SCATTERED, _run_scattered, _cpu_scattered, _fake_scattered),
         (SCALED, _run_scaled, _cpu_scaled, _fake_scaled),

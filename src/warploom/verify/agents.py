@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from warploom.document.rings import Per, Scope
 from warploom.document.roles import (
     ClusterSync,
     NamedArrive,
     NamedSync,
-    Per,
     RoleEntry,
     RoleProgram,
     RolesDocument,
-    Scope,
     ScopeSync,
 )
 from warploom.verify.findings import Place

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from importlib import import_module
 from typing import Any
 
 from warploom.document import WaveId
 from warploom.document.kinds import Phase
+from warploom.pictured import Pictured
 
 
 class Severity(StrEnum):
@@ -50,6 +50,7 @@ class Code(StrEnum):
     SCOPE = "SCOPE"
     BARRIER = "BARRIER"
     FLOW = "FLOW"
+    EXCHANGE = "EXCHANGE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +148,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class Report(Pictured):
     """The verdict on one document.
 
     ``trips_proven`` is "all" or what was judged; ``trips_checked`` the iteration counts that were
@@ -199,10 +200,6 @@ class Report:
     def codes(self) -> frozenset[Code]:
         """The kinds of findings."""
         return frozenset(f.code for f in self.findings)
-
-    def _repr_html_(self) -> str:
-        # Pictures live above this room; looked up only when a notebook asks for one.
-        return str(import_module("warploom.view.notebook").verdict_html(self))
 
     def text(self) -> str:
         """The report as readable lines."""

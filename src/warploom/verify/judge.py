@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 
 from warploom.document.given import AnyGiven, document_of
 from warploom.document.kinds import Phase
@@ -18,6 +17,7 @@ from warploom.verify.data import find_data_errors
 from warploom.verify.explain import event, explain
 from warploom.verify.findings import Code, Event, Finding, Report, Severity
 from warploom.verify.races import Conflict, Run, analyse, find_conflicts
+from warploom.verify.roles import verify_roles
 from warploom.verify.structure import (
     encoding_finding,
     find_deadlock,
@@ -56,9 +56,7 @@ def verify(
     if isinstance(given, RolesDocument):
         least = max(1, given.minimum_trips)
         pairs = None if trips is None else [(n, n) for n in trips if n >= least]
-        judge = import_module("warploom.verify.roles").verify_roles
-        judged: Report = judge(given, sequences=pairs)
-        return judged
+        return verify_roles(given, sequences=pairs)
     document = given
     text = read_text(given)
     if trips is not None:

@@ -8,20 +8,3 @@ from warploom.view.scene import headline, representative_rows, steady_window
 from warploom.view.svg import timeline_svg
 from warploom.view.text import timeline_strip, timeline_text
 from warploom.view.timeline import timeline
-
-__all__ = [
-    "Recurrence",
-    "critical_recurrence",
-    "graph_dot",
-    "graph_svg",
-    "headline",
-    "perfetto_trace",
-    "recurrence_text",
-    "representative_rows",
-    "steady_window",
-    "timeline",
-    "timeline_html",
-    "timeline_strip",
-    "timeline_svg",
-    "timeline_text",
-]

@@ -14,6 +14,7 @@ from typing import Any
 from warploom.document.counters import ScheduleDocument
 from warploom.document.kinds import Phase, ScheduleOps
 from warploom.document.ops import ScheduleEntry
+from warploom.document.rings import Per
 from warploom.document.roles import (
     Arrive,
     BulkStore,
@@ -23,7 +24,6 @@ from warploom.document.roles import (
     Mma,
     NamedArrive,
     NamedSync,
-    Per,
     RoleEntry,
     RolesDocument,
     WaitEmpty,

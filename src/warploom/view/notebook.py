@@ -13,6 +13,8 @@ from html import escape
 from warploom.document.counters import ScheduleDocument
 from warploom.document.kinds import OpRole, Phase, ScheduleOps
 from warploom.document.ops import DepEdge, OpDesc, ScheduleEntry
+from warploom.seed.compile.result import CompiledSchedule
+from warploom.seed.graph.loop_body import LoopBody
 from warploom.sim.simulation import Simulation
 from warploom.verify.findings import Report
 from warploom.view.graph import graph_svg
@@ -27,6 +29,21 @@ _CHIP = (
     "font:12px ui-monospace,monospace;white-space:nowrap;"
 )
 _VERDICT = {"clean": "#2e7d32", "timing": "#b8860b", "race": "#b2182b"}
+
+
+def picture_of(value: object) -> str:
+    """What a notebook shows of a value that is pictured."""
+    match value:
+        case Simulation():
+            return simulation_html(value)
+        case Report():
+            return verdict_html(value)
+        case CompiledSchedule():
+            reasons = {(r.phase.name, r.index): r.text for r in value.reasons}
+            return schedule_html(value.document(), reasons)
+        case LoopBody():
+            return graph_html(tuple(node.op for node in value.ops), value.edges)
+    raise TypeError(f"{type(value).__name__} has no picture")
 
 
 def picture(svg: str) -> str:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from warploom.document.kinds import DepKind, OpRole
 from warploom.document.ops import DepEdge
-from warploom.document.roles import BulkStore, Compute, Load, Mma, Per, RoleEntry, RolesDocument
+from warploom.document.rings import Per
+from warploom.document.roles import BulkStore, Compute, Load, Mma, RoleEntry, RolesDocument
 
 Op = Load | Mma | Compute | BulkStore
 _ROLES = {

@@ -6,5 +6,3 @@ document's entries, each wait with its reason, to read, keep and edit.
 
 from warploom.emit.cuda.layout import Layout, layout_of
 from warploom.emit.cuda.lowering import Lowering, LoweringTable, Site, base_table
-
-__all__ = ["Layout", "Lowering", "LoweringTable", "Site", "base_table", "layout_of"]

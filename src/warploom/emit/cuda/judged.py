@@ -1,15 +1,18 @@
 """What the back end emits exactly as it is judged; everything else is refused.
 
 A role of one thread is an elected lane: it cannot meet its warp or a named barrier, which count
-whole warps. Copies and announced bytes are one thread's. CTAs of a cluster meet where all threads
+whole warps. Copies and announced bytes are one thread's, but for copies by threads: there
+every thread arrives for its share. CTAs of a cluster meet where all threads
 of a kernel end, and nowhere else; what reaches other CTAs reaches all of the cluster.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from warploom.document.exchange import Exchange, ExchangeStep
+from warploom.document.rings import Per, Scope
 from warploom.document.roles import (
     Arrive,
     BulkStore,
@@ -22,30 +25,46 @@ from warploom.document.roles import (
     MmaFence,
     NamedArrive,
     NamedSync,
-    Per,
     RoleEntry,
     RoleProgram,
     RolesDocument,
-    Scope,
     ScopeSync,
+    WaitEmpty,
+    WaitFull,
     WaitGroup,
 )
 from warploom.errors import BackendError
 
 HARDWARE_BARRIERS = 16
 WARPGROUP = 128
+_SHARED = (WaitFull, WaitEmpty, Expect, Load, Arrive, NamedSync, NamedArrive)  # others take part
 
 
 def refuse_unfaithful(entry: RoleEntry, document: RolesDocument, program: RoleProgram) -> None:
     """``BackendError`` for an entry whose code would not do what the judge took it for."""
     why = _why(entry, document, program) or _too_far(entry, document)
     if why:
-        raise BackendError(
-            f"{type(entry).__name__} of role {program.name!r} cannot be emitted as it is judged",
-            where=f"document {document.name!r}",
-            why=why,
-            fix="give it to a role that can execute it, or leave it out and verify again",
-        )
+        raise _refused(entry, document, program, why)
+
+
+def _refused(
+    entry: RoleEntry, document: RolesDocument, program: RoleProgram, why: str
+) -> BackendError:
+    return BackendError(
+        f"{type(entry).__name__} of role {program.name!r} cannot be emitted as it is judged",
+        where=f"document {document.name!r}",
+        why=why,
+        fix="give it to a role that can execute it, or leave it out and verify again",
+    )
+
+
+def refuse_conditional(
+    document: RolesDocument, program: RoleProgram, entries: Iterable[RoleEntry]
+) -> None:
+    """``BackendError`` for what other roles wait for, where only one CTA of several goes on."""
+    for entry in entries:
+        if isinstance(entry, _SHARED):
+            raise _refused(entry, document, program, "only the last part of a split loop goes on")
 
 
 def _why(  # noqa: C901, PLR0911 (one line a kind of entry)
@@ -57,9 +76,11 @@ def _why(  # noqa: C901, PLR0911 (one line a kind of entry)
             return "CTAs of a cluster meet at the very end of all roles"
         case Arrive() if entry.ctas > 1 and (alone or entry.ctas != document.cluster):
             return "a lane arrives at each CTA of the cluster"
-        case Load() if entry.multicast > 1 and entry.multicast != document.cluster:
+        case Load() if entry.multicast not in (1, document.cluster if not entry.by_threads else 1):
             return "a copy lands in one CTA or in all of the cluster"
-        case Load() | Expect() if not alone:
+        case Load() if entry.by_threads == alone:
+            return f"{program.threads} threads would issue it"
+        case Expect() if not alone and entry.ring not in _copied_by_threads(program):
             return f"{program.threads} threads would each issue it"
         case NamedSync() | NamedArrive() if alone:
             return "a named barrier counts whole warps, and one lane would execute it"
@@ -79,6 +100,11 @@ def _why(  # noqa: C901, PLR0911 (one line a kind of entry)
                 else ""
             )
     return ""
+
+
+def _copied_by_threads(program: RoleProgram) -> set[str]:
+    every = (e for _, row in program.phases() for e in row)
+    return {e.ring for e in every if isinstance(e, Load) and e.by_threads}
 
 
 def _apart(scope: Scope, threads: int) -> bool:
@@ -143,6 +169,52 @@ def refuse_other_operands(document: RolesDocument, derived: RolesDocument) -> No
                     )
 
 
+def refuse_other_registers(documents: Sequence[RolesDocument], entry: int) -> None:
+    """``BackendError`` where loops of a tile ask for different numbers of registers, or for more
+    together than the CTA has at entry (``entry`` a thread): who asks for more waits for ever.
+    """
+    asked = [{p.name: p.most_registers for p in d.programs} for d in documents]
+    groups = [p for p in documents[-1].programs if p.threads == WARPGROUP]
+    others = [p.most_registers for p in documents[-1].programs if p.threads != WARPGROUP]
+    given = entry * (1 + sum(p.instances for p in groups))
+    wanted = sum(p.instances * (p.most_registers or entry) for p in groups)
+    wanted += max(others, default=0) or entry
+    if any(one != asked[-1] for one in asked) or wanted > given:
+        raise BackendError(
+            f"registers of the roles of document {documents[-1].name!r} cannot be had",
+            why=f"a thread has {entry} at entry, and the loops of a tile share one number: {asked}",
+            fix="most_registers of the derived programs",
+        )
+
+
+def refuse_other_exchanges(document: RolesDocument, derived: tuple[Exchange, ...]) -> None:
+    """``BackendError`` where CTAs meet elsewhere, or share and order tiles otherwise, than the
+    kernel does: only the steps are emitted from the document.
+    """
+    mine, right = ([replace(x, steps=()) for x in xs] for xs in (document.exchanges, derived))
+    if mine != right:
+        raise BackendError(
+            f"CTAs meet otherwise in document {document.name!r} than in the kernel",
+            why="ops, parts and the order of tiles are emitted as the kernel has them",
+            fix="; ".join(str(x) for x in right) or "no exchanges",
+        )
+
+
+def exchange_at(document: RolesDocument, op: str) -> Exchange:
+    """How CTAs meet at an op."""
+    return next(x for x in document.exchanges if x.op == op)
+
+
+def unfaithful_step(exchange: Exchange, step: ExchangeStep) -> BackendError:
+    """What to say of a step that has no code."""
+    return BackendError(
+        f"{step.does} {step.flag} by {step.by} cannot be emitted as it is judged",
+        where=f"exchange of op {exchange.op!r}",
+        why="threads reach the counts of their own side only",
+        fix="give it to those who can execute it, or leave it out and verify again",
+    )
+
+
 def _memory(document: RolesDocument) -> tuple[object, ...]:
     """What the ops' code takes for granted of rings and buffers."""
     parts = {(r.name, r.per, p.name, p.bytes) for r in document.rings for p in r.parts}
@@ -158,9 +230,9 @@ def _operands(entry: RoleEntry) -> tuple[object, ...]:
             touched = entry.slots, entry.fills, entry.fills_slots
             return entry.op, entry.args, entry.reads, entry.writes, *touched
         case Load():
-            return entry.op, entry.ring, entry.part, entry.bytes
+            return entry.op, entry.ring, entry.part, entry.bytes, entry.by_threads
         case BulkStore():
-            return entry.op, entry.args, entry.source, entry.reduce
+            return entry.op, entry.args, entry.source, entry.scope, entry.reduce
     return ()
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from warploom.document.roles import RoleRing, RolesDocument
+from warploom.document.rings import RoleRing
+from warploom.document.roles import RolesDocument
 from warploom.errors import BackendError
 
 ATOM = 1024  # a 128-byte swizzle atom; operand tiles and store sources start on one

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from warploom.document.rings import BufferCopy, Per, Scope, Side
 from warploom.document.roles import (
     Arrive,
-    BufferCopy,
     BulkCommit,
     BulkStore,
     BulkWait,
@@ -17,12 +17,9 @@ from warploom.document.roles import (
     Load,
     Mma,
     MmaFence,
-    Per,
     ProxyFence,
     RoleEntry,
-    Scope,
     ScopeSync,
-    Side,
     WaitEmpty,
     WaitFull,
     WaitGroup,
@@ -168,6 +165,7 @@ def _copies(
             k=step.k,
             bytes=c.bytes,
             multicast=c.multicast,
+            by_threads=c.by_threads,
         )
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from warploom.document.roles import Per, SlotRead
+from warploom.document.rings import Per, SlotRead
 from warploom.errors import SchedulingError
 from warploom.guard.mbarrier.origin import origin_of
 from warploom.guard.mbarrier.plan import Action, Plan, Product, RolePlan, Work

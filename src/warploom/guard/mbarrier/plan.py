@@ -10,15 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from warploom.document.roles import (
-    NamedBarrier,
-    Part,
-    Per,
-    RoleEntry,
-    Scope,
-    SlotRead,
-    StagingBuffer,
-)
+from warploom.document.rings import NamedBarrier, Part, Per, Scope, SlotRead, StagingBuffer
+from warploom.document.roles import RoleEntry
 from warploom.guard.mbarrier.release import Release
 
 
@@ -30,6 +23,7 @@ class Copy:
     part: str
     bytes: int
     multicast: int = 1
+    by_threads: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,8 +14,6 @@ from warploom.kernel.signature import Signature
 from warploom.kernel.source import Source
 from warploom.kernel.values import Access, Kernel, Loop, Parameter, Store, Tensor, operands, walk
 
-__all__ = ["read"]
-
 
 def read(
     function: Callable[..., Any],

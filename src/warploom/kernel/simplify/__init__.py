@@ -11,8 +11,6 @@ from warploom.kernel.simplify.move import accumulate, divide_once, hoist
 from warploom.kernel.simplify.share import remove_dead, share, without_copies
 from warploom.kernel.values import Kernel
 
-__all__ = ["REWRITES", "simplify"]
-
 Rewrite = Callable[[Kernel], Kernel]
 
 REWRITES: dict[str, Rewrite] = {

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from warploom.document.roles import BufferCopy, Compute, Mma, RoleProgram
+from warploom.document.rings import BufferCopy
+from warploom.document.roles import Compute, Mma, RoleProgram
 from warploom.run.roles.memory import Fault, SlotKey, StagingCopy
 from warploom.run.roles.program import AgentPlan, Step
 

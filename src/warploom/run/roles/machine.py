@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from warploom.document.rings import Scope, SlotRead
 from warploom.document.roles import (
     Arrive,
     BulkCommit,
@@ -20,8 +21,6 @@ from warploom.document.roles import (
     NamedArrive,
     NamedSync,
     ProxyFence,
-    Scope,
-    SlotRead,
     WaitEmpty,
     WaitFull,
     WaitGroup,

@@ -8,15 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from warploom.document.roles import (
-    BufferCopy,
-    BulkStore,
-    Compute,
-    Mma,
-    RoleProgram,
-    RolesDocument,
-    SlotRead,
-)
+from warploom.document.rings import BufferCopy, SlotRead
+from warploom.document.roles import BulkStore, Compute, Mma, RoleProgram, RolesDocument
 from warploom.run.roles.memory import GARBAGE, Values
 from warploom.run.roles.program import Step, steps_of
 

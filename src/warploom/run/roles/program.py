@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from warploom.document.rings import Per, RoleRing, Scope
 from warploom.document.roles import (
     BulkStore,
     ClusterSync,
@@ -19,13 +20,10 @@ from warploom.document.roles import (
     MmaFence,
     NamedArrive,
     NamedSync,
-    Per,
     ProxyFence,
     RoleEntry,
     RoleProgram,
-    RoleRing,
     RolesDocument,
-    Scope,
     ScopeSync,
     WaitGroup,
 )

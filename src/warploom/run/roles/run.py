@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError
+from warploom.run.roles.exchange import run_exchanges
 from warploom.run.roles.machine import Action, Machine
 from warploom.run.roles.meaning import Outputs, meaning
 from warploom.run.roles.memory import Copy, Fault, Values
@@ -89,6 +90,7 @@ def first_fault(
     plan = Plan.of(document, tiles)
     for seed in seeds:
         try:
+            run_exchanges(document, seed)
             run_once(plan, seed, expected=expected, values=values)
         except Fault as fault:
             return str(fault)

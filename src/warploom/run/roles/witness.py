@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from warploom.document.roles import RolesDocument
 from warploom.run.roles.agent import Agent, Store
+from warploom.run.roles.exchange import run_exchanges
 from warploom.run.roles.machine import Action, Machine
 from warploom.run.roles.meaning import meaning
 from warploom.run.roles.memory import Copy, Fault, Values
@@ -77,6 +78,7 @@ def _run(
         told.append(_words(machine, action))
 
     try:
+        run_exchanges(document, seed, told)
         run_once(Plan.of(document, tiles), seed, expected=expected, values=values, watch=tell)
     except Fault as fault:
         steps = [t for t in told if t][-SHOWN:]

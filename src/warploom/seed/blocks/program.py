@@ -9,7 +9,6 @@ from warploom.document.fields import all_of, instance, integer, judge
 from warploom.document.kinds import OpRole, Phase
 from warploom.document.ops import OpDesc, ScheduleEntry
 from warploom.errors import ProgramError
-from warploom.seed.blocks.expand import expand_block
 from warploom.seed.blocks.spec import MMABlockSpec
 from warploom.seed.body import EntryBuilder
 
@@ -86,6 +85,6 @@ class PipelineProgram:
             for op in explicit:
                 out.emit(op)
             if not explicit:
-                expand_block(block, out)
+                block.expand(out)
         out.emit_flag(OpDesc.barrier(), self.trailing_barrier)
         return out.entries

@@ -7,14 +7,14 @@ judge. The judge reads only the document that comes out, never how it was made.
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib import import_module
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 from warploom.document.fields import boolean, instance, member, shown
 from warploom.document.machine import MachineCosts
 from warploom.document.ops import DepEdge, OpDesc
 from warploom.errors import ConfigError
 from warploom.seed.compile.hooks import Hooks
+from warploom.seed.compile.modulo import modulo_schedule, priced_request
 from warploom.seed.compile.phases import Observer, double_buffer_phases, single_buffer_phases
 from warploom.seed.compile.prices import model_name, own_machine
 from warploom.seed.compile.result import CompiledSchedule
@@ -23,12 +23,10 @@ from warploom.seed.config.effects import warn_without_effect
 from warploom.seed.config.parts import SchedulingStrategy as Strategy
 from warploom.seed.config.policy import SchedulePolicy
 from warploom.seed.graph.loop_body import LoopBody
+from warploom.seed.modulo.bridge import ModuloRequest
 from warploom.seed.phases.program import warp_stagger_index
 from warploom.seed.schedule import PipelineSchedule
 from warploom.seed.sync.policy import SyncPolicy
-
-if TYPE_CHECKING:
-    from warploom.seed.modulo.bridge import ModuloRequest
 
 OnRace = Literal["raise", "report", "skip"]
 
@@ -74,12 +72,9 @@ def compile_schedule(
     )
     machine = own_machine(hooks, body)
     if by_interval:
-        by_modulo = import_module("warploom.seed.compile.modulo")
-        request = by_modulo.priced_request(modulo, machine)
+        request = priced_request(modulo, machine)
         wanted, machine = _proven(wanted), request.machine
-        made: CompiledSchedule = by_modulo.modulo_schedule(
-            hooks, body, edges, request, see, insist=insist_on_registers
-        )
+        made = modulo_schedule(hooks, body, edges, request, see, insist=insist_on_registers)
     else:
         made = _by_rules(hooks, body, edges, wanted, machine, see, insist=insist_on_registers)
     made = replace(made, ordered_in=model_name(hooks, machine))

@@ -1,13 +1,9 @@
-"""Compilation by the schedule of least interval: phases, depths and expansion derived from it.
-
-Loaded only when asked for, since the solver's room needs numpy.
-"""
+"""Compilation by the schedule of least interval: phases, depths and expansion derived from it."""
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from importlib import import_module
 
 from warploom.document.counters import Protocol
 from warploom.document.fields import instance
@@ -21,6 +17,7 @@ from warploom.seed.compile.phases import Observer
 from warploom.seed.compile.result import CompiledSchedule, counters
 from warploom.seed.config.parts import SchedulingStrategy as Strategy
 from warploom.seed.config.policy import SchedulePolicy
+from warploom.seed.modulo.auto import auto_order, body_order, workbench
 from warploom.seed.modulo.bridge import BodyProblem, ModuloRequest, body_problem, check_match_fields
 from warploom.seed.modulo.entries import modulo_phases
 
@@ -51,9 +48,8 @@ def _problem(
         return body_problem(
             body, edges, name=schedule.name, request=request, register_budget=budget
         ), []
-    auto = import_module("warploom.seed.modulo.auto")
-    bench, parts = auto.workbench(schedule, body, edges, request=request, register_budget=budget)
-    own: Program = auto.body_order(bench, [i for group in parts for i in group], "identity")[1]
+    bench, parts = workbench(schedule, body, edges, request=request, register_budget=budget)
+    own = body_order(bench, [i for group in parts for i in group], "identity")[1]
     return bench.parts, [own]
 
 
@@ -76,8 +72,7 @@ def modulo_schedule(
     problem, starts = _problem(schedule, body, edges, request, budget)
     see("problem", problem)
     if sched.scheduling is Strategy.AUTO:
-        auto = import_module("warploom.seed.modulo.auto")
-        problem, result = auto.auto_order(schedule, body, edges, request, budget)
+        problem, result = auto_order(schedule, body, edges, request, budget)
         see("modulo", result)
         return scheduled(schedule, body, edges, problem, result, request)
     options = request.options or (None if request.machine is None else CHIP_OPTIONS)

@@ -21,7 +21,7 @@ from warploom.seed.phases.program import (
     derive_prologue_from_program,
 )
 from warploom.seed.phases.recipes import default_epilogue, default_kernel, default_prologue
-from warploom.seed.sched.csp import OrderResult
+from warploom.seed.sched.result import OrderResult
 
 Observer = Callable[[str, Any], None]
 

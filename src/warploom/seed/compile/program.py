@@ -20,8 +20,9 @@ from warploom.seed.config.schedule import ScheduleConfig
 from warploom.seed.graph.edges import derive_edges_from_ops
 from warploom.seed.graph.loop_body import LoopBody
 from warploom.seed.graph.partitions import edge_choices
-from warploom.seed.sched.csp import OrderResult, first_block_order, optimal_block_order
+from warploom.seed.sched.csp import first_block_order, optimal_block_order
 from warploom.seed.sched.greedy import greedy_schedule
+from warploom.seed.sched.result import OrderResult
 from warploom.seed.sync.rules import (
     apply_derived_waits,
     derive_waits_from_blocks,

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from importlib import import_module
-from typing import TYPE_CHECKING
 
 from warploom.document.counters import Counters, KernelShape, Protocol, ScheduleDocument
 from warploom.document.kinds import Phase
 from warploom.document.machine import MachineCosts
 from warploom.document.ops import DepEdge, OpDesc, ScheduleEntry
+from warploom.guard.counters import Change, Reason
+from warploom.order import ModuloResult
+from warploom.pictured import Pictured
 from warploom.seed.blocks.program import PipelineProgram
 from warploom.seed.config.pipeline import PipelineConfig
 from warploom.seed.config.schedule import ScheduleConfig
 from warploom.seed.listing import phase_listing
-from warploom.seed.sched.csp import OrderResult
+from warploom.seed.sched.result import OrderResult
 from warploom.seed.sync.policy import SyncPolicy
-
-if TYPE_CHECKING:
-    from warploom.guard.counters import Change, Reason
-    from warploom.order import ModuloResult
-    from warploom.verify import Report
+from warploom.verify import Report
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class CompiledSchedule:
+class CompiledSchedule(Pictured):
     """What compilation returns: the three phases and everything they were derived from.
 
     ``order`` is the body's order with makespan, bound and proof when a search made it;
@@ -85,12 +82,6 @@ class CompiledSchedule:
             )
         ]
         return "\n\n".join(parts)
-
-    def _repr_html_(self) -> str:
-        # Pictures live above this room; looked up only when a notebook asks for one.
-        reasons = {(r.phase.name, r.index): r.text for r in self.reasons}
-        show = import_module("warploom.view.notebook").schedule_html
-        return str(show(self.document(), reasons))
 
     def document(self) -> ScheduleDocument:
         """This schedule as a ``warploom.schedule/1`` document."""

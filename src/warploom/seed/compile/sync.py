@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
-from typing import TYPE_CHECKING
 
 from warploom.document.counters import ScheduleDocument
 from warploom.document.kinds import Phase
+from warploom.document.machine import MachineCosts
 from warploom.document.ops import DepEdge, ScheduleEntry
 from warploom.errors import SyncError, VerificationError
+from warploom.guard.counters import Change, repair, synthesise
 from warploom.seed.compile.result import CompiledSchedule
 from warploom.seed.sync.marks import is_stated, is_wait
 from warploom.seed.sync.policy import SyncPolicy
-
-if TYPE_CHECKING:
-    from warploom.guard.counters import Change, Repair, Synthesis
-    from warploom.sim import MachineCosts
-    from warploom.verify import Report
+from warploom.sim import interval_cost
+from warploom.verify import Report, verify
 
 _COMPARED = 4  # repairs with equally few changes that are compared by cost
 _MODE = {SyncPolicy.PROVEN_WEAKEST: "weakest", SyncPolicy.PROVEN_FEWEST: "fewest"}
@@ -41,8 +38,8 @@ class Guard:
             return ruled
         if self.policy is SyncPolicy.REFERENCE:
             return self._judged(ruled)
-        report = _report(ruled)
-        if not _races(report):
+        report = verify(ruled.document())
+        if not report.races():
             return replace(ruled, report=report)
         try:
             repaired = self._repaired(ruled, ruled.document())
@@ -59,16 +56,13 @@ class Guard:
                 return self._repaired(ruled, _without_derived_waits(ruled.document()))
             except SyncError:  # beside the documented waits the stated ones may be strong enough
                 return self._repaired(ruled, ruled.document())
-        synthesise = import_module("warploom.guard.counters").synthesise
-        prices = self.machine
-        cost = None if prices is None else import_module("warploom.sim").interval_cost(prices)
-        proven: Synthesis = synthesise(ruled.document(), mode=_MODE[self.policy], cost=cost)
+        cost = None if self.machine is None else interval_cost(self.machine)
+        proven = synthesise(ruled.document(), mode=_MODE[self.policy], cost=cost)
         return replace(_of_document(ruled, proven.document, self.policy), reasons=proven.reasons)
 
     def _repaired(self, ruled: CompiledSchedule, document: ScheduleDocument) -> CompiledSchedule:
         """The fewest changes that leave no race; stated waits only if strengthening is asked."""
-        repair = import_module("warploom.guard.counters").repair
-        found: Repair = repair(document, limit=_COMPARED)
+        found = repair(document, limit=_COMPARED)
         if not self.strengthen:
             for change in found.changes:
                 if change.before and _is_stated_change(change, found.document):
@@ -93,23 +87,14 @@ class Guard:
         """The schedule with the verifier's report; races raise unless only to be reported."""
         if self.on_race == "skip":
             return compiled
-        report = _report(compiled)
-        if _races(report) and self.on_race == "raise":
+        report = verify(compiled.document())
+        if report.races() and self.on_race == "raise":
             raise _verification_error(compiled, report)
         return replace(compiled, report=report)
 
 
-def _report(compiled: CompiledSchedule) -> Report:
-    report: Report = import_module("warploom.verify").verify(compiled.document())
-    return report
-
-
-def _races(report: Report) -> bool:
-    return any(f.severity.value == "race" for f in report.findings)
-
-
 def _verification_error(compiled: CompiledSchedule, report: Report) -> VerificationError:
-    races = [f for f in report.findings if f.severity.value == "race"]
+    races = report.races()
     first = races[0]
     return VerificationError(
         f"{compiled.name} can race: {len(races)} finding(s), first {first.code.value}",

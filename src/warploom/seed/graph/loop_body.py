@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 
 from warploom.document.fields import all_of, instance, integer
 from warploom.document.kinds import ResourceKind
 from warploom.document.ops import DepEdge, OpDesc
 from warploom.errors import CycleError, GraphError
+from warploom.pictured import Pictured
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def binds(edge: DepEdge) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class LoopBody:
+class LoopBody(Pictured):
     """Ops and edges of one iteration. Build it with ``LoopBody.of``, which takes bare ops too."""
 
     ops: tuple[OpNode, ...] = ()
@@ -71,11 +71,6 @@ class LoopBody:
 
     def __len__(self) -> int:
         return len(self.ops)
-
-    def _repr_html_(self) -> str:
-        # Pictures live above this room; looked up only when a notebook asks for one.
-        show = import_module("warploom.view.notebook").graph_html
-        return str(show(tuple(node.op for node in self.ops), self.edges))
 
     def label(self, index: int) -> str:
         """An op as errors name it, e.g. ``op 3 MMA[0,1]``."""

@@ -8,7 +8,6 @@ from dataclasses import replace
 from warploom.document.kinds import KOffsetKind, OpRole, Phase, ScheduleOps
 from warploom.document.ops import DepEdge, OpDesc, ScheduleEntry
 from warploom.errors import ConfigError, PhaseError
-from warploom.seed.blocks.expand import expand_block
 from warploom.seed.blocks.program import PipelineProgram
 from warploom.seed.blocks.spec import MMABlockSpec
 from warploom.seed.body import EntryBuilder
@@ -102,7 +101,7 @@ def derive_epilogue_from_program(
         drained[-1] = replace(drained[-1], pre_sync=_ABSENT)
     out = EntryBuilder(Phase.EPILOGUE)
     for block in drained:
-        expand_block(block, out)
+        block.expand(out)
     out.emit(OpDesc.barrier())
     return out.entries
 

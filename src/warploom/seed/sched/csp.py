@@ -41,8 +41,6 @@ from warploom.seed.sched.search.optimise import (
 from warploom.seed.sched.search.problem import OrderProblem, order_problem, price
 from warploom.seed.sched.search.refusals import no_blocks, no_order, undecided
 
-__all__ = ["OrderResult", "optimal_block_order", "optimal_schedule", "optimal_schedule_with_halves"]
-
 UNLIMITED_VGPR = 999999
 DEFAULT_WORK = 6_400_000  # ops placed times ops in the body, at least 64: seconds, not minutes
 

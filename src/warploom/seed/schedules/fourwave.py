@@ -11,8 +11,8 @@ from warploom.document.fields import instance
 from warploom.document.kinds import KOffsetKind, OpRole
 from warploom.document.ops import DepEdge, OpDesc
 from warploom.errors import ForcedSettingWarning
-from warploom.seed.blocks.expand import emit_minimal_barrier_block
 from warploom.seed.blocks.program import PipelineProgram
+from warploom.seed.blocks.spec import emit_minimal_barrier_block
 from warploom.seed.body import PipelineBody
 from warploom.seed.compile import CompiledSchedule, OnRace, compile_schedule
 from warploom.seed.config.parts import SchedulingStrategy, WarpStaggerRule

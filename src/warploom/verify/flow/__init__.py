@@ -15,5 +15,3 @@ of the tile before are never right, whatever its length: two equal tiles show wh
 from warploom.verify.flow.judge import check_flow, flow_tiles
 from warploom.verify.flow.known import known_flow, op_names
 from warploom.verify.flow.uses import check_uses
-
-__all__ = ["check_flow", "check_uses", "flow_tiles", "known_flow", "op_names"]

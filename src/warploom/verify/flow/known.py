@@ -10,7 +10,8 @@ from __future__ import annotations
 from itertools import pairwise, product
 
 from warploom.document.flow import Flow, FlowOp, FlowOperand, Home, When
-from warploom.document.roles import BulkStore, Compute, Load, Mma, Per, RoleEntry, RolesDocument
+from warploom.document.rings import Per
+from warploom.document.roles import BulkStore, Compute, Load, Mma, RoleEntry, RolesDocument
 
 _ROWS, _MOST_PIECES = 64, 64
 _GEMM = {"mma", "convert_c", "store_c"}

@@ -21,19 +21,9 @@ from warploom.verify.findings import Code, Finding, Place, Report, Severity
 from warploom.verify.flow import check_flow, check_uses, flow_tiles, known_flow, op_names
 from warploom.verify.roles import barriers, named, registers, scopes, slots, staging
 from warploom.verify.roles.capacity import check_capacity
+from warploom.verify.roles.exchange import check_exchanges, undeclared
 from warploom.verify.roles.order import Order, build_order
 from warploom.verify.roles.sequences import check_budget, tile_sequences, window_of
-
-__all__ = [
-    "Code",
-    "Finding",
-    "Place",
-    "Report",
-    "Severity",
-    "require_clean",
-    "tile_sequences",
-    "verify_roles",
-]
 
 MAX_FINDINGS = 60
 
@@ -61,7 +51,10 @@ def verify_roles(
     flow = document.flow or known_flow(document)
     if flow and tried:
         check_budget(document, flow_tiles(document, flow))
-    notes = () if flow else (f"the document declares no dataflow of {_listed(document)}",)
+    notes = undeclared(document)
+    notes += () if flow else (f"the document declares no dataflow of {_listed(document)}",)
+    for finding in check_exchanges(document, flow):
+        found.setdefault(_identity(finding), finding)
     if tried:
         for finding in check_flow(document, flow) if flow else check_uses(document):
             found.setdefault(_identity(finding), finding)
@@ -157,4 +150,6 @@ def _judge(order: Order) -> Iterator[Finding]:
 
 def _identity(finding: Finding) -> tuple[object, ...]:
     where = tuple((p.role, p.phase, p.index) for p in finding.where if isinstance(p, Place))
+    if finding.code is Code.EXCHANGE:  # all of an exchange stand at its op
+        where = ()
     return (finding.code, where or re.sub(r"\d+", "#", finding.why))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from warploom.document.rings import SlotRead
 from warploom.document.roles import (
     Arrive,
     Compute,
@@ -12,7 +13,6 @@ from warploom.document.roles import (
     Load,
     Mma,
     NamedSync,
-    SlotRead,
     WaitEmpty,
     WaitFull,
 )

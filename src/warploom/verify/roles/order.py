@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from warploom.document.rings import Scope
 from warploom.document.roles import (
     Arrive,
     BulkCommit,
@@ -29,7 +30,6 @@ from warploom.document.roles import (
     NamedSync,
     RoleEntry,
     RolesDocument,
-    Scope,
     ScopeSync,
     WaitEmpty,
     WaitFull,
@@ -223,7 +223,9 @@ def _alone(event: Event) -> bool:
 
 def _elected(entry: RoleEntry) -> bool:
     """One thread does it for the instance."""
-    return isinstance(entry, Load | Expect) or (
+    if isinstance(entry, Load):
+        return not entry.by_threads
+    return isinstance(entry, Expect) or (
         isinstance(entry, Arrive) and entry.scope is not Scope.WARP
     )
 
@@ -231,8 +233,8 @@ def _elected(entry: RoleEntry) -> bool:
 def _add_late(order: Order, agent: Agent, events: list[Event]) -> None:
     """The waits of the other warps, which run apart from the one with the elected thread.
 
-    They meet it where all threads meet, and at matrix products. Arrivals of every warp are over
-    when theirs are (``partner``).
+    They meet it where all threads meet, and at matrix products. Arrivals and copies of every
+    warp are over when theirs are (``partner``).
     """
     last: int | None = None
     for node, event in zip(order.nodes[agent], events, strict=True):
@@ -250,6 +252,9 @@ def _add_late(order: Order, agent: Agent, events: list[Event]) -> None:
         ):
             if last is not None:
                 order.partner[node] = last
+        elif isinstance(entry, Load) and entry.by_threads:
+            if last is not None:
+                order.partner |= dict.fromkeys(order.landed[node].values(), last)
         elif isinstance(entry, Mma) or reach_of(event) == ALL:
             if last is not None:
                 order.edge(last, node)

@@ -6,7 +6,8 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from warploom.document.roles import Commit, Compute, Load, Mma, MmaFence, Per, WaitGroup
+from warploom.document.rings import Per
+from warploom.document.roles import Commit, Compute, Load, Mma, MmaFence, WaitGroup
 from warploom.verify.agents import Agent, Event, describe
 from warploom.verify.findings import Code, Finding
 from warploom.verify.roles.order import Order

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from warploom.document.rings import Scope, Side, SlotRead
 from warploom.document.roles import (
     Arrive,
     ClusterSync,
@@ -18,10 +19,7 @@ from warploom.document.roles import (
     NamedSync,
     ProxyFence,
     RoleProgram,
-    Scope,
     ScopeSync,
-    Side,
-    SlotRead,
     WaitEmpty,
     WaitFull,
 )

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from warploom.document.roles import Per, RolesDocument
+from warploom.document.rings import Per
+from warploom.document.roles import RolesDocument
 from warploom.errors import DocumentError
 
 MAX_EVENTS = 300_000

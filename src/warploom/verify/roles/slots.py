@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from warploom.document.roles import Compute, Load, Mma, Part, ProxyFence
+from warploom.document.rings import Part
+from warploom.document.roles import Compute, Load, Mma, ProxyFence
 from warploom.errors import DocumentError
 from warploom.verify.agents import Agent, describe
 from warploom.verify.findings import Code, Finding

@@ -12,8 +12,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from warploom.document.rings import BufferCopy, Scope
 from warploom.document.roles import (
-    BufferCopy,
     BulkCommit,
     BulkStore,
     BulkWait,
@@ -21,7 +21,6 @@ from warploom.document.roles import (
     Compute,
     NamedSync,
     ProxyFence,
-    Scope,
     ScopeSync,
 )
 from warploom.verify.agents import ALL, NOBODY, WARP, Agent, Event, describe, reach_of

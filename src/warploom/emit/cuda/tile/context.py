@@ -147,10 +147,17 @@ class Context:
         return self._add(StrideParam(name=f"stride_{tensor}_{axis}", tensor=tensor, axis=axis))
 
     def map_of(
-        self, tensor: Tensor, box: tuple[int, ...], *, span: int = 128, bounded: int | None = None
+        self,
+        tensor: Tensor,
+        box: tuple[int, ...],
+        *,
+        span: int = 128,
+        bounded: int | None = None,
+        stacked: int = 0,
     ) -> str:
         """A tensor map with that box."""
         tag = "x".join(str(n) for n in box if n > 1) + ("" if bounded is None else "_bounded")
+        tag += f"_stack{stacked}" if stacked else ""
         return self._add(
             MapParam(
                 name=f"map_{tensor.name}_{tag}",
@@ -159,6 +166,7 @@ class Context:
                 dtype=tensor.dtype,
                 span=span,
                 bounded=bounded,
+                stacked=stacked,
             )
         )
 

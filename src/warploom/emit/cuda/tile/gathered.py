@@ -1,7 +1,9 @@
-"""Rows that a list picks, as CUDA text: 16 bytes a thread from memory to registers to slots.
+"""Rows that a list picks, as CUDA text: copies of 16 bytes a thread from memory to slots.
 
 Eight threads take a line of 128 bytes of a row, all of them 12 rows at a time; a thread remembers
-the numbers of its rows for the tile. Rows and columns that do not exist are zeros.
+the numbers of its rows for the tile. Copies land by themselves and arrive for their thread; who
+waits for them fences, as they are ordinary writes to the tensor cores. Rows and columns that do not
+exist are zeros. Rows that do not begin at 16 bytes are read and written element by element.
 """
 
 from __future__ import annotations
@@ -10,16 +12,17 @@ from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.context import Context, pointwise
 from warploom.kernel.values import Indices, Load, Pointwise, Spread
 from warploom.lower.body import refusal
-from warploom.lower.gather import AT_ONCE, CHUNK_BYTES, Fetch, Lay, gathered_array, rounds_of
+from warploom.lower.gather import AT_ONCE, CHUNK_BYTES, rounds_of
+from warploom.lower.loop_ops import load_name
 from warploom.lower.slots import LINE_BYTES, SlotRing, SlotTile, list_of
 
 MINE = "(threadIdx.x - 32) / 8"  # the first warp is the producer
 
 
 def gathered_lines(context: Context, ring: SlotRing) -> list[str]:
-    """Declared for every tile: the numbers of its rows, and what fetches and lays them."""
+    """Declared for every tile: the numbers of its rows, and what copies them."""
     op = _load(context, ring)
-    tile, array = ring.tiles[0], gathered_array(ring)[0]
+    tile, array = ring.tiles[0], f"rows_{ring.tiles[0].value.replace('.', '_')}"
     rows, cols = op.result.vars
     numbers, many, elements = f"at_{array}", rounds_of(ring), CHUNK_BYTES * 8 // tile.dtype.bits
     picked = next(n for n, a in enumerate(op.at) if a.value == list_of(context.layout.body, op))
@@ -28,7 +31,7 @@ def gathered_lines(context: Context, ring: SlotRing) -> list[str]:
     own = {picked: f"{numbers}[i]", len(op.at) - 1: "column"}
     places = [own.get(n) or context.index(a, "k") for n, a in enumerate(op.at)]
     start = context.address(op, [f"(long long)({p})" for p in places])
-    left = f"{numbers}[i] < 0 ? 0 : end - column"
+    left = f"{numbers}[i] < 0 ? 0 : left"
     steps = [f"{context.stride(op.tensor, n)}" for n in range(len(op.at) - 1)]
     wide = " | ".join(f"{s} % {elements}" for s in steps)
     return [
@@ -42,47 +45,37 @@ def gathered_lines(context: Context, ring: SlotRing) -> list[str]:
         "}",
         f"const long long first_{array} = (long long){context.pointer(op.tensor)};",
         f"const bool wide_{array} = (({wide}) | (first_{array} % {CHUNK_BYTES})) == 0;",
-        f"auto {Fetch(ring=ring).name} = [&](int k) {{",
+        f"auto {load_name(ring)} = [&](int k, uint32_t slot, uint32_t full) {{",
         f"  const int from = {context.position(cols, 'k')}, end = {context.end_of(cols)};",
-        f"  if (wide_{array} && from + {tile.cols} <= end) {{",  # once: loads wait where paths join
-        *indent(_each(tile, many, f"load_row({array}[n][i], &{start}, {numbers}[i] >= 0);"), 4),
+        f"  if (wide_{array}) {{",
+        *indent(_each(tile, many, f"copy_row(at, &{start}, {left});"), 4),
+        "    copies_arrive(full);",
         "  } else {",
-        *indent(_each(tile, many, f"load_elements({array}[n][i], &{start}, {left});"), 4),
+        *indent(_each(tile, many, f"move_elements(at, &{start}, {left});"), 4),
+        "    proxy_fence();",
+        "    mbar_arrive(full);",
         "  }",
-        "};",
-        f"auto {Lay(ring=ring).name} = [&](uint32_t slot) {{",
-        "#pragma unroll",
-        f"  for (int n = 0; n < {tile.blocks}; ++n)",
-        "#pragma unroll",
-        f"    for (int i = 0; i < {many}; ++i) {{",
-        f"      const unsigned row = {MINE} + {AT_ONCE} * i;",
-        f"      const uint32_t at = slot + {tile.rows * LINE_BYTES} * n + {LINE_BYTES} * row;",
-        f"      if (row < {tile.rows})"
-        f" store_row(at + (((threadIdx.x ^ row) % 8) << 4), {array}[n][i]);",
-        "    }",
         "};",
     ]
 
 
-def _each(tile: SlotTile, many: int, load: str) -> list[str]:
-    """A load for every line of a thread."""
+def _each(tile: SlotTile, many: int, call: str) -> list[str]:
+    """A call for every line of a thread: where it goes, and how many elements are left there."""
     elements = CHUNK_BYTES * 8 // tile.dtype.bits
     column = f"from + {tile.block_cols} * n + {elements} * (threadIdx.x % 8)"
     return [
         "#pragma unroll",
         f"for (int n = 0; n < {tile.blocks}; ++n) {{",
-        f"  const int column = {column};",
+        f"  const int column = {column}, left = end - column;",
         "#pragma unroll",
-        f"  for (int i = 0; i < {many}; ++i)",
-        f"    {load}",
+        f"  for (int i = 0; i < {many}; ++i) {{",
+        f"    const unsigned row = {MINE} + {AT_ONCE} * i;",
+        f"    const uint32_t at = slot + {tile.rows * LINE_BYTES} * n + {LINE_BYTES} * row"
+        " + (((threadIdx.x ^ row) % 8) << 4);",
+        f"    if (row < {tile.rows}) {call}",
+        "  }",
         "}",
     ]
-
-
-def gathered_declaration(ring: SlotRing) -> str:
-    """The registers that rows pass through."""
-    tile = ring.tiles[0]
-    return f"uint32_t {gathered_array(ring)[0]}[{tile.blocks}][{rounds_of(ring)}][4];"
 
 
 def _load(context: Context, ring: SlotRing) -> Load:

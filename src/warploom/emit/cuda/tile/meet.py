@@ -1,23 +1,21 @@
-"""Parts of a split loop meeting, as CUDA text.
+"""Parts of a split loop meeting, as CUDA text: the steps of an exchange, as they are judged.
 
-Every part counts itself and leaves its state in memory, except the last one: it takes what the
-others left, adds it up in the order of the parts, its own where it belongs, and goes on with the
-tile. It waits only for parts that are writing, so any number of CTAs may run at a time. Sums that
-depend on a maximum are left by all parts and put together from memory. Rows outside the tensor are
-neither written nor read. The counters are 0 again afterwards.
+The last part takes what the others left, adds it up in the order of the parts, its own where it
+belongs, and goes on with the tile. Rows outside the tensor are neither written nor read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
+from itertools import groupby, product
 
-from warploom.emit.cuda.judged import group_barrier
+from warploom.document.exchange import Does, Exchange, ExchangeStep, Reach, Who
+from warploom.emit.cuda.judged import exchange_at, group_barrier, unfaithful_step
 from warploom.emit.cuda.lowering import Site
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.context import Context
 from warploom.lower.layout import Array, Form
-from warploom.lower.meet import QUAD_BYTES, meeting_of, met_arrays, part_bytes, quads_of
+from warploom.lower.meet import MEET, QUAD_BYTES, meeting_of, met_arrays, part_bytes, quads_of
 
 COUNTER_BYTES = 1 << 16  # counters of tiles and consumers, at the start of the memory
 MOST_AHEAD, FEW_AHEAD = 16, 2  # quads of a thread that are on their way at once
@@ -25,69 +23,76 @@ MOST_REGISTERS = 200
 
 
 def meet_lines(context: Context, site: Site) -> list[str]:
-    """Leave the part's state, and go on with that of all parts as the last of them."""
+    """The steps at which parts meet; the last of them goes on with the state of all."""
     layout = context.layout
-    arrays, consumers, split = met_arrays(layout), layout.tiling.consumers, layout.tiling.split
+    consumers, split = layout.tiling.consumers, layout.tiling.split
     apart = part_bytes(layout) // QUAD_BYTES
     barrier = f"{group_barrier(site.document, site.program)} + instance"
-    sums = meeting_of(layout.body).top is None
     size = layout.tiling.cluster
     tile = f"(tile * {size} + rank)" if size > 1 else "tile"
+    exchange = exchange_at(site.document, MEET)
     return [
-        "bool is_last;",
+        "bool is_last = false;",
         "{",
         "  const int thread = threadIdx.x % 128;",
         f"  unsigned* const counted = (unsigned*){context.work()} +"
         f" 2 * ({tile} * {consumers} + instance);",
         f"  float4* const parts = (float4*)({context.work()} + {COUNTER_BYTES}) +"
         f" {tile} * {split * apart}LL + instance * {apart // consumers} + thread;",
-        *indent((_sums if sums else _states)(context, arrays, apart, barrier), 2),
+        *indent(_steps(context, exchange, apart, barrier), 2),
         "}",
     ]
 
 
-def _sums(context: Context, arrays: Sequence[Array], apart: int, barrier: str) -> list[str]:
-    """The last part adds up what the others left."""
-    split = context.layout.tiling.split
+def _steps(context: Context, exchange: Exchange, apart: int, barrier: str) -> list[str]:
+    """Steps of all parts, of the last one, of the others."""
+    lines: list[str] = []
+    for step in exchange.steps:
+        near = step.does is Does.WRITE or not step.at
+        if not near or (step.less and step.does is not Does.AWAIT):
+            raise unfaithful_step(exchange, step)
+    for who, some in groupby(exchange.steps, lambda s: s.by):
+        own = [x for s in some for x in _step(context, s, apart, barrier)]
+        if who is Who.ALL:
+            lines += own
+            continue
+        lines += [f"if ({'is_last' if who is Who.LAST else '!is_last'}) {{", *indent(own, 2), "}"]
+    return lines
+
+
+def _step(context: Context, step: ExchangeStep, apart: int, barrier: str) -> list[str]:
+    split, wide = context.layout.tiling.split, step.reach is Reach.GPU
+    fence = "__threadfence();" if wide else "__threadfence_block();"
+    match step.does:
+        case Does.DRAW:
+            more = [f"  {fence}"] if wide else []  # of what all of them wrote, and will read
+            last = f"  is_last = atomicAdd(counted, 1u) == {split - 1};"
+            lines = ["if (thread == 0) {", *more, last, *more, "}"]
+            lines.append(f"is_last = any_of_group({barrier}, is_last);")
+        case Does.WRITE:
+            left = _leave(context, met_arrays(context.layout), apart, step.at)
+            lines = ["{", *indent(left, 2), "}"]
+        case Does.SYNC:
+            lines = [f"named_sync({barrier}, 128);"]
+        case Does.PUBLISH:
+            lines = ["if (thread == 0) {", f"  {fence}", "  atomicAdd(counted + 1, 1u);", "}"]
+        case Does.AWAIT:
+            seen, others = "load_acquire" if wide else "load_acquire_near", split - 1 - step.less
+            lines = [f"if (thread == 0) while ({seen}(counted + 1) != {others}) {{}}"]
+        case Does.CLEAR:
+            lines = ["if (thread == 0) counted[0] = counted[1] = 0;"]
+        case _:
+            lines = _read(context, apart)
+    return lines
+
+
+def _read(context: Context, apart: int) -> list[str]:
+    """What the parts left, put together."""
+    arrays = met_arrays(context.layout)
+    if meeting_of(context.layout.body).top is not None:
+        return _together(context, arrays, apart)
     places = _places(arrays)
-    return [
-        f"is_last = any_of_group({barrier}, thread == 0 && atomicAdd(counted, 1u) == {split - 1});",
-        "if (!is_last) {",
-        *indent(_leave(context, arrays, apart), 2),
-        f"  named_sync({barrier}, 128);",
-        "  if (thread == 0) {",
-        "    __threadfence();  // of what all of them wrote",
-        "    atomicAdd(counted + 1, 1u);",
-        "  }",
-        "} else {",
-        "  if (thread == 0) {",
-        f"    while (load_acquire(counted + 1) != {split - 1}) {{}}",
-        "    counted[0] = counted[1] = 0;",
-        "  }",
-        f"  named_sync({barrier}, 128);",
-        *indent([x for a in arrays for x in _summed(context, a, places[a.name], apart)], 2),
-        "}",
-    ]
-
-
-def _states(context: Context, arrays: Sequence[Array], apart: int, barrier: str) -> list[str]:
-    """All parts leave their states, and the last one puts them together."""
-    split = context.layout.tiling.split
-    return [
-        *_leave(context, arrays, apart),
-        f"named_sync({barrier}, 128);",
-        "bool last = false;",
-        "if (thread == 0) {",
-        "  __threadfence();  // of what all of them wrote",
-        f"  last = atomicAdd(counted, 1u) == {split - 1};",
-        "  if (last) *counted = 0;",
-        "  __threadfence();",
-        "}",
-        f"is_last = any_of_group({barrier}, last);",
-        "if (is_last) {",
-        *indent(_together(context, arrays, apart), 2),
-        "}",
-    ]
+    return [x for a in arrays for x in _summed(context, a, places[a.name], apart)]
 
 
 def _places(arrays: Sequence[Array]) -> dict[str, int]:
@@ -99,9 +104,10 @@ def _places(arrays: Sequence[Array]) -> dict[str, int]:
     return found
 
 
-def _leave(context: Context, arrays: Sequence[Array], apart: int) -> list[str]:
-    places = _places(arrays)
-    lines = [f"float4* const left = parts + part * {apart};"]
+def _leave(context: Context, arrays: Sequence[Array], apart: int, at: int) -> list[str]:
+    places, split = _places(arrays), context.layout.tiling.split
+    part = f"(part + {at % split}) % {split}" if at else "part"
+    lines = [f"float4* const left = parts + {part} * {apart};"]
     for array in arrays:
         lines += _blocks(context, array)
         for n, quad in enumerate(_quads(array)):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from warploom.document.roles import Load as LoadEntry, Mma
+from warploom.document.roles import Load as LoadEntry, Mma, RoleEntry
 from warploom.emit.cuda import ptx
 from warploom.emit.cuda.lowering import Site
+from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.columns import early_text
 from warploom.emit.cuda.tile.context import Context
 from warploom.kernel.values import Dot, DType, Load
@@ -21,10 +22,69 @@ STEPS_OF_LINE = 4  # k-steps of 32 bytes in a 128-byte row
 
 
 def load_lines(context: Context, op: Load, entry: LoadEntry, site: Site) -> list[str]:
+    """The copies of one tile; of several steps of an unrolled loop all with the first of them.
+
+    They land side by side, so one copy brings them if their blocks of columns are whole: a row that
+    ends inside of one would go on with the next row.
+    """
+    run = run_of(context, op, entry, site)
+    lines = [line for o, e in run for line in _copies(context, o, e, site)]
+    if len(lines) < 2 or (len(run) == 1 and context.layout.body.loop.times == 1):
+        return lines
+    tile, tensor = _tile(context, op.result.name), context.kernel.tensor(op.tensor)
+    at = context.coordinates(op, site.iteration(entry.k), {})
+    box, stacked, whole = context.load_box(op, tile), 0, ""
+    if tile.vector:
+        steps = [a.var == context.layout.body.loop.var for a in op.at]
+        box = tuple(len(run) if s else n for s, n in zip(steps, box, strict=True))
+    else:
+        stacked, axis = tile.blocks * len(run), tensor.axes[-1]
+        whole = f"{context.size_of(op.tensor, axis.name)} % {box[-1] * axis.per} == 0"
+        at = ["0", *at[1:], f"({at[0]}) / {box[-1]}"]
+    name = context.map_of(tensor, box, span=tile.span, stacked=stacked)
+    policy = _policy(context, op.tensor)
+    call = f"tma_load_{len(at)}d{'_hint' if policy else ''}"
+    dst, bar = site.part(entry.ring, entry.part, entry.k), site.barrier(entry.ring, "full", entry.k)
+    one = f"{call}({dst}, &{name}, {bar}, {', '.join(at)}{policy});"
+    return [f"if ({whole}) {{", f"  {one}", "} else {", *indent(lines, 2), "}"] if whole else [one]
+
+
+def run_of(
+    context: Context, op: Load, entry: LoadEntry, site: Site
+) -> list[tuple[Load, LoadEntry]]:
+    """Copies of the steps of a loop that go with this one: none, if it goes with one before it."""
+    listed = getattr(site.program, site.phase)
+    at = listed.index(entry)
+    if at and _follows(context, listed[at - 1], entry, site):
+        return []
+    end = at + 1
+    while end < len(listed) and _follows(context, listed[end - 1], listed[end], site):
+        end += 1
+    ops = {part_name(n): o for n, o in context.layout.body.ops.items() if isinstance(o, Load)}
+    return [(op, entry), *((ops[e.part], e) for e in listed[at + 1 : end])]
+
+
+def _follows(context: Context, one: RoleEntry, other: RoleEntry, site: Site) -> bool:
+    """Whether a copy brings the next step of the same tensor, to the place beside it."""
+    if not isinstance(one, LoadEntry) or not isinstance(other, LoadEntry):
+        return False
+    layout = context.layout
+    ops = {part_name(n): o for n, o in layout.body.ops.items() if isinstance(o, Load)}
+    a, b = ops[one.part], ops[other.part]
+    if (a.tensor, a.step + 1, one.ring, one.k) != (b.tensor, b.step, other.ring, other.k):
+        return False
+    tile, next_tile = _tile(context, a.result.name), _tile(context, b.result.name)
+    parts = {p.name: p for p in site.document.ring(one.ring).parts}
+    beside = parts[one.part].offset + tile.bytes == parts[other.part].offset
+    alike = (tile.rows, tile.cols, tile.vector) == (next_tile.rows, next_tile.cols, tile.vector)
+    along = (a.at[-1].var == layout.body.loop.var) != tile.vector
+    plain = one.multicast == other.multicast == 1 and not one.by_threads and not tile.loose
+    return beside and alike and along and plain and bounded_axis(layout.body, a) is None
+
+
+def _copies(context: Context, op: Load, entry: LoadEntry, site: Site) -> list[str]:
     """The copies of one tile: a box for each block of 128-byte rows; of its share in a cluster."""
-    found = context.layout.slot_of(op.result.name)
-    assert found is not None
-    _, tile = found
+    tile = _tile(context, op.result.name)
     tensor = context.kernel.tensor(op.tensor)
     bound = bounded_axis(context.layout.body, op)
     box = context.load_box(op, tile, entry.multicast)

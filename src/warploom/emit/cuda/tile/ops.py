@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from warploom.document.flow import When
-from warploom.document.roles import BulkStore, Compute, Load as LoadEntry, Mma, RoleEntry
+from warploom.document.roles import (
+    BulkStore,
+    Compute,
+    Expect,
+    Load as LoadEntry,
+    Mma,
+    RoleEntry,
+    WaitFull,
+)
 from warploom.emit.cuda.lowering import Lowering, LoweringTable, Site, base_table
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.columns import early_text
@@ -15,10 +23,9 @@ from warploom.emit.cuda.tile.vector import Vector
 from warploom.kernel.values import Dot, Load, Store
 from warploom.lower.column import Lowered
 from warploom.lower.fuse import Step
-from warploom.lower.gather import Fetch, Lay
 from warploom.lower.hand_over import Put, See, early_array, puts, sees
 from warploom.lower.layout import Form
-from warploom.lower.loop_ops import product_name
+from warploom.lower.loop_ops import load_name, product_name
 from warploom.lower.meet import MEET
 from warploom.lower.plan import (
     LEAVE,
@@ -69,25 +76,25 @@ class Ops:
 
     def gatherer_table(self) -> LoweringTable:
         """Rows that a list picks."""
-        table = base_table()
-        for ring in self.layout.rings if self.layout.gathers else ():
-            fetch, lay = Fetch(ring=ring), Lay(ring=ring)
 
-            def fetched(e: RoleEntry, site: Site, name: str = fetch.name) -> list[str]:
-                assert isinstance(e, Compute)
-                return [f"{name}({site.iteration(e.k)});"]
+        def announced(e: RoleEntry, site: Site) -> list[str]:
+            assert isinstance(e, Expect)  # bytes come with arrivals of their own, of every thread
+            return [f"if (threadIdx.x == 32) mbar_arrive({site.barrier(e.ring, 'full', e.k)});"]
 
-            def laid(e: RoleEntry, site: Site, name: str = lay.name) -> list[str]:
-                assert isinstance(e, Compute)
-                slot = e.fills_slots[0]
-                return [f"{name}({site.part(slot.ring, slot.part, e.k)});"]
+        table = base_table().with_kind(Expect, announced)
+        for ring in (r for r in self.layout.rings if r.gathered):
 
-            table = table.with_op(fetch.name, fetched).with_op(lay.name, laid)
+            def load(e: RoleEntry, site: Site, name: str = load_name(ring)) -> list[str]:
+                assert isinstance(e, LoadEntry)
+                slot, full = site.part(e.ring, e.part, e.k), site.barrier(e.ring, "full", e.k)
+                return [f"{name}({site.iteration(e.k)}, {slot}, {full});"]
+
+            table = table.with_op(f"{load_name(ring)}.{part_name(ring.tiles[0].value)}", load)
         return table
 
     def consumer_table(self, masked: str) -> LoweringTable:
         """The consumers' products, steps, moves and stores."""
-        table = base_table()
+        table = self._with_fences(base_table())
         for step in self.layout.steps:
             table = table.with_op(step.name, self._step_lowering(step, masked))
         table = self._with_moves(self._with_products(table))
@@ -102,6 +109,16 @@ class Ops:
             if isinstance(op, Store):
                 table = self._with_store(table, op, staged=op in staged)
         return table
+
+    def _with_fences(self, table: LoweringTable) -> LoweringTable:
+        """Rows that threads copied are ordinary writes: fenced where they are waited for."""
+        gathered, wait = {r.name for r in self.layout.rings if r.gathered}, table.kinds[WaitFull]
+
+        def fenced(e: RoleEntry, site: Site) -> list[str]:
+            assert isinstance(e, WaitFull)
+            return [*wait(e, site), *(["proxy_fence();"] if e.ring in gathered else [])]
+
+        return table.with_kind(WaitFull, fenced)
 
     def _with_products(self, table: LoweringTable) -> LoweringTable:
         for _, op in self.layout.body.placed():
@@ -175,7 +192,7 @@ class Ops:
                 if not op.add:
                     stored = direct_text(self.context, op, site.iteration(e.k))
                     return ["{", *indent(stored, 2), "}"]
-                return straight_text(self.context, op, site.iteration(e.k))
+                return straight_text(self.context, site.document, op, site.iteration(e.k))
 
             return table.with_op(store_name(op), add)
         if not staged:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 
 from warploom.document.flow import When
+from warploom.document.rings import Per
 from warploom.document.roles import (
     Commit,
     Compute,
     Mma,
     MmaFence,
-    Per,
     RoleProgram,
     RolesDocument,
     WaitGroup,
 )
+from warploom.emit.cuda.judged import refuse_conditional, refuse_unfaithful
 from warploom.emit.cuda.lowering import LoweringTable, Site
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.context import Context
@@ -218,6 +219,7 @@ class Part:
         lines: list[str] = []
         for i, e in list(enumerate(getattr(program, phase)))[start:end]:
             if isinstance(e, WaitGroup | MmaFence):
+                refuse_unfaithful(e, self.document, program)
                 if isinstance(e, WaitGroup):
                     owned = self.owned_by(program, phase, i, final.get((phase, i), ()))
                     call, text = wait_function(e.pending, owned)
@@ -322,6 +324,7 @@ class Part:
         if MEET not in ops:
             return self.list_lines(program, "epilogue", table)
         at = ops.index(MEET) + 1
+        refuse_conditional(self.document, program, program.epilogue[at:])
         return [
             *self.list_lines(program, "epilogue", table, end=at),
             "if (is_last) {",

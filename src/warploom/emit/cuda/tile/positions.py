@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from warploom.document.roles import Per, RoleProgram, RoleRing, RolesDocument
+from warploom.document.rings import Per, RoleRing
+from warploom.document.roles import RoleProgram, RolesDocument
 from warploom.emit.cuda.roles import cursors
 
 

@@ -18,7 +18,8 @@ class MapParam:
     """A tensor map: box sizes by axis of the tensor (outermost first).
 
     ``span``: bytes of a row that are swizzled among themselves; 0 for vectors, which are not.
-    ``bounded``: the axis whose end a copy names itself.
+    ``bounded``: the axis whose end a copy names itself. ``stacked``: so many blocks of
+    the innermost axis, each as wide as the box, land one after the other.
     """
 
     name: str
@@ -27,6 +28,7 @@ class MapParam:
     dtype: DType
     span: int = 128
     bounded: int | None = None
+    stacked: int = 0
 
     @property
     def text(self) -> str:

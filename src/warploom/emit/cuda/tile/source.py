@@ -5,24 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from warploom.document.roles import RolesDocument
+from warploom.document.exchange import Exchange
+from warploom.document.flow import Across
+from warploom.document.roles import ClusterSync, RolesDocument
 from warploom.emit.cuda import layout as shared_layout, ptx
-from warploom.emit.cuda.judged import refuse_other_operands, with_barriers
+from warploom.emit.cuda.judged import (
+    refuse_other_exchanges,
+    refuse_other_operands,
+    refuse_other_registers,
+    with_barriers,
+)
 from warploom.emit.cuda.roles import barrier_setup, indent
-from warploom.emit.cuda.tile.gathered import gathered_declaration
 from warploom.emit.cuda.tile.grid import count_lines, place_lines, walk_lines
 from warploom.emit.cuda.tile.helpers import helpers_for
 from warploom.emit.cuda.tile.part import Part
 from warploom.emit.cuda.tile.signature import Param, PointerParam
 from warploom.emit.cuda.tile.stamps import NAME, StampedRole, stamped_roles
-from warploom.emit.cuda.tile.stores import clerk_tile, usher_tile
+from warploom.emit.cuda.tile.turns import clerk_tile, turn_barriers, turn_bytes, usher_tile
 from warploom.guard.mbarrier import derive_roles
 from warploom.kernel.values import DType
 from warploom.lower.column import Lowered
+from warploom.lower.exchange import exchanges_of
 from warploom.lower.gather import GATHERER
 from warploom.lower.loop_ops import takes_turns
 from warploom.lower.meet import part_bytes
-from warploom.lower.visits import takes_turns as adds_in_turn
 from warploom.target.h200 import HopperTarget, h200
 
 ENTRY = "warploom_kernel"
@@ -49,8 +55,10 @@ def emit_kernel(
     """The CUDA source of a lowered kernel; with ``stamps`` its loop writes clocks."""
     for part in (*lowered.earlier, lowered):
         refuse_other_operands(part.document, derive_roles(part.result, part.plan))
+        refuse_other_exchanges(part.document, exchanges_of(part.layout))
     chip = (target or h200()).shared_by(lowered.tiling.resident)
     writer = _Writer(lowered, chip, stamps=stamps)
+    refuse_other_registers(lowered.documents, chip.entry_registers(writer.threads))
     return writer.source()
 
 
@@ -110,9 +118,14 @@ class _Writer:
 
     @property
     def counts(self) -> int:
-        """Bytes of what consumers count for the clerk of turns, and the usher for them."""
-        in_turn = adds_in_turn(self.lowered.kernel)
-        return 16 * self.last.layout.tiling.consumers + 4 if in_turn else 0
+        """Bytes of the barriers of turns."""
+        return turn_bytes(self.turns) if self.turns else 0
+
+    @property
+    def turns(self) -> Exchange | None:
+        """How tiles add in turn, if they do."""
+        found = self.last.document.exchanges
+        return next((x for x in found if x.across is Across.TURNS), None)
 
     def count_constants(self) -> list[str]:
         """Where they lie."""
@@ -168,10 +181,10 @@ class _Writer:
             " group_of_warps = warp / 4;",
             *indent(counts, 2),
             "  if (threadIdx.x == 0) {",
+            *indent(turn_barriers(self.turns, self.threads // 32 - 4) if self.turns else [], 4),
             *indent(barrier_setup(self.document), 4),
-            *(f"    clear_shared(smem + TURNS + {n});" for n in range(0, self.counts, 4)),
             "  }",
-            f"  {'cluster_sync' if self.clustered else '__syncthreads'}();",
+            f"  {'cluster_start' if self.clustered else '__syncthreads'}();",
             "  await_kernel_before();",
             "",
             "  if (group_of_warps == 0) {",
@@ -179,13 +192,14 @@ class _Writer:
             "  } else {",
             *indent(consumer, 4),
             "  }",
-            *(
-                ["  cluster_sync();  // none leaves while others reach it"]
-                if self.clustered
-                else []
-            ),
+            *self.leave_together(),
             "}",
         ]
+
+    def leave_together(self) -> list[str]:
+        """CTAs of a cluster meet at the very end where a program says so."""
+        last = (e for p in self.document.programs for e in p.finish[-1:])
+        return ["  cluster_sync();"] if any(isinstance(e, ClusterSync) for e in last) else []
 
     def tile_loop(self, bodies: Sequence[list[str]]) -> list[str]:
         """The walk over tiles; the parts of a tile have names of their own."""
@@ -229,29 +243,25 @@ class _Writer:
             *indent(policies, 2),
             *indent(self.around("producer", loop), 2),
             *(["} else if (warp > 0) {", *indent(gather, 2)] if gather else []),
-            *(self.attendants() if self.counts else []),
+            *(self.attendants(self.turns) if self.turns else []),
             "}",
         ]
 
-    def attendants(self) -> list[str]:
+    def attendants(self, turns: Exchange) -> list[str]:
         """Warps of the producer that give turns on, and that open them."""
-        trips = self.last.trip_lines()
-        clerk = self.tile_loop([[*trips, *clerk_tile(self.last.context)]])
-        usher = self.tile_loop([[*trips, *usher_tile(self.last.context)]])
+        trips, context = self.last.trip_lines(), self.last.context
+        clerk = self.tile_loop([[*trips, *clerk_tile(context, turns)]])
+        usher = self.tile_loop([[*trips, *usher_tile(context, turns)]])
         return [
-            "} else if (warp == 1) {",
-            *indent(["unsigned given = 0;", *clerk], 2),
+            "} else if (warp == 1 && lane == 0) {",
+            *indent([_FIRST_TURN, *clerk], 2),
             "} else if (warp == 2 && lane == 0) {",
-            *indent(usher, 2),
+            *indent([_FIRST_TURN, *usher], 2),
         ]
 
     def gatherer(self) -> list[str]:
         """The producer's other warps, which fetch rows that a list picks."""
-        rings = [r for p in self.parts for r in p.layout.rings if r.gathered]
-        return [
-            *map(gathered_declaration, rings),
-            *self.around(GATHERER, self.tile_loop([p.gatherer_tile() for p in self.parts])),
-        ]
+        return self.around(GATHERER, self.tile_loop([p.gatherer_tile() for p in self.parts]))
 
     def around(self, role: str, loop: list[str]) -> list[str]:
         """Ring positions, what a role does before its first tile, its tiles, and what after."""
@@ -282,10 +292,14 @@ class _Writer:
         return [
             *self.registers("consumer"),
             f"const int instance = {self.instance()}, warp_in_group = warp % 4;",
+            *([_FIRST_TURN] if self.counts else ()),
             *(() if several else self.last.places()),
             *(line for p in self.parts for line in p.arrays()),
             *self.around("consumer", self.tile_loop(tiles)),
         ]
+
+
+_FIRST_TURN = "unsigned turn = 0;"
 
 
 def joined(documents: list[RolesDocument]) -> RolesDocument:

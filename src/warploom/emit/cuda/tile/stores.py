@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from warploom.document.roles import RolesDocument
+from warploom.emit.cuda.judged import exchange_at
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.context import Context
-from warploom.emit.cuda.tile.iterations import last_row
+from warploom.emit.cuda.tile.turns import consumer_turn
 from warploom.emit.cuda.tile.vector import ELEMENTS, Vector, row_scope
-from warploom.kernel.values import Access, DType, Store, Walk
+from warploom.kernel.values import DType, Store
 from warploom.lower.body import refusal
 from warploom.lower.hand_over import by_columns, share_of
-from warploom.lower.ranges import cut_of
+from warploom.lower.plan import store_name
 from warploom.lower.slots import BLOCK_COLUMNS, BLOCK_ROWS, LINE_BYTES
 from warploom.lower.storage import is_turned, scattered
-from warploom.lower.visits import takes_turns, turn_rows
+from warploom.lower.visits import takes_turns
 
 PACKS = {DType.BF16: "pack_bf16", DType.F16: "pack_f16"}
 WARP_ROWS = 16
@@ -91,7 +93,9 @@ def _block_row(context: Context, op: Store, first: str, block: int) -> tuple[str
     return row, f"{row} < {context.limit(op.tensor, axis, rows)}"
 
 
-def straight_text(context: Context, op: Store, iteration: str) -> list[str]:
+def straight_text(
+    context: Context, document: RolesDocument, op: Store, iteration: str
+) -> list[str]:
     """What the loop adds, from registers: a thread adds its four elements of each block at once, or
     pairs of neighbours where rows lie as they are.
     """
@@ -101,9 +105,7 @@ def straight_text(context: Context, op: Store, iteration: str) -> list[str]:
     blocks, columns = share_of(context.layout, op)
     across = f"{columns} * instance" if by_columns(context.layout, op) else "0"
     blocked = context.kernel.tensor(op.tensor).blocked
-    in_turn = takes_turns(context.kernel)
-    lines = ["{", *indent(vector.scopes.step, 2)]
-    lines += indent(_take_turn(context, op, iteration), 2) if in_turn else []
+    lines: list[str] = []
     first = context.position(value.vars[0], iteration)
     for b in range(blocks):
         row, exists = _block_row(context, op, first, b)
@@ -112,120 +114,27 @@ def straight_text(context: Context, op: Store, iteration: str) -> list[str]:
         else:
             place = f"const int row = {row} + lane / 4, column = {across} + 2 * (lane % 4);"
         lines += [
-            f"  if ({exists}) {{",
-            f"    constexpr int b = {b};",
-            *indent(row_scope(vector), 4),
-            f"    {place}",
+            f"if ({exists}) {{",
+            f"  constexpr int b = {b};",
+            *indent(row_scope(vector), 2),
+            f"  {place}",
             "#pragma unroll",
-            f"    for (int g = 0; g < {columns // 16}; ++g) {{",
-            "      const int h = 2 * g;",
-            *indent(vector.scopes.chunk, 6),
-            f"      float y[{ELEMENTS}];",
+            f"  for (int g = 0; g < {columns // 16}; ++g) {{",
+            "    const int h = 2 * g;",
+            *indent(vector.scopes.chunk, 4),
+            f"    float y[{ELEMENTS}];",
             "#pragma unroll",
-            f"      for (int e = 0; e < {ELEMENTS}; ++e) {{",
-            "        const int i = e / 2 % 2;",
-            *indent([*vector.scopes.element, f"y[e] = {text};", "(void)i;"], 8),
-            "      }",
-            *indent(_ADD_BLOCKS if blocked else _add_each(context, op, iteration), 6),
+            f"    for (int e = 0; e < {ELEMENTS}; ++e) {{",
+            "      const int i = e / 2 % 2;",
+            *indent([*vector.scopes.element, f"y[e] = {text};", "(void)i;"], 6),
             "    }",
+            *indent(_ADD_BLOCKS if blocked else _add_each(context, op, iteration), 4),
             "  }",
+            "}",
         ]
-    lines += indent(_leave_turn(context, op, iteration), 2) if in_turn else []
-    return [*lines, "}"]
-
-
-class _Turn:
-    """The turn of the rows an iteration adds to: where the tiles that added to them are counted,
-    whether they exist, and whether the iteration is their first or last.
-    """
-
-    def __init__(self, context: Context, op: Store, iteration: str) -> None:
-        body, kernel = context.layout.body, context.kernel
-        rows, columns = body.values[op.value].vars
-        extent = context.layout.extent(rows)
-        cut = cut_of(body, context.layout.steps)
-        tile = next(n for n in kernel.grid.vars if kernel.var(n).walk is Walk.TILE)
-        most = context.layout.extent(tile) if cut is not None and cut.bounds else None
-        together = turn_rows(extent, context.layout.extent(columns), most)
-        at = context.position(rows, iteration)
-        first = f"{at} / {together} * {together}" if together > extent else at
-        self.exists = f"{first} < {context.limit(op.tensor, kernel.var(rows).axis, rows)}"
-        begins = f"{iteration} == 0 || {at} % {together} == 0"
-        ends = f"{iteration} == k_tiles - 1 || ({at} + {extent}) % {together} == 0"
-        self.begins, self.ends = begins, ends
-        self.end = f"{first} + {together}"
-        turns = next(t for t in kernel.tensors if t.access is Access.TURNS)
-        named = {a.name: p for a, p in zip(kernel.tensor(op.tensor).axes, op.at, strict=True)}
-        units = {a: context.index(p, iteration) for a, p in named.items()}
-        parts = [
-            f"({first if named[a.name].var == rows else units[a.name]})"
-            f" * {context.stride(turns.name, n)}"
-            for n, a in enumerate(turns.axes)
-        ]
-        self.place = f"(unsigned*){context.pointer(turns.name)} + ({' + '.join(parts)})"
-
-
-def _turn_store(context: Context) -> Store:
-    return next(op for op in context.layout.body.loop.body if isinstance(op, Store))
-
-
-def _counts(context: Context) -> tuple[str, str]:
-    """Where a warp counts turns it has left, and the usher those that may be taken."""
-    own = "smem + TURNS + 4 * (4 * instance + warp_in_group)"
-    return own, f"smem + TURNS + {16 * context.layout.tiling.consumers}"
-
-
-def _take_turn(context: Context, op: Store, iteration: str) -> list[str]:
-    """Wait until the usher has opened the turn."""
-    turn = _Turn(context, op, iteration)
-    own, opened = _counts(context)
-    return [
-        f"if ({turn.begins})",
-        f"  while ((int)(counted_shared({opened}) - counted_shared({own})) <= 0) {{}}",
-        "__syncwarp();",
-    ]
-
-
-def _leave_turn(context: Context, op: Store, iteration: str) -> list[str]:
-    """Tell the clerk that this warp has added to all rows of a turn."""
-    turn = _Turn(context, op, iteration)
-    own, _ = _counts(context)
-    return ["__syncwarp();", f"if (lane == 0 && ({turn.ends})) count_shared({own});"]
-
-
-def usher_tile(context: Context) -> list[str]:
-    """The usher opens turns: it waits until the tiles after this one have added to the rows, as far
-    as they do. A spare warp, so that nobody who computes waits for an answer of the L2.
-    """
-    op = _turn_store(context)
-    turn = _Turn(context, op, "k")
-    tile = next(n for n in context.kernel.grid.vars if context.kernel.var(n).walk is Walk.TILE)
-    cut = cut_of(context.layout.body, context.layout.steps)
-    after = f"{last_row(context, cut, turn.end)} - pos_{tile} / {context.layout.extent(tile)}"
-    return [
-        "for (int k = 0; k < k_tiles; ++k) {",
-        f"  if (!({turn.begins})) continue;",
-        f"  if ({turn.exists}) while (load_acquire({turn.place}) < {after}) __nanosleep(32);",
-        f"  count_shared({_counts(context)[1]});",
-        "}",
-    ]
-
-
-def clerk_tile(context: Context) -> list[str]:
-    """The clerk gives turns on: a spare warp, so that nobody who computes waits for the fence."""
-    turn = _Turn(context, _turn_store(context), "k")
-    warps = 4 * context.layout.tiling.consumers
-    return [
-        "for (int k = 0; k < k_tiles; ++k) {",
-        f"  if (!({turn.ends})) continue;",
-        "  ++given;",
-        f"  if (lane < {warps})",
-        "    while ((int)(counted_shared(smem + TURNS + 4 * lane) - given) < 0) __nanosleep(32);",
-        "  __syncwarp();",
-        "  fence_gpu();",
-        f"  if (lane == 0 && {turn.exists}) add_relaxed({turn.place});",
-        "}",
-    ]
+    if takes_turns(context.kernel):
+        lines = consumer_turn(context, exchange_at(document, store_name(op)), op, iteration, lines)
+    return ["{", *indent([*vector.scopes.step, *lines], 2), "}"]
 
 
 _ADD_BLOCKS = [

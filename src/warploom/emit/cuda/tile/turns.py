@@ -1,0 +1,155 @@
+"""Tiles that add to memory in turn, as CUDA text: the steps of an exchange, as they are judged.
+
+Iterations whose rows are given on together take one turn: it is awaited at the first of them and
+left at the last.
+"""
+
+from __future__ import annotations
+
+from warploom.document.exchange import Counted, Does, Exchange, ExchangeStep, Reach, Who
+from warploom.emit.cuda.judged import unfaithful_step
+from warploom.emit.cuda.roles import indent
+from warploom.emit.cuda.tile.context import Context
+from warploom.emit.cuda.tile.iterations import last_row
+from warploom.kernel.values import Access, Store, Walk
+from warploom.lower.ranges import cut_of
+from warploom.lower.visits import turn_rows
+
+
+class _Turn:
+    """The turn of the rows an iteration adds to: where the tiles that added to them are counted,
+    whether they exist, and whether the iteration is their first or last.
+    """
+
+    def __init__(self, context: Context, op: Store, iteration: str, at: int = 0) -> None:
+        body, kernel = context.layout.body, context.kernel
+        rows, columns = body.values[op.value].vars
+        extent = context.layout.extent(rows)
+        cut = cut_of(body, context.layout.steps)
+        tile = next(n for n in kernel.grid.vars if kernel.var(n).walk is Walk.TILE)
+        most = context.layout.extent(tile) if cut is not None and cut.bounds else None
+        together = turn_rows(extent, context.layout.extent(columns), most)
+        here = context.position(rows, iteration)
+        begins = f"{iteration} == 0 || {here} % {together} == 0"
+        ends = f"{iteration} == k_tiles - 1 || ({here} + {extent}) % {together} == 0"
+        self.begins, self.ends = begins, ends
+        first = f"{here} / {together} * {together}" if together > extent else here
+        first += f" + {at * together}" if at else ""
+        self.exists = f"{first} < {context.limit(op.tensor, kernel.var(rows).axis, rows)}"
+        self.end = f"{first} + {together}"
+        turns = next(t for t in kernel.tensors if t.access is Access.TURNS)
+        named = {a.name: p for a, p in zip(kernel.tensor(op.tensor).axes, op.at, strict=True)}
+        units = {a: context.index(p, iteration) for a, p in named.items()}
+        parts = [
+            f"({first if named[a.name].var == rows else units[a.name]})"
+            f" * {context.stride(turns.name, n)}"
+            for n, a in enumerate(turns.axes)
+        ]
+        self.place = f"(unsigned*){context.pointer(turns.name)} + ({' + '.join(parts)})"
+
+
+_FLAGS = (Counted.OPEN, Counted.DONE, Counted.GIVEN)
+
+
+def turn_bytes(exchange: Exchange) -> int:
+    """Bytes of the barriers of turns."""
+    return 8 * len(_FLAGS) * exchange.slots
+
+
+def turn_barriers(exchange: Exchange, warps: int) -> list[str]:
+    """Barriers of turns, a ring of them: the usher opens one, warps leave it, the clerk gives it
+    on, and then the usher may open another in its place.
+    """
+    arrivals = {Counted.DONE: warps}
+    return [
+        f"mbar_init(smem + TURNS + {8 * (len(_FLAGS) * slot + n)}, {arrivals.get(flag, 1)});"
+        for slot in range(exchange.slots)
+        for n, flag in enumerate(_FLAGS)
+    ]
+
+
+def _barrier(exchange: Exchange, flag: Counted) -> str:
+    """Of the turn a role has at hand: it counts those before."""
+    at, apart = 8 * _FLAGS.index(flag), 8 * len(_FLAGS)
+    return f"smem + TURNS + {at} + {apart} * (turn % {exchange.slots})"
+
+
+def _wait(exchange: Exchange, step: ExchangeStep) -> str:
+    """Wait for a barrier; what was given is that of the turn before in the same place."""
+    if step.at or step.less:
+        raise unfaithful_step(exchange, step)
+    before = " ^ 1" if step.flag is Counted.GIVEN else ""
+    return f"mbar_wait({_barrier(exchange, step.flag)}, (turn / {exchange.slots} & 1){before});"
+
+
+def consumer_turn(
+    context: Context, exchange: Exchange, op: Store, iteration: str, adds: list[str]
+) -> list[str]:
+    """A consumer's steps of a turn; ``adds`` is its text of the op."""
+    turn = _Turn(context, op, iteration)
+    lines: list[str] = []
+    for step in _own(exchange, Who.CONSUMER):
+        match step.does, step.flag:
+            case Does.ADD, _:
+                lines += adds
+            case Does.AWAIT, Counted.OPEN | Counted.GIVEN | Counted.DONE:
+                lines += [f"if ({turn.begins}) {_wait(exchange, step)}", "__syncwarp();"]
+            case Does.PUBLISH, Counted.DONE:
+                arrive = f"mbar_arrive({_barrier(exchange, step.flag)});"
+                lines += ["__syncwarp();", f"if (lane == 0 && ({turn.ends})) {arrive}"]
+            case _:
+                raise unfaithful_step(exchange, step)
+    return [*lines, f"if ({turn.ends}) ++turn;"]
+
+
+def usher_tile(context: Context, exchange: Exchange) -> list[str]:
+    """The usher opens turns: it waits until the tiles after this one have added to the rows, as far
+    as they do. A spare warp, so that nobody who computes waits for an answer of the L2.
+    """
+    return _each_turn(
+        context, exchange, Who.USHER, _Turn(context, _turn_store(context), "k").begins
+    )
+
+
+def clerk_tile(context: Context, exchange: Exchange) -> list[str]:
+    """The clerk gives turns on: a spare warp, so that nobody who computes waits for the fence."""
+    return _each_turn(context, exchange, Who.CLERK, _Turn(context, _turn_store(context), "k").ends)
+
+
+def _each_turn(context: Context, exchange: Exchange, who: Who, when: str) -> list[str]:
+    lines = ["for (int k = 0; k < k_tiles; ++k) {", f"  if (!({when})) continue;"]
+    for step in _own(exchange, who):
+        turn = _Turn(context, _turn_store(context), "k", step.at)
+        wide = step.reach is Reach.GPU
+        match step.does, step.flag:
+            case Does.AWAIT, Counted.TURN:
+                after = _tiles_before(context, turn) + (f" - {step.less}" if step.less else "")
+                seen = "load_acquire" if wide else "load_acquire_near"
+                wait = f"while ((int){seen}({turn.place}) < {after}) __nanosleep(32);"
+                text = [f"if ({turn.exists}) {wait}"]
+            case Does.PUBLISH, Counted.TURN:
+                fence = "fence_gpu();" if wide else "__threadfence_block();"
+                text = [fence, f"if ({turn.exists}) add_relaxed({turn.place});"]
+            case Does.AWAIT, _:
+                text = [_wait(exchange, step)]
+            case Does.PUBLISH, Counted.OPEN | Counted.GIVEN:
+                text = [f"mbar_arrive({_barrier(exchange, step.flag)});"]
+            case _:
+                raise unfaithful_step(exchange, step)
+        lines += indent(text, 2)
+    return [*lines, "  ++turn;", "}"]
+
+
+def _tiles_before(context: Context, turn: _Turn) -> str:
+    """How many tiles add to the rows before this one: those after it, as far as they do."""
+    tile = next(n for n in context.kernel.grid.vars if context.kernel.var(n).walk is Walk.TILE)
+    cut = cut_of(context.layout.body, context.layout.steps)
+    return f"{last_row(context, cut, turn.end)} - pos_{tile} / {context.layout.extent(tile)}"
+
+
+def _own(exchange: Exchange, who: Who) -> list[ExchangeStep]:
+    return [s for s in exchange.steps if s.by is who]
+
+
+def _turn_store(context: Context) -> Store:
+    return next(op for op in context.layout.body.loop.body if isinstance(op, Store))

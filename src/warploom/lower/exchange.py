@@ -1,0 +1,86 @@
+"""How CTAs meet in global memory: what a split loop and tiles in turn declare.
+
+Parts that only sum leave what they have, except the last one to come: it waits for parts that are
+writing, so any number of CTAs may run at a time. Sums that depend on a maximum are left by all
+parts, and drawing says at once that they are there. Turns are opened and given on by spare warps,
+so that nobody who computes waits for an answer of the L2 or for a fence.
+"""
+
+from __future__ import annotations
+
+from warploom.document.exchange import Counted, Does, Exchange, ExchangeStep, Reach, Who
+from warploom.document.flow import Across
+from warploom.kernel.values import Store
+from warploom.lower.layout import Layout
+from warploom.lower.loop_ops import CONSUMER
+from warploom.lower.meet import MEET, meeting_of
+from warploom.lower.plan import store_name
+from warploom.lower.visits import takes_turns
+
+_GPU = Reach.GPU
+TURN_SLOTS = 4  # turns the usher may be ahead of the clerk
+
+
+def exchanges_of(layout: Layout) -> tuple[Exchange, ...]:
+    """The exchanges of a loop."""
+    found = []
+    if layout.tiling.split > 1:
+        sums = meeting_of(layout.body).top is None
+        found.append(
+            Exchange(
+                role=CONSUMER,
+                op=MEET,
+                across=Across.PARTS,
+                steps=SUMS if sums else STATES,
+                parts=layout.tiling.split,
+                kept=sums,
+            )
+        )
+    if takes_turns(layout.body.kernel):
+        adds = next(op for op in layout.body.loop.body if isinstance(op, Store))
+        found.append(
+            Exchange(
+                role=CONSUMER,
+                op=store_name(adds),
+                across=Across.TURNS,
+                steps=TURNS,
+                slots=TURN_SLOTS,
+            )
+        )
+    return tuple(found)
+
+
+def _step(
+    does: Does, by: Who, flag: Counted = Counted.NOTHING, reach: Reach = Reach.CTA
+) -> ExchangeStep:
+    return ExchangeStep(does=does, by=by, flag=flag, reach=reach)
+
+
+SUMS = (
+    _step(Does.DRAW, Who.ALL),
+    _step(Does.WRITE, Who.OTHERS),
+    _step(Does.SYNC, Who.OTHERS),
+    _step(Does.PUBLISH, Who.OTHERS, Counted.LEFT, _GPU),
+    _step(Does.AWAIT, Who.LAST, Counted.LEFT, _GPU),
+    _step(Does.CLEAR, Who.LAST),
+    _step(Does.SYNC, Who.LAST),
+    _step(Does.READ, Who.LAST),
+)
+STATES = (
+    _step(Does.WRITE, Who.ALL),
+    _step(Does.SYNC, Who.ALL),
+    _step(Does.DRAW, Who.ALL, reach=_GPU),
+    _step(Does.CLEAR, Who.LAST),
+    _step(Does.READ, Who.LAST),
+)
+TURNS = (
+    _step(Does.AWAIT, Who.USHER, Counted.TURN, _GPU),
+    _step(Does.AWAIT, Who.USHER, Counted.GIVEN),
+    _step(Does.PUBLISH, Who.USHER, Counted.OPEN),
+    _step(Does.AWAIT, Who.CONSUMER, Counted.OPEN),
+    _step(Does.ADD, Who.CONSUMER),
+    _step(Does.PUBLISH, Who.CONSUMER, Counted.DONE),
+    _step(Does.AWAIT, Who.CLERK, Counted.DONE),
+    _step(Does.PUBLISH, Who.CLERK, Counted.TURN, _GPU),
+    _step(Does.PUBLISH, Who.CLERK, Counted.GIVEN),
+)
