@@ -445,7 +445,7 @@ def _parts(draw, hopper):
     keep = w.pick("acc", "acc * wl.exp(-wl.abs(gate[c]))", "acc * 0.5", "wl.maximum(acc, alpha)")
     body = [
         "p, m, n = wl.tile(out)",
-        f"acc = wl.full((m, n), {w.pick('0.0', '0.5')})",
+        w.pick("acc = wl.zeros(m, n)", "acc = wl.zeros(m, n) + 0.5"),
         "for c in wl.steps(x.c, 1, part=p):",
         f"    acc = {keep} + x[c, m] @ w[c, n].T",
         f"out[p, m, n] = {w.expr(('m', 'n'))}",
