@@ -89,7 +89,7 @@ def _of(op: Op, known: dict[str, str], var: str) -> str | None:
     return _pointwise(op.fn, [known.get(a) for a in op.args]) if isinstance(op, Pointwise) else None
 
 
-def _pointwise(fn: Fn, args: list[str | None]) -> str | None:  # noqa: PLR0911 (one rule a function)
+def _pointwise(fn: Fn, args: list[str | None]) -> str | None:
     if fn is Fn.CAST:
         return args[0] if args[0] in (ZERO, ONE) else None
     if fn is Fn.MUL:
