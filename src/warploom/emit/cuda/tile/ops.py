@@ -18,6 +18,7 @@ from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.meet import meet_lines
 from warploom.emit.cuda.tile.near import near_lines
 from warploom.emit.cuda.tile.operands import load_lines, product_lines
+from warploom.emit.cuda.tile.steps import start_text
 from warploom.emit.cuda.tile.stores import direct_text, store_call, straight_text
 from warploom.emit.cuda.tile.vector import Vector
 from warploom.kernel.values import Dot, Load, Store
@@ -223,9 +224,12 @@ class Ops:
         """Carried values as a tile begins."""
         lines = []
         for name in started(self.layout):
-            array = self.layout.array_of(name)
+            array, first = self.layout.array_of(name), self.layout.body.inside[name].first
+            if self.layout.body.varies(first):
+                lines += start_text(self.context, array, first)
+                continue
             vector = Vector(self.context, None, None)
-            value = vector.value(self.layout.body.inside[name].first)
+            value = vector.value(first)
             lines += vector.scopes.step
             count = array.cols // 2 if array.form is Form.TILE else 2
             lines += [
