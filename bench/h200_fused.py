@@ -8,7 +8,7 @@ weights) ``torch._grouped_mm``, with rows added by number ``index_add_`` after i
 torch.compile; block scales ``torch._scaled_mm``. The first contestant enters twice; weights of 4
 bits dequantising (one kernel, by torch.compile) with cuBLAS, cuBLAS on weights dequantised before,
 and a copy's rate, all in graphs; the scan Triton kernels in three forms (``lib/triton_scan.py``),
-the best of those that libraries have first.
+the best of those that libraries have first, in graphs too.
 ``--tiles`` adds tiles besides the chosen ones. ``warm`` compiles all kernels of the run and needs
 no GPU. Errors are relative to float64, over sampled rows.
 """
@@ -32,8 +32,8 @@ from warploom.kernels.grouped import (
     grouped_weights,
 )
 from warploom.kernels.int4_gemm import int4_gemm
-from warploom.kernels.scan import scan
 from warploom.kernels.swiglu import swiglu
+from warploom.launch import fused
 from warploom.launch.layout import Layout
 from warploom.launch.tensors import row_major
 from warploom.launch.texts import Calls
@@ -75,7 +75,11 @@ SCAN = (
     (8, 32, 32, 4096, 128, 128),
     (8, 16, 16, 8192, 128, 128),
     (4, 16, 16, 4096, 64, 64),
+    (1, 16, 16, 16384, 128, 128),  # few heads: parts of the sequence are scanned side by side
+    (2, 8, 8, 8192, 128, 64),
+    (1, 8, 8, 32768, 64, 64),
 )
+PARTS_OF_SCANS = (1, 2, 4, 8, 16)  # besides the chosen number, with --tiles
 CHUNK, SMS = 64, 132  # steps of a chunk of the libraries
 
 
@@ -149,10 +153,19 @@ def int4_calls():
 def scan_calls():
     for b, h, g, n, d, e in SCAN:
         for t in chunks_of_ours(b, h, d, e, tiles=True):
-            rows, gates = layout((b, g, n // t, t, d)), layout((b, h, n // t, t), F32)
-            ends = Layout((b, h, n // t), (h * n, n, t), F32)
-            args = (rows, rows, layout((b, h, n // t, t, e)), gates, gates, ends, None, None)
-            yield (b, h, g, n, d, e, t), scan, args, ()
+            c = n // t
+            rows, gates = layout((b, g, c, t, d)), layout((b, h, c, t), F32)
+            ends = Layout((b, h, c), (h * n, n, t), F32)
+            more = PARTS_OF_SCANS if b * h * e // 64 <= SMS else ()
+            for p in dict.fromkeys((fused.scan_parts_of(b * h, c, t, d, e), *more)):
+                wide = layout((b, h, p, e), F32)
+                each = Layout((b, h, p, d, e), (h * d * e, d * e, b * h * d * e, e, 1), F32)
+                v, name = layout((b, h, c, t, e)), (b, h, g, n, d, e, t, p)
+                cut = (each, wide) if p > 1 else (None, None)
+                given = (rows, rows, v, gates, gates, ends, None, each, *cut)
+                yield name, fused.SCAN, given, fused.SCANNED
+                if p > 1:
+                    yield name, fused.SCAN_PARTS, (rows, v, gates, ends, *cut), fused.PARTED
 
 
 CALLS_OF = {
@@ -172,6 +185,10 @@ def warm(parts, tiles):
     jobs = []
     for part in parts:
         for name, text, layouts, more in CALLS_OF[part]():
+            if isinstance(text, Calls):
+                make = lambda c=text, w=layouts, o=more: c.compiled_for(w, o)  # noqa: E731
+                jobs.append((f"{part} {text.text.name} {name}", make))
+                continue
             for pins in ({}, *(more if tiles else ())):
                 _, calls = calls_of(text, pins)
                 make = lambda c=calls, w=layouts: c.compiled_for(w, options(c))  # noqa: E731
@@ -455,14 +472,19 @@ class Bench:
             order = sorted(("states", "passing"), key=times.get)
             entries = {form: entries[form] for form in (*order, "fused")}
             for t in chunks_of_ours(b, h, d, e, self.tiles):
-                *rows, grown = chunked(t)
-                given = (*rows, grown, grown, grown[..., -1])
-                entries[f"{OURS} {t}" if len(entries) > 3 else OURS] = [
-                    lambda given=given, like=v: scan(*given)[0].view_as(like)
-                ]
+                given = chunked(t)
+                parts = PARTS_OF_SCANS if self.tiles and b * h * e // 64 <= SMS else ()
+                for p in (None, *parts):
+                    name = OURS + (f" {t}" if len(entries) > 3 else "") + (f" x{p}" if p else "")
+                    entries[name] = [
+                        lambda given=given, p=p, like=v: fused.scan(*given, parts=p)[0].view_as(
+                            like
+                        )
+                    ]
             wanted = exact_scan(q[-1, -1], k[-1, -1], v[-1, -1], gates[-1, -1])
             flops = 2.0 * b * h * n * (CHUNK * d + CHUNK * e + 2 * d * e)
-            self.measure("scan", (b, h, g, n, d, e), flops, entries, ((-1, -1), wanted))
+            case = (b, h, g, n, d, e)
+            self.measure("scan", case, flops, entries, ((-1, -1), wanted), graphs=True)
             row = self.rows[-1]
             read = 2 * b * n * (2 * g * d + 2 * h * e) + 4 * b * h * n  # each byte once
             row["tb_s"] = {name: read / ms / 1e9 for name, ms in row["ms"].items()}

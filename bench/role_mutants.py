@@ -3,8 +3,8 @@
     python bench/role_mutants.py [NAME ...] [--jobs 8] [--documents FOLDER] [--every N]
     python bench/role_mutants.py --write FOLDER          the schedules, for a machine without solver
 
-Edits of the protocol (waits, counts, barriers) and of the dataflow (ops dropped, doubled, swapped,
-moved, operands and iterations retargeted). Writes bench/results/role_mutants.{md,json}.
+Edits of the protocol (waits, counts, barriers, how CTAs meet) and of the dataflow (ops dropped,
+doubled, swapped, moved, operands and iterations retargeted). Writes bench/results/role_mutants.{md,json}.
 """
 
 import argparse
@@ -21,6 +21,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from tests.mutation.exchange_mutants import exchange_mutants
 from tests.mutation.flow_mutants import flow_mutants, judge_flow
 from tests.mutation.role_mutants import role_mutants
 from tests.mutation.role_score import MORE_SEEDS, QUICK, SEEDS, judge_mutant
@@ -41,7 +42,10 @@ WHY = {
     "drop WaitFull": APART,
     "drop WaitEmpty": APART,
     "instance": "turns order the products in time, not data: values stay right",
+    "NamedArrive instead": "turns order the products in time, not data: values stay right",
 }
+UNREAD = "a declared result that nobody reads later (the running maximum, after parts have met)"
+WHY_FLOW = {"retarget writes": UNREAD, "less writes": UNREAD}
 PASSED = {
     "swap": "neighbours that do not depend on one another",
     "pending -1": "a stronger wait",
@@ -54,6 +58,20 @@ PASSED = {
     "drop MmaFence": "no ordinary access since the fence before",
     "k +1": "a wait for a later use, which implies this one",
     "k -1": "a wait for an earlier use where the next wait covers this one",
+    "drop WaitEmpty": "a wait for another ring, or of a tile before, implies it",
+    "pending +1": "another wait stands before the first use",
+    "drop WaitGroup": "another wait stands before the first use",
+    "drop Commit": "the products are closed with the next group, which is waited for",
+    "drop ScopeSync": "another sync stands between",
+    "drop WaitFull": "a wait before implies it",
+    "drop ProxyFence": "another fence stands between",
+    "drop BulkWait": "another wait of stores stands between",
+    "swap steps": "steps of different threads, or that do not depend on one another",
+    "step first": "steps of different threads, or that do not depend on one another",
+    "step last": "steps of different threads, or that do not depend on one another",
+    "step twice": "the second changes nothing",
+    "another reach": "further than needed, or a step that makes nothing known",
+    "step by others": "by more than need it, or before the draw, when nobody is last",
 }
 
 
@@ -71,7 +89,7 @@ def document_of(name, folder):
 def mutants_of(name, folder):
     document = document_of(name, folder)
     protocol = [m for m in role_mutants(document) if not m.work]
-    return document, (*protocol, *flow_mutants(document))
+    return document, (*protocol, *exchange_mutants(document), *flow_mutants(document))
 
 
 def judged(job):
@@ -114,12 +132,12 @@ def line(name, c):
     return f"| {name} | " + " | ".join(map(str, cells)) + " |"
 
 
-def classes(subjects, verdict, why):
+def classes(subjects, verdict, why, work=False):
     """How many mutants of each operator have a verdict, and what explains it."""
     found, examples = Counter(), defaultdict(str)
     for name, rows in subjects.items():
         for r in rows:
-            if r["verdict"] == verdict and not r["work"]:
+            if r["verdict"] == verdict and r["work"] is work:
                 found[r["operator"]] += 1
                 examples[r["operator"]] = examples[r["operator"]] or f"{name}: {r['where']}"
     lines = ["| operator | mutants | why | for example |", "|---|---|---|---|"]
@@ -165,8 +183,8 @@ def page(report):
             f"in {report['seconds']} s; every mutant in `role_mutants.json`.",
             "",
             *([report["note"], ""] if report.get("note") else []),
-            f"{_taken(report)}single edits of entries, rings and barriers. Each mutant runs in the "
-            f"operational model up to {runs} times in random order (tiles {tiles}), and "
+            f"{_taken(report)}single edits of entries, rings, barriers and exchanges. Each mutant "
+            f"runs in the operational model up to {runs} times in random order (tiles {tiles}), and "
             f"{MORE_SEEDS} more times a sequence if only the verifier reports it; stored values "
             "are compared with those the unchanged schedule means. The verifier judges the mutant "
             "without running it.",
@@ -199,6 +217,10 @@ def page(report):
             "By operator:",
             "",
             *operators(s),
+            "",
+            "Reported by the verifier only:",
+            "",
+            *classes(s, "reported only", WHY_FLOW, work=True),
             "",
         ]
     )

@@ -1,6 +1,7 @@
 """What one synchronising entry less breaks, and whether ``repair`` puts it back.
 
     python bench/role_repair.py [NAME ...] [--jobs 8] [--documents DIR] [--each 1] [--seconds 600]
+        [--kinds KIND ...]
 
 For every shipped text and every kind of entry (waits, fences, releases, turns, groups, syncs), the
 first ``--each`` mutants that the verifier reports are repaired. Writes
@@ -80,12 +81,13 @@ def main():
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--documents", default="")
     parser.add_argument("--results", default=str(RESULTS))
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
     parser.add_argument("--each", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=86_400)
     given = parser.parse_args()
     until = time.time() + given.seconds
     names = given.names or shipped()
-    jobs = [(n, given.documents, k, given.each, until) for k in KINDS for n in names]
+    jobs = [(n, given.documents, k, given.each, until) for k in given.kinds for n in names]
     rows = []
     with ProcessPoolExecutor(given.jobs) as pool:
         for found in pool.map(tried, jobs):

@@ -21,8 +21,8 @@ from warploom.kernels.grouped import (
     grouped_swiglu,
 )
 from warploom.kernels.int4_gemm import fp8_gemm, int4_gemm
-from warploom.kernels.measured import GRADS, SCANS
-from warploom.kernels.scan import scan
+from warploom.kernels.measured import GRADS, SCANS, measured
+from warploom.kernels.scan import scan, scan_parts
 
 TEXTS.update(
     {
@@ -30,7 +30,7 @@ TEXTS.update(
         for t in (
             *(paged, attention_grad, packed_grad, values_grad, block_scaled, turned),
             *(grouped_gathered, grouped_input, grouped_scaled, grouped_swiglu),
-            *(fp8_gemm, int4_gemm, scan),
+            *(fp8_gemm, int4_gemm, scan, scan_parts),
         )
     }
 )
@@ -52,6 +52,8 @@ class Ranged(Case):
                 found[name] = rng.integers(-1, self.sizes["s"] + 1, old.shape)
             elif name == "w" and self.text == "int4_gemm":
                 found[name] = rng.integers(-128, 128, old.shape)
+        if self.text == "scan_parts":
+            found |= {n: -0.2 * np.abs(found[n]) for n in ("seen", "all")}
         if self.text == "scan":
             gates = rounded(-0.2 * np.abs(found["grown"]), DType.F32).cumsum(axis=3)
             gates = rounded(gates, DType.F32)
@@ -193,21 +195,27 @@ CASES = {
     ),
     "scan": Ranged(
         "scan",
-        {"b": 10, "h": 16, "g": 16, "c": 6, "t": 64, "j": 64, "d": 128, "e": 64},
+        {"b": 10, "h": 16, "g": 16, "c": 6, "t": 64, "j": 64, "d": 128, "e": 64, "p": 1},
         _types("q", "k", "v", "out"),
         pins=dict(SCANS[64, 128]),
     ),
     "narrow_scan": Ranged(
         "scan",
-        {"b": 10, "h": 16, "g": 4, "c": 6, "t": 64, "j": 64, "d": 64, "e": 128},
+        {"b": 10, "h": 16, "g": 4, "c": 6, "t": 64, "j": 64, "d": 64, "e": 128, "p": 1},
         _types("q", "k", "v", "out"),
         pins=dict(SCANS[64, 64]),
     ),
     "wide_scan": Ranged(
         "scan",
-        {"b": 5, "h": 16, "g": 1, "c": 3, "t": 128, "j": 128, "d": 128, "e": 128},
+        {"b": 5, "h": 16, "g": 1, "c": 3, "t": 128, "j": 128, "d": 128, "e": 128, "p": 1},
         _types("q", "k", "v", "out"),
         pins=dict(SCANS[128, 128]),
+    ),
+    "scan_parts": Ranged(
+        "scan_parts",
+        {"b": 2, "h": 16, "g": 4, "c": 31, "j": 64, "d": 64, "e": 128, "r": 6},
+        _types("k", "v"),
+        pins=dict(measured("scan_parts", {}, {})),
     ),
     "grouped_gathered": Ranged(
         "grouped_gathered",

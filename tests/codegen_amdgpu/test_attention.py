@@ -112,7 +112,7 @@ def test_wider_and_longer_kernels(case):
         run(case, timing, Order.MIXED, b=2, h=2, g=1, s=70, t=333)
 
 
-@pytest.mark.parametrize(("s", "t"), [(1, 1), (3, 63), (129, 64), (32, 65), (1, 200)])
+@pytest.mark.parametrize(("s", "t"), [(1, 1), (129, 64), (3, 65)])
 def test_any_number_of_queries_and_keys(s, t):
     run("full", STARVED, s=s, t=t)
 
@@ -262,6 +262,7 @@ def test_other_kernels_are_refused_at_the_authors_line(name):
     assert ".py:" in error.value.where
 
 
+@pytest.mark.slow
 def test_no_softmax_at_all_and_no_heads():
     """A kernel without maxima: weights are scores squared, one matrix a call."""
     kernel = squared.specialise(dict.fromkeys(("q", "k", "v", "out"), "bf16"), sizes={"d": 64})

@@ -54,9 +54,9 @@ def run(seeds):
 
 
 def test_a_sample_of_random_problems():
-    counts = run(range(60, 68))
+    counts = run(range(60, 65))
     for strategy in BLOCKED:
-        assert counts[strategy.name, "clean"] > 3
+        assert counts[strategy.name, "clean"] > 2
     assert sum(n for (_, said), n in counts.items() if said == "refused") > 0
 
 

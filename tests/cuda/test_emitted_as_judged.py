@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import get_args
 
@@ -37,8 +39,9 @@ from warploom.document.roles import (
 from warploom.document.roles_json import read_roles
 from warploom.emit.cuda.judged import group_barrier, with_barriers
 from warploom.emit.cuda.lowering import Site, base_table
-from warploom.emit.cuda.tile.source import emit_kernel
+from warploom.emit.cuda.tile.source import _Writer, emit_kernel
 from warploom.errors import BackendError
+from warploom.target.h200 import h200
 
 COPY = BufferCopy(buffer="out", copy=0)
 ENTRIES = (
@@ -47,8 +50,11 @@ ENTRIES = (
     Expect(ring="ab", bytes=64),
     Load(op="load", ring="ab", part="A", bytes=64),
     Load(op="load", ring="ab", part="A", bytes=64, multicast=2),
+    Load(op="load", ring="ab", part="A", bytes=64, by_threads=True),
+    Load(op="load", ring="ab", part="A", bytes=64, by_threads=True, multicast=2),
     *(Arrive(ring="ab", scope=s) for s in Scope),
-    Arrive(ring="ab", ctas=2),
+    *(Arrive(ring="ab", scope=s, ctas=2) for s in Scope),
+    Arrive(ring="ab", side=Side.FULL),
     MmaFence(),
     Mma(op="mma", slots=(SlotRead(ring="ab", part="A"),), accumulator="acc"),
     Commit(),
@@ -58,9 +64,12 @@ ENTRIES = (
     *(ScopeSync(scope=s) for s in Scope),
     NamedSync(barrier="turn"),
     NamedArrive(barrier="turn", turn=1),
+    NamedSync(barrier="turn", instance=1),
+    NamedArrive(barrier="turn", turn=1, instance=0),
     *(BulkStore(op="store", source=COPY, scope=s) for s in Scope),
     BulkCommit(),
     BulkWait(pending=0),
+    BulkWait(pending=2, source_read=False),
     ClusterSync(),
 )
 ALONE = {"Expect", "Load"}  # a single thread's matter
@@ -106,43 +115,98 @@ def test_the_walk_misses_no_kind():
     assert {type(e) for e in ENTRIES} == set(get_args(RoleEntry))
 
 
+def refused(entry, threads, cluster, phase):
+    """Whether no code does what the judge takes the entry for."""
+    kind, scope = type(entry).__name__, getattr(entry, "scope", None)
+    beyond = kind == "ClusterSync" and (cluster == 1 or phase != "finish")
+    beyond = beyond or (getattr(entry, "ctas", 1) > 1 and (cluster == 1 or threads == 1))
+    beyond = beyond or getattr(entry, "multicast", 1) > cluster
+    shares = getattr(entry, "by_threads", False)
+    beyond = beyond or (shares and entry.multicast > 1)
+    unfit = kind in (ALONE if threads > 1 else WARPS) and not shares
+    unfit = unfit or (shares and threads == 1)
+    unfit = unfit or (threads == 1 and kind in ("ScopeSync", "BulkStore") and scope != "thread")
+    unfit = unfit or (threads == 96 and (kind in PRODUCTS or scope not in (None, "warp")))
+    return beyond or unfit
+
+
 @pytest.mark.parametrize("phase", LISTS)
 @pytest.mark.parametrize("cluster", [1, 2])
 @pytest.mark.parametrize("threads", [1, 96, 128])
-@pytest.mark.parametrize("entry", ENTRIES, ids=repr)
-def test_an_entry_becomes_code_or_is_refused(entry, threads, cluster, phase):
-    kind, made = type(entry).__name__, document(threads, cluster)
-    program = replace(made.programs[0], **{phase: (entry,)})
-    made = replace(made, programs=(program,))
-    scope = getattr(entry, "scope", None)
-    beyond = kind == "ClusterSync" and (cluster == 1 or phase != "finish")
-    remote = getattr(entry, "ctas", 1) > 1
-    beyond = beyond or (remote and (cluster == 1 or threads == 1))
-    beyond = beyond or getattr(entry, "multicast", 1) > cluster
-    unfit = kind in (ALONE if threads > 1 else WARPS)
-    unfit = unfit or (threads == 1 and kind in ("ScopeSync", "BulkStore") and scope != "thread")
-    unfit = unfit or (threads == 96 and (kind in PRODUCTS or scope not in (None, "warp")))
-    if beyond or unfit:
-        with pytest.raises(BackendError, match="judged"):
-            lower(entry, threads, phase, made)
-        return
-    lines = lower(entry, threads, phase, made)
-    # A sync of one thread with itself is no code; CTAs meet where all threads end.
-    assert lines or scope is Scope.THREAD or kind == "ClusterSync"
-    if remote:
-        assert all("_at(" in line and "lane < 2" in line for line in lines)
+def test_an_entry_becomes_code_or_is_refused(threads, cluster, phase):
+    for entry in ENTRIES:
+        made = document(threads, cluster)
+        program = replace(made.programs[0], **{phase: (entry,)})
+        made = replace(made, programs=(program,))
+        if refused(entry, threads, cluster, phase):
+            with pytest.raises(BackendError, match="judged"):
+                lower(entry, threads, phase, made)
+            continue
+        lines = lower(entry, threads, phase, made)
+        # A sync of one thread with itself is no code; CTAs meet where all threads end.
+        nothing = isinstance(entry, ScopeSync) and entry.scope is Scope.THREAD
+        assert lines or nothing or isinstance(entry, ClusterSync), entry
+        if getattr(entry, "ctas", 1) > 1:
+            assert all("_at(" in line and "lane < 2" in line for line in lines)
 
 
-@pytest.mark.parametrize("entry", [e for e in ENTRIES if hasattr(e, "k")], ids=repr)
-def test_positions_further_away_than_the_ring_is_long_are_refused(entry):
+@pytest.mark.parametrize("name", ["gemm", "clustered", "grouped_gathered", "attention"])
+def test_every_list_of_the_real_roles_takes_an_entry_or_refuses_it(name):
+    """As above, by the tables of whole kernels; and what lines name is known to the role."""
+    made = lowered(name)
+    ring = made.document.rings[0].name
+    declared = replace(made.document, barriers=(replace(TURN, id=9),))
+    writer = _Writer(replace(made, document=declared), h200(), stamps=False)
+    writer.kernel_text()
+    part = writer.last
+    tables = {"producer": part.producer, "consumer": part.plain, "gatherer": part.gatherer}
+    plain = [e for e in ENTRIES if not hasattr(e, "op")]
+    for program in declared.programs:
+        for phase, entry in product(LISTS, plain):
+            meant = replace(entry, ring=ring) if hasattr(entry, "ring") else entry
+            alone = replace(program, **{n: (meant,) if n == phase else () for n in LISTS})
+            if refused(entry, program.threads, declared.cluster, phase):
+                with pytest.raises(BackendError, match="judged"):
+                    part.list_lines(alone, phase, tables[program.name])
+                continue
+            text = "\n".join(part.list_lines(alone, phase, tables[program.name]))
+            unknown = {"instance", "warp_in_group"} & set(re.findall(r"\w+", text))
+            assert program.name == "consumer" or not unknown, (program.name, meant, text)
+
+
+@pytest.mark.parametrize(
+    ("entry", "text"),
+    [
+        (WaitFull(ring="ab", k=1), "mbar_wait(smem + AB_FULL + 8 * ab.at<1>().slot, ab.at<1>().ph"),
+        (WaitFull(ring="ab", parity=1), "ab.phase ^ 1);"),
+        (WaitEmpty(ring="ab", parity=0), "ab.phase);"),
+        (Arrive(ring="ab", side=Side.FULL), "if (lane == 0) mbar_arrive(smem + AB_FULL + "),
+        (Arrive(ring="ab"), "if (lane == 0) mbar_arrive(smem + AB_EMPTY + "),
+        (NamedSync(barrier="turn"), "named_sync(1 + instance, 256);"),
+        (NamedSync(barrier="turn", instance=1), "if (instance == 1) named_sync(1 + instance, 256)"),
+        (NamedArrive(barrier="turn", turn=1), "named_arrive(1 + (instance + 1) % 2, 256);"),
+        (BulkWait(pending=2), "if (lane == 0) bulk_wait_read<2>();"),
+        (BulkWait(pending=2, source_read=False), "if (lane == 0) bulk_wait<2>();"),
+        (WaitGroup(pending=3), "wgmma_wait<3>();"),
+    ],
+)
+def test_options_of_entries_are_in_the_text(entry, text):
+    assert text in lower(entry, 128)[0]
+
+
+def test_positions_further_away_than_the_ring_is_long_are_refused():
     """The judge knows any use; a role knows the positions one round ahead and back."""
-    threads = 1 if type(entry).__name__ in ALONE else 128
-    made = document(threads, 2)
-    touches = getattr(entry, "ring", "") or getattr(entry, "slots", ())
-    assert lower(replace(entry, k=-2), threads, made=made)
-    if touches:
-        with pytest.raises(BackendError, match="judged"):
-            lower(replace(entry, k=3), threads, made=made)
+    for entry in (e for e in ENTRIES if hasattr(e, "k")):
+        alone = type(entry).__name__ in ALONE and not getattr(entry, "by_threads", False)
+        threads = 1 if alone else 128
+        if refused(entry, threads, 2, "kernel"):
+            continue
+        made = document(threads, 2)
+        touches = getattr(entry, "ring", "") or getattr(entry, "slots", ())
+        assert lower(replace(entry, k=-2), threads, made=made)
+        if touches:
+            with pytest.raises(BackendError, match="judged"):
+                lower(replace(entry, k=3), threads, made=made)
 
 
 def test_one_arrival_is_one_thread():
@@ -169,6 +233,42 @@ def test_groups_of_other_roles_and_of_other_loops_meet_elsewhere():
     assert [group_barrier(two, p) for p in two.programs] == [3, 5]
     second = replace(made, name="second", barriers=(replace(TURN, id=3),))
     assert group_barrier(with_barriers(made, [second]), made.programs[0]) == 5
+
+
+@pytest.mark.parametrize("entry", [WaitGroup(pending=0), MmaFence()])
+def test_products_of_one_lane_are_refused(entry):
+    """Such an entry does no harm to the schedule, but its code is a whole warp's."""
+    made = lowered("gemm")
+    programs = tuple(
+        replace(p, kernel=(entry, *p.kernel)) if p.name == "producer" else p
+        for p in made.document.programs
+    )
+    with pytest.raises(BackendError, match="judged"):
+        emit_kernel(replace(made, document=replace(made.document, programs=programs)))
+
+
+def test_what_others_wait_for_stands_before_the_parts_of_a_split_loop_meet():
+    """After that only the last part goes on; its release would never come from the others."""
+    made = lowered("split_gemm")
+    consumer = made.document.program("consumer")
+    release = next(e for e in consumer.epilogue if isinstance(e, Arrive))
+    rest = tuple(e for e in consumer.epilogue if e is not release)
+    late = replace(consumer, epilogue=(*rest, release))
+    programs = tuple(late if p.name == "consumer" else p for p in made.document.programs)
+    with pytest.raises(BackendError, match="only the last part"):
+        emit_kernel(replace(made, document=replace(made.document, programs=programs)))
+
+
+def test_registers_that_cannot_be_had_are_refused():
+    """Two CTAs on an SM have half the registers each; the judge knows of one."""
+    made = lowered("gemm")
+    most = {"producer": 24, "consumer": 240}
+    programs = tuple(replace(p, most_registers=most[p.name]) for p in made.document.programs)
+    edited = replace(made, document=replace(made.document, programs=programs))
+    assert emit_kernel(edited).text
+    two = replace(made.tiling, resident=2)
+    with pytest.raises(BackendError, match="cannot be had"):
+        emit_kernel(replace(edited, tiling=two))
 
 
 def test_the_cluster_barrier_in_a_loop_is_refused():
@@ -219,6 +319,8 @@ def test_the_shipped_texts_are_emitted(name):
     text = emit_kernel(lowered(name)).text
     body = text[text.index("__global__") :]
     assert body.count("await_kernel_before();") == 1  # launches come early: see launch/plan.py
+    before = body[body.index("{") : body.index("await_kernel_before();")]
+    assert not re.findall(r"\w\[(?!\])|\bldg?\b|load|tma_", before)  # nothing is read until then
 
 
 def test_lanes_that_read_by_themselves_meet_before_one_of_them_releases():

@@ -85,7 +85,11 @@ def test_the_gradient_of_groups():
 
 
 @pytest.mark.parametrize(
-    "what", ["swiglu", "grouped", "gathered", "weights", "scaled", "quantised", "scan", "long scan"]
+    "what",
+    [
+        *("swiglu", "grouped", "gathered", "weights", "scaled", "quantised"),
+        *("scan", "long scan", "scan of parts"),
+    ],
 )
 def test_the_same_bits_every_time(what):
     starts = torch.tensor([0, 300, 300, 517], device="cuda").int()
@@ -107,6 +111,9 @@ def test_the_same_bits_every_time(what):
         "scan": lambda: warploom.scan(q, q, q[..., :64], -q[..., 0].float().abs().cumsum(-1))[0],
         "long scan": lambda: warploom.scan(
             *(q.view(1, 2, 2, 128, 128),) * 3, -q[..., 0].float().abs().view(1, 2, 2, 128)
+        )[0],
+        "scan of parts": lambda: warploom.scan(
+            q, q, q, -q[..., 0].float().abs().cumsum(-1), parts=3
         )[0],
     }[what]
     first = call()
@@ -150,7 +157,14 @@ def test_quantised_weights(shape):
 
 @pytest.mark.parametrize(
     ("shape", "g"),
-    [((1, 3, 5, 64, 128, 64), 3), ((2, 4, 3, 128, 128, 192), 2), ((1, 2, 4, 64, 64, 64), 1)],
+    [
+        ((1, 3, 5, 64, 128, 64), 3),
+        ((2, 4, 3, 128, 128, 192), 2),
+        ((1, 2, 4, 64, 64, 64), 1),
+        ((1, 2, 17, 64, 64, 128), 1),  # the rest in parts of the sequence
+        ((1, 2, 17, 64, 128, 64), 2),
+        ((1, 2, 13, 128, 128, 64), 1),
+    ],
 )
 def test_scan(shape, g):
     b, h, c, t, d, e = shape

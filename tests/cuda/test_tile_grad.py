@@ -22,6 +22,7 @@ from warploom.kernels.gemm import gemm
 from warploom.kernels.measured import measured
 from warploom.kernels.rms_gemm import rms_gemm
 from warploom.kernels.swiglu import swiglu
+from warploom.launch.kept import kept_order
 from warploom.lower.body import body_of
 from warploom.lower.choose import choose
 from warploom.lower.column import lower
@@ -57,7 +58,12 @@ def tiled(kernel, **choices):
 @pytest.fixture(scope="module")
 def lowered():
     kernel = grad()
-    return lower(kernel, tiled(kernel, joined=True, shared=True, cleared=True), options=QUICK)
+    return lower(
+        kernel,
+        tiled(kernel, joined=True, shared=True, cleared=True),
+        options=QUICK,
+        keep=kept_order,
+    )
 
 
 def compiled(source, tmp_path):
@@ -121,7 +127,7 @@ def test_vectors_arrive_with_their_tiles(lowered):
 def test_sums_go_to_memory_from_registers_where_asked():
     kernel = grad()
     choices = tiled(kernel, joined=True, shared=True, cleared=True, straight=True)
-    made = lower(kernel, choices, options=QUICK)
+    made = lower(kernel, choices, options=QUICK, keep=kept_order)
     assert verify_roles(made.document).clean
     entries = made.document.program("consumer").kernel
     assert any(isinstance(e, Compute) and e.op == "store_dq" for e in entries)
@@ -149,7 +155,7 @@ def test_registers_are_counted_while_they_live():
 def test_the_wide_head_fits():
     kernel = grad(128)
     choices = tiled(kernel, joined=True, shared=True, cleared=True, spare=48)
-    made = lower(kernel, choices, options=QUICK)
+    made = lower(kernel, choices, options=QUICK, keep=kept_order)
     assert verify_roles(made.document).clean
     assert live_registers(made.document.program("consumer")) <= 208
 
@@ -189,7 +195,7 @@ def test_other_kernels_still_compile(name, tmp_path):
     kernel = text.specialise(dict.fromkeys(names, DType.BF16), without=without)
     kernel = rewrite(simplify(kernel), positive=frozenset())
     tiling = tiling_of(kernel, consumers=2, m=128, n=128, k=64)
-    said = compiled(emit_kernel(lower(kernel, tiling, options=QUICK)), tmp_path)
+    said = compiled(emit_kernel(lower(kernel, tiling, options=QUICK, keep=kept_order)), tmp_path)
     assert "0 bytes spill stores" in said
     assert "C75" not in said
 
@@ -198,7 +204,9 @@ def test_other_kernels_still_compile(name, tmp_path):
 def test_block_scales(tmp_path):
     kernel = block_scaled.specialise({"a": DType.E4M3, "b": DType.E4M3, "out": DType.BF16})
     kernel = rewrite(simplify(kernel))
-    made = lower(kernel, tiling_of(kernel, consumers=2, m=128, n=128), options=QUICK)
+    made = lower(
+        kernel, tiling_of(kernel, consumers=2, m=128, n=128), options=QUICK, keep=kept_order
+    )
     assert verify_roles(made.document).clean
     source = emit_kernel(made)
     assert "load_shared1(smem + RING_V2_V3_V6" in source.text  # scales of rows arrive by copies
@@ -214,7 +222,7 @@ def test_attention_still_compiles(tmp_path):
     kernel = attention.specialise(half, sizes={"d": 128}, without={"lse"})
     kernel = rewrite(simplify(kernel), positive=frozenset({"scale"}))
     tiling = tiling_of(kernel, consumers=2, s=128, t=128)
-    said = compiled(emit_kernel(lower(kernel, tiling, options=QUICK)), tmp_path)
+    said = compiled(emit_kernel(lower(kernel, tiling, options=QUICK, keep=kept_order)), tmp_path)
     assert "0 bytes spill stores" in said
     assert "C75" not in said
 
@@ -265,7 +273,10 @@ def test_tiles_that_start_late_are_listed():
     assert starts == 1
     assert rest[:3] == [0, 8, 16]  # the longest: the first keys of each head
     assert sorted(rest[:-1]) == list(range(24))
-    assert "listed(order + visit)" in emit_kernel(lower(kernel, tiling, options=QUICK)).text
+    assert (
+        "listed(order + visit)"
+        in emit_kernel(lower(kernel, tiling, options=QUICK, keep=kept_order)).text
+    )
 
 
 def shipped(size, mask, without=("lengths", "turns")):
@@ -278,7 +289,7 @@ def shipped(size, mask, without=("lengths", "turns")):
     kernel = rewrite(simplify(kernel), positive=frozenset({"scale"}))
     pins = dict(measured("attention_grad", {"causal": mask}, {"d": size}))
     sizes = {"b": 1, "h": 8, "g": 8, "s": 1024, "t": 1024}
-    return lower(kernel, choose(kernel, sizes, pins=pins)[0].tiling)
+    return lower(kernel, choose(kernel, sizes, pins=pins)[0].tiling, keep=kept_order)
 
 
 def test_copies_are_seen_before_sums_go_out():

@@ -1,7 +1,5 @@
 """A search that asks the code generator: what cannot be built does not win."""
 
-from dataclasses import replace
-
 import pytest
 
 import warploom
@@ -13,7 +11,7 @@ from warploom.seed.compile import compile_schedule
 from warploom.seed.schedules.pingpong import DeclarativeSchedule
 from warploom.sim.chip import chip_costs
 
-BRIEF = SearchOptions(seconds=None, evaluations=4, solver_seconds=1.0, build=True)
+BRIEF = SearchOptions(seconds=None, evaluations=2, solver_seconds=0.3, build=True)
 
 
 def fourwave(tile=(64, 64, 32), mma=(16, 16, 32)):
@@ -46,9 +44,10 @@ def test_the_best_was_built():
     assert "built" in found.table()
 
 
+@pytest.mark.slow
 def test_what_is_refused_does_not_win(monkeypatch):
     pytest.importorskip("llvmlite")
     monkeypatch.setattr(Builder, "builds", lambda self, compiled: False)
     monkeypatch.setattr("warploom.order.hunt.HOPELESS", 2)
     with pytest.raises(SchedulingError, match=r"can be built|usable"):
-        warploom.search(fourwave(), options=replace(BRIEF, evaluations=3))
+        warploom.search(fourwave(), options=BRIEF)

@@ -127,6 +127,8 @@ def decode(raw, dtype):
         return raw.view(np.float32).astype(np.float64)
     if dtype is DType.F16:
         return raw.view(np.float16).astype(np.float64)
+    if dtype is DType.I32:
+        return raw.view(np.int32).astype(np.float64)
     return (raw.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
 
 

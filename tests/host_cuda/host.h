@@ -67,6 +67,7 @@ inline float4 __ldcg(const float4* at) { return *at; }
 inline void __stcg(float4* at, float4 x) { *at = x; }
 inline void __threadfence() {}
 inline host_u32 atomicAdd(host_u32* at, host_u32 x) { return (*at += x) - x; }
+inline float atomicAdd(float* at, float x) { return (*at += x) - x; }
 
 unsigned char* host_shared();
 host_u32 host_shared_address(const void* p);

@@ -120,6 +120,8 @@ def _product(asm: Asm, line: str, keeps: str) -> str:
 
 _NOTHING = (
     "mapa.shared::cluster.",
+    "fence.release.sync_restrict::",
+    "fence.acquire.sync_restrict::",
     "barrier.cluster.arrive.",
     "fence.mbarrier_init.",
     "prefetch.tensormap",
@@ -133,10 +135,10 @@ _PLAIN = {  # instruction: the C++ of its operands in the order of the PTX text
     "mbarrier.init.shared::cta.b64": "host_mbar_init({0}, {1});",
     "mbarrier.arrive.expect_tx.shared::cta.b64": "host_mbar_expect({0}, {1});",
     "mbarrier.arrive.shared::cta.b64": "host_mbar_arrive({0});",
-    "mbarrier.arrive.shared::cluster.b64": "host_mbar_arrive_at({0}, {1});",
-    "mbarrier.arrive.release.cluster.shared::cluster.b64": "host_mbar_arrive_at({0}, {1});",
+    "mbarrier.arrive.relaxed.cluster.shared::cluster.b64": "host_mbar_arrive_at({0}, {1});",
     "barrier.cluster.wait.acquire": "host_cluster_sync();",
     "mbarrier.try_wait.parity.shared::cta.b64": "{0} = host_mbar_wait({1}, {2});",
+    "mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64": "{0} = host_mbar_wait({1}, {2});",
     "createpolicy.fractional.L2::evict_last.b64": "{0} = 0;",
     "createpolicy.fractional.L2::evict_first.b64": "{0} = 0;",
     "cp.async.bulk.commit_group": "host_bulk_commit();",

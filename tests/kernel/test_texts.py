@@ -13,7 +13,7 @@ from warploom.kernels.gemm import gemm
 from warploom.kernels.grouped import grouped, grouped_input, grouped_scaled, grouped_swiglu
 from warploom.kernels.int4_gemm import fp8_gemm, int4_gemm
 from warploom.kernels.rms_gemm import rms_gemm
-from warploom.kernels.scan import scan
+from warploom.kernels.scan import scan, scan_parts
 from warploom.kernels.swiglu import swiglu
 
 
@@ -122,18 +122,25 @@ def test_quantised_weights(extents):
     close(fp8_gemm.reference(x, w, scale, extents=extents), x @ (w * wide).T)
 
 
-def test_scan():
-    q, k, v = normal(1, 2, 3, 8, 4), normal(1, 2, 3, 8, 4), normal(1, 2, 3, 8, 6)
-    gates = -np.random.default_rng(4).random((1, 2, 3, 8))
+@pytest.mark.parametrize("parts", [1, 2, 3, 5])
+def test_scan(parts):
+    """Any number of parts of the sequence gives the same, empty ones too."""
+    q, k, v = normal(1, 2, 7, 8, 4), normal(1, 2, 7, 8, 4), normal(1, 2, 7, 8, 6)
+    gates = -np.random.default_rng(4).random((1, 2, 7, 8))
     grown = gates.cumsum(-1)
-    out, last = scan.reference(q, k, v, grown, grown, grown[..., -1])
+    given = (grown, grown[..., -1])
+    before = {}
+    if parts > 1:
+        cut = scan_parts.reference(k, v, *given, sizes={"r": parts})
+        before = dict(zip(("left", "gone"), cut, strict=True))
+    out, last = scan.reference(q, k, v, grown, *given, sizes={"p": parts}, **before)
     state, wanted = np.zeros((1, 2, 4, 6)), np.zeros_like(out)
-    for c, t in np.ndindex(3, 8):
+    for c, t in np.ndindex(7, 8):
         fresh = k[:, :, c, t, :, None] * v[:, :, c, t, None, :]
         state = state * np.exp(gates[:, :, c, t])[..., None, None] + fresh
         wanted[:, :, c, t] = np.einsum("bhd,bhde->bhe", q[:, :, c, t], state)
     close(out, wanted)
-    close(last, state)
+    close(last[:, :, -1], state)
 
 
 def plain_attention(q, k, v, scale, seen):

@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from warploom.document.roles import Arrive, ClusterSync, Load
+from warploom.document.roles import Arrive, Load, WaitEmpty
 from warploom.emit.cuda.tile.source import emit_kernel
 from warploom.errors import KernelError
 from warploom.kernel.values import DType
@@ -77,7 +77,7 @@ def test_shares_are_fetched_into_every_cta(size, split):
     [
         (Arrive, lambda e: replace(e, ctas=1)),  # the others' slots are overwritten
         (Load, lambda e: replace(e, multicast=1)),
-        (ClusterSync, lambda e: None),  # a CTA leaves while others reach it
+        (WaitEmpty, lambda e: None if e.k > 0 else e),  # a CTA leaves while others reach it
     ],
 )
 def test_what_a_cluster_needs_is_missed(kind, change):
@@ -87,9 +87,12 @@ def test_what_a_cluster_needs_is_missed(kind, change):
 def test_the_text_meets_casts_and_arrives():
     text = emit_kernel(lowered(cluster=2)).text
     assert "__cluster_dims__(2, 1, 1)" in text
-    assert text.count("cluster_sync();") == 2
+    assert text.count("cluster_start();") == 1
+    assert "cluster_sync" not in text  # they leave when all slots are free
+    assert text.count("_EMPTY + 8 * ring_v2_v3.at<7>().slot") == 1
     assert "rank * 32, 3" in text
     assert "if (lane < 2) mbar_arrive_at(" in text
+    assert "mbar_wait(" not in text.replace("mbar_wait_cluster", "")
     plain = emit_kernel(lowered(cluster=1)).text
     assert "cluster" not in plain.replace("shared::cluster", "").replace("release.cluster", "")
 

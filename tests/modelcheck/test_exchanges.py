@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 import pytest
 
 from tests.mutation.exchange_mutants import exchange_mutants
 from tests.roles.samples import lowered
-from warploom.run.roles import first_fault
+from warploom.document.flow import Across
+from warploom.document.roles import Arrive
+from warploom.document.roles_json import read_roles, write_roles
+from warploom.errors import DocumentError
+from warploom.run.roles import Fault, first_fault, role_witness
+from warploom.run.roles.exchange import run_exchanges
 from warploom.verify.roles import Code, verify_roles
+from warploom.verify.roles.exchange import check_exchanges
 
 from .exchanges import SHIPPED, check_exchange, compare, judge_exchange
 
@@ -33,20 +42,90 @@ def test_verdicts_agree_on_random_edits():
     assert "right" in found
 
 
+def fault_of(document):
+    """What a random run shows, of 70."""
+    for seed in range(70):
+        try:
+            run_exchanges(document, seed)
+        except Fault as fault:
+            return str(fault)
+    return None
+
+
 @pytest.mark.parametrize("name", ["split_gemm", "decode", "turns"])
 def test_every_single_edit_that_runs_wrong_is_found(name):
     document = lowered(name).document
-    tiles = (max(document.minimum_trips, 1),)
     counts = {"found": 0, "passed": 0}
     for mutant in exchange_mutants(document):
-        report = verify_roles(mutant.document, sequences=[tiles])
-        runs = range(60 if report.clean else 200)
-        fault = first_fault(mutant.document, tiles, runs, intended=document)
-        assert (fault is None) is report.clean, (mutant.operator, mutant.where, fault)
-        assert report.clean or report.codes() == {Code.EXCHANGE}
-        counts["passed" if report.clean else "found"] += 1
+        clean = not [*check_exchanges(mutant.document, document.flow)]
+        fault = fault_of(mutant.document)
+        assert (fault is None) is clean, (mutant.operator, mutant.where, fault)
+        counts["passed" if clean else "found"] += 1
     assert counts["found"] > 30
     assert counts["passed"] > 5
+
+
+def test_a_whole_document_is_judged_run_and_shown():
+    document = lowered("split_gemm").document
+    mutant = next(m for m in exchange_mutants(document) if m.operator == "another reach")
+    wrong = next(
+        m.document
+        for m in exchange_mutants(document)
+        if m.operator == "another reach" and "await" in m.where
+    )
+    assert verify_roles(mutant.document).clean
+    report = verify_roles(wrong)
+    assert report.codes() == {Code.EXCHANGE}
+    assert "may read what was there before" in report.text()
+    assert first_fault(wrong, (2, 1), range(20), intended=document)
+    shown = role_witness(wrong, [(2, 1)], intended=document)
+    assert shown is not None
+    assert "may not see yet" in shown.fault
+    assert any("read" in step for step in shown.steps)
+
+
+def test_a_document_that_declares_nothing_of_it_is_not_judged():
+    """As documents were written before."""
+    document = lowered("split_gemm").document
+    ops = tuple(replace(op, across=Across.NOTHING) for op in document.flow.ops)
+    old = replace(document, exchanges=(), flow=replace(document.flow, ops=ops))
+    report = verify_roles(read_roles(write_roles(old)))
+    assert not report.clean
+    assert not report.findings
+    assert "how CTAs that share a tile meet" in report.not_judged[0]
+
+
+def test_what_follows_a_meeting_is_the_last_parts_alone():
+    document = lowered("split_gemm").document
+    consumer = document.program("consumer")
+    release = next(e for e in consumer.epilogue if isinstance(e, Arrive))
+    rest = tuple(e for e in consumer.epilogue if e is not release)
+    new = replace(consumer, epilogue=(*rest, release))
+    programs = tuple(new if p is consumer else p for p in document.programs)
+    report = verify_roles(replace(document, programs=programs))
+    assert Code.EXCHANGE in report.codes()
+
+
+@pytest.mark.parametrize(
+    ("edit", "why"),
+    [
+        ({"parts": 1}, "two or more"),
+        ({"across": "turns"}, "two or more"),
+        ({"role": "nobody"}, "no role"),
+        ({"steps": [{"does": "add", "by": "all"}]}, "no add"),
+        ({"steps": [{"does": "draw", "by": "usher"}]}, "no draw by usher"),
+        ({"steps": [{"does": "publish", "by": "others", "flag": "open"}]}, "flag"),
+        ({"steps": [{"does": "sync", "by": "all", "less": 1}]}, "speaks of no others"),
+        ({"steps": [{"does": "read", "by": "last", "at": 5000}]}, "at most"),
+        ({"steps": [{"does": "sync", "by": "all"}] * 65}, "more than 64"),
+        ({"parts": 10**9}, "4096"),
+    ],
+)
+def test_what_no_meeting_has_is_refused(edit, why):
+    data = json.loads(write_roles(lowered("split_gemm").document))
+    data["exchanges"][0] |= edit
+    with pytest.raises(DocumentError, match=why):
+        read_roles(json.dumps(data))
 
 
 @pytest.mark.slow

@@ -41,12 +41,12 @@ def test_generated_programs_are_clean(seed):
 
 
 def test_verdicts_agree_on_random_programs_and_edits():
-    outcomes = [compare(seed, limit=600) for seed in range(150)]
+    outcomes = [compare(seed, limit=600) for seed in range(60)]
     assert not [o for o in outcomes if o.missed]
     assert not [o for o in outcomes if o.false_alarm]
     wrong = [o for o in outcomes if o.truth not in (None, UNDECIDED)]
-    assert len(wrong) > 40
-    assert sum(o.verdict == "clean" for o in outcomes) > 60
+    assert len(wrong) > 15
+    assert sum(o.verdict == "clean" for o in outcomes) > 22
 
 
 def test_an_arrival_after_the_last_generation_may_not_come_before_it():

@@ -7,7 +7,7 @@ from tests.modulo.mixed_bodies import mixed_body
 from warploom.errors import CycleError, InfeasibleError
 from warploom.order import Goal, ModuloOptions, check_result, solve_modulo
 
-SAMPLE = range(150)
+SAMPLE = range(110)
 WHOLE = range(1000, 3000)
 
 

@@ -36,20 +36,20 @@ def small(seed, **shape):
 
 
 def test_plain_bodies_agree():
-    bodies = [small(seed, density=0.8, carried=0.5) for seed in range(90)]
+    bodies = [small(seed, density=0.8, carried=0.5) for seed in range(45)]
     assert sum(compare(body) or 0 for body in bodies) > 0
 
 
 def test_bodies_with_rings_agree():
     above = 0
-    for seed in range(70):
+    for seed in range(35):
         body = small(seed, rings=1, two_writer_rings=seed % 2, density=0.8, carried=0.4)
         above += compare(body) or 0
     assert above > 0
 
 
 def test_bodies_under_a_shared_memory_budget_agree():
-    for seed in range(60):
+    for seed in range(30):
         compare(small(seed, rings=2, two_writer_rings=1, smem_budget=3 + seed % 3))
 
 
@@ -60,7 +60,7 @@ def test_units_of_capacity_two_agree():
 
 def test_register_budgets_agree():
     decided = 0
-    for seed in range(44):
+    for seed in range(36):
         shape = RandomShape(
             ops=4,
             units=2,
@@ -79,7 +79,7 @@ def test_register_budgets_agree():
         result = solve_modulo(problem, ModuloOptions(goals=()))
         assert (result.ii, result.proven) == (expected, True)
         decided += 1
-    assert decided >= 8
+    assert decided >= 6
 
 
 @pytest.mark.slow

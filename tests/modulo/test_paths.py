@@ -18,7 +18,7 @@ arcs_of = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(arcs_of, st.integers(1, 60), st.permutations(range(NODES)))
 def test_times_are_the_longest_paths_and_refusals_are_cycles(arcs, ii, order):
     found, close = Paths(NODES, arcs, order).at(ii), distances(NODES, arcs, ii)
@@ -32,7 +32,7 @@ def test_times_are_the_longest_paths_and_refusals_are_cycles(arcs, ii, order):
         assert found == close.max(axis=0).tolist()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(arcs_of)
 def test_the_least_interval_is_the_first_that_no_cycle_forbids(arcs):
     ii, cycle = rec_mii(NODES, arcs)

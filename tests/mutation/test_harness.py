@@ -57,10 +57,10 @@ def test_hints_do_not_make_a_new_program():
 @pytest.mark.parametrize(
     ("name", "every"),
     [
-        ("ping-pong CSP, 1 global", 80),
-        ("ping-pong GREEDY, 0 globals", 120),
-        ("4-wave, weakest", 20),
-        ("4-wave, fewest", 40),
+        ("ping-pong CSP, 1 global", 160),
+        ("ping-pong GREEDY, 0 globals", 240),
+        ("4-wave, weakest", 40),
+        ("4-wave, fewest", 80),
         ("single buffer, 2 slices", 3),
         ("random body 2", 4),
     ],

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
 import warploom as wl
 from tests.roles.gemm_kernel import GemmKernel
 from tests.roles.gemm_plan import gemm_problem, roles_of
-from warploom.document.roles import RolesDocument
+from warploom.document.roles import ClusterSync, RoleProgram, RolesDocument, WaitEmpty
 from warploom.kernel.text import Text
 from warploom.kernels.attention import attention, blocked, packed, paged
 from warploom.kernels.attention_grad import (
@@ -31,15 +32,26 @@ from warploom.kernels.grouped import (
     grouped_weights,
 )
 from warploom.kernels.int4_gemm import fp8_gemm, int4_gemm
-from warploom.kernels.measured import ATTENTION, GRADS, PRODUCTS, SCANS
+from warploom.kernels.measured import ATTENTION, GRADS, PRODUCTS, SCANS, measured
 from warploom.kernels.rms_gemm import rms_gemm
-from warploom.kernels.scan import scan
+from warploom.kernels.scan import scan, scan_parts
 from warploom.kernels.swiglu import swiglu
 from warploom.launch.compiled import SOLVE
+from warploom.launch.kept import kept_order
 from warploom.launch.pricing import priced
 from warploom.lower.column import Lowered, lower
 from warploom.order import Limit, LimitKind, ModuloOptions, ModuloProblem, ModuloResult
 from warploom.target.h200 import h200
+
+
+def meeting(document: RolesDocument) -> RolesDocument:
+    """CTAs of a cluster meet at the end, in place of waiting for their slots."""
+
+    def ended(program: RoleProgram) -> RoleProgram:
+        rest = (e for e in program.finish if not isinstance(e, WaitEmpty))
+        return replace(program, finish=(*rest, ClusterSync()))
+
+    return replace(document, programs=tuple(map(ended, document.programs)))
 
 
 def placed(problem: ModuloProblem) -> ModuloResult:
@@ -120,6 +132,9 @@ SHIPPED: dict[str, Shipped] = {
     "wide_scan": Shipped(
         scan, sizes={"t": 128, "j": 128, "d": 128}, pins=SCANS[128, 128], options=BRIEF
     ),
+    "scan_parts": Shipped(
+        scan_parts, sizes={"j": 64, "d": 64}, pins=dict(measured("scan_parts", {}, {}))
+    ),
     "values_grad": Shipped(values_grad, sizes={"d": 256}, pins=_grad("values_grad", 256)),
     "packed_values": Shipped(packed_values, sizes={"d": 256}, pins=_grad("packed_values", 256)),
     "packed_grad": Shipped(packed_grad, sizes={"d": 64}, pins=_grad("packed_grad", 64)),
@@ -181,7 +196,8 @@ def lowered(name: str = "attention", **pins: object) -> Lowered:
         without=optional - given,
         positive=set(text.signature.scalars),
     )
-    found = lower(made.rewritten, made.choices[0].tiling, target=made.target, options=options)
+    tiling, target = made.choices[0].tiling, made.target
+    found = lower(made.rewritten, tiling, target=target, options=options, keep=kept_order)
     return priced(found, made.target)
 
 

@@ -108,7 +108,7 @@ def paths(value, prefix=()):
 PATHS = [p for p in paths(DATA) if p]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(
     path=st.sampled_from(PATHS),
     value=st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=4), st.just([])),

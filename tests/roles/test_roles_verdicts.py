@@ -30,7 +30,7 @@ from warploom.run.roles import first_fault
 from warploom.verify.roles import Code, Severity, require_clean, tile_sequences, verify_roles
 
 from .flows import gemm_flow
-from .samples import gemm_document
+from .samples import gemm_document, meeting
 
 KERNELS = (
     GemmKernel(),
@@ -243,8 +243,19 @@ def test_arrival_by_one_thread_is_an_assumption_not_a_proof():
     assert report.codes() == {Code.SCOPE}
 
 
-def test_cluster_peers_must_meet_before_they_leave():
+def test_cluster_peers_leave_when_all_slots_are_free():
     document = gemm_document(GemmKernel(cluster=(2, 1)))
+    waits = [e.k for e in document.program("producer").finish]
+    assert waits == list(range(document.rings[0].depth))
+    mutant = edited(document, "producer", "finish", on(WaitEmpty, DROP))
+    assert verify_roles(mutant).codes() == {Code.DRAIN}
+    last = on(WaitEmpty, lambda e: () if e.k == waits[-1] else (e,))
+    assert verify_roles(edited(document, "producer", "finish", last)).codes() == {Code.DRAIN}
+
+
+def test_cluster_peers_that_meet_all_meet_before_they_leave():
+    document = meeting(gemm_document(GemmKernel(cluster=(2, 1))))
+    assert verify_roles(document).clean
     for role in ("producer", "consumer"):
         mutant = edited(document, role, "finish", on(ClusterSync, DROP))
         assert Code.BARRIER in verify_roles(mutant).codes()

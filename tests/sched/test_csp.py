@@ -31,7 +31,7 @@ def budget_of(max_vgpr):
     return 10**9 if max_vgpr is None else max_vgpr
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=125, deadline=None)
 @given(bodies(max_ops=8), load_limits, penalties, budgets)
 def test_partitioned_search_returns_the_order_of_the_definition(graph, loads, penalty, max_vgpr):
     limits = {"partitions": 2, "max_loads": loads, "budget": budget_of(max_vgpr)}
@@ -55,7 +55,7 @@ def test_partitioned_search_returns_the_order_of_the_definition(graph, loads, pe
     assert got.lower_bound <= min(scan.price(graph, o, penalty)[0] for o in admissible)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(bodies(max_ops=7), budgets)
 def test_whole_search_returns_the_first_fastest_order(graph, max_vgpr):
     expected = scan.scan_whole(graph, budget=budget_of(max_vgpr))
@@ -80,7 +80,7 @@ def ends_in_compute(graph, order):
     return all(h[-1] is OpRole.COMPUTE for h in halves if OpRole.COMPUTE in h)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(bodies(max_ops=8), load_limits, penalties, budgets)
 def test_blocks_can_be_asked_to_close(graph, loads, penalty, max_vgpr):
     limits = {"partitions": 2, "max_loads": loads, "budget": budget_of(max_vgpr)}
@@ -110,7 +110,7 @@ def test_an_op_behind_the_last_compute_leaves_no_block_order():
         optimal_block_order(graph, partitions=1)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(bodies(max_ops=20), load_limits, penalties, st.sampled_from((1, 2, 3)))
 def test_larger_bodies_keep_every_promise(graph, loads, penalty, partitions):
     try:
@@ -225,7 +225,7 @@ def test_a_value_is_freed_by_its_last_reader():
     assert caught.value.smallest_feasible == 8
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(bodies(max_ops=7), st.sampled_from((0, 4, 8, 12, 16, 20)))
 def test_budgets_by_lifetime_are_those_of_a_scan(graph, budget):
     """Against every order there is: the least peak, and the least makespan within a budget."""
@@ -281,7 +281,7 @@ def reference_peak(graph, order):
     return peak
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(bodies(max_ops=8))
 def test_live_registers_are_those_of_the_definition(graph):
     for order in islice(scan.orders(graph, partitions=2), 6):

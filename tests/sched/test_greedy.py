@@ -37,7 +37,7 @@ def test_the_stated_bound_can_lie_above_the_optimum():
     assert evaluate_makespan(graph, range(4), 20) == 70
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(bodies(), st.integers(0, 20), st.randoms(use_true_random=False))
 def test_pricing_agrees_with_a_plain_reading_for_any_order(graph, penalty, shuffle):
     order = list(range(len(graph)))
@@ -46,7 +46,7 @@ def test_pricing_agrees_with_a_plain_reading_for_any_order(graph, penalty, shuff
     assert (metrics.makespan, metrics.vgpr_peak) == scan.price(graph, order, penalty)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(bodies(max_ops=6))
 def test_the_partial_bound_holds_for_every_completion(graph):
     for order in list(scan.orders(graph))[:20]:
@@ -61,7 +61,7 @@ def test_an_order_that_is_none_is_refused(order):
         evaluate_schedule(LoopBody.of([op(ResourceKind.LDS, 1)] * 3), order)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(bodies())
 def test_greedy_is_the_first_order(graph):
     assert simple_greedy_schedule(graph) == next(scan.orders(graph))

@@ -26,7 +26,7 @@ def start_times(problem, order):
     return starts
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(bodies(max_ops=7), load_limits, penalties)
 def test_heads_tails_and_totals_hold_for_every_order(graph, loads, penalty):
     problem = order_problem(graph, partitions=2, max_loads=loads, penalty=penalty)
@@ -39,7 +39,7 @@ def test_heads_tails_and_totals_hold_for_every_order(graph, loads, penalty):
             assert problem.tail[i] <= makespan - start
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(bodies(max_ops=6), load_limits, penalties)
 def test_no_prefix_of_an_order_is_given_up(graph, loads, penalty):
     problem = order_problem(graph, partitions=2, max_loads=loads, penalty=penalty)
@@ -55,7 +55,7 @@ def test_no_prefix_of_an_order_is_given_up(graph, loads, penalty):
             assert state is not None
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(bodies(max_ops=6), load_limits, penalties)
 def test_a_prefix_is_completed_exactly_when_some_order_completes_it(graph, loads, penalty):
     """Every prefix, one memory: what failed once must not spoil what can be done."""

@@ -108,7 +108,7 @@ def one_wave(document, costs, trips):
 
 
 @given(bodies, bodies, bodies, units, units, machines(), st.integers(0, 4))
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_one_wave_agrees_with_the_second_opinion(first, body, last, vm, lgkm, costs, trips):
     doc = document(prologue=first, kernel=body, epilogue=last, vm=vm, lgkm=lgkm)
     sim = simulate(doc, costs, trips=trips)
@@ -119,7 +119,7 @@ def test_one_wave_agrees_with_the_second_opinion(first, body, last, vm, lgkm, co
 
 
 @given(bodies, units, units, machines(shared=True), st.integers(1, 3), st.integers(1, 2))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_the_interval_is_never_below_the_resource_bound(body, vm, lgkm, costs, waves, groups):
     doc = document(kernel=body, vm=vm, lgkm=lgkm, waves_per_group=waves, groups=groups)
     sim = simulate(doc, costs, trips=12)
@@ -129,7 +129,7 @@ def test_the_interval_is_never_below_the_resource_bound(body, vm, lgkm, costs, w
 
 
 @given(bodies, units, units, machines(shared=True), st.integers(1, 3), st.integers(1, 2))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_a_unit_serves_one_op_at_a_time_and_rows_issue_in_order(
     body, vm, lgkm, costs, waves, groups
 ):
@@ -166,7 +166,7 @@ def _waits(doc):
 
 
 @given(bodies, bodies, bodies, units, units, machines(), st.data())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_a_lone_wave_never_gets_slower_by_dropping_a_wait(first, body, last, vm, lgkm, costs, data):
     doc = document(prologue=first, kernel=body, epilogue=last, vm=vm, lgkm=lgkm)
     waits = _waits(doc)

@@ -95,8 +95,15 @@ class Case:
     def reference(self, arrays):
         """The NumPy results, as a tuple."""
         types = {n: t for n, t in self.types.items() if n not in self.left_out}
+        given = [t for t in self.kernel_text.signature.inputs if t.name not in self.left_out]
+        known = {a.name for t in given for a in t.axes}
         made = self.kernel_text.reference(
-            **arrays, types=types, without=self.left_out, **self.constants, **self.scalars
+            **arrays,
+            types=types,
+            sizes={a: n for a, n in self.sizes.items() if a not in known},
+            without=self.left_out,
+            **self.constants,
+            **self.scalars,
         )
         return made if isinstance(made, tuple) else (made,)
 

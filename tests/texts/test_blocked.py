@@ -122,7 +122,7 @@ def test_the_meaning_is_that_of_the_lists(case):
 @pytest.mark.parametrize(
     ("queries", "keys", "options", "pins"),
     [
-        (300, 256, {}, {"consumers": 2}),
+        pytest.param(300, 256, {}, {"consumers": 2}, marks=pytest.mark.slow),  # solved for turns
         (130, 300, {}, {"turns": False}),
         (200, 256, {"score": steep, "causal": True}, {"turns": False}),
         (140, 384, {"whole": False, "lengths": True}, {"turns": False}),

@@ -84,7 +84,7 @@ def test_the_choice_is_within_noise_of_the_best_measured(row):
     assert max(rates) >= 0.97 * max(row["kernels"].values())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     m=st.integers(1, 20000),
     n=st.integers(1, 20000),

@@ -107,7 +107,7 @@ NO_TURNS = st.just({"turns": False})
 @NEEDS_COMPILER
 # The same kernels every run, few that take turns, which are scheduled slowly; the slow test
 # draws others.
-@settings(max_examples=16, phases=[Phase.generate, Phase.target], derandomize=True, **QUIET)
+@settings(max_examples=8, phases=[Phase.generate, Phase.target], derandomize=True, **QUIET)
 @given(random_kernels(forms=CHEAP, hopper=True, largest=150), NO_TURNS | PINS, SEEDS)
 def test_random_kernels_are_proven_and_compute_their_meaning(case, pins, seed):
     check(case, pins, seed)

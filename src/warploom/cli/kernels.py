@@ -37,7 +37,7 @@ from warploom.kernels.grouped import (
 from warploom.kernels.int4_gemm import fp8_gemm, int4_gemm
 from warploom.kernels.measured import LONG, measured
 from warploom.kernels.rms_gemm import rms_gemm
-from warploom.kernels.scan import scan
+from warploom.kernels.scan import scan, scan_parts
 from warploom.kernels.swiglu import swiglu
 from warploom.launch.attention_grad import TOGETHER
 from warploom.launch.compiled import Compiled, compile_text
@@ -53,7 +53,7 @@ TEXTS = {
         *(gemm, turned, swiglu, rms_gemm, block_scaled, int4_gemm, fp8_gemm),
         *(grouped, grouped_input, grouped_weights, grouped_scattered, grouped_swiglu),
         *(grouped_gathered, gathered_swiglu, grouped_scaled, attention, packed, paged, scan),
-        *(attention_grad, values_grad, packed_grad, packed_values),
+        *(scan_parts, attention_grad, values_grad, packed_grad, packed_values),
     )
 }
 USUAL = {"block_scaled": "fp8", "grouped_scaled": "fp8"}  # element types other than bf16
@@ -62,8 +62,13 @@ WANTED = {  # optional outputs that are a kernel's results
     "attention_grad": frozenset({"dq", "dv"}),
     "packed_grad": frozenset({"dv"}),
 }
-OWN_SIZES = {"scan": {"t": 64, "j": 64, "d": 128, "e": 64}}  # axes used whole
-DECAYS = {"scan": ("grown", "seen", "all")}  # exponents that must not grow a sum for ever
+OWN_SIZES = {  # axes used whole, and parts of a sequence
+    "scan": {"t": 64, "j": 64, "d": 128, "e": 64, "p": 1},
+    "scan_parts": {"j": 64, "d": 128, "e": 64, "r": 2},
+}
+DECAYS = dict.fromkeys(
+    ("scan", "scan_parts"), ("grown", "seen", "all")
+)  # exponents that must not grow a sum for ever
 WHOLE = 128  # the size of an axis that is used whole, unless told
 _NAME = re.compile(
     r"(?P<text>[a-z0-9_]+?)(?:@(?P<said>.+?))?_(?P<sizes>\d+(?:x\d+)+)_(?P<tags>w\d+(?:_\w+)?)"

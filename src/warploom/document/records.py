@@ -57,6 +57,7 @@ _BOUNDS: dict[str, tuple[int, int]] = {
     "channel": (-1, 1024),
 }
 _OPTIONAL: dict[type, frozenset[str]] = {
+    roles.Load: frozenset({"by_threads"}),
     roles.Arrive: frozenset({"side"}),
     roles.Compute: frozenset({"fills_slots"}),
     roles.BulkStore: frozenset({"k", "reduce"}),

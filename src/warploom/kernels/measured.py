@@ -136,6 +136,7 @@ GRADS: Mapping[str, Mapping[tuple[int, bool], Mapping[str, object]]] = {
 # another's waits, with 128 two consumers share a chunk. With few slots in the order of the text;
 # the other order is the least interval of d = 128, proven, which takes minutes to find.
 _ORDER = (928, 136, 0, 1173, 1293, 1845, 1361, 764, 1445, 1829, 2187, 2357, 1189, 1573, 2547)
+_ORDER_128 = (3400, 0, 1109, 778, 0, 2158, 216, 1737, 88, 1874, 2841, 3202, 2030, 2670, 3776)
 _SCAN = {"hold": False, "joined": True, "settled": True, "e": 64, "direct": True}
 _TWO_HEADS = {**_SCAN, "consumers": 1, "resident": 2, "spare": 8}
 SCANS: Mapping[tuple[int, int], Mapping[str, object]] = {
@@ -143,6 +144,13 @@ SCANS: Mapping[tuple[int, int], Mapping[str, object]] = {
     (64, 128): {**_TWO_HEADS, "program": "text"},
     (128, 128): {**_SCAN, "consumers": 2, "program": "text", "spare": 16},
 }
+# Of parts of a sequence: room is left for what the parts before leave.
+SCANS_OF_PARTS: Mapping[tuple[int, int], Mapping[str, object]] = {
+    (64, 64): {**SCANS[64, 64], "earlier": 1},
+    (64, 128): {**SCANS[64, 128], "resident": 1, "earlier": 1},
+    (128, 128): {**_SCAN, "consumers": 2, "spare": 16, "earlier": 1, "times": _ORDER_128},
+}
+_PARTS = {"e": 64, "consumers": 1, "resident": 2, "direct": True}
 
 # Products: least sizes from which on a tile was the quickest, and the tile; the first that fits.
 _TWO_PRODUCTS = {
@@ -211,7 +219,9 @@ def measured(
         return tuple(pins.items())
     if name not in WITH_FUNCTIONS:
         chunk = (sizes.get("t", 0), sizes.get("d", 0))
-        return tuple(SCANS.get(chunk, {}).items()) if name == "scan" else ()
+        scans = SCANS_OF_PARTS if "r" in sizes else SCANS
+        parts = _PARTS if name == "scan_parts" else {}
+        return tuple((scans.get(chunk, {}) if name == "scan" else parts).items())
     if not plain or name == "blocked":
         return _with_functions(name, sizes, choices)
     return tuple(_of_lengths(sizes, mask=mask).items()) if name == "attention" else ()

@@ -5,6 +5,10 @@ inside one, products of all its steps with one another under their decay; the ch
 through the state they left. Steps of a chunk are two axes, ``t`` as queries and ``j`` as keys.
 
 ``grown`` sums a chunk's gates up to each step (as ``seen`` by key), ``all`` those of the chunk.
+
+Few heads leave SMs idle, so the chunks are cut into parts ``p`` that are scanned side by side:
+``scan_parts`` gives what each part adds to the state (``left``) and the sum of its gates
+(``gone``), and ``scan`` begins each with what the parts before it left, in their order.
 """
 
 from warploom.kernel import language as wl
@@ -19,17 +23,42 @@ def scan(
     seen: wl.In["b", "h", "c", "j", wl.f32],
     all: wl.In["b", "h", "c", wl.f32],
     out: wl.Out["b", "h", "c", "t", "e"],
-    state: wl.Out["b", "h", "d", "e", wl.f32],
+    state: wl.Out["b", "h", "p", "d", "e", wl.f32],
+    left: wl.In["b", "h", "r", "d", "e", wl.f32] = None,
+    gone: wl.In["b", "h", "r", "e", wl.f32] = None,
 ):
-    b, h, e = wl.tile(state, whole="d")
+    b, h, p, e = wl.tile(state, whole="d")
     g = h // (v.h // k.g)
     s = wl.zeros(q.d, e)
-    for c in wl.steps(q.c, 1):
+    if left is not None:
+        for r in wl.steps(left.r, 1, until=p):
+            s = s * wl.exp(gone[b, h, r, e]) + left[b, h, r, :, e]
+    for c in wl.steps(q.c, 1, part=p):
         qs, ks, vs = q[b, g, c], k[b, g, c], v[b, h, c, :, e]
         now, then, end = grown[b, h, c], seen[b, h, c], all[b, h, c]
-        p = (qs @ ks.T) * wl.exp(now - then)
-        p = wl.where(wl.index(k.j) <= wl.index(q.t), p, 0.0)
+        x = (qs @ ks.T) * wl.exp(now - then)
+        x = wl.where(wl.index(k.j) <= wl.index(q.t), x, 0.0)
         old = (qs @ s.to(q.dtype)) * wl.exp(now)
-        out[b, h, c, :, e] = p.to(q.dtype) @ vs + old
+        out[b, h, c, :, e] = x.to(q.dtype) @ vs + old
         s = s * wl.exp(end) + ks.T @ (vs * wl.exp(end - then)).to(q.dtype)
-    state[b, h, :, e] = s
+    state[b, h, p, :, e] = s
+
+
+@wl.kernel
+def scan_parts(
+    k: wl.In["b", "g", "c", "j", "d"],
+    v: wl.In["b", "h", "c", "j", "e"],
+    seen: wl.In["b", "h", "c", "j", wl.f32],
+    all: wl.In["b", "h", "c", wl.f32],
+    left: wl.Out["b", "h", "r", "d", "e", wl.f32],
+    gone: wl.Out["b", "h", "r", "e", wl.f32],
+):
+    b, h, r, e = wl.tile(left, whole="d")
+    g = h // (v.h // k.g)
+    s, sum = wl.zeros(k.d, e), wl.zeros(e)
+    for c in wl.steps(k.c, 1, part=r):
+        then, end = seen[b, h, c], all[b, h, c]
+        sum += end
+        s = s * wl.exp(end) + k[b, g, c].T @ (v[b, h, c, :, e] * wl.exp(end - then)).to(k.dtype)
+    left[b, h, r, :, e] = s
+    gone[b, h, r, e] = sum

@@ -6,6 +6,7 @@ Each runs one text of ``warploom.kernels`` on a Hopper GPU, for tensors of any l
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 from warploom.errors import BackendError
@@ -24,16 +25,18 @@ from warploom.kernels.grouped import (
     grouped_weights,
 )
 from warploom.kernels.int4_gemm import fp8_gemm, int4_gemm
-from warploom.kernels.scan import scan as scan_text
+from warploom.kernels.scan import scan as scan_text, scan_parts
 from warploom.kernels.swiglu import swiglu as swiglu_text
 from warploom.launch.runner import Layouts
-from warploom.launch.tensors import view_of
+from warploom.launch.tensors import allocator, on_stream, view_of
 from warploom.launch.texts import Calls
+from warploom.target.h200 import h200
 
 BLOCK = 128
 GATES = {"silu": words.silu, "gelu": words.gelu, "relu": words.relu, "sigmoid": words.sigmoid}
 HALVES = (DType.BF16, DType.F16)
-OTHERS = ("starts", "tokens", "grown", "seen", "all")  # tensors that are no operands
+OTHERS = ("starts", "tokens", "grown", "seen", "all", "state", "left", "gone")  # no operands
+SCAN_COLUMNS, LEAST_CHUNKS = 64, 4  # of a tile of the state, of a part of the sequence
 
 
 def swiglu(
@@ -185,9 +188,10 @@ def gemm_quantised(
 def scan(
     q: object,
     k: object,
-    v: object,
+    v: Any,  # noqa: ANN401
     grown: Any,  # noqa: ANN401
     *,
+    parts: int | None = None,
     out: object | None = None,
     stream: int | None = None,
 ) -> Any:  # noqa: ANN401
@@ -199,10 +203,44 @@ def scan(
     d = 64 or 128, or t = 128 for d = 128, which is quicker with fewer heads than SMs. ``grown``,
     float32 [batch, heads, chunks, t], sums the gates of a chunk up to each step
     (``gates.cumsum(-1)``). ``state`` is that after the last step, float32 [batch, heads, d, e].
+
+    Where heads leave SMs idle, ``parts`` of the sequence are scanned side by side (None: chosen).
+    The same bits come out every time.
     """
     view_of(grown, "grown")
-    done = SCAN.launch((q, k, v, grown, grown, grown[..., -1], out, None), (), SCANNED, stream)
-    return done[6], done[7]
+    shape, like = view_of(v, "v").layout.shape, view_of(k, "k").layout.shape
+    if len(shape) != 5 or len(like) != 5:
+        raise BackendError(
+            f"v is {list(shape)}, k is {list(like)}",
+            where="scan",
+            fix="v [batch, heads, chunks, t, e], q and k [batch, groups, chunks, t, d]",
+        )
+    batch, heads, chunks, _, e = shape
+    usual = scan_parts_of(batch * heads, chunks, like[3], like[4], e)
+    parts = usual if parts is None else max(1, min(parts, chunks))
+    with nullcontext() if stream is None else on_stream(v, stream):
+        room = allocator(v, (parts, batch, heads, like[4], e), DType.F32)
+        state, left, gone = room().swapaxes(0, 1).swapaxes(1, 2), None, None
+        if parts > 1:
+            left = room().swapaxes(0, 1).swapaxes(1, 2)
+            gone = allocator(v, (batch, heads, parts, e), DType.F32)()
+    ends = grown[..., -1]
+    if parts > 1:
+        SCAN_PARTS.launch((k, v, grown, ends, left, gone), (), PARTED, stream)
+    given = (q, k, v, grown, grown, ends, out, state, left, gone)
+    return SCAN.launch(given, (), SCANNED, stream)[6], state[:, :, -1]
+
+
+def scan_parts_of(heads: int, chunks: int, t: int, d: int, e: int) -> int:
+    """Parts of the sequence that are scanned side by side, of a scan of so many heads.
+
+    As many as fill the chip, where two or more do; each has several chunks, since every part reads
+    what those before it left.
+    """
+    tiles = heads * -(-e // SCAN_COLUMNS)
+    room = h200().limits.sms * (2 if (t, d) == (64, 64) else 1)
+    parts = min(room // tiles, chunks // LEAST_CHUNKS)
+    return -(-chunks // -(-chunks // parts)) if parts > 1 else 1  # none is left without chunks
 
 
 def _options(*outputs: str, **choices: object) -> tuple[Any, ...]:
@@ -260,7 +298,7 @@ def _quantised(given: dict[str, DType]) -> str:
     return "" if fits else "x bf16 or fp16, w int8 (two numbers a byte) or fp8, scale float32"
 
 
-PLAIN, SCANNED = _options(), _options("out", "state")
+PLAIN, SCANNED, PARTED = _options(), _options("out", "state"), _options("left", "gone")
 GATED = {name: _options(activation=word) for name, word in GATES.items()}
 SWIGLU = _calls(swiglu_text, _same_halves)
 GROUPED, GROUPED_INPUT = _calls(grouped, _same_halves), _calls(grouped_input, _same_halves)
@@ -273,4 +311,4 @@ SCALED = _calls(block_scaled, _fp8_with_scales, sa=("m", "k"))
 GROUPED_SCALED = _calls(grouped_scaled, _fp8_with_scales, sx=("t", "k"))
 INT4 = _calls(int4_gemm, _quantised, scale=("n", "k"))
 FP8 = _calls(fp8_gemm, _quantised, scale=("n", "k"))
-SCAN = _calls(scan_text, _same_halves)
+SCAN, SCAN_PARTS = _calls(scan_text, _same_halves), _calls(scan_parts, _same_halves)

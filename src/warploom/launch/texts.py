@@ -219,7 +219,6 @@ class Calls:
         sizes = bind([t for t, _ in given], [w for _, w in given])
         text = self.pick(layouts, options) if self.pick else self.text
         kernel = _value(text, kinds, dict(choices), without, sizes)
-        _check_types(kernel)
         key = _size_key(kernel, sizes)
         known = pins or recall(kernel, dict(key))
         if known:
@@ -290,17 +289,6 @@ def _value(
         constants=choices,
         without=without,
     )
-
-
-def _check_types(kernel: Kernel) -> None:
-    """Outputs of types that stores write."""
-    for tensor in kernel.tensors:
-        if tensor.access is Access.OUT and tensor.dtype not in (DType.F32, DType.BF16, DType.F16):
-            raise BackendError(
-                f"output {tensor.name} is {tensor.dtype}",
-                where=f"kernel {kernel.name}",
-                fix="f32, bf16 or f16",
-            )
 
 
 def _size_key(kernel: Kernel, sizes: Mapping[str, int]) -> tuple[tuple[str, int], ...]:

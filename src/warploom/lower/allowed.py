@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warploom.kernel.values import Carried, Dot, Fn, Op, Pointwise, Store, operands, results
+from warploom.kernel.values import Carried, Dot, DType, Fn, Op, Pointwise, Store, operands, results
 from warploom.lower.body import Body, refusal
 from warploom.lower.cluster import check_cluster
 from warploom.lower.gather import check_gathered
@@ -18,6 +18,7 @@ SUMS = {Fn.ADD, Fn.MAX, Fn.MIN}
 def check_allowed(layout: Layout) -> None:
     """Refuse a walk backwards where order counts, and copies out that would write too much."""
     body, tiling = layout.body, layout.tiling
+    _check_ends(body)
     check_cluster(layout)
     check_gathered(body, tiling, layout.rings)
     if tiling.serpentine and not any_order(body):
@@ -53,6 +54,37 @@ def check_allowed(layout: Layout) -> None:
                 op.line,
                 why=f"copies out move {LINE_BYTES} bytes of a row",
                 fix="direct=True, or more columns",
+            )
+
+
+def _check_ends(body: Body) -> None:
+    """Products stand in loops; stores have types that threads write."""
+    for op in (*body.head, *body.tail):
+        if isinstance(op, Dot):
+            raise refusal(
+                "a product outside of a loop",
+                op.result.line,
+                why="operands of products arrive in the steps of a loop",
+                fix="load an operand in a loop over the contracted axis, or write two kernels",
+            )
+    for op in (*body.loop.body, *body.tail):
+        if not isinstance(op, Store):
+            continue
+        kind, dims = body.kernel.tensor(op.tensor).dtype, len(body.values[op.value].dims)
+        numbers = kind is DType.I32 and dims == 1 and not op.add
+        if kind not in (DType.F32, DType.BF16, DType.F16) and not numbers:
+            raise refusal(
+                f"'{op.tensor}' of type {kind} is stored",
+                op.line,
+                why="threads write tiles of f32, bf16 or f16, and vectors of i32 besides",
+                fix="an output of one of these types",
+            )
+        if op.add and dims == 1 and kind is not DType.F32:
+            raise refusal(
+                f"a vector is added to '{op.tensor}' of type {kind}",
+                op.line,
+                why="elements of vectors are added one by one, in f32",
+                fix="an output of type f32",
             )
 
 

@@ -228,10 +228,12 @@ def body_of(kernel: Kernel) -> Body:
     loops = [i for i, op in enumerate(kernel.ops) if isinstance(op, Loop)]
     if len(loops) != 1:
         raise refusal(
-            f"{len(loops)} loops in one tile",
+            "a tile without a loop" if not loops else f"{len(loops)} loops in one tile",
             kernel.line,
             why="a tile has one pipelined loop on this target",
-            fix="write one kernel for each loop",
+            fix="walk an axis by steps: for n in wl.steps(x.n):"
+            if not loops
+            else "one loop a kernel",
         )
     at = loops[0]
     loop = kernel.ops[at]

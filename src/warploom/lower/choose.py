@@ -135,7 +135,10 @@ def _earlier(
             options = extents_of(body, var.name, sizes[var.axis])
             fit = [n for n in options if n <= MOST_SCORES] or [options[-1]]
             mine[var.name] = pinned if isinstance(pinned, int) else fit[0]
-    tiling = part_tiling(part, tiling_of(part, consumers=consumers, **mine))
+    tiling = tiling_of(part, consumers=consumers, **mine)
+    slots = pins.get("earlier", tiling.earlier)
+    assert isinstance(slots, int)
+    tiling = part_tiling(part, replace(tiling, earlier=slots))
     layout = lay_out(body, tiling, fuse(body))
     if layout.rings:
         ring_depth(layout, layout.rings[0], h200())

@@ -187,7 +187,14 @@ class _Groups:
         if any(name in (c.first, c.last) for c in self.body.loop.carried):
             return None
         homes = {self.home.get(made_by(u) or "") for _, u in self.body.users[name]}
-        return next(iter(homes)) if len(homes) == 1 else None
+        target = next(iter(homes)) if len(homes) == 1 else None
+        return None if self._replaced_before(op, target) else target
+
+    def _replaced_before(self, op: Work, target: _Key | None) -> bool:
+        """Whether another step makes what a carried value of an op is next."""
+        read = (self.body.inside.get(n) for n in operands(op))
+        lasts = {c.last for c in read if c is not None}
+        return any(n in self.home and self.home[n] != target for n in lasts)
 
     def steps(self) -> list[Step]:
         """The groups as steps, ops in the order of the text."""

@@ -18,7 +18,7 @@ from warploom.guard.mbarrier import (
     Turns,
     Work,
 )
-from warploom.kernel.values import Dot, Given, Load, Store
+from warploom.kernel.values import Dot, Given, Load, Store, operands
 from warploom.lower.body import refusal
 from warploom.lower.cluster import sharers
 from warploom.lower.fuse import Step
@@ -190,9 +190,10 @@ def _send(layout: Layout, op: Store) -> Stores | Work:
 def discards_first(layout: Layout, op: Dot) -> bool:
     """Whether the first product of a tile starts a carried sum that begins at 0."""
     carried = layout.body.inside.get(op.into or "")
-    if layout.tiling.cleared:
+    if carried is None or layout.tiling.cleared or not layout.body.is_zero(carried.first):
         return False
-    return carried is not None and layout.body.is_zero(carried.first)
+    readers = [x for x in layout.body.loop.body if carried.inside.name in operands(x)]
+    return readers == [op]  # what others read must be there
 
 
 def _slot(layout: Layout, value: str) -> SlotRead | None:
@@ -244,10 +245,9 @@ def started(layout: Layout) -> tuple[str, ...]:
     """Carried values (inside the loop) that a tile's head must set from constants."""
     out = []
     for c in layout.body.loop.carried:
-        last = layout.body.ops.get(c.last)
-        direct = isinstance(last, Dot) and last.into == c.inside.name
-        if direct and layout.body.is_zero(c.first) and not layout.tiling.cleared:
-            continue  # the first product discards what was there
+        products = (op for op in layout.body.loop.body if isinstance(op, Dot))
+        if any(op.into == c.inside.name and discards_first(layout, op) for op in products):
+            continue  # what was there is discarded
         if layout.body.is_free(c.first) or layout.body.is_zero(c.first):
             out.append(c.inside.name)
     return tuple(out)

@@ -47,6 +47,7 @@ class Tiling:
     ``together``: all tiles of an iteration lie in one slot, so that one wait is for all of them.
     ``resident``: CTAs that share an SM, each with its part of the memory and registers: where one
     waits, another works.
+    ``earlier``: slots of every ring of the loops before the last one.
     ``lag``: a running maximum may lag (``lower.rewrite``): less work, errors up to a tenth larger.
     """
 
@@ -80,6 +81,7 @@ class Tiling:
     together: bool = False
     resident: int = 1
     lag: bool = True
+    earlier: int = 3
 
     @property
     def pins(self) -> tuple[tuple[str, object], ...]:
@@ -151,9 +153,6 @@ def _mark(times: tuple[int, ...]) -> str:
     return f"{crc32(repr(times).encode()) & 0xFFFF:04x}"
 
 
-EARLIER_STAGES = 3  # slots of rings of loops before the last one
-
-
 def part_tiling(part: Kernel, tiling: Tiling, *, last: bool = False) -> Tiling:
     """The choices for one loop of a tile: those of the last one, fewer slots for those before."""
     walked = {v.name for v in part.vars}
@@ -163,7 +162,7 @@ def part_tiling(part: Kernel, tiling: Tiling, *, last: bool = False) -> Tiling:
     return Tiling(
         extents=extents,
         consumers=tiling.consumers,
-        stages=EARLIER_STAGES,
+        stages=tiling.earlier,
         hold=tiling.hold,
         direct=True,
         keep=tiling.keep,

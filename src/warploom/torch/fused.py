@@ -239,7 +239,8 @@ def _run_quantised(x: Tensor, w: Tensor, scale: Tensor) -> Tensor:
 
 
 def _cpu_scan(q: Tensor, k: Tensor, v: Tensor, grown: Tensor) -> tuple[Tensor, Tensor]:
-    state = q.new_zeros((*q.shape[:2], q.shape[-1], v.shape[-1]), dtype=torch.float32)
+    state = q.new_zeros((*v.shape[:2], q.shape[-1], v.shape[-1]), dtype=torch.float32)
+    q, k = (x.repeat_interleave(v.shape[1] // q.shape[1], 1) for x in (q, k))
     rows = []
     for c in range(q.shape[2]):
         qs, ks, vs, now = (x[:, :, c].float() for x in (q, k, v, grown))
@@ -251,7 +252,7 @@ def _cpu_scan(q: Tensor, k: Tensor, v: Tensor, grown: Tensor) -> tuple[Tensor, T
 
 
 def _fake_scan(q: Tensor, k: Tensor, v: Tensor, grown: Tensor) -> tuple[Tensor, Tensor]:
-    state = q.new_empty((*q.shape[:2], q.shape[-1], v.shape[-1]), dtype=torch.float32)
+    state = q.new_empty((*v.shape[:2], q.shape[-1], v.shape[-1]), dtype=torch.float32)
     return v.new_empty(v.shape), state
 
 

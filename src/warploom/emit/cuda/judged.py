@@ -8,7 +8,7 @@ of a kernel end, and nowhere else; what reaches other CTAs reaches all of the cl
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from warploom.document.exchange import Exchange, ExchangeStep
@@ -29,24 +29,42 @@ from warploom.document.roles import (
     RoleProgram,
     RolesDocument,
     ScopeSync,
+    WaitEmpty,
+    WaitFull,
     WaitGroup,
 )
 from warploom.errors import BackendError
 
 HARDWARE_BARRIERS = 16
 WARPGROUP = 128
+_SHARED = (WaitFull, WaitEmpty, Expect, Load, Arrive, NamedSync, NamedArrive)  # others take part
 
 
 def refuse_unfaithful(entry: RoleEntry, document: RolesDocument, program: RoleProgram) -> None:
     """``BackendError`` for an entry whose code would not do what the judge took it for."""
     why = _why(entry, document, program) or _too_far(entry, document)
     if why:
-        raise BackendError(
-            f"{type(entry).__name__} of role {program.name!r} cannot be emitted as it is judged",
-            where=f"document {document.name!r}",
-            why=why,
-            fix="give it to a role that can execute it, or leave it out and verify again",
-        )
+        raise _refused(entry, document, program, why)
+
+
+def _refused(
+    entry: RoleEntry, document: RolesDocument, program: RoleProgram, why: str
+) -> BackendError:
+    return BackendError(
+        f"{type(entry).__name__} of role {program.name!r} cannot be emitted as it is judged",
+        where=f"document {document.name!r}",
+        why=why,
+        fix="give it to a role that can execute it, or leave it out and verify again",
+    )
+
+
+def refuse_conditional(
+    document: RolesDocument, program: RoleProgram, entries: Iterable[RoleEntry]
+) -> None:
+    """``BackendError`` for what other roles wait for, where only one CTA of several goes on."""
+    for entry in entries:
+        if isinstance(entry, _SHARED):
+            raise _refused(entry, document, program, "only the last part of a split loop goes on")
 
 
 def _why(  # noqa: C901, PLR0911 (one line a kind of entry)
@@ -58,7 +76,7 @@ def _why(  # noqa: C901, PLR0911 (one line a kind of entry)
             return "CTAs of a cluster meet at the very end of all roles"
         case Arrive() if entry.ctas > 1 and (alone or entry.ctas != document.cluster):
             return "a lane arrives at each CTA of the cluster"
-        case Load() if entry.multicast > 1 and entry.multicast != document.cluster:
+        case Load() if entry.multicast not in (1, document.cluster if not entry.by_threads else 1):
             return "a copy lands in one CTA or in all of the cluster"
         case Load() if entry.by_threads == alone:
             return f"{program.threads} threads would issue it"
@@ -151,6 +169,24 @@ def refuse_other_operands(document: RolesDocument, derived: RolesDocument) -> No
                     )
 
 
+def refuse_other_registers(documents: Sequence[RolesDocument], entry: int) -> None:
+    """``BackendError`` where loops of a tile ask for different numbers of registers, or for more
+    together than the CTA has at entry (``entry`` a thread): who asks for more waits for ever.
+    """
+    asked = [{p.name: p.most_registers for p in d.programs} for d in documents]
+    groups = [p for p in documents[-1].programs if p.threads == WARPGROUP]
+    others = [p.most_registers for p in documents[-1].programs if p.threads != WARPGROUP]
+    given = entry * (1 + sum(p.instances for p in groups))
+    wanted = sum(p.instances * (p.most_registers or entry) for p in groups)
+    wanted += max(others, default=0) or entry
+    if any(one != asked[-1] for one in asked) or wanted > given:
+        raise BackendError(
+            f"registers of the roles of document {documents[-1].name!r} cannot be had",
+            why=f"a thread has {entry} at entry, and the loops of a tile share one number: {asked}",
+            fix="most_registers of the derived programs",
+        )
+
+
 def refuse_other_exchanges(document: RolesDocument, derived: tuple[Exchange, ...]) -> None:
     """``BackendError`` where CTAs meet elsewhere, or share and order tiles otherwise, than the
     kernel does: only the steps are emitted from the document.
@@ -196,7 +232,7 @@ def _operands(entry: RoleEntry) -> tuple[object, ...]:
         case Load():
             return entry.op, entry.ring, entry.part, entry.bytes, entry.by_threads
         case BulkStore():
-            return entry.op, entry.args, entry.source, entry.reduce
+            return entry.op, entry.args, entry.source, entry.scope, entry.reduce
     return ()
 
 

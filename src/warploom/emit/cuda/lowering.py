@@ -147,7 +147,8 @@ def _wait_empty(e: RoleEntry, site: Site) -> list[str]:
 
 def _wait(e: WaitFull | WaitEmpty, site: Site, which: str, parity: int) -> list[str]:
     phase = f"{site.cursor(e.ring, e.k)}.phase" + (" ^ 1" if parity else "")
-    return [f"mbar_wait({site.barrier(e.ring, which, e.k)}, {phase});"]
+    wait = "mbar_wait_cluster" if site.document.cluster > 1 else "mbar_wait"  # others' acts, too
+    return [f"{wait}({site.barrier(e.ring, which, e.k)}, {phase});"]
 
 
 def _expect(e: RoleEntry, site: Site) -> list[str]:
@@ -158,17 +159,12 @@ def _expect(e: RoleEntry, site: Site) -> list[str]:
 def _arrive(e: RoleEntry, site: Site) -> list[str]:
     assert isinstance(e, Arrive)
     bar = site.barrier(e.ring, e.side.value, e.k)
+    # The lane that arrives speaks for its warp: lanes that read by themselves meet first.
+    meet = ["__syncwarp();"] if _reads_apart(e, site) else []
     if e.ctas > 1:  # a lane for each of them
-        # Products have read what they read when they were waited for; ordinary loads are ordered
-        # before other CTAs' copies by a release of the cluster, which costs a fence of memory.
-        apart = _reads_apart(e, site)
-        call = "mbar_release_at" if apart else "mbar_arrive_at"
         first = "" if e.scope is Scope.WARP else " && warp_in_group == 0"
-        meet = ["__syncwarp();"] if apart else []
-        return [*meet, f"if (lane < {e.ctas}{first}) {call}({bar}, lane);"]
+        return [*meet, f"if (lane < {e.ctas}{first}) mbar_arrive_at({bar}, lane);"]
     if e.scope is Scope.WARP or site.program.threads == 1:
-        # The lane that arrives speaks for its warp: lanes that read by themselves meet first.
-        meet = ["__syncwarp();"] if _reads_apart(e, site) else []
         return [*meet, f"{_one_lane(site)}mbar_arrive({bar});"]
     return [f"if (lane == 0 && warp_in_group == 0) mbar_arrive({bar});"]
 
@@ -202,12 +198,15 @@ def _scope_sync(e: RoleEntry, site: Site) -> list[str]:
 def _named(e: RoleEntry, site: Site) -> list[str]:
     assert isinstance(e, NamedSync | NamedArrive)
     barrier = next(b for b in site.document.barriers if b.name == e.barrier)
+    alone = site.program.instances == 1
     number = str(barrier.id)
-    if barrier.count > 1:
+    if barrier.count > 1 and alone:
+        number = str(barrier.id + e.turn % barrier.count)
+    elif barrier.count > 1:
         turn = f"(instance + {e.turn}) % {barrier.count}" if e.turn else "instance"
         number = f"{barrier.id} + {turn}"
     call = "named_sync" if isinstance(e, NamedSync) else "named_arrive"
-    guard = f"if (instance == {e.instance}) " if e.instance is not None else ""
+    guard = f"if (instance == {e.instance}) " if e.instance is not None and not alone else ""
     return [f"{guard}{call}({number}, {barrier.threads});"]
 
 

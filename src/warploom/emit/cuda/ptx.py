@@ -47,13 +47,15 @@ def _one(signature: str, asm: str, operands: str = "", *, memory: bool = True) -
     return f'DEVICE {signature} {{\n  asm volatile("{asm}" {inputs}{clobber});\n}}\n'
 
 
-def _arrive_at(name: str, order: str) -> str:
-    """An arrival at a barrier of another CTA."""
-    return _one(
-        f"void {name}(uint32_t bar, uint32_t cta)",
-        "{\\n.reg .b32 there;\\nmapa.shared::cluster.u32 there, %0, %1;\\n"
-        f"mbarrier.arrive{order}.shared::cluster.b64 _, [there];\\n}}",
-        '"r"(bar), "r"(cta)',
+def _wait(name: str, sem: str, after: str = "") -> str:
+    """Wait for a phase; ``after`` follows where it is over."""
+    return (
+        f"DEVICE void {name}(uint32_t bar, uint32_t parity) {{\n  uint32_t done;\n  do {{\n"
+        '    asm volatile("{\\n.reg .pred p;\\n'
+        f"mbarrier.try_wait.parity{sem}.shared::cta.b64 p, [%1], %2;\\n"
+        'selp.u32 %0, 1, 0, p;\\n}"\n'
+        '                 : "=r"(done) : "r"(bar), "r"(parity) : "memory");\n'
+        f"  }} while (!done);\n{after}}}\n"
     )
 
 
@@ -87,11 +89,24 @@ HELPERS: dict[str, str] = {
     "mbar_arrive": _one(
         "void mbar_arrive(uint32_t bar)", "mbarrier.arrive.shared::cta.b64 _, [%0];", '"r"(bar)'
     ),
-    "mbar_arrive_at": _arrive_at("mbar_arrive_at", ""),
-    "mbar_release_at": _arrive_at("mbar_release_at", ".release.cluster"),
+    "mbar_arrive_at": (
+        "// Releases what was read in this CTA's shared memory to another CTA. A release of all\n"
+        "// memory (.release.cluster) would wait for the GPU's, in every iteration.\n"
+        + _one(
+            "void mbar_arrive_at(uint32_t bar, uint32_t cta)",
+            "{\\n.reg .b32 there;\\nmapa.shared::cluster.u32 there, %0, %1;\\n"
+            "fence.release.sync_restrict::shared::cta.cluster;\\n"
+            "mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [there];\\n}",
+            '"r"(bar), "r"(cta)',
+        )
+    ),
+    "cluster_start": _one(  # after the fence of what was initialised
+        "void cluster_start()",
+        "barrier.cluster.arrive.relaxed;\\nbarrier.cluster.wait.acquire;",
+    ),
     "cluster_sync": _one(
         "void cluster_sync()",
-        "barrier.cluster.arrive.relaxed;\\nbarrier.cluster.wait.acquire;",
+        "barrier.cluster.arrive.release;\\nbarrier.cluster.wait.acquire;",
     ),
     "await_kernel_before": (
         "// Its memory may be read and written from here on; the next kernel's CTAs may come.\n"
@@ -100,12 +115,11 @@ HELPERS: dict[str, str] = {
             "griddepcontrol.wait;\\ngriddepcontrol.launch_dependents;",
         )
     ),
-    "mbar_wait": (
-        "DEVICE void mbar_wait(uint32_t bar, uint32_t parity) {\n  uint32_t done;\n  do {\n"
-        '    asm volatile("{\\n.reg .pred p;\\n'
-        'mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\\nselp.u32 %0, 1, 0, p;\\n}"\n'
-        '                 : "=r"(done) : "r"(bar), "r"(parity) : "memory");\n'
-        "  } while (!done);\n}\n"
+    "mbar_wait": _wait("mbar_wait", ""),
+    "mbar_wait_cluster": _wait(
+        "mbar_wait_cluster",
+        ".relaxed.cluster",
+        '  asm volatile("fence.acquire.sync_restrict::shared::cluster.cluster;" ::: "memory");\n',
     ),
     "policy_evict_last": (
         "DEVICE uint64_t policy_evict_last() {\n  uint64_t p;\n"

@@ -9,17 +9,19 @@ are sums over what the programs do.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from warploom.document.rings import Per, RoleRing, Scope
 from warploom.document.roles import (
     BulkWait,
-    ClusterSync,
+    Load,
     Mma,
     ProofRecord,
     RoleEntry,
     RoleProgram,
     RolesDocument,
+    WaitEmpty,
 )
 from warploom.errors import SchedulingError
 from warploom.guard.mbarrier.emit import entries, guards_of
@@ -48,12 +50,14 @@ WARP_THREADS = 32
 def derive_roles(result: ModuloResult, plan: Plan) -> RolesDocument:
     """The synchronised programs of all roles."""
     expanded = {role.name: _expanded(result, plan, role) for role in plan.roles}
+    rings = tuple(_ring(result, plan, ring, expanded) for ring in plan.rings)
+    programs = (_program(result, plan, r, expanded[r.name]) for r in plan.roles)
     return RolesDocument(
         name=plan.name,
         target=plan.target,
         strategy="modulo",
-        rings=tuple(_ring(result, plan, ring, expanded) for ring in plan.rings),
-        programs=tuple(_program(result, plan, r, expanded[r.name]) for r in plan.roles),
+        rings=rings,
+        programs=tuple(_drained(p, rings) for p in programs),
         buffers=plan.buffers,
         barriers=plan.barriers,
         cluster=plan.cluster,
@@ -105,9 +109,20 @@ def _finish(plan: Plan, role: RolePlan) -> tuple[RoleEntry, ...]:
         actions += plan.actions.values()
     if any(isinstance(a, Store | Stores) for a in actions):
         out.append(BulkWait(pending=0, source_read=False, reason="stores end before the CTA does"))
-    if plan.cluster > 1:
-        out.append(ClusterSync(reason="no CTA leaves while its peers copy or arrive here"))
     return tuple(out)
+
+
+def _drained(program: RoleProgram, rings: Sequence[RoleRing]) -> RoleProgram:
+    """No CTA leaves while others arrive here, or copy here: who casts waits for its last slots."""
+    entries = [e for _, row in program.phases() for e in row]
+    cast = {e.ring for e in entries if isinstance(e, Load) and e.multicast > 1}
+    waits = (
+        WaitEmpty(ring=r.name, k=k, reason="all CTAs have released it: nothing more comes")
+        for r in rings
+        if r.name in cast
+        for k in range(r.depth)
+    )
+    return replace(program, finish=(*program.finish, *waits)) if cast else program
 
 
 def _ring(result: ModuloResult, plan: Plan, ring: RingPlan, expanded: dict[str, Lists]) -> RoleRing:

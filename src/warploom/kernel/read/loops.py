@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from warploom.errors import KernelShapeError, KernelTypeError
-from warploom.kernel.read.arith import value_of
+from warploom.kernel.read.arith import pointwise, value_of
 from warploom.kernel.read.expressions import evaluate
 from warploom.kernel.read.state import Frame, Gone, SizeOf, Symbol, is_static, shape
 from warploom.kernel.rewrite import renamed
 from warploom.kernel.values import (
     Carried,
     DType,
+    Fn,
     Loop,
     Op,
     Store,
@@ -23,6 +24,7 @@ from warploom.kernel.values import (
     Value,
     Var,
     Walk,
+    is_number,
     operands,
     results,
     walk,
@@ -38,6 +40,7 @@ class _Bounds:
     start: str | None
     until: str | None
     lists: tuple[Tiles, ...]
+    part: str | None
 
 
 def pipelined(frame: Frame, node: ast.For, run: Run) -> None:
@@ -69,6 +72,7 @@ def pipelined(frame: Frame, node: ast.For, run: Run) -> None:
     build.shared.append({})
     build.loop = var
     build.shifted = bounds.start is not None
+    build.part = bounds.part
     build.has_whole = any(x.whole for x in bounds.lists)
     if run(frame, node.body) is not None:
         frame.wrong_syntax(node, "a return inside a loop", fix="return after the loop")
@@ -102,7 +106,7 @@ def _bounds(frame: Frame, node: ast.Call) -> _Bounds:
     args = [evaluate(frame, a) for a in node.args]
     kwargs = {k.arg: evaluate(frame, k.value) for k in node.keywords}
     axis = args[0] if args else None
-    strange = set(kwargs) - {"start", "until", "some", "whole"}
+    strange = set(kwargs) - {"start", "until", "some", "whole", "part"}
     if not isinstance(axis, SizeOf) or len(args) > 2 or strange:
         frame.wrong_type(
             node,
@@ -111,7 +115,7 @@ def _bounds(frame: Frame, node: ast.Call) -> _Bounds:
             else "wl.steps takes the size of an axis (and the elements a step)",
             why="a loop walks an axis of a tensor",
             fix="wl.steps(x.k), wl.steps(x.k, 128), wl.steps(x.k, start=a, until=b), "
-            "wl.steps(x.k, 128, some=(tiles, counts))",
+            "wl.steps(x.k, 128, some=(tiles, counts)), wl.steps(x.c, 1, part=p)",
         )
     if frame.build.tensors[axis.tensor].axis(axis.axis).per != 1:
         frame.wrong_type(
@@ -130,6 +134,9 @@ def _bounds(frame: Frame, node: ast.Call) -> _Bounds:
         )
     if kwargs.get("until") == axis:
         del kwargs["until"]
+    part = kwargs.get("part")
+    if part is not None:
+        kwargs |= _part(frame, node, axis, extent, kwargs)
     start, until = (_bound(frame, node, name, kwargs.get(name)) for name in ("start", "until"))
     lists = tuple(
         _tiles(frame, node, kwargs[name], whole=name == "whole")
@@ -145,7 +152,29 @@ def _bounds(frame: Frame, node: ast.Call) -> _Bounds:
             why="a list names tiles of a stated size, and it alone says which are walked",
             fix="wl.steps(x.k, 128, some=(tiles, counts)), and a condition that hides the rest",
         )
-    return _Bounds(axis, extent, start, until, lists)
+    return _Bounds(axis, extent, start, until, lists, part.name if part is not None else None)
+
+
+def _part(
+    frame: Frame, node: ast.Call, axis: SizeOf, extent: int | None, given: dict[Any, Symbol]
+) -> dict[Any, Symbol]:
+    """``part=p``: as many equal parts (the last ones may be shorter) as the grid's axis of p has
+    elements, of which a tile walks its own.
+    """
+    var, grid = given["part"], frame.build.grid
+    good = isinstance(var, Var) and var.name in grid.vars and is_number(var)
+    if not good or extent != 1 or set(given) != {"part"}:
+        frame.wrong_type(
+            node,
+            "part= is no number of the grid" if not good else "part= with other bounds or steps",
+            why="a part is a share of single elements, one for each number of an axis of the grid",
+            fix='wl.steps(x.c, 1, part=p) with out: wl.Out["p", ...] and p of wl.tile(out)',
+        )
+    parts = SizeOf(grid.tensor, var.axis)
+    most = pointwise(frame, node, Fn.ADD, axis, pointwise(frame, node, Fn.SUB, parts, 1))
+    each = pointwise(frame, node, Fn.FLOORDIV, most, parts)
+    start = pointwise(frame, node, Fn.MUL, var, each)
+    return {"start": start, "until": pointwise(frame, node, Fn.ADD, start, each)}
 
 
 def _tiles(frame: Frame, node: ast.Call, given: Symbol, *, whole: bool) -> Tiles:

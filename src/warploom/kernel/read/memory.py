@@ -282,6 +282,8 @@ def _check_own_place(frame: Frame, node: ast.AST, tensor: Tensor, at: tuple[At, 
     if build.loop is not None:
         needed.append(build.loop.name)
     used: set[str] = {a.var for a in at if a.var}
+    if build.loop is not None and build.part and build.loop.name in used:
+        used.add(build.part)
     for place in at:
         if place.value:
             used |= build.depends.get(place.value, frozenset())

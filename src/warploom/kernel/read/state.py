@@ -90,6 +90,7 @@ class Builder:
     grid: Any = None
     loop: Var | None = None
     shifted: bool = False  # the loop begins at a start of its own, not at 0
+    part: str | None = None  # the number of the grid whose share of its axis the loop walks
     has_whole: bool = False  # some tiles of the loop are listed as hiding nothing
     count: int = 0
     titles: dict[str, str] = field(default_factory=dict)

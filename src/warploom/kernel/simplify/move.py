@@ -86,7 +86,10 @@ def _is_by_less(op: Pointwise, values: Mapping[str, Value]) -> bool:
 
 
 def accumulate(kernel: Kernel) -> Kernel:
-    """``into + a @ b`` is one product that adds to ``into``, where nothing else reads a @ b."""
+    """``into + a @ b`` is one product that adds to ``into``, where nothing else reads a @ b.
+
+    ``into`` is computed: what was loaded is not where products add.
+    """
     counts = uses(kernel.ops)
     made = definitions(kernel.ops)
     values = values_of(kernel)
@@ -106,6 +109,7 @@ def accumulate(kernel: Kernel) -> Kernel:
                 and counts[dot_name] == 1
                 and dot_name not in gone
                 and place[id(dot)] == place[id(op)]
+                and isinstance(made.get(into), Dot | Pointwise | Loop)
                 and values[into].dims == values[dot_name].dims == op.result.dims
             ):
                 gone.add(dot_name)

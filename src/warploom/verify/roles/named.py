@@ -82,7 +82,7 @@ def _left(order: Order, node: int, why: str) -> Finding:
     return Finding(
         code=Code.DRAIN,
         why=f"{describe(order.event[node].entry)} {why}",
-        fix="wait for the copy, and ClusterSync at the end of finish in every role",
+        fix="wait for the copy; in finish for all slots to be free, or ClusterSync in all roles",
         where=places(order, [(node, 0)]),
         tiles=order.tiles,
     )

@@ -199,12 +199,14 @@ class Loads:
         assert found is not None
         if value.vars == (self.rows, self.cols) and value.dtype in BYTES:
             return self._bytes_of_slot(op)
+        if value.vars == (self.rows, self.cols) and value.dtype is DType.F32:
+            return self._floats_of_slot(op)
         if value.vars != (self.rows, self.cols) or value.dtype.bits != 16:
             raise refusal(
                 "vector work reads this tile in another shape than it lies in shared memory",
                 value.line,
-                why="a thread's elements of it are known for 16-bit tiles, rows as loaded",
-                fix="use it untransposed, in bf16 or fp16",
+                why="a thread's elements of it are known for rows as loaded",
+                fix="use it untransposed",
             )
         label = called("f", value.name)
         _, tile = found
@@ -213,6 +215,21 @@ class Loads:
             f"ldmatrix4({label}, slot_element({called('slot', value.name)}, {tile.rows}, b, g));",
         ]
         return f"unpack_{value.dtype}({label}[e / 2], e % 2)"
+
+    def _floats_of_slot(self, op: Load) -> str:
+        """Elements of 32 bits: two neighbours of a row at a time."""
+        found = self.layout.slot_of(op.result.name)
+        assert found is not None
+        label, slot, tile = called("f", op.result.name), called("slot", op.result.name), found[1]
+        self.scopes.chunk += [
+            f"float {label}[8];",
+            "#pragma unroll",
+            "for (int u = 0; u < 4; ++u)",
+            f"  load_shared2(slot_byte({slot}, {tile.rows}, {tile.span}, row_of(b, u % 2),"
+            " 32 * h + u / 2 * 32 + lane % 4 / 2 * 16, lane % 2 * 8),"
+            f" {label}[2 * u], {label}[2 * u + 1]);",
+        ]
+        return f"{label}[e]"
 
     def bytes_of(self, op: Load) -> str:
         """The bytes of a slot's tile that a thread has of 16 columns, or pairs of bytes."""

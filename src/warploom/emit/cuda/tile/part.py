@@ -15,6 +15,7 @@ from warploom.document.roles import (
     RolesDocument,
     WaitGroup,
 )
+from warploom.emit.cuda.judged import refuse_conditional, refuse_unfaithful
 from warploom.emit.cuda.lowering import LoweringTable, Site
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.context import Context
@@ -131,12 +132,17 @@ class Part:
         end = self.context.size(axis)
         if loop.lists:
             return list_lines(self.context, self.cut, self.document.minimum_trips)
-        start = self.context.uniform(loop.start) if loop.start else "0"
+        start = f"max(0, {self.context.uniform(loop.start)})" if loop.start else "0"
         lines = [f"int first_{loop.var} = {start};"]
         if loop.until:
-            lines.append(f"const int until_{loop.var} = {self.context.uniform(loop.until)};")
+            until = f"min({end}, {self.context.uniform(loop.until)})"
+            lines.append(f"const int until_{loop.var} = {until};")
             end = f"until_{loop.var}"
-        least = max(self.document.minimum_trips, 1)
+        single, least = extent == 1 and bool(loop.until), self.document.minimum_trips
+        if single and least:  # no step at hand: one of zeros past the end
+            size = self.context.size(axis)
+            lines.append(f"if (first_{loop.var} >= {end}) first_{loop.var} = {size};")
+        least = max(least, 0 if single else 1)
         lines += range_lines(self.context, self.cut, end, masked=bool(self.masked), fewest=least)
         step = f"{extent} * k"
         if self.layout.tiling.serpentine:
@@ -214,6 +220,7 @@ class Part:
         lines: list[str] = []
         for i, e in list(enumerate(getattr(program, phase)))[start:end]:
             if isinstance(e, WaitGroup | MmaFence):
+                refuse_unfaithful(e, self.document, program)
                 if isinstance(e, WaitGroup):
                     owned = self.owned_by(program, phase, i, final.get((phase, i), ()))
                     call, text = wait_function(e.pending, owned)
@@ -318,6 +325,7 @@ class Part:
         if MEET not in ops:
             return self.list_lines(program, "epilogue", table)
         at = ops.index(MEET) + 1
+        refuse_conditional(self.document, program, program.epilogue[at:])
         return [
             *self.list_lines(program, "epilogue", table, end=at),
             "if (is_last) {",

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 
 from warploom.document.exchange import Exchange
 from warploom.document.flow import Across
-from warploom.document.roles import RolesDocument
+from warploom.document.roles import ClusterSync, RolesDocument
 from warploom.emit.cuda import layout as shared_layout, ptx
 from warploom.emit.cuda.judged import (
     refuse_other_exchanges,
     refuse_other_operands,
+    refuse_other_registers,
     with_barriers,
 )
 from warploom.emit.cuda.roles import barrier_setup, indent
@@ -57,6 +58,7 @@ def emit_kernel(
         refuse_other_exchanges(part.document, exchanges_of(part.layout))
     chip = (target or h200()).shared_by(lowered.tiling.resident)
     writer = _Writer(lowered, chip, stamps=stamps)
+    refuse_other_registers(lowered.documents, chip.entry_registers(writer.threads))
     return writer.source()
 
 
@@ -182,7 +184,7 @@ class _Writer:
             *indent(turn_barriers(self.turns, self.threads // 32 - 4) if self.turns else [], 4),
             *indent(barrier_setup(self.document), 4),
             "  }",
-            f"  {'cluster_sync' if self.clustered else '__syncthreads'}();",
+            f"  {'cluster_start' if self.clustered else '__syncthreads'}();",
             "  await_kernel_before();",
             "",
             "  if (group_of_warps == 0) {",
@@ -190,13 +192,14 @@ class _Writer:
             "  } else {",
             *indent(consumer, 4),
             "  }",
-            *(
-                ["  cluster_sync();  // none leaves while others reach it"]
-                if self.clustered
-                else []
-            ),
+            *self.leave_together(),
             "}",
         ]
+
+    def leave_together(self) -> list[str]:
+        """CTAs of a cluster meet at the very end where a program says so."""
+        last = (e for p in self.document.programs for e in p.finish[-1:])
+        return ["  cluster_sync();"] if any(isinstance(e, ClusterSync) for e in last) else []
 
     def tile_loop(self, bodies: Sequence[list[str]]) -> list[str]:
         """The walk over tiles; the parts of a tile have names of their own."""

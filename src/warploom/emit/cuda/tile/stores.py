@@ -226,6 +226,8 @@ def _place(
             more.append(f"(unsigned){index} < (unsigned){context.size_of(op.tensor, axis.name)}")
         else:
             index = texts[a.var] if a.var in texts else context.index(a, vector.iteration)
+            if a.var == context.layout.body.loop.var and context.ends_early():  # a single step
+                more.append(f"{index} < {context.size_of(op.tensor, axis.name)}")
         indices.append(index)
         if a.var in texts:
             limits[a.var] = context.limit(op.tensor, axis.name, a.var)
@@ -318,7 +320,9 @@ def _row_store(context: Context, op: Store) -> list[str]:
         "#pragma unroll",
         "  for (int i = 0; i < 2; ++i)",
         f"    if (lane % 4 == 0 && {exists})",
-        f"      {context.address(op, indices)} = {convert}({text});",
+        f"      atomicAdd(&{context.address(op, indices)}, {text});"
+        if op.add
+        else f"      {context.address(op, indices)} = {convert}({text});",
         "}",
     ]
 
