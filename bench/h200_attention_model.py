@@ -51,9 +51,7 @@ def tiling_of(base: Tiling, row) -> Tiling:
     """The tiling of one program."""
     extents = tuple((n, row["t"] if n == "t" else e) for n, e in base.extents)
     given = {n: row[n] for n in ("hold", "tie", "ahead") if n in row}
-    return replace(
-        base, slack=0, extents=extents, times=tuple(row["times"]), **({"hold": False} | given)
-    )
+    return replace(base, extents=extents, times=tuple(row["times"]), **({"hold": False} | given))
 
 
 def builds(data):

@@ -36,6 +36,6 @@ def test_tiles_too_small_to_take_turns_are_refused_for_others():
         TYPES, sizes={"d": 64}, without={"lengths", "lse"}, constants={"causal": True}
     )
     kernel = rewrite(simplify(made), frozenset({"scale"}))
-    tiling = replace(tiling_of(kernel, consumers=2, s=128, t=16), direct=True, stages=4, slack=32)
+    tiling = replace(tiling_of(kernel, consumers=2, s=128, t=16), direct=True, stages=4)
     with pytest.raises(SchedulingError):
         lower(kernel, tiling, options=ModuloOptions(goals=(), find_work=1.0, prove_work=0.0))

@@ -64,7 +64,6 @@ class _Builder:
         self, layout: Layout, ops: tuple[LoopOp, ...], copies: tuple[int | None, ...], handoff: int
     ) -> None:
         self.layout, self.ops, self.copies, self.handoff = layout, ops, copies, handoff
-        self.slack = 0 if layout.tiling.times else layout.tiling.slack
         self.maker = {v: op for op in ops for v in op.defines}
         self.index: dict[tuple[str, int | None], int] = {}
         for op in ops:
@@ -164,9 +163,8 @@ class _Builder:
                     maker = self.maker.get(value)
                     if maker is None or (maker is op and isinstance(op.work, Dot)):
                         continue
-                    slack = self.slack if self._late(maker, op) else 0
-                    slack += self.handoff if isinstance(maker.work, Put) else 0
-                    yield self._edge(maker, op, copy, maker.cost.latency + slack, back, value)
+                    more = self.handoff if isinstance(maker.work, Put) else 0
+                    yield self._edge(maker, op, copy, maker.cost.latency + more, back, value)
             yield from self._overwrites(copy)
             yield from self._read_again(copy)
 
@@ -177,9 +175,6 @@ class _Builder:
                 for user in self._readers(read_early(vector)):
                     why = f"{vector} is used before the next one is read"
                     yield self._edge(user, see, copy, _held(user), 1, why)
-
-    def _late(self, maker: LoopOp, op: LoopOp) -> bool:
-        return isinstance(maker.work, Step) and isinstance(op.work, Dot)
 
     def _edge(
         self, a: LoopOp, b: LoopOp, copy: int | None, latency: int, back: int, why: str

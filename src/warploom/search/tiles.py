@@ -1,7 +1,7 @@
 """Tile kernels on Hopper: all choices of a ``Tiling`` together, with bounds and predictions.
 
-Tile sizes, consumers, stages, what stays in registers, how far loads run ahead, slack, ties and the
-order of the loop's ops are one space. A *shape* (sizes, consumers, storage) has a lower bound: the
+Tile sizes, consumers, stages, what stays in registers, how far loads run ahead, ties and the order
+of the loop's ops are one space. A *shape* (sizes, consumers, storage) has a lower bound: the
 busiest unit, over the iterations of the CTA with most of them. A *trial* has a schedule: it is
 predicted by simulating the role programs of two tiles, for that many iterations. A shape whose
 bound exceeds the best prediction by more than the model's own error is not scheduled at all.
@@ -124,11 +124,10 @@ def _choices(
 
 
 def _storage(tiling: Tiling, pins: Mapping[str, object]) -> Iterator[Tiling]:
-    """The same tile with operands kept elsewhere, in more slots, ordered with another slack."""
+    """The same tile with operands kept elsewhere, in more slots."""
     options: dict[str, tuple[object, ...]] = {
         "hold": (tiling.hold, not tiling.hold),
         "stages": (tiling.stages, *(n for n in (2, 3, 4) if tiling.stages is not None)),
-        "slack": tuple(dict.fromkeys((tiling.slack, 0))),
     }
     found = [tiling]
     for name, values in options.items():
