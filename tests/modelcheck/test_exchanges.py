@@ -9,10 +9,12 @@ import pytest
 
 from tests.mutation.exchange_mutants import exchange_mutants
 from tests.roles.samples import lowered
+from warploom.document.checks import check_document
 from warploom.document.flow import Across
 from warploom.document.roles import Arrive
 from warploom.document.roles_json import read_roles, write_roles
 from warploom.errors import DocumentError
+from warploom.guard.mbarrier.repair import repair_roles
 from warploom.run.roles import Fault, first_fault, role_witness
 from warploom.run.roles.exchange import run_exchanges
 from warploom.verify.roles import Code, verify_roles
@@ -82,6 +84,30 @@ def test_a_whole_document_is_judged_run_and_shown():
     assert shown is not None
     assert "may not see yet" in shown.fault
     assert any("read" in step for step in shown.steps)
+
+
+@pytest.mark.parametrize("name", ["split_gemm", "turns"])
+def test_repair_puts_back_what_is_missing(name):
+    document = lowered(name).document
+    for mutant in exchange_mutants(document):
+        lost = mutant.operator == "drop step" and "write" not in mutant.where
+        if not lost or any(op in mutant.where for op in ("read", "add")):
+            continue
+        if [*check_exchanges(mutant.document, document.flow)]:
+            done = repair_roles(mutant.document, _quick)
+            assert done.done, (mutant.where, done.left)
+            assert fault_of(done.document) is None
+
+
+class _quick:  # noqa: N801 (a judge)
+    """A judge of meetings alone: all else is as it was."""
+
+    def __init__(self, document, *, sequences=None):
+        check_document(document)
+        self.found = tuple(check_exchanges(document, document.flow))
+
+    def races(self):
+        return self.found
 
 
 def test_a_document_that_declares_nothing_of_it_is_not_judged():

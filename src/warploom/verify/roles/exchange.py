@@ -47,16 +47,12 @@ def check_exchanges(document: RolesDocument, flow: Flow | None) -> Iterator[Find
         if flow and mine is not wanted.get(key, Across.NOTHING):
             why = f"CTAs meet in {mine or 'no way'} at {key[1]}, not as it was declared"
             fix = f"an exchange in {wanted.get(key) or 'no way'}"
-            yield Finding(code=Code.EXCHANGE, why=why, fix=fix, where=_places(document, *key))
+            yield _finding(document, why, fix, _places(document, *key))
     for exchange in document.exchanges:
         parts = exchange.across is Across.PARTS
         for i, why, fix in judge_exchange(exchange):
-            yield Finding(
-                code=Code.EXCHANGE,
-                why=why if i is None else f"step {i}, {_words(exchange.steps[i])}: {why}",
-                fix=fix,
-                where=_places(document, exchange.role, exchange.op),
-            )
+            words = why if i is None else f"step {i}, {_words(exchange.steps[i])}: {why}"
+            yield _finding(document, words, fix, _places(document, exchange.role, exchange.op))
         yield from (_after if parts else _in_order)(document, exchange)
 
 
@@ -71,6 +67,12 @@ def undeclared(document: RolesDocument) -> tuple[str, ...]:
     ops = document.flow.ops if document.flow else ()
     old = any(op.name == MEET and not op.across for op in ops) and not document.exchanges
     return ("the document does not declare how CTAs that share a tile meet",) if old else ()
+
+
+def _finding(document: RolesDocument, why: str, fix: str, where: tuple[Place, ...]) -> Finding:
+    """CTAs meet at the first tile as at any other."""
+    tiles = (max(document.minimum_trips, 1),)
+    return Finding(code=Code.EXCHANGE, why=why, fix=fix, where=where, tiles=tiles)
 
 
 def _places(document: RolesDocument, role: str, op: str) -> tuple[Place, ...]:
@@ -93,17 +95,14 @@ def _after(document: RolesDocument, exchange: Exchange) -> Iterator[Finding]:
     for i, e in enumerate(row):
         own = isinstance(e, _OWN) and not (isinstance(e, Compute) and (e.slots or e.fills_slots))
         if met and not own:
-            yield Finding(
-                code=Code.EXCHANGE,
-                why=f"{describe(e)} follows the meeting of parts, which the last one alone leaves: "
-                "the others never execute it",
-                fix="put it before the op at which parts meet",
-                where=(Place(role=exchange.role, phase="epilogue", index=i, entry=describe(e)),),
-            )
+            why = f"{describe(e)} follows the meeting of parts, which the last one alone leaves: "
+            place = Place(role=exchange.role, phase="epilogue", index=i, entry=describe(e))
+            fix = "put it before the op at which parts meet"
+            yield _finding(document, f"{why}the others never execute it", fix, (place,))
         met |= getattr(e, "op", "") == exchange.op
     if not met:
         why = f"parts meet at {exchange.op}, which does not stand in the epilogue"
-        yield Finding(code=Code.EXCHANGE, why=why, fix="run it as a tile ends")
+        yield _finding(document, why, "run it as a tile ends", ())
 
 
 def _in_order(document: RolesDocument, exchange: Exchange) -> Iterator[Finding]:
