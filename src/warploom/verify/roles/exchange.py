@@ -9,7 +9,6 @@ they differ in their number alone: any part and the last one, or a tile and the 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import pairwise
@@ -129,6 +128,7 @@ class _Judge:
         self.exchange = exchange
         self.steps = exchange.steps
         self.after: dict[_Node, set[_Node]] = {}
+        self.never: set[int] = set()  # steps that nobody does
 
     def edge(self, a: _Node, b: _Node) -> None:
         self.after.setdefault(a, set()).add(b)
@@ -144,7 +144,8 @@ class _Judge:
         return b in seen
 
     def those(self, does: Does, flag: Counted = Counted.NOTHING) -> list[int]:
-        return [i for i, s in enumerate(self.steps) if s.does is does and s.flag is flag]
+        every = enumerate(self.steps)
+        return [i for i, s in every if s.does is does and s.flag is flag and i not in self.never]
 
     def in_order(self, member: str, thread: int, steps: Iterable[int]) -> None:
         """A thread's steps one after the other."""
@@ -155,9 +156,9 @@ class _Judge:
     def misnamed(self) -> Iterator[_Found]:
         """Steps that speak of another part or turn, or of fewer (or more) than there are."""
         for i, s in enumerate(self.steps):
-            if s.less:
-                effect = "one of them is not waited for" if s.less > 0 else "it waits for ever"
-                effect = "a part is left out" if s.does is Does.READ else effect
+            if s.less and s.flag is not Counted.LEFT:
+                effect = "a tile is not waited for" if s.less > 0 else "it waits for ever"
+                effect = "other parts than there are" if s.does is Does.READ else effect
                 yield i, f"less = {s.less}: {effect}", "less = 0"
             if s.at:
                 yield i, f"at = {s.at}: it means another part or turn than its own", "at = 0"
@@ -175,32 +176,33 @@ class _Parts(_Judge):
     """Any part, and the last one to come. Before the draw nobody is last: all are ``others``."""
 
     def findings(self) -> Iterator[_Found]:
-        wrong = [*self.misnamed(), *self.counted((Counted.LEFT,)), *self._times()]
+        drawn = next((i for i, s in enumerate(self.steps) if s.does is Does.DRAW), 0)
+        self.never = {i for i, s in enumerate(self.steps[:drawn]) if s.by is Who.LAST}
+        wrong = [*self.misnamed(), *self._times()]
         yield from wrong
         if wrong:
             return
-        drawn = self.those(Does.DRAW)[0]
         self.steps = tuple(
             replace(s, by=Who.ALL) if i <= drawn and s.by is Who.OTHERS else s
             for i, s in enumerate(self.steps)
         )
         yield from self._by_whom(drawn)
+        yield from self._counted()
         yield from self._seen()
         yield from self._cleared(drawn)
 
     def _times(self) -> Iterator[_Found]:
-        times = Counter(s.does for s in self.steps)
         for does in (Does.DRAW, Does.READ):
-            if times[does] != 1:
-                yield None, f"{does} is done {times[does]} times at a tile", f"{does} once"
+            times = len(self.those(does))
+            if times != 1:
+                yield None, f"{does} is done {times} times at a tile", f"{does} once"
         for does in (Does.WRITE, Does.CLEAR):
-            if not times[does]:
+            if not self.those(does):
                 yield None, f"{does} is never done", f"{does} once"
 
     def _by_whom(self, drawn: int) -> Iterator[_Found]:
-        for i, s in enumerate(self.steps):
-            if i <= drawn and s.by is Who.LAST:
-                yield i, "nobody is the last part yet, so nobody does it", "draw first"
+        if self.steps[drawn].by is not Who.ALL:
+            yield drawn, "nobody is the last part yet, so nobody draws", "by all"
         read = self.those(Does.READ)[0]
         if self.steps[read].by is not Who.LAST:
             yield read, "parts read that are not the last: others are not there yet", "by last"
@@ -208,19 +210,36 @@ class _Parts(_Judge):
         for i in self.those(Does.WRITE):
             if self.steps[i].by not in fewest:
                 yield i, "a part that is read is not written", f"by {fewest[-1]}"
-        for i in self.those(Does.PUBLISH, Counted.LEFT):
-            if self.steps[i].by is not Who.OTHERS:
-                yield i, "the count is that of the parts before the last", "by others"
         for i in self.those(Does.AWAIT, Counted.LEFT):
             if self.steps[i].by is not Who.LAST:
                 why = "a part waits for others that may not have begun: with few CTAs they never do"
                 yield i, why, "by last"
 
+    def _counted(self) -> Iterator[_Found]:
+        """All who come before are counted once when the last part goes on, and nobody else."""
+        publishes = self.those(Does.PUBLISH, Counted.LEFT)
+        others = [i for i in publishes if self.steps[i].by is not Who.LAST]
+        own = [i for i in publishes if self.steps[i].by is not Who.OTHERS]
+        for i in self.those(Does.AWAIT, Counted.LEFT):
+            more = sum(j < i for j in own) + self.steps[i].less
+            if len(others) != 1 or more:
+                late = not others or more < 0
+                effect = "waits for ever" if late else "may pass too early"
+                counted = (
+                    f"{len(others)} times by the others, {sum(j < i for j in own)} by the last"
+                )
+                why = f"left is counted {counted}, and less = {self.steps[i].less}: it {effect}"
+                yield i, why, "count once by others; less = 0"
+        clears = self.those(Does.CLEAR)
+        for i in own:
+            if clears and i > max(clears):
+                yield i, "the next launch begins with this count", "clear afterwards"
+
     def _seen(self) -> Iterator[_Found]:
         """What every thread wrote, the same thread of the last part reads."""
         for member, others in ((FIRST, Who.OTHERS), (SECOND, Who.LAST)):
             mine = [i for i, s in enumerate(self.steps) if s.by in (Who.ALL, others)]
-            self._thread_order(member, mine)
+            self._thread_order(member, [i for i in mine if i not in self.never])
         for i, s in enumerate(self.steps):
             for j, t in enumerate(self.steps):
                 links = s.does is Does.DRAW and i == j
