@@ -45,7 +45,7 @@ class SyncCosts:
     proxy_fence: int = figure(17, "cycles", Origin.MEASURED)
     tma_issue: int = figure(80, "cycles", Origin.MEASURED, "one bulk tensor copy")
     full_wait: int = figure(
-        102, "cycles", Origin.MEASURED, "for a complete barrier; hidden behind eight products"
+        102, "cycles", Origin.MEASURED, "for a complete barrier; hidden by eight products"
     )
 
 
