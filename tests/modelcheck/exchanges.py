@@ -17,10 +17,10 @@ from itertools import chain
 from tests.mutation.exchange_mutants import edited
 from warploom.document.exchange import Counted, Does, Exchange, ExchangeStep, Reach, Rows, Who
 from warploom.document.flow import Across
-from warploom.guard.mbarrier.exchanges import STATES, SUMS, TURNS as TURN_STEPS
+from warploom.lower.exchange import STATES, SUMS, TURNS as TURN_STEPS
 from warploom.run.roles import Fault
 from warploom.run.roles.exchange import run_exchange
-from warploom.verify.roles.exchange import judge_exchange
+from warploom.verify.roles.meetings import judge_exchange
 
 UNDECIDED = "undecided"
 LIMIT = 60_000

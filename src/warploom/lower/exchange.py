@@ -1,10 +1,15 @@
-"""How CTAs meet in global memory: what a split loop and tiles in turn declare."""
+"""How CTAs meet in global memory: what a split loop and tiles in turn declare.
+
+Parts that only sum leave what they have, except the last one to come: it waits for parts that are
+writing, so any number of CTAs may run at a time. Sums that depend on a maximum are left by all
+parts, and drawing says at once that they are there. Turns are opened and given on by spare warps,
+so that nobody who computes waits for an answer of the L2 or for a fence.
+"""
 
 from __future__ import annotations
 
-from warploom.document.exchange import Exchange
+from warploom.document.exchange import Counted, Does, Exchange, ExchangeStep, Reach, Who
 from warploom.document.flow import Across
-from warploom.guard.mbarrier.exchanges import STATES, SUMS, TURNS
 from warploom.kernel.values import Store
 from warploom.lower.layout import Layout
 from warploom.lower.loop_ops import CONSUMER
@@ -12,6 +17,7 @@ from warploom.lower.meet import MEET, meeting_of
 from warploom.lower.plan import store_name
 from warploom.lower.visits import takes_turns
 
+_GPU = Reach.GPU
 TURN_SLOTS = 4  # turns the usher may be ahead of the clerk
 
 
@@ -19,13 +25,13 @@ def exchanges_of(layout: Layout) -> tuple[Exchange, ...]:
     """The exchanges of a loop."""
     found = []
     if layout.tiling.split > 1:
-        sums = meeting_of(layout.body).top is None
+        sums, near = meeting_of(layout.body).top is None, layout.tiling.near
         found.append(
             Exchange(
                 role=CONSUMER,
                 op=MEET,
-                across=Across.PARTS,
-                steps=SUMS if sums else STATES,
+                across=Across.NEAR if near else Across.PARTS,
+                steps=NEAR if near else SUMS if sums else STATES,
                 parts=layout.tiling.split,
                 kept=sums,
             )
@@ -42,3 +48,47 @@ def exchanges_of(layout: Layout) -> tuple[Exchange, ...]:
             )
         )
     return tuple(found)
+
+
+def _step(
+    does: Does, by: Who, flag: Counted = Counted.NOTHING, reach: Reach = Reach.CTA
+) -> ExchangeStep:
+    return ExchangeStep(does=does, by=by, flag=flag, reach=reach)
+
+
+SUMS = (
+    _step(Does.DRAW, Who.ALL),
+    _step(Does.WRITE, Who.OTHERS),
+    _step(Does.SYNC, Who.OTHERS),
+    _step(Does.PUBLISH, Who.OTHERS, Counted.LEFT, _GPU),
+    _step(Does.AWAIT, Who.LAST, Counted.LEFT, _GPU),
+    _step(Does.CLEAR, Who.LAST),
+    _step(Does.SYNC, Who.LAST),
+    _step(Does.READ, Who.LAST),
+)
+STATES = (
+    _step(Does.WRITE, Who.ALL),
+    _step(Does.SYNC, Who.ALL),
+    _step(Does.DRAW, Who.ALL, reach=_GPU),
+    _step(Does.CLEAR, Who.LAST),
+    _step(Does.READ, Who.LAST),
+)
+NEAR = (
+    _step(Does.AWAIT, Who.SENDER, Counted.FREE, Reach.CLUSTER),
+    _step(Does.WRITE, Who.SENDER),
+    _step(Does.PUBLISH, Who.SENDER, Counted.FULL, Reach.CLUSTER),
+    _step(Does.AWAIT, Who.OWNER, Counted.FULL, Reach.CLUSTER),
+    _step(Does.READ, Who.OWNER),
+    _step(Does.PUBLISH, Who.OWNER, Counted.FREE, Reach.CLUSTER),
+)
+TURNS = (
+    _step(Does.AWAIT, Who.USHER, Counted.TURN, _GPU),
+    _step(Does.AWAIT, Who.USHER, Counted.GIVEN),
+    _step(Does.PUBLISH, Who.USHER, Counted.OPEN),
+    _step(Does.AWAIT, Who.CONSUMER, Counted.OPEN),
+    _step(Does.ADD, Who.CONSUMER),
+    _step(Does.PUBLISH, Who.CONSUMER, Counted.DONE),
+    _step(Does.AWAIT, Who.CLERK, Counted.DONE),
+    _step(Does.PUBLISH, Who.CLERK, Counted.TURN, _GPU),
+    _step(Does.PUBLISH, Who.CLERK, Counted.GIVEN),
+)

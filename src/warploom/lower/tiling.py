@@ -23,8 +23,7 @@ class Tiling:
     what lies there from there, also where registers have it. ``joined``: chains of vector work are
     one step each. ``cleared``: sums begin as zeros written once a tile, not with a product apart
     from the loop that discards what was there. ``spare`` registers of a thread are kept for
-    anything but arrays.
-    ``slack`` cycles of vector work may come late without delaying a product. ``direct``: tiles are
+    anything but arrays. ``direct``: tiles are
     stored from registers, not through shared memory. ``straight``: what the loop adds to tensors
     goes to memory from registers. ``early``: of so many vectors that lie with a tile the
     elements are read before the tile's product is issued: what is read after it waits until its
@@ -41,6 +40,7 @@ class Tiling:
     ``ahead``: slots of a ring that is filled once a tile: with two, the next tile is loaded early.
     ``split``: CTAs that share the loop of a tile; the last to finish puts together what all of them
     left in memory, in the order of the parts: the same bits every time.
+    ``near``: they are a cluster, and meet in its shared memory.
     ``cluster``: CTAs with neighbouring rows of tiles that fetch what they share once.
     ``settled``: fewer products are in flight, where the assembler would let none be
     (``lower.settle``). ``unroll``: steps of an iteration (``lower.unroll``).
@@ -65,7 +65,6 @@ class Tiling:
     keep: str | None = None
     serpentine: bool = False
     group: int = 8
-    slack: int = 0
     direct: bool = False
     straight: bool = False
     early: int = 0
@@ -75,6 +74,7 @@ class Tiling:
     times: tuple[int, ...] = ()
     ahead: int = 1
     split: int = 1
+    near: bool = False
     cluster: int = 1
     settled: bool = False
     unroll: int = 1
@@ -88,6 +88,11 @@ class Tiling:
         """All of it as choices that are not to be varied."""
         rest = ((f.name, getattr(self, f.name)) for f in fields(self) if f.name != "extents")
         return (*self.extents, *rest)
+
+    @property
+    def ctas(self) -> int:
+        """CTAs that run as a cluster."""
+        return self.split if self.near else self.cluster
 
     def extent(self, var: str) -> int:
         """Elements a variable covers at a time."""
@@ -106,9 +111,12 @@ class Tiling:
         sizes = "x".join(str(n) for _, n in self.extents if n > 1)
         tags = [f"w{self.consumers}", f"s{self.stages}" if self.stages else ""]
         tags += ["" if self.hold else "smem", f"o{self.staging}" if self.staging != 2 else ""]
-        tags += [f"l{self.slack}" if self.slack else "", f"p{self.program}" if self.program else ""]
+        tags += [f"p{self.program}" if self.program else ""]
         tags += [f"given{_mark(self.times)}" if self.times else ""]
-        tags += [f"k{self.split}" if self.split > 1 else ""]
+        tags += [
+            f"k{self.split}" if self.split > 1 else "",
+            "near" if self.near else "",
+        ]
         tags += [f"c{self.cluster}" if self.cluster > 1 else ""]
         tags += ["settled" if self.settled else "", f"u{self.unroll}" if self.unroll > 1 else ""]
         tags += ["together" if self.together else ""]
@@ -117,13 +125,14 @@ class Tiling:
 
 
 _NUMBERS = {
-    "w": "consumers", "s": "stages", "o": "staging", "l": "slack",
+    "w": "consumers", "s": "stages", "o": "staging",
     "k": "split", "c": "cluster", "u": "unroll", "r": "resident",
 }  # fmt: skip
 _WORDS: dict[str, tuple[str, object]] = {
     "smem": ("hold", False),
     "settled": ("settled", True),
     "together": ("together", True),
+    "near": ("near", True),
     "exact": ("lag", False),
 }
 
@@ -133,7 +142,7 @@ def pins_of_name(tags: str) -> dict[str, object] | None:
 
     Issue times have but a mark in a name: ``given`` is that mark, and no choice.
     """
-    pins: dict[str, object] = {"hold": True, "staging": 2, "slack": 0}
+    pins: dict[str, object] = {"hold": True, "staging": 2}
     for tag in tags.split("_"):
         if tag in _WORDS:
             name, value = _WORDS[tag]

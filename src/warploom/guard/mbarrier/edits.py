@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from warploom.document.exchange import ExchangeStep
-from warploom.document.flow import Across
 from warploom.document.rings import Scope, Side
 from warploom.document.roles import (
     Arrive,
@@ -32,7 +30,7 @@ from warploom.document.roles import (
     WaitFull,
     WaitGroup,
 )
-from warploom.guard.mbarrier.exchanges import STATES, SUMS, TURNS
+from warploom.guard.mbarrier.meetings import exchange_edits
 
 LISTS = ("prologue", "kernel", "epilogue")
 
@@ -71,10 +69,12 @@ def _first(found: Found) -> bool:
 
 def edits(document: RolesDocument, found: Sequence[Found]) -> Iterator[Edit]:
     """What may answer the findings, the likeliest first; (in words, the document with it)."""
-    for finding in sorted(found, key=_first)[:12]:
+    for finding in sorted((f for f in found if str(f.code) != "EXCHANGE"), key=_first)[:12]:
         for place in reversed(finding.where):
             yield from _at_place(document, str(finding.code), place)
     codes = {str(f.code) for f in found}
+    if "EXCHANGE" in codes:
+        yield from exchange_edits(document)
     if document.cluster > 1 and codes & {"DRAIN", "BARRIER", "DEADLOCK"}:
         yield "ClusterSync ends every role", _met(document)
     if codes & {"DRAIN", "WAR-SLOT", "RAW-REG", "WAR-REG"}:
@@ -90,29 +90,6 @@ def edits(document: RolesDocument, found: Sequence[Found]) -> Iterator[Edit]:
         yield from _fenced(document)
     if codes & {"BARRIER", "DEADLOCK"}:
         yield from _turns(document)
-    if "EXCHANGE" in codes:
-        yield from _exchanged(document)
-
-
-def _exchanged(document: RolesDocument) -> Iterator[Edit]:
-    """A step of an exchange put in, put right or moved, as those who meet so do."""
-    for n, x in enumerate(document.exchanges):
-        right = TURNS if x.across is Across.TURNS else SUMS if x.kept else STATES
-        rows: list[tuple[ExchangeStep, ...]] = []
-        for step in (s for s in right if s not in x.steps):
-            rows += [(*x.steps[:i], step, *x.steps[i:]) for i in range(len(x.steps) + 1)]
-            rows += [(*x.steps[:i], step, *x.steps[i + 1 :]) for i in range(len(x.steps))]
-        for i, step in enumerate(x.steps):
-            rest = (*x.steps[:i], *x.steps[i + 1 :])
-            rows += [(*rest[:j], step, *rest[j:]) for j in range(len(x.steps))]
-        for row in rows:
-            exchanges = list(document.exchanges)
-            exchanges[n] = replace(x, steps=row)
-            yield f"steps of {x.op}: {_words(row)}", replace(document, exchanges=tuple(exchanges))
-
-
-def _words(steps: Sequence[ExchangeStep]) -> str:
-    return ", ".join(f"{s.does} {s.flag or s.by}" for s in steps)
 
 
 def _put(document: RolesDocument, role: str, phase: str, at: int, *new: RoleEntry) -> RolesDocument:
