@@ -354,6 +354,17 @@ def test_rows_are_scattered_and_added(dtype, out, n):
     assert check(replace(one, types={**one.types, "out": out}))
 
 
+@pytest.mark.parametrize(("groups", "rows"), [(3, 300), (6, 200)])
+def test_consumers_without_rows_compute_nothing(groups, rows):
+    one = case(SCATTERED, e=groups, m=rows, s=70, n=128, k=200)
+    made = check(
+        replace(one, types={**one.types, "out": "f32"}), {"m": 128, "n": 64, "consumers": 2}
+    )
+    text = emit_kernel(made).text
+    assert "if (pos_m + 64 * instance < end_m) {" in text
+    assert "const bool late" in text  # and such rows come last
+
+
 @pytest.mark.parametrize("direct", [False, True])
 def test_a_sum_in_memory_is_a_sum_however_it_leaves(direct):
     assert check(case(SUMS, n=100, k=64), {"direct": direct, "n": 64})
@@ -373,7 +384,7 @@ def test_rows_are_gathered_by_a_list(text, row, dtype, pins):
     text = text.replace(f"{name}[{row}, k]", f"{name}[wl.index({row}) * 2 - 9, k]")  # some outside
     one = case(text, dtype=dtype, m=150, n=64, k=100, r=200, e=3, s=70)
     made = check(replace(one, types={**one.types, "out": "f32"}), pins)
-    assert "copy_row(" in emit_kernel(made).text
+    assert "gatherer" in [p.name for p in made.document.programs]
 
 
 @pytest.mark.parametrize(
@@ -572,3 +583,30 @@ def test_a_scan_of_parts_with_its_measured_choices(t, d):
     made = check(a_scan(scan, t, d, 5, 3), dict(SCANS_OF_PARTS[t, d]))
     assert made.tiling.earlier == 1
     check(a_scan(scan_parts, t, d, 5, 3), dict(measured("scan_parts", {}, {})))
+
+
+@pytest.mark.parametrize(
+    "keep",
+    [
+        "acc * wl.exp(-wl.abs(gate[c]))",
+        pytest.param("acc * 0.5", marks=SLOW),
+        pytest.param("wl.maximum(acc, 1.0)", marks=SLOW),
+    ],
+)
+def test_parts_without_a_step_leave_what_was_there(keep):
+    """Two steps in four parts: the last two have none."""
+    text = f"""
+@wl.kernel
+def kernel(x: wl.In["c", "m", "d"], w: wl.In["c", "n", "d"], gate: wl.In["c", wl.f32],
+           out: wl.Out["p", "m", "n"]):
+    p, m, n = wl.tile(out)
+    acc = wl.zeros(m, n) + 0.5
+    for c in wl.steps(x.c, 1, part=p):
+        acc = {keep} + x[c, m] @ w[c, n].T
+    out[p, m, n] = acc
+"""
+    sizes = {"c": 2, "m": 5, "n": 40, "d": 64, "p": 4}
+    types = {"x": "f16", "w": "f16", "out": "f32"}
+    assert check(
+        RandomKernel(text=text, types=types, sizes=sizes, whole={"d": 64}, scalars={}, seed=2)
+    )

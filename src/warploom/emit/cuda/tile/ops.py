@@ -10,7 +10,6 @@ from warploom.document.roles import (
     Load as LoadEntry,
     Mma,
     RoleEntry,
-    WaitFull,
 )
 from warploom.emit.cuda.lowering import Lowering, LoweringTable, Site, base_table
 from warploom.emit.cuda.roles import indent
@@ -19,6 +18,7 @@ from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.meet import meet_lines
 from warploom.emit.cuda.tile.near import near_lines
 from warploom.emit.cuda.tile.operands import load_lines, product_lines
+from warploom.emit.cuda.tile.steps import start_text
 from warploom.emit.cuda.tile.stores import direct_text, store_call, straight_text
 from warploom.emit.cuda.tile.vector import Vector
 from warploom.kernel.values import Dot, Load, Store
@@ -77,12 +77,11 @@ class Ops:
 
     def gatherer_table(self) -> LoweringTable:
         """Rows that a list picks."""
-
-        def announced(e: RoleEntry, site: Site) -> list[str]:
-            assert isinstance(e, Expect)  # bytes come with arrivals of their own, of every thread
-            return [f"if (threadIdx.x == 32) mbar_arrive({site.barrier(e.ring, 'full', e.k)});"]
-
-        table = base_table().with_kind(Expect, announced)
+        table = base_table()
+        expect = table.kinds[Expect]
+        table = table.with_kind(
+            Expect, lambda e, s: [f"if (threadIdx.x == 32) {line}" for line in expect(e, s)]
+        )
         for ring in (r for r in self.layout.rings if r.gathered):
 
             def load(e: RoleEntry, site: Site, name: str = load_name(ring)) -> list[str]:
@@ -95,7 +94,7 @@ class Ops:
 
     def consumer_table(self, masked: str) -> LoweringTable:
         """The consumers' products, steps, moves and stores."""
-        table = self._with_fences(base_table())
+        table = base_table()
         for step in self.layout.steps:
             table = table.with_op(step.name, self._step_lowering(step, masked))
         table = self._with_moves(self._with_products(table))
@@ -111,16 +110,6 @@ class Ops:
             if isinstance(op, Store):
                 table = self._with_store(table, op, staged=op in staged)
         return table
-
-    def _with_fences(self, table: LoweringTable) -> LoweringTable:
-        """Rows that threads copied are ordinary writes: fenced where they are waited for."""
-        gathered, wait = {r.name for r in self.layout.rings if r.gathered}, table.kinds[WaitFull]
-
-        def fenced(e: RoleEntry, site: Site) -> list[str]:
-            assert isinstance(e, WaitFull)
-            return [*wait(e, site), *(["proxy_fence();"] if e.ring in gathered else [])]
-
-        return table.with_kind(WaitFull, fenced)
 
     def _with_products(self, table: LoweringTable) -> LoweringTable:
         for _, op in self.layout.body.placed():
@@ -235,9 +224,12 @@ class Ops:
         """Carried values as a tile begins."""
         lines = []
         for name in started(self.layout):
-            array = self.layout.array_of(name)
+            array, first = self.layout.array_of(name), self.layout.body.inside[name].first
+            if self.layout.body.varies(first):
+                lines += start_text(self.context, array, first)
+                continue
             vector = Vector(self.context, None, None)
-            value = vector.value(self.layout.body.inside[name].first)
+            value = vector.value(first)
             lines += vector.scopes.step
             count = array.cols // 2 if array.form is Form.TILE else 2
             lines += [
