@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
 from warploom.errors import ConfigError, GeometryError, KernelError
-from warploom.kernel.values import Dot, Kernel, Load, Walk
+from warploom.kernel.values import Kernel, Load, Walk
 from warploom.lower.allowed import check_allowed, is_narrow
 from warploom.lower.body import Body, body_of
 from warploom.lower.cluster import check_cluster
@@ -27,7 +27,6 @@ from warploom.lower.layout import Layout, lay_out
 from warploom.lower.loop_ops import takes_turns
 from warploom.lower.loops import each_loop
 from warploom.lower.meet import check_near, part_bytes
-from warploom.lower.price import product_cost
 from warploom.lower.ranges import cut_of
 from warploom.lower.shapes import MOST_SCORES, extents_of, shapes
 from warploom.lower.storage import (
@@ -281,8 +280,6 @@ def _settled(
         )
     if "direct" not in pins and (turns or grouped or _is_narrow(layout)):
         layout = _again(layout, direct=True)
-    if "slack" not in pins and turns:
-        layout = _again(layout, slack=_product_cycles(layout, target))
     if "staging" not in pins:
         layout = _again(layout, staging=_staging(layout, target))
     if "stages" not in pins and turns:
@@ -320,15 +317,6 @@ def _registers(target: HopperTarget, consumers: int, low: int) -> int:
 
 def _used(layout: Layout) -> int:
     return sum(a.registers for a in layout.arrays)
-
-
-def _product_cycles(layout: Layout, target: HopperTarget) -> int:
-    """Cycles of the longest product of a consumer: vector work may come that late."""
-    return max(
-        product_cost(layout, op, target, 1).occupancy
-        for op in layout.body.loop.body
-        if isinstance(op, Dot)
-    )
 
 
 def _staging(layout: Layout, target: HopperTarget) -> int:

@@ -45,7 +45,7 @@ class SyncCosts:
     proxy_fence: int = figure(17, "cycles", Origin.MEASURED)
     tma_issue: int = figure(80, "cycles", Origin.MEASURED, "one bulk tensor copy")
     full_wait: int = figure(
-        102, "cycles", Origin.MEASURED, "for a complete barrier; hidden behind eight products"
+        102, "cycles", Origin.MEASURED, "for a complete barrier; hidden by eight products"
     )
 
 
@@ -88,13 +88,6 @@ class VectorRates:
     max: float = figure(60.0, "a cycle", Origin.MEASURED)
     cvt_bf16x2: float = figure(62.7, "a cycle", Origin.MEASURED)
     shuffle: float = figure(32.0, "a cycle", Origin.MEASURED)
-    beside_products: float = figure(
-        1.75,
-        "times as long",
-        Origin.MEASURED,
-        "while another warpgroup's products run: maxima 1.93, sums 1.89, rescaling 1.74, "
-        "exponentials 1.33",
-    )
     alu_beside: float = figure(
         1.9, "times as long", Origin.MEASURED, "maxima and sums while products run"
     )
@@ -105,7 +98,7 @@ class VectorRates:
         "exponentials while products run, to 12 programs with clocks; 1.33 by themselves",
     )
     own_beside: float = figure(
-        1.5, "times more", Origin.FIT, "a warpgroup's own products, to 12 programs with clocks"
+        2.5, "times more", Origin.FIT, "a warpgroup's own products, to 47 attention programs"
     )
 
 
@@ -194,14 +187,9 @@ class MemoryModel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HopperTarget:
-    """A Hopper part: costs, limits and clocks.
-
-    ``queued``: ops are placed under the tensor cores' bounded queue instead of a flat price of
-    issue. The shipped orders were solved and measured without it.
-    """
+    """A Hopper part: costs, limits and clocks."""
 
     name: str
-    queued: bool = False
     clock_hz: float = figure(1.98e9, "Hz", Origin.DOCUMENT)
     dram_bytes_per_s: float = figure(4.8e12, "bytes a second", Origin.DOCUMENT)
     limits: Limits = Limits()
@@ -232,9 +220,6 @@ class HopperTarget:
         4.75, "times", Origin.MEASURED, "a product's cycles over its issue while the queue has room"
     )
     least_issue: int = figure(10, "cycles", Origin.MEASURED, "of a product, at the least")
-    flat_issue: int = figure(
-        16, "cycles", Origin.ASSUMED, "of a group, where the queue is left out (queued=False)"
-    )
     smem_rate: int = figure(128, "bytes a cycle", Origin.MEASURED, "loads, stores and operands")
     a_in_registers: float = figure(
         3.3, "cycles a product", Origin.MEASURED, "more, where a warpgroup is alone on the unit"
