@@ -33,11 +33,14 @@ static_assert(sizeof(Map) <= 128);
 struct Barrier { int count = 0, pending = 0, phase = 0; long bytes = 0; };
 struct Named { unsigned arrived = 0, generation = 0; };
 struct Copy { uint32_t to; Map map; uint32_t bar; int at[5]; uint32_t ctas; };
+struct Piece { uint32_t to; const uint8_t* from; int bytes; };
+struct Pieces { std::vector<Piece> all; uint32_t bar; };  // of a thread, which arrive together
 struct Store { Map map; uint32_t from; int at[5]; bool add, done = false; };
 
 struct Cta {
   HostIndex block;
   std::vector<uint8_t> memory, seen;  // as threads see it, and as copies and products do
+  std::vector<std::pair<uint32_t, uint32_t>> landed;  // pieces that no fence has shown yet
   Named named[16];
   bool said[16] = {};
 };
@@ -69,6 +72,7 @@ struct Thread {
   unsigned parity = 0;
   long products = 0;
   std::vector<std::pair<uint32_t, uint32_t>> written;
+  std::vector<Piece> pieces;
   std::vector<Store*> open;
   std::deque<std::vector<Store*>> groups;
 };
@@ -89,6 +93,7 @@ std::vector<Thread> threads;
 std::vector<Warp> warps;
 std::map<uint32_t, Barrier> barriers;
 std::vector<Copy> copies;
+std::vector<Pieces> gathered;
 std::vector<Store*> stores;
 std::deque<Store> every_store;
 ucontext_t scheduler;
@@ -205,6 +210,19 @@ void land(size_t which) {
   }
 }
 
+void land_pieces(size_t which) {
+  const Pieces p = gathered[which];
+  gathered.erase(gathered.begin() + which);
+  for (const Piece& x : p.all) {
+    memset(kept(x.to), 0, 16);
+    memcpy(kept(x.to), x.from, x.bytes);
+    ctas[x.to >> 24].landed.push_back({x.to, 16});
+  }
+  Barrier& b = barriers[p.bar];
+  if (--b.pending < 0) error = "more arrivals of copies than the barrier was initialised for";
+  settle(b);
+}
+
 float number(int element, const uint8_t* p) {
   uint16_t half;
   float whole;
@@ -293,6 +311,7 @@ void compute(Warp& w) {
 bool something_else() {  // an event of the copy engine or the tensor cores
   std::vector<int> kinds;
   if (!copies.empty()) kinds.push_back(0);
+  if (!gathered.empty()) kinds.push_back(3);
   if (!stores.empty()) kinds.push_back(1);
   std::vector<Warp*> busy;
   for (Warp& w : warps)
@@ -301,6 +320,7 @@ bool something_else() {  // an event of the copy engine or the tensor cores
   if (kinds.empty()) return false;
   switch (kinds[pick(kinds.size())]) {
     case 0: land(pick(copies.size())); break;
+    case 3: land_pieces(pick(gathered.size())); break;
     case 1: {
       const size_t n = pick(stores.size());
       Store* s = stores[n];
@@ -386,7 +406,7 @@ void run_all() {
   }
   for (Warp& w : warps)
     if (error.empty() && !w.products.empty()) error = "the CTA exits with products in flight";
-  if (error.empty() && !copies.empty()) error = "the CTA exits with copies in flight";
+  if (error.empty() && (!copies.empty() || !gathered.empty())) error = "the CTA exits with copies in flight";
   for (Store* s : stores)
     if (error.empty() && !s->done) error = "the CTA exits before a store read its data";
 }
@@ -497,6 +517,24 @@ bool host_bar_any(host_u32 id, bool x) {
 void host_proxy_fence() {
   for (auto [at, bytes] : me->written) memcpy(shown(at), kept(at), bytes);
   me->written.clear();
+  for (auto [at, bytes] : me->cta->landed) memcpy(shown(at), kept(at), bytes);
+  me->cta->landed.clear();
+}
+
+void host_copy(host_u32 to, const void* from, int bytes) {
+  to = own(to);
+  check(to, 16);
+  if (to % 16 || (uint64_t)from % 16) fail("a copy of 16 bytes from or to a misaligned place");
+  memset(kept(to), 0xff, 16);
+  memset(shown(to), 0xff, 16);
+  me->pieces.push_back({to, (const uint8_t*)from, bytes});
+}
+
+void host_copies_arrive(host_u32 bar) {
+  bar = own(bar);
+  barrier(bar);
+  gathered.push_back({me->pieces, bar});
+  me->pieces.clear();
 }
 
 // What the chip was seen to take for illegal instructions, besides what its manual says.
@@ -512,9 +550,7 @@ void host_tma_load(host_u32 to, const void* map, host_u32 bar, int rank, const i
   check_copy(c.map, at, false);
   if (c.map.rank != rank) fail("a tensor map of another rank");
   if (c.ctas >> ctas.size()) fail("a copy to a CTA outside the cluster");
-  bool one = true;  // one row may land at any line: it is swizzled by its place
-  for (int i = 1; i < c.map.rank; ++i) one = one && c.map.box[i] == 1;
-  if (c.map.swizzled && !one ? to % 1024 : to % 128) fail("a copy to a misaligned place");
+  if (c.map.swizzled ? to % 1024 : to % 128) fail("a copy to a misaligned place");
   memcpy(c.at, at, rank * sizeof(int));
   barrier(bar);
   long bytes = 1;
@@ -673,7 +709,7 @@ extern "C" const char* host_run(void (*kernel)(void**), void** given, int grid, 
     }
     cluster = Named{};
     barriers.clear();
-    copies.clear(), stores.clear(), every_store.clear();
+    copies.clear(), gathered.clear(), stores.clear(), every_store.clear();
     warps.assign(size * count / WARP, Warp{});
     threads.resize(size * count);
     for (size_t w = 0; w < warps.size(); ++w) warps[w].cta = &ctas[w * WARP / count];
