@@ -111,12 +111,14 @@ class Ops:
         return table
 
     def _with_fences(self, table: LoweringTable) -> LoweringTable:
-        """Rows that threads copied are ordinary writes: fenced where they are waited for."""
+        """Rows that threads copied are ordinary writes: fenced where products wait for them."""
         gathered, wait = {r.name for r in self.layout.rings if r.gathered}, table.kinds[WaitFull]
 
         def fenced(e: RoleEntry, site: Site) -> list[str]:
             assert isinstance(e, WaitFull)
-            return [*wait(e, site), *(["proxy_fence();"] if e.ring in gathered else [])]
+            every = (x for _, row in site.program.phases() for x in row if isinstance(x, Mma))
+            reads = e.ring in gathered and any(s.ring == e.ring for x in every for s in x.slots)
+            return [*wait(e, site), *(["proxy_fence();"] if reads else [])]
 
         return table.with_kind(WaitFull, fenced)
 
