@@ -84,6 +84,8 @@ void host_bar_arrive(host_u32 id, host_u32 threads);
 bool host_bar_any(host_u32 id, bool x);
 void host_cluster_sync();
 void host_mbar_arrive_at(host_u32 at, host_u32 cta);
+host_u32 host_at_cta(host_u32 at, host_u32 cta);
+void host_send(host_u32 to, const float* x, host_u32 bar);
 void host_proxy_fence();
 void host_bulk_commit();
 void host_bulk_wait(int pending);

@@ -35,6 +35,7 @@ struct Named { unsigned arrived = 0, generation = 0; };
 struct Copy { uint32_t to; Map map; uint32_t bar; int at[5]; uint32_t ctas; };
 struct Piece { uint32_t to; const uint8_t* from; int bytes; };
 struct Pieces { std::vector<Piece> all; uint32_t bar; };  // of a thread, which arrive together
+struct Sent { uint32_t to, bar; float x[4]; };  // to a CTA of the cluster
 struct Store { Map map; uint32_t from; int at[5]; bool add, done = false; };
 
 struct Cta {
@@ -94,6 +95,7 @@ std::vector<Warp> warps;
 std::map<uint32_t, Barrier> barriers;
 std::vector<Copy> copies;
 std::vector<Pieces> gathered;
+std::vector<Sent> sent;
 std::vector<Store*> stores;
 std::deque<Store> every_store;
 ucontext_t scheduler;
@@ -223,6 +225,16 @@ void land_pieces(size_t which) {
   settle(b);
 }
 
+void arrive(size_t which) {
+  const Sent s = sent[which];
+  sent[which] = sent.back();
+  sent.pop_back();
+  memcpy(kept(s.to), s.x, sizeof(s.x));
+  Barrier& b = barriers[s.bar];
+  b.bytes -= sizeof(s.x);
+  settle(b);
+}
+
 float number(int element, const uint8_t* p) {
   uint16_t half;
   float whole;
@@ -312,6 +324,7 @@ bool something_else() {  // an event of the copy engine or the tensor cores
   std::vector<int> kinds;
   if (!copies.empty()) kinds.push_back(0);
   if (!gathered.empty()) kinds.push_back(3);
+  if (!sent.empty()) kinds.push_back(4);
   if (!stores.empty()) kinds.push_back(1);
   std::vector<Warp*> busy;
   for (Warp& w : warps)
@@ -321,6 +334,7 @@ bool something_else() {  // an event of the copy engine or the tensor cores
   switch (kinds[pick(kinds.size())]) {
     case 0: land(pick(copies.size())); break;
     case 3: land_pieces(pick(gathered.size())); break;
+    case 4: arrive(pick(sent.size())); break;
     case 1: {
       const size_t n = pick(stores.size());
       Store* s = stores[n];
@@ -406,7 +420,7 @@ void run_all() {
   }
   for (Warp& w : warps)
     if (error.empty() && !w.products.empty()) error = "the CTA exits with products in flight";
-  if (error.empty() && (!copies.empty() || !gathered.empty())) error = "the CTA exits with copies in flight";
+  if (error.empty() && !(copies.empty() && gathered.empty() && sent.empty())) error = "the CTA exits with copies in flight";
   for (Store* s : stores)
     if (error.empty() && !s->done) error = "the CTA exits before a store read its data";
 }
@@ -474,6 +488,20 @@ void host_mbar_arrive(host_u32 at) {
 void host_mbar_arrive_at(host_u32 at, host_u32 cta) {
   if (cta >= ctas.size()) fail("an arrival at a CTA outside the cluster");
   host_mbar_arrive((at & PLACE) | cta << 24);
+}
+
+host_u32 host_at_cta(host_u32 at, host_u32 cta) {
+  if (cta >= ctas.size()) fail("an address in a CTA outside the cluster");
+  return (at & PLACE) | cta << 24;
+}
+
+void host_send(host_u32 to, const float* x, host_u32 bar) {
+  check(to, 16);
+  if (to % 16) fail("sent to a misaligned place");
+  if (to >> 24 != bar >> 24) fail("the barrier of another CTA counts what is sent");
+  barrier(bar);
+  memset(kept(to), 0xff, 16);
+  sent.push_back({to, bar, {x[0], x[1], x[2], x[3]}});
 }
 
 host_u32 host_mbar_wait(host_u32 at, host_u32 parity) {
@@ -709,7 +737,7 @@ extern "C" const char* host_run(void (*kernel)(void**), void** given, int grid, 
     }
     cluster = Named{};
     barriers.clear();
-    copies.clear(), gathered.clear(), stores.clear(), every_store.clear();
+    copies.clear(), gathered.clear(), sent.clear(), stores.clear(), every_store.clear();
     warps.assign(size * count / WARP, Warp{});
     threads.resize(size * count);
     for (size_t w = 0; w < warps.size(); ++w) warps[w].cta = &ctas[w * WARP / count];

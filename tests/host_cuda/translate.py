@@ -119,7 +119,7 @@ def _product(asm: Asm, line: str, keeps: str) -> str:
 
 
 _NOTHING = (
-    "mapa.shared::cluster.",
+    "mapa.shared::cluster.u32 there",
     "fence.release.sync_restrict::",
     "fence.acquire.sync_restrict::",
     "barrier.cluster.arrive.",
@@ -138,6 +138,14 @@ _PLAIN = {  # instruction: the C++ of its operands in the order of the PTX text
     "mbarrier.arrive.relaxed.cluster.shared::cluster.b64": "host_mbar_arrive_at({0}, {1});",
     "barrier.cluster.wait.acquire": "host_cluster_sync();",
     "mbarrier.try_wait.parity.shared::cta.b64": "{0} = host_mbar_wait({1}, {2});",
+    "mapa.shared::cluster.u32": "{0} = host_at_cta({1}, {2});",
+    "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32": (
+        "const float x_[] = {{{1}, {2}, {3}, {4}}}; host_send({0}, x_, {5});"
+    ),
+    "ld.shared.v4.f32": (
+        "host_load_shared({4}, &{0}, 4); host_load_shared({4} + 4, &{1}, 4);"
+        " host_load_shared({4} + 8, &{2}, 4); host_load_shared({4} + 12, &{3}, 4);"
+    ),
     "mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64": "{0} = host_mbar_wait({1}, {2});",
     "createpolicy.fractional.L2::evict_last.b64": "{0} = 0;",
     "createpolicy.fractional.L2::evict_first.b64": "{0} = 0;",

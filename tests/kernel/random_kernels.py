@@ -16,7 +16,7 @@ from tests.kernel.sources import run_source
 from warploom.kernel.rounding import rounded
 from warploom.kernel.values import Access, DType
 
-FORMS = ("product", "softmax", "rows", "blocks", "groups", "grad")
+FORMS = ("product", "softmax", "rows", "blocks", "groups", "grad", "gathered", "chained", "parts")
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,9 @@ class RandomKernel:
                 found.append(np.array([0, *sorted(ends), self.sizes["m"]]))
             if tensor.access is Access.IN:
                 shape = [-(-self.sizes[a.name] // a.per) for a in tensor.axes]
+                if tensor.dtype is DType.I32:  # rows, some of which do not exist
+                    found.append(rng.integers(-1, self.sizes["s"] + 1, shape))
+                    continue
                 if tensor.dtype is DType.I8:
                     found.append(rng.integers(-128, 128, shape))
                     continue
@@ -160,6 +163,7 @@ def random_kernels(
     sizes["d"] = draw(st.sampled_from(whole))
     sizes["b"] = draw(st.integers(1, 3))
     sizes |= {"g": (sizes["b"] + 1) // 2, "e": draw(st.integers(1, 4))}
+    sizes |= {"s": draw(size), "c": draw(st.integers(1, 6)), "p": draw(st.integers(1, 4))}
     out = draw(st.sampled_from((dtype, "f32")))
     kinds = {t: (out if t.startswith("out") else dtype) for t in tensors}
     return RandomKernel(
@@ -376,7 +380,83 @@ def _grad(draw, hopper):
     return head, body, ["keys", "v", "q", "o", "out", "out_b"]
 
 
+def _gathered(draw, hopper):
+    """Rows that a list picks, times one or two tiles of weights."""
+    w = Writer(draw, "m", "n", "k")
+    two = w.chance()
+    head = (
+        'def kernel(x: wl.In["s", "k"], rows: wl.In["m", wl.i32], w: wl.In["n", "k"], '
+        + ('up: wl.In["n", "k"], ' if two else "")
+        + 'side: wl.In["m", wl.f32], out: wl.Out["m", "n"], *, alpha: float):\n'
+    )
+    w.add("acc", "m", "n")
+    w.add("side[m]", "m")
+    body = [
+        "m, n = wl.tile(out)",
+        "acc = wl.zeros(m, n)",
+        *(["more = wl.zeros(m, n)"] if two else []),
+        "picked = rows[m]",
+        "for k in wl.steps(x.k):",
+        "    a = x[picked, k]",
+        "    acc += a @ w[n, k].T",
+        *(["    more += a @ up[n, k].T"] if two else []),
+    ]
+    if two:
+        w.add("more", "m", "n")
+    body.append(f"out[m, n] = acc + {w.expr(('m', 'n'))}")
+    return head, body, ["x", "w", "out", *(["up"] if two else [])]
+
+
+def _chained(draw, hopper):
+    """Several products into one sum, which other work may read, and sums of rows in memory."""
+    w = Writer(draw, "m", "n", "k")
+    reads, adds = w.chance(), w.chance()
+    head = (
+        'def kernel(x: wl.In["m", "k"], y: wl.In["m", "k"], w: wl.In["n", "k"], '
+        'v: wl.In["n", "k"], out: wl.Out["m", "n"]'
+        + (', sums: wl.Out["m", wl.f32]' if adds else "")
+        + ", *, alpha: float):\n"
+    )
+    w.add("acc", "m", "n")
+    more = draw(st.integers(1, 2))
+    body = [
+        "m, n = wl.tile(out)",
+        "acc, old = wl.zeros(m, n), wl.zeros(m, n)",
+        "for k in wl.steps(x.k):",
+        *(["    old += wl.tanh(acc) * 0.25"] if reads and w.chance() else []),
+        "    acc += x[m, k] @ w[n, k].T",
+        *["    acc += y[m, k] @ v[n, k].T"] * more,
+        *(["    old += wl.tanh(acc) * 0.25"] if reads and w.chance() else []),
+        f"z = acc + old + {w.expr(('m', 'n'))}",
+        "out[m, n] = z",
+        *(["sums[m] += wl.tanh(z).sum(axis=1)"] if adds else []),
+    ]
+    return head, body, ["x", "y", "w", "v", "out"]
+
+
+def _parts(draw, hopper):
+    """Single steps of a share of an axis, with a sum that decays."""
+    w = Writer(draw, "m", "n", "c")
+    head = (
+        'def kernel(x: wl.In["c", "m", "d"], w: wl.In["c", "n", "d"], gate: wl.In["c", wl.f32], '
+        'out: wl.Out["p", "m", "n"], *, alpha: float):\n'
+    )
+    w.add("acc", "m", "n")
+    keep = w.pick("acc", "acc * wl.exp(-wl.abs(gate[c]))", "acc * 0.5", "wl.maximum(acc, alpha)")
+    body = [
+        "p, m, n = wl.tile(out)",
+        w.pick("acc = wl.zeros(m, n)", "acc = wl.zeros(m, n) + 0.5"),
+        "for c in wl.steps(x.c, 1, part=p):",
+        f"    acc = {keep} + x[c, m] @ w[c, n].T",
+        f"out[p, m, n] = {w.expr(('m', 'n'))}",
+    ]
+    return head, body, ["x", "w", "out"]
+
+
 _MAKE = {
+    "gathered": _gathered,
+    "chained": _chained,
+    "parts": _parts,
     "product": _product,
     "softmax": _softmax,
     "rows": _rows,

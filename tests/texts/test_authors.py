@@ -470,7 +470,45 @@ def kernel(x: wl.In["m", "n"], y: wl.In["m", "n"], out: wl.Out["m", "n"], top: w
         {"m": 100, "n": 80},
     ),
 }
-CHEAP = ("two_chained", "into_used_twice", "row_sums_out", "cross_entropy", "argmax_i32")
+for n, first in enumerate(
+    ("wl.zeros(m, n) + 0.5", "wl.zeros(m, n) + side[m]", "wl.exp(side[m]) * bias[n]")
+):
+    WRITTEN[f"begins_{n}"] = Written(
+        f"""
+@wl.kernel
+def kernel(x: wl.In["m", "k"], w: wl.In["n", "k"], bias: wl.In["n", wl.f32],
+           side: wl.In["m", wl.f32], out: wl.Out["m", "n"], most: wl.Out["m", wl.f32]):
+    m, n = wl.tile(out)
+    acc, s = {first}, side[m] * 2.0
+    for k in wl.steps(x.k):
+        acc += x[m, k] @ w[n, k].T
+        s += x[m, k].to(wl.f32).sum(axis=1)
+    out[m, n] = acc + s
+    most[m] += wl.exp(acc).sum(axis=1)  # columns that are not there do not count
+""",
+        {"m": 100, "n": 71, "k": 136},
+    )
+WRITTEN["least"] = Written(
+    """
+@wl.kernel
+def kernel(x: wl.In["m", "k"], out: wl.Out["m", wl.f32]):
+    m = wl.tile(out)
+    low = wl.full(m, 100.0)
+    for k in wl.steps(x.k):
+        low = wl.minimum(low, wl.exp(x[m, k]).min(axis=1))
+    out[m] = low
+""",
+    {"m": 100, "k": 2},  # with more columns zeros past the end are seldom the least
+)
+CHEAP = (
+    "begins_1",
+    "least",
+    "two_chained",
+    "into_used_twice",
+    "row_sums_out",
+    "cross_entropy",
+    "argmax_i32",
+)
 REFUSED = {
     "top1_narrow": Written(
         """

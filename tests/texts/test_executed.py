@@ -583,3 +583,30 @@ def test_a_scan_of_parts_with_its_measured_choices(t, d):
     made = check(a_scan(scan, t, d, 5, 3), dict(SCANS_OF_PARTS[t, d]))
     assert made.tiling.earlier == 1
     check(a_scan(scan_parts, t, d, 5, 3), dict(measured("scan_parts", {}, {})))
+
+
+@pytest.mark.parametrize(
+    "keep",
+    [
+        "acc * wl.exp(-wl.abs(gate[c]))",
+        pytest.param("acc * 0.5", marks=SLOW),
+        pytest.param("wl.maximum(acc, 1.0)", marks=SLOW),
+    ],
+)
+def test_parts_without_a_step_leave_what_was_there(keep):
+    """Two steps in four parts: the last two have none."""
+    text = f"""
+@wl.kernel
+def kernel(x: wl.In["c", "m", "d"], w: wl.In["c", "n", "d"], gate: wl.In["c", wl.f32],
+           out: wl.Out["p", "m", "n"]):
+    p, m, n = wl.tile(out)
+    acc = wl.zeros(m, n) + 0.5
+    for c in wl.steps(x.c, 1, part=p):
+        acc = {keep} + x[c, m] @ w[c, n].T
+    out[p, m, n] = acc
+"""
+    sizes = {"c": 2, "m": 5, "n": 40, "d": 64, "p": 4}
+    types = {"x": "f16", "w": "f16", "out": "f32"}
+    assert check(
+        RandomKernel(text=text, types=types, sizes=sizes, whole={"d": 64}, scalars={}, seed=2)
+    )

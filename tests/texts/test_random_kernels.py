@@ -46,6 +46,17 @@ PINS = st.fixed_dictionaries(
         "serpentine": st.booleans(),
         "group": st.sampled_from((1, 2, 3)),
         "split": st.sampled_from((2, 3, 5)),
+        "resident": st.just(2),
+        "lag": st.booleans(),
+        "unroll": st.sampled_from((2, 3)),
+        "together": st.booleans(),
+        "settled": st.booleans(),
+        "handed": st.just(2),
+        "ahead": st.just(2),
+        "early": st.just(1),
+        "seen": st.booleans(),
+        "straight": st.booleans(),
+        "earlier": st.sampled_from((1, 2)),
     },
 )
 

@@ -209,6 +209,13 @@ class Body:
             return self.is_lowest(op.arg)
         return isinstance(op, Const) and op.value == float("-inf")
 
+    def varies(self, name: str) -> bool:
+        """Whether elements of a value may differ: it is more than a number, spread."""
+        op = self.ops.get(name)
+        if isinstance(op, Spread):
+            return self.varies(op.arg)
+        return bool(self.values[name].dims)
+
     def is_zero(self, name: str) -> bool:
         """Whether a value is the constant 0."""
         op = self.ops.get(name)

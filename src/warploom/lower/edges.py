@@ -22,8 +22,10 @@ from warploom.kernel.values import (
     Dot,
     DType,
     Fn,
+    Given,
     Indices,
     Kernel,
+    Line,
     Load,
     Loop,
     Op,
@@ -34,7 +36,9 @@ from warploom.kernel.values import (
     Store,
     Transpose,
     Value,
+    Walk,
     results,
+    walk,
 )
 from warploom.lower.body import Body, made_by, refusal
 
@@ -45,18 +49,41 @@ class Outside(StrEnum):
     ZERO = "zero"
     FINITE = "finite"
     LOWEST = "lowest"
+    HIGHEST = "highest"
     UNKNOWN = "unknown"
 
 
-NEUTRAL = {Fn.MAX: Outside.LOWEST, Fn.ADD: Outside.ZERO}
+NEUTRAL = {Fn.MAX: Outside.LOWEST, Fn.MIN: Outside.HIGHEST, Fn.ADD: Outside.ZERO}
 LOWEST = float("-inf")
+NUMBERS = {Outside.LOWEST: LOWEST, Outside.HIGHEST: -LOWEST, Outside.ZERO: 0.0}
 FEW = 1 << 12  # a number that every 16-bit type comes near to
 
 
 def hide_edges(kernel: Kernel, positive: frozenset[str]) -> Kernel:
-    """Conditions where elements past the end of a loop would count."""
+    """Conditions where elements past the end of a loop, or of a tile's columns, would count."""
     ops = tuple(_hidden(kernel, op, positive) if isinstance(op, Loop) else op for op in kernel.ops)
-    return replace(kernel, ops=ops)
+    return replace(kernel, ops=_columns_hidden(kernel, ops))
+
+
+def _columns_hidden(kernel: Kernel, ops: tuple[Op, ...]) -> tuple[Op, ...]:
+    """What is reduced along a tile of the grid, without what lies past the end of its axis."""
+    tiles = {v.name for v in kernel.vars if v.walk is Walk.TILE}
+    made = {name: op for op in walk(ops) if (name := made_by(op)) is not None}
+    made |= {c.inside.name: Given(result=c.inside, of="") for x in kernel.loops for c in x.carried}
+    made |= {c.result.name: Given(result=c.result, of="") for x in kernel.loops for c in x.carried}
+    out: list[Op] = []
+    for op in ops:
+        if isinstance(op, Loop):
+            out.append(replace(op, body=_columns_hidden(kernel, op.body)))
+        elif isinstance(op, Reduce) and op.over in tiles:
+            tag = f"{op.over}_{op.result.name}"
+            *condition, inside = _condition(kernel, op.over, None, op.result.line, tag)
+            number = NUMBERS[NEUTRAL[op.fn]]
+            hidden = [*_where(made[op.arg], op.arg, number, inside.result.name, tag)]
+            out += [*condition, inside, *hidden, replace(op, arg=hidden[-1].result.name)]
+        else:
+            out.append(op)
+    return tuple(out)
 
 
 @dataclass
@@ -140,7 +167,7 @@ class _Edge:
         """A condition that says what is inside decides; else both choices must agree."""
         if _inside(self.loop) in self._conditions(op.args[0]):
             number = self.number(op.args[2])
-            return {LOWEST: Outside.LOWEST, 0.0: Outside.ZERO}.get(number, Outside.UNKNOWN)
+            return next((o for o, n in NUMBERS.items() if n == number), Outside.UNKNOWN)
         finite = args[1] in (Outside.ZERO, Outside.FINITE)
         if finite and self.number(op.args[2]) == 0.0:
             return args[1]
@@ -249,10 +276,12 @@ def _with_condition(edge: _Edge, arg: str, wanted: Outside, user: Op) -> Loop:
     A value of which a sum and a maximum are taken is hidden for each of them apart.
     """
     loop = edge.loop
-    number = LOWEST if wanted is Outside.LOWEST else 0.0
+    number = NUMBERS[wanted]
     names: dict[str, str] = {}
     known = any(made_by(op) == _inside(loop) for op in loop.body)
-    body: list[Op] = [] if known else [*_condition(edge.kernel, loop)]
+    body: list[Op] = []
+    if not known:
+        body += _condition(edge.kernel, loop.var, loop.until, loop.line, loop.var)
     if len({w for op in loop.body for a, w in _wants(edge, op) if a == arg}) > 1:
         hidden = list(_where(edge.ops[arg], arg, number, _inside(loop), tag=wanted.value))
         names = {arg: hidden[-1].result.name}
@@ -308,17 +337,19 @@ def _harmless(edge: _Edge, op: Op) -> bool:
     return edge.outside.get(op.b) is Outside.ZERO
 
 
-def _condition(kernel: Kernel, loop: Loop) -> Iterator[Pointwise | Indices | Size]:
-    line = loop.line
-    whole = Value(name=f"edge_{loop.var}", dims=(), dtype=DType.I32, line=line)
-    if loop.until is None:
-        axis = kernel.var(loop.var).axis
+def _condition(
+    kernel: Kernel, var: str, until: str | None, line: Line | None, tag: str
+) -> Iterator[Pointwise | Indices | Size]:
+    """Whether an element of a variable lies before the end, of a loop or of the axis."""
+    whole = Value(name=f"edge_{tag}", dims=(), dtype=DType.I32, line=line)
+    if until is None:
+        axis = kernel.var(var).axis
         tensor = next(t for t in kernel.tensors if any(a == axis for a in _plain(t.axes)))
         yield Size(result=whole, tensor=tensor.name, axis=axis)
-    index = Value(name=f"at_{loop.var}", dims=(Dim(loop.var),), dtype=DType.I32, line=line)
-    yield Indices(result=index, var=loop.var)
-    inside = replace(index, name=_inside(loop), dtype=DType.BOOL)
-    yield Pointwise(result=inside, fn=Fn.LT, args=(index.name, loop.until or whole.name))
+    index = Value(name=f"at_{tag}", dims=(Dim(var),), dtype=DType.I32, line=line)
+    yield Indices(result=index, var=var)
+    inside = replace(index, name=f"inside_{tag}", dtype=DType.BOOL)
+    yield Pointwise(result=inside, fn=Fn.LT, args=(index.name, until or whole.name))
 
 
 def _plain(axes: tuple[object, ...]) -> Iterator[str]:

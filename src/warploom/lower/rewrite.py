@@ -28,6 +28,7 @@ from warploom.kernel.values import (
 from warploom.lower.body import made_by
 from warploom.lower.charges import shift_is_harmless
 from warploom.lower.edges import hide_edges
+from warploom.lower.single import keep_carried
 
 LAG = 8.0  # powers of two by which a maximum may lag: sums of 2^8 more stay far below overflow
 
@@ -205,4 +206,8 @@ REWRITES: dict[str, Rewrite] = {
     "lazy_maximum": lazy_maximum,
 }
 # No choice: without them edges count, and transposed stores have no place.
-NEEDED: dict[str, Rewrite] = {"hide_edges": hide_edges, "stores_by_name": stores_by_name}
+NEEDED: dict[str, Rewrite] = {
+    "hide_edges": hide_edges,
+    "keep_carried": keep_carried,
+    "stores_by_name": stores_by_name,
+}

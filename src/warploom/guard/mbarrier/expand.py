@@ -130,8 +130,10 @@ def _releases(
             continue
         own = {plan.aliases.get(n, n) for n in (result.problem.ops[w].name for w in ring.writers)}
         more = result.problem.release if own & {*_fillers(plan)} else 0  # part of the hold
-        over = max(result.times[r.op] + r.distance * result.ii + r.hold for r in reads)
-        over -= first + more
+        over = max(
+            result.times[r.op] + r.distance * result.ii + max(r.hold - more, 0) for r in reads
+        )
+        over -= first  # never before the read itself, however short
         if plan.release is Release.SAME_ITERATION:
             last = max(result.times[r.op] - first for r in reads)
             over = min(over, last // result.ii * result.ii + result.ii - 1)

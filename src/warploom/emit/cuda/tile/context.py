@@ -220,16 +220,23 @@ class Context:
                 raise refusal("this value is not a scalar", getattr(op, "line", None))
 
     def one_element(self, op: Load, iteration: str | None) -> str:
-        """The one element a tile needs; iterations past the end of a loop read its last one."""
-        indices = []
+        """The one element a tile needs; iterations past the end of a loop read its last one, or 0
+        where steps are single and may be missing.
+        """
+        indices, exists = [], ""
         for at, axis in zip(op.at, self.kernel.tensor(op.tensor).axes, strict=True):
             text = self.index(at, iteration) + self.later(op, at)
             if at.var is not None and axis.per > 1:
                 text = f"({text}) / {axis.per}"
             if at.var == self.layout.body.loop.var:
-                text = f"min({text}, {self.size_of(op.tensor, axis.name)} - 1)"
+                size = self.size_of(op.tensor, axis.name)
+                if self.ends_early() and self.layout.extent(at.var) == 1:
+                    exists = f"{text} < {size}"
+                text = f"min({text}, {size} - 1)"
             indices.append(text)
-        return self.element_at(op, indices)
+        element = self.element_at(op, indices)
+        zero = "0" if op.result.dtype is DType.I32 else "0.0f"
+        return f"({exists} ? {element} : {zero})" if exists else element
 
     def later(self, op: Load | Store, at: At) -> str:
         """How much later in an iteration of several steps an index stands."""

@@ -244,6 +244,26 @@ TILE_HELPERS: dict[str, str] = {
         "  }\n"
         "  return sum;\n}\n"
     ),
+    "at_cta": (
+        "// The place of one's own shared memory in that of another CTA of the cluster.\n"
+        "DEVICE uint32_t at_cta(uint32_t address, uint32_t cta) {\n  uint32_t r;\n"
+        '  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(r) : "r"(address), "r"(cta));\n'
+        "  return r;\n}\n"
+    ),
+    "send_shared4": (
+        "// 16 bytes into another CTA, which its barrier counts.\n"
+        "DEVICE void send_shared4(uint32_t to, uint32_t bar, float a, float b, float c,"
+        " float d) {\n"
+        '  asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32"\n'
+        '               " [%0], {%1, %2, %3, %4}, [%5];"\n'
+        '               :: "r"(to), "f"(a), "f"(b), "f"(c), "f"(d), "r"(bar) : "memory");\n}\n'
+    ),
+    "load_shared4": (
+        "DEVICE float4 load_shared4(uint32_t address) {\n  float4 x;\n"
+        '  asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"\n'
+        '               : "=f"(x.x), "=f"(x.y), "=f"(x.z), "=f"(x.w) : "r"(address));\n'
+        "  return x;\n}\n"
+    ),
     "load_acquire": (
         "DEVICE uint32_t load_acquire(const unsigned* at) {\n  uint32_t r;\n"
         '  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(r) : "l"(at) : "memory");\n'

@@ -17,7 +17,9 @@ from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.columns import early_text
 from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.meet import meet_lines
+from warploom.emit.cuda.tile.near import near_lines
 from warploom.emit.cuda.tile.operands import load_lines, product_lines
+from warploom.emit.cuda.tile.steps import start_text
 from warploom.emit.cuda.tile.stores import direct_text, store_call, straight_text
 from warploom.emit.cuda.tile.vector import Vector
 from warploom.kernel.values import Dot, Load, Store
@@ -103,7 +105,8 @@ class Ops:
         table = table.with_op(LEAVE, lambda e, s: [])
         table = table.with_op(START, lambda e, s: self.start_lines())
         table = table.with_op(SUMS, lambda e, s: self.sum_lines())
-        table = table.with_op(MEET, lambda e, s: meet_lines(self.context, s))
+        meet = near_lines if self.context.layout.tiling.near else meet_lines
+        table = table.with_op(MEET, lambda e, s: meet(self.context, s))
         staged = staged_stores(self.layout)
         for op in (*self.layout.body.loop.body, *self.layout.body.tail):
             if isinstance(op, Store):
@@ -235,9 +238,12 @@ class Ops:
         """Carried values as a tile begins."""
         lines = []
         for name in started(self.layout):
-            array = self.layout.array_of(name)
+            array, first = self.layout.array_of(name), self.layout.body.inside[name].first
+            if self.layout.body.varies(first):
+                lines += start_text(self.context, array, first)
+                continue
             vector = Vector(self.context, None, None)
-            value = vector.value(self.layout.body.inside[name].first)
+            value = vector.value(first)
             lines += vector.scopes.step
             count = array.cols // 2 if array.form is Form.TILE else 2
             lines += [

@@ -27,7 +27,7 @@ from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.gathered import gathered_lines
 from warploom.emit.cuda.tile.grid import again_lines, count_lines, half_tile
 from warploom.emit.cuda.tile.helpers import Owned, wait_function
-from warploom.emit.cuda.tile.iterations import list_lines, range_lines
+from warploom.emit.cuda.tile.iterations import MIRRORED, list_lines, range_lines
 from warploom.emit.cuda.tile.operands import product_functions
 from warploom.emit.cuda.tile.ops import Ops
 from warploom.emit.cuda.tile.positions import advance_lines, position_lines
@@ -159,6 +159,7 @@ class Part:
         step = f"{extent} * k"
         if self.layout.tiling.serpentine:
             step = f"{extent} * (backwards ? k_tiles - 1 - k : k)"
+            lines += ["if (backwards) {", *indent(MIRRORED, 2), "}"] if self.masked else []
         position = f"[&](int k) {{ return first_{loop.var} + {step}; }}"
         return [*lines, f"auto step_{loop.var} = {position};"]
 

@@ -13,7 +13,7 @@ from warploom.emit.cuda.tile.vector import ELEMENTS, Vector, row_scope
 from warploom.kernel.values import Fn, Pointwise, Reduce, Spread
 from warploom.lower.body import refusal
 from warploom.lower.fuse import Step, fresh_product
-from warploom.lower.layout import Form, part_sums
+from warploom.lower.layout import Array, Form, part_sums
 
 LEAST = {Fn.MAX: "__int_as_float(0xff800000)", Fn.MIN: "__int_as_float(0x7f800000)"}
 COMBINE = {Fn.MAX: "fmaxf({0}, {1})", Fn.MIN: "fminf({0}, {1})", Fn.ADD: "{0} + {1}"}
@@ -74,6 +74,18 @@ def step_text(context: Context, step: Step, iteration: str | None) -> tuple[list
         lines += tile_loop(context, inner, stores + sums, packs, blocks, step.cols, after)
     lines += _row_loop(outer, row_stores, blocks) if row_stores else []
     return list(inner.scopes.ahead.values()), lines
+
+
+def start_text(context: Context, array: Array, first: str) -> list[str]:
+    """What a carried value begins with, where its elements differ."""
+    vars_of = context.layout.body.values[first].vars
+    vector = Vector(context, vars_of[0], vars_of[1] if len(vars_of) == 2 else None)
+    text = vector.value(first)
+    if array.form is not Form.TILE:
+        return [*vector.scopes.step, *_row_loop(vector, [(array.name, text)], array.blocks)]
+    element = [f"{array.name}[b][4 * h + e] = {text};"]
+    loop = tile_loop(context, vector, element, [], array.blocks, vars_of[1])
+    return [*vector.scopes.step, *loop]
 
 
 def _reduction_start(op: Reduce, blocks: int) -> list[str]:
