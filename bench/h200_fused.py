@@ -30,10 +30,12 @@ from warploom.kernels.grouped import (
     grouped_gathered,
     grouped_scattered,
     grouped_weights,
+    picked_rows,
 )
 from warploom.kernels.int4_gemm import int4_gemm
 from warploom.kernels.swiglu import swiglu
 from warploom.launch import fused
+from warploom.launch.fused import grouped_gemm
 from warploom.launch.layout import Layout
 from warploom.launch.tensors import row_major
 from warploom.launch.texts import Calls
@@ -55,7 +57,6 @@ GROUPED = (
     (8, 4096, 14336, 4096),
 )
 GROUPED_TILES = ()
-GATHERED_TILES = ({"t": 128, "n": 224, "k": 128}, {"t": 128, "n": 192, "k": 128})
 SCALED = (
     (4096, 4096, 4096),
     (8192, 8192, 8192),
@@ -121,7 +122,10 @@ def gathered_calls():
     for e, t, n, k in GROUPED:
         lists = (layout((e + 1,), I32), layout((t,), I32))
         args = (layout((t // 2, k)), layout((e, n, k)), *lists, None)
-        yield (e, t, n, k), grouped_gathered, args, GATHERED_TILES
+        yield (e, t, n, k), grouped_gathered, args, ()
+        yield (e, t, n, k), grouped, (layout((t, k)), args[1], lists[0], None), ()
+        rows = (layout((t // 2, k // 256, 256)), lists[1], None)
+        yield (e, t, n, k), picked_rows, rows, ()
 
 
 def weights_calls():
@@ -360,7 +364,8 @@ class Bench:
                 return grouped(x.index_select(0, tokens), w, starts)
 
             entries = {"index_select, _grouped_mm": [library], "gathered before": [before]}
-            self.ours(grouped_gathered, GATHERED_TILES, lambda text, *s: text(*s), entries)
+            entries[OURS] = [lambda s=(x, w, starts, tokens): grouped_gemm(*s[:3], tokens=s[3])]
+            entries["in one kernel"] = [lambda s=self.sets[0]: grouped_gathered(*s)]
             rows = torch.randint(0, t, (32,), device="cuda")
             mine = torch.searchsorted(ends, rows.int(), right=True)
             wanted = torch.stack(

@@ -1,14 +1,16 @@
 """Defective and harmless kernels on the device; the shipped texts under compute-sanitizer.
 
     WARPLOOM_CACHE=DIR/cache python bench/h200_mutants.py build DIR [TEXT ...]   needs nvcc, no GPU
+    python bench/h200_mutants.py exchanges DIR [TEXT ...]  `build`, of edits of how CTAs meet alone
     python bench/h200_mutants.py run DIR [TEXT ...]      every mutant in a process with a time limit
     python bench/h200_mutants.py once [TEXT ...]         one launch of each (for sanitizers)
     python bench/h200_mutants.py sanitize [TOOL ...]     memcheck, racecheck, synccheck of `once`
 
 `build` edits the schedule of a text, asks the verifier, emits and compiles the edited program, and
 writes cubins and `mutants.json`. `run` launches each in the place of the right kernel, three times,
-and compares with NumPy: defective ones are expected wrong or hanging, harmless ones right. Not
-every defect shows on a given device and day: a race needs bad luck.
+and compares with NumPy: defective ones are expected wrong or hanging, harmless ones right; sums in
+turn must have the same bits each time. Not every defect shows on a given device and day: a race
+needs bad luck.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import numpy as np
 from lib.mutant_cases import CASES, sized
+from tests.mutation.exchange_mutants import exchange_mutants
 from tests.mutation.flow_mutants import flow_mutants
 from tests.mutation.role_mutants import role_mutants
 from tests.texts.cases import TOLERANCE
@@ -39,6 +42,7 @@ from warploom.verify.roles import verify_roles
 
 BF16 = "bf16"
 SAMPLED = ("gemm", "attention", "attention_grad", "block_scaled", "grouped", "scan", "int4_gemm")
+EXCHANGED = ("split_gemm", "decode", "turns")
 DEFECTIVE, HARMLESS = 5, 2  # mutants of a text
 SEED = 11
 TOOLS = ("memcheck", "racecheck", "synccheck")
@@ -57,7 +61,7 @@ ABREAST = 10
 # -- build ----------------------------------------------------------------------------------------
 
 
-def build(folder, names):
+def build(folder, names, edits=(role_mutants, flow_mutants), each=(DEFECTIVE, HARMLESS)):
     from warploom.emit.cuda.tile.source import emit_kernel
     from warploom.errors import WarploomError
 
@@ -70,8 +74,8 @@ def build(folder, names):
         built = made.built
         lowered = made.lower(built.tiling)
         print(name, built.tiling.name, "built", flush=True)
-        left = {"race": DEFECTIVE, "clean": HARMLESS}
-        for mutant in drawn(lowered.document):
+        left = dict(zip(("race", "clean"), each, strict=True))
+        for mutant in drawn(lowered.document, edits):
             report = verify_roles(mutant.document)
             kind = "clean" if report.clean else "race"
             if not left[kind]:
@@ -104,10 +108,10 @@ def build(folder, names):
                 break
 
 
-def drawn(document):
+def drawn(document, edits):
     """Mutants with the same barriers, the operators in turn."""
     by_operator = {}
-    for mutant in (*role_mutants(document), *flow_mutants(document)):
+    for mutant in (m for edit in edits for m in edit(document)):
         same = mutant.document.rings == document.rings
         if same and mutant.document.barriers == document.barriers:
             by_operator.setdefault(mutant.operator, []).append(mutant)
@@ -127,7 +131,19 @@ __device__ __forceinline__ void bad_luck(unsigned place) {
   if (drawn >> 29 == 0) __nanosleep(drawn >> 16 & 4095);
 }
 """
-SLOW = ("mbar_wait(", "mbar_arrive(", "mbar_expect(", "tma_load", "bulk_", "tma_store", "named_")
+SLOW = (
+    "__stcg(",
+    "__threadfence(",
+    "add_relaxed(",
+    "fence_gpu(",
+    "mbar_wait(",
+    "mbar_arrive(",
+    "mbar_expect(",
+    "tma_load",
+    "bulk_",
+    "tma_store",
+    "named_",
+)
 
 
 def unlucky(text):
@@ -193,6 +209,8 @@ def launch(torch, case, given, types):
     if "dq" in outs and types["dq"] == "f32":  # it is added to
         more["dq"] = torch.zeros(given["q"].shape, dtype=torch.float32, device="cuda")
         del outs["dq"]
+    if "turns" in case.optional:
+        more["turns"] = torch.zeros(given["q"].shape[:3], dtype=torch.float32, device="cuda")
     made = text(**given, **more, **case.constants, **case.scalars, types=outs)
     made = made if isinstance(made, tuple) else (made,)
     made = [
@@ -229,10 +247,14 @@ def one(torch, name, wanted, cubin=None):
 
         compiled.compile_source = other
     _, given, types = inputs(torch, case)
-    errors = [off(launch(torch, case, given, types), wanted) for _ in range(3)]
+    found = [launch(torch, case, given, types) for _ in range(3)]
+    errors = [off(x, wanted) for x in found]
     tolerance = TOLERANCE[BF16] * (2 if "grad" in name else 1)
     bad = [e for e in errors if not e <= tolerance]
-    return f"wrong in {len(bad)} of 3 ({max(errors):.2g})" if bad else "right"
+    if bad:
+        return f"wrong in {len(bad)} of 3 ({max(errors):.2g})"
+    same = all(np.array_equal(a, b) for x in found[1:] for a, b in zip(x, found[0], strict=True))
+    return "right" if same or "turns" not in case.optional else "other bits in another launch"
 
 
 def reference(name):
@@ -380,6 +402,8 @@ if __name__ == "__main__":
     what, *rest = sys.argv[1:]
     if what == "build":
         build(Path(rest[0]), rest[1:])
+    elif what == "exchanges":
+        build(Path(rest[0]), rest[1:] or EXCHANGED, (exchange_mutants,), (9, 3))
     elif what == "compile":
         compile_all(Path(rest[0]))
     elif what == "run":

@@ -4,20 +4,24 @@
     python bench/oracles.py counters 0 20000
     python bench/oracles.py larger 0 5000
     python bench/oracles.py exchanges 0 5000
+    DOCUMENTS=FOLDER python bench/oracles.py shipped 0 5000
     python bench/oracles.py modulo 1000 3000
 
 ``roles``: small role programs, every second one edited, against every interleaving
 (``tests/modelcheck``). ``counters``: counter schedules, every second one with loads written twice,
 against the executor's complete exploration. ``larger``: deep rings and clusters, edited up to three
 times, against random runs. ``exchanges``: how CTAs meet in global memory, edited up to four times,
-against every interleaving. ``modulo``: bodies with distances, values, budgets, roles and isolation,
-solved and enumerated (``tests/modulo/full_oracle.py``). Prints each disagreement, and the figures.
+against every interleaving. ``shipped``: schedules of the shipped texts (of
+`bench/role_mutants.py --write FOLDER`), edited up to three times, against random runs. ``modulo``:
+bodies with distances, values, budgets, roles and isolation, solved and enumerated
+(``tests/modulo/full_oracle.py``). Prints each disagreement, and the figures.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import sys
 import time
@@ -64,6 +68,12 @@ def modulo(seed: int) -> tuple[str, str]:
         return "missed", str(error)
 
 
+def shipped(seed: int) -> tuple[str, str]:
+    from tests.modelcheck.larger import compared, drawn_of_shipped
+
+    return compared(seed, *drawn_of_shipped(seed, os.environ.get("DOCUMENTS", "")))
+
+
 def exchanges(seed: int) -> tuple[str, str]:
     from tests.modelcheck.exchanges import compare
 
@@ -71,6 +81,7 @@ def exchanges(seed: int) -> tuple[str, str]:
 
 
 KINDS = {
+    "shipped": shipped,
     "exchanges": exchanges,
     "roles": roles,
     "counters": counters,

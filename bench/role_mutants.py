@@ -4,7 +4,8 @@
     python bench/role_mutants.py --write FOLDER          the schedules, for a machine without solver
 
 Edits of the protocol (waits, counts, barriers, how CTAs meet) and of the dataflow (ops dropped,
-doubled, swapped, moved, operands and iterations retargeted). Writes bench/results/role_mutants.{md,json}.
+doubled, swapped, moved, operands and iterations retargeted). Writes bench/results/role_mutants.md
+and .json.
 """
 
 import argparse
@@ -184,10 +185,10 @@ def page(report):
             "",
             *([report["note"], ""] if report.get("note") else []),
             f"{_taken(report)}single edits of entries, rings, barriers and exchanges. Each mutant "
-            f"runs in the operational model up to {runs} times in random order (tiles {tiles}), and "
-            f"{MORE_SEEDS} more times a sequence if only the verifier reports it; stored values "
-            "are compared with those the unchanged schedule means. The verifier judges the mutant "
-            "without running it.",
+            f"runs in the operational model up to {runs} times in random order (tiles {tiles}), "
+            f"and {MORE_SEEDS} more times a sequence if only the verifier reports it; stored "
+            "values are compared with those the unchanged schedule means. The verifier judges the "
+            "mutant without running it.",
             "",
             "## Edits of the protocol",
             "",

@@ -145,6 +145,15 @@ CASES = {
         _SCALE,
         _grad("attention_grad", 64),
     ),
+    "turns": Case(
+        "attention_grad",
+        {**_HEADS, "d": 64},
+        _GRADS,
+        {"causal": False},
+        ("dq", "dv", "turns"),
+        _SCALE,
+        _grad("attention_grad", 64),
+    ),
     "turned": Case(
         "turned",
         {"m": 13, "n": 18000, "k": 520},

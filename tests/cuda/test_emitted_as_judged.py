@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import product
 from pathlib import Path
 from typing import get_args
@@ -12,7 +12,16 @@ import pytest
 
 from tests.mutation.flow_mutants import flow_mutants
 from tests.roles.samples import SHIPPED, lowered
-from warploom.document.rings import BufferCopy, NamedBarrier, Part, RoleRing, Scope, Side, SlotRead
+from warploom.document.rings import (
+    BufferCopy,
+    NamedBarrier,
+    Part,
+    Per,
+    RoleRing,
+    Scope,
+    Side,
+    SlotRead,
+)
 from warploom.document.roles import (
     Arrive,
     BulkCommit,
@@ -76,7 +85,7 @@ ALONE = {"Expect", "Load"}  # a single thread's matter
 PRODUCTS = {"Mma", "MmaFence", "Commit", "WaitGroup"}
 WARPS = {"NamedSync", "NamedArrive", *PRODUCTS}
 LISTS = ("setup", "prologue", "kernel", "epilogue", "finish")
-
+KNOWN = sorted({f.name for e in ENTRIES for f in fields(e)} - {"k", "op", "reason", "barrier"})
 
 TURN = NamedBarrier(name="turn", id=1, threads=256, count=2)
 
@@ -209,6 +218,58 @@ def test_positions_further_away_than_the_ring_is_long_are_refused():
                 lower(replace(entry, k=3), threads, made=made)
 
 
+def other_values(made, entry, field):
+    """Another value that a field may have."""
+    value = getattr(entry, field)
+    match value:
+        case bool():
+            return [not value]
+        case Scope() | Side():
+            return [v for v in type(value) if v is not value][:1]
+        case int():
+            return [1 - value if field == "parity" else value + 1]
+        case tuple():
+            return [value[:-1]] if value else []
+        case BufferCopy():
+            return [replace(value, copy=value.copy + 1)]
+    others = {"ring": [r.name for r in made.rings if r.name != value], "instance": [0]}
+    return others.get(field, [])[:1]
+
+
+def changed_once(made):
+    """The document with one field changed: one of every field of every kind of every role."""
+    once = {r.name for r in made.rings if r.per is Per.TILE}
+    done = set()
+    for program, (phase, row) in ((p, x) for p in made.programs for x in p.phases()):
+        for (i, entry), field in product(enumerate(row), ("k", *KNOWN)):
+            key = program.name, type(entry), field
+            if not hasattr(entry, field) or key in done:
+                continue
+            if field == "k" and (phase == "epilogue" or getattr(entry, "ring", "") in once):
+                continue  # a tile's own ops and rings know no iteration
+            for value in other_values(made, entry, field):
+                done.add(key)
+                new = (*row[:i], replace(entry, **{field: value}), *row[i + 1 :])
+                edited = replace(program, **{phase: new})
+                programs = tuple(edited if p is program else p for p in made.programs)
+                yield key, replace(made, programs=programs)
+
+
+@pytest.mark.parametrize("name", ["gemm", "clustered", "attention"])
+def test_no_field_of_an_entry_is_ignored(name):
+    """Another value gives another text, or is refused."""
+    made = lowered(name)
+    plain = emit_kernel(made).text
+    for key, document in changed_once(made.document):
+        if key[1:] == (Compute, "k"):
+            continue  # work on registers is the same for every iteration; the judge counts them
+        try:
+            text = emit_kernel(replace(made, document=document)).text
+        except BackendError:
+            continue
+        assert text != plain, key
+
+
 def test_one_arrival_is_one_thread():
     one = "if (lane == 0 && warp_in_group == 0) mbar_arrive"
     assert lower(Arrive(ring="ab", scope=Scope.THREAD), 128)[0].startswith(one)
@@ -339,7 +400,10 @@ def test_lanes_that_read_by_themselves_meet_before_one_of_them_releases():
         assert all(lines[i - 1] == "__syncwarp();" for i in arrivals)
 
 
-@pytest.mark.parametrize("change", [{"carries_phase": False}, {"instances": 1}, {"threads": 256}])
+@pytest.mark.parametrize(
+    "change",
+    [{"carries_phase": False}, {"instances": 1}, {"threads": 256}, {"registers": (("acc_in", 1),)}],
+)
 def test_roles_are_emitted_as_the_kernel_has_them(change):
     made = lowered("gemm")
     programs = tuple(

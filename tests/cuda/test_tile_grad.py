@@ -19,6 +19,7 @@ from warploom.kernels.attention_grad import attention_grad
 from warploom.kernels.attention_grad_ends import converted, prepared, summed
 from warploom.kernels.block_scaled import block_scaled
 from warploom.kernels.gemm import gemm
+from warploom.kernels.grouped import picked_rows
 from warploom.kernels.measured import measured
 from warploom.kernels.rms_gemm import rms_gemm
 from warploom.kernels.swiglu import swiglu
@@ -245,6 +246,17 @@ def test_kernels_without_a_loop(name, size, tmp_path):
     said = compiled(source, tmp_path)
     assert "0 bytes spill stores" in said
     assert source.shared_bytes == 0
+
+
+@needs_nvcc
+def test_rows_of_a_list_without_a_loop(tmp_path):
+    types = {"x": DType.F16, "out": DType.F16}
+    source = emit_plain(simplify(picked_rows.specialise(types, sizes={"u": 128})))
+    assert "if ((unsigned)v_v0 < (unsigned)len_s) {" in source.text  # others are zeros
+    assert "0 bytes spill stores" in compiled(source, tmp_path)
+    x, tokens = np.arange(12.0).reshape(3, 2, 2), np.array([2, -1, 0, 3])
+    found = picked_rows.reference(x, tokens)
+    assert np.array_equal(found, np.stack([x[2], 0 * x[0], x[0], 0 * x[0]]))
 
 
 def test_rows_of_other_lengths_are_refused():

@@ -147,3 +147,34 @@ def test_packed_sequences_as_an_op():
     )
     assert far(out.cpu(), want) < 5e-3
     torch.testing.assert_close(lse.cpu(), sums, rtol=1e-3, atol=1e-2)
+
+
+def test_whoever_looks_sees_the_op():
+    """Eager calls go past the dispatcher only where nobody would see them there."""
+    a, b = (torch.randn(256, 256, device="cuda", dtype=torch.bfloat16) for _ in "ab")
+    want, seen = torch.ops.warploom.gemm(a, b.T), []
+
+    class Functions(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append(str(func))
+            return func(*args, **(kwargs or {}))
+
+    class Dispatch(torch.utils._python_dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            seen.append(str(func))
+            return func(*args, **(kwargs or {}))
+
+    for mode in (Functions, Dispatch):
+        seen.clear()
+        with mode():
+            torch.testing.assert_close(torch.ops.warploom.gemm(a, b.T), want)
+        assert any("warploom.gemm" in name for name in seen), mode
+    with torch.profiler.profile() as profiled:
+        torch.ops.warploom.gemm(a, b.T)
+    assert any(e.name == "warploom::gemm" for e in profiled.events())
+    traced = torch.jit.trace(lambda x, y: torch.ops.warploom.gemm(x, y.T), (a, b))
+    assert "warploom::gemm" in str(traced.graph)
+    x = a.clone().requires_grad_()
+    assert torch.ops.warploom.gemm(x, b.T).grad_fn is not None
+    with torch.no_grad():
+        assert torch.ops.warploom.gemm(x, b.T).grad_fn is None

@@ -268,7 +268,7 @@ def recipes(i):
 def program_from_order(i):
     config, body = forms.pipeline_config(i["pipeline_config"]), forms.ops(i["ops"])
     sched = forms.schedule_config(i["schedule_config"])
-    policy = SchedulePolicy.of(sched)
+    policy = SchedulePolicy(sched)
     blocks = build_blocks(body, i["order"], config)
     program = PipelineProgram.of(guard_blocks(blocks, body, config, policy))
     kernel = program.expand_to_list(Phase.KERNEL)
@@ -283,7 +283,7 @@ def program_from_order(i):
             phase_program.derive_prologue_from_program(
                 program,
                 config,
-                partial_drain=policy.partial_prologue,
+                partial_drain=policy.flags.partial_prologue_drain,
                 bootstrap=forms.ops(i["bootstrap"]),
             )
         ),

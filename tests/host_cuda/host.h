@@ -84,14 +84,14 @@ void host_bar_arrive(host_u32 id, host_u32 threads);
 bool host_bar_any(host_u32 id, bool x);
 void host_cluster_sync();
 void host_mbar_arrive_at(host_u32 at, host_u32 cta);
+host_u32 host_at_cta(host_u32 at, host_u32 cta);
+void host_send(host_u32 to, const float* x, host_u32 bar);
 void host_proxy_fence();
 void host_bulk_commit();
 void host_bulk_wait(int pending);
 void host_tma_load(host_u32 to, const void* map, host_u32 bar, int rank, const int* at,
                    host_u32 mask = 0);
 void host_tma_store(const void* map, host_u32 from, int rank, const int* at, bool add);
-void host_copy(host_u32 to, const void* from, int bytes);  // 16 bytes, zeros past ``bytes``
-void host_copies_arrive(host_u32 bar);
 void host_ldmatrix(host_u32* out, host_u32 at);
 void host_stmatrix(host_u32 at, const host_u32* x);
 void host_store_shared2(host_u32 at, float a, float b);

@@ -119,7 +119,7 @@ def _product(asm: Asm, line: str, keeps: str) -> str:
 
 
 _NOTHING = (
-    "mapa.shared::cluster.",
+    "mapa.shared::cluster.u32 there",
     "fence.release.sync_restrict::",
     "fence.acquire.sync_restrict::",
     "barrier.cluster.arrive.",
@@ -138,6 +138,14 @@ _PLAIN = {  # instruction: the C++ of its operands in the order of the PTX text
     "mbarrier.arrive.relaxed.cluster.shared::cluster.b64": "host_mbar_arrive_at({0}, {1});",
     "barrier.cluster.wait.acquire": "host_cluster_sync();",
     "mbarrier.try_wait.parity.shared::cta.b64": "{0} = host_mbar_wait({1}, {2});",
+    "mapa.shared::cluster.u32": "{0} = host_at_cta({1}, {2});",
+    "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32": (
+        "const float x_[] = {{{1}, {2}, {3}, {4}}}; host_send({0}, x_, {5});"
+    ),
+    "ld.shared.v4.f32": (
+        "host_load_shared({4}, &{0}, 4); host_load_shared({4} + 4, &{1}, 4);"
+        " host_load_shared({4} + 8, &{2}, 4); host_load_shared({4} + 12, &{3}, 4);"
+    ),
     "mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64": "{0} = host_mbar_wait({1}, {2});",
     "createpolicy.fractional.L2::evict_last.b64": "{0} = 0;",
     "createpolicy.fractional.L2::evict_first.b64": "{0} = 0;",
@@ -186,8 +194,6 @@ _PLAIN = {  # instruction: the C++ of its operands in the order of the PTX text
         "const host_u32* t_ = (const host_u32*)({4});"
         " {0} = t_[0]; {1} = t_[1]; {2} = t_[2]; {3} = t_[3];"
     ),
-    "cp.async.cg.shared.global.L2::128B": "host_copy({0}, {1}, {2});",
-    "cp.async.mbarrier.arrive.noinc.shared::cta.b64": "host_copies_arrive({0});",
     "cvt.f32.f16": "{0} = host_from_f16({1});",
     "cvt.rn.f16.f32": "{0} = host_to_f16({1});",
     "cvt.rn.bf16.f32": "{0} = host_to_bf16({1});",

@@ -7,6 +7,7 @@ from functools import cache
 
 import pytest
 
+from tests.roles.samples import meeting
 from warploom.document.roles import Arrive, Load, WaitEmpty
 from warploom.emit.cuda.tile.source import emit_kernel
 from warploom.errors import KernelError
@@ -95,6 +96,15 @@ def test_the_text_meets_casts_and_arrives():
     assert "mbar_wait(" not in text.replace("mbar_wait_cluster", "")
     plain = emit_kernel(lowered(cluster=1)).text
     assert "cluster" not in plain.replace("shared::cluster", "").replace("release.cluster", "")
+
+
+def test_ctas_that_meet_in_the_end_do_so_with_a_release():
+    made = lowered(cluster=2)
+    document = meeting(made.document)
+    assert verify_roles(document).clean
+    text = emit_kernel(replace(made, document=document)).text
+    assert text.rstrip().endswith("  cluster_sync();\n}")
+    assert "barrier.cluster.arrive.release;" in text
 
 
 def test_the_launch_counts_clusters():

@@ -8,7 +8,7 @@ from warploom.lower.tiling import Tiling, pins_of_name
 
 READ = (
     *("consumers", "stages", "hold", "staging", "slack", "program", "split", "cluster"),
-    *("settled", "unroll", "together", "resident", "lag"),
+    *("near", "settled", "unroll", "together", "resident", "lag"),
 )
 
 
@@ -23,6 +23,7 @@ READ = (
         slack=st.sampled_from((0, 256, 1024)),
         program=st.sampled_from(("", "text", "48a1baec85")),
         split=st.integers(1, 4),
+        near=st.booleans(),
         cluster=st.integers(1, 4),
         settled=st.booleans(),
         unroll=st.integers(1, 4),

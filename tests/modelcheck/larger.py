@@ -8,10 +8,12 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 from tests.roles.gemm_kernel import GemmKernel
-from tests.roles.samples import gemm_document
+from tests.roles.samples import SHIPPED, gemm_document, lowered
 from warploom.document.rings import Per
+from warploom.document.roles_json import read_roles
 from warploom.errors import DocumentError
 from warploom.run.roles import first_fault
 from warploom.verify.roles import verify_roles
@@ -44,9 +46,30 @@ def drawn(seed):
     return base, document
 
 
+@cache
+def shipped(folder):
+    """Schedules of the shipped texts; from a folder where no solver is."""
+    if not folder:
+        return tuple(lowered(name).document for name in SHIPPED)
+    return tuple(read_roles(p.read_text()) for p in sorted(Path(folder).glob("*.json")))
+
+
+def drawn_of_shipped(seed, folder=""):
+    """(intended, edited): a shipped schedule, edited one to three times anywhere."""
+    rng = random.Random(f"shipped {seed}")
+    base = document = rng.choice(shipped(folder))
+    for n in range(rng.choice((1, 2, 2, 3))):
+        document = edited(document, 900_001 + 2 * (seed * 7 + n))
+    return base, document
+
+
 def compare(seed):
     """Truth by random runs ("wrong", "unshown" or "missed"), and the verdict."""
-    intended, document = drawn(seed)
+    return compared(seed, *drawn(seed))
+
+
+def compared(seed, intended, document):
+    """The same, of given documents."""
     try:
         report = verify_roles(document)
     except DocumentError:

@@ -52,7 +52,7 @@ def fault_of(document):
     return None
 
 
-@pytest.mark.parametrize("name", ["split_gemm", "decode", "turns"])
+@pytest.mark.parametrize("name", ["split_gemm", "near_gemm", "decode", "turns"])
 def test_every_single_edit_that_runs_wrong_is_found(name):
     document = lowered(name).document
     counts = {"found": 0, "passed": 0}

@@ -148,6 +148,7 @@ SHIPPED: dict[str, Shipped] = {
         constants={"score": _softcap, "visible": _window},
         pins={"consumers": 1},
     ),
+    "near_gemm": Shipped(gemm, pins={"m": 128, "n": 128, "split": 2, "near": True}),
     "split_gemm": Shipped(gemm, pins={"m": 128, "n": 128, "split": 4, "cluster": 1}),
     "decode": Shipped(attention, sizes={"d": 128, "s": 1}, pins={"split": 4}),
     "clustered": Shipped(gemm, pins={"m": 128, "n": 64, "consumers": 2, "cluster": 2}),

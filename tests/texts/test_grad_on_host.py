@@ -29,12 +29,12 @@ def rows_of(x):
     return np.moveaxis(held, (-6, -2, -4, -5, -3, -1), range(-6, 0)).reshape(x.shape)
 
 
-def executed(text, sizes, arrays, without, **constants):
+def executed(text, sizes, arrays, without, more=None, **constants):
     types = {n: t for n, t in HALF.items() if n not in without}
     whole = {"d": sizes["d"]}
     kernel = text.specialise(types, sizes=whole, constants=constants, without=without)
     kernel = rewrite(simplify(kernel), positive=frozenset({"scale"}))
-    pins = dict(measured(text.name, constants, sizes))
+    pins = dict(measured(text.name, constants, sizes)) | (more or {})
     tiling = choose(kernel, sizes, pins=pins)[0].tiling
     given = [
         rounded(arrays[t.name], t.dtype) if t.dtype.is_float else arrays[t.name]
@@ -82,6 +82,11 @@ def one_head(queries, keys, size=64):
 def test_tiles_add_in_turn(mask):
     """CTAs run one after the other here, so there is one: it waits for tiles it has visited."""
     close(*executed(attention_grad, *one_head(288, 200), ("lengths",), causal=mask))
+
+
+def test_a_walk_that_turns_around_masks_the_same_iterations():
+    left_out, more = ("lengths", "turns"), {"serpentine": True}
+    close(*executed(attention_grad, *one_head(288, 200), left_out, more, causal=True))
 
 
 @pytest.mark.parametrize("size", [64, *(pytest.param(d, marks=SLOW) for d in (128, 256))])

@@ -13,26 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from warploom.kernel import values as ir
 from warploom.kernel.meaning import STEP, Run, tiles_of
-from warploom.kernel.values import (
-    Const,
-    Dot,
-    Fn,
-    Indices,
-    Kernel,
-    Load,
-    Loop,
-    Op,
-    Pointwise,
-    Position,
-    Spread,
-    Store,
-    Walk,
-    is_number,
-    operands,
-    results,
-    walk,
-)
+from warploom.kernel.values import Fn, Kernel, Op, Walk, is_number, operands, results, walk
 
 UNITS = 64  # batches and heads that are looked at; more are taken to be like those
 
@@ -77,38 +60,40 @@ class _Count(Run):
                 self.needed.add(name)
                 wanted += operands(self.made[name])
 
-    def masks(self, loop: Loop) -> Iterator[Pointwise]:
+    def masks(self, loop: ir.Loop) -> Iterator[ir.Pointwise]:
         """Conditions on indices along the loop under which elements count."""
         for op in walk(loop.body):
-            if isinstance(op, Pointwise) and op.fn is Fn.WHERE and self._is_nothing(op.args[2]):
+            if isinstance(op, ir.Pointwise) and op.fn is Fn.WHERE and self._is_nothing(op.args[2]):
                 leaves = list(self._leaves(op.args[0]))
-                along = any(isinstance(x, Indices | Position) and x.var == loop.var for x in leaves)
+                along = any(
+                    isinstance(x, ir.Indices | ir.Position) and x.var == loop.var for x in leaves
+                )
                 if along and all(self._is_known(x) for x in leaves):
                     yield op
 
     def _is_nothing(self, name: str) -> bool:
         op = self.made.get(name)
-        if isinstance(op, Spread):
+        if isinstance(op, ir.Spread):
             return self._is_nothing(op.arg)
-        return isinstance(op, Const) and op.value in (0.0, float("-inf"))
+        return isinstance(op, ir.Const) and op.value in (0.0, float("-inf"))
 
     def _leaves(self, name: str) -> Iterator[Op | None]:
         op = self.made.get(name)
-        if op is None or isinstance(op, Load) or not operands(op):
+        if op is None or isinstance(op, ir.Load) or not operands(op):
             yield op
         for arg in operands(op) if op is not None else ():
             yield from self._leaves(arg)
 
     def _is_known(self, op: Op | None) -> bool:
-        return op is not None and (not isinstance(op, Load) or op.tensor in self.memory)
+        return op is not None and (not isinstance(op, ir.Load) or op.tensor in self.memory)
 
     def matters(self, var: str) -> bool:
         """Whether what is seen differs along a variable of the grid."""
         for name in self.needed:
             op = self.made[name]
-            if isinstance(op, Position | Indices) and op.var == var:
+            if isinstance(op, ir.Position | ir.Indices) and op.var == var:
                 return True
-            if isinstance(op, Load) and any(at.var == var for at in op.at):
+            if isinstance(op, ir.Load) and any(at.var == var for at in op.at):
                 return True
         return False
 
@@ -117,23 +102,23 @@ class _Count(Run):
         self.decide(ops)
         self.count(ops, 1.0)
         for op in ops:
-            if isinstance(op, Loop):
+            if isinstance(op, ir.Loop):
                 self.loop(op)
 
     def decide(self, ops: tuple[Op, ...]) -> None:
         """Compute what decides."""
         for op in ops:
-            if not isinstance(op, Loop | Store) and op.result.name in self.needed:
+            if not isinstance(op, ir.Loop | ir.Store) and op.result.name in self.needed:
                 self.keep(op.result, self.compute(op))
 
     def count(self, ops: tuple[Op, ...], share: float) -> None:
         """Add the products."""
         for op in ops:
-            if isinstance(op, Dot):
+            if isinstance(op, ir.Dot):
                 dims = {d.var: d for n in (op.a, op.b) for d in self.shapes[n]}
                 self.total += 2.0 * share * prod(self.length(d) for d in dims.values())
 
-    def loop(self, op: Loop) -> None:
+    def loop(self, op: ir.Loop) -> None:
         """Its steps, each with the share of elements that its conditions leave."""
         masks = list(self.masks(op))
         var = self.kernel.var(op.var)

@@ -16,10 +16,12 @@ MAX_STEPS, MAX_APART = 64, 4096  # of an exchange
 _PLACED = (Does.WRITE, Does.READ)
 _MEMBERS = {
     Across.PARTS: (Who.ALL, Who.OTHERS, Who.LAST),
+    Across.NEAR: (Who.SENDER, Who.OWNER),
     Across.TURNS: (Who.CONSUMER, Who.USHER, Who.CLERK),
 }
 _FLAGS = {
     Across.PARTS: (Counted.LEFT,),
+    Across.NEAR: (Counted.FULL, Counted.FREE),
     Across.TURNS: (Counted.TURN, Counted.OPEN, Counted.DONE, Counted.GIVEN),
 }
 _PLACE = re.compile(r"\d{1,3}[.:]\d{1,3}|[A-Za-z_]\w{0,60}")
@@ -71,7 +73,7 @@ def _check_exchanges(document: RolesDocument) -> None:
 
 def check_exchange(exchange: Exchange, path: str = "$") -> None:
     """``DocumentError`` for a step that no meeting of CTAs has."""
-    several = exchange.across is Across.PARTS
+    several = exchange.across in (Across.PARTS, Across.NEAR)
     if exchange.across is Across.NOTHING or (exchange.parts > 1) is not several:
         raise DocumentError("parts of a tile are two or more, and turns have none", path=path)
     if len(exchange.steps) > MAX_STEPS:

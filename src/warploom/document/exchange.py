@@ -2,7 +2,9 @@
 
 ``parts``: several CTAs each run a part of a tile's loop; the last one to come takes what the others
 left and ends the tile. ``turns``: tiles add to the same rows of memory one after the other, so that
-sums do not depend on timing; a turn is the rows one iteration adds to.
+sums do not depend on timing; a turn is the rows one iteration adds to. ``near``: the parts are a
+cluster; one of them, the ``owner``, has an inbox into which every ``sender`` writes, and barriers
+count what came (``full``) and that it was read (``free``, awaited for the tile before).
 
 Steps are done in the order listed, each ``by`` those it names: the threads of an instance as part
 of a tile (``all``, and after the draw ``others`` or ``last``), or the ``consumer``, and beside it
@@ -47,6 +49,8 @@ class Who(StrEnum):
     CONSUMER = "consumer"
     USHER = "usher"
     CLERK = "clerk"
+    SENDER = "sender"
+    OWNER = "owner"
 
 
 class Counted(StrEnum):
@@ -62,12 +66,15 @@ class Counted(StrEnum):
     OPEN = "open"
     DONE = "done"
     GIVEN = "given"
+    FULL = "full"
+    FREE = "free"
 
 
 class Reach(StrEnum):
     """Who learns what was done before a count, or how far one sees after it."""
 
     CTA = "cta"
+    CLUSTER = "cluster"
     GPU = "gpu"
 
 

@@ -37,12 +37,14 @@ class When(StrEnum):
 
 
 class Across(StrEnum):
-    """At which ops CTAs meet in global memory: to put together the ``parts`` of a tile, or to add
-    in ``turns``. A document says how (``exchanges``).
+    """At which ops CTAs meet: to put together the ``parts`` of a tile in global memory, or ``near``
+    in the shared memory of their cluster, or to add in ``turns``. A document says how
+    (``exchanges``).
     """
 
     NOTHING = ""
     PARTS = "parts"
+    NEAR = "near"
     TURNS = "turns"
 
 

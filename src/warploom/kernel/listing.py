@@ -5,33 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from warploom.kernel.values import (
-    At,
-    Const,
-    Dot,
-    Fn,
-    Given,
-    Indices,
-    Kernel,
-    Line,
-    Load,
-    Loop,
-    Op,
-    Pointwise,
-    Position,
-    Reduce,
-    Scalar,
-    Size,
-    Spread,
-    Store,
-    Transpose,
-    Value,
-    Walk,
-    Whole,
-    operands,
-    results,
-    walk,
-)
+from warploom.kernel import values as ir
+from warploom.kernel.values import Fn, Kernel, Line, Op, Walk, operands, results, walk
 
 _INFIX = {
     Fn.ADD: "+", Fn.SUB: "-", Fn.MUL: "*", Fn.DIV: "/", Fn.FLOORDIV: "//", Fn.MOD: "%",
@@ -62,9 +37,9 @@ def edges(kernel: Kernel) -> tuple[tuple[str, str], ...]:
     found = []
     for op in walk(kernel.ops):
         names = [v.name for v in results(op)]
-        if isinstance(op, Store):
+        if isinstance(op, ir.Store):
             names = [f"store {op.tensor}"]
-        if isinstance(op, Loop):
+        if isinstance(op, ir.Loop):
             for c in op.carried:
                 found += [
                     (c.first, c.inside.name),
@@ -87,17 +62,17 @@ def _variable(name: str, how: Walk, extent: int | None) -> str:
 
 def _ops(ops: tuple[Op, ...], indent: str, last: list[Line | None]) -> Iterator[str]:
     for op in ops:
-        line = op.line if isinstance(op, Loop | Store) else op.result.line
+        line = op.line if isinstance(op, ir.Loop | ir.Store) else op.result.line
         if line is not None and line != last[0]:
             last[0] = line
             yield f"{indent}# {line.number}: {line.text}"
-        if isinstance(op, Loop):
+        if isinstance(op, ir.Loop):
             yield from _loop(op, indent, last)
         else:
             yield f"{indent}{show(op)}"
 
 
-def _loop(loop: Loop, indent: str, last: list[Line | None]) -> Iterator[str]:
+def _loop(loop: ir.Loop, indent: str, last: list[Line | None]) -> Iterator[str]:
     bounds = "".join(
         f" {word} {value}" for word, value in (("from", loop.start), ("until", loop.until)) if value
     )
@@ -111,21 +86,21 @@ def _loop(loop: Loop, indent: str, last: list[Line | None]) -> Iterator[str]:
         yield f"{indent}{_typed(c.result)} = {c.last} of the last step, or {c.first}"
 
 
-def _typed(value: Value) -> str:
+def _typed(value: ir.Value) -> str:
     dims = ", ".join(_axis(d.var, d.per, None) for d in value.dims)
     return f"{value.name}: {value.dtype}" + (f"[{dims}]" if dims else "")
 
 
-def _at(at: tuple[At, ...]) -> str:
+def _at(at: tuple[ir.At, ...]) -> str:
     return ", ".join(a.var or a.value or "?" for a in at)
 
 
 def show(op: Op) -> str:
     """One op as a line."""
     match op:
-        case Store():
+        case ir.Store():
             return f"{op.tensor}[{_at(op.at)}] {'+=' if op.add else '='} {op.value}"
-        case Loop():
+        case ir.Loop():
             return f"for {op.var}"
         case _:
             return f"{_typed(op.result)} = {_right(op)}"
@@ -133,36 +108,36 @@ def show(op: Op) -> str:
 
 def _right(op: Op) -> str:  # noqa: C901, PLR0911, PLR0912 (one line a kind of op)
     match op:
-        case Const():
+        case ir.Const():
             return repr(op.value) if not math.isinf(op.value) else f"{op.value}"
-        case Scalar():
+        case ir.Scalar():
             return f"scalar {op.parameter}"
-        case Size():
+        case ir.Size():
             return f"size of {op.tensor}.{op.axis}"
-        case Position():
+        case ir.Position():
             return f"position of {op.var}"
-        case Indices():
+        case ir.Indices():
             return f"index({op.var})"
-        case Whole():
+        case ir.Whole():
             return f"{op.var} is whole"
-        case Spread():
+        case ir.Spread():
             return f"spread({op.arg})"
-        case Load():
+        case ir.Load():
             return f"{op.tensor}[{_at(op.at)}]" + (", 0 past the end" if op.bounded else "")
-        case Transpose():
+        case ir.Transpose():
             return f"{op.arg}.T"
-        case Reduce():
+        case ir.Reduce():
             word = {Fn.ADD: "sum", Fn.MAX: "max", Fn.MIN: "min"}[op.fn]
             return f"{word}({op.arg}, over {op.over})"
-        case Dot():
+        case ir.Dot():
             return (f"{op.into} + " if op.into else "") + f"{op.a} @ {op.b}"
-        case Pointwise() if op.fn in _INFIX:
+        case ir.Pointwise() if op.fn in _INFIX:
             return f" {_INFIX[op.fn]} ".join(op.args)
-        case Pointwise() if op.fn is Fn.CAST:
+        case ir.Pointwise() if op.fn is Fn.CAST:
             return f"{op.args[0]} to {op.result.dtype}"
-        case Pointwise():
+        case ir.Pointwise():
             return f"{op.fn}({', '.join(op.args)})"
-        case Given():
+        case ir.Given():
             return f"{op.of} of an earlier loop"
         case _:
             raise AssertionError(op)

@@ -15,36 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from warploom.kernel import values as ir
 from warploom.kernel.arguments import check_scalars, inputs_of, lengths_of, output_of
 from warploom.kernel.pointwise import FUNCTIONS
 from warploom.kernel.rounding import Array, rounded
-from warploom.kernel.values import (
-    Access,
-    At,
-    Const,
-    Dim,
-    Dot,
-    Fn,
-    Indices,
-    Kernel,
-    Load,
-    Loop,
-    Op,
-    Pointwise,
-    Position,
-    Reduce,
-    Scalar,
-    Size,
-    Spread,
-    Store,
-    Tensor,
-    Transpose,
-    Value,
-    Var,
-    Walk,
-    Whole,
-    is_number,
-)
+from warploom.kernel.values import Access, Fn, Kernel, Op, Walk, is_number
 
 STEP = 64
 Span = tuple[int, int]  # the elements of its axis a variable covers: first, and one after the last
@@ -99,20 +74,20 @@ class Run:
     exact: bool
     extents: dict[str, int]
     spans: dict[str, Span] = field(default_factory=dict)
-    values: dict[str, tuple[tuple[Dim, ...], Array]] = field(default_factory=dict)
+    values: dict[str, tuple[tuple[ir.Dim, ...], Array]] = field(default_factory=dict)
     whole: bool = False
 
     def ops(self, ops: tuple[Op, ...]) -> None:
         """Evaluate ops in order."""
         for op in ops:
-            if isinstance(op, Loop):
+            if isinstance(op, ir.Loop):
                 self.loop(op)
-            elif isinstance(op, Store):
+            elif isinstance(op, ir.Store):
                 self.store(op)
             else:
                 self.keep(op.result, self.compute(op))
 
-    def keep(self, value: Value, array: Array) -> None:
+    def keep(self, value: ir.Value, array: Array) -> None:
         """Give a value its array."""
         if not self.exact or not value.dtype.is_float:
             array = rounded(array, value.dtype)
@@ -121,45 +96,45 @@ class Run:
     def compute(self, op: Op) -> Array:  # noqa: C901, PLR0911, PLR0912 (one line a kind)
         """What an op makes."""
         match op:
-            case Const():
+            case ir.Const():
                 return np.asarray(op.value)
-            case Scalar():
+            case ir.Scalar():
                 return np.asarray(self.scalars[op.parameter])
-            case Size():
+            case ir.Size():
                 axis = self.kernel.tensor(op.tensor).axis(op.axis)
                 return np.asarray(-(-self.lengths[op.axis] // axis.per))
-            case Position():
+            case ir.Position():
                 return np.asarray(self.spans[op.var][0])
-            case Indices():
+            case ir.Indices():
                 return np.arange(*self.spans[op.var])
-            case Whole():
+            case ir.Whole():
                 return np.asarray(self.whole)
-            case Spread():
+            case ir.Spread():
                 shape = tuple(self.length(d) for d in op.result.dims)
                 return np.broadcast_to(self.over(op.arg, op.result.dims), shape)
-            case Load():
+            case ir.Load():
                 return self.load(op)
-            case Transpose():
+            case ir.Transpose():
                 return self.values[op.arg][1].T
-            case Pointwise():
+            case ir.Pointwise():
                 args = [self.over(a, op.result.dims) for a in op.args]
                 shape = tuple(self.length(d) for d in op.result.dims)
                 made = args[0] if op.fn is Fn.CAST else FUNCTIONS[op.fn](*args)
                 return np.broadcast_to(made, shape)
-            case Reduce():
+            case ir.Reduce():
                 return self.reduce(op)
-            case Dot():
+            case ir.Dot():
                 made = self.values[op.a][1] @ self.values[op.b][1]
                 return made + self.values[op.into][1] if op.into else made
             case _:
                 raise AssertionError(op)
 
-    def length(self, dim: Dim) -> int:
+    def length(self, dim: ir.Dim) -> int:
         """How many elements an axis of a value has."""
         first, end = self.spans[dim.var]
         return max(0, -(-end // dim.per) - first // dim.per) if end > first else 0
 
-    def over(self, name: str, dims: tuple[Dim, ...]) -> Array:
+    def over(self, name: str, dims: tuple[ir.Dim, ...]) -> Array:
         """A value brought to a shape, by the names of its axes."""
         own, array = self.values[name]
         at = {d.var: i for i, d in enumerate(own)}
@@ -180,7 +155,7 @@ class Run:
         found: Array = array[tuple(index)]
         return found
 
-    def reduce(self, op: Reduce) -> Array:
+    def reduce(self, op: ir.Reduce) -> Array:
         """A reduction along one axis."""
         dims, array = self.values[op.arg]
         axis = [d.var for d in dims].index(op.over)
@@ -199,7 +174,7 @@ class Run:
 
     # ---- memory ------------------------------------------------------------------------------
 
-    def place(self, tensor: Tensor, i: int, at: At) -> tuple[Array, bool]:
+    def place(self, tensor: ir.Tensor, i: int, at: ir.At) -> tuple[Array, bool]:
         """Element numbers along one axis, and whether they make an axis of the value."""
         if at.value is not None:
             dims, array = self.values[at.value]
@@ -213,7 +188,9 @@ class Run:
         extends = not is_number(var) and not _is_one_block(var, axis.per)
         return (numbers if extends else numbers[:1]), extends
 
-    def places(self, tensor: Tensor, ats: tuple[At, ...]) -> tuple[list[Array], list[int], Array]:
+    def places(
+        self, tensor: ir.Tensor, ats: tuple[ir.At, ...]
+    ) -> tuple[list[Array], list[int], Array]:
         """Element numbers, the axes that stay, and which elements exist."""
         found = [self.place(tensor, i, a) for i, a in enumerate(ats)]
         array = self.memory[tensor.name]
@@ -223,7 +200,7 @@ class Run:
             inside = np.logical_and.outer(inside, (numbers >= 0) & (numbers < size))
         return [numbers for numbers, _ in found], keep, inside
 
-    def load(self, op: Load) -> Array:
+    def load(self, op: ir.Load) -> Array:
         """A tile of a tensor, 0 outside it."""
         tensor = self.kernel.tensor(op.tensor)
         array = self.memory[op.tensor]
@@ -236,7 +213,7 @@ class Run:
         clipped = [np.clip(n, 0, s - 1) for n, s in zip(numbers, array.shape, strict=True)]
         return np.where(inside, array[np.ix_(*clipped)], 0).reshape(shape)
 
-    def picked(self, op: Load, array: Array) -> Array:
+    def picked(self, op: ir.Load, array: Array) -> Array:
         """Elements of a captured tensor, each index with the axes it has itself."""
         shape = tuple(self.length(d) for d in op.result.dims)
         numbers = [self.number(at, op.result.dims) for at in op.at]
@@ -248,14 +225,14 @@ class Run:
         clipped = [np.clip(n, 0, s - 1) for n, s in zip(numbers, array.shape, strict=True)]
         return np.where(inside, np.broadcast_to(array[tuple(clipped)], shape), 0)
 
-    def number(self, at: At, dims: tuple[Dim, ...]) -> Array:
+    def number(self, at: ir.At, dims: tuple[ir.Dim, ...]) -> Array:
         """An index, spread over the axes of a value."""
         if at.value is not None:
             return self.over(at.value, dims).astype(np.int64)
         own = np.arange(*self.spans[at.var or ""])
         return own.reshape([-1 if d.var == at.var else 1 for d in dims])
 
-    def store(self, op: Store) -> None:
+    def store(self, op: ir.Store) -> None:
         """Write the elements that exist."""
         tensor = self.kernel.tensor(op.tensor)
         array = self.memory[op.tensor]
@@ -274,7 +251,7 @@ class Run:
 
     # ---- loops -------------------------------------------------------------------------------
 
-    def loop(self, op: Loop) -> None:
+    def loop(self, op: ir.Loop) -> None:
         """The steps between its bounds."""
         first = int(self.values[op.start][1]) if op.start else 0
         var = self.kernel.var(op.var)
@@ -293,7 +270,7 @@ class Run:
         for c in op.carried:
             self.values[c.result.name] = now[c.inside.name]
 
-    def listed(self, op: Loop, step: int) -> list[tuple[int, bool]]:
+    def listed(self, op: ir.Loop, step: int) -> list[tuple[int, bool]]:
         """Where the listed tiles of a loop begin, and whether they hide nothing."""
         found: list[tuple[int, bool]] = []
         walked = {self.kernel.var(n).axis: self.spans[n] for n in self.kernel.grid.vars}
@@ -305,7 +282,7 @@ class Run:
         return found
 
 
-def _is_one_block(var: Var, per: int) -> bool:
+def _is_one_block(var: ir.Var, per: int) -> bool:
     """Whether a step lies in one block, so that its blocks make no axis."""
     if var.walk is not Walk.STEP or var.extent is None:
         return False

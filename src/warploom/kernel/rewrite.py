@@ -6,51 +6,35 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from warploom.kernel.values import (
-    At,
-    Carried,
-    Dot,
-    Kernel,
-    Load,
-    Loop,
-    Op,
-    Pointwise,
-    Reduce,
-    Spread,
-    Store,
-    Transpose,
-    Value,
-    operands,
-    results,
-    walk,
-)
+from warploom.kernel import values as ir
+from warploom.kernel.values import Kernel, Op, operands, results, walk
 
 
 def with_operands(op: Op, new: Callable[[str], str]) -> Op:  # noqa: PLR0911 (one a kind)
     """The op with each operand's name replaced (loops: throughout their bodies)."""
 
-    def places(at: tuple[At, ...]) -> tuple[At, ...]:
+    def places(at: tuple[ir.At, ...]) -> tuple[ir.At, ...]:
         return tuple(replace(a, value=new(a.value)) if a.value else a for a in at)
 
     match op:
-        case Pointwise():
+        case ir.Pointwise():
             return replace(op, args=tuple(map(new, op.args)))
-        case Spread() | Transpose() | Reduce():
+        case ir.Spread() | ir.Transpose() | ir.Reduce():
             return replace(op, arg=new(op.arg))
-        case Dot():
+        case ir.Dot():
             return replace(op, a=new(op.a), b=new(op.b), into=new(op.into) if op.into else None)
-        case Load():
+        case ir.Load():
             return replace(op, at=places(op.at))
-        case Store():
+        case ir.Store():
             return replace(op, value=new(op.value), at=places(op.at))
-        case Loop():
+        case ir.Loop():
             return _loop_with_operands(op, new)
         case _:
             return op
 
 
-def _loop_with_operands(loop: Loop, new: Callable[[str], str]) -> Loop:
-    def carried(c: Carried) -> Carried:
+def _loop_with_operands(loop: ir.Loop, new: Callable[[str], str]) -> ir.Loop:
+    def carried(c: ir.Carried) -> ir.Carried:
         return replace(c, first=new(c.first), last=new(c.last))
 
     return replace(
@@ -80,7 +64,7 @@ def rebuild(
 
     made: list[Op] = []
     for op in ops:
-        if isinstance(op, Loop):
+        if isinstance(op, ir.Loop):
             first = replace(
                 op,
                 carried=tuple(replace(c, first=now(c.first)) for c in op.carried),
@@ -93,7 +77,7 @@ def rebuild(
         else:
             new = visit(with_operands(op, now))
         if isinstance(new, str):
-            assert not isinstance(op, Loop | Store)
+            assert not isinstance(op, ir.Loop | ir.Store)
             names[op.result.name] = new
         elif new is not None:
             made.append(new)
@@ -105,12 +89,12 @@ def definitions(ops: tuple[Op, ...]) -> dict[str, Op]:
     found: dict[str, Op] = {}
     for op in walk(ops):
         found |= {v.name: op for v in results(op)}
-        if isinstance(op, Loop):
+        if isinstance(op, ir.Loop):
             found |= {c.inside.name: op for c in op.carried}
     return found
 
 
-def values_of(kernel: Kernel) -> dict[str, Value]:
+def values_of(kernel: Kernel) -> dict[str, ir.Value]:
     """Every value by its name, carried ones included."""
     found = {v.name: v for op in walk(kernel.ops) for v in results(op)}
     return found | {c.inside.name: c.inside for loop in kernel.loops for c in loop.carried}
@@ -121,7 +105,7 @@ def uses(ops: tuple[Op, ...]) -> Counter[str]:
     found: Counter[str] = Counter()
     for op in walk(ops):
         found.update(operands(op))
-        if isinstance(op, Loop):
+        if isinstance(op, ir.Loop):
             found.update(c.last for c in op.carried)
     return found
 
@@ -142,16 +126,16 @@ def fresh(kernel: Kernel, taken: set[str], hint: str) -> str:
 def titled(op: Op, names: Mapping[str, str]) -> Op:
     """The op with results and operands renamed throughout."""
     op = renamed(op, names)
-    if isinstance(op, Loop):
+    if isinstance(op, ir.Loop):
         carried = tuple(
             replace(c, inside=_titled(c.inside, names), result=_titled(c.result, names))
             for c in op.carried
         )
         return replace(op, carried=carried, body=tuple(titled(o, names) for o in op.body))
-    return op if isinstance(op, Store) else replace(op, result=_titled(op.result, names))
+    return op if isinstance(op, ir.Store) else replace(op, result=_titled(op.result, names))
 
 
-def _titled(value: Value, names: Mapping[str, str]) -> Value:
+def _titled(value: ir.Value, names: Mapping[str, str]) -> ir.Value:
     return replace(value, name=names.get(value.name, value.name))
 
 

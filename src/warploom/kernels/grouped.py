@@ -3,6 +3,7 @@
 ``grouped`` is the forward product, ``grouped_input`` the gradient of its rows (weights as they lie,
 from the other side), ``grouped_weights`` that of its weights, ``grouped_swiglu`` two forward
 products joined. ``grouped_gathered`` and ``gathered_swiglu`` pick their rows by number,
+``picked_rows`` copies them beforehand,
 ``grouped_scattered`` adds weighed rows to those of the tokens they belong to, ``grouped_scaled`` is
 fp8 with a scale for each 128 columns of a row and each 128 x 128 block of weights.
 """
@@ -34,6 +35,12 @@ def grouped_gathered(
     for k in wl.steps(x.k):
         acc += x[tokens[t], k] @ w[e, n, k].T
     out[t, n] = acc
+
+
+@wl.kernel
+def picked_rows(x: wl.In["s", "j", "u"], tokens: wl.In["t", wl.i32], out: wl.Out["t", "j", "u"]):
+    t, j = wl.tile(out, whole="u")
+    out[t, j] = x[tokens[t], j]
 
 
 @wl.kernel

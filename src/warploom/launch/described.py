@@ -59,7 +59,7 @@ def described(
         parameters=parameters,
         scalars=tuple(parts.Scalar(name=p.name, dtype=p.dtype) for p in kernel.parameters),
         grid=_grid(kernel, tiling),
-        cluster=tiling.cluster,
+        cluster=tiling.ctas,
         work=_work(kernel, tiling, source) if meets else None,
     )
 
@@ -69,7 +69,8 @@ def _grid(kernel: Kernel, tiling: Tiling) -> parts.Grid:
         tiling.resident if tiling.consumers else None
     )  # without a loop as many as the driver lets run
     return parts.Grid(
-        tiles=lambda sizes: tiles_of(kernel, tiling, sizes) * tiling.split, resident=resident
+        tiles=lambda sizes: tiles_of(kernel, tiling, sizes) * (1 if tiling.near else tiling.split),
+        resident=resident,
     )
 
 

@@ -23,6 +23,7 @@ from warploom.kernels.grouped import (
     grouped_scattered,
     grouped_swiglu,
     grouped_weights,
+    picked_rows,
 )
 from warploom.kernels.int4_gemm import fp8_gemm, int4_gemm
 from warploom.kernels.scan import scan as scan_text, scan_parts
@@ -33,6 +34,7 @@ from warploom.launch.texts import Calls
 from warploom.target.h200 import h200
 
 BLOCK = 128
+MANY_ROWS = 1024  # from which on copying them first was quicker than fetching them one by one
 GATES = {"silu": words.silu, "gelu": words.gelu, "relu": words.relu, "sigmoid": words.sigmoid}
 HALVES = (DType.BF16, DType.F16)
 OTHERS = ("starts", "tokens", "grown", "seen", "all", "state", "left", "gone")  # no operands
@@ -79,8 +81,9 @@ def grouped_gemm(
     of each group and the end of the last; groups may be empty. ``transposed``: ``w`` is [E, K, N],
     as the gradient of rows needs it. With ``up`` the gated form, as in ``swiglu``.
 
-    With ``tokens``, int32 [T], ``x`` is [S, K], and row t is its row ``tokens[t]``, fetched as it
-    is multiplied; numbers outside of it give zeros.
+    With ``tokens``, int32 [T], ``x`` is [S, K], and row t is its row ``tokens[t]``; numbers outside
+    of it give zeros. Few rows are fetched as they are multiplied; many are copied first, to memory
+    of the size of T x K, which is quicker (``kernels.grouped.grouped_gathered`` needs none).
 
     With ``rows``, int32 [T], row t is multiplied by ``weight[t]`` (float32, if given) and added to
     row ``rows[t]`` of ``out`` [S, N] (float32, or the type of ``x``), which must be given; numbers
@@ -95,6 +98,8 @@ def grouped_gemm(
             where="grouped_gemm",
             fix="w and up [E, N, K]",
         )
+    if tokens is not None and (picked := _picked(x, tokens, stream)) is not None:
+        x, tokens = picked, None
     if tokens is not None and up is not None:
         given = (x, w, up, starts, tokens, out)
         return GATHERED_SWIGLU.launch(given, (), _gated(activation), stream)[5]
@@ -105,6 +110,16 @@ def grouped_gemm(
         return done[4]
     calls = GROUPED_INPUT if transposed else GROUPED
     return calls.launch((x, w, starts, out), (), PLAIN, stream)[3]
+
+
+def _picked(x: Any, tokens: object, stream: int | None) -> Any:  # noqa: ANN401
+    """Many rows of ``x``, copied; None for few, or of a length that has no kernel."""
+    rows, columns = view_of(x, "x").layout.shape, view_of(tokens, "tokens").layout.shape
+    wide = next((u for u in (256, 128, 64) if len(rows) == 2 and rows[-1] % u == 0), 0)
+    if not wide or len(columns) != 1 or columns[0] < MANY_ROWS:
+        return None
+    given = (x.reshape(rows[0], rows[1] // wide, wide), tokens, None)
+    return PICKED.launch(given, (), PLAIN, stream)[2].reshape(columns[0], rows[1])
 
 
 def _scattered(
@@ -304,6 +319,7 @@ SWIGLU = _calls(swiglu_text, _same_halves)
 GROUPED, GROUPED_INPUT = _calls(grouped, _same_halves), _calls(grouped_input, _same_halves)
 GROUPED_SWIGLU = _calls(grouped_swiglu, _same_halves)
 GROUPED_WEIGHTS = _calls(grouped_weights, _same_halves)
+PICKED = _calls(picked_rows, _same_halves)
 GATHERED = _calls(grouped_gathered, _same_halves)
 GATHERED_SWIGLU = _calls(gathered_swiglu, _same_halves)
 SCATTERED = _calls(grouped_scattered, _scatters)

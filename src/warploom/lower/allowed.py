@@ -7,6 +7,7 @@ from warploom.lower.body import Body, refusal
 from warploom.lower.cluster import check_cluster
 from warploom.lower.gather import check_gathered
 from warploom.lower.layout import Layout
+from warploom.lower.meet import check_near
 from warploom.lower.ranges import cut_of, moves
 from warploom.lower.slots import LINE_BYTES
 from warploom.lower.storage import staged_stores
@@ -20,6 +21,7 @@ def check_allowed(layout: Layout) -> None:
     body, tiling = layout.body, layout.tiling
     _check_ends(body)
     check_cluster(layout)
+    check_near(layout)
     check_gathered(body, tiling, layout.rings)
     if tiling.serpentine and not any_order(body):
         raise refusal(

@@ -25,13 +25,13 @@ def exchanges_of(layout: Layout) -> tuple[Exchange, ...]:
     """The exchanges of a loop."""
     found = []
     if layout.tiling.split > 1:
-        sums = meeting_of(layout.body).top is None
+        sums, near = meeting_of(layout.body).top is None, layout.tiling.near
         found.append(
             Exchange(
                 role=CONSUMER,
                 op=MEET,
-                across=Across.PARTS,
-                steps=SUMS if sums else STATES,
+                across=Across.NEAR if near else Across.PARTS,
+                steps=NEAR if near else SUMS if sums else STATES,
                 parts=layout.tiling.split,
                 kept=sums,
             )
@@ -72,6 +72,14 @@ STATES = (
     _step(Does.DRAW, Who.ALL, reach=_GPU),
     _step(Does.CLEAR, Who.LAST),
     _step(Does.READ, Who.LAST),
+)
+NEAR = (
+    _step(Does.AWAIT, Who.SENDER, Counted.FREE, Reach.CLUSTER),
+    _step(Does.WRITE, Who.SENDER),
+    _step(Does.PUBLISH, Who.SENDER, Counted.FULL, Reach.CLUSTER),
+    _step(Does.AWAIT, Who.OWNER, Counted.FULL, Reach.CLUSTER),
+    _step(Does.READ, Who.OWNER),
+    _step(Does.PUBLISH, Who.OWNER, Counted.FREE, Reach.CLUSTER),
 )
 TURNS = (
     _step(Does.AWAIT, Who.USHER, Counted.TURN, _GPU),

@@ -211,7 +211,7 @@ def _tail_flow(layout: Layout) -> Iterator[FlowOp]:
             when=When.TAIL,
             operands=tuple(FlowOperand(value=c.last) for c in layout.body.loop.carried),
             results=tuple(f"{c.result.name}.met" for c in layout.body.loop.carried),
-            across=Across.PARTS,
+            across=Across.NEAR if layout.tiling.near else Across.PARTS,
         )
     parts = [c for c in layout.body.loop.carried if layout.form_of(c.inside.name) is Form.PART]
     if parts:

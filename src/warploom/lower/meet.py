@@ -31,6 +31,8 @@ MEET = "meet"
 OWN = Compute | BulkStore | BulkWait | BulkCommit | ProxyFence | ScopeSync
 GROUP_THREADS = 128
 QUAD_BYTES = 16
+BARRIER_BYTES = 8
+NEAR = (2, 4)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,3 +186,38 @@ def part_bytes(layout: Layout) -> int:
     """Memory one part of a tile takes."""
     quads = sum(quads_of(a) for a in met_arrays(layout))
     return layout.tiling.consumers * quads * GROUP_THREADS * QUAD_BYTES
+
+
+def check_near(layout: Layout) -> None:
+    """Refuse parts that do not meet in shared memory."""
+    tiling, body = layout.tiling, layout.body
+    if not tiling.near:
+        return
+    why = ""
+    if tiling.split not in NEAR:
+        why = f"{' or '.join(map(str, NEAR))} parts are a cluster"
+    elif tiling.cluster > 1:
+        why = "the cluster fetches rows together already"
+    elif meeting_of(body).top is not None:
+        why = "sums that depend on a maximum meet in memory"
+    if why:
+        raise refusal(
+            f"{tiling.split} parts that meet in shared memory",
+            body.loop.line,
+            why=why,
+            fix="near=False",
+        )
+
+
+def owned(layout: Layout) -> int:
+    """Consumers of a CTA whose sums it finishes, where parts meet in shared memory."""
+    return -(-layout.tiling.consumers // layout.tiling.split)
+
+
+def inbox_bytes(layout: Layout) -> int:
+    """Shared memory for what the other parts of a tile send."""
+    if not layout.tiling.near:
+        return 0
+    each = part_bytes(layout) // layout.tiling.consumers
+    barriers = 2 * BARRIER_BYTES * layout.tiling.consumers
+    return owned(layout) * (layout.tiling.split - 1) * each + barriers

@@ -73,7 +73,7 @@ class _Builder:
             return Role(name=self.role(copy))
         split = target.register_split(
             self.layout.tiling.consumers,
-            cluster=self.layout.tiling.cluster > 1,
+            cluster=self.layout.tiling.ctas > 1,
             producer=gather_registers(self.layout.rings),
         )
         most = split[1] if split else target.limits.setmaxnreg_high

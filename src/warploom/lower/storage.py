@@ -8,6 +8,7 @@ from dataclasses import replace
 from warploom.errors import GeometryError
 from warploom.kernel.values import Store
 from warploom.lower.layout import WGMMA_ROWS, Layout
+from warploom.lower.meet import inbox_bytes
 from warploom.lower.slots import LINE_BYTES, SlotRing
 from warploom.lower.visits import takes_turns
 from warploom.target.h200 import HopperTarget
@@ -65,6 +66,7 @@ def ring_depth(layout: Layout, ring: SlotRing, target: HopperTarget) -> int:
     once *= layout.tiling.ahead
     once += sum(layout.tiling.handed * (r.bytes + BARRIER_BYTES) for r in layout.rings if r.filled)
     left = target.limits.smem_per_block - once - staging_bytes(layout) - ALIGNMENT
+    left -= inbox_bytes(layout)
     fit = left // sum(r.bytes + BARRIER_BYTES for r in every)
     wanted = layout.tiling.stages
     if fit < 1 or (wanted is not None and wanted > fit):

@@ -41,6 +41,7 @@ class Tiling:
     ``ahead``: slots of a ring that is filled once a tile: with two, the next tile is loaded early.
     ``split``: CTAs that share the loop of a tile; the last to finish puts together what all of them
     left in memory, in the order of the parts: the same bits every time.
+    ``near``: they are a cluster, and meet in its shared memory.
     ``cluster``: CTAs with neighbouring rows of tiles that fetch what they share once.
     ``settled``: fewer products are in flight, where the assembler would let none be
     (``lower.settle``). ``unroll``: steps of an iteration (``lower.unroll``).
@@ -75,6 +76,7 @@ class Tiling:
     times: tuple[int, ...] = ()
     ahead: int = 1
     split: int = 1
+    near: bool = False
     cluster: int = 1
     settled: bool = False
     unroll: int = 1
@@ -88,6 +90,11 @@ class Tiling:
         """All of it as choices that are not to be varied."""
         rest = ((f.name, getattr(self, f.name)) for f in fields(self) if f.name != "extents")
         return (*self.extents, *rest)
+
+    @property
+    def ctas(self) -> int:
+        """CTAs that run as a cluster."""
+        return self.split if self.near else self.cluster
 
     def extent(self, var: str) -> int:
         """Elements a variable covers at a time."""
@@ -108,7 +115,10 @@ class Tiling:
         tags += ["" if self.hold else "smem", f"o{self.staging}" if self.staging != 2 else ""]
         tags += [f"l{self.slack}" if self.slack else "", f"p{self.program}" if self.program else ""]
         tags += [f"given{_mark(self.times)}" if self.times else ""]
-        tags += [f"k{self.split}" if self.split > 1 else ""]
+        tags += [
+            f"k{self.split}" if self.split > 1 else "",
+            "near" if self.near else "",
+        ]
         tags += [f"c{self.cluster}" if self.cluster > 1 else ""]
         tags += ["settled" if self.settled else "", f"u{self.unroll}" if self.unroll > 1 else ""]
         tags += ["together" if self.together else ""]
@@ -124,6 +134,7 @@ _WORDS: dict[str, tuple[str, object]] = {
     "smem": ("hold", False),
     "settled": ("settled", True),
     "together": ("together", True),
+    "near": ("near", True),
     "exact": ("lag", False),
 }
 

@@ -1,7 +1,7 @@
 """``torch.ops.warploom``: defined once, on import, and the functions that call them.
 
-The functions go past torch's dispatcher where nothing would see the difference: on plain CUDA
-tensors, eagerly, without a gradient. That saves half the host time of a call.
+Calls of ``gemm`` and ``attention`` go past torch's dispatcher where nothing would see the
+difference: on plain CUDA tensors, eagerly, without a gradient. That saves a third of the host time.
 """
 
 from __future__ import annotations
@@ -10,8 +10,11 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd import profiler
 
 from warploom.launch.attention import (
+    CALLS as ATTENTION,
+    _options as attention_options,
     attention as _launch_attention,
     attention_packed as _launch_packed,
 )
@@ -20,13 +23,24 @@ from warploom.torch import schema
 from warploom.torch.autograd import Attention, Gemm, attention_grads, needs_grad
 
 _PLAIN = (Tensor, torch.nn.Parameter)
+_WITH_SUMS = tuple(attention_options(causal, True, None) for causal in (False, True))
 _modes = torch._C._len_torch_dispatch_stack
+_functions = torch._C._len_torch_function_stack
 _transforms = torch._C._functorch.peek_interpreter_stack
+_traced = torch._C._get_tracing_state
 
 
 def is_plain(tensor: Tensor) -> bool:
-    """A real CUDA tensor that no tracer, mode or transform looks at."""
-    return type(tensor) in _PLAIN and tensor.is_cuda and not _modes() and _transforms() is None
+    """A real CUDA tensor that no tracer, mode, transform or profiler looks at."""
+    return (
+        type(tensor) in _PLAIN
+        and tensor.is_cuda
+        and not _modes()
+        and not _functions()
+        and _transforms() is None
+        and _traced() is None
+        and not profiler._is_profiler_enabled
+    )
 
 
 def _run_gemm(
@@ -59,14 +73,11 @@ def _run_attention(
     lower_right: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """The CUDA kernel."""
-    out, lse = _launch_attention(
-        q,
-        k,
-        v,
-        _mask(causal, lower_right),
-        scale,
-        return_lse=True,
-    )
+    if scale is None and not lower_right:  # what most calls are, without calls in between
+        done = ATTENTION.launch((q, k, v, None, None, None), None, _WITH_SUMS[causal], None)
+        return done[3], done[4]
+    mask = _mask(causal, lower_right)
+    out, lse = _launch_attention(q, k, v, mask, scale, return_lse=True)
     return out, lse
 
 
@@ -161,6 +172,45 @@ def _define() -> torch.library.Library:
 _LIBRARY = _define()  # the ops live as long as this
 
 
+class _Gemm(torch._ops.OpOverloadPacket):
+    """``torch.ops.warploom.gemm``."""
+
+    def __call__(
+        self,
+        a: Tensor,
+        b: Tensor,
+        bias: Tensor | None = None,
+        alpha: float = 1.0,
+        activation: str = "none",
+    ) -> Tensor:
+        if is_plain(a) and not needs_grad(a, b, bias):
+            return _run_gemm(a, b, bias, alpha, activation)
+        made: Tensor = self._op(a, b, bias, alpha, activation)
+        return made
+
+
+class _Attention(torch._ops.OpOverloadPacket):
+    """``torch.ops.warploom.attention``."""
+
+    def __call__(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        causal: bool = False,
+        scale: float | None = None,
+        lower_right: bool = False,
+    ) -> tuple[Tensor, Tensor]:
+        if is_plain(q) and not needs_grad(q, k, v):
+            return _run_attention(q, k, v, causal, scale, lower_right)
+        made: tuple[Tensor, Tensor] = self._op(q, k, v, causal, scale, lower_right)
+        return made
+
+
+torch.ops.warploom.gemm.__class__ = _Gemm
+torch.ops.warploom.attention.__class__ = _Attention
+
+
 def gemm(
     a: Tensor,
     b: Tensor,
@@ -173,8 +223,6 @@ def gemm(
     Quickest with ``b`` stored transposed (``weight.T``); other strides are copied first.
     Activations: none, relu, gelu, silu.
     """
-    if not torch.compiler.is_compiling() and is_plain(a) and not needs_grad(a, b, bias):
-        return _run_gemm(a, b, bias, alpha, activation)
     made: Tensor = torch.ops.warploom.gemm(a, b, bias, alpha, activation)
     return made
 
@@ -191,8 +239,6 @@ def attention(
 
     ``causal``: query i sees keys 0..i; ``lower_right`` as well: the last query sees the last key.
     """
-    if not torch.compiler.is_compiling() and is_plain(q) and not needs_grad(q, k, v):
-        return _run_attention(q, k, v, causal, scale, lower_right)
     made: tuple[Tensor, Tensor] = torch.ops.warploom.attention(q, k, v, causal, scale, lower_right)
     return made
 

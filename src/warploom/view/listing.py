@@ -11,24 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from warploom.document import roles
 from warploom.document.counters import ScheduleDocument
 from warploom.document.kinds import Phase, ScheduleOps
 from warploom.document.ops import ScheduleEntry
 from warploom.document.rings import Per
-from warploom.document.roles import (
-    Arrive,
-    BulkStore,
-    Compute,
-    Expect,
-    Load,
-    Mma,
-    NamedArrive,
-    NamedSync,
-    RoleEntry,
-    RolesDocument,
-    WaitEmpty,
-    WaitFull,
-)
+from warploom.document.roles import RoleEntry, RolesDocument
 from warploom.seed.listing import split_blocks
 
 Reasons = Mapping[tuple[str, int], str]
@@ -116,23 +104,23 @@ def entry_label(entry: Any, document: RolesDocument | None = None) -> str:  # no
 
 def _role_label(entry: RoleEntry, document: RolesDocument | None) -> str:  # noqa: PLR0911
     match entry:
-        case WaitFull() | WaitEmpty() | Arrive():
+        case roles.WaitFull() | roles.WaitEmpty() | roles.Arrive():
             return f"{type(entry).__name__}({entry.ring}{_turn(entry, document)})"
-        case Expect():
+        case roles.Expect():
             return f"Expect({entry.ring}{_turn(entry, document)}, {entry.bytes} B)"
-        case Load():
+        case roles.Load():
             cast = f" x{entry.multicast}" if entry.multicast > 1 else ""
             return f"{entry.op} > {entry.ring}.{entry.part}{_turn(entry, document)}{cast}"
-        case Mma():
+        case roles.Mma():
             read = ", ".join((*(f"{s.ring}.{s.part}" for s in entry.slots), *entry.registers))
             sign = "+=" if entry.accumulate else "="
             return f"{entry.op}: {entry.accumulator} {sign} {read}{_turn(entry, document)}"
-        case Compute():
+        case roles.Compute():
             out = ", ".join((*entry.writes, *(f"{f.buffer}{f.copy}" for f in entry.fills)))
             return f"{entry.op}{' > ' + out if out else ''}{_turn(entry, document)}"
-        case BulkStore():
+        case roles.BulkStore():
             return f"{entry.op} < {entry.source.buffer}{entry.source.copy}"
-        case NamedSync() | NamedArrive():
+        case roles.NamedSync() | roles.NamedArrive():
             who = "" if entry.instance is None else f" by {entry.instance}"
             turn = f" +{entry.turn}" if entry.turn else ""
             return f"{type(entry).__name__}({entry.barrier}{turn}){who}"

@@ -1,8 +1,8 @@
 """What the back end emits exactly as it is judged; everything else is refused.
 
 A role of one thread is an elected lane: it cannot meet its warp or a named barrier, which count
-whole warps. Copies and announced bytes are one thread's, but for copies by threads: there
-every thread arrives for its share. CTAs of a cluster meet where all threads
+whole warps. Copies and announced bytes are one thread's, but for copies by threads, of which
+each issues its share. CTAs of a cluster meet where all threads
 of a kernel end, and nowhere else; what reaches other CTAs reaches all of the cluster.
 """
 
@@ -143,7 +143,7 @@ def refuse_other_operands(document: RolesDocument, derived: RolesDocument) -> No
             fix=", ".join(p.name for p in derived.programs),
         )
     for mine, right in zip(document.programs, derived.programs, strict=True):
-        for field in ("instances", "threads", "carries_phase"):
+        for field in ("instances", "threads", "carries_phase", "registers"):
             if getattr(mine, field) != getattr(right, field):
                 raise BackendError(
                     f"{field} of role {mine.name!r} is not the kernel's",

@@ -12,28 +12,9 @@ from typing import NoReturn
 
 from warploom.emit.gfx950.mfma import ElementType
 from warploom.errors import BackendError
+from warploom.kernel import values as ir
 from warploom.kernel.simplify import simplify
-from warploom.kernel.values import (
-    Const,
-    Dot,
-    DType,
-    Fn,
-    Indices,
-    Kernel,
-    Line,
-    Load,
-    Loop,
-    Op,
-    Pointwise,
-    Scalar,
-    Size,
-    Spread,
-    Store,
-    Tensor,
-    Transpose,
-    Walk,
-    results,
-)
+from warploom.kernel.values import DType, Fn, Kernel, Line, Op, Walk, results
 
 ELEMENTS = {DType.BF16: ElementType.BF16, DType.F16: ElementType.FP16, DType.E4M3: ElementType.FP8}
 STORED = (DType.F32, DType.BF16, DType.F16, DType.E4M3)
@@ -63,25 +44,25 @@ class GemmText:
         return ((loop.var, "dim_k"), (self.column, "dim_n"), (self.row, "dim_m"))
 
     @property
-    def stores(self) -> tuple[Store, ...]:
+    def stores(self) -> tuple[ir.Store, ...]:
         """The outputs, in the order they are written."""
-        return tuple(op for op in self.tail if isinstance(op, Store))
+        return tuple(op for op in self.tail if isinstance(op, ir.Store))
 
     @property
-    def read(self) -> tuple[Tensor, ...]:
+    def read(self) -> tuple[ir.Tensor, ...]:
         """The tensors the tail reads, each once."""
-        names = dict.fromkeys(op.tensor for op in self.tail if isinstance(op, Load))
+        names = dict.fromkeys(op.tensor for op in self.tail if isinstance(op, ir.Load))
         return tuple(self.kernel.tensor(name) for name in names)
 
     @property
     def scalars(self) -> tuple[str, ...]:
         """The parameters the tail uses, each once."""
-        return tuple(dict.fromkeys(op.parameter for op in self.tail if isinstance(op, Scalar)))
+        return tuple(dict.fromkeys(op.parameter for op in self.tail if isinstance(op, ir.Scalar)))
 
 
 def products(kernel: Kernel) -> int:
     """Products in the loops of a kernel: two make it one around vector work, as attention is."""
-    return sum(isinstance(op, Dot) for loop in kernel.loops for op in loop.body)
+    return sum(isinstance(op, ir.Dot) for loop in kernel.loops for op in loop.body)
 
 
 def gemm_text(kernel: Kernel) -> GemmText:
@@ -99,7 +80,7 @@ def gemm_text(kernel: Kernel) -> GemmText:
     if not _is_zero(first, accumulator.first):
         _refuse(loop.line, "an accumulator that does not start at zero", "start it with zeros")
     # Constants of the head are constants of the tail.
-    tail = (*(op for op in kernel.ops[:at] if isinstance(op, Const)), *kernel.ops[at + 1 :])
+    tail = (*(op for op in kernel.ops[:at] if isinstance(op, ir.Const)), *kernel.ops[at + 1 :])
     text = GemmText(
         kernel=kernel,
         element=ELEMENTS[kernel.tensor(a).dtype],
@@ -115,7 +96,7 @@ def gemm_text(kernel: Kernel) -> GemmText:
     return text
 
 
-def _only_loop(kernel: Kernel) -> Loop:
+def _only_loop(kernel: Kernel) -> ir.Loop:
     if len(kernel.loops) != 1 or len(kernel.grid.vars) != 2:
         _refuse(
             kernel.line,
@@ -128,16 +109,16 @@ def _only_loop(kernel: Kernel) -> Loop:
     return loop
 
 
-def _product(kernel: Kernel, loop: Loop, grid: tuple[str, str]) -> tuple[str, str, Dot]:
+def _product(kernel: Kernel, loop: ir.Loop, grid: tuple[str, str]) -> tuple[str, str, ir.Dot]:
     """Names of A and B, and the product."""
     made = {v.name: op for op in loop.body for v in results(op)}
-    dots = [op for op in loop.body if isinstance(op, Dot)]
+    dots = [op for op in loop.body if isinstance(op, ir.Dot)]
     if len(dots) != 1 or dots[0].into != loop.carried[0].inside.name:
         _refuse(loop.line, f"{len(dots)} product(s) into the sum", "acc += a[m, k] @ b[n, k].T")
     dot = dots[0]
     left, turned = made.get(dot.a), made.get(dot.b)
-    right = made.get(turned.arg) if isinstance(turned, Transpose) else None
-    if not isinstance(left, Load) or not isinstance(right, Load):
+    right = made.get(turned.arg) if isinstance(turned, ir.Transpose) else None
+    if not isinstance(left, ir.Load) or not isinstance(right, ir.Load):
         _refuse(
             dot.result.line,
             "a product of something else than two tiles as they lie in memory",
@@ -160,33 +141,33 @@ def _product(kernel: Kernel, loop: Loop, grid: tuple[str, str]) -> tuple[str, st
 
 def _check_head(head: tuple[Op, ...]) -> None:
     for op in head:
-        if not isinstance(op, Const | Spread | Scalar | Size):
+        if not isinstance(op, ir.Const | ir.Spread | ir.Scalar | ir.Size):
             line = next((v.line for v in results(op)), None)
             _refuse(line, "work before the loop", "move it after the loop")
 
 
 def _is_zero(made: Mapping[str, Op], name: str) -> bool:
     op = made.get(name)
-    if isinstance(op, Spread):
+    if isinstance(op, ir.Spread):
         return _is_zero(made, op.arg)
-    return isinstance(op, Const) and op.value == 0
+    return isinstance(op, ir.Const) and op.value == 0
 
 
 def _check_tail(text: GemmText, op: Op) -> None:
     match op:
-        case Const() | Scalar() | Spread():
+        case ir.Const() | ir.Scalar() | ir.Spread():
             return
-        case Size() if op.axis in {text.kernel.var(v).axis for v in (text.row, text.column)}:
+        case ir.Size() if op.axis in {text.kernel.var(v).axis for v in (text.row, text.column)}:
             return
-        case Indices() if op.var in (text.row, text.column):
+        case ir.Indices() if op.var in (text.row, text.column):
             return
-        case Pointwise() if op.fn not in NOT_LOWERED:
+        case ir.Pointwise() if op.fn not in NOT_LOWERED:
             return
-        case Pointwise():
+        case ir.Pointwise():
             _refuse(op.result.line, f"{op.fn.value} in the tail", "another function")
-        case Load():
+        case ir.Load():
             _check_access(text, op.tensor, tuple(a.var for a in op.at), op.result.line)
-        case Store():
+        case ir.Store():
             _check_access(text, op.tensor, tuple(a.var for a in op.at), op.line)
             if op.add or text.kernel.tensor(op.tensor).dtype not in STORED:
                 _refuse(op.line, "an adding store, or one of another type", "store f32, bf16, ...")

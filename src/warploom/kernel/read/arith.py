@@ -6,25 +6,9 @@ import ast
 import math
 from numbers import Number
 
+from warploom.kernel import values as ir
 from warploom.kernel.read.state import Frame, ScalarOf, SizeOf, Symbol, is_static, shape
-from warploom.kernel.values import (
-    Const,
-    Dim,
-    Dot,
-    DType,
-    Fn,
-    Pointwise,
-    Position,
-    Reduce,
-    Scalar,
-    Size,
-    Spread,
-    Tensor,
-    Transpose,
-    Value,
-    Var,
-    is_number,
-)
+from warploom.kernel.values import DType, Fn, is_number
 
 COMPARISONS = {Fn.EQ, Fn.NE, Fn.LT, Fn.LE, Fn.GT, Fn.GE}
 LOGIC = {Fn.AND, Fn.OR, Fn.NOT}
@@ -43,20 +27,22 @@ def known(frame: Frame, symbol: Symbol) -> Symbol:
     return symbol
 
 
-def value_of(frame: Frame, node: ast.AST, symbol: Symbol, want: DType | None = None) -> Value:
+def value_of(frame: Frame, node: ast.AST, symbol: Symbol, want: DType | None = None) -> ir.Value:
     """The value a symbol stands for, converted to ``want`` where given."""
     symbol = known(frame, symbol)
     line = frame.line(node)
     build = frame.build
-    if isinstance(symbol, Value):
+    if isinstance(symbol, ir.Value):
         return cast(frame, node, symbol, want) if want else symbol
     if isinstance(symbol, SizeOf):
-        made = build.once(Size, symbol, (), DType.I32, line, tensor=symbol.tensor, axis=symbol.axis)
+        made = build.once(
+            ir.Size, symbol, (), DType.I32, line, tensor=symbol.tensor, axis=symbol.axis
+        )
         return cast(frame, node, made, want) if want else made
     if isinstance(symbol, ScalarOf):
-        made = build.once(Scalar, symbol.name, (), symbol.dtype, line, parameter=symbol.name)
+        made = build.once(ir.Scalar, symbol.name, (), symbol.dtype, line, parameter=symbol.name)
         return cast(frame, node, made, want) if want else made
-    if isinstance(symbol, Var):
+    if isinstance(symbol, ir.Var):
         if not is_number(symbol):
             frame.wrong_type(
                 node,
@@ -64,9 +50,9 @@ def value_of(frame: Frame, node: ast.AST, symbol: Symbol, want: DType | None = N
                 why="it covers many elements of its axis at once",
                 fix=f"wl.index({symbol.name}) gives the element indices it covers",
             )
-        made = build.once(Position, symbol.name, (), DType.I32, line, var=symbol.name)
+        made = build.once(ir.Position, symbol.name, (), DType.I32, line, var=symbol.name)
         return cast(frame, node, made, want) if want else made
-    if isinstance(symbol, Tensor):
+    if isinstance(symbol, ir.Tensor):
         names = ", ".join(a.name for a in symbol.axes)
         frame.wrong_type(
             node,
@@ -88,29 +74,29 @@ def value_of(frame: Frame, node: ast.AST, symbol: Symbol, want: DType | None = N
     )
 
 
-def cast(frame: Frame, node: ast.AST, value: Value, dtype: DType) -> Value:
+def cast(frame: Frame, node: ast.AST, value: ir.Value, dtype: DType) -> ir.Value:
     """The value converted; numbers of the text are converted at once."""
     if value.dtype is dtype:
         return value
     op = frame.build.made.get(value.name)
-    if isinstance(op, Const) and not (math.isinf(op.value) and not dtype.is_float):
+    if isinstance(op, ir.Const) and not (math.isinf(op.value) and not dtype.is_float):
         return frame.build.const(op.value, dtype, frame.line(node))
     made = frame.build.new(
-        Pointwise, value.dims, dtype, frame.line(node), fn=Fn.CAST, args=(value.name,)
+        ir.Pointwise, value.dims, dtype, frame.line(node), fn=Fn.CAST, args=(value.name,)
     )
     if value.name in frame.build.free:
         frame.build.free.add(made.name)
     return made
 
 
-def pointwise(frame: Frame, node: ast.AST, fn: Fn, *symbols: Symbol) -> Value:
+def pointwise(frame: Frame, node: ast.AST, fn: Fn, *symbols: Symbol) -> ir.Value:
     """A function element by element, its operands promoted."""
     wants = _operand_types(frame, node, fn, [known(frame, s) for s in symbols])
     values = [value_of(frame, node, s, w) for s, w in zip(symbols, wants, strict=True)]
     dims, values, free = frame.broadcast(node, values)
     dtype = DType.BOOL if fn in COMPARISONS | LOGIC else wants[-1]
     made = frame.build.new(
-        Pointwise, dims, dtype, frame.line(node), fn=fn, args=tuple(v.name for v in values)
+        ir.Pointwise, dims, dtype, frame.line(node), fn=fn, args=tuple(v.name for v in values)
     )
     if free:
         frame.build.free.add(made.name)
@@ -165,11 +151,11 @@ def _dtype_of(frame: Frame, node: ast.AST, symbol: Symbol) -> DType:
     return value_of(frame, node, symbol).dtype
 
 
-def product(frame: Frame, node: ast.AST, left: Symbol, right: Symbol) -> Value:
+def product(frame: Frame, node: ast.AST, left: Symbol, right: Symbol) -> ir.Value:
     """``a @ b``."""
     for side in (left, right):
-        if not isinstance(side, Value):
-            if isinstance(side, Tensor):
+        if not isinstance(side, ir.Value):
+            if isinstance(side, ir.Tensor):
                 value_of(frame, node, side)
             frame.wrong_type(
                 node,
@@ -203,15 +189,15 @@ def product(frame: Frame, node: ast.AST, left: Symbol, right: Symbol) -> Value:
             fix="convert both sides first, e.g. .to(wl.bf16)",
         )
     return frame.build.new(
-        Dot, (rows, columns), DType.F32, frame.line(node), a=left.name, b=right.name
+        ir.Dot, (rows, columns), DType.F32, frame.line(node), a=left.name, b=right.name
     )
 
 
 def _kind(symbol: Symbol) -> str:
-    return "variable" if isinstance(symbol, Var) else "number"
+    return "variable" if isinstance(symbol, ir.Var) else "number"
 
 
-def _no_product(frame: Frame, node: ast.AST, left: Value, right: Value) -> None:
+def _no_product(frame: Frame, node: ast.AST, left: ir.Value, right: ir.Value) -> None:
     turned = right.dims[1] == left.dims[1]
     frame.wrong_shape(
         node,
@@ -222,10 +208,10 @@ def _no_product(frame: Frame, node: ast.AST, left: Value, right: Value) -> None:
     )
 
 
-def transpose(frame: Frame, node: ast.AST, value: Symbol) -> Value:
+def transpose(frame: Frame, node: ast.AST, value: Symbol) -> ir.Value:
     """``x.T``."""
-    if not isinstance(value, Value) or len(value.dims) != 2:
-        had = shape(value) if isinstance(value, Value) else f"a {_kind(value)}"
+    if not isinstance(value, ir.Value) or len(value.dims) != 2:
+        had = shape(value) if isinstance(value, ir.Value) else f"a {_kind(value)}"
         frame.wrong_shape(
             node,
             f".T of {had}",
@@ -233,14 +219,14 @@ def transpose(frame: Frame, node: ast.AST, value: Symbol) -> Value:
             fix="leave the .T out",
         )
     dims = (value.dims[1], value.dims[0])
-    return frame.build.new(Transpose, dims, value.dtype, frame.line(node), arg=value.name)
+    return frame.build.new(ir.Transpose, dims, value.dtype, frame.line(node), arg=value.name)
 
 
-def reduce(frame: Frame, node: ast.AST, fn: Fn, value: Value, axis: Symbol) -> Value:
+def reduce(frame: Frame, node: ast.AST, fn: Fn, value: ir.Value, axis: Symbol) -> ir.Value:
     """``x.sum(axis=1)``: along an axis by number, or by its variable."""
     if axis is None and len(value.dims) == 1:
         over = value.vars[0]
-    elif isinstance(axis, Var) and axis.name in value.vars:
+    elif isinstance(axis, ir.Var) and axis.name in value.vars:
         over = axis.name
     elif (
         isinstance(axis, int)
@@ -249,7 +235,7 @@ def reduce(frame: Frame, node: ast.AST, fn: Fn, value: Value, axis: Symbol) -> V
     ):
         over = value.vars[axis]
     else:
-        asked = axis.name if isinstance(axis, Var) else axis
+        asked = axis.name if isinstance(axis, ir.Var) else axis
         frame.wrong_shape(
             node,
             f"no axis {asked!r} in a value of shape {shape(value)}",
@@ -266,13 +252,13 @@ def reduce(frame: Frame, node: ast.AST, fn: Fn, value: Value, axis: Symbol) -> V
     value = cast(frame, node, value, DType.F32 if value.dtype.is_float else DType.I32)
     dims = tuple(d for d in value.dims if d.var != over)
     return frame.build.new(
-        Reduce, dims, value.dtype, frame.line(node), fn=fn, arg=value.name, over=over
+        ir.Reduce, dims, value.dtype, frame.line(node), fn=fn, arg=value.name, over=over
     )
 
 
-def spread(frame: Frame, node: ast.AST, value: Value, names: tuple[Var, ...]) -> Value:
+def spread(frame: Frame, node: ast.AST, value: ir.Value, names: tuple[ir.Var, ...]) -> ir.Value:
     """A value made to extend over variables (``zeros``, ``full``)."""
-    dims = tuple(Dim(v.name) for v in names)
+    dims = tuple(ir.Dim(v.name) for v in names)
     if len({d.var for d in dims}) < len(dims) or len(dims) > 2:
         frame.wrong_shape(
             node,
@@ -282,7 +268,7 @@ def spread(frame: Frame, node: ast.AST, value: Value, names: tuple[Var, ...]) ->
         )
     if not dims:
         return value
-    made = frame.build.new(Spread, dims, value.dtype, frame.line(node), arg=value.name)
+    made = frame.build.new(ir.Spread, dims, value.dtype, frame.line(node), arg=value.name)
     if len(dims) == 2:
         frame.build.free.add(made.name)
     return made

@@ -8,27 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from warploom.errors import KernelShapeError, KernelTypeError
+from warploom.kernel import values as ir
 from warploom.kernel.read.arith import pointwise, value_of
 from warploom.kernel.read.expressions import evaluate
 from warploom.kernel.read.state import Frame, Gone, SizeOf, Symbol, is_static, shape
 from warploom.kernel.rewrite import renamed
-from warploom.kernel.values import (
-    Carried,
-    DType,
-    Fn,
-    Loop,
-    Op,
-    Store,
-    Tensor,
-    Tiles,
-    Value,
-    Var,
-    Walk,
-    is_number,
-    operands,
-    results,
-    walk,
-)
+from warploom.kernel.values import DType, Fn, Op, Walk, is_number, operands, results, walk
 
 Run = Callable[[Frame, list[ast.stmt]], Any]
 
@@ -39,7 +24,7 @@ class _Bounds:
     extent: int | None
     start: str | None
     until: str | None
-    lists: tuple[Tiles, ...]
+    lists: tuple[ir.Tiles, ...]
     part: str | None
 
 
@@ -57,7 +42,7 @@ def pipelined(frame: Frame, node: ast.For, run: Run) -> None:
         frame.wrong_syntax(node.target, "wl.steps gives one variable", fix="for k in")
     assert isinstance(node.iter, ast.Call)
     bounds = _bounds(frame, node.iter)
-    var = Var(
+    var = ir.Var(
         name=build.fresh(node.target.id),
         axis=bounds.axis.axis,
         walk=Walk.STEP,
@@ -79,7 +64,7 @@ def pipelined(frame: Frame, node: ast.For, run: Run) -> None:
     build.loop = None
     build.shared.pop()
     body = build.scopes.pop()
-    stores = any(isinstance(op, Store) for op in body)
+    stores = any(isinstance(op, ir.Store) for op in body)
     carried, body = _leave(frame, node, first, inside, body)
     _forget(frame, node, names - {c for c, _ in carried})
     if not carried and not stores:
@@ -90,7 +75,7 @@ def pipelined(frame: Frame, node: ast.For, run: Run) -> None:
             fix="start a sum before it (acc = wl.zeros(m, n)) and add to it in the loop",
         )
     build.emit(
-        Loop(
+        ir.Loop(
             var=var.name,
             carried=tuple(c for _, c in carried),
             body=tuple(body),
@@ -162,7 +147,7 @@ def _part(
     elements, of which a tile walks its own.
     """
     var, grid = given["part"], frame.build.grid
-    good = isinstance(var, Var) and var.name in grid.vars and is_number(var)
+    good = isinstance(var, ir.Var) and var.name in grid.vars and is_number(var)
     if not good or extent != 1 or set(given) != {"part"}:
         frame.wrong_type(
             node,
@@ -177,11 +162,11 @@ def _part(
     return {"start": start, "until": pointwise(frame, node, Fn.ADD, start, each)}
 
 
-def _tiles(frame: Frame, node: ast.Call, given: Symbol, *, whole: bool) -> Tiles:
+def _tiles(frame: Frame, node: ast.Call, given: Symbol, *, whole: bool) -> ir.Tiles:
     """``some=(tiles, counts)``: tensors over axes of the grid, the list's own axis last."""
     pair: tuple[Any, Any] = given if isinstance(given, tuple) and len(given) == 2 else (None, None)
     tiles, counts = pair
-    good = all(isinstance(t, Tensor) and t.dtype is DType.I32 for t in pair)
+    good = all(isinstance(t, ir.Tensor) and t.dtype is DType.I32 for t in pair)
     grid = frame.build.grid
     if good and grid is not None and grid.kind == "tiles":
         walked = {frame.build.vars[n].axis: frame.build.vars[n].extent for n in grid.vars}
@@ -198,7 +183,7 @@ def _tiles(frame: Frame, node: ast.Call, given: Symbol, *, whole: bool) -> Tiles
             fix='some=(tiles, counts) with tiles: wl.In["b", "s/128", "n", wl.i32], '
             'counts: wl.In["b", "s/128", wl.i32] and tiles of as many rows: rows=128',
         )
-    return Tiles(tensor=tiles.name, counts=counts.name, whole=whole)
+    return ir.Tiles(tensor=tiles.name, counts=counts.name, whole=whole)
 
 
 def _bound(frame: Frame, node: ast.Call, name: str, symbol: Symbol) -> str | None:
@@ -224,23 +209,23 @@ def _assigned(node: ast.For) -> set[str]:
     return found
 
 
-def _enter(frame: Frame, node: ast.For, names: set[str]) -> dict[str, Value]:
+def _enter(frame: Frame, node: ast.For, names: set[str]) -> dict[str, ir.Value]:
     """Names bound before and again in the body become carried values, for now."""
     assert isinstance(node.target, ast.Name)
-    first: dict[str, Value] = {}
+    first: dict[str, ir.Value] = {}
     for name in sorted(names - {node.target.id}):
         symbol = frame.env.get(name)
         if symbol is None or isinstance(symbol, Gone):
             frame.env.pop(name, None)
             continue
         number = isinstance(symbol, int | float) and not isinstance(symbol, bool)
-        if not isinstance(symbol, Value) and not number and is_static(symbol):
+        if not isinstance(symbol, ir.Value) and not number and is_static(symbol):
             frame.env[name] = Gone(
                 "it is bound again in this loop, and what it was before is no value",
                 "another name in the loop",
             )
             continue
-        if not isinstance(symbol, Value) and not number:
+        if not isinstance(symbol, ir.Value) and not number:
             continue  # a tensor or a variable: binding it again is judged where that happens
         value = value_of(frame, node, symbol)
         first[name] = value
@@ -251,14 +236,18 @@ def _enter(frame: Frame, node: ast.For, names: set[str]) -> dict[str, Value]:
 
 
 def _leave(
-    frame: Frame, node: ast.For, first: dict[str, Value], inside: dict[str, Value], body: list[Op]
-) -> tuple[list[tuple[str, Carried]], list[Op]]:
+    frame: Frame,
+    node: ast.For,
+    first: dict[str, ir.Value],
+    inside: dict[str, ir.Value],
+    body: list[Op],
+) -> tuple[list[tuple[str, ir.Carried]], list[Op]]:
     """Which names are carried after all; the others are what they were."""
     used = {o for op in walk(tuple(body)) for o in operands(op)}
     lasts = {n: frame.env.get(n) for n in first}
-    used |= {v.name for n, v in lasts.items() if isinstance(v, Value) and v is not inside[n]}
+    used |= {v.name for n, v in lasts.items() if isinstance(v, ir.Value) and v is not inside[n]}
     same: dict[str, str] = {}
-    carried: list[tuple[str, Carried]] = []
+    carried: list[tuple[str, ir.Carried]] = []
     for name, was in first.items():
         last = lasts[name]
         if last is inside[name]:
@@ -277,14 +266,14 @@ def _leave(
         frame.build.depends[result.name] = frozenset(result.vars)
         frame.env[name] = result
         carried.append(
-            (name, Carried(inside=inside[name], first=was.name, last=last.name, result=result))
+            (name, ir.Carried(inside=inside[name], first=was.name, last=last.name, result=result))
         )
     body = [renamed(op, same) for op in body]
     carried = [(n, replace(c, last=same.get(c.last, c.last))) for n, c in carried]
     return carried, body
 
 
-def _changed(frame: Frame, node: ast.For, name: str, was: Value, last: Value) -> None:
+def _changed(frame: Frame, node: ast.For, name: str, was: ir.Value, last: ir.Value) -> None:
     place = next(
         (
             part
@@ -314,14 +303,14 @@ def _forget(frame: Frame, node: ast.For, names: set[str]) -> None:
         symbol = frame.env.get(name)
         if name == node.target.id:
             frame.env[name] = Gone("it is the variable of the loop before", "use it in that loop")
-        elif isinstance(symbol, Value) and _is_inner(frame, symbol):
+        elif isinstance(symbol, ir.Value) and _is_inner(frame, symbol):
             frame.env[name] = Gone(
                 "it is made only in the loop before, which may run no step",
                 f"give '{name}' a value before the loop",
             )
 
 
-def _is_inner(frame: Frame, value: Value) -> bool:
+def _is_inner(frame: Frame, value: ir.Value) -> bool:
     """Whether a value was made in the loop that was just left."""
     outer = {r.name for scope in frame.build.scopes for op in scope for r in results(op)}
     return value.name not in outer

@@ -16,23 +16,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from warploom.kernel import values as ir
 from warploom.kernel.rewrite import definitions, fresh, values_of, with_operands
-from warploom.kernel.values import (
-    Carried,
-    Const,
-    DType,
-    Fn,
-    Kernel,
-    Loop,
-    Op,
-    Pointwise,
-    Reduce,
-    Spread,
-    Store,
-    Value,
-    operands,
-    walk,
-)
+from warploom.kernel.values import DType, Fn, Kernel, Op, operands, walk
 
 FACTOR = math.log2(math.e)
 _THROUGH = {Fn.ADD, Fn.SUB, Fn.MIN, Fn.MAX}
@@ -54,7 +40,7 @@ def exp_to_exp2(kernel: Kernel) -> Kernel:
 class _Plan:
     """Values to be scaled, and where the factor comes in."""
 
-    values: Mapping[str, Value]
+    values: Mapping[str, ir.Value]
     exponentials: set[str] = field(default_factory=set)
     scaled: set[str] = field(default_factory=set)  # made scaled by their own op
     absorb: dict[str, int] = field(default_factory=dict)  # product by a number -> its place
@@ -67,7 +53,7 @@ class _Plan:
         return sum(self.weights[v] for v in self.multiply | self.restore) < saved
 
 
-def _weights(kernel: Kernel, values: Mapping[str, Value]) -> dict[str, int]:
+def _weights(kernel: Kernel, values: Mapping[str, ir.Value]) -> dict[str, int]:
     """What touching a value once costs, roughly: tiles and loops count most."""
     inside = {v.name for loop in kernel.loops for op in loop.body for v in _results(op)}
     inside |= {c.inside.name for loop in kernel.loops for c in loop.carried}
@@ -75,8 +61,8 @@ def _weights(kernel: Kernel, values: Mapping[str, Value]) -> dict[str, int]:
     return {n: sizes[len(v.dims)] * (8 if n in inside else 1) for n, v in values.items()}
 
 
-def _results(op: Op) -> tuple[Value, ...]:
-    return () if isinstance(op, Store | Loop) else (op.result,)
+def _results(op: Op) -> tuple[ir.Value, ...]:
+    return () if isinstance(op, ir.Store | ir.Loop) else (op.result,)
 
 
 def _next_plan(kernel: Kernel, done: set[str]) -> _Plan | None:
@@ -85,7 +71,7 @@ def _next_plan(kernel: Kernel, done: set[str]) -> _Plan | None:
     all_exps = {
         op.result.name: op.args[0]
         for op in walk(kernel.ops)
-        if isinstance(op, Pointwise) and op.fn is Fn.EXP
+        if isinstance(op, ir.Pointwise) and op.fn is Fn.EXP
     }
     first = next((e for e in all_exps if e not in done), None)
     if first is None:
@@ -133,23 +119,23 @@ def _scale(plan: _Plan, made: Mapping[str, Op], start: str) -> None:
 def _parts(plan: _Plan, op: Op | None, name: str) -> list[str] | None:  # noqa: PLR0911
     """The operands to scale so that this value is scaled; None: it cannot be, multiply it."""
     match op:
-        case Const():
+        case ir.Const():
             return []
-        case Pointwise() if op.fn in _THROUGH:
+        case ir.Pointwise() if op.fn in _THROUGH:
             return list(op.args)
-        case Pointwise(fn=Fn.WHERE):
+        case ir.Pointwise(fn=Fn.WHERE):
             return list(op.args[1:])
-        case Pointwise(fn=Fn.NEG):
+        case ir.Pointwise(fn=Fn.NEG):
             return []
-        case Pointwise(fn=Fn.MUL | Fn.DIV):
+        case ir.Pointwise(fn=Fn.MUL | Fn.DIV):
             places = [i for i, a in enumerate(op.args) if not plan.values[a].dims]
             if not places or not op.result.dims:
                 return None
             plan.absorb[name] = places[-1]
             return []
-        case Reduce() | Spread():
+        case ir.Reduce() | ir.Spread():
             return [op.arg]
-        case Loop():
+        case ir.Loop():
             c = next(c for c in op.carried if name in (c.inside.name, c.result.name))
             other = c.result.name if name == c.inside.name else c.inside.name
             return [c.first, c.last, other]
@@ -161,13 +147,13 @@ def _read_elsewhere(kernel: Kernel, plan: _Plan) -> set[str]:
     """Scaled values that something reads which is neither scaled nor one of the exponentials."""
     found: set[str] = set()
     for op in walk(kernel.ops):
-        if isinstance(op, Loop):
+        if isinstance(op, ir.Loop):
             for c in op.carried:
                 if c.inside.name not in plan.scaled:
                     found |= {c.first, c.last}
             found |= {b for b in (op.start, op.until) if b}
             continue
-        name = None if isinstance(op, Store) else op.result.name
+        name = None if isinstance(op, ir.Store) else op.result.name
         if name in plan.exponentials:
             continue
         reads = set(operands(op))
@@ -179,12 +165,12 @@ def _read_elsewhere(kernel: Kernel, plan: _Plan) -> set[str]:
 
 def _is_number(kernel: Kernel, plan: _Plan, name: str) -> bool:
     """Constants are made again where they are needed scaled."""
-    return not plan.values[name].dims and isinstance(definitions(kernel.ops).get(name), Const)
+    return not plan.values[name].dims and isinstance(definitions(kernel.ops).get(name), ir.Const)
 
 
 def _unscaled_reads(op: Op) -> set[str]:
     """What a scaled op reads as it is: conditions, and the factors of a product."""
-    if isinstance(op, Pointwise):
+    if isinstance(op, ir.Pointwise):
         if op.fn is Fn.WHERE:
             return {op.args[0]}
         if op.fn not in _THROUGH:
@@ -206,7 +192,7 @@ class _Rewrite:
     def kernel(self) -> Kernel:
         return replace(self.source, ops=self._ops(self.source.ops))
 
-    def _ops(self, ops: tuple[Op, ...], first: tuple[Carried, ...] = ()) -> tuple[Op, ...]:
+    def _ops(self, ops: tuple[Op, ...], first: tuple[ir.Carried, ...] = ()) -> tuple[Op, ...]:
         outer, self.scope = self.scope, []
         self.shared.append({})
         for c in first:
@@ -219,21 +205,21 @@ class _Rewrite:
 
     def _op(self, op: Op) -> None:
         plan = self.plan
-        if isinstance(op, Loop):
+        if isinstance(op, ir.Loop):
             self._loop(op)
-        elif isinstance(op, Store):
+        elif isinstance(op, ir.Store):
             self.scope.append(with_operands(op, self._plain))
         elif op.result.name in plan.exponentials:
-            assert isinstance(op, Pointwise)
+            assert isinstance(op, ir.Pointwise)
             args = (self._scaled(op.args[0], op),)
             self.scope.append(replace(op, fn=Fn.EXP2, args=args))
-        elif op.result.name in plan.scaled and not isinstance(op, Const):
+        elif op.result.name in plan.scaled and not isinstance(op, ir.Const):
             self.scope.append(self._scaled_op(op))
             self._restore(op.result)
         else:
             self.scope.append(with_operands(op, self._plain))
 
-    def _loop(self, op: Loop) -> None:
+    def _loop(self, op: ir.Loop) -> None:
         plan = self.plan
         firsts = [
             self._scaled(c.first, op) if c.inside.name in plan.scaled else self._plain(c.first)
@@ -259,21 +245,21 @@ class _Rewrite:
 
     def _scaled_op(self, op: Op) -> Op:
         match op:
-            case Pointwise(fn=Fn.WHERE):
+            case ir.Pointwise(fn=Fn.WHERE):
                 one, two = (self._scaled(a, op) for a in op.args[1:])
                 return replace(op, args=(self._plain(op.args[0]), one, two))
-            case Pointwise(fn=Fn.NEG):
+            case ir.Pointwise(fn=Fn.NEG):
                 factor = self._const(-FACTOR, op)
                 return replace(op, fn=Fn.MUL, args=(self._plain(op.args[0]), factor))
-            case Pointwise(fn=Fn.MUL | Fn.DIV):
+            case ir.Pointwise(fn=Fn.MUL | Fn.DIV):
                 at = self.plan.absorb[op.result.name]
                 below = op.fn is Fn.DIV and at == 1
                 new = self._times(op.args[at], op, 1 / FACTOR if below else FACTOR)
                 args = tuple(new if i == at else self._plain(a) for i, a in enumerate(op.args))
                 return replace(op, args=args)
-            case Pointwise():
+            case ir.Pointwise():
                 return replace(op, args=tuple(self._scaled(a, op) for a in op.args))
-            case Reduce() | Spread():
+            case ir.Reduce() | ir.Spread():
                 return replace(op, arg=self._scaled(op.arg, op))
             case _:
                 raise AssertionError(op)
@@ -284,7 +270,7 @@ class _Rewrite:
     def _scaled(self, name: str, user: Op) -> str:
         """The name of c times a value."""
         made = self.made.get(name)
-        if isinstance(made, Const):
+        if isinstance(made, ir.Const):
             return self._const(float(made.value) * FACTOR, user)
         if name in self.plan.scaled:
             return name
@@ -296,21 +282,21 @@ class _Rewrite:
             if key in scope:
                 return scope[key]
         made = self.made.get(name)
-        if isinstance(made, Const):
+        if isinstance(made, ir.Const):
             return self._const(float(made.value) * by, user)
         factor = self._const(by, user)
         value = self.plan.values[name]
         new = replace(value, name=fresh(self.source, self.taken, f"{name}_scaled"))
-        self.scope.append(Pointwise(result=new, fn=Fn.MUL, args=(self._plain(name), factor)))
+        self.scope.append(ir.Pointwise(result=new, fn=Fn.MUL, args=(self._plain(name), factor)))
         self.shared[-1][key] = new.name
         return new.name
 
-    def _restore(self, value: Value) -> None:
+    def _restore(self, value: ir.Value) -> None:
         if value.name not in self.plan.restore:
             return
         factor = self._const(1 / FACTOR, None)
         new = replace(value, name=fresh(self.source, self.taken, f"{value.name}_plain"))
-        self.scope.append(Pointwise(result=new, fn=Fn.MUL, args=(value.name, factor)))
+        self.scope.append(ir.Pointwise(result=new, fn=Fn.MUL, args=(value.name, factor)))
         self.back[value.name] = new.name
 
     def _const(self, number: float, user: Op | None) -> str:
@@ -319,9 +305,9 @@ class _Rewrite:
                 return scope["const", number]
         line = None
         if user is not None:
-            line = user.line if isinstance(user, Loop | Store) else user.result.line
+            line = user.line if isinstance(user, ir.Loop | ir.Store) else user.result.line
         name = fresh(self.source, self.taken, "factor")
-        value = Value(name=name, dims=(), dtype=DType.F32, line=line)
-        self.scope.append(Const(result=value, value=number))
+        value = ir.Value(name=name, dims=(), dtype=DType.F32, line=line)
+        self.scope.append(ir.Const(result=value, value=number))
         self.shared[-1]["const", number] = name
         return name

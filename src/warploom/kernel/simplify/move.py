@@ -5,36 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from warploom.kernel import values as ir
 from warploom.kernel.rewrite import definitions, fresh, uses, values_of
-from warploom.kernel.values import (
-    Const,
-    Dot,
-    DType,
-    Fn,
-    Kernel,
-    Loop,
-    Op,
-    Pointwise,
-    Store,
-    Value,
-    operands,
-    walk,
-)
+from warploom.kernel.values import DType, Fn, Kernel, Op, operands, walk
 
 
 def hoist(kernel: Kernel) -> Kernel:
     """Ops of a loop that depend neither on its variable nor on carried values stand before it."""
     made: list[Op] = []
     for op in kernel.ops:
-        if not isinstance(op, Loop):
+        if not isinstance(op, ir.Loop):
             made.append(op)
             continue
         moving = {c.inside.name for c in op.carried}
         stay: list[Op] = []
         for inner in op.body:
-            if isinstance(inner, Store | Loop) or _moves(inner, op.var, moving):
+            if isinstance(inner, ir.Store | ir.Loop) or _moves(inner, op.var, moving):
                 stay.append(inner)
-                if not isinstance(inner, Store | Loop):
+                if not isinstance(inner, ir.Store | ir.Loop):
                     moving.add(inner.result.name)
             else:
                 made.append(inner)
@@ -43,7 +31,7 @@ def hoist(kernel: Kernel) -> Kernel:
 
 
 def _moves(op: Op, var: str, moving: set[str]) -> bool:
-    assert not isinstance(op, Store | Loop)
+    assert not isinstance(op, ir.Store | ir.Loop)
     named = {getattr(op, "var", None), *(a.var for a in getattr(op, "at", ())), *op.result.vars}
     return var in named or any(o in moving for o in operands(op))
 
@@ -62,15 +50,15 @@ def divide_once(kernel: Kernel) -> Kernel:
     def scope(ops: tuple[Op, ...]) -> tuple[Op, ...]:
         made: list[Op] = []
         for op in ops:
-            if isinstance(op, Loop):
+            if isinstance(op, ir.Loop):
                 made.append(replace(op, body=scope(op.body)))
-            elif isinstance(op, Pointwise) and op.fn is Fn.DIV and _is_by_less(op, values):
+            elif isinstance(op, ir.Pointwise) and op.fn is Fn.DIV and _is_by_less(op, values):
                 under = values[op.args[1]]
-                one = Value(name=name("one"), dims=(), dtype=DType.F32, line=op.result.line)
+                one = ir.Value(name=name("one"), dims=(), dtype=DType.F32, line=op.result.line)
                 over = replace(under, name=name(f"{under.name}_over"), line=op.result.line)
                 made += [
-                    Const(result=one, value=1.0),
-                    Pointwise(result=over, fn=Fn.DIV, args=(one.name, under.name)),
+                    ir.Const(result=one, value=1.0),
+                    ir.Pointwise(result=over, fn=Fn.DIV, args=(one.name, under.name)),
                     replace(op, fn=Fn.MUL, args=(op.args[0], over.name)),
                 ]
             else:
@@ -80,7 +68,7 @@ def divide_once(kernel: Kernel) -> Kernel:
     return replace(kernel, ops=scope(kernel.ops))
 
 
-def _is_by_less(op: Pointwise, values: Mapping[str, Value]) -> bool:
+def _is_by_less(op: ir.Pointwise, values: Mapping[str, ir.Value]) -> bool:
     above, under = (values[a] for a in op.args)
     return len(above.dims) == 2 and len(under.dims) < 2
 
@@ -96,20 +84,20 @@ def accumulate(kernel: Kernel) -> Kernel:
     scopes = [kernel.ops, *(loop.body for loop in kernel.loops)]
     place = {id(op): n for n, ops in enumerate(scopes) for op in ops}
     gone: set[str] = set()
-    joined: dict[str, Dot] = {}
+    joined: dict[str, ir.Dot] = {}
     for op in walk(kernel.ops):
-        if not (isinstance(op, Pointwise) and op.fn is Fn.ADD and op.result.dtype is DType.F32):
+        if not (isinstance(op, ir.Pointwise) and op.fn is Fn.ADD and op.result.dtype is DType.F32):
             continue
         for dot_name, into in (op.args[::-1], op.args):
             dot = made.get(dot_name)
             if (
-                isinstance(dot, Dot)
+                isinstance(dot, ir.Dot)
                 and dot.into is None
                 and dot_name != into
                 and counts[dot_name] == 1
                 and dot_name not in gone
                 and place[id(dot)] == place[id(op)]
-                and isinstance(made.get(into), Dot | Pointwise | Loop)
+                and isinstance(made.get(into), ir.Dot | ir.Pointwise | ir.Loop)
                 and values[into].dims == values[dot_name].dims == op.result.dims
             ):
                 gone.add(dot_name)
@@ -119,9 +107,9 @@ def accumulate(kernel: Kernel) -> Kernel:
     def scope(ops: tuple[Op, ...]) -> tuple[Op, ...]:
         kept: list[Op] = []
         for op in ops:
-            if isinstance(op, Loop):
+            if isinstance(op, ir.Loop):
                 kept.append(replace(op, body=scope(op.body)))
-            elif isinstance(op, Store):
+            elif isinstance(op, ir.Store):
                 kept.append(op)
             elif op.result.name not in gone:
                 kept.append(joined.get(op.result.name, op))

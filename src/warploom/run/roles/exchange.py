@@ -43,7 +43,7 @@ def run_exchanges(document: RolesDocument, seed: int, told: list[str] | None = N
     found = {(x.role, x.op, x.across) for x in document.exchanges}
     for op in document.flow.ops if document.flow else ():
         if op.across and (op.role, op.name, op.across) not in found:
-            parts = op.across is Across.PARTS
+            parts = op.across is not Across.TURNS
             raise Fault("every part ends its tile alone" if parts else "sums come in any order")
     for exchange in document.exchanges:
         run_exchange(exchange, seed, None if told is None else told.append)
@@ -59,6 +59,8 @@ def run_exchange(exchange: Exchange, seed: int, tell: Callable[[str], None] | No
         ctas = rng.randint(1, min(exchange.parts, MOST_PARTS) + 1)
         for _ in range(LAUNCHES):
             _Parts(exchange, ctas, counts).run(rng, tell)
+    elif exchange.across is Across.NEAR:
+        _Near(exchange).run(rng, tell)
     else:
         _Turns(exchange, rng.randint(1, TILES), rng.randint(1, MOST_TURNS)).run(rng, tell)
 
@@ -196,6 +198,70 @@ class _Parts(_Run):
         ended = sorted(tile for (tile, _), last in self.last.items() if last)
         if ended != [0, 1] or len(self.read) != 4:
             raise Fault("a tile is not ended once with the sums of all its parts")
+
+
+class _Near(_Run):
+    """A cluster at a few tiles: the first CTA owns the sums, the others send theirs to it."""
+
+    def __init__(self, exchange: Exchange) -> None:
+        self.senders = range(1, min(exchange.parts, MOST_PARTS))
+        self.threads = [
+            _Thread(cta, n, who, [(s, t, cta) for t in range(TILES) for s in own])
+            for cta in range(len(self.senders) + 1)
+            for who in (Who.SENDER if cta else Who.OWNER,)
+            for own in ([s for s in exchange.steps if s.by is who],)
+            for n in range(WARPS)
+        ]
+        self.full = MBarrier(len(self.senders) * WARPS, len(self.senders) * WARPS)
+        self.free = {s: MBarrier(WARPS, WARPS) for s in self.senders}
+        self.told: dict[tuple[Counted, int], set[Hashable]] = defaultdict(set)
+        self.inbox: dict[tuple[int, int], int] = {}  # sender, thread -> tile
+        self.read: set[tuple[int, int]] = set()
+
+    def ready(self, thread: _Thread, step: ExchangeStep, tile: int, which: int) -> bool:
+        if step.does is not Does.AWAIT:
+            return True
+        if step.flag is Counted.FULL:  # a barrier of the owner's memory
+            return which == 0 and self.full.passes(tile % 2)
+        return which == 0 or self.free[which].passes((tile + 1) % 2)
+
+    def take(self, thread: _Thread, step: ExchangeStep, tile: int, which: int) -> None:
+        thread.at += 1
+        wide = step.reach is not Reach.CTA
+        if step.at or step.less:
+            raise Fault("sums of another part")
+        match step.does:
+            case Does.AWAIT:
+                before = step.flag is Counted.FREE
+                thread.knows |= self.told[step.flag, tile - before] if wide else set()
+            case Does.PUBLISH:
+                self.told[step.flag, tile] |= thread.knows if wide else set()
+                every = [self.full] if step.flag is Counted.FULL else self.free.values()
+                for barrier in every:
+                    barrier.arrive()
+            case Does.WRITE:
+                place = (which, thread.number)
+                if place in self.inbox and (place, self.inbox[place], "read") not in thread.knows:
+                    raise Fault("the inbox may be written before it was read")
+                self.inbox[place] = tile
+                thread.knows.add((place, tile))
+            case _:
+                self._sum(thread, tile)
+
+    def _sum(self, thread: _Thread, tile: int) -> None:
+        for sender in self.senders:
+            place = (sender, thread.number)
+            if self.inbox.get(place) != tile or (place, tile) not in thread.knows:
+                raise Fault("sums are read that have not come for certain")
+            thread.knows.add((place, tile, "read"))
+        if (tile, thread.number) in self.read:
+            raise Fault("parts are summed twice")
+        if thread.cta == 0:
+            self.read.add((tile, thread.number))
+
+    def end(self) -> None:
+        if len(self.read) != TILES * WARPS:
+            raise Fault("a tile ends without the sums of its parts")
 
 
 class _Turns(_Run):

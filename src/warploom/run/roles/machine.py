@@ -5,26 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from warploom.document import roles
 from warploom.document.rings import Scope, SlotRead
-from warploom.document.roles import (
-    Arrive,
-    BulkCommit,
-    BulkStore,
-    BulkWait,
-    ClusterSync,
-    Commit,
-    Compute,
-    Expect,
-    Load,
-    Mma,
-    MmaFence,
-    NamedArrive,
-    NamedSync,
-    ProxyFence,
-    WaitEmpty,
-    WaitFull,
-    WaitGroup,
-)
 from warploom.run.roles.agent import FIRST, SECOND, Agent, Product, Store, over
 from warploom.run.roles.meaning import (
     Outputs,
@@ -96,15 +78,15 @@ class Machine:
         if a.plan.strand and self._meets[id(entry)] and not a.together:
             return False
         match entry:
-            case WaitFull() | WaitEmpty():
-                kind = "full" if isinstance(entry, WaitFull) else "empty"
+            case roles.WaitFull() | roles.WaitEmpty():
+                kind = "full" if isinstance(entry, roles.WaitFull) else "empty"
                 turn = self._position(a, step, entry.ring) // self.rings[entry.ring].depth
                 return self._barrier(a, step, entry.ring, kind).passes((turn + entry.parity) % 2)
-            case WaitGroup(pending=n):
+            case roles.WaitGroup(pending=n):
                 return over(a.groups, n)
-            case BulkWait(pending=n):
+            case roles.BulkWait(pending=n):
                 return over(a.store_groups, n)
-            case NamedSync() | ClusterSync():
+            case roles.NamedSync() | roles.ClusterSync():
                 if a.joined is None:
                     a.joined = self._join(a, entry)
                 key, generation = a.joined
@@ -113,9 +95,9 @@ class Machine:
                 return True
 
     def _join(
-        self, a: Agent, entry: NamedSync | NamedArrive | ClusterSync
+        self, a: Agent, entry: roles.NamedSync | roles.NamedArrive | roles.ClusterSync
     ) -> tuple[tuple[int, str, int], int]:
-        if isinstance(entry, ClusterSync):
+        if isinstance(entry, roles.ClusterSync):
             key, came, needed = (-1, "cluster", 0), 1, len(self.agents)
         else:
             barrier = next(b for b in self.document.barriers if b.name == entry.barrier)
@@ -158,43 +140,43 @@ class Machine:
         index = a.plan.strand[a.strand_at]
         a.strand_at += 1
         entry = a.plan.steps[index].entry
-        if isinstance(entry, ProxyFence):
+        if isinstance(entry, roles.ProxyFence):
             self._see(SECOND, list(a.staging.values()))
-        elif isinstance(entry, Compute):
+        elif isinstance(entry, roles.Compute):
             known = a.filled.get(index)
             made = fill_value(self.values, entry, a.registers) if known is None else known
             self._fill(a, SECOND, entry, made)
 
     def _step(self, a: Agent, step: Step) -> None:  # noqa: C901 (dispatch)
         match step.entry:
-            case Expect() as e:
+            case roles.Expect() as e:
                 barrier = self._barrier(a, step, e.ring, "full")
                 barrier.bytes += e.bytes
                 barrier.arrive()
-            case Load() as e:
+            case roles.Load() as e:
                 self._load(a, step, e)
-            case Arrive() as e:
+            case roles.Arrive() as e:
                 self._arrive(a, step, e)
-            case Mma() as e:
+            case roles.Mma() as e:
                 self._check_seen(a, step, e.slots)
                 a.issue(Product(e, self._read(a, step, e.slots)))
-            case Commit():
+            case roles.Commit():
                 a.groups.append(a.open)
                 a.open = []
-            case MmaFence():
+            case roles.MmaFence():
                 a.unsettled.clear()
-            case Compute() as e:
+            case roles.Compute() as e:
                 self._compute(a, step, e)
-            case ProxyFence():
+            case roles.ProxyFence():
                 self._see(FIRST, list(a.staging.values()))
                 self.memory.see(a.plan.instance)
-            case NamedArrive() as e:
+            case roles.NamedArrive() as e:
                 self._join(a, e)
-            case BulkStore() as e:
+            case roles.BulkStore() as e:
                 store = Store(step, e.source)
                 a.stores.append(store)
                 a.open_stores.append(store)
-            case BulkCommit():
+            case roles.BulkCommit():
                 a.store_groups.append(a.open_stores)
                 a.open_stores = []
             case _:
@@ -209,7 +191,7 @@ class Machine:
         slot = self._position(a, step, ring) % self.rings[ring].depth
         return self.memory.barriers[a.cta if cta is None else cta, ring, kind, slot]
 
-    def _load(self, a: Agent, step: Step, e: Load) -> None:
+    def _load(self, a: Agent, step: Step, e: roles.Load) -> None:
         ring = self.rings[e.ring]
         slot = self._position(a, step, e.ring) % ring.depth
         value = self.values.of("loaded", e.ring, e.part, step.content(ring))
@@ -217,7 +199,7 @@ class Machine:
         for cta in self._reached(a.cta, e.multicast):
             self.memory.start((cta, e.ring, slot, e.part), value, e.bytes, read)
 
-    def _arrive(self, a: Agent, step: Step, e: Arrive) -> None:
+    def _arrive(self, a: Agent, step: Step, e: roles.Arrive) -> None:
         size = {Scope.THREAD: a.program.threads, Scope.WARP: 32, Scope.WARPGROUP: 128}[e.scope]
         for cta in self._reached(a.cta, e.ctas):
             barrier = self._barrier(a, step, e.ring, e.side.value, cta)
@@ -246,7 +228,7 @@ class Machine:
             if self.memory.unseen.get((a.cta, r.ring, slot, r.part)):
                 raise Fault("a product reads ordinary writes that no fence made visible")
 
-    def _compute(self, a: Agent, step: Step, e: Compute) -> None:
+    def _compute(self, a: Agent, step: Step, e: roles.Compute) -> None:
         slots = tuple(value for _, value in self._read(a, step, e.slots))
         a.touch(e)
         self._fill_slots(a, step, e)
@@ -258,7 +240,7 @@ class Machine:
                 self.outputs[output_key(a.cta, a.program, a.plan.instance, step)] = made
         a.registers.update(compute_values(self.values, e, slots, a.registers))
 
-    def _fill_slots(self, a: Agent, step: Step, e: Compute) -> None:
+    def _fill_slots(self, a: Agent, step: Step, e: roles.Compute) -> None:
         """Ordinary writes of this instance's share of a slot; products see them after a fence."""
         read = {key for b in self.agents for p in b.products for key, _ in p.slots}
         for s in e.fills_slots:
@@ -268,7 +250,7 @@ class Machine:
             key = (a.cta, s.ring, slot, s.part)
             self.memory.fill(key, value, a.plan.instance, a.program.instances, read)
 
-    def _fill(self, a: Agent, strand: int, e: Compute, made: int) -> None:
+    def _fill(self, a: Agent, strand: int, e: roles.Compute, made: int) -> None:
         for which in e.fills:
             copy = a.copy(which)
             copy.fill(strand, made)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 from warploom.document.ops import DepEdge, OpDesc, ScheduleEntry
 from warploom.seed.compile.line import OnRace, compile_schedule
@@ -13,23 +14,13 @@ from warploom.seed.schedule import PipelineSchedule
 
 
 def _blank_config() -> PipelineConfig:
+    counts: dict[str, Any] = {f.name: 0 for f in fields(PipelineConfig) if f.type == "int"}
     return PipelineConfig(
-        depth=0,
-        prefetch=0,
-        drain_passes=0,
-        prologue_fill=0,
+        **counts,
         loop_carried=LoopCarriedSpec.none(),
         block_sizing=BlockSizing.uniform(0),
         frag_order=FragOrder.a_first(),
-        m_mmas=0,
-        n_mmas=0,
-        num_partitions=0,
         mma_serial=False,
-        mma_latency=0,
-        vm_per_load_a=0,
-        vm_per_load_b=0,
-        ch0_match_field=0,
-        ch1_match_field=0,
         warp_stagger=WarpStaggerRule.none(),
     )
 

@@ -98,7 +98,7 @@ def _by_rules(
     config, sched = hooks.config(), hooks.schedule_config()
     if config.depth >= 2:
         letter = wanted is SyncPolicy.REFERENCE
-        policy = SchedulePolicy.of(
+        policy = SchedulePolicy(
             sched,
             barrier_at_top=not letter,
             forced=hooks.forced_settings,

@@ -68,7 +68,7 @@ def modulo_schedule(
     """
     config, sched = schedule.config(), schedule.schedule_config()
     check_match_fields(config.ch0_match_field, config.ch1_match_field)
-    budget = SchedulePolicy.of(sched).order.register_budget
+    budget = SchedulePolicy(sched).register_budget
     problem, starts = _problem(schedule, body, edges, request, budget)
     see("problem", problem)
     if sched.scheduling is Strategy.AUTO:

@@ -62,7 +62,7 @@ def double_buffer_phases(
     machine: MachineCosts | None = None,
 ) -> Phases:
     """Order in the machine's cycles, blocks, waits by the reference's rules, phases from blocks."""
-    order = derive_order(in_cycles_of(machine, schedule, body), edges, config, policy.order)
+    order = derive_order(in_cycles_of(machine, schedule, body), edges, config, policy)
     see("order", order)
     program = build_double_buffer_program(
         body, order.order, config, policy, edges, to_the_letter=to_the_letter
@@ -76,7 +76,7 @@ def double_buffer_phases(
         prologue=derive_prologue_from_program(
             program,
             config,
-            partial_drain=policy.partial_prologue,
+            partial_drain=policy.flags.partial_prologue_drain,
             bootstrap=schedule.bootstrap_frags(),
         ),
         kernel=kernel,

@@ -15,7 +15,7 @@ from warploom.seed.blocks.spec import MMABlockSpec
 from warploom.seed.blocks.structure import verify_schedule
 from warploom.seed.config.parts import SchedulingStrategy as Strategy
 from warploom.seed.config.pipeline import PipelineConfig
-from warploom.seed.config.policy import OrderPolicy, SchedulePolicy
+from warploom.seed.config.policy import SchedulePolicy
 from warploom.seed.config.schedule import ScheduleConfig
 from warploom.seed.graph.edges import derive_edges_from_ops
 from warploom.seed.graph.loop_body import LoopBody
@@ -32,21 +32,22 @@ from warploom.seed.sync.rules import (
 
 
 def derive_order(
-    body: Sequence[OpDesc], edges: Sequence[DepEdge], config: PipelineConfig, policy: OrderPolicy
+    body: Sequence[OpDesc], edges: Sequence[DepEdge], config: PipelineConfig, policy: SchedulePolicy
 ) -> OrderResult:
     """The body's order by strategy, with its makespan and what is proven about it.
 
     Where the derived edges leave no order that fits the blocks, dependences through LDS are looked
     at slot by slot. A refusal is proven: no order exists.
     """
-    if policy.strategy in (Strategy.MODULO, Strategy.AUTO):
+    strategy = policy.flags.scheduling
+    if strategy in (Strategy.MODULO, Strategy.AUTO):
         raise ConfigError(
-            f"SchedulingStrategy.{policy.strategy.name} does not order ops within blocks",
+            f"SchedulingStrategy.{strategy.name} does not order ops within blocks",
             where="ScheduleConfig.scheduling",
             why="its order spans iterations and comes with its own phases",
             fix="compile the whole schedule with compile_schedule",
         )
-    if policy.strategy is Strategy.IDENTITY:
+    if strategy is Strategy.IDENTITY:
         return OrderResult.given(LoopBody.of(body, edges), tuple(range(len(body))))
     refusal: InfeasibleError | None = None
     for kept in edge_choices(body, edges, config):
@@ -59,7 +60,7 @@ def derive_order(
 
 
 def _searched(
-    body: Sequence[OpDesc], edges: Sequence[DepEdge], config: PipelineConfig, policy: OrderPolicy
+    body: Sequence[OpDesc], edges: Sequence[DepEdge], config: PipelineConfig, policy: SchedulePolicy
 ) -> OrderResult:
     partitions, cap = max(config.num_partitions, 1), config.block_sizing.max_globals
     graph = LoopBody.of(_timed(body, config), edges)
@@ -76,11 +77,11 @@ def _searched(
             return False
         return keeps_reads(groups, edges)
 
-    if policy.strategy is Strategy.CSP:
+    if policy.flags.scheduling is Strategy.CSP:
         return optimal_block_order(
             graph,
             cap,
-            policy.port_interval,
+            policy.flags.lds_contention_penalty,
             policy.register_budget,
             partitions=partitions,
             blocks=blocks,
@@ -121,10 +122,10 @@ def build_double_buffer_program(
     """
     blocks = _blocks(body, order, config, edges)
     blocks = guard_blocks(blocks, body, config, policy)
-    if policy.waits.derive:
+    if policy.flags.auto_waits:
         derived = derive_waits_from_blocks(blocks, config, policy.lgkm_fallback)
         blocks = apply_derived_waits(blocks, config, policy, derived)
-    units = lgkm_units(config, policy.lgkm_fallback) if policy.waits.derive else (0, 0)
+    units = lgkm_units(config, policy.lgkm_fallback) if policy.flags.auto_waits else (0, 0)
     verify_schedule(blocks, config, units, guesses=to_the_letter)
     return PipelineProgram.of(blocks, to_the_letter=to_the_letter)
 
@@ -146,7 +147,7 @@ def build_kernel_program(
     edges: Sequence[DepEdge] = (),
 ) -> PipelineProgram:
     """Order a body and build its program; edges are derived when none are given."""
-    policy = SchedulePolicy.of(sched or ScheduleConfig())
+    policy = SchedulePolicy(sched or ScheduleConfig())
     edges = edges or derive_edges_from_ops(body, config)
-    order = derive_order(body, edges, config, policy.order)
+    order = derive_order(body, edges, config, policy)
     return build_double_buffer_program(body, order.order, config, policy, edges)

@@ -8,9 +8,10 @@ ScheduleConfig.from_strategies(
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from warploom.document.fields import judge
+from warploom.seed.config.schedule import ScheduleConfig
 
 
 class _Bundle:
@@ -21,6 +22,12 @@ class _Bundle:
 
     def __post_init__(self) -> None:
         judge(self)
+
+    @classmethod
+    def default(cls) -> Self:
+        """The settings as ``ScheduleConfig`` has them."""
+        usual, others = ScheduleConfig(), cls._OTHER_NAMES
+        return cls(**{f.name: getattr(usual, others.get(f.name, f.name)) for f in fields(cls)})  # type: ignore[arg-type]
 
     def flat(self) -> dict[str, int | bool]:
         """The settings under their names in ``ScheduleConfig``."""
@@ -39,7 +46,7 @@ class _Bundle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BarrierStrategy(_Bundle):
-    """Flags about barriers and scheduler fences."""
+    """Flags about barriers and scheduler fences; by default a barrier on both sides of an MMA."""
 
     _OTHER_NAMES: ClassVar[dict[str, str]] = {
         "minimal": "minimal_barriers",
@@ -52,17 +59,6 @@ class BarrierStrategy(_Bundle):
     sched_barrier_mask: int
     wrap_waits_sched_barrier: bool
     barrier_before_pre_ops: bool
-
-    @classmethod
-    def default(cls) -> BarrierStrategy:
-        """A barrier before and after every MMA."""
-        return cls(
-            minimal=False,
-            omit_set_prio=False,
-            sched_barrier_mask=85,
-            wrap_waits_sched_barrier=False,
-            barrier_before_pre_ops=False,
-        )
 
     @classmethod
     def minimal_no_set_prio(
@@ -83,7 +79,7 @@ class BarrierStrategy(_Bundle):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitStrategy(_Bundle):
-    """Flags about waits and drains."""
+    """Flags about waits and drains; by default derived waits, no extra drains."""
 
     auto_waits: bool
     drain_lgkm_mask: int
@@ -95,20 +91,6 @@ class WaitStrategy(_Bundle):
     partial_prologue_drain: bool
 
     @classmethod
-    def default(cls) -> WaitStrategy:
-        """Derived waits, no extra drains."""
-        return cls(
-            auto_waits=True,
-            drain_lgkm_mask=0,
-            auto_drain=False,
-            wait_lgkm_first=8,
-            wait_vm_last=6,
-            lgkm_after_last=False,
-            inter_block_lgkm_drain=False,
-            partial_prologue_drain=False,
-        )
-
-    @classmethod
     def auto_with_inter_block_drain(cls, partial_prologue_drain: bool = False) -> WaitStrategy:
         """Derived waits and an LDS drain at interior block starts."""
         drained = replace(cls.default(), inter_block_lgkm_drain=True)
@@ -117,13 +99,8 @@ class WaitStrategy(_Bundle):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadStrategy(_Bundle):
-    """Flags about loads."""
+    """Flags about loads; by default fragments first, counters from the pipeline config."""
 
     global_before_frag: bool
     lgkm_per_load_a: int
     lgkm_per_load_b: int
-
-    @classmethod
-    def default(cls) -> LoadStrategy:
-        """Fragments first, counters from the pipeline config."""
-        return cls(global_before_frag=False, lgkm_per_load_a=0, lgkm_per_load_b=0)

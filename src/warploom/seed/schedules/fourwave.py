@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from warploom.document.counters import KernelShape
 from warploom.document.fields import instance
@@ -57,7 +58,7 @@ FOUR_WAVE_MINI_ITERS = (
     MiniIterSpec(*_A, 1, *_FB, 0, True, 1, 1),
 )
 
-_FORCED = {
+_FORCED: dict[str, Any] = {
     "scheduling": SchedulingStrategy.IDENTITY,
     "minimal_barriers": True,
     "omit_mma_set_prio": True,
@@ -113,12 +114,7 @@ class Pipeline4Wave(PipelineSchedule):
 
     @staticmethod
     def _default_schedule_config() -> ScheduleConfig:
-        return ScheduleConfig(
-            minimal_barriers=True,
-            omit_mma_set_prio=True,
-            inter_block_lgkm_drain=True,
-            partial_prologue_drain=True,
-        )
+        return ScheduleConfig(**_FORCED)
 
     @property
     def name(self) -> str:
@@ -212,14 +208,7 @@ def _forced(config: ScheduleConfig) -> ScheduleConfig:
             ForcedSettingWarning,
             stacklevel=3,
         )
-    return replace(
-        config,
-        scheduling=SchedulingStrategy.IDENTITY,
-        minimal_barriers=True,
-        omit_mma_set_prio=True,
-        inter_block_lgkm_drain=True,
-        partial_prologue_drain=True,
-    )
+    return replace(config, **_FORCED)
 
 
 def build_fourwave_schedule(

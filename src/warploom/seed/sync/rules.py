@@ -10,7 +10,7 @@ from warploom.document.kinds import OpRole
 from warploom.document.ops import OpDesc
 from warploom.seed.blocks.spec import MMABlockSpec
 from warploom.seed.config.pipeline import PipelineConfig
-from warploom.seed.config.policy import MinimalBarriers, SchedulePolicy, WaitPolicy
+from warploom.seed.config.policy import SchedulePolicy
 from warploom.seed.sync.marks import derived
 
 _ABSENT = OpDesc.none()
@@ -49,23 +49,24 @@ def guard_blocks(
 ) -> list[MMABlockSpec]:
     """Give every block its waits, barriers, priorities, drain and fences."""
     count = main_wait_vm(body, config)
-    out = []
+    flags, out = policy.flags, []
     for b, (block, place) in enumerate(zip(blocks, _places(blocks, config), strict=True)):
         guarded, after_barrier = _with_waits(block, place, count, policy)
         guarded = _with_barriers(guarded, place, after_barrier, policy)
-        stated = {"drain_lgkm_before_loads"} if not policy.waits.derive_drains else set()
-        if place.last and policy.waits.lgkm_after_last:
+        stated = {"drain_lgkm_before_loads"} if not policy.derives_drains else set()
+        if place.last and flags.lgkm_after_last:
             stated.add("post_barrier_lgkm")
         out.append(
             replace(
                 guarded,
                 stated=frozenset(stated),
-                trailing_sched_barrier=b in policy.layout.fenced_blocks,
-                drain_lgkm_before_loads=b in policy.waits.drains
-                and bool(block.fragments and block.loads),
-                global_before_frag=policy.layout.global_before_frag,
-                barrier_before_pre_ops=policy.layout.barrier_before_pre_ops,
-                wrap_waits_with_sched_barrier=policy.layout.wrap_waits,
+                trailing_sched_barrier=bool(flags.sched_barrier_mask >> b & 1),
+                drain_lgkm_before_loads=bool(
+                    flags.drain_lgkm_mask >> b & 1 and block.fragments and block.loads
+                ),
+                global_before_frag=flags.global_before_frag,
+                barrier_before_pre_ops=flags.barrier_before_pre_ops,
+                wrap_waits_with_sched_barrier=flags.wrap_waits_with_sched_barrier,
             )
         )
     return out
@@ -93,20 +94,20 @@ def _with_waits(
     block: MMABlockSpec, place: _Place, count: int, policy: SchedulePolicy
 ) -> tuple[MMABlockSpec, bool]:
     """The block with its waits, and whether a post-barrier lgkm wait is wanted."""
-    waits, minimal = policy.waits, isinstance(policy.barriers, MinimalBarriers)
+    flags = policy.flags
     entry = derived(OpDesc.wait_vm(count)) if place.has_entry_wait else _ABSENT
-    at_entry = minimal and place.has_entry_wait
+    at_entry = flags.minimal_barriers and place.has_entry_wait
     block = replace(block, entry_wait=entry)
-    if place.position == 0 and waits.lgkm_first is not None:
-        wait = _DRAIN if at_entry else waits.placed(OpDesc.wait_lgkm(waits.lgkm_first))
+    if place.position == 0 and policy.lgkm_first is not None:
+        wait = _DRAIN if at_entry else policy.placed(OpDesc.wait_lgkm(policy.lgkm_first))
         return _with_lgkm(block, wait, at_entry=at_entry), True
     if place.first_cross:
         return _with_lgkm(block, _DRAIN, at_entry=at_entry), True
     if place.last:
-        manual = waits.placed(OpDesc.wait_vm(waits.vm_last))
-        return replace(block, pre_sync=manual), waits.lgkm_after_last
-    if waits.drain_between_blocks:
-        drain = OpDesc.wait_lgkm(0) if waits.drains_are_stated else _DRAIN
+        manual = policy.placed(OpDesc.wait_vm(flags.wait_vm_last))
+        return replace(block, pre_sync=manual), flags.lgkm_after_last
+    if flags.inter_block_lgkm_drain:
+        drain = _DRAIN if "inter_block_lgkm_drain" in policy.forced else OpDesc.wait_lgkm(0)
         return _with_lgkm(block, drain, at_entry=True), True
     return block, True
 
@@ -120,19 +121,17 @@ def _with_lgkm(block: MMABlockSpec, wait: OpDesc, *, at_entry: bool) -> MMABlock
 def _with_barriers(
     block: MMABlockSpec, place: _Place, after_barrier: bool, policy: SchedulePolicy
 ) -> MMABlockSpec:
-    match policy.barriers:
-        case MinimalBarriers(set_priority=set_priority, at_top=at_top):
-            top = at_top and place.position == 0 and not place.has_entry_wait
-            return replace(
-                block,
-                pre_mma_barrier=top,
-                pre_mma_set_prio=set_priority and (place.position == 0 or place.first_cross),
-                post_mma_barrier=False,
-                post_mma_set_prio=False,
-                post_barrier_lgkm=False,
-            )
-        case _:
-            return replace(block, post_barrier_lgkm=after_barrier)
+    if not policy.flags.minimal_barriers:  # on both sides of every MMA, with priorities
+        return replace(block, post_barrier_lgkm=after_barrier)
+    first = place.position == 0
+    return replace(
+        block,
+        pre_mma_barrier=policy.barrier_at_top and first and not place.has_entry_wait,
+        pre_mma_set_prio=not policy.flags.omit_mma_set_prio and (first or place.first_cross),
+        post_mma_barrier=False,
+        post_mma_set_prio=False,
+        post_barrier_lgkm=False,
+    )
 
 
 def derive_waits_from_blocks(
@@ -191,16 +190,14 @@ def apply_derived_waits(
     """Put derived counts into each partition's first and last block, and derived drains."""
     per_partition = config.blocks_per_partition()
     lgkm_first, vm_last = counts
-    out = _with_drains(blocks, policy.waits)
+    out = _with_drains(blocks, policy)
     if per_partition == 0:
         return out
     for first in range(0, len(out), per_partition):
         if lgkm_first < 255:
             bound = _outstanding(out[first], lgkm_first, lgkm_units(config, policy.lgkm_fallback))
-            wait = derived(OpDesc.wait_lgkm(0 if policy.layout.barrier_before_pre_ops else bound))
-            at_entry = (
-                isinstance(policy.barriers, MinimalBarriers) and out[first].entry_wait.is_present()
-            )
+            wait = derived(OpDesc.wait_lgkm(0 if policy.flags.barrier_before_pre_ops else bound))
+            at_entry = policy.flags.minimal_barriers and out[first].entry_wait.is_present()
             out[first] = (
                 replace(out[first], entry_wait_lgkm=wait, pre_sync=_ABSENT)
                 if at_entry
@@ -222,8 +219,8 @@ def _outstanding(block: MMABlockSpec, derived: int, units: tuple[int, int]) -> i
     return min(derived, sum(units[0 if op.channel == 0 else 1] for op, _ in block.loads))
 
 
-def _with_drains(blocks: Sequence[MMABlockSpec], waits: WaitPolicy) -> list[MMABlockSpec]:
-    if not waits.derive_drains:
+def _with_drains(blocks: Sequence[MMABlockSpec], policy: SchedulePolicy) -> list[MMABlockSpec]:
+    if not policy.derives_drains:
         return list(blocks)
     mask = derive_drain_mask(blocks)
     return [

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 
 from warploom.document.exchange import Counted, Does, Exchange, ExchangeStep, Reach, Who
 from warploom.document.flow import Across, Flow
@@ -49,7 +49,7 @@ def check_exchanges(document: RolesDocument, flow: Flow | None) -> Iterator[Find
             fix = f"an exchange in {wanted.get(key) or 'no way'}"
             yield Finding(code=Code.EXCHANGE, why=why, fix=fix, where=_places(document, *key))
     for exchange in document.exchanges:
-        parts = exchange.across is Across.PARTS
+        parts = exchange.across is not Across.TURNS
         for i, why, fix in judge_exchange(exchange):
             yield Finding(
                 code=Code.EXCHANGE,
@@ -62,8 +62,8 @@ def check_exchanges(document: RolesDocument, flow: Flow | None) -> Iterator[Find
 
 def judge_exchange(exchange: Exchange) -> tuple[_Found, ...]:
     """What is wrong with the steps of an exchange: which step, why, and what to do."""
-    judge = _Parts(exchange) if exchange.across is Across.PARTS else _Turns(exchange)
-    return tuple(judge.findings())
+    judges = {Across.PARTS: _Parts, Across.NEAR: _Near, Across.TURNS: _Turns}
+    return tuple(judges[exchange.across](exchange).findings())
 
 
 def undeclared(document: RolesDocument) -> tuple[str, ...]:
@@ -162,6 +162,10 @@ class _Judge:
                 yield i, f"less = {s.less}: {effect}", "less = 0"
             if s.at:
                 yield i, f"at = {s.at}: it means another part or turn than its own", "at = 0"
+
+    def findings(self) -> Iterator[_Found]:
+        """What is wrong."""
+        raise NotImplementedError
 
     def counted(self, flags: Iterable[Counted]) -> Iterator[_Found]:
         """A flag that is awaited is counted once by every member."""
@@ -266,6 +270,60 @@ class _Parts(_Judge):
                 yield clear, why, "clear after the await"
             if any(i > clear for i in awaits):
                 yield clear, "what is awaited afterwards was cleared", "clear after the await"
+
+
+_NEAR_BY = {
+    (Does.WRITE, Counted.NOTHING): Who.SENDER,
+    (Does.READ, Counted.NOTHING): Who.OWNER,
+    (Does.PUBLISH, Counted.FULL): Who.SENDER,
+    (Does.AWAIT, Counted.FULL): Who.OWNER,
+    (Does.PUBLISH, Counted.FREE): Who.OWNER,
+    (Does.AWAIT, Counted.FREE): Who.SENDER,
+}
+
+
+class _Near(_Judge):
+    """A tile of a sender and its owner, and the next one in the same inbox."""
+
+    def findings(self) -> Iterator[_Found]:
+        wrong = [*self.misnamed(), *self.counted((Counted.FULL, Counted.FREE)), *self._declared()]
+        yield from wrong
+        if wrong:
+            return
+        for who in (Who.SENDER, Who.OWNER):
+            mine = [i for i, s in enumerate(self.steps) if s.by is who]
+            for member in (FIRST, LATER):
+                self.in_order(member, 0, mine)
+            self.edge((FIRST, 0, mine[-1]), (LATER, 0, mine[0]))
+        self._link()
+        write, read = self.those(Does.WRITE)[0], self.those(Does.READ)[0]
+        if any(self.chain(n, n) for n in self.after):
+            yield read, "steps wait for one another", "count before awaiting what follows"
+        elif not self.chain((FIRST, 0, write), (FIRST, 0, read)):
+            why = "no chain of steps leads from what was sent to this read"
+            yield read, why, "publish after the write, await before the read, at reach cluster"
+        elif not self.chain((FIRST, 0, read), (LATER, 0, write)):
+            why = "the inbox may be written for the next tile before it was read"
+            yield write, why, "publish after the read, await before the write, at reach cluster"
+
+    def _link(self) -> None:
+        """What came is awaited at the same tile, what was read at the next one."""
+        pairs = {Counted.FULL: ((FIRST, FIRST), (LATER, LATER)), Counted.FREE: ((FIRST, LATER),)}
+        for flag, members in pairs.items():
+            for i, j in product(self.those(Does.PUBLISH, flag), self.those(Does.AWAIT, flag)):
+                if Reach.CTA not in (self.steps[i].reach, self.steps[j].reach):
+                    for a, b in members:
+                        self.edge((a, 0, i), (b, 0, j))
+
+    def _declared(self) -> Iterator[_Found]:
+        """Who sends and who reads, once each; who counts and who waits."""
+        for does in (Does.WRITE, Does.READ):
+            if (times := len(self.those(does))) != 1:
+                yield None, f"{does} is done {times} times at a tile", f"{does} once"
+        for i, s in enumerate(self.steps):
+            wanted = _NEAR_BY.get((s.does, s.flag))
+            if s.by is not wanted:
+                yield i, "it is not that part's to do", f"by {wanted}" if wanted else "leave it out"
 
 
 class _Turns(_Judge):

@@ -6,6 +6,11 @@ from warploom.emit.cuda.tile.context import Context
 from warploom.kernel.values import Walk
 from warploom.lower.ranges import Affine, Cut, begins_at
 
+MIRRORED = [  # iterations that lie wholly inside, of a loop that is walked from its end
+    "const int last_whole = k_tiles - whole_from;",
+    "whole_from = k_tiles - whole_to, whole_to = last_whole;",
+]
+
 
 def range_lines(
     context: Context, cut: Cut | None, end: str, *, masked: bool, fewest: int = 1

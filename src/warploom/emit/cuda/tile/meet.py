@@ -110,7 +110,7 @@ def _leave(context: Context, arrays: Sequence[Array], apart: int, at: int) -> li
     lines = [f"float4* const left = parts + {part} * {apart};"]
     for array in arrays:
         lines += _blocks(context, array)
-        for n, quad in enumerate(_quads(array)):
+        for n, quad in enumerate(quads_text(array)):
             lines.append(
                 f"  __stcg(&left[{_at(array, places, n)}], make_float4({', '.join(quad)}));"
             )
@@ -124,7 +124,7 @@ def _at(array: Array, places: dict[str, int], number: int) -> str:
     return f"({places[array.name] + number} + b * {each}) * 128"
 
 
-def _quads(array: Array) -> list[list[str]]:
+def quads_text(array: Array) -> list[list[str]]:
     """Four neighbours of a thread each: of a tile, in one row of 16 columns; of rows, both."""
     if array.form is not Form.TILE:
         return [[f"{array.name}[b][0]", f"{array.name}[b][1]", "0.0f", "0.0f"]]
@@ -159,8 +159,8 @@ def _ahead(context: Context) -> int:
 
 def _summed(context: Context, array: Array, at: int, apart: int) -> list[str]:
     """A sum over the parts in their order; loads of several quads are on their way at once."""
-    split, quads = context.layout.tiling.split, _quads(array)
-    ahead = max(1, _ahead(context) // split)
+    split, quads = context.layout.tiling.split, quads_text(array)
+    ahead = max(1, _ahead(context) // (split - 1))  # its own is at hand
     lines = _blocks(context, array)
     for first in range(0, len(quads), ahead):
         some = list(enumerate(quads))[first : first + ahead]
@@ -168,7 +168,8 @@ def _summed(context: Context, array: Array, at: int, apart: int) -> list[str]:
         lines.append(f"    for (int p = 0; p < {split}; ++p) {{")
         for n, _ in some:
             place = _at(array, {array.name: at}, n)
-            lines.append(f"      x[p][{n - first}] = __ldcg(&parts[p * {apart} + {place}]);")
+            left = f"__ldcg(&parts[p * {apart} + {place}])"
+            lines.append(f"      if (p != part) x[p][{n - first}] = {left};")
         lines.append("    }")
         for n, quad in some:
             own = ", ".join(quad)
@@ -253,7 +254,7 @@ def _added(
     scaled: bool,
 ) -> list[str]:
     """The share of ``step`` parts in a sum; loads of several quads are on their way at once."""
-    tile, quads = array.form is Form.TILE, _quads(array)
+    tile, quads = array.form is Form.TILE, quads_text(array)
     lines = _blocks(context, array)
     ahead = len(quads) if step > 1 else _ahead(context)
     for first in range(0, len(quads), ahead):

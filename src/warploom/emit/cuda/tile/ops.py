@@ -10,13 +10,13 @@ from warploom.document.roles import (
     Load as LoadEntry,
     Mma,
     RoleEntry,
-    WaitFull,
 )
 from warploom.emit.cuda.lowering import Lowering, LoweringTable, Site, base_table
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.columns import early_text
 from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.meet import meet_lines
+from warploom.emit.cuda.tile.near import near_lines
 from warploom.emit.cuda.tile.operands import load_lines, product_lines
 from warploom.emit.cuda.tile.steps import start_text
 from warploom.emit.cuda.tile.stores import direct_text, store_call, straight_text
@@ -77,12 +77,11 @@ class Ops:
 
     def gatherer_table(self) -> LoweringTable:
         """Rows that a list picks."""
-
-        def announced(e: RoleEntry, site: Site) -> list[str]:
-            assert isinstance(e, Expect)  # bytes come with arrivals of their own, of every thread
-            return [f"if (threadIdx.x == 32) mbar_arrive({site.barrier(e.ring, 'full', e.k)});"]
-
-        table = base_table().with_kind(Expect, announced)
+        table = base_table()
+        expect = table.kinds[Expect]
+        table = table.with_kind(
+            Expect, lambda e, s: [f"if (threadIdx.x == 32) {line}" for line in expect(e, s)]
+        )
         for ring in (r for r in self.layout.rings if r.gathered):
 
             def load(e: RoleEntry, site: Site, name: str = load_name(ring)) -> list[str]:
@@ -95,7 +94,7 @@ class Ops:
 
     def consumer_table(self, masked: str) -> LoweringTable:
         """The consumers' products, steps, moves and stores."""
-        table = self._with_fences(base_table())
+        table = base_table()
         for step in self.layout.steps:
             table = table.with_op(step.name, self._step_lowering(step, masked))
         table = self._with_moves(self._with_products(table))
@@ -104,22 +103,13 @@ class Ops:
         table = table.with_op(LEAVE, lambda e, s: [])
         table = table.with_op(START, lambda e, s: self.start_lines())
         table = table.with_op(SUMS, lambda e, s: self.sum_lines())
-        table = table.with_op(MEET, lambda e, s: meet_lines(self.context, s))
+        meet = near_lines if self.context.layout.tiling.near else meet_lines
+        table = table.with_op(MEET, lambda e, s: meet(self.context, s))
         staged = staged_stores(self.layout)
         for op in (*self.layout.body.loop.body, *self.layout.body.tail):
             if isinstance(op, Store):
                 table = self._with_store(table, op, staged=op in staged)
         return table
-
-    def _with_fences(self, table: LoweringTable) -> LoweringTable:
-        """Rows that threads copied are ordinary writes: fenced where they are waited for."""
-        gathered, wait = {r.name for r in self.layout.rings if r.gathered}, table.kinds[WaitFull]
-
-        def fenced(e: RoleEntry, site: Site) -> list[str]:
-            assert isinstance(e, WaitFull)
-            return [*wait(e, site), *(["proxy_fence();"] if e.ring in gathered else [])]
-
-        return table.with_kind(WaitFull, fenced)
 
     def _with_products(self, table: LoweringTable) -> LoweringTable:
         for _, op in self.layout.body.placed():

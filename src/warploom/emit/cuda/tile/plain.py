@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from warploom.emit.cuda import ptx
 from warploom.emit.cuda.roles import indent
-from warploom.emit.cuda.tile.context import number, pointwise
+from warploom.emit.cuda.tile.context import number, pointwise, read_element
 from warploom.emit.cuda.tile.helpers import helpers_for
 from warploom.emit.cuda.tile.signature import (
     Param,
@@ -263,6 +263,9 @@ class _Plain:
             return self._load_blocked(op)
         self._only_rows("a tensor that lies row by row is read", op.result.line)
         label, wide = _name(op), op.result.dtype is DType.F32
+        if len(op.result.dims) < 2:  # one number of a row
+            kind, place = _scalar_type(op.result.dtype), f"*({self._address(op.tensor, op.at)})"
+            return [f"const {kind} {label} = {read_element(op.result.dtype, place)};"]
         words = EACH if wide else EACH // 2
         text = f"__uint_as_float(w_{label}[j])"
         if not wide:
@@ -272,7 +275,19 @@ class _Plain:
             f"load_global4(&w_{label}[{4 * n}], (const uint32_t*)({address}) + {4 * n});"
             for n in range(words // 4)
         ]
-        return [f"uint32_t w_{label}[{words}];", *loads, *self._each(label, text, tile=True)]
+        exists = self._exists(op)
+        loads = [f"if ({exists}) {{", *indent(loads, 2), "}"] if exists else loads
+        empty = " = {}" if exists else ""
+        return [f"uint32_t w_{label}[{words}]{empty};", *loads, *self._each(label, text, tile=True)]
+
+    def _exists(self, op: Load) -> str:
+        """Whether rows that a list picks lie inside; '' where no list does."""
+        axes, found = self.kernel.tensor(op.tensor).axes, []
+        for index, axis in zip(op.at, axes, strict=True):
+            if index.value is not None and isinstance(self._value(index.value), Load):
+                size = self._add(SizeParam(name=f"len_{axis.name}", axis=axis.name))
+                found.append(f"(unsigned)v_{index.value} < (unsigned){size}")
+        return " && ".join(found)
 
     def _only_rows(self, what: str, line: Line | None) -> None:
         if self.wide:

@@ -18,6 +18,7 @@ from warploom.emit.cuda.judged import (
 from warploom.emit.cuda.roles import barrier_setup, indent
 from warploom.emit.cuda.tile.grid import count_lines, place_lines, walk_lines
 from warploom.emit.cuda.tile.helpers import helpers_for
+from warploom.emit.cuda.tile.near import inbox_constants, inbox_setup
 from warploom.emit.cuda.tile.part import Part
 from warploom.emit.cuda.tile.signature import Param, PointerParam
 from warploom.emit.cuda.tile.stamps import NAME, StampedRole, stamped_roles
@@ -28,7 +29,7 @@ from warploom.lower.column import Lowered
 from warploom.lower.exchange import exchanges_of
 from warploom.lower.gather import GATHERER
 from warploom.lower.loop_ops import takes_turns
-from warploom.lower.meet import part_bytes
+from warploom.lower.meet import inbox_bytes, part_bytes
 from warploom.target.h200 import HopperTarget, h200
 
 ENTRY = "warploom_kernel"
@@ -111,7 +112,7 @@ class _Writer:
             entry=ENTRY,
             params=tuple(self.params.values()),
             threads=self.threads,
-            shared_bytes=shared_layout.layout_of(self.document).end + self.counts,
+            shared_bytes=shared_layout.layout_of(self.document).end + self.counts + self.inbox,
             work_bytes=part_bytes(self.last.layout) if self.last.layout.tiling.split > 1 else 0,
             stamps=tuple(self.stamps.values()),
         )
@@ -130,7 +131,13 @@ class _Writer:
     def count_constants(self) -> list[str]:
         """Where they lie."""
         at = shared_layout.layout_of(self.document).end
-        return [f"constexpr uint32_t TURNS = {at};"] if self.counts else []
+        lines = [f"constexpr uint32_t TURNS = {at};"] if self.counts else []
+        return lines + (inbox_constants(self.last.layout, at) if self.inbox else [])
+
+    @property
+    def inbox(self) -> int:
+        """Bytes of what other parts of a split loop send."""
+        return inbox_bytes(self.last.layout)
 
     @property
     def threads(self) -> int:
@@ -181,6 +188,7 @@ class _Writer:
             " group_of_warps = warp / 4;",
             *indent(counts, 2),
             "  if (threadIdx.x == 0) {",
+            *(inbox_setup(self.last.layout) if self.inbox else []),
             *indent(turn_barriers(self.turns, self.threads // 32 - 4) if self.turns else [], 4),
             *indent(barrier_setup(self.document), 4),
             "  }",

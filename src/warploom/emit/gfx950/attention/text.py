@@ -14,34 +14,15 @@ from typing import NoReturn
 from warploom.document.flow import When
 from warploom.emit.gfx950.mfma import ElementType
 from warploom.emit.gfx950.text import ELEMENTS, NOT_LOWERED, STORED, refuse
+from warploom.kernel import values as ir
 from warploom.kernel.simplify import simplify
-from warploom.kernel.values import (
-    Const,
-    Dot,
-    DType,
-    Fn,
-    Indices,
-    Kernel,
-    Line,
-    Load,
-    Op,
-    Pointwise,
-    Position,
-    Reduce,
-    Scalar,
-    Size,
-    Spread,
-    Store,
-    Transpose,
-    Walk,
-    results,
-)
+from warploom.kernel.values import DType, Fn, Kernel, Line, Op, Walk, results
 from warploom.lower.body import Body, body_of
 from warploom.lower.fuse import Step, fuse
 from warploom.lower.ranges import Cut, cut_of
 
 HEADS = (64, 128)
-_FREE = (Const, Scalar, Size, Position, Indices, Spread, Pointwise)
+_FREE = (ir.Const, ir.Scalar, ir.Size, ir.Position, ir.Indices, ir.Spread, ir.Pointwise)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,11 +35,11 @@ class AttentionText:
 
     body: Body
     element: ElementType
-    q: Load
-    k: Load
-    v: Load
-    scores: Dot
-    output: Dot
+    q: ir.Load
+    k: ir.Load
+    v: ir.Load
+    scores: ir.Dot
+    output: ir.Dot
     row: str
     key: str
     head: str
@@ -78,16 +59,16 @@ class AttentionText:
         return found
 
     @property
-    def stores(self) -> tuple[Store, ...]:
+    def stores(self) -> tuple[ir.Store, ...]:
         """The outputs, in the order they are written."""
-        return tuple(op for op in self.body.tail if isinstance(op, Store))
+        return tuple(op for op in self.body.tail if isinstance(op, ir.Store))
 
     @property
     def sizes(self) -> tuple[str, ...]:
         """Axes whose sizes are arguments, each once."""
         tensors = (self.q.tensor, self.k.tensor, *(s.tensor for s in self.stores))
         axes = (a.name for t in tensors for a in self.kernel.tensor(t).axes)
-        asked = (op.axis for op in self.body.ops.values() if isinstance(op, Size))
+        asked = (op.axis for op in self.body.ops.values() if isinstance(op, ir.Size))
         whole = self.kernel.var(self.head).axis
         return tuple(dict.fromkeys(a for a in (*axes, *asked) if a != whole))
 
@@ -95,7 +76,7 @@ class AttentionText:
     def scalars(self) -> tuple[str, ...]:
         """The parameters that are used, each once."""
         ops = self.body.ops.values()
-        return tuple(dict.fromkeys(op.parameter for op in ops if isinstance(op, Scalar)))
+        return tuple(dict.fromkeys(op.parameter for op in ops if isinstance(op, ir.Scalar)))
 
 
 def attention_text(kernel: Kernel) -> AttentionText:
@@ -131,8 +112,8 @@ def attention_text(kernel: Kernel) -> AttentionText:
     return text
 
 
-def _products(body: Body) -> tuple[Dot, Dot]:
-    dots = [op for op in body.loop.body if isinstance(op, Dot)]
+def _products(body: Body) -> tuple[ir.Dot, ir.Dot]:
+    dots = [op for op in body.loop.body if isinstance(op, ir.Dot)]
     carried = {c.last for c in body.loop.carried}
     if len(dots) != 2 or dots[0].into or dots[1].result.name not in carried:
         line = dots[-1].result.line if dots else body.loop.line
@@ -140,11 +121,14 @@ def _products(body: Body) -> tuple[Dot, Dot]:
     return dots[0], dots[1]
 
 
-def _loads(body: Body, scores: Dot, output: Dot) -> tuple[Load, Load, Load]:
+def _loads(body: Body, scores: ir.Dot, output: ir.Dot) -> tuple[ir.Load, ir.Load, ir.Load]:
     keys, turned = body.through(scores.b)
     found = (body.ops.get(scores.a), body.ops.get(keys), body.ops.get(output.b))
     q, k, v = found
-    if not (isinstance(q, Load) and isinstance(k, Load) and isinstance(v, Load)) or not turned:
+    if (
+        not (isinstance(q, ir.Load) and isinstance(k, ir.Load) and isinstance(v, ir.Load))
+        or not turned
+    ):
         _refuse(scores.result.line, "products of other tiles", "q[s, d] @ k[t, d].T, p @ v[t, d]")
     if body.sections[scores.a] is not When.HEAD:
         _refuse(q.result.line, "queries fetched inside the loop", "fetch them before it")
@@ -176,7 +160,7 @@ def _check_shapes(text: AttentionText) -> None:
     if loop.start or (loop.until and not _of_sizes(text, loop.until)):
         _refuse(loop.line, f"a loop bounded by {bound}", "all keys, or a bound made of sizes")
     weights = text.body.ops.get(text.output.a)
-    cast = isinstance(weights, Pointwise) and weights.fn is Fn.CAST
+    cast = isinstance(weights, ir.Pointwise) and weights.fn is Fn.CAST
     if not cast or _vars(text, text.output.a) != (text.row, text.key):
         _refuse(text.output.result.line, "a left side that is no converted tile of scores", "")
 
@@ -184,9 +168,9 @@ def _check_shapes(text: AttentionText) -> None:
 def _of_sizes(text: AttentionText, name: str) -> bool:
     """Whether a number is made of sizes alone: no memory is read for it."""
     op = text.body.ops.get(name)
-    if isinstance(op, Pointwise):
+    if isinstance(op, ir.Pointwise):
         return all(_of_sizes(text, a) for a in op.args)
-    return isinstance(op, Size | Const)
+    return isinstance(op, ir.Size | ir.Const)
 
 
 def _check_work(text: AttentionText, steps: tuple[Step, ...]) -> None:
@@ -194,13 +178,13 @@ def _check_work(text: AttentionText, steps: tuple[Step, ...]) -> None:
     known = (text.q, text.k, text.v, text.scores, text.output)
     for op in (*body.head, *body.loop.body, *body.tail):
         line = next((v.line for v in results(op)), getattr(op, "line", None))
-        if isinstance(op, Pointwise) and op.fn in NOT_LOWERED and op.fn is not Fn.FLOORDIV:
+        if isinstance(op, ir.Pointwise) and op.fn in NOT_LOWERED and op.fn is not Fn.FLOORDIV:
             _refuse(line, f"{op.fn.value}", "another function")
-        if isinstance(op, Store):
+        if isinstance(op, ir.Store):
             _check_store(text, op)
-        elif op not in known and not isinstance(op, (*_FREE, Transpose, Reduce)):
+        elif op not in known and not isinstance(op, (*_FREE, ir.Transpose, ir.Reduce)):
             _refuse(line, f"{type(op).__name__.lower()} of {results(op)[0].name}", "")
-        elif isinstance(op, Reduce) and (op.over != text.key or op.fn is Fn.MIN):
+        elif isinstance(op, ir.Reduce) and (op.over != text.key or op.fn is Fn.MIN):
             _refuse(line, f"a {op.fn.value} over {op.over}", f"max or sum over {text.key}")
     for step in steps:
         fits = step.rows in (text.row, None) and step.cols in (text.key, text.head, None)
@@ -212,7 +196,7 @@ def _check_work(text: AttentionText, steps: tuple[Step, ...]) -> None:
             _refuse(carried.inside.line, "a carried value that starts from loaded data", "")
 
 
-def _check_store(text: AttentionText, op: Store) -> None:
+def _check_store(text: AttentionText, op: ir.Store) -> None:
     tensor = text.kernel.tensor(op.tensor)
     unit = text.kernel.grid.vars
     ends = ((*unit, text.head), unit)

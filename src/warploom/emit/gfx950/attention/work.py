@@ -15,19 +15,8 @@ from warploom.emit.gfx950.attention.plan import AttentionPlan
 from warploom.emit.gfx950.lower.pointwise import constant, pointwise
 from warploom.emit.gfx950.lower.text import IrText
 from warploom.emit.gfx950.plan import argument_name
-from warploom.kernel.values import (
-    Const,
-    DType,
-    Fn,
-    Indices,
-    Op,
-    Pointwise,
-    Position,
-    Reduce,
-    Scalar,
-    Size,
-    Spread,
-)
+from warploom.kernel import values as ir
+from warploom.kernel.values import DType, Fn, Op
 from warploom.lower.ranges import moves
 
 TILE = 16  # registers of a lane that hold its part of a 32x32 tile
@@ -67,13 +56,13 @@ class Work:
         self._first_key = first_key
         self._whole = whole
 
-    def run(self, op: Pointwise | Reduce | Spread) -> Registers:
+    def run(self, op: ir.Pointwise | ir.Reduce | ir.Spread) -> Registers:
         """Evaluate one op and keep its registers."""
         name = op.result.name
-        if isinstance(op, Reduce):
+        if isinstance(op, ir.Reduce):
             made = [("float", self._reduced(op))]
         elif self._hides(op):
-            assert isinstance(op, Pointwise)
+            assert isinstance(op, ir.Pointwise)
             made = self._where_cut(self.tiles(op.args[1]), lambda e, seen: self._computed(op, e))
         elif self._is_packed(op):
             made = [(WIDE, self._wide(name, i)) for i in range(self.elements(name) // TILE)]
@@ -164,7 +153,7 @@ class Work:
             found = text.value(
                 f"shufflevector {WIDE} {one}, {WIDE} poison, <{TILE} x i32> zeroinitializer"
             )
-        elif made is None and isinstance(op, Pointwise) and self._is_packed(op):
+        elif made is None and isinstance(op, ir.Pointwise) and self._is_packed(op):
             a, b = (self._wide(arg, tile) for arg in op.args)
             found = text.value(f"{_PACKED[op.fn]} contract {WIDE} {a}, {b}")
         else:
@@ -177,7 +166,7 @@ class Work:
 
     def _is_packed(self, op: Op) -> bool:
         """Whether an op is a sum or product of tiles of floats."""
-        if not isinstance(op, Pointwise) or op.fn not in _PACKED:
+        if not isinstance(op, ir.Pointwise) or op.fn not in _PACKED:
             return False
         floats = all(self._body.values[a].dtype is DType.F32 for a in op.args)
         return floats and self.elements(op.result.name) >= TILE
@@ -192,22 +181,22 @@ class Work:
     def _computed(self, op: Op, element: int) -> str:  # noqa: PLR0911 (one line a kind of op)
         text, body = self._text, self._body
         match op:
-            case Const():
+            case ir.Const():
                 return constant(op.value, op.result.dtype)
-            case Scalar():
+            case ir.Scalar():
                 return f"%{argument_name(op.parameter, scalar=True)}"
-            case Size():
+            case ir.Size():
                 width = self._plan.text.kernel.tensor(op.tensor).axis(op.axis).size
                 return str(width) if width is not None else f"%dim_{op.axis}"
-            case Position():
+            case ir.Position():
                 return f"%at_{op.var}"
-            case Spread():
+            case ir.Spread():
                 return self.at(op.arg, element)
-            case Indices() if op.var == self._plan.text.row:
+            case ir.Indices() if op.var == self._plan.text.row:
                 return "%row"
-            case Indices() if op.var == self._plan.text.key:
+            case ir.Indices() if op.var == self._plan.text.key:
                 return self._key(element)
-            case Pointwise():
+            case ir.Pointwise():
                 kinds = [body.values[a].dtype for a in op.args]
                 args = [self.at(a, element) for a in op.args]
                 return pointwise(text, op.fn, args, kinds, op.result.dtype)
@@ -215,11 +204,11 @@ class Work:
 
     def _hides(self, op: Op) -> bool:
         """Whether an op is a condition that hides keys."""
-        if not isinstance(op, Pointwise) or op.fn is not Fn.WHERE or not self._whole:
+        if not isinstance(op, ir.Pointwise) or op.fn is not Fn.WHERE or not self._whole:
             return False
         return moves(self._body, op.args[0])
 
-    def _reduced(self, op: Reduce) -> str:
+    def _reduced(self, op: ir.Reduce) -> str:
         text = self._text
         tiles = self.inside(self.tiles(op.arg), _NONE[op.fn])
         self._made[op.arg] = tiles  # for all that follows: keys outside count nowhere
@@ -263,5 +252,5 @@ class Work:
         pair = [text.value(f"extractelement <2 x float> {total}, i32 {i}") for i in (0, 1)]
         return text.value(f"fadd contract float {pair[0]}, {pair[1]}")
 
-    def _joined(self, op: Reduce, a: str, b: str) -> str:
+    def _joined(self, op: ir.Reduce, a: str, b: str) -> str:
         return pointwise(self._text, op.fn, [a, b], [DType.F32] * 2, DType.F32)

@@ -16,7 +16,6 @@ from warploom.emit.gfx950.emulator.scalar import Effect
 from warploom.emit.gfx950.emulator.vector import lanes_of
 from warploom.emit.gfx950.emulator.wave import LANES, POISON, SCALAR_POISON, Wave
 
-_LANE = np.arange(LANES, dtype=np.int64)
 _BUFFER = {  # bytes a lane moves
     "buffer_load_dwordx4": 16,
     "buffer_load_dword": 4,

@@ -36,30 +36,6 @@ _INTRINSIC = {
     Fn.FLOOR: "floor.f32",
 }
 
-DECLARATIONS = """
-declare float @llvm.fabs.f32(float)
-declare float @llvm.minnum.f32(float, float)
-declare float @llvm.maxnum.f32(float, float)
-declare float @llvm.copysign.f32(float, float)
-declare float @llvm.floor.f32(float)
-declare float @llvm.amdgcn.exp2.f32(float)
-declare float @llvm.amdgcn.log.f32(float)
-declare float @llvm.amdgcn.rcp.f32(float)
-declare float @llvm.amdgcn.rsq.f32(float)
-declare float @llvm.amdgcn.sqrt.f32(float)
-declare float @llvm.amdgcn.fmed3.f32(float, float, float)
-declare float @llvm.amdgcn.cvt.f32.fp8(i32, i32 immarg)
-declare i32 @llvm.amdgcn.cvt.pk.fp8.f32(float, float, i32, i1 immarg)
-declare i32 @llvm.smin.i32(i32, i32)
-declare i32 @llvm.smax.i32(i32, i32)
-declare i32 @llvm.abs.i32(i32, i1 immarg)
-declare float @llvm.amdgcn.raw.ptr.buffer.load.f32(ptr addrspace(8), i32, i32, i32 immarg)
-declare i16 @llvm.amdgcn.raw.ptr.buffer.load.i16(ptr addrspace(8), i32, i32, i32 immarg)
-declare i8 @llvm.amdgcn.raw.ptr.buffer.load.i8(ptr addrspace(8), i32, i32, i32 immarg)
-declare void @llvm.amdgcn.raw.ptr.buffer.store.i16(i16, ptr addrspace(8), i32, i32, i32 immarg)
-declare void @llvm.amdgcn.raw.ptr.buffer.store.i8(i8, ptr addrspace(8), i32, i32, i32 immarg)
-"""
-
 
 def constant(value: float | int | bool, dtype: DType) -> str:
     """A number as an IR literal."""

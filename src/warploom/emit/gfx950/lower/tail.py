@@ -21,19 +21,8 @@ from warploom.emit.gfx950.lower.pointwise import (
 from warploom.emit.gfx950.lower.text import IrText
 from warploom.emit.gfx950.plan import KernelPlan, argument_name
 from warploom.emit.gfx950.text import GemmText
-from warploom.kernel.values import (
-    Const,
-    DType,
-    Indices,
-    Load,
-    Op,
-    Pointwise,
-    Scalar,
-    Size,
-    Spread,
-    Store,
-    results,
-)
+from warploom.kernel import values as ir
+from warploom.kernel.values import DType, Op, results
 
 _IR = {"f32": "float", "i16": "i16", "i8": "i8"}
 Place = tuple[str, ...]  # the variables a value extends over
@@ -96,9 +85,9 @@ class Tail:
         for op in self._gemm.tail:
             if self._place(op) != place:
                 continue
-            if loads is not None and isinstance(op, Load) is not loads:
+            if loads is not None and isinstance(op, ir.Load) is not loads:
                 continue
-            if isinstance(op, Store):
+            if isinstance(op, ir.Store):
                 self._store(op, values, row, column)
             else:
                 values[op.result.name] = self._value(op, values, row, column)  # type: ignore[union-attr]
@@ -106,17 +95,17 @@ class Tail:
     def _place(self, op: Op) -> Place:
         """The part of (row, column) an op depends on."""
         match op:
-            case Load() | Store():
+            case ir.Load() | ir.Store():
                 touched = {a.var for a in op.at}
-            case Indices():
+            case ir.Indices():
                 touched = {op.var}
-            case Pointwise():
+            case ir.Pointwise():
                 touched = {v for a in op.args for v in self._extent[a]}
-            case Spread():
+            case ir.Spread():
                 touched = set(self._extent[op.arg])
             case _:
                 touched = set()
-        if isinstance(op, Store):
+        if isinstance(op, ir.Store):
             touched |= set(self._extent[op.value])
         return tuple(v for v in (self._gemm.row, self._gemm.column) if v in touched)
 
@@ -125,27 +114,27 @@ class Tail:
     ) -> str:
         text = self._text
         match op:
-            case Const():
+            case ir.Const():
                 return constant(op.value, op.result.dtype)
-            case Scalar():
+            case ir.Scalar():
                 return f"%{argument_name(op.parameter, scalar=True)}"
-            case Size():
+            case ir.Size():
                 return f"%{self._gemm.dimension(op.axis)}"
-            case Spread():
+            case ir.Spread():
                 return values[op.arg]
-            case Indices() if op.var == self._gemm.row:
+            case ir.Indices() if op.var == self._gemm.row:
                 return text.value(f"add i32 {row}, %first_row0")
-            case Indices():
+            case ir.Indices():
                 return self._column_at[column][0]
-            case Pointwise():
+            case ir.Pointwise():
                 kinds = [self._types[a] for a in op.args]
                 args = [values[a] for a in op.args]
                 return pointwise(text, op.fn, args, kinds, op.result.dtype)
-            case Load():
+            case ir.Load():
                 return self._load(op, row, column)
         raise AssertionError(op)
 
-    def _load(self, op: Load, row: str, column: int) -> str:
+    def _load(self, op: ir.Load, row: str, column: int) -> str:
         kind = memory_type(self._gemm.kernel.tensor(op.tensor).dtype)
         at = self._load_offset(op.tensor, row, column)
         bits = self._text.value(
@@ -154,7 +143,7 @@ class Tail:
         )
         return widen(self._text, bits, self._gemm.kernel.tensor(op.tensor).dtype)
 
-    def _store(self, op: Store, values: dict[str, str], row: str, column: int) -> None:
+    def _store(self, op: ir.Store, values: dict[str, str], row: str, column: int) -> None:
         dtype = self._gemm.kernel.tensor(op.tensor).dtype
         value = convert(self._text, values[op.value], self._types[op.value], DType.F32)
         bits, kind = narrow(self._text, value, dtype), memory_type(dtype)
@@ -210,5 +199,7 @@ class Tail:
         )
 
     def _by_row(self, name: str) -> bool:
-        ops = [op for op in self._gemm.tail if isinstance(op, Load | Store) and op.tensor == name]
+        ops = [
+            op for op in self._gemm.tail if isinstance(op, ir.Load | ir.Store) and op.tensor == name
+        ]
         return any(a.var == self._gemm.row for op in ops for a in op.at)

@@ -1,0 +1,104 @@
+"""Parts of a split loop that meet in the shared memory of their cluster, as CUDA text.
+
+Every CTA of the cluster finishes the sums of some of the consumers: of consumer i the CTA of part
+i modulo the parts. The same consumer of every other part sends its registers into an inbox there,
+which announces its bytes on a barrier, and goes on. What was read is free for the next tile.
+"""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+
+from warploom.emit.cuda.judged import exchange_at, unfaithful_step
+from warploom.emit.cuda.lowering import Site
+from warploom.emit.cuda.roles import indent
+from warploom.emit.cuda.tile.context import Context
+from warploom.emit.cuda.tile.meet import quads_text
+from warploom.lower.exchange import NEAR
+from warploom.lower.layout import Layout
+from warploom.lower.meet import BARRIER_BYTES, GROUP_THREADS, MEET, QUAD_BYTES, met_arrays, owned
+
+WARPS = 4
+
+
+def inbox_constants(layout: Layout, at: int) -> list[str]:
+    """Where barriers and inboxes lie."""
+    consumers = layout.tiling.consumers
+    names = ("MEET_FULL", "MEET_FREE", "MEET_INBOX")
+    starts = (at, at + BARRIER_BYTES * consumers, at + 2 * BARRIER_BYTES * consumers)
+    return [f"constexpr uint32_t {n} = {x};" for n, x in zip(names, starts, strict=True)]
+
+
+def inbox_setup(layout: Layout) -> list[str]:
+    """Barriers before their first use."""
+    lines = []
+    for i in range(layout.tiling.consumers):
+        at = BARRIER_BYTES * i
+        lines += [
+            f"mbar_init(smem + MEET_FULL + {at}, 1);",
+            f"mbar_init(smem + MEET_FREE + {at}, {WARPS});",
+        ]
+    return indent(lines, 4)
+
+
+def near_lines(context: Context, site: Site) -> list[str]:
+    """Send the part's sums to the CTA that finishes them, or add up what was sent."""
+    layout, exchange = context.layout, exchange_at(site.document, MEET)
+    for step, judged in zip_longest(exchange.steps, NEAR):
+        if step != judged:  # a write counts itself, and what follows the read is known to all
+            raise unfaithful_step(exchange, step or judged)
+    near = layout.tiling.split
+    every = [
+        [word.replace("[b]", f"[{b}]") for word in quad]
+        for array in met_arrays(layout)
+        for b in range(array.blocks)
+        for quad in quads_text(array)
+    ]
+    step = GROUP_THREADS * QUAD_BYTES
+    each = len(every) * step
+    owners = owned(layout)
+    slot = f"instance / {near}" if owners > 1 else "0"
+    return [
+        f"const bool is_last = part == instance % {near};",
+        "{",
+        f"  const int own = part, owner = instance % {near};",
+        f"  const uint32_t full = smem + MEET_FULL + {BARRIER_BYTES} * instance;",
+        f"  const uint32_t free = smem + MEET_FREE + {BARRIER_BYTES} * instance;",
+        f"  const uint32_t inbox = smem + MEET_INBOX + ({slot}) * {(near - 1) * each}"
+        f" + threadIdx.x % {GROUP_THREADS} * {QUAD_BYTES};",
+        "  const uint32_t round = unit / gridDim.x & 1;",
+        "  if (!is_last) {",
+        "    mbar_wait_cluster(free, round ^ 1);",
+        f"    const uint32_t to = at_cta(inbox + (own - (own > owner)) * {each}, owner),"
+        " told = at_cta(full, owner);",
+        *(
+            f"    send_shared4(to + {n * step}, told, {', '.join(quad)});"
+            for n, quad in enumerate(every)
+        ),
+        "  } else {",
+        f"    if (threadIdx.x % {GROUP_THREADS} == 0) mbar_expect(full, {(near - 1) * each});",
+        "    mbar_wait_cluster(full, round);",
+        *indent(_added(every, near, step, each), 4),
+        "    __syncwarp();",
+        f"    if (unit + gridDim.x < tiles * {layout.tiling.split} && lane < {near}"
+        " && lane != own)",
+        "      mbar_arrive_at(free, lane);  // for the next tile",
+        "  }",
+        "}",
+    ]
+
+
+def _added(every: list[list[str]], near: int, step: int, each: int) -> list[str]:
+    """The sums over the parts in their order."""
+    lines = []
+    for n, quad in enumerate(every):
+        lines += ["{", f"  float4 x[{near}][1];", "#pragma unroll"]
+        lines += [
+            f"  for (int p = 0; p < {near}; ++p)",
+            f"    if (p != own) x[p][0] = load_shared4(inbox + (p - (p > own)) * {each}"
+            f" + {n * step});",
+            f"  const float4 sum = in_order<{near}>(x, 0, own, make_float4({', '.join(quad)}));",
+        ]
+        lines += [f"  {to} = sum.{w};" for to, w in zip(quad, "xyzw", strict=True) if to != "0.0f"]
+        lines.append("}")
+    return lines
