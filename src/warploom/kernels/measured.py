@@ -19,7 +19,6 @@ _TILE_128 = {
     "stages": 2,
     "hold": False,
     "direct": True,
-    "slack": 0,
 }
 _TILE_64 = {
     "s": 192,
@@ -28,7 +27,6 @@ _TILE_64 = {
     "stages": 4,
     "hold": False,
     "direct": True,
-    "slack": 0,
 }
 _TILE_256 = {"s": 128, "t": 80, "consumers": 2, "stages": 2, "hold": False, "direct": True}
 
@@ -47,12 +45,12 @@ ATTENTION: Mapping[tuple[int, bool], Mapping[str, object]] = {
     (64, True): {**_TILE_64, "times": _ROWS_64, "ahead": 2, "tie": 32},
     (128, False): {**_TILE_128, "times": _FULL_128, "tie": 16},
     (128, True): {**_TILE_128, "times": _CAUSAL_128},
-    (256, False): {**_TILE_256, "slack": 1024},
-    (256, True): {**_TILE_256, "slack": 1024},
+    (256, False): _TILE_256,
+    (256, True): _TILE_256,
 }
 
 # Where a search over tiles would solve schedules for many minutes, the tile that was measured.
-SHORT: Mapping[int, Mapping[str, object]] = {256: {**_TILE_256, "t": 64, "slack": 512}}
+SHORT: Mapping[int, Mapping[str, object]] = {256: {**_TILE_256, "t": 64}}
 # Of short sequences with at least so many keys and so many rows of tiles of 128 queries.
 MEDIUM, MANY = 512, 4 * 132
 MANY_HEADS: Mapping[tuple[int, bool], Mapping[str, object]] = {
@@ -73,7 +71,6 @@ _GRAD = {
     "shared": False,
     "direct": False,
     "straight": True,
-    "slack": 0,
     "staging": 2,
     "keep": None,
     "serpentine": False,
@@ -107,7 +104,6 @@ _ALONE = {
     "joined": True,
     "cleared": True,
     "direct": True,
-    "slack": 0,
     "keep": None,
     "serpentine": False,
 }
