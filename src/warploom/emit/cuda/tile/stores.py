@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from warploom.document.roles import RolesDocument
 from warploom.emit.cuda.judged import exchange_at
+from warploom.emit.cuda.lowering import Site
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.steps import tile_loop
@@ -95,9 +95,7 @@ def _block_row(context: Context, op: Store, first: str, block: int) -> tuple[str
     return row, f"{row} < {context.limit(op.tensor, axis, rows)}"
 
 
-def straight_text(
-    context: Context, document: RolesDocument, op: Store, iteration: str
-) -> list[str]:
+def straight_text(context: Context, site: Site, op: Store, iteration: str) -> list[str]:
     """What the loop adds, from registers: a thread adds its four elements of each block at once, or
     pairs of neighbours where rows lie as they are.
     """
@@ -135,7 +133,8 @@ def straight_text(
             "}",
         ]
     if takes_turns(context.kernel):
-        lines = consumer_turn(context, exchange_at(document, store_name(op)), op, iteration, lines)
+        exchange = exchange_at(site.document, store_name(op))
+        lines = consumer_turn(context, exchange, op, site, iteration, lines)
     return ["{", *indent([*vector.scopes.step, *lines], 2), "}"]
 
 
