@@ -85,11 +85,11 @@ CHUNK, SMS = 64, 132  # steps of a chunk of the libraries
 
 
 def chunks_of_ours(b, h, d, e, tiles):
-    """Steps of a chunk, as `warploom.scan` says: long ones where an SM has one head at most."""
+    """Steps of a chunk, as `warploom.scan` says: long ones where each SM has about one head."""
     if d != 128:
         return (64,)
-    few = b * h * -(-e // 64) <= SMS
-    return ((128, 64) if few else (64, 128))[: 2 if tiles else 1]
+    one = SMS // 2 < b * h * -(-e // 64) <= SMS
+    return ((128, 64) if one else (64, 128))[: 2 if tiles else 1]
 
 
 def layout(shape, dtype=BF16):

@@ -210,6 +210,7 @@ def launch(torch, case, given, types):
         more["dq"] = torch.zeros(given["q"].shape, dtype=torch.float32, device="cuda")
         del outs["dq"]
     if "turns" in case.optional:
+        given = {n: x for n, x in given.items() if n != "turns"}
         more["turns"] = torch.zeros(given["q"].shape[:3], dtype=torch.float32, device="cuda")
     made = text(**given, **more, **case.constants, **case.scalars, types=outs)
     made = made if isinstance(made, tuple) else (made,)

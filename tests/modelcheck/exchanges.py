@@ -20,7 +20,7 @@ from warploom.document.flow import Across
 from warploom.lower.exchange import STATES, SUMS, TURNS as TURN_STEPS
 from warploom.run.roles import Fault
 from warploom.run.roles.exchange import run_exchange
-from warploom.verify.roles.exchange import judge_exchange
+from warploom.verify.roles.meetings import judge_exchange
 
 UNDECIDED = "undecided"
 LIMIT = 60_000

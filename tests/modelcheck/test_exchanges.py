@@ -9,10 +9,13 @@ import pytest
 
 from tests.mutation.exchange_mutants import exchange_mutants
 from tests.roles.samples import lowered
+from warploom.document.checks import check_document
+from warploom.document.exchange import Who
 from warploom.document.flow import Across
 from warploom.document.roles import Arrive
 from warploom.document.roles_json import read_roles, write_roles
 from warploom.errors import DocumentError
+from warploom.guard.mbarrier.repair import repair_roles
 from warploom.run.roles import Fault, first_fault, role_witness
 from warploom.run.roles.exchange import run_exchanges
 from warploom.verify.roles import Code, verify_roles
@@ -40,6 +43,28 @@ def test_verdicts_agree_on_random_edits():
     assert not {"missed", "false"} & {*found}
     assert found.count("wrong") > 20
     assert "right" in found
+
+
+DRAW, WRITE, MET, PUBLISH, AWAIT, CLEAR, SYNC, READ = SHIPPED[0].steps
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        (CLEAR, *SHIPPED[0].steps),
+        (
+            *(DRAW, WRITE, MET, replace(PUBLISH, by=Who.LAST), PUBLISH),
+            *(replace(AWAIT, less=-1), CLEAR, SYNC, READ),
+        ),
+        (DRAW, WRITE, MET, AWAIT, replace(PUBLISH, by=Who.ALL), CLEAR, SYNC, READ),
+    ],
+    ids=["never", "awaited", "later"],
+)
+def test_what_nobody_does_and_what_the_last_part_counts_do_no_harm(steps):
+    """A step of the last part before the draw; its own count, if it is awaited or comes later."""
+    exchange = replace(SHIPPED[0], steps=steps)
+    assert check_exchange(exchange, FEW) in (None, "undecided")
+    assert not judge_exchange(exchange)
 
 
 def fault_of(document):
@@ -82,6 +107,30 @@ def test_a_whole_document_is_judged_run_and_shown():
     assert shown is not None
     assert "may not see yet" in shown.fault
     assert any("read" in step for step in shown.steps)
+
+
+@pytest.mark.parametrize("name", ["split_gemm", "turns"])
+def test_repair_puts_back_what_is_missing(name):
+    document = lowered(name).document
+    for mutant in exchange_mutants(document):
+        lost = mutant.operator == "drop step" and "write" not in mutant.where
+        if not lost or any(op in mutant.where for op in ("read", "add")):
+            continue
+        if [*check_exchanges(mutant.document, document.flow)]:
+            done = repair_roles(mutant.document, _quick)
+            assert done.done, (mutant.where, done.left)
+            assert fault_of(done.document) is None
+
+
+class _quick:  # noqa: N801 (a judge)
+    """A judge of meetings alone: all else is as it was."""
+
+    def __init__(self, document, *, sequences=None):
+        check_document(document)
+        self.found = tuple(check_exchanges(document, document.flow))
+
+    def races(self):
+        return self.found
 
 
 def test_a_document_that_declares_nothing_of_it_is_not_judged():

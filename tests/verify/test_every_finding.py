@@ -81,7 +81,7 @@ def test_it_occurs_with_line_reason_and_fix(code):
     for _, _, f in every:
         assert f.why
         assert f.fix
-        assert code in (Code.CAPACITY, Code.EXCHANGE) or f.tiles
+        assert code is Code.CAPACITY or f.tiles
         assert f.line or not f.where
     assert code is Code.CAPACITY or any(".py:" in f.line for _, _, f in every)
 

@@ -30,6 +30,7 @@ from warploom.document.roles import (
     WaitFull,
     WaitGroup,
 )
+from warploom.guard.mbarrier.meetings import exchange_edits
 
 LISTS = ("prologue", "kernel", "epilogue")
 
@@ -68,10 +69,12 @@ def _first(found: Found) -> bool:
 
 def edits(document: RolesDocument, found: Sequence[Found]) -> Iterator[Edit]:
     """What may answer the findings, the likeliest first; (in words, the document with it)."""
-    for finding in sorted(found, key=_first)[:12]:
+    for finding in sorted((f for f in found if str(f.code) != "EXCHANGE"), key=_first)[:12]:
         for place in reversed(finding.where):
             yield from _at_place(document, str(finding.code), place)
     codes = {str(f.code) for f in found}
+    if "EXCHANGE" in codes:
+        yield from exchange_edits(document)
     if document.cluster > 1 and codes & {"DRAIN", "BARRIER", "DEADLOCK"}:
         yield "ClusterSync ends every role", _met(document)
     if codes & {"DRAIN", "WAR-SLOT", "RAW-REG", "WAR-REG"}:
