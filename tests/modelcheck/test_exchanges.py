@@ -26,14 +26,14 @@ from .exchanges import SHIPPED, check_exchange, compare, judge_exchange
 FEW = 6_000
 
 
-@pytest.mark.parametrize("exchange", SHIPPED, ids=lambda x: f"{x.op} {x.kept}")
+@pytest.mark.parametrize("exchange", SHIPPED, ids=["sums", "states", "near", "turns"])
 def test_shipped_exchanges_are_right(exchange):
     assert check_exchange(exchange, FEW) in (None, "undecided")
     assert not judge_exchange(exchange)
 
 
 def test_they_are_those_of_the_shipped_texts():
-    texts = ("split_gemm", "decode", "turns")
+    texts = ("split_gemm", "decode", "near_gemm", "turns")
     found = [(x.steps, x.kept) for n in texts for x in lowered(n).document.exchanges]
     assert found == [(x.steps, x.kept) for x in SHIPPED]
 
@@ -109,7 +109,7 @@ def test_a_whole_document_is_judged_run_and_shown():
     assert any("read" in step for step in shown.steps)
 
 
-@pytest.mark.parametrize("name", ["split_gemm", "turns"])
+@pytest.mark.parametrize("name", ["split_gemm", "near_gemm", "turns"])
 def test_repair_puts_back_what_is_missing(name):
     document = lowered(name).document
     for mutant in exchange_mutants(document):
