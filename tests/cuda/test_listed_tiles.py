@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from warploom.emit.cuda.tile.source import emit_kernel
-from warploom.errors import SchedulingError
 from warploom.kernel.simplify import simplify
 from warploom.kernels.attention import attention
 from warploom.lower.column import lower
@@ -31,11 +30,11 @@ def test_copies_out_never_begin_before_the_tensor(direct):
     assert ("(unsigned)(" in text) == direct
 
 
-def test_tiles_too_small_to_take_turns_are_refused_for_others():
+def test_small_tiles_that_take_turns_leave_room_to_hand_over():
     made = attention.specialise(
         TYPES, sizes={"d": 64}, without={"lengths", "lse"}, constants={"causal": True}
     )
     kernel = rewrite(simplify(made), frozenset({"scale"}))
-    tiling = replace(tiling_of(kernel, consumers=2, s=128, t=16), direct=True, stages=4, slack=32)
-    with pytest.raises(SchedulingError):
-        lower(kernel, tiling, options=ModuloOptions(goals=(), find_work=1.0, prove_work=0.0))
+    tiling = replace(tiling_of(kernel, consumers=2, s=128, t=16), direct=True, stages=4)
+    made = lower(kernel, tiling, options=ModuloOptions(goals=(), find_work=1.0, prove_work=0.0))
+    assert made.result.ii >= 2 * made.problem.handoff

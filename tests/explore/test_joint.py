@@ -54,6 +54,15 @@ def test_without_a_measure_the_model_ranks_and_says_so(compiled):
     assert [r.expected for r in found.rows] == sorted(r.expected for r in found.rows)
 
 
+def test_the_time_limit_covers_the_start(compiled, tmp_path):
+    """One shape is scheduled however short the time is; the next search begins anew."""
+    store = tmp_path / "found.json"
+    hasty = JointOptions(shapes=3, programs=0, seconds=1e-6)
+    found = search_tiles(compiled, options=hasty, store=store)
+    assert (found.scheduled, found.stopped) == (1, "time limit")
+    assert search_tiles(compiled, options=OPTIONS, store=store).scheduled == 3
+
+
 def test_a_stopped_search_goes_on(compiled, tmp_path):
     store, asked = tmp_path / "found.json", []
 

@@ -43,6 +43,15 @@ def test_the_best_is_clean_and_ranked():
     assert found.stopped == "evaluations spent"
 
 
+def test_the_time_limit_covers_the_start():
+    """What is there when time is up comes back with its bound: one order, nothing hunted."""
+    options = replace(BRIEF, seconds=1e-6, splits=((1, 1), (2, 1), (2, 2)))
+    found = warploom.search(fourwave(), CHIP, options=options)
+    assert (found.evaluations, found.stopped) == (1, "time limit")
+    assert found.best.report.verdict == "clean"
+    assert found.bound == 4096 <= found.score
+
+
 def hidden(result):
     """Cycles on the hidden machine, of a schedule made for the model."""
     own = as_result(HIDDEN, program_of(result))

@@ -7,7 +7,7 @@ from warploom.cli.kernels import kernel_named, kernel_names
 from warploom.lower.tiling import Tiling, pins_of_name
 
 READ = (
-    *("consumers", "stages", "hold", "staging", "slack", "program", "split", "cluster"),
+    *("consumers", "stages", "hold", "staging", "program", "split", "cluster"),
     *("near", "settled", "unroll", "together", "resident", "lag"),
 )
 
@@ -20,7 +20,6 @@ READ = (
         stages=st.none() | st.integers(1, 9),
         hold=st.booleans(),
         staging=st.integers(1, 4),
-        slack=st.sampled_from((0, 256, 1024)),
         program=st.sampled_from(("", "text", "48a1baec85")),
         split=st.integers(1, 4),
         near=st.booleans(),

@@ -83,14 +83,13 @@ def test_attention_under_the_queue_is_slower_than_the_constant_said():
     assert queued.ii > plain.ii == 1040
 
 
-def test_texts_are_placed_under_the_queue_where_that_is_asked_for():
-    """Two consumers still reach the tensor bound; the issue of products holds their streams."""
+def test_texts_are_placed_under_the_queue_and_beside_products():
+    """Products hold their warps, vector work is slowed: slower than the tensor cores alone."""
     sizes = {"b": 4, "h": 32, "g": 32, "s": 4096, "t": 4096, "d": 128}
     made = attention.compile("bf16", sizes=sizes, without={"lse", "lengths"}, positive={"scale"})
-    tiling = replace(made.choices[0].tiling, slack=0)
-    target = replace(h200(), queued=True)
-    lowered = lower(made.rewritten, tiling, target=target, options=II_ONLY)
-    assert (lowered.result.ii, lowered.result.proven) == (2048, True)
+    tiling = replace(made.choices[0].tiling, times=())
+    lowered = lower(made.rewritten, tiling, options=II_ONLY)
+    assert 2330 <= lowered.result.lower_bound <= lowered.result.ii <= 2400
     products = [v for v, op in enumerate(lowered.problem.ops) if op.unit == "tensor"]
     assert all(lowered.problem.stream_cycles(v) >= 100 for v in products)
     check_result(lowered.result)

@@ -50,5 +50,5 @@ def lowered_attention():
 def test_attention_programs_are_priced_with_queue_and_contention():
     lowered = lowered_attention()
     run = simulate_roles(lowered.document, role_costs(lowered), trips=16)
-    # Proven without them; 2632 cycles were measured of the solver's first program.
-    assert lowered.document.proof.ii == 2048 < run.ii < 2900
+    # 2632 cycles were measured of the first program the solver found.
+    assert 2048 < lowered.document.proof.ii < run.ii < 2900

@@ -110,9 +110,9 @@ def test_few_rows_get_small_tiles():
 @pytest.mark.parametrize(
     ("d", "wanted"),
     [
-        (128, {"s": 128, "t": 128, "stages": 2, "slack": 512, "hold": True}),
-        (256, {"s": 128, "t": 80, "stages": 2, "slack": 640, "hold": False}),
-        (64, {"s": 192, "t": 128, "stages": 4, "slack": 256, "hold": False}),
+        (128, {"s": 128, "t": 128, "stages": 2, "hold": True}),
+        (256, {"s": 128, "t": 80, "stages": 2, "hold": False}),
+        (64, {"s": 192, "t": 128, "stages": 4, "hold": False}),
     ],
 )
 def test_attention_gets_the_tiles_that_measured_best(d, wanted):

@@ -55,7 +55,7 @@ def emit_two_products(kernel: TileKernel, spec: str, tile: str | None, output: P
     found = replace(found, sidecar=found.sidecar | {"text": source})
     head = f"{subject.name}: {made.label()}, scheduled for {subject.document.target}, proven"
     held = held_registers(found.plan, found.gate.resources).text()
-    return emitted(subject, found, output, [head, held])
+    return emitted(subject, found, output, [head, schedule.status(), held])
 
 
 def emitted(

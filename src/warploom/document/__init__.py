@@ -1,7 +1,6 @@
 """The document form of a compiled schedule: ``warploom.schedule/1`` as values and as JSON."""
 
 from warploom.document.counters import (
-    SCHEMA,
     BarrierKind,
     Counters,
     KernelShape,
@@ -9,18 +8,9 @@ from warploom.document.counters import (
     RegisterWaits,
     ScheduleDocument,
 )
-from warploom.document.forms import (
-    Dialect,
-    Schedule,
-    dialect_of,
-    document_from_json,
-    read_schedule,
-    write_schedule,
-)
-from warploom.document.given import HasDocument, document_of
+from warploom.document.forms import Dialect, dialect_of, read_schedule, write_schedule
 from warploom.document.reader import read_counters, schedule_from_json
 from warploom.document.witness import (
-    WITNESS_SCHEMA,
     Point,
     Step,
     StepKind,

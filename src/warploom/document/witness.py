@@ -39,12 +39,12 @@ can not move before their end are a deadlock.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 from warploom.document.kinds import Phase
+from warploom.document.records import plain, record
 from warploom.errors import DocumentError
 
 WITNESS_SCHEMA = "warploom.witness/1"
@@ -126,56 +126,11 @@ class Witness:
 
 def witness_to_json(witness: Witness) -> dict[str, Any]:
     """The witness as JSON-ready dicts and lists."""
-    return {
-        "schema": WITNESS_SCHEMA,
-        "document": witness.document,
-        "code": witness.code,
-        "trip_count": witness.trip_count,
-        "waves": [[w.group, w.member] for w in witness.waves],
-        "steps": [_step_to_json(s) for s in witness.steps],
-        "outcome": witness.outcome,
-    }
+    return {"schema": WITNESS_SCHEMA, **plain(witness)}
 
 
 def witness_from_json(data: object) -> Witness:
     """Build a witness from parsed JSON. Raises ``DocumentError`` on anything else."""
-    try:
-        return _read(data)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise DocumentError(
-            f"not a witness: {error!r}", fix=f"expected {WITNESS_SCHEMA!r}"
-        ) from None
-
-
-def _read(data: object) -> Witness:
-    if not isinstance(data, Mapping) or data["schema"] != WITNESS_SCHEMA:
+    if not isinstance(data, dict) or data.get("schema") != WITNESS_SCHEMA:
         raise DocumentError("not a witness document", fix=f"expected schema {WITNESS_SCHEMA!r}")
-    return Witness(
-        document=str(data["document"]),
-        code=str(data["code"]),
-        trip_count=int(data["trip_count"]),
-        waves=tuple(WaveId(int(g), int(m)) for g, m in data["waves"]),
-        steps=tuple(_step_from_json(s) for s in data["steps"]),
-        outcome=str(data["outcome"]),
-    )
-
-
-def _step_to_json(step: Step) -> dict[str, Any]:
-    p = step.point
-    point = p and {"phase": p.phase.name, "index": p.index, "iteration": p.iteration}
-    return {
-        "kind": step.kind.value,
-        "wave": [step.wave.group, step.wave.member],
-        "point": point,
-        "note": step.note,
-    }
-
-
-def _step_from_json(data: Mapping[str, Any]) -> Step:
-    point, (group, member) = data["point"], data["wave"]
-    return Step(
-        kind=StepKind(data["kind"]),
-        wave=WaveId(int(group), int(member)),
-        point=point and Point(Phase[point["phase"]], int(point["index"]), int(point["iteration"])),
-        note=str(data["note"]),
-    )
+    return record(data, "$", Witness, ("schema",))

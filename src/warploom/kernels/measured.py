@@ -19,7 +19,6 @@ _TILE_128 = {
     "stages": 2,
     "hold": False,
     "direct": True,
-    "slack": 0,
 }
 _TILE_64 = {
     "s": 192,
@@ -28,7 +27,6 @@ _TILE_64 = {
     "stages": 4,
     "hold": False,
     "direct": True,
-    "slack": 0,
 }
 _TILE_256 = {"s": 128, "t": 80, "consumers": 2, "stages": 2, "hold": False, "direct": True}
 
@@ -47,12 +45,12 @@ ATTENTION: Mapping[tuple[int, bool], Mapping[str, object]] = {
     (64, True): {**_TILE_64, "times": _ROWS_64, "ahead": 2, "tie": 32},
     (128, False): {**_TILE_128, "times": _FULL_128, "tie": 16},
     (128, True): {**_TILE_128, "times": _CAUSAL_128},
-    (256, False): {**_TILE_256, "slack": 1024},
-    (256, True): {**_TILE_256, "slack": 1024},
+    (256, False): _TILE_256,
+    (256, True): _TILE_256,
 }
 
 # Where a search over tiles would solve schedules for many minutes, the tile that was measured.
-SHORT: Mapping[int, Mapping[str, object]] = {256: {**_TILE_256, "t": 64, "slack": 512}}
+SHORT: Mapping[int, Mapping[str, object]] = {256: {**_TILE_256, "t": 64}}
 # Of short sequences with at least so many keys and so many rows of tiles of 128 queries.
 MEDIUM, MANY = 512, 4 * 132
 MANY_HEADS: Mapping[tuple[int, bool], Mapping[str, object]] = {
@@ -73,7 +71,6 @@ _GRAD = {
     "shared": False,
     "direct": False,
     "straight": True,
-    "slack": 0,
     "staging": 2,
     "keep": None,
     "serpentine": False,
@@ -107,7 +104,6 @@ _ALONE = {
     "joined": True,
     "cleared": True,
     "direct": True,
-    "slack": 0,
     "keep": None,
     "serpentine": False,
 }
@@ -146,11 +142,11 @@ SCANS: Mapping[tuple[int, int], Mapping[str, object]] = {
 }
 # Of parts of a sequence: room is left for what the parts before leave.
 SCANS_OF_PARTS: Mapping[tuple[int, int], Mapping[str, object]] = {
-    (64, 64): {**SCANS[64, 64], "earlier": 1},
+    (64, 64): {**_TWO_HEADS, "program": "text", "earlier": 1},
     (64, 128): {**SCANS[64, 128], "resident": 1, "earlier": 1},
     (128, 128): {**_SCAN, "consumers": 2, "spare": 16, "earlier": 1, "times": _ORDER_128},
 }
-_PARTS = {"e": 64, "consumers": 1, "resident": 2, "direct": True}
+_PARTS = {"e": 64, "consumers": 1, "direct": True}
 
 # Products: least sizes from which on a tile was the quickest, and the tile; the first that fits.
 _TWO_PRODUCTS = {
@@ -220,8 +216,9 @@ def measured(
     if name not in WITH_FUNCTIONS:
         chunk = (sizes.get("t", 0), sizes.get("d", 0))
         scans = SCANS_OF_PARTS if "r" in sizes else SCANS
-        parts = _PARTS if name == "scan_parts" else {}
-        return tuple((scans.get(chunk, {}) if name == "scan" else parts).items())
+        short = {**_PARTS, "resident": 1 if sizes.get("j", 0) > 64 else 2}
+        pins = {"scan": scans.get(chunk, {}), "scan_parts": short}
+        return tuple(pins.get(name, {}).items())
     if not plain or name == "blocked":
         return _with_functions(name, sizes, choices)
     return tuple(_of_lengths(sizes, mask=mask).items()) if name == "attention" else ()

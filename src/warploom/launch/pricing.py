@@ -12,7 +12,7 @@ from dataclasses import replace
 from warploom.document.roles import BulkStore, Compute, Load, RoleProgram
 from warploom.lower.column import Lowered
 from warploom.lower.loop_ops import loop_ops, takes_turns
-from warploom.lower.price import Cost
+from warploom.lower.price import Cost, beside_products, slowed
 from warploom.lower.storage import STAGING_BYTES
 from warploom.sim import OpTiming, RoleCosts, RoleOpCost
 from warploom.sim.contention import Contention
@@ -26,8 +26,12 @@ VECTOR, COPY_ENGINE, TENSOR = "alu", "copy engine", "tensor"
 def role_costs(lowered: Lowered, target: HopperTarget | None = None) -> RoleCosts:
     """Prices of all ops of a lowered kernel's document, of one instance of each role."""
     target = target or h200()
+    return _role_costs(lowered, target, beside=takes_turns(lowered.layout))
+
+
+def _role_costs(lowered: Lowered, target: HopperTarget, *, beside: bool) -> RoleCosts:
+    """``beside``: vector work is slowed by other warpgroups' products all the time."""
     prices: dict[str, RoleOpCost] = {}
-    turns = takes_turns(lowered.layout)
     of_loop = {op.name: op.cost for op in loop_ops(lowered.layout, target, 1)}
     for program in lowered.document.programs:
         listed = [e for _, entries in program.phases() for e in entries]
@@ -36,11 +40,9 @@ def role_costs(lowered: Lowered, target: HopperTarget | None = None) -> RoleCost
         for name in names:
             whole = name.partition(".")[0]
             if whole in of_loop:
-                cost = of_loop[whole]
+                cost = slowed(of_loop[whole], target) if beside else of_loop[whole]
                 share = len({n for n in names if n.partition(".")[0] == whole})
-                busy = -(-cost.occupancy // share)
-                slower = target.vector.beside_products if turns and not cost.pieces else 1.0
-                prices[name] = _priced(cost, busy, share, target, slower)
+                prices[name] = _priced(cost, share, target)
     units = {p.unit for p in prices.values()}
     return RoleCosts(
         name=target.name,
@@ -64,38 +66,40 @@ def priced(lowered: Lowered, target: HopperTarget) -> Lowered:
 
 
 def contended(lowered: Lowered, target: HopperTarget | None = None) -> tuple[RoleCosts, Contention]:
-    """Prices of ops that have the registers to themselves, and what they meet in a stream."""
+    """Prices of ops that have the registers to themselves, and what they meet in a stream.
+
+    Warps of several consumers take the vector pipes in turns, an instruction each: ops do not
+    exclude one another, contention says what they lose. A wait for a barrier that is complete
+    hides behind the products before it.
+    """
     target = target or h200()
-    rates = target.vector
-    alone = replace(target, vector=replace(rates, beside_products=1.0))
-    slowed = []
-    for op in loop_ops(lowered.layout, target, 1):
-        busy = dict([(op.cost.unit, op.cost.occupancy), *op.cost.also])
-        alu, mufu = busy.get(VECTOR, 0), busy.get("mufu", 0)
-        if op.cost.unit in (VECTOR, "mufu") and max(alu, mufu):
-            factor = (alu * rates.alu_beside + mufu * rates.mufu_beside) / max(alu, mufu)
-            slowed.append((op.name, factor))
-    stream = StreamCosts(full_wait=target.sync.full_wait, step=target.sync.step)
-    found = Contention(stream=stream, slowed=tuple(slowed), own=rates.own_beside)
-    return role_costs(lowered, alone), found
+    factors = [
+        (op.name, beside_products(op.cost, target)) for op in loop_ops(lowered.layout, target, 1)
+    ]
+    stream = StreamCosts(full_wait=target.sync.step, step=target.sync.step)
+    met = tuple((name, factor) for name, factor in factors if factor > 1.0)
+    costs, slow = _role_costs(lowered, target, beside=False), dict(met)
+    shared = tuple((name, _shared(cost) if name in slow else cost) for name, cost in costs.ops)
+    found = Contention(stream=stream, slowed=met, own=target.vector.own_beside)
+    return replace(costs, ops=shared), found
 
 
-def _priced(cost: Cost, busy: int, share: int, target: HopperTarget, slower: float) -> RoleOpCost:
+def _shared(cost: RoleOpCost) -> RoleOpCost:
+    return replace(cost, timing=replace(cost.timing, occupancy=1))
+
+
+def _priced(cost: Cost, share: int, target: HopperTarget) -> RoleOpCost:
     """One of ``share`` ops that together are an op of the loop.
 
     The tensor cores take a bounded number of unfinished products, whoever they belong to: who
     issues more stands still until the rest fits.
     """
-    latency = max(busy, cost.latency - cost.occupancy + busy)
+    busy, whole = -(-cost.occupancy // share), max(cost.occupancy, cost.issue)
+    latency = max(busy, cost.latency - whole + -(-whole // share))
     if not cost.pieces:
-        slower = 1.0 if cost.unit == COPY_ENGINE else slower
+        issue = -(-cost.issue // share)
         return RoleOpCost(
-            unit=cost.unit,
-            timing=OpTiming(
-                issue=round(-(-cost.issue // share) * slower),
-                occupancy=busy,
-                latency=round(busy * slower) + latency - busy,
-            ),
+            unit=cost.unit, timing=OpTiming(issue=issue, occupancy=busy, latency=latency)
         )
     issue = round(cost.pieces / share * target.product_issue(cost.piece))
     return RoleOpCost(

@@ -68,9 +68,10 @@ def candidates_of(
     longer: float = 0.0,
     options: ModuloOptions | None = None,
     work: int = WORK,
+    best: ModuloResult | None = None,
 ) -> Candidates:
-    """All programs at the least interval, or at one longer by that share."""
-    best = solve_modulo(problem, options or ModuloOptions(goals=()))
+    """All programs at the least interval, which ``best`` may tell, or at one longer by a share."""
+    best = best or solve_modulo(problem, options or ModuloOptions(goals=()))
     ii = int(best.ii * (1 + longer))
     found: dict[str, Candidate] = {}
     dropped, complete = 0, True

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
 from warploom.errors import ConfigError, GeometryError, KernelError
-from warploom.kernel.values import Dot, Kernel, Load, Walk
+from warploom.kernel.values import Kernel, Load, Walk
 from warploom.lower.allowed import check_allowed, is_narrow
 from warploom.lower.body import Body, body_of
 from warploom.lower.cluster import check_cluster
@@ -26,8 +26,7 @@ from warploom.lower.join import join
 from warploom.lower.layout import Layout, lay_out
 from warploom.lower.loop_ops import takes_turns
 from warploom.lower.loops import each_loop
-from warploom.lower.meet import part_bytes
-from warploom.lower.price import product_cost
+from warploom.lower.meet import check_near, part_bytes
 from warploom.lower.ranges import cut_of
 from warploom.lower.shapes import MOST_SCORES, extents_of, shapes
 from warploom.lower.storage import (
@@ -199,10 +198,23 @@ def _best_split(
     if "cluster" not in pins and (few or across):
         sizes_of = [n for n in CLUSTERS if _clusters(layout, n)]
         tilings += [replace(t, cluster=n) for t in tuple(tilings) for n in sizes_of]
+    if "near" not in pins:
+        tilings += [replace(t, near=True) for t in tilings if _meets_near(layout, t)]
     for tiling in tilings:
         cost = estimate(replace(layout, tiling=tiling), sizes, target)
         options.append(Choice(tiling=tiling, estimate=cost))
     return min(options, key=lambda c: c.estimate.seconds)
+
+
+def _meets_near(layout: Layout, tiling: Tiling) -> bool:
+    """Whether parts may meet in shared memory; of four, a tenth of the SMs stays empty."""
+    if tiling.split not in CLUSTERS:
+        return False
+    try:
+        check_near(replace(layout, tiling=replace(tiling, near=True)))
+    except (KernelError, GeometryError):
+        return False
+    return True
 
 
 def _clusters(layout: Layout, size: int) -> bool:
@@ -268,8 +280,6 @@ def _settled(
         )
     if "direct" not in pins and (turns or grouped or _is_narrow(layout)):
         layout = _again(layout, direct=True)
-    if "slack" not in pins and turns:
-        layout = _again(layout, slack=_product_cycles(layout, target))
     if "staging" not in pins:
         layout = _again(layout, staging=_staging(layout, target))
     if "stages" not in pins and turns:
@@ -307,15 +317,6 @@ def _registers(target: HopperTarget, consumers: int, low: int) -> int:
 
 def _used(layout: Layout) -> int:
     return sum(a.registers for a in layout.arrays)
-
-
-def _product_cycles(layout: Layout, target: HopperTarget) -> int:
-    """Cycles of the longest product of a consumer: vector work may come that late."""
-    return max(
-        product_cost(layout, op, target, 1).occupancy
-        for op in layout.body.loop.body
-        if isinstance(op, Dot)
-    )
 
 
 def _staging(layout: Layout, target: HopperTarget) -> int:

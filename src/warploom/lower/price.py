@@ -6,7 +6,7 @@ instructions of one element on the pipe that runs them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from warploom.kernel.values import Dot, DType, Fn, Pointwise, Reduce
 from warploom.lower.fuse import Step
@@ -24,7 +24,7 @@ UNPACKED = 2.0  # instructions for an element that comes out of a byte
 class Cost:
     """Cycles: on the unit, until the result is usable, and on the warps' own stream.
 
-    ``pieces``: instructions of a group of products, each of ``piece`` cycles.
+    ``pieces``: instructions of a group of products, of all consumers, each of ``piece`` cycles.
     """
 
     unit: str
@@ -36,6 +36,30 @@ class Cost:
     piece: int = 0
 
 
+def beside_products(cost: Cost, target: HopperTarget) -> float:
+    """How many times as long vector work takes while another warpgroup's products run.
+
+    Both want the registers' ports: maxima and sums lose most, exponentials least.
+    """
+    busy, rates = dict([(cost.unit, cost.occupancy), *cost.also]), target.vector
+    alu, mufu = busy.get("alu", 0), busy.get("mufu", 0)
+    if cost.unit not in ("alu", "mufu") or not max(alu, mufu):
+        return 1.0
+    return (alu * rates.alu_beside + mufu * rates.mufu_beside) / max(alu, mufu)
+
+
+def slowed(cost: Cost, target: HopperTarget) -> Cost:
+    """The same op beside another warpgroup's products: its warps take longer, its unit does not."""
+    factor = beside_products(cost, target)
+    more = round(cost.issue * (factor - 1.0))
+    return replace(cost, issue=cost.issue + more, latency=cost.latency + more)
+
+
+def unqueued(cost: Cost) -> Cost:
+    """The same where issuing products takes nobody's time."""
+    return replace(cost, issue=0) if cost.pieces else cost
+
+
 def product_cost(layout: Layout, op: Dot, target: HopperTarget, consumers: int) -> Cost:
     """The products of ``consumers`` warpgroups."""
     body = layout.body
@@ -45,14 +69,14 @@ def product_cost(layout: Layout, op: Dot, target: HopperTarget, consumers: int) 
     blocks = layout.array_of(op.result.name).blocks
     n = layout.array_of(op.result.name).cols
     held = in_registers(layout, op)
-    piece, pieces = target.wgmma_interval(n, a_in_registers=held), blocks * depth
-    busy = consumers * pieces * piece
+    piece, own = target.wgmma_interval(n, a_in_registers=held), blocks * depth
+    busy = consumers * own * piece
     return Cost(
         unit="tensor",
         occupancy=busy,
         latency=busy + target.tensor_drain,
-        issue=pieces * target.product_issue(piece) if target.queued else target.flat_issue,
-        pieces=pieces,
+        issue=own * target.product_issue(piece),
+        pieces=consumers * own,
         piece=piece,
     )
 

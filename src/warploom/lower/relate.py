@@ -7,6 +7,7 @@ reads a value comes before the op that overwrites it, in the same iteration or t
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from warploom.kernel.values import Dot
 from warploom.lower.fuse import Step
@@ -14,6 +15,7 @@ from warploom.lower.gather import GATHERER, gather_registers
 from warploom.lower.hand_over import Put, See, early_array, in_slot, read_early
 from warploom.lower.layout import Layout
 from warploom.lower.loop_ops import CONSUMER, PRODUCER, LoopOp, load_name, loop_ops, takes_turns
+from warploom.lower.price import slowed, unqueued
 from warploom.lower.slots import SlotRing
 from warploom.lower.storage import ring_depth
 from warploom.order import ModuloEdge, ModuloOp, ModuloProblem, Read, Ring, RingKind, Role
@@ -22,10 +24,18 @@ from warploom.target.h200 import HopperTarget
 
 
 def problem_of(layout: Layout, target: HopperTarget, name: str) -> ModuloProblem:
-    """The loop's ops, edges and storage."""
-    turns = takes_turns(layout)
+    """The loop's ops, edges and storage.
+
+    Ops are placed under the tensor cores' bounded queue, vector work beside other warpgroups'
+    products. Times that are given were measured: there units alone count, the rest is the chip's.
+    """
+    turns, given = takes_turns(layout), bool(layout.tiling.times)
     together = 1 if turns else layout.tiling.consumers
     ops = loop_ops(layout, target, together)
+    if given:
+        ops = tuple(replace(op, cost=unqueued(op.cost)) for op in ops)
+    elif turns:  # there is always another one whose products run
+        ops = tuple(replace(op, cost=slowed(op.cost, target)) for op in ops)
     copies = range(layout.tiling.consumers) if turns else (None,)
     build = _Builder(layout, ops, tuple(copies), target.sync.mbarrier_handoff)
     depths = {r.name: ring_depth(layout, r, target) for r in layout.rings if not r.per_tile}
@@ -33,7 +43,7 @@ def problem_of(layout: Layout, target: HopperTarget, name: str) -> ModuloProblem
         name=name,
         ops=tuple(build.modulo_ops()),
         edges=tuple(build.edges()),
-        capacities=(Unit(name="tensor", queue=target.wgmma_queue),) if target.queued else (),
+        capacities=() if given else (Unit(name="tensor", queue=target.wgmma_queue),),
         rings=(*build.register_rings(), *build.slot_rings(depths)),
         values=(*build.register_values(), *build.early_values()),
         roles=(
@@ -107,7 +117,7 @@ class _Builder:
                     size=array.registers,
                     src=self.index[writer.name, copy],
                     uses=tuple(Read(op=self.index[o.name, copy], hold=_hold(o)) for o in touching),
-                    late=writer.cost.occupancy if isinstance(writer.work, Step) else 0,
+                    late=_held(writer) if isinstance(writer.work, Step) else 0,
                 )
 
     def early_values(self) -> Iterator[Value]:
@@ -123,15 +133,21 @@ class _Builder:
                         uses=tuple(Read(op=self.index[u.name, copy], hold=_hold(u)) for u in users),
                     )
 
+    def _unit(self, name: str, copy: int | None) -> str:
+        """Warps of several consumers take the vector pipes in turns, an instruction each: none
+        stands still for another one's op, so each has pipes of its own, slowed.
+        """
+        return name if copy is None or name == "tensor" else f"{name}@{copy}"
+
     def modulo_ops(self) -> Iterator[ModuloOp]:
         """All ops, in the order of their indices."""
         for op in self.ops:
             for copy in self._copies(op):
                 yield ModuloOp(
                     name=op.name if copy is None else f"{op.name}@{copy}",
-                    unit=op.cost.unit,
+                    unit=self._unit(op.cost.unit, copy),
                     occupancy=op.cost.occupancy,
-                    also=tuple(Hold(unit=u, cycles=c) for u, c in op.cost.also),
+                    also=tuple(Hold(unit=self._unit(u, copy), cycles=c) for u, c in op.cost.also),
                     role=self.role(copy) if op.role == CONSUMER else op.role,
                     issue=op.cost.issue,
                     pieces=op.cost.pieces,
@@ -147,9 +163,8 @@ class _Builder:
                     maker = self.maker.get(value)
                     if maker is None or (maker is op and isinstance(op.work, Dot)):
                         continue
-                    slack = self.layout.tiling.slack if self._late(maker, op) else 0
-                    slack += self.handoff if isinstance(maker.work, Put) else 0
-                    yield self._edge(maker, op, copy, maker.cost.latency + slack, back, value)
+                    more = self.handoff if isinstance(maker.work, Put) else 0
+                    yield self._edge(maker, op, copy, maker.cost.latency + more, back, value)
             yield from self._overwrites(copy)
             yield from self._read_again(copy)
 
@@ -159,10 +174,7 @@ class _Builder:
             for vector, _ in see.work.early if isinstance(see.work, See) else ():
                 for user in self._readers(read_early(vector)):
                     why = f"{vector} is used before the next one is read"
-                    yield self._edge(user, see, copy, user.cost.occupancy, 1, why)
-
-    def _late(self, maker: LoopOp, op: LoopOp) -> bool:
-        return isinstance(maker.work, Step) and isinstance(op.work, Dot)
+                    yield self._edge(user, see, copy, _held(user), 1, why)
 
     def _edge(
         self, a: LoopOp, b: LoopOp, copy: int | None, latency: int, back: int, why: str
@@ -175,20 +187,13 @@ class _Builder:
         homes = dict(self.layout.homes)
         for array in self.layout.arrays:
             versions = [v for v in self.maker if homes.get(v) == array.name]
-            writers = [self.maker[v] for v in versions]
             carried = self._carried(array.name)
-            for value, writer in zip(versions, writers, strict=True):
+            for value in versions:
                 for reader in self._readers(value):
                     for other, back in self._next(versions, value, carried=carried):
                         if other is not reader:
                             why = f"{value} is read before it is overwritten"
-                            hold = (
-                                reader.cost.latency
-                                if isinstance(reader.work, Dot)
-                                else (reader.cost.occupancy)
-                            )
-                            yield self._edge(reader, other, copy, hold, back, why)
-                _ = writer
+                            yield self._edge(reader, other, copy, _hold(reader), back, why)
             if carried:
                 yield from self._first_reads(array.name, versions, copy)
 
@@ -207,7 +212,7 @@ class _Builder:
         for reader in self.ops:
             if reader is not first and any(v in lasts and back for v, back in reader.reads):
                 why = f"{array} is read before it is overwritten"
-                yield self._edge(reader, first, copy, reader.cost.occupancy, 0, why)
+                yield self._edge(reader, first, copy, _held(reader), 0, why)
 
     def _next(
         self, versions: list[str], value: str, *, carried: bool
@@ -280,4 +285,9 @@ class _Builder:
 
 
 def _hold(op: LoopOp) -> int:
-    return op.cost.latency if isinstance(op.work, Dot) else op.cost.occupancy
+    """Cycles for which an op reads its operands."""
+    return op.cost.latency if isinstance(op.work, Dot) else _held(op)
+
+
+def _held(op: LoopOp) -> int:
+    return max(op.cost.occupancy, op.cost.issue)

@@ -23,8 +23,7 @@ class Tiling:
     what lies there from there, also where registers have it. ``joined``: chains of vector work are
     one step each. ``cleared``: sums begin as zeros written once a tile, not with a product apart
     from the loop that discards what was there. ``spare`` registers of a thread are kept for
-    anything but arrays.
-    ``slack`` cycles of vector work may come late without delaying a product. ``direct``: tiles are
+    anything but arrays. ``direct``: tiles are
     stored from registers, not through shared memory. ``straight``: what the loop adds to tensors
     goes to memory from registers. ``early``: of so many vectors that lie with a tile the
     elements are read before the tile's product is issued: what is read after it waits until its
@@ -66,7 +65,6 @@ class Tiling:
     keep: str | None = None
     serpentine: bool = False
     group: int = 8
-    slack: int = 0
     direct: bool = False
     straight: bool = False
     early: int = 0
@@ -113,7 +111,7 @@ class Tiling:
         sizes = "x".join(str(n) for _, n in self.extents if n > 1)
         tags = [f"w{self.consumers}", f"s{self.stages}" if self.stages else ""]
         tags += ["" if self.hold else "smem", f"o{self.staging}" if self.staging != 2 else ""]
-        tags += [f"l{self.slack}" if self.slack else "", f"p{self.program}" if self.program else ""]
+        tags += [f"p{self.program}" if self.program else ""]
         tags += [f"given{_mark(self.times)}" if self.times else ""]
         tags += [
             f"k{self.split}" if self.split > 1 else "",
@@ -127,7 +125,7 @@ class Tiling:
 
 
 _NUMBERS = {
-    "w": "consumers", "s": "stages", "o": "staging", "l": "slack",
+    "w": "consumers", "s": "stages", "o": "staging",
     "k": "split", "c": "cluster", "u": "unroll", "r": "resident",
 }  # fmt: skip
 _WORDS: dict[str, tuple[str, object]] = {
@@ -144,7 +142,7 @@ def pins_of_name(tags: str) -> dict[str, object] | None:
 
     Issue times have but a mark in a name: ``given`` is that mark, and no choice.
     """
-    pins: dict[str, object] = {"hold": True, "staging": 2, "slack": 0}
+    pins: dict[str, object] = {"hold": True, "staging": 2}
     for tag in tags.split("_"):
         if tag in _WORDS:
             name, value = _WORDS[tag]

@@ -5,9 +5,8 @@ budgets, roles). Out: a ``ModuloResult`` whose ``proven`` flag, bounds and ``lim
 is and why it is not better.
 """
 
-from warploom.order.check import CheckReport, check_result, check_schedule
+from warploom.order.check import check_result, check_schedule
 from warploom.order.model import (
-    MAIN_ROLE,
     Goal,
     Hold,
     ModuloEdge,
@@ -20,7 +19,7 @@ from warploom.order.model import (
     Unit,
     Value,
 )
-from warploom.order.options import DEFAULT_GOALS, ExactUse, ModuloOptions, Progress
-from warploom.order.result import GoalValue, Limit, LimitKind, ModuloResult
+from warploom.order.options import ExactUse, ModuloOptions, Progress
+from warploom.order.result import Limit, LimitKind, ModuloResult
 from warploom.order.search import solve_modulo
 from warploom.order.validate import validate

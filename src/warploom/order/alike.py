@@ -15,8 +15,6 @@ from dataclasses import replace
 from itertools import pairwise
 
 from warploom.errors import SchedulingError
-from warploom.order.bounds.plain import plain_bound
-from warploom.order.bounds.system import build_system
 from warploom.order.check import check_result
 from warploom.order.model import ModuloEdge, ModuloProblem
 from warploom.order.options import ModuloOptions
@@ -39,13 +37,17 @@ def solve_alike(
     """
     if len(roles) < 2:
         return solve_modulo(problem, options)
-    bound, *_ = plain_bound(build_system(problem))
-    ii = max(bound, len(roles) * problem.handoff)  # less leaves no room to hand over
+    options = options or ModuloOptions()
+    free = solve_modulo(problem, replace(options, goals=()))
+    bound, least = free.lower_bound, len(roles) * problem.handoff  # less has no room to hand over
+    ii = max(free.ii, least)
     for _ in range(TRIES):
-        result = solve_modulo(tied(problem, roles, names, ii), options)
+        there = tied(problem, roles, names, ii)
+        result = solve_modulo(there, replace(options, goals=()))
         if result.ii == ii:
-            proven = ii == bound
-            found = replace(result, problem=problem, lower_bound=bound, proven=proven)
+            result = solve_modulo(there, options) if options.goals else result
+            found = replace(result, problem=problem, lower_bound=bound, proven=ii == bound)
+            found = replace(found, limit=free.limit) if found.proven else found
             check_result(found)
             return found
         ii = result.ii

@@ -258,8 +258,9 @@ def _claims(problem: ModuloProblem, a: int, b: int) -> tuple[int, int]:
     """How long each op keeps the other from what both need: the longest of their common units."""
     x, y = problem.ops[a], problem.ops[b]
     held = [{h.unit: h.cycles for h in op.holds()} for op in (x, y)]
-    if problem.allowed_roles(a) == problem.allowed_roles(b) and x.issue and y.issue:
-        held[0]["its stream"], held[1]["its stream"] = x.issue, y.issue
+    streams = problem.stream_cycles(a), problem.stream_cycles(b)
+    if problem.allowed_roles(a) == problem.allowed_roles(b) and all(streams):
+        held[0]["its stream"], held[1]["its stream"] = streams
     common = held[0].keys() & held[1].keys()
     return max((held[0][u] for u in common), default=0), max(
         (held[1][u] for u in common), default=0

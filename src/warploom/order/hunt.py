@@ -161,7 +161,7 @@ class Hunt:
         self._score(known)
         seconds, limit = self.options.solver_seconds, self.options.seconds
         if seconds is not None and limit is not None:
-            seconds = min(seconds, max(1.0, limit / 4))
+            seconds = min(seconds, limit / 4)
         near = known[:KNOWN]
         solved = self._usable(solver_starts(self.problem, self._rng, seconds=seconds, known=near))
         self._score(list(islice(solved, self.options.batch)))

@@ -174,7 +174,7 @@ class _Search:
     def _any_schedule(self) -> bool:
         """After the deadline: one look of the heuristic at intervals where it seldom fails."""
         late = replace(self.attempter, deadline=Deadline())
-        for ii in dict.fromkeys([2 * self.low, min(16 * self.low, self.top), self.top]):
+        for ii in dict.fromkeys([self.low, 2 * self.low, min(16 * self.low, self.top), self.top]):
             if self._take(ii, late.quick(ii)):
                 return True
         return False

@@ -46,6 +46,7 @@ from warploom.sim import MachineCosts, simulate
 from warploom.sim.costs import TargetCosts, costs_of
 
 FIRST, LOOK = 0.35, 0.12  # shares of the limits: for whole ops, and for each finer cut
+LEAST = 0.1  # seconds of a look
 
 Measure: TypeAlias = Callable[[CompiledSchedule], float] | Callable[[ModuloResult], float]
 Progress: TypeAlias = Callable[[Step], None]
@@ -129,16 +130,20 @@ class _ScheduleSearch:
     def result(self, pool: Executor | None, store: Path | str | None) -> SearchResult:
         """Search, compile the best, and write the table."""
         whole = subject_of(self.schedule, self.machine, WHOLE, self.options.lds_bytes)
-        shipped = [
-            (name, compiled, self._value(whole, compiled, compiled_score=True))
-            for name, compiled in baselines(self.schedule)
-        ]
-        own = [s for s in shipped if self.builder is None or self.builder.builds(s[1])]
+        shipped: list[Baseline] = []
+        for name, compiled in baselines(self.schedule):
+            shipped.append((name, compiled, self._value(whole, compiled, compiled_score=True)))
+            if self._over():
+                break
+        own = self._built_baselines(shipped)
         self.best_built = min((score for *_, score in own), default=inf)
-        goal = self._goal(store)
+        goal = self._goal(store, () if self._settled() else self.options.splits)
         stopped = "nothing left to try"
         seeds: list[tuple[str, tuple[int, ...]]] = whole.starts(shipped)
         for split, share in self._plan():
+            if self._settled():
+                stopped = "time limit"
+                break
             found = self._hunt(split, share, seeds, pool, goal)
             if found is None:
                 continue
@@ -149,9 +154,27 @@ class _ScheduleSearch:
                 break
         return self._ranked(shipped, own, stopped)
 
-    def _goal(self, store: Path | str | None) -> float:
+    def _over(self) -> bool:
+        limit = self.options.seconds
+        return limit is not None and time.monotonic() - self.begun >= limit
+
+    def _settled(self) -> bool:
+        """Whether the time is up and there is something to hand back."""
+        return self._over() and self.best_built < inf
+
+    def _built_baselines(self, shipped: Sequence[Baseline]) -> list[Baseline]:
+        """Those that become kernels, if that was asked for; one is enough when time is up."""
+        own: list[Baseline] = []
+        for baseline in sorted(shipped, key=lambda b: b[2]):
+            if self.builder is None or self.builder.builds(baseline[1]):
+                own.append(baseline)
+                if self._over():
+                    break
+        return own
+
+    def _goal(self, store: Path | str | None, splits: Sequence[Split]) -> float:
         """What ends the search: the goal asked for, or what no granularity can go below."""
-        for split in self.options.splits:
+        for split in splits or (WHOLE,):
             subject = subject_of(self.schedule, self.machine, split, self.options.lds_bytes)
             scores = Scores(store, digest_of(subject.bench, self.measure))
             self.known[split] = subject, scores
@@ -183,7 +206,7 @@ class _ScheduleSearch:
         left, done = None, sum(f.evaluations for _, f in self.hunts)
         if options.seconds is not None:
             over = options.seconds - (time.monotonic() - self.begun)
-            left = max(1.0, over if share == 1.0 else options.seconds * share)
+            left = max(LEAST, over if share == 1.0 else min(over, options.seconds * share))
         hunt = Hunt(
             subject.bench.parts.problem,
             self._building(

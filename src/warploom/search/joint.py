@@ -25,6 +25,8 @@ from warploom.search.fitted import FEWEST, Fit, fit, held_out, rank_correlation
 from warploom.search.joint_book import SCHEMA, Book
 from warploom.search.tiles import Shape, Trial, schedule, shapes
 
+LEAST = 0.5  # seconds for the order of the first shape, however short the time
+
 Measure = Callable[[Tiling], float]
 Progress = Callable[[str], None]
 
@@ -35,7 +37,7 @@ class JointOptions:
 
     ``shapes`` are scheduled, unless their bound exceeds the best prediction by more than the share
     ``margin``. ``trials`` are measured, in batches of ``batch``; then the ``finalists`` best again,
-    in rotation, ``rounds`` times. ``seconds``: no new batch or shape after them.
+    in rotation, ``rounds`` times. ``seconds``: nothing new begins after them.
     """
 
     shapes: int = 12
@@ -166,7 +168,7 @@ class _Search:
     def enumerate(self) -> None:
         """Trials of the shapes that may win, best bounds first, every tile size in its turn."""
         known, target = self.book.trials(), self.compiled.target
-        found = shapes(self.kernel, self.sizes, self.compiled.pins, target)
+        found = shapes(self.kernel, self.sizes, self.compiled.pins, target, self.out_of_time)
         self.shapes = len(found)
         self.tell(f"{len(found)} shapes have a place on the chip")
         best = float("inf")
@@ -176,13 +178,17 @@ class _Search:
             if shape.bound > best * (1 + self.options.margin):
                 self.pruned += 1
                 continue
+            limit = self.options.seconds
+            left = None if limit is None else max(LEAST, limit - time.monotonic() + self.begun)
+            count = self.options.programs
             made = known.get(shape.tiling) or tuple(
-                schedule(self.kernel, shape, self.sizes, target, programs=self.options.programs)
+                schedule(self.kernel, shape, self.sizes, target, programs=count, seconds=left)
             )
             self.scheduled += 1
             self.trials |= {t.name: t for t in made}
             best = min([best, *(t.predicted for t in made)])
-            self.book.keep_trials(shape, made)
+            if not self.out_of_time():  # else there may be more of them
+                self.book.keep_trials(shape, made)
             self.tell(f"{shape.tiling.name}: {len(made)} trials, best {best:.0f} cycles")
 
     def measure_all(self) -> None:

@@ -1,13 +1,15 @@
 """Milliseconds of a tiling on the GPU of this machine, for the joint search.
 
-Tensors are random, of the sizes searched for. Every time is taken between two of the first tiling
-measured, and scaled by how those drifted: boards at their power limit change their clock.
-A tiling whose results differ from the first one's is refused.
+Tensors are random, of the sizes searched for. Launches come in short bursts with pauses: under its
+power limit a board changes its clock, by more than programs differ, and a board that rests between
+bursts keeps its highest. So times are cycles. A tiling whose results differ from the first one's is
+refused.
 """
 
 from __future__ import annotations
 
 import statistics
+import time
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
@@ -21,7 +23,8 @@ from warploom.launch.tensors import torch_name
 from warploom.launch.texts import Calls
 from warploom.lower.tiling import Tiling
 
-SLICE_MS, SLICES = 10.0, 5
+BURST_MS, BURSTS = 1.5, 9
+PAUSE = 4.0  # times as long as a burst
 FAR = 2e-2  # relative difference of two tilings' results that rounding does not explain
 
 
@@ -65,25 +68,17 @@ class OnGpu:
             tensors.pop()
         named = {**choices, **missing, **scalars}
         self.tensors, self.scalars, self.options, _ = self.calls.arguments(tensors, named)
-        self.timer, self.level = Timer(), 0.0
-        self.first: Tiling | None = None
+        self.timer = Timer()
         self.expected: list[Any] | None = None
 
     def __call__(self, tiling: Tiling) -> float:
-        """Median milliseconds, corrected for drift."""
+        """Median milliseconds."""
         made = self.calls.compiled(self.tensors, self._pinned(tiling))
         report = made.built.cubin.report
         if not report.kept:
             raise BackendError(f"{report.spill_bytes} bytes spilled{''.join(report.messages)}")
         self._check(tiling)
-        if self.first is None:
-            self.first = tiling
-            self.level = self._time(tiling)
-            return self.level
-        before = self._time(self.first)
-        took = self._time(tiling)
-        after = self._time(self.first)
-        return took * 2 * self.level / (before + after)
+        return self._time(tiling)
 
     def _pinned(self, tiling: Tiling) -> tuple[Any, ...]:
         return (*self.options[:4], tiling.pins)
@@ -108,10 +103,12 @@ class OnGpu:
             for _ in range(repeats):
                 self._launch(tiling)
             self.timer.mark(1, None)
-            return self.timer.milliseconds() / repeats
+            took = self.timer.milliseconds()
+            time.sleep(took * PAUSE / 1e3)
+            return took / repeats
 
-        repeats = max(1, int(SLICE_MS / max(run(2), 1e-3)))
-        return statistics.median(run(repeats) for _ in range(SLICES))
+        repeats = max(1, int(BURST_MS / max(run(2), 1e-3)))
+        return statistics.median(run(repeats) for _ in range(BURSTS))
 
 
 def _random(tensor: TensorText, dtype: str, sizes: Mapping[str, int]) -> Any:  # noqa: ANN401

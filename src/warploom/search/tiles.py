@@ -1,7 +1,7 @@
 """Tile kernels on Hopper: all choices of a ``Tiling`` together, with bounds and predictions.
 
-Tile sizes, consumers, stages, what stays in registers, how far loads run ahead, slack, ties and the
-order of the loop's ops are one space. A *shape* (sizes, consumers, storage) has a lower bound: the
+Tile sizes, consumers, stages, what stays in registers, how far loads run ahead, ties and the order
+of the loop's ops are one space. A *shape* (sizes, consumers, storage) has a lower bound: the
 busiest unit, over the iterations of the CTA with most of them. A *trial* has a schedule: it is
 predicted by simulating the role programs of two tiles, for that many iterations. A shape whose
 bound exceeds the best prediction by more than the model's own error is not scheduled at all.
@@ -9,11 +9,13 @@ bound exceeds the best prediction by more than the model's own error is not sche
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
 
+from warploom.document.roles import Commit, Compute, NamedSync, WaitGroup
 from warploom.errors import GeometryError, KernelError, SchedulingError
 from warploom.kernel.values import Kernel, Walk
 from warploom.launch.pricing import contended
@@ -23,7 +25,7 @@ from warploom.lower.choose import Choice, choose
 from warploom.lower.column import Lowered, lower
 from warploom.lower.fuse import fuse
 from warploom.lower.layout import lay_out
-from warploom.lower.loop_ops import loop_ops, takes_turns
+from warploom.lower.loop_ops import CONSUMER, loop_ops, takes_turns
 from warploom.lower.ranges import cut_of
 from warploom.lower.shapes import COLUMNS
 from warploom.lower.tiling import Tiling
@@ -37,6 +39,7 @@ TRIPS = 12  # iterations of a simulated tile
 TIES = (0, 16, 32)
 PROGRAMS = 6  # of one shape, the best by simulation
 WORK = 2_000_000  # of enumerating the programs of a shape
+LONGER = 0.06  # than the least interval: prices are less sure than that
 SOLVE = ModuloOptions(find_work=4.0, prove_work=1.0, optimise_work=1.0)
 Sizes = Mapping[str, int]
 
@@ -77,12 +80,21 @@ def hash_of(times: tuple[int, ...]) -> int:
 
 
 def shapes(
-    kernel: Kernel, sizes: Sizes, pins: Mapping[str, object], target: HopperTarget
+    kernel: Kernel,
+    sizes: Sizes,
+    pins: Mapping[str, object],
+    target: HopperTarget,
+    late: Callable[[], bool] = lambda: False,
 ) -> tuple[Shape, ...]:
-    """All shapes that have a place on the chip, those with the least estimate first."""
+    """All shapes that have a place on the chip, those with the least estimate first.
+
+    ``late``: no further ones, once there is one.
+    """
     found: dict[Tiling, Shape] = {}
     for choice in _choices(kernel, sizes, pins, target):
         for tiling in _storage(choice.tiling, pins):
+            if found and late():
+                break
             if tiling in found:
                 continue
             for settled in _settled(kernel, sizes, tiling, target):
@@ -112,11 +124,10 @@ def _choices(
 
 
 def _storage(tiling: Tiling, pins: Mapping[str, object]) -> Iterator[Tiling]:
-    """The same tile with operands kept elsewhere, in more slots, ordered with another slack."""
+    """The same tile with operands kept elsewhere, in more slots."""
     options: dict[str, tuple[object, ...]] = {
         "hold": (tiling.hold, not tiling.hold),
         "stages": (tiling.stages, *(n for n in (2, 3, 4) if tiling.stages is not None)),
-        "slack": tuple(dict.fromkeys((tiling.slack, 0))),
     }
     found = [tiling]
     for name, values in options.items():
@@ -190,16 +201,19 @@ def schedule(
     target: HopperTarget,
     *,
     programs: int = PROGRAMS,
+    seconds: float | None = None,
 ) -> Iterator[Trial]:
     """The solver's order of a shape and the best others by simulation, each with every tie and
-    with tiles loaded ahead.
+    with tiles loaded ahead. ``seconds`` limit the solver; others are left out when they are over.
     """
+    begun, options = time.monotonic(), replace(SOLVE, seconds=seconds)
     try:
-        first = lower(kernel, shape.tiling, target=target, options=SOLVE)
+        first = lower(kernel, shape.tiling, target=target, options=options)
     except (SchedulingError, GeometryError, KernelError):
         return
     orders = {(first.result.ii, *first.result.times): first}
-    if programs and takes_turns(first.layout):
+    over = seconds is not None and time.monotonic() - begun > seconds
+    if programs and takes_turns(first.layout) and not over:
         for lowered in _others(first):
             orders.setdefault((lowered.result.ii, *lowered.result.times), lowered)
     ranked = []
@@ -224,9 +238,11 @@ def schedule(
 
 
 def _others(first: Lowered) -> Iterator[Lowered]:
-    """Other programs at the least interval."""
+    """Other programs at an interval a little longer than the least one found."""
     try:
-        found = candidates_of(first.problem, first.plan, options=SOLVE, work=WORK)
+        found = candidates_of(
+            first.problem, first.plan, longer=LONGER, work=WORK, best=first.result
+        )
     except SchedulingError:
         return
     for candidate in found.found:
@@ -252,16 +268,8 @@ def trial_of(
     ends = max(0.0, two.cycles - one.cycles - trips * interval)
     iterations, tiles = work_of(kernel, tiling, sizes, target)
     predicted = iterations * interval + tiles * ends
-    busy: dict[str, float] = {}
-    for op in loop_ops(lowered.layout, target, tiling.consumers):
-        busy[op.cost.unit] = busy.get(op.cost.unit, 0.0) + op.cost.occupancy
     walked = [v.name for v in kernel.vars if v.walk in (Walk.TILE, Walk.STEP)]
     features = {
-        "interval": interval,
-        "least interval": float(lowered.result.ii),
-        "ends": ends,
-        "iterations": float(iterations),
-        "tiles": float(tiles),
         "consumers": float(tiling.consumers),
         "stages": float(tiling.stages or 0),
         "hold": float(tiling.hold),
@@ -269,18 +277,25 @@ def trial_of(
         "tie": float(tiling.tie),
         "registers": float(sum(a.registers for a in lowered.layout.arrays)),
         **{f"extent {n}": float(tiling.extent(n)) for n in walked},
-        **{f"busy {u}": c for u, c in sorted(busy.items())},
         **_order_features(lowered),
     }
     return Trial(tiling=tiling, bound=bound, predicted=predicted, features=tuple(features.items()))
 
 
 def _order_features(lowered: Lowered) -> dict[str, float]:
-    """Where each op of the first consumer stands within the interval, as a share of it."""
-    ii = lowered.result.ii
-    ops = lowered.problem.ops
-    seen: dict[str, float] = {}
-    for op, time in zip(ops, lowered.result.times, strict=True):
-        kind = op.name.rstrip("0123456789").partition("@")[0]
-        seen.setdefault(f"at {len(seen)} {kind}", time / ii)
-    return {name.split(" ", 2)[0] + " " + name.split(" ", 2)[1]: v for name, v in seen.items()}
+    """Turns an iteration, and steps while no product of the same consumer is unfinished."""
+    program = next(p for p in lowered.document.programs if p.name == CONSUMER)
+    pending, alone, turns = 0, 0, 0
+    for entry in (*program.kernel, *program.kernel):  # twice: the first time from nothing
+        match entry:
+            case Commit():
+                pending += 1
+            case WaitGroup():
+                pending = min(pending, entry.pending)
+            case NamedSync():
+                turns += 1
+            case Compute():
+                alone += not pending
+            case _:
+                pass
+    return {"turns": turns / 2, "steps alone": alone / 2}

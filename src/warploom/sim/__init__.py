@@ -7,42 +7,14 @@ never correctness.
 
 from warploom.document.machine import MachineCosts, OpTiming, RoleCosts, RoleOpCost, UnitSpec
 from warploom.sim.costs import TargetCosts, mi355x_costs
-from warploom.sim.events import (
-    BarrierEvent,
-    Link,
-    OpEvent,
-    PhaseSpan,
-    Place,
-    Row,
-    SlotEvent,
-    StallCause,
-    StallEvent,
-    StallKind,
-    WaitEvent,
-)
-from warploom.sim.pace import Pace, find_pace, pace_of, steady_interval
-from warploom.sim.program import (
-    Await,
-    BarrierSpec,
-    Issue,
-    Meet,
-    Priority,
-    Program,
-    Signal,
-    Turn,
-    Unit,
-    WaitQueue,
-    Workload,
-)
-from warploom.sim.roles import lower_roles
+from warploom.sim.events import Place, Row, StallKind
+from warploom.sim.pace import Pace, steady_interval
+from warploom.sim.program import Await, Issue, Priority, Program, Signal, Unit, WaitQueue, Workload
 from warploom.sim.simulation import (
     Simulation,
-    StallSite,
-    UnitUse,
     interval_cost,
     simulate,
     simulate_roles,
     simulate_workload,
     simulation_to_json,
 )
-from warploom.sim.steady import SteadyState, UnitLoad

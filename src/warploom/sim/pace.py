@@ -47,11 +47,6 @@ class Pace:
         """Cycles a tile."""
         return self.interval / self.tiles
 
-    @property
-    def over_bound(self) -> float:
-        """How far above the busiest unit's own time, as a fraction; 0 is perfect."""
-        return self.interval / self.bound - 1 if self.bound else 0.0
-
     def text(self) -> str:
         """One line: cycles a tile, the bound, how busy the matrix unit is, on which costs."""
         whole = f" ({self.interval:g} for {self.tiles} an iteration)" if self.tiles > 1 else ""

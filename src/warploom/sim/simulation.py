@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from warploom.document.counters import ScheduleDocument
@@ -269,26 +269,6 @@ def simulation_to_json(sim: Simulation) -> dict[str, Any]:
         "period": sim.state.period if sim.state else None,
         "bound": None if bound is None else {"unit": bound.unit, "ii": float(bound.bound)},
         "rows": [row.name for row in sim.rows],
-        "units": [
-            {
-                "unit": use.unit,
-                "capacity": use.capacity,
-                "busy": use.busy,
-                "utilisation": use.utilisation,
-                "steady_utilisation": use.steady_utilisation,
-            }
-            for use in sim.units
-        ],
-        "stalls": [
-            {
-                "phase": site.phase,
-                "index": site.index,
-                "label": site.label,
-                "kind": str(site.kind),
-                "cycles": site.cycles,
-                "times": site.times,
-                "cause": site.cause,
-            }
-            for site in sim.sites
-        ],
+        "units": [asdict(use) for use in sim.units],
+        "stalls": [asdict(site) for site in sim.sites],
     }

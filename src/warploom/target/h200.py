@@ -45,7 +45,7 @@ class SyncCosts:
     proxy_fence: int = figure(17, "cycles", Origin.MEASURED)
     tma_issue: int = figure(80, "cycles", Origin.MEASURED, "one bulk tensor copy")
     full_wait: int = figure(
-        102, "cycles", Origin.MEASURED, "for a complete barrier; hidden behind eight products"
+        102, "cycles", Origin.MEASURED, "for a complete barrier; hidden by eight products"
     )
 
 
@@ -88,13 +88,6 @@ class VectorRates:
     max: float = figure(60.0, "a cycle", Origin.MEASURED)
     cvt_bf16x2: float = figure(62.7, "a cycle", Origin.MEASURED)
     shuffle: float = figure(32.0, "a cycle", Origin.MEASURED)
-    beside_products: float = figure(
-        1.75,
-        "times as long",
-        Origin.MEASURED,
-        "while another warpgroup's products run: maxima 1.93, sums 1.89, rescaling 1.74, "
-        "exponentials 1.33",
-    )
     alu_beside: float = figure(
         1.9, "times as long", Origin.MEASURED, "maxima and sums while products run"
     )
@@ -105,7 +98,7 @@ class VectorRates:
         "exponentials while products run, to 12 programs with clocks; 1.33 by themselves",
     )
     own_beside: float = figure(
-        1.5, "times more", Origin.FIT, "a warpgroup's own products, to 12 programs with clocks"
+        2.5, "times more", Origin.FIT, "a warpgroup's own products, to 47 attention programs"
     )
 
 
@@ -156,7 +149,7 @@ class TileModel:
     store: int = figure(550, "cycles", Origin.FIT, "a chunk that waits for its staging copy")
     convert: int = figure(220, "cycles", Origin.FIT, "one that finds a free copy, or needs none")
     fill: int = figure(1500, "cycles", Origin.FIT, "first loads of a launch")
-    cluster: int = figure(7000, "cycles", Origin.FIT, "of a launch more, until CTAs have met")
+    cluster: int = figure(3500, "cycles", Origin.FIT, "of a launch more, until CTAs have met")
     head: int = figure(700, "cycles", Origin.FIT, "first loads of a tile, where none come ahead")
     ends: float = figure(0.7, "iterations", Origin.ASSUMED, "a tile's ends, where tiles are listed")
     step_tail: int = figure(20, "cycles", Origin.ASSUMED, "until a step's last result is usable")
@@ -169,6 +162,9 @@ class MemoryModel:
     """What memory beyond the SM takes, for whole launches (``bench/results/h200_few_tiles.md``)."""
 
     dram_share: float = figure(0.85, "", Origin.FIT, "of the datasheet's rate that is reached")
+    dram_parts: float = figure(
+        0.94, "", Origin.MEASURED, "of that, where parts of a loop read in several places at once"
+    )
     sm_rate: float = figure(24.0, "bytes a cycle", Origin.FIT, "that an SM alone draws")
     l2_share: float = figure(
         0.5, "", Origin.ASSUMED, "of the L2 that rows visited together fill and still stay there"
@@ -185,19 +181,15 @@ class MemoryModel:
     meet: float = figure(
         8000.0, "cycles", Origin.MEASURED, "parts of a split loop: writes, a counter, first reads"
     )
+    near_rate: float = figure(25.0, "bytes a cycle", Origin.FIT, "sent to a CTA of the cluster")
     meet_rate: float = figure(25.0, "bytes a cycle", Origin.FIT, "of what they leave in the L2")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HopperTarget:
-    """A Hopper part: costs, limits and clocks.
-
-    ``queued``: ops are placed under the tensor cores' bounded queue instead of a flat price of
-    issue. The shipped orders were solved and measured without it.
-    """
+    """A Hopper part: costs, limits and clocks."""
 
     name: str
-    queued: bool = False
     clock_hz: float = figure(1.98e9, "Hz", Origin.DOCUMENT)
     dram_bytes_per_s: float = figure(4.8e12, "bytes a second", Origin.DOCUMENT)
     limits: Limits = Limits()
@@ -228,9 +220,6 @@ class HopperTarget:
         4.75, "times", Origin.MEASURED, "a product's cycles over its issue while the queue has room"
     )
     least_issue: int = figure(10, "cycles", Origin.MEASURED, "of a product, at the least")
-    flat_issue: int = figure(
-        16, "cycles", Origin.ASSUMED, "of a group, where the queue is left out (queued=False)"
-    )
     smem_rate: int = figure(128, "bytes a cycle", Origin.MEASURED, "loads, stores and operands")
     a_in_registers: float = figure(
         3.3, "cycles a product", Origin.MEASURED, "more, where a warpgroup is alone on the unit"

@@ -6,15 +6,7 @@ made. ``witness`` turns a finding into a concrete interleaving.
 """
 
 from warploom.verify.assumptions import Assumptions, Limits
-from warploom.verify.findings import (
-    Code,
-    Event,
-    Finding,
-    Report,
-    Severity,
-    finding_to_json,
-    report_to_json,
-)
+from warploom.verify.findings import Code, Finding, Report, Severity
 from warploom.verify.judge import verify
-from warploom.verify.report import FileVerdict, exit_code, judge_file, judge_files
+from warploom.verify.report import exit_code, judge_file, judge_files
 from warploom.verify.witness import witness

@@ -97,38 +97,16 @@ def _data(scene: Scene) -> dict[str, Any]:
         "ops": [_op(op) for op in sim.ops],
         "stalls": [_stall(stall) for stall in sim.stalls],
         "waits": [
-            {
-                "row": wait.row,
-                "place": _place(wait.place),
-                "start": wait.start,
-                "op": wait.op,
-                "text": wait_text(wait),
-            }
+            _of(wait, "row", "start", "op") | {"place": _place(wait.place), "text": wait_text(wait)}
             for wait in sim.waits
         ],
-        "barriers": [
-            {
-                "name": barrier.name,
-                "ordinal": barrier.ordinal,
-                "release": barrier.release,
-                "arrivals": barrier.arrivals,
-            }
-            for barrier in sim.barriers
-        ],
+        "barriers": [_of(b, "name", "ordinal", "release", "arrivals") for b in sim.barriers],
         "slots": [
-            {
-                "slot": slot.slot,
-                "content": slot.content,
-                "start": slot.start,
-                "ready": slot.ready,
-                "end": slot.end,
-                "writers": slot.writers,
-                "readers": slot.readers,
-            }
-            for slot in sim.slots
+            _of(s, "slot", "content", "start", "ready", "end", "writers", "readers")
+            for s in sim.slots
         ],
-        "slotLines": [{"name": line.name, "lives": line.lives} for line in scene.slots],
-        "links": [{"src": link.src, "dst": link.dst, "via": link.via} for link in sim.links],
+        "slotLines": [_of(line, "name", "lives") for line in scene.slots],
+        "links": [_of(link, "src", "dst", "via") for link in sim.links],
         "bands": [_band(band, band.row in shown) for band in scene.bands],
     }
 
@@ -156,40 +134,29 @@ def _few(scene: Scene) -> bool:
     return len(scene.bands) < len(scene.sim.rows)
 
 
+def _of(value: object, *names: str) -> dict[str, Any]:
+    """Some fields of a value."""
+    return {name: getattr(value, name) for name in names}
+
+
 def _place(place: Place) -> dict[str, Any]:
-    return {
-        "label": place.label,
-        "phase": place.phase,
-        "index": place.index,
-        "iteration": place.iteration,
-    }
+    return _of(place, "label", "phase", "index", "iteration")
 
 
 def _op(op: OpEvent) -> dict[str, Any]:
-    return {
-        "row": op.row,
+    times = ("issue", "issued", "start", "end", "done")
+    return _of(op, "row", "unit", *times, "queue", "count") | {
         "place": _place(op.place),
         "labels": short_labels(op.place.label),
         "word": op_word(op.kind),
         "colour": op_colour(op.kind),
-        "unit": op.unit,
-        "issue": op.issue,
-        "issued": op.issued,
-        "start": op.start,
-        "end": op.end,
-        "done": op.done,
-        "queue": op.queue,
-        "count": op.count,
         "detail": [pair for pair in op.detail if pair[0] != "role"],
     }
 
 
 def _stall(stall: StallEvent) -> dict[str, Any]:
-    return {
-        "row": stall.row,
+    return _of(stall, "row", "start", "end") | {
         "place": _place(stall.place),
-        "start": stall.start,
-        "end": stall.end,
         "kind": str(stall.cause.kind),
         "text": stall.cause.text,
         "op": stall.cause.op,
@@ -198,13 +165,9 @@ def _stall(stall: StallEvent) -> dict[str, Any]:
 
 
 def _band(band: Band, representative: bool) -> dict[str, Any]:
-    return {
-        "row": band.row,
-        "name": band.name,
+    return _of(band, "row", "name", "stalls", "waits") | {
         "representative": representative,
         "issue": _lane(band.issue),
-        "stalls": band.stalls,
-        "waits": band.waits,
         "lanes": [_lane(lane) for lane in band.lanes],
         "spans": [(span.phase, span.iteration, span.start, span.end) for span in band.spans],
     }

@@ -3,6 +3,3 @@
 ``tile`` writes the whole source of a lowered tile kernel: loops, waits and barriers are the
 document's entries, each wait with its reason, to read, keep and edit.
 """
-
-from warploom.emit.cuda.layout import Layout, layout_of
-from warploom.emit.cuda.lowering import Lowering, LoweringTable, Site, base_table

@@ -9,17 +9,9 @@ can. Nothing here judges: the verifier is another room.
         print(reason.text)
 """
 
-from warploom.guard.counters.cost import CHIP, REFERENCE, Cost, StallModel
+from warploom.guard.counters.cost import CHIP, REFERENCE, StallModel
 from warploom.guard.counters.program import Hazard
-from warploom.guard.counters.reasons import Reason, Served
+from warploom.guard.counters.reasons import Reason
 from warploom.guard.counters.repair import Change, ChangeKind, Repair, repair
-from warploom.guard.counters.synthesis import (
-    Barriers,
-    Mode,
-    PhaseCounts,
-    Synthesis,
-    count_sync,
-    guarded,
-    synthesise,
-)
+from warploom.guard.counters.synthesis import Synthesis, count_sync, guarded, synthesise
 from warploom.guard.counters.text import Queue

@@ -37,7 +37,6 @@ from warploom.guard.mbarrier.plan import (
     Store,
     Stores,
     Turns,
-    Verbatim,
     Work,
 )
 from warploom.guard.mbarrier.release import Release

@@ -6,32 +6,17 @@ import ast
 from typing import cast as typed
 
 from warploom.errors import KernelCallError
+from warploom.kernel import values as ir
 from warploom.kernel.read.arith import known, value_of
 from warploom.kernel.read.state import Frame, SizeOf, Symbol, nearest, shape
-from warploom.kernel.values import (
-    Access,
-    At,
-    Axis,
-    Dim,
-    DType,
-    Fn,
-    Indices,
-    Load,
-    Pointwise,
-    Spread,
-    Store,
-    Tensor,
-    Value,
-    Var,
-    Walk,
-    is_number,
-    operands,
-)
+from warploom.kernel.values import Access, DType, Fn, Walk, is_number, operands
 
 MANY_TO_ONE = {Fn.FLOORDIV, Fn.MOD, Fn.SHR, Fn.BITS, Fn.MIN, Fn.MAX, Fn.ABS, Fn.WHERE}
 
 
-def load(frame: Frame, node: ast.Subscript, tensor: Tensor, indices: tuple[Symbol, ...]) -> Value:
+def load(
+    frame: Frame, node: ast.Subscript, tensor: ir.Tensor, indices: tuple[Symbol, ...]
+) -> ir.Value:
     """``x[m, k]``."""
     if tensor.access is Access.OUT:
         frame.wrong_memory(
@@ -41,12 +26,12 @@ def load(frame: Frame, node: ast.Subscript, tensor: Tensor, indices: tuple[Symbo
             fix="use the value that is stored, or make it an input of another kernel",
         )
     at, dims = places(frame, node, tensor, indices)
-    return frame.build.new(Load, dims, tensor.dtype, frame.line(node), tensor=tensor.name, at=at)
+    return frame.build.new(ir.Load, dims, tensor.dtype, frame.line(node), tensor=tensor.name, at=at)
 
 
 def places(
-    frame: Frame, node: ast.Subscript, tensor: Tensor, indices: tuple[Symbol, ...]
-) -> tuple[tuple[At, ...], tuple[Dim, ...]]:
+    frame: Frame, node: ast.Subscript, tensor: ir.Tensor, indices: tuple[Symbol, ...]
+) -> tuple[tuple[ir.At, ...], tuple[ir.Dim, ...]]:
     """The places of an access and the shape it has. Trailing whole axes may be left out."""
     axes = tensor.axes
     if len(indices) > len(axes):
@@ -59,8 +44,8 @@ def places(
         )
     rest: tuple[Symbol, ...] = tuple(slice(None) for _ in axes[len(indices) :])
     nodes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    at: list[At] = []
-    dims: list[Dim] = []
+    at: list[ir.At] = []
+    dims: list[ir.Dim] = []
     for i, (axis, index) in enumerate(zip(axes, (*indices, *rest), strict=True)):
         here = nodes[i] if i < len(nodes) else node
         place, dim = _place(frame, here, tensor, axis, index, missing=i >= len(indices))
@@ -80,14 +65,16 @@ def places(
 
 
 def _place(
-    frame: Frame, node: ast.AST, tensor: Tensor, axis: Axis, index: Symbol, *, missing: bool
-) -> tuple[At, list[Dim]]:
+    frame: Frame, node: ast.AST, tensor: ir.Tensor, axis: ir.Axis, index: Symbol, *, missing: bool
+) -> tuple[ir.At, list[ir.Dim]]:
     if isinstance(index, slice):
         return _whole(frame, node, tensor, axis, index, missing=missing)
-    if isinstance(index, Var) and not tensor.captured:
+    if isinstance(index, ir.Var) and not tensor.captured:
         return _by_variable(frame, node, tensor, axis, index)
-    if isinstance(known(frame, index), float) or isinstance(index, Tensor | tuple | str):
-        index = value_of(frame, node, index) if isinstance(index, Tensor | tuple | str) else index
+    if isinstance(known(frame, index), float) or isinstance(index, ir.Tensor | tuple | str):
+        index = (
+            value_of(frame, node, index) if isinstance(index, ir.Tensor | tuple | str) else index
+        )
         frame.wrong_type(
             node,
             f"axis '{axis.name}' of '{tensor.name}' is indexed by a float",
@@ -103,8 +90,8 @@ def _place(
             fix="use // for whole quotients, or .to(wl.i32)",
         )
     made = frame.build.made.get(value.name)
-    if tensor.captured and isinstance(made, Indices):
-        return At(var=made.var), [Dim(made.var)]
+    if tensor.captured and isinstance(made, ir.Indices):
+        return ir.At(var=made.var), [ir.Dim(made.var)]
     if len(value.dims) > 1 and not tensor.captured:
         frame.wrong_shape(
             node,
@@ -112,12 +99,12 @@ def _place(
             why="an index is a number, a variable, or a vector of rows",
             fix="index with a vector such as rows[m]",
         )
-    return At(value=value.name), list(value.dims)
+    return ir.At(value=value.name), list(value.dims)
 
 
 def _whole(
-    frame: Frame, node: ast.AST, tensor: Tensor, axis: Axis, index: slice, *, missing: bool
-) -> tuple[At, list[Dim]]:
+    frame: Frame, node: ast.AST, tensor: ir.Tensor, axis: ir.Axis, index: slice, *, missing: bool
+) -> tuple[ir.At, list[ir.Dim]]:
     if index != slice(None):
         frame.wrong_type(
             node,
@@ -133,10 +120,10 @@ def _whole(
         if missing
         else f"all of axis '{axis.name}' of '{tensor.name}' is asked for",
     )
-    return At(var=var.name), [Dim(var.name, axis.per)]
+    return ir.At(var=var.name), [ir.Dim(var.name, axis.per)]
 
 
-def whole_axis(frame: Frame, node: ast.AST, axis: str, what: str) -> Var:
+def whole_axis(frame: Frame, node: ast.AST, axis: str, what: str) -> ir.Var:
     """The variable of a whole axis, whose size must be known."""
     build = frame.build
     if axis not in build.sizes and axis not in build.whole:
@@ -154,8 +141,8 @@ def whole_axis(frame: Frame, node: ast.AST, axis: str, what: str) -> Var:
 
 
 def _by_variable(
-    frame: Frame, node: ast.AST, tensor: Tensor, axis: Axis, var: Var
-) -> tuple[At, list[Dim]]:
+    frame: Frame, node: ast.AST, tensor: ir.Tensor, axis: ir.Axis, var: ir.Var
+) -> tuple[ir.At, list[ir.Dim]]:
     if var.axis != axis.name:
         frame.wrong_shape(
             node,
@@ -166,7 +153,7 @@ def _by_variable(
             f"or index with wl.index({var.name})",
         )
     if var.walk is Walk.UNIT or (is_number(var) and axis.per == 1):
-        return At(var=var.name), []
+        return ir.At(var=var.name), []
     if var.walk is Walk.STEP and axis.per > 1 and frame.build.shifted:
         frame.wrong_shape(
             node,
@@ -184,14 +171,14 @@ def _by_variable(
                 fix=f"wl.steps(..., {axis.per})",
             )
         if axis.per >= var.extent:
-            return At(var=var.name), []
-    return At(var=var.name), [Dim(var.name, axis.per)]
+            return ir.At(var=var.name), []
+    return ir.At(var=var.name), [ir.Dim(var.name, axis.per)]
 
 
 def store(
     frame: Frame,
     node: ast.Subscript,
-    tensor: Tensor,
+    tensor: ir.Tensor,
     indices: tuple[Symbol, ...],
     given: Symbol,
     *,
@@ -216,22 +203,22 @@ def store(
         )
     _check_store(frame, node, tensor, at, add=add)
     line = frame.line(node)
-    made = Store(tensor=tensor.name, at=at, value=value.name, add=add, line=line)
+    made = ir.Store(tensor=tensor.name, at=at, value=value.name, add=add, line=line)
     frame.build.stores.setdefault(tensor.name, []).append(made)
     if tensor.name not in frame.build.without:
         frame.build.emit(made)
 
 
 def _shaped(
-    frame: Frame, node: ast.AST, tensor: Tensor, dims: tuple[Dim, ...], value: Value
-) -> Value:
+    frame: Frame, node: ast.AST, tensor: ir.Tensor, dims: tuple[ir.Dim, ...], value: ir.Value
+) -> ir.Value:
     if set(value.dims) < set(dims):
-        return frame.build.new(Spread, dims, value.dtype, frame.line(node), arg=value.name)
+        return frame.build.new(ir.Spread, dims, value.dtype, frame.line(node), arg=value.name)
     if set(value.dims) == set(dims) and value.name in frame.build.free:
         return frame.turned(value, tuple(d.var for d in dims))
     if value.dims != dims:
         turned = set(value.dims) == set(dims)
-        asked = shape(Value(name="", dims=dims, dtype=value.dtype))
+        asked = shape(ir.Value(name="", dims=dims, dtype=value.dtype))
         frame.wrong_shape(
             node,
             f"a value of shape {shape(value)} is stored to a tile of '{tensor.name}' "
@@ -243,7 +230,7 @@ def _shaped(
 
 
 def _check_store(
-    frame: Frame, node: ast.Subscript, tensor: Tensor, at: tuple[At, ...], *, add: bool
+    frame: Frame, node: ast.Subscript, tensor: ir.Tensor, at: tuple[ir.At, ...], *, add: bool
 ) -> None:
     build = frame.build
     for other in build.stores.get(tensor.name, []):
@@ -273,7 +260,7 @@ def _check_store(
     _check_own_place(frame, node, tensor, at)
 
 
-def _check_own_place(frame: Frame, node: ast.AST, tensor: Tensor, at: tuple[At, ...]) -> None:
+def _check_own_place(frame: Frame, node: ast.AST, tensor: ir.Tensor, at: tuple[ir.At, ...]) -> None:
     """A plain store needs a place of its own in every tile and iteration."""
     build = frame.build
     grid = build.grid
@@ -302,9 +289,9 @@ def _check_own_place(frame: Frame, node: ast.AST, tensor: Tensor, at: tuple[At, 
             )
 
 
-def _check_one_to_one(frame: Frame, node: ast.AST, tensor: Tensor, name: str) -> None:
+def _check_one_to_one(frame: Frame, node: ast.AST, tensor: ir.Tensor, name: str) -> None:
     op = frame.build.made.get(name)
-    if not isinstance(op, Pointwise):
+    if not isinstance(op, ir.Pointwise):
         return
     if op.fn in MANY_TO_ONE and not op.result.dims:
         frame.wrong_memory(
@@ -317,7 +304,7 @@ def _check_one_to_one(frame: Frame, node: ast.AST, tensor: Tensor, name: str) ->
         _check_one_to_one(frame, node, tensor, operand)
 
 
-def size_of(frame: Frame, node: ast.Attribute, tensor: Tensor) -> SizeOf:
+def size_of(frame: Frame, node: ast.Attribute, tensor: ir.Tensor) -> SizeOf:
     """``x.k``."""
     names = [a.name for a in tensor.axes]
     if node.attr not in names:

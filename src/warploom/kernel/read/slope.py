@@ -9,24 +9,12 @@ from __future__ import annotations
 import ast
 import math
 
+from warploom.kernel import values as ir
 from warploom.kernel.read.arith import pointwise
 from warploom.kernel.read.state import Frame, Symbol, is_static
-from warploom.kernel.values import (
-    Const,
-    DType,
-    Fn,
-    Indices,
-    Load,
-    Pointwise,
-    Position,
-    Scalar,
-    Size,
-    Spread,
-    Value,
-    operands,
-)
+from warploom.kernel.values import DType, Fn, operands
 
-LEAVES = Const | Scalar | Size | Position | Indices | Load
+LEAVES = ir.Const | ir.Scalar | ir.Size | ir.Position | ir.Indices | ir.Load
 FLAT = {Fn.FLOOR, Fn.FLOORDIV, Fn.MOD, Fn.EQ, Fn.NE, Fn.LT, Fn.LE, Fn.GT, Fn.GE} | {
     Fn.AND,
     Fn.OR,
@@ -34,13 +22,13 @@ FLAT = {Fn.FLOOR, Fn.FLOORDIV, Fn.MOD, Fn.EQ, Fn.NE, Fn.LT, Fn.LE, Fn.GT, Fn.GE}
 }
 
 
-def slope(frame: Frame, node: ast.AST, y: Value, x: Value) -> Symbol:
+def slope(frame: Frame, node: ast.AST, y: ir.Value, x: ir.Value) -> Symbol:
     """dy/dx; the number 0 or 1 where it is one."""
     return _Slope(frame, node, x).of(y.name)
 
 
 class _Slope:
-    def __init__(self, frame: Frame, node: ast.AST, x: Value) -> None:
+    def __init__(self, frame: Frame, node: ast.AST, x: ir.Value) -> None:
         self.frame, self.node, self.x = frame, node, x
         self.known: dict[str, Symbol] = {x.name: 1.0}
 
@@ -53,23 +41,23 @@ class _Slope:
         op = self.frame.build.made.get(name)
         if op is None or isinstance(op, LEAVES):
             return 0.0
-        if isinstance(op, Pointwise):
+        if isinstance(op, ir.Pointwise):
             if op.fn in FLAT:
                 return 0.0
             slopes = [self.of(a) for a in op.args]
             if all(_is(s, 0) for s in slopes):
                 return 0.0
             return self._rule(op, slopes)
-        if any(not _is(self.of(a), 0) for a in operands(op)) and not isinstance(op, Spread):
+        if any(not _is(self.of(a), 0) for a in operands(op)) and not isinstance(op, ir.Spread):
             self.frame.wrong_type(
                 self.node,
                 "wl.slope of a value that other elements take part in",
                 why="a product or a sum along an axis lies between the two",
                 fix="pointwise functions of x only",
             )
-        return self.of(op.arg) if isinstance(op, Spread) else 0.0
+        return self.of(op.arg) if isinstance(op, ir.Spread) else 0.0
 
-    def _rule(self, op: Pointwise, slopes: list[Symbol]) -> Symbol:  # noqa: PLR0911 (a rule a line)
+    def _rule(self, op: ir.Pointwise, slopes: list[Symbol]) -> Symbol:  # noqa: PLR0911 (a rule a line)
         args = [self._value(a) for a in op.args]
         y, first = op.result, slopes[0]
         a = args[0]
@@ -92,7 +80,7 @@ class _Slope:
                 return first
         return self._times(first, self._outer(op.fn, a, y))
 
-    def _outer(self, fn: Fn, a: Value, y: Value) -> Symbol:  # noqa: C901, PLR0911 (a rule a line)
+    def _outer(self, fn: Fn, a: ir.Value, y: ir.Value) -> Symbol:  # noqa: C901, PLR0911 (a rule a line)
         """The derivative of a function of one argument."""
         op = self._op
         match fn:
@@ -123,13 +111,13 @@ class _Slope:
                 return self._chosen(op(Fn.LT, a, 0.0), -1.0, 1.0)
         self.frame.wrong_type(self.node, f"wl.slope through '{fn}'", fix="other functions")
 
-    def _value(self, name: str) -> Value:
+    def _value(self, name: str) -> ir.Value:
         if name == self.x.name:
             return self.x
         op = self.frame.build.made.get(name)
         if op is not None:
             return op.result  # type: ignore[union-attr]
-        here = (v for v in self.frame.env.values() if isinstance(v, Value) and v.name == name)
+        here = (v for v in self.frame.env.values() if isinstance(v, ir.Value) and v.name == name)
         found = next(here, None)  # what a loop gave has no op of its own
         if found is None:
             self.frame.wrong_type(
@@ -139,7 +127,7 @@ class _Slope:
             )
         return found
 
-    def _op(self, fn: Fn, *args: Symbol) -> Value:
+    def _op(self, fn: Fn, *args: Symbol) -> ir.Value:
         return pointwise(self.frame, self.node, fn, *args)
 
     def _plus(self, a: Symbol, b: Symbol) -> Symbol:
@@ -154,7 +142,7 @@ class _Slope:
             return b if _is(a, 1) else a
         return a * b if is_static(a) and is_static(b) else self._op(Fn.MUL, a, b)
 
-    def _chosen(self, condition: Value, a: Symbol, b: Symbol) -> Symbol:
+    def _chosen(self, condition: ir.Value, a: Symbol, b: Symbol) -> Symbol:
         if is_static(a) and is_static(b) and a == b:
             return a
         return self._op(Fn.WHERE, condition, a, b)

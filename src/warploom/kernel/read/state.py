@@ -10,32 +10,14 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from warploom.errors import KernelError
+from warploom.kernel import values as ir
 from warploom.kernel.captured import Captured
 from warploom.kernel.source import Mistakes, Source
-from warploom.kernel.values import (
-    At,
-    Const,
-    Dim,
-    DType,
-    Indices,
-    Line,
-    Load,
-    Op,
-    Pointwise,
-    Position,
-    Scalar,
-    Size,
-    Spread,
-    Tensor,
-    Value,
-    Var,
-    Walk,
-    operands,
-)
+from warploom.kernel.values import DType, Line, Op, Walk, operands
 
 Symbol = Any  # a Value, Var, Tensor, SizeOf, or any Python object known while reading
 
-SHARED = (Const, Scalar, Size, Position, Indices)
+SHARED = (ir.Const, ir.Scalar, ir.Size, ir.Position, ir.Indices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +44,7 @@ class Gone:
     fix: str
 
 
-SYMBOLIC = (Value, Var, Tensor, SizeOf, ScalarOf)
+SYMBOLIC = (ir.Value, ir.Var, ir.Tensor, SizeOf, ScalarOf)
 
 
 def is_static(symbol: Symbol) -> bool:
@@ -76,19 +58,19 @@ def is_static(symbol: Symbol) -> bool:
 class Builder:
     """The ops of a kernel under construction; ``scopes`` are those of the tile and of a loop."""
 
-    tensors: dict[str, Tensor]
+    tensors: dict[str, ir.Tensor]
     sizes: Mapping[str, int]
     assumed: set[str] | None = None  # where given: whole axes of unknown size are noted here
-    vars: dict[str, Var] = field(default_factory=dict)
+    vars: dict[str, ir.Var] = field(default_factory=dict)
     scopes: list[list[Op]] = field(default_factory=lambda: [[]])
-    shared: list[dict[object, Value]] = field(default_factory=lambda: [{}])
+    shared: list[dict[object, ir.Value]] = field(default_factory=lambda: [{}])
     names: set[str] = field(default_factory=set)
     made: dict[str, Op] = field(default_factory=dict)
     depends: dict[str, frozenset[str]] = field(default_factory=dict)
     free: set[str] = field(default_factory=set)  # two axes in no order yet: see Frame.broadcast
-    whole: dict[str, Var] = field(default_factory=dict)
+    whole: dict[str, ir.Var] = field(default_factory=dict)
     grid: Any = None
-    loop: Var | None = None
+    loop: ir.Var | None = None
     shifted: bool = False  # the loop begins at a start of its own, not at 0
     part: str | None = None  # the number of the grid whose share of its axis the loop walks
     has_whole: bool = False  # some tiles of the loop are listed as hiding nothing
@@ -124,10 +106,10 @@ class Builder:
         self.depends[result.name] = frozenset(own - {None}).union(*known)
 
     def new(
-        self, kind: type[Any], dims: tuple[Dim, ...], dtype: DType, line: Line, **rest: object
-    ) -> Value:
+        self, kind: type[Any], dims: tuple[ir.Dim, ...], dtype: DType, line: Line, **rest: object
+    ) -> ir.Value:
         """Build an op and give its result."""
-        value = Value(name=self.fresh(), dims=dims, dtype=dtype, line=line)
+        value = ir.Value(name=self.fresh(), dims=dims, dtype=dtype, line=line)
         self.emit(kind(result=value, **rest))
         return value
 
@@ -135,11 +117,11 @@ class Builder:
         self,
         kind: type[Any],
         key: object,
-        dims: tuple[Dim, ...],
+        dims: tuple[ir.Dim, ...],
         dtype: DType,
         line: Line,
         **rest: object,
-    ) -> Value:
+    ) -> ir.Value:
         """An op without operands, shared by all its users in scope."""
         for scope in self.shared:
             if (kind, key) in scope:
@@ -148,22 +130,22 @@ class Builder:
         self.shared[-1][kind, key] = value
         return value
 
-    def const(self, number: float, dtype: DType, line: Line) -> Value:
+    def const(self, number: float, dtype: DType, line: Line) -> ir.Value:
         """A number of the text."""
         number = _as(number, dtype)
         key = (repr(number), dtype)
-        return self.once(Const, key, (), dtype, line, value=number)
+        return self.once(ir.Const, key, (), dtype, line, value=number)
 
-    def call(self, value: Value, name: str) -> None:
+    def call(self, value: ir.Value, name: str) -> None:
         """Remember what the author calls a value; the first name stays."""
         if _is_temporary(value.name) and not isinstance(self.made.get(value.name), SHARED):
             self.titles.setdefault(value.name, name)
 
-    def whole_var(self, axis: str) -> Var:
+    def whole_var(self, axis: str) -> ir.Var:
         """The variable that stands for all of an axis of known size."""
         if axis not in self.whole:
             name = self.fresh(axis)
-            var = Var(name=name, axis=axis, walk=Walk.WHOLE, extent=self.sizes[axis])
+            var = ir.Var(name=name, axis=axis, walk=Walk.WHOLE, extent=self.sizes[axis])
             self.whole[axis] = self.vars[name] = var
         return self.whole[axis]
 
@@ -232,14 +214,14 @@ class Frame(Mistakes):
         if found.rank:
             return tensor
         line = self.line(node)
-        zero = At(value=self.build.const(0, DType.I32, line).name)
-        return self.build.new(Load, (), tensor.dtype, line, tensor=tensor.name, at=(zero,))
+        zero = ir.At(value=self.build.const(0, DType.I32, line).name)
+        return self.build.new(ir.Load, (), tensor.dtype, line, tensor=tensor.name, at=(zero,))
 
     # ---- shapes ------------------------------------------------------------------------------
 
     def broadcast(
-        self, node: ast.AST, values: list[Value]
-    ) -> tuple[tuple[Dim, ...], list[Value], bool]:
+        self, node: ast.AST, values: list[ir.Value]
+    ) -> tuple[tuple[ir.Dim, ...], list[ir.Value], bool]:
         """The common shape of values, the values in its order, and whether its order is free.
 
         Shapes go together by the names of their variables. The order of two axes is that of the
@@ -269,7 +251,7 @@ class Frame(Mistakes):
         ]
         return dims, turned_values, not fixed and len(dims) == 2
 
-    def _finest(self, node: ast.AST, name: str, values: list[Value]) -> Dim:
+    def _finest(self, node: ast.AST, name: str, values: list[ir.Value]) -> ir.Dim:
         steps = sorted({d.per for v in values for d in v.dims if d.var == name})
         if any(per % steps[0] for per in steps):
             self.wrong_shape(
@@ -278,9 +260,9 @@ class Frame(Mistakes):
                 why="one must divide the other",
                 fix="scales with blocks that divide one another",
             )
-        return Dim(name, steps[0])
+        return ir.Dim(name, steps[0])
 
-    def turned(self, value: Value, names: tuple[str, ...]) -> Value:
+    def turned(self, value: ir.Value, names: tuple[str, ...]) -> ir.Value:
         """A value of free order, made again with its axes in the order ``names``."""
         if len(value.dims) < 2 or value.vars == names:
             return value
@@ -288,25 +270,30 @@ class Frame(Mistakes):
         dims = tuple(reversed(value.dims))
         line = value.line or self.line(self.source.tree)
         match op:
-            case Pointwise():
+            case ir.Pointwise():
                 args = [self.turned(self._value(a), names) for a in op.args]
                 made = self.build.new(
-                    Pointwise, dims, value.dtype, line, fn=op.fn, args=tuple(a.name for a in args)
+                    ir.Pointwise,
+                    dims,
+                    value.dtype,
+                    line,
+                    fn=op.fn,
+                    args=tuple(a.name for a in args),
                 )
-            case Spread():
-                made = self.build.new(Spread, dims, value.dtype, line, arg=op.arg)
+            case ir.Spread():
+                made = self.build.new(ir.Spread, dims, value.dtype, line, arg=op.arg)
             case _:  # pragma: no cover (only these two make values of free order)
                 raise AssertionError(op)
         self.build.free.add(made.name)
         return made
 
-    def _value(self, name: str) -> Value:
+    def _value(self, name: str) -> ir.Value:
         op = self.build.made[name]
-        result: Value = op.result  # type: ignore[union-attr]
+        result: ir.Value = op.result  # type: ignore[union-attr]
         return result
 
 
-def shape(value: Value) -> str:
+def shape(value: ir.Value) -> str:
     """``(m, k/128)``."""
     return "(" + ", ".join(d.var if d.per == 1 else f"{d.var}/{d.per}" for d in value.dims) + ")"
 

@@ -12,5 +12,5 @@ from warploom.run.roles.machine import Machine
 from warploom.run.roles.meaning import meaning
 from warploom.run.roles.memory import Fault, Values
 from warploom.run.roles.program import Plan
-from warploom.run.roles.run import Pace, first_fault, run_once
-from warploom.run.roles.witness import RoleWitness, replay, role_witness
+from warploom.run.roles.run import first_fault
+from warploom.run.roles.witness import replay, role_witness

@@ -2,10 +2,5 @@
 
 from warploom.seed.compile.compiler import ScheduleCompiler
 from warploom.seed.compile.line import OnRace, compile_schedule
-from warploom.seed.compile.phases import Observer
-from warploom.seed.compile.program import (
-    build_double_buffer_program,
-    build_kernel_program,
-    derive_order,
-)
-from warploom.seed.compile.result import CompiledSchedule, counters
+from warploom.seed.compile.program import build_kernel_program
+from warploom.seed.compile.result import CompiledSchedule

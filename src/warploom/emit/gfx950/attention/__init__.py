@@ -6,13 +6,8 @@ made = emit_attention(attention_schedule(text, tile).document, tile, text)
 """
 
 from warploom.emit.gfx950.attention.emit import emit_attention, fit_attention
-from warploom.emit.gfx950.attention.plan import (
-    AttentionPlan,
-    AttentionShape,
-    attention_plan,
-    attention_tile,
-)
-from warploom.emit.gfx950.attention.registers import HeldRegisters, held_registers
-from warploom.emit.gfx950.attention.schedule import AttentionSchedule, attention_schedule
+from warploom.emit.gfx950.attention.plan import AttentionShape, attention_tile
+from warploom.emit.gfx950.attention.registers import held_registers
+from warploom.emit.gfx950.attention.schedule import attention_schedule
 from warploom.emit.gfx950.attention.text import AttentionText, attention_text
-from warploom.emit.gfx950.attention.trial import Trial, launch_grid, try_kernel
+from warploom.emit.gfx950.attention.trial import try_kernel

@@ -8,19 +8,16 @@ counters allow. Hazards inside a wave that the assembler resolves (``s_nop``) ar
 from warploom.emit.gfx950.emulator.fault import EmulationError
 from warploom.emit.gfx950.emulator.gemm import (
     Floats,
-    GemmResult,
     emulate_gemm,
     emulate_launch,
     integer_matrix,
     normal_matrix,
 )
-from warploom.emit.gfx950.emulator.machine import RunStatistics, run_kernel
 from warploom.emit.gfx950.emulator.timing import (
     EARLY,
     LATE,
     STARVED,
     TRAMPLED,
-    Moment,
     Order,
     Timing,
     random_timing,

@@ -44,10 +44,10 @@ def observed_paths(assembly: Assembly) -> tuple[tuple[Step, ...], ...]:
             continue
         guarded = _guarded(blocks, block)
         if guarded is not None:
-            inner, behind = guarded
+            inner, after = guarded
             count = sum(s.kind == "s_barrier" for s in blocks[inner].steps)
             steps += (Step("guarded barrier", (), blocks[inner].steps[-1].source),) * count
-            stack.append((behind, steps, (*visited, start)))
+            stack.append((after, steps, (*visited, start)))
             continue
         ways = [s for s in block.successors if not _beside(blocks, block, s)]
         stack += [(after, steps, (*visited, start)) for after in ways]
@@ -117,12 +117,12 @@ def _beside(blocks: dict[int, _Block], block: _Block, way: int) -> bool:
 
 
 def _guarded(blocks: dict[int, _Block], block: _Block) -> tuple[int, int] | None:
-    """``(inner, behind)`` when one way of a branch only adds barriers to the other."""
+    """``(inner, after)`` when one way of a branch only adds barriers to the other."""
     if len(block.successors) != 2:
         return None
-    for inner, behind in (block.successors, block.successors[::-1]):
+    for inner, after in (block.successors, block.successors[::-1]):
         kinds = {s.kind for s in blocks[inner].steps}
         only_barriers = "s_barrier" in kinds and kinds <= {"s_barrier", "wait"}
-        if only_barriers and blocks[inner].successors == (behind,):
-            return inner, behind
+        if only_barriers and blocks[inner].successors == (after,):
+            return inner, after
     return None

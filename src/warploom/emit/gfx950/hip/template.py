@@ -101,18 +101,10 @@ def _lds(plan: KernelPlan) -> str:
             for s, j in slots
         ]
         lines.append(f"template <int STAGE, int SUB> INLINE lds_char *slot_{name}() {{")
-        for s, j in slots[:-1]:
-            lines.append(
-                f"  if constexpr (STAGE == {s} && SUB == {j}) return (lds_char *)lds_{name}{s}{j};"
-            )
-        s, j = slots[-1]
-        keyword = "  return" if len(slots) == 1 else "  else return"
-        if len(slots) > 1:
-            lines[-(len(slots) - 1) :] = [
-                ("  " if i == 0 else "  else ") + line.strip()
-                for i, line in enumerate(lines[-(len(slots) - 1) :])
-            ]
-        lines += [f"{keyword} (lds_char *)lds_{name}{s}{j};", "}"]
+        which = [f"if constexpr (STAGE == {s} && SUB == {j}) " for s, j in slots[:-1]] + [""]
+        named = [f"return (lds_char *)lds_{name}{s}{j};" for s, j in slots]
+        choice = "\n  else ".join(map("".join, zip(which, named, strict=True)))
+        lines += [f"  {choice}", "}"]
     return "\n".join(lines)
 
 
@@ -121,6 +113,7 @@ def _wave(plan: KernelPlan) -> str:
     return (
         _WAVE_HEAD
         + _zero(plan)
+        + _READ_PART
         + moves
         + (_KEEP if unused_reads(plan) else "")
         + _multiply(plan)
@@ -219,6 +212,20 @@ def _zero(plan: KernelPlan) -> str:
 """
 
 
+_READ_PART = """
+  template <unsigned MMA, unsigned TILES, unsigned COUNT>
+  INLINE void read_part(word4 (&frag)[TILES][COUNT], lds_char *slot, const unsigned *at) {
+#pragma unroll
+    for (unsigned q = 0; q < COUNT; ++q)
+#pragma unroll
+      for (unsigned t = 0; t < TILES; ++t) {
+        fence();
+        frag[t][q] = *(lds_word4 *)(slot + t * MMA * ROW + at[q]);
+      }
+    fence();
+  }
+"""
+
 _DMA_MOVES = """
   template <unsigned LOADS>
   INLINE void dma(__amdgpu_buffer_rsrc_t rsrc, lds_char *slot, const unsigned (&at)[LOADS],
@@ -238,22 +245,11 @@ _DMA_MOVES = """
     dma(rsrc_b, slot_b<STAGE, SUB>(), load_at_b[SUB], along_k);
   }
 
-  template <unsigned MMA, unsigned TILES, unsigned COUNT>
-  INLINE void read(word4 (&frag)[TILES][COUNT], lds_char *slot, const unsigned *at) {
-#pragma unroll
-    for (unsigned q = 0; q < COUNT; ++q)
-#pragma unroll
-      for (unsigned t = 0; t < TILES; ++t) {
-        fence();
-        frag[t][q] = *(lds_word4 *)(slot + t * MMA * ROW + at[q]);
-      }
-    fence();
-  }
   template <int STAGE, int SUB> INLINE void read_a() {
-    read<MMA_M>(frag_a[SUB], slot_a<STAGE, SUB>(), read_at_a);
+    read_part<MMA_M>(frag_a[SUB], slot_a<STAGE, SUB>(), read_at_a);
   }
   template <int STAGE, int SUB> INLINE void read_b() {
-    read<MMA_N>(frag_b[SUB], slot_b<STAGE, SUB>(), read_at_b);
+    read_part<MMA_N>(frag_b[SUB], slot_b<STAGE, SUB>(), read_at_b);
   }
   template <int I, int J> INLINE void multiply() {
     multiply_at(frag_a[I], frag_b[J], I * TILES_A, J * TILES_B);
@@ -299,17 +295,6 @@ _STAGED_MOVES = """
       fence();
       *(lds_word4 *)(slot_b<0, 0>() + (i * THREADS + tid) * 16) = staged_b[i];
     }
-    fence();
-  }
-  template <unsigned MMA, unsigned TILES, unsigned COUNT>
-  INLINE void read_part(word4 (&frag)[TILES][COUNT], lds_char *slot, const unsigned *at) {
-#pragma unroll
-    for (unsigned q = 0; q < COUNT; ++q)
-#pragma unroll
-      for (unsigned t = 0; t < TILES; ++t) {
-        fence();
-        frag[t][q] = *(lds_word4 *)(slot + t * MMA * ROW + at[q]);
-      }
     fence();
   }
   template <int PART> INLINE void read() {
