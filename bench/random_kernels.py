@@ -125,7 +125,7 @@ def kept(case, compiled, built):
     from tests.host_cuda import Memory
 
     from warploom.kernel.values import Access
-    from warploom.launch.binary import Grid, Numbers
+    from warploom.launch.binary import Numbers
     from warploom.launch.described import binary_of
     from warploom.launch.layout import bind
 
@@ -137,7 +137,7 @@ def kept(case, compiled, built):
         tensors.append(Memory(t, shape if given is None else given.shape, given))
     sizes = bind(binary.tensors, [t.layout for t in tensors])
     tiles = binary.grid.tiles(sizes)
-    ctas = min(tiles, SMS)
+    ctas = min(tiles, SMS * (binary.grid.resident or 1))
     numbers = {
         i: tuple(p.of(sizes, ctas))
         for i, p in enumerate(binary.parameters)
@@ -147,7 +147,8 @@ def kept(case, compiled, built):
     return {
         "text": case.text,
         "tiling": built.tiling.name,
-        "binary": replace(binary, parameters=(), grid=Grid(), work=None),
+        "binary": replace(binary, parameters=(), grid=None, work=None),
+        "resident": binary.grid.resident,
         "work": binary.work(sizes) if binary.work else 0,
         "parameters": plain,
         "numbers": numbers,
@@ -166,7 +167,7 @@ def restored(case):
     parameters = list(case["parameters"])
     for i, numbers in case["numbers"].items():
         parameters[i] = Numbers(of=lambda sizes, ctas, n=numbers: n)
-    grid = Grid(count=lambda sizes: case["tiles"])
+    grid = Grid(tiles=lambda sizes: case["tiles"], resident=case["resident"])
     work = (lambda sizes: case["work"]) if case["work"] else None
     return replace(case["binary"], parameters=tuple(parameters), grid=grid, work=work)
 

@@ -8,6 +8,8 @@ compiles them all, without a GPU and without torch.
 import sys
 from types import SimpleNamespace
 
+import numpy as np
+
 from warploom.errors import WarploomError
 from warploom.kernel.values import DType
 from warploom.launch.attention import BLOCKED, CALLS, PACKED, _options
@@ -58,6 +60,21 @@ def relative(x, b, h, i, j):
 
 def window(b, h, i, j):
     return (i >= j) & (i - j <= 100 + b)
+
+
+def softcap(x, b, h, i, j):
+    return 20.0 * np.tanh(x / 20.0)
+
+
+# What a score or a mask may be, each with causal masks, shared heads, packed sequences and sinks.
+COMBINED = {
+    "softcap": (softcap, None),
+    "alibi": (alibi, None),
+    "relative": (relative, None),
+    "window": (None, window),
+    "prefix": (None, seen),
+    "documents": (None, same),
+}
 
 
 def layout(*shape, dtype=DType.BF16):

@@ -303,6 +303,44 @@ def test_functions_on_packed_sequences(cases):
             close(found[a:b].transpose(0, 1)[None], wanted)
 
 
+@pytest.mark.parametrize("name", flex_cases.COMBINED)
+def test_every_combination(name, cases):
+    """Causal, heads that share keys, sinks; the same on packed sequences."""
+    score, mask = cases.COMBINED[name]
+    own = (lambda x, *at: 20 * torch.tanh(x / 20)) if name == "softcap" else score
+    lengths, h, g, d = (300, 1, 0, 129, 390), cases.HEADS, cases.GROUPS, 64
+    most, many = max(lengths), len(lengths)
+    at = {"device": "cuda"}
+    cases.document = torch.randint(0, 4, (many, 1024), **at).sort().values.int()
+    cases.prefix = torch.tensor([70, 400, 0, 30, 200], dtype=torch.int32, **at)
+    sinks = torch.randn(h, **at)
+
+    def wanted(q, k, v, n=0):
+        """With the sink as a key that has no value; of sequence ``n``."""
+        x = (q.double() @ k.double().repeat_interleave(h // g, 1).mT) * d**-0.5
+        batch, _, s, t = x.shape
+        sizes = (batch, h, s, t)
+        b, i, j = (torch.arange(sizes[a], **at) for a in (0, 2, 3))
+        places = torch.meshgrid(b + n, torch.arange(h, **at), i, j, indexing="ij")
+        x = own(x, *places) if own else x
+        shown = places[2] >= places[3]
+        shown = shown & mask(*places) if mask else shown
+        x = x.masked_fill(~shown, float("-inf"))
+        wide = torch.cat([x, sinks.double().view(1, h, 1, 1).expand(batch, h, s, 1)], -1)
+        return wide.softmax(-1)[..., :-1] @ v.double().repeat_interleave(h // g, 1)
+
+    q, k, v = (randn(2, n, most, d) for n in (h, g, g))
+    given = {"score": score, "visible": mask, "sinks": sinks}
+    close(warploom.attention(q, k, v, True, **given), wanted(q, k, v))
+    starts = torch.tensor([0, *lengths], **at).cumsum(0).int()
+    q, k, v = (randn(sum(lengths), n, d) for n in (h, g, g))
+    found = warploom.attention_packed(q, k, v, starts, starts, most, most, True, **given)
+    for n, (a, b) in enumerate(pairwise(starts.tolist())):
+        if a < b:
+            one = (x[a:b].transpose(0, 1)[None] for x in (q, k, v))
+            close(found[a:b].transpose(0, 1)[None], wanted(*one, n))
+
+
 def test_the_ops_of_torch():
     from warploom.torch import flex_attention
 

@@ -92,6 +92,8 @@ void host_bulk_wait(int pending);
 void host_tma_load(host_u32 to, const void* map, host_u32 bar, int rank, const int* at,
                    host_u32 mask = 0);
 void host_tma_store(const void* map, host_u32 from, int rank, const int* at, bool add);
+void host_copy(host_u32 to, const void* from, int bytes);  // 16 bytes, zeros past ``bytes``
+void host_copies_arrive(host_u32 bar);
 void host_ldmatrix(host_u32* out, host_u32 at);
 void host_stmatrix(host_u32 at, const host_u32* x);
 void host_store_shared2(host_u32 at, float a, float b);

@@ -33,12 +33,15 @@ static_assert(sizeof(Map) <= 128);
 struct Barrier { int count = 0, pending = 0, phase = 0; long bytes = 0; };
 struct Named { unsigned arrived = 0, generation = 0; };
 struct Copy { uint32_t to; Map map; uint32_t bar; int at[5]; uint32_t ctas; };
+struct Piece { uint32_t to; const uint8_t* from; int bytes; };
+struct Pieces { std::vector<Piece> all; uint32_t bar; };  // of a thread, which arrive together
 struct Sent { uint32_t to, bar; float x[4]; };  // to a CTA of the cluster
 struct Store { Map map; uint32_t from; int at[5]; bool add, done = false; };
 
 struct Cta {
   HostIndex block;
   std::vector<uint8_t> memory, seen;  // as threads see it, and as copies and products do
+  std::vector<std::pair<uint32_t, uint32_t>> landed;  // pieces that no fence has shown yet
   Named named[16];
   bool said[16] = {};
 };
@@ -70,6 +73,7 @@ struct Thread {
   unsigned parity = 0;
   long products = 0;
   std::vector<std::pair<uint32_t, uint32_t>> written;
+  std::vector<Piece> pieces;
   std::vector<Store*> open;
   std::deque<std::vector<Store*>> groups;
 };
@@ -90,6 +94,7 @@ std::vector<Thread> threads;
 std::vector<Warp> warps;
 std::map<uint32_t, Barrier> barriers;
 std::vector<Copy> copies;
+std::vector<Pieces> gathered;
 std::vector<Sent> sent;
 std::vector<Store*> stores;
 std::deque<Store> every_store;
@@ -207,6 +212,19 @@ void land(size_t which) {
   }
 }
 
+void land_pieces(size_t which) {
+  const Pieces p = gathered[which];
+  gathered.erase(gathered.begin() + which);
+  for (const Piece& x : p.all) {
+    memset(kept(x.to), 0, 16);
+    memcpy(kept(x.to), x.from, x.bytes);
+    ctas[x.to >> 24].landed.push_back({x.to, 16});
+  }
+  Barrier& b = barriers[p.bar];
+  if (--b.pending < 0) error = "more arrivals of copies than the barrier was initialised for";
+  settle(b);
+}
+
 void arrive(size_t which) {
   const Sent s = sent[which];
   sent[which] = sent.back();
@@ -305,6 +323,7 @@ void compute(Warp& w) {
 bool something_else() {  // an event of the copy engine or the tensor cores
   std::vector<int> kinds;
   if (!copies.empty()) kinds.push_back(0);
+  if (!gathered.empty()) kinds.push_back(3);
   if (!sent.empty()) kinds.push_back(4);
   if (!stores.empty()) kinds.push_back(1);
   std::vector<Warp*> busy;
@@ -314,6 +333,7 @@ bool something_else() {  // an event of the copy engine or the tensor cores
   if (kinds.empty()) return false;
   switch (kinds[pick(kinds.size())]) {
     case 0: land(pick(copies.size())); break;
+    case 3: land_pieces(pick(gathered.size())); break;
     case 4: arrive(pick(sent.size())); break;
     case 1: {
       const size_t n = pick(stores.size());
@@ -400,7 +420,7 @@ void run_all() {
   }
   for (Warp& w : warps)
     if (error.empty() && !w.products.empty()) error = "the CTA exits with products in flight";
-  if (error.empty() && !(copies.empty() && sent.empty())) error = "the CTA exits with copies in flight";
+  if (error.empty() && !(copies.empty() && gathered.empty() && sent.empty())) error = "the CTA exits with copies in flight";
   for (Store* s : stores)
     if (error.empty() && !s->done) error = "the CTA exits before a store read its data";
 }
@@ -525,6 +545,24 @@ bool host_bar_any(host_u32 id, bool x) {
 void host_proxy_fence() {
   for (auto [at, bytes] : me->written) memcpy(shown(at), kept(at), bytes);
   me->written.clear();
+  for (auto [at, bytes] : me->cta->landed) memcpy(shown(at), kept(at), bytes);
+  me->cta->landed.clear();
+}
+
+void host_copy(host_u32 to, const void* from, int bytes) {
+  to = own(to);
+  check(to, 16);
+  if (to % 16 || (uint64_t)from % 16) fail("a copy of 16 bytes from or to a misaligned place");
+  memset(kept(to), 0xff, 16);
+  memset(shown(to), 0xff, 16);
+  me->pieces.push_back({to, (const uint8_t*)from, bytes});
+}
+
+void host_copies_arrive(host_u32 bar) {
+  bar = own(bar);
+  barrier(bar);
+  gathered.push_back({me->pieces, bar});
+  me->pieces.clear();
 }
 
 // What the chip was seen to take for illegal instructions, besides what its manual says.
@@ -540,9 +578,7 @@ void host_tma_load(host_u32 to, const void* map, host_u32 bar, int rank, const i
   check_copy(c.map, at, false);
   if (c.map.rank != rank) fail("a tensor map of another rank");
   if (c.ctas >> ctas.size()) fail("a copy to a CTA outside the cluster");
-  bool one = true;  // one row may land at any line: it is swizzled by its place
-  for (int i = 1; i < c.map.rank; ++i) one = one && c.map.box[i] == 1;
-  if (c.map.swizzled && !one ? to % 1024 : to % 128) fail("a copy to a misaligned place");
+  if (c.map.swizzled ? to % 1024 : to % 128) fail("a copy to a misaligned place");
   memcpy(c.at, at, rank * sizeof(int));
   barrier(bar);
   long bytes = 1;
@@ -701,7 +737,7 @@ extern "C" const char* host_run(void (*kernel)(void**), void** given, int grid, 
     }
     cluster = Named{};
     barriers.clear();
-    copies.clear(), sent.clear(), stores.clear(), every_store.clear();
+    copies.clear(), gathered.clear(), sent.clear(), stores.clear(), every_store.clear();
     warps.assign(size * count / WARP, Warp{});
     threads.resize(size * count);
     for (size_t w = 0; w < warps.size(); ++w) warps[w].cta = &ctas[w * WARP / count];

@@ -194,6 +194,8 @@ _PLAIN = {  # instruction: the C++ of its operands in the order of the PTX text
         "const host_u32* t_ = (const host_u32*)({4});"
         " {0} = t_[0]; {1} = t_[1]; {2} = t_[2]; {3} = t_[3];"
     ),
+    "cp.async.cg.shared.global.L2::128B": "host_copy({0}, {1}, {2});",
+    "cp.async.mbarrier.arrive.noinc.shared::cta.b64": "host_copies_arrive({0});",
     "cvt.f32.f16": "{0} = host_from_f16({1});",
     "cvt.rn.f16.f32": "{0} = host_to_f16({1});",
     "cvt.rn.bf16.f32": "{0} = host_to_bf16({1});",

@@ -133,7 +133,10 @@ SHAPES = [
     ("whole first axis", "m = wl.tile(out, whole='q')  # here", "cannot be whole"),
     ("all whole", "m = wl.tile(out, whole=('m', 'n'))  # here", "all axes"),
 ]  # fmt: skip
+PARTS = GOOD.replace("wl.steps(x.k):", "wl.steps(x.k, {}):  # here")
 KINDS = [
+    ("part of a tile", PARTS.format("1, part=m"), "no number of the grid"),
+    ("part of nothing", PARTS.format("1, part=2"), "no number of the grid"),
     ("tensor as a value", loop("acc += x * 2  # here"), "load a tile"),
     ("product of a number", loop("acc += x[m, k] @ 2  # here"), "product of two tiles"),
     ("product of tensors", loop("acc += x @ w  # here"), "is a tensor in memory"),

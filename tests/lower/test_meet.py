@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 import warploom as wl
-from warploom.errors import KernelError
+from warploom.emit.cuda.tile.source import emit_kernel
+from warploom.errors import BackendError, KernelError
 from warploom.kernels.attention import attention
 from warploom.kernels.gemm import gemm
 from warploom.kernels.rms_gemm import rms_gemm
@@ -112,6 +113,39 @@ def test_idle_sms_get_parts_of_a_loop():
     assert tiles * found.split <= 132
 
 
+def test_two_parts_meet_in_shared_memory():
+    """Each CTA of the cluster ends one consumer's rows and sends those of the other."""
+    made = product(m=128, n=128, consumers=2, split=2, near=True)
+    found = lower(made.rewritten, made.choices[0].tiling)
+    assert found.document.cluster == 2
+    assert found.document.exchanges[0].across == "near"
+    assert verify_roles(found.document).clean
+    source = emit_kernel(found)
+    assert "const bool is_last = part == instance % 2;" in source.text
+    assert source.text.count("send_shared4(to") == 16  # 64 floats of a thread
+    assert source.shared_bytes <= 232_448
+    assert "work" not in {p.name for p in source.params}
+    other = replace(found.document.exchanges[0], steps=found.document.exchanges[0].steps[:-1])
+    with pytest.raises(BackendError, match="cannot be emitted as it is judged"):
+        emit_kernel(replace(found, document=replace(found.document, exchanges=(other,))))
+
+
+@pytest.mark.parametrize(
+    ("pins", "why"),
+    [({"split": 3}, "are a cluster"), ({"split": 2, "cluster": 2}, "fetches rows together")],
+)
+def test_parts_that_cannot_meet_near_are_refused(pins, why):
+    made = product(m=128, n=128, consumers=2, near=True, **pins)
+    with pytest.raises(KernelError, match=why):
+        lower(made.rewritten, made.choices[0].tiling)
+
+
+def test_maxima_meet_far():
+    made = Compiled(scores().kernel, pins={"s": 64, "t": 64, "consumers": 1, "split": 2})
+    with pytest.raises(KernelError, match="depend on a maximum"):
+        lower(made.rewritten, replace(made.choices[0].tiling, near=True))
+
+
 def test_full_waves_are_not_split():
     kernel = product().rewritten
     assert choose(kernel, {"m": 8192, "n": 8192, "k": 8192})[0].tiling.split == 1
@@ -137,8 +171,6 @@ def test_a_tile_that_ends_without_its_parts_is_found(lowered):
 
 
 def test_only_the_last_part_ends_the_tile(lowered):
-    from warploom.emit.cuda.tile.source import emit_kernel
-
     text = emit_kernel(lowered).text
     after = text[text.index("if (is_last) {\n        //") :]
     assert "tma_store" in after

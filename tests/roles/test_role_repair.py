@@ -120,3 +120,23 @@ def test_what_no_synchronisation_can_repair_is_said():
     done = repair_roles(mutant.document, verify_roles)
     assert not done.done
     assert done.left
+
+
+@pytest.mark.parametrize(
+    ("name", "places"),
+    [
+        ("split_gemm", (3,)),  # what is left is published
+        pytest.param("split_gemm", range(2, 7), marks=pytest.mark.slow),
+        pytest.param("decode", range(1, 4), marks=pytest.mark.slow),
+        pytest.param("turns", (0, 1, 2, 3, 5, 6, 7, 8), marks=pytest.mark.slow),
+    ],
+)
+def test_steps_of_ctas_that_meet_are_put_back(name, places):
+    document = lowered(name).document
+    (exchange,) = document.exchanges
+    for at in places:
+        steps = (*exchange.steps[:at], *exchange.steps[at + 1 :])
+        broken = replace(document, exchanges=(replace(exchange, steps=steps),))
+        assert verify_roles(broken).races()
+        done = repair_roles(broken, verify_roles)
+        assert done.done, (name, at, done.changes)

@@ -142,11 +142,11 @@ SCANS: Mapping[tuple[int, int], Mapping[str, object]] = {
 }
 # Of parts of a sequence: room is left for what the parts before leave.
 SCANS_OF_PARTS: Mapping[tuple[int, int], Mapping[str, object]] = {
-    (64, 64): {**SCANS[64, 64], "earlier": 1},
+    (64, 64): {**_TWO_HEADS, "program": "text", "earlier": 1},
     (64, 128): {**SCANS[64, 128], "resident": 1, "earlier": 1},
     (128, 128): {**_SCAN, "consumers": 2, "spare": 16, "earlier": 1, "times": _ORDER_128},
 }
-_PARTS = {"e": 64, "consumers": 1, "resident": 2, "direct": True}
+_PARTS = {"e": 64, "consumers": 1, "direct": True}
 
 # Products: least sizes from which on a tile was the quickest, and the tile; the first that fits.
 _TWO_PRODUCTS = {
@@ -216,8 +216,9 @@ def measured(
     if name not in WITH_FUNCTIONS:
         chunk = (sizes.get("t", 0), sizes.get("d", 0))
         scans = SCANS_OF_PARTS if "r" in sizes else SCANS
-        parts = _PARTS if name == "scan_parts" else {}
-        return tuple((scans.get(chunk, {}) if name == "scan" else parts).items())
+        short = {**_PARTS, "resident": 1 if sizes.get("j", 0) > 64 else 2}
+        pins = {"scan": scans.get(chunk, {}), "scan_parts": short}
+        return tuple(pins.get(name, {}).items())
     if not plain or name == "blocked":
         return _with_functions(name, sizes, choices)
     return tuple(_of_lengths(sizes, mask=mask).items()) if name == "attention" else ()

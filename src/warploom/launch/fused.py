@@ -215,8 +215,8 @@ def scan(
     ``state[t] = exp(gate[t]) * state[t - 1] + k[t]^T v[t]``, ``out[t] = q[t] @ state[t]`` for each
     head. ``v`` is [batch, heads, chunks, t, e], ``q`` and ``k`` are [batch, groups, chunks, t, d],
     each for ``heads // groups`` heads, bf16 or fp16, with e in 64s. Chunks have t = 64 steps for
-    d = 64 or 128, or t = 128 for d = 128, which is quicker with fewer heads than SMs. ``grown``,
-    float32 [batch, heads, chunks, t], sums the gates of a chunk up to each step
+    d = 64 or 128, or t = 128 for d = 128, which is quicker with about as many heads as SMs.
+    ``grown``, float32 [batch, heads, chunks, t], sums the gates of a chunk up to each step
     (``gates.cumsum(-1)``). ``state`` is that after the last step, float32 [batch, heads, d, e].
 
     Where heads leave SMs idle, ``parts`` of the sequence are scanned side by side (None: chosen).

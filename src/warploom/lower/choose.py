@@ -26,7 +26,7 @@ from warploom.lower.join import join
 from warploom.lower.layout import Layout, lay_out
 from warploom.lower.loop_ops import takes_turns
 from warploom.lower.loops import each_loop
-from warploom.lower.meet import part_bytes
+from warploom.lower.meet import check_near, part_bytes
 from warploom.lower.ranges import cut_of
 from warploom.lower.shapes import MOST_SCORES, extents_of, shapes
 from warploom.lower.storage import (
@@ -198,10 +198,23 @@ def _best_split(
     if "cluster" not in pins and (few or across):
         sizes_of = [n for n in CLUSTERS if _clusters(layout, n)]
         tilings += [replace(t, cluster=n) for t in tuple(tilings) for n in sizes_of]
+    if "near" not in pins:
+        tilings += [replace(t, near=True) for t in tilings if _meets_near(layout, t)]
     for tiling in tilings:
         cost = estimate(replace(layout, tiling=tiling), sizes, target)
         options.append(Choice(tiling=tiling, estimate=cost))
     return min(options, key=lambda c: c.estimate.seconds)
+
+
+def _meets_near(layout: Layout, tiling: Tiling) -> bool:
+    """Whether parts may meet in shared memory; of four, a tenth of the SMs stays empty."""
+    if tiling.split not in CLUSTERS:
+        return False
+    try:
+        check_near(replace(layout, tiling=replace(tiling, near=True)))
+    except (KernelError, GeometryError):
+        return False
+    return True
 
 
 def _clusters(layout: Layout, size: int) -> bool:

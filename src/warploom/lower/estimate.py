@@ -10,7 +10,7 @@ from warploom.kernel.values import Dot, Kernel, Load, Store, Walk
 from warploom.lower.hand_over import chunks_of
 from warploom.lower.layout import WGMMA_ROWS, Layout
 from warploom.lower.loop_ops import loop_ops, takes_turns
-from warploom.lower.meet import part_bytes
+from warploom.lower.meet import inbox_bytes, part_bytes
 from warploom.lower.price import in_registers
 from warploom.lower.slots import LINE_BYTES, SlotRing
 from warploom.lower.storage import ring_depth, staged_stores
@@ -33,18 +33,19 @@ def estimate(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> 
     """The expectation for axes of these sizes."""
     waves, tiles = _waves(layout, sizes, target)
     trips = trips_of(layout, sizes)
-    share = -(-trips // layout.tiling.split)
+    mine = -(-trips // layout.tiling.split)
     ends = _ends(layout, target) + _meeting(layout, sizes, target)
     slow = target.memory.across_lines if crosses_lines(layout, sizes) else 1.0
     interval = _interval(layout, target, outside_rows(layout, sizes), slow)
-    fill = target.tiles.fill + (target.tiles.cluster if layout.tiling.cluster > 1 else 0)
+    fill = target.tiles.fill + (target.tiles.cluster if layout.tiling.ctas > 1 else 0)
     hidden = layout.tiling.resident > 1  # one tile's ends by another's loop
-    cycles = waves * (share * interval + (0 if hidden else ends)) + (ends if hidden else 0) + fill
+    cycles = waves * (mine * interval + (0 if hidden else ends)) + (ends if hidden else 0) + fill
     dram = _dram_bytes(layout, sizes, target)
     joules = _joules(layout, target, tiles, trips) + dram * target.energy.joules_per_dram_byte
     busy = min(tiles * layout.tiling.split, target.limits.sms)
     alone = busy * target.memory.sm_rate * target.clock_hz
-    rate = min(target.memory.dram_share * target.dram_bytes_per_s, alone)
+    share = target.memory.dram_parts if layout.tiling.split > 1 else 1.0
+    rate = min(share * target.memory.dram_share * target.dram_bytes_per_s, alone)
     return Estimate(
         waves=waves,
         cycles=int(cycles),
@@ -98,6 +99,7 @@ def _waves(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> tu
     if size > 1:  # one below the other: the last ones may have no rows
         counts[0] = -(-counts[0] // size) * size
     tiles = prod(counts)
+    size = layout.tiling.ctas
     most = target.limits.resident_clusters(size) * size
     return -(-tiles * layout.tiling.split // most), tiles
 
@@ -172,6 +174,8 @@ def _meeting(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> 
     split = layout.tiling.split
     if split == 1 or not layout.body.loop.carried:
         return 0.0  # nothing to meet for; such a split is refused
+    if layout.tiling.near:
+        return inbox_bytes(layout) / target.memory.near_rate
     rows = layout.body.loop.carried[0].result.vars[0]
     extent = layout.extent(rows)
     used = min(1.0, sizes[layout.body.kernel.var(rows).axis] / extent)

@@ -27,6 +27,7 @@ from warploom.kernel.values import (
     Store,
     Whole,
     operands,
+    results,
 )
 from warploom.lower.body import Body, made_by, refusal
 
@@ -85,6 +86,8 @@ def stored_inline(body: Body, when: When = When.TAIL) -> frozenset[str]:
     """Tiles of a section that only its stores need: they are computed where they are stored."""
     found: set[str] = set()
     for op in reversed(body.section(when)):
+        if when is When.TAIL and is_column_sum(body, op):
+            found.update(v.name for v in results(op))
         if not isinstance(op, Pointwise | Spread) or len(op.result.dims) != 2:
             continue
         if when is When.LOOP and _of_the_iteration(body, op):
@@ -93,6 +96,15 @@ def stored_inline(body: Body, when: When = When.TAIL) -> frozenset[str]:
         if users and all(isinstance(u, Store) or made_by(u) in found for u in users):
             found.add(op.result.name)
     return frozenset(found)
+
+
+def is_column_sum(body: Body, op: Op) -> bool:
+    """A sum over the rows of a tile that is only added to memory: every warp adds its own."""
+    if not isinstance(op, Reduce) or op.fn is not Fn.ADD or body.kernel.grid.kind != "tiles":
+        return False
+    users = [u for _, u in body.users[op.result.name]]
+    added = users and all(isinstance(u, Store) and u.add for u in users)
+    return bool(added) and body.values[op.arg].vars[0] == op.over
 
 
 def _of_the_iteration(body: Body, op: Op) -> bool:

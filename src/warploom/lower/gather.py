@@ -1,7 +1,7 @@
 """Rows that a list picks: the producer's other warps copy them where products read.
 
-The copy engine walks no lists, so threads ask it for one row at a time; rows land in the slot of
-their ring as other copies do: as many iterations are in flight as the ring holds.
+The copy engine walks no lists. Threads issue copies of 16 bytes, which land in the slot of their
+ring by themselves and announce it there: as many iterations are in flight as the ring holds.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ from warploom.target.h200 import HopperTarget
 
 GATHERER = "gatherer"
 THREADS = 96
+CHUNK_BYTES = 16  # what a thread copies at once: eight threads take a line of a row
+AT_ONCE = THREADS * CHUNK_BYTES // LINE_BYTES  # rows
 REGISTERS = 40  # of a thread that gathers, besides where its rows lie
 
 
 def rounds_of(ring: SlotRing) -> int:
     """How often the threads take rows until they have all of a tile."""
-    return -(-ring.tiles[0].rows // THREADS)
+    return -(-ring.tiles[0].rows // AT_ONCE)
 
 
 def gather_registers(rings: tuple[SlotRing, ...]) -> int:
@@ -30,7 +32,7 @@ def gather_registers(rings: tuple[SlotRing, ...]) -> int:
 
 
 def gather_cost(ring: SlotRing, target: HopperTarget) -> Cost:
-    """Copies of a row of a block each."""
+    """Copies of 16 bytes, in flight like those of the copy engine."""
     busy = ring.bytes // LINE_BYTES
     return Cost(
         unit="gather", occupancy=busy, latency=busy + target.load_latency(ring.bytes), issue=busy

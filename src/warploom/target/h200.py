@@ -145,7 +145,7 @@ class TileModel:
     store: int = figure(550, "cycles", Origin.FIT, "a chunk that waits for its staging copy")
     convert: int = figure(220, "cycles", Origin.FIT, "one that finds a free copy, or needs none")
     fill: int = figure(1500, "cycles", Origin.FIT, "first loads of a launch")
-    cluster: int = figure(7000, "cycles", Origin.FIT, "of a launch more, until CTAs have met")
+    cluster: int = figure(3500, "cycles", Origin.FIT, "of a launch more, until CTAs have met")
     head: int = figure(700, "cycles", Origin.FIT, "first loads of a tile, where none come ahead")
     ends: float = figure(0.7, "iterations", Origin.ASSUMED, "a tile's ends, where tiles are listed")
     step_tail: int = figure(20, "cycles", Origin.ASSUMED, "until a step's last result is usable")
@@ -158,6 +158,9 @@ class MemoryModel:
     """What memory beyond the SM takes, for whole launches (``bench/results/h200_few_tiles.md``)."""
 
     dram_share: float = figure(0.85, "", Origin.FIT, "of the datasheet's rate that is reached")
+    dram_parts: float = figure(
+        0.94, "", Origin.MEASURED, "of that, where parts of a loop read in several places at once"
+    )
     sm_rate: float = figure(24.0, "bytes a cycle", Origin.FIT, "that an SM alone draws")
     l2_share: float = figure(
         0.5, "", Origin.ASSUMED, "of the L2 that rows visited together fill and still stay there"
@@ -174,6 +177,7 @@ class MemoryModel:
     meet: float = figure(
         8000.0, "cycles", Origin.MEASURED, "parts of a split loop: writes, a counter, first reads"
     )
+    near_rate: float = figure(25.0, "bytes a cycle", Origin.FIT, "sent to a CTA of the cluster")
     meet_rate: float = figure(25.0, "bytes a cycle", Origin.FIT, "of what they leave in the L2")
 
 

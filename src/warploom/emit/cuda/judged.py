@@ -1,8 +1,8 @@
 """What the back end emits exactly as it is judged; everything else is refused.
 
 A role of one thread is an elected lane: it cannot meet its warp or a named barrier, which count
-whole warps. Copies and announced bytes are one thread's, but for copies by threads, of which
-each issues its share. CTAs of a cluster meet where all threads
+whole warps. Copies and announced bytes are one thread's, but for copies by threads: there
+every thread arrives for its share. CTAs of a cluster meet where all threads
 of a kernel end, and nowhere else; what reaches other CTAs reaches all of the cluster.
 """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from warploom.document.rings import SlotRead
-from warploom.document.roles import RoleProgram, RolesDocument
+from warploom.document.roles import Load, RoleProgram, RolesDocument
 
 
 def indent(lines: Sequence[str], by: int) -> list[str]:
@@ -14,13 +14,20 @@ def indent(lines: Sequence[str], by: int) -> list[str]:
 
 
 def barrier_setup(document: RolesDocument) -> list[str]:
-    """Initialisation of every mbarrier with the arrivals the programs make."""
-    lines = []
+    """Initialisation of every mbarrier with the arrivals the programs make.
+
+    Of copies by threads every thread arrives with its own, besides who announces the bytes.
+    """
+    lines, shares = [], dict[str, int]()
+    for program in document.programs:
+        every = (e for _, row in program.phases() for e in row)
+        copies = (e for e in every if isinstance(e, Load) and e.by_threads)
+        shares |= {e.ring: program.threads for e in copies}
     for ring in document.rings:
-        name = ring.name.upper()
+        name, full = ring.name.upper(), ring.full_arrivals + shares.get(ring.name, 0)
         lines += [
             f"for (int i = 0; i < {name}_DEPTH; ++i) {{",
-            f"  mbar_init(smem + {name}_FULL + 8 * i, {ring.full_arrivals});",
+            f"  mbar_init(smem + {name}_FULL + 8 * i, {full});",
             f"  mbar_init(smem + {name}_EMPTY + 8 * i, {ring.empty_arrivals});",
             "}",
         ]

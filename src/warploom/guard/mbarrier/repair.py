@@ -62,16 +62,16 @@ def repair_roles(document: RolesDocument, judge: Judge) -> RoleRepair:
         runs = tuple(dict.fromkeys(f.tiles for f in found if f.tiles))[:MAX_RUNS] or None
         seen: set[RolesDocument] = {document}
         best: tuple[str, RolesDocument] | None = None
-        least = _score(_left(judge, document, runs) or found)
+        least = _score(_left(judge, document, runs) or found), 0
         for words, new in edits(document, found):
             if new in seen or tried >= MAX_TRIED:
                 continue
             seen.add(new)
             tried += 1
-            left = _left(judge, new, runs)
-            if left is not None and _score(left) < least:
-                best, least = (words, new), _score(left)
-                if not left and not _left(judge, new, None):
+            score = _scored(judge, new, runs)
+            if score is not None and score < least:
+                best, least = (words, new), score
+                if least == (0, 0):
                     break
         if best is None:
             break
@@ -79,6 +79,16 @@ def repair_roles(document: RolesDocument, judge: Judge) -> RoleRepair:
         document = best[1]
         found = tuple(judge(document).races())
     return RoleRepair(document=document, changes=tuple(changes), left=found)
+
+
+def _scored(
+    judge: Judge, document: RolesDocument, runs: tuple[tuple[int, ...], ...] | None
+) -> tuple[int, int] | None:
+    """How much is wrong in these runs, and where nothing is, in all of them."""
+    left = _left(judge, document, runs)
+    if left is None:
+        return None
+    return _score(left), 0 if left else _score(_left(judge, document, None) or ())
 
 
 def _left(

@@ -142,6 +142,32 @@ TILE_HELPERS: dict[str, str] = {
         "DEVICE int listed(const int* at) {\n  int x;\n"
         '  asm volatile("ld.global.nc.s32 %0, [%1];" : "=r"(x) : "l"(at));\n  return x;\n}\n'
     ),
+    "copy_row": (
+        "// 16 bytes of a row, of which ``left`` elements exist; zeros for the others.\n"
+        "DEVICE void copy_row(uint32_t to, const uint16_t* at, int left) {\n"
+        "  const int bytes = 2 * max(0, min(left, 8));\n"
+        '  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;"\n'
+        '               :: "r"(to), "l"(at), "r"(bytes) : "memory");\n}\n'
+    ),
+    "copies_arrive": (
+        "// An arrival when all copies of this thread have landed.\n"
+        "DEVICE void copies_arrive(uint32_t bar) {\n"
+        '  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];"\n'
+        '               :: "r"(bar) : "memory");\n}\n'
+    ),
+    "move_elements": (
+        "// Eight elements of a row one by one, of which ``left`` exist.\n"
+        "DEVICE void move_elements(uint32_t to, const uint16_t* at, int left) {\n"
+        "  uint32_t x[4];\n"
+        "#pragma unroll\n"
+        "  for (int j = 0; j < 4; ++j) {\n"
+        "    x[j] = 2 * j < left ? at[2 * j] : 0u;\n"
+        "    if (2 * j + 1 < left) x[j] |= (uint32_t)at[2 * j + 1] << 16;\n"
+        "  }\n"
+        '  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(x[0]),\n'
+        '               "r"(x[1]), "r"(x[2]), "r"(x[3]) : "memory");\n'
+        "}\n"
+    ),
     "load_global4": (
         "DEVICE void load_global4(uint32_t* x, const uint32_t* at) {\n"
         '  asm volatile("ld.global.nc.v4.b32 {%0, %1, %2, %3}, [%4];"\n'

@@ -10,6 +10,7 @@ from warploom.document.roles import (
     Load as LoadEntry,
     Mma,
     RoleEntry,
+    WaitFull,
 )
 from warploom.emit.cuda.lowering import Lowering, LoweringTable, Site, base_table
 from warploom.emit.cuda.roles import indent
@@ -77,11 +78,12 @@ class Ops:
 
     def gatherer_table(self) -> LoweringTable:
         """Rows that a list picks."""
-        table = base_table()
-        expect = table.kinds[Expect]
-        table = table.with_kind(
-            Expect, lambda e, s: [f"if (threadIdx.x == 32) {line}" for line in expect(e, s)]
-        )
+
+        def announced(e: RoleEntry, site: Site) -> list[str]:
+            assert isinstance(e, Expect)  # bytes come with arrivals of their own, of every thread
+            return [f"if (threadIdx.x == 32) mbar_arrive({site.barrier(e.ring, 'full', e.k)});"]
+
+        table = base_table().with_kind(Expect, announced)
         for ring in (r for r in self.layout.rings if r.gathered):
 
             def load(e: RoleEntry, site: Site, name: str = load_name(ring)) -> list[str]:
@@ -94,7 +96,7 @@ class Ops:
 
     def consumer_table(self, masked: str) -> LoweringTable:
         """The consumers' products, steps, moves and stores."""
-        table = base_table()
+        table = self._with_fences(base_table())
         for step in self.layout.steps:
             table = table.with_op(step.name, self._step_lowering(step, masked))
         table = self._with_moves(self._with_products(table))
@@ -110,6 +112,18 @@ class Ops:
             if isinstance(op, Store):
                 table = self._with_store(table, op, staged=op in staged)
         return table
+
+    def _with_fences(self, table: LoweringTable) -> LoweringTable:
+        """Rows that threads copied are ordinary writes: fenced where products wait for them."""
+        gathered, wait = {r.name for r in self.layout.rings if r.gathered}, table.kinds[WaitFull]
+
+        def fenced(e: RoleEntry, site: Site) -> list[str]:
+            assert isinstance(e, WaitFull)
+            every = (x for _, row in site.program.phases() for x in row if isinstance(x, Mma))
+            reads = e.ring in gathered and any(s.ring == e.ring for x in every for s in x.slots)
+            return [*wait(e, site), *(["proxy_fence();"] if reads else [])]
+
+        return table.with_kind(WaitFull, fenced)
 
     def _with_products(self, table: LoweringTable) -> LoweringTable:
         for _, op in self.layout.body.placed():

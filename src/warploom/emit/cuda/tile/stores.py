@@ -6,10 +6,12 @@ from warploom.document.roles import RolesDocument
 from warploom.emit.cuda.judged import exchange_at
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.context import Context
+from warploom.emit.cuda.tile.steps import tile_loop
 from warploom.emit.cuda.tile.turns import consumer_turn
 from warploom.emit.cuda.tile.vector import ELEMENTS, Vector, row_scope
-from warploom.kernel.values import DType, Store
+from warploom.kernel.values import DType, Reduce, Store
 from warploom.lower.body import refusal
+from warploom.lower.fuse import is_column_sum
 from warploom.lower.hand_over import by_columns, share_of
 from warploom.lower.plan import store_name
 from warploom.lower.slots import BLOCK_COLUMNS, BLOCK_ROWS, LINE_BYTES
@@ -173,6 +175,9 @@ def _stage_f32() -> list[str]:
 def direct_text(context: Context, op: Store, iteration: str | None = None) -> list[str]:
     """A store from registers: rows as vectors, tiles by 16 bytes a thread where they fit."""
     value = context.layout.body.values[op.value]
+    made = context.layout.body.ops.get(op.value)
+    if isinstance(made, Reduce) and is_column_sum(context.layout.body, made):
+        return _column_sums(context, op, made)
     if len(value.dims) == 1:
         return _row_store(context, op)
     rows, cols = value.vars
@@ -293,6 +298,32 @@ def _write_pairs(context: Context, op: Store, dtype: DType, vector: Vector) -> l
         f"  const int first = {column} + column_of(2 * part, e);",
         f"  if ({exists} && first < {limit}) {place} = {convert}(y[0][e]);",
         "}",
+    ]
+
+
+def _column_sums(context: Context, op: Store, made: Reduce) -> list[str]:
+    """Sums over the rows of a tile: those of every warp are added to memory."""
+    rows, cols = context.layout.body.values[made.arg].vars
+    vector = Vector(context, rows, cols)
+    text = vector.value(made.arg)
+    vector.scopes.chunk.append("float sum[4] = {0.0f, 0.0f, 0.0f, 0.0f};")
+    axes = context.kernel.tensor(op.tensor).axes
+    (axis,) = (x.name for a, x in zip(op.at, axes, strict=True) if a.var == cols)
+    indices = ["first" if a.var == cols else context.index(a, None) for a in op.at]
+    exists = context.inside("first", context.limit(op.tensor, axis, cols), cols)
+    after = [
+        "#pragma unroll",
+        "for (int c = 0; c < 4; ++c) {",
+        "  for (int far = 4; far < 32; far *= 2) sum[c] += __shfl_xor_sync(~0u, sum[c], far);",
+        f"  const int first = {context.position(cols, None)} + column_of(h, c / 2 * 4 + c % 2);",
+        f"  if (lane < 4 && {exists}) atomicAdd(&{context.address(op, indices)}, sum[c]);",
+        "}",
+    ]
+    blocks = context.layout.extent(rows) // context.layout.tiling.consumers // 64
+    element = [f"sum[e / 4 * 2 + e % 2] += {text};"]
+    return [
+        *vector.scopes.step,
+        *tile_loop(context, vector, element, [], blocks, cols, after),
     ]
 
 
