@@ -21,11 +21,12 @@ _STEPS = {
     ],
     Across.NEAR: [
         ExchangeStep(does=does, by=by, flag=flag, reach=Reach.CLUSTER)
-        for flag, told, waits in (
-            (Counted.FULL, Who.SENDER, Who.OWNER),
-            (Counted.FREE, Who.OWNER, Who.SENDER),
+        for does, by, flag in (
+            (Does.AWAIT, Who.SENDER, Counted.FREE),
+            (Does.PUBLISH, Who.SENDER, Counted.FULL),
+            (Does.AWAIT, Who.OWNER, Counted.FULL),
+            (Does.PUBLISH, Who.OWNER, Counted.FREE),
         )
-        for does, by in ((Does.PUBLISH, told), (Does.AWAIT, waits))
     ],
     Across.TURNS: [
         ExchangeStep(does=does, by=by, flag=flag, reach=Reach.GPU)
