@@ -163,7 +163,7 @@ _FEW = {"n": 64, "consumers": 1, "together": True}
 _QUANTISED = (
     ({"m": 129}, {"m": 128, "n": 128, "consumers": 2, "turns": True}),
     ({"m": 65, "n": 4096}, {"m": 128, **_FEW}),
-    ({"m": 33, "n": 4096}, {"unroll": 2, **_FEW}),
+    ({"m": 33, "n": 4096}, {"m": 64, "unroll": 2, **_FEW}),
     ({"n": 4096}, {"unroll": 4, **_FEW, "joined": True, "program": "text"}),
 )
 PRODUCTS: Mapping[str, tuple[tuple[Mapping[str, int], Mapping[str, object]], ...]] = {
