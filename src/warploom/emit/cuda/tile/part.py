@@ -32,6 +32,7 @@ from warploom.emit.cuda.tile.stamps import StampedRole, stamp_line, stamped_line
 from warploom.emit.cuda.tile.steps import step_text
 from warploom.emit.cuda.tile.stores import fill_text
 from warploom.emit.cuda.tile.ties import retired_at
+from warploom.emit.cuda.tile.turns import asked_before
 from warploom.kernel.values import Dot, Fn, Pointwise
 from warploom.lower.body import Body
 from warploom.lower.column import Lowered
@@ -217,6 +218,7 @@ class Part:
         """The lines of a list; waits for products own what they have made final."""
         site = Site(document=self.document, program=program, phase=phase)
         final = retired_at(program)
+        early, asked = asked_before(self.context, self.document, program, phase) or (None, [])
         lines: list[str] = []
         for i, e in list(enumerate(getattr(program, phase)))[start:end]:
             if isinstance(e, WaitGroup | MmaFence):
@@ -230,6 +232,7 @@ class Part:
                     self.waits[call.split("(")[0]] = text
                 if isinstance(e, WaitGroup):
                     call = self.told_apart(program, phase, e, owned, call)
+                lines += asked if i == early else []
                 lines += [f"// {e.reason}", call] if e.reason else [call]
             else:
                 lines += table.lower(e, site)
