@@ -56,8 +56,10 @@ class Site:
         return f"{ring}.at<{away}>()" if away else ring
 
     def slot(self, ring: str, k: int) -> str:
-        """The slot number of iteration ``k``."""
-        return f"{self.cursor(ring, k)}.slot"
+        """The slot number of iteration ``k``; the same every round of the ring."""
+        depth = self.document.ring(ring).depth
+        near = k if abs(k) <= depth else k % depth
+        return f"{self.cursor(ring, near)}.slot"
 
     def part(self, ring: str, part: str, k: int) -> str:
         """The shared address of a part of the slot."""
