@@ -69,7 +69,7 @@ def contended(lowered: Lowered, target: HopperTarget | None = None) -> tuple[Rol
 
     Warps of several consumers take the vector pipes in turns, an instruction each: ops do not
     exclude one another, contention says what they lose. A wait for a barrier that is complete
-    hides behind the products before it.
+    hides under the products before it.
     """
     target = target or h200()
     factors = [
