@@ -46,7 +46,7 @@ class RandomKernel:
             if tensor.access is Access.IN:
                 shape = [-(-self.sizes[a.name] // a.per) for a in tensor.axes]
                 if tensor.dtype is DType.I32:  # rows, some of which do not exist
-                    found.append(rng.integers(-1, self.sizes["s"] + 1, shape))
+                    found.append(rng.integers(-1, self.sizes.get("s", 0) + 1, shape))
                     continue
                 if tensor.dtype is DType.I8:
                     found.append(rng.integers(-128, 128, shape))
