@@ -17,7 +17,7 @@ from itertools import chain
 from tests.mutation.exchange_mutants import edited
 from warploom.document.exchange import Counted, Does, Exchange, ExchangeStep, Reach, Rows, Who
 from warploom.document.flow import Across
-from warploom.lower.exchange import STATES, SUMS, TURNS as TURN_STEPS
+from warploom.lower.exchange import NEAR, STATES, SUMS, TURNS as TURN_STEPS
 from warploom.run.roles import Fault
 from warploom.run.roles.exchange import run_exchange
 from warploom.verify.roles.meetings import judge_exchange
@@ -65,6 +65,8 @@ def check_exchange(exchange: Exchange, limit: int = LIMIT) -> str | None:
     for mode in (LATE, AT_ONCE, AHEAD):
         if exchange.across is Across.PARTS:
             worlds: list[World] = [Parts(exchange, mode, *n) for n in PARTS]
+        elif exchange.across is Across.NEAR:
+            worlds = [Near(exchange, mode, *n) for n in ((1, 3), (2, 3))]
         else:
             worlds = [Turns(exchange, mode, *n) for n in TURNS]
         for world in worlds:
@@ -278,6 +280,55 @@ class Parts(World):
         return replace(state, read=state.read | {(own, i % 2)}) if last else state
 
 
+class Near(World):
+    """One owner and its senders, over tiles that take the same inbox one after the other."""
+
+    def __init__(self, exchange: Exchange, mode: str, senders: int, tiles: int) -> None:
+        super().__init__(exchange, mode)
+        self.senders, self.tiles = senders, tiles
+        self.programs = [
+            [(s, tile, 0) for tile in range(tiles) for s in exchange.steps if s.by is who]
+            for who in (Who.OWNER, *[Who.SENDER] * senders)
+        ]
+
+    def end(self, state: State) -> None:
+        if len(state.read) != self.tiles:
+            raise Wrong("a tile is not read")
+
+    def steps(self, state: State) -> Iterator[State]:
+        for i, thread in enumerate(state.threads):
+            if thread.at < len(self.programs[i]):
+                yield from self._one(state, i, *self.programs[i][thread.at][:2])
+
+    def _one(self, state: State, i: int, step: ExchangeStep, tile: int) -> Iterator[State]:
+        wide, full = step.reach is not Reach.CTA, step.flag is Counted.FULL
+        again = (i, tile) in state.threads[i].own if step.does is Does.WRITE else tile in state.read
+        if step.less or step.at or (again and step.does in (Does.WRITE, Does.READ)):
+            raise Wrong("other sums, or the same twice")  # what is sent counts its bytes
+        if step.does is Does.WRITE:
+            state = self.put(state, i, (i, tile))
+        elif step.does is Does.READ:
+            thread = state.threads[i]
+            memory = dict(state.landed if self.mode == AT_ONCE else state.landed[: thread.seen])
+            if any(memory.get(j) != tile for j in range(1, self.senders + 1)):
+                raise Wrong("what was sent is not there, or no more")
+            state = replace(state, read=state.read | {tile})
+        elif step.does is Does.PUBLISH:
+            state = land(state, i) if wide else state
+            keys = ["full"] if full else [("free", j) for j in range(1, self.senders + 1)]
+            for key in keys:
+                state = replace(state, counts=put(state.counts, key, get(state.counts, key) + 1))
+        else:
+            key = "full" if full else ("free", i)
+            phases = get(state.counts, key) // (self.senders if full else 1)
+            narrow = [s for s in self.exchange.steps if s.flag is step.flag and not full]
+            ahead = self.mode == AHEAD and any(s.reach is Reach.CTA for s in narrow)
+            if phases % 2 == (tile + (not full)) % 2 and not ahead:
+                return
+            state = self.looks(state, i) if wide else state
+        yield on(state, i)
+
+
 class Turns(World):
     """Tiles of one unit, begun in the order of their visits."""
 
@@ -353,6 +404,7 @@ MEET = {"role": "consumer", "op": "meet", "parts": 4, "across": Across.PARTS}
 SHIPPED = (
     Exchange(steps=SUMS, kept=True, **MEET),
     Exchange(steps=STATES, **MEET),
+    Exchange(steps=NEAR, kept=True, **MEET | {"across": Across.NEAR}),
     Exchange(role="consumer", op="store_dq", across=Across.TURNS, steps=TURN_STEPS, slots=4),
 )
 

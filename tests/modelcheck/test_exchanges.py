@@ -26,22 +26,22 @@ from .exchanges import SHIPPED, check_exchange, compare, judge_exchange
 FEW = 6_000
 
 
-@pytest.mark.parametrize("exchange", SHIPPED, ids=lambda x: f"{x.op} {x.kept}")
+@pytest.mark.parametrize("exchange", SHIPPED, ids=["sums", "states", "near", "turns"])
 def test_shipped_exchanges_are_right(exchange):
     assert check_exchange(exchange, FEW) in (None, "undecided")
     assert not judge_exchange(exchange)
 
 
 def test_they_are_those_of_the_shipped_texts():
-    texts = ("split_gemm", "decode", "turns")
+    texts = ("split_gemm", "decode", "near_gemm", "turns")
     found = [(x.steps, x.kept) for n in texts for x in lowered(n).document.exchanges]
     assert found == [(x.steps, x.kept) for x in SHIPPED]
 
 
 def test_verdicts_agree_on_random_edits():
-    found = [compare(seed, FEW)[0] for seed in range(40)]
+    found = [compare(seed, FEW)[0] for seed in range(20)]
     assert not {"missed", "false"} & {*found}
-    assert found.count("wrong") > 20
+    assert found.count("wrong") > 8
     assert "right" in found
 
 
@@ -67,9 +67,9 @@ def test_what_nobody_does_and_what_the_last_part_counts_do_no_harm(steps):
     assert not judge_exchange(exchange)
 
 
-def fault_of(document):
-    """What a random run shows, of 70."""
-    for seed in range(70):
+def fault_of(document, runs=20):
+    """What a random run shows."""
+    for seed in range(runs):
         try:
             run_exchanges(document, seed)
         except Fault as fault:
@@ -77,13 +77,16 @@ def fault_of(document):
     return None
 
 
-@pytest.mark.parametrize("name", ["split_gemm", "near_gemm", "decode", "turns"])
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("near_gemm", "decode")]
+
+
+@pytest.mark.parametrize("name", ["split_gemm", "turns", *SLOW])
 def test_every_single_edit_that_runs_wrong_is_found(name):
     document = lowered(name).document
     counts = {"found": 0, "passed": 0}
     for mutant in exchange_mutants(document):
         clean = not [*check_exchanges(mutant.document, document.flow)]
-        fault = fault_of(mutant.document)
+        fault = fault_of(mutant.document, 20 if clean else 70)
         assert (fault is None) is clean, (mutant.operator, mutant.where, fault)
         counts["passed" if clean else "found"] += 1
     assert counts["found"] > 30
@@ -109,7 +112,9 @@ def test_a_whole_document_is_judged_run_and_shown():
     assert any("read" in step for step in shown.steps)
 
 
-@pytest.mark.parametrize("name", ["split_gemm", "turns"])
+@pytest.mark.parametrize(
+    "name", ["split_gemm", "near_gemm", pytest.param("turns", marks=pytest.mark.slow)]
+)
 def test_repair_puts_back_what_is_missing(name):
     document = lowered(name).document
     for mutant in exchange_mutants(document):

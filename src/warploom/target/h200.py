@@ -286,7 +286,7 @@ class HopperTarget:
         """``setmaxnreg`` of (producer, consumer) for one producer warpgroup.
 
         They share what the CTA got at entry; more would wait for ever. None: entry is enough. In a
-        cluster the producer has more: it addresses other CTAs, and meets them in the end.
+        cluster the producer has more: it addresses other CTAs.
         ``producer``: so many at least, where its other warps have work.
         """
         step = self.limits.setmaxnreg_step

@@ -19,6 +19,15 @@ _STEPS = {
         ExchangeStep(does=Does.CLEAR, by=Who.LAST),
         ExchangeStep(does=Does.DRAW, by=Who.ALL, reach=Reach.GPU),
     ],
+    Across.NEAR: [
+        ExchangeStep(does=does, by=by, flag=flag, reach=Reach.CLUSTER)
+        for does, by, flag in (
+            (Does.AWAIT, Who.SENDER, Counted.FREE),
+            (Does.PUBLISH, Who.SENDER, Counted.FULL),
+            (Does.AWAIT, Who.OWNER, Counted.FULL),
+            (Does.PUBLISH, Who.OWNER, Counted.FREE),
+        )
+    ],
     Across.TURNS: [
         ExchangeStep(does=does, by=by, flag=flag, reach=Reach.GPU)
         for does, by, flag in (
@@ -46,7 +55,8 @@ def exchange_edits(document: RolesDocument) -> Iterator[tuple[str, RolesDocument
 def _edits(exchange: Exchange) -> Iterator[tuple[str, Exchange]]:
     yield "turns as tiles are visited", replace(exchange, turns=exchange.visits)
     for i, step in enumerate(exchange.steps):
-        row = [("reach gpu", replace(step, reach=Reach.GPU))]
+        far = Reach.CLUSTER if exchange.across is Across.NEAR else Reach.GPU
+        row = [(f"reach {far}", replace(step, reach=far))]
         row += [("less = at = 0", replace(step, less=0, at=0))]
         row += [(f"by {who}", replace(step, by=who)) for who in Who]
         for words, new in row:
