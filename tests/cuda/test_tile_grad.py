@@ -63,7 +63,7 @@ def lowered():
     kernel = grad()
     return lower(
         kernel,
-        tiled(kernel, joined=True, shared=True, cleared=True),
+        tiled(kernel, joined=True, shared=True, cleared=True, handed=2),
         options=QUICK,
         keep=kept_order,
     )
@@ -129,7 +129,7 @@ def test_vectors_arrive_with_their_tiles(lowered):
 
 def test_sums_go_to_memory_from_registers_where_asked():
     kernel = grad()
-    choices = tiled(kernel, joined=True, shared=True, cleared=True, straight=True)
+    choices = tiled(kernel, joined=True, shared=True, cleared=True, straight=True, handed=2)
     made = lower(kernel, choices, options=QUICK, keep=kept_order)
     assert verify_roles(made.document).clean
     entries = made.document.program("consumer").kernel
@@ -281,7 +281,7 @@ def test_the_ends_mean_what_they_say():
 
 def test_tiles_that_start_late_are_listed():
     kernel = grad(causal=True)
-    tiling = tiled(kernel, joined=True, shared=True, cleared=True)
+    tiling = tiled(kernel, joined=True, shared=True, cleared=True, handed=2)
     sizes = {"b": 1, "h": 3, "g": 3, "s": 1024, "t": 1024, "d": 64}
     starts, *rest = visit_list(kernel, tiling, sizes, 1)
     assert starts == 1

@@ -13,7 +13,7 @@ from math import exp, log
 import numpy as np
 from numpy.typing import NDArray
 
-RIDGE = 3.0
+RIDGE = 1.0
 FOLDS = 4
 FEWEST = 8  # measured trials from which on a fit is worth something
 
