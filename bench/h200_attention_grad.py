@@ -151,7 +151,7 @@ def final(*, quick):
             ],
             "cudnn again": [library],
         }
-        took = compare(calls, rounds=3 if quick else 5, run_ms=60 if quick else 200, preheat_s=0.2)
+        took = compare(calls, rounds=3 if quick else 5, run_ms=24 if quick else 200, preheat_s=0.1)
         mean = (took["cudnn"] + took["cudnn again"]) / 2
         flops = 10 * case[0] * case[1] * case[2] ** 2 * case[3] / (2 if mask else 1)
         row = {"case": case, "causal": mask, "ms": took, "ratio": mean / took["warploom"]}

@@ -339,6 +339,7 @@ class Bench:
             entries = {
                 name: [lambda f=f, s=s: f(*s) for s in self.sets]
                 for name, f in (("torch.compile", compiled), ("eager", plain))
+                if name == "eager" or not self.speed  # in a quick run nothing is compiled
             }
             self.ours(grouped_scattered, (), ours, entries)
             some = rows[:8].long()

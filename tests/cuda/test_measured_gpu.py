@@ -82,14 +82,15 @@ def grouped_swiglu():
     return {}, lambda: warploom.grouped_gemm(x, w, at, up=up), wanted
 
 
-def picked():
-    x, tokens = randn(S, K), torch.randint(-3, S + 3, (T,), device="cuda").int()
+def picked(k=K):
+    x, tokens = randn(S, k), torch.randint(-3, S + 3, (T,), device="cuda").int()
     exists = (tokens >= 0) & (tokens < S)
     return x, tokens, x[tokens.clamp(0, S - 1).long()] * exists[:, None]
 
 
-def grouped_gathered():
-    (x, tokens, rows), w, at = picked(), randn(len(SIZES), N, K), starts()
+def grouped_gathered(k=K):
+    """In one kernel, or copied first where rows are multiples of 64."""
+    (x, tokens, rows), w, at = picked(k), randn(len(SIZES), N, k), starts()
     call = lambda: warploom.grouped_gemm(x, w, at, tokens=tokens)  # noqa: E731
     return {"t": T, "n": N}, call, by_group(rows, w)
 
@@ -152,6 +153,7 @@ CASES = {
 CASES |= {f"block_scaled {m}": lambda m=m: block_scaled(m, m - m % 128, 640) for m in (1100, 8200)}
 CASES |= {f"int4_gemm {m}": lambda m=m: int4_gemm(m) for m in (1, 16, 40, 100, 200)}
 CASES |= {"fp8_gemm 16": lambda: fp8_gemm(16)}
+CASES |= {"grouped_gathered copied": lambda: grouped_gathered(320)}
 
 
 @pytest.mark.parametrize("what", CASES)

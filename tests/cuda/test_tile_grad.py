@@ -336,6 +336,10 @@ def test_tiles_in_turn_are_listed_and_wait_for_those_after(mask):
     text = emit_kernel(made).text
     assert text.count("mbar_wait(smem + TURNS") == 3  # a consumer, the clerk, the usher
     assert text.count("mbar_arrive(smem + TURNS") == 3
+    asked, done = text.rindex("mbar_wait(smem + TURNS"), text.index("which store_dq uses")
+    assert (
+        asked < done
+    ) == mask  # a turn of one iteration is asked for before its product is there
     assert text.count("add_relaxed(") == 2  # its definition, and the clerk's call
     assert text.count("load_acquire(") == 2  # and the usher's
     sizes = {"b": 1, "h": 3, "g": 3, "s": 1024, "t": 1024, "d": 64}

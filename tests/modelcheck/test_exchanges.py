@@ -39,9 +39,9 @@ def test_they_are_those_of_the_shipped_texts():
 
 
 def test_verdicts_agree_on_random_edits():
-    found = [compare(seed, FEW)[0] for seed in range(40)]
+    found = [compare(seed, FEW)[0] for seed in range(20)]
     assert not {"missed", "false"} & {*found}
-    assert found.count("wrong") > 20
+    assert found.count("wrong") > 8
     assert "right" in found
 
 
@@ -77,7 +77,10 @@ def fault_of(document, runs=20):
     return None
 
 
-@pytest.mark.parametrize("name", ["split_gemm", "near_gemm", "decode", "turns"])
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("near_gemm", "decode")]
+
+
+@pytest.mark.parametrize("name", ["split_gemm", "turns", *SLOW])
 def test_every_single_edit_that_runs_wrong_is_found(name):
     document = lowered(name).document
     counts = {"found": 0, "passed": 0}

@@ -126,6 +126,7 @@ def test_what_no_synchronisation_can_repair_is_said():
     ("name", "places"),
     [
         ("split_gemm", (3,)),  # what is left is published
+        ("near_gemm", (0, 2, 3, 5)),
         pytest.param("split_gemm", range(2, 7), marks=pytest.mark.slow),
         pytest.param("decode", range(1, 4), marks=pytest.mark.slow),
         pytest.param("turns", (0, 1, 2, 3, 5, 6, 7, 8), marks=pytest.mark.slow),

@@ -5,7 +5,7 @@ import pytest
 from warploom.cli.kernels import kernel_named
 from warploom.launch.pricing import contended
 from warploom.sim import simulate_roles
-from warploom.sim.contention import Contention, StreamCosts, simulate_contended
+from warploom.sim.contention import Contention, simulate_contended
 
 
 @pytest.fixture(scope="module")
@@ -19,15 +19,15 @@ def interval(lowered, contention, costs):
 
 def test_without_contention_it_is_the_plain_simulation(attention):
     costs, _ = contended(attention)
-    free = Contention(stream=StreamCosts(), slowed=())
+    free = Contention(step=0, slowed=())
     plain = simulate_roles(attention.document, costs, trips=12).ii
     assert interval(attention, free, costs) == plain
 
 
 def test_every_mechanism_costs_time(attention):
     costs, met = contended(attention)
-    none = Contention(stream=StreamCosts(), slowed=met.slowed)
-    streams = Contention(stream=met.stream, slowed=met.slowed)
+    none = Contention(step=0, slowed=met.slowed)
+    streams = Contention(step=met.step, slowed=met.slowed)
     lengths = [interval(attention, c, costs) for c in (none, streams, met)]
     assert lengths == sorted(lengths)
     assert len(set(lengths)) == 3

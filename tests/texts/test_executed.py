@@ -354,17 +354,6 @@ def test_rows_are_scattered_and_added(dtype, out, n):
     assert check(replace(one, types={**one.types, "out": out}))
 
 
-@pytest.mark.parametrize(("groups", "rows"), [(3, 300), (6, 200)])
-def test_consumers_without_rows_compute_nothing(groups, rows):
-    one = case(SCATTERED, e=groups, m=rows, s=70, n=128, k=200)
-    made = check(
-        replace(one, types={**one.types, "out": "f32"}), {"m": 128, "n": 64, "consumers": 2}
-    )
-    text = emit_kernel(made).text
-    assert "if (pos_m + 64 * instance < end_m) {" in text
-    assert "const bool late" in text  # and such rows come last
-
-
 @pytest.mark.parametrize("direct", [False, True])
 def test_a_sum_in_memory_is_a_sum_however_it_leaves(direct):
     assert check(case(SUMS, n=100, k=64), {"direct": direct, "n": 64})

@@ -16,7 +16,6 @@ from warploom.lower.price import Cost, beside_products, slowed
 from warploom.lower.storage import STAGING_BYTES
 from warploom.sim import OpTiming, RoleCosts, RoleOpCost
 from warploom.sim.contention import Contention
-from warploom.sim.roles import StreamCosts
 from warploom.target.described import differences
 from warploom.target.h200 import HopperTarget, h200
 
@@ -49,7 +48,7 @@ def _role_costs(lowered: Lowered, target: HopperTarget, *, beside: bool) -> Role
         ops=tuple(sorted(prices.items())),
         handoff=target.sync.mbarrier_handoff,
         arrive=target.sync.mbarrier_arrive,
-        barrier_handoff=target.sync.named_barrier_handoff + target.sync.turn,
+        barrier_handoff=target.sync.named_barrier_handoff,
         waiting=tuple(sorted(units - {COPY_ENGINE, TENSOR})),
         clock_hz=target.clock_hz,
     )
@@ -76,11 +75,10 @@ def contended(lowered: Lowered, target: HopperTarget | None = None) -> tuple[Rol
     factors = [
         (op.name, beside_products(op.cost, target)) for op in loop_ops(lowered.layout, target, 1)
     ]
-    stream = StreamCosts(full_wait=target.sync.step, step=target.sync.step)
     met = tuple((name, factor) for name, factor in factors if factor > 1.0)
     costs, slow = _role_costs(lowered, target, beside=False), dict(met)
     shared = tuple((name, _shared(cost) if name in slow else cost) for name, cost in costs.ops)
-    found = Contention(stream=stream, slowed=met, own=target.vector.own_beside)
+    found = Contention(step=target.sync.step, slowed=met, own=target.vector.own_beside)
     return replace(costs, ops=shared), found
 
 

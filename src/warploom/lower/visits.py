@@ -40,7 +40,10 @@ from warploom.target.h200 import h200
 
 ENDS, BAND_BYTES = h200().tiles.ends, h200().memory.band_bytes
 EVEN = 1.01  # of the least time a list can take: no need to look further
-TURN_BYTES = 65536  # of sums: tiles keep this distance, and a turn takes a fence
+NARROW, TURN_ROWS = (
+    64,
+    256,
+)  # a turn of sums of so few columns takes so many rows, others an iteration's
 STOP = -1  # after the last tile of a CTA
 
 Sizes = Mapping[str, int]
@@ -62,7 +65,7 @@ def turn_rows(extent: int, columns: int, most: int | None) -> int:
     """Rows of a loop with tiles of ``extent`` whose turn is taken, and given on, at once. Where
     tiles begin one after the other, ``most`` is the distance they begin at.
     """
-    rows = TURN_BYTES // (4 * columns)
+    rows = TURN_ROWS if columns <= NARROW else extent
     return max(1, (rows if most is None else min(rows, most)) // extent) * extent
 
 

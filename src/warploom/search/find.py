@@ -374,16 +374,11 @@ def _search_problem(
             return inf
         return float(result.ii) if measure is None else _safely(measure, result)
 
+    alike = ("evaluations", "seconds", "seed", "goal", "solver_seconds")
     found = Hunt(
         problem,
         scores.through(evaluate),
-        HuntOptions(
-            evaluations=options.evaluations,
-            seconds=options.seconds,
-            seed=options.seed,
-            goal=options.goal,
-            solver_seconds=options.solver_seconds,
-        ),
+        HuntOptions(**{name: getattr(options, name) for name in alike}),
         starts=scores.best_programs(),
         progress=progress,
     ).run()

@@ -14,7 +14,7 @@ from statistics import fmean
 from warploom.document.machine import RoleCosts, RoleOpCost
 from warploom.document.roles import RolesDocument
 from warploom.sim.events import OpEvent
-from warploom.sim.roles import StreamCosts, lower_roles
+from warploom.sim.roles import lower_roles
 from warploom.sim.simulation import Simulation, simulate_workload
 
 ROUNDS = 4
@@ -24,10 +24,12 @@ EDGE = 4  # iterations at either end that do not count
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contention:
-    """``slowed``: ops with how many times as long they take beside others' products; ``own``: how
-    much more a role's own products count than those of others; ``unit``: what runs products."""
+    """``step``: cycles of every step of a stream itself; ``slowed``: ops with how many times as
+    long they take beside others' products; ``own``: how much more a role's own products count than
+    those of others; ``unit``: what runs products.
+    """
 
-    stream: StreamCosts
+    step: int
     slowed: tuple[tuple[str, float], ...]
     own: float = 0.0
     unit: str = "tensor"
@@ -45,7 +47,7 @@ def simulate_contended(
     beside = {name: START for name, _ in contention.slowed}
     for turn in range(ROUNDS):
         prices = replace(costs, ops=tuple(_slowed(costs, contention, beside)))
-        workload = lower_roles(document, prices, trips, tiles, contention.stream)
+        workload = lower_roles(document, prices, trips, tiles, contention.step)
         sim = simulate_workload(workload, costs=costs.name, trips=trips * tiles)
         if turn + 1 < ROUNDS:
             seen = _shares(sim.ops, contention, trips)

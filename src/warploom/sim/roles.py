@@ -56,23 +56,16 @@ SHARED = "smem "
 GROUPS, STORES = "wgmma", "bulk store"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamCosts:
-    """Cycles of a role's own stream: a wait for a full slot, a fence, commit or wait for a group,
-    an arrival."""
-
-    full_wait: int = 0
-    step: int = 0
-
-
 def lower_roles(
     document: RolesDocument,
     costs: RoleCosts,
     trips: int,
     tiles: int = 1,
-    stream: StreamCosts | None = None,
+    step: int = 0,
 ) -> Workload:
-    """The workload of one CTA."""
+    """The workload of one CTA; ``step``: cycles of a role's own stream for each of its waits for
+    full slots and groups, fences, commits and arrivals.
+    """
     if trips < max(1, document.minimum_trips) or tiles < 1:
         raise ConfigError(
             f"cannot run {tiles} tiles of {trips} iterations",
@@ -83,7 +76,7 @@ def lower_roles(
         p.instances * sum(len(e) for _, e in p.phases()) * trips * tiles for p in document.programs
     )
     check_length(entries, document.name)
-    reader = _Reader(document, costs, trips, tiles, stream or StreamCosts())
+    reader = _Reader(document, costs, trips, tiles, step)
     programs = tuple(
         Program(row=_row(group, role, instance), steps=tuple(reader.steps(role, instance)))
         for group, role in enumerate(document.programs)
@@ -118,9 +111,9 @@ class _Reader:
         costs: RoleCosts,
         trips: int,
         tiles: int,
-        stream: StreamCosts,
+        step: int,
     ) -> None:
-        self.document, self.costs, self.stream = document, costs, stream
+        self.document, self.costs, self.step = document, costs, step
         self.trips, self.tiles = trips, tiles
         self.fills: Counter[tuple[str, int]] = Counter()
         self.releases: Counter[tuple[str, int]] = Counter()
@@ -179,20 +172,19 @@ class _Reader:
                 return Signal(
                     place=place,
                     signal=_signal(ring, what, use),
-                    cost=max(self.costs.arrive, self.stream.step),
+                    cost=max(self.costs.arrive, self.step),
                     handoff=self.costs.handoff,
                 )
             case Load() | Mma() | Compute() | BulkStore():
                 return self._issue(entry, turn, place)
             case WaitGroup() | BulkWait():
                 queue = GROUPS if isinstance(entry, WaitGroup) else STORES
-                step = self.stream.step
-                return WaitQueue(place=place, queue=queue, leave=entry.pending, cost=step)
+                return WaitQueue(place=place, queue=queue, leave=entry.pending, cost=self.step)
             case NamedSync() | NamedArrive():
                 return self._named(entry, place, role, instance)
             case _:  # other fences and meetings inside an instance or a cluster cost nothing
-                spends = self.stream.step and isinstance(entry, MmaFence | Commit)
-                return Spend(place=place, cost=self.stream.step) if spends else None
+                spends = self.step and isinstance(entry, MmaFence | Commit)
+                return Spend(place=place, cost=self.step) if spends else None
 
     def _wait(self, entry: WaitFull | WaitEmpty, turn: _Turn, place: Place) -> Await | None:
         full = isinstance(entry, WaitFull)
@@ -211,7 +203,7 @@ class _Reader:
                 return None  # a fresh slot is free
             signal, count = _signal(ring, "empty", before), self.releases[ring, before]
         # Without anyone to give it, one is awaited all the same: the run then says who is stuck.
-        cost = self.stream.full_wait if full else 0
+        cost = self.step if full else 0
         return Await(place=place, signal=signal, count=max(1, count), cost=cost)
 
     def _issue(self, entry: Load | Mma | Compute | BulkStore, turn: _Turn, place: Place) -> Issue:

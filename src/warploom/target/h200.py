@@ -37,16 +37,12 @@ class SyncCosts:
     mbarrier_handoff: int = figure(156, "cycles", Origin.MEASURED, "until data are used; 93 bare")
     cluster_handoff: int = figure(250, "cycles", Origin.MEASURED, "to the other CTA of a cluster")
     named_barrier_handoff: int = figure(43, "cycles", Origin.MEASURED)
-    turn: int = figure(0, "cycles", Origin.FIT, "a turn handed over, beyond its barrier")
     barrier_128: int = figure(20, "cycles", Origin.MEASURED)
     barrier_256: int = figure(28, "cycles", Origin.MEASURED)
     barrier_384: int = figure(36, "cycles", Origin.MEASURED)
     cluster_barrier: int = figure(462, "cycles", Origin.MEASURED)
     proxy_fence: int = figure(17, "cycles", Origin.MEASURED)
     tma_issue: int = figure(80, "cycles", Origin.MEASURED, "one bulk tensor copy")
-    full_wait: int = figure(
-        102, "cycles", Origin.MEASURED, "for a complete barrier; hidden by eight products"
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,7 +286,7 @@ class HopperTarget:
         """``setmaxnreg`` of (producer, consumer) for one producer warpgroup.
 
         They share what the CTA got at entry; more would wait for ever. None: entry is enough. In a
-        cluster the producer has more: it addresses other CTAs, and meets them in the end.
+        cluster the producer has more: it addresses other CTAs.
         ``producer``: so many at least, where its other warps have work.
         """
         step = self.limits.setmaxnreg_step

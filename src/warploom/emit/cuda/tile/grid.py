@@ -17,9 +17,7 @@ groups until its next tile lies in one, and is done after the last. ``end_VAR`` 
 from __future__ import annotations
 
 from warploom.emit.cuda.tile.context import Context
-from warploom.kernel.values import Dot, Load, Store, Walk
-from warploom.lower.layout import Layout
-from warploom.lower.loop_ops import takes_turns
+from warploom.kernel.values import Load, Store, Walk
 from warploom.lower.ranges import Cut
 from warploom.lower.slots import grouped_vars
 from warploom.lower.visits import differ
@@ -117,25 +115,10 @@ def _group_counts(context: Context) -> list[str]:
     return [*lines, f"const int across = {' * '.join(factors) or '1'};"]
 
 
-def half_tile(layout: Layout) -> int:
-    """Rows of each of two consumers, where the last rows of a group may leave one without work."""
-    body = layout.body
-    if body.kernel.grid.kind != "groups" or layout.tiling.consumers != 2:
-        return 0
-    _, rows = grouped_vars(body.kernel)
-    dots = [op for op in body.loop.body if isinstance(op, Dot)]
-    fits = all(body.values[op.result.name].vars[0] == rows for op in dots)
-    fits = fits and not any(a.by_columns for a in layout.arrays)
-    alone = not takes_turns(layout) and not any(r.filled or r.per_tile for r in layout.rings)
-    return layout.extent(rows) // 2 if fits and alone else 0
-
-
 def _groups(context: Context) -> list[str]:
     groups, grouped = grouped_vars(context.kernel)
     starts = context.pointer(context.kernel.grid.starts[0])
     extent, tall = context.layout.extent(grouped), context.layout.tiling.group
-    half = half_tile(context.layout)
-    whole = f"({starts}[group + 1] - {starts}[group] + {extent - 1 - half}) / {extent}"
     lines = [
         "int here = 0;  // row tiles of the group",
         f"while (group < count_{groups}) {{",
@@ -146,19 +129,8 @@ def _groups(context: Context) -> list[str]:
         "}",
         f"if (group == count_{groups}) break;",
         f"const int pos_{groups} = group, end_{grouped} = {starts}[group + 1];",
-        f"const int inside = tile - before * across, first = inside / ({tall} * across) * {tall};",
-        *(
-            [
-                "// a last row of which half the consumers have none comes after the others",
-                f"const int whole = {whole};",
-                "const bool late = inside >= whole * across;",
-                "const int band = late ? whole : first;",
-                f"const int tall = late ? 1 : min(whole - band, {tall});",
-            ]
-            if half
-            else [f"const int band = first, tall = min(here - band, {tall});"]
-        ),
-        "const int place = inside - band * across;",
+        f"const int inside = tile - before * across, band = inside / ({tall} * across) * {tall};",
+        f"const int tall = min(here - band, {tall}), place = inside - band * across;",
         f"const int pos_{grouped} = {starts}[group] + (band + place % tall) * {extent};",
         "int rest = place / tall;",
     ]

@@ -38,8 +38,8 @@ def load_lines(context: Context, op: Load, entry: LoadEntry, site: Site) -> list
         steps = [a.var == context.layout.body.loop.var for a in op.at]
         box = tuple(len(run) if s else n for s, n in zip(steps, box, strict=True))
     else:
-        stacked = tile.blocks * len(run)
-        whole = f"{context.size_of(op.tensor, tensor.axes[-1].name)} % {box[-1]} == 0"
+        stacked, axis = tile.blocks * len(run), tensor.axes[-1]
+        whole = f"{context.size_of(op.tensor, axis.name)} % {box[-1] * axis.per} == 0"
         at = ["0", *at[1:], f"({at[0]}) / {box[-1]}"]
     name = context.map_of(tensor, box, span=tile.span, stacked=stacked)
     policy = _policy(context, op.tensor)

@@ -197,7 +197,7 @@ class Ops:
                 if not op.add:
                     stored = direct_text(self.context, op, site.iteration(e.k))
                     return ["{", *indent(stored, 2), "}"]
-                return straight_text(self.context, site.document, op, site.iteration(e.k))
+                return straight_text(self.context, site, op, site.iteration(e.k))
 
             return table.with_op(store_name(op), add)
         if not staged:

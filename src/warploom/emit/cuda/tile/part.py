@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from warploom.document.flow import When
 from warploom.document.rings import Per
 from warploom.document.roles import (
-    Arrive,
     Commit,
     Compute,
     Mma,
     MmaFence,
-    NamedArrive,
-    NamedSync,
     RoleProgram,
     RolesDocument,
-    WaitFull,
     WaitGroup,
 )
 from warploom.emit.cuda.judged import refuse_conditional, refuse_unfaithful
-from warploom.emit.cuda.lowering import LoweringTable, Site, base_table
+from warploom.emit.cuda.lowering import LoweringTable, Site
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.gathered import gathered_lines
-from warploom.emit.cuda.tile.grid import again_lines, count_lines, half_tile
+from warploom.emit.cuda.tile.grid import again_lines, count_lines
 from warploom.emit.cuda.tile.helpers import Owned, wait_function
 from warploom.emit.cuda.tile.iterations import MIRRORED, list_lines, range_lines
 from warploom.emit.cuda.tile.operands import product_functions
@@ -37,6 +32,7 @@ from warploom.emit.cuda.tile.stamps import StampedRole, stamp_line, stamped_line
 from warploom.emit.cuda.tile.steps import step_text
 from warploom.emit.cuda.tile.stores import fill_text
 from warploom.emit.cuda.tile.ties import retired_at
+from warploom.emit.cuda.tile.turns import asked_before
 from warploom.kernel.values import Dot, Fn, Pointwise
 from warploom.lower.body import Body
 from warploom.lower.column import Lowered
@@ -47,7 +43,6 @@ from warploom.lower.layout import Array, Form, Layout
 from warploom.lower.meet import MEET
 from warploom.lower.plan import held_loads, part_name
 from warploom.lower.ranges import cut_of, moves
-from warploom.lower.slots import grouped_vars
 from warploom.lower.storage import staged_stores
 
 
@@ -105,12 +100,6 @@ class Part:
         masked = self.ops.consumer_table("Yes{}")
         copies = masked if self.masked and not self.layout.crowded else None
         tile = self.role_tile(self.role("consumer"), self.plain, copies)
-        half = half_tile(self.layout)
-        if half:
-            _, rows = grouped_vars(self.context.kernel)
-            mine = f"{self.context.position(rows)} + {half} * instance < end_{rows}"
-            idle = self.role_tile(idle_program(self.role("consumer")), base_table(), None)
-            tile = [f"if ({mine}) {{", *indent(tile, 2), "} else {", *indent(idle, 2), "}"]
         return [*self.trip_lines(), *steps, *tile]
 
     def places(self) -> list[str]:
@@ -229,6 +218,7 @@ class Part:
         """The lines of a list; waits for products own what they have made final."""
         site = Site(document=self.document, program=program, phase=phase)
         final = retired_at(program)
+        early, asked = asked_before(self.context, self.document, program, phase) or (None, [])
         lines: list[str] = []
         for i, e in list(enumerate(getattr(program, phase)))[start:end]:
             if isinstance(e, WaitGroup | MmaFence):
@@ -242,6 +232,7 @@ class Part:
                     self.waits[call.split("(")[0]] = text
                 if isinstance(e, WaitGroup):
                     call = self.told_apart(program, phase, e, owned, call)
+                lines += asked if i == early else []
                 lines += [f"// {e.reason}", call] if e.reason else [call]
             else:
                 lines += table.lower(e, site)
@@ -365,13 +356,6 @@ class Part:
             "  return k_tiles;",
             f"}}(opaque({row}));",
         ]
-
-
-def idle_program(program: RoleProgram) -> RoleProgram:
-    """What a consumer does whose rows do not exist: it keeps pace with the others."""
-    kinds = (WaitFull, Arrive, NamedSync, NamedArrive)
-    kept = {name: tuple(e for e in row if isinstance(e, kinds)) for name, row in program.phases()}
-    return replace(program, **kept)  # type: ignore[arg-type]
 
 
 def masked_steps(body: Body, steps: tuple[Step, ...]) -> frozenset[str]:

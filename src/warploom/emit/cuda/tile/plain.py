@@ -356,6 +356,9 @@ class _Plain:
                     f"store_global4({address} + {n}, {some});",
                 ]
             return lines
+        source = self._value(op.value)
+        if isinstance(source, Load) and source.result.dtype is dtype:  # a copy
+            return [f"store_global4({address}, w_{value});"]
         pairs = [f"pack_{dtype}({value}[{e}], {value}[{e + 1}])" for e in range(0, EACH, 2)]
         return [
             f"const uint32_t out_{op.tensor}[4] = {{{', '.join(pairs)}}};",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from warploom.document.roles import RolesDocument
 from warploom.emit.cuda.judged import exchange_at
+from warploom.emit.cuda.lowering import Site
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.steps import tile_loop
@@ -95,9 +95,7 @@ def _block_row(context: Context, op: Store, first: str, block: int) -> tuple[str
     return row, f"{row} < {context.limit(op.tensor, axis, rows)}"
 
 
-def straight_text(
-    context: Context, document: RolesDocument, op: Store, iteration: str
-) -> list[str]:
+def straight_text(context: Context, site: Site, op: Store, iteration: str) -> list[str]:
     """What the loop adds, from registers: a thread adds its four elements of each block at once, or
     pairs of neighbours where rows lie as they are.
     """
@@ -135,7 +133,8 @@ def straight_text(
             "}",
         ]
     if takes_turns(context.kernel):
-        lines = consumer_turn(context, exchange_at(document, store_name(op)), op, iteration, lines)
+        exchange = exchange_at(site.document, store_name(op))
+        lines = consumer_turn(context, exchange, op, site, iteration, lines)
     return ["{", *indent([*vector.scopes.step, *lines], 2), "}"]
 
 
@@ -218,12 +217,14 @@ def direct_text(context: Context, op: Store, iteration: str | None = None) -> li
     ]
 
 
-def _place(
-    context: Context, op: Store, vector: Vector, row: str, column: str
-) -> tuple[str, str, str]:
-    """The address of an element, and whether its row and column exist."""
+def _place(context: Context, op: Store, vector: Vector) -> tuple[str, str, str, str]:
+    """The address of an element in column ``first``, whether its row exists, where columns end, and
+    where those of the tile begin.
+    """
     rows, cols = context.layout.body.values[op.value].vars
-    texts, limits, more = {rows: row, cols: column}, {}, []
+    row, column = (context.position(v, vector.iteration) for v in (rows, cols))
+    row = f"({row} + row_of(b, i))"
+    texts, limits, more = {rows: row, cols: "first"}, {}, []
     indices = []
     for a, axis in zip(op.at, context.kernel.tensor(op.tensor).axes, strict=True):
         if a.value is not None and a.value == scattered(context.layout, op):
@@ -237,15 +238,12 @@ def _place(
         if a.var in texts:
             limits[a.var] = context.limit(op.tensor, axis.name, a.var)
     exists = context.inside(row, limits.get(rows) or context.end_of(rows), rows)
-    return context.address(op, indices), " && ".join([exists, *more]), limits[cols]
+    return context.address(op, indices), " && ".join([exists, *more]), limits[cols], column
 
 
 def _write_lines(context: Context, op: Store, dtype: DType, vector: Vector) -> list[str]:
     """Four threads exchange pairs of columns, so that each writes 16 bytes of a row."""
-    value = context.layout.body.values[op.value]
-    row, column = (context.position(v, vector.iteration) for v in value.vars)
-    row = f"({row} + row_of(b, i))"
-    place, exists, limit = _place(context, op, vector, row, "first")
+    place, exists, limit, column = _place(context, op, vector)
     pack = PACKS[dtype]
     return [
         "#pragma unroll",
@@ -263,10 +261,7 @@ def _write_lines(context: Context, op: Store, dtype: DType, vector: Vector) -> l
 
 def _add_pairs(context: Context, op: Store, dtype: DType, vector: Vector) -> list[str]:
     """Sums in memory, two neighbours at a time."""
-    value = context.layout.body.values[op.value]
-    row, column = (context.position(v, vector.iteration) for v in value.vars)
-    row = f"({row} + row_of(b, i))"
-    place, exists, limit = _place(context, op, vector, row, "first")
+    place, exists, limit, column = _place(context, op, vector)
     if is_turned(context.layout, op):
         raise refusal(
             f"a sum of transposed tiles in '{op.tensor}'",
@@ -286,10 +281,7 @@ def _add_pairs(context: Context, op: Store, dtype: DType, vector: Vector) -> lis
 
 
 def _write_pairs(context: Context, op: Store, dtype: DType, vector: Vector) -> list[str]:
-    value = context.layout.body.values[op.value]
-    row, column = (context.position(v, vector.iteration) for v in value.vars)
-    row = f"({row} + row_of(b, i))"
-    place, exists, limit = _place(context, op, vector, row, "first")
+    place, exists, limit, column = _place(context, op, vector)
     convert = {DType.BF16: "to_bf16", DType.F16: "to_f16"}.get(dtype, "")
     return [
         "#pragma unroll",

@@ -53,16 +53,14 @@ def kernel_names(text: str) -> tuple[str, ...]:
     return tuple(re.findall(r"^\s*\.amdhsa_kernel\s+(\S+)", text, re.MULTILINE))
 
 
-def parse_assembly(text: str, name: str | None = None) -> Assembly:
-    """Parse one kernel. Without ``name`` the file must define exactly one."""
+def parse_assembly(text: str) -> Assembly:
+    """Parse the one kernel that the file defines."""
     names = kernel_names(text)
-    if name is None:
-        if len(names) != 1:
-            raise BackendError(
-                f"the assembly defines {len(names)} kernels",
-                fix=f"name one of {', '.join(names)}" if names else "give a gfx950 kernel",
-            )
-        name = names[0]
+    if len(names) != 1:
+        raise BackendError(
+            f"the assembly defines {len(names)} kernels", fix="a file with one gfx950 kernel"
+        )
+    name = names[0]
     instructions: list[Instruction] = []
     labels: dict[str, int] = {}
     inside = False
@@ -80,10 +78,7 @@ def parse_assembly(text: str, name: str | None = None) -> Assembly:
         elif not line.startswith("."):
             instructions.append(_instruction(line, number))
     if not instructions:
-        raise BackendError(
-            f"no code for kernel {name!r}",
-            fix=f"kernels in this file: {', '.join(names) or 'none'}",
-        )
+        raise BackendError(f"no code for kernel {name!r}")
     return Assembly(name=name, instructions=tuple(instructions), labels=labels)
 
 
