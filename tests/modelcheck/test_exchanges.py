@@ -138,6 +138,13 @@ class _quick:  # noqa: N801 (a judge)
         return self.found
 
 
+def test_a_thousand_exchanges_are_no_document():
+    data = json.loads(write_roles(lowered("split_gemm").document))
+    data["exchanges"] = [data["exchanges"][0] | {"op": f"meet{i}"} for i in range(1000)]
+    with pytest.raises(DocumentError, match="more than 16 exchanges"):
+        read_roles(json.dumps(data))
+
+
 def test_a_document_that_declares_nothing_of_it_is_not_judged():
     """As documents were written before."""
     document = lowered("split_gemm").document
