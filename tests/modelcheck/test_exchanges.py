@@ -67,6 +67,14 @@ def test_what_nobody_does_and_what_the_last_part_counts_do_no_harm(steps):
     assert not judge_exchange(exchange)
 
 
+def test_a_barrier_seen_too_late_is_found():
+    """The owner looks a second time, when the next tile may have come already."""
+    near = SHIPPED[2]
+    exchange = replace(near, steps=(*near.steps, near.steps[3]))
+    assert check_exchange(exchange, FEW) == "deadlock"
+    assert judge_exchange(exchange)
+
+
 def fault_of(document, runs=20):
     """What a random run shows."""
     for seed in range(runs):
