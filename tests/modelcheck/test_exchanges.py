@@ -67,6 +67,14 @@ def test_what_nobody_does_and_what_the_last_part_counts_do_no_harm(steps):
     assert not judge_exchange(exchange)
 
 
+def test_a_barrier_seen_too_late_is_found():
+    """The owner looks a second time, when the next tile may have come already."""
+    near = SHIPPED[2]
+    exchange = replace(near, steps=(*near.steps, near.steps[3]))
+    assert check_exchange(exchange, FEW) == "deadlock"
+    assert judge_exchange(exchange)
+
+
 def fault_of(document, runs=20):
     """What a random run shows."""
     for seed in range(runs):
@@ -136,6 +144,13 @@ class _quick:  # noqa: N801 (a judge)
 
     def races(self):
         return self.found
+
+
+def test_a_thousand_exchanges_are_no_document():
+    data = json.loads(write_roles(lowered("split_gemm").document))
+    data["exchanges"] = [data["exchanges"][0] | {"op": f"meet{i}"} for i in range(1000)]
+    with pytest.raises(DocumentError, match="more than 16 exchanges"):
+        read_roles(json.dumps(data))
 
 
 def test_a_document_that_declares_nothing_of_it_is_not_judged():

@@ -200,7 +200,7 @@ VALUES = {
         "scores added up": put({"accumulate": True}, op="dot_v13", phase="kernel"),
         "the last product is forgotten": drop(op="dot_o_1", phase="epilogue"),
         "the tile is stored before the last product": move("epilogue", 10, 0),
-        "the next tile's queries": swap("prologue", {"op": "fetch_qs"}, {"op": "make_v25"}),
+        "the next tile's queries": swap("prologue", {"op": "fetch_qs"}, {"op": "dot_v13"}),
     },
     "grad": {
         "dv from ds": renamed("kept_v32_here", "kept_ds_here", "registers", op="dot_gv_1"),

@@ -12,7 +12,7 @@ from warploom.document.limits import check_limits
 from warploom.document.roles import RoleEntry, RolesDocument
 from warploom.errors import DocumentError
 
-MAX_STEPS, MAX_APART = 64, 4096  # of an exchange
+MAX_EXCHANGES, MAX_STEPS, MAX_APART = 16, 64, 4096
 _PLACED = (Does.WRITE, Does.READ)
 _MEMBERS = {
     Across.PARTS: (Who.ALL, Who.OTHERS, Who.LAST),
@@ -61,6 +61,8 @@ def _check_exchanges(document: RolesDocument) -> None:
     """CTAs meet once at an op of a role, by steps that such a meeting has."""
     known = {p.name for p in document.programs}
     seen: set[tuple[str, str]] = set()
+    if len(document.exchanges) > MAX_EXCHANGES:
+        raise DocumentError(f"more than {MAX_EXCHANGES} exchanges", path="$.exchanges")
     for i, exchange in enumerate(document.exchanges):
         path, key = f"$.exchanges[{i}]", (exchange.role, exchange.op)
         if exchange.role not in known:

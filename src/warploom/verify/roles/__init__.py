@@ -53,9 +53,9 @@ def verify_roles(
         check_budget(document, flow_tiles(document, flow))
     notes = undeclared(document)
     notes += () if flow else (f"the document declares no dataflow of {_listed(document)}",)
-    for finding in check_exchanges(document, flow):
-        found.setdefault(_identity(finding), finding)
     if tried:
+        for finding in check_exchanges(document, flow):
+            found.setdefault(_identity(finding), finding)
         for finding in check_flow(document, flow) if flow else check_uses(document):
             found.setdefault(_identity(finding), finding)
     for tiles in tried:

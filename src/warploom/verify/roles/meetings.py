@@ -232,6 +232,11 @@ class _Near(_Judge):
         elif not self.chain((FIRST, 0, read), (LATER, 0, write)):
             why = "the inbox may be written for the next tile before it was read"
             yield write, why, "publish after the read, await before the write, at reach cluster"
+        for flag, seen in ((Counted.FULL, FIRST), (Counted.FREE, LATER)):
+            for i, j in product(self.those(Does.PUBLISH, flag), self.those(Does.AWAIT, flag)):
+                if not self.chain((seen, 0, j), (LATER, 0, i)):
+                    why = f"{flag} may be counted for the next tile before all have seen it"
+                    yield j, why, "await it before what lets others go on"
 
     def _link(self) -> None:
         """What came is awaited at the same tile, what was read at the next one."""
