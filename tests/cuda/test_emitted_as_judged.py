@@ -203,19 +203,21 @@ def test_options_of_entries_are_in_the_text(entry, text):
     assert text in lower(entry, 128)[0]
 
 
-def test_positions_further_away_than_the_ring_is_long_are_refused():
-    """The judge knows any use; a role knows the positions one round ahead and back."""
+def test_waits_further_away_than_the_ring_is_long_are_refused():
+    """The judge knows any use; a role knows the phases one round ahead and back."""
     for entry in (e for e in ENTRIES if hasattr(e, "k")):
         alone = type(entry).__name__ in ALONE and not getattr(entry, "by_threads", False)
         threads = 1 if alone else 128
         if refused(entry, threads, 2, "kernel"):
             continue
         made = document(threads, 2)
-        touches = getattr(entry, "ring", "") or getattr(entry, "slots", ())
         assert lower(replace(entry, k=-2), threads, made=made)
-        if touches:
+        if isinstance(entry, WaitFull | WaitEmpty):
             with pytest.raises(BackendError, match="judged"):
                 lower(replace(entry, k=3), threads, made=made)
+        elif getattr(entry, "ring", ""):  # a slot is the same every round
+            near, far = (lower(replace(entry, k=k), threads, made=made) for k in (1, -3))
+            assert near == far
 
 
 def other_values(made, entry, field):

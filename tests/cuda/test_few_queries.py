@@ -140,7 +140,7 @@ def test_a_split_of_many_tiles_is_refused():
     from warploom.launch.described import binary_of
 
     layouts = (tensor(65536, 64), tensor(64, 65536, strides=(1, 64)), None, None, None)
-    pins = (("m", 128), ("n", 128), ("consumers", 2), ("split", 2))
+    pins = (("m", 128), ("n", 128), ("consumers", 2), ("split", 2), ("near", False))
     made = GEMM.compiled_for(layouts, (*gemm_options("none", None, True, None)[:4], pins))
     with pytest.raises(GeometryError, match="tiles with a split loop"):
         binary_of(made).work({"m": 65536, "n": 65536, "k": 64})

@@ -3,12 +3,14 @@
 import dataclasses
 import shutil
 import subprocess
+from itertools import product
 
 import numpy as np
 import pytest
 
 from warploom.document.rings import Side
 from warploom.document.roles import Arrive, BulkStore, Compute, ProxyFence, WaitFull
+from warploom.emit.cuda.lowering import Site
 from warploom.emit.cuda.tile.plain import emit_plain
 from warploom.emit.cuda.tile.source import emit_kernel
 from warploom.errors import KernelError
@@ -316,6 +318,18 @@ def test_copies_are_seen_before_sums_go_out():
     assert {e.ring for e in waits[1:]} == {"ring_qs", "ring_dos"}  # the first is for dS
     assert not any(name == "WaitFull" for name in loop[out:])
     assert {e.ring for e in program.prologue if isinstance(e, WaitFull)} >= {"ring_ks", "ring_vs"}
+
+
+def test_positions_many_uses_away_are_those_of_one_round():
+    document = shipped(128, False).document
+    ring = next(r for r in document.rings if r.name == "ring_qs")
+    for depth, k in product((1, 2, 3), range(-7, 8)):
+        held = dataclasses.replace(document, rings=(dataclasses.replace(ring, depth=depth),))
+        site = Site(document=held, program=document.program("consumer"), phase="kernel")
+        text = site.cursor("ring_qs", k)
+        away = int(text.partition("<")[2].partition(">")[0] or 0)
+        assert abs(away) <= depth
+        assert (away - k) % (2 * depth) == 0  # the same slot in the same phase
 
 
 def test_a_copy_that_is_seen_too_late_is_found():

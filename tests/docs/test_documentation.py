@@ -14,7 +14,12 @@ from warploom.cli import COMMANDS
 ROOT = Path(__file__).parents[2]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```", re.S | re.M)
-WITH_CODE = [p for p in PAGES if BLOCK.search(p.read_text())]
+LONG = ("howto/best_schedule.md", "howto/gfx950.md")  # searches and whole kernels: the slow run
+WITH_CODE = [
+    pytest.param(p, marks=pytest.mark.slow if p.as_posix().endswith(LONG) else ())
+    for p in PAGES
+    if BLOCK.search(p.read_text())
+]
 
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=lambda p: p.stem)

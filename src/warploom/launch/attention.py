@@ -79,8 +79,7 @@ def attention(
     ``sinks``, float32 [heads]: scores of a key without a value that every query sees.
 
     ``return_lse``: returns (out, lse), with the natural logarithm of each row's sum of
-    exponentials, float32 [batch, heads, queries]. ``kernel`` fixes the tiles; ``stream`` is a CUDA
-    stream handle.
+    exponentials, float32 [batch, heads, queries]. ``kernel`` fixes the tiles; ``stream`` is CUDA's.
     """
     if causal == "lower_right" and _queries(q) == 1:
         causal = False  # the last query sees every key

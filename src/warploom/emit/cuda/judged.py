@@ -113,13 +113,11 @@ def _apart(scope: Scope, threads: int) -> bool:
 
 
 def _too_far(entry: RoleEntry, document: RolesDocument) -> str:
-    """Positions are known one round of a ring ahead and back."""
-    slots = (*getattr(entry, "slots", ()), *getattr(entry, "fills_slots", ()))
-    named = {getattr(entry, "ring", None), *(s.ring for s in slots)}
-    for ring in document.rings:
-        k = abs(getattr(entry, "k", 0))
-        if ring.name in named and ring.per is Per.ITERATION and k > ring.depth:
-            return f"{k} uses away from where the role is in a ring of {ring.depth}"
+    """Phases are known one round of a ring ahead and back."""
+    if isinstance(entry, WaitFull | WaitEmpty):
+        ring = document.ring(entry.ring)
+        if ring.per is Per.ITERATION and abs(entry.k) > ring.depth:
+            return f"{abs(entry.k)} uses away from where the role is in a ring of {ring.depth}"
     return ""
 
 

@@ -48,13 +48,18 @@ class Site:
 
     def cursor(self, ring: str, k: int) -> str:
         """The ring position of iteration ``k``, as an expression."""
-        if k == 0 or self.document.ring(ring).per is Per.TILE:
+        held = self.document.ring(ring)
+        if held.per is Per.TILE:
             return ring
-        return f"{ring}.at<{k}>()"
+        away = k if abs(k) <= held.depth else k % (2 * held.depth)  # phases repeat every two rounds
+        away -= 2 * held.depth if away > held.depth else 0
+        return f"{ring}.at<{away}>()" if away else ring
 
     def slot(self, ring: str, k: int) -> str:
-        """The slot number of iteration ``k``."""
-        return f"{self.cursor(ring, k)}.slot"
+        """The slot number of iteration ``k``; the same every round of the ring."""
+        depth = self.document.ring(ring).depth
+        near = k if abs(k) <= depth else k % depth
+        return f"{self.cursor(ring, near)}.slot"
 
     def part(self, ring: str, part: str, k: int) -> str:
         """The shared address of a part of the slot."""
