@@ -69,11 +69,7 @@ def contended(lowered: Lowered, target: HopperTarget | None = None) -> tuple[Rol
 
     Warps of several consumers take the vector pipes in turns, an instruction each: ops do not
     exclude one another, contention says what they lose. A wait for a barrier that is complete
-<<<<<<< HEAD
-    hides under the products before it.
-=======
     is hidden by the products before it.
->>>>>>> 7f3cbf72d369aa73acd636bb1e71bb271a0cd6dd
     """
     target = target or h200()
     factors = [
