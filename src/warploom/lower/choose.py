@@ -195,7 +195,7 @@ def _best_split(
     if few and across and "staging" not in pins:  # loads take long, and tiles are stored once
         layout = replace(layout, tiling=replace(layout.tiling, staging=1))
     tilings = [replace(layout.tiling, split=n) for n in _splits(layout, sizes, pins, target)]
-    if "cluster" not in pins and (few or across):
+    if "cluster" not in pins and not layout.tiling.near and (few or across):
         sizes_of = [n for n in CLUSTERS if _clusters(layout, n)]
         tilings += [replace(t, cluster=n) for t in tuple(tilings) for n in sizes_of]
     if "near" not in pins:
