@@ -97,7 +97,7 @@ template <int FIRST, int LATER> __global__ void __launch_bounds__(256, 1) held(l
 // Vector work of one warpgroup on 64 values a thread, alone or while `busy` other groups keep the tensor
 // cores full. WORK 0: row maxima, 1: multiply-add and exponential, 2: conversion, 3: rescaling, 4: sums,
 // 5: row maxima in four chains a row instead of one, 6 and 7: by integers, three operands at once, in one
-// chain a row and in two, 8: half of them so, half as 0, 9: sums in four chains a row.
+// chain a row and in two, 8: half of them so, half as 0.
 template <int WORK> __global__ void __launch_bounds__(384, 1) vector(long long* out, int busy, float* sink) {
   extern __shared__ __align__(1024) uint8_t raw[];
   const uint32_t smem = shared_address(raw);
@@ -166,12 +166,6 @@ template <int WORK> __global__ void __launch_bounds__(384, 1) vector(long long* 
         top[row] = larger(top[row], __int_as_float(part[row]));
         for (int step = 1; step < 4; step *= 2) top[row] = larger(top[row], __shfl_xor_sync(~0u, top[row], step));
       }
-    }
-    if constexpr (WORK == 9) {
-      float part[8] = {};
-#pragma unroll
-      for (int i = 0; i < 64; ++i) part[(i / 4 % 4) * 2 + i / 2 % 2] = fused(d[i], 1.0f, part[(i / 4 % 4) * 2 + i / 2 % 2]);
-      for (int i = 0; i < 8; ++i) sum[i % 2] += part[i];
     }
     if constexpr (WORK == 1) {
 #pragma unroll
@@ -311,7 +305,7 @@ int main() {
   hand_over_row<0>("named barrier"); hand_over_row<1>("mbarrier, 128 arrivals"); hand_over_row<2>("mbarrier, 4 arrivals");
   vector_rows<0>("row maxima", 64 + 8); vector_rows<5>("row maxima, four chains a row", 64 + 14); vector_rows<1>("multiply-add, exponential", 128); vector_rows<2>("conversion", 32);
   vector_rows<6>("row maxima by three", 32 + 8); vector_rows<7>("row maxima by three, two chains a row", 32 + 10);
-  vector_rows<8>("row maxima, half by three", 48 + 10); vector_rows<9>("row sums, four chains a row", 64 + 8);
+  vector_rows<8>("row maxima, half by three", 48 + 10);
   vector_rows<3>("rescaling", 64); vector_rows<4>("row sums", 64);
   held_rows<8, 8>(); held_rows<16, 8>();
   fflush(stdout);
