@@ -47,7 +47,6 @@ PINS = st.fixed_dictionaries(
         "group": st.sampled_from((1, 2, 3)),
         "split": st.sampled_from((2, 3, 5)),
         "resident": st.just(2),
-        "lag": st.booleans(),
         "unroll": st.sampled_from((2, 3)),
         "together": st.booleans(),
         "settled": st.booleans(),

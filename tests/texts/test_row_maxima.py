@@ -13,7 +13,8 @@ ROWS, COLUMNS = 16, 64
 TEXT = """
 #define DEVICE __device__ __forceinline__
 {helpers}
-extern "C" __global__ void __launch_bounds__(32) rows(const float* x, const float* by, float* out) {{
+extern "C" __global__ void __launch_bounds__(32)
+rows(const float* x, const float* by, float* out) {{
   const int lane = threadIdx.x % 32;
   auto at = [&](int n) {{
     return (lane / 4 + n / 2 % 2 * 8) * 64 + n / 4 * 8 + lane % 4 * 2 + n % 2;

@@ -48,7 +48,6 @@ class Tiling:
     ``resident``: CTAs that share an SM, each with its part of the memory and registers: where one
     waits, another works.
     ``earlier``: slots of every ring of the loops before the last one.
-    ``lag``: a running maximum may lag (``lower.rewrite``): less work, errors up to a tenth larger.
     """
 
     extents: tuple[tuple[str, int], ...]
@@ -80,7 +79,6 @@ class Tiling:
     unroll: int = 1
     together: bool = False
     resident: int = 1
-    lag: bool = True
     earlier: int = 3
 
     @property
@@ -120,7 +118,7 @@ class Tiling:
         tags += [f"c{self.cluster}" if self.cluster > 1 else ""]
         tags += ["settled" if self.settled else "", f"u{self.unroll}" if self.unroll > 1 else ""]
         tags += ["together" if self.together else ""]
-        tags += [f"r{self.resident}" if self.resident > 1 else "", "" if self.lag else "exact"]
+        tags += [f"r{self.resident}" if self.resident > 1 else ""]
         return "_".join([sizes, *(t for t in tags if t)])
 
 
@@ -133,7 +131,6 @@ _WORDS: dict[str, tuple[str, object]] = {
     "settled": ("settled", True),
     "together": ("together", True),
     "near": ("near", True),
-    "exact": ("lag", False),
 }
 
 

@@ -91,8 +91,8 @@ TILE_HELPERS: dict[str, str] = {
         )
     },
     "row_maxima": (
-        "// Of both rows of a thread. Whole numbers order floats from 0 on as floats do, and three\n"
-        "// are compared at once; a row of negative ones has its largest where theirs is least.\n"
+        "// Of both rows of a thread. Whole numbers order floats from 0 on as floats do, three at\n"
+        "// once; of negative ones the largest is the least whole number.\n"
         "template <int N> DEVICE void row_maxima(const float (&x)[N], float (&top)[2]) {\n"
         "  int most[2] = {~0x7fffffff, ~0x7fffffff};\n"
         "#pragma unroll\n"

@@ -95,7 +95,7 @@ def _reduction_start(op: Reduce, blocks: int) -> list[str]:
 
 def _scaled_rows(context: Context, step: Step) -> list[str]:
     """A step that only multiplies a tile in its place by factors of its rows."""
-    homes, op = dict(context.layout.homes), step.ops[0]
+    homes, op = dict(context.layout.homes), next(iter(step.ops), None)
     if len(step.ops) != 1 or not isinstance(op, Pointwise) or op.fn is not Fn.MUL:
         return []
     rows = [a for a in op.args if len(context.layout.body.values[a].dims) == 1 and a in homes]
