@@ -332,7 +332,7 @@ def _staging(layout: Layout, target: HopperTarget) -> int:
     once = sum(r.bytes + BARRIER_BYTES for r in layout.rings if r.per_tile)
     fit = [
         (target.limits.smem_per_block - ALIGNMENT - once - stages * every)
-        // (STAGING_BYTES * layout.tiling.consumers)
+        // (STAGING_BYTES * layout.tiling.warpgroups)
         for stages in (GOOD_STAGES, LEAST_STAGES)
     ]
     return max(1, min(4, chunks, fit[0] if fit[0] >= GOOD_COPIES else fit[1]))
