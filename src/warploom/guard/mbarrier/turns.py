@@ -23,6 +23,7 @@ from warploom.document.roles import (
     NamedArrive,
     NamedSync,
     RoleEntry,
+    WaitEmpty,
     WaitFull,
     WaitGroup,
 )
@@ -33,6 +34,7 @@ from warploom.guard.mbarrier.unrolled import Occurrence, Position, runs
 from warploom.order import ModuloResult
 
 REACH = 4
+_HELD = (WaitFull, WaitEmpty, Mma)
 Pair = tuple[str, str, int]  # op, the op after it, how many iterations later
 
 
@@ -95,8 +97,8 @@ def wait_before_turns(plan: Plan, entries: tuple[RoleEntry, ...]) -> tuple[RoleE
 def tile_turns(plan: Plan, name: str, entries: tuple[RoleEntry, ...]) -> tuple[RoleEntry, ...]:
     """A list of an instance that alternates, with the begin or the end of its turn."""
     assert plan.turns is not None
-    begins = [i for i, e in enumerate(entries) if isinstance(e, WaitFull | MmaFence | Mma)]
-    ends = [i + 1 for i, e in enumerate(entries) if isinstance(e, WaitFull | Mma | Commit)]
+    begins = [i for i, e in enumerate(entries) if isinstance(e, (*_HELD, MmaFence))]
+    ends = [i + 1 for i, e in enumerate(entries) if isinstance(e, (*_HELD, Commit))]
     if name == "prologue":
         at = begins[0] if begins else len(entries)
         return (*entries[:at], _wait(plan.turns), *entries[at:])
