@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from warploom.document.counters import ScheduleDocument
 from warploom.document.kinds import Phase, ScheduleOps
@@ -155,6 +156,7 @@ def guarded(
     return best.emitted.document, best.cost
 
 
+@lru_cache(maxsize=32)  # commands, searches and comparisons ask for the same document again
 def _search(
     document: ScheduleDocument,
     keep: tuple[Phase, ...],
