@@ -51,7 +51,7 @@ def command(
     bound = gpu.Bound(problem, document)
     errors, _ = bound.check()
     right = all(e <= problem.limit(n) for n, e in errors.items())
-    middle = gpu.rotated(bound.contestants(_theirs(bound, against)), rounds)
+    middle = bound.race(_theirs(bound, against), rounds)
     name = document.name if document else problem.kernel.text.name
     lines = [f"{name}: {problem.words}"]
     worst = max(errors.values())

@@ -138,7 +138,7 @@ def _gpu(subject: Subject) -> None:
     assert subject.kernel is not None
     bound = gpu.Bound(make_problem(subject.kernel, None, [], timed=True))
     errors, _ = bound.check()
-    times = gpu.rotated(bound.contestants(), rounds=4)
+    times = bound.race(rounds=4)
     ours, theirs = times["warploom"], times["library"]
     _title(f"5. On the GPU here: {bound.problem.words}, error {max(errors.values()):.1e}")
     say(f"   warploom {ours:.3f} ms, library {theirs:.3f} ms: {theirs / ours:.3f} x")

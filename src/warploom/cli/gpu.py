@@ -5,7 +5,6 @@ Torch is needed only here, and only where a GPU is.
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from importlib import import_module
@@ -19,23 +18,14 @@ from warploom.cli.problem import Problem, distance, in_rows
 from warploom.document.roles import RolesDocument
 from warploom.emit.cuda.tile.stamps import COUNT, FIRST, NAME, read_words
 from warploom.errors import BackendError, WarploomError
-from warploom.kernel.values import DType
 from warploom.launch import driver
 from warploom.launch.compiled import Built
 from warploom.launch.direct import Direct
+from warploom.launch.tensors import torch_name
+from warploom.launch.tune import rotated
 from warploom.view.measured import SCHEMA
 
-_TORCH = {
-    DType.BF16: "bfloat16",
-    DType.F16: "float16",
-    DType.F32: "float32",
-    DType.E4M3: "float8_e4m3fn",
-    DType.E5M2: "float8_e5m2",
-    DType.I32: "int32",
-    DType.I8: "int8",
-}
-SECONDS = 0.02  # of one turn of a contestant
-WARM_UP = 3  # launches before stamps are read: caches and clocks settle
+SLICE_MS = 20.0  # of one turn of a contestant
 
 
 def why_no_gpu() -> str:
@@ -71,7 +61,7 @@ class Bound:
     def _made(self, name: str) -> Any:  # noqa: ANN401
         problem, torch = self.problem, self.torch
         dtype = problem.types[name]
-        kind = getattr(torch, _TORCH[dtype])
+        kind = getattr(torch, torch_name(dtype))
         if dtype.is_float:
             made = torch.randn(problem.shape(name), device="cuda").to(kind)
             return -made.abs() if name in DECAYS.get(problem.kernel.text.name, ()) else made
@@ -82,7 +72,7 @@ class Bound:
         """New outputs; those that are added to begin as zeros, blocks of rows are whole."""
         made = {}
         for name in self.outputs:
-            kind = getattr(self.torch, _TORCH[self.problem.types[name]])
+            kind = getattr(self.torch, torch_name(self.problem.types[name]))
             make = self.torch.zeros if name in self.problem.added else self.torch.empty
             shape = self.problem.shape(name)
             whole = make(self.problem.room(name), dtype=kind, device="cuda")
@@ -98,15 +88,17 @@ class Bound:
         given = {**self.inputs, **outputs, **problem.scalars, **problem.choices}
         return lambda: text(**given)
 
-    def contestants(self, theirs: Callable[[], Any] | None = None) -> dict[str, Callable[[], Any]]:
-        """What ``bench`` times: the kernel, and the library's call, or ``theirs``, twice."""
+    def race(self, theirs: Callable[[], Any] | None = None, rounds: int = 5) -> dict[str, float]:
+        """Median milliseconds: the kernel's, and twice those of the library, or of ``theirs``."""
         name, problem = self.problem.kernel.text.name, self.problem
         settings = {**problem.scalars, **problem.choices}
         theirs = theirs or library_for(name, self.inputs, settings)
         whole = whole_call(name, self.inputs, settings)
         found = {"library": theirs, "warploom": self.launcher(self.empty())}
         found |= {"whole call": whole, "library again": theirs}
-        return {n: call for n, call in found.items() if call is not None}
+        calls = {n: call for n, call in found.items() if call is not None}
+        times = rotated(list(calls.values()), rounds=rounds, slice_ms=SLICE_MS)
+        return dict(zip(calls, times, strict=True))
 
     def _built_document(self, *, stamps: bool) -> Built:
         kernel = self.problem.kernel
@@ -168,9 +160,7 @@ class Bound:
         count = sum(r.words for r in built.source.stamps)
         words = self.torch.zeros(count, dtype=self.torch.int32, device="cuda")
         stamped = self._direct(built, outputs | {NAME: words})
-        for _ in range(WARM_UP):
-            plain()
-        times = [[milliseconds(call, 10) for _ in range(5)] for call in (plain, stamped)]
+        alone, with_clocks = rotated((plain, stamped))
         words.zero_()
         stamped()
         self.torch.cuda.synchronize()
@@ -188,36 +178,8 @@ class Bound:
             "date": datetime.now(UTC).strftime("%Y-%m-%d"),
             "device": self.torch.cuda.get_device_name(),
             "problem": self.problem.words,
-            "milliseconds": statistics.median(times[0]),
-            "milliseconds_stamped": statistics.median(times[1]),
+            "milliseconds": alone,
+            "milliseconds_stamped": with_clocks,
             "spilled": built.cubin.report.spill_bytes,
             "roles": roles,
         }
-
-
-def milliseconds(call: Callable[[], Any], repeats: int) -> float:
-    """Mean time of a call."""
-    torch: Any = import_module("torch")
-    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    start.record()
-    for _ in range(repeats):
-        call()
-    end.record()
-    torch.cuda.synchronize()
-    return float(start.elapsed_time(end)) / repeats
-
-
-def rotated(contestants: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
-    """Median milliseconds; the order turns round by round, since what ran before sets clocks."""
-    names = list(contestants)
-    repeats = {}
-    for name in names:
-        milliseconds(contestants[name], 2)
-        once = milliseconds(contestants[name], 5)
-        repeats[name] = max(5, min(200, int(SECONDS * 1e3 / max(once, 1e-3))))
-    times: dict[str, list[float]] = {name: [] for name in names}
-    for turn in range(rounds):
-        shift = turn % len(names)
-        for name in names[shift:] + names[:shift]:
-            times[name].append(milliseconds(contestants[name], repeats[name]))
-    return {name: statistics.median(t) for name, t in times.items()}

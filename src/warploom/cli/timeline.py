@@ -16,12 +16,10 @@ from warploom.cli.style import columns, paint
 from warploom.cli.subject import ROLE_TILES, Subject
 from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError
-from warploom.sim import Simulation
-from warploom.sim.pace import Pace
 from warploom.sim.roles import entry_label
-from warploom.view import perfetto_trace, timeline_html, timeline_svg, timeline_text
-from warploom.view.measured import Stamps, measured_text, read_stamps
+from warploom.view.measured import Stamps, read_stamps
 from warploom.view.several import pages, stacked, traces
+from warploom.view.timeline import draw
 
 
 class Picture(StrEnum):
@@ -68,7 +66,16 @@ def command(
     for part in subject.loops:
         sim = part.simulate(max(shown, part.least_trips), model=model, tiles=ROLE_TILES)
         own = measured if part.name == subject.name else None  # the last loop is stamped
-        text = picture(part, sim, form, part.pace(model=model), own)
+        text = draw(
+            sim,
+            form,
+            pace=part.pace(model=model),
+            reasons=part.reasons(),
+            lines=part.lines(),
+            stamps=own,
+            width=columns(),
+            paint=paint,
+        )
         parts.append((f"loop {part.loop}" if part.loop else part.name, text))
     made = _joined(subject, form, parts)
     raw = form is not Picture.TEXT
@@ -111,27 +118,3 @@ def _stamps_of(subject: Subject, path: Path) -> Stamps:
                 fix=f"run this one: warploom run {subject.spec} --stamps FILE",
             )
     return found
-
-
-def picture(
-    subject: Subject,
-    sim: Simulation,
-    form: Picture,
-    pace: Pace | None,
-    stamps: Stamps | None = None,
-) -> str:
-    """The timeline in one form."""
-    match form:
-        case Picture.TEXT:
-            text = timeline_text(sim, width=columns(), pace=pace, paint=paint)
-            if stamps is None:
-                return text
-            return f"{text}\n{measured_text(stamps, pace.interval if pace else None)}"
-        case Picture.SVG:
-            return timeline_svg(sim, pace=pace)
-        case Picture.HTML:
-            return timeline_html(
-                sim, pace=pace, reasons=subject.reasons(), lines=subject.lines(), stamps=stamps
-            )
-        case Picture.PERFETTO:
-            return json.dumps(perfetto_trace(sim))

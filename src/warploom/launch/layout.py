@@ -66,6 +66,8 @@ def _sizes(given: Sequence[tuple[Tensor, Layout]]) -> dict[str, int]:
     named = [(t, w, a, n) for t, w in given for a, n in zip(t.axes, w.shape, strict=True)]
     for tensor, layout, axis, count in sorted(named, key=lambda x: x[2].per > 1):
         size = count - (tensor.access is Access.STARTS)  # offsets: one more than groups
+        if size < 1:
+            raise _misfit(tensor, layout, "it has one entry more than there are groups")
         if axis.size is not None and axis.size != size:
             raise _misfit(tensor, layout, f"axis {axis.name} has size {axis.size}")
         if axis.per == 1:
