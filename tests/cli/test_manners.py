@@ -92,7 +92,8 @@ def test_progress_is_said_on_a_terminal_only(monkeypatch, capsys):
         pass
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    with working("thinking"):
+    with working("waking up") as change:
+        change("thinking")
         subprocess.run(["sleep", "0.2"], check=True)
     told = capsys.readouterr().err
     assert "thinking ... 0 s" in told

@@ -36,7 +36,6 @@ PACKAGES = (
     ("cuda-bindings", "running CUDA kernels", "pip install 'warploom[cuda]'"),
     ("nvidia-cuda-nvrtc", "compiling CUDA kernels on first use", "pip install 'warploom[cuda]'"),
     ("torch", "torch tensors and custom ops on a GPU", "pip install torch"),
-    ("pyarrow", "Parquet output of explore", "pip install 'warploom[explore]'"),
     ("distributed", "explore on a Dask cluster", "pip install 'warploom[explore]'"),
 )
 PROGRAMS = (

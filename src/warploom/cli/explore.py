@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from warploom.cli.builtin import parse_tile
 from warploom.cli.knobs import complete_source
 from warploom.cli.output import Answer, write_file
+from warploom.cli.progress import working
 from warploom.cli.ranking import rows_text, shape_rows, source_rows
 from warploom.errors import ConfigError, MissingExtraError
 from warploom.search import (
@@ -26,7 +25,6 @@ from warploom.search import (
     refusals,
     scatter_html,
     to_csv,
-    to_parquet,
     to_table,
 )
 from warploom.seed.config.parts import SchedulingStrategy
@@ -64,7 +62,6 @@ def command(
     cache: Annotated[Path, typer.Option(help="Where results are kept.")] = CACHE,
     top: Annotated[int, typer.Option(min=1, help="Rows to print.")] = 20,
     csv: Annotated[Path | None, typer.Option(help="Write all rows as CSV.")] = None,
-    parquet: Annotated[Path | None, typer.Option(help="Write all rows as Parquet.")] = None,
     html: Annotated[Path | None, typer.Option(help="Write a scatter plot.")] = None,
 ) -> Answer:
     """Sweep schedules, tiles, strategies and sync policies; rank by verdict, then cycles.
@@ -80,12 +77,14 @@ def command(
     if shape:
         raise ConfigError("--shape without a source", fix="warploom explore gemm --shape MxNxK")
     space = sweep_of(schedule, tile, dtype, strategy, sync, max_globals, lds_penalty)
-    with _executor(jobs, dask) as executor:
-        outcomes = ranked(_with_bar(space, executor, Cache(cache)))
+    with _executor(jobs, dask) as executor, working("sweeping") as change:
+
+        def tell(done: int, total: int) -> None:
+            change(f"sweeping, {done} of {total} configurations")
+
+        outcomes = ranked(explore(space, executor=executor, cache=Cache(cache), progress=tell))
     if csv is not None:
         write_file(csv, to_csv(outcomes))
-    if parquet is not None:
-        to_parquet(outcomes, parquet)
     if html is not None:
         write_file(html, scatter_html(outcomes))
     clean = sum(o.verdict == "clean" for o in outcomes)
@@ -145,19 +144,3 @@ def _dask_executor(address: str, jobs: int) -> AbstractContextManager[Executor]:
     client = dask.Client(dask.LocalCluster(**here) if address == "local" else address)
     executor: AbstractContextManager[Executor] = client.get_executor()
     return executor
-
-
-def _with_bar(space: Sweep, executor: Executor | None, cache: Cache) -> list[Any]:
-    columns = (
-        TextColumn("sweep"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("sweep", total=None)
-
-        def tell(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total)
-
-        return explore(space, executor=executor, cache=cache, progress=tell)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.status import Status
 
 from warploom.cli.author import called, user_object
-from warploom.cli.builtin import BUILT_IN
+from warploom.cli.builtin import BUILT_IN, built_in
 from warploom.cli.kernels import assignments
 from warploom.cli.output import Answer, write_file
+from warploom.cli.progress import working
 from warploom.cli.search_tiles import Given, search_kernel, tile_text
 from warploom.document import write_schedule
 from warploom.errors import ConfigError
@@ -100,8 +98,12 @@ def _search_schedule(
 ) -> Answer:
     """Search a counter schedule, tell how it goes, and what was found."""
     machine = _machine(subject, model=model)
-    with Console(stderr=True).status("searching") as status:
-        found = search(subject, machine, options=options, store=store, progress=_teller(status))
+    with working("searching") as change:
+
+        def tell(step: Step) -> None:
+            change(f"{step.evaluations} evaluations, best {step.best:g} ({step.origin})")
+
+        found = search(subject, machine, options=options, store=store, progress=tell)
     if out is not None and isinstance(found.best, CompiledSchedule):
         write_file(out, write_schedule(found.best.document()))
     return Answer(found.table, lambda: _json(found))
@@ -118,7 +120,7 @@ def _refuse_options_of_others(schedule: str, given: tuple[object, ...]) -> None:
 
 def _schedule(spec: str, tile: str | None, dtype: str, mma: str | None) -> PipelineSchedule:
     if spec in BUILT_IN:
-        return BUILT_IN[spec]({}, tile, dtype, mma)
+        return built_in(spec, {}, tile, dtype, mma)
     found = user_object(spec) if ":" in spec else None
     if isinstance(found, type) or (callable(found) and not isinstance(found, PipelineSchedule)):
         found = called(found, spec)
@@ -141,13 +143,6 @@ def _split(text: str) -> tuple[int, int]:
     if len(parts) != 2 or not all(p.isdigit() for p in parts):
         raise ConfigError(f"{text!r} is no split", where="--split", fix="write it as 2x2")
     return int(parts[0]), int(parts[1])
-
-
-def _teller(status: Status) -> Callable[[Step], None]:
-    def tell(step: Step) -> None:
-        status.update(f"{step.evaluations} evaluations, best {step.best:g} ({step.origin})")
-
-    return tell
 
 
 def _json(found: SearchResult) -> dict[str, Any]:

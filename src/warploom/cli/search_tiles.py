@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rich.console import Console
-
 from warploom.cli.author import user_object
 from warploom.cli.kernels import TEXTS, TileKernel, split_spec, told
 from warploom.cli.output import Answer, write_file
+from warploom.cli.progress import working
 from warploom.errors import ConfigError
 from warploom.kernel.text import Text
 from warploom.launch.tune import remember
@@ -50,15 +49,14 @@ def search_kernel(
     """Search, print the table, and keep the best for later calls where asked to."""
     said = split_spec(spec)[1] | given.choices
     kernel = told(TileKernel(text, dtype, tuple(given.pins.items()), free=True), said, spec)
-    console = Console(stderr=True)
     asked = dict(kernel.whole), dict(kernel.choices), given.scalars
-    with console.status("searching") as status:
+    with working("searching") as change:
         found = search_tiles(
             kernel.compiled,
             measure=_measure(text, kernel.element, *asked, measure),
             options=options,
             store=store,
-            progress=status.update,
+            progress=change,
         )
     if plot is not None:
         write_file(plot, to_svg(found))
