@@ -13,7 +13,7 @@ import termios
 import pytest
 
 from warploom.cli import COMMANDS
-from warploom.cli.progress import working
+from warploom.cli.screen import working
 
 from .runner import warploom
 
@@ -87,7 +87,7 @@ def test_completion_knows_sources_and_commands():
 
 
 def test_progress_is_said_on_a_terminal_only(monkeypatch, capsys):
-    monkeypatch.setattr("warploom.cli.progress.PATIENCE", 0.01)
+    monkeypatch.setattr("warploom.cli.screen.PATIENCE", 0.01)
     with working("thinking"):
         pass
     assert capsys.readouterr().err == ""

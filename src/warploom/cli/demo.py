@@ -12,10 +12,9 @@ from typing import Annotated
 import typer
 
 from warploom.cli import gpu
-from warploom.cli.output import write_file
 from warploom.cli.problem import make_problem
+from warploom.cli.screen import columns, paint, say, wrapped, write_file
 from warploom.cli.source import load
-from warploom.cli.style import columns, paint, say, wrapped
 from warploom.cli.subject import ROLE_TILES, Subject
 from warploom.document import ScheduleDocument
 from warploom.document.kinds import ScheduleOps
@@ -36,7 +35,7 @@ NEXT = {
 }
 
 
-def command(
+def demo_command(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="The page; default: a temporary file.")
     ] = None,

@@ -15,8 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from warploom import __version__
-from warploom.cli.output import Answer
-from warploom.cli.style import columns, wrapped
+from warploom.cli.screen import Answer, columns, wrapped
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ PROGRAMS = (
 )
 
 
-def command(
+def doctor_command(
     gpu: Annotated[
         bool,
         typer.Option("--gpu", help="Measure host time, a GEMM and an attention against torch's."),

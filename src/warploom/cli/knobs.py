@@ -17,8 +17,7 @@ import typer
 
 from warploom.cli.builtin import BUILT_IN, Knobs
 from warploom.cli.kernels import kernel_names
-from warploom.cli.output import Command, option, with_options
-from warploom.cli.style import say, wrapped
+from warploom.cli.screen import Command, option, say, with_options, wrapped
 from warploom.seed.compile import OnRace
 from warploom.seed.config.field_docs import field_docs
 from warploom.seed.config.parts import SchedulingStrategy

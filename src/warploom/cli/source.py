@@ -28,7 +28,7 @@ from warploom.cli.kernels import (
     with_tile,
 )
 from warploom.cli.knobs import Request
-from warploom.cli.progress import working
+from warploom.cli.screen import working
 from warploom.cli.subject import Document, Subject
 from warploom.cli.targets import find_target, hopper, machine
 from warploom.document import ScheduleDocument, read_schedule

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from warploom.cli.kernels import TileKernel
-from warploom.cli.progress import working
+from warploom.cli.screen import working
 from warploom.document import ScheduleDocument, schedule_to_json, write_schedule
 from warploom.document.kinds import Phase
 from warploom.document.roles import RolesDocument
