@@ -56,7 +56,7 @@ def test_mistakes_are_told(words, said):
 
 
 def test_nothing_measured_is_not_kept(monkeypatch):
-    monkeypatch.setattr("warploom.cli.search.gpu_is_here", lambda: False)
+    monkeypatch.setattr("warploom.cli.search.why_no_gpu", lambda: "no GPU")
     done = run(SPEC, *FEW, "--keep")
     assert done.returncode == 2
     assert "nothing is kept" in done.stderr

@@ -5,10 +5,12 @@ Torch is needed only here, and only where a GPU is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import import_module
 from itertools import pairwise
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -25,7 +27,9 @@ from warploom.launch.attention_grad import attention_backward
 from warploom.launch.compiled import Built
 from warploom.launch.direct import Direct
 from warploom.launch.tensors import torch_name
+from warploom.launch.texts import Calls
 from warploom.launch.tune import rotated
+from warploom.lower.tiling import Tiling
 from warploom.view.measured import SCHEMA
 
 Call = Callable[[], Any]
@@ -133,6 +137,9 @@ _KNOWN: dict[str, Callable[[Any, dict[str, Any], dict[str, Any]], Call | None]] 
 
 
 SLICE_MS = 20.0  # of one turn of a contestant
+BURST_MS, BURSTS = 1.5, 9
+PAUSE = 4.0  # times as long as a burst
+FAR = 2e-2  # relative difference of two tilings' results that rounding does not explain
 
 
 def why_no_gpu() -> str:
@@ -290,3 +297,52 @@ class Bound:
             "spilled": built.cubin.report.spill_bytes,
             "roles": roles,
         }
+
+
+class Tried(Bound):
+    """A problem whose tilings are measured: called with one, it gives milliseconds.
+
+    Launches come in short bursts with pauses: under its power limit a board changes its clock, by
+    more than programs differ, and a board that rests between bursts keeps its highest. So times are
+    cycles. A tiling whose results differ from the first one's is refused.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        self.calls, self.timer = Calls(problem.kernel.text), driver.Timer()
+        given = {**self.inputs, **problem.scalars, **problem.choices}
+        given |= dict.fromkeys(self.outputs, True)
+        self.tensors, self.scalars, self.options, _ = self.calls.arguments((), given)
+        self.expected: list[Any] | None = None
+
+    def __call__(self, tiling: Tiling) -> float:
+        """Median milliseconds."""
+        pinned = (*self.options[:4], tiling.pins)
+        report = self.calls.compiled(self.tensors, pinned).built.cubin.report
+        if not report.kept:
+            raise BackendError(f"{report.spill_bytes} bytes spilled{''.join(report.messages)}")
+
+        def launch() -> Sequence[Any]:
+            return self.calls.launch(self.tensors, self.scalars, pinned, None)
+
+        self._check_results(launch())
+        repeats = max(1, int(BURST_MS / max(self._burst(launch, 2), 1e-3)))
+        return median(self._burst(launch, repeats) for _ in range(BURSTS))
+
+    def _check_results(self, done: Sequence[Any]) -> None:
+        out = [done[i].float() for i in self.calls.outputs if done[i] is not None]
+        driver.synchronize()
+        self.expected = self.expected or out
+        for mine, first in zip(out, self.expected, strict=True):
+            gap = float((mine - first).norm() / first.norm().clamp_min(1e-20))
+            if not gap < FAR:
+                raise BackendError(f"its result differs from the first tiling's by {gap:.2g}")
+
+    def _burst(self, launch: Callable[[], Any], repeats: int) -> float:
+        self.timer.mark(0, None)
+        for _ in range(repeats):
+            launch()
+        self.timer.mark(1, None)
+        took = self.timer.milliseconds()
+        time.sleep(took * PAUSE / 1e3)
+        return took / repeats

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 
 from warploom.cli.author import called, user_object
 from warploom.cli.builtin import BUILT_IN, built_in
-from warploom.cli.kernels import TEXTS, TileKernel, assignments, split_spec, told
+from warploom.cli.gpu import Tried, why_no_gpu
+from warploom.cli.kernels import TileKernel, assignments, told
+from warploom.cli.problem import make_problem
 from warploom.cli.screen import Answer, working, write_file
+from warploom.cli.source import text_named
 from warploom.document import write_schedule
 from warploom.errors import ConfigError
-from warploom.kernel.text import Text
 from warploom.launch.tune import remember
 from warploom.order.hunt import Step
 from warploom.search import SearchOptions, SearchResult, search
 from warploom.search.build import can_build
 from warploom.search.joint import JointOptions, JointResult, Measure, search_tiles
 from warploom.search.joint_report import to_svg, to_table
-from warploom.search.on_gpu import OnGpu, gpu_is_here
 from warploom.search.subjects import finer_splits
 from warploom.seed.compile import CompiledSchedule, compile_schedule
 from warploom.seed.schedule import PipelineSchedule
@@ -29,28 +30,9 @@ from warploom.sim import MachineCosts
 from warploom.sim.chip import chip_costs, model_costs
 
 
-class Given(NamedTuple):
-    """What a command says of a tile kernel, by name."""
-
-    choices: dict[str, object]
-    scalars: dict[str, Any]
-    pins: dict[str, object]
-
-
-def tile_text(spec: str) -> Text | None:
-    """The tile kernel a spec names, with or without sizes after an ``@``; None for others."""
-    name = spec.partition("@")[0]
-    if name in TEXTS:
-        return TEXTS[name]
-    found = user_object(name) if ":" in name else None
-    return found if isinstance(found, Text) else None
-
-
 def search_kernel(
-    spec: str,
-    text: Text,
-    dtype: str,
-    given: Given,
+    kernel: TileKernel,
+    scalars: list[str],
     measure: str | None,
     options: JointOptions,
     store: Path | None,
@@ -58,13 +40,10 @@ def search_kernel(
     keep: bool,
 ) -> Answer:
     """Search, print the table, and keep the best for later calls where asked to."""
-    said = split_spec(spec)[1] | given.choices
-    kernel = told(TileKernel(text, dtype, tuple(given.pins.items()), free=True), said, spec)
-    asked = dict(kernel.whole), dict(kernel.choices), given.scalars
     with working("searching") as change:
         found = search_tiles(
             kernel.compiled,
-            measure=_measure(text, kernel.element, *asked, measure),
+            measure=_measure(kernel, scalars, measure),
             options=options,
             store=store,
             progress=change,
@@ -75,21 +54,15 @@ def search_kernel(
     return Answer(lambda: to_table(found) + kept, lambda: _tiles_json(found))
 
 
-def _measure(
-    text: Text,
-    dtype: str,
-    sizes: Mapping[str, int],
-    choices: Mapping[str, object],
-    scalars: Mapping[str, Any],
-    own: str | None,
-) -> Measure | None:
+def _measure(kernel: TileKernel, scalars: list[str], own: str | None) -> Measure | None:
+    """The caller's own measure, else the GPU at hand, where there is one."""
     if own is not None:
         found = user_object(own)
         if not callable(found):
             raise ConfigError(f"{own} cannot be called", where="--measure", fix="tiling -> ms")
         measure: Measure = found
         return measure
-    return OnGpu(text, dtype, sizes, choices, scalars) if gpu_is_here() else None
+    return None if why_no_gpu() else Tried(make_problem(kernel, None, scalars, timed=True))
 
 
 def _keep(kernel: TileKernel, found: JointResult) -> str:
@@ -175,13 +148,14 @@ def search_command(
     Of a tile kernel, tile sizes, consumers, storage and order are searched together, measured on
     the GPU at hand or ranked by the model. --split, --choose, --scalar, --pin may be repeated.
     """
-    text = tile_text(schedule)
-    if text is not None:
+    kernel = text_named(schedule, dtype)
+    if kernel is not None:
         _refuse_options_of_others(schedule, (tile, mma, model, split, out, build))
-        said = ((choose, "--choose"), (scalar, "--scalar"), (pin, "--pin"))
-        given = Given(*(assignments(values or (), option) for values, option in said))
+        choices = dict(kernel.choices) | assignments(choose or (), "--choose")
+        pins = assignments(pin or (), "--pin")
+        kernel = told(replace(kernel, free=True, pins=tuple(pins.items())), choices, schedule)
         joint = JointOptions(trials=trials, shapes=shapes, seconds=seconds)
-        return search_kernel(schedule, text, dtype, given, measure, joint, store, plot, keep)
+        return search_kernel(kernel, scalar or [], measure, joint, store, plot, keep)
     subject = _schedule(schedule, tile, dtype, mma)
     options = SearchOptions(
         seconds=seconds,
