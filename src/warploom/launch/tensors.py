@@ -180,6 +180,23 @@ def guard_of(given: list[Any]) -> Callable[..., bool] | None:
     return check
 
 
+def unwatched(given: list[Any]) -> bool:
+    """Whether no gradient, mode, transform, tracer or autocast of torch looks at these tensors.
+
+    ``guard_of`` them tells all of these too, save modes of functions.
+    """
+    torch = sys.modules.get("torch")
+    if torch is None or not hasattr(torch, "_C"):
+        return False
+    return not (
+        torch._C._len_torch_dispatch_stack()
+        or torch._C._functorch.peek_interpreter_stack() is not None
+        or torch._C._get_tracing_state() is not None
+        or torch.is_autocast_enabled()
+        or (torch.is_grad_enabled() and any(getattr(t, "requires_grad", False) for t in given))
+    )
+
+
 def on_stream(like: Any, stream: int) -> AbstractContextManager[Any]:  # noqa: ANN401
     """Allocations inside belong to the stream, so that its memory is not handed out early."""
     if not is_torch(like):
