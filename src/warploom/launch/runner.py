@@ -21,13 +21,13 @@ from warploom.launch.layout import Layout, bind
 from warploom.launch.plan import MisalignedError, Plan, prepare
 from warploom.launch.tensors import (
     allocator,
+    alone,
     guard_of,
     is_torch,
     not_a_tensor,
     on_stream,
     row_major,
     stream_of,
-    unwatched,
     view_of,
 )
 from warploom.launch.work import Piece, work_memory
@@ -53,7 +53,7 @@ class _Entry:
 
     ``work``: gives memory to work in, for a stream and whether the caller named it. ``scalars``:
     those of a call that names none. ``check`` tells tensors of its layout, which ``pick`` takes
-    from a call's; ``alone`` tells them while nothing of torch looks on (``unwatched``). ``absent``
+    from a call's; ``alone`` tells them while nothing of torch looks on. ``absent``
     are the places of those not given. ``marks``: what callers found out about such calls.
     """
 
@@ -86,8 +86,7 @@ class _Entry:
         if self.guards < GUARDS and not self.check(*given):
             self.guards += 1
             self.check = made = guard_of(given) or _never
-            if unwatched(given):
-                self.alone = made
+            self.alone = alone(made, given) or self.alone
 
 
 class Runner:

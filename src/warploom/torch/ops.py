@@ -36,7 +36,7 @@ def is_open(tensor: Tensor) -> bool:
 
 def is_plain(tensor: Tensor) -> bool:
     """A real CUDA tensor that no tracer, mode, transform or profiler looks at."""
-    return is_open(tensor) and tensor.is_cuda and unwatched([])
+    return is_open(tensor) and tensor.is_cuda and unwatched()
 
 
 def _run_gemm(
