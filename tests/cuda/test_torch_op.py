@@ -357,3 +357,27 @@ def test_calls_of_a_known_layout_have_to_be_marked(monkeypatch):
     assert run.eager(tensors, (), options, True) is not None
     assert run.eager(tensors, (), options, False) is None
     assert len(launched) == 3
+
+
+def test_gradients_that_flexible_attention_cannot_give_are_refused():
+    from torch.nn.attention.flex_attention import BlockMask, create_block_mask
+
+    from warploom.errors import BackendError
+    from warploom.torch.flex import _follows
+
+    def before(b, h, i, j):
+        return i >= j
+
+    q, k, v = heads()
+    bias = torch.zeros(4, requires_grad=True)
+    with pytest.raises(BackendError, match="a captured tensor needs a gradient"):
+        wt.flex_attention(q, k, v, lambda x, b, h, i, j: x + bias[h], enable_gqa=True)
+    with pytest.raises(BackendError, match="heads of 96"):
+        wt.flex_attention(*heads(dim=96), enable_gqa=True)
+    with pytest.raises(BackendError, match="4 heads of queries, 2 of keys"):
+        wt.flex_attention(q, k, v)
+    made = create_block_mask(before, None, None, 256, 256, device="cpu")
+    assert [_follows(made) for _ in range(2)] == [True, True]
+    counts = torch.ones(1, 1, 2, dtype=torch.int32)
+    where = torch.zeros(1, 1, 2, 2, dtype=torch.int32)
+    assert not _follows(BlockMask.from_kv_blocks(counts, where, mask_mod=before))
