@@ -83,7 +83,8 @@ def attention(
     """
     if causal == "lower_right" and _queries(q) == 1:
         causal = False  # the last query sees every key
-    options = _options(causal, return_lse, kernel)
+    usual = causal is False and kernel is None and not return_lse
+    options = PLAIN if usual else _options(causal, return_lse, kernel)
     factor = None if scale is None else (checked_scale(scale),)
     own = score is not None or visible is not None or sinks is not None
     tensors: tuple[Any, ...] = (q, k, v, out, None, lengths)
@@ -284,6 +285,7 @@ def _check_paged(layouts: Layouts, options: tuple[Any, ...]) -> None:
     check_result(q, out)
 
 
+PLAIN = _options(False, False, None)
 CALLS = Calls(text, check=_check, viewed=_viewed_dense, key=_key, usual=usual_scale)
 BLOCKED = Calls(blocked_text, check=_check, usual=usual_scale)
 PAGED = Calls(paged_text, check=_check_paged, viewed=_viewed_paged, usual=usual_scale)

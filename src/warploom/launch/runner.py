@@ -132,7 +132,8 @@ class Runner:
         """
         try:
             try:  # torch tensors of a known layout
-                place = id(options) + tensors[self._teller].data_ptr()
+                values = [0 if t is None else t.data_ptr() for t in tensors]
+                place = id(options) + values[self._teller]
                 entry = self._guesses.get(place) or self._last
                 if (
                     entry is None
@@ -147,7 +148,7 @@ class Runner:
                             break
             except (KeyError, AttributeError, TypeError, ValueError, IndexError):
                 return self._first(tensors, scalars, options, stream)
-            return _run(entry, tensors, scalars, stream)
+            return _run(entry, tensors, values, scalars, stream)
         except (RefusedError, MisalignedError) as reason:
             if mended or self._mend is None:
                 raise
@@ -167,7 +168,8 @@ class Runner:
         None, and nothing is launched, for others and where calls have to have a mark.
         """
         try:
-            place = id(options) + tensors[self._teller].data_ptr()
+            values = [0 if t is None else t.data_ptr() for t in tensors]
+            place = id(options) + values[self._teller]
             entry = self._guesses.get(place) or self._last
             if (
                 entry is None
@@ -182,7 +184,7 @@ class Runner:
         except (AttributeError, TypeError, RuntimeError):
             return None
         try:
-            return _run(entry, tensors, scalars, None)
+            return _run(entry, tensors, values, scalars, None)
         except MisalignedError:
             return None
 
@@ -318,12 +320,17 @@ def _first_given(tensors: Sequence[Any], layouts: Layouts) -> tuple[Any, int]:
 
 
 def _run(
-    entry: _Entry, tensors: Sequence[Any], scalars: tuple[float, ...] | None, stream: int | None
+    entry: _Entry,
+    tensors: Sequence[Any],
+    values: list[Any],
+    scalars: tuple[float, ...] | None,
+    stream: int | None,
 ) -> Sequence[Any]:
-    """Launch with torch tensors; they, with the missing outputs made."""
+    """Launch with torch tensors and their addresses; they, with the missing outputs made."""
     if entry.made:
         tensors = _complete(entry, tensors, stream)
-    values = [0 if t is None else t.data_ptr() for t in tensors]
+        for i, _ in entry.made:
+            values[i] = tensors[i].data_ptr()
     values += entry.scalars if scalars is None else scalars
     if stream is None and entry.work is None:
         entry.plan.launch(entry.stream(), values)
