@@ -88,6 +88,12 @@ def agents(document: RolesDocument) -> tuple[Agent, ...]:
     )
 
 
+def takes(document: RolesDocument, agent: Agent, tile: int) -> bool:
+    """Whether an agent runs a tile: where its role alternates, every so many-th one."""
+    program = document.program(agent.role)
+    return not program.alternates or tile % program.instances == agent.instance
+
+
 def run(document: RolesDocument, agent: Agent, tiles: Sequence[int]) -> list[Event]:
     """The events of one agent over the tiles, in program order.
 
@@ -105,6 +111,8 @@ def run(document: RolesDocument, agent: Agent, tiles: Sequence[int]) -> list[Eve
     )
     events = [Event(agent, "setup", i, e, 0, k) for i, e, k in setup]
     for tile, trips in enumerate(tiles):
+        if not takes(document, agent, tile):
+            continue
         events += [Event(agent, "prologue", i, e, tile, k) for i, e, k in prologue]
         for n in range(program.peel, trips):
             events += [Event(agent, "kernel", i, e, tile, n + k) for i, e, k in kernel]
@@ -117,8 +125,9 @@ def alike(document: RolesDocument) -> tuple[Agent, ...]:
     """Agents that stand for all: of instances (and CTAs) that run the same entries the first."""
     seen: dict[object, Agent] = {}
     for a in (a for a in agents(document) if a.cta == 0):
-        rows = (row for _, row in document.program(a.role).phases())
-        own = any(getattr(e, "instance", None) is not None for row in rows for e in row)
+        program = document.program(a.role)
+        every = (e for _, row in program.phases() for e in row)
+        own = program.alternates or any(getattr(e, "instance", None) is not None for e in every)
         seen.setdefault((a.role, a.instance if own else 0), a)
     return tuple(seen.values())
 
