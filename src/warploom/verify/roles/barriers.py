@@ -232,18 +232,19 @@ def _lapped(order: Order, event: Event, why: str, severity: Severity) -> Finding
 def check_early_arrivals(order: Order) -> Iterator[Finding]:
     """An arrival or a copy falls into its own phase: the one before has completed.
 
-    It matters where that phase, or a later one, is waited for.
+    Where nobody waits for that one, nor for a later one, it is enough that all who wait for the
+    last phase that anyone waits for (or for the ring's initial credit) are past it.
     """
-    last = _last_waits(order)
+    last: dict[_Slot, int] = {}
+    for key in (k for k in order.waits if k[0] == 0):
+        last[_slot(order, key)] = max(key[3], last.get(_slot(order, key), key[3]))
     for key, phase in order.phases.items():
-        depth = order.depth[key[1]]
-        older = order.completion.get((*key[:3], key[3] - depth))
-        if key[0] or older is None or key[3] - depth > last.get(_slot(order, key), -1):
+        final = last.get(_slot(order, key))
+        if key[0] or final is None:
             continue
+        before = (*key[:3], key[3] - order.depth[key[1]])
         for node, _ in [*phase.arrivals, *phase.landed]:
-            if order.before(older, node):
-                continue
-            severity = _unless_met(order, (*key[:3], key[3] - depth), node)
+            severity = _early(order, before, node, (*key[:3], final))
             if severity:
                 yield Finding(
                     code=Code.LAPPED,
@@ -253,6 +254,17 @@ def check_early_arrivals(order: Order) -> Iterator[Finding]:
                     where=places(order, [(node, 0)]),
                     tiles=order.tiles,
                 )
+
+
+def _early(order: Order, before: BarrierKey, node: int, final: BarrierKey) -> Severity | None:
+    """Whether an arrival can come too early, the phase before its own being ``before``."""
+    if before[3] > final[3]:
+        past = all(order.before(wait, node) for wait in order.waits[final])
+        return None if past else Severity.RACE
+    older = order.completion.get(before)
+    if older is None or order.before(older, node):
+        return None
+    return _unless_met(order, before, node)
 
 
 def check_deadlock(order: Order) -> Iterator[Finding]:

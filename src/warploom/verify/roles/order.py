@@ -75,7 +75,8 @@ class Order:
     late: dict[int, Event] = field(default_factory=dict)  # waits as the other warps pass them
     partner: dict[int, int] = field(default_factory=dict)  # arrival -> what other warps do before
     blocked: list[int] = field(default_factory=list)
-    _meetings: dict[tuple[Agent, bool], list[int]] = field(default_factory=dict)
+    arrived: dict[int, int] = field(default_factory=dict)  # NamedArrive -> its generation is met
+    _meetings: dict[tuple[Agent, bool], list[tuple[int, int]]] = field(default_factory=dict)
     _edges: list[list[int]] = field(default_factory=list)  # what each node directly waits for
     _before: list[int] = field(default_factory=list)
 
@@ -109,20 +110,25 @@ class Order:
         return earlier is not None and self.before(a, earlier)
 
     def met_after(self, node: int, *, products: bool) -> int | None:
-        """Where all threads of a node's agent have met after it; perhaps at ``products``."""
+        """Where all threads of a node's agent have met after it; perhaps at ``products``.
+
+        Who arrives at a named barrier waits for nobody, but the barrier for all who arrive.
+        """
         agent = self.event[node].agent
         if agent.threads <= WARP_THREADS:
             return node
         key = agent, products
         if key not in self._meetings:
             self._meetings[key] = [
-                met
-                for met, event in zip(self.nodes[agent], self.programs[agent], strict=True)
-                if reach_of(event) == ALL or (products and isinstance(event.entry, Mma))
+                (at, self.arrived.get(at, at))
+                for at, event in zip(self.nodes[agent], self.programs[agent], strict=True)
+                if reach_of(event) == ALL
+                or at in self.arrived
+                or (products and isinstance(event.entry, Mma))
             ]
         found = self._meetings[key]
-        at = bisect_right(found, node)
-        return found[at] if at < len(found) else None
+        at = bisect_right(found, node, key=lambda meeting: meeting[0])
+        return found[at][1] if at < len(found) else None
 
     def last_nodes(self, cta: int) -> list[int]:
         """The last event of every agent of a CTA."""
@@ -308,6 +314,7 @@ def _join_named(order: Order) -> None:
         for node in nodes:
             if isinstance(order.event[node].entry, NamedArrive):
                 order.edge(node, done)
+                order.arrived[node] = done
                 if node in order.partner:
                     order.edge(order.partner[node], done)
                 continue
