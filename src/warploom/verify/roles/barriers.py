@@ -115,13 +115,13 @@ def _slot(order: Order, key: PhaseKey) -> _Slot:
     return key[0], key[1], key[2] % order.depth[key[0]]
 
 
-def _last_waits(order: Order) -> dict[_Slot, int]:
-    """The last use of every slot's barrier that anyone waits for."""
+def _last_waits(order: Order, *, credit: bool = False) -> dict[_Slot, int]:
+    """The last use of every slot's barrier that anyone waits for; perhaps its initial credit."""
     last: dict[_Slot, int] = {}
     for key in order.waits:
-        if key[2] >= 0:
+        if key[2] >= 0 or credit:
             slot = _slot(order, key)
-            last[slot] = max(last.get(slot, -1), key[2])
+            last[slot] = max(last.get(slot, key[2]), key[2])
     return last
 
 
@@ -229,19 +229,28 @@ def _lapped(order: Order, event: Event, why: str, severity: Severity) -> Finding
 def check_early_arrivals(order: Order) -> Iterator[Finding]:
     """An arrival or a copy falls into its own phase: the one before has completed.
 
-    It matters where that phase, or a later one, is waited for.
+    Where nobody waits for that one, nor for a later one, it is enough that all who wait for the
+    last phase that anyone waits for (or for the ring's initial credit) are past it.
     """
-    last = _last_waits(order)
+    last = _last_waits(order, credit=True)
     for key, phase in order.phases.items():
         ring, side, use = key
-        before = use - order.depth[ring]
-        older = order.completion(ring, side, before)
-        if older is None or before > last.get(_slot(order, key), -1):
+        final = last.get(_slot(order, key))
+        if final is None:
             continue
-        for node, _ in [*phase.arrivals, *phase.landed]:
-            if order.before(older, node):
+        before, older = use - order.depth[ring], None
+        if before <= final:
+            older = order.completion(ring, side, before)
+            if older is None:
                 continue
-            severity = _unless_met(order, (ring, side, before), node)
+        for node, _ in [*phase.arrivals, *phase.landed]:
+            if older is not None and order.before(older, node):
+                continue
+            severity: Severity | None = Severity.RACE
+            if older is not None:
+                severity = _unless_met(order, (ring, side, before), node)
+            elif all(order.before(wait, node) for wait in order.waits[ring, side, final]):
+                severity = None
             if severity:
                 yield Finding(
                     code=Code.LAPPED,

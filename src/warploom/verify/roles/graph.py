@@ -216,6 +216,7 @@ def _generation(order: Order, nodes: list[int]) -> int:
         event = order.event.get(node)  # none of another CTA, which comes to sync
         if event and isinstance(event.entry, NamedArrive):
             order.edges[done] += [node, order.partner.get(node, node)]
+            order.arrived[node] = done
         else:
             order.edges[done] += order.edges[node]
             order.edges[node].append(done)

@@ -59,9 +59,10 @@ class Order:
     late: dict[int, Event] = field(default_factory=dict)  # waits as the other warps pass them
     partner: dict[int, int] = field(default_factory=dict)  # arrival -> what other warps do before
     blocked: list[int] = field(default_factory=list)
+    arrived: dict[int, int] = field(default_factory=dict)  # NamedArrive -> its generation is met
     edges: list[list[int]] = field(default_factory=list)  # what each node directly waits for
     _earlier: dict[int, int] = field(default_factory=dict)  # node -> node of the event in front
-    _meetings: dict[tuple[Agent, bool], list[int]] = field(default_factory=dict)
+    _meetings: dict[tuple[Agent, bool], list[tuple[int, int]]] = field(default_factory=dict)
     _before: list[int] = field(default_factory=list)  # bit sets of ranks, its own among them
     _rank: list[int] = field(default_factory=list)  # nodes that are early have short bit sets
 
@@ -113,7 +114,10 @@ class Order:
         return earlier is not None and self.before(a, earlier)
 
     def met_after(self, node: int, *, products: bool) -> int | None:
-        """Where all threads of a node's agent have met after it; perhaps at ``products``."""
+        """Where all threads of a node's agent have met after it; perhaps at ``products``.
+
+        Who arrives at a named barrier waits for nobody, but the barrier for all who arrive.
+        """
         own = node % self.size
         agent = self.event[own].agent
         if agent.threads <= WARP_THREADS:
@@ -121,14 +125,15 @@ class Order:
         key = agent, products
         if key not in self._meetings:
             self._meetings[key] = [
-                met
-                for met, event in zip(self.nodes[agent], self.programs[agent], strict=True)
+                (at, self.arrived.get(at, at))
+                for at, event in zip(self.nodes[agent], self.programs[agent], strict=True)
                 if reach_of(event.entry, agent) == ALL
+                or at in self.arrived
                 or (products and isinstance(event.entry, Mma))
             ]
         found = self._meetings[key]
-        at = bisect_right(found, own)
-        return found[at] + node - own if at < len(found) else None
+        at = bisect_right(found, own, key=lambda meeting: meeting[0])
+        return found[at][1] + node - own if at < len(found) else None
 
     def of(self, agent: Agent, kinds: Set[type[RoleEntry]]) -> list[Event]:
         """An agent's events of some kinds."""

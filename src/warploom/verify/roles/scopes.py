@@ -107,7 +107,7 @@ def _arrive(order: Order, event: Event, entry: Arrive, apart: _Apart) -> Iterato
     if entry.side is Side.FULL:
         programs = order.document.programs
         readers = [p for p in programs if _reads(p, entry.ring, Mma)]
-        itself = all(p.name == event.agent.role and p.instances == 1 for p in readers)
+        itself = all(p.name == event.agent.role and _alone(p) for p in readers)
         # Its own products come after its own writes, if they keep its warps together.
         met = itself and not any(_reads(p, entry.ring, Compute) for p in programs)
         kind = Severity.TIMING if met else Severity.RACE
@@ -129,6 +129,11 @@ def _arrive(order: Order, event: Event, entry: Arrive, apart: _Apart) -> Iterato
     elif use in apart.products:
         why = f"{who} the groups of the other warps are assumed to retire with its own"
         yield _finding(order, event, why, fix, Severity.TIMING)
+
+
+def _alone(program: RoleProgram) -> bool:
+    """Whether nobody else of the role has a part in a tile."""
+    return program.instances == 1 or program.alternates
 
 
 def _reads(program: RoleProgram, ring: str, kind: type[Mma | Compute]) -> bool:
