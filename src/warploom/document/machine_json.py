@@ -6,13 +6,13 @@ from typing import Any
 
 from warploom.document.kinds import OpRole, ResourceKind
 from warploom.document.machine import MachineCosts, OpTiming, UnitSpec
-from warploom.document.values import kind_of, listed, mapping, member, truth, whole, words
+from warploom.document.values import listed, mapping, member, number, truth, whole, words
 from warploom.errors import ConfigError, DocumentError
 
 _TIMING = ("issue", "occupancy", "latency")
 _WHOLE = ("simds", "barrier", "sync_issue")
 _LIMITS = ("vm_limit", "lgkm_limit", "storage")
-MOST_HZ = 1e12
+MOST_HZ = 10**12
 
 
 def machine_to_json(machine: MachineCosts) -> dict[str, Any]:
@@ -41,13 +41,14 @@ def machine_from_json(data: object, path: str = "$.machine") -> MachineCosts:
     numbers: dict[str, Any] = {n: whole(f[n], f"{path}.{n}", 0) for n in _WHOLE}
     for n in _LIMITS:
         numbers[n] = None if f[n] is None else whole(f[n], f"{path}.{n}", 0)
+    clock = f["clock_hz"]
     try:
         return MachineCosts(
             name=words(f["name"], f"{path}.name"),
             by_role=listed(f["by_role"], f"{path}.by_role", _priced_role),
             by_name=listed(f["by_name"], f"{path}.by_name", _priced_op),
             units=listed(f["units"], f"{path}.units", _unit),
-            clock_hz=clock(f["clock_hz"], f"{path}.clock_hz"),
+            clock_hz=None if clock is None else number(clock, f"{path}.clock_hz", 1, MOST_HZ),
             **numbers,
         )
     except ConfigError as error:
@@ -80,12 +81,3 @@ def _unit(data: object, path: str) -> tuple[ResourceKind, UnitSpec]:
         blocking=truth(f["blocking"], f"{path}.blocking"),
     )
     return member(f["unit"], f"{path}.unit", ResourceKind.__members__), spec
-
-
-def clock(data: object, path: str) -> float | None:
-    """Cycles a second, where known."""
-    if data is None:
-        return None
-    if isinstance(data, bool) or not isinstance(data, int | float) or not 1 <= data <= MOST_HZ:
-        raise DocumentError(f"expected cycles a second, found {kind_of(data)}", path=path)
-    return float(data)

@@ -54,6 +54,14 @@ def whole(data: object, path: str, low: int = -MAX_INT, high: int = MAX_INT) -> 
     return data
 
 
+def number(data: object, path: str, low: int, high: int) -> float:
+    """A number, whole or not."""
+    if isinstance(data, bool) or not isinstance(data, int | float) or not low <= data <= high:
+        found = data if isinstance(data, int | float) else kind_of(data)
+        raise DocumentError(f"expected a number from {low} to {high}, found {found}", path=path)
+    return float(data)
+
+
 def truth(data: object, path: str) -> bool:
     """True or false."""
     if not isinstance(data, bool):
