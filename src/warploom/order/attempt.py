@@ -60,6 +60,7 @@ class Attempter:
 
     def quick(self, ii: int) -> Outcome:
         """Bounds and heuristic only."""
+        self.deadline.check()
         d = distances(self.system.n, self.system.all_arcs(self.system.max_depths()), ii)
         return self._bounded(ii, d, exact=False)
 
@@ -79,6 +80,7 @@ class Attempter:
 
     def full(self, ii: int) -> Outcome:
         """Everything, up to the work limits."""
+        self.deadline.check()
         return self._bounded(ii, closure(self.system, ii, self.system.max_depths()), exact=True)
 
     def _bounded(self, ii: int, d: IntMatrix | None, *, exact: bool) -> Outcome:
