@@ -11,6 +11,7 @@ from warploom.errors import DocumentError
 
 MAX_LIST = 100_000
 MAX_INT = 10**9
+MOST_HZ = 10**12
 
 E = TypeVar("E", bound=Enum)
 T = TypeVar("T")
