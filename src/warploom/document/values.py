@@ -11,6 +11,7 @@ from warploom.errors import DocumentError
 
 MAX_LIST = 100_000
 MAX_INT = 10**9
+MOST_HZ = 10**12
 
 E = TypeVar("E", bound=Enum)
 T = TypeVar("T")
@@ -52,6 +53,14 @@ def whole(data: object, path: str, low: int = -MAX_INT, high: int = MAX_INT) -> 
     if not low <= data <= high:
         raise DocumentError(f"a number outside {low}..{high}", path=path)
     return data
+
+
+def number(data: object, path: str, low: int, high: int) -> float:
+    """A number, whole or not."""
+    if isinstance(data, bool) or not isinstance(data, int | float) or not low <= data <= high:
+        found = data if isinstance(data, int | float) else kind_of(data)
+        raise DocumentError(f"expected a number from {low} to {high}, found {found}", path=path)
+    return float(data)
 
 
 def truth(data: object, path: str) -> bool:

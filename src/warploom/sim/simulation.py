@@ -22,6 +22,7 @@ from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError
 from warploom.pictured import Pictured
 from warploom.sim.chip import chip_costs
+from warploom.sim.contention import contended
 from warploom.sim.costs import TargetCosts, costs_of
 from warploom.sim.engine import run
 from warploom.sim.events import (
@@ -151,7 +152,7 @@ def simulate_roles(
     document: RolesDocument, costs: RoleCosts, *, trips: int = DEFAULT_TRIPS, tiles: int = 1
 ) -> Simulation:
     """Run ``tiles`` output tiles of ``trips`` iterations each on all role instances of a CTA."""
-    workload = lower_roles(document, costs, trips, tiles)
+    workload = lower_roles(document, contended(document, costs), trips, tiles)
     return simulate_workload(workload, costs=costs.name, trips=trips * tiles)
 
 
@@ -164,12 +165,20 @@ def interval_cost(
     costs: MachineCosts, *, trips: int = 16, waves: int | None = 1
 ) -> Callable[[ScheduleDocument], float]:
     """A score of documents: simulated cycles per loop iteration (infinite when none is reached)."""
+    return _Interval(costs, trips, waves)
 
-    def score(document: ScheduleDocument) -> float:
-        state = steady_state(run(lower(document, costs, trips, waves)))
+
+@dataclass(frozen=True, slots=True)
+class _Interval:
+    """Equal for equal costs, and can be sent to other processes."""
+
+    costs: MachineCosts
+    trips: int
+    waves: int | None
+
+    def __call__(self, document: ScheduleDocument) -> float:
+        state = steady_state(run(lower(document, self.costs, self.trips, self.waves)))
         return float("inf") if state is None else float(state.interval)
-
-    return score
 
 
 def simulate_workload(workload: Workload, *, costs: str = "given", trips: int = 0) -> Simulation:

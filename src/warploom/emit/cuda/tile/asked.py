@@ -18,8 +18,8 @@ def asked_waits(layout: Layout, program: RoleProgram) -> tuple[int, dict[int, Wa
     """Before which entry of the loop a role asks, and for which of its waits; (-1, {}): never."""
     steps = {s.name: sum(len(op.result.dims) == 2 for op in s.ops) for s in layout.steps}
     work = {i: steps.get(e.op, 0) for i, e in enumerate(program.kernel) if isinstance(e, Compute)}
-    if not layout.tiling.asked or not work:
-        return -1, {}
+    if not layout.tiling.asked or not work or program.alternates or layout.tiling.ctas > 1:
+        return -1, {}  # of those that alternate, another one awaited the use before
     waits = {i: e for i, e in enumerate(program.kernel) if isinstance(e, WaitFull)}
     return max(work, key=lambda i: work[i]), waits
 
