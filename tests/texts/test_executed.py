@@ -405,7 +405,7 @@ def test_settled_programs_wait_for_all_products():
 def test_bytes_are_asked_for_before_vector_work(stages):
     score = "wl.where(wl.index(k) <= wl.index(m), (qs @ keys[k].T) * alpha, -wl.inf)"
     one = case(SOFTMAX.format(score=score), m=130, k=260)
-    pins = {"asked": True, "consumers": 1, "k": 32, "stages": stages}
+    pins = {"asked": True, "consumers": 1, "alternate": 1, "k": 32, "stages": stages}
     lines = [x.strip() for x in emit_kernel(check(one, pins)).text.splitlines()]
     asked = [i for i, x in enumerate(lines) if x.startswith("seen_")]
     assert len(asked) == 4  # two waits, in the loop with the mask and in that without
