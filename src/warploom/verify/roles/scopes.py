@@ -28,6 +28,9 @@ from warploom.verify.findings import Code, Finding, Severity
 from warploom.verify.roles.order import Order
 
 _Use = tuple[str, int]  # ring, use
+_KINDS = {
+    *(ScopeSync, NamedSync, ClusterSync, ProxyFence, WaitFull, WaitEmpty, Mma, Compute, Arrive)
+}
 
 
 @dataclass(slots=True)
@@ -61,11 +64,11 @@ def check_scopes(order: Order, agent: Agent) -> Iterator[Finding]:
     if agent.threads == 1:
         return
     apart = _Apart()
-    for event in order.programs[agent]:
+    for event in order.of(agent, _KINDS):
         entry = event.entry
         match entry:
             case ScopeSync() | NamedSync() | ClusterSync():
-                apart.meet(reach_of(event))
+                apart.meet(reach_of(entry, agent))
             case ProxyFence():
                 apart.fences |= apart.unfenced
                 apart.unfenced.clear()
@@ -76,7 +79,7 @@ def check_scopes(order: Order, agent: Agent) -> Iterator[Finding]:
                 apart.products |= apart.waits
                 apart.waits.clear()
                 yield from _warpgroup(order, event)
-            case Compute():
+            case Compute() if entry.slots or entry.fills_slots:
                 apart.reads |= _uses(order, event, entry.slots)
                 filled = _uses(order, event, entry.fills_slots)
                 apart.fills |= filled
