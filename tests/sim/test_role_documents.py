@@ -177,7 +177,7 @@ TILES = [{"m": 128, "n": 256}, {"m": 128, "n": 192}, {"m": 256, "n": 160}]
 
 @pytest.mark.parametrize("tiles", TILES, ids=str)
 def test_products_reach_their_proven_interval(tiles):
-    made = lowered("gemm", **tiles)
+    made = lowered("gemm", **tiles, consumers=2)
     sim = simulate_roles(made.document, role_costs(made), trips=24)
     assert sim.steady
     assert made.document.proof.proven
