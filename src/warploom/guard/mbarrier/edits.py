@@ -228,7 +228,8 @@ def _counts(document: RolesDocument) -> Iterator[Edit]:
             mine = [e for e in mine if e.side.value == "empty"]
             if mine:
                 per = {Scope.THREAD: p.threads, Scope.WARP: 32, Scope.WARPGROUP: 128}[mine[0].scope]
-                total += p.instances * max(1, p.threads // per) * mine[0].ctas
+                shared = 1 if p.alternates else p.instances
+                total += shared * max(1, p.threads // per) * mine[0].ctas
         for words, count in (("full", {"full_arrivals": 1}), ("empty", {"empty_arrivals": total})):
             if words == "full" or total:
                 rings = list(document.rings)

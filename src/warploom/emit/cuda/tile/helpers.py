@@ -84,6 +84,13 @@ TILE_HELPERS: dict[str, str] = {
         )
         for name, text in (("max", "fmaxf(x, {})"), ("min", "fminf(x, {})"), ("sum", "x + {}"))
     },
+    "load_pair": (
+        "// Two elements of a row with so many left, if they may be read at once; 0 past its end.\n"
+        "DEVICE uint32_t load_pair(const uint16_t* at, int left, bool even) {\n"
+        "  if (even && left > 1) return *(const uint32_t*)at;\n"
+        "  return left > 0 ? at[0] | (left > 1 ? (uint32_t)at[1] << 16 : 0u) : 0u;\n"
+        "}\n"
+    ),
     "go_past": (
         "template <int D> DEVICE void go_past(Cursor<D>& ring, int uses) {\n"
         "  const int to = ring.slot + uses;\n"
