@@ -306,6 +306,5 @@ def _measured_or_chosen(
         try:
             made.built  # noqa: B018 (kept)
         except (BackendError, GeometryError, KernelError, SchedulingError):
-            exact = tuple(pin for pin in pins if pin[0] == "lag")  # no matter of place
-            return _compiled(kernel, sizes, exact, positive)
+            return _compiled(kernel, sizes, (), positive)
     return made
