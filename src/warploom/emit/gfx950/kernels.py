@@ -62,9 +62,9 @@ def _source(
     fp8 = element is ElementType.FP8
     if schedule == "single_buffer":
         tile = gemm_tile(*block, element, mma=mma, waves=(2, 2))
-        tiles = [operand.tiles(1) for operand in tile.operands]
-        loads = [tile.loads(channel, 1) for channel in (0, 1)]
-        hints = AMDScheduleHints(*tiles, tile.k_steps, tile.mfma.m, tile.mfma.n, *loads)
+        tiles, mma_m, mma_n = [o.tiles(1) for o in tile.operands], tile.mfma.m, tile.mfma.n
+        loads = tile.loads(0, 1), tile.loads(1, 1)
+        hints = AMDScheduleHints(tiles[0], tiles[1], tile.k_steps, mma_m, mma_n, *loads)
         return SingleBufferSchedule(tile.k_steps, hints), tile
     waves, usual = (2, 4), (16, 16, 128 if fp8 else 32)
     if schedule == "fourwave":
