@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import sys
-from copy import copy
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import lru_cache
@@ -40,6 +39,7 @@ from warploom.seed.compile import CompiledSchedule, OnRace, compile_schedule
 from warploom.seed.config.parts import SchedulingStrategy
 from warploom.seed.modulo.bridge import ModuloRequest
 from warploom.seed.schedule import PipelineSchedule
+from warploom.seed.schedules.shipped import tuned
 from warploom.seed.sync.policy import SyncPolicy
 from warploom.target.described import described
 from warploom.target.h200 import HopperTarget
@@ -158,7 +158,7 @@ def _from_object(found: object, spec: str, request: Request) -> Subject | TileKe
         found = called(found, spec)
     match found:
         case PipelineSchedule():
-            return _compiled(_tuned(found, _own_knobs(request.knobs)), spec, request)
+            return _compiled(tuned(found, **_own_knobs(request.knobs)), spec, request)
         case CompiledSchedule():
             return replace(_from_document(found.document(), spec, request), compiled=found)
         case ScheduleDocument() | RolesDocument():
@@ -189,13 +189,6 @@ def _compiled(schedule: PipelineSchedule, spec: str, request: Request) -> Subjec
         tile=shape,
         dtype=request.dtype or "bf16",
     )
-
-
-def _tuned(schedule: PipelineSchedule, knobs: Knobs) -> PipelineSchedule:
-    """An author's schedule with knobs of the command line on top of its own."""
-    own, tuned = schedule.schedule_config, copy(schedule)
-    tuned.schedule_config = lambda: replace(own(), **knobs)  # type: ignore[method-assign]
-    return tuned if knobs else schedule
 
 
 def _own_knobs(knobs: Knobs) -> Knobs:

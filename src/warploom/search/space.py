@@ -7,7 +7,7 @@ import itertools
 import json
 import warnings
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from warploom.document.kinds import OpRole
@@ -80,31 +80,10 @@ class Sweep:
 
     def points(self) -> Iterator[Point]:
         """Every distinct point, in a fixed order."""
-        grid = itertools.product(
-            self.schedules,
-            self.tiles,
-            self.dtypes,
-            self.strategies,
-            self.syncs,
-            self.max_globals,
-            self.lds_penalties,
-        )
-        seen = set()
-        for schedule, tile, dtype, strategy, sync, max_globals, penalty in grid:
-            point = _canonical(
-                Point(
-                    schedule=schedule,
-                    tile=tile,
-                    dtype=dtype,
-                    strategy=strategy,
-                    sync=sync,
-                    max_globals=max_globals,
-                    lds_penalty=penalty,
-                )
-            )
-            if point not in seen:
-                seen.add(point)
-                yield point
+        names = [field.name for field in fields(Point)]  # in the order of the grid's
+        grid = itertools.product(*(getattr(self, field.name) for field in fields(self)))
+        points = (Point(**dict(zip(names, values, strict=True))) for values in grid)
+        yield from dict.fromkeys(map(_canonical, points))
 
 
 def _canonical(point: Point) -> Point:
