@@ -63,7 +63,7 @@ _OPTIONAL: dict[type, frozenset[str]] = {
     roles.Arrive: frozenset({"side"}),
     roles.Compute: frozenset({"fills_slots"}),
     roles.BulkStore: frozenset({"k", "reduce"}),
-    roles.RoleProgram: frozenset({"most_registers"}),
+    roles.RoleProgram: frozenset({"most_registers", "alternates"}),
     roles.RolesDocument: frozenset({"tile", "dtype", "flow", "exchanges", "costs", "machine"}),
     RoleCosts: frozenset({"clock_hz"}),
     RoleOpCost: frozenset({"ahead"}),

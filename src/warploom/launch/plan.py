@@ -33,7 +33,9 @@ from warploom.launch.driver import (
     device_count,
     ensure_context,
     launch_config,
+    launcher,
     library,
+    pointer_to,
     require_hopper,
     resident,
 )
@@ -155,7 +157,7 @@ class _Block:
         whole = memoryview(self.memory).cast("B")[shift : shift + len(source)]
         whole[:] = source
         struct.pack_into(f"{len(offsets)}Q", whole, table, *(self.base + o for o in offsets))
-        self.address = self.base + table
+        self.pointer = pointer_to(self.base + table)
         self.views: dict[str, Any] = {form: whole.cast(form) for form in FORMS}
         self.values: Sequence[Any] | None = None  # addresses and scalars it holds
 
@@ -191,9 +193,9 @@ class Plan:
         self._written: tuple[tuple[str, int, int], ...] = ()
         self._moved: tuple[tuple[int, int, str], ...] = ()
         self._free: list[_Block] = []
-        self._configs: dict[int, Any] = {}  # by stream
+        self._configs: dict[int, tuple[Any, Any]] = {}  # by stream: where they lie, they
         self._config = partial(_config, self.kernel, self.grid, binary)
-        self._go, self._function = library().cuLaunchKernelEx, self.kernel.function
+        self._go, self._function = launcher(), pointer_to(int(self.kernel.function))
         self._several = device_count() > 1
 
     def __call__(self, stream: int, *values: float) -> None:
@@ -208,14 +210,14 @@ class Plan:
             block = self._block(values)
         if values != block.values:
             self._write(block, values)
-        config = self._configs.get(stream) or self._new_config(stream)
+        config, _held = self._configs.get(stream) or self._new_config(stream)
         if self._several:
             self._launch_there(config, block)
         else:
-            (code,) = self._go(config, self._function, block.address, 0)
+            code = self._go(config, self._function, block.pointer, None)
             if code:
                 if code != NO_CONTEXT:
-                    check((code,), f"launch of {self.kernel.name}")
+                    self._check(code)
                 self._launch_there(config, block)  # the first launch of a new thread
         self._free.append(block)
 
@@ -234,10 +236,14 @@ class Plan:
             self._move(block, values)
         block.values = None if 0 in values[self._tensors :] else values
 
-    def _new_config(self, stream: int) -> Any:  # noqa: ANN401
-        made = self._config(stream)
+    def _new_config(self, stream: int) -> tuple[Any, Any]:
+        config = self._config(stream)
+        made = (pointer_to(config.getPtr()), config)
         self._configs = dict([*self._configs.items(), (stream, made)][-STREAMS:])
         return made
+
+    def _check(self, code: int) -> None:
+        check((library().CUresult(code),), f"launch of {self.kernel.name}")
 
     def _launch_there(self, config: Any, block: _Block) -> None:  # noqa: ANN401
         """Launch with the plan's device current, whatever is current now."""
@@ -248,8 +254,7 @@ class Plan:
         if elsewhere:
             check(cuda.cuCtxSetCurrent(wanted), "cuCtxSetCurrent")
         try:
-            launched = self._go(config, self._function, block.address, 0)
-            check(launched, f"launch of {self.kernel.name}")
+            self._check(self._go(config, self._function, block.pointer, None))
         finally:
             if elsewhere and int(current):
                 check(cuda.cuCtxSetCurrent(current), "cuCtxSetCurrent")

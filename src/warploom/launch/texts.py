@@ -79,7 +79,9 @@ class Calls:
         self.inputs = [i for i, t in enumerate(self.tensors) if t.access is not Access.OUT]
         self.outputs = [i for i, t in enumerate(self.tensors) if t.access is Access.OUT]
         self.pins = tuple(sorted(text.pins.items(), key=str))
-        self.runner = Runner([t.name for t in self.tensors], self._binary, viewed, key, usual)
+        names = [t.name for t in self.tensors]
+        self.runner = Runner(names, self._binary, viewed, key, usual, self._mended)
+        self.launch = self.runner.launch  # tensors that do not fit are copied for the call
 
     def __call__(self, args: Sequence[Any], given: Mapping[str, Any]) -> Any:  # noqa: ANN401
         """Launch with a call's arguments; the outputs."""
@@ -160,26 +162,25 @@ class Calls:
             raise self._wrong(f"no parameter '{next(iter(named))}'", fix=", ".join(known))
         return scalars, choices
 
-    def launch(
+    def _mended(
         self,
         tensors: Sequence[Any],
         scalars: tuple[float, ...] | None,
         options: tuple[Any, ...],
         stream: int | None,
+        reason: BackendError,
     ) -> Sequence[Any]:
-        """Launch; tensors that do not fit are copied for the call."""
+        """A launch with copies in place of tensors that do not fit."""
+        if not isinstance(reason, UnfitError):
+            if not isinstance(reason, MisalignedError):
+                raise reason
+            reason = UnfitError(())
+        fit = fitted(self.inner, tensors, reason, stream)
         try:
-            return self.runner(tensors, scalars, options, stream)
-        except UnfitError as found:
-            unfit = found
-        except MisalignedError:
-            unfit = UnfitError(())
-        fit = fitted(self.inner, tensors, unfit, stream)
-        try:
-            done = self.runner(fit.complete, scalars, options, stream)
+            done = self.launch(fit.complete, scalars, options, stream, True)
         except UnfitError as found:  # strides besides addresses
             fit = fitted(self.inner, tensors, found, stream)
-            done = self.runner(fit.complete, scalars, options, stream)
+            done = self.launch(fit.complete, scalars, options, stream, True)
         return fit.finish(done, self.outputs, stream)
 
     def _binary(self, layouts: Layouts, options: tuple[Any, ...]) -> Binary:

@@ -1,4 +1,4 @@
-"""``torch.ops.warploom`` of the fused products and the scan, and FlexAttention's call.
+"""``torch.ops.warploom`` of the fused products and the scan.
 
 ``grouped_gemm`` has a gradient, the others have none. On the CPU they compute by torch, for tests
 of models.
@@ -14,9 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from warploom.errors import BackendError
 from warploom.launch import fused
-from warploom.launch.attention import attention
 from warploom.torch import ops as _ops  # noqa: F401 (defines the namespace that this one adds to)
 
 BLOCK = 128
@@ -231,33 +229,3 @@ def _define() -> torch.library.Library:
 
 
 _LIBRARY = _define()  # the ops live as long as this
-
-
-def flex_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    score_mod: Callable[..., Any] | None = None,
-    block_mask: object | None = None,
-    scale: float | None = None,
-    enable_gqa: bool = False,
-    return_lse: bool = False,
-) -> Any:  # noqa: ANN401 (a tensor, or two)
-    """torch's ``flex_attention``, run by warploom: eagerly, forward only.
-
-    ``score_mod`` and the mask function of ``block_mask`` are read from their Python text. The
-    blocks of the mask are walked and no others, full ones without the function.
-    """
-    if not enable_gqa and query.shape[1] != key.shape[1]:
-        raise BackendError(
-            f"{query.shape[1]} heads of queries, {key.shape[1]} of keys",
-            where="flex_attention",
-            fix="enable_gqa=True",
-        )
-    if any(t.requires_grad for t in (query, key, value)) and torch.is_grad_enabled():
-        raise BackendError(
-            "flex_attention with a gradient", where="flex_attention", fix="torch.no_grad()"
-        )
-    return attention(
-        query, key, value, scale=scale, score=score_mod, visible=block_mask, return_lse=return_lse
-    )
