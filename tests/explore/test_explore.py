@@ -37,7 +37,7 @@ class StoppedError(Exception):
 
 
 def test_a_killed_sweep_goes_on_without_recomputation(tmp_path, monkeypatch):
-    from warploom.search import runner
+    from warploom.search import sweep
 
     path = tmp_path / "results.jsonl"
     calls = []
@@ -46,7 +46,7 @@ def test_a_killed_sweep_goes_on_without_recomputation(tmp_path, monkeypatch):
         calls.append(point)
         return evaluate(point)
 
-    monkeypatch.setattr(runner, "evaluate", counted)
+    monkeypatch.setattr(sweep, "evaluate", counted)
 
     def stop_at_three(done, total):
         if done == 3:

@@ -163,5 +163,5 @@ def _param(data: dict[str, object]) -> signature.Param:
         values["dtype"] = DType(str(values["dtype"]))
     if "box" in values:
         values["box"] = tuple(values["box"])  # type: ignore[arg-type]
-    made: signature.Param = PARAMS[str(data["kind"])](**values)  # type: ignore[arg-type]
+    made: signature.Param = PARAMS[str(data["kind"])](**values)
     return made

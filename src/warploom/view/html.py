@@ -16,7 +16,14 @@ from warploom.sim.pace import Pace, pace_of
 from warploom.sim.simulation import Simulation
 from warploom.view.drawing import asset, page
 from warploom.view.measured import Stamps, measured_lanes
-from warploom.view.palette import STALL_COLOURS, STALL_WORDS, op_colour, op_word
+from warploom.view.palette import (
+    STALL_COLOURS,
+    STALL_WORDS,
+    op_colour,
+    op_word,
+    short_labels,
+    wait_text,
+)
 from warploom.view.scene import (
     Band,
     Lane,
@@ -28,7 +35,6 @@ from warploom.view.scene import (
     steady_window,
 )
 from warploom.view.svg import hatch
-from warploom.view.wording import short_labels, wait_text
 
 
 def timeline_html(
