@@ -17,13 +17,13 @@ from typing import Any
 
 from warploom.cli.author import called, user_object
 from warploom.cli.builtin import BUILT_IN, TILES, Knobs, built_in, parse_tile
-from warploom.cli.emit_attention import scheduled
 from warploom.cli.kernels import (
     TileKernel,
     kernel_named,
     kernel_names,
     split_spec,
     told,
+    two_products,
     with_tile,
 )
 from warploom.cli.knobs import Request
@@ -32,6 +32,7 @@ from warploom.cli.subject import Document, Subject
 from warploom.cli.targets import find_target, hopper, machine
 from warploom.document import ScheduleDocument, read_schedule
 from warploom.document.roles import RolesDocument
+from warploom.emit.gfx950.attention import attention_schedule
 from warploom.emit.gfx950.text import products
 from warploom.errors import ConfigError, DocumentError
 from warploom.kernel.text import Text
@@ -84,7 +85,8 @@ def _on_target(found: Subject | TileKernel, spec: str, name: str) -> Subject | T
     target = find_target(name)
     if isinstance(found, TileKernel) and target is None and products(found.compiled.kernel) == 2:
         tile = "x".join(str(n) for _, n in found.pins) or None
-        document = scheduled(found, tile)
+        with working(f"scheduling {found.text.name}"):  # no compiler is asked
+            document = attention_schedule(*two_products(found, tile)).document
         return Subject(spec=spec, document=document, dtype=found.dtype)
     if isinstance(found, TileKernel):
         return replace(found, target=hopper(spec, target))
