@@ -7,7 +7,7 @@ on first use and kept.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from warploom.errors import ConfigError
@@ -180,15 +180,7 @@ def _queries(q: Any) -> int:  # noqa: ANN401
     return int(shape[2]) if len(shape) == HEADS_RANK else 0
 
 
-def _viewed_dense(layouts: Layouts, options: tuple[Any, ...]) -> View:
-    return _viewed(layouts, options, 3)
-
-
-def _viewed_paged(layouts: Layouts, options: tuple[Any, ...]) -> View:
-    return _viewed(layouts, options, 5)
-
-
-def _viewed(layouts: Layouts, options: tuple[Any, ...], results: int) -> View:
+def _viewed(layouts: Layouts, options: tuple[Any, ...], results: int = 3) -> View:
     """Few queries of heads that share keys, as rows of one tile: keys are read once for all.
 
     ``results``: where out and lse stand.
@@ -230,12 +222,8 @@ def _rows(layout: Layout | None, groups: int) -> Layout | None:
     return Layout(shape, strides, layout.dtype, layout.device)
 
 
-def _check(layouts: Layouts, options: tuple[Any, ...]) -> None:
-    check_heads(layouts, 3)
-
-
-def _check_packed(layouts: Layouts, options: tuple[Any, ...]) -> None:
-    check_heads(layouts, 5)
+def _check(layouts: Layouts, options: tuple[Any, ...], results: int = 3) -> None:
+    check_heads(layouts, results)
 
 
 def _key(options: Hashable, tensors: Sequence[Any]) -> Hashable:
@@ -267,12 +255,12 @@ def _check_paged(layouts: Layouts, options: tuple[Any, ...]) -> None:
 
 
 PLAIN = _options(False, False, None)
-CALLS = Calls(text, check=_check, viewed=_viewed_dense, key=_key, usual=usual_scale)
+CALLS = Calls(text, check=_check, viewed=_viewed, key=_key, usual=usual_scale)
 BLOCKED = Calls(blocked_text, check=_check, usual=usual_scale)
-PAGED = Calls(paged_text, check=_check_paged, viewed=_viewed_paged, usual=usual_scale)
+PAGED = Calls(paged_text, check=_check_paged, viewed=partial(_viewed, results=5), usual=usual_scale)
 PACKED = Calls(
     packed_text,
     {"q": ROWS, "k": KEYS, "v": KEYS, "out": ROWS},
-    check=_check_packed,
+    check=partial(_check, results=5),
     usual=usual_scale,
 )

@@ -69,7 +69,7 @@ def timeline_html(
         data=_embed(
             {
                 **_data(scene),
-                "reasons": _reasons(reasons or {}),
+                "reasons": {f"{p.lower()} {i}": text for (p, i), text in (reasons or {}).items()},
                 "lines": dict(lines or {}),
                 "measured": _measured(scene, stamps),
             }
@@ -84,7 +84,8 @@ def _embed(data: dict[str, Any]) -> str:
 
 def _data(scene: Scene) -> dict[str, Any]:
     sim = scene.sim
-    shown = set(representative_rows(sim)) | ({b.row for b in scene.bands} if _few(scene) else set())
+    chosen = len(scene.bands) < len(sim.rows)  # by the caller: then all of them show
+    shown = set(representative_rows(sim)) | ({b.row for b in scene.bands} if chosen else set())
     first = sim.state.first_iteration if sim.state and scene.pace is None else 0
     marks = interval_marks(sim, scene.pace)
     return {
@@ -126,15 +127,6 @@ def _measured(scene: Scene, stamps: Stamps | None) -> dict[str, Any]:
         ]
         for row, bars in measured_lanes(scene.sim, stamps, scene.pace).items()
     }
-
-
-def _reasons(reasons: Mapping[tuple[str, int], str]) -> dict[str, str]:
-    return {f"{phase.lower()} {index}": text for (phase, index), text in reasons.items()}
-
-
-def _few(scene: Scene) -> bool:
-    """Whether the caller chose rows; then all of them show."""
-    return len(scene.bands) < len(scene.sim.rows)
 
 
 def _of(value: object, *names: str) -> dict[str, Any]:
