@@ -60,6 +60,35 @@ def slot_stride(ring: RoleRing) -> int:
     return -(-ring.slot_bytes // ATOM) * ATOM
 
 
+def constants(document: RolesDocument) -> list[str]:
+    """The layout as C++ constants, named after rings, parts and buffers."""
+    layout = layout_of(document)
+    lines = ["// Shared memory, in bytes from its aligned start."]
+    starts, bars = dict(layout.rings), dict(layout.barriers)
+    for ring in document.rings:
+        name = ring.name.upper()
+        lines += [
+            f"constexpr int {name}_DEPTH = {ring.depth};",
+            f"constexpr uint32_t {name}_SLOT = {slot_stride(ring)};",
+        ]
+        lines += [
+            f"constexpr uint32_t {name}_{p.name.upper()} = {starts[ring.name] + p.offset};"
+            for p in ring.parts
+        ]
+        lines += [
+            f"constexpr uint32_t {name}_FULL = {bars[ring.name]};",
+            f"constexpr uint32_t {name}_EMPTY = {bars[ring.name] + BARRIER * ring.depth};",
+        ]
+    for buffer in document.buffers:
+        name, at = buffer.name.upper(), dict(layout.buffers)[buffer.name]
+        lines += [
+            f"constexpr uint32_t {name}_STAGING = {at};",
+            f"constexpr uint32_t {name}_COPY = {buffer.bytes};",
+            f"constexpr uint32_t {name}_INSTANCE = {buffer.bytes * buffer.copies};",
+        ]
+    return lines
+
+
 def _aligned(value: int, what: str) -> None:
     if value % ATOM:
         raise BackendError(
