@@ -17,5 +17,4 @@ from warploom.search.sweep import (
     refusals,
     scatter_html,
     to_csv,
-    to_table,
 )

@@ -1,4 +1,4 @@
-"""A sweep: a grid of choices, what each is worth, kept on disk as it comes; as table, CSV, plot."""
+"""A sweep: a grid of choices, what each is worth, kept on disk as it comes; as CSV and plot."""
 
 from __future__ import annotations
 
@@ -244,34 +244,6 @@ def ranked(outcomes: Iterable[Outcome]) -> list[Outcome]:
     return sorted(outcomes, key=order)
 
 
-COLUMNS = (
-    "schedule",
-    "tile",
-    "dtype",
-    "strategy",
-    "sync",
-    "max_globals",
-    "lds_penalty",
-    "verdict",
-    "cycles_per_tile",
-    "interval",
-    "mma_utilisation",
-    "waits",
-    "barriers",
-    "registers",
-    "lds_bytes",
-)
-
-
-def to_table(outcomes: Sequence[Outcome], limit: int | None = None) -> str:
-    """A plain table, best first."""
-    rows = [[_cell(o.row()[c]) for c in COLUMNS] for o in outcomes[:limit]]
-    widths = [max(len(r[i]) for r in [list(COLUMNS), *rows]) for i in range(len(COLUMNS))]
-    lines = ["  ".join(c.ljust(w) for c, w in zip(COLUMNS, widths, strict=True))]
-    lines += ["  ".join(c.ljust(w) for c, w in zip(r, widths, strict=True)) for r in rows]
-    return "\n".join(line.rstrip() for line in lines)
-
-
 def refusals(outcomes: Sequence[Outcome]) -> list[str]:
     """Why configurations could not be compiled, one line for each reason and schedule."""
     found: dict[tuple[str, str], list[str]] = {}
@@ -285,17 +257,11 @@ def refusals(outcomes: Sequence[Outcome]) -> list[str]:
     ]
 
 
-def _cell(value: object) -> str:
-    if value is None:
-        return "-"
-    return f"{value:.3f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
-
-
 def to_csv(outcomes: Sequence[Outcome]) -> str:
     """All columns as CSV."""
     rows = [o.row() for o in outcomes]
     out = io.StringIO()
-    writer = csv.DictWriter(out, fieldnames=list(rows[0]) if rows else list(COLUMNS))
+    writer = csv.DictWriter(out, fieldnames=list(rows[0]))
     writer.writeheader()
     writer.writerows(rows)
     return out.getvalue()
