@@ -19,12 +19,9 @@ from warploom.kernels.attention import (
 )
 from warploom.launch.attention_checks import (
     causal_choice,
+    check_heads,
     check_longest,
-    check_operands,
-    check_packed,
     check_pages,
-    check_result,
-    check_starts,
     checked_scale,
     usual_scale,
 )
@@ -234,24 +231,11 @@ def _rows(layout: Layout | None, groups: int) -> Layout | None:
 
 
 def _check(layouts: Layouts, options: tuple[Any, ...]) -> None:
-    q, k, v, out, *_ = layouts
-    assert q is not None
-    assert k is not None
-    assert v is not None
-    check_operands((q, k, v))
-    check_result(q, out)
+    check_heads(layouts, 3)
 
 
 def _check_packed(layouts: Layouts, options: tuple[Any, ...]) -> None:
-    q, k, v, q_starts, k_starts, out, *_ = layouts
-    assert q is not None
-    assert k is not None
-    assert v is not None
-    assert q_starts is not None
-    assert k_starts is not None
-    check_packed((q, k, v))
-    check_starts(q_starts, k_starts)
-    check_result(q, out)
+    check_heads(layouts, 5)
 
 
 def _key(options: Hashable, tensors: Sequence[Any]) -> Hashable:
@@ -277,12 +261,9 @@ def _key(options: Hashable, tensors: Sequence[Any]) -> Hashable:
 
 
 def _check_paged(layouts: Layouts, options: tuple[Any, ...]) -> None:
-    q, k, v, table, lengths, out, _ = layouts
-    assert q is not None
-    assert k is not None
-    assert v is not None
-    check_pages((q, k, v), table, lengths)
-    check_result(q, out)
+    check_heads(layouts, 5)
+    assert layouts[1] is not None
+    check_pages(layouts[1])
 
 
 PLAIN = _options(False, False, None)
