@@ -13,7 +13,7 @@ from warploom.launch.build import write_whole
 from warploom.lower.tiling import Tiling
 from warploom.search.tiles import Shape, Trial
 
-SCHEMA = "warploom.tiles/1"
+SCHEMA = "warploom.tiles/2"
 LONGER = 1.5  # from how much more time on a search that was stopped is worth another try
 
 
@@ -97,7 +97,6 @@ def _plain(trial: Trial) -> dict[str, object]:
         "tiling": dict(trial.tiling.pins),
         "bound": trial.bound,
         "predicted": trial.predicted,
-        "features": dict(trial.features),
     }
 
 
@@ -106,7 +105,6 @@ def _trial(data: Mapping[str, Any]) -> Trial:
         tiling=_tiling(data["tiling"]),
         bound=float(data["bound"]),
         predicted=float(data["predicted"]),
-        features=tuple((str(n), float(v)) for n, v in data["features"].items()),
     )
 
 
