@@ -219,6 +219,16 @@ def case(text, *, dtype="bf16", **sizes):
     )
 
 
+@pytest.mark.parametrize(("dtype", "n"), [("bf16", 109), ("f16", 104), ("bf16", 64)])
+def test_tiles_that_the_tail_reads_come_in_pairs(dtype, n):
+    """Of rows of an odd length, which begin anywhere, one by one."""
+    text = GEMM.replace("bias: wl", 'more: wl.In["m", "n"], bias: wl').replace(
+        "acc + bias[n]", "wl.tanh(acc) + bias[n] + more[m, n]"
+    )
+    made = check(case(text, dtype=dtype, m=200, n=n), {"m": 64, "n": 64, "direct": False})
+    assert "load_pair(" in emit_kernel(made).text
+
+
 @pytest.mark.parametrize(("n", "consumers", "m"), [(200, 2, 128), (184, 2, 256), (72, 1, 64)])
 def test_tiles_of_any_eight_columns(n, consumers, m):
     made = check(case(GEMM, n=333), {"m": m, "n": n, "consumers": consumers})

@@ -6,8 +6,6 @@ compile the text as it is.
 
 from __future__ import annotations
 
-import re
-
 from warploom.errors import BackendError
 
 TYPES = """\
@@ -264,19 +262,12 @@ HELPERS: dict[str, str] = {
     ),
 }
 
-_CALL = re.compile(r"\b([a-z_][a-z0-9_]*)\s*(?:<[^;(){}]*>)?\s*\(")
 _WGMMA_TYPES = {
     "bf16": (16, "bf16.bf16"),
     "fp16": (16, "f16.f16"),
     "e4m3": (32, "e4m3.e4m3"),
     "e5m2": (32, "e5m2.e5m2"),
 }
-
-
-def helpers_for(text: str) -> str:
-    """The helper functions ``text`` calls, in a fixed order."""
-    called = set(_CALL.findall(text))
-    return "\n".join(HELPERS[name] for name in HELPERS if name in called)
 
 
 def wgmma_name(

@@ -90,6 +90,13 @@ TILE_HELPERS: dict[str, str] = {
             ("least", "int", "min(x, {})"),
         )
     },
+    "load_pair": (
+        "// Two elements of a row with so many left, if they may be read at once; 0 past its end.\n"
+        "DEVICE uint32_t load_pair(const uint16_t* at, int left, bool even) {\n"
+        "  if (even && left > 1) return *(const uint32_t*)at;\n"
+        "  return left > 0 ? at[0] | (left > 1 ? (uint32_t)at[1] << 16 : 0u) : 0u;\n"
+        "}\n"
+    ),
     "row_maxima": (
         "// Of both rows of a thread. Whole numbers order floats from 0 on as floats do, three at\n"
         "// once; of negative ones the largest is the least whole number.\n"
