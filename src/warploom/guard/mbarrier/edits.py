@@ -319,7 +319,8 @@ def _turns(document: RolesDocument) -> Iterator[Edit]:
             for phase in LISTS:
                 listed = getattr(p, phase)
                 after = [i + 1 for i, e in enumerate(listed) if isinstance(e, Commit)]
-                spots = [("take", i) for i, e in enumerate(listed) if isinstance(e, MmaFence)]
+                fences = [i for i, e in enumerate(listed) if isinstance(e, MmaFence)]
+                spots = [("take", i) for i in (*fences, 0)]
                 for act, i in (*spots, *(("give", i) for i in (*after, 0, len(listed)))):
                     new: RoleEntry = NamedSync(barrier=b.name, reason=reason)
                     if act == "give":
