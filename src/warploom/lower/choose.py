@@ -182,7 +182,8 @@ def _splits(
     if "split" in pins or kernel.grid.kind != "tiles":
         return (layout.tiling.split,)
     if (
-        layout.body.loop.lists
+        layout.tiling.alternate > 1
+        or layout.body.loop.lists
         or kernel.grid.order
         or differ(kernel, cut_of(layout.body, layout.steps))
     ):
