@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, product
+from itertools import product
 from typing import Any, NamedTuple, Protocol
 
 from warploom.document.rings import Scope, Side
@@ -302,8 +302,9 @@ def _turns(document: RolesDocument) -> Iterator[Edit]:
         for at in _lists(document, p):
             takes = [i for i, e in enumerate(at.entries) if isinstance(e, MmaFence)]
             gives = [i + 1 for i, e in enumerate(at.entries) if isinstance(e, Commit)]
-            spots = product([take], (*takes, 0)), product([give], (*gives, 0, len(at.entries)))
-            for new, i in chain(*spots):
+            spots: list[tuple[RoleEntry, int]] = [(take, i) for i in (*takes, 0)]
+            spots += [(give, i) for i in (*gives, 0, len(at.entries))]
+            for new, i in spots:
                 yield at.before(i, new, words=f"{type(new).__name__} {b.name}")
         setup, finish = _At(document, p.name, "setup"), _At(document, p.name, "finish")
         for i in range(p.instances):
