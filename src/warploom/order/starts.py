@@ -31,7 +31,7 @@ SLACKS = (0.0, 0.02, 0.06, 0.15, 0.3)
 MARGINS = (0.25, 1.0)
 SMALL = 40
 WALKS = 6
-WORK = 2.0  # of a solve, where no time is given
+WORK = 0.5  # of a solve, where no time is given
 
 Start = tuple[str, Program]
 
