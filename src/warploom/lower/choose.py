@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 
 from warploom.errors import ConfigError, GeometryError, KernelError
-from warploom.kernel.values import Kernel, Load, Walk
+from warploom.kernel.values import Dot, Kernel, Load, Transpose, Walk
 from warploom.lower.allowed import check_allowed, is_narrow
 from warploom.lower.body import Body, body_of
 from warploom.lower.cluster import check_cluster
@@ -29,6 +29,7 @@ from warploom.lower.loops import each_loop
 from warploom.lower.meet import check_near, part_bytes
 from warploom.lower.ranges import cut_of
 from warploom.lower.shapes import MOST_SCORES, extents_of, shapes
+from warploom.lower.slots import list_of
 from warploom.lower.storage import (
     ALIGNMENT,
     BARRIER_BYTES,
@@ -122,10 +123,15 @@ def choose(
 def _sharings(
     body: Body, sizes: Mapping[str, int], pins: Mapping[str, object], *, alone: bool
 ) -> Iterator[tuple[dict[str, int], int, Mapping[str, object]]]:
-    """Shapes and who takes them: consumers together, or in turn one by one."""
+    """Shapes and who takes them: consumers together or, where the loop is nothing but products of
+    what copies bring, in turn one by one.
+    """
+    plain = all(isinstance(op, Load | Transpose | Dot) for op in body.loop.body)
+    copied = not any(isinstance(op, Load) and list_of(body, op) for op in body.loop.body)
+    offered = alone and plain and copied and "alternate" not in pins
     for extents, consumers in shapes(body, sizes, pins):
         yield extents, consumers, pins
-        if consumers == 1 and alone and "alternate" not in pins:
+        if consumers == 1 and offered:
             yield extents, consumers, {**pins, "alternate": ALTERNATE}
 
 
@@ -176,7 +182,8 @@ def _splits(
     if "split" in pins or kernel.grid.kind != "tiles":
         return (layout.tiling.split,)
     if (
-        layout.body.loop.lists
+        layout.tiling.alternate > 1
+        or layout.body.loop.lists
         or kernel.grid.order
         or differ(kernel, cut_of(layout.body, layout.steps))
     ):
@@ -341,11 +348,11 @@ def _staging(layout: Layout, target: HopperTarget) -> int:
     chunks = sum(len(chunks_of(layout, op)) for op in stores)
     every = sum(r.bytes + BARRIER_BYTES for r in layout.rings if not r.per_tile)
     once = sum(r.bytes + BARRIER_BYTES for r in layout.rings if r.per_tile)
-    fit = [
-        (target.limits.smem_per_block - ALIGNMENT - once - stages * every)
-        // (STAGING_BYTES * layout.tiling.warpgroups)
-        for stages in (GOOD_STAGES, LEAST_STAGES)
-    ]
+    left = target.limits.smem_per_block - ALIGNMENT - once
+    copy = STAGING_BYTES * layout.tiling.warpgroups
+    if layout.tiling.alternate > 1:  # nobody waits for stores: what slots leave
+        return max(1, min(GOOD_COPIES, (left - (left - copy) // every * every) // copy))
+    fit = [(left - stages * every) // copy for stages in (GOOD_STAGES, LEAST_STAGES)]
     return max(1, min(4, chunks, fit[0] if fit[0] >= GOOD_COPIES else fit[1]))
 
 
