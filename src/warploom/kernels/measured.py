@@ -185,17 +185,14 @@ PRODUCTS: Mapping[str, tuple[tuple[Mapping[str, int], Mapping[str, object]], ...
 
 
 def _with_functions(name: str, sizes: Mapping[str, int], choices: Mapping[str, object]) -> Pins:
-    """The tile of a causal mask; its order too, where scores stay as they are. Errors as small as
-    FlexAttention's: the maximum does not lag.
-    """
+    """The tile of a causal mask; its order too, where scores stay as they are."""
     pins = ATTENTION.get((sizes.get("d", 0), True), {})
     if name == "blocked":  # its tiles are stated, so short sequences have no others
         fits = (pins.get("s"), pins.get("t")) == (128, choices.get("wide"))
     else:
         fits = name == "attention" and min(sizes.get("s", 0), sizes.get("t", 0)) >= LONG
     order = ("times", "tie") if choices.get("score") is not None else ()
-    kept = tuple((n, v) for n, v in pins.items() if n not in order)
-    return (("lag", False), *(kept if fits else ()))
+    return tuple((n, v) for n, v in pins.items() if fits and n not in order)
 
 
 def measured(

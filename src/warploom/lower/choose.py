@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 
 from warploom.errors import ConfigError, GeometryError, KernelError
-from warploom.kernel.values import Kernel, Load, Walk
+from warploom.kernel.values import Dot, Kernel, Load, Transpose, Walk
 from warploom.lower.allowed import check_allowed, is_narrow
 from warploom.lower.body import Body, body_of
 from warploom.lower.cluster import check_cluster
@@ -29,6 +29,7 @@ from warploom.lower.loops import each_loop
 from warploom.lower.meet import check_near, part_bytes
 from warploom.lower.ranges import cut_of
 from warploom.lower.shapes import MOST_SCORES, extents_of, shapes
+from warploom.lower.slots import list_of
 from warploom.lower.storage import (
     ALIGNMENT,
     BARRIER_BYTES,
@@ -122,10 +123,15 @@ def choose(
 def _sharings(
     body: Body, sizes: Mapping[str, int], pins: Mapping[str, object], *, alone: bool
 ) -> Iterator[tuple[dict[str, int], int, Mapping[str, object]]]:
-    """Shapes and who takes them: consumers together, or in turn one by one."""
+    """Shapes and who takes them: consumers together or, where the loop is nothing but products of
+    what copies bring, in turn one by one.
+    """
+    plain = all(isinstance(op, Load | Transpose | Dot) for op in body.loop.body)
+    copied = not any(isinstance(op, Load) and list_of(body, op) for op in body.loop.body)
+    offered = alone and plain and copied and "alternate" not in pins
     for extents, consumers in shapes(body, sizes, pins):
         yield extents, consumers, pins
-        if consumers == 1 and alone and "alternate" not in pins:
+        if consumers == 1 and offered:
             yield extents, consumers, {**pins, "alternate": ALTERNATE}
 
 

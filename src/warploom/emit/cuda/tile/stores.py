@@ -28,13 +28,14 @@ def fill_text(context: Context, op: Store) -> list[str]:
     value = context.layout.body.values[op.value]
     dtype = context.kernel.tensor(op.tensor).dtype
     vector = Vector(context, value.vars[0], value.vars[1])
-    text = vector.value(op.value)
     wide = dtype is DType.F32
     blocked = context.kernel.tensor(op.tensor).blocked
-    groups = min(2 if wide else 4, share_of(context.layout, op)[1] // 16)
+    vector.groups = groups = min(2 if wide else 4, share_of(context.layout, op)[1] // 16)
+    text = vector.value(op.value)
     return [
         "const unsigned here = opaque(lane);  // addresses are computed anew: registers are short",
         *vector.scopes.step,
+        *vector.scopes.words,
         *row_scope(vector),
         "#pragma unroll",
         f"for (int j = 0; j < {groups}; ++j) {{",
