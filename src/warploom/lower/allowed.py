@@ -5,6 +5,7 @@ from __future__ import annotations
 from warploom.kernel.values import Carried, Dot, DType, Fn, Op, Pointwise, Store, operands, results
 from warploom.lower.body import Body, refusal
 from warploom.lower.cluster import check_cluster
+from warploom.lower.edges import bounded_axis
 from warploom.lower.gather import check_gathered
 from warploom.lower.layout import Layout
 from warploom.lower.meet import check_near
@@ -14,6 +15,7 @@ from warploom.lower.storage import staged_stores
 from warploom.lower.visits import differ
 
 SUMS = {Fn.ADD, Fn.MAX, Fn.MIN}
+MOST_BOUNDED = 3  # axes of a tensor whose copies end before it: two of five say where
 
 
 def check_allowed(layout: Layout) -> None:
@@ -43,7 +45,10 @@ def check_allowed(layout: Layout) -> None:
             fix="split=1",
         )
     for op in staged_stores(layout):
-        if body.kernel.grid.kind != "tiles" and not adds_zeros(body, op):
+        bound = bounded_axis(body, op)
+        if body.kernel.grid.kind != "tiles" and (
+            len(op.at) > MOST_BOUNDED if bound is not None else not adds_zeros(body, op)
+        ):
             raise refusal(
                 f"copies of whole tiles to '{op.tensor}'",
                 op.line,

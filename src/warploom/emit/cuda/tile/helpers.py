@@ -47,6 +47,15 @@ def _store(rank: int, *, add: bool = False) -> str:
 
 
 TILE_HELPERS: dict[str, str] = {
+    "divided_down": (
+        "// Rounded down; by 0 as by 1.\n"
+        "DEVICE int divided_down(int a, int b) {\n  if (b == 0) return a;\n"
+        "  return a / b - (a % b != 0 && (a < 0) != (b < 0));\n}\n"
+    ),
+    "remainder_of": (
+        "DEVICE int remainder_of(int a, int b) {\n"
+        "  return b == 0 ? 0 : a - divided_down(a, b) * b;\n}\n"
+    ),
     "from_bf16": (
         "DEVICE float from_bf16(uint16_t x) { return __uint_as_float((uint32_t)x << 16); }\n"
     ),

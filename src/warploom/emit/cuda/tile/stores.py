@@ -11,6 +11,7 @@ from warploom.emit.cuda.tile.turns import consumer_turn
 from warploom.emit.cuda.tile.vector import ELEMENTS, Vector, row_scope
 from warploom.kernel.values import DType, Reduce, Store
 from warploom.lower.body import refusal
+from warploom.lower.edges import bounded_axis
 from warploom.lower.fuse import is_column_sum
 from warploom.lower.hand_over import by_columns, share_of
 from warploom.lower.plan import store_name
@@ -379,7 +380,8 @@ def store_call(
     tensor = context.kernel.tensor(op.tensor)
     if tensor.blocked:
         return _send_blocks(context, op, block, column, source, iteration)
-    name = context.map_of(tensor, context.store_box(op, WARP_ROWS))
+    bound = bounded_axis(context.layout.body, op)
+    name = context.map_of(tensor, context.store_box(op, WARP_ROWS), bounded=bound)
     value = context.layout.body.values[op.value]
     blocks, columns = share_of(context.layout, op)
     apart = by_columns(context.layout, op)
@@ -392,6 +394,6 @@ def store_call(
             shift[n] = f"{64 * block} + {rows}" if block else rows
         elif at.var == value.vars[1] and across:
             shift[n] = " + ".join(across)
-    place = ", ".join(context.coordinates(op, iteration, shift))
-    call = f"tma_{'add' if op.add else 'store'}_{len(op.at)}d"
-    return [f"if (lane == 0) {call}(&{name}, {source}, {place});"]
+    place = context.coordinates(op, iteration, shift)
+    call = f"tma_{'add' if op.add else 'store'}_{len(place)}d"
+    return [f"if (lane == 0) {call}(&{name}, {source}, {', '.join(place)});"]
