@@ -1,9 +1,8 @@
-"""Flash-attention forward on the H200: correctness, repeatability, comparison with the libraries.
+"""Flash-attention forward on the H200: correctness, comparison with the libraries.
 
     python bench/h200_attention.py final [--group G] [--quick]   the public call; the table
     python bench/h200_attention.py decode [--quick]   one query, many keys, against a copy's rate
     python bench/h200_attention.py correct   lengths, types, masks, shared heads, strides, packed
-    python bench/h200_attention.py repeat    100 runs of each head dimension and mask, bitwise equal
     python bench/h200_attention.py once      one small launch of each (for sanitizers)
     python bench/h200_attention.py profile   one launch of ours and of cuDNN (for ncu)
 
@@ -203,21 +202,6 @@ def correct(out_folder):
     return bad
 
 
-def repeat(runs=100):
-    bad = total = 0
-    for d, causal in product(HEAD_DIMS, (False, True)):
-        q, k, v = tensors(2, 16, 16, 2048 + 77, 2048 + 77, d)
-        first = warploom.attention(q, k, v, causal)
-        o = torch.empty_like(q)
-        for _ in range(runs):
-            o.fill_(float("nan"))
-            warploom.attention(q, k, v, causal, out=o)
-            bad += not torch.equal(o, first)
-        total += runs
-    print(f"repeat: {total} runs, {bad} differ", flush=True)
-    return bad
-
-
 def library(backend, sets, causal):
     """SDPA by one backend; the choice is made around a run of calls, not in each."""
 
@@ -394,7 +378,7 @@ def save(folder, name, data):
 
 def main():
     parser = argparse.ArgumentParser()
-    modes = ("correct", "repeat", "final", "decode", "once", "profile")
+    modes = ("correct", "final", "decode", "once", "profile")
     parser.add_argument("mode", choices=modes)
     parser.add_argument("rest", nargs="*", type=int)
     parser.add_argument("--out", default="bench/results")
@@ -410,8 +394,6 @@ def main():
     torch.manual_seed(int(time.time()) & 0xFFFF)
     if args.mode == "correct":
         return correct(args.out)
-    if args.mode == "repeat":
-        return repeat()
     if args.mode == "final":
         return final(args.out, args.group, speed, flash=args.flash)
     if args.mode == "decode":

@@ -5,7 +5,6 @@
     python bench/h200_gemm.py public             epilogues, result types, other libraries' tensors
     python bench/h200_gemm.py screen [--group G] [--dtype D]   the likely tilings of each shape
     python bench/h200_gemm.py tune               the autotuner
-    python bench/h200_gemm.py repeat             200 runs, bitwise equal
     python bench/h200_gemm.py once M N K          one launch (for ncu, sanitizers)
 
 Groups of shapes: main (seven), large, skinny and further (nine each), all. ``final`` calls what
@@ -274,22 +273,6 @@ def tune():
     return int(not error < ERROR_LIMIT["bf16"])
 
 
-def repeat(runs=200):
-    """The same inputs give the same bits."""
-    bad = 0
-    for m, n, k in ((4096, 4096, 4096), (1000, 1496, 776), (512, 8192, 8192), (16, 8192, 8192)):
-        a, b = inputs(m, n, k, "bf16")
-        first = warploom.gemm(a, b)
-        c = torch.empty_like(first)
-        differ = torch.zeros((), device="cuda", dtype=torch.int64)
-        for _ in range(runs):
-            c.fill_(float("nan"))
-            differ += (warploom.gemm(a, b, out=c) != first).any()
-        bad += int(differ)
-        print(f"repeat {m}x{n}x{k}: {runs} runs, {int(differ)} differ", flush=True)
-    return bad
-
-
 def once(m, n, k):
     """One launch, for profilers and sanitizers."""
     a, b = inputs(m, n, k, "bf16")
@@ -306,7 +289,7 @@ def save(out, name, data):
 
 def main():
     parser = argparse.ArgumentParser()
-    modes = ("final", "correct", "public", "screen", "tune", "repeat", "once")
+    modes = ("final", "correct", "public", "screen", "tune", "once")
     parser.add_argument("mode", choices=modes)
     parser.add_argument("rest", nargs="*", type=int)
     parser.add_argument("--dtype", default="bf16", choices=TORCH)
@@ -329,7 +312,7 @@ def main():
             return once(*(args.rest or (512, 512, 512))) or 0
         case "correct" | "public":
             return {"correct": correct, "public": public}[args.mode](args.out)
-    return {"tune": tune, "repeat": repeat}[args.mode]()
+    return tune()
 
 
 if __name__ == "__main__":

@@ -168,7 +168,7 @@ def steps(clock, runner, tensors, options, scalars):
         runner.plan(tensors, options)
 
     ready, block = values(0), plan._free[-1]
-    config, function = plan._configs[stream], plan.kernel.function
+    (config, _held), function = plan._configs[stream], plan._function
     quick = Clock(max(2, clock.runs // 4), max(2, clock.calls // 20))
     calls = {
         "layout known by its guard": lambda i: entry.check(*entry.pick(tensors)),
@@ -176,7 +176,7 @@ def steps(clock, runner, tensors, options, scalars):
         "addresses": values,
         "current stream": lambda i: entry.stream(),
         "words written": written,
-        "driver's launch": lambda i: plan._go(config, function, block.address, 0),
+        "driver's launch": lambda i: plan._go(config, function, block.pointer, None),
         "plan, all of it": lambda i: plan.launch(stream, ready),
         "runner, all of it": lambda i: runner(tensors, scalars, options),
         "allocation": lambda i: torch.empty_like(tensors[0]),

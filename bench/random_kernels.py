@@ -124,8 +124,8 @@ def kept(case, compiled, built):
     """All a run needs, without functions."""
     from tests.host_cuda import Memory
 
+    from warploom.emit.cuda.tile.signature import OrderParam
     from warploom.kernel.values import Access
-    from warploom.launch.binary import Numbers
     from warploom.launch.described import binary_of
     from warploom.launch.layout import bind
 
@@ -138,20 +138,14 @@ def kept(case, compiled, built):
     sizes = bind(binary.tensors, [t.layout for t in tensors])
     tiles = binary.grid.tiles(sizes)
     ctas = min(tiles, SMS * (binary.grid.resident or 1))
-    numbers = {
-        i: tuple(p.of(sizes, ctas))
-        for i, p in enumerate(binary.parameters)
-        if isinstance(p, Numbers)
-    }
-    plain = [None if i in numbers else p for i, p in enumerate(binary.parameters)]
+    listed = any(isinstance(p, OrderParam) for p in binary.parameters)
     return {
         "text": case.text,
         "tiling": built.tiling.name,
-        "binary": replace(binary, parameters=(), grid=None, work=None),
+        "binary": replace(binary, grid=None, work=None, visits=None),
         "resident": binary.grid.resident,
         "work": binary.work(sizes) if binary.work else 0,
-        "parameters": plain,
-        "numbers": numbers,
+        "visits": tuple(binary.visits(sizes, ctas)) if listed else (),
         "tiles": tiles,
         "scalars": [case.scalars[s.name] for s in binary.scalars],
         "layouts": [t.layout for t in tensors],
@@ -162,14 +156,12 @@ def kept(case, compiled, built):
 
 def restored(case):
     """The binary of a kept case."""
-    from warploom.launch.binary import Grid, Numbers
+    from warploom.launch.binary import Grid
 
-    parameters = list(case["parameters"])
-    for i, numbers in case["numbers"].items():
-        parameters[i] = Numbers(of=lambda sizes, ctas, n=numbers: n)
     grid = Grid(tiles=lambda sizes: case["tiles"], resident=case["resident"])
     work = (lambda sizes: case["work"]) if case["work"] else None
-    return replace(case["binary"], parameters=tuple(parameters), grid=grid, work=work)
+    visits = case["visits"]
+    return replace(case["binary"], grid=grid, work=work, visits=lambda sizes, ctas: visits)
 
 
 def launch(case):

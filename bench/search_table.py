@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from warploom import SearchOptions, search, simulate
-from warploom.cli.builtin import BUILT_IN
+from warploom.cli.builtin import built_in
 from warploom.errors import WarploomError
 from warploom.kernels.attention import attention
 from warploom.order import ModuloOptions, solve_modulo
@@ -56,7 +56,7 @@ def by_modulo(schedule):
 
 
 def row(name, kind, tile, dtype, mma, arguments):
-    schedule = BUILT_IN[kind]({}, tile, dtype, mma)
+    schedule = built_in(kind, {}, tile, dtype, mma)
     options = SearchOptions(
         seconds=arguments.seconds,
         workers=arguments.workers,

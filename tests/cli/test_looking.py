@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from warploom.cli.ranking import source_rows
+from warploom.cli.explore import source_rows
 
 from .runner import warploom
 
@@ -65,7 +65,7 @@ def test_what_was_not_judged_has_its_place_in_a_ranking(monkeypatch):
         )
         return SimpleNamespace(loops=[part])
 
-    monkeypatch.setattr("warploom.cli.ranking.load", load)
+    monkeypatch.setattr("warploom.cli.explore.load", load)
     rows = source_rows(["large.json", "small.json"])
     assert [r["verdict"] for r in rows] == ["clean", "not judged"]
 

@@ -13,7 +13,7 @@ import termios
 import pytest
 
 from warploom.cli import COMMANDS
-from warploom.cli.progress import working
+from warploom.cli.screen import working
 
 from .runner import warploom
 
@@ -87,12 +87,13 @@ def test_completion_knows_sources_and_commands():
 
 
 def test_progress_is_said_on_a_terminal_only(monkeypatch, capsys):
-    monkeypatch.setattr("warploom.cli.progress.PATIENCE", 0.01)
+    monkeypatch.setattr("warploom.cli.screen.PATIENCE", 0.01)
     with working("thinking"):
         pass
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    with working("thinking"):
+    with working("waking up") as change:
+        change("thinking")
         subprocess.run(["sleep", "0.2"], check=True)
     told = capsys.readouterr().err
     assert "thinking ... 0 s" in told

@@ -19,7 +19,7 @@ from warploom import (
     timeline,
     write_schedule,
 )
-from warploom.cli.builtin import BUILT_IN
+from warploom.cli.builtin import built_in
 from warploom.cli.kernels import kernel_named
 from warploom.cli.knobs import Request
 from warploom.cli.source import load
@@ -75,7 +75,7 @@ def test_counter_schedules(name, tile, dtype, tmp_path):
     warploom("compile", name, *options, "-o", path)
     assert numbers(pace_of("simulate", path, *options)["pace"]) == expected
     m, n, k = (int(side) for side in tile.split("x"))
-    schedule = BUILT_IN[name]({}, tile, dtype)
+    schedule = built_in(name, {}, tile, dtype)
     compiled = compile_schedule(schedule)
     document = compiled.document()
     run = simulate(document, chip_costs(document, (m, n, k), dtype), trips=16)
@@ -353,7 +353,7 @@ def test_the_price_of_products_follows_tile_waves_and_type():
 )
 def test_orders_are_made_in_the_chips_cycles(name, tile, mma, strategy, makespan):
     knobs = {"scheduling": SchedulingStrategy[strategy]}
-    compiled = compile_schedule(BUILT_IN[name](knobs, tile, "bf16", mma))
+    compiled = compile_schedule(built_in(name, knobs, tile, "bf16", mma))
     assert (compiled.order.makespan, compiled.ordered_in) == (makespan, "mi355x")
     bare = compile_schedule(DeclarativeSchedule(False, 8, 4))
     assert bare.ordered_in == "seed"
@@ -375,7 +375,7 @@ def test_an_interval_is_solved_shown_and_simulated_in_one_vocabulary(tmp_path):
 
 
 def test_a_search_scores_what_simulate_reports(tmp_path):
-    schedule = BUILT_IN["pingpong"]({}, "256x256x64", "bf16", "32x32x16")
+    schedule = built_in("pingpong", {}, "256x256x64", "bf16", "32x32x16")
     options = SearchOptions(seconds=None, evaluations=2, solver_seconds=0.5)
     found = search(schedule, options=options)
     path = tmp_path / "document.json"
@@ -389,7 +389,7 @@ def test_an_iteration_that_covers_more_does_not_look_slower(tmp_path):
     pytest.importorskip("ortools")
     path = tmp_path / "document.json"
     seed = ModuloRequest(occupancies=OccupancyModel())  # the seed's prices: two copies of slots
-    compiled = compile_schedule(BUILT_IN["pingpong"]({}, None, "bf16", None), modulo=seed)
+    compiled = compile_schedule(built_in("pingpong", {}, None, "bf16", None), modulo=seed)
     assert compiled.ordered_in == "seed"
     path.write_text(write_schedule(compiled.document()))
     by_interval = pace_of("simulate", path)["pace"]

@@ -56,7 +56,7 @@ def test_mistakes_are_told(words, said):
 
 
 def test_nothing_measured_is_not_kept(monkeypatch):
-    monkeypatch.setattr("warploom.cli.search_tiles.gpu_is_here", lambda: False)
+    monkeypatch.setattr("warploom.cli.search.why_no_gpu", lambda: "no GPU")
     done = run(SPEC, *FEW, "--keep")
     assert done.returncode == 2
     assert "nothing is kept" in done.stderr
@@ -69,6 +69,6 @@ def test_what_was_measured_before_is_not_pinned(monkeypatch):
         assert not compiled.pins
         raise ConfigError("looked", fix="nothing")
 
-    monkeypatch.setattr("warploom.cli.search_tiles.search_tiles", only_look)
+    monkeypatch.setattr("warploom.cli.search.search_tiles", only_look)
     done = run("attention@b=1,h=8,g=8,s=4096,t=4096,d=128", "--choose", "causal=true")
     assert "looked" in done.stderr

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tests.view.test_pages_in_a_browser import stamps
-from warploom.cli.style import fit, wrapped
+from warploom.cli.screen import fit, wrapped
 
 from .runner import warploom
 

@@ -25,7 +25,7 @@ from warploom import (
     mi355x_double_buffer,
     mi355x_target,
 )
-from warploom.seed.graph.partitions import search_edges
+from warploom.seed.graph.partitions import edge_choices
 
 OFFSETS = (KOffsetKind.K0, KOffsetKind.K1, KOffsetKind.K_NEXT)
 DATA = (OpRole.GLOBAL_LOAD, OpRole.FRAGMENT_LOAD, OpRole.COMPUTE)
@@ -108,7 +108,7 @@ def test_every_op_runs_once_an_iteration(schedule):
 @given(GRIDS)
 def test_same_iteration_edges_are_kept(schedule):
     compiled = compiled_if_possible(schedule)
-    edges = search_edges(compiled.body, compiled.edges, compiled.config)
+    edges = edge_choices(compiled.body, compiled.edges, compiled.config)[0]
     position = {i: at for at, i in enumerate(compiled.order.order)}
     for edge in edges:
         if edge.loop_distance == 0:

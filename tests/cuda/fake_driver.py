@@ -40,6 +40,13 @@ class Names:
         return value
 
 
+class LaunchConfig(SimpleNamespace):
+    """Known by its address, which is none."""
+
+    def getPtr(self):
+        return id(self)
+
+
 class Launch(SimpleNamespace):
     """One launch: grid, threads, stream, the thread's context, and the parameters' bytes."""
 
@@ -63,6 +70,8 @@ class FakeDriver:
         self.CUstreamCaptureMode = self.CUstream_flags = Names()
         self.capture_mode = "CU_STREAM_CAPTURE_MODE_GLOBAL"
         self.memory = {}  # by address
+        self.configs, self.functions = {}, {}  # by what stands for their addresses
+        self.launch_at = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_size_t] * 4)(self.launched)
 
     @property
     def context(self):
@@ -108,7 +117,9 @@ class FakeDriver:
         return SUCCESS, len(self.loaded)
 
     def cuModuleGetFunction(self, module, name):
-        return SUCCESS, (module, name)
+        made = 0x1000 + len(self.functions)
+        self.functions[made] = module, name
+        return SUCCESS, made
 
     def cuFuncSetAttribute(self, function, which, value):
         return (SUCCESS,)
@@ -123,7 +134,20 @@ class FakeDriver:
         return SUCCESS, 3
 
     def CUlaunchConfig(self):
-        return SimpleNamespace(hStream=0, attrs=[])
+        made = LaunchConfig(hStream=0, attrs=[])
+        self.configs[made.getPtr()] = made
+        return made
+
+    def CUresult(self, code):
+        return code
+
+    def cuGetProcAddress(self, symbol, version, flags):
+        assert symbol == b"cuLaunchKernelEx"
+        return SUCCESS, ctypes.cast(self.launch_at, ctypes.c_void_p).value, SUCCESS
+
+    def launched(self, config, function, block, extra):
+        assert not extra
+        return self.cuLaunchKernelEx(self.configs[config], self.functions[function], block, 0)[0]
 
     def CUlaunchAttribute(self):
         return SimpleNamespace(id=None, value=SimpleNamespace(clusterDim=SimpleNamespace()))
@@ -201,6 +225,7 @@ def clear_caches():
         driver.library,
         driver.context_of,
         driver.device_count,
+        driver.launcher,
         driver.require_hopper,
         driver.resident,
         plan._load,

@@ -7,7 +7,6 @@ import pytest
 from warploom.errors import BackendError, GeometryError
 from warploom.kernel.values import DType
 from warploom.launch import attention, work
-from warploom.launch.attention_checks import check_pages
 from warploom.launch.gemm import CALLS as GEMM, _options as gemm_options
 from warploom.launch.layout import Layout
 from warploom.launch.tensors import row_major
@@ -55,9 +54,8 @@ NUMBERS = {"dtype": DType.I32}
 BAD = [
     ({"k": tensor(9, 4, 16, 64)}, "pages of 16 keys"),
     ({"k": tensor(9, 3, 64, 64)}, "q is"),
-    ({"table": None}, "pages is not given"),
-    ({"table": tensor(2, 7)}, "pages is bf16"),
-    ({"lengths": None}, "lengths is not given"),
+    ({"table": tensor(2, 7)}, "table is bf16"),
+    ({"lengths": None}, "lengths is a NoneType"),
     ({"lengths": tensor(3, **NUMBERS)}, "lengths has shape"),
 ]
 
@@ -70,10 +68,33 @@ def test_pages_that_cannot_be_read_are_refused(change, says):
         "lengths": tensor(2, **NUMBERS),
         **change,
     }
-    k = given["k"]
+    k, options = given["k"], attention._options(False, False, None)
+    layouts = (tensor(2, 8, 1, 64), k, k, given["table"], given["lengths"], None, None)
     with pytest.raises(BackendError, match=says) as refused:
-        check_pages((tensor(2, 8, 1, 64), k, k), given["table"], given["lengths"])
+        attention.PAGED.compiled_for(layouts, options)
     assert refused.value.fix
+
+
+STARTS = tensor(3, **NUMBERS)
+BAD_PACKED = [
+    ({"k": tensor(9, 3, 64)}, "q is"),
+    ({"v": tensor(8, 2, 64)}, "k has t = 9"),
+    ({"k_starts": tensor(4, **NUMBERS)}, "q_starts has i = 2"),
+    ({"k_starts": tensor(3)}, "k_starts is bf16"),
+    ({"q_starts": tensor(1, **NUMBERS)}, "one entry more"),
+    ({"out": tensor(5, 4, 64, dtype=DType.F16)}, "all bf16 or all fp16"),
+]
+
+
+@pytest.mark.parametrize(("change", "says"), BAD_PACKED, ids=[b[1] for b in BAD_PACKED])
+def test_sequences_that_do_not_fit_are_refused(change, says):
+    given = {"q": tensor(5, 4, 64), "k": tensor(9, 2, 64), "v": tensor(9, 2, 64)}
+    given |= {"q_starts": STARTS, "k_starts": STARTS, "out": None, **change}
+    if "k" in change:
+        given["v"] = given["k"]
+    options = attention._options(False, False, None)
+    with pytest.raises(BackendError, match=says):
+        attention.PACKED.compiled_for((*given.values(), None), options)
 
 
 def test_rows_that_are_few_are_columns_of_the_products():

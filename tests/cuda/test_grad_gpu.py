@@ -178,3 +178,36 @@ def test_packed_sequences(mask, size):
         do, q, k, v, torch.cat(outs), torch.cat(sums, 1).contiguous(), *starts, mask
     )
     assert max(far(f, w) for f, w in zip(found, want, strict=True)) < 8e-3
+
+
+def capped(x, b, h, i, j):
+    return 5.0 * torch.tanh(x / 5.0)
+
+
+def behind(b, h, i, j):
+    return i >= j
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_flex_attention_has_gradients(masked):
+    from torch.nn.attention.flex_attention import BlockMask, create_block_mask
+
+    from warploom import torch as wt
+
+    q, k, v, do = drawn(1, 4, 2, 256, 256, 64)
+    inputs = [x.requires_grad_() for x in (q, k, v)]
+    mask = create_block_mask(behind, None, None, 256, 256, device="cuda") if masked else None
+    for _ in range(2):
+        out = wt.flex_attention(*inputs, score_mod=capped, block_mask=mask, enable_gqa=True)
+        found = torch.autograd.grad(out, inputs, do)
+    given = (x.detach() for x in (q, k, v, do))
+    *_, want = exact(*given, masked, lambda x: 5 * torch.tanh(x / 5))
+    assert max(far(f, w) for f, w in zip(found, want, strict=True)) < 1e-2
+    counts = torch.ones(1, 1, 2, dtype=torch.int32, device="cuda")
+    where = torch.zeros(1, 1, 2, 2, dtype=torch.int32, device="cuda")
+    other = BlockMask.from_kv_blocks(counts, where, mask_mod=behind)
+    with pytest.raises(warploom.errors.BackendError, match="not those of their mask function"):
+        wt.flex_attention(*inputs, block_mask=other, enable_gqa=True)
+    bias = torch.zeros(4, device="cuda", requires_grad=True)
+    with pytest.raises(warploom.errors.BackendError, match="a captured tensor needs a gradient"):
+        wt.flex_attention(*inputs, score_mod=lambda x, b, h, i, j: x + bias[h], enable_gqa=True)

@@ -13,7 +13,7 @@ import warploom
 from warploom.errors import BackendError, MissingExtraError
 from warploom.kernel.values import DType
 from warploom.launch import driver
-from warploom.launch.gemm import check_operands, check_result
+from warploom.launch.gemm import CALLS, PLAIN, _options
 from warploom.launch.layout import Layout
 from warploom.launch.tensors import view_of
 
@@ -27,33 +27,38 @@ def turned(layout):
 
 
 BAD_OPERANDS = [
-    (matrix(8, 64), matrix(8, 32), "inner sizes differ"),
+    (matrix(8, 64), matrix(8, 32), "a has k = 64"),
     (matrix(8, 64), matrix(8, 64, DType.F16), "operands are"),
     (matrix(8, 64, DType.F32), matrix(8, 64, DType.F32), "operands are"),
     (matrix(0, 64), matrix(8, 64), "empty"),
-    (Layout((8, 64, 1), (64, 1, 1), DType.BF16), matrix(8, 64), "matrices"),
+    (Layout((8, 64, 1), (64, 1, 1), DType.BF16), matrix(8, 64), "2 axes are declared"),
 ]
 
 
 @pytest.mark.parametrize(("a", "b", "what"), BAD_OPERANDS, ids=[b[2] for b in BAD_OPERANDS])
 def test_operands_that_cannot_run_are_refused(a, b, what):
     with pytest.raises(BackendError, match=what):
-        check_operands(a, turned(b))
+        CALLS.compiled_for((a, turned(b), None, None, None), PLAIN)
 
 
 def test_results_and_bias_are_checked():
     a, b = matrix(8, 64), turned(matrix(16, 64))
-    check_result(a, b, matrix(8, 16), None)
-    check_result(a, b, None, Layout((16,), (1,), DType.F32))
-    with pytest.raises(BackendError, match="the product is"):
-        check_result(a, b, matrix(8, 8), None)
+
+    def made(out, bias, options=PLAIN):
+        return CALLS.compiled_for((a, b, out, bias, None), options)
+
+    made(matrix(8, 16), None)
+    made(None, Layout((16,), (1,), DType.F32))
+    with pytest.raises(BackendError, match=r"out has shape \(8, 8\)"):
+        made(matrix(8, 8), None)
     with pytest.raises(BackendError, match="out cannot be e4m3"):
-        check_result(a, b, matrix(8, 16, DType.E4M3), None)
-    with pytest.raises(BackendError, match="out_dtype is f32"):
-        check_result(a, b, matrix(8, 16), None, DType.F32)
-    with pytest.raises(BackendError, match="bias is") as error:
-        check_result(a, b, matrix(8, 16), Layout((4,), (1,), DType.BF16))
-    assert "16 elements" in error.value.fix
+        made(matrix(8, 16, DType.E4M3), None)
+    with pytest.raises(BackendError, match="out cannot be bf16") as error:
+        made(matrix(8, 16), None, _options("none", "fp32", True, None))
+    assert error.value.fix == "f32"
+    with pytest.raises(BackendError, match=r"bias has shape \(4,\)") as error:
+        made(matrix(8, 16), Layout((4,), (1,), DType.BF16))
+    assert "n = 16" in error.value.why
 
 
 class FakeTorch:

@@ -9,20 +9,18 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, strategies as st
 
-from warploom.errors import BackendError
-from warploom.kernel.values import Access, Axis, DType, Tensor
-from warploom.launch import plan
-from warploom.launch.binary import (
-    Binary,
-    Extent,
-    Grid,
-    Numbers,
-    Pointer,
-    Scalar,
-    Stride,
-    Swizzle,
-    TensorMap,
+from warploom.emit.cuda.tile.signature import (
+    MapParam,
+    OrderParam,
+    PointerParam,
+    ScalarParam,
+    SizeParam,
+    StrideParam,
 )
+from warploom.errors import BackendError
+from warploom.kernel.values import Access, Axis, DType, Parameter, Tensor
+from warploom.launch import plan
+from warploom.launch.binary import Binary, Grid
 from warploom.launch.layout import Layout, bind, map_geometry
 from warploom.launch.plan import prepare
 
@@ -37,8 +35,16 @@ def tensor(name, names, dtype=DType.BF16, **more):
     return Tensor(name=name, axes=axes(names), dtype=dtype, **more)
 
 
-ALPHA = Scalar(name="alpha")
-COUNT = Scalar(name="count", dtype=DType.I32)
+def mapped(tensor, box, **more):
+    return MapParam(name=f"{tensor}_map", tensor=tensor, box=box, dtype=DType.BF16, **more)
+
+
+def pointer(tensor):
+    return PointerParam(name=tensor, tensor=tensor, dtype=DType.BF16)
+
+
+ALPHA = Parameter(name="alpha", dtype=DType.F32)
+COUNT = Parameter(name="count", dtype=DType.I32)
 BINARY = Binary(
     cubin=b"cubin",
     entry="kernel",
@@ -52,15 +58,16 @@ BINARY = Binary(
     ),
     scalars=(ALPHA, COUNT),
     parameters=(
-        TensorMap(tensor="a", box=(128, 64)),
-        Extent(axis="m"),
-        TensorMap(tensor="b", box=(64, 64), axes=(1, 0)),
-        Pointer(tensor="bias"),
-        Stride(tensor="b", axis="n"),
-        ALPHA,
-        COUNT,
-        Pointer(tensor="out"),
+        mapped("a", (128, 64)),
+        SizeParam(name="m", axis="m"),
+        mapped("b", (64, 64)),
+        pointer("bias"),
+        StrideParam(name="b_n", tensor="b", axis=0),
+        ScalarParam(name="alpha", parameter="alpha", dtype=DType.F32),
+        ScalarParam(name="count", parameter="count", dtype=DType.I32),
+        pointer("out"),
     ),
+    places={"b": (1, 0)},  # the kernel's is [n, k]
     grid=Grid(tiles=lambda z: -(-z["m"] // 128) * -(-z["n"] // 256)),
 )
 SIZES = (128, 8, 128, 8, 8, 4, 8, 8)
@@ -94,7 +101,8 @@ def words(launch):
 
 def test_numbers_lie_on_the_device_once(cuda):
     fake = cuda(parameters=(8,))
-    binary = replace(BINARY, parameters=(Numbers(of=lambda z, ctas: (z["m"], ctas)),))
+    order = (OrderParam(name="order"),)
+    binary = replace(BINARY, parameters=order, visits=lambda z, ctas: (z["m"], ctas))
     for _ in range(2):
         prepare(binary, LAYOUTS)(17, 0x1000, 0x2000, 0x3000, 0, 2.5, -3)
     assert fake.memory == {0x70000: struct.pack("2i", 300, 12)}
@@ -302,14 +310,13 @@ def test_block_scales_are_counted():
 
 
 BAD_MAPS = [
-    (TensorMap(tensor="x", box=(8, 72)), ((64, 64), (64, 1)), "144 bytes"),
-    (TensorMap(tensor="x", box=(8, 4)), ((64, 64), (64, 1)), "8 bytes"),
-    (TensorMap(tensor="x", box=(300, 64)), ((64, 64), (64, 1)), "box"),
-    (TensorMap(tensor="x", box=(8,)), ((64, 64), (64, 1)), "a box of 1 axes"),
-    (TensorMap(tensor="x", box=(8, 64)), ((64, 64), (1, 64)), "innermost"),
-    (TensorMap(tensor="x", box=(8, 64)), ((64, 64), (60, 1)), "multiples of 16"),
-    (TensorMap(tensor="x", box=(8, 64)), ((64, 64), (0, 1)), "multiples of 16"),
-    (TensorMap(tensor="x", box=(64,), axes=(1,)), ((64, 64), (64, 1)), "axes"),
+    (mapped("x", (8, 72)), ((64, 64), (64, 1)), "144 bytes"),
+    (mapped("x", (8, 4)), ((64, 64), (64, 1)), "8 bytes"),
+    (mapped("x", (300, 64)), ((64, 64), (64, 1)), "box"),
+    (mapped("x", (8,)), ((64, 64), (64, 1)), "a box of 1 axes"),
+    (mapped("x", (8, 64)), ((64, 64), (1, 64)), "innermost"),
+    (mapped("x", (8, 64)), ((64, 64), (60, 1)), "multiples of 16"),
+    (mapped("x", (8, 64)), ((64, 64), (0, 1)), "multiples of 16"),
 ]
 
 
@@ -334,18 +341,18 @@ def test_geometry_follows_the_axes(shape, columns, order):
         strides[axis], step = step, step * shape[axis]
     layout = Layout((*shape, columns), (*strides, 1), DType.BF16)
     box = (1,) * len(shape) + (8,)
-    found = map_geometry(TensorMap(tensor="x", box=box, swizzle=Swizzle.NONE), layout)
+    found = map_geometry(mapped("x", box, span=0), layout)
     assert found.shape == tuple(reversed(layout.shape))
     for n, got, had in zip(reversed(shape), found.strides, reversed(strides), strict=True):
         assert got == had * 2 if n > 1 else got % 16 == 0 < got
     assert found.box == (8,) + (1,) * len(shape)
 
 
-def test_a_missing_axis_has_size_one():
-    parameter = TensorMap(tensor="x", box=(1, 1, 16, 64), axes=(None, 1, 0, 2))
-    found = map_geometry(parameter, Layout((100, 4, 128), (512, 128, 1), DType.BF16))
-    assert found.shape == (128, 100, 4, 1)
-    assert found.strides[:2] == (1024, 256)
+def test_axes_may_lie_in_another_order():
+    parameter = mapped("x", (1, 16, 64))
+    found = map_geometry(parameter, Layout((100, 4, 128), (512, 128, 1), DType.BF16), (1, 0, 2))
+    assert found.shape == (128, 100, 4)
+    assert found.strides == (1024, 256)
 
 
 def test_plans_keep_no_reference(cuda):

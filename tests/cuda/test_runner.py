@@ -11,12 +11,11 @@ import pytest
 import warploom
 from warploom.errors import BackendError
 from warploom.launch import runner as module, tensors, tune
-from warploom.launch.binary import Extent, Pointer, Scalar, TensorMap
 from warploom.launch.plan import MisalignedError
 from warploom.launch.runner import RefusedError, Runner, torch_key
 
 from .fake_driver import FakeTensor, clear_caches, fake_compiler, install
-from .test_plan import BINARY, SIZES, words
+from .test_plan import BINARY, SIZES, pointer, words
 
 NAMES = ("a", "b", "out", "bias")
 
@@ -184,21 +183,6 @@ def test_too_few_tensors_are_refused(cuda):
     assert error.value.fix == "a, b, out, bias"
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"parameters": (Extent(axis="m"), Pointer(tensor="c"))},
-        {"parameters": (TensorMap(tensor="c", box=(8, 64)),)},
-        {"parameters": (Extent(axis="c"),)},
-        {"parameters": (Scalar(name="c"),)},
-    ],
-    ids=["pointer", "map", "size", "scalar"],
-)
-def test_a_binary_names_only_what_it_declares(change):
-    with pytest.raises(BackendError, match="'c', which the kernel does not declare"):
-        replace(BINARY, **change)
-
-
 def test_gemm_reaches_its_kernel(cuda):
     """The whole column but ptxas and the driver: scheduled, proven, planned once, launched."""
     fake = cuda(parameters=())
@@ -262,8 +246,8 @@ def test_misaligned_and_odd_tensors_are_known_without_planning_again(cuda, monke
 
 def test_addresses_are_as_aligned_as_the_kernel_wants(cuda):
     fake = cuda(parameters=(8,))
-    words = (Pointer(tensor="out", alignment=16),)
-    run = Runner(NAMES, Family(replace(BINARY, parameters=words)))
+    words = (pointer("out"),)
+    run = Runner(NAMES, Family(replace(BINARY, parameters=words, aligned=frozenset({"out"}))))
     a, b = operands()
     run((a, b, FakeTensor((300, 1000), pointer=0x9010), None), (1.0, 0), stream=1)
     for _ in range(2):

@@ -151,8 +151,10 @@ def test_packed_sequences_as_an_op():
 
 def test_whoever_looks_sees_the_op():
     """Eager calls go past the dispatcher only where nobody would see them there."""
+    from warploom import gemm as launch_gemm
+
     a, b = (torch.randn(256, 256, device="cuda", dtype=torch.bfloat16) for _ in "ab")
-    want, seen = torch.ops.warploom.gemm(a, b.T), []
+    want, seen = [torch.ops.warploom.gemm(a, b.T) for _ in range(4)][-1], []
 
     class Functions(torch.overrides.TorchFunctionMode):
         def __torch_function__(self, func, types, args=(), kwargs=None):
@@ -167,14 +169,18 @@ def test_whoever_looks_sees_the_op():
     for mode in (Functions, Dispatch):
         seen.clear()
         with mode():
-            torch.testing.assert_close(torch.ops.warploom.gemm(a, b.T), want)
-        assert any("warploom.gemm" in name for name in seen), mode
+            for _ in range(4):
+                torch.testing.assert_close(torch.ops.warploom.gemm(a, b.T), want)
+        assert sum("warploom.gemm" in name for name in seen) == 4, mode
     with torch.profiler.profile() as profiled:
         torch.ops.warploom.gemm(a, b.T)
     assert any(e.name == "warploom::gemm" for e in profiled.events())
     traced = torch.jit.trace(lambda x, y: torch.ops.warploom.gemm(x, y.T), (a, b))
     assert "warploom::gemm" in str(traced.graph)
     x = a.clone().requires_grad_()
-    assert torch.ops.warploom.gemm(x, b.T).grad_fn is not None
+    for _ in range(4):
+        launch_gemm(x, b.T)
+        assert torch.ops.warploom.gemm(x, b.T).grad_fn is not None
     with torch.no_grad():
         assert torch.ops.warploom.gemm(x, b.T).grad_fn is None
+    assert torch.ops.warploom.gemm(x, b.T).grad_fn is not None

@@ -285,3 +285,99 @@ def test_causal_biases_are_masks_the_kernel_knows(bias, monkeypatch):
     k, v = (t.repeat_interleave(2, 1) for t in (k, v))
     found = wt.scaled_dot_product_attention(q, k, v, attn_mask=bias(10, 20))
     torch.testing.assert_close(found, sdpa(q, k, v, attn_mask=bias(10, 20)), rtol=1e-2, atol=1e-2)
+
+
+def test_guards_tell_who_looks():
+    """What lets calls go past the dispatcher: made while nobody looks, they fail where one does."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    from warploom.launch.tensors import alone, guard_of, unwatched
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return func(*args, **(kwargs or {}))
+
+    def made(*given):
+        return alone(guard_of(list(given)), list(given))
+
+    a, b = (torch.randn(8, 16) for _ in "ab")
+    graded = a.clone().requires_grad_()
+    known, told = made(a, b), []
+    assert known(b, a)
+    assert not known(a, b.T.contiguous().T)
+    assert not known(graded, b)
+    assert made(graded, b) is None
+    with torch.no_grad():
+        assert known(a, b)
+        without = made(graded, b)
+        assert without(graded, b)
+    assert not without(graded, b)
+    with Mode():
+        assert not known(a, b)
+        assert made(a, b) is None
+    with torch.autocast("cpu"):
+        assert not known(a, b)
+
+    def looked_at(x, y):
+        told.append((known(a, b), known(x, y), unwatched()))
+        return x + y
+
+    torch.vmap(looked_at)(a, b)
+    torch.func.grad(lambda x: looked_at(x, b).sum())(a)
+    torch.jit.trace(looked_at, (a, b), check_trace=False)
+    assert told
+    assert not any(any(t) for t in told)
+
+
+def test_calls_of_a_known_layout_have_to_be_marked(monkeypatch):
+    """The drop-in's own conditions, beyond the layout, are written down where it is known."""
+    from warploom.launch import runner as module
+
+    class Plan:
+        def launch(self, stream, values):
+            launched.append(values)
+
+    launched = []
+    monkeypatch.setattr(module, "view_of", lambda t, n: None)
+    run = module.Runner(("a", "b", "out"), lambda *_: None)
+    a, b = torch.randn(8, 16), torch.randn(16, 4)
+    tensors, options = (a, b, None), ("options",)
+    entry = module._Entry(Plan(), ((2, lambda: torch.zeros(8, 4)),), lambda: 0, absent=(2,))
+    entry.options, entry.pick = options, lambda t: t[:2]
+    run._entries[run._key(options, tensors)] = entry
+    assert run.eager(tensors, (), options) is None
+    run.launch(tensors, (), options)
+    assert run.eager(tensors, (), options)[2].shape == (8, 4)
+    assert run.eager(tensors, (), (*options,)) is None
+    assert run.eager((a, b, torch.zeros(8, 4)), (), options) is None
+    assert run.eager((a.requires_grad_(), b, None), (), options) is None
+    a.requires_grad_(False)
+    assert run.eager(tensors, (), options, True) is None
+    run.mark(tensors, options, True)
+    assert run.eager(tensors, (), options, True) is not None
+    assert run.eager(tensors, (), options, False) is None
+    assert len(launched) == 3
+
+
+def test_gradients_that_flexible_attention_cannot_give_are_refused():
+    from torch.nn.attention.flex_attention import BlockMask, create_block_mask
+
+    from warploom.errors import BackendError
+    from warploom.torch.flex import _follows
+
+    def before(b, h, i, j):
+        return i >= j
+
+    q, k, v = heads()
+    bias = torch.zeros(4, requires_grad=True)
+    with pytest.raises(BackendError, match="a captured tensor needs a gradient"):
+        wt.flex_attention(q, k, v, lambda x, b, h, i, j: x + bias[h], enable_gqa=True)
+    with pytest.raises(BackendError, match="heads of 96"):
+        wt.flex_attention(*heads(dim=96), enable_gqa=True)
+    with pytest.raises(BackendError, match="4 heads of queries, 2 of keys"):
+        wt.flex_attention(q, k, v)
+    made = create_block_mask(before, None, None, 256, 256, device="cpu")
+    assert [_follows(made) for _ in range(2)] == [True, True]
+    counts = torch.ones(1, 1, 2, dtype=torch.int32)
+    where = torch.zeros(1, 1, 2, 2, dtype=torch.int32)
+    assert not _follows(BlockMask.from_kv_blocks(counts, where, mask_mod=before))

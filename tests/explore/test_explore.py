@@ -82,15 +82,6 @@ def test_tables_and_pictures():
     assert len(json.loads(data)) == 6
 
 
-def test_parquet(tmp_path):
-    parquet = pytest.importorskip("pyarrow.parquet")
-    from warploom.search import to_parquet
-
-    path = tmp_path / "sweep.parquet"
-    to_parquet(explore(SMALL), path)
-    assert parquet.read_table(path).num_rows == 6
-
-
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_a_dask_cluster_gives_the_same_ranking():

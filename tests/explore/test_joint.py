@@ -1,6 +1,8 @@
 """The joint search: fits judged on what they did not see, results kept, every choice measured."""
 
 import json
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, strategies as st
@@ -10,6 +12,7 @@ from warploom.kernels.gemm import gemm
 from warploom.launch.compiled import compile_text
 from warploom.launch.tune import recall, remember
 from warploom.lower.tiling import Tiling
+from warploom.search import tiles
 from warploom.search.fitted import fit, held_out, rank_correlation
 from warploom.search.joint import JointOptions, search_tiles
 from warploom.search.joint_report import to_svg, to_table
@@ -126,3 +129,29 @@ def test_a_held_out_trial_does_not_teach_its_own_prediction():
     rows = [(1.0, {"x": float(i)}, 1.0) for i in range(12)]
     odd = [*rows[:5], (1.0, {"x": 5.0}, 100.0), *rows[6:]]
     assert held_out(odd)[5] < 2.0
+
+
+def test_no_other_order_is_looked_at_after_the_time(compiled, monkeypatch):
+    now, looked_at, known = iter(range(1000)), [], tiles.trial_of
+
+    def others(first, late):
+        for i in range(1, 200):
+            if late():
+                return
+            moved = tuple(t + i for t in first.result.times)
+            yield replace(first, result=replace(first.result, times=moved))
+
+    def trial_of(*given):
+        looked_at.append(given)
+        return known(*given)
+
+    monkeypatch.setattr(tiles, "time", SimpleNamespace(monotonic=lambda: next(now)))
+    monkeypatch.setattr(tiles, "takes_turns", lambda layout: True)
+    monkeypatch.setattr(tiles, "_others", others)
+    monkeypatch.setattr(tiles, "trial_of", trial_of)
+    kernel, target = compiled.rewritten, compiled.target
+    shape = tiles.shapes(kernel, compiled.sizes, compiled.pins, target)[0]
+    found = list(tiles.schedule(kernel, shape, compiled.sizes, target, seconds=20.0))
+    assert len(looked_at) == 1
+    assert len({t.tiling.times for t in found}) == 1
+    assert sum(1 for _ in now) > 900

@@ -23,7 +23,7 @@ from warploom.seed.sync.policy import SyncPolicy
 from warploom.sim import MachineCosts, simulate
 
 CHIP = mi355x_costs(mma_cycles=512)
-BRIEF = SearchOptions(seconds=None, evaluations=10, solver_seconds=1.0)
+BRIEF = SearchOptions(seconds=None, evaluations=4, solver_seconds=1.0)
 
 
 def fourwave(tile=(256, 256, 64)):
@@ -108,8 +108,7 @@ def test_a_measure_that_fails_makes_a_candidate_useless():
             raise RuntimeError("the device is busy")
         return float(len(compiled.kernel))
 
-    options = replace(BRIEF, evaluations=4)
-    found = warploom.search(fourwave(), CHIP, measure=moody, options=options)
+    found = warploom.search(fourwave(), CHIP, measure=moody, options=BRIEF)
     assert found.score < inf
     assert found.bound is None
     assert all(c.report.verdict == "clean" for c in seen)

@@ -15,16 +15,16 @@ import numpy as np
 import pytest
 
 from tests.host_cuda.translate import to_host
-from warploom.kernel.values import Access, DType
-from warploom.launch.binary import (
-    Extent,
-    Numbers,
-    Pointer,
-    Scalar,
-    Stride,
-    TensorMap,
-    Work,
+from warploom.emit.cuda.tile.signature import (
+    MapParam,
+    OrderParam,
+    PointerParam,
+    ScalarParam,
+    SizeParam,
+    StrideParam,
+    WorkParam,
 )
+from warploom.kernel.values import Access, DType
 from warploom.launch.described import described
 from warploom.launch.layout import Layout, bind, map_geometry
 
@@ -144,7 +144,7 @@ def map_bytes(parameter, memory):
         ELEMENTS.get(memory.dtype, 3),
         *pad(found.shape, 1),
         *pad(found.box, 1),
-        parameter.swizzle.span,
+        parameter.span,
         0,
         *pad(strides, 0),
     )
@@ -160,22 +160,22 @@ def execute(binary, source, memories, scalars, *, grid, seed):
     words, lists = [], []
     for p in binary.parameters:
         match p:
-            case TensorMap():
+            case MapParam():
                 words.append(map_bytes(p, by_name[p.tensor]))
-            case Pointer():
+            case PointerParam():
                 words.append(struct.pack("<Q", by_name[p.tensor].address))
-            case Stride():
+            case StrideParam():
                 words.append(struct.pack("<q", by_name[p.tensor].strides[p.axis]))
-            case Extent():
+            case SizeParam():
                 words.append(struct.pack("<q", sizes[p.axis]))
-            case Scalar():
+            case ScalarParam():
                 kind = "<f4x" if p.dtype is DType.F32 else "<q"
-                words.append(struct.pack(kind, scalars[p.name]))
-            case Work():
+                words.append(struct.pack(kind, scalars[p.parameter]))
+            case WorkParam():
                 lists.append(np.zeros(binary.work(sizes) + 16, np.uint8))
                 words.append(struct.pack("<Q", lists[-1].ctypes.data + -lists[-1].ctypes.data % 16))
-            case Numbers():
-                lists.append(np.array(p.of(sizes, ctas), np.int32))
+            case OrderParam():
+                lists.append(np.array(binary.visits(sizes, ctas), np.int32))
                 words.append(struct.pack("<Q", lists[-1].ctypes.data))
             case _:
                 raise NotImplementedError(p)

@@ -55,6 +55,9 @@ def steps(program, instance, tiles):
     out = [Step(e, 0, getattr(e, "k", 0), 0) for e in program.setup]
     base = 0
     for tile, n in enumerate(tiles):
+        if program.alternates and (tile - instance) % program.instances:
+            base += n
+            continue
         for e in program.prologue:
             out.append(Step(e, tile, getattr(e, "k", 0), base))
         for i in range(program.peel, n):
@@ -201,14 +204,11 @@ class Checker:
         ]
         self.twins = self._twins(document)
         self.groups = [[self._group(i, c) for c in s.code] for i, s in enumerate(self.strands)]
-        self.fillers = {
-            slot: [
-                i
-                for i, s in enumerate(self.strands)
-                if any(c[0] == "compute" and slot in [x for x, _ in c[3]] for c in s.code)
-            ]
-            for slot in self.slot_ids.values()
-        }
+        self.fillers = {}  # of a slot for a use: the strands that write it
+        for i, s in enumerate(self.strands):
+            for filled in dict.fromkeys(x for c in s.code if c[0] == "compute" for x in c[3]):
+                self.fillers.setdefault(filled, []).append(i)
+        self.filled = {slot for slot, _ in self.fillers}
 
     # -- preparation
 
@@ -623,9 +623,13 @@ class Checker:
 
     def _check_slots(self, state, reads, *, product):
         for slot, use in reads:
-            fillers = [self.strands[i].slots[state[0][i]].get(slot) for i in self.fillers[slot]]
-            if fillers:
-                if any(f is None or f[0] != use or (product and not f[1]) for f in fillers):
+            if slot in self.filled:
+                every = [
+                    s.slots[pc].get(slot) for pc, s in zip(state[0], self.strands, strict=True)
+                ]
+                mine = [every[i] for i in self.fillers.get((slot, use), ())]
+                wrong = not mine or any(f and f[0] > use for f in every)
+                if wrong or any(f is None or f[0] != use or (product and not f[1]) for f in mine):
                     raise Wrong("a slot is read that is not written, or not for products")
             elif state[4][slot] != use:
                 raise Wrong("a slot holds something else than is read")

@@ -8,9 +8,10 @@ from warploom.errors import DocumentError
 from warploom.verify.roles import verify_roles
 
 from .checker import UNDECIDED, check
-from .programs import edited, random_program
+from .programs import ALTERNATING, edited, random_program
 
 RUNS = ((1, 1), (2, 1), (3,), (1, 1, 1), (2, 2))
+TURNS = ((1, 1, 1, 1), (2, 1, 1), (1, 2, 1))  # where instances take tiles in turn
 # for what only the verifier reports
 LONGER = ((5,), (7,), (1,) * 6, (2, 2, 2), (3, 1, 3), (12,), (20,))
 LONGEST = 9  # iterations of a run the verifier names that the checker still tries
@@ -43,7 +44,8 @@ def compare(seed, *, limit=4_000):
     shown = [f.tiles for f in report.races() if f.tiles and sum(f.tiles) <= LONGEST][:2]
     truth = None
     more = LONGER if report.races() else ()
-    for tiles in dict.fromkeys([*shown, *RUNS, *more]):
+    turns = TURNS if seed >= ALTERNATING else ()
+    for tiles in dict.fromkeys([*shown, *RUNS, *turns, *more]):
         found = check(document, intended, tiles, limit)
         if found == UNDECIDED:
             if truth:

@@ -465,8 +465,38 @@ def own(rng):
     )
 
 
-# Seeds from here on move entries from list to list, too; from there on they name other things.
-ACROSS, NAMED = 800_000, 900_000
+def alternating(rng):
+    """Instances that take whole tiles in turn: from the first wait of a tile to the last one, and
+    to the last product.
+    """
+    while True:
+        base = rng.choice((gemm, gemm, attention, own))(rng)
+        role = base.program("consumer")
+        if role.instances == 1 and not base.barriers:
+            break
+    n = rng.choice((2, 2, 2, 3))
+    held = (WaitFull, WaitEmpty, Mma, Commit)
+    last = max((i + 1 for i, e in enumerate(role.epilogue) if isinstance(e, held)), default=0)
+    role = replace(
+        role,
+        instances=n,
+        alternates=True,
+        setup=(NamedArrive(barrier="turn", turn=1, instance=n - 1), *role.setup),
+        prologue=(NamedSync(barrier="turn"), *role.prologue),
+        epilogue=(
+            *role.epilogue[:last],
+            NamedArrive(barrier="turn", turn=1),
+            *role.epilogue[last:],
+        ),
+    )
+    programs = tuple(role if p.name == role.name else p for p in base.programs)
+    turn = NamedBarrier(name="turn", id=1, threads=256, count=n)
+    return replace(base, programs=programs, barriers=(turn,))
+
+
+# Seeds from here on move entries from list to list, too; from there on they name other things; and
+# from the last on instances take tiles in turn.
+ACROSS, NAMED, ALTERNATING = 800_000, 900_000, 1_000_000
 FAMILIES = (gemm, gemm, attention, attention, met, handed, own)
 
 
@@ -492,7 +522,7 @@ def many_threads(rng, document):
 def random_program(seed):
     """A program that is right."""
     rng = random.Random(seed)
-    document = rng.choice(FAMILIES)(rng)
+    document = alternating(rng) if seed >= ALTERNATING else rng.choice(FAMILIES)(rng)
     return many_threads(rng, document) if rng.random() < 0.15 else document
 
 
@@ -518,7 +548,9 @@ def _edit(rng, document, kind, *, across):
     i = rng.randrange(len(document.programs))
     program = document.programs[i]
     if kind < 0.18:
-        program = replace(program, carries_phase=not program.carries_phase)
+        shared = program.instances > 1 and rng.random() < 0.5
+        field = "alternates" if shared else "carries_phase"
+        program = replace(program, **{field: not getattr(program, field)})
     else:
         program = (_across if across and rng.random() < 0.2 else _edit_list)(rng, document, program)
     programs = list(document.programs)

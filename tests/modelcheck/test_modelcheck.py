@@ -49,6 +49,13 @@ def test_verdicts_agree_on_random_programs_and_edits():
     assert sum(o.verdict == "clean" for o in outcomes) > 22
 
 
+def test_verdicts_agree_where_instances_take_tiles_in_turn():
+    outcomes = [compare(seed, limit=600) for seed in range(1_000_000, 1_000_030)]
+    assert not [o for o in outcomes if o.missed or o.false_alarm]
+    assert not [o for o in outcomes[::2] if o.verdict not in ("clean", "timing")]
+    assert sum(o.truth not in (None, UNDECIDED) for o in outcomes) > 8
+
+
 def test_an_arrival_after_the_last_generation_may_not_come_before_it():
     """An edit that arrives once more in ``finish``: it can fill the generation others wait for."""
     outcome = compare(901_043, limit=8_000)
@@ -57,7 +64,7 @@ def test_an_arrival_after_the_last_generation_may_not_come_before_it():
 
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
-@pytest.mark.parametrize("start", range(10_000, 30_000, 2_000))
+@pytest.mark.parametrize("start", [*range(10_000, 30_000, 2_000), 1_000_000])
 def test_verdicts_agree_at_length(start):
     outcomes = [compare(seed) for seed in range(start, start + 2_000)]
     assert not [o for o in outcomes if o.missed or o.false_alarm]

@@ -29,7 +29,7 @@ from warploom.seed.compile import compile_schedule
 from warploom.seed.config.parts import SchedulingStrategy
 from warploom.seed.config.schedule import ScheduleConfig
 from warploom.seed.modulo.bridge import ModuloRequest, body_problem
-from warploom.seed.modulo.entries import modulo_phases, short_phases
+from warploom.seed.modulo.entries import modulo_phases
 from warploom.seed.schedules.fourwave import Pipeline4Wave
 from warploom.seed.schedules.pingpong import DeclarativeSchedule
 from warploom.seed.schedules.single_buffer import SingleBufferSchedule
@@ -78,16 +78,6 @@ def test_left_over_iterations_are_peeled_into_the_prologue():
         bases.append(phases.kernel_k_base)
         judged(phases)
     assert bases == [bases[0] + p for p in range(unroll)]
-
-
-def test_fewer_iterations_than_stages():
-    body, result = solved(max_depth=3)
-    assert result.stages >= 3
-    for iterations in range(result.stages - 1):
-        phases = short_phases(body, result, iterations)
-        assert phases.kernel_k_base == iterations
-        done = judged(phases)
-        assert execute(done, trips=0).correct
 
 
 def test_offsets_are_named_where_they_suffice():

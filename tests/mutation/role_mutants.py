@@ -2,7 +2,8 @@
 
 Edits of the *protocol*: leave an entry out, swap it with its neighbour, change a count, an index,
 a parity, bytes, a scope, a turn; change what barriers are initialised with; make a ring shorter;
-start the ring positions anew with every tile. Edits of the *work*: leave an ordinary op out, swap
+start the ring positions anew with every tile; let instances share tiles that they took in turn, or
+the other way. Edits of the *work*: leave an ordinary op out, swap
 two of them, sum where a product should replace; these leave the protocol alone, and only values
 can show them.
 """
@@ -65,6 +66,11 @@ def _all(document: RolesDocument) -> Iterator[RoleMutant]:
                 operator="positions start anew",
                 where=program.name,
                 document=_with(document, new),
+            )
+        if program.instances > 1:
+            new = replace(program, alternates=not program.alternates)
+            yield RoleMutant(
+                operator="whose tiles", where=program.name, document=_with(document, new)
             )
     yield from _shared_mutants(document)
 

@@ -112,6 +112,7 @@ def _grad(name: str, d: int) -> Mapping[str, object]:
 
 BRIEF = ModuloOptions(find_work=0.5, prove_work=0.0, optimise_work=0.0)  # a schedule, not the best
 TURNS = {"m": 192, "n": 128, "consumers": 3, "turns": True, "stages": 4, "direct": True}
+ALTERNATING = {"m": 128, "n": 64, "consumers": 1, "alternate": 2, "stages": 3, "staging": 1}
 FEW = {"m": 16, "n": 128, "stages": 3}
 SHIPPED: dict[str, Shipped] = {
     "gemm": Shipped(gemm),
@@ -151,6 +152,7 @@ SHIPPED: dict[str, Shipped] = {
     "near_gemm": Shipped(gemm, pins={"m": 128, "n": 128, "split": 2, "near": True}),
     "split_gemm": Shipped(gemm, pins={"m": 128, "n": 128, "split": 4, "cluster": 1}),
     "decode": Shipped(attention, sizes={"d": 128, "s": 1}, pins={"split": 4}),
+    "alternating": Shipped(gemm, pins=ALTERNATING),
     "clustered": Shipped(gemm, pins={"m": 128, "n": 64, "consumers": 2, "cluster": 2}),
     "blocked": Shipped(
         blocked,

@@ -71,6 +71,15 @@ def test_mutants_of_a_matrix_product_are_judged_alike():
     assert count_outcomes(outcomes)[RoleVerdict.FOUND] > 3
 
 
+def test_mutants_of_consumers_that_alternate_are_judged_alike():
+    document = lowered("alternating").document
+    turned = [m for m in role_mutants(document) if m.operator in ("whose tiles", "instance")]
+    turned += [m for m in role_mutants(document) if "Named" in m.operator or m.operator == "turn"]
+    outcomes = [judge_mutant(m, document) for m in turned]
+    assert not [o.mutant.where for o in outcomes if o.verdict is RoleVerdict.MISSED]
+    assert count_outcomes(outcomes)[RoleVerdict.FOUND] > 10
+
+
 def test_work_left_out_shows_in_values_only():
     mutant = next(m for m in mutants() if m.operator == "drop Compute" and RESCALE.search(m.where))
     assert mutant.work
@@ -92,7 +101,7 @@ def test_verdicts():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["attention", "gemm"])
+@pytest.mark.parametrize("name", ["attention", "gemm", "alternating"])
 def test_no_mutant_of_a_shipped_text_runs_wrong_unseen(name):
     outcomes = score_roles(lowered(name).document)
     assert not [

@@ -599,3 +599,23 @@ def kernel(x: wl.In["c", "m", "d"], w: wl.In["c", "n", "d"], gate: wl.In["c", wl
     assert check(
         RandomKernel(text=text, types=types, sizes=sizes, whole={"d": 64}, scalars={}, seed=2)
     )
+
+
+@pytest.mark.parametrize(
+    ("one", "pins"),
+    [
+        (case(GEMM, m=500, n=333, k=200), {"m": 128, "n": 64}),
+        (case(GEMM, m=500, n=200, k=30), {"m": 64, "n": 72, "staging": 1}),
+        (case(TWO_STORES, m=300), {"m": 64, "n": 64}),
+        (case(SCATTERED, m=333, e=4, s=300, k=100), {"m": 64, "n": 64}),
+        (case(SUMS_OF_GROUPS.format(right="x[m, k]"), e=4, m=400, k=70), {"n": 64, "k": 64}),
+        (case(SOFTMAX.format(score="(qs @ keys[k].T) * alpha"), m=500, k=99), {"m": 64}),
+        (case(GROUPED_WEIGHTS, e=3, m=401, k=401), {"m": 64}),
+    ],
+    ids=["product", "short", "rows", "groups", "lengths", "softmax", "ring of tiles"],
+)
+def test_consumers_take_tiles_in_turn(one, pins):
+    """Tiles of other lengths too, which each goes past as the other walks them."""
+    made = check(one, {"consumers": 1, "alternate": 2, **pins}, 0, 1, 2)
+    assert made.document.program("consumer").alternates
+    assert "go_past(" in emit_kernel(made).text

@@ -35,6 +35,7 @@ PINS = st.fixed_dictionaries(
         "m": st.sampled_from((64, 128, 192, 256)),
         "n": st.sampled_from((32, 64, 72, 128, 200)),
         "consumers": st.sampled_from((1, 2, 3)),
+        "alternate": st.sampled_from((1, 2)),
         "stages": st.sampled_from((1, 2, 3)),
         "staging": st.sampled_from((1, 2, 4)),
         "direct": st.booleans(),

@@ -1,4 +1,4 @@
-"""The command line: one module per command, named here and nowhere else.
+"""The command line: its commands are named here and nowhere else.
 
 Exit codes: 0 fine, 1 findings or differences, 2 input or machine that cannot be used, 130
 interrupted.
@@ -18,8 +18,7 @@ from typing import Annotated, TextIO
 import typer
 
 from warploom import __version__
-from warploom.cli.output import spoken
-from warploom.cli.style import coloured, say
+from warploom.cli.screen import coloured, say, spoken
 from warploom.errors import VerificationError, WarploomError
 
 COMMANDS = {  # each with what it does, in the room that 60 columns leave
@@ -42,10 +41,18 @@ COMMANDS = {  # each with what it does, in the room that 60 columns leave
     "emulate": "Run MI355X code under bad timings",
     "doctor": "What is installed, what it enables",
 }
+HOMES = {  # modules of commands that have none of their own name
+    "compile": "show",
+    "simulate": "timeline",
+    "diff": "graph",
+    "bench": "run",
+    "check-isa": "gfx950",
+    "emulate": "gfx950",
+}
 
 
 def build_app(commands: Iterable[str] = COMMANDS) -> typer.Typer:
-    """The application with some commands; each is a module of this package."""
+    """The application with some commands; each is a function of this package."""
     app = typer.Typer(
         name="warploom",
         help="Compile, prove, simulate, look at and run GPU software-pipeline schedules.",
@@ -71,11 +78,13 @@ def build_app(commands: Iterable[str] = COMMANDS) -> typer.Typer:
         context.color = coloured() or None
 
     for name in commands:
-        module = import_module(f"warploom.cli.{name.replace('-', '_')}")
+        plain = name.replace("-", "_")
+        module = import_module(f"warploom.cli.{HOMES.get(name, plain)}")
         if name == "emit":
             app.add_typer(module.group)
         else:
-            app.command(name, short_help=COMMANDS[name])(spoken(module.command))
+            command = getattr(module, f"{plain}_command")
+            app.command(name, short_help=COMMANDS[name])(spoken(command))
     return app
 
 

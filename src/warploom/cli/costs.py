@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from warploom.cli.output import Answer
-from warploom.cli.style import wrapped
+from warploom.cli.screen import Answer, wrapped
 from warploom.cli.targets import find_target, hopper
 from warploom.errors import ConfigError
 from warploom.target.figures import Figure, figures_of
@@ -19,7 +18,7 @@ from warploom.target.seed_model import seed_model
 TARGETS = {"h200": h200, "h100": h100, "mi355x": mi355x, "seed": seed_model}
 
 
-def command(
+def costs_command(
     target: Annotated[
         str, typer.Argument(help="h200, h100, mi355x, seed (relative prices), file.py:object.")
     ] = "h200",

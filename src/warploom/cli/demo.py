@@ -12,10 +12,9 @@ from typing import Annotated
 import typer
 
 from warploom.cli import gpu
-from warploom.cli.output import write_file
 from warploom.cli.problem import make_problem
+from warploom.cli.screen import columns, paint, say, wrapped, write_file
 from warploom.cli.source import load
-from warploom.cli.style import columns, paint, say, wrapped
 from warploom.cli.subject import ROLE_TILES, Subject
 from warploom.document import ScheduleDocument
 from warploom.document.kinds import ScheduleOps
@@ -36,7 +35,7 @@ NEXT = {
 }
 
 
-def command(
+def demo_command(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="The page; default: a temporary file.")
     ] = None,
@@ -138,7 +137,7 @@ def _gpu(subject: Subject) -> None:
     assert subject.kernel is not None
     bound = gpu.Bound(make_problem(subject.kernel, None, [], timed=True))
     errors, _ = bound.check()
-    times = gpu.rotated(bound.contestants(), rounds=4)
+    times = bound.race(rounds=4)
     ours, theirs = times["warploom"], times["library"]
     _title(f"5. On the GPU here: {bound.problem.words}, error {max(errors.values()):.1e}")
     say(f"   warploom {ours:.3f} ms, library {theirs:.3f} ms: {theirs / ours:.3f} x")

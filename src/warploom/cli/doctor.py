@@ -15,8 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from warploom import __version__
-from warploom.cli.output import Answer
-from warploom.cli.style import columns, wrapped
+from warploom.cli.screen import Answer, columns, wrapped
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,6 @@ PACKAGES = (
     ("cuda-bindings", "running CUDA kernels", "pip install 'warploom[cuda]'"),
     ("nvidia-cuda-nvrtc", "compiling CUDA kernels on first use", "pip install 'warploom[cuda]'"),
     ("torch", "torch tensors and custom ops on a GPU", "pip install torch"),
-    ("pyarrow", "Parquet output of explore", "pip install 'warploom[explore]'"),
     ("distributed", "explore on a Dask cluster", "pip install 'warploom[explore]'"),
 )
 PROGRAMS = (
@@ -47,7 +45,7 @@ PROGRAMS = (
 )
 
 
-def command(
+def doctor_command(
     gpu: Annotated[
         bool,
         typer.Option("--gpu", help="Measure host time, a GEMM and an attention against torch's."),

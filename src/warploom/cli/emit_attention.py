@@ -9,8 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from warploom.cli.kernels import TileKernel
-from warploom.cli.output import Answer, write_file
-from warploom.cli.progress import working
+from warploom.cli.screen import Answer, working, write_file
 from warploom.cli.subject import Subject
 from warploom.document import ScheduleDocument
 from warploom.emit.gfx950 import EmittedKernel, GemmTile, write_kernel

@@ -13,8 +13,7 @@ from warploom.cli.builtin import TILES, parse_tile
 from warploom.cli.emit_attention import emit_two_products, emitted
 from warploom.cli.kernels import TileKernel, assignments
 from warploom.cli.knobs import Request, complete_source, with_request
-from warploom.cli.output import Answer
-from warploom.cli.progress import working
+from warploom.cli.screen import Answer, working
 from warploom.cli.source import load, text_named
 from warploom.cli.subject import Subject
 from warploom.document.kinds import Phase
@@ -38,7 +37,7 @@ FOLDER = Path("kernel")
 
 
 @with_request(without=("target", "knobs"))
-def command(
+def emit_gfx950_command(
     source: Annotated[
         str | None,
         typer.Argument(

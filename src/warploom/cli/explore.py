@@ -1,8 +1,9 @@
-"""``warploom explore``: sweep configurations, rank them, keep the results."""
+"""``warploom explore``: rank sources, tiles of kernels, or a sweep of configurations."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
@@ -10,14 +11,16 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from warploom.cli.builtin import parse_tile
-from warploom.cli.knobs import complete_source
-from warploom.cli.output import Answer, write_file
-from warploom.cli.ranking import rows_text, shape_rows, source_rows
-from warploom.errors import ConfigError, MissingExtraError
+from warploom.cli.kernels import TileKernel
+from warploom.cli.knobs import Request, complete_source
+from warploom.cli.problem import make_problem
+from warploom.cli.screen import Answer, columns, working, wrapped, write_file
+from warploom.cli.source import load, look_up
+from warploom.cli.subject import Subject
+from warploom.errors import ConfigError, MissingExtraError, WarploomError
+from warploom.lower.choose import choose
 from warploom.search import (
     Cache,
     Sweep,
@@ -26,18 +29,104 @@ from warploom.search import (
     refusals,
     scatter_html,
     to_csv,
-    to_parquet,
     to_table,
 )
 from warploom.seed.config.parts import SchedulingStrategy
 from warploom.seed.sync.policy import SyncPolicy
+
+MOST = 16
+_RANK = {"clean": 0, "timing": 1, "not judged": 2, "race": 3, "refused": 4}
+
+
+def source_rows(sources: list[str]) -> list[dict[str, Any]]:
+    """One row a source, the best first; a refused one says why."""
+    rows = [row for source in sources for row in _rows(source)]
+    return sorted(rows, key=lambda r: (_RANK[r["verdict"]], -(r["matrix unit"] or 0.0)))
+
+
+def _rows(source: str) -> Iterator[dict[str, Any]]:
+    """A row for each loop of a source."""
+    empty = {"cycles a tile": None, "bound": None, "matrix unit": None, "note": ""}
+    row: dict[str, Any] = {"source": source, "target": None, "verdict": "refused"}
+    try:
+        for part in load(source).loops:
+            row["source"] = f"{source}, loop {part.loop}" if part.loop else source
+            row |= {"target": part.document.target, "verdict": part.report().verdict}
+            yield row | empty | _figures(part)
+    except WarploomError as error:
+        yield row | empty | {"note": error.what}
+
+
+def _figures(subject: Subject) -> dict[str, Any]:
+    pace = subject.pace()
+    if pace is None:
+        return {"note": "no loop"}
+    return {
+        "cycles a tile": pace.per_tile,
+        "bound": pace.bound / pace.tiles,
+        "matrix unit": None if pace.matrix is None else round(pace.matrix, 4),
+        "note": subject.work(),
+    }
+
+
+def shape_rows(sources: list[str], shape: str, dtypes: list[str] | None) -> list[dict[str, Any]]:
+    """Tiles of kernels on a shape, by predicted time."""
+    rows = []
+    for source in sources:
+        for name in dtypes or (None,):
+            kernel = look_up(source, Request(dtype=name))
+            if not isinstance(kernel, TileKernel):
+                raise ConfigError(
+                    f"{source} has no tiles to choose",
+                    where="--shape",
+                    why="tiles are chosen for tile kernels",
+                    fix="a shipped kernel (`warploom show --list`) or file.py:kernel",
+                )
+            problem = make_problem(kernel, shape, [], timed=True)
+            made = problem.kernel.compiled
+            for choice in choose(made.rewritten, problem.sizes, pins=made.pins)[:MOST]:
+                found = choice.estimate
+                rows.append(
+                    {
+                        "kernel": f"{kernel.text.name}_{choice.tiling.name}",
+                        "dtype": kernel.dtype,
+                        "waves": found.waves,
+                        "predicted us": round(found.seconds * 1e6, 1),
+                        "TFLOP/s": round(problem.flop / found.seconds / 1e12, 1),
+                        "joules": round(found.joules, 3),
+                    }
+                )
+    return sorted(rows, key=lambda r: r["predicted us"])
+
+
+def rows_text(rows: list[dict[str, Any]]) -> str:
+    """Rows as a plain table; where it does not fit, one line a value."""
+    names = list(rows[0]) if rows else []
+    cells = [["-" if r[n] is None else str(r[n]) for n in names] for r in rows]
+    widths = [max(len(c[i]) for c in [names, *cells]) for i in range(len(names))]
+    lines = [names, *cells]
+    if sum(widths) + 2 * (len(widths) - 1) > columns():
+        room = max(map(len, names), default=0)
+        blocks = [
+            "\n".join(
+                part
+                for name, cell in zip(names, line, strict=True)
+                for part in wrapped(f"{name:<{room}}  ", cell)
+            )
+            for line in cells
+        ]
+        return "\n\n".join(blocks)
+    return "\n".join(
+        "  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in lines
+    )
+
 
 CACHE = (
     Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "warploom" / "explore.jsonl"
 )
 
 
-def command(
+def explore_command(
     sources: Annotated[
         list[str] | None,
         typer.Argument(
@@ -64,7 +153,6 @@ def command(
     cache: Annotated[Path, typer.Option(help="Where results are kept.")] = CACHE,
     top: Annotated[int, typer.Option(min=1, help="Rows to print.")] = 20,
     csv: Annotated[Path | None, typer.Option(help="Write all rows as CSV.")] = None,
-    parquet: Annotated[Path | None, typer.Option(help="Write all rows as Parquet.")] = None,
     html: Annotated[Path | None, typer.Option(help="Write a scatter plot.")] = None,
 ) -> Answer:
     """Sweep schedules, tiles, strategies and sync policies; rank by verdict, then cycles.
@@ -80,12 +168,14 @@ def command(
     if shape:
         raise ConfigError("--shape without a source", fix="warploom explore gemm --shape MxNxK")
     space = sweep_of(schedule, tile, dtype, strategy, sync, max_globals, lds_penalty)
-    with _executor(jobs, dask) as executor:
-        outcomes = ranked(_with_bar(space, executor, Cache(cache)))
+    with _executor(jobs, dask) as executor, working("sweeping") as change:
+
+        def tell(done: int, total: int) -> None:
+            change(f"sweeping, {done} of {total} configurations")
+
+        outcomes = ranked(explore(space, executor=executor, cache=Cache(cache), progress=tell))
     if csv is not None:
         write_file(csv, to_csv(outcomes))
-    if parquet is not None:
-        to_parquet(outcomes, parquet)
     if html is not None:
         write_file(html, scatter_html(outcomes))
     clean = sum(o.verdict == "clean" for o in outcomes)
@@ -145,19 +235,3 @@ def _dask_executor(address: str, jobs: int) -> AbstractContextManager[Executor]:
     client = dask.Client(dask.LocalCluster(**here) if address == "local" else address)
     executor: AbstractContextManager[Executor] = client.get_executor()
     return executor
-
-
-def _with_bar(space: Sweep, executor: Executor | None, cache: Cache) -> list[Any]:
-    columns = (
-        TextColumn("sweep"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("sweep", total=None)
-
-        def tell(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total)
-
-        return explore(space, executor=executor, cache=cache, progress=tell)

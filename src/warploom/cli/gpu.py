@@ -5,37 +5,141 @@ Torch is needed only here, and only where a GPU is.
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import import_module
+from itertools import pairwise
+from statistics import median
 from typing import Any
 
 import numpy as np
 
 from warploom.cli.kernels import DECAYS
-from warploom.cli.libraries import library_for, whole_call
 from warploom.cli.problem import Problem, distance, in_rows
 from warploom.document.roles import RolesDocument
 from warploom.emit.cuda.tile.stamps import COUNT, FIRST, NAME, read_words
 from warploom.errors import BackendError, WarploomError
-from warploom.kernel.values import DType
+from warploom.kernel import words
 from warploom.launch import driver
+from warploom.launch.attention import attention
+from warploom.launch.attention_grad import attention_backward
 from warploom.launch.compiled import Built
 from warploom.launch.direct import Direct
+from warploom.launch.tensors import torch_name
+from warploom.launch.texts import Calls
+from warploom.launch.tune import rotated
+from warploom.lower.tiling import Tiling
 from warploom.view.measured import SCHEMA
 
-_TORCH = {
-    DType.BF16: "bfloat16",
-    DType.F16: "float16",
-    DType.F32: "float32",
-    DType.E4M3: "float8_e4m3fn",
-    DType.E5M2: "float8_e5m2",
-    DType.I32: "int32",
-    DType.I8: "int8",
+Call = Callable[[], Any]
+Tensors = Mapping[str, Any]
+
+
+def library_for(name: str, tensors: Tensors, settings: Mapping[str, Any]) -> Call | None:
+    """The library's call for a shipped kernel; None where there is none."""
+    make = _KNOWN.get(name)
+    return None if make is None else make(import_module("torch"), dict(tensors), dict(settings))
+
+
+def whole_call(name: str, tensors: Tensors, settings: Mapping[str, Any]) -> Call | None:
+    """Our public call that computes what the library's does, where one kernel is a part of it."""
+    if name != "attention_grad":
+        return None
+    q, k, v, grad = (tensors[n] for n in ("q", "k", "v", "do"))
+    given = {n: settings[n] for n in ("causal", "scale", "score", "visible")}
+    given["causal"] = "lower_right" if given["causal"] == "end" else given["causal"]
+    out, lse = attention(q, k, v, return_lse=True, **given)
+    return lambda: attention_backward(grad, q, k, v, out, lse, **given)
+
+
+def _gemm(torch: Any, x: dict[str, Any], given: dict[str, Any]) -> Call | None:  # noqa: ANN401
+    a, b, alpha = x["a"], x["b"], given["alpha"]
+    if given["activation"] is not None:
+        return None
+    if a.dtype == torch.float8_e4m3fn:
+        one = torch.ones((), device=a.device)
+        return lambda: torch._scaled_mm(a, b.T, one, one, out_dtype=torch.bfloat16)
+    return (lambda: a @ b.T) if alpha == 1 else lambda: alpha * (a @ b.T)
+
+
+def _attention(torch: Any, x: dict[str, Any], given: dict[str, Any]) -> Call | None:  # noqa: ANN401
+    if given["score"] is not None or given["visible"] is not None or given["causal"] == "end":
+        return None
+    q, k, v = x["q"], x["k"], x["v"]
+    shared = q.shape[1] != k.shape[1]
+    attend = torch.nn.functional.scaled_dot_product_attention
+    return lambda: attend(
+        q, k, v, is_causal=bool(given["causal"]), scale=given["scale"], enable_gqa=shared
+    )
+
+
+def _packed(torch: Any, x: dict[str, Any], given: dict[str, Any]) -> Call | None:  # noqa: ANN401
+    """One call a sequence."""
+    if given["causal"] == "end":
+        return None
+    attend = torch.nn.functional.scaled_dot_product_attention
+    qs, ks = x["q_starts"].tolist(), x["k_starts"].tolist()
+    spans = [
+        (slice(a, b), slice(c, d))
+        for (a, b), (c, d) in zip(pairwise(qs), pairwise(ks), strict=True)
+        if b > a and d > c
+    ]
+    parts = [(x["q"][None, :, s], x["k"][None, :, t], x["v"][None, :, t]) for s, t in spans]
+    causal, scale = bool(given["causal"]), given["scale"]
+    return lambda: [attend(*p, is_causal=causal, scale=scale) for p in parts]
+
+
+def _attention_grad(torch: Any, x: dict[str, Any], given: dict[str, Any]) -> Call | None:  # noqa: ANN401
+    """The whole backward pass of the forward call."""
+    if given["causal"] == "end" or given["score"] is not None or given["visible"] is not None:
+        return None
+    leaves = [x[n].detach().requires_grad_() for n in "qkv"]
+    attend = torch.nn.functional.scaled_dot_product_attention
+    out = attend(*leaves, is_causal=bool(given["causal"]), scale=given["scale"])
+    return lambda: torch.autograd.grad(out, leaves, x["do"], retain_graph=True)
+
+
+def _swiglu(torch: Any, x: dict[str, Any], given: dict[str, Any]) -> Call | None:  # noqa: ANN401
+    if given["activation"] is not words.silu:
+        return None
+    silu = torch.nn.functional.silu
+    return lambda: silu(x["x"] @ x["gate"].T) * (x["x"] @ x["up"].T)
+
+
+def _rms_gemm(torch: Any, x: dict[str, Any], given: dict[str, Any]) -> Call:  # noqa: ANN401
+    norm, rows = torch.nn.functional.rms_norm, x["x"]
+    return lambda: norm(rows, (rows.shape[-1],), eps=given["eps"]) @ x["w"].T
+
+
+def _grouped(torch: Any, x: dict[str, Any], given: dict[str, Any]) -> Call:  # noqa: ANN401
+    """One call for all groups where torch has it, else one a group."""
+    rows, weights, starts = x["x"], x["w"], x["starts"]
+    whole = getattr(torch, "_grouped_mm", None)
+    if whole is not None:
+        turned, ends = weights.transpose(1, 2), starts[1:].contiguous()
+        return lambda: whole(rows, turned, offs=ends)
+    bounds = starts.tolist()
+    spans = list(pairwise(bounds))
+    return lambda: [rows[a:b] @ weights[e].T for e, (a, b) in enumerate(spans)]
+
+
+_KNOWN: dict[str, Callable[[Any, dict[str, Any], dict[str, Any]], Call | None]] = {
+    "gemm": _gemm,
+    "turned": _gemm,
+    "attention": _attention,
+    "packed": _packed,
+    "attention_grad": _attention_grad,
+    "swiglu": _swiglu,
+    "rms_gemm": _rms_gemm,
+    "grouped": _grouped,
 }
-SECONDS = 0.02  # of one turn of a contestant
-WARM_UP = 3  # launches before stamps are read: caches and clocks settle
+
+
+SLICE_MS = 20.0  # of one turn of a contestant
+BURST_MS, BURSTS = 1.5, 9
+PAUSE = 4.0  # times as long as a burst
+FAR = 2e-2  # relative difference of two tilings' results that rounding does not explain
 
 
 def why_no_gpu() -> str:
@@ -71,7 +175,7 @@ class Bound:
     def _made(self, name: str) -> Any:  # noqa: ANN401
         problem, torch = self.problem, self.torch
         dtype = problem.types[name]
-        kind = getattr(torch, _TORCH[dtype])
+        kind = getattr(torch, torch_name(dtype))
         if dtype.is_float:
             made = torch.randn(problem.shape(name), device="cuda").to(kind)
             return -made.abs() if name in DECAYS.get(problem.kernel.text.name, ()) else made
@@ -82,7 +186,7 @@ class Bound:
         """New outputs; those that are added to begin as zeros, blocks of rows are whole."""
         made = {}
         for name in self.outputs:
-            kind = getattr(self.torch, _TORCH[self.problem.types[name]])
+            kind = getattr(self.torch, torch_name(self.problem.types[name]))
             make = self.torch.zeros if name in self.problem.added else self.torch.empty
             shape = self.problem.shape(name)
             whole = make(self.problem.room(name), dtype=kind, device="cuda")
@@ -98,15 +202,17 @@ class Bound:
         given = {**self.inputs, **outputs, **problem.scalars, **problem.choices}
         return lambda: text(**given)
 
-    def contestants(self, theirs: Callable[[], Any] | None = None) -> dict[str, Callable[[], Any]]:
-        """What ``bench`` times: the kernel, and the library's call, or ``theirs``, twice."""
+    def race(self, theirs: Callable[[], Any] | None = None, rounds: int = 5) -> dict[str, float]:
+        """Median milliseconds: the kernel's, and twice those of the library, or of ``theirs``."""
         name, problem = self.problem.kernel.text.name, self.problem
         settings = {**problem.scalars, **problem.choices}
         theirs = theirs or library_for(name, self.inputs, settings)
         whole = whole_call(name, self.inputs, settings)
         found = {"library": theirs, "warploom": self.launcher(self.empty())}
         found |= {"whole call": whole, "library again": theirs}
-        return {n: call for n, call in found.items() if call is not None}
+        calls = {n: call for n, call in found.items() if call is not None}
+        times = rotated(list(calls.values()), rounds=rounds, slice_ms=SLICE_MS)
+        return dict(zip(calls, times, strict=True))
 
     def _built_document(self, *, stamps: bool) -> Built:
         kernel = self.problem.kernel
@@ -168,9 +274,7 @@ class Bound:
         count = sum(r.words for r in built.source.stamps)
         words = self.torch.zeros(count, dtype=self.torch.int32, device="cuda")
         stamped = self._direct(built, outputs | {NAME: words})
-        for _ in range(WARM_UP):
-            plain()
-        times = [[milliseconds(call, 10) for _ in range(5)] for call in (plain, stamped)]
+        alone, with_clocks = rotated((plain, stamped))
         words.zero_()
         stamped()
         self.torch.cuda.synchronize()
@@ -188,36 +292,57 @@ class Bound:
             "date": datetime.now(UTC).strftime("%Y-%m-%d"),
             "device": self.torch.cuda.get_device_name(),
             "problem": self.problem.words,
-            "milliseconds": statistics.median(times[0]),
-            "milliseconds_stamped": statistics.median(times[1]),
+            "milliseconds": alone,
+            "milliseconds_stamped": with_clocks,
             "spilled": built.cubin.report.spill_bytes,
             "roles": roles,
         }
 
 
-def milliseconds(call: Callable[[], Any], repeats: int) -> float:
-    """Mean time of a call."""
-    torch: Any = import_module("torch")
-    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    start.record()
-    for _ in range(repeats):
-        call()
-    end.record()
-    torch.cuda.synchronize()
-    return float(start.elapsed_time(end)) / repeats
+class Tried(Bound):
+    """A problem whose tilings are measured: called with one, it gives milliseconds.
 
+    Launches come in short bursts with pauses: under its power limit a board changes its clock, by
+    more than programs differ, and a board that rests between bursts keeps its highest. So times are
+    cycles. A tiling whose results differ from the first one's is refused.
+    """
 
-def rotated(contestants: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
-    """Median milliseconds; the order turns round by round, since what ran before sets clocks."""
-    names = list(contestants)
-    repeats = {}
-    for name in names:
-        milliseconds(contestants[name], 2)
-        once = milliseconds(contestants[name], 5)
-        repeats[name] = max(5, min(200, int(SECONDS * 1e3 / max(once, 1e-3))))
-    times: dict[str, list[float]] = {name: [] for name in names}
-    for turn in range(rounds):
-        shift = turn % len(names)
-        for name in names[shift:] + names[:shift]:
-            times[name].append(milliseconds(contestants[name], repeats[name]))
-    return {name: statistics.median(t) for name, t in times.items()}
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        self.calls, self.timer = Calls(problem.kernel.text), driver.Timer()
+        given = {**self.inputs, **problem.scalars, **problem.choices}
+        given |= dict.fromkeys(self.outputs, True)
+        self.tensors, self.scalars, self.options, _ = self.calls.arguments((), given)
+        self.expected: list[Any] | None = None
+
+    def __call__(self, tiling: Tiling) -> float:
+        """Median milliseconds."""
+        pinned = (*self.options[:4], tiling.pins)
+        report = self.calls.compiled(self.tensors, pinned).built.cubin.report
+        if not report.kept:
+            raise BackendError(f"{report.spill_bytes} bytes spilled{''.join(report.messages)}")
+
+        def launch() -> Sequence[Any]:
+            return self.calls.launch(self.tensors, self.scalars, pinned, None)
+
+        self._check_results(launch())
+        repeats = max(1, int(BURST_MS / max(self._burst(launch, 2), 1e-3)))
+        return median(self._burst(launch, repeats) for _ in range(BURSTS))
+
+    def _check_results(self, done: Sequence[Any]) -> None:
+        out = [done[i].float() for i in self.calls.outputs if done[i] is not None]
+        driver.synchronize()
+        self.expected = self.expected or out
+        for mine, first in zip(out, self.expected, strict=True):
+            gap = float((mine - first).norm() / first.norm().clamp_min(1e-20))
+            if not gap < FAR:
+                raise BackendError(f"its result differs from the first tiling's by {gap:.2g}")
+
+    def _burst(self, launch: Callable[[], Any], repeats: int) -> float:
+        self.timer.mark(0, None)
+        for _ in range(repeats):
+            launch()
+        self.timer.mark(1, None)
+        took = self.timer.milliseconds()
+        time.sleep(took * PAUSE / 1e3)
+        return took / repeats

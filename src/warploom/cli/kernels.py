@@ -245,7 +245,7 @@ def told(kernel: TileKernel, said: Mapping[str, object], spec: str) -> TileKerne
             f"{kernel.text.name}: {what}", where=spec, fix=f"sizes and choices: {', '.join(known)}"
         )
     sizes = tuple((n, v) for n, v in said.items() if isinstance(v, int) and n not in choices)
-    return replace(kernel, whole=sizes, choices=tuple(choices.items()))
+    return replace(kernel, whole=(*kernel.whole, *sizes), choices=tuple(choices.items()))
 
 
 def kernel_names() -> tuple[str, ...]:

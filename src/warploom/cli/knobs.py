@@ -15,10 +15,9 @@ from typing import Annotated, Any
 
 import typer
 
-from warploom.cli.builtin import Knobs
+from warploom.cli.builtin import BUILT_IN, Knobs
 from warploom.cli.kernels import kernel_names
-from warploom.cli.output import Command, option, with_options
-from warploom.cli.style import say, wrapped
+from warploom.cli.screen import Command, option, say, with_options, wrapped
 from warploom.seed.compile import OnRace
 from warploom.seed.config.field_docs import field_docs
 from warploom.seed.config.parts import SchedulingStrategy
@@ -139,7 +138,7 @@ def _value(given: Any) -> Any:  # noqa: ANN401 (an option's value)
 
 def complete_source(incomplete: str) -> list[str]:
     """Sources that begin so, for shell completion: names first, then documents here."""
-    known = ["pingpong", "fourwave", "single_buffer", *kernel_names()]
+    known = [*BUILT_IN, *kernel_names()]
     known += sorted(str(p) for p in Path().glob(f"{incomplete}*.json"))
     return [name for name in known if name.startswith(incomplete)]
 

@@ -71,14 +71,8 @@ class Problem:
     @cached_property
     def value(self) -> Kernel:
         """The kernel's value for these types and sizes."""
-        text, without = self.kernel.text, self.kernel.left_out
-        whole = text.whole_axes(self.types, constants=self.choices, without=without)
-        return text.specialise(
-            self.types,
-            sizes={a: n for a, n in self.sizes.items() if a in whole},
-            constants=self.choices,
-            without=without,
-        )
+        without = self.kernel.left_out
+        return self.kernel.text.value_for(self.types, self.sizes, self.choices, without)
 
     @cached_property
     def flop(self) -> float:
@@ -268,13 +262,8 @@ def _sizes(
 ) -> dict[str, int]:
     axes, given = axes_of(kernel), dict(kernel.whole)
     given |= _parse(shape, axes) if shape else {}
-    whole = kernel.text.whole_axes(kernel.types, constants=choices, without=kernel.left_out)
-    value = kernel.text.specialise(
-        kernel.types,
-        sizes={a: n for a, n in (kernel.whole_sizes(whole) | given).items() if a in whole},
-        constants=choices,
-        without=kernel.left_out,
-    )
+    told = kernel.whole_sizes(axes) | given
+    value = kernel.text.value_for(kernel.types, told, choices, kernel.left_out)
     tiled = {v.axis: 1 for v in value.vars if v.walk in (Walk.TILE, Walk.STEP)}
     tiled |= {v.axis: 2 for v in value.vars if v.walk is Walk.STEP and is_number(v)}
     known = {v.axis: v.extent for v in value.vars if v.walk is Walk.WHOLE}

@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from warploom.cli.knobs import SpecArgument
-from warploom.cli.output import Answer, OutputOption, write_file
-from warploom.cli.progress import working
+from warploom.cli.screen import Answer, OutputOption, working, write_file
 from warploom.cli.source import load
 from warploom.cli.subject import Subject
 from warploom.document.roles import RolesDocument
@@ -18,7 +17,7 @@ from warploom.verify.roles import verify_roles
 from warploom.view.compare import changes
 
 
-def command(source: SpecArgument, output: OutputOption = None) -> Answer:
+def repair_command(source: SpecArgument, output: OutputOption = None) -> Answer:
     """Add and tighten as few waits and barriers as leave no race, and say why.
 
     Role programs are derived anew from their kernel; what differs is listed.

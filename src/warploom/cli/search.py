@@ -1,36 +1,113 @@
-"""``warploom search``: the best schedule of a body on a machine, found by measure."""
+"""``warploom search``: the best schedule of a body, or the best tiling of a kernel, by measure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.status import Status
 
 from warploom.cli.author import called, user_object
-from warploom.cli.builtin import BUILT_IN
-from warploom.cli.kernels import assignments
-from warploom.cli.output import Answer, write_file
-from warploom.cli.search_tiles import Given, search_kernel, tile_text
+from warploom.cli.builtin import BUILT_IN, built_in
+from warploom.cli.gpu import Tried, why_no_gpu
+from warploom.cli.kernels import TileKernel, assignments, told
+from warploom.cli.problem import make_problem
+from warploom.cli.screen import Answer, working, write_file
+from warploom.cli.source import text_named
 from warploom.document import write_schedule
 from warploom.errors import ConfigError
+from warploom.launch.tune import remember
 from warploom.order.hunt import Step
 from warploom.search import SearchOptions, SearchResult, search
 from warploom.search.build import can_build
-from warploom.search.joint import JointOptions
+from warploom.search.joint import JointOptions, JointResult, Measure, search_tiles
+from warploom.search.joint_report import to_svg, to_table
 from warploom.search.subjects import finer_splits
 from warploom.seed.compile import CompiledSchedule, compile_schedule
 from warploom.seed.schedule import PipelineSchedule
 from warploom.sim import MachineCosts
 from warploom.sim.chip import chip_costs, model_costs
 
+
+def search_kernel(
+    kernel: TileKernel,
+    scalars: list[str],
+    measure: str | None,
+    options: JointOptions,
+    store: Path | None,
+    plot: Path | None,
+    keep: bool,
+) -> Answer:
+    """Search, print the table, and keep the best for later calls where asked to."""
+    with working("searching") as change:
+        found = search_tiles(
+            kernel.compiled,
+            measure=_measure(kernel, scalars, measure),
+            options=options,
+            store=store,
+            progress=change,
+        )
+    if plot is not None:
+        write_file(plot, to_svg(found))
+    kept = _keep(kernel, found) if keep else ""
+    return Answer(lambda: to_table(found) + kept, lambda: _tiles_json(found))
+
+
+def _measure(kernel: TileKernel, scalars: list[str], own: str | None) -> Measure | None:
+    """The caller's own measure, else the GPU at hand, where there is one."""
+    if own is not None:
+        found = user_object(own)
+        if not callable(found):
+            raise ConfigError(f"{own} cannot be called", where="--measure", fix="tiling -> ms")
+        measure: Measure = found
+        return measure
+    return None if why_no_gpu() else Tried(make_problem(kernel, None, scalars, timed=True))
+
+
+def _keep(kernel: TileKernel, found: JointResult) -> str:
+    if not found.measured:
+        raise ConfigError(
+            "nothing was measured, so nothing is kept",
+            where="--keep",
+            fix="run it on a machine with a Hopper GPU, or pass --measure",
+        )
+    walked = {v.axis for v in kernel.compiled.kernel.vars}
+    sizes = {a: n for a, n in found.sizes if a in walked}
+    remember(kernel.compiled.kernel, sizes, found.best.tiling)
+    return f"\nkept: calls of {kernel.text.name} on these sizes run {found.best.name}"
+
+
+def _tiles_json(found: JointResult) -> dict[str, Any]:
+    both = found.correlations()
+    return {
+        "kernel": found.kernel,
+        "sizes": dict(found.sizes),
+        "measured": found.measured,
+        "shapes": found.shapes,
+        "scheduled": found.scheduled,
+        "pruned": found.pruned,
+        "stopped": found.stopped,
+        "rank_correlation": None if both is None else {"model": both[0], "held_out": both[1]},
+        "rows": [
+            {
+                "trial": r.trial.name,
+                "tiling": dict(r.trial.tiling.pins),
+                "bound": r.trial.bound,
+                "predicted": r.trial.predicted,
+                "held_out": r.held_out,
+                "ms": r.milliseconds,
+                "error": r.error or None,
+            }
+            for r in found.rows
+        ],
+    }
+
+
 Many = list[str] | None
 
 
-def command(
+def search_command(
     schedule: Annotated[
         str,
         typer.Argument(
@@ -71,13 +148,14 @@ def command(
     Of a tile kernel, tile sizes, consumers, storage and order are searched together, measured on
     the GPU at hand or ranked by the model. --split, --choose, --scalar, --pin may be repeated.
     """
-    text = tile_text(schedule)
-    if text is not None:
+    kernel = text_named(schedule, dtype)
+    if kernel is not None:
         _refuse_options_of_others(schedule, (tile, mma, model, split, out, build))
-        said = ((choose, "--choose"), (scalar, "--scalar"), (pin, "--pin"))
-        given = Given(*(assignments(values or (), option) for values, option in said))
+        choices = dict(kernel.choices) | assignments(choose or (), "--choose")
+        pins = assignments(pin or (), "--pin")
+        kernel = told(replace(kernel, free=True, pins=tuple(pins.items())), choices, schedule)
         joint = JointOptions(trials=trials, shapes=shapes, seconds=seconds)
-        return search_kernel(schedule, text, dtype, given, measure, joint, store, plot, keep)
+        return search_kernel(kernel, scalar or [], measure, joint, store, plot, keep)
     subject = _schedule(schedule, tile, dtype, mma)
     options = SearchOptions(
         seconds=seconds,
@@ -100,8 +178,12 @@ def _search_schedule(
 ) -> Answer:
     """Search a counter schedule, tell how it goes, and what was found."""
     machine = _machine(subject, model=model)
-    with Console(stderr=True).status("searching") as status:
-        found = search(subject, machine, options=options, store=store, progress=_teller(status))
+    with working("searching") as change:
+
+        def tell(step: Step) -> None:
+            change(f"{step.evaluations} evaluations, best {step.best:g} ({step.origin})")
+
+        found = search(subject, machine, options=options, store=store, progress=tell)
     if out is not None and isinstance(found.best, CompiledSchedule):
         write_file(out, write_schedule(found.best.document()))
     return Answer(found.table, lambda: _json(found))
@@ -118,7 +200,7 @@ def _refuse_options_of_others(schedule: str, given: tuple[object, ...]) -> None:
 
 def _schedule(spec: str, tile: str | None, dtype: str, mma: str | None) -> PipelineSchedule:
     if spec in BUILT_IN:
-        return BUILT_IN[spec]({}, tile, dtype, mma)
+        return built_in(spec, {}, tile, dtype, mma)
     found = user_object(spec) if ":" in spec else None
     if isinstance(found, type) or (callable(found) and not isinstance(found, PipelineSchedule)):
         found = called(found, spec)
@@ -141,13 +223,6 @@ def _split(text: str) -> tuple[int, int]:
     if len(parts) != 2 or not all(p.isdigit() for p in parts):
         raise ConfigError(f"{text!r} is no split", where="--split", fix="write it as 2x2")
     return int(parts[0]), int(parts[1])
-
-
-def _teller(status: Status) -> Callable[[Step], None]:
-    def tell(step: Step) -> None:
-        status.update(f"{step.evaluations} evaluations, best {step.best:g} ({step.origin})")
-
-    return tell
 
 
 def _json(found: SearchResult) -> dict[str, Any]:

@@ -1,18 +1,18 @@
-"""``warploom show``: a schedule as a listing with waits and their reasons."""
+"""``warploom show`` and ``compile``: a schedule with its reasons, and as a document."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from warploom.cli.builtin import BUILT_IN
 from warploom.cli.kernels import TileKernel, kernel_names
-from warploom.cli.knobs import Request, complete_source, with_request
-from warploom.cli.output import Answer, one_or_all
-from warploom.cli.progress import working
+from warploom.cli.knobs import Request, SpecArgument, complete_source, with_request
+from warploom.cli.screen import Answer, columns, one_or_all, paint, working, wrapped, write_file
 from warploom.cli.source import load, look_up
-from warploom.cli.style import columns, paint, wrapped
 from warploom.cli.subject import Subject
 from warploom.document.kinds import Phase
 from warploom.document.roles import RolesDocument
@@ -31,7 +31,7 @@ OptionalSpec = Annotated[
 
 
 @with_request()
-def command(
+def show_command(
     source: OptionalSpec = None,
     names: Annotated[
         bool, typer.Option("--list", help="List every built-in schedule and shipped kernel.")
@@ -181,3 +181,34 @@ def _synchronisation(subject: Subject) -> list[str]:
 
 def _legend(subject: Subject) -> str:
     return "\n".join([paint("legend", "title"), *(f"  {x}" for x in legend(subject.document))])
+
+
+@with_request()
+def compile_command(
+    source: SpecArgument,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write the document here.")
+    ] = None,
+    allow_races: Annotated[
+        bool, typer.Option("--allow-races", help="Write a racy schedule too; exit 1.")
+    ] = False,
+    *,
+    request: Request,
+) -> Answer:
+    """Compile a schedule or kernel, prove it, and write its document.
+
+    Exit code 0: compiled and proven. 1: it can race. 2: it cannot be compiled.
+
+    Example: warploom compile fourwave --tile 256x256x64 -o fourwave.json
+    """
+    subject = load(source, replace(request, on_race="report" if allow_races else "raise"))
+    *earlier, last = subject.loops
+    files: dict[Path, str] = {}
+    if output is not None:  # a document is of one loop
+        files = {output.with_suffix(f".loop{x.loop}{output.suffix}"): x.text() for x in earlier}
+        files[output] = last.text()
+    for path, text in files.items():
+        write_file(path, text)
+    wrote = f"\nwrote {', '.join(map(str, files))}" if files else ""
+    code = 0 if subject.report().clean else 1
+    return Answer(lambda: summary(subject) + wrote, subject.text, code)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from warploom.cli.author import called, user_object
-from warploom.cli.builtin import BUILT_IN, TILES, Knobs, parse_tile
+from warploom.cli.builtin import BUILT_IN, TILES, Knobs, built_in, parse_tile
 from warploom.cli.emit_attention import scheduled
 from warploom.cli.kernels import (
     TileKernel,
@@ -28,7 +28,7 @@ from warploom.cli.kernels import (
     with_tile,
 )
 from warploom.cli.knobs import Request
-from warploom.cli.progress import working
+from warploom.cli.screen import working
 from warploom.cli.subject import Document, Subject
 from warploom.cli.targets import find_target, hopper, machine
 from warploom.document import ScheduleDocument, read_schedule
@@ -120,7 +120,7 @@ def _built_in(
     on_race: OnRace,
 ) -> Subject:
     request = Request(knobs=dict(knobs), tile=tile, dtype=dtype, sync=sync, on_race=on_race)
-    subject = _compiled(BUILT_IN[spec](_own_knobs(request.knobs), tile, dtype), spec, request)
+    subject = _compiled(built_in(spec, _own_knobs(request.knobs), tile, dtype), spec, request)
     return replace(subject, tile=parse_tile(tile, dtype, TILES.get(spec)), dtype=dtype)
 
 

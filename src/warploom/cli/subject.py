@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from warploom.cli.kernels import TileKernel
-from warploom.cli.progress import working
+from warploom.cli.screen import working
 from warploom.document import ScheduleDocument, schedule_to_json, write_schedule
 from warploom.document.kinds import Phase
 from warploom.document.roles import RolesDocument
@@ -197,7 +197,7 @@ class Subject:
         flow = getattr(self.document, "flow", None)
         found = {op.name: _near(op.line) for op in flow.ops if op.line} if flow else {}
         file = next(iter(found.values()), "").rpartition(":")[0]
-        for label in {entry_label(e) for _, entries in self.phases() for e in entries if file}:
+        for label in sorted({entry_label(e) for _, es in self.phases() for e in es if file}):
             what = next((text for start, text in DERIVED.items() if label.startswith(start)), "")
             found |= {label: f"{file}, {what}"} if what and label not in found else {}
         return found

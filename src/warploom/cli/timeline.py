@@ -1,4 +1,4 @@
-"""``warploom timeline``: one picture of a schedule over time."""
+"""``warploom simulate`` and ``timeline``: what a schedule costs, in figures and as a picture."""
 
 from __future__ import annotations
 
@@ -10,18 +10,93 @@ from typing import Annotated
 import typer
 
 from warploom.cli.knobs import Costs, CostsOption, Request, SpecArgument, with_request
-from warploom.cli.output import FORM, Answer, JsonOption, OutputOption, form_of, read_text
+from warploom.cli.screen import (
+    FORM,
+    Answer,
+    JsonOption,
+    OutputOption,
+    columns,
+    form_of,
+    one_or_all,
+    paint,
+    read_text,
+    wrapped,
+)
 from warploom.cli.source import load
-from warploom.cli.style import columns, paint
 from warploom.cli.subject import ROLE_TILES, Subject
 from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError
-from warploom.sim import Simulation
+from warploom.sim import Simulation, simulation_to_json
 from warploom.sim.pace import Pace
 from warploom.sim.roles import entry_label
-from warploom.view import perfetto_trace, timeline_html, timeline_svg, timeline_text
-from warploom.view.measured import Stamps, measured_text, read_stamps
+from warploom.view.measured import Stamps, read_stamps
 from warploom.view.several import pages, stacked, traces
+from warploom.view.timeline import draw
+
+MOST = 8
+
+
+@with_request()
+def simulate_command(
+    source: SpecArgument,
+    trips: Annotated[int, typer.Option(min=0, max=4096, help="Loop iterations to run.")] = 16,
+    costs: CostsOption = Costs.CHIP,
+    *,
+    request: Request,
+) -> Answer:
+    """Run a schedule against machine costs: interval, utilisation, stalls and what caused them.
+
+    Example: warploom simulate fourwave --trips 32
+    """
+    subject = load(source, request)
+    model = costs is Costs.MODEL
+    found = []
+    for part in subject.loops:
+        pace = part.pace(model=model)
+        found.append((part, pace, part.simulate(max(trips, part.least_trips), model=model)))
+    return Answer(
+        lambda: "\n\n".join(_text(*row, model=model) for row in found),
+        lambda: one_or_all(
+            [
+                simulation_to_json(sim) | {"pace": pace.to_json() if pace else None}
+                for _, pace, sim in found
+            ]
+        ),
+    )
+
+
+def _text(part: Subject, pace: Pace | None, sim: Simulation, *, model: bool) -> str:
+    lines = [paint(line, "title") for line in wrapped("", part.title)]
+    lines += wrapped("pace    ", pace.text() if pace else "no loop")
+    lines += wrapped(
+        "run     ",
+        f"{sim.trips} iterations in {sim.cycles} cycles with their start and end"
+        + _time(sim.cycles, None if model else part.clock_hz),
+    )
+    return "\n".join([*lines, *figures(sim)])
+
+
+def _time(cycles: int, clock_hz: float | None) -> str:
+    """Cycles as time, where the clock is known."""
+    if clock_hz is None:
+        return ""
+    return f", {cycles / clock_hz * 1e6:.3g} us at {clock_hz / 1e9:g} GHz"
+
+
+def figures(sim: Simulation) -> list[str]:
+    """How busy the units are and where the time goes, as lines."""
+    lines = ["", paint("units, share of the steady state", "title")]
+    for u in sim.units[:MOST]:
+        share = u.utilisation if u.steady_utilisation is None else u.steady_utilisation
+        bar = "#" * round(20 * min(share, 1))
+        lines.append(f"  {u.unit:<20} {share:6.1%} {bar}")
+    if sim.sites:
+        lines += ["", paint("stalls: cycles of all waves, place, cause", "title")]
+    for s in sim.sites[:MOST]:
+        lines += wrapped(f"  {s.cycles:>7}  ", f"{s.phase}[{s.index}] {s.label}: {s.cause}")
+    if len(sim.sites) > MOST:
+        lines.append(f"           and {len(sim.sites) - MOST} more places (--json has all)")
+    return lines
 
 
 class Picture(StrEnum):
@@ -34,7 +109,7 @@ class Picture(StrEnum):
 
 
 @with_request()
-def command(
+def timeline_command(
     source: SpecArgument,
     form: Annotated[Picture | None, typer.Option("--format", help=FORM)] = None,
     output: OutputOption = None,
@@ -68,7 +143,16 @@ def command(
     for part in subject.loops:
         sim = part.simulate(max(shown, part.least_trips), model=model, tiles=ROLE_TILES)
         own = measured if part.name == subject.name else None  # the last loop is stamped
-        text = picture(part, sim, form, part.pace(model=model), own)
+        text = draw(
+            sim,
+            form,
+            pace=part.pace(model=model),
+            reasons=part.reasons(),
+            lines=part.lines(),
+            stamps=own,
+            width=columns(),
+            paint=paint,
+        )
         parts.append((f"loop {part.loop}" if part.loop else part.name, text))
     made = _joined(subject, form, parts)
     raw = form is not Picture.TEXT
@@ -111,27 +195,3 @@ def _stamps_of(subject: Subject, path: Path) -> Stamps:
                 fix=f"run this one: warploom run {subject.spec} --stamps FILE",
             )
     return found
-
-
-def picture(
-    subject: Subject,
-    sim: Simulation,
-    form: Picture,
-    pace: Pace | None,
-    stamps: Stamps | None = None,
-) -> str:
-    """The timeline in one form."""
-    match form:
-        case Picture.TEXT:
-            text = timeline_text(sim, width=columns(), pace=pace, paint=paint)
-            if stamps is None:
-                return text
-            return f"{text}\n{measured_text(stamps, pace.interval if pace else None)}"
-        case Picture.SVG:
-            return timeline_svg(sim, pace=pace)
-        case Picture.HTML:
-            return timeline_html(
-                sim, pace=pace, reasons=subject.reasons(), lines=subject.lines(), stamps=stamps
-            )
-        case Picture.PERFETTO:
-            return json.dumps(perfetto_trace(sim))

@@ -10,10 +10,8 @@ from typing import Annotated
 import typer
 
 from warploom.cli.knobs import complete_source
-from warploom.cli.output import JsonOption
-from warploom.cli.progress import working
+from warploom.cli.screen import JsonOption, say, working, write
 from warploom.cli.source import STDIN, load
-from warploom.cli.style import say, write
 from warploom.cli.subject import Document
 from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError, DocumentError, WarploomError
@@ -38,7 +36,7 @@ class Form(StrEnum):
     JSON = "json"
 
 
-def command(
+def verify_command(
     sources: Annotated[
         list[str],
         typer.Argument(

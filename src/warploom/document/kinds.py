@@ -30,6 +30,7 @@ class OpRole(Enum):
     FENCE = 5
     VALU_COMPUTE = 6
     NONE = 255
+    __hash__ = object.__hash__  # members are one each; an enum's own goes through its name
 
 
 class KOffsetKind(Enum):
@@ -73,6 +74,7 @@ class Phase(Enum):
     PROLOGUE = 0
     KERNEL = 1
     EPILOGUE = 2
+    __hash__ = object.__hash__
 
 
 class DepKind(Enum):

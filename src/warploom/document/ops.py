@@ -7,6 +7,7 @@ role and register numbers are filled in from a cost model.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from warploom.document.fields import integer, judge, member
 from warploom.document.kinds import (
@@ -96,33 +97,10 @@ class OpDesc:
         resource: ResourceKind,
         latency: int,
         role: OpRole,
-        *,
-        channel: int = -1,
-        stage: int = 0,
-        subtile: int = 0,
-        k_offset: KOffsetKind = KOffsetKind.NONE,
-        vm_cost: int = 0,
-        lgkm_cost: int = 0,
-        wait_value: int = 0,
-        vgpr_def: int = 0,
-        vgpr_kill: int = 0,
+        **rest: Any,  # noqa: ANN401 (further fields)
     ) -> OpDesc:
         """A fully priced op."""
-        return cls(
-            tag=tag,
-            stage=stage,
-            subtile=subtile,
-            k_offset=k_offset,
-            vm_cost=vm_cost,
-            lgkm_cost=lgkm_cost,
-            wait_value=wait_value,
-            resource=resource,
-            latency=latency,
-            role=role,
-            channel=channel,
-            vgpr_def=vgpr_def,
-            vgpr_kill=vgpr_kill,
-        )
+        return cls(tag=tag, resource=resource, latency=latency, role=role, **rest)
 
     @classmethod
     def logical(

@@ -17,10 +17,10 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 from warploom.document import counters, exchange, flow, ops, roles
 from warploom.document.kinds import OpTag, ScheduleOps
 from warploom.document.machine import MachineCosts, RoleCosts, RoleOpCost
-from warploom.document.machine_json import clock, machine_from_json, machine_to_json
 from warploom.document.values import (
     MAX_INT,
     MAX_LIST,
+    clock,
     kind_of,
     listed,
     mapping,
@@ -29,7 +29,7 @@ from warploom.document.values import (
     whole,
     words,
 )
-from warploom.errors import DocumentError
+from warploom.errors import ConfigError, DocumentError
 
 T = TypeVar("T")
 Reader = Callable[[object, str], Any]
@@ -39,7 +39,8 @@ _FROM_ZERO = (
     "depth", "offset", "bytes", "pending", "peel", "full_arrivals", "empty_arrivals", "back",
     "issue", "occupancy", "latency", "ahead", "handoff", "arrive", "barrier_handoff", "stage",
     "subtile", "vm_cost", "lgkm_cost", "wait_value", "vgpr_def", "vgpr_kill", "producer_idx",
-    "consumer_idx", "loop_distance", "time_slot", "vm_per_load", "lgkm_per_load",
+    "consumer_idx", "loop_distance", "time_slot", "vm_per_load", "lgkm_per_load", "simds",
+    "barrier", "sync_issue", "vm_limit", "lgkm_limit", "storage",
 )  # fmt: skip
 _POSITIVE = ("instances", "threads", "multicast", "ctas", "cluster", "copies", "count")
 # Bounds of numbers, by field, or by class and field.
@@ -50,6 +51,7 @@ _BOUNDS: dict[str, tuple[int, int]] = {
     **dict.fromkeys(("waves_per_group", "k_tiles_per_iteration"), (1, 1024)),
     **dict.fromkeys(("stagger_index", "tail_barriers"), (0, MAX_LIST)),
     "parity": (0, 1),
+    "capacity": (1, MAX_INT),
     **dict.fromkeys(("Exchange.parts", "Exchange.slots"), (1, 4096)),
     "groups": (1, 64),
     "kernel_k_base": (0, 1024),
@@ -61,24 +63,28 @@ _OPTIONAL: dict[type, frozenset[str]] = {
     roles.Arrive: frozenset({"side"}),
     roles.Compute: frozenset({"fills_slots"}),
     roles.BulkStore: frozenset({"k", "reduce"}),
-    roles.RoleProgram: frozenset({"most_registers"}),
+    roles.RoleProgram: frozenset({"most_registers", "alternates"}),
     roles.RolesDocument: frozenset({"tile", "dtype", "flow", "exchanges", "costs", "machine"}),
     RoleCosts: frozenset({"clock_hz"}),
     RoleOpCost: frozenset({"ahead"}),
     counters.ScheduleDocument: frozenset({"shape", "machine", "flow"}),
     ops.ScheduleEntry: frozenset({"reason"}),
 }
+# Lists of pairs that are written as one object each, under the name of the first.
+_PAIRS = {
+    "MachineCosts.by_role": "role",
+    "MachineCosts.by_name": "op",
+    "MachineCosts.units": "unit",
+}
 _INFRASTRUCTURE = {(int(t), t.name): t for t in ScheduleOps}
 
 
-def plain(value: Any) -> Any:  # noqa: PLR0911
+def plain(value: Any) -> Any:
     """A value as JSON-ready dicts and lists."""
     if isinstance(value, Enum):
         return _word(value)
     if isinstance(value, tuple):
         return [plain(v) for v in value]
-    if isinstance(value, MachineCosts):
-        return machine_to_json(value)
     if isinstance(value, ops.OpDesc):
         return {"tag": int(value.tag), "name": value.name, **_plain_fields(value)}
     if type(value).__name__ in ENTRY_KINDS:
@@ -95,11 +101,18 @@ def _word(value: Enum) -> str:
 
 def _plain_fields(value: Any) -> dict[str, Any]:
     optional = _optional_fields(type(value))  # type: ignore[arg-type]
+    owner = type(value).__name__
     return {
-        f.name: plain(getattr(value, f.name))
+        f.name: _plain_field(getattr(value, f.name), f"{owner}.{f.name}")
         for f in fields(value)
         if f.name != "tag" and (f.name not in optional or getattr(value, f.name) != f.default)
     }
+
+
+def _plain_field(value: Any, place: str) -> Any:
+    if place not in _PAIRS:
+        return plain(value)
+    return [{_PAIRS[place]: plain(first), **plain(second)} for first, second in value]
 
 
 @cache
@@ -134,6 +147,8 @@ def _reader(kind: Any, key: str, owner: str) -> Reader:  # noqa: PLR0911
     if isinstance(kind, type) and issubclass(kind, Enum):
         words_of = {_word(m): m for m in kind}
         return lambda data, path: member(data, path, words_of)
+    if f"{owner}.{key}" in _PAIRS:
+        return _paired(_PAIRS[f"{owner}.{key}"], *get_args(get_args(kind)[0]))
     if get_origin(kind) is tuple:
         return _sequence(get_args(kind), key, owner)
     if isinstance(kind, UnionType):
@@ -157,6 +172,24 @@ def _sequence(kinds: tuple[Any, ...], key: str, owner: str) -> Reader:
         return tuple(item(*value) for item, value in zip(items, values, strict=True))
 
     return read
+
+
+def _paired(key: str, first: Any, second: Any) -> Reader:
+    read = _reader(first, key, "")
+
+    def pair(data: object, path: str) -> tuple[Any, Any]:
+        rest = record(data, path, second, (key,))
+        assert isinstance(data, dict)
+        return read(data[key], f"{path}.{key}"), rest
+
+    return lambda data, path: listed(data, path, pair)
+
+
+def _machine(data: object, path: str) -> MachineCosts:
+    try:
+        return record(data, path, MachineCosts)
+    except ConfigError as error:
+        raise DocumentError(error.what, path=path) from None
 
 
 def _entry(data: object, path: str) -> roles.RoleEntry:
@@ -186,6 +219,6 @@ _PLAIN: dict[type, Reader] = {
     float: clock,  # there is one
     str: words,
     bool: truth,
-    MachineCosts: machine_from_json,
+    MachineCosts: _machine,
     ops.OpDesc: _op,
 }

@@ -1,8 +1,8 @@
 """``RolesDocument``: a warp-specialised schedule, one program per role instead of three lists.
 
-A CTA runs a persistent loop over output tiles. For every tile each role runs its ``prologue``, its
-``kernel`` once per iteration that is left, and its ``epilogue``; ``setup`` runs once before the
-first tile, ``finish`` once after the last.
+A CTA runs a persistent loop over output tiles. For every tile each role (of one that
+``alternates`` an instance) runs its ``prologue``, its ``kernel`` once per iteration that is left,
+and its ``epilogue``; ``setup`` runs once before the first tile, ``finish`` once after the last.
 Roles meet through *rings*: ``depth`` slots of shared memory, each with a ``full`` and an ``empty``
 mbarrier. Use number ``m`` of a ring (counted over all tiles) takes slot ``m % depth`` and barrier
 phase ``m // depth``.
@@ -253,6 +253,8 @@ class RoleProgram:
 
     ``threads`` of an instance run the program (1: an elected thread). ``carries_phase``: ring
     positions run on from tile to tile; without it every tile starts at slot 0, phase 0.
+    ``alternates``: of n instances number i runs tiles i, i + n, .., each a whole one; its ring
+    positions go past the tiles of the others. Without it all instances share every tile.
     ``registers`` names the register arrays the entries speak of and their size a thread.
     ``most_registers`` is what a thread may hold (``setmaxnreg``; 0: what it has at entry).
     """
@@ -269,6 +271,7 @@ class RoleProgram:
     registers: tuple[tuple[str, int], ...] = ()
     carries_phase: bool = True
     most_registers: int = 0
+    alternates: bool = False
 
     def phases(self) -> tuple[tuple[str, tuple[RoleEntry, ...]], ...]:
         """The five lists with their names."""

@@ -164,6 +164,18 @@ class Text:
         self._read(types, {}, constants or {}, without, found)
         return frozenset(found)
 
+    def value_for(
+        self,
+        types: Mapping[str, str | DType],
+        sizes: Mapping[str, int],
+        constants: Mapping[str, object],
+        without: Collection[str],
+    ) -> Kernel:
+        """The value for a problem: of its sizes, those of axes used whole shape the kernel."""
+        whole = self.whole_axes(types, constants=constants, without=without)
+        known = {a: n for a, n in sizes.items() if a in whole}
+        return self.specialise(types, sizes=known, constants=constants, without=without)
+
     def reference(
         self,
         *arrays: Any,  # noqa: ANN401 (arrays of any library)
@@ -200,13 +212,7 @@ class Text:
             for axis, size in zip(t.axes, a.shape, strict=False)
             if axis.per == 1 and t.access is not Access.STARTS
         }
-        whole = self.whole_axes(kinds, constants=choices, without=left_out)
-        kernel = self.specialise(
-            kinds,
-            sizes={n: s for n, s in sizes.items() if n in whole},
-            constants=choices,
-            without=left_out,
-        )
+        kernel = self.value_for(kinds, sizes, choices, left_out)
         built_in = {n: v for n, v in self.signature.scalar_defaults.items() if n not in choices}
         return kernel.reference(*(a for _, a in pairs if a is not None), **(built_in | given))
 

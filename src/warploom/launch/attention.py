@@ -19,12 +19,9 @@ from warploom.kernels.attention import (
 )
 from warploom.launch.attention_checks import (
     causal_choice,
+    check_heads,
     check_longest,
-    check_operands,
-    check_packed,
     check_pages,
-    check_result,
-    check_starts,
     checked_scale,
     usual_scale,
 )
@@ -83,23 +80,24 @@ def attention(
     """
     if causal == "lower_right" and _queries(q) == 1:
         causal = False  # the last query sees every key
-    calls: Calls = CALLS
-    options = _options(causal, return_lse, kernel)
+    usual = causal is False and kernel is None and not return_lse
+    options = PLAIN if usual else _options(causal, return_lse, kernel)
+    factor = None if scale is None else (checked_scale(scale),)
     own = score is not None or visible is not None or sinks is not None
     tensors: tuple[Any, ...] = (q, k, v, out, None, lengths)
     if pages is not None:
-        calls, tensors = PAGED, (q, k, v, pages, lengths, out, None)
         _check_plain(own)
+        done = PAGED.launch((q, k, v, pages, lengths, out, None), factor, options, stream)[2:]
     elif own:
+        calls = CALLS
         if is_block_mask(visible):
             calls, tensors = BLOCKED, tensors + block_lists(visible, q, k)
             options = _wide(options, tile_keys(k))
         calls, options, given = flexible(calls, score, visible, options, sinks)
-        tensors += given
-    factor = None if scale is None else (checked_scale(scale),)
-    done = calls.launch(tensors, factor, options, stream)
-    first = 3 if pages is None else 5
-    return (done[first], done[first + 1]) if return_lse else done[first]
+        done = calls.launch(tensors + given, factor, options, stream)
+    else:
+        done = CALLS.launch(tensors, factor, options, stream)
+    return (done[3], done[4]) if return_lse else done[3]
 
 
 def _check_plain(own: bool) -> None:
@@ -233,24 +231,11 @@ def _rows(layout: Layout | None, groups: int) -> Layout | None:
 
 
 def _check(layouts: Layouts, options: tuple[Any, ...]) -> None:
-    q, k, v, out, *_ = layouts
-    assert q is not None
-    assert k is not None
-    assert v is not None
-    check_operands((q, k, v))
-    check_result(q, out)
+    check_heads(layouts, 3)
 
 
 def _check_packed(layouts: Layouts, options: tuple[Any, ...]) -> None:
-    q, k, v, q_starts, k_starts, out, *_ = layouts
-    assert q is not None
-    assert k is not None
-    assert v is not None
-    assert q_starts is not None
-    assert k_starts is not None
-    check_packed((q, k, v))
-    check_starts(q_starts, k_starts)
-    check_result(q, out)
+    check_heads(layouts, 5)
 
 
 def _key(options: Hashable, tensors: Sequence[Any]) -> Hashable:
@@ -276,14 +261,12 @@ def _key(options: Hashable, tensors: Sequence[Any]) -> Hashable:
 
 
 def _check_paged(layouts: Layouts, options: tuple[Any, ...]) -> None:
-    q, k, v, table, lengths, out, _ = layouts
-    assert q is not None
-    assert k is not None
-    assert v is not None
-    check_pages((q, k, v), table, lengths)
-    check_result(q, out)
+    check_heads(layouts, 5)
+    assert layouts[1] is not None
+    check_pages(layouts[1])
 
 
+PLAIN = _options(False, False, None)
 CALLS = Calls(text, check=_check, viewed=_viewed_dense, key=_key, usual=usual_scale)
 BLOCKED = Calls(blocked_text, check=_check, usual=usual_scale)
 PAGED = Calls(paged_text, check=_check_paged, viewed=_viewed_paged, usual=usual_scale)

@@ -22,7 +22,6 @@ from warploom.launch.attention import KEYS, ROWS
 from warploom.launch.attention_checks import (
     causal_choice,
     check_backward,
-    check_packed_backward,
     checked_scale,
 )
 from warploom.launch.flexible import flexible
@@ -63,7 +62,8 @@ def attention_backward(
     added in turn. ``dk`` and ``dv`` are the same in every run. ``score``, ``visible`` and
     ``lengths`` are those of the forward pass; the derivative of ``score`` follows from its text.
     """
-    check_backward(grad, q, k, v, out, lse)
+    given = {"q": q, "k": k, "v": v, "grad": grad, "out": out, "lse": lse}
+    check_backward("attention_backward", given)
     factor = q.shape[3] ** -0.5 if scale is None else checked_scale(scale)
     mask = causal_choice(causal)
     each = q.shape[1] // k.shape[1]
@@ -74,7 +74,6 @@ def attention_backward(
     own = score is not None or visible is not None
     apart = q.shape[3] > TOGETHER
     options = _options(mask, DType.F32 if each > 1 else kind, apart, kernel)
-    given = (q, k, v, grad, lse, delta)
 
     def run(calls: Calls, tensors: tuple[Any, ...], options: Options) -> Any:  # noqa: ANN401
         more: tuple[Any, ...] = ()
@@ -82,7 +81,7 @@ def attention_backward(
             calls, options, more = flexible(calls, score, visible, options)
         return calls.launch((*tensors, *more), (factor,), options, stream)
 
-    done = run(CALLS, (*given, None, sums, None, lengths, turns), options[0])
+    done = run(CALLS, (q, k, v, grad, lse, delta, None, sums, None, lengths, turns), options[0])
     dk, dv = done[6], done[8]
     if apart:
         dv = run(VALUES, (q, k, grad, lse, None, lengths), options[1])[4]
@@ -111,7 +110,8 @@ def attention_packed_backward(
     ``out`` and ``lse`` are what it gave with ``return_lse``; head dim is 64, 128 or 256. ``dq``
     may differ in its last bit from run to run.
     """
-    check_packed_backward(grad, q, k, v, out, lse)
+    given = {"q": q, "k": k, "v": v, "grad": grad, "out": out, "lse": lse}
+    check_backward("attention_packed_backward", given, packed=True)
     factor = q.shape[2] ** -0.5 if scale is None else checked_scale(scale)
     each, kind = q.shape[1] // k.shape[1], view_of(q, "q").layout.dtype
     sums = _sums(_headed(q), stream)

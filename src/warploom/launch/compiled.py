@@ -37,8 +37,7 @@ from warploom.sim.simulation import simulate_roles
 from warploom.target.h200 import HopperTarget, h200
 from warploom.verify.findings import Report
 from warploom.verify.roles import require_clean
-from warploom.view.svg import timeline_svg
-from warploom.view.text import timeline_text
+from warploom.view.timeline import draw
 
 MOST_TRIED = 8
 SOLVE = ModuloOptions(find_work=4.0, prove_work=4.0, optimise_work=2.0, seconds=60.0)
@@ -130,11 +129,9 @@ class Compiled:
         return self.built.cubin.report.registers
 
     def timeline(self, form: str = "text", *, trips: int = 4) -> str:
-        """A tile over time, by the simulator: ``text`` or ``svg``."""
+        """A tile over time, by the simulator: ``text``, ``svg``, ``html`` or ``perfetto``."""
         sim = simulate_roles(self.document, role_costs(self.lowered, self.target), trips=trips)
-        if form not in ("text", "svg"):
-            raise ConfigError(f"no form {form!r}", where="form", fix="text or svg")
-        return timeline_text(sim) if form == "text" else timeline_svg(sim)
+        return draw(sim, form)
 
     def after(self, name: str) -> str:  # noqa: PLR0911 (one line a pass)
         """What the kernel is after a pass, as text."""
@@ -259,11 +256,5 @@ def compile_text(
             fix="warploom.target.h200.h200(), h100(), or one made with dataclasses.replace",
         )
     wanted = text.spell(types, without)
-    whole = text.whole_axes(wanted, constants=constants, without=without)
-    kernel = text.specialise(
-        wanted,
-        sizes={a: n for a, n in sizes.items() if a in whole},
-        constants=constants,
-        without=without,
-    )
+    kernel = text.value_for(wanted, sizes, constants, without)
     return Compiled(kernel, sizes=sizes, pins=text.pins, positive=positive, target=target)

@@ -6,30 +6,19 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from warploom.emit.cuda.tile.meet import COUNTER_BYTES
-from warploom.emit.cuda.tile.signature import (
-    MapParam,
-    OrderParam,
-    Param,
-    PointerParam,
-    ScalarParam,
-    SizeParam,
-    StrideParam,
-    WorkParam,
-)
+from warploom.emit.cuda.tile.signature import MapParam, PointerParam, WorkParam
 from warploom.emit.cuda.tile.source import Source
 from warploom.errors import GeometryError
 from warploom.kernel.values import Kernel, Tensor
-from warploom.launch import binary as parts
+from warploom.launch.binary import Binary, Grid
 from warploom.launch.compiled import Built, Compiled
 from warploom.lower.tiling import Tiling
 from warploom.lower.visits import tiles_of, visit_list
 
-ALIGNMENT = 16
-
 
 def binary_of(
     made: Compiled, tensors: tuple[Tensor, ...] | None = None, built: Built | None = None
-) -> parts.Binary:
+) -> Binary:
     """A compiled kernel as what a launch needs.
 
     ``tensors``: in the order of the call. ``built``: another build of it than its own choice.
@@ -44,31 +33,48 @@ def described(
     tiling: Tiling,
     cubin: bytes,
     tensors: tuple[Tensor, ...] | None = None,
-) -> parts.Binary:
+) -> Binary:
     """An emitted kernel as what a launch needs."""
-    parameters = tuple(
-        _parameter(kernel, tiling, p, _axes(kernel, tensors, p)) for p in source.params
-    )
-    meets = any(isinstance(p, parts.Work) for p in parameters)
-    return parts.Binary(
+    meets = any(isinstance(p, WorkParam) for p in source.params)
+    return Binary(
         cubin=cubin,
         entry=source.entry,
         threads=source.threads,
         shared_bytes=source.shared_bytes,
         tensors=tensors or kernel.tensors,
-        parameters=parameters,
-        scalars=tuple(parts.Scalar(name=p.name, dtype=p.dtype) for p in kernel.parameters),
+        parameters=source.params,
+        scalars=kernel.parameters,
+        places=_places(kernel, tensors or ()),
+        aligned=_aligned(kernel, source),
         grid=_grid(kernel, tiling),
         cluster=tiling.ctas,
         work=_work(kernel, tiling, source) if meets else None,
+        visits=partial(visit_list, kernel, tiling),
     )
 
 
-def _grid(kernel: Kernel, tiling: Tiling) -> parts.Grid:
+def _places(kernel: Kernel, tensors: tuple[Tensor, ...]) -> dict[str, tuple[int, ...]]:
+    """Where the axes of the kernel's tensors lie in the caller's."""
+    theirs = {t.name: [a.name for a in t.axes] for t in tensors}
+    return {
+        t.name: tuple(theirs[t.name].index(a.name) for a in t.axes)
+        for t in kernel.tensors
+        if t.name in theirs
+    }
+
+
+def _aligned(kernel: Kernel, source: Source) -> frozenset[str]:
+    """Tensors of several axes that are moved by address; loops read single elements so."""
+    wide = {t.name for t in kernel.tensors if len(t.axes) > 1}
+    pointers = [p for p in source.params if isinstance(p, PointerParam)]
+    return frozenset(p.tensor for p in pointers if p.written or not kernel.loops) & wide
+
+
+def _grid(kernel: Kernel, tiling: Tiling) -> Grid:
     resident = (
         tiling.resident if tiling.consumers else None
     )  # without a loop as many as the driver lets run
-    return parts.Grid(
+    return Grid(
         tiles=lambda sizes: tiles_of(kernel, tiling, sizes) * (1 if tiling.near else tiling.split),
         resident=resident,
     )
@@ -89,50 +95,6 @@ def _work(kernel: Kernel, tiling: Tiling, source: Source) -> Callable[[Mapping[s
         return COUNTER_BYTES + tiles * tiling.split * source.work_bytes
 
     return count
-
-
-def _axes(
-    kernel: Kernel, tensors: tuple[Tensor, ...] | None, param: Param
-) -> tuple[int, ...] | None:
-    """Where the axes of the kernel's tensor lie in the caller's."""
-    if not isinstance(param, MapParam | StrideParam):
-        return None
-    mine = kernel.tensor(param.tensor)
-    theirs = next((t for t in tensors or () if t.name == param.tensor), mine)
-    places = [a.name for a in theirs.axes]
-    return tuple(places.index(a.name) for a in mine.axes)
-
-
-def _parameter(  # noqa: PLR0911 (one line a kind)
-    kernel: Kernel, tiling: Tiling, param: Param, axes: tuple[int, ...] | None
-) -> parts.Param:
-    match param:
-        case MapParam():
-            swizzle = next(s for s in parts.Swizzle if s.span == param.span)
-            assert axes is not None
-            return parts.TensorMap(
-                tensor=param.tensor,
-                box=param.box,
-                axes=axes,
-                swizzle=swizzle,
-                bounded=None if param.bounded is None else axes[param.bounded],
-                stacked=param.stacked,
-            )
-        case PointerParam():
-            wide = any(t.name == param.tensor and len(t.axes) > 1 for t in kernel.tensors)
-            wide = wide and (param.written or not kernel.loops)  # loops read single elements so
-            return parts.Pointer(tensor=param.tensor, alignment=ALIGNMENT if wide else 1)
-        case StrideParam():
-            assert axes is not None
-            return parts.Stride(tensor=param.tensor, axis=axes[param.axis])
-        case SizeParam():
-            return parts.Extent(axis=param.axis)
-        case WorkParam():
-            return parts.Work()
-        case ScalarParam():
-            return parts.Scalar(name=param.parameter, dtype=param.dtype)
-        case OrderParam():
-            return parts.Numbers(of=partial(visit_list, kernel, tiling))
 
 
 def moved(source: Source, kernel: Kernel) -> frozenset[str]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from types import ModuleType
 from typing import Any
 
 from warploom.errors import BackendError, MissingExtraError
+
+LAUNCH_SINCE = 11060  # the version of CUDA that brought it
 
 
 @cache
@@ -106,6 +109,22 @@ def require_hopper(device: int) -> int:
             fix="run on an H100 or H200",
         )
     return sms
+
+
+@cache
+def launcher() -> Callable[[Any, Any, Any, None], int]:
+    """``cuLaunchKernelEx`` by its address: takes ``pointer_to`` each, gives the driver's code.
+
+    The bindings' own call looks at what it is given and wraps the answer, for a microsecond.
+    """
+    answer = library().cuGetProcAddress(b"cuLaunchKernelEx", LAUNCH_SINCE, 0)
+    address, _ = check(answer, "cuLaunchKernelEx")
+    return ctypes.CFUNCTYPE(ctypes.c_int)(address)
+
+
+def pointer_to(address: int) -> Any:  # noqa: ANN401
+    """A pointer as ``launcher`` takes it."""
+    return ctypes.byref(ctypes.c_char.from_address(address))
 
 
 class Kernel:

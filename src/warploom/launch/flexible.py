@@ -44,6 +44,12 @@ def flexible(
     return found, (types, (*choices, *lifted.items()), *rest), tuple(map(_fit, tensors.values()))
 
 
+def captured(score: Callable[..., Any] | None, visible: object | None) -> tuple[Any, ...]:
+    """The tensors these functions capture."""
+    wanted = {"score": score, "visible": _mask(visible)}
+    return tuple(_lifted({n: f for n, f in wanted.items() if f is not None})[1].values())
+
+
 def _mask(visible: object | None) -> Callable[..., Any] | None:
     """A mask function, or that of a FlexAttention block mask."""
     own = getattr(visible, "mask_mod", visible)

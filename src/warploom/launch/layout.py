@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from warploom.emit.cuda.tile.signature import WRAP, WRAP_STRIDE
+from warploom.emit.cuda.tile.signature import WRAP, WRAP_STRIDE, MapParam
 from warploom.errors import BackendError
 from warploom.kernel.values import Access, DType, Tensor
-from warploom.launch.binary import TensorMap
 
 STRIDE_ALIGNMENT = 16  # bytes: what tensor maps ask of every stride but the innermost
 MOST_RANK, MOST_BOX, MOST_STRIDE, MOST_SIZE = 5, 256, 1 << 40, 1 << 32
@@ -66,6 +65,8 @@ def _sizes(given: Sequence[tuple[Tensor, Layout]]) -> dict[str, int]:
     named = [(t, w, a, n) for t, w in given for a, n in zip(t.axes, w.shape, strict=True)]
     for tensor, layout, axis, count in sorted(named, key=lambda x: x[2].per > 1):
         size = count - (tensor.access is Access.STARTS)  # offsets: one more than groups
+        if size < 1:
+            raise _misfit(tensor, layout, "it has one entry more than there are groups")
         if axis.size is not None and axis.size != size:
             raise _misfit(tensor, layout, f"axis {axis.name} has size {axis.size}")
         if axis.per == 1:
@@ -113,13 +114,18 @@ def _misfit(tensor: Tensor, layout: Layout, why: str) -> BackendError:
     )
 
 
-def map_geometry(parameter: TensorMap, layout: Layout) -> Geometry:
-    """The tensor map of a tensor; ``BackendError`` for strides a copy cannot walk."""
-    axes = tuple(range(len(layout.shape))) if parameter.axes is None else parameter.axes
+def map_geometry(
+    parameter: MapParam, layout: Layout, axes: tuple[int, ...] | None = None
+) -> Geometry:
+    """The tensor map of a tensor; ``BackendError`` for strides a copy cannot walk.
+
+    ``axes``: those of the box by their places in the layout, where not in order.
+    """
+    axes = tuple(range(len(layout.shape))) if axes is None else axes
     size = max(1, layout.dtype.bits // 8)
     _check_map(parameter, layout, axes, size)
-    shape = [1 if a is None else layout.shape[a] for a in axes]
-    strides = [0 if a is None else layout.strides[a] * size for a in axes]
+    shape = [layout.shape[a] for a in axes]
+    strides = [layout.strides[a] * size for a in axes]
     legal = -(-shape[-1] * size // STRIDE_ALIGNMENT) * STRIDE_ALIGNMENT
     for i, n in enumerate(shape[:-1]):
         if n == 1:  # never stepped along, but the driver looks at it all the same
@@ -128,7 +134,7 @@ def map_geometry(parameter: TensorMap, layout: Layout) -> Geometry:
             raise _strides(parameter, layout, "other strides positive multiples of 16 bytes")
     box = list(parameter.box)
     if parameter.bounded is not None:  # what is counted from the end goes back by n and WRAP - n
-        at = axes.index(parameter.bounded)
+        at = parameter.bounded
         shape = [WRAP + 1, shape[at] + 1, *shape]
         strides = [WRAP_STRIDE, WRAP_STRIDE - strides[at], *strides]
         box = [1, 1, *box]
@@ -145,9 +151,7 @@ def map_geometry(parameter: TensorMap, layout: Layout) -> Geometry:
     )
 
 
-def _check_map(
-    parameter: TensorMap, layout: Layout, axes: tuple[int | None, ...], size: int
-) -> None:
+def _check_map(parameter: MapParam, layout: Layout, axes: tuple[int, ...], size: int) -> None:
     where = f"tensor map of {parameter.tensor}"
     rank = len(axes) + 2 * (parameter.bounded is not None)
     if not 1 <= rank <= MOST_RANK or len(parameter.box) != len(axes):
@@ -156,24 +160,22 @@ def _check_map(
         )
     if min(parameter.box) < 1 or max(parameter.box) > MOST_BOX:
         raise BackendError(f"box {parameter.box}", where=where, fix=f"1 to {MOST_BOX} elements")
-    span, inner = parameter.swizzle.span, parameter.box[-1] * size
+    span, inner = parameter.span, parameter.box[-1] * size
     if inner % STRIDE_ALIGNMENT or (span and inner > span):
         raise BackendError(
             f"the innermost axis of box {parameter.box} takes {inner} bytes",
             where=where,
-            why=f"swizzle {parameter.swizzle.name} spans {span or 'any number of'} bytes",
-            fix="a multiple of 16 bytes, no more than the swizzle's span",
+            why=f"{span or 'any number of'} bytes of a row are swizzled among themselves",
+            fix="a multiple of 16 bytes, no more than are swizzled",
         )
-    if any(n != 1 for i, n in enumerate(layout.shape) if i not in axes):
-        raise BackendError(f"axes {axes} of shape {layout.shape}", where=where, fix="name all axes")
     if max(layout.shape) > MOST_SIZE:
         raise BackendError(f"shape {layout.shape}", where=where, fix="axes of at most 2^32")
     last = axes[-1]
-    if last is None or (layout.strides[last] != 1 and layout.shape[last] != 1):
+    if layout.strides[last] != 1 and layout.shape[last] != 1:
         raise _strides(parameter, layout, "the innermost axis must be contiguous")
 
 
-def _strides(parameter: TensorMap, layout: Layout, why: str) -> BackendError:
+def _strides(parameter: MapParam, layout: Layout, why: str) -> BackendError:
     return BackendError(
         f"{parameter.tensor} has shape {layout.shape} and strides {layout.strides}",
         where=f"argument {parameter.tensor}",

@@ -13,20 +13,19 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, Literal
 
+from warploom.emit.cuda.tile.signature import (
+    MapParam,
+    OrderParam,
+    Param,
+    PointerParam,
+    ScalarParam,
+    SizeParam,
+    StrideParam,
+    WorkParam,
+)
 from warploom.errors import BackendError
 from warploom.kernel.values import Access, DType
-from warploom.launch.binary import (
-    Binary,
-    Extent,
-    Numbers,
-    Pointer,
-    Scalar,
-    Sizes,
-    Stride,
-    TensorMap,
-    Word,
-    Work,
-)
+from warploom.launch.binary import Binary, Sizes
 from warploom.launch.driver import (
     Kernel,
     check,
@@ -34,7 +33,9 @@ from warploom.launch.driver import (
     device_count,
     ensure_context,
     launch_config,
+    launcher,
     library,
+    pointer_to,
     require_hopper,
     resident,
 )
@@ -46,6 +47,7 @@ MAP_ALIGNMENT = 64
 POINTER_ALIGNMENT = 16
 STREAMS = 64  # launch configurations a plan keeps
 NO_CONTEXT = 201
+SWIZZLES = {0: 0, 32: 1, 64: 2, 128: 3}  # the driver's numbers, by bytes
 LINES_OF_128 = 2  # the driver's number for fetches of 128 bytes into the L2
 _SCALARS = {DType.F32: "f", DType.I32: "q"}
 
@@ -71,23 +73,22 @@ class _Template:
         binary: Binary,
         sizes: Sizes,
         layouts: Sequence[Layout | None],
-        resident: Callable[[Numbers], int],
+        visits: Callable[[], int],
     ) -> None:
-        self._resident = resident
+        self._visits, self._places, self._wide = visits, binary.places, binary.aligned
         self._sizes, self._layouts = sizes, dict(zip(_names(binary), layouts, strict=True))
-        self._axes = {t.name: [a.name for a in t.axes] for t in binary.tensors}
         named = [*_names(binary), *(s.name for s in binary.scalars)]
         self._order = {name: i for i, name in enumerate(named)}
         self._work = len(named)
-        maps = [p for p in binary.parameters if isinstance(p, TensorMap)]
-        self.maps: list[tuple[int, int, TensorMap, Layout]] = []
+        maps = [p for p in binary.parameters if isinstance(p, MapParam)]
+        self.maps: list[tuple[int, int, MapParam, Layout]] = []
         self.slots: list[_Slot] = []
         self.offsets: list[int] = []
-        self.alignments: dict[int, tuple[str, int]] = {}  # by place in the call
+        self.aligned: dict[int, str] = {}  # tensors by place in the call
         constants: list[tuple[struct.Struct, int, int]] = []
         next_map, end = 0, len(maps) * MAP_BYTES
         for parameter in binary.parameters:
-            if isinstance(parameter, TensorMap):
+            if isinstance(parameter, MapParam):
                 self._add_map(parameter, next_map)
                 self.offsets.append(next_map)
                 next_map += MAP_BYTES
@@ -101,45 +102,44 @@ class _Template:
             form.pack_into(self.bytes, offset, value)
         self.addresses = struct.Struct(f"{len(self.offsets)}Q")
 
-    def _add_map(self, parameter: TensorMap, offset: int) -> None:
+    def _add_map(self, parameter: MapParam, offset: int) -> None:
         layout = self._layouts[parameter.tensor]
         if layout is not None:
             place = self._order[parameter.tensor]
             self.maps.append((offset, place, parameter, layout))
-            self.alignments[place] = (parameter.tensor, POINTER_ALIGNMENT)
+            self.aligned[place] = parameter.tensor
 
     def _add_word(
-        self, word: Word, offset: int, constants: list[tuple[struct.Struct, int, int]]
+        self, word: Param, offset: int, constants: list[tuple[struct.Struct, int, int]]
     ) -> int:
         form = struct.Struct(_natural(word))
-        if isinstance(word, Pointer):
-            place = self._order[word.tensor]
-            self.slots.append(_Slot(form, offset, place))
-            if word.alignment > 1:
-                self.alignments.setdefault(place, (word.tensor, word.alignment))
-        elif isinstance(word, Scalar):
-            self.slots.append(_Slot(form, offset, self._order[word.name]))
-        elif isinstance(word, Work):
-            self.slots.append(_Slot(form, offset, self._work))
-        else:
-            constants.append((form, offset, self._constant(word)))
+        match word:
+            case PointerParam():
+                place = self._order[word.tensor]
+                self.slots.append(_Slot(form, offset, place))
+                if word.tensor in self._wide:
+                    self.aligned[place] = word.tensor
+            case ScalarParam():
+                self.slots.append(_Slot(form, offset, self._order[word.parameter]))
+            case WorkParam():
+                self.slots.append(_Slot(form, offset, self._work))
+            case SizeParam():
+                constants.append((form, offset, self._sizes[word.axis]))
+            case StrideParam():
+                layout = self._layouts[word.tensor]
+                axes = self._places.get(word.tensor)
+                at = axes[word.axis] if axes else word.axis
+                constants.append((form, offset, layout.strides[at] if layout is not None else 0))
+            case OrderParam():
+                constants.append((form, offset, self._visits()))
         return offset + form.size
 
-    def _constant(self, word: Extent | Stride | Numbers) -> int:
-        if isinstance(word, Extent):
-            return self._sizes[word.axis]
-        if isinstance(word, Stride):
-            layout, axis = self._layouts[word.tensor], word.axis
-            at = self._axes[word.tensor].index(axis) if isinstance(axis, str) else axis
-            return layout.strides[at] if layout is not None else 0
-        return self._resident(word)
 
-
-def _natural(word: Word) -> str:
+def _natural(word: Param) -> str:
     """The format of a word that is a parameter of its own."""
-    if isinstance(word, Scalar):
+    if isinstance(word, ScalarParam):
         return _SCALARS.get(word.dtype, "q")
-    return "Q" if isinstance(word, Pointer | Work) else "q"
+    return "Q" if isinstance(word, PointerParam | WorkParam) else "q"
 
 
 def _names(binary: Binary) -> list[str]:
@@ -157,7 +157,7 @@ class _Block:
         whole = memoryview(self.memory).cast("B")[shift : shift + len(source)]
         whole[:] = source
         struct.pack_into(f"{len(offsets)}Q", whole, table, *(self.base + o for o in offsets))
-        self.address = self.base + table
+        self.pointer = pointer_to(self.base + table)
         self.views: dict[str, Any] = {form: whole.cast(form) for form in FORMS}
         self.values: Sequence[Any] | None = None  # addresses and scalars it holds
 
@@ -184,17 +184,18 @@ class Plan:
             binary,
             sizes,
             layouts,
-            lambda numbers: resident(tuple(numbers.of(sizes, self.grid)), self.device),
+            lambda: resident(tuple(binary.visits(sizes, self.grid)), self.device),
         )
-        self._aligned = tuple(i for i, (_, n) in self._template.alignments.items() if n > 1)
+        self._aligned = tuple(self._template.aligned)
+        self._places = binary.places
         self._tensors = len(binary.tensors)
         self._source: bytes | None = None
         self._written: tuple[tuple[str, int, int], ...] = ()
         self._moved: tuple[tuple[int, int, str], ...] = ()
         self._free: list[_Block] = []
-        self._configs: dict[int, Any] = {}  # by stream
+        self._configs: dict[int, tuple[Any, Any]] = {}  # by stream: where they lie, they
         self._config = partial(_config, self.kernel, self.grid, binary)
-        self._go, self._function = library().cuLaunchKernelEx, self.kernel.function
+        self._go, self._function = launcher(), pointer_to(int(self.kernel.function))
         self._several = device_count() > 1
 
     def __call__(self, stream: int, *values: float) -> None:
@@ -209,14 +210,14 @@ class Plan:
             block = self._block(values)
         if values != block.values:
             self._write(block, values)
-        config = self._configs.get(stream) or self._new_config(stream)
+        config, _held = self._configs.get(stream) or self._new_config(stream)
         if self._several:
             self._launch_there(config, block)
         else:
-            (code,) = self._go(config, self._function, block.address, 0)
+            code = self._go(config, self._function, block.pointer, None)
             if code:
                 if code != NO_CONTEXT:
-                    check((code,), f"launch of {self.kernel.name}")
+                    self._check(code)
                 self._launch_there(config, block)  # the first launch of a new thread
         self._free.append(block)
 
@@ -235,10 +236,14 @@ class Plan:
             self._move(block, values)
         block.values = None if 0 in values[self._tensors :] else values
 
-    def _new_config(self, stream: int) -> Any:  # noqa: ANN401
-        made = self._config(stream)
+    def _new_config(self, stream: int) -> tuple[Any, Any]:
+        config = self._config(stream)
+        made = (pointer_to(config.getPtr()), config)
         self._configs = dict([*self._configs.items(), (stream, made)][-STREAMS:])
         return made
+
+    def _check(self, code: int) -> None:
+        check((library().CUresult(code),), f"launch of {self.kernel.name}")
 
     def _launch_there(self, config: Any, block: _Block) -> None:  # noqa: ANN401
         """Launch with the plan's device current, whatever is current now."""
@@ -249,8 +254,7 @@ class Plan:
         if elsewhere:
             check(cuda.cuCtxSetCurrent(wanted), "cuCtxSetCurrent")
         try:
-            launched = self._go(config, self._function, block.address, 0)
-            check(launched, f"launch of {self.kernel.name}")
+            self._check(self._go(config, self._function, block.pointer, None))
         finally:
             if elsewhere and int(current):
                 check(cuda.cuCtxSetCurrent(current), "cuCtxSetCurrent")
@@ -265,7 +269,8 @@ class Plan:
             words = [(form, offset // struct.calcsize(form), i) for form, offset, i in written]
             moved = []
             for offset, index, parameter, layout in template.maps:
-                encoded = encode(parameter, layout, int(values[index]))
+                axes = self._places.get(parameter.tensor)
+                encoded = encode(parameter, layout, int(values[index]), axes)
                 made[offset : offset + MAP_BYTES] = encoded
                 at = address_word(encoded, int(values[index]))
                 if at is None:
@@ -284,13 +289,13 @@ class Plan:
             check(cuda.cuTensorMapReplaceAddress(held, values[index]), f"tensor map of {tensor}")
 
     def _check_addresses(self, values: Sequence[Any]) -> None:
-        for place, (tensor, alignment) in self._template.alignments.items():
-            if values[place] % alignment:
+        for place, tensor in self._template.aligned.items():
+            if values[place] % POINTER_ALIGNMENT:
                 raise MisalignedError(
                     f"{tensor} is misaligned: address {int(values[place]):#x}",
                     where=f"argument {tensor}",
-                    why=f"{alignment} bytes are moved at once, to and from multiples of as many",
-                    fix=f"{tensor}.clone(), or slice at a multiple of {alignment} bytes",
+                    why="16 bytes are moved at once, to and from multiples of as many",
+                    fix=f"{tensor}.clone(), or slice at a multiple of 16 bytes",
                 )
 
 
@@ -319,9 +324,11 @@ def address_word(encoded: bytes, address: int) -> int | None:
     return at
 
 
-def encode(parameter: TensorMap, layout: Layout, address: int) -> bytes:
+def encode(
+    parameter: MapParam, layout: Layout, address: int, axes: tuple[int, ...] | None = None
+) -> bytes:
     """The bytes of a tensor map."""
-    cuda, geometry = library(), map_geometry(parameter, layout)
+    cuda, geometry = library(), map_geometry(parameter, layout, axes)
     wide, narrow = cuda.cuuint64_t, cuda.cuuint32_t
     strides = geometry.strides or (MAP_ALIGNMENT,)  # of vectors none is read, but one is looked for
     answer = cuda.cuTensorMapEncodeTiled(
@@ -333,7 +340,7 @@ def encode(parameter: TensorMap, layout: Layout, address: int) -> bytes:
         [narrow(n) for n in geometry.box],
         [narrow(1) for _ in geometry.box],
         cuda.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
-        cuda.CUtensorMapSwizzle(int(parameter.swizzle)),
+        cuda.CUtensorMapSwizzle(SWIZZLES[parameter.span]),
         cuda.CUtensorMapL2promotion(LINES_OF_128),
         cuda.CUtensorMapFloatOOBfill(0),  # zeros
     )

@@ -18,9 +18,10 @@ from warploom.errors import BackendError
 from warploom.kernel.values import Access
 from warploom.launch.binary import Binary
 from warploom.launch.layout import Layout, bind
-from warploom.launch.plan import Plan, prepare
+from warploom.launch.plan import MisalignedError, Plan, prepare
 from warploom.launch.tensors import (
     allocator,
+    alone,
     guard_of,
     is_torch,
     not_a_tensor,
@@ -52,7 +53,8 @@ class _Entry:
 
     ``work``: gives memory to work in, for a stream and whether the caller named it. ``scalars``:
     those of a call that names none. ``check`` tells tensors of its layout, which ``pick`` takes
-    from a call's; ``absent`` are the places of those not given.
+    from a call's; ``alone`` tells them while nothing of torch looks on. ``absent``
+    are the places of those not given. ``marks``: what callers found out about such calls.
     """
 
     plan: Plan
@@ -62,9 +64,11 @@ class _Entry:
     scalars: tuple[float, ...] = ()
     options: Hashable = None
     check: Callable[..., bool] = _never
+    alone: Callable[..., bool] = _never
     pick: Callable[[Sequence[Any]], Sequence[Any]] = tuple
     absent: tuple[int, ...] = ()
     guards: int = 0
+    marks: frozenset[Hashable] = frozenset()
 
     def launch(self, stream: int | None, values: list[float]) -> None:
         """Launch with addresses and scalars."""
@@ -81,7 +85,8 @@ class _Entry:
         given = [t for t in tensors if t is not None]
         if self.guards < GUARDS and not self.check(*given):
             self.guards += 1
-            self.check = guard_of(given) or _never
+            self.check = made = guard_of(given) or _never
+            self.alone = alone(made, given) or self.alone
 
 
 class Runner:
@@ -90,7 +95,8 @@ class Runner:
     ``binary_of(layouts, options)`` gives the kernel; layouts of tensors not given are None.
     ``viewed`` gives the layouts as the kernel takes them, and shapes of results as callers do, by
     place, where these differ. ``key``: a quicker spelling of ``torch_key`` for these tensors.
-    ``usual`` gives the scalars of calls that name none (None instead of a tuple).
+    ``usual`` gives the scalars of calls that name none (None instead of a tuple). ``mend``: what
+    answers calls that are refused or misaligned, with the same arguments and the reason.
     """
 
     def __init__(
@@ -100,9 +106,10 @@ class Runner:
         viewed: Callable[[Layouts, Any], View] | None = None,
         key: Callable[[Any, Sequence[Any]], Hashable] | None = None,
         usual: Callable[[Layouts], tuple[float, ...]] = lambda _: (),
+        mend: Callable[..., Sequence[Any]] | None = None,
     ) -> None:
         self._names, self._binary_of, self._viewed = tuple(names), binary_of, viewed
-        self._usual = usual
+        self._usual, self._mend = usual, mend
         self._key = key or torch_key
         self._entries: dict[Hashable, _Entry | RefusedError] = {}
         self._teller = min(1, len(self._names) - 1)  # of the tensors: weights, keys
@@ -110,43 +117,82 @@ class Runner:
         self._last: _Entry | None = None
         self._lock = threading.Lock()
 
-    def __call__(
+    def launch(
         self,
         tensors: Sequence[Any],
         scalars: tuple[float, ...] | None = (),
         options: Hashable = None,
         stream: int | None = None,
+        mended: bool = False,
     ) -> Sequence[Any]:
         """Launch; the tensors in order, with outputs that were None made now.
 
         Tensors that are None are outputs to be made, or optional ones that are not given; which,
-        the kernel's declaration says.
+        the kernel's declaration says. ``mended``: a refusal is raised.
         """
-        try:  # torch tensors of a known layout
-            place = id(options) + tensors[self._teller].data_ptr()
+        try:
+            try:  # torch tensors of a known layout
+                values = [0 if t is None else t.data_ptr() for t in tensors]
+                place = id(options) + values[self._teller]
+                entry = self._guesses.get(place) or self._last
+                if (
+                    entry is None
+                    or entry.options is not options
+                    or not entry.check(*entry.pick(tensors))
+                ):
+                    entry = self._found(place, tensors, options)
+                else:
+                    for i in entry.absent:
+                        if tensors[i] is not None:
+                            entry = self._found(place, tensors, options)
+                            break
+            except (KeyError, AttributeError, TypeError, ValueError, IndexError):
+                return self._first(tensors, scalars, options, stream)
+            return _run(entry, tensors, values, scalars, stream)
+        except (RefusedError, MisalignedError) as reason:
+            if mended or self._mend is None:
+                raise
+            return self._mend(tensors, scalars, options, stream, reason)
+
+    __call__ = launch
+
+    def eager(
+        self,
+        tensors: Sequence[Any],
+        scalars: tuple[float, ...] | None,
+        options: Hashable,
+        mark: Hashable = None,
+    ) -> Sequence[Any] | None:
+        """As ``launch``, for torch tensors of a known layout on which nothing of torch looks.
+
+        None, and nothing is launched, for others and where calls have to have a mark.
+        """
+        try:
+            values = [0 if t is None else t.data_ptr() for t in tensors]
+            place = id(options) + values[self._teller]
             entry = self._guesses.get(place) or self._last
             if (
                 entry is None
                 or entry.options is not options
-                or not entry.check(*entry.pick(tensors))
+                or not entry.alone(*entry.pick(tensors))
+                or (mark is not None and mark not in entry.marks)
             ):
-                entry = self._found(place, tensors, options)
-            else:
-                for i in entry.absent:
-                    if tensors[i] is not None:
-                        entry = self._found(place, tensors, options)
-                        break
-        except (KeyError, AttributeError, TypeError, ValueError, IndexError):
-            return self._first(tensors, scalars, options, stream)
-        if entry.made:
-            tensors = _complete(entry, tensors, stream)
-        values = [0 if t is None else t.data_ptr() for t in tensors]
-        values += entry.scalars if scalars is None else scalars
-        if stream is None and entry.work is None:
-            entry.plan.launch(entry.stream(), values)
-        else:
-            entry.launch(stream, values)
-        return tensors
+                return None
+            for i in entry.absent:
+                if tensors[i] is not None:
+                    return None
+        except (AttributeError, TypeError, RuntimeError):
+            return None
+        try:
+            return _run(entry, tensors, values, scalars, None)
+        except MisalignedError:
+            return None
+
+    def mark(self, tensors: Sequence[Any], options: Hashable, mark: Hashable) -> None:
+        """From now on calls of this layout and these options have the mark."""
+        found = self._entries.get(self._key(options, tensors))
+        if isinstance(found, _Entry):
+            found.marks |= {mark}
 
     def _found(self, place: int, tensors: Sequence[Any], options: Hashable) -> _Entry:
         """The entry by its key; from now on it is what these addresses make one guess."""
@@ -271,6 +317,26 @@ def _first_given(tensors: Sequence[Any], layouts: Layouts) -> tuple[Any, int]:
         if layout is not None:
             return tensor, layout.device
     raise BackendError("no tensor is given")
+
+
+def _run(
+    entry: _Entry,
+    tensors: Sequence[Any],
+    values: list[Any],
+    scalars: tuple[float, ...] | None,
+    stream: int | None,
+) -> Sequence[Any]:
+    """Launch with torch tensors and their addresses; they, with the missing outputs made."""
+    if entry.made:
+        tensors = _complete(entry, tensors, stream)
+        for i, _ in entry.made:
+            values[i] = tensors[i].data_ptr()
+    values += entry.scalars if scalars is None else scalars
+    if stream is None and entry.work is None:
+        entry.plan.launch(entry.stream(), values)
+    else:
+        entry.launch(stream, values)
+    return tensors
 
 
 def _complete(entry: _Entry, tensors: Sequence[Any], stream: int | None) -> list[Any]:

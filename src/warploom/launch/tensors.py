@@ -180,6 +180,32 @@ def guard_of(given: list[Any]) -> Callable[..., bool] | None:
     return check
 
 
+def alone(check: Callable[..., bool], given: list[Any]) -> Callable[..., bool] | None:
+    """A guard of these tensors as one of calls that no part of torch looks at; None if one does.
+
+    Guards tell modes, transforms, tracers and autocast, save modes of functions; gradients are
+    asked for.
+    """
+    torch = sys.modules.get("torch")
+    if torch is None or not unwatched():
+        return None
+    if not any(getattr(t, "requires_grad", False) for t in given):
+        return check
+    enabled: Callable[[], bool] = torch.is_grad_enabled
+    return None if enabled() else lambda *now: not enabled() and check(*now)
+
+
+def unwatched() -> bool:
+    """Whether no mode, transform, tracer or autocast of torch looks at calls."""
+    torch = importlib.import_module("torch")
+    return not (
+        torch._C._len_torch_dispatch_stack()
+        or torch._C._functorch.peek_interpreter_stack() is not None
+        or torch._C._get_tracing_state() is not None
+        or torch.is_autocast_enabled()
+    )
+
+
 def on_stream(like: Any, stream: int) -> AbstractContextManager[Any]:  # noqa: ANN401
     """Allocations inside belong to the stream, so that its memory is not handed out early."""
     if not is_torch(like):

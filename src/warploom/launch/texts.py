@@ -52,7 +52,7 @@ class Calls:
     """Calls of one text.
 
     ``spelled``: axes of tensors that callers order otherwise than the text does, by tensor.
-    ``check``: judges layouts and options of a first call, in the caller's words. ``viewed``: how
+    ``check``: judges layouts, which fit together, and options of a first call. ``viewed``: how
     the kernel takes tensors of a call, where that differs. ``key`` of a call, ``usual``
     scalars of one that names none (``Runner``). ``pick``: another text of the same signature.
     """
@@ -79,7 +79,9 @@ class Calls:
         self.inputs = [i for i, t in enumerate(self.tensors) if t.access is not Access.OUT]
         self.outputs = [i for i, t in enumerate(self.tensors) if t.access is Access.OUT]
         self.pins = tuple(sorted(text.pins.items(), key=str))
-        self.runner = Runner([t.name for t in self.tensors], self._binary, viewed, key, usual)
+        names = [t.name for t in self.tensors]
+        self.runner = Runner(names, self._binary, viewed, key, usual, self._mended)
+        self.launch = self.runner.launch  # tensors that do not fit are copied for the call
 
     def __call__(self, args: Sequence[Any], given: Mapping[str, Any]) -> Any:  # noqa: ANN401
         """Launch with a call's arguments; the outputs."""
@@ -160,26 +162,25 @@ class Calls:
             raise self._wrong(f"no parameter '{next(iter(named))}'", fix=", ".join(known))
         return scalars, choices
 
-    def launch(
+    def _mended(
         self,
         tensors: Sequence[Any],
         scalars: tuple[float, ...] | None,
         options: tuple[Any, ...],
         stream: int | None,
+        reason: BackendError,
     ) -> Sequence[Any]:
-        """Launch; tensors that do not fit are copied for the call."""
+        """A launch with copies in place of tensors that do not fit."""
+        if not isinstance(reason, UnfitError):
+            if not isinstance(reason, MisalignedError):
+                raise reason
+            reason = UnfitError(())
+        fit = fitted(self.inner, tensors, reason, stream)
         try:
-            return self.runner(tensors, scalars, options, stream)
-        except UnfitError as found:
-            unfit = found
-        except MisalignedError:
-            unfit = UnfitError(())
-        fit = fitted(self.inner, tensors, unfit, stream)
-        try:
-            done = self.runner(fit.complete, scalars, options, stream)
+            done = self.launch(fit.complete, scalars, options, stream, True)
         except UnfitError as found:  # strides besides addresses
             fit = fitted(self.inner, tensors, found, stream)
-            done = self.runner(fit.complete, scalars, options, stream)
+            done = self.launch(fit.complete, scalars, options, stream, True)
         return fit.finish(done, self.outputs, stream)
 
     def _binary(self, layouts: Layouts, options: tuple[Any, ...]) -> Binary:
@@ -209,16 +210,16 @@ class Calls:
         for t, layout in zip(self.tensors, layouts, strict=True):
             if layout is None and t.access is Access.IN and not t.optional:
                 raise not_a_tensor(None, t.name)
-        if self.check is not None:
-            self.check(layouts, options)
         types, choices, positive, wanted, pins = options
         without = self._left_out(layouts, wanted)
         kinds = self._types(layouts, dict(types), without)
         tensors = self._declared(kinds, without)
         given = [(t, w) for t, w in zip(tensors, layouts, strict=True) if w is not None]
         sizes = bind([t for t, _ in given], [w for _, w in given])
+        if self.check is not None:
+            self.check(layouts, options)
         text = self.pick(layouts, options) if self.pick else self.text
-        kernel = _value(text, kinds, dict(choices), without, sizes)
+        kernel = text.value_for(kinds, sizes, dict(choices), without)
         key = _size_key(kernel, sizes)
         known = pins or recall(kernel, dict(key))
         if known:
@@ -238,7 +239,9 @@ class Calls:
         self, layouts: Layouts, stated: dict[str, DType], without: frozenset[str]
     ) -> dict[str, DType]:
         """Element types: of tensors given, stated, in the text, or that of the first input."""
-        kinds = {t.name: w.dtype for t, w in zip(self.tensors, layouts, strict=True) if w}
+        kinds = {
+            t.name: t.dtype or w.dtype for t, w in zip(self.tensors, layouts, strict=True) if w
+        }
         first = next(iter(kinds.values()))
         usual = DType.BF16 if first.bits == 8 else first
         for t in self.tensors:
@@ -273,22 +276,6 @@ def _spelled(tensor: TensorText, names: Sequence[str] | None) -> TensorText:
     if names is None:
         return tensor
     return replace(tensor, axes=tuple(next(a for a in tensor.axes if a.name == n) for n in names))
-
-
-def _value(
-    text: Text,
-    kinds: Mapping[str, DType],
-    choices: Mapping[str, object],
-    without: frozenset[str],
-    sizes: Mapping[str, int],
-) -> Kernel:
-    whole = text.whole_axes(kinds, constants=choices, without=without)
-    return text.specialise(
-        kinds,
-        sizes={a: sizes[a] for a in whole if a in sizes},
-        constants=choices,
-        without=without,
-    )
 
 
 def _size_key(kernel: Kernel, sizes: Mapping[str, int]) -> tuple[tuple[str, int], ...]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from warploom.errors import WarploomError
 from warploom.kernel.values import Kernel
@@ -21,6 +21,9 @@ from warploom.launch.compiled import Compiled
 from warploom.launch.driver import Timer
 from warploom.launch.tensors import stream_of
 from warploom.lower.tiling import Tiling
+
+if TYPE_CHECKING:  # calls recall what was measured
+    from warploom.launch.texts import Calls
 
 ROUNDS, SLICE_MS, COUNT = 5, 8.0, 4
 Pins = tuple[tuple[str, Any], ...]
@@ -34,27 +37,8 @@ class Measured:
     milliseconds: float
 
 
-class Tunable(Protocol):
-    """Calls of a text, as the tuner needs them."""
-
-    def launch(
-        self,
-        tensors: Sequence[Any],
-        scalars: tuple[float, ...],
-        options: tuple[Any, ...],
-        stream: int | None,
-    ) -> Sequence[Any]:
-        """Launch."""
-
-    def compiled(self, tensors: Sequence[Any], options: tuple[Any, ...]) -> Compiled:
-        """The compilation of a call."""
-
-    def forget(self) -> None:
-        """Let calls choose anew."""
-
-
 def tune_call(
-    calls: Tunable,
+    calls: Calls,
     tensors: Sequence[Any],
     scalars: tuple[float, ...],
     options: tuple[Any, ...],
@@ -94,26 +78,39 @@ def measure(
     options: Sequence[tuple[Tiling, Callable[[], object]]], stream: int | None
 ) -> tuple[Measured, ...]:
     """Time every option in rotating order; quickest first."""
+    times = rotated([go for _, go in options], stream)
+    found = [Measured(tiling=t, milliseconds=ms) for (t, _), ms in zip(options, times, strict=True)]
+    return tuple(sorted(found, key=lambda m: m.milliseconds))
+
+
+def rotated(
+    calls: Sequence[Callable[[], object]],
+    stream: int | None = None,
+    *,
+    rounds: int = ROUNDS,
+    slice_ms: float = SLICE_MS,
+) -> list[float]:
+    """Median milliseconds of each call; the order turns round by round, since what ran before sets
+    clocks.
+    """
     timer = Timer()
 
-    def run(launch: Callable[[], object], repeats: int) -> float:
+    def run(call: Callable[[], object], repeats: int) -> float:
         timer.mark(0, stream)
         for _ in range(repeats):
-            launch()
+            call()
         timer.mark(1, stream)
         return timer.milliseconds() / repeats
 
-    repeats = [max(1, int(SLICE_MS / max(run(go, 3), 1e-3))) for _, go in options]
-    times: list[list[float]] = [[] for _ in options]
-    for r in range(ROUNDS):
-        for i in range(len(options)):
-            at = (i + r) % len(options)
-            times[at].append(run(options[at][1], repeats[at]))
-    found = [
-        Measured(tiling=tiling, milliseconds=statistics.median(t))
-        for (tiling, _), t in zip(options, times, strict=True)
-    ]
-    return tuple(sorted(found, key=lambda m: m.milliseconds))
+    for call in calls:
+        run(call, 2)
+    repeats = [max(1, int(slice_ms / max(run(call, 3), 1e-3))) for call in calls]
+    times: list[list[float]] = [[] for _ in calls]
+    for r in range(rounds):
+        for i in range(len(calls)):
+            at = (i + r) % len(calls)
+            times[at].append(run(calls[at], repeats[at]))
+    return [statistics.median(t) for t in times]
 
 
 def remember(

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from warploom.kernel.values import Carried, Dot, DType, Fn, Op, Pointwise, Store, operands, results
+from warploom.kernel.values import (
+    Carried,
+    Dot,
+    DType,
+    Fn,
+    Given,
+    Op,
+    Pointwise,
+    Store,
+    operands,
+    results,
+)
 from warploom.lower.body import Body, refusal
 from warploom.lower.cluster import check_cluster
 from warploom.lower.edges import bounded_axis
@@ -12,7 +23,7 @@ from warploom.lower.meet import check_near
 from warploom.lower.ranges import cut_of, moves
 from warploom.lower.slots import LINE_BYTES
 from warploom.lower.storage import staged_stores
-from warploom.lower.visits import differ
+from warploom.lower.visits import differ, takes_turns
 
 SUMS = {Fn.ADD, Fn.MAX, Fn.MIN}
 MOST_BOUNDED = 3  # axes of a tensor whose copies end before it: two of five say where
@@ -25,6 +36,7 @@ def check_allowed(layout: Layout) -> None:
     check_cluster(layout)
     check_near(layout)
     check_gathered(body, tiling, layout.rings)
+    _check_alternate(layout)
     if tiling.serpentine and not any_order(body):
         raise refusal(
             "serpentine: every other tile would walk its loop backwards",
@@ -62,6 +74,26 @@ def check_allowed(layout: Layout) -> None:
                 why=f"copies out move {LINE_BYTES} bytes of a row",
                 fix="direct=True, or more columns",
             )
+
+
+def _check_alternate(layout: Layout) -> None:
+    """Consumers that take whole tiles in turn share nothing of a tile, with CTAs neither."""
+    tiling, body = layout.tiling, layout.body
+    if tiling.alternate == 1:
+        return
+    why = ""
+    if tiling.consumers > 1:
+        why = "a tile is one consumer's"
+    elif tiling.split > 1 or takes_turns(body.kernel):
+        why = "CTAs meet at a tile in an order that two consumers would not keep"
+    elif any(isinstance(op, Given) for op in body.head) or not any(
+        isinstance(op, Store) for _, op in body.placed()
+    ):
+        why = "a tile of several loops has rings that only its own loop walks"
+    if why:
+        fix = "alternate=1"
+        what = f"{tiling.alternate} consumers that take tiles in turn"
+        raise refusal(what, body.loop.line, why=why, fix=fix)
 
 
 def _check_ends(body: Body) -> None:

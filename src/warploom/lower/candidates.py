@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -69,8 +69,12 @@ def candidates_of(
     options: ModuloOptions | None = None,
     work: int = WORK,
     best: ModuloResult | None = None,
+    late: Callable[[], bool] = lambda: False,
 ) -> Candidates:
-    """All programs at the least interval, which ``best`` may tell, or at one longer by a share."""
+    """All programs at the least interval, which ``best`` may tell, or at one longer by a share.
+
+    ``late``: no further ones, once there is one.
+    """
     best = best or solve_modulo(problem, options or ModuloOptions(goals=()))
     ii = int(best.ii * (1 + longer))
     found: dict[str, Candidate] = {}
@@ -80,6 +84,9 @@ def candidates_of(
         complete = complete and listed.complete
         dropped += listed.irregular
         for program in listed.found:
+            if found and late():
+                complete = False
+                break
             result = replace(
                 best,
                 ii=ii,

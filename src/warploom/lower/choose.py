@@ -10,7 +10,7 @@ What the author pins (``kernel.with_tiles(m=128, stages=4)``) is not varied.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 
 from warploom.errors import ConfigError, GeometryError, KernelError
@@ -52,6 +52,7 @@ SPLITS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
 CLUSTERS = (2,)  # CTAs that fetch together: of four, a tenth of the SMs stays empty
 IN_FLIGHT = 128 * 1024  # bytes of slots that hide a load where consumers take turns
 ASSUMED, ASSUMED_UNITS = 4096, 16  # sizes of axes nobody told
+ALTERNATE = 2  # consumers that take tiles in turn
 CHOICES = frozenset(f.name for f in fields(Tiling)) - {"extents"}
 
 
@@ -86,9 +87,9 @@ def choose(
     known |= dict(sizes or {})
     found: dict[Tiling, Choice] = {}
     refused: KernelError | GeometryError | None = None
-    for extents, consumers in shapes(body, known, pins):
+    for extents, consumers, turns in _sharings(body, known, pins, alone=not before):
         for joined in (False, True) if "joined" not in pins else (bool(pins["joined"]),):
-            chosen, more = (chains, {**pins, "joined": True}) if joined else (steps, pins)
+            chosen, more = (chains, {**turns, "joined": True}) if joined else (steps, turns)
             try:
                 earlier = [_earlier(p, extents, consumers, pins, known) for p in before]
                 left = less_memory(target, [(r, x) for x in earlier for r in x.rings])
@@ -116,6 +117,16 @@ def choose(
             key=lambda c: (c.estimate.seconds, -c.tiling.extent(depth), c.tiling.name),
         )
     )
+
+
+def _sharings(
+    body: Body, sizes: Mapping[str, int], pins: Mapping[str, object], *, alone: bool
+) -> Iterator[tuple[dict[str, int], int, Mapping[str, object]]]:
+    """Shapes and who takes them: consumers together, or in turn one by one."""
+    for extents, consumers in shapes(body, sizes, pins):
+        yield extents, consumers, pins
+        if consumers == 1 and alone and "alternate" not in pins:
+            yield extents, consumers, {**pins, "alternate": ALTERNATE}
 
 
 def _earlier(
@@ -259,7 +270,7 @@ def _settled(
     tiling = tiling_of(body.kernel, consumers=consumers, **extents)
     tiling = replace(tiling, **fixed)  # type: ignore[arg-type]
     layout = lay_out(body, tiling, steps)
-    most = _registers(target, consumers, gather_registers(layout.rings))
+    most = _registers(target, tiling.warpgroups, gather_registers(layout.rings))
     if "hold" not in pins and _used(layout) + SPARE_TO_HOLD > most:
         layout = _again(layout, hold=False)
     # Where registers are short by choice, or issue times are given, the schedule counts lives.
@@ -332,7 +343,7 @@ def _staging(layout: Layout, target: HopperTarget) -> int:
     once = sum(r.bytes + BARRIER_BYTES for r in layout.rings if r.per_tile)
     fit = [
         (target.limits.smem_per_block - ALIGNMENT - once - stages * every)
-        // (STAGING_BYTES * layout.tiling.consumers)
+        // (STAGING_BYTES * layout.tiling.warpgroups)
         for stages in (GOOD_STAGES, LEAST_STAGES)
     ]
     return max(1, min(4, chunks, fit[0] if fit[0] >= GOOD_COPIES else fit[1]))

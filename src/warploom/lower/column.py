@@ -120,7 +120,7 @@ def _lower(
         document = settled(document)
     refuse_split(layout, document)
     split = target.register_split(
-        tiling.consumers, cluster=tiling.ctas > 1, producer=gather_registers(layout.rings)
+        tiling.warpgroups, cluster=tiling.ctas > 1, producer=gather_registers(layout.rings)
     )
     producer, consumer = split or (0, 0)
     programs = tuple(

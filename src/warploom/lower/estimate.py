@@ -38,8 +38,9 @@ def estimate(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> 
     slow = target.memory.across_lines if crosses_lines(layout, sizes) else 1.0
     interval = _interval(layout, target, outside_rows(layout, sizes), slow)
     fill = target.tiles.fill + (target.tiles.cluster if layout.tiling.ctas > 1 else 0)
-    hidden = layout.tiling.resident > 1  # one tile's ends by another's loop
-    cycles = waves * (mine * interval + (0 if hidden else ends)) + (ends if hidden else 0) + fill
+    loop, turns = mine * interval, layout.tiling.resident * layout.tiling.alternate
+    last = ends if turns > 1 else 0.0  # of other tiles: hidden by the loops of those beside them
+    cycles = waves * max(loop, (loop + ends) / turns) + last + fill
     dram = _dram_bytes(layout, sizes, target)
     joules = _joules(layout, target, tiles, trips) + dram * target.energy.joules_per_dram_byte
     busy = min(tiles * layout.tiling.split, target.limits.sms)

@@ -49,9 +49,9 @@ TAKE, LEAVE = "take_given", "leave_given"  # what loops of a tile hand on in reg
 
 def plan_of(layout: Layout, target: HopperTarget, name: str, part: int = 0) -> Plan:
     """The meaning of the loop's ops, of the tile's head and of its tail; ``part``: which loop."""
-    turns = takes_turns(layout)
+    turns, alternates = takes_turns(layout), layout.tiling.alternate > 1
     ops = loop_ops(layout, target, 1)
-    consumers = layout.tiling.consumers
+    consumers = layout.tiling.warpgroups
     members = tuple(f"{CONSUMER}{i}" for i in range(consumers)) if turns else ()
     aliases = {f"{op.name}@{i}": op.name for op in ops for i in range(consumers)} if turns else {}
     return Plan(
@@ -69,6 +69,7 @@ def plan_of(layout: Layout, target: HopperTarget, name: str, part: int = 0) -> P
                 instances=consumers,
                 threads=128,
                 of=members,
+                alternates=alternates,
                 registers=(
                     *((a.name, a.registers) for a in layout.arrays),
                     *((early_array(v), n // 4) for x in sees(layout) for v, n in x.early),
@@ -83,9 +84,9 @@ def plan_of(layout: Layout, target: HopperTarget, name: str, part: int = 0) -> P
                 name="turn", id=TURN_BARRIER + consumers * part, threads=256, count=consumers
             ),
         )
-        if turns
+        if turns or alternates
         else (),
-        turns=Turns(role=CONSUMER, unit="tensor", barrier="turn") if turns else None,
+        turns=Turns(role=CONSUMER, unit="tensor", barrier="turn") if turns or alternates else None,
     )
 
 

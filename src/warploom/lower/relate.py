@@ -82,7 +82,7 @@ class _Builder:
         if not self.layout.crowded:
             return Role(name=self.role(copy))
         split = target.register_split(
-            self.layout.tiling.consumers,
+            self.layout.tiling.warpgroups,
             cluster=self.layout.tiling.ctas > 1,
             producer=gather_registers(self.layout.rings),
         )

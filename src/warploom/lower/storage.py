@@ -54,7 +54,7 @@ def staging_bytes(layout: Layout) -> int:
     """Shared memory of the stores' staging copies."""
     if not staged_stores(layout):
         return 0
-    return layout.tiling.consumers * layout.tiling.staging * STAGING_BYTES
+    return layout.tiling.warpgroups * layout.tiling.staging * STAGING_BYTES
 
 
 def ring_depth(layout: Layout, ring: SlotRing, target: HopperTarget) -> int:

@@ -13,7 +13,8 @@ from warploom.kernel.values import Kernel
 class Tiling:
     """Extents of the variables and how the SM's warpgroups share a tile.
 
-    ``consumers`` warpgroups split the rows of a tile. ``stages``: slots of every ring filled once
+    ``consumers`` warpgroups split the rows of a tile. ``alternate``: so many warpgroups take whole
+    tiles in turn: one stores while another multiplies. ``stages``: slots of every ring filled once
     an iteration (None: as many as fit). ``hold``: tiles loaded once a tile that are A operands stay
     in registers. ``staging`` copies of a store chunk are on their way out at once. ``turns``:
     consumers take turns on the tensor cores (None: where vector work lies between products).
@@ -53,6 +54,7 @@ class Tiling:
 
     extents: tuple[tuple[str, int], ...]
     consumers: int = 2
+    alternate: int = 1
     stages: int | None = None
     hold: bool = True
     staging: int = 2
@@ -90,6 +92,11 @@ class Tiling:
         return (*self.extents, *rest)
 
     @property
+    def warpgroups(self) -> int:
+        """Consumer warpgroups of a CTA."""
+        return self.consumers * self.alternate
+
+    @property
     def ctas(self) -> int:
         """CTAs that run as a cluster."""
         return self.split if self.near else self.cluster
@@ -109,7 +116,8 @@ class Tiling:
     def name(self) -> str:
         """A short name that tells choices apart."""
         sizes = "x".join(str(n) for _, n in self.extents if n > 1)
-        tags = [f"w{self.consumers}", f"s{self.stages}" if self.stages else ""]
+        tags = [f"w{self.consumers}", f"a{self.alternate}" if self.alternate > 1 else ""]
+        tags += [f"s{self.stages}" if self.stages else ""]
         tags += ["" if self.hold else "smem", f"o{self.staging}" if self.staging != 2 else ""]
         tags += [f"p{self.program}" if self.program else ""]
         tags += [f"given{_mark(self.times)}" if self.times else ""]
@@ -125,7 +133,7 @@ class Tiling:
 
 
 _NUMBERS = {
-    "w": "consumers", "s": "stages", "o": "staging",
+    "w": "consumers", "a": "alternate", "s": "stages", "o": "staging",
     "k": "split", "c": "cluster", "u": "unroll", "r": "resident",
 }  # fmt: skip
 _WORDS: dict[str, tuple[str, object]] = {

@@ -1,8 +1,7 @@
-"""K best: distinct schedules near the optimum, re-ranked by what the model does not know.
+"""K best: distinct schedules at the least II and slightly above it.
 
 An optimal solver exploits every error of its cost model, so the model's best is one candidate among
-several. ``k_best`` collects different orders at the least II and slightly above it; ``rerank``
-sorts them by any score: a simulator's cycles, or measured times from a file.
+several; searches score them by what the model does not know.
 """
 
 from __future__ import annotations
@@ -10,13 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
-from warploom.errors import ConfigError, DocumentError, WarploomWarning
+from warploom.errors import ConfigError, WarploomWarning
 from warploom.order.attempt import Attempter, as_incumbent
-from warploom.order.bounds.paths import rec_mii
 from warploom.order.bounds.system import build_system
 from warploom.order.check import check_result, check_schedule
 from warploom.order.exact.process import (
@@ -26,13 +23,11 @@ from warploom.order.exact.process import (
 )
 from warploom.order.exact.request import CpRequest, CpStatus, Incumbent
 from warploom.order.goals import fewest_stages
-from warploom.order.inorder import unit_order_arcs
 from warploom.order.model import RingKind
 from warploom.order.options import ExactUse, ModuloOptions
 from warploom.order.place.heuristic import find_schedule
 from warploom.order.result import ModuloResult
 
-MEASURED_SCHEMA = "warploom.measured/1"
 SEEDS_PER_SCHEDULE = 4
 MOST_DEPTHS = 8
 
@@ -176,61 +171,3 @@ def _checked(best: ModuloResult, ii: int, found: Incumbent) -> Iterator[ModuloRe
     )
     check_result(result)
     yield result
-
-
-def rerank(
-    candidates: Sequence[ModuloResult], score: Callable[[ModuloResult], float]
-) -> tuple[ModuloResult, ...]:
-    """Candidates by rising score (cycles or seconds); equal scores keep the model's order."""
-    scored = [(score(r), i) for i, r in enumerate(candidates)]
-    return tuple(candidates[i] for _, i in sorted(scored))
-
-
-def emitted_ii(result: ModuloResult) -> int:
-    """The II of the emitted program: ops issue in order on each unit, copies are as chosen.
-
-    In-order issue adds arcs the schedule itself does not need; the largest cycle ratio over all of
-    them is what an in-order machine with exactly these costs reaches.
-    """
-    fixed = result.problem.with_roles(result.roles) if result.problem.roles else result.problem
-    system = build_system(fixed)
-    arcs = [*system.all_arcs(result.depths), *unit_order_arcs(system, result.ii, result.times)]
-    return max(1, rec_mii(system.n, arcs)[0])
-
-
-def read_measurements(text: str) -> Mapping[str, float]:
-    """Measured times by schedule digest from JSON.
-
-    ``{"schema": "warploom.measured/1", "measurements": [{"schedule": digest, "cycles": 1}]}``
-    """
-    try:
-        data = json.loads(text)
-    except ValueError as error:
-        raise DocumentError(f"not a JSON document: {error}") from None
-    if not isinstance(data, dict) or data.get("schema") != MEASURED_SCHEMA:
-        raise DocumentError("not a file of measured times", fix=f'"schema": "{MEASURED_SCHEMA}"')
-    out: dict[str, float] = {}
-    rows = data.get("measurements")
-    if not isinstance(rows, list):
-        raise DocumentError("expected a list", path="$.measurements")
-    for i, row in enumerate(rows):
-        path = f"$.measurements[{i}]"
-        if not isinstance(row, dict) or not isinstance(row.get("schedule"), str):
-            raise DocumentError("expected an object with a schedule", path=path)
-        cycles = row.get("cycles")
-        if isinstance(cycles, bool) or not isinstance(cycles, int | float) or not cycles > 0:
-            raise DocumentError("cycles must be a positive number", path=f"{path}.cycles")
-        out[row["schedule"]] = float(cycles)
-    return out
-
-
-def write_measurements(times: Iterable[tuple[ModuloResult, float]]) -> str:
-    """The counterpart of ``read_measurements``."""
-    rows = [{"schedule": digest(r), "cycles": cycles} for r, cycles in times]
-    return json.dumps({"schema": MEASURED_SCHEMA, "measurements": rows}, indent=1) + "\n"
-
-
-def rerank_by_file(candidates: Sequence[ModuloResult], path: Path) -> tuple[ModuloResult, ...]:
-    """Measured candidates first, fastest first; the others keep their order after them."""
-    times = read_measurements(path.read_text())
-    return rerank(candidates, lambda r: times.get(digest(r), float("inf")))

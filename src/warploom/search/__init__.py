@@ -5,7 +5,7 @@ sweep that was stopped goes on where it was. Runs through any ``concurrent.futur
 """
 
 from warploom.search.find import search
-from warploom.search.report import refusals, scatter_html, to_csv, to_parquet, to_table
+from warploom.search.report import refusals, scatter_html, to_csv, to_table
 from warploom.search.result import SearchOptions, SearchResult
 from warploom.search.runner import Cache, explore, ranked
 from warploom.search.space import Outcome, Point, Sweep, evaluate

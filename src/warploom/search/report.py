@@ -1,4 +1,4 @@
-"""Outcomes as a table, as CSV or Parquet, and as a scatter plot."""
+"""Outcomes as a table, as CSV, and as a scatter plot."""
 
 from __future__ import annotations
 
@@ -7,12 +7,8 @@ import html
 import io
 import json
 from collections.abc import Sequence
-from importlib import import_module
 from importlib.resources import files
-from pathlib import Path
-from typing import Any
 
-from warploom.errors import MissingExtraError
 from warploom.search.space import Outcome
 
 COLUMNS = (
@@ -70,16 +66,6 @@ def to_csv(outcomes: Sequence[Outcome]) -> str:
     writer.writeheader()
     writer.writerows(rows)
     return out.getvalue()
-
-
-def to_parquet(outcomes: Sequence[Outcome], path: Path) -> None:
-    """All columns as a Parquet file."""
-    try:
-        arrow: Any = import_module("pyarrow")
-        parquet: Any = import_module("pyarrow.parquet")
-    except ImportError:
-        raise MissingExtraError("pyarrow", "explore", "Parquet output") from None
-    parquet.write_table(arrow.Table.from_pylist([o.row() for o in outcomes]), path)
 
 
 def scatter_html(outcomes: Sequence[Outcome], title: str = "warploom explore") -> str:

@@ -14,13 +14,10 @@ from warploom.document.kinds import OpRole
 from warploom.errors import WarploomError, WarploomWarning
 from warploom.seed.compile import CompiledSchedule, compile_schedule
 from warploom.seed.config.parts import SchedulingStrategy
-from warploom.seed.config.schedule import ScheduleConfig
 from warploom.seed.schedule import PipelineSchedule
-from warploom.seed.schedules.fourwave import Pipeline4Wave
-from warploom.seed.schedules.pingpong import DeclarativeSchedule
+from warploom.seed.schedules.shipped import shipped
 from warploom.seed.sync.policy import SyncPolicy
 from warploom.seed.target.geometry import KernelGeometry
-from warploom.seed.target.mi355x import mi355x_target
 from warploom.sim import simulate
 from warploom.sim.chip import chip_costs
 from warploom.sim.pace import find_pace
@@ -119,25 +116,12 @@ def _canonical(point: Point) -> Point:
 
 def schedule_of(point: Point) -> tuple[PipelineSchedule, KernelGeometry]:
     """The schedule a point stands for."""
-    fp8 = point.dtype == "fp8"
-    shape = {
-        "tile": point.tile,
-        "mma": (16, 16, 128) if fp8 else (16, 16, 32),
-        "elem_bytes": 1 if fp8 else 2,
-        "is_fp8": fp8,
-    }
-    if point.schedule == "fourwave":
-        g = KernelGeometry.four_wave(**shape)  # type: ignore[arg-type]
-        cap = g.max_globals() if point.max_globals is None else point.max_globals
-        return Pipeline4Wave(g, target=mi355x_target(g.vm_per_load_a, g.vm_per_load_b, cap)), g
-    g = KernelGeometry.ping_pong(**shape)  # type: ignore[arg-type]
-    wave = (g.BM // 2, g.BN // 4)
-    cap = g.max_globals(wave=wave) if point.max_globals is None else point.max_globals
-    config = ScheduleConfig(
-        scheduling=SchedulingStrategy[point.strategy], lds_contention_penalty=point.lds_penalty
-    )
-    target = mi355x_target(g.vm_per_load_a, g.vm_per_load_b, cap)
-    return DeclarativeSchedule(config, target, geometry=g), g
+    knobs: dict[str, Any] = {}
+    if point.schedule != "fourwave":  # which has its own order
+        knobs["scheduling"] = SchedulingStrategy[point.strategy]
+        knobs["lds_contention_penalty"] = point.lds_penalty
+    most = point.max_globals
+    return shipped(point.schedule, point.tile, point.dtype, max_globals=most, **knobs)
 
 
 def evaluate(point: Point) -> Outcome:

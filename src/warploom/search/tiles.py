@@ -204,20 +204,25 @@ def schedule(
     seconds: float | None = None,
 ) -> Iterator[Trial]:
     """The solver's order of a shape and the best others by simulation, each with every tie and
-    with tiles loaded ahead. ``seconds`` limit the solver; others are left out when they are over.
+    with tiles loaded ahead. ``seconds`` limit the solver; no others are looked at after them.
     """
     begun, options = time.monotonic(), replace(SOLVE, seconds=seconds)
+
+    def late() -> bool:
+        return seconds is not None and time.monotonic() - begun > seconds
+
     try:
         first = lower(kernel, shape.tiling, target=target, options=options)
     except (SchedulingError, GeometryError, KernelError):
         return
     orders = {(first.result.ii, *first.result.times): first}
-    over = seconds is not None and time.monotonic() - begun > seconds
-    if programs and takes_turns(first.layout) and not over:
-        for lowered in _others(first):
+    if programs and takes_turns(first.layout) and not late():
+        for lowered in _others(first, late):
             orders.setdefault((lowered.result.ii, *lowered.result.times), lowered)
-    ranked = []
+    ranked: list[Trial] = []
     for times, lowered in orders.items():
+        if ranked and late():
+            break
         tiling = replace(shape.tiling, times=times)
         ranked.append(trial_of(kernel, tiling, lowered, shape.bound, sizes, target))
     ranked.sort(key=lambda t: t.predicted)
@@ -237,11 +242,11 @@ def schedule(
             )
 
 
-def _others(first: Lowered) -> Iterator[Lowered]:
+def _others(first: Lowered, late: Callable[[], bool]) -> Iterator[Lowered]:
     """Other programs at an interval a little longer than the least one found."""
     try:
         found = candidates_of(
-            first.problem, first.plan, longer=LONGER, work=WORK, best=first.result
+            first.problem, first.plan, longer=LONGER, work=WORK, best=first.result, late=late
         )
     except SchedulingError:
         return

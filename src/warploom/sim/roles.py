@@ -118,16 +118,17 @@ class _Reader:
         self.fills: Counter[tuple[str, int]] = Counter()
         self.releases: Counter[tuple[str, int]] = Counter()
         for role in document.programs:
-            for turn, entries in self._turns(role):
+            every = (t for i in range(role.instances) for t in self._turns(role, i))
+            for turn, entries in every:
                 for entry in entries:
                     if isinstance(entry, Expect | Load) or _fills(entry):
-                        self.fills[self._use(entry.ring, entry.k, turn)] += role.instances
+                        self.fills[self._use(entry.ring, entry.k, turn)] += 1
                     elif isinstance(entry, Arrive):
-                        self.releases[self._use(entry.ring, entry.k, turn)] += role.instances
+                        self.releases[self._use(entry.ring, entry.k, turn)] += 1
 
     def steps(self, role: RoleProgram, instance: int) -> Iterator[Step]:
         """Everything one instance executes."""
-        for turn, entries in self._turns(role):
+        for turn, entries in self._turns(role, instance):
             open_group = {GROUPS: False, STORES: False}
             for index, entry in enumerate(entries):
                 place = Place(
@@ -144,10 +145,13 @@ class _Reader:
                 if step is not None:
                     yield step
 
-    def _turns(self, role: RoleProgram) -> Iterator[tuple[_Turn, tuple[RoleEntry, ...]]]:
-        """The lists a role runs, in order, each with its place in the run."""
+    def _turns(
+        self, role: RoleProgram, instance: int
+    ) -> Iterator[tuple[_Turn, tuple[RoleEntry, ...]]]:
+        """The lists an instance runs, in order, each with its place in the run."""
+        first, every = (instance, role.instances) if role.alternates else (0, 1)
         yield _Turn("setup", 0, None, 0), role.setup
-        for tile in range(self.tiles):
+        for tile in range(first, self.tiles, every):
             yield _Turn("prologue", tile, None, 0), role.prologue
             for i in range(role.peel, self.trips):
                 yield _Turn("kernel", tile, tile * self.trips + i, i), role.kernel

@@ -164,12 +164,20 @@ def interval_cost(
     costs: MachineCosts, *, trips: int = 16, waves: int | None = 1
 ) -> Callable[[ScheduleDocument], float]:
     """A score of documents: simulated cycles per loop iteration (infinite when none is reached)."""
+    return _Interval(costs, trips, waves)
 
-    def score(document: ScheduleDocument) -> float:
-        state = steady_state(run(lower(document, costs, trips, waves)))
+
+@dataclass(frozen=True, slots=True)
+class _Interval:
+    """Equal for equal costs, and can be sent to other processes."""
+
+    costs: MachineCosts
+    trips: int
+    waves: int | None
+
+    def __call__(self, document: ScheduleDocument) -> float:
+        state = steady_state(run(lower(document, self.costs, self.trips, self.waves)))
         return float("inf") if state is None else float(state.interval)
-
-    return score
 
 
 def simulate_workload(workload: Workload, *, costs: str = "given", trips: int = 0) -> Simulation:

@@ -1,4 +1,4 @@
-"""``torch.ops.warploom`` of the fused products and the scan, and FlexAttention's call.
+"""``torch.ops.warploom`` of the fused products and the scan.
 
 ``grouped_gemm`` has a gradient, the others have none. On the CPU they compute by torch, for tests
 of models.
@@ -6,6 +6,7 @@ of models.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -13,33 +14,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from warploom.errors import BackendError
 from warploom.launch import fused
-from warploom.launch.attention import attention
 from warploom.torch import ops as _ops  # noqa: F401 (defines the namespace that this one adds to)
 
 BLOCK = 128
-SWIGLU = "swiglu(Tensor x, Tensor gate, Tensor? up=None, str activation='silu') -> Tensor"
-GROUPED = "grouped_gemm(Tensor x, Tensor w, Tensor starts, bool transposed=False) -> Tensor"
-GATHERED = (
-    "grouped_gemm_gathered(Tensor x, Tensor w, Tensor starts, Tensor tokens, Tensor? up=None,"
-    ' str activation="silu") -> Tensor'
-)
-GROUPED_SWIGLU = (
-    "grouped_swiglu(Tensor x, Tensor gate, Tensor up, Tensor starts, str activation='silu')"
-    " -> Tensor"
-)
-WEIGHTS = "grouped_gemm_weights(Tensor y, Tensor x, Tensor starts) -> Tensor"
-SCATTERED = (
-    "grouped_gemm_add(Tensor(a!) out, Tensor x, Tensor w, Tensor starts, Tensor rows,"
-    " Tensor? weight=None) -> ()"
-)
-SCALED = (
-    "gemm_block_scaled(Tensor a, Tensor scale_a, Tensor b, Tensor scale_b, Tensor? starts=None)"
-    " -> Tensor"
-)
-QUANTISED = "gemm_quantised(Tensor x, Tensor w, Tensor scale) -> Tensor"
-SCAN = "scan(Tensor q, Tensor k, Tensor v, Tensor grown) -> (Tensor out, Tensor state)"
 GATES = {
     "silu": torch.nn.functional.silu,
     "gelu": torch.nn.functional.gelu,
@@ -60,32 +38,9 @@ def _cpu_swiglu(
     return made
 
 
-def _fake_swiglu(
-    x: Tensor, gate: Tensor, up: Tensor | None = None, activation: str = "silu"
-) -> Tensor:
-    gate, _ = _halves(gate, up)
-    return x.new_empty((x.shape[0], gate.shape[0]))
-
-
-def _run_swiglu(
-    x: Tensor, gate: Tensor, up: Tensor | None = None, activation: str = "silu"
-) -> Tensor:
-    made: Tensor = fused.swiglu(x, gate, up, activation=activation)
-    return made
-
-
 def _cpu_grouped(x: Tensor, w: Tensor, starts: Tensor, transposed: bool = False) -> Tensor:
     right = w if transposed else w.mT
     return torch.cat([x[a:b] @ right[e] for e, (a, b) in enumerate(pairwise(starts.tolist()))])
-
-
-def _fake_grouped(x: Tensor, w: Tensor, starts: Tensor, transposed: bool = False) -> Tensor:
-    return x.new_empty((x.shape[0], w.shape[2 if transposed else 1]))
-
-
-def _run_grouped(x: Tensor, w: Tensor, starts: Tensor, transposed: bool = False) -> Tensor:
-    made: Tensor = fused.grouped_gemm(x, w, starts, transposed=transposed)
-    return made
 
 
 def _cpu_gathered(
@@ -102,59 +57,14 @@ def _cpu_gathered(
     return made if up is None else GATES[activation](made) * _cpu_grouped(rows, up, starts)
 
 
-def _fake_gathered(
-    x: Tensor,
-    w: Tensor,
-    starts: Tensor,
-    tokens: Tensor,
-    up: Tensor | None = None,
-    activation: str = "silu",
-) -> Tensor:
-    return x.new_empty((tokens.shape[0], w.shape[1]))
-
-
-def _run_gathered(
-    x: Tensor,
-    w: Tensor,
-    starts: Tensor,
-    tokens: Tensor,
-    up: Tensor | None = None,
-    activation: str = "silu",
-) -> Tensor:
-    made: Tensor = fused.grouped_gemm(x, w, starts, up=up, activation=activation, tokens=tokens)
-    return made
-
-
 def _cpu_grouped_swiglu(
     x: Tensor, gate: Tensor, up: Tensor, starts: Tensor, activation: str = "silu"
 ) -> Tensor:
     return GATES[activation](_cpu_grouped(x, gate, starts)) * _cpu_grouped(x, up, starts)
 
 
-def _fake_grouped_swiglu(
-    x: Tensor, gate: Tensor, up: Tensor, starts: Tensor, activation: str = "silu"
-) -> Tensor:
-    return x.new_empty((x.shape[0], gate.shape[1]))
-
-
-def _run_grouped_swiglu(
-    x: Tensor, gate: Tensor, up: Tensor, starts: Tensor, activation: str = "silu"
-) -> Tensor:
-    made: Tensor = fused.grouped_gemm(x, gate, starts, up=up, activation=activation)
-    return made
-
-
 def _cpu_weights(y: Tensor, x: Tensor, starts: Tensor) -> Tensor:
     return torch.stack([y[a:b].T @ x[a:b] for a, b in pairwise(starts.tolist())])
-
-
-def _fake_weights(y: Tensor, x: Tensor, starts: Tensor) -> Tensor:
-    return x.new_empty((starts.shape[0] - 1, y.shape[1], x.shape[1]))
-
-
-def _run_weights(y: Tensor, x: Tensor, starts: Tensor) -> Tensor:
-    made: Tensor = fused.grouped_gemm_weights(y, x, starts)
-    return made
 
 
 def _cpu_scattered(
@@ -163,18 +73,6 @@ def _cpu_scattered(
     made = _cpu_grouped(x.float(), w.float(), starts)
     made = made if weight is None else made * weight[:, None]
     out.index_add_(0, rows.long(), made.to(out.dtype))
-
-
-def _fake_scattered(
-    out: Tensor, x: Tensor, w: Tensor, starts: Tensor, rows: Tensor, weight: Tensor | None = None
-) -> None:
-    return None
-
-
-def _run_scattered(
-    out: Tensor, x: Tensor, w: Tensor, starts: Tensor, rows: Tensor, weight: Tensor | None = None
-) -> None:
-    fused.grouped_gemm(x, w, starts, rows=rows, weight=weight, out=out)
 
 
 def _keep_grouped(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:  # noqa: ANN401
@@ -203,19 +101,6 @@ def _cpu_scaled(
     return made.bfloat16()
 
 
-def _fake_scaled(
-    a: Tensor, scale_a: Tensor, b: Tensor, scale_b: Tensor, starts: Tensor | None = None
-) -> Tensor:
-    return a.new_empty((a.shape[0], b.shape[-2]), dtype=torch.bfloat16)
-
-
-def _run_scaled(
-    a: Tensor, scale_a: Tensor, b: Tensor, scale_b: Tensor, starts: Tensor | None = None
-) -> Tensor:
-    made: Tensor = fused.gemm_block_scaled(a, scale_a, b, scale_b, starts=starts)
-    return made
-
-
 def _is_packed(w: Tensor) -> bool:
     return w.dtype in (torch.int8, torch.uint8)
 
@@ -229,17 +114,8 @@ def _cpu_quantised(x: Tensor, w: Tensor, scale: Tensor) -> Tensor:
     return (x.float() @ (whole * wide).T).to(x.dtype)
 
 
-def _fake_quantised(x: Tensor, w: Tensor, scale: Tensor) -> Tensor:
-    return x.new_empty((x.shape[0], w.shape[0]))
-
-
-def _run_quantised(x: Tensor, w: Tensor, scale: Tensor) -> Tensor:
-    made: Tensor = fused.gemm_quantised(x, w, scale)
-    return made
-
-
 def _cpu_scan(q: Tensor, k: Tensor, v: Tensor, grown: Tensor) -> tuple[Tensor, Tensor]:
-    state = q.new_zeros((*v.shape[:2], q.shape[-1], v.shape[-1]), dtype=torch.float32)
+    state = _state(q, v).zero_()
     q, k = (x.repeat_interleave(v.shape[1] // q.shape[1], 1) for x in (q, k))
     rows = []
     for c in range(q.shape[2]):
@@ -251,14 +127,88 @@ def _cpu_scan(q: Tensor, k: Tensor, v: Tensor, grown: Tensor) -> tuple[Tensor, T
     return torch.stack(rows, 2).to(v.dtype), state
 
 
-def _fake_scan(q: Tensor, k: Tensor, v: Tensor, grown: Tensor) -> tuple[Tensor, Tensor]:
-    state = q.new_empty((*v.shape[:2], q.shape[-1], v.shape[-1]), dtype=torch.float32)
-    return v.new_empty(v.shape), state
+def _by_name(call: Callable[..., Any], text: str) -> Callable[..., Any]:
+    """The kernel of an op: a call that takes the op's arguments by their names."""
+    names = re.findall(r"(\w+)(?:=[^,)]+)?[,)]", text.partition(" -> ")[0])
+    nothing = text.endswith("-> ()")
+
+    def kernel(*given: Any) -> Any:  # noqa: ANN401
+        made = call(**dict(zip(names, given, strict=False)))
+        return None if nothing else made
+
+    return kernel
 
 
-def _run_scan(q: Tensor, k: Tensor, v: Tensor, grown: Tensor) -> tuple[Tensor, Tensor]:
-    out, state = fused.scan(q, k, v, grown)
-    return out, state
+def _run_grouped_swiglu(gate: Tensor, **given: Any) -> Tensor:  # noqa: ANN401
+    made: Tensor = fused.grouped_gemm(w=gate, **given)
+    return made
+
+
+def _state(q: Tensor, v: Tensor) -> Tensor:
+    return q.new_empty((*v.shape[:2], q.shape[-1], v.shape[-1]), dtype=torch.float32)
+
+
+# Each op: its schema, our call, what it is on the CPU, and what its results look like.
+KERNELS: tuple[tuple[str, Callable[..., Any], Callable[..., Any], Callable[..., Any]], ...] = (
+    (
+        "swiglu(Tensor x, Tensor gate, Tensor? up=None, str activation='silu') -> Tensor",
+        fused.swiglu,
+        _cpu_swiglu,
+        lambda x, gate, up=None, *_: x.new_empty((x.shape[0], _halves(gate, up)[0].shape[0])),
+    ),
+    (
+        "grouped_gemm(Tensor x, Tensor w, Tensor starts, bool transposed=False) -> Tensor",
+        fused.grouped_gemm,
+        _cpu_grouped,
+        lambda x, w, _, turned=False: x.new_empty((x.shape[0], w.shape[2 if turned else 1])),
+    ),
+    (
+        "grouped_gemm_gathered(Tensor x, Tensor w, Tensor starts, Tensor tokens, Tensor? up=None,"
+        " str activation='silu') -> Tensor",
+        fused.grouped_gemm,
+        _cpu_gathered,
+        lambda x, w, _, tokens, *__: x.new_empty((tokens.shape[0], w.shape[1])),
+    ),
+    (
+        "grouped_swiglu(Tensor x, Tensor gate, Tensor up, Tensor starts, str activation='silu')"
+        " -> Tensor",
+        _run_grouped_swiglu,
+        _cpu_grouped_swiglu,
+        lambda x, gate, *_: x.new_empty((x.shape[0], gate.shape[1])),
+    ),
+    (
+        "grouped_gemm_weights(Tensor y, Tensor x, Tensor starts) -> Tensor",
+        fused.grouped_gemm_weights,
+        _cpu_weights,
+        lambda y, x, starts: x.new_empty((starts.shape[0] - 1, y.shape[1], x.shape[1])),
+    ),
+    (
+        "grouped_gemm_add(Tensor(a!) out, Tensor x, Tensor w, Tensor starts, Tensor rows,"
+        " Tensor? weight=None) -> ()",
+        fused.grouped_gemm,
+        _cpu_scattered,
+        lambda *_: None,
+    ),
+    (
+        "gemm_block_scaled(Tensor a, Tensor scale_a, Tensor b, Tensor scale_b, Tensor? starts=None)"
+        " -> Tensor",
+        fused.gemm_block_scaled,
+        _cpu_scaled,
+        lambda a, _, b, *__: a.new_empty((a.shape[0], b.shape[-2]), dtype=torch.bfloat16),
+    ),
+    (
+        "gemm_quantised(Tensor x, Tensor w, Tensor scale) -> Tensor",
+        fused.gemm_quantised,
+        _cpu_quantised,
+        lambda x, w, _: x.new_empty((x.shape[0], w.shape[0])),
+    ),
+    (
+        "scan(Tensor q, Tensor k, Tensor v, Tensor grown) -> (Tensor out, Tensor state)",
+        fused.scan,
+        _cpu_scan,
+        lambda q, _, v, __: (v.new_empty(v.shape), _state(q, v)),
+    ),
+)
 
 
 def _define() -> torch.library.Library:
@@ -266,21 +216,10 @@ def _define() -> torch.library.Library:
     tags = [torch.Tag.pt2_compliant_tag]
     exact = getattr(torch.Tag, "needs_exact_strides", None)
     tags.append(exact if exact is not None else torch.Tag.needs_fixed_stride_order)
-    kernels: tuple[tuple[str, Callable[..., Any], Callable[..., Any], Callable[..., Any]], ...] = (
-        (SWIGLU, _run_swiglu, _cpu_swiglu, _fake_swiglu),
-        (GROUPED, _run_grouped, _cpu_grouped, _fake_grouped),
-        (GATHERED, _run_gathered, _cpu_gathered, _fake_gathered),
-        (GROUPED_SWIGLU, _run_grouped_swiglu, _cpu_grouped_swiglu, _fake_grouped_swiglu),
-        (WEIGHTS, _run_weights, _cpu_weights, _fake_weights),
-        (SCATTERED, _run_scattered, _cpu_scattered, _fake_scattered),
-        (SCALED, _run_scaled, _cpu_scaled, _fake_scaled),
-        (QUANTISED, _run_quantised, _cpu_quantised, _fake_quantised),
-        (SCAN, _run_scan, _cpu_scan, _fake_scan),
-    )
-    for text, cuda, cpu, fake in kernels:
+    for text, call, cpu, fake in KERNELS:
         name = text.partition("(")[0]
         library.define(text, tags=tuple(tags))
-        library.impl(name, cuda, "CUDA")
+        library.impl(name, _by_name(call, text), "CUDA")
         library.impl(name, cpu, "CPU")
         torch.library.register_fake(f"warploom::{name}", fake, lib=library)
     torch.library.register_autograd(
@@ -290,33 +229,3 @@ def _define() -> torch.library.Library:
 
 
 _LIBRARY = _define()  # the ops live as long as this
-
-
-def flex_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    score_mod: Callable[..., Any] | None = None,
-    block_mask: object | None = None,
-    scale: float | None = None,
-    enable_gqa: bool = False,
-    return_lse: bool = False,
-) -> Any:  # noqa: ANN401 (a tensor, or two)
-    """torch's ``flex_attention``, run by warploom: eagerly, forward only.
-
-    ``score_mod`` and the mask function of ``block_mask`` are read from their Python text. The
-    blocks of the mask are walked and no others, full ones without the function.
-    """
-    if not enable_gqa and query.shape[1] != key.shape[1]:
-        raise BackendError(
-            f"{query.shape[1]} heads of queries, {key.shape[1]} of keys",
-            where="flex_attention",
-            fix="enable_gqa=True",
-        )
-    if any(t.requires_grad for t in (query, key, value)) and torch.is_grad_enabled():
-        raise BackendError(
-            "flex_attention with a gradient", where="flex_attention", fix="torch.no_grad()"
-        )
-    return attention(
-        query, key, value, scale=scale, score=score_mod, visible=block_mask, return_lse=return_lse
-    )

@@ -19,28 +19,24 @@ from warploom.launch.attention import (
     attention_packed as _launch_packed,
 )
 from warploom.launch.gemm import CALLS as GEMM, NO_SCALARS, PLAIN, gemm as _launch_gemm
+from warploom.launch.tensors import unwatched
 from warploom.torch import schema
 from warploom.torch.autograd import Attention, Gemm, attention_grads, needs_grad
 
 _PLAIN = (Tensor, torch.nn.Parameter)
-_WITH_SUMS = tuple(attention_options(causal, True, None) for causal in (False, True))
-_modes = torch._C._len_torch_dispatch_stack
+WITH_SUMS = tuple(attention_options(causal, True, None) for causal in (False, True))
 _functions = torch._C._len_torch_function_stack
-_transforms = torch._C._functorch.peek_interpreter_stack
-_traced = torch._C._get_tracing_state
+_gemm, _attention = GEMM.runner.eager, ATTENTION.runner.eager
+
+
+def is_open(tensor: Tensor) -> bool:
+    """A real tensor, and no mode of functions or profiler looks on: all that no guard tells."""
+    return type(tensor) in _PLAIN and not _functions() and not profiler._is_profiler_enabled
 
 
 def is_plain(tensor: Tensor) -> bool:
     """A real CUDA tensor that no tracer, mode, transform or profiler looks at."""
-    return (
-        type(tensor) in _PLAIN
-        and tensor.is_cuda
-        and not _modes()
-        and not _functions()
-        and _transforms() is None
-        and _traced() is None
-        and not profiler._is_profiler_enabled
-    )
+    return is_open(tensor) and tensor.is_cuda and unwatched()
 
 
 def _run_gemm(
@@ -74,7 +70,7 @@ def _run_attention(
 ) -> tuple[Tensor, Tensor]:
     """The CUDA kernel."""
     if scale is None and not lower_right:  # what most calls are, without calls in between
-        done = ATTENTION.launch((q, k, v, None, None, None), None, _WITH_SUMS[causal], None)
+        done = ATTENTION.launch((q, k, v, None, None, None), None, WITH_SUMS[causal], None)
         return done[3], done[4]
     mask = _mask(causal, lower_right)
     out, lse = _launch_attention(q, k, v, mask, scale, return_lse=True)
@@ -183,9 +179,15 @@ class _Gemm(torch._ops.OpOverloadPacket):
         alpha: float = 1.0,
         activation: str = "none",
     ) -> Tensor:
+        made: Tensor
+        if alpha == 1.0 and activation == "none" and is_open(b):
+            done = _gemm((a, b, None, bias, None), NO_SCALARS, PLAIN)
+            if done is not None:
+                made = done[2]
+                return made
         if is_plain(a) and not needs_grad(a, b, bias):
             return _run_gemm(a, b, bias, alpha, activation)
-        made: Tensor = self._op(a, b, bias, alpha, activation)
+        made = self._op(a, b, bias, alpha, activation)
         return made
 
 
@@ -201,6 +203,10 @@ class _Attention(torch._ops.OpOverloadPacket):
         scale: float | None = None,
         lower_right: bool = False,
     ) -> tuple[Tensor, Tensor]:
+        if scale is None and not lower_right and is_open(k):
+            done = _attention((q, k, v, None, None, None), None, WITH_SUMS[causal])
+            if done is not None:
+                return done[3], done[4]
         if is_plain(q) and not needs_grad(q, k, v):
             return _run_attention(q, k, v, causal, scale, lower_right)
         made: tuple[Tensor, Tensor] = self._op(q, k, v, causal, scale, lower_right)

@@ -5,7 +5,7 @@ Why torch's was taken is logged once a reason, by the logger ``warploom.torch`` 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from functools import cache
 from typing import Any
 
@@ -14,15 +14,15 @@ from torch import Tensor
 from torch.nn import functional
 from torch.nn.attention.bias import CausalBias, CausalVariant
 
-from warploom.launch.attention import attention as launch_attention
+from warploom.launch.attention import CALLS, _options
 from warploom.launch.attention_checks import HEAD_DIMS
-from warploom.launch.tensors import guard_of
 from warploom.torch.autograd import has_attention_backward, needs_grad, say_once
-from warploom.torch.ops import is_plain
+from warploom.torch.ops import is_open, is_plain
 
 ALIGNMENT = 16  # bytes
-LAYOUTS = 8  # known to be served
 HOPPER = (9, 0)
+ALONE = tuple(_options(causal, False, None) for causal in (False, True))  # without sums
+_eager = CALLS.runner.eager
 
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator, unused-ignore]
@@ -47,12 +47,15 @@ def scaled_dot_product_attention(
     enable_gqa: bool = False,
 ) -> Tensor:
     """``torch.nn.functional.scaled_dot_product_attention`` by warploom's kernel where it can be."""
-    if attn_mask is None and dropout_p == 0.0 and not torch.compiler.is_compiling():
-        for known in _SERVED.get(enable_gqa, ()):
-            if known(query, key, value) and is_plain(query) and not torch.is_autocast_enabled():
-                if scale is None or scale > 0.0:
-                    return _launch(query, key, value, is_causal, scale)
-                break
+    usual = attn_mask is None and dropout_p == 0.0 and (scale is None or 0.0 < scale < math.inf)
+    usual = usual and not torch.compiler.is_compiling()
+    if usual and is_open(key):
+        tensors = (query, key, value, None, None, None)
+        factor = None if scale is None else (scale,)
+        done = _eager(tensors, factor, ALONE[1 if is_causal else 0], enable_gqa)
+        if done is not None:
+            found: Tensor = done[3]
+            return found
     lower_right = False
     mask: Any = attn_mask
     if isinstance(mask, CausalBias):
@@ -63,9 +66,8 @@ def scaled_dot_product_attention(
     causal = is_causal or (attn_mask is not None and mask is None)
     reason = why_not(query, key, value, mask, dropout_p, scale, enable_gqa)
     if reason is None:
-        plain = mask is attn_mask and not torch.compiler.is_compiling() and is_plain(query)
-        if plain and not needs_grad(query, key, value):
-            _serve(enable_gqa, query, key, value)
+        if usual and is_plain(query) and not needs_grad(query, key, value):
+            return _served(query, key, value, is_causal, scale, enable_gqa)
         out: Tensor = torch.ops.warploom.attention(query, key, value, causal, scale, lower_right)[0]
         return out
     say_once(f"scaled_dot_product_attention: torch's own, because {reason}")
@@ -82,21 +84,14 @@ def scaled_dot_product_attention(
     return theirs
 
 
-_SERVED: dict[bool, tuple[Callable[..., bool], ...]] = {}  # what tells layouts served before
-
-
-def _launch(q: Tensor, k: Tensor, v: Tensor, causal: bool, scale: float | None) -> Tensor:
-    """Without the dispatcher: no gradient, mode or transform would see it."""
-    out: Tensor = launch_attention(q, k, v, causal, scale)
+def _served(
+    q: Tensor, k: Tensor, v: Tensor, causal: bool, scale: float | None, gqa: bool
+) -> Tensor:
+    """Without the dispatcher, now and when such tensors come again: nobody would see it."""
+    tensors, options = (q, k, v, None, None, None), ALONE[1 if causal else 0]
+    out: Tensor = CALLS.launch(tensors, None if scale is None else (scale,), options)[3]
+    CALLS.runner.mark(tensors, options, gqa)
     return out
-
-
-def _serve(gqa: bool, *tensors: Tensor) -> None:
-    """Serve tensors of this layout without asking again; the latest are looked for first."""
-    if not torch.compiler.is_compiling():
-        known = guard_of(list(tensors))
-        if known is not None:
-            _SERVED[gqa] = (known, *_SERVED.get(gqa, ()))[:LAYOUTS]
 
 
 def why_not(

@@ -13,6 +13,7 @@ from torch.nn import functional
 from warploom.launch.attention import attention
 from warploom.launch.driver import require_hopper
 from warploom.launch.gemm import gemm
+from warploom.launch.tune import rotated
 
 SMALL, LARGE = 256, 4096
 HEADS_SMALL, HEADS_LARGE = (1, 4, 256, 128), (2, 16, 4096, 128)
@@ -124,21 +125,6 @@ def _right(what: str, ours: torch.Tensor, theirs: torch.Tensor) -> Standing:
 def _speed(
     what: str, flops: float, ours: Callable[[], object], theirs: Callable[[], object]
 ) -> Standing:
-    """TFLOPS, the two taking turns: what runs before sets the clocks."""
-    times: tuple[list[float], list[float]] = ([], [])
-    for _ in range(8):
-        for call, found in zip((ours, theirs), times, strict=True):
-            found.append(_milliseconds(call))
-    mine, others = (flops / statistics.median(t[2:]) / 1e9 for t in times)
+    """TFLOPS, the two taking turns."""
+    mine, others = (flops / ms / 1e9 for ms in rotated((ours, theirs), rounds=8))
     return Standing(what, "TFLOPS", mine, others, mine >= others)
-
-
-def _milliseconds(call: Callable[[], object], repeats: int = 20) -> float:
-    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    start.record()
-    for _ in range(repeats):
-        call()
-    end.record()
-    torch.cuda.synchronize()
-    took: float = start.elapsed_time(end)
-    return took / repeats

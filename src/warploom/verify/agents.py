@@ -96,6 +96,12 @@ def agents(document: RolesDocument) -> tuple[Agent, ...]:
     )
 
 
+def takes(document: RolesDocument, agent: Agent, tile: int) -> bool:
+    """Whether an agent runs a tile: where its role alternates, every so many-th one."""
+    program = document.program(agent.role)
+    return not program.alternates or tile % program.instances == agent.instance
+
+
 def run(document: RolesDocument, agent: Agent, tiles: Sequence[int]) -> list[Event]:
     """The events of one agent over the tiles, in program order.
 
@@ -109,6 +115,8 @@ def run(document: RolesDocument, agent: Agent, tiles: Sequence[int]) -> list[Eve
     }
     events = [Event(agent, "setup", i, e, 0, k) for i, e, k in once["setup"]]
     for tile, trips in enumerate(tiles):
+        if not takes(document, agent, tile):
+            continue
         events += [Event(agent, ph, i, e, tile, k) for ph, i, e, k in _tile(program, trips)]
     events += [Event(agent, "finish", i, e, len(tiles), k) for i, e, k in once["finish"]]
     return [e for e in events if _runs(e)]

@@ -8,23 +8,9 @@ from typing import Any
 
 from warploom.sim.simulation import Simulation
 from warploom.view.compare import Pair
+from warploom.view.drawing import page
 from warploom.view.scene import steady_window
 from warploom.view.svg import timeline_svg
-
-_STYLE = """
-body{margin:0;padding:14px 20px;font:13px/1.45 system-ui,-apple-system,"Segoe UI",sans-serif;
-  color:#1d1f23;background:#fff}
-h1{font-size:17px;margin:0 0 8px} h2{font-size:14px;margin:18px 0 6px}
-table{border-collapse:collapse;font-variant-numeric:tabular-nums}
-td,th{text-align:left;padding:2px 14px 2px 0;vertical-align:top}
-.facts tr.diff td{font-weight:600} .facts td:first-child{color:#667}
-.lists{display:flex;flex-wrap:wrap;gap:10px 28px;align-items:flex-start}
-.list td{font:12px ui-monospace,monospace;padding:0 10px;border-left:3px solid transparent}
-.list td.l{background:#fdecea;border-color:#b2182b}
-.list td.r{background:#e8f4ea;border-color:#2e7d32}
-.list th{font-weight:600;padding:0 10px} .runs svg{max-width:100%;height:auto;display:block}
-label{margin-right:14px;color:#667} .only tr.same{display:none}
-"""
 
 
 def compare_html(
@@ -38,17 +24,13 @@ def compare_html(
     total = sum(len(pairs) for pairs in rows.values())
     title = f"{names[0]} and {names[1]}"
     lists = "".join(_list(*item, names) for item in rows.items())
-    return (
-        "<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'>"
-        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-        f"<link rel='icon' href='data:,'><title>{title}</title><style>{_STYLE}</style></head><body>"
-        f"<h1>{title}: {differ} of {total} rows differ</h1>"
-        f"<table class='facts'>{_facts(facts)}</table>"
-        f"<div class='runs'>{_runs(runs)}</div>"
-        "<h2>Entries <label><input type='checkbox' onchange=\"document.getElementById('lists')"
-        ".classList.toggle('only', this.checked)\"> only what differs</label></h2>"
-        f"<div class='lists' id='lists'>{lists}</div>"
-        "</body></html>\n"
+    return page(
+        "compare.html",
+        title=title,
+        count=f"{differ} of {total}",
+        facts=_facts(facts),
+        runs=_runs(runs),
+        lists=lists,
     )
 
 

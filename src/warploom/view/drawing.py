@@ -1,14 +1,26 @@
-"""A very small SVG writer: shapes as strings, escaped, with stable number formats."""
+"""A very small SVG writer: shapes as strings, escaped, with stable number formats; and pages."""
 
 from __future__ import annotations
 
+import re
 from html import escape
+from importlib.resources import files
 
 
 def number(value: float) -> str:
     """A coordinate with at most one decimal and no trailing zero."""
     text = f"{value:.1f}"
     return text[:-2] if text.endswith(".0") else text
+
+
+def asset(name: str) -> str:
+    """The text of a file that pictures are made of."""
+    return files("warploom.view").joinpath("assets").joinpath(name).read_text(encoding="utf-8")
+
+
+def page(file: str, **parts: str) -> str:
+    """A page of the assets; ``__TITLE__`` in it stands for the part ``title``."""
+    return re.sub("__([A-Z_]+)__", lambda found: parts[found[1].lower()], asset(file))
 
 
 class Drawing:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from html import escape
-from importlib.resources import files
 from typing import Any
 
 from warploom.sim.events import OpEvent, Place, StallEvent, StallKind
 from warploom.sim.pace import Pace, pace_of
 from warploom.sim.simulation import Simulation
+from warploom.view.drawing import asset, page
 from warploom.view.measured import Stamps, measured_lanes
 from warploom.view.palette import STALL_COLOURS, STALL_WORDS, op_colour, op_word
 from warploom.view.scene import (
@@ -49,7 +49,8 @@ def timeline_html(
     """
     every = rows if rows is not None else tuple(range(len(sim.rows)))
     scene = build_scene(sim, rows=every, pace=pace)
-    return _PAGE.format(
+    return page(
+        "timeline.html",
         title=escape(f"Timeline of {sim.name}"),
         name=escape(sim.name),
         figures=_figures(scene, stamps),
@@ -57,8 +58,8 @@ def timeline_html(
         sites=_sites(sim, scene),
         legend=_legend(sim) + (_MEASURED_KEY if stamps is not None else ""),
         all_rows="" if len(scene.bands) > len(representative_rows(sim)) else " disabled",
-        css=_asset("timeline.css"),
-        script=_asset("timeline.js"),
+        css=asset("timeline.css"),
+        script=asset("timeline.js"),
         data=_embed(
             {
                 **_data(scene),
@@ -68,10 +69,6 @@ def timeline_html(
             }
         ),
     )
-
-
-def _asset(name: str) -> str:
-    return files("warploom.view").joinpath("assets").joinpath(name).read_text(encoding="utf-8")
 
 
 def _embed(data: dict[str, Any]) -> str:
@@ -254,46 +251,3 @@ _ARROW = (
     '<marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '
     'orient="auto-start-reverse"><path d="M0 0L8 4L0 8z" fill="var(--mark)"/></marker>'
 )
-
-_PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="icon" href="data:,">
-<title>{title}</title>
-<style>
-{css}</style>
-</head>
-<body>
-<header><h1>{name}</h1><div id="figures">{figures}</div></header>
-<div id="tools">
-<button id="fit" title="key 0">whole run</button>
-<button id="steady" title="key i">steady state</button>
-<button id="zoomin" title="key +">zoom in</button>
-<button id="zoomout" title="key -">zoom out</button>
-<label><input type="checkbox" id="all"{all_rows}> all waves</label>
-<label title="key h"><input type="checkbox" id="hands"> hand-overs</label>
-<button id="help" title="key ?" aria-expanded="false">keys</button>
-<label class="hint">wheel zooms, drag moves, click explains</label>
-</div>
-<div id="keys" hidden><b>+ -</b> or <b>w s</b> zoom <b>&larr; &rarr;</b> or <b>a d</b> move <b>0</b>
-whole run <b>i</b> steady state <b>h</b> hand-overs <b>Esc</b> let go <b>?</b> these keys</div>
-<div id="legend">{legend}</div>
-<main>
-<div id="plot" tabindex="0"></div>
-<aside>
-<div id="detail"></div>
-<h2>Units, share of the steady state</h2>
-<table>{units}</table>
-<h2>Where it stalls: cycles, all rows</h2>
-<table>{sites}</table>
-</aside>
-</main>
-<div id="tip" role="tooltip"></div>
-<script type="application/json" id="data">{data}</script>
-<script>
-{script}</script>
-</body>
-</html>
-"""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from warploom.view.drawing import number
+from warploom.view.drawing import number, page
 
 _SIZE = re.compile(r'<svg xmlns="[^"]*" width="([\d.]+)" height="([\d.]+)"')
 
@@ -42,7 +42,7 @@ def pages(title: str, parts: Sequence[tuple[str, str]]) -> str:
         f"{'' if not i else ' hidden'}></iframe>"
         for i, (name, page) in enumerate(parts)
     )
-    return _PAGE.format(title=escape(title), buttons=buttons, frames=frames)
+    return page("loops.html", title=escape(title), buttons=buttons, frames=frames)
 
 
 def traces(parts: Sequence[tuple[str, dict[str, Any]]]) -> dict[str, Any]:
@@ -60,37 +60,3 @@ def traces(parts: Sequence[tuple[str, dict[str, Any]]]) -> dict[str, Any]:
     others = [trace["otherData"] for _, trace in parts]
     joined = {key: "; ".join(str(o[key]) for o in others) for key in others[0]}
     return parts[-1][1] | {"traceEvents": events, "otherData": joined}
-
-
-_PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="icon" href="data:,">
-<title>{title}</title>
-<style>
-html,body{{margin:0;height:100%;font:13px system-ui,-apple-system,"Segoe UI",sans-serif}}
-body{{display:flex;flex-direction:column}} nav{{padding:6px 12px;border-bottom:1px solid #ccd}}
-button{{margin-right:6px;padding:3px 10px;border:1px solid #bbc;border-radius:4px;background:#fff}}
-button[aria-pressed=true]{{background:#1d3557;color:#fff}}
-iframe{{flex:1;width:100%;border:0}} iframe[hidden]{{display:none}} small{{color:#667}}
-</style>
-</head>
-<body>
-<nav>{buttons}<small>loops of a tile, one after the other; keys 1, 2, ... choose</small></nav>
-{frames}
-<script>
-const buttons = [...document.querySelectorAll("button")];
-const frames = [...document.querySelectorAll("iframe")];
-function choose(n) {{
-  if (!buttons[n]) return;
-  buttons.forEach((b, i) => b.setAttribute("aria-pressed", i === n));
-  frames.forEach((f, i) => {{ f.hidden = i !== n; }});
-}}
-buttons.forEach((b, i) => b.addEventListener("click", () => choose(i)));
-addEventListener("keydown", (e) => choose(Number(e.key) - 1));
-</script>
-</body>
-</html>
-"""

@@ -141,7 +141,7 @@ def refuse_other_operands(document: RolesDocument, derived: RolesDocument) -> No
             fix=", ".join(p.name for p in derived.programs),
         )
     for mine, right in zip(document.programs, derived.programs, strict=True):
-        for field in ("instances", "threads", "carries_phase", "registers"):
+        for field in ("instances", "threads", "carries_phase", "alternates", "registers"):
             if getattr(mine, field) != getattr(right, field):
                 raise BackendError(
                     f"{field} of role {mine.name!r} is not the kernel's",

@@ -35,6 +35,7 @@ from warploom.document.roles import (
     WaitGroup,
 )
 from warploom.emit.cuda.judged import group_barrier, refuse_unfaithful
+from warploom.emit.cuda.roles import number
 from warploom.errors import BackendError
 
 
@@ -196,23 +197,24 @@ def _wait_group(e: RoleEntry, site: Site) -> list[str]:
 def _scope_sync(e: RoleEntry, site: Site) -> list[str]:
     assert isinstance(e, ScopeSync)
     if e.scope is Scope.WARPGROUP:
-        return [f"named_sync({group_barrier(site.document, site.program)} + instance, 128);"]
+        first = group_barrier(site.document, site.program)
+        return [f"named_sync({first} + {number(site.program)}, 128);"]
     return ["__syncwarp();"] if e.scope is Scope.WARP else []
 
 
 def _named(e: RoleEntry, site: Site) -> list[str]:
     assert isinstance(e, NamedSync | NamedArrive)
     barrier = next(b for b in site.document.barriers if b.name == e.barrier)
-    alone = site.program.instances == 1
-    number = str(barrier.id)
+    alone, mine = site.program.instances == 1, number(site.program)
+    at = str(barrier.id)
     if barrier.count > 1 and alone:
-        number = str(barrier.id + e.turn % barrier.count)
+        at = str(barrier.id + e.turn % barrier.count)
     elif barrier.count > 1:
-        turn = f"(instance + {e.turn}) % {barrier.count}" if e.turn else "instance"
-        number = f"{barrier.id} + {turn}"
+        turn = f"({mine} + {e.turn}) % {barrier.count}" if e.turn else mine
+        at = f"{barrier.id} + {turn}"
     call = "named_sync" if isinstance(e, NamedSync) else "named_arrive"
-    guard = f"if (instance == {e.instance}) " if e.instance is not None and not alone else ""
-    return [f"{guard}{call}({number}, {barrier.threads});"]
+    guard = f"if ({mine} == {e.instance}) " if e.instance is not None and not alone else ""
+    return [f"{guard}{call}({at}, {barrier.threads});"]
 
 
 def _bulk_wait(e: RoleEntry, site: Site) -> list[str]:

@@ -13,6 +13,13 @@ def indent(lines: Sequence[str], by: int) -> list[str]:
     return [line if line.startswith("#") or not line else " " * by + line for line in lines]
 
 
+def number(program: RoleProgram) -> str:
+    """The name of an instance's number. Of those who share a tile it says which rows are theirs,
+    so those who have a tile each have another name for it.
+    """
+    return "whose" if program.alternates else "instance"
+
+
 def barrier_setup(document: RolesDocument) -> list[str]:
     """Initialisation of every mbarrier with the arrivals the programs make.
 

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import accumulate
 from typing import NamedTuple
 
 from warploom.document.kinds import Phase
@@ -38,12 +39,11 @@ class Hazard(StrEnum):
     RAW_REG = "RAW-REG"
 
 
-@dataclass(frozen=True, slots=True)
-class Element:
+class Element(NamedTuple):
     """One executed item: its place in the text (``None``: added by the protocol) and iteration."""
 
     phase: Phase | None
-    index: int
+    index: int  # type: ignore[assignment]  # a tuple's own method, not used here
     iteration: int
     item: Item
 
@@ -106,11 +106,11 @@ class Program:
 
     def count_at(self, waits: Waits, gap: int, queue: Queue) -> int | None:
         """The count waited for at a gap: by a decided wait, a kept wait or a draining barrier."""
-        item = self.elements[gap].item
+        phase, index, _, item = self.elements[gap]
         if item.act is Act.BARRIER and item.drains:
             return 0
-        site = self.site(gap)
-        decided = None if site is None else waits.get(site, {}).get(queue)
+        here = None if phase is None else waits.get((phase, index))
+        decided = None if here is None else here.get(queue)
         kept = kept_count(item) if item.queue is queue else None
         if decided is None or kept is None:
             return kept if decided is None else decided
@@ -199,18 +199,18 @@ def _useful(elements: tuple[Element, ...]) -> set[int]:
 def unroll(text: Text, trips: int) -> Program:
     """The program of one wave, without the barriers only some groups execute."""
     elements, starts = _elements(text, trips)
-    barriers, issued = [0], {Queue.VM: [0], Queue.LGKM: [0]}
-    for e in elements:
-        barriers.append(barriers[-1] + (e.item.act is Act.BARRIER))
-        for queue, sums in issued.items():
-            sums.append(sums[-1] + (e.item.units if e.item.queue is queue else 0))
-    marks = [t for t, e in enumerate(elements) if e.item.act is Act.STAGGER]
+    items = [e.item for e in elements]
+    issued = {
+        q: tuple(accumulate([x.units if x.queue is q else 0 for x in items], initial=0))
+        for q in Queue
+    }
+    marks = [t for t, x in enumerate(items) if x.act is Act.STAGGER]
     return Program(
         text,
         trips,
         tuple(elements),
-        tuple(barriers),
-        {q: tuple(s) for q, s in issued.items()},
+        tuple(accumulate([x.act is Act.BARRIER for x in items], initial=0)),
+        issued,
         marks[0] if marks else -1,
         tuple(starts),
         _guards(elements) if text.registers_guarded else (-1,) * len(elements),

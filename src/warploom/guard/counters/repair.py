@@ -93,8 +93,9 @@ def repair(document: AnyGiven, *, cost: Cost = CHIP, limit: int = 16) -> Repair:
         document = replace(document, protocol=replace(document.protocol, tail_barriers=tails))
     text = _clamped(read_text(document, keep_waits=True))
     trips = checked_trips(text)
-    barriers = kernel_barriers(Windows(text, trips), limit=limit)
-    best, _ = barriers.best(lambda t: _best_waits(t, trips, cost, limit), limit)
+    windows = Windows(text, trips)
+    barriers = kernel_barriers(windows, limit=limit)
+    best, _ = barriers.best(lambda t: _best_waits(windows.beside(t), cost, limit), limit)
     reasons = explain(best.solution.windows, best.solution.placed, best.emitted)
     changes = [*_protocol_change(given, tails), *_changes(best, reasons)]
     return Repair(document=best.emitted.document, changes=tuple(changes), trips=tuple(trips))
@@ -137,9 +138,8 @@ def _is_tightened(text: Text, site: tuple[Phase, int], queue: Queue) -> bool:
     return site[1] < len(items) and items[site[1]].act is Act.WAIT and items[site[1]].queue is queue
 
 
-def _best_waits(text: Text, trips: range, cost: Cost, limit: int) -> _Trial:
+def _best_waits(windows: Windows, cost: Cost, limit: int) -> _Trial:
     """The best repair of a text whose kernel has all its barriers."""
-    windows = Windows(text, trips)
     options = {q: wait_places(windows, q, _kernel_places(windows, q), limit) for q in Queue}
     base = {q: options[q][0] for q in Queue}
     best: _Trial | None = None
@@ -149,7 +149,7 @@ def _best_waits(text: Text, trips: range, cost: Cost, limit: int) -> _Trial:
             trial = {**base, queue: places}
             allowed = frozenset((i, q) for q, mine in trial.items() for i in mine)
             placed = kernel_waits(windows, at_last_of(allowed))
-            ranked.append((_Trial(finish(text, trips, placed, style=Style.REUSE), cost), places))
+            ranked.append((_Trial(finish(windows, placed, style=Style.REUSE), cost), places))
         best, base[queue] = min(ranked, key=lambda r: r[0].key)
     assert best is not None
     return best

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from warploom.document.counters import ScheduleDocument
 from warploom.document.kinds import Phase, ScheduleOps
@@ -143,7 +144,7 @@ def synthesise(
         document, _phases(keep_barriers), which, price, own, extra_barriers, limit
     )
     if mode is Mode.FEWEST:
-        best = _fewest(best, trips, price, limit)
+        best = _fewest(best, price, limit)
     return _result(best, mode, trips, stabbing, ranked, price)
 
 
@@ -155,6 +156,7 @@ def guarded(
     return best.emitted.document, best.cost
 
 
+@lru_cache(maxsize=32)  # commands, searches and comparisons ask for the same document again
 def _search(
     document: ScheduleDocument,
     keep: tuple[Phase, ...],
@@ -167,15 +169,16 @@ def _search(
     text = read_text(document, keep_barriers=keep)
     trips = checked_trips(text)
     cheapest = which is Barriers.CHEAPEST
+    windows = Windows(text, trips)
     found = kernel_barriers(
-        Windows(text, trips),
+        windows,
         extra,
         min(limit, 4) if cheapest else limit,
         prices if cheapest else None,
     )
 
     def build(start: Text) -> _Candidate:
-        return _Candidate(finish(start, trips), cost, start, which)
+        return _Candidate(finish(windows.beside(start)), cost, start, which)
 
     best, ranked = (found.cheapest if cheapest else found.best)(build, limit)
     return best, ranked, found.stabbing, trips
@@ -220,13 +223,12 @@ class Solution:
 
 
 def finish(
-    text: Text, trips: range, kernel: Placed | None = None, *, style: Style = Style.WEAKEST
+    windows: Windows, kernel: Placed | None = None, *, style: Style = Style.WEAKEST
 ) -> Solution:
     """Waits of all phases, and barriers of prologue and epilogue where a window lacks them.
 
     The kernel's barriers are decided; ``kernel`` gives its waits, or the weakest are taken.
     """
-    windows = Windows(text, trips)
     loop = kernel if kernel is not None else kernel_waits(windows)
     late: tuple[Instance, ...] = ()
     while True:
@@ -235,7 +237,7 @@ def finish(
             prologue_waits(windows, placed, late, style=style)
             missing = epilogue_waits(windows, placed, style=style)
         except Short as short:
-            windows = Windows(_with_barrier_for(windows.text, short), trips)
+            windows = windows.beside(_with_barrier_for(windows.text, short))
             late = ()
             continue
         if not missing:
@@ -299,11 +301,11 @@ def _count_sum(placed: Placed) -> int:
     return sum(n for counts in placed.counts.values() for n in counts.values())
 
 
-def _fewest(best: _Candidate, trips: range, cost: Cost, limit: int) -> _Candidate:
+def _fewest(best: _Candidate, cost: Cost, limit: int) -> _Candidate:
     """Same kernel barriers, fewest waits. Places of the weakest solution suffice: any wait can move
     later to one of them. Queue by queue, ranked by cost among equals. Prologue and epilogue start
     afresh: stronger waits in the kernel may spare them a barrier."""
-    start, windows = best.start, Windows(best.start, trips)
+    start, windows = best.start, best.solution.windows.beside(best.start)
     kernel = {
         q: {s[1] for s, c in best.solution.placed.counts.items() if q in c and s[0] is Phase.KERNEL}
         for q in Queue
@@ -314,7 +316,7 @@ def _fewest(best: _Candidate, trips: range, cost: Cost, limit: int) -> _Candidat
             trial = {**kernel, queue: set(places)}
             allowed = frozenset((i, q) for q, mine in trial.items() for i in mine)
             placed = kernel_waits(windows, at_last_of(allowed))
-            done = finish(start, trips, placed, style=Style.FEWEST)
+            done = finish(windows, placed, style=Style.FEWEST)
             ranked.append((_Candidate(done, cost, start, best.which), places))
         best, places = min(ranked, key=lambda r: r[0].fewest_key)
         kernel[queue] = set(places)

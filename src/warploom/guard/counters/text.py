@@ -32,6 +32,7 @@ class Queue(Enum):
 
     VM = "vm"
     LGKM = "lgkm"
+    __hash__ = object.__hash__  # members are one each; an enum's own goes through its name
 
     @property
     def capacity(self) -> int:

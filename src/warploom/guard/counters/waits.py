@@ -13,7 +13,7 @@ own waits do not do in time, then the epilogue, one count for all trip counts.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -81,26 +81,31 @@ class Windows:
 
     A window is told by its two places and the back edges between them: what lies between is
     then the same text, whatever the trip count. A loop read that only the epilogue uses counts.
+    Derived barriers create no requirement: those of ``known``, where only they differ, are taken.
     """
 
-    def __init__(self, text: Text, trips: Iterable[int]) -> None:
-        self.text = text
-        self.programs = {n: unroll(text, n) for n in trips}
-        depth = max(self.programs) + 3
+    def __init__(self, text: Text, trips: range, known: Windows | None = None) -> None:
+        self.text, self.trips = text, trips
+        programs = [unroll(text, n) for n in trips]
+        depth = trips[-1] + 3
         self.loop = unroll(text, depth)
         self._anchor = depth // 2
         self.kernel: list[Instance] = []
         self.entering: list[Instance] = []
         self.leaving: list[Instance] = []
-        seen: set[object] = set()
-        for n, program in self.programs.items():
-            for need in program.needs():
-                key = _window_key(program, need)
-                if key not in seen:
-                    seen.add(key)
-                    self._sort_in(program, need, n)
+        own = [[t for t, e in enumerate(p.elements) if not e.item.derived] for p in programs]
+        self._needs: list[tuple[int, Need]] = (
+            _distinct_needs(programs, own) if known is None else known._needs
+        )
+        for n, need in self._needs:
+            a, b = own[n][need.producer], own[n][need.consumer]
+            self._sort_in(programs[n], need._replace(producer=a, consumer=b))
 
-    def _sort_in(self, program: Program, need: Need, trips: int) -> None:
+    def beside(self, text: Text) -> Windows:
+        """The windows of a text that differs in derived barriers only."""
+        return Windows(text, self.trips, self)
+
+    def _sort_in(self, program: Program, need: Need) -> None:
         a, b = program.elements[need.producer], program.elements[need.consumer]
         if b.phase is Phase.EPILOGUE:
             self.leaving.append(Instance(program, need, program.deadline(need)))
@@ -116,6 +121,18 @@ class Windows:
             consumer=starts[self._anchor] + consumer,
         )
         return Instance(self.loop, moved, self.loop.deadline(moved))
+
+
+def _distinct_needs(programs: list[Program], own: list[list[int]]) -> list[tuple[int, Need]]:
+    """Each window once: its program, and its two ends counted without derived barriers."""
+    found: dict[object, tuple[int, Need]] = {}
+    for n, program in enumerate(programs):
+        place = {t: i for i, t in enumerate(own[n])}
+        for need in program.needs():
+            a, b = place[need.producer], place[need.consumer]
+            moved = need._replace(producer=a, consumer=b)
+            found.setdefault(_window_key(program, need), (n, moved))
+    return list(found.values())
 
 
 def _window_key(program: Program, need: Need) -> object:

@@ -40,7 +40,13 @@ from warploom.guard.mbarrier.plan import (
     Work,
 )
 from warploom.guard.mbarrier.release import Release
-from warploom.guard.mbarrier.turns import first_turn, last_turn, take_turns, wait_before_turns
+from warploom.guard.mbarrier.turns import (
+    first_turn,
+    last_turn,
+    take_turns,
+    tile_turns,
+    wait_before_turns,
+)
 from warploom.order import ModuloResult
 
 WARP_THREADS = 32
@@ -66,7 +72,7 @@ def derive_roles(result: ModuloResult, plan: Plan) -> RolesDocument:
 
 def _expanded(result: ModuloResult, plan: Plan, role: RolePlan) -> Lists:
     lists = expand_role(result, plan, role)
-    if plan.turns is None or plan.turns.role != role.name:
+    if plan.turns is None or plan.turns.role != role.name or role.alternates:
         return lists
     return take_turns(result, plan, role, lists)
 
@@ -75,7 +81,8 @@ def _program(result: ModuloResult, plan: Plan, role: RolePlan, lists: Lists) -> 
     guards = guards_of(plan, lists, over_before(result, plan.aliases, role.members[0]))
 
     def listed(name: str, steps: tuple[Step, ...]) -> tuple[RoleEntry, ...]:
-        return wait_before_turns(plan, entries(plan, guards, name, steps))
+        made = entries(plan, guards, name, steps)
+        return tile_turns(plan, name, made) if role.alternates else wait_before_turns(plan, made)
 
     prologue = listed("prologue", lists.prologue)
     return RoleProgram(
@@ -89,6 +96,7 @@ def _program(result: ModuloResult, plan: Plan, role: RolePlan, lists: Lists) -> 
         epilogue=listed("epilogue", lists.epilogue),
         finish=_finish(plan, role),
         registers=role.registers,
+        alternates=role.alternates,
     )
 
 
@@ -151,7 +159,7 @@ def _fills(plan: Plan, role: RolePlan, lists: Lists, ring: str) -> int:
     """
     steps = (*lists.prologue, *lists.kernel)
     if any(isinstance(s.action, Work) and ring in {f.ring for f in s.action.fills} for s in steps):
-        return role.instances * _scopes(plan, role)
+        return role.together * _scopes(plan, role)
     return int(any(isinstance(s.action, tuple) and s.action[0].ring == ring for s in steps))
 
 
@@ -159,7 +167,7 @@ def _releases(plan: Plan, role: RolePlan, lists: Lists, ring: str) -> int:
     steps = (*lists.prologue, *lists.kernel, *lists.epilogue)
     if not any(s.is_release and s.ring == ring for s in steps):
         return 0
-    return role.instances * _scopes(plan, role) * _multicast(plan, ring)
+    return role.together * _scopes(plan, role) * _multicast(plan, ring)
 
 
 def _scopes(plan: Plan, role: RolePlan) -> int:

@@ -109,6 +109,7 @@ class RolePlan:
     ``head`` and ``tail`` are (op name, action) pairs run before and after the loop of a tile,
     ``setup`` entries once before the first tile. ``of`` names the schedule's roles that the
     instances stand for, in order, when the schedule tells them apart: their programs must be equal.
+    ``alternates``: instances take whole tiles in turn.
     """
 
     name: str
@@ -119,6 +120,12 @@ class RolePlan:
     tail: tuple[tuple[str, Action], ...] = ()
     setup: tuple[RoleEntry, ...] = ()
     of: tuple[str, ...] = ()
+    alternates: bool = False
+
+    @property
+    def together(self) -> int:
+        """Instances that share a tile."""
+        return 1 if self.alternates else self.instances
 
     @property
     def members(self) -> tuple[str, ...]:
@@ -128,7 +135,8 @@ class RolePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turns:
-    """Instances of ``role`` use ``unit`` in turns, in the order the schedule found.
+    """Instances of ``role`` use ``unit`` in turns: in the order the schedule found, or, where they
+    alternate, tile by tile.
 
     ``barrier`` names one named barrier for each instance, for its threads and its neighbour's.
     """

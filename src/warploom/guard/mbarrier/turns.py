@@ -4,6 +4,10 @@ A *turn* is a run of products of one instance with no other instance's product b
 unit. Two products follow one another in a turn exactly if they are neighbours there in the modulo
 schedule. An instance waits for its barrier before a turn and arrives on its neighbour's after it;
 the last instance gives the first one its first turn, and the first takes the last one back.
+
+Instances that alternate have one turn a tile: from its first wait for a slot to its last product.
+So whoever waits for a slot knows that the uses before it, which the others waited for, were full:
+a parity tells two neighbouring phases apart and no more.
 """
 
 from __future__ import annotations
@@ -12,7 +16,17 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from warploom.document.roles import NamedArrive, NamedSync, RoleEntry, WaitFull, WaitGroup
+from warploom.document.roles import (
+    Commit,
+    Mma,
+    MmaFence,
+    NamedArrive,
+    NamedSync,
+    RoleEntry,
+    WaitEmpty,
+    WaitFull,
+    WaitGroup,
+)
 from warploom.errors import SchedulingError
 from warploom.guard.mbarrier.expand import Lists, Step
 from warploom.guard.mbarrier.plan import Plan, Product, RolePlan, Turns, Verbatim
@@ -20,6 +34,7 @@ from warploom.guard.mbarrier.unrolled import Occurrence, Position, runs
 from warploom.order import ModuloResult
 
 REACH = 4
+_HELD = (WaitFull, WaitEmpty, Mma)
 Pair = tuple[str, str, int]  # op, the op after it, how many iterations later
 
 
@@ -79,6 +94,20 @@ def wait_before_turns(plan: Plan, entries: tuple[RoleEntry, ...]) -> tuple[RoleE
     return tuple(out)
 
 
+def tile_turns(plan: Plan, name: str, entries: tuple[RoleEntry, ...]) -> tuple[RoleEntry, ...]:
+    """A list of an instance that alternates, with the begin or the end of its turn."""
+    assert plan.turns is not None
+    begins = [i for i, e in enumerate(entries) if isinstance(e, (*_HELD, MmaFence))]
+    ends = [i + 1 for i, e in enumerate(entries) if isinstance(e, (*_HELD, Commit))]
+    if name == "prologue":
+        at = begins[0] if begins else len(entries)
+        return (*entries[:at], _wait(plan.turns), *entries[at:])
+    if name == "epilogue":
+        at = ends[-1] if ends else 0
+        return (*entries[:at], _hand_over(plan.turns), *entries[at:])
+    return entries
+
+
 def first_turn(plan: Plan, role: RolePlan) -> tuple[RoleEntry, ...]:
     """The last instance hands the first turn to the first instance."""
     if plan.turns is None or plan.turns.role != role.name:
@@ -94,8 +123,11 @@ def first_turn(plan: Plan, role: RolePlan) -> tuple[RoleEntry, ...]:
 
 
 def last_turn(plan: Plan, role: RolePlan) -> tuple[RoleEntry, ...]:
-    """The first instance takes the last hand-over, so that every arrival is waited for."""
-    if plan.turns is None or plan.turns.role != role.name:
+    """The first instance takes the last hand-over, so that every arrival is waited for.
+
+    Who would be next after the last tile depends on how many there are: there nobody waits.
+    """
+    if plan.turns is None or plan.turns.role != role.name or role.alternates:
         return ()
     return (
         NamedSync(barrier=plan.turns.barrier, instance=0, reason="the last turn has come back"),

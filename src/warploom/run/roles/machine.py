@@ -243,12 +243,13 @@ class Machine:
     def _fill_slots(self, a: Agent, step: Step, e: roles.Compute) -> None:
         """Ordinary writes of this instance's share of a slot; products see them after a fence."""
         read = {key for b in self.agents for p in b.products for key, _ in p.slots}
+        shares = 1 if a.program.alternates else a.program.instances
         for s in e.fills_slots:
             ring = self.rings[s.ring]
             slot = self._position(a, step, s.ring) % ring.depth
             value = self.values.of("loaded", s.ring, s.part, step.content(ring))
             key = (a.cta, s.ring, slot, s.part)
-            self.memory.fill(key, value, a.plan.instance, a.program.instances, read)
+            self.memory.fill(key, value, a.plan.instance, shares, read)
 
     def _fill(self, a: Agent, strand: int, e: roles.Compute, made: int) -> None:
         for which in e.fills:

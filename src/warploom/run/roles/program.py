@@ -53,11 +53,13 @@ class Step:
 
 
 def steps_of(program: RoleProgram, instance: int, tiles: Sequence[int]) -> tuple[Step, ...]:
-    """The steps of one instance, in program order."""
+    """The steps of one instance, in program order: of every tile, or of those of its turn."""
+    turns = program.instances if program.alternates else 1
     steps = [Step(e, 0, getattr(e, "k", 0), 0) for e in program.setup]
     base = 0
     for tile, trips in enumerate(tiles):
-        steps += [Step(e, tile, k, base) for e, k in _tile(program, trips)]
+        if tile % turns == instance % turns:
+            steps += [Step(e, tile, k, base) for e, k in _tile(program, trips)]
         base += trips
     steps += [Step(e, len(tiles), getattr(e, "k", 0), base) for e in program.finish]
     return tuple(s for s in steps if getattr(s.entry, "instance", None) in (None, instance))

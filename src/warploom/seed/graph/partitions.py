@@ -18,13 +18,6 @@ from warploom.seed.graph.edges import apply_edge_rules, derive_edges_from_ops
 from warploom.seed.graph.rules import EdgeRule, double_buffer_edge_rules
 
 
-def search_edges(
-    body: Sequence[OpDesc], edges: Sequence[DepEdge], config: PipelineConfig
-) -> tuple[DepEdge, ...]:
-    """The edges a search must keep: the given ones, unless they are defaults cut at two halves."""
-    return edge_choices(body, edges, config)[0]
-
-
 def edge_choices(
     body: Sequence[OpDesc], edges: Sequence[DepEdge], config: PipelineConfig
 ) -> list[tuple[DepEdge, ...]]:

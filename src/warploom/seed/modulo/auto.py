@@ -18,6 +18,7 @@ from warploom.document.machine import MachineCosts, OpTiming
 from warploom.document.ops import DepEdge, OpDesc
 from warploom.errors import WarploomError
 from warploom.guard.counters import StallModel, guarded
+from warploom.guard.counters.cost import Cost
 from warploom.order import ModuloResult, RingKind
 from warploom.order.hunt import Hunt, HuntOptions, Task
 from warploom.order.sequence import Program, as_result
@@ -95,11 +96,12 @@ class Workbench:
             barrier=self.machine.barrier,
         )
 
-    def interval(self) -> _Interval:
+    def interval(self) -> Cost:
         """The simulated cycles of a document's loop, nearly: what waits and barriers are
         compared by."""
         rows = -(-self.waves // self.machine.simds)  # those of one SIMD stand for all
-        return _Interval(self.machine, rows if self.waves % rows == 0 else None)
+        waves = rows if self.waves % rows == 0 else None
+        return interval_cost(self.machine, trips=TRIPS, waves=waves)
 
     def score(self, document: ScheduleDocument) -> float:
         """Simulated cycles for ``tiles`` K-tiles, of all waves, as every command reports them."""
@@ -130,15 +132,6 @@ _ONE = OpTiming(issue=1, occupancy=1, latency=1)
 
 def _is_mma(op: OpDesc) -> bool:
     return op.role is OpRole.COMPUTE
-
-
-@dataclass(frozen=True, slots=True)
-class _Interval:
-    machine: MachineCosts
-    waves: int | None
-
-    def __call__(self, document: ScheduleDocument) -> float:
-        return interval_cost(self.machine, trips=TRIPS, waves=self.waves)(document)
 
 
 def workbench(

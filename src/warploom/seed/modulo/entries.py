@@ -17,7 +17,6 @@ from warploom.order.expand import (
     Instance,
     copy_index,
     expand,
-    kernel_rank,
     unroll_factor as unroll_of,
 )
 from warploom.order.result import ModuloResult
@@ -54,26 +53,6 @@ def modulo_phases(
     loop = expand(result, filled)
     kernel = expand(result, filled + unroll).kernel
     return _entries(body, result, replace(loop, kernel=kernel), filled, vm_costs)
-
-
-def short_phases(
-    body: BodyProblem, result: ModuloResult, iterations: int, *, vm_costs: Sequence[int] = (0, 0)
-) -> ModuloPhases:
-    """Entries for few iterations: all of them overlapped in the prologue.
-
-    The loop after it runs one iteration a trip without overlap, so that the program stays valid
-    for every larger count too. Copies must repeat with the loop: it uses those of ``iterations``.
-    """
-    program = expand(result, iterations)
-    unroll = unroll_of(result)
-    order = sorted(range(len(result.times)), key=lambda v: (result.times[v], _rank(result, v)))
-    kernel = tuple(Instance(v, iterations + turn) for turn in range(unroll) for v in order)
-    whole = replace(program, prologue=program.instances(), kernel=kernel, epilogue=(), trips=0)
-    return _entries(body, result, whole, iterations, vm_costs)
-
-
-def _rank(result: ModuloResult, op: int) -> int:
-    return kernel_rank(result).index(op)
 
 
 def _entries(

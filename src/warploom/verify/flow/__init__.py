@@ -9,7 +9,7 @@ kernel list or in none. So after one iteration of it, what every place holds is 
 the iteration's number, and the iterations after the second find what the second found, shifted. A
 declaration looks ``back`` at most b iterations, so it differs from one iteration to the next only
 in the first b. Tiles of ``least`` .. ``least + b + 3`` iterations therefore show everything. Values
-of the tile before are never right, whatever its length: two equal tiles show what leaks.
+of the tile before are never right, whatever its length: two equal tiles of everybody show leaks.
 """
 
 from warploom.verify.flow.judge import check_flow, flow_tiles

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from warploom.document.flow import Flow, FlowOp, FlowOperand, When
 from warploom.document.roles import BulkStore, Compute, Load, Mma, RolesDocument
-from warploom.verify.agents import Agent, Event, Uses, agents, describe, run
+from warploom.verify.agents import Agent, Event, Uses, agents, describe, run, takes
 from warploom.verify.findings import Code, Finding
 
 Instance = tuple[str, int, int]  # value, tile, iteration (0 for values of a tile)
@@ -27,11 +27,15 @@ def check_flow(document: RolesDocument, flow: Flow) -> Iterator[Finding]:
         yield from _Walk(document, flow, tiles).findings()
 
 
-def flow_tiles(document: RolesDocument, flow: Flow) -> Iterator[tuple[int, int]]:
-    """The runs that show everything: of lengths from the least on, as far as operands look back."""
+def flow_tiles(document: RolesDocument, flow: Flow) -> Iterator[tuple[int, ...]]:
+    """The runs that show everything: of lengths from the least on, as far as operands look back.
+
+    Everybody runs two tiles.
+    """
+    turns = max((p.instances for p in document.programs if p.alternates), default=1)
     least = max(document.minimum_trips, 1)
     back = max((o.back for op in flow.ops for o in op.operands), default=0)
-    return ((trips, trips) for trips in range(least, least + back + 4))
+    return ((trips,) * (2 * turns) for trips in range(least, least + back + 4))
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +212,8 @@ class _Walk:
             if key[0] != agent.role:
                 continue
             for tile, trips in enumerate(self.tiles):
+                if not takes(self.document, agent, tile):
+                    continue
                 found = sorted(seen.get((key, tile), []))
                 wanted = list(range(trips)) if op.when is When.LOOP else [0]
                 if found != wanted:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from warploom.document.rings import Per
 from warploom.document.roles import Commit, Compute, Load, Mma, MmaFence, WaitGroup
-from warploom.verify.agents import Agent, Event, describe
+from warploom.verify.agents import Agent, Event, describe, takes
 from warploom.verify.findings import Code, Finding
 from warploom.verify.roles.order import Order
 
@@ -131,6 +131,8 @@ def check_coverage(order: Order, agent: Agent) -> Iterator[Finding]:
     for op, once in names:
         for tile, trips in enumerate(order.tiles):
             found = sorted(steps[op, once, tile])
+            if not takes(order.document, agent, tile):
+                continue
             if found != ([0] if once else list(range(trips))):
                 yield Finding(
                     code=Code.COVERAGE,

@@ -9,7 +9,9 @@ three blocks of equal tiles: a chain that fails in some pattern lacks a link in 
 iteration, so it fails where iterations of that kind follow one another; a chain needs at most two
 changes of kind, from what fills a slot to what reads it and to what releases it.
 
-Rings used once a tile need several tiles of every length; those runs are added.
+Rings used once a tile need several tiles of every length; those runs are added. Where instances of
+a role take tiles in turn, every run is tried with each of them at its start: who runs a tile shows
+in entries of one instance alone, and two tiles of one instance have those of the others between.
 """
 
 from __future__ import annotations
@@ -42,16 +44,28 @@ def tile_sequences(document: RolesDocument) -> tuple[tuple[int, ...], ...]:
     """
     window = window_of(document)
     least = max(document.minimum_trips, 1)
-    tiles = max((r.depth for r in document.rings if r.per is Per.TILE), default=0) + 2
+    turns = turns_of(document)
+    tiles = max((r.depth for r in document.rings if r.per is Per.TILE), default=0) + 2 * turns
     check_budget(document, [(least,) * tiles, (least + window,)])
     equal = {(least + i,) * tiles for i in range(min(window, FULL_WINDOW))}
     equal.add((least + window,) * tiles)
-    out = equal.union(_blocks(window, least))
+    out = _begun(equal.union(_blocks(window, least)), least, turns)
     if window <= FULL_WINDOW:
         every = equal.union(_runs(_every_pattern(window, least), window, least))
+        every = _begun(every, least, turns)
         out = every if _fits(document, every) else out
     check_budget(document, out)
     return tuple(sorted(out, key=lambda s: (sum(s), s)))
+
+
+def turns_of(document: RolesDocument) -> int:
+    """After so many tiles everybody has run one."""
+    return max((p.instances for p in document.programs if p.alternates), default=1)
+
+
+def _begun(runs: set[tuple[int, ...]], least: int, turns: int) -> set[tuple[int, ...]]:
+    """The runs, each begun by every one of those who take turns."""
+    return {(least,) * n + run for run in runs for n in range(turns)}
 
 
 def _fits(document: RolesDocument, sequences: Iterable[tuple[int, ...]]) -> bool:
@@ -78,11 +92,12 @@ def _events(document: RolesDocument, tiles: Iterable[int]) -> int:
     lengths = list(tiles)
     total = 0
     for p in document.programs:
-        once = len(p.setup) + len(p.finish)
+        shared = 1 if p.alternates else p.instances
+        once = p.instances * (len(p.setup) + len(p.finish) + 1)
         a_tile = len(p.prologue) + len(p.epilogue)
         turns = sum(max(0, n - p.peel) for n in lengths)
-        events = once + len(lengths) * a_tile + turns * len(p.kernel) + 1
-        total += p.instances * document.cluster * events
+        events = once + shared * (len(lengths) * a_tile + turns * len(p.kernel))
+        total += document.cluster * events
     return total
 
 

@@ -198,5 +198,6 @@ def _miswritten(order: Order, use: _Use) -> str:
     roles = {a.role for a in agents}
     if len(roles) > 1:
         return "two roles write it"
-    some = len(agents) != order.document.program(min(roles)).instances
+    role = order.document.program(min(roles))
+    some = len(agents) != (1 if role.alternates else role.instances)
     return "some instance of its role writes no share" if some else ""

@@ -93,6 +93,13 @@ TILE_HELPERS: dict[str, str] = {
         )
         for name, text in (("max", "fmaxf(x, {})"), ("min", "fminf(x, {})"), ("sum", "x + {}"))
     },
+    "go_past": (
+        "template <int D> DEVICE void go_past(Cursor<D>& ring, int uses) {\n"
+        "  const int to = ring.slot + uses;\n"
+        "  ring.phase ^= to / D & 1;\n"
+        "  ring.slot = to % D;\n"
+        "}\n"
+    ),
     "floor_div": (
         "DEVICE int floor_div(int a, int b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }\n"
     ),

@@ -17,7 +17,7 @@ from warploom.document.roles import (
 )
 from warploom.emit.cuda.judged import refuse_conditional, refuse_unfaithful
 from warploom.emit.cuda.lowering import LoweringTable, Site
-from warploom.emit.cuda.roles import indent
+from warploom.emit.cuda.roles import indent, number
 from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.gathered import gathered_lines
 from warploom.emit.cuda.tile.grid import again_lines, count_lines
@@ -25,7 +25,7 @@ from warploom.emit.cuda.tile.helpers import Owned, wait_function
 from warploom.emit.cuda.tile.iterations import MIRRORED, list_lines, range_lines
 from warploom.emit.cuda.tile.operands import product_functions
 from warploom.emit.cuda.tile.ops import Ops
-from warploom.emit.cuda.tile.positions import advance_lines, position_lines
+from warploom.emit.cuda.tile.positions import advance_lines, others_lines, position_lines
 from warploom.emit.cuda.tile.puts import put_text
 from warploom.emit.cuda.tile.signature import Param
 from warploom.emit.cuda.tile.stamps import StampedRole, stamp_line, stamped_line
@@ -99,8 +99,9 @@ class Part:
         steps = self.step_functions()  # first: products read what steps want early
         masked = self.ops.consumer_table("Yes{}")
         copies = masked if self.masked and not self.layout.crowded else None
-        tile = self.role_tile(self.role("consumer"), self.plain, copies)
-        return [*self.trip_lines(), *steps, *tile]
+        role = self.role("consumer")
+        others = others_lines(self.document, role, shared=self.layout.crowded)
+        return [*self.trip_lines(), *others, *steps, *self.role_tile(role, self.plain, copies)]
 
     def places(self) -> list[str]:
         """Where a consumer's thread finds its elements."""
@@ -156,7 +157,8 @@ class Part:
         """Where a warp's staging copies begin."""
         if not staged_stores(self.layout):
             return []
-        place = "smem + OUT_STAGING + instance * OUT_INSTANCE + warp_in_group * 2048"
+        mine = number(self.role("consumer"))
+        place = f"smem + OUT_STAGING + {mine} * OUT_INSTANCE + warp_in_group * 2048"
         return [f"const uint32_t staging = {place};"]
 
     def slot_function(self) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from warploom.document.rings import Per, RoleRing
 from warploom.document.roles import RoleProgram, RolesDocument
-from warploom.emit.cuda.roles import cursors
+from warploom.emit.cuda.roles import cursors, indent
 
 
 def used_rings(document: RolesDocument, program: RoleProgram) -> list[RoleRing]:
@@ -31,12 +31,21 @@ def position_lines(document: RolesDocument, program: RoleProgram, *, shared: boo
 
 
 def advance_lines(
-    document: RolesDocument, program: RoleProgram, per: Per, *, shared: bool
+    document: RolesDocument, program: RoleProgram, per: Per, *, shared: bool, by: str = ""
 ) -> list[str]:
-    """One use further, of all rings that are used so often."""
+    """One use further (or so many), of all rings that are used so often."""
     first = leaders(document, program)
     return [
-        f"{r.name}.advance();"
+        f"go_past({r.name}, {by});" if by else f"{r.name}.advance();"
         for r in used_rings(document, program)
         if r.per is per and (not shared or first[r.name] == r.name)
     ]
+
+
+def others_lines(document: RolesDocument, program: RoleProgram, *, shared: bool) -> list[str]:
+    """A tile of another instance goes by, where instances take tiles in turn: its uses too."""
+    if not program.alternates:
+        return []
+    lines = advance_lines(document, program, Per.ITERATION, shared=shared, by="k_tiles")
+    lines += advance_lines(document, program, Per.TILE, shared=shared)
+    return [f"if (nth++ % {program.instances} != whose) {{", *indent([*lines, "continue;"], 2), "}"]

@@ -15,7 +15,7 @@ from warploom.emit.cuda.judged import (
     refuse_other_registers,
     with_barriers,
 )
-from warploom.emit.cuda.roles import barrier_setup, indent
+from warploom.emit.cuda.roles import barrier_setup, indent, number
 from warploom.emit.cuda.tile.grid import count_lines, place_lines, walk_lines
 from warploom.emit.cuda.tile.helpers import helpers_for
 from warploom.emit.cuda.tile.near import inbox_constants, inbox_setup
@@ -141,7 +141,7 @@ class _Writer:
 
     @property
     def threads(self) -> int:
-        return 128 * (self.last.layout.tiling.consumers + 1)
+        return 128 * (self.last.layout.tiling.warpgroups + 1)
 
     @property
     def clustered(self) -> str:
@@ -295,11 +295,13 @@ class _Writer:
         return f"__shfl_sync(~0u, {own}, 0)" if uniform else own
 
     def consumer(self) -> list[str]:
-        several = len(self.parts) > 1
+        several, role = len(self.parts) > 1, self.last.role("consumer")
+        mine, alternates = number(role), role.alternates
         tiles = [[*(p.places() if several else ()), *p.consumer_tile()] for p in self.parts]
         return [
             *self.registers("consumer"),
-            f"const int instance = {self.instance()}, warp_in_group = warp % 4;",
+            f"const int {mine} = {self.instance()}, warp_in_group = warp % 4;",
+            *(["constexpr int instance = 0;", "int nth = 0;"] if alternates else ()),
             *([_FIRST_TURN] if self.counts else ()),
             *(() if several else self.last.places()),
             *(line for p in self.parts for line in p.arrays()),

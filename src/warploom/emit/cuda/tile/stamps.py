@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from warploom.document.roles import RoleProgram, RolesDocument
+from warploom.emit.cuda.roles import number
 from warploom.sim.roles import entry_label
 
 NAME = "stamps"
@@ -25,6 +26,7 @@ class StampedRole:
     peel: int
     labels: tuple[str, ...]
     offset: int
+    number: str = "instance"
 
     @property
     def words(self) -> int:
@@ -42,6 +44,7 @@ def stamped_roles(document: RolesDocument) -> tuple[StampedRole, ...]:
             peel=program.peel,
             labels=tuple(entry_label(e) for e in program.kernel),
             offset=found[-1].offset + found[-1].words if found else 0,
+            number=number(program),
         )
         found.append(role)
     return tuple(found)
@@ -53,7 +56,7 @@ def stamp_line(role: StampedRole, index: int) -> str:
     turn = f"k - {role.peel + FIRST}"
     place = f"({turn}) * {each} + {role.offset + index}"
     if role.instances > 1:
-        place = f"instance * {COUNT * each} + {place}"
+        place = f"{role.number} * {COUNT * each} + {place}"
     return f"stamp({NAME} + {place}, stamped && (unsigned)({turn}) < {COUNT});"
 
 

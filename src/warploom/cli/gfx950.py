@@ -1,4 +1,4 @@
-"""``warploom emulate``: run an emitted kernel on the CPU under adversarial timings."""
+"""``warploom check-isa`` and ``emulate``: an assembly file, compared and run on the CPU."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from warploom.cli.check_isa import AssemblyArgument, SidecarOption
-from warploom.cli.output import Answer, read_text
+from warploom.cli.screen import Answer, read_text
 from warploom.cli.source import text_named
-from warploom.emit.gfx950 import launch_plan, read_sidecar
-from warploom.emit.gfx950.attention import attention_text, try_kernel
+from warploom.document import read_counters
+from warploom.emit.gfx950 import check_isa, launch_plan, plan_kernel, read_sidecar, tile_of_sidecar
+from warploom.emit.gfx950.attention import AttentionShape, attention_text, try_kernel
 from warploom.emit.gfx950.emulator import (
     EmulationError,
     Floats,
@@ -27,6 +28,37 @@ from warploom.emit.gfx950.emulator import (
 )
 from warploom.errors import ConfigError
 
+AssemblyArgument = Annotated[
+    Path, typer.Argument(metavar="KERNEL.s", help="Assembly that `warploom emit gfx950` wrote.")
+]
+SidecarOption = Annotated[
+    Path | None, typer.Option(help="The kernel's JSON; default: KERNEL.json beside it.")
+]
+
+
+def check_isa_command(
+    assembly: AssemblyArgument,
+    schedule: Annotated[
+        Path | None,
+        typer.Option(help="The schedule document; default: KERNEL.schedule.json beside it."),
+    ] = None,
+    sidecar: SidecarOption = None,
+) -> Answer:
+    """Compare the instruction stream of the whole kernel with its schedule, entry by entry.
+
+    Exit code 0: exact order, exact waits, nothing added or lost, no spills. 1: they differ; the
+    two are shown side by side.
+
+    Example: warploom check-isa out/kernel.s
+    """
+    text = read_text(assembly)
+    document = read_counters(read_text(schedule or assembly.with_suffix(".schedule.json")))
+    values = read_sidecar(read_text(sidecar or assembly.with_suffix(".json")))
+    tile = tile_of_sidecar(values)
+    plan = AttentionShape(document, tile) if document.flow else plan_kernel(document, tile)
+    report = check_isa(plan, text)
+    return Answer(report.text, report.to_json, 0 if report.exact else 1)
+
 
 class Data(StrEnum):
     """What the matrices hold."""
@@ -35,7 +67,7 @@ class Data(StrEnum):
     NORMAL = "normal"
 
 
-def command(
+def emulate_command(
     assembly: AssemblyArgument,
     m: Annotated[int | None, typer.Option(help="Rows of C (queries); default: one tile.")] = None,
     n: Annotated[int | None, typer.Option(help="Columns of C (keys); default: one tile.")] = None,

@@ -1,0 +1,202 @@
+"""Gradients of attention with functions of the caller on the H200: right, and how fast.
+
+    python bench/h200_flex_grad.py [CASE:D ...] [--quick] [--alone] [--errors] [--out FOLDER]
+    WARPLOOM_CACHE=... WARPLOOM_COMPILER=nvcc python bench/h200_flex_grad.py warm [CASE:D ...]
+
+``warploom.attention_backward`` against torch's autograd of FlexAttention under torch.compile, which
+enters twice; each makes its gradients. Functions are those of ``h200_flex.py``. Errors are of both,
+each going on with its own result, relative to float64 in the root of the mean square, at a length
+of 1024. ``--alone`` leaves FlexAttention out, ``--errors`` the timing. Several runs may go on at
+once: with ``--lock FILE`` they compile side by side and are timed one after the other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import json
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import h200_flex as flex
+
+import warploom
+from warploom.errors import WarploomError
+from warploom.kernel.values import DType
+from warploom.launch import attention_grad as launch
+from warploom.launch.attention import CALLS as ATTENTION, _options as attention_options
+from warploom.launch.flexible import flexible
+
+CASES = ("softcap", "alibi", "window", "relative", "documents")
+DIMS = (64, 128, 256)
+SHORT = 1024
+GRADS = ("dq", "dk", "dv")
+
+
+def heads(d):
+    return (4, 32 if d <= 128 else 16, 4096, d)
+
+
+def kernels(name, d):
+    """What a call runs: label, calls, layouts, options."""
+    score, mask, _ = flex.CASES[name]
+    shape = heads(d)
+    q, rows = flex.layout(shape), flex.layout(shape[:3], DType.F32)
+    sums = flex.layout(shape, DType.F32)
+    calls, chosen, given = flexible(ATTENTION, score, mask, attention_options(False, True, None))
+    more = tuple(flex.layout(t.shape, t.dtype) for t in given)
+    yield "forward", calls, (q, q, q, None, None, None, *more), chosen
+    for plain, tensors, usual in launch.kernels_of(q, q, rows, sums, False):
+        if plain in (launch.CALLS, launch.VALUES):
+            calls, chosen, _ = flexible(plain, score, mask, usual)
+            yield calls.text.name, calls, (*tensors, *more), chosen
+        else:
+            yield plain.text.name, plain, tensors, usual
+
+
+def warm(cases):
+    bad = 0
+    for name, d in cases:
+        for label, calls, layouts, chosen in kernels(name, d):
+            start = time.perf_counter()
+            try:
+                made = calls.compiled_for(layouts, chosen)
+                report = made.built.cubin.report
+                said = f"{made.tiling.name}, {report.spill_bytes} bytes spilled"
+            except WarploomError as error:
+                bad, said = bad + 1, f"FAILED: {error}"
+            took = time.perf_counter() - start
+            print(f"{name} {d} {label}: {said}, {took:.1f} s", flush=True)
+    return bad
+
+
+@contextmanager
+def alone(path):
+    """Nobody else is timed meanwhile."""
+    if path is None:
+        yield
+        return
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+class Bench:
+    """What needs torch."""
+
+    def __init__(self, args):
+        import torch
+        from lib.protocol import compare, environment
+
+        self.torch, self.compare, self.environment, self.args = torch, compare, environment, args
+        self.rows = []
+        flex.Bench.capture(self)
+
+    def drawn(self, b, h, s, d):
+        draw = {"device": "cuda", "dtype": self.torch.bfloat16}
+        return [self.torch.randn(b, h, s, d, **draw) for _ in range(4)]
+
+    def passes(self, name, q, k, v, do):
+        """Result and a call that gives the gradients, by whom."""
+        torch = self.torch
+        score, mask, _ = flex.CASES[name]
+        out, lse = warploom.attention(q, k, v, score=score, visible=mask, return_lse=True)
+        found = {
+            flex.OURS: lambda: warploom.attention_backward(
+                do, q, k, v, out, lse, score=score, visible=mask
+            )
+        }
+        if not self.args.alone:
+            from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+            torch._dynamo.reset()
+            block = mask and create_block_mask(mask, None, None, *q.shape[2:3] * 2, device="cuda")
+            inputs = [x.clone().requires_grad_() for x in (q, k, v)]
+            compiled = torch.compile(flex_attention, dynamic=False)
+            theirs = compiled(*inputs, score_mod=score, block_mask=block)
+            found["flex"] = lambda: torch.autograd.grad(theirs, inputs, do, retain_graph=True)
+        return found
+
+    def exact(self, name, q, k, v, do):
+        """Gradients in float64, of one head after the other."""
+        torch = self.torch
+        score, mask, _ = flex.CASES[name]
+        want = [torch.zeros_like(x, dtype=torch.float64) for x in (q, k, v)]
+        j = torch.arange(k.shape[2], device="cuda")
+        i = torch.arange(q.shape[2], device="cuda")[:, None]
+        for n in range(q.shape[1]):
+            wide = [x[0, n].double().requires_grad_() for x in (q, k, v)]
+            x = wide[0] @ wide[1].T * q.shape[3] ** -0.5
+            if score is not None:
+                x = score(x, 0, torch.tensor(n, device="cuda"), i, j)
+            if mask:
+                x = x.masked_fill(~mask(0, n, i, j), float("-inf"))
+            out = torch.softmax(x, -1) @ wide[2]
+            grads = torch.autograd.grad(out, wide, do[0, n].double())
+            for whole, grad in zip(want, grads, strict=True):
+                whole[0, n] = grad
+        return want
+
+    def errors(self, name, d):
+        given = self.drawn(1, 8, SHORT, d)
+        want, found = self.exact(name, *given), {}
+        for who, call in self.passes(name, *given).items():
+            found[who] = {
+                g: ((f.double() - w).norm() / w.norm()).item()
+                for g, f, w in zip(GRADS, call(), want, strict=True)
+            }
+        return found
+
+    def case(self, name, d):
+        row = {"case": name, "d": d}
+        with alone(self.args.lock) if self.args.alone else alone(None):
+            row["error"] = self.errors(name, d)
+        if not self.args.errors:
+            calls = {n: [c] for n, c in self.passes(name, *self.drawn(*heads(d))).items()}
+            first = "flex" if "flex" in calls else flex.OURS
+            calls = {first: calls[first], "again": calls[first], **calls}
+            for call in calls.values():
+                call[0]()
+            speed = {"rounds": 3, "run_ms": 50.0, "preheat_s": 0.2} if self.args.quick else {}
+            with alone(self.args.lock):
+                row["ms"] = self.compare(calls, **speed)
+            base = (row["ms"][first] + row["ms"]["again"]) / 2
+            row["ratio"] = {n: base / t for n, t in row["ms"].items()}
+        self.rows.append(row)
+        print(name, d, {n: f"{r:.3f}" for n, r in row.get("ratio", {}).items()}, flush=True)
+        for who, found in row["error"].items():
+            print("   ", who, {g: f"{e:.3e}" for g, e in found.items()}, flush=True)
+
+    def save(self, out):
+        done = {"script": "bench/h200_flex_grad.py", "environment": self.environment()}
+        done |= {"table": self.rows}
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(json.dumps(done, indent=1) + "\n")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("cases", nargs="*", help="as softcap:128, or warm")
+    parser.add_argument("--out", type=Path, default=Path("bench/results/h200_flex_grad.json"))
+    parser.add_argument("--lock", type=Path)
+    for name in ("alone", "errors", "quick"):
+        parser.add_argument(f"--{name}", action="store_true")
+    args = parser.parse_args()
+    named = [c.partition(":") for c in args.cases if c != "warm"]
+    cases = [(n, int(d)) for n, _, d in named] or [(n, d) for d in DIMS for n in CASES]
+    if "warm" in args.cases:
+        return warm(cases)
+    bench = Bench(args)
+    for case in cases:
+        try:
+            bench.case(*case)
+        except Exception as error:  # the other cases are to be seen all the same
+            print(f"{case} stopped: {type(error).__name__} {str(error)[:500]}", flush=True)
+        bench.save(args.out)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,43 @@
+"""The shipped schedules of MI355X by name, tile and element type."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from warploom.seed.config.parts import SchedulingStrategy
+from warploom.seed.config.schedule import ScheduleConfig
+from warploom.seed.schedule import PipelineSchedule
+from warploom.seed.schedules.fourwave import Pipeline4Wave
+from warploom.seed.schedules.pingpong import DeclarativeSchedule
+from warploom.seed.target.geometry import KernelGeometry
+from warploom.seed.target.mi355x import mi355x_target
+
+
+def shipped(
+    name: str,
+    tile: tuple[int, int, int],
+    dtype: str,
+    *,
+    mma: tuple[int, int, int] | None = None,
+    max_globals: int | None = None,
+    **knobs: Any,  # noqa: ANN401 (fields of ``ScheduleConfig``)
+) -> tuple[PipelineSchedule, KernelGeometry]:
+    """The shipped schedule of that name for a tile, and the tile's geometry."""
+    fp8, four = dtype == "fp8", name == "fourwave"
+    make = KernelGeometry.four_wave if four else KernelGeometry.ping_pong
+    g = make(
+        tile=tile,
+        mma=mma or ((16, 16, 128) if fp8 else (16, 16, 32)),
+        elem_bytes=1 if fp8 else 2,
+        is_fp8=fp8,
+    )
+    most = g.max_globals() if four else g.max_globals(wave=(g.BM // 2, g.BN // 4))
+    most = most if max_globals is None else max_globals
+    target = mi355x_target(g.vm_per_load_a, g.vm_per_load_b, most)
+    if four:
+        return Pipeline4Wave(
+            g, replace(Pipeline4Wave._default_schedule_config(), **knobs), target
+        ), g
+    config = replace(ScheduleConfig(scheduling=SchedulingStrategy.CSP), **knobs)
+    return DeclarativeSchedule(config, target, geometry=g), g
