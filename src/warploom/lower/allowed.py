@@ -22,7 +22,7 @@ from warploom.lower.layout import Layout
 from warploom.lower.meet import check_near
 from warploom.lower.ranges import cut_of, moves
 from warploom.lower.slots import LINE_BYTES
-from warploom.lower.storage import staged_stores
+from warploom.lower.storage import leaves_late, staged_stores
 from warploom.lower.visits import differ, takes_turns
 
 SUMS = {Fn.ADD, Fn.MAX, Fn.MIN}
@@ -37,6 +37,13 @@ def check_allowed(layout: Layout) -> None:
     check_near(layout)
     check_gathered(body, tiling, layout.rings)
     _check_alternate(layout)
+    if tiling.late and (not leaves_late(layout) or differ(body.kernel, cut_of(body, layout.steps))):
+        raise refusal(
+            "a tile that leaves under the next one's products",
+            body.loop.line,
+            why="16-bit tiles of a single store can wait in registers, 64 columns at a time",
+            fix="late=False",
+        )
     if tiling.serpentine and not any_order(body):
         raise refusal(
             "serpentine: every other tile would walk its loop backwards",

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
+from math import prod
 
 from warploom.errors import ConfigError, GeometryError, KernelError
 from warploom.kernel.values import Kernel, Load, Walk
@@ -33,6 +34,7 @@ from warploom.lower.storage import (
     ALIGNMENT,
     BARRIER_BYTES,
     STAGING_BYTES,
+    late_store,
     less_memory,
     ring_depth,
     staged_stores,
@@ -327,7 +329,11 @@ def _registers(target: HopperTarget, consumers: int, low: int) -> int:
 
 
 def _used(layout: Layout) -> int:
-    return sum(a.registers for a in layout.arrays)
+    waiting = late_store(layout)
+    vars_ = () if waiting is None else layout.body.values[waiting.value].vars
+    elements = prod(layout.extent(v) for v in vars_) if vars_ else 0
+    packed = elements // layout.tiling.consumers // 256  # two in a register of 128 threads
+    return sum(a.registers for a in layout.arrays) + packed
 
 
 def _staging(layout: Layout, target: HopperTarget) -> int:

@@ -25,7 +25,8 @@ class Tiling:
     one step each. ``cleared``: sums begin as zeros written once a tile, not with a product apart
     from the loop that discards what was there. ``spare`` registers of a thread are kept for
     anything but arrays. ``direct``: tiles are
-    stored from registers, not through shared memory. ``straight``: what the loop adds to tensors
+    stored from registers, not through shared memory. ``late``: they wait there, packed, and leave
+    under the next tile's first products. ``straight``: what the loop adds to tensors
     goes to memory from registers. ``early``: of so many vectors that lie with a tile the
     elements are read before the tile's product is issued: what is read after it waits until its
     instructions have begun. ``seen``: that copies have landed is asked by
@@ -68,6 +69,7 @@ class Tiling:
     serpentine: bool = False
     group: int = 8
     direct: bool = False
+    late: bool = False
     straight: bool = False
     early: int = 0
     seen: bool = False
@@ -127,7 +129,7 @@ class Tiling:
         ]
         tags += [f"c{self.cluster}" if self.cluster > 1 else ""]
         tags += ["settled" if self.settled else "", f"u{self.unroll}" if self.unroll > 1 else ""]
-        tags += ["together" if self.together else ""]
+        tags += ["together" if self.together else "", "late" if self.late else ""]
         tags += [f"r{self.resident}" if self.resident > 1 else "", "" if self.lag else "exact"]
         return "_".join([sizes, *(t for t in tags if t)])
 
@@ -141,6 +143,7 @@ _WORDS: dict[str, tuple[str, object]] = {
     "settled": ("settled", True),
     "together": ("together", True),
     "near": ("near", True),
+    "late": ("late", True),
     "exact": ("lag", False),
 }
 

@@ -165,6 +165,12 @@ TILE_HELPERS: dict[str, str] = {
         '  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;"\n'
         '               :: "r"(to), "l"(at), "r"(bytes) : "memory");\n}\n'
     ),
+    "copy_line": (
+        "// 16 bytes of a row, all of which exist.\n"
+        "DEVICE void copy_line(uint32_t to, const uint16_t* at) {\n"
+        '  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;"\n'
+        '               :: "r"(to), "l"(at), "n"(16) : "memory");\n}\n'
+    ),
     "copies_arrive": (
         "// An arrival when all copies of this thread have landed.\n"
         "DEVICE void copies_arrive(uint32_t bar) {\n"

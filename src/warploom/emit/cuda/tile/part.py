@@ -23,6 +23,7 @@ from warploom.emit.cuda.tile.gathered import gathered_lines
 from warploom.emit.cuda.tile.grid import again_lines, count_lines
 from warploom.emit.cuda.tile.helpers import Owned, wait_function
 from warploom.emit.cuda.tile.iterations import MIRRORED, list_lines, range_lines
+from warploom.emit.cuda.tile.late import late_declarations, late_lines
 from warploom.emit.cuda.tile.operands import product_functions
 from warploom.emit.cuda.tile.ops import Ops
 from warploom.emit.cuda.tile.positions import advance_lines, others_lines, position_lines
@@ -40,6 +41,7 @@ from warploom.lower.fuse import Step
 from warploom.lower.gather import GATHERER
 from warploom.lower.hand_over import early_array, early_vectors, puts
 from warploom.lower.layout import Array, Form, Layout
+from warploom.lower.loop_ops import CONSUMER
 from warploom.lower.meet import MEET
 from warploom.lower.plan import held_loads, part_name
 from warploom.lower.ranges import cut_of, moves
@@ -120,6 +122,7 @@ class Part:
         return [
             *(array_declaration(a) for a in self.layout.arrays),
             *(f"float {early_array(n)}[{columns // 4}];" for n, (_, columns) in early),
+            *late_declarations(self.context),
         ]
 
     def positions(self, role: str) -> list[str]:
@@ -312,6 +315,10 @@ class Part:
             ends_whole = ends_whole and not self.layout.body.loop.lists
             loops = [*first, *plain, *([] if ends_whole else [("k_tiles", masked)])]
         again = again_lines(self.context, self.walked)
+        if program.name == CONSUMER and (late := late_lines(self.context, 0)):
+            lines += [*late, f"for (; k < min({loops[0][0]}, {program.peel + 1}); ++k) {{"]
+            lines += indent([*self.list_lines(program, "kernel", loops[0][1]), *step], 2)
+            lines += ["}", *late_lines(self.context, 1)]
         for n, (bound, lowerings) in enumerate(loops):
             if again and n and bound == "k_tiles":  # counted anew: one register less until here
                 lines += self.counted_again()

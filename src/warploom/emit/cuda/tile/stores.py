@@ -14,9 +14,10 @@ from warploom.lower.body import refusal
 from warploom.lower.edges import bounded_axis
 from warploom.lower.fuse import is_column_sum
 from warploom.lower.hand_over import by_columns, share_of
+from warploom.lower.layout import Layout
 from warploom.lower.plan import store_name
 from warploom.lower.slots import BLOCK_COLUMNS, BLOCK_ROWS, LINE_BYTES
-from warploom.lower.storage import is_turned, scattered
+from warploom.lower.storage import is_turned, late_store, scattered
 from warploom.lower.visits import takes_turns
 
 PACKS = {DType.BF16: "pack_bf16", DType.F16: "pack_f16"}
@@ -242,20 +243,54 @@ def _place(context: Context, op: Store, vector: Vector) -> tuple[str, str, str, 
     return context.address(op, indices), " && ".join([exists, *more]), limits[cols], column
 
 
+def packed_parts(layout: Layout, op: Store) -> tuple[int, int]:
+    """Blocks and parts of 32 columns of a consumer's tile that is written line by line."""
+    rows, cols = layout.body.values[op.value].vars
+    return layout.extent(rows) // layout.tiling.consumers // 64, layout.extent(cols) // 32
+
+
 def _write_lines(context: Context, op: Store, dtype: DType, vector: Vector) -> list[str]:
+    """Pairs of columns, packed; they are written now, or wait (``tile.late``)."""
+    late = op is late_store(context.layout)
+    pack = PACKS[dtype]
+    packed = [
+        "#pragma unroll",
+        "  for (int j = 0; j < 4; ++j)",
+        f"    x[j] = {pack}(y[j / 2][j % 2 * 4 + 2 * i], y[j / 2][j % 2 * 4 + 2 * i + 1]);",
+    ]
+    if late:
+        packed[-1] = packed[-1].replace("x[j]", "late[b][part][4 * i + j]", 1)
+    write = [] if late else _line(context, op, vector)
+    return [
+        "#pragma unroll",
+        "for (int i = 0; i < 2; ++i) {",
+        *(() if late else ("  uint32_t x[4];",)),
+        *packed,
+        *indent(write, 2),
+        "}",
+    ]
+
+
+def _line(context: Context, op: Store, vector: Vector) -> list[str]:
     """Four threads exchange pairs of columns, so that each writes 16 bytes of a row."""
     place, exists, limit, column = _place(context, op, vector)
-    pack = PACKS[dtype]
+    return [
+        "quad_transpose(x);",
+        f"const int first = {column} + 32 * part + 8 * (lane % 4);",
+        f"if ({exists}) store_line(&{place}, x, {limit} - first);",
+    ]
+
+
+def line_text(context: Context, op: Store) -> list[str]:
+    """A part of a tile that waited, written."""
+    rows, cols = context.layout.body.values[op.value].vars
     return [
         "#pragma unroll",
         "for (int i = 0; i < 2; ++i) {",
         "  uint32_t x[4];",
         "#pragma unroll",
-        "  for (int j = 0; j < 4; ++j)",
-        f"    x[j] = {pack}(y[j / 2][j % 2 * 4 + 2 * i], y[j / 2][j % 2 * 4 + 2 * i + 1]);",
-        "  quad_transpose(x);",
-        f"  const int first = {column} + 32 * part + 8 * (lane % 4);",
-        f"  if ({exists}) store_line(&{place}, x, {limit} - first);",
+        "  for (int j = 0; j < 4; ++j) x[j] = late[b][part][4 * i + j];",
+        *indent(_line(context, op, Vector(context, rows, cols)), 2),
         "}",
     ]
 
