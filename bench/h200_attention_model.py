@@ -24,20 +24,16 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from lib.ranks import spearman
-
 from warploom.errors import WarploomError
 from warploom.kernels.attention import attention as text
-from warploom.launch.pricing import role_costs
 from warploom.lower.tiling import Tiling
-from warploom.search.fitted import fit
+from warploom.search.ranks import rank_correlation
 from warploom.search.tiles import trial_of
-from warploom.sim import simulate_roles
 from warploom.target.h200 import h200
 
 RESULTS = Path(__file__).parent / "results"
 NAME = "h200_attention_model"
-TRIPS, ROUNDS, PAUSE = 16, 7, 0.002
+ROUNDS, PAUSE = 7, 0.002
 
 
 def known():
@@ -96,17 +92,15 @@ def measure(out: Path) -> None:
 
 
 def judged(data):
-    """Each program with what the model says of it, and what the commands' prices alone say."""
+    """Each program with what the simulator says of it."""
     compiled, target = made(data["case"]), h200()
     b, h, s, d = data["case"]
     sizes = {"b": b, "h": h, "g": h, "s": s, "t": s, "d": d}
     for name, row in data["programs"].items():
-        if "ms" not in row:
-            continue
-        lowered = compiled.lower(tiling_of(compiled.choices[0].tiling, row))
-        plain = simulate_roles(lowered.document, role_costs(lowered), trips=TRIPS)
-        trial = trial_of(compiled.rewritten, lowered.tiling, lowered, 0.0, sizes, target)
-        yield name, row, trial, -(-s // row["t"]) * float(plain.ii)
+        if "ms" in row:
+            lowered = compiled.lower(tiling_of(compiled.choices[0].tiling, row))
+            trial = trial_of(compiled.rewritten, lowered.tiling, lowered, 0.0, sizes, target)
+            yield name, row, trial.predicted
 
 
 def judge(out: Path) -> None:
@@ -115,7 +109,6 @@ def judge(out: Path) -> None:
     rows = list(judged(data))
     fresh = [r for r in rows if r[1].get("fresh")]
     old = [r for r in rows if not r[1].get("fresh")]
-    fed = fit([(t.predicted, dict(t.features), r["ms"]) for _, r, t, _ in old])
     groups = {
         "drawn after the model was made": fresh,
         "before, orders at 128 keys": [r for r in old if "x" not in r[0]],
@@ -127,29 +120,18 @@ def judge(out: Path) -> None:
         "",
         f"Measured {data['environment']['date'][:10]} on an H200, judged by "
         "`bench/h200_attention_model.py judge`; its first lines say what was measured and how. "
-        "Rank correlation of expected with measured time: of the model with contention "
-        "(`warploom.sim.contention`, by which the joint search ranks), of the prices every command "
-        "simulates with, and of the joint search's model fitted to the programs measured before:",
+        "Rank correlation of the cycles every command simulates with measured time:",
         "",
-        "| programs | number | with contention | prices alone | fitted to those before |",
-        "|---|---|---|---|---|",
+        "| programs | number | rank correlation |",
+        "|---|---|---|",
     ]
     for name, found in groups.items():
-        ms = [r[1]["ms"] for r in found]
-        said = [[r[2].predicted for r in found], [r[3] for r in found]]
-        if found is fresh:
-            said.append([fed(r[2].predicted, dict(r[2].features)) for r in found])
-        shown = [f"{spearman(x, ms):.2f}" for x in said] + ["-"] * (3 - len(said))
-        lines.append(f"| {name} | {len(found)} | " + " | ".join(shown) + " |")
-    lines += [
-        "",
-        "| program | keys | cycles | prices alone, a tile | ms |",
-        "|---|---|---|---|---|",
-    ]
-    for name, row, trial, plain in sorted(rows, key=lambda r: r[1]["ms"]):
+        rank = rank_correlation([r[2] for r in found], [r[1]["ms"] for r in found])
+        lines.append(f"| {name} | {len(found)} | {rank:.2f} |")
+    lines += ["", "| program | keys | cycles | ms |", "|---|---|---|---|"]
+    for name, row, said in sorted(rows, key=lambda r: r[1]["ms"]):
         mark = " (after)" if row.get("fresh") else ""
-        said = f"{trial.predicted:.0f} | {plain:.0f} | {row['ms']}"
-        lines.append(f"| {name}{mark} | {row['t']} | {said} |")
+        lines.append(f"| {name}{mark} | {row['t']} | {said:.0f} | {row['ms']} |")
     (out / f"{NAME}.md").write_text("\n".join([*lines, ""]))
     print("\n".join(lines[5:12]), flush=True)
 

@@ -22,8 +22,6 @@ from dataclasses import replace
 from math import exp, log
 from pathlib import Path
 
-from lib.ranks import spearman
-
 from warploom.errors import WarploomError
 from warploom.kernel.values import DType
 from warploom.kernels.gemm import gemm
@@ -35,6 +33,7 @@ from warploom.lower.estimate import estimate
 from warploom.lower.fuse import fuse
 from warploom.lower.layout import lay_out
 from warploom.lower.tiling import Tiling
+from warploom.search.ranks import rank_correlation
 from warploom.target.h200 import TileModel, h200
 
 SHAPES = {  # by the seed that draws the candidates
@@ -222,7 +221,7 @@ def judge(path: Path) -> None:
         names = list(row["ms"])
         measured = [row["ms"][n] for n in names]
         guess = [predicted(value, known[n], row["shape"]).estimate.seconds * 1e3 for n in names]
-        rank = spearman(guess, measured)
+        rank = rank_correlation(guess, measured)
         ratios = [g / m for g, m in zip(guess, measured, strict=True)]
         mean = sum(ratios) / len(ratios)
         rms = (sum((r / mean - 1) ** 2 for r in ratios) / len(ratios)) ** 0.5

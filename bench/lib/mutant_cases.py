@@ -170,6 +170,21 @@ CASES = {
         scalars={"alpha": 0.75},
         pins={"m": 128, "n": 128, "split": 4, "cluster": 1},
     ),
+    **{
+        name: Case(
+            text,
+            {"m": 260, "n": 136, "k": 200} | sizes,
+            _types("a", "b", "out"),
+            {"activation": "none"},
+            scalars={"alpha": 0.75},
+            pins=pins,
+        )
+        for name, text, sizes, pins in (  # small: sanitizers are slow on clusters
+            ("clustered", "gemm", {}, {"m": 128, "n": 64, "consumers": 2, "cluster": 2}),
+            ("near_gemm", "gemm", {"k": 400}, {"m": 128, "n": 128, "split": 2, "near": True}),
+            ("few_clustered", "turned", {"m": 13, "n": 520}, _FEW | {"split": 1, "cluster": 2}),
+        )
+    },
     "decode": Case(
         "attention",
         {"b": 5, "h": 12, "g": 12, "s": 3, "t": 700, "d": 128},

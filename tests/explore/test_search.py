@@ -23,7 +23,7 @@ from warploom.seed.sync.policy import SyncPolicy
 from warploom.sim import MachineCosts, simulate
 
 CHIP = mi355x_costs(mma_cycles=512)
-BRIEF = SearchOptions(seconds=None, evaluations=4, solver_seconds=1.0)
+BRIEF = SearchOptions(seconds=None, evaluations=4)
 
 
 def fourwave(tile=(256, 256, 64)):

@@ -44,6 +44,7 @@ def compare(seed, *, limit=4_000):
     shown = [f.tiles for f in report.races() if f.tiles and sum(f.tiles) <= LONGEST][:2]
     truth = None
     more = LONGER if report.races() else ()
+    more += ((2,) * 4, (2,) * 6, (1,) * 9) if more and seed >= ALTERNATING else ()
     turns = TURNS if seed >= ALTERNATING else ()
     for tiles in dict.fromkeys([*shown, *RUNS, *turns, *more]):
         found = check(document, intended, tiles, limit)

@@ -60,7 +60,7 @@ def test_the_hidden_optimum_is_found_by_measure():
     assert bound.proven
     own = as_result(HIDDEN, program_of(solve_modulo(MODEL, II_ONLY)))
     assert own.ii > bound.ii
-    options = HuntOptions(evaluations=24, goal=bound.ii, solver_seconds=None)
+    options = HuntOptions(evaluations=24, goal=bound.ii)
     result = Hunt(MODEL, hidden_machine, options).run()
     assert result.best.score == bound.ii
     assert result.best.origin == "learnt"
@@ -89,7 +89,7 @@ def evaluations_to_the_best(seed, most):
     start = program_of(solve_modulo(body, II_ONLY))
     walks = [list(downhill(machine, start, 1, seed=k, steps=400)) for k in range(4)]
     goal = min(walk[-1].ii for walk in walks)
-    options = HuntOptions(evaluations=most, goal=goal, seed=seed, solver_seconds=None)
+    options = HuntOptions(evaluations=most, goal=goal, seed=seed)
     found = Hunt(body, measured_on(machine), options).run()
     return found.evaluations, found.best.score <= goal
 
@@ -110,7 +110,7 @@ def test_hidden_machines_take_about_twenty_measurements():
 
 def test_hunts_are_deterministic():
     def run():
-        options = HuntOptions(evaluations=9, solver_seconds=None)
+        options = HuntOptions(evaluations=9)
         hunt = Hunt(MODEL, hidden_machine, options)
         return [(f.score, f.program) for f in hunt.run().ranked]
 

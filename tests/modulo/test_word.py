@@ -7,6 +7,8 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,10 @@ from tests.modulo.bodies.attention import AttentionShape, attention_body
 from tests.modulo.bodies.gemm import gemm_body
 from tests.modulo.mixed_bodies import mixed_body
 from tests.modulo.random_bodies import RandomShape, random_body
+from warploom.cli.kernels import kernel_named
 from warploom.errors import ConfigError, InfeasibleError, SchedulingError
+from warploom.launch.compiled import SOLVE
+from warploom.lower.column import lower
 from warploom.order import (
     Goal,
     ModuloEdge,
@@ -288,9 +293,48 @@ def test_a_time_limit_returns_the_best_with_its_bound():
     assert tiny.lower_bound <= 1282 <= tiny.ii
 
 
-def test_a_time_limit_must_be_positive():
-    with pytest.raises(ConfigError):
-        ModuloOptions(seconds=0)
+@contextmanager
+def busy(processes):
+    """Others want the cores too."""
+    others = [
+        subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(processes)
+    ]
+    try:
+        yield
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+
+
+def test_a_work_limit_ends_a_solve_at_the_same_place_however_loaded_the_machine_is():
+    body = attention_body(AttentionShape(chunks=4))
+    found = solve_modulo(body, ModuloOptions(work=0.3))
+    assert found.stopped == "work limit"
+    assert found.lower_bound <= 1282 <= found.ii
+    with busy(2):
+        assert solve_modulo(body, ModuloOptions(work=0.3)) == found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["attention@d=128", "attention_grad@d=64", "int4_gemm"])
+def test_a_compiled_order_does_not_depend_on_the_load(name):
+    kernel = kernel_named(name)
+    tiling = replace(kernel.tiling, times=())
+
+    def order():
+        made = lower(kernel.compiled.rewritten, tiling, target=kernel.target, options=SOLVE)
+        return made.result
+
+    found = order()
+    with busy(6):
+        assert order() == found
+
+
+def test_a_limit_must_be_positive():
+    for limit in ("seconds", "work"):
+        with pytest.raises(ConfigError, match="limit of 0"):
+            ModuloOptions(**{limit: 0})
 
 
 def test_no_schedule_in_time_is_an_error_that_says_so():

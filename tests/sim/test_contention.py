@@ -1,40 +1,60 @@
-"""Vector work beside products, and what a role's own stream takes."""
+"""Vector work beside products and on one pipe, and what a role's own stream takes."""
+
+from dataclasses import replace
 
 import pytest
 
 from warploom.cli.kernels import kernel_named
-from warploom.launch.pricing import contended
-from warploom.sim import simulate_roles
-from warploom.sim.contention import Contention, simulate_contended
+from warploom.document import read_schedule, write_schedule
+from warploom.document.roles import Compute
+from warploom.errors import DocumentError
+from warploom.sim import OpTiming, RoleCosts, RoleOpCost, simulate, simulate_roles
+
+from .test_role_documents import ordered
 
 
 @pytest.fixture(scope="module")
 def attention():
-    return kernel_named("attention").lowered
-
-
-def interval(lowered, contention, costs):
-    return simulate_contended(lowered.document, costs, contention, trips=12).ii
-
-
-def test_without_contention_it_is_the_plain_simulation(attention):
-    costs, _ = contended(attention)
-    free = Contention(step=0, slowed=())
-    plain = simulate_roles(attention.document, costs, trips=12).ii
-    assert interval(attention, free, costs) == plain
+    return kernel_named("attention").lowered.document
 
 
 def test_every_mechanism_costs_time(attention):
-    costs, met = contended(attention)
-    none = Contention(step=0, slowed=met.slowed)
-    streams = Contention(step=met.step, slowed=met.slowed)
-    lengths = [interval(attention, c, costs) for c in (none, streams, met)]
-    assert lengths == sorted(lengths)
-    assert len(set(lengths)) == 3
+    costs = attention.costs
+    alone = replace(costs, ops=tuple((n, replace(c, beside=0)) for n, c in costs.ops))
+    others = replace(costs, own=1.0)
+    mild = replace(others, step=0)
+    found = [simulate_roles(attention, c, trips=12).ii for c in (alone, mild, others, costs)]
+    assert found == sorted(found)
+    assert len(set(found)) == 4
+
+
+def test_the_interval_does_not_depend_on_the_iterations_asked_for(attention):
+    assert len({simulate(attention, trips=n).ii for n in (6, 16, 64)}) == 1
 
 
 def test_products_alone_are_not_slowed():
-    gemm = kernel_named("gemm").lowered
-    costs, met = contended(gemm)
-    assert not met.slowed
-    assert interval(gemm, met, costs) <= 1.02 * 1024
+    assert simulate(kernel_named("gemm").lowered.document, trips=16).ii == 1024
+
+
+@pytest.mark.parametrize("instances", [2, 3])
+def test_a_pipe_gives_each_role_its_share(instances):
+    """Nobody waits for a pipe, and no loop is quicker than it."""
+    document = ordered()
+    role = document.programs[0]
+    kernel = tuple(e for e in role.kernel if isinstance(e, Compute))
+    free = replace(role, instances=instances, setup=(), kernel=kernel)
+    timing = OpTiming(issue=50, occupancy=50, latency=50)
+    work = RoleOpCost(unit="alu", timing=timing, beside=2)
+    prices = RoleCosts(name="test", ops=(("work", work),), shared=("alu",))
+    sim = simulate_roles(replace(document, programs=(free,), barriers=()), prices, trips=16)
+    assert sim.ii == sim.bound.bound == 50 * instances
+    assert not sim.stalls
+
+
+def test_prices_are_written_and_read(attention):
+    assert read_schedule(write_schedule(attention)) == attention
+    text = write_schedule(attention)
+    assert '"own": 3.5' in text
+    for wrong in ("0", '"x"', "true", "null", "1e9", "-1"):
+        with pytest.raises(DocumentError, match="own"):
+            read_schedule(text.replace('"own": 3.5', f'"own": {wrong}'))

@@ -1,35 +1,51 @@
-"""Verdicts stay quick: 0.5 s for shipped texts, 20 ms for counter schedules, on an idle core.
+"""Verdicts are quick: half a second of CPU time for every shipped text, 20 ms for counters.
 
-Four times as much is allowed here, of CPU time and at best; ``bench/verify.py`` measures.
+Of a few attempts the best counts, since other work on a machine slows some of them.
 """
 
 import time
 
 import pytest
 
-from tests.roles.samples import lowered
+from tests.roles.samples import SHIPPED, lowered
+from warploom.errors import WarploomError
 from warploom.verify import verify
 from warploom.verify.roles import verify_roles
 
-from .documents import golden_document, pingpong_named
+from .documents import golden_cases, golden_document
+
+ATTEMPTS = 6
+WIDE = {"m": 192, "n": 32, "consumers": 3, "cluster": 2}  # the most roles and slots of a product
 
 
-def best(judge, document):
-    taken = []
-    for _ in range(3):
+def seconds(judge, document, limit):
+    """The CPU time of a verdict: the first below the limit, else the least of all attempts."""
+    least = float("inf")
+    for _ in range(ATTEMPTS):
         start = time.process_time()
         judge(document)
-        taken.append(time.process_time() - start)
-    return min(taken)
+        least = min(least, time.process_time() - start)
+        if least < limit:
+            break
+    return least
 
 
-@pytest.mark.parametrize("name", ["gemm", "attention", "clustered", "packed_grad"])
-def test_a_text_is_judged_in_half_a_second(name):
-    assert best(verify_roles, lowered(name).document) < 2
+def test_a_text_is_judged_in_half_a_second():
+    texts = [(name, {}) for name in SHIPPED] + [("gemm", WIDE)]
+    taken = {
+        (name, *pins.values()): seconds(verify_roles, lowered(name, **pins).document, 0.5)
+        for name, pins in texts
+    }
+    assert not {name: found for name, found in taken.items() if found >= 0.5}
 
 
-@pytest.mark.parametrize(
-    "document", [pingpong_named("CSP", 1), golden_document("fourwave", "geom0_default")]
-)
-def test_a_counter_schedule_is_judged_in_20_milliseconds(document):
-    assert best(verify, document) < 0.08
+@pytest.mark.parametrize("family", ["pingpong", "fourwave", "single_buffer"])
+def test_a_counter_schedule_is_judged_in_20_milliseconds(family):
+    taken = {}
+    for name in golden_cases(family):
+        try:
+            taken[name] = seconds(verify, golden_document(family, name), 0.02)
+        except WarploomError:  # a count below 0, for one
+            continue
+    assert taken
+    assert not {name: found for name, found in taken.items() if found >= 0.02}

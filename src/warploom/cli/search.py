@@ -79,7 +79,6 @@ def _keep(kernel: TileKernel, found: JointResult) -> str:
 
 
 def _tiles_json(found: JointResult) -> dict[str, Any]:
-    both = found.correlations()
     return {
         "kernel": found.kernel,
         "sizes": dict(found.sizes),
@@ -88,14 +87,13 @@ def _tiles_json(found: JointResult) -> dict[str, Any]:
         "scheduled": found.scheduled,
         "pruned": found.pruned,
         "stopped": found.stopped,
-        "rank_correlation": None if both is None else {"model": both[0], "held_out": both[1]},
+        "rank_correlation": found.correlation(),
         "rows": [
             {
                 "trial": r.trial.name,
                 "tiling": dict(r.trial.tiling.pins),
                 "bound": r.trial.bound,
                 "predicted": r.trial.predicted,
-                "held_out": r.held_out,
                 "ms": r.milliseconds,
                 "error": r.error or None,
             }

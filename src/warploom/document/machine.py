@@ -175,11 +175,13 @@ class RoleOpCost:
     """What an op of a role costs: the unit it holds and for how long.
 
     ``ahead``: cycles of unfinished work the unit takes; a role that issues more stands still.
+    ``beside``: cycles more that it takes while other roles' products run all along.
     """
 
     unit: str
     timing: OpTiming
     ahead: int | None = None
+    beside: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,9 +189,10 @@ class RoleCosts:
     """Prices of a warp-specialised schedule, by op name.
 
     The latency of a copy reaches until a waiting role goes on; ``handoff`` is the same for an
-    arrival, ``arrive`` what an arrival or announcement costs the role that does it. Units named
-    in ``waiting`` make a role that finds them busy stand still; others queue. ``clock_hz`` turns
-    cycles into time.
+    arrival, ``arrive`` what an arrival or announcement costs the role that does it, ``step`` what
+    any wait, fence, commit or arrival costs it. Units named in ``shared`` serve several roles at
+    once, an instruction each in turn; at others ops queue. ``own``: how many times as much as
+    others' a role's own products count beside its ops. ``clock_hz`` turns cycles into time.
     """
 
     name: str
@@ -197,8 +200,10 @@ class RoleCosts:
     handoff: int = 0
     arrive: int = 0
     barrier_handoff: int = 0
-    waiting: tuple[str, ...] = ()
+    shared: tuple[str, ...] = ()
     clock_hz: float | None = None
+    step: int = 0
+    own: float = 1.0
 
     def of(self, op: str) -> RoleOpCost:
         """The price of an op."""

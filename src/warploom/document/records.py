@@ -20,11 +20,12 @@ from warploom.document.machine import MachineCosts, RoleCosts, RoleOpCost
 from warploom.document.values import (
     MAX_INT,
     MAX_LIST,
-    clock,
+    MOST_HZ,
     kind_of,
     listed,
     mapping,
     member,
+    number,
     truth,
     whole,
     words,
@@ -37,10 +38,10 @@ Reader = Callable[[object, str], Any]
 ENTRY_KINDS: dict[str, type] = {c.__name__: c for c in get_args(roles.RoleEntry)}
 _FROM_ZERO = (
     "depth", "offset", "bytes", "pending", "peel", "full_arrivals", "empty_arrivals", "back",
-    "issue", "occupancy", "latency", "ahead", "handoff", "arrive", "barrier_handoff", "stage",
-    "subtile", "vm_cost", "lgkm_cost", "wait_value", "vgpr_def", "vgpr_kill", "producer_idx",
-    "consumer_idx", "loop_distance", "time_slot", "vm_per_load", "lgkm_per_load", "simds",
-    "barrier", "sync_issue", "vm_limit", "lgkm_limit", "storage",
+    "issue", "occupancy", "latency", "ahead", "beside", "handoff", "arrive", "barrier_handoff",
+    "step", "stage", "subtile", "vm_cost", "lgkm_cost", "wait_value", "vgpr_def", "vgpr_kill",
+    "producer_idx", "consumer_idx", "loop_distance", "time_slot", "vm_per_load", "lgkm_per_load",
+    "simds", "barrier", "sync_issue", "vm_limit", "lgkm_limit", "storage",
 )  # fmt: skip
 _POSITIVE = ("instances", "threads", "multicast", "ctas", "cluster", "copies", "count")
 # Bounds of numbers, by field, or by class and field.
@@ -51,6 +52,8 @@ _BOUNDS: dict[str, tuple[int, int]] = {
     **dict.fromkeys(("waves_per_group", "k_tiles_per_iteration"), (1, 1024)),
     **dict.fromkeys(("stagger_index", "tail_barriers"), (0, MAX_LIST)),
     "parity": (0, 1),
+    "own": (1, 1000),
+    "clock_hz": (1, MOST_HZ),
     "capacity": (1, MAX_INT),
     **dict.fromkeys(("Exchange.parts", "Exchange.slots"), (1, 4096)),
     "groups": (1, 64),
@@ -65,8 +68,8 @@ _OPTIONAL: dict[type, frozenset[str]] = {
     roles.BulkStore: frozenset({"k", "reduce"}),
     roles.RoleProgram: frozenset({"most_registers", "alternates"}),
     roles.RolesDocument: frozenset({"tile", "dtype", "flow", "exchanges", "costs", "machine"}),
-    RoleCosts: frozenset({"clock_hz"}),
-    RoleOpCost: frozenset({"ahead"}),
+    RoleCosts: frozenset({"clock_hz", "step", "own"}),
+    RoleOpCost: frozenset({"ahead", "beside"}),
     counters.ScheduleDocument: frozenset({"shape", "machine", "flow"}),
     ops.ScheduleEntry: frozenset({"reason"}),
 }
@@ -142,6 +145,9 @@ def _reader(kind: Any, key: str, owner: str) -> Reader:  # noqa: PLR0911
     if kind is int:
         low, high = _BOUNDS.get(f"{owner}.{key}") or _BOUNDS.get(key) or (-MAX_INT, MAX_INT)
         return lambda data, path: whole(data, path, low, high)
+    if kind is float:
+        least, most = _BOUNDS[key]
+        return lambda data, path: number(data, path, least, most)
     if kind in _PLAIN:
         return _PLAIN[kind]
     if isinstance(kind, type) and issubclass(kind, Enum):
@@ -216,7 +222,6 @@ def _op(data: object, path: str) -> ops.OpDesc:
 
 
 _PLAIN: dict[type, Reader] = {
-    float: clock,  # there is one
     str: words,
     bool: truth,
     MachineCosts: _machine,

@@ -11,7 +11,7 @@ from warploom.errors import DocumentError
 
 MAX_LIST = 100_000
 MAX_INT = 10**9
-MOST_HZ = 1e12
+MOST_HZ = 10**12
 
 E = TypeVar("E", bound=Enum)
 T = TypeVar("T")
@@ -55,6 +55,14 @@ def whole(data: object, path: str, low: int = -MAX_INT, high: int = MAX_INT) -> 
     return data
 
 
+def number(data: object, path: str, low: int, high: int) -> float:
+    """A number, whole or not."""
+    if isinstance(data, bool) or not isinstance(data, int | float) or not low <= data <= high:
+        found = data if isinstance(data, int | float) else kind_of(data)
+        raise DocumentError(f"expected a number from {low} to {high}, found {found}", path=path)
+    return float(data)
+
+
 def truth(data: object, path: str) -> bool:
     """True or false."""
     if not isinstance(data, bool):
@@ -69,15 +77,6 @@ def words(data: object, path: str) -> str:
     if len(data) > 10_000:
         raise DocumentError("a text of more than 10000 characters", path=path)
     return data
-
-
-def clock(data: object, path: str) -> float | None:
-    """Cycles a second, where known."""
-    if data is None:
-        return None
-    if isinstance(data, bool) or not isinstance(data, int | float) or not 1 <= data <= MOST_HZ:
-        raise DocumentError(f"expected cycles a second, found {kind_of(data)}", path=path)
-    return float(data)
 
 
 def member(data: object, path: str, kinds: Mapping[str, E]) -> E:

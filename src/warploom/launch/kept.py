@@ -23,6 +23,7 @@ from warploom.kernel.values import DType, Kernel
 from warploom.launch.build import default_cache, write_whole
 from warploom.lower.tiling import Tiling
 from warploom.order.check import check_result
+from warploom.order.clock import WORK
 from warploom.order.model import Goal, ModuloProblem
 from warploom.order.result import GoalValue, Limit, LimitKind, ModuloResult
 from warploom.target.h200 import HopperTarget
@@ -64,7 +65,7 @@ def kept_order(
     found = _recall_order(problem, path)
     if found is None:
         found = solve()
-        if not found.stopped:  # by the clock: another machine may do better
+        if found.stopped in ("", WORK):  # not by the clock: another machine may do better then
             _keep(path, {k: v for k, v in asdict(found).items() if k != "problem"})
     return found
 

@@ -11,11 +11,10 @@ from dataclasses import replace
 
 from warploom.document.roles import BulkStore, Compute, Load, RoleProgram
 from warploom.lower.column import Lowered
-from warploom.lower.loop_ops import loop_ops, takes_turns
-from warploom.lower.price import Cost, beside_products, slowed
+from warploom.lower.loop_ops import loop_ops
+from warploom.lower.price import Cost, beside_products
 from warploom.lower.storage import STAGING_BYTES
 from warploom.sim import OpTiming, RoleCosts, RoleOpCost
-from warploom.sim.contention import Contention
 from warploom.target.described import differences
 from warploom.target.h200 import HopperTarget, h200
 
@@ -23,13 +22,12 @@ VECTOR, COPY_ENGINE, TENSOR = "alu", "copy engine", "tensor"
 
 
 def role_costs(lowered: Lowered, target: HopperTarget | None = None) -> RoleCosts:
-    """Prices of all ops of a lowered kernel's document, of one instance of each role."""
+    """Prices of all ops of a lowered kernel's document, of one instance of each role.
+
+    Warps of several consumers take the vector pipes in turns, an instruction each: what they lose
+    to each other and to products is found by the simulator.
+    """
     target = target or h200()
-    return _role_costs(lowered, target, beside=takes_turns(lowered.layout))
-
-
-def _role_costs(lowered: Lowered, target: HopperTarget, *, beside: bool) -> RoleCosts:
-    """``beside``: vector work is slowed by other warpgroups' products all the time."""
     prices: dict[str, RoleOpCost] = {}
     of_loop = {op.name: op.cost for op in loop_ops(lowered.layout, target, 1)}
     for program in lowered.document.programs:
@@ -39,9 +37,8 @@ def _role_costs(lowered: Lowered, target: HopperTarget, *, beside: bool) -> Role
         for name in names:
             whole = name.partition(".")[0]
             if whole in of_loop:
-                cost = slowed(of_loop[whole], target) if beside else of_loop[whole]
                 share = len({n for n in names if n.partition(".")[0] == whole})
-                prices[name] = _priced(cost, share, target)
+                prices[name] = _priced(of_loop[whole], share, target)
     units = {p.unit for p in prices.values()}
     return RoleCosts(
         name=target.name,
@@ -49,8 +46,10 @@ def _role_costs(lowered: Lowered, target: HopperTarget, *, beside: bool) -> Role
         handoff=target.sync.mbarrier_handoff,
         arrive=target.sync.mbarrier_arrive,
         barrier_handoff=target.sync.named_barrier_handoff,
-        waiting=tuple(sorted(units - {COPY_ENGINE, TENSOR})),
+        shared=tuple(sorted(units - {COPY_ENGINE, TENSOR})),
         clock_hz=target.clock_hz,
+        step=target.sync.step,
+        own=1.0 + target.vector.own_beside,
     )
 
 
@@ -64,28 +63,6 @@ def priced(lowered: Lowered, target: HopperTarget) -> Lowered:
     )
 
 
-def contended(lowered: Lowered, target: HopperTarget | None = None) -> tuple[RoleCosts, Contention]:
-    """Prices of ops that have the registers to themselves, and what they meet in a stream.
-
-    Warps of several consumers take the vector pipes in turns, an instruction each: ops do not
-    exclude one another, contention says what they lose. A wait for a barrier that is complete
-    is hidden by the products before it.
-    """
-    target = target or h200()
-    factors = [
-        (op.name, beside_products(op.cost, target)) for op in loop_ops(lowered.layout, target, 1)
-    ]
-    met = tuple((name, factor) for name, factor in factors if factor > 1.0)
-    costs, slow = _role_costs(lowered, target, beside=False), dict(met)
-    shared = tuple((name, _shared(cost) if name in slow else cost) for name, cost in costs.ops)
-    found = Contention(step=target.sync.step, slowed=met, own=target.vector.own_beside)
-    return replace(costs, ops=shared), found
-
-
-def _shared(cost: RoleOpCost) -> RoleOpCost:
-    return replace(cost, timing=replace(cost.timing, occupancy=1))
-
-
 def _priced(cost: Cost, share: int, target: HopperTarget) -> RoleOpCost:
     """One of ``share`` ops that together are an op of the loop.
 
@@ -97,7 +74,9 @@ def _priced(cost: Cost, share: int, target: HopperTarget) -> RoleOpCost:
     if not cost.pieces:
         issue = -(-cost.issue // share)
         return RoleOpCost(
-            unit=cost.unit, timing=OpTiming(issue=issue, occupancy=busy, latency=latency)
+            unit=cost.unit,
+            timing=OpTiming(issue=issue, occupancy=busy, latency=latency),
+            beside=round(issue * (beside_products(cost, target) - 1.0)),
         )
     issue = round(cost.pieces / share * target.product_issue(cost.piece))
     return RoleOpCost(

@@ -347,11 +347,11 @@ def _staging(layout: Layout, target: HopperTarget) -> int:
     chunks = sum(len(chunks_of(layout, op)) for op in stores)
     every = sum(r.bytes + BARRIER_BYTES for r in layout.rings if not r.per_tile)
     once = sum(r.bytes + BARRIER_BYTES for r in layout.rings if r.per_tile)
-    fit = [
-        (target.limits.smem_per_block - ALIGNMENT - once - stages * every)
-        // (STAGING_BYTES * layout.tiling.warpgroups)
-        for stages in (GOOD_STAGES, LEAST_STAGES)
-    ]
+    left = target.limits.smem_per_block - ALIGNMENT - once
+    copy = STAGING_BYTES * layout.tiling.warpgroups
+    if layout.tiling.alternate > 1:  # nobody waits for stores: what slots leave
+        return max(1, min(GOOD_COPIES, (left - (left - copy) // every * every) // copy))
+    fit = [(left - stages * every) // copy for stages in (GOOD_STAGES, LEAST_STAGES)]
     return max(1, min(4, chunks, fit[0] if fit[0] >= GOOD_COPIES else fit[1]))
 
 

@@ -16,12 +16,14 @@ from itertools import pairwise
 
 from warploom.errors import SchedulingError
 from warploom.order.check import check_result
+from warploom.order.clock import Deadline
 from warploom.order.model import ModuloEdge, ModuloProblem
 from warploom.order.options import ModuloOptions
 from warploom.order.result import ModuloResult
 from warploom.order.search import solve_modulo
 
 TRIES = 8
+LEAST = 0.01  # seconds for any solve
 
 
 def solve_alike(
@@ -38,14 +40,15 @@ def solve_alike(
     if len(roles) < 2:
         return solve_modulo(problem, options)
     options = options or ModuloOptions()
-    free = solve_modulo(problem, replace(options, goals=()))
+    quick, clock = replace(options, goals=()), Deadline(options.seconds)
+    free = solve_modulo(problem, quick)
     bound, least = free.lower_bound, len(roles) * problem.handoff  # less has no room to hand over
     ii = max(free.ii, least)
     for _ in range(TRIES):
         there = tied(problem, roles, names, ii)
-        result = solve_modulo(there, replace(options, goals=()))
+        result = solve_modulo(there, _left(quick, clock))
         if result.ii == ii:
-            result = solve_modulo(there, options) if options.goals else result
+            result = solve_modulo(there, _left(options, clock)) if options.goals else result
             found = replace(result, problem=problem, lower_bound=bound, proven=ii == bound)
             found = replace(found, limit=free.limit) if found.proven else found
             check_result(found)
@@ -57,6 +60,12 @@ def solve_alike(
         why="an even shift between the roles breaks a unit, an edge or a ring",
         fix="emit one program for each role",
     )
+
+
+def _left(options: ModuloOptions, clock: Deadline) -> ModuloOptions:
+    """The time limit is one of all solves together; work is of each, so that none goes without."""
+    left = clock.left()
+    return options if left is None else replace(options, seconds=max(left, LEAST))
 
 
 def tied(

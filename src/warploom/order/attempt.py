@@ -57,14 +57,10 @@ class Attempter:
     solver: ExactSolver | None
     say: Say
     deadline: Deadline = field(default_factory=Deadline)
-    spent: list[float] = field(default_factory=list)
-
-    def work(self) -> float:
-        """Deterministic work of all questions so far."""
-        return sum(self.spent)
 
     def quick(self, ii: int) -> Outcome:
         """Bounds and heuristic only."""
+        self.deadline.check()
         d = distances(self.system.n, self.system.all_arcs(self.system.max_depths()), ii)
         return self._bounded(ii, d, exact=False)
 
@@ -84,6 +80,7 @@ class Attempter:
 
     def full(self, ii: int) -> Outcome:
         """Everything, up to the work limits."""
+        self.deadline.check()
         return self._bounded(ii, closure(self.system, ii, self.system.max_depths()), exact=True)
 
     def _bounded(self, ii: int, d: IntMatrix | None, *, exact: bool) -> Outcome:
@@ -206,11 +203,13 @@ class Attempter:
         return [problem.with_roles(a) for a in assigned if all(a[x] == a[y] for x, y in tied)]
 
     def ask(self, request: CpRequest) -> CpAnswer:
-        """Put one question to the exact solver; what time is left bounds it."""
+        """Put one question to the exact solver; what is left of the solve bounds it."""
         assert self.solver is not None
-        self.deadline.check()
-        answer = self.solver.solve(replace(request, seconds=self.deadline.left()))
-        self.spent.append(max(answer.work, ASKING))
+        limits = self.deadline
+        limits.check()
+        work = limits.work_left(request.work)
+        answer = self.solver.solve(replace(request, work=work, seconds=limits.left()))
+        limits.spent += max(answer.work, ASKING)
         return answer
 
 

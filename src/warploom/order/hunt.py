@@ -21,6 +21,7 @@ from warploom.order.model import ModuloProblem
 from warploom.order.sequence import Orders, Program, neighbours
 from warploom.order.starts import Start, solver_starts
 
+SOLVE_SECONDS = 10.0  # of a start, at most, where the hunt has a time limit
 KNOWN = 3  # orders that walks begin from
 PATIENCE = 6  # batches without a better order before another start is taken
 STALE = 40  # starts in a row that bring nothing new: the source is exhausted
@@ -56,8 +57,8 @@ class HuntOptions:
 
     ``efforts`` rise; an order is scored with the next one when it may be among the best. ``goal``
     ends the hunt as soon as a score of the highest effort reaches it. ``batch`` orders are scored
-    at once, by as many workers as the evaluation has. ``solver_seconds`` bounds each solve of a
-    start; None bounds it by work instead, so that a hunt does not depend on the clock.
+    at once, by as many workers as the evaluation has. Without ``seconds`` the solver's starts
+    are bounded by work, so that a hunt does not depend on the clock.
     """
 
     evaluations: int = 200
@@ -66,7 +67,6 @@ class HuntOptions:
     batch: int = 4
     seed: int = 0
     goal: float = 0.0
-    solver_seconds: float | None = 10.0
 
     def __post_init__(self) -> None:
         if self.evaluations < 1 or self.batch < 1 or not self.efforts:
@@ -159,9 +159,8 @@ class Hunt:
         self._seen: set[Program] = set()
         known = list(self._usable(self.starts))
         self._score(known)
-        seconds, limit = self.options.solver_seconds, self.options.seconds
-        if seconds is not None and limit is not None:
-            seconds = min(seconds, limit / 4)
+        limit = self.options.seconds
+        seconds = None if limit is None else min(SOLVE_SECONDS, limit / 4)
         near = known[:KNOWN]
         solved = self._usable(solver_starts(self.problem, self._rng, seconds=seconds, known=near))
         self._score(list(islice(solved, self.options.batch)))

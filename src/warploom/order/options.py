@@ -27,9 +27,10 @@ class ModuloOptions:
 
     ``goals`` are minimised after II, in this order. ``tries`` bounds the heuristic (each try is a
     fixed number of placements); the ``*_work`` numbers are CP-SAT's deterministic time for one
-    question: to find a schedule, to refute an II, to improve a goal. None of them is wall-clock
-    time, so equal inputs give equal results. ``seconds`` is: the solve ends then with the best it
-    has and the bound it proved, which may differ from run to run.
+    question: to find a schedule, to refute an II, to improve a goal; ``work`` bounds all questions
+    together. None of them is wall-clock time, so equal inputs give equal results, on a loaded
+    machine too. ``seconds`` is: the solve ends then with the best it has and the bound it proved,
+    which may differ from run to run.
     """
 
     goals: tuple[Goal, ...] = DEFAULT_GOALS
@@ -37,6 +38,7 @@ class ModuloOptions:
     find_work: float = 8.0
     prove_work: float = 30.0
     optimise_work: float = 8.0
+    work: float | None = None
     seed: int = 0
     exact: ExactUse = ExactUse.AUTO
     seconds: float | None = None
@@ -51,6 +53,8 @@ class ModuloOptions:
             raise ConfigError("a work limit below zero, or no tries at all", where="ModuloOptions")
         if self.seconds is not None and not self.seconds > 0:
             raise ConfigError(f"a time limit of {self.seconds} seconds", where="ModuloOptions")
+        if self.work is not None and not self.work > 0:
+            raise ConfigError(f"a work limit of {self.work}", where="ModuloOptions")
         if len(set(self.goals)) < len(self.goals):
             raise ConfigError("a goal is named twice", where="ModuloOptions.goals")
 

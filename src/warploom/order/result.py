@@ -82,8 +82,10 @@ class ModuloResult:
     def __str__(self) -> str:
         """When each op issues, role by role."""
         least = "the least" if self.proven else f"at least {self.lower_bound}"
-        lines = [f"interval {self.ii} cycles ({least}), {self.stages} iterations in flight"]
-        lines.append(f"limited by {self.limit}")
+        lines = [
+            f"at {self.ii} in the ordering model ({least}), {self.stages} iterations at once",
+            f"limited by {self.limit}",
+        ]
         for role in dict.fromkeys(self.roles):
             mine = sorted((self.times[v], v) for v, r in enumerate(self.roles) if r == role)
             lines.append(f"{role}: cycle, iterations back, op, units it holds")

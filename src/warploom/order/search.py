@@ -3,7 +3,8 @@
 Feasibility is monotone in II (stages and phases can be kept when a cycle is added at the end), so a
 refuted II refutes all below it and bisection is sound; the few bodies where it is not (see
 ``is_monotone``) are scanned. Above ``deciding_interval`` nothing changes: refuted there is refuted
-for good. Work limits are counts; a time limit or an interrupt returns the best found so far.
+for good. Limits are counts of work; reaching one, a time limit or an interrupt returns the best
+found so far.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ class _Search:
         self.best: Incumbent | None = None
         self.limit = Limit(kind=LimitKind.TRIVIAL, text="II cannot be less than one cycle")
         self.top = deciding_interval(self.system)
-        deadline = Deadline(options.seconds)
+        deadline = Deadline(options.seconds, options.work)
         self.attempter = Attempter(self.system, options, solver, self.say, deadline)
         if solver is None and options.exact is ExactUse.AUTO:
             self.say("OR-tools is not installed: bounds and heuristic only")
@@ -163,10 +164,9 @@ class _Search:
         except OutOfTimeError as stop:
             if self.best is None and not self._any_schedule():
                 raise SchedulingError(
-                    f"no schedule of {self.system.problem.name!r} was found in "
-                    f"{self.options.seconds:g} seconds",
+                    f"no schedule of {self.system.problem.name!r} was found up to the {stop}",
                     why=f"the least II is at least {self.low}; nothing else is known",
-                    fix="raise ModuloOptions.seconds, or relax the budgets",
+                    fix="raise ModuloOptions.work or seconds, or relax the budgets",
                 ) from None
             return stopped_by(stop)
         return ""
@@ -262,9 +262,11 @@ class _Search:
         """
         refuted = self._look(first)
         last: Outcome = Refuted(self.limit)
-        budget = self.attempter.work() + self.options.prove_work
+        budget = self.attempter.deadline.spent + self.options.prove_work
         for ii in range(first, max(first, self.top) + 1):
-            if self.high is not None and (ii >= self.high or self.attempter.work() > budget):
+            if self.high is not None and (
+                ii >= self.high or self.attempter.deadline.spent > budget
+            ):
                 return
             low, outcome = self.low, refuted.get(ii) or self.attempter.full(ii)
             if self._take(ii, outcome):

@@ -39,7 +39,7 @@ def solver_starts(
     problem: ModuloProblem,
     rng: random.Random,
     *,
-    seconds: float | None = 10.0,
+    seconds: float | None = None,
     known: Sequence[Start] = (),
 ) -> Iterator[Start]:
     """Orders from the solvers, endless; each name says where an order comes from.

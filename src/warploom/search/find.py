@@ -47,6 +47,7 @@ from warploom.sim.costs import TargetCosts, costs_of
 
 FIRST, LOOK = 0.35, 0.12  # shares of the limits: for whole ops, and for each finer cut
 LEAST = 0.1  # seconds of a look
+ROLES_WORK = 4.0  # to find roles for a body that has none
 
 Measure: TypeAlias = Callable[[CompiledSchedule], float] | Callable[[ModuloResult], float]
 Progress: TypeAlias = Callable[[Step], None]
@@ -219,7 +220,6 @@ class _ScheduleSearch:
                 batch=max(4, 2 * options.workers),
                 seed=options.seed,
                 goal=goal,
-                solver_seconds=options.solver_seconds,
             ),
             starts=[*scores.best_programs(), *subject.programs(seeds)],
             progress=self.progress,
@@ -361,7 +361,7 @@ def _search_problem(
     """A bare body: orders of its ops, scored by the measure (or by the least II of the order)."""
     begun = time.monotonic()
     if problem.fixed_roles() is None:
-        quick = ModuloOptions(goals=(), seconds=options.solver_seconds)
+        quick = ModuloOptions(goals=(), work=ROLES_WORK, seconds=options.seconds)
         problem = problem.with_roles(solve_modulo(problem, quick).roles)
     scores = Scores(store, digest_of(problem, measure))
 
@@ -374,7 +374,7 @@ def _search_problem(
             return inf
         return float(result.ii) if measure is None else _safely(measure, result)
 
-    alike = ("evaluations", "seconds", "seed", "goal", "solver_seconds")
+    alike = ("evaluations", "seconds", "seed", "goal")
     found = Hunt(
         problem,
         scores.through(evaluate),

@@ -1,9 +1,8 @@
-"""The joint search: shapes bounded and pruned, orders simulated, trials measured, the model fed.
+"""The joint search: shapes bounded and pruned, orders simulated, trials measured.
 
-Trials are measured in batches: the ones the model likes best, and a few spread over the rest, which
-teach it. After every batch the model is fitted again. Everything known is in a results file, so
-that a search that was stopped goes on where it was. Without a measure the result is the model's
-ranking, and says so.
+Trials are measured in batches: the ones the simulator likes best, and a few spread over the rest.
+Everything known is in a results file, so that a search that was stopped goes on where it was.
+Without a measure the result is the simulator's ranking, and says so.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,10 +20,11 @@ from warploom.launch.compiled import Compiled
 from warploom.launch.kept import fingerprint
 from warploom.lower.choose import ASSUMED, ASSUMED_UNITS
 from warploom.lower.tiling import Tiling
-from warploom.search.fitted import FEWEST, Fit, fit, held_out, rank_correlation
 from warploom.search.joint_book import SCHEMA, Book
+from warploom.search.ranks import rank_correlation
 from warploom.search.tiles import Shape, Trial, schedule, shapes
 
+FEWEST = 8  # measured trials from which on a rank correlation says something
 LEAST = 0.5  # seconds for the order of the first shape, however short the time
 
 Measure = Callable[[Tiling], float]
@@ -52,21 +52,16 @@ class JointOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """A trial with what is known of it: the fed model's milliseconds or cycles, and the measured.
-
-    ``held_out``: what a model fitted to other trials said. ``error``: why it could not be measured.
-    """
+    """A trial with its measured milliseconds; ``error``: why it could not be measured."""
 
     trial: Trial
-    expected: float
     milliseconds: float | None = None
-    held_out: float | None = None
     error: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointResult:
-    """All trials, the best first; ``measured`` false: ranked by the model alone."""
+    """All trials, the best first; ``measured`` false: ranked by the simulator alone."""
 
     kernel: str
     sizes: tuple[tuple[str, int], ...]
@@ -80,24 +75,20 @@ class JointResult:
 
     @property
     def best(self) -> Trial:
-        """The quickest trial, or the one the model likes best."""
+        """The quickest trial, or the one the simulator likes best."""
         return self.rows[0].trial
 
     def known(self) -> list[Row]:
         """Rows with a measured time."""
         return [r for r in self.rows if r.milliseconds is not None]
 
-    def correlations(self) -> tuple[float, float] | None:
-        """Rank correlation with measured times: of plain predictions, and of a model fitted to
-        others (on trials held out); None with too few measured.
-        """
+    def correlation(self) -> float | None:
+        """Rank correlation of predicted with measured times; None with too few measured."""
         known = self.known()
         if len(known) < FEWEST:
             return None
         times = [r.milliseconds or 0.0 for r in known]
-        said = [r.held_out or 0.0 for r in known]
-        plain = rank_correlation([r.trial.predicted for r in known], times)
-        return plain, rank_correlation(said, times)
+        return rank_correlation([r.trial.predicted for r in known], times)
 
 
 def search_tiles(
@@ -214,27 +205,14 @@ class _Search:
         return took, ""
 
     def next_batch(self, size: int) -> list[Trial]:
-        """The ones the fed model likes best, and a quarter spread over the rest."""
-        model = self.model()
+        """The ones the simulator likes best, and a quarter spread over the rest."""
         rest = [t for t in self.trials.values() if not self.book.knows(t.name)]
-        rest.sort(key=lambda t: (model(t.predicted, dict(t.features)), t.name))
+        rest.sort(key=lambda t: (t.predicted, t.name))
         spread = size // 4 if len(rest) > size else 0
         chosen = rest[: size - spread]
         far = rest[size - spread :]
         step = max(1, len(far) // max(1, spread))
         return chosen + far[step // 2 :: step][:spread]
-
-    def model(self) -> Fit:
-        """Fitted to all that was measured."""
-        return fit(self.fed())
-
-    def fed(self) -> list[tuple[float, Mapping[str, float], float]]:
-        """(predicted, features, measured) of all that was measured."""
-        return [
-            (t.predicted, dict(t.features), took)
-            for t in self.trials.values()
-            if (took := self.book.time_of(t.name)) is not None
-        ]
 
     def finish(self) -> None:
         """The best few again, in rotation: single times drift with the board's power."""
@@ -252,26 +230,17 @@ class _Search:
                 self.book.measured(name, statistics.median(several), "")
 
     def result(self) -> JointResult:
-        """Rows ranked by time, then by the model."""
-        model, names = self.model(), list(self.trials)
-        known = [n for n in names if self.book.time_of(n) is not None]
-        said = dict(zip(known, held_out(self.fed()), strict=True)) if known else {}
+        """Rows ranked by time, then by prediction."""
         rows = [
-            Row(
-                trial=(t := self.trials[n]),
-                expected=model(t.predicted, dict(t.features)),
-                milliseconds=self.book.time_of(n),
-                held_out=said.get(n),
-                error=self.book.error_of(n),
-            )
-            for n in names
+            Row(trial=t, milliseconds=self.book.time_of(n), error=self.book.error_of(n))
+            for n, t in self.trials.items()
         ]
         rows.sort(key=_rank)
         return JointResult(
             kernel=self.kernel.name,
             sizes=tuple(sorted(self.sizes.items())),
             rows=tuple(rows),
-            measured=bool(known),
+            measured=any(r.milliseconds is not None for r in rows),
             shapes=self.shapes,
             scheduled=self.scheduled,
             pruned=self.pruned,
@@ -283,7 +252,7 @@ class _Search:
 def _rank(row: Row) -> tuple[int, float, str]:
     if row.milliseconds is not None:
         return 0, row.milliseconds, row.trial.name
-    return 2 if row.error else 1, row.expected, row.trial.name
+    return 2 if row.error else 1, row.trial.predicted, row.trial.name
 
 
 def _known_sizes(compiled: Compiled) -> dict[str, int]:

@@ -13,7 +13,7 @@ from warploom.launch.build import write_whole
 from warploom.lower.tiling import Tiling
 from warploom.search.tiles import Shape, Trial
 
-SCHEMA = "warploom.tiles/1"
+SCHEMA = "warploom.tiles/2"
 
 
 class Book:
@@ -93,7 +93,6 @@ def _plain(trial: Trial) -> dict[str, object]:
         "tiling": dict(trial.tiling.pins),
         "bound": trial.bound,
         "predicted": trial.predicted,
-        "features": dict(trial.features),
     }
 
 
@@ -102,7 +101,6 @@ def _trial(data: Mapping[str, Any]) -> Trial:
         tiling=_tiling(data["tiling"]),
         bound=float(data["bound"]),
         predicted=float(data["predicted"]),
-        features=tuple((str(n), float(v)) for n, v in data["features"].items()),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from statistics import median
 
 from warploom.search.joint import JointResult, Row
 
@@ -12,7 +13,7 @@ SHOWN = 20
 
 def to_table(found: JointResult, limit: int = SHOWN) -> str:
     """Trials, best first, and what the search did."""
-    head = ("", "trial", "bound", "predicted", "held out", "measured ms")
+    head = ("", "trial", "bound", "predicted", "measured ms")
     rows = [_cells(n, r) for n, r in enumerate(found.rows[:limit], 1)]
     widths = [max(len(r[i]) for r in [head, *rows]) for i in range(len(head))]
     lines = [_line(r, widths) for r in [head, *rows]]
@@ -23,9 +24,8 @@ def to_table(found: JointResult, limit: int = SHOWN) -> str:
 
 def _cells(place: int, row: Row) -> tuple[str, ...]:
     took = f"{row.milliseconds:.4f}" if row.milliseconds is not None else row.error or "-"
-    said = f"{row.held_out:.4f}" if row.held_out is not None else "-"
     trial = row.trial
-    return str(place), trial.name, f"{trial.bound:.0f}", f"{trial.predicted:.0f}", said, took
+    return str(place), trial.name, f"{trial.bound:.0f}", f"{trial.predicted:.0f}", took
 
 
 def _line(cells: tuple[str, ...], widths: list[int]) -> str:
@@ -40,19 +40,18 @@ def _facts(found: JointResult) -> list[str]:
         f" {len(found.known())} measured in {found.seconds:.0f} s ({found.stopped})."
     ]
     if not found.measured:
-        return [*lines, "Nothing was measured: this is the model's ranking, in cycles."]
-    both = found.correlations()
-    if both is not None:
-        lines.append(
-            f"Rank correlation of predicted with measured: {both[0]:.2f} by the model alone,"
-            f" {both[1]:.2f} on trials held out of its fit."
-        )
+        return [*lines, "Nothing was measured: this is the simulator's ranking, in cycles."]
+    rank = found.correlation()
+    if rank is not None:
+        lines.append(f"Rank correlation of predicted with measured: {rank:.2f}.")
     return lines
 
 
 def to_svg(found: JointResult) -> str:
-    """Measured milliseconds against what a model fitted to other trials expected."""
-    known = [(r, r.milliseconds, r.held_out or 0.0) for r in found.known() if r.milliseconds]
+    """Measured milliseconds against predicted cycles, these scaled to the median trial's time."""
+    times = [(r, r.milliseconds) for r in found.known() if r.milliseconds]
+    scale = median(took / r.trial.predicted for r, took in times) if times else 0.0
+    known = [(r, took, r.trial.predicted * scale) for r, took in times]
     if not known:
         return _frame('<text x="56" y="80">nothing was measured</text>', found)
     values = [v for _, took, said in known for v in (took, said)]
@@ -91,8 +90,8 @@ def _tick(value: float, x: float, y: float) -> str:
 
 
 def _frame(inside: str, found: JointResult) -> str:
-    both = found.correlations()
-    said = "" if both is None else f", rank correlation {both[1]:.2f}"
+    rank = found.correlation()
+    said = "" if rank is None else f", rank correlation {rank:.2f}"
     sizes = ", ".join(f"{a}={n}" for a, n in found.sizes)
     return f"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {HIGH}" role="img">
 <style>
@@ -102,8 +101,8 @@ text {{ font: 13px sans-serif; fill: #222; }} .tick {{ font-size: 11px; text-anc
 </style>
 <rect width="{WIDE}" height="{HIGH}" fill="#fff"/>
 <text x="{EDGE}" y="24">{escape(found.kernel)} ({escape(sizes)}){said}</text>
-<text x="{WIDE / 2:.0f}" y="{HIGH - 12}" text-anchor="middle">expected by a model
- fitted to others, ms</text>
+<text x="{WIDE / 2:.0f}" y="{HIGH - 12}" text-anchor="middle">predicted, ms by
+ the median trial</text>
 <text transform="translate(14 {HIGH / 2:.0f}) rotate(-90)" text-anchor="middle">measured, ms</text>
 {inside}
 </svg>

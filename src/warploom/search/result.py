@@ -71,7 +71,6 @@ class SearchOptions:
     workers: int = 1
     seed: int = 0
     goal: float = 0.0
-    solver_seconds: float = 10.0
     lds_bytes: int | None = None
     build: bool = False
 

@@ -15,23 +15,22 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
 
-from warploom.document.roles import Commit, Compute, NamedSync, WaitGroup
 from warploom.errors import GeometryError, KernelError, SchedulingError
-from warploom.kernel.values import Kernel, Walk
-from warploom.launch.pricing import contended
+from warploom.kernel.values import Kernel
+from warploom.launch.pricing import role_costs
 from warploom.lower.body import body_of
 from warploom.lower.candidates import candidates_of
 from warploom.lower.choose import Choice, choose
 from warploom.lower.column import Lowered, lower
 from warploom.lower.fuse import fuse
 from warploom.lower.layout import lay_out
-from warploom.lower.loop_ops import CONSUMER, loop_ops, takes_turns
+from warploom.lower.loop_ops import loop_ops, takes_turns
 from warploom.lower.ranges import cut_of
 from warploom.lower.shapes import COLUMNS
 from warploom.lower.tiling import Tiling
 from warploom.lower.visits import differ, row_trips, tiles_of, visit_list
 from warploom.order import ModuloOptions
-from warploom.sim.contention import simulate_contended
+from warploom.sim import simulate_roles
 from warploom.target.h200 import HopperTarget
 
 WIDEST = 192  # columns of scores a thread's registers can take
@@ -55,12 +54,11 @@ class Shape:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """A candidate with its schedule: what the model expects, and what a better one may use."""
+    """A candidate with its schedule, its bound and what the simulator expects of it."""
 
     tiling: Tiling
     bound: float
     predicted: float
-    features: tuple[tuple[str, float], ...]
 
     @property
     def name(self) -> str:
@@ -234,12 +232,7 @@ def schedule(
     ]
     for trial in chosen:
         for tie, ahead in product(TIES if turns else (shape.tiling.tie,), depths):
-            features = dict(trial.features) | {"tie": float(tie), "ahead": float(ahead)}
-            yield replace(
-                trial,
-                tiling=replace(trial.tiling, tie=tie, ahead=ahead),
-                features=tuple(features.items()),
-            )
+            yield replace(trial, tiling=replace(trial.tiling, tie=tie, ahead=ahead))
 
 
 def _others(first: Lowered, late: Callable[[], bool]) -> Iterator[Lowered]:
@@ -265,42 +258,12 @@ def trial_of(
     target: HopperTarget,
 ) -> Trial:
     """A schedule with its prediction: simulated, then extended to the launch's iterations."""
-    costs, met = contended(lowered, target)
+    costs = role_costs(lowered, target)
     trips = max(TRIPS, lowered.document.minimum_trips)
-    one = simulate_contended(lowered.document, costs, met, trips=trips)
-    two = simulate_contended(lowered.document, costs, met, trips=trips, tiles=2)
+    one = simulate_roles(lowered.document, costs, trips=trips)
+    two = simulate_roles(lowered.document, costs, trips=trips, tiles=2)
     interval = one.ii or float(lowered.result.ii)
     ends = max(0.0, two.cycles - one.cycles - trips * interval)
     iterations, tiles = work_of(kernel, tiling, sizes, target)
     predicted = iterations * interval + tiles * ends
-    walked = [v.name for v in kernel.vars if v.walk in (Walk.TILE, Walk.STEP)]
-    features = {
-        "consumers": float(tiling.consumers),
-        "stages": float(tiling.stages or 0),
-        "hold": float(tiling.hold),
-        "ahead": float(tiling.ahead),
-        "tie": float(tiling.tie),
-        "registers": float(sum(a.registers for a in lowered.layout.arrays)),
-        **{f"extent {n}": float(tiling.extent(n)) for n in walked},
-        **_order_features(lowered),
-    }
-    return Trial(tiling=tiling, bound=bound, predicted=predicted, features=tuple(features.items()))
-
-
-def _order_features(lowered: Lowered) -> dict[str, float]:
-    """Turns an iteration, and steps while no product of the same consumer is unfinished."""
-    program = next(p for p in lowered.document.programs if p.name == CONSUMER)
-    pending, alone, turns = 0, 0, 0
-    for entry in (*program.kernel, *program.kernel):  # twice: the first time from nothing
-        match entry:
-            case Commit():
-                pending += 1
-            case WaitGroup():
-                pending = min(pending, entry.pending)
-            case NamedSync():
-                turns += 1
-            case Compute():
-                alone += not pending
-            case _:
-                pass
-    return {"turns": turns / 2, "steps alone": alone / 2}
+    return Trial(tiling=tiling, bound=bound, predicted=predicted)

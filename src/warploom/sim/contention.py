@@ -1,86 +1,77 @@
-"""Role programs with what their own streams take: waits, fences, and vector work beside products.
+"""Role programs whose ops are in each other's way: vector work beside products and on one pipe.
 
 Vector work of a warp is slower while the tensor cores read and write registers, most of all for
-its own warp's products. How long an op takes then depends on when it runs, and when it runs on how
-long ops take: the run is repeated with each op's share of time beside products from the run before.
+its own warp's products, and while other roles use its pipe. How long an op takes then depends on
+when it runs, and when it runs on how long ops take: a run of a few iterations is repeated, each op
+with its share of time beside others from the run before. So prices are those of the document,
+however many iterations are asked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import lru_cache
 from statistics import fmean
 
 from warploom.document.machine import RoleCosts, RoleOpCost
 from warploom.document.roles import RolesDocument
+from warploom.sim.engine import run
 from warploom.sim.events import OpEvent
-from warploom.sim.roles import lower_roles
-from warploom.sim.simulation import Simulation, simulate_workload
+from warploom.sim.roles import GROUPS, lower_roles
 
-ROUNDS = 4
+ROUNDS, TRIPS = 3, 12
 START = 0.7  # of the time beside products, before anything is known
-EDGE = 4  # iterations at either end that do not count
+EDGE = 3  # iterations at either end that do not count
+
+Shares = dict[str, tuple[float, float]]  # by op: of its time beside products, and on a taken pipe
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contention:
-    """``step``: cycles of every step of a stream itself; ``slowed``: ops with how many times as
-    long they take beside others' products; ``own``: how much more a role's own products count than
-    those of others; ``unit``: what runs products.
+@lru_cache(maxsize=64)
+def contended(document: RolesDocument, costs: RoleCosts) -> RoleCosts:
+    """The prices with what ops lose to each other in this document."""
+    shares: Shares = {name: (START, 0.0) for name, cost in costs.ops if cost.beside}
+    if not shares:
+        return costs
+    for _ in range(ROUNDS):
+        workload = lower_roles(document, _slowed(costs, shares), max(TRIPS, document.minimum_trips))
+        seen = _shares(run(workload).ops, costs, shares)
+        for name, (beside, taken) in seen.items():
+            shares[name] = ((shares[name][0] + beside) / 2, taken)
+    return _slowed(costs, shares)
+
+
+def _slowed(costs: RoleCosts, shares: Shares) -> RoleCosts:
+    def slowed(cost: RoleOpCost, products: float, pipe: float) -> RoleOpCost:
+        timing = cost.timing
+        more = round(cost.beside * products + timing.issue * pipe)
+        timing = replace(timing, issue=timing.issue + more, latency=timing.latency + more)
+        return replace(cost, timing=timing)
+
+    return replace(costs, ops=tuple((n, slowed(c, *shares.get(n, (0, 0)))) for n, c in costs.ops))
+
+
+def _shares(ops: Sequence[OpEvent], costs: RoleCosts, names: Shares) -> Shares:
+    """Of the time of each op in the loop that of products, own ones counted more, and of others
+    on its pipe.
     """
-
-    step: int
-    slowed: tuple[tuple[str, float], ...]
-    own: float = 0.0
-    unit: str = "tensor"
-
-
-def simulate_contended(
-    document: RolesDocument,
-    costs: RoleCosts,
-    contention: Contention,
-    *,
-    trips: int = 16,
-    tiles: int = 1,
-) -> Simulation:
-    """Like ``simulate_roles``; the costs are those of ops that have the registers to themselves."""
-    beside = {name: START for name, _ in contention.slowed}
-    for turn in range(ROUNDS):
-        prices = replace(costs, ops=tuple(_slowed(costs, contention, beside)))
-        workload = lower_roles(document, prices, trips, tiles, contention.step)
-        sim = simulate_workload(workload, costs=costs.name, trips=trips * tiles)
-        if turn + 1 < ROUNDS:
-            seen = _shares(sim.ops, contention, trips)
-            beside = {n: (s + seen.get(n, s)) / 2 for n, s in beside.items()}
-    return sim
-
-
-def _slowed(
-    costs: RoleCosts, contention: Contention, beside: dict[str, float]
-) -> Sequence[tuple[str, RoleOpCost]]:
-    factors, out = dict(contention.slowed), []
-    for name, cost in costs.ops:
-        more = round(cost.timing.issue * (factors.get(name, 1.0) - 1.0) * beside.get(name, 0.0))
-        timing = replace(
-            cost.timing, issue=cost.timing.issue + more, latency=cost.timing.latency + more
-        )
-        out.append((name, replace(cost, timing=timing)))
-    return out
-
-
-def _shares(ops: Sequence[OpEvent], contention: Contention, trips: int) -> dict[str, float]:
-    """Per slowed op how much of its time products ran, its own role's counted ``own`` more."""
-    products = [(o.start, o.end, o.row) for o in ops if o.unit == contention.unit]
-    names, found = {n for n, _ in contention.slowed}, dict[str, list[float]]()
-    edge = min(EDGE, trips // 4)
-    for o in ops:
-        steady = o.place.phase == "kernel" and edge <= (o.place.iteration or 0) < trips - edge
-        if o.place.label not in names or not steady:
+    products = [o for o in ops if o.queue == GROUPS]
+    steps = [o for o in ops if o.place.label in names]
+    inner = sorted({o.place.iteration for o in steps if o.place.iteration is not None})[EDGE:-EDGE]
+    found: dict[str, list[tuple[float, float]]] = {}
+    for o in steps:
+        if o.place.phase != "kernel" or o.place.iteration not in inner:
             continue
-        shared = sum(
-            max(0, min(o.issued, end) - max(o.issue, start))
-            * (1.0 + contention.own * (row == o.row))
-            for start, end, row in products
+        beside = sum(
+            max(0, min(o.issued, p.end) - max(o.issue, p.start))
+            * (costs.own if p.row == o.row else 1.0)
+            for p in products
         )
-        found.setdefault(o.place.label, []).append(shared / max(1, o.issued - o.issue))
-    return {name: fmean(shares) for name, shares in found.items()}
+        taken = sum(
+            max(0, min(o.issued, p.issued) - max(o.issue, p.issue))
+            for p in steps
+            if p.row != o.row and p.unit == o.unit
+        )
+        time = max(1, o.issued - o.issue)
+        found.setdefault(o.place.label, []).append((beside / time, taken / time))
+    return {n: (fmean(b for b, _ in all_), fmean(t for _, t in all_)) for n, all_ in found.items()}

@@ -61,7 +61,10 @@ class _Engine:
             for i, program in enumerate(workload.programs)
         ]
         self.units = {
-            unit.name: UnitState(unit, [Due(0, None)] * unit.capacity) for unit in workload.units
+            unit.name: UnitState(
+                unit, [Due(0, None)] * (len(self.rows) if unit.shared else unit.capacity)
+            )
+            for unit in workload.units
         }
         self.barriers = {spec.name: BarrierState(spec) for spec in workload.barriers}
         self.signals: dict[str, SignalState] = {}

@@ -137,12 +137,16 @@ class Program:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """One unit of the machine: ``name`` is its identity, ``lane`` the name views group by."""
+    """One unit of the machine: ``name`` is its identity, ``lane`` the name views group by.
+
+    ``shared``: ops of several rows run at once; how long each takes then its price must say.
+    """
 
     name: str
     lane: str
     capacity: int = 1
     blocking: bool = False
+    shared: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -56,16 +56,8 @@ SHARED = "smem "
 GROUPS, STORES = "wgmma", "bulk store"
 
 
-def lower_roles(
-    document: RolesDocument,
-    costs: RoleCosts,
-    trips: int,
-    tiles: int = 1,
-    step: int = 0,
-) -> Workload:
-    """The workload of one CTA; ``step``: cycles of a role's own stream for each of its waits for
-    full slots and groups, fences, commits and arrivals.
-    """
+def lower_roles(document: RolesDocument, costs: RoleCosts, trips: int, tiles: int = 1) -> Workload:
+    """The workload of one CTA."""
     if trips < max(1, document.minimum_trips) or tiles < 1:
         raise ConfigError(
             f"cannot run {tiles} tiles of {trips} iterations",
@@ -76,14 +68,14 @@ def lower_roles(
         p.instances * sum(len(e) for _, e in p.phases()) * trips * tiles for p in document.programs
     )
     check_length(entries, document.name)
-    reader = _Reader(document, costs, trips, tiles, step)
+    reader = _Reader(document, costs, trips, tiles)
     programs = tuple(
         Program(row=_row(group, role, instance), steps=tuple(reader.steps(role, instance)))
         for group, role in enumerate(document.programs)
         for instance in range(role.instances)
     )
     names = sorted({s.unit for p in programs for s in p.steps if isinstance(s, Issue)})
-    units = tuple(Unit(name=n, lane=n, blocking=n in costs.waiting) for n in names)
+    units = tuple(Unit(name=n, lane=n, shared=n in costs.shared) for n in names)
     return Workload(name=document.name, programs=programs, units=units)
 
 
@@ -111,9 +103,8 @@ class _Reader:
         costs: RoleCosts,
         trips: int,
         tiles: int,
-        step: int,
     ) -> None:
-        self.document, self.costs, self.step = document, costs, step
+        self.document, self.costs = document, costs
         self.trips, self.tiles = trips, tiles
         self.fills: Counter[tuple[str, int]] = Counter()
         self.releases: Counter[tuple[str, int]] = Counter()
@@ -176,19 +167,21 @@ class _Reader:
                 return Signal(
                     place=place,
                     signal=_signal(ring, what, use),
-                    cost=max(self.costs.arrive, self.step),
+                    cost=max(self.costs.arrive, self.costs.step),
                     handoff=self.costs.handoff,
                 )
             case Load() | Mma() | Compute() | BulkStore():
                 return self._issue(entry, turn, place)
             case WaitGroup() | BulkWait():
                 queue = GROUPS if isinstance(entry, WaitGroup) else STORES
-                return WaitQueue(place=place, queue=queue, leave=entry.pending, cost=self.step)
+                return WaitQueue(
+                    place=place, queue=queue, leave=entry.pending, cost=self.costs.step
+                )
             case NamedSync() | NamedArrive():
                 return self._named(entry, place, role, instance)
             case _:  # other fences and meetings inside an instance or a cluster cost nothing
-                spends = self.step and isinstance(entry, MmaFence | Commit)
-                return Spend(place=place, cost=self.step) if spends else None
+                spends = self.costs.step and isinstance(entry, MmaFence | Commit)
+                return Spend(place=place, cost=self.costs.step) if spends else None
 
     def _wait(self, entry: WaitFull | WaitEmpty, turn: _Turn, place: Place) -> Await | None:
         full = isinstance(entry, WaitFull)
@@ -207,7 +200,7 @@ class _Reader:
                 return None  # a fresh slot is free
             signal, count = _signal(ring, "empty", before), self.releases[ring, before]
         # Without anyone to give it, one is awaited all the same: the run then says who is stuck.
-        cost = self.step if full else 0
+        cost = self.costs.step if full else 0
         return Await(place=place, signal=signal, count=max(1, count), cost=cost)
 
     def _issue(self, entry: Load | Mma | Compute | BulkStore, turn: _Turn, place: Place) -> Issue:

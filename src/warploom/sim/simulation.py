@@ -22,6 +22,7 @@ from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError
 from warploom.pictured import Pictured
 from warploom.sim.chip import chip_costs
+from warploom.sim.contention import contended
 from warploom.sim.costs import TargetCosts, costs_of
 from warploom.sim.engine import run
 from warploom.sim.events import (
@@ -151,7 +152,7 @@ def simulate_roles(
     document: RolesDocument, costs: RoleCosts, *, trips: int = DEFAULT_TRIPS, tiles: int = 1
 ) -> Simulation:
     """Run ``tiles`` output tiles of ``trips`` iterations each on all role instances of a CTA."""
-    workload = lower_roles(document, costs, trips, tiles)
+    workload = lower_roles(document, contended(document, costs), trips, tiles)
     return simulate_workload(workload, costs=costs.name, trips=trips * tiles)
 
 

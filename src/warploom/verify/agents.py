@@ -6,16 +6,14 @@ an entry, the tile and iteration it speaks of, and the ring use it means.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from warploom.document.rings import Per, Scope
 from warploom.document.roles import (
     ClusterSync,
-    NamedArrive,
     NamedSync,
     RoleEntry,
-    RoleProgram,
     RolesDocument,
     ScopeSync,
 )
@@ -35,7 +33,7 @@ class Agent:
     threads: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)  # not frozen: a verdict makes many, four times as quickly
 class Event:
     """One execution of an entry. ``step`` is the iteration of the tile it speaks of."""
 
@@ -65,25 +63,19 @@ class Uses:
     """Ring use numbers: as meant (counted over all tiles) and as a role computes them."""
 
     def __init__(self, document: RolesDocument, tiles: Sequence[int]) -> None:
-        self._rings = {r.name: r for r in document.rings}
+        self._tiled = {r.name for r in document.rings if r.per is Per.TILE}
         self._carries = {p.name: p.carries_phase for p in document.programs}
         self._base = [sum(tiles[:t]) for t in range(len(tiles) + 1)]
 
     def meant(self, event: Event, ring: str) -> int:
         """The use the entry speaks of, counted from the kernel's start."""
-        if self._rings[ring].per is Per.TILE:
-            return event.tile
-        return self._base[event.tile] + event.step
+        return event.tile if ring in self._tiled else self._base[event.tile] + event.step
 
     def computed(self, event: Event, ring: str) -> int:
         """The use the role's own counter has there."""
         if self._carries[event.agent.role]:
             return self.meant(event, ring)
-        return 0 if self._rings[ring].per is Per.TILE else event.step
-
-    def total(self, ring: str) -> int:
-        """How many uses the whole run has."""
-        return len(self._base) - 1 if self._rings[ring].per is Per.TILE else self._base[-1]
+        return 0 if ring in self._tiled else event.step
 
 
 def agents(document: RolesDocument) -> tuple[Agent, ...]:
@@ -109,46 +101,44 @@ def run(document: RolesDocument, agent: Agent, tiles: Sequence[int]) -> list[Eve
     end of all tiles on: -1 is the last iteration, and the tile is one past the last.
     """
     program = document.program(agent.role)
-    once = {
-        phase: [(i, e, getattr(e, "k", 0)) for i, e in enumerate(getattr(program, phase))]
-        for phase in ("setup", "finish")
-    }
-    events = [Event(agent, "setup", i, e, 0, k) for i, e, k in once["setup"]]
+    setup, prologue, kernel, epilogue, finish = (
+        [
+            (i, e, getattr(e, "k", 0))
+            for i, e in enumerate(row)
+            if getattr(e, "instance", None) in (None, agent.instance)
+        ]
+        for _, row in program.phases()
+    )
+    events = [Event(agent, "setup", i, e, 0, k) for i, e, k in setup]
     for tile, trips in enumerate(tiles):
         if not takes(document, agent, tile):
             continue
-        events += [Event(agent, ph, i, e, tile, k) for ph, i, e, k in _tile(program, trips)]
-    events += [Event(agent, "finish", i, e, len(tiles), k) for i, e, k in once["finish"]]
-    return [e for e in events if _runs(e)]
+        events += [Event(agent, "prologue", i, e, tile, k) for i, e, k in prologue]
+        for n in range(program.peel, trips):
+            events += [Event(agent, "kernel", i, e, tile, n + k) for i, e, k in kernel]
+        events += [Event(agent, "epilogue", i, e, tile, trips + k) for i, e, k in epilogue]
+    events += [Event(agent, "finish", i, e, len(tiles), k) for i, e, k in finish]
+    return events
 
 
-def _tile(program: RoleProgram, trips: int) -> Iterator[tuple[str, int, RoleEntry, int]]:
-    for i, e in enumerate(program.prologue):
-        yield "prologue", i, e, getattr(e, "k", 0)
-    for iteration in range(program.peel, trips):
-        for i, e in enumerate(program.kernel):
-            yield "kernel", i, e, iteration + getattr(e, "k", 0)
-    for i, e in enumerate(program.epilogue):
-        yield "epilogue", i, e, trips + getattr(e, "k", 0)
+def alike(document: RolesDocument) -> tuple[Agent, ...]:
+    """Agents that stand for all: of instances (and CTAs) that run the same entries the first."""
+    seen: dict[object, Agent] = {}
+    for a in (a for a in agents(document) if a.cta == 0):
+        program = document.program(a.role)
+        every = (e for _, row in program.phases() for e in row)
+        own = program.alternates or any(getattr(e, "instance", None) is not None for e in every)
+        seen.setdefault((a.role, a.instance if own else 0), a)
+    return tuple(seen.values())
 
 
-def _runs(event: Event) -> bool:
-    e = event.entry
-    return (
-        not isinstance(e, NamedSync | NamedArrive)
-        or e.instance is None
-        or e.instance == event.agent.instance
-    )
-
-
-def reach_of(event: Event) -> int:
-    """Which threads of the instance meet at an event."""
-    entry = event.entry
-    if isinstance(entry, NamedSync | ClusterSync):
+def reach_of(entry: RoleEntry, agent: Agent) -> int:
+    """Which threads of the instance meet at an entry."""
+    if isinstance(entry, (NamedSync, ClusterSync)):
         return ALL
     if not isinstance(entry, ScopeSync) or entry.scope is Scope.THREAD:
         return NOBODY
-    return ALL if entry.scope is Scope.WARPGROUP or event.agent.threads <= 32 else WARP
+    return ALL if entry.scope is Scope.WARPGROUP or agent.threads <= 32 else WARP
 
 
 def describe(entry: RoleEntry) -> str:

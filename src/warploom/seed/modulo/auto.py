@@ -224,8 +224,8 @@ def auto_order(
         return [bench.simulated(t.program, t.effort) for t in tasks]
 
     identity = body_order(bench, [i for group in parts for i in group], "identity")
-    options = HuntOptions(evaluations=AUTO_EVALUATIONS, efforts=AUTO_EFFORTS, solver_seconds=None)
-    solved = solver_starts(bench.parts.problem, random.Random(0), seconds=None, known=[identity])
+    options = HuntOptions(evaluations=AUTO_EVALUATIONS, efforts=AUTO_EFFORTS)
+    solved = solver_starts(bench.parts.problem, random.Random(0), known=[identity])
     starts = [identity, *islice(solved, AUTO_STARTS)]
     found = Hunt(bench.parts.problem, evaluate, options, starts=starts).run()
     result = as_result(bench.parts.problem, found.best.program)

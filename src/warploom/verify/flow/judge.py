@@ -244,9 +244,9 @@ class _Walk:
 def key_of(event: Event) -> OpKey | None:
     """The op an event runs; None for entries that only synchronise."""
     entry = event.entry
-    if isinstance(entry, Compute | BulkStore):
+    if isinstance(entry, (Compute, BulkStore)):
         return event.agent.role, entry.op, entry.args
-    if isinstance(entry, Load | Mma):
+    if isinstance(entry, (Load, Mma)):
         return event.agent.role, entry.op, ()
     return None
 

@@ -17,12 +17,14 @@ from dataclasses import replace
 from warploom.document.checks import check_document
 from warploom.document.roles import RolesDocument
 from warploom.errors import VerificationError
+from warploom.verify.agents import alike
 from warploom.verify.findings import Code, Finding, Place, Report, Severity
 from warploom.verify.flow import check_flow, check_uses, flow_tiles, known_flow, op_names
 from warploom.verify.roles import barriers, named, registers, scopes, slots, staging
 from warploom.verify.roles.capacity import check_capacity
 from warploom.verify.roles.exchange import check_exchanges, undeclared
-from warploom.verify.roles.order import Order, build_order
+from warploom.verify.roles.graph import build_order
+from warploom.verify.roles.order import Order
 from warploom.verify.roles.sequences import check_budget, tile_sequences, window_of
 
 MAX_FINDINGS = 60
@@ -134,7 +136,7 @@ def _judge(order: Order) -> Iterator[Finding]:
     yield from barriers.check_counts(order)
     uses = slots.accesses(order)
     yield from slots.check_parts(order, uses)
-    for agent in (a for a in order.programs if a.cta == 0):
+    for agent in alike(order.document):
         yield from registers.check_registers(order, agent)
         yield from staging.check_staging(order, agent)
         yield from registers.check_coverage(order, agent)

@@ -18,10 +18,10 @@ from warploom.document.roles import (
 )
 from warploom.verify.agents import Agent, Event, describe
 from warploom.verify.findings import Code, Finding, Place, Severity
-from warploom.verify.roles.order import BarrierKey, Order, Phase
+from warploom.verify.roles.order import Order, Phase, PhaseKey
 
 MAX_BYTES = (1 << 20) - 1  # what the transaction count of an mbarrier can hold
-_Slot = tuple[int, str, str, int]  # cta, ring, side, slot
+_Slot = tuple[str, str, int]  # ring, side, slot
 
 
 def check_phases(order: Order) -> Iterator[Finding]:
@@ -30,15 +30,17 @@ def check_phases(order: Order) -> Iterator[Finding]:
     Where positions run on from tile to tile they are, but for wrong parities and uses before the
     first.
     """
-    carries = {p.name: p.carries_phase for p in order.document.programs}
-    first = (e for agent, events in order.programs.items() if agent.cta == 0 for e in events)
-    for event in first:
+    odd = {
+        id(e)
+        for p in order.document.programs
+        for _, row in p.phases()
+        for e in row
+        if not p.carries_phase
+        or (isinstance(e, WaitFull | WaitEmpty) and e.parity != isinstance(e, WaitEmpty))
+    }
+    every = (e for events in order.programs.values() for e in events)
+    for event in [e for e in every if e.step < 0 or id(e.entry) in odd]:
         entry = event.entry
-        wrong = isinstance(entry, WaitFull | WaitEmpty) and entry.parity != isinstance(
-            entry, WaitEmpty
-        )
-        if event.step >= 0 and not wrong and carries[event.agent.role]:
-            continue
         if isinstance(entry, WaitFull | WaitEmpty | Expect | Load | Arrive):
             yield from _position(order, event, entry.ring)
         elif isinstance(entry, Mma | Compute) and (entry.slots or _fills(entry)):
@@ -94,14 +96,13 @@ def check_counts(order: Order) -> Iterator[Finding]:
     A barrier that nobody waits for any more may count what it likes.
     """
     last = _last_waits(order)
+    rings = {r.name: r for r in order.document.rings}
     for key, phase in order.phases.items():
-        if key[0]:
-            continue
-        ring = order.document.ring(key[1])
-        if key[2] == "empty" and key[3] > last.get(_slot(order, key), -1):
+        ring = rings[key[0]]
+        if key[1] == "empty" and key[2] > last.get(_slot(order, key), -1):
             continue
         count = sum(n for _, n in phase.arrivals)
-        needed = ring.full_arrivals if key[2] == "full" else ring.empty_arrivals
+        needed = ring.full_arrivals if key[1] == "full" else ring.empty_arrivals
         if count != needed:
             yield _arrivals(order, key, phase, count, needed)
         landed = sum(n for _, n in phase.landed)
@@ -110,17 +111,17 @@ def check_counts(order: Order) -> Iterator[Finding]:
     yield from _skipped(order, last)
 
 
-def _slot(order: Order, key: BarrierKey) -> _Slot:
-    return (*key[:3], key[3] % order.depth[key[1]])
+def _slot(order: Order, key: PhaseKey) -> _Slot:
+    return key[0], key[1], key[2] % order.depth[key[0]]
 
 
-def _last_waits(order: Order) -> dict[_Slot, int]:
-    """The last use of every slot's barrier that anyone waits for."""
+def _last_waits(order: Order, *, credit: bool = False) -> dict[_Slot, int]:
+    """The last use of every slot's barrier that anyone waits for; perhaps its initial credit."""
     last: dict[_Slot, int] = {}
     for key in order.waits:
-        if key[3] >= 0 and key[0] == 0:
+        if key[2] >= 0 or credit:
             slot = _slot(order, key)
-            last[slot] = max(last.get(slot, -1), key[3])
+            last[slot] = max(last.get(slot, key[2]), key[2])
     return last
 
 
@@ -128,24 +129,24 @@ def _skipped(order: Order, last: dict[_Slot, int]) -> Iterator[Finding]:
     """A use that nobody fills (or releases) leaves all later phases of its barrier one behind."""
     present: dict[_Slot, set[int]] = defaultdict(set)
     for key in order.phases:
-        present[_slot(order, key)].add(key[3])
+        present[_slot(order, key)].add(key[2])
     for slot, final in last.items():
-        depth = order.depth[slot[1]]
-        for use in range(slot[3], final, depth):
+        depth = order.depth[slot[0]]
+        for use in range(slot[2], final, depth):
             if use not in present[slot]:
-                what = "filled" if slot[2] == "full" else "released"
+                what = "filled" if slot[1] == "full" else "released"
                 yield Finding(
                     code=Code.PHASE,
-                    why=f"use {use} of ring {slot[1]} is never {what}: the phases of its "
-                    f"{slot[2]} barrier slip, and later waits mean other uses",
+                    why=f"use {use} of ring {slot[0]} is never {what}: the phases of its "
+                    f"{slot[1]} barrier slip, and later waits mean other uses",
                     fix=f"every use of the ring is {what}, at the end of a tile too",
-                    where=tuple(order.told(n).place() for n in order.waits[(*slot[:3], final)][:1]),
+                    where=tuple(order.told(n).place() for n in order.waits[(*slot[:2], final)][:1]),
                     tiles=order.tiles,
                 )
                 break
 
 
-def _arrivals(order: Order, key: BarrierKey, phase: Phase, count: int, needed: int) -> Finding:
+def _arrivals(order: Order, key: PhaseKey, phase: Phase, count: int, needed: int) -> Finding:
     effect = "it never completes" if count < needed else "it completes before the last arrival"
     return Finding(
         code=Code.ARRIVALS,
@@ -156,7 +157,7 @@ def _arrivals(order: Order, key: BarrierKey, phase: Phase, count: int, needed: i
     )
 
 
-def _bytes(order: Order, key: BarrierKey, phase: Phase, landed: int) -> Finding:
+def _bytes(order: Order, key: PhaseKey, phase: Phase, landed: int) -> Finding:
     if landed == phase.expected:
         why = f"{landed} bytes are more than an mbarrier can count ({MAX_BYTES})"
         fix = "a smaller slot"
@@ -170,36 +171,32 @@ def _bytes(order: Order, key: BarrierKey, phase: Phase, landed: int) -> Finding:
 
 def check_waits(order: Order) -> Iterator[Finding]:
     """No wait can be passed by an older phase or lapped by a newer one; each has its phase."""
-    for key, nodes in order.waits.items():
-        if key[0]:
-            continue
-        depth = order.depth[key[1]]
-        older = order.completion.get((*key[:3], key[3] - depth))
-        newer = order.completion.get((*key[:3], key[3] + depth))
+    for (ring, side, use), nodes in order.waits.items():
+        depth = order.depth[ring]
+        older = order.completion(ring, side, use - depth)
+        newer = order.completion(ring, side, use + depth)
         for node in nodes:
-            event = order.told(node)
-            if key[3] >= 0 and key not in order.completion:
-                yield _unfinished(order, event)
+            if use >= 0 and (ring, side, use) not in order.phases:
+                yield _unfinished(order, order.told(node))
                 continue
             if older is not None and not order.before_start(older, node):
                 why = "may pass on the phase two back, which has the same parity"
-                start = order.before_event.get(node)
-                severity = _unless_met(order, (*key[:3], key[3] - depth), start)
+                severity = _unless_met(order, (ring, side, use - depth), order.earlier(node))
                 if severity:
-                    yield _lapped(order, event, why, severity)
+                    yield _lapped(order, order.told(node), why, severity)
             if newer is not None and not order.before(node, newer):
                 why = "may be lapped: the next phase can complete before it is seen"
-                yield _lapped(order, event, why, Severity.RACE)
+                yield _lapped(order, order.told(node), why, Severity.RACE)
 
 
-def _unless_met(order: Order, key: BarrierKey, node: int | None) -> Severity | None:
+def _unless_met(order: Order, key: PhaseKey, node: int | None) -> Severity | None:
     """None where a phase is over before a node though nobody waited for it.
 
     It completes with its last arrival, so it is enough that all who arrived have met since. What
     rests on products keeping warps together is ``timing``.
     """
     phase = order.phases[key]
-    if node is None or not all(order.before(landing, node) for landing, _ in phase.landed):
+    if node is None or phase.landed:  # that copies landed is known by waiting alone
         return Severity.RACE
     for severity, products in ((None, False), (Severity.TIMING, True)):
         met = [order.met_after(n, products=products) for n, _ in phase.arrivals]
@@ -232,18 +229,28 @@ def _lapped(order: Order, event: Event, why: str, severity: Severity) -> Finding
 def check_early_arrivals(order: Order) -> Iterator[Finding]:
     """An arrival or a copy falls into its own phase: the one before has completed.
 
-    It matters where that phase, or a later one, is waited for.
+    Where nobody waits for that one, nor for a later one, it is enough that all who wait for the
+    last phase that anyone waits for (or for the ring's initial credit) are past it.
     """
-    last = _last_waits(order)
+    last = _last_waits(order, credit=True)
     for key, phase in order.phases.items():
-        depth = order.depth[key[1]]
-        older = order.completion.get((*key[:3], key[3] - depth))
-        if key[0] or older is None or key[3] - depth > last.get(_slot(order, key), -1):
+        ring, side, use = key
+        final = last.get(_slot(order, key))
+        if final is None:
             continue
-        for node, _ in [*phase.arrivals, *phase.landed]:
-            if order.before(older, node):
+        before, older = use - order.depth[ring], None
+        if before <= final:
+            older = order.completion(ring, side, before)
+            if older is None:
                 continue
-            severity = _unless_met(order, (*key[:3], key[3] - depth), node)
+        for node, _ in [*phase.arrivals, *phase.landed]:
+            if older is not None and order.before(older, node):
+                continue
+            severity: Severity | None = Severity.RACE
+            if older is not None:
+                severity = _unless_met(order, (ring, side, before), node)
+            elif all(order.before(wait, node) for wait in order.waits[ring, side, final]):
+                severity = None
             if severity:
                 yield Finding(
                     code=Code.LAPPED,
@@ -257,7 +264,8 @@ def check_early_arrivals(order: Order) -> Iterator[Finding]:
 
 def check_deadlock(order: Order) -> Iterator[Finding]:
     """The waits do not wait for one another in a circle."""
-    stuck = [order.event[v] for v in order.blocked if v in order.event]
+    own = [v for v in order.blocked if v < order.size * order.document.cluster]
+    stuck = [order.told(v) for v in own if v % order.size in order.event]
     waits = [e for e in stuck if isinstance(e.entry, WaitFull | WaitEmpty | NamedSync)]
     if order.blocked:
         first: dict[Agent, Event] = {}
@@ -272,11 +280,11 @@ def check_deadlock(order: Order) -> Iterator[Finding]:
         )
 
 
-def name_of(key: BarrierKey) -> str:
+def name_of(key: PhaseKey) -> str:
     """A barrier's phase in words."""
-    return f"{key[2]}[{key[1]}] use {key[3]}"
+    return f"{key[1]}[{key[0]}] use {key[2]}"
 
 
 def places(order: Order, nodes: list[tuple[int, int]]) -> tuple[Place, ...]:
-    """The first few events of nodes; a landing's is its load."""
+    """The first few events of nodes."""
     return tuple(order.told(n).place() for n, _ in nodes[:4])

@@ -12,6 +12,8 @@ from warploom.verify.agents import Agent, Event, describe, takes
 from warploom.verify.findings import Code, Finding
 from warploom.verify.roles.order import Order
 
+_KINDS = {Commit, Compute, Mma, MmaFence, WaitGroup}
+
 
 @dataclass(slots=True)
 class _Registers:
@@ -32,14 +34,15 @@ class _Registers:
         while len(self.groups) > pending:
             for mma in self.groups.popleft():
                 self.writing[mma.accumulator] -= 1
-                self.reading.subtract(mma.registers)
+                for name in mma.registers:
+                    self.reading[name] -= 1
 
 
 def check_registers(order: Order, agent: Agent) -> Iterator[Finding]:
     """Accumulators and operand registers are left alone while a group holds them."""
     state = _Registers()
     tile = 0
-    for event in order.programs[agent]:
+    for event in order.of(agent, _KINDS):
         if event.tile != tile:
             tile = event.tile
             state.filled = set(state.kept)
@@ -74,11 +77,10 @@ def _issue(order: Order, event: Event, mma: Mma, state: _Registers) -> Iterator[
     if not state.fenced or used & state.touched:
         why = f"{describe(mma)} uses registers that ordinary instructions touched, without a fence"
         yield at(order, event, Code.FENCE, why, "MmaFence in front of the first Mma after them")
-    for name in mma.registers:
-        if state.writing[name] > 0:
-            why = f"{describe(mma)} reads {name}, which a product in flight still writes"
-            yield at(order, event, Code.RAW_REG, why, wait)
-    if state.reading[mma.accumulator] > 0 or mma.accumulator in mma.registers:
+    for name in filter(state.writing.get, mma.registers):
+        why = f"{describe(mma)} reads {name}, which a product in flight still writes"
+        yield at(order, event, Code.RAW_REG, why, wait)
+    if state.reading[mma.accumulator] or mma.accumulator in mma.registers:
         why = f"{describe(mma)} overwrites {mma.accumulator}, which a product in flight still reads"
         yield at(order, event, Code.WAR_REG, why, wait)
     needed = set(mma.registers) | ({mma.accumulator} if mma.accumulate else set())
@@ -94,38 +96,38 @@ def _issue(order: Order, event: Event, mma: Mma, state: _Registers) -> Iterator[
     state.unread.difference_update(mma.registers)
     state.open.append(mma)
     state.writing[mma.accumulator] += 1
-    state.reading.update(mma.registers)
+    for name in mma.registers:
+        state.reading[name] += 1
 
 
 def _touch(order: Order, event: Event, op: Compute, state: _Registers) -> Iterator[Finding]:
     touched = {*op.reads, *op.writes}
     wait = "WaitGroup that retires the group in front"
-    for name in sorted(touched):
-        if state.writing[name] > 0:
-            why = f"{describe(op)} touches {name} while a product in flight still writes it"
-            yield at(order, event, Code.RAW_REG, why, wait)
-    for name in op.writes:
-        if state.reading[name] > 0:
-            why = f"{describe(op)} overwrites {name}, which a product in flight still reads"
-            yield at(order, event, Code.WAR_REG, why, wait)
-    for name in sorted(set(op.reads) - state.filled):
+    for name in sorted(filter(state.writing.get, touched)):
+        why = f"{describe(op)} touches {name} while a product in flight still writes it"
+        yield at(order, event, Code.RAW_REG, why, wait)
+    for name in filter(state.reading.get, op.writes):
+        why = f"{describe(op)} overwrites {name}, which a product in flight still reads"
+        yield at(order, event, Code.WAR_REG, why, wait)
+    for name in sorted({*op.reads} - state.filled):
         why = f"{describe(op)} reads {name}, which has no value of this tile"
         yield at(order, event, Code.TOKEN, why, "compute it first")
     state.unread.difference_update(op.reads)
     state.touched |= touched
-    state.filled |= set(op.writes)
+    state.filled.update(op.writes)
     if event.phase == "setup":
-        state.kept |= set(op.writes)
+        state.kept.update(op.writes)
 
 
 def check_coverage(order: Order, agent: Agent) -> Iterator[Finding]:
     """Every load and every product runs exactly once for every iteration of every tile."""
     steps: dict[tuple[str, bool, int], list[int]] = defaultdict(list)
     names: dict[tuple[str, bool], None] = {}
-    for event in order.programs[agent]:
+    tiled = {r.name for r in order.document.rings if r.per is Per.TILE}
+    for event in order.of(agent, {Load, Mma}):
         entry = event.entry
-        if isinstance(entry, Load | Mma) and event.phase in ("prologue", "kernel", "epilogue"):
-            once = isinstance(entry, Load) and order.document.ring(entry.ring).per is Per.TILE
+        if isinstance(entry, (Load, Mma)) and event.phase not in ("setup", "finish"):
+            once = isinstance(entry, Load) and entry.ring in tiled
             names[entry.op, once] = None
             steps[entry.op, once, event.tile].append(0 if once else event.step)
     for op, once in names:

@@ -28,6 +28,9 @@ from warploom.verify.findings import Code, Finding, Severity
 from warploom.verify.roles.order import Order
 
 _Use = tuple[str, int]  # ring, use
+_KINDS = {
+    *(ScopeSync, NamedSync, ClusterSync, ProxyFence, WaitFull, WaitEmpty, Mma, Compute, Arrive)
+}
 
 
 @dataclass(slots=True)
@@ -61,11 +64,11 @@ def check_scopes(order: Order, agent: Agent) -> Iterator[Finding]:
     if agent.threads == 1:
         return
     apart = _Apart()
-    for event in order.programs[agent]:
+    for event in order.of(agent, _KINDS):
         entry = event.entry
         match entry:
             case ScopeSync() | NamedSync() | ClusterSync():
-                apart.meet(reach_of(event))
+                apart.meet(reach_of(entry, agent))
             case ProxyFence():
                 apart.fences |= apart.unfenced
                 apart.unfenced.clear()
@@ -76,7 +79,7 @@ def check_scopes(order: Order, agent: Agent) -> Iterator[Finding]:
                 apart.products |= apart.waits
                 apart.waits.clear()
                 yield from _warpgroup(order, event)
-            case Compute():
+            case Compute() if entry.slots or entry.fills_slots:
                 apart.reads |= _uses(order, event, entry.slots)
                 filled = _uses(order, event, entry.fills_slots)
                 apart.fills |= filled
@@ -104,7 +107,7 @@ def _arrive(order: Order, event: Event, entry: Arrive, apart: _Apart) -> Iterato
     if entry.side is Side.FULL:
         programs = order.document.programs
         readers = [p for p in programs if _reads(p, entry.ring, Mma)]
-        itself = all(p.name == event.agent.role and p.instances == 1 for p in readers)
+        itself = all(p.name == event.agent.role and _alone(p) for p in readers)
         # Its own products come after its own writes, if they keep its warps together.
         met = itself and not any(_reads(p, entry.ring, Compute) for p in programs)
         kind = Severity.TIMING if met else Severity.RACE
@@ -126,6 +129,11 @@ def _arrive(order: Order, event: Event, entry: Arrive, apart: _Apart) -> Iterato
     elif use in apart.products:
         why = f"{who} the groups of the other warps are assumed to retire with its own"
         yield _finding(order, event, why, fix, Severity.TIMING)
+
+
+def _alone(program: RoleProgram) -> bool:
+    """Whether nobody else of the role has a part in a tile."""
+    return program.instances == 1 or program.alternates
 
 
 def _reads(program: RoleProgram, ring: str, kind: type[Mma | Compute]) -> bool:

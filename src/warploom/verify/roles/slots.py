@@ -15,7 +15,7 @@ from warploom.verify.roles.order import Order
 
 MAX_PAIRS = 1_000_000
 """Pairs of accesses to slots that are compared for one run."""
-SlotKey = tuple[int, str, str, int]  # cta, ring, part, use
+SlotKey = tuple[str, str, int]  # ring, part, use
 
 
 @dataclass(slots=True)
@@ -33,7 +33,11 @@ Uses = dict[SlotKey, _Use]
 def check_slots(order: Order, uses: Uses) -> Iterator[Finding]:
     """RAW and WAR on every part of every slot."""
     fences = _next_fences(order) if any(u.fills for u in uses.values()) else {}
-    before = {key: uses.get((*key[:3], key[3] - order.depth[key[1]]), _Use()) for key in uses}
+    none = _Use()
+    before = {
+        (ring, part, use): uses.get((ring, part, use - order.depth[ring]), none)
+        for ring, part, use in uses
+    }
     if sum(_pairs(use, before[key]) for key, use in uses.items()) > MAX_PAIRS:
         raise DocumentError(
             "the schedule is too large to judge",
@@ -56,20 +60,24 @@ def _pairs(use: _Use, older: _Use) -> int:
 def accesses(order: Order) -> Uses:
     """Who fills and who reads every part of every use, in the first CTA."""
     uses: dict[SlotKey, _Use] = defaultdict(_Use)
+    meant = order.uses.meant
     for node, event in order.event.items():
         entry = event.entry
         if isinstance(entry, Load):
-            landing = order.landed[node].get(0)
-            if landing is not None:
-                use = order.uses.meant(event, entry.ring)
-                uses[0, entry.ring, entry.part, use].loads.append((node, landing))
-        elif event.agent.cta == 0 and isinstance(entry, Mma | Compute):
+            use = meant(event, entry.ring)
+            landing = order.phases[entry.ring, "full", use].over
+            uses[entry.ring, entry.part, use].loads.append((node, landing))
+        elif isinstance(entry, (Mma, Compute)):
             for slot in entry.slots:
-                use = order.uses.meant(event, slot.ring)
-                uses[event.agent.cta, slot.ring, slot.part, use].reads.append(node)
+                uses[slot.ring, slot.part, meant(event, slot.ring)].reads.append(node)
             for slot in entry.fills_slots if isinstance(entry, Compute) else ():
-                use = order.uses.meant(event, slot.ring)
-                uses[event.agent.cta, slot.ring, slot.part, use].fills.append(node)
+                uses[slot.ring, slot.part, meant(event, slot.ring)].fills.append(node)
+    for (ring, _, use), phase in order.phases.items() if order.document.cluster > 1 else ():
+        for node, _ in phase.landed:
+            if node >= order.size:
+                load = order.entry(node)
+                assert isinstance(load, Load)
+                uses[ring, load.part, use].loads.append((node, phase.over))
     return uses
 
 
@@ -90,11 +98,11 @@ def _next_fences(order: Order) -> dict[int, int]:
 def _raw(
     order: Order, key: SlotKey, node: int, use: _Use, fences: dict[int, int]
 ) -> Iterator[Finding]:
-    event = order.event[node]
+    event = order.told(node)
     if not use.loads and not use.fills:
         yield Finding(
             code=Code.TOKEN,
-            why=f"{describe(event.entry)} reads part {key[2]}, use {key[3]}, which nobody fills",
+            why=f"{describe(event.entry)} reads part {key[1]}, use {key[2]}, which nobody fills",
             fix="load every part of every use",
             where=(event.place(),),
             tiles=order.tiles,
@@ -118,7 +126,7 @@ def _fenced(order: Order, fill: int, node: int, fences: dict[int, int]) -> bool:
 
 def _war(order: Order, node: int, older: _Use) -> Iterator[Finding]:
     for reader in older.reads:
-        asynchronous = isinstance(order.event[reader].entry, Mma)
+        asynchronous = isinstance(order.entry(reader), Mma)
         over = order.retired.get(reader) if asynchronous else reader
         if over is None or not order.before(over, node):
             what = "may overwrite what is still read in"
@@ -139,9 +147,9 @@ _FIXES = {
 
 
 def _finding(order: Order, code: Code, node: int, other: int | None, what: str) -> Finding:
-    event = order.event[node]
+    event = order.told(node)
     ring = getattr(event.entry, "ring", None) or "its ring"
-    places = [order.event[n].place() for n in (other, node) if n is not None]
+    places = [order.told(n).place() for n in (other, node) if n is not None]
     return Finding(
         code=code,
         why=f"{describe(event.entry)} {what} {ring}",
@@ -153,13 +161,14 @@ def _finding(order: Order, code: Code, node: int, other: int | None, what: str) 
 
 def check_parts(order: Order, uses: Uses) -> Iterator[Finding]:
     """Every part of a slot that is used at all is filled exactly once a use, and whole."""
-    touched: dict[tuple[int, str, int], set[str]] = defaultdict(set)
-    for (cta, ring, name, number), use in uses.items():
+    parts = {r.name: r.parts for r in order.document.rings}
+    touched: dict[tuple[str, int], set[str]] = defaultdict(set)
+    for (ring, name, number), use in uses.items():
         if use.loads or use.fills:
-            touched[cta, ring, number].add(name)
-    for (cta, ring, number), filled in touched.items():
-        for part in order.document.ring(ring).parts:
-            use = uses.get((cta, ring, part.name, number), _Use())
+            touched[ring, number].add(name)
+    for (ring, number), filled in touched.items():
+        for part in parts[ring]:
+            use = uses.get((ring, part.name, number), _Use())
             whole = part.name in filled
             why = _misfilled(order, part, use) if whole else "nothing is loaded"
             if why:
@@ -169,7 +178,7 @@ def check_parts(order: Order, uses: Uses) -> Iterator[Finding]:
                     why=f"part {part.name} of ring {ring} has {part.bytes} bytes; for use "
                     f"{number} {why}",
                     fix="fill every part of the slot exactly once a use",
-                    where=tuple(order.event[n].place() for n in nodes[:2]),
+                    where=tuple(order.told(n).place() for n in nodes[:2]),
                     tiles=order.tiles,
                 )
 
@@ -182,19 +191,18 @@ def _misfilled(order: Order, part: Part, use: _Use) -> str:
 
 
 def _misloaded(order: Order, part: Part, use: _Use) -> str:
-    events = [order.event[n] for n, _ in use.loads]
-    entries = [e.entry for e in events if isinstance(e.entry, Load)]
+    entries = [e for e in (order.entry(n) for n, _ in use.loads) if isinstance(e, Load)]
     sizes = {e.bytes * e.multicast for e in entries}
     if sizes != {part.bytes}:
         return f"copies of {min(sizes)} bytes land at its start"
     shares = {e.multicast for e in entries}
-    if shares != {len(entries)} or len({e.agent.cta for e in events}) != len(entries):
+    if shares != {len(entries)} or len({n // order.size for n, _ in use.loads}) != len(entries):
         return f"{len(entries)} copies land in the same place"
     return ""
 
 
 def _miswritten(order: Order, use: _Use) -> str:
-    agents: set[Agent] = {order.event[n].agent for n in use.fills}
+    agents: set[Agent] = {order.told(n).agent for n in use.fills}
     roles = {a.role for a in agents}
     if len(roles) > 1:
         return "two roles write it"

@@ -28,6 +28,9 @@ from warploom.verify.findings import Code, Finding
 from warploom.verify.roles.order import Order
 from warploom.verify.roles.registers import at
 
+_MEETS = {ProxyFence, ScopeSync, NamedSync, ClusterSync}
+_KINDS = {Compute, BulkStore, BulkCommit, BulkWait} | _MEETS
+
 
 @dataclass(slots=True)
 class _Copy:
@@ -51,7 +54,7 @@ def check_staging(order: Order, agent: Agent) -> Iterator[Finding]:
     """Ordinary writes are fenced and joined before a bulk store, stores over before a rewrite."""
     copies: dict[BufferCopy, _Copy] = defaultdict(_Copy)
     group = 0
-    for event in order.programs[agent]:
+    for event in order.of(agent, _KINDS):
         match event.entry:
             case Compute(fills=fills):
                 for c in fills:
@@ -73,7 +76,7 @@ def check_staging(order: Order, agent: Agent) -> Iterator[Finding]:
 
 
 def _advance(copies: dict[BufferCopy, _Copy], event: Event) -> None:
-    reach = reach_of(event)
+    reach = reach_of(event.entry, event.agent)
     for copy in copies.values():
         if isinstance(event.entry, ProxyFence):
             copy.fenced = copy.fenced or copy.written

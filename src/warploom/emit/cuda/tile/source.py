@@ -169,7 +169,9 @@ class _Writer:
         for proof in [p.document.proof for p in self.parts]:
             if proof is not None:
                 word = "proven least" if proof.proven else f"proven >= {proof.lower_bound}"
-                lines.append(f"// Interval {proof.ii} cycles an iteration ({word}: {proof.limit}).")
+                lines.append(
+                    f"// Placed at {proof.ii} in the ordering model ({word}: {proof.limit})."
+                )
         return [*lines, ""]
 
     def kernel_text(self) -> list[str]:

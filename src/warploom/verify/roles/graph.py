@@ -1,0 +1,258 @@
+"""How the event graph of a run is made, of the entries of all roles.
+
+A wait is ordered after the completion of the phase it *means*; that it can mean no other phase is
+checked apart (see ``barriers`` and ``named``).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import permutations
+
+from warploom.document.rings import Scope
+from warploom.document.roles import (
+    Arrive,
+    BulkCommit,
+    BulkStore,
+    BulkWait,
+    ClusterSync,
+    Commit,
+    Compute,
+    Expect,
+    Load,
+    Mma,
+    MmaFence,
+    NamedArrive,
+    NamedSync,
+    RoleEntry,
+    RolesDocument,
+    ScopeSync,
+    WaitEmpty,
+    WaitFull,
+    WaitGroup,
+)
+from warploom.verify.agents import ALL, Agent, Event, Uses, agents, reach_of, run
+from warploom.verify.roles.order import CLUSTER, WARP_THREADS, Order, PhaseKey
+
+_LOCAL = (MmaFence, BulkStore, BulkCommit, BulkWait, Commit)
+
+
+def build_order(document: RolesDocument, tiles: Sequence[int]) -> Order:
+    """The event graph of the document run over ``tiles`` (iterations of each)."""
+    programs = {a: run(document, a, tiles) for a in agents(document) if a.cta == 0}
+    order = Order(document, tuple(tiles), Uses(document, tiles), programs)
+    for agent, events in programs.items():
+        _add_agent(order, agent, events)
+    _join(order)
+    order.close()
+    return order
+
+
+@dataclass(slots=True)
+class _Adding:
+    """How far an agent's events are added."""
+
+    group: list[int] = field(default_factory=list)  # products since the last commit
+    groups: list[list[int]] = field(default_factory=list)  # in flight
+    turns: dict[tuple[str, int], int] = field(default_factory=lambda: defaultdict(int))
+
+
+def _add_agent(order: Order, agent: Agent, events: list[Event]) -> None:
+    adding, node = _Adding(), -1
+    nodes = order.nodes[agent] = []
+    listed = [e for _, row in order.document.program(agent.role).phases() for e in row]
+    steps = {id(e): (not _alone(e, agent), _ADD.get(type(e))) for e in listed}
+    for event in events:
+        apart, add = steps[id(event.entry)]
+        if apart or node < 0:
+            node = order.new_node(node)
+            order.event[node] = event
+        nodes.append(node)
+        if add:
+            add(order, node, event, adding)
+    elected = {id(e) for e in listed if _elected(e)} if agent.threads > WARP_THREADS else ()
+    if elected and any(id(e.entry) in elected for e in events):
+        _add_late(order, agent, events)
+
+
+def _alone(entry: RoleEntry, agent: Agent) -> bool:
+    """Whether an entry concerns its own warp alone: it needs no node but that of the one before."""
+    if isinstance(entry, Compute):
+        return not (entry.slots or entry.fills_slots)
+    if isinstance(entry, ScopeSync):
+        return reach_of(entry, agent) != ALL
+    return isinstance(entry, _LOCAL)
+
+
+def _elected(entry: RoleEntry) -> bool:
+    """One thread does it for the instance."""
+    if isinstance(entry, Load):
+        return not entry.by_threads
+    return isinstance(entry, Expect) or (
+        isinstance(entry, Arrive) and entry.scope is not Scope.WARP
+    )
+
+
+def _add_late(order: Order, agent: Agent, events: list[Event]) -> None:
+    """The waits of the other warps, which run apart from the one with the elected thread.
+
+    They meet it where all threads meet, and at matrix products. Arrivals and copies of every
+    warp are over when theirs are (``partner``).
+    """
+    last = -1
+    for node, event in zip(order.nodes[agent], events, strict=True):
+        entry = event.entry
+        if isinstance(entry, (WaitFull, WaitEmpty)):
+            last = order.new_node(last)
+            order.late[last] = event
+            order.waits[waited(order, event)].append(last)
+        elif (
+            isinstance(entry, NamedArrive)
+            or (isinstance(entry, Arrive) and entry.scope is Scope.WARP)
+            or (isinstance(entry, Load) and entry.by_threads)
+        ):
+            if last >= 0:
+                order.partner[node] = last
+        elif isinstance(entry, Mma) or reach_of(entry, agent) == ALL:
+            if last >= 0:
+                order.edges[node].append(last)
+            last = node
+
+
+def _wait(order: Order, node: int, event: Event, _: _Adding) -> None:
+    order.waits[waited(order, event)].append(node)
+
+
+def _land(order: Order, node: int, event: Event, _: _Adding) -> None:
+    load = event.entry
+    assert isinstance(load, Load)
+    phase = order.phase((load.ring, "full", order.uses.meant(event, load.ring)))
+    phase.landed.append((node, load.bytes))
+
+
+def _expect(order: Order, node: int, event: Event, _: _Adding) -> None:
+    expect = event.entry
+    assert isinstance(expect, Expect)
+    phase = order.phase((expect.ring, "full", order.uses.meant(event, expect.ring)))
+    phase.arrivals.append((node, 1))
+    phase.expected += expect.bytes
+
+
+def _arrive(order: Order, node: int, event: Event, _: _Adding) -> None:
+    arrive = event.entry
+    assert isinstance(arrive, Arrive)
+    use = order.uses.meant(event, arrive.ring)
+    phase = order.phase((arrive.ring, arrive.side.value, use))
+    phase.arrivals.append((node, arrivals_of(event.agent, arrive.scope)))
+
+
+def _commit(_order: Order, _node: int, _event: Event, adding: _Adding) -> None:
+    adding.groups.append(adding.group)
+    adding.group = []
+
+
+def _retire(order: Order, node: int, event: Event, adding: _Adding) -> None:
+    """The oldest groups, all but those pending, are over when the wait is."""
+    assert isinstance(event.entry, WaitGroup)
+    while len(adding.groups) > event.entry.pending:
+        order.retired |= dict.fromkeys(adding.groups.pop(0), node)
+
+
+def _meet(order: Order, node: int, event: Event, adding: _Adding) -> None:
+    key, entry = (CLUSTER, 0), event.entry
+    if isinstance(entry, (NamedSync, NamedArrive)):
+        count = next(b.count for b in order.document.barriers if b.name == entry.barrier)
+        key = entry.barrier, (event.agent.instance + entry.turn) % max(count, 1)
+    order.generations[*key, adding.turns[key]].append(node)
+    adding.turns[key] += 1
+
+
+_ADD: dict[type[RoleEntry], Callable[[Order, int, Event, _Adding], None]] = {
+    WaitFull: _wait,
+    WaitEmpty: _wait,
+    Load: _land,
+    Expect: _expect,
+    Arrive: _arrive,
+    Mma: lambda _order, node, _event, adding: adding.group.append(node),
+    Commit: _commit,
+    WaitGroup: _retire,
+    NamedSync: _meet,
+    NamedArrive: _meet,
+    ClusterSync: _meet,
+}
+
+
+def _join(order: Order) -> None:
+    """Barriers join what the events of a CTA do, and of the others of its cluster."""
+    edges = order.edges
+    for phase in order.phases.values():
+        came = [node for node, _ in (*phase.arrivals, *phase.landed)]
+        edges[phase.over] = came + [order.partner[n] for n in came if n in order.partner]
+    for use, nodes in order.waits.items():
+        if use in order.phases:
+            for node in nodes:
+                edges[node].append(order.phases[use].over)
+    for key, nodes in order.generations.items():
+        if key[0] != CLUSTER:
+            order.met[key] = _generation(order, nodes)
+    order.size = len(edges)
+    shifts = [cta * order.size for cta in range(order.document.cluster)]
+    edges += [[node + by for node in row] for by in shifts[1:] for row in edges[: order.size]]
+    for phase in order.phases.values() if shifts[1:] else ():
+        _reach(order, phase.over, phase.arrivals)
+        _reach(order, phase.over, phase.landed)
+    for key, nodes in order.generations.items():
+        if key[0] == CLUSTER:
+            nodes[:] = [node + by for by in shifts for node in nodes]
+            order.met[key] = _generation(order, nodes)
+
+
+def _generation(order: Order, nodes: list[int]) -> int:
+    """Who syncs goes on when all others came."""
+    done = order.new_node()
+    for node in nodes:
+        event = order.event.get(node)  # none of another CTA, which comes to sync
+        if event and isinstance(event.entry, NamedArrive):
+            order.edges[done] += [node, order.partner.get(node, node)]
+            order.arrived[node] = done
+        else:
+            order.edges[done] += order.edges[node]
+            order.edges[node].append(done)
+    return done
+
+
+def _reach(order: Order, over: int, came: list[tuple[int, int]]) -> None:
+    """What comes to a phase of one CTA comes to those of others too, as far as it reaches."""
+    far = [(node, n, shared(order.event[node].entry)) for node, n in came]
+    far = [each for each in far if each[2] > 1]
+    for cta, other in permutations(range(order.document.cluster), 2) if far else ():
+        for node, n, count in far:
+            if other // count == cta // count:
+                ends = {node, order.partner.get(node, node)}
+                order.edges[over + cta * order.size] += [e + other * order.size for e in ends]
+                if cta == 0:
+                    came.append((node + other * order.size, n))
+
+
+def waited(order: Order, event: Event) -> PhaseKey:
+    """The phase a wait means; a use below 0 is the ring's initial credit, which has passed."""
+    entry = event.entry
+    if isinstance(entry, WaitFull):
+        return entry.ring, "full", order.uses.meant(event, entry.ring)
+    assert isinstance(entry, WaitEmpty)
+    return entry.ring, "empty", order.uses.meant(event, entry.ring) - order.depth[entry.ring]
+
+
+def arrivals_of(agent: Agent, scope: Scope) -> int:
+    """How many arrivals an instance makes."""
+    per = {Scope.THREAD: 1, Scope.WARP: 32, Scope.WARPGROUP: 128}[scope]
+    return 1 if scope is Scope.THREAD else max(1, agent.threads // per)
+
+
+def shared(entry: RoleEntry) -> int:
+    """For how many CTAs a copy or an arrival is: those that share its own's group."""
+    if isinstance(entry, Load):
+        return entry.multicast
+    return entry.ctas if isinstance(entry, Arrive) else 1
