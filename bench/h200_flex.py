@@ -1,12 +1,12 @@
 """Attention with functions of the caller on the H200: right against float64, and how fast.
 
-    python bench/h200_flex.py [CASE ...] [--quick] [--tiles] [--alone] [--out FOLDER]
-    WARPLOOM_CACHE=... WARPLOOM_COMPILER=nvcc python bench/h200_flex.py warm [CASE ...] [--tiles]
+    python bench/h200_flex.py [CASE ...] [--quick] [--alone] [--out FOLDER]
+    WARPLOOM_CACHE=... WARPLOOM_COMPILER=nvcc python bench/h200_flex.py warm [CASE ...]
 
 Public calls against FlexAttention under torch.compile, which enters twice, and cuDNN where it has
 the mask. "blocks" is the call with FlexAttention's BlockMask, "warploom" that with the function of
-a mask where all of it is affine, else the same. TFLOPS count what is seen. ``--tiles`` adds choices
-besides the chosen one, ``--alone`` leaves FlexAttention out (it takes seconds to compile).
+a mask where all of it is affine, else the same. TFLOPS count what is seen.
+``--alone`` leaves FlexAttention out (it takes seconds to compile).
 ``warm`` compiles the kernels of a run and needs no GPU. Errors are relative to float64, over all
 rows of a head: in the root of the mean square, and the worst against the largest value.
 """
@@ -23,9 +23,7 @@ from types import FunctionType, SimpleNamespace
 import warploom
 from warploom.errors import WarploomError
 from warploom.kernel.values import DType
-from warploom.kernels.measured import ATTENTION as MEASURED
 from warploom.launch.attention import BLOCKED, CALLS as ATTENTION, _options as attention_options
-from warploom.launch.blocks import block_lists, is_block_mask
 from warploom.launch.flexible import flexible
 from warploom.launch.layout import Layout
 from warploom.launch.tensors import row_major
@@ -46,7 +44,6 @@ except ImportError:  # compiling needs none: what is read of functions are their
 OURS = "warploom"
 HEADS = (4, 32, 4096, 128)
 SLOPE = 8.0 / 32
-TILE = {n: v for n, v in MEASURED[128, True].items() if n != "times"}
 
 
 class Captured:
@@ -93,18 +90,17 @@ def prefix(b, h, i, j):
 
 
 AFFINE = (causal, window)  # what is seen follows from comparisons of indices
-ORDER = MEASURED[128, True]  # holds where scores stay as they are
-# score, mask, choices that are entered besides the chosen one
+# score, mask
 CASES = {
-    "alibi_window": (alibi, window, {"late": {**TILE, "lag": True}}),
-    "softcap": (softcap, None, {"late": {**TILE, "lag": True}}),
-    "plain": (None, None, {"exact": {**MEASURED[128, False], "lag": False}}),
-    "documents": (None, documents, {"late": {**ORDER, "lag": True}}),
-    "window": (None, window, {"late": {**ORDER, "lag": True}}),
-    "prefix": (None, prefix, {"late": {**ORDER, "lag": True}}),
-    "relative": (relative, None, {"late": {"s": 128, "t": 112, "consumers": 2, "lag": True}}),
-    "causal": (None, causal, {"late": {**ORDER, "lag": True}}),
-    "alibi": (alibi, None, {"late": {**TILE, "lag": True}}),
+    "alibi_window": (alibi, window),
+    "softcap": (softcap, None),
+    "plain": (None, None),
+    "documents": (None, documents),
+    "window": (None, window),
+    "prefix": (None, prefix),
+    "relative": (relative, None),
+    "causal": (None, causal),
+    "alibi": (alibi, None),
 }
 
 
@@ -112,10 +108,9 @@ def layout(shape, dtype=DType.BF16):
     return Layout(tuple(shape), row_major(tuple(shape)), dtype)
 
 
-def options(pins, by_blocks):
-    types, choices, *rest, _ = attention_options(False, False, None)
-    choices = (*choices, ("wide", 128)) if by_blocks else choices
-    return (types, choices, *rest, tuple(pins.items()))
+def options(by_blocks):
+    types, choices, *rest = attention_options(False, False, None)
+    return (types, (*choices, ("wide", 128)) if by_blocks else choices, *rest)
 
 
 def lists():
@@ -126,23 +121,21 @@ def lists():
     return layout((b * h * n,), DType.I32), tiles, counts, tiles, counts
 
 
-def calls_of(name, tiles):
-    """What a run compiles: label, mask by its blocks, pins."""
-    _, mask, more = CASES[name]
-    yield "", mask is not None and mask not in AFFINE, {}
+def calls_of(name):
+    """What a run compiles: label, and whether the mask is given by its blocks."""
+    _, mask = CASES[name]
+    yield "", mask is not None and mask not in AFFINE
     if mask in AFFINE:
-        yield "blocks", True, {}
-    for label, pins in (more if tiles else {}).items():
-        yield label, mask is not None and mask not in AFFINE, pins
+        yield "blocks", True
 
 
-def warm(names, tiles):
+def warm(names):
     bad, q = 0, layout(HEADS)
     for name in names:
-        score, mask, _ = CASES[name]
-        for label, by_blocks, pins in calls_of(name, tiles):
+        score, mask = CASES[name]
+        for label, by_blocks in calls_of(name):
             start = time.perf_counter()
-            calls, chosen, given = ATTENTION, options(pins, by_blocks), ()
+            calls, chosen, given = ATTENTION, options(by_blocks), ()
             calls = BLOCKED if by_blocks else calls
             if score or mask:
                 calls, chosen, given = flexible(calls, score, mask, chosen)
@@ -158,24 +151,14 @@ def warm(names, tiles):
     return bad
 
 
-def pinned(tensors, scale, score, mask, pins):
-    """The public call, or the same with choices pinned."""
-    if not pins:
-        return warploom.attention(*tensors, scale=scale, score=score, visible=mask)
-    blocks = block_lists(mask, *tensors[:2]) if is_block_mask(mask) else ()
-    calls = BLOCKED if blocks else ATTENTION
-    calls, chosen, given = flexible(calls, score, mask, options(pins, bool(blocks)))
-    return calls.launch((*tensors, None, None, None, *blocks, *given), (scale,), chosen, None)[3]
-
-
 class Bench:
     """What needs torch."""
 
-    def __init__(self, speed, tiles, alone):
+    def __init__(self, speed, alone):
         from lib.protocol import compare, environment
 
         self.compare, self.environment = compare, environment
-        self.speed, self.tiles, self.alone, self.rows = speed, tiles, alone, []
+        self.speed, self.alone, self.rows = speed, alone, []
         draw = {"device": "cuda", "dtype": torch.bfloat16}
         self.sets = [tuple(torch.randn(*HEADS, **draw) for _ in "qkv") for _ in range(2)]
         self.capture()
@@ -195,7 +178,7 @@ class Bench:
         from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
         torch._dynamo.reset()  # it compiles a function for a few cases only
-        score, mask, _ = CASES[name]
+        score, mask = CASES[name]
         (b, _, s, _), block, found = HEADS, None, {}
         if mask:
             batch = b if mask is prefix else None
@@ -214,11 +197,10 @@ class Bench:
                     )
 
             found["cuDNN"] = [lambda t=t: cudnn(t) for t in self.sets]
-        for label, by_blocks, pins in calls_of(name, self.tiles):
-            seen = block if by_blocks else mask
+        for label, by_blocks in calls_of(name):
+            given = {"scale": scale, "score": score, "visible": block if by_blocks else mask}
             found[f"{OURS} {label}".strip()] = [
-                lambda t=t, pins=pins, seen=seen: pinned(t, scale, score, seen, pins)
-                for t in self.sets
+                lambda t=t, given=given: warploom.attention(*t, **given) for t in self.sets
             ]
         return found
 
@@ -238,7 +220,7 @@ class Bench:
 
     def case(self, name):
         """Check and time one case."""
-        score, mask, _ = CASES[name]
+        score, mask = CASES[name]
         scale = HEADS[-1] ** -0.5
         rows, wanted, seen = self.exact(score, mask, scale)
         found, errors, worst = self.entries(name, scale), {}, {}
@@ -280,13 +262,12 @@ def main():
     parser.add_argument("--out", default="bench/results")
     parser.add_argument("--alone", action="store_true", help="without FlexAttention")
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--tiles", action="store_true")
     args = parser.parse_args()
     names = [n for n in args.cases if n != "warm"] or list(CASES)
     if "warm" in args.cases:
-        return warm(names, args.tiles)
+        return warm(names)
     speed = {"rounds": 4, "run_ms": 60.0, "preheat_s": 0.5} if args.quick else {}
-    bench = Bench(speed, args.tiles, args.alone)
+    bench = Bench(speed, args.alone)
     for name in names:
         try:
             bench.case(name)

@@ -83,6 +83,7 @@ _ATTENTION = _types("q", "k", "v", "out")
 _GRADS = _types("q", "k", "v", "do", "dk", "dv")
 _FEW = {"m": 16, "n": 128, "stages": 3}
 _SCALE = {"scale": 0.125}
+_SMALL = {"m": 128, "n": 64, "stages": 3, "staging": 1}
 CASES = {
     "gemm": Case(
         "gemm",
@@ -182,6 +183,7 @@ CASES = {
         for name, text, sizes, pins in (  # small: sanitizers are slow on clusters
             ("clustered", "gemm", {}, {"m": 128, "n": 64, "consumers": 2, "cluster": 2}),
             ("near_gemm", "gemm", {"k": 400}, {"m": 128, "n": 128, "split": 2, "near": True}),
+            ("alternating", "gemm", {"m": 900}, {"consumers": 1, "alternate": 2, **_SMALL}),
             ("few_clustered", "turned", {"m": 13, "n": 520}, _FEW | {"split": 1, "cluster": 2}),
         )
     },

@@ -26,6 +26,7 @@ FN long long now() { long long t; asm volatile("mov.u64 %0, %%clock64;" : "=l"(t
 FN float exponential(float x) { float y; asm volatile("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x)); return y; }
 FN uint32_t packed(float a, float b) { uint32_t r; asm volatile("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(b), "f"(a)); return r; }
 FN float larger(float a, float b) { float y; asm volatile("max.f32 %0, %1, %2;" : "=f"(y) : "f"(a), "f"(b)); return y; }
+FN int largest(int a, float b, float c) { return max(max(a, __float_as_int(b)), __float_as_int(c)); }
 FN float scaled(float a, float b) { float y; asm volatile("mul.f32 %0, %1, %2;" : "=f"(y) : "f"(a), "f"(b)); return y; }
 FN float fused(float a, float b, float c) { float y; asm volatile("fma.rn.f32 %0, %1, %2, %3;" : "=f"(y) : "f"(a), "f"(b), "f"(c)); return y; }
 
@@ -95,7 +96,8 @@ template <int FIRST, int LATER> __global__ void __launch_bounds__(256, 1) held(l
 
 // Vector work of one warpgroup on 64 values a thread, alone or while `busy` other groups keep the tensor
 // cores full. WORK 0: row maxima, 1: multiply-add and exponential, 2: conversion, 3: rescaling, 4: sums,
-// 5: row maxima in four chains a row instead of one.
+// 5: row maxima in four chains a row instead of one, 6 and 7: by integers, three operands at once, in one
+// chain a row and in two, 8: half of them so, half as 0.
 template <int WORK> __global__ void __launch_bounds__(384, 1) vector(long long* out, int busy, float* sink) {
   extern __shared__ __align__(1024) uint8_t raw[];
   const uint32_t smem = shared_address(raw);
@@ -138,6 +140,30 @@ template <int WORK> __global__ void __launch_bounds__(384, 1) vector(long long* 
       for (int i = 0; i < 64; ++i) part[(i / 4 % 4) * 2 + i / 2 % 2] = larger(part[(i / 4 % 4) * 2 + i / 2 % 2], d[i]);
       for (int row = 0; row < 2; ++row) {
         top[row] = larger(larger(part[row], part[row + 2]), larger(part[row + 4], part[row + 6]));
+        for (int step = 1; step < 4; step *= 2) top[row] = larger(top[row], __shfl_xor_sync(~0u, top[row], step));
+      }
+    }
+    if constexpr (WORK == 6 || WORK == 7) {
+      constexpr int CHAINS = WORK - 5;
+      int part[2 * CHAINS];
+      for (int i = 0; i < 2 * CHAINS; ++i) part[i] = __float_as_int(top[i % 2]);
+#pragma unroll
+      for (int i = 0; i < 64; i += 2) part[(i / 4 % CHAINS) * 2 + i / 2 % 2] = largest(part[(i / 4 % CHAINS) * 2 + i / 2 % 2], d[i], d[i + 1]);
+      for (int row = 0; row < 2; ++row) {
+        if (CHAINS == 2) part[row] = max(part[row], part[2 * CHAINS - 2 + row]);
+        for (int step = 1; step < 4; step *= 2) part[row] = max(part[row], __shfl_xor_sync(~0u, part[row], step));
+        top[row] = __int_as_float(part[row]);
+      }
+    }
+    if constexpr (WORK == 8) {
+      int part[2] = {__float_as_int(top[0]), __float_as_int(top[1])};
+#pragma unroll
+      for (int i = 0; i < 64; i += 8) {
+        for (int j = 0; j < 2; ++j) part[j] = largest(part[j], d[i + 2 * j], d[i + 2 * j + 1]);
+        for (int j = 4; j < 8; ++j) top[j / 2 % 2] = larger(top[j / 2 % 2], d[i + j]);
+      }
+      for (int row = 0; row < 2; ++row) {
+        top[row] = larger(top[row], __int_as_float(part[row]));
         for (int step = 1; step < 4; step *= 2) top[row] = larger(top[row], __shfl_xor_sync(~0u, top[row], step));
       }
     }
@@ -278,6 +304,8 @@ int main() {
   turn_row<0>(); turn_row<1>(); turn_row<2>();
   hand_over_row<0>("named barrier"); hand_over_row<1>("mbarrier, 128 arrivals"); hand_over_row<2>("mbarrier, 4 arrivals");
   vector_rows<0>("row maxima", 64 + 8); vector_rows<5>("row maxima, four chains a row", 64 + 14); vector_rows<1>("multiply-add, exponential", 128); vector_rows<2>("conversion", 32);
+  vector_rows<6>("row maxima by three", 32 + 8); vector_rows<7>("row maxima by three, two chains a row", 32 + 10);
+  vector_rows<8>("row maxima, half by three", 48 + 10);
   vector_rows<3>("rescaling", 64); vector_rows<4>("row sums", 64);
   held_rows<8, 8>(); held_rows<16, 8>();
   fflush(stdout);

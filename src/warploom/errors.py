@@ -1,38 +1,5 @@
 """Everything warploom raises or warns about.
 
-The tree (each leaf says in one sentence what went wrong):
-
-- WarploomError
-  - ConfigError               a configuration value or combination is impossible
-  - GeometryError             tile, MMA shape and dtype give no valid kernel geometry
-  - CostModelError            the cost model has no price for an op, or an impossible one
-  - GraphError                dependence edges are malformed
-    - CycleError              distance-0 edges form a cycle
-  - SchedulingError           no order could be derived
-    - InfeasibleError         no order meets the constraints; carries the smallest feasible budget
-  - ProgramError              ops do not fit the block structure
-    - StructureError          a structural check on the built program failed
-  - SyncError                 waits and barriers cannot be derived for a schedule
-    - OrderError              the order itself loses or mixes tiles; no wait can repair it
-  - PhaseError                prologue, kernel or epilogue cannot be derived
-  - DocumentError             a schedule document is malformed
-  - SimulationError           a schedule cannot be run to its end (deadlock, work limit)
-  - VerificationError         a schedule was judged and found to race
-  - BackendError              code generation, compilation or launch failed
-  - MissingExtraError         an optional dependency is not installed
-  - KernelError               the text of a tile kernel is wrong; points at the author's line
-    - KernelSyntaxError       Python that the tile language does not have
-    - KernelNameError         a name that means nothing at that place
-    - KernelShapeError        shapes that do not go together
-    - KernelTypeError         a value of the wrong kind or element type
-    - KernelMemoryError       a load or a store that cannot be meant
-    - KernelCallError         a kernel is called, or made for types, that do not fit its text
-
-- WarploomWarning
-  - NoEffectWarning           a setting has no effect in its combination
-  - ForcedSettingWarning      a schedule replaces a setting, as documented
-  - OverBudgetWarning         no order keeps the register budget; the one given exceeds it
-
 Every error carries four parts, as attributes and in its text: ``what`` is wrong, ``where`` (op,
 block, field), ``why`` it matters and how to ``fix`` it.
 """

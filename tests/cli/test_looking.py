@@ -95,6 +95,9 @@ def test_explore_ranks_and_keeps(tmp_path):
     assert len(json.loads(done.stdout)) == 3
     again = warploom(*arguments, "--csv", str(tmp_path / "x.csv"))
     assert "3 configurations" in again.stdout
+    head, *rows = again.stdout.splitlines()[:4]
+    assert head.split()[0] == "sync"  # what all have alike is left out
+    assert {r.split()[0] for r in rows} == {"REFERENCE", "PROVEN_WEAKEST", "PROVEN_FEWEST"}
     assert (tmp_path / "x.csv").exists()
 
 

@@ -273,7 +273,8 @@ def test_layouts_that_come_again_need_no_key(cuda, monkeypatch):
         return torch_key(options, given)
 
     monkeypatch.setattr(module, "guard_of", guard_of)
-    run = Runner(NAMES, family, key=key)
+    run = Runner(NAMES, family)
+    run._key = key
     (a, b), out, bias = operands(), FakeTensor((300, 1000), pointer=0x9000), FakeTensor((1000,))
     for _ in range(5):
         run((a, b, out, None), (1.0, 0), "plain")

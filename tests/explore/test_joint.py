@@ -12,7 +12,7 @@ from warploom.kernels.gemm import gemm
 from warploom.launch.compiled import compile_text
 from warploom.launch.tune import recall, remember
 from warploom.lower.tiling import Tiling
-from warploom.search import tiles
+from warploom.search import joint, tiles
 from warploom.search.joint import JointOptions, search_tiles
 from warploom.search.joint_report import to_svg, to_table
 from warploom.search.ranks import rank_correlation
@@ -63,7 +63,32 @@ def test_the_time_limit_covers_the_start(compiled, tmp_path):
     hasty = JointOptions(shapes=3, programs=0, seconds=1e-6)
     found = search_tiles(compiled, options=hasty, store=store)
     assert (found.scheduled, found.stopped) == (1, "time limit")
+    kept = json.loads(store.read_text())["shapes"]
+    assert [set(row) for row in kept] == [{"shape", "trials", "stopped"}]
     assert search_tiles(compiled, options=OPTIONS, store=store).scheduled == 3
+    kept = json.loads(store.read_text())["shapes"]
+    assert [set(row) for row in kept] == [{"shape", "trials"}] * 3
+
+
+def test_a_search_that_is_always_short_of_time_goes_on(compiled, tmp_path, monkeypatch):
+    """What was found for a shape is kept; with as little time again it is the next one's turn."""
+    store, asked, known = tmp_path / "found.json", [], joint.schedule
+    late = [False]
+
+    def schedule(kernel, shape, *given, **more):
+        asked.append(shape.tiling)
+        late[0] = True
+        return known(kernel, shape, *given, **more)
+
+    monkeypatch.setattr(joint, "schedule", schedule)
+    monkeypatch.setattr(joint._Search, "out_of_time", lambda self: late[0])
+    monkeypatch.setattr(joint, "LEAST", 60.0)
+    hasty = JointOptions(shapes=3, programs=0, seconds=60.0)
+    for runs in (1, 2, 3):
+        late[0] = False
+        assert search_tiles(compiled, options=hasty, store=store).scheduled == runs
+    assert len(set(asked)) == 3
+    assert len(asked) == 3
 
 
 def test_a_stopped_search_goes_on(compiled, tmp_path):

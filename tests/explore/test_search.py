@@ -18,6 +18,7 @@ from warploom.search.subjects import baselines, compiled_order, subject_of
 from warploom.seed.compile import compile_schedule
 from warploom.seed.config.parts import SchedulingStrategy
 from warploom.seed.config.schedule import ScheduleConfig
+from warploom.seed.modulo import auto
 from warploom.seed.schedules.pingpong import DeclarativeSchedule
 from warploom.seed.sync.policy import SyncPolicy
 from warploom.sim import MachineCosts, simulate
@@ -108,7 +109,8 @@ def test_a_measure_that_fails_makes_a_candidate_useless():
             raise RuntimeError("the device is busy")
         return float(len(compiled.kernel))
 
-    found = warploom.search(fourwave(), CHIP, measure=moody, options=BRIEF)
+    options = replace(BRIEF, evaluations=2)
+    found = warploom.search(fourwave(), CHIP, measure=moody, options=options)
     assert found.score < inf
     assert found.bound is None
     assert all(c.report.verdict == "clean" for c in seen)
@@ -164,7 +166,9 @@ def test_the_baselines_are_the_schedules_own_strategies():
     assert "csp" in names or "greedy" in names
 
 
-def test_auto_is_a_strategy_that_beats_the_schedules_own():
+def test_auto_is_a_strategy_that_beats_the_schedules_own(monkeypatch):
+    monkeypatch.setattr(auto, "AUTO_EVALUATIONS", 4)  # the first few find one
+    monkeypatch.setattr(auto, "AUTO_STARTS", 1)
     compiled = compile_schedule(auto_pingpong())
     assert compiled.report.verdict == "clean"
     assert compiled.document().strategy == "AUTO"
@@ -198,7 +202,7 @@ def test_the_command(tmp_path):
     from tests.cli.runner import warploom as command
 
     out = tmp_path / "best.json"
-    options = ("--seconds", "3", "--no-build", "--json", "--out", out)  # builds are slow under load
+    options = ("--seconds", "1", "--no-build", "--json", "--out", out)  # builds are slow under load
     done = command("search", "fourwave", *options)
     assert done.returncode == 0, done.stderr
     table = json.loads(done.stdout)

@@ -42,6 +42,7 @@ inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 inline float __fdividef(float a, float b) { return a / b; }
 inline float __uint_as_float(host_u32 x) { return __builtin_bit_cast(float, x); }
 inline float __int_as_float(host_u32 x) { return __builtin_bit_cast(float, x); }
+inline int __float_as_int(float x) { return __builtin_bit_cast(int, x); }
 template <class T> T __ldg(const T* p) { return *p; }
 inline host_u32 host_bits(float x) { return __builtin_bit_cast(host_u32, x); }
 
@@ -53,10 +54,14 @@ inline float __shfl_xor_sync(host_u32 mask, float x, int other) {
 inline host_u32 __shfl_xor_sync(host_u32 mask, host_u32 x, int other) {
   return (host_u32)host_exchange(mask, x)[threadIdx.x % 32 ^ other];
 }
+inline int __shfl_xor_sync(host_u32 mask, int x, int other) {
+  return (int)__shfl_xor_sync(mask, (host_u32)x, other);
+}
 inline int __shfl_sync(host_u32 mask, int x, int lane) {
   return (int)host_exchange(mask, (host_u32)x)[lane];
 }
 bool __all_sync(host_u32 mask, bool x);
+inline bool __any_sync(host_u32 mask, bool x) { return !__all_sync(mask, !x); }
 void __syncwarp(host_u32 mask = ~0u);
 void __syncthreads();
 
@@ -79,6 +84,7 @@ void host_mbar_init(host_u32 at, host_u32 count);
 void host_mbar_expect(host_u32 at, host_u32 bytes);
 void host_mbar_arrive(host_u32 at);
 host_u32 host_mbar_wait(host_u32 at, host_u32 parity);
+host_u32 host_mbar_test(host_u32 at, host_u32 parity);
 void host_bar_sync(host_u32 id, host_u32 threads);
 void host_bar_arrive(host_u32 id, host_u32 threads);
 bool host_bar_any(host_u32 id, bool x);

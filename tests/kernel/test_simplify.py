@@ -130,27 +130,6 @@ def test_what_is_not_stored_goes():
     assert count(simplify(kernel), Spread) == 3
 
 
-def test_reciprocals_only_when_asked():
-    kernel = attention.specialise(
-        bf16("q", "k", "v", "out"), sizes={"d": 64}, without={"lengths", "lse"}
-    )
-
-    def divided(k):
-        ops = [o for o in walk(k.ops) if isinstance(o, Pointwise) and o.fn is Fn.DIV]
-        return [len(o.result.dims) for o in ops]
-
-    assert divided(simplify(kernel)) == [2]
-    assert divided(simplify(kernel, also={"reciprocal"})) == [1]
-
-
-@settings(parent=SETTINGS, max_examples=30)
-@given(random_kernels())
-def test_all_with_reciprocals(case):
-    simple = simplify(case.kernel, also={"reciprocal"})
-    check_kernel(simple)
-    assert_same(case.reference(), case.reference(simple))
-
-
 def test_unknown_rewrite():
     kernel = swiglu.specialise(bf16("x", "gate", "up", "out"))
     with pytest.raises(ConfigError, match="no rewrite is called 'fast'"):

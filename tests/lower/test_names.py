@@ -8,7 +8,7 @@ from warploom.lower.tiling import Tiling, pins_of_name
 
 READ = (
     *("consumers", "stages", "hold", "staging", "program", "split", "cluster"),
-    *("near", "settled", "unroll", "together", "resident", "lag"),
+    *("near", "settled", "unroll", "together", "resident"),
 )
 
 
@@ -28,7 +28,6 @@ READ = (
         unroll=st.integers(1, 4),
         together=st.booleans(),
         resident=st.integers(1, 2),
-        lag=st.booleans(),
         times=st.sampled_from(((), (1, 2, 3))),
     )
 )

@@ -56,6 +56,19 @@ def test_verdicts_agree_where_instances_take_tiles_in_turn():
     assert sum(o.truth not in (None, UNDECIDED) for o in outcomes) > 8
 
 
+@pytest.mark.parametrize(
+    ("seed", "verdict", "truth"),
+    [
+        (1_010_499, "race", "deadlock"),  # in finish, before another's tile is over
+        (1_080_279, "clean", None),  # all warps of the other have come to its hand-over
+        (1_050_017, "timing", None),  # who fills a slot reads it, though there are two of them
+    ],
+)
+def test_what_was_judged_otherwise_where_instances_take_turns(seed, verdict, truth):
+    outcome = compare(seed, limit=4_000)
+    assert (outcome.verdict, outcome.truth) == (verdict, truth)
+
+
 def test_an_arrival_after_the_last_generation_may_not_come_before_it():
     """An edit that arrives once more in ``finish``: it can fill the generation others wait for."""
     outcome = compare(901_043, limit=8_000)

@@ -22,7 +22,7 @@ from warploom.document.roles_json import (
 from warploom.errors import DocumentError
 
 from .flows import gemm_flow
-from .samples import gemm_document
+from .samples import gemm_document, lowered
 
 DOCUMENT = gemm_document()
 DATA = roles_to_json(DOCUMENT)
@@ -47,6 +47,13 @@ def test_the_two_forms_are_told_apart():
     assert is_roles_json(DATA)
     assert not is_roles_json({"prologue": []})
     assert not is_roles_json([])
+
+
+def test_prices_of_former_versions_are_read():
+    data = roles_to_json(lowered("gemm").document)
+    for key in ("shared", "step", "own"):
+        data["costs"].pop(key, None)
+    assert roles_from_json(data | {"costs": data["costs"] | {"waiting": ["tensor"]}}).costs
 
 
 def damaged(path, value):

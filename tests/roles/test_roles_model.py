@@ -30,12 +30,12 @@ from warploom.verify.roles import Code, verify_roles
 
 from .samples import attention_document, gemm_document
 
-D = attention_document()
 G = gemm_document()  # stores through staging copies, each used twice a tile
 RUNS = ((1, 1, 1), (1, 2, 2), (3, 1, 1, 2))
 
 
-def edited(phase, change, document=D):
+def edited(phase, change, document=None):
+    document = document or attention_document()
     program = document.program("consumer")
     entries = tuple(x for i, e in enumerate(getattr(program, phase)) for x in change(i, e))
     assert entries != getattr(program, phase)
@@ -55,7 +55,8 @@ def without(kind, nth=0):
     return change
 
 
-def fails(document, seeds=40, intended=D):
+def fails(document, seeds=40, intended=None):
+    intended = intended or attention_document()
     faults = (first_fault(document, tiles, range(seeds), intended=intended) for tiles in RUNS)
     return next((f for f in faults if f), None)
 
@@ -85,10 +86,10 @@ def test_a_named_barrier_opens_for_exactly_its_threads():
 
 def test_the_meaning_of_a_tile_depends_on_every_iteration_of_it():
     values = Values()
-    two, three = (meaning(D, (n,), values) for n in (2, 3))
+    two, three = (meaning(attention_document(), (n,), values) for n in (2, 3))
     assert two.keys() == three.keys()
     assert not set(two.values()) & set(three.values())
-    assert meaning(D, (2,), values) == two
+    assert meaning(attention_document(), (2,), values) == two
 
 
 def test_a_run_is_reproducible():
@@ -148,22 +149,22 @@ def test_stores_of_a_warpgroup_need_a_barrier_of_the_warpgroup():
 
 
 def test_products_in_flight_at_the_end_are_a_fault():
-    program = D.program("consumer")
+    program = attention_document().program("consumer")
     last = next(e for e in program.epilogue if isinstance(e, Mma))
     new = replace(program, finish=(*program.finish, last))
-    wrong = replace(D, programs=(D.program("producer"), new))
+    wrong = replace(attention_document(), programs=(attention_document().program("producer"), new))
     assert fails(wrong) is not None
 
 
 def test_tiles_too_short_are_refused():
     with pytest.raises(ConfigError, match="at least 1"):
-        first_fault(D, (2, 0), range(1))
+        first_fault(attention_document(), (2, 0), range(1))
     with pytest.raises(ConfigError, match="tiles"):
-        first_fault(D, (), range(1))
+        first_fault(attention_document(), (), range(1))
 
 
 def test_a_machine_starts_with_the_first_steps_only():
-    machine = Machine(Plan.of(D, (1,)), Values())
+    machine = Machine(Plan.of(attention_document(), (1,)), Values())
     kinds = {kind for kind, _, _ in machine.actions()}
     assert kinds == {"first", "settle"}
 

@@ -177,7 +177,7 @@ TILES = [{"m": 128, "n": 256}, {"m": 128, "n": 192}, {"m": 256, "n": 160}]
 
 @pytest.mark.parametrize("tiles", TILES, ids=str)
 def test_products_reach_their_proven_interval(tiles):
-    made = lowered("gemm", **tiles)
+    made = lowered("gemm", **tiles, consumers=2)
     sim = simulate_roles(made.document, role_costs(made), trips=24)
     assert sim.steady
     assert made.document.proof.proven
@@ -231,3 +231,11 @@ def test_slots_that_consumers_fill_are_handed_over():
     assert sides == {Side.FULL, Side.EMPTY}
     run = simulate_roles(document, kernel.costs(document), trips=12)
     assert run.ii >= run.bound.bound
+
+
+def test_who_stores_leaves_the_tensor_cores_to_the_next_in_turn():
+    def cycles(alternate):
+        made = lowered("alternating", alternate=alternate)
+        return simulate_roles(made.document, role_costs(made), trips=4, tiles=8).cycles
+
+    assert cycles(2) < cycles(1)

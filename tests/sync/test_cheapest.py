@@ -1,5 +1,6 @@
 """Cost before count: barriers where they stall least, fewest on request or as a tie-break."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,22 @@ def test_prices_of_the_document_and_margins():
     assert (model.mma, model.vm_latency, model.lgkm_latency) == (16, 200, 20)
     late = model.with_margins(vm=100, lgkm=7)
     assert (late.vm_latency, late.lgkm_latency) == (300, 27)
+
+
+def test_lists_do_for_tuples_and_a_cost_is_asked_each_time_it_cannot_be_told():
+    given, asked = fourwave("geom0_default"), []
+
+    class Counted(list):
+        def __call__(self, document):
+            asked.append(document)
+            return CHIP(document)
+
+    told = synthesise(given, cost=CHIP, limit=2)
+    listed = replace(given, kernel=list(given.kernel))
+    for _ in range(2):
+        found = synthesise(listed, cost=Counted(), prices=CHIP, limit=2)
+        assert (found.document.kernel, found.cost) == (told.document.kernel, told.cost)
+    assert len(asked) >= 2
 
 
 def test_an_unknown_choice_is_refused():

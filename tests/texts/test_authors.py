@@ -780,30 +780,6 @@ def test_what_authors_write_computes_its_meaning(name):
     assert check(case_of(WRITTEN[name])) is not None
 
 
-GROUPS = Written(
-    """
-@wl.kernel
-def kernel(x: wl.In["m", "k"], w: wl.In["e", "n", "k"], side: wl.In["e", "n"],
-           starts: wl.Starts["e"], out: wl.Out["m", "n"]):
-    e, m, n = wl.tile(out, groups=starts)
-    acc = wl.zeros(m, n)
-    for k in wl.steps(x.k):
-        acc += x[m, k] @ w[e, n, k].T
-    out[m, n] = acc + side[e, n]
-""",
-    {"m": 200, "n": 72, "k": 72, "e": 5},
-)
-
-
-@NEEDS_COMPILER
-@pytest.mark.parametrize("rows", [64, 128])
-def test_copies_out_end_where_their_group_does(rows):
-    made = check(case_of(GROUPS), {"direct": False, "m": rows, "consumers": rows // 64}, 0, 1)
-    assert made is not None
-    assert not made.tiling.direct
-    assert "_bounded" in emit_kernel(made).text
-
-
 def emitted(case):
     made = Lowered(case).compiled
     return emit_kernel(made.lower(made.choices[0].tiling))

@@ -99,6 +99,13 @@ def test_every_shape_gets_tiles_that_fit(m, n, k, dtype):
     assert len({c.tiling for c in found}) == len(found)
 
 
+def test_tiles_that_consumers_take_in_turn_are_not_split():
+    found = [c.tiling for c in choose(value(), {"m": 64, "n": 256, "k": 4096})]
+    assert any(t.split > 1 for t in found)
+    assert any(t.alternate > 1 for t in found)
+    assert not any(t.split > 1 and t.alternate > 1 for t in found)
+
+
 def test_few_rows_get_small_tiles():
     few = choose(value(), {"m": 16, "n": 4096, "k": 4096})[0]
     assert few.tiling.extent("m") == 64

@@ -219,6 +219,16 @@ def case(text, *, dtype="bf16", **sizes):
     )
 
 
+@pytest.mark.parametrize(("dtype", "n"), [("bf16", 109), ("f16", 104), ("bf16", 64)])
+def test_tiles_that_the_tail_reads_come_in_pairs(dtype, n):
+    """Of rows of an odd length, which begin anywhere, one by one."""
+    text = GEMM.replace("bias: wl", 'more: wl.In["m", "n"], bias: wl').replace(
+        "acc + bias[n]", "wl.tanh(acc) + bias[n] + more[m, n]"
+    )
+    made = check(case(text, dtype=dtype, m=200, n=n), {"m": 64, "n": 64, "direct": False})
+    assert "load_pair(" in emit_kernel(made).text
+
+
 @pytest.mark.parametrize(("n", "consumers", "m"), [(200, 2, 128), (184, 2, 256), (72, 1, 64)])
 def test_tiles_of_any_eight_columns(n, consumers, m):
     made = check(case(GEMM, n=333), {"m": m, "n": n, "consumers": consumers})
@@ -399,6 +409,17 @@ def test_settled_programs_wait_for_all_products():
     assert "wgmma_wait<1>" not in text
     assert "wait_group.sync.aligned 1" not in text
     assert "wgmma_fence_1x" in text  # sums that go on are written before their fence
+
+
+@pytest.mark.parametrize("stages", [1, 2])
+def test_bytes_are_asked_for_before_vector_work(stages):
+    score = "wl.where(wl.index(k) <= wl.index(m), (qs @ keys[k].T) * alpha, -wl.inf)"
+    one = case(SOFTMAX.format(score=score), m=130, k=260)
+    pins = {"asked": True, "consumers": 1, "alternate": 1, "k": 32, "stages": stages}
+    lines = [x.strip() for x in emit_kernel(check(one, pins)).text.splitlines()]
+    asked = [i for i, x in enumerate(lines) if x.startswith("seen_")]
+    assert len(asked) == 4  # two waits, in the loop with the mask and in that without
+    assert all(lines[i + 1].startswith(("seen_", "make_p(")) for i in asked)
 
 
 @pytest.mark.parametrize(("dtype", "less"), [("bf16", " - 8"), ("f16", " - 8"), ("bf16", "")])

@@ -165,6 +165,15 @@ def test_a_negative_count_is_malformed():
     assert "prologue[2]" in error.value.path
 
 
+@pytest.mark.parametrize("change", [{"role": "COMPUTE"}, {"role": "GLOBAL_LOAD"}, {"tag": 140}])
+def test_waits_that_do_other_work_and_tags_of_nobody_are_malformed(change):
+    data = schedule_to_json(document(GOOD, "", "M[0,0]"))
+    data["prologue"][2]["op"] |= change
+    with pytest.raises(DocumentError) as error:
+        verify(schedule_from_json(data))
+    assert "prologue[2]" in error.value.path
+
+
 def test_without_order_only_waiting_for_nothing_in_flight_proves_anything():
     prologue = "LA[0,0]0 LB[0,0]0 LA[1,0]1 W1 B FA[0,0] FB[0,0] LA[0,1]1 L0"
     doc = document(prologue, "", "M[0,0]")

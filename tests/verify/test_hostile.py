@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from warploom.document import schedule_from_json, schedule_to_json, write_schedule
 from warploom.errors import WarploomError
-from warploom.verify import judge_file, verify
+from warploom.verify import Code, Limits, judge_file, verify
 from warploom.verify.report import render
 
 from .documents import document, pingpong_named
@@ -187,9 +187,10 @@ def test_giant_costs_and_many_groups():
     protocol = {"groups": 64, "waves_per_group": 16, "tail_barriers": tuple(range(64))[::-1]}
     base = "LA[0,0]0 LB[0,0]0 W0 " + "B " * 64 + "FA[0,0] FB[0,0] L0"
     doc = document(base, "", "M[0,0]", vm=(10**9, 10**9), stagger_index=0, **protocol)
-    assert verify(doc, trips=range(1)).verdict == "clean"
+    assert verify(doc, trips=range(1), limits=Limits(waves=None)).verdict == "clean"
+    assert verify(doc, trips=range(1)).codes() == {Code.CAPACITY}
     weak = document(base.replace("B ", "", 1), "", "M[0,0]", stagger_index=0, **protocol)
-    assert verify(weak, trips=range(1)).verdict == "race"
+    assert verify(weak, trips=range(1), limits=Limits(waves=None)).verdict == "race"
 
 
 def test_the_same_document_gives_the_same_report():

@@ -201,6 +201,12 @@ VALUES = {
         "the last product is forgotten": drop(op="dot_o_1", phase="epilogue"),
         "the tile is stored before the last product": move("epilogue", 10, 0),
         "the next tile's queries": swap("prologue", {"op": "fetch_qs"}, {"op": "dot_v13"}),
+        "values twice in a product": each(
+            lambda e: [e | {"slots": e["slots"] * 2}], op="dot_o_1", phase="epilogue"
+        ),
+        "weights twice in a product": each(
+            lambda e: [e | {"registers": e["registers"] * 2}], op="dot_o_1", phase="kernel"
+        ),
     },
     "grad": {
         "dv from ds": renamed("kept_v32_here", "kept_ds_here", "registers", op="dot_gv_1"),

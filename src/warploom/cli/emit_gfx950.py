@@ -5,26 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from types import MappingProxyType
+from typing import Annotated, Any
 
 import typer
 
 from warploom.cli.builtin import TILES, parse_tile
-from warploom.cli.emit_attention import emit_two_products, emitted
-from warploom.cli.kernels import TileKernel, assignments
+from warploom.cli.kernels import TileKernel, assignments, two_products
 from warploom.cli.knobs import Request, complete_source, with_request
-from warploom.cli.screen import Answer, working
+from warploom.cli.screen import Answer, working, write_file
 from warploom.cli.source import load, text_named
 from warploom.cli.subject import Subject
 from warploom.document.kinds import Phase
 from warploom.document.roles import RolesDocument
 from warploom.emit.gfx950 import (
+    EmittedKernel,
     KernelPlan,
     emit_kernel,
     estimate_loop,
     gemm_tile,
     register_truth,
+    write_kernel,
 )
+from warploom.emit.gfx950.attention import fit_attention, held_registers
 from warploom.emit.gfx950.hip import check_hip, find_hip_compiler, hip_source
 from warploom.emit.gfx950.kernels import SCHEDULES, ReadyKernel, ready_kernel
 from warploom.emit.gfx950.mfma import ElementType, element_type
@@ -91,6 +94,47 @@ def emit_gfx950_command(
     head = f"{subject.name}: {tile.label()}, scheduled for {ready.document.target}"
     answer = emitted(subject, kernel, output, [head, *lines], {"kernel.hip": source} if hip else {})
     return replace(answer, data=lambda: answer.data() | {"hip": verdict}) if hip else answer
+
+
+def emit_two_products(kernel: TileKernel, spec: str, tile: str | None, output: Path) -> Answer:
+    """Schedule, prove, emit, gate and write a kernel, and say what came out."""
+    text, made = two_products(kernel, tile)
+    with working(f"scheduling and emitting {kernel.text.name}"):
+        schedule, found = fit_attention(text, made)
+    subject = Subject(spec=spec, document=schedule.document)
+    subject.require_proof("")
+    source = {"spec": spec, "dtype": kernel.dtype, "choices": dict(kernel.choices)}
+    found = replace(found, sidecar=found.sidecar | {"text": source})
+    head = f"{subject.name}: {made.label()}, scheduled for {subject.document.target}, proven"
+    held = held_registers(found.plan, found.gate.resources).text()
+    return emitted(subject, found, output, [head, schedule.status(), held])
+
+
+def emitted(
+    subject: Subject,
+    kernel: EmittedKernel[Any],
+    output: Path,
+    lines: list[str],
+    more: Mapping[str, str] = MappingProxyType({}),
+) -> Answer:
+    """Write a kernel's files, and say what came out."""
+    try:
+        paths = [str(p) for p in write_kernel(kernel, output)]
+    except OSError as error:
+        raise BackendError(f"cannot write to {output}: {error.strerror}") from None
+    for name, text in more.items():
+        write_file(output / name, text)
+        paths.append(str(output / name))
+    head, *rest = lines
+    shown = [head, f"pace: {subject.pace_text()}", kernel.gate.text(), *rest]
+    pace = subject.pace()
+    data = {
+        "files": paths,
+        "gate": kernel.gate.to_json(),
+        "sidecar": kernel.sidecar,
+        "pace": pace.to_json() if pace else None,
+    }
+    return Answer(lambda: "\n".join([*shown, "wrote " + ", ".join(paths)]), lambda: data)
 
 
 def _refuse(spec: str, options: Mapping[str, object]) -> None:

@@ -23,13 +23,13 @@ from warploom.errors import ConfigError, MissingExtraError, WarploomError
 from warploom.lower.choose import choose
 from warploom.search import (
     Cache,
+    Outcome,
     Sweep,
     explore,
     ranked,
     refusals,
     scatter_html,
     to_csv,
-    to_table,
 )
 from warploom.seed.config.parts import SchedulingStrategy
 from warploom.seed.sync.policy import SyncPolicy
@@ -181,9 +181,20 @@ def explore_command(
     clean = sum(o.verdict == "clean" for o in outcomes)
     last = f"{len(outcomes)} configurations, {clean} clean; results in {cache}"
     return Answer(
-        lambda: "\n".join([to_table(outcomes, top), *refusals(outcomes), "", last]),
+        lambda: "\n".join([_table(outcomes[:top]), *refusals(outcomes), "", last]),
         lambda: [o.row() for o in outcomes],
     )
+
+
+def _table(outcomes: list[Outcome]) -> str:
+    """The best of a sweep; what all of them have alike is left out."""
+    rows = [{n: v for n, v in o.row().items() if n != "error"} for o in outcomes]
+    told = [n for n in rows[0] if len(rows) == 1 or len({r[n] for r in rows}) > 1]
+    return rows_text([{n: _rounded(row[n]) for n in told} for row in rows])
+
+
+def _rounded(value: object) -> object:
+    return f"{value:.3f}".rstrip("0").rstrip(".") if isinstance(value, float) else value
 
 
 def sweep_of(*choices: list[Any] | None) -> Sweep:

@@ -28,8 +28,7 @@ from warploom.document.roles import RolesDocument
 from warploom.errors import DocumentError, WarploomError
 from warploom.sim import Simulation
 from warploom.view import graph_dot, graph_svg, recurrence_text
-from warploom.view.compare import Pair, compare
-from warploom.view.compare_html import compare_html, fact_text
+from warploom.view.compare import Pair, compare, compare_html, fact_text
 from warploom.view.listing import entry_kind
 from warploom.view.recurrence import Node
 from warploom.view.role_graph import role_graph

@@ -11,7 +11,7 @@ import typer
 from warploom.cli.author import called, user_object
 from warploom.cli.builtin import BUILT_IN, built_in
 from warploom.cli.gpu import Tried, why_no_gpu
-from warploom.cli.kernels import TileKernel, assignments, told
+from warploom.cli.kernels import TEXTS, TileKernel, assignments, told
 from warploom.cli.problem import make_problem
 from warploom.cli.screen import Answer, working, write_file
 from warploom.cli.source import text_named
@@ -146,7 +146,8 @@ def search_command(
     Of a tile kernel, tile sizes, consumers, storage and order are searched together, measured on
     the GPU at hand or ranked by the model. --split, --choose, --scalar, --pin may be repeated.
     """
-    kernel = text_named(schedule, dtype)
+    name = schedule.partition("@")[0]
+    kernel = text_named(schedule, dtype) if name in TEXTS or ":" in name else None
     if kernel is not None:
         _refuse_options_of_others(schedule, (tile, mma, model, split, out, build))
         choices = dict(kernel.choices) | assignments(choose or (), "--choose")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import sys
-from copy import copy
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import lru_cache
@@ -18,13 +17,13 @@ from typing import Any
 
 from warploom.cli.author import called, user_object
 from warploom.cli.builtin import BUILT_IN, TILES, Knobs, built_in, parse_tile
-from warploom.cli.emit_attention import scheduled
 from warploom.cli.kernels import (
     TileKernel,
     kernel_named,
     kernel_names,
     split_spec,
     told,
+    two_products,
     with_tile,
 )
 from warploom.cli.knobs import Request
@@ -33,6 +32,7 @@ from warploom.cli.subject import Document, Subject
 from warploom.cli.targets import find_target, hopper, machine
 from warploom.document import ScheduleDocument, read_schedule
 from warploom.document.roles import RolesDocument
+from warploom.emit.gfx950.attention import attention_schedule
 from warploom.emit.gfx950.text import products
 from warploom.errors import ConfigError, DocumentError
 from warploom.kernel.text import Text
@@ -40,6 +40,7 @@ from warploom.seed.compile import CompiledSchedule, OnRace, compile_schedule
 from warploom.seed.config.parts import SchedulingStrategy
 from warploom.seed.modulo.bridge import ModuloRequest
 from warploom.seed.schedule import PipelineSchedule
+from warploom.seed.schedules.shipped import tuned
 from warploom.seed.sync.policy import SyncPolicy
 from warploom.target.described import described
 from warploom.target.h200 import HopperTarget
@@ -84,7 +85,8 @@ def _on_target(found: Subject | TileKernel, spec: str, name: str) -> Subject | T
     target = find_target(name)
     if isinstance(found, TileKernel) and target is None and products(found.compiled.kernel) == 2:
         tile = "x".join(str(n) for _, n in found.pins) or None
-        document = scheduled(found, tile)
+        with working(f"scheduling {found.text.name}"):  # no compiler is asked
+            document = attention_schedule(*two_products(found, tile)).document
         return Subject(spec=spec, document=document, dtype=found.dtype)
     if isinstance(found, TileKernel):
         return replace(found, target=hopper(spec, target))
@@ -158,7 +160,7 @@ def _from_object(found: object, spec: str, request: Request) -> Subject | TileKe
         found = called(found, spec)
     match found:
         case PipelineSchedule():
-            return _compiled(_tuned(found, _own_knobs(request.knobs)), spec, request)
+            return _compiled(tuned(found, **_own_knobs(request.knobs)), spec, request)
         case CompiledSchedule():
             return replace(_from_document(found.document(), spec, request), compiled=found)
         case ScheduleDocument() | RolesDocument():
@@ -189,13 +191,6 @@ def _compiled(schedule: PipelineSchedule, spec: str, request: Request) -> Subjec
         tile=shape,
         dtype=request.dtype or "bf16",
     )
-
-
-def _tuned(schedule: PipelineSchedule, knobs: Knobs) -> PipelineSchedule:
-    """An author's schedule with knobs of the command line on top of its own."""
-    own, tuned = schedule.schedule_config, copy(schedule)
-    tuned.schedule_config = lambda: replace(own(), **knobs)  # type: ignore[method-assign]
-    return tuned if knobs else schedule
 
 
 def _own_knobs(knobs: Knobs) -> Knobs:

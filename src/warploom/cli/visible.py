@@ -26,7 +26,9 @@ def visible_flop(kernel: Kernel, sizes: Mapping[str, int], numbers: Mapping[str,
     moving = [n for n in kernel.grid.vars if found.matters(n)]
     alike = 1.0
     if kernel.grid.kind != "groups":
-        others = [n for n in kernel.grid.vars if n not in moving and _is_unit(kernel, n)]
+        others = [
+            n for n in kernel.grid.vars if n not in moving and kernel.var(n).walk is Walk.UNIT
+        ]
         alike = prod(sizes[kernel.var(n).axis] for n in others)
         found.lengths |= dict.fromkeys((kernel.var(n).axis for n in others), 1)
     tiles = list(tiles_of(found))
@@ -35,10 +37,6 @@ def visible_flop(kernel: Kernel, sizes: Mapping[str, int], numbers: Mapping[str,
         found.spans, found.values = spans, {}
         found.ops(kernel.ops)
     return found.total * alike * len(tiles) / max(1, len(looked_at))
-
-
-def _is_unit(kernel: Kernel, name: str) -> bool:
-    return kernel.var(name).walk is Walk.UNIT
 
 
 class _Count(Run):

@@ -68,11 +68,13 @@ _OPTIONAL: dict[type, frozenset[str]] = {
     roles.BulkStore: frozenset({"k", "reduce"}),
     roles.RoleProgram: frozenset({"most_registers", "alternates"}),
     roles.RolesDocument: frozenset({"tile", "dtype", "flow", "exchanges", "costs", "machine"}),
-    RoleCosts: frozenset({"clock_hz", "step", "own"}),
+    RoleCosts: frozenset({"clock_hz", "shared", "step", "own"}),
     RoleOpCost: frozenset({"ahead", "beside"}),
     counters.ScheduleDocument: frozenset({"shape", "machine", "flow"}),
     ops.ScheduleEntry: frozenset({"reason"}),
 }
+# Keys of former versions, which mean nothing any more: read over.
+_FORMER: dict[type, frozenset[str]] = {RoleCosts: frozenset({"waiting"})}
 # Lists of pairs that are written as one object each, under the name of the first.
 _PAIRS = {
     "MachineCosts.by_role": "role",
@@ -129,8 +131,9 @@ def _optional_fields(cls: type) -> frozenset[str]:
 def record(data: object, path: str, cls: type[T], also: tuple[str, ...] = ()) -> T:
     """A value of a class from parsed JSON; keys of ``also`` stand beside its fields."""
     readers, optional = _readers(cls)  # type: ignore[arg-type]  # a class is hashable
-    found = mapping(data, path, (*also, *readers), optional)
-    return cls(**{k: readers[k](v, f"{path}.{k}") for k, v in found.items() if k not in also})
+    former = _FORMER.get(cls, frozenset())
+    found = mapping(data, path, (*also, *readers, *former), optional | former)
+    return cls(**{k: readers[k](v, f"{path}.{k}") for k, v in found.items() if k in readers})
 
 
 @cache

@@ -218,22 +218,9 @@ class Loop:
 
 
 Op = (
-    Const
-    | Scalar
-    | Size
-    | Position
-    | Indices
-    | Whole
-    | Spread
-    | Given
-    | Load
-    | Transpose
-    | Pointwise
-    | Reduce
-    | Dot
-    | Store
-    | Loop
-)
+    Const | Scalar | Size | Position | Indices | Whole | Spread | Given | Load | Transpose
+    | Pointwise | Reduce | Dot | Store | Loop
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -134,7 +134,7 @@ GRADS: Mapping[str, Mapping[tuple[int, bool], Mapping[str, object]]] = {
 _ORDER = (928, 136, 0, 1173, 1293, 1845, 1361, 764, 1445, 1829, 2187, 2357, 1189, 1573, 2547)
 _ORDER_128 = (3400, 0, 1109, 778, 0, 2158, 216, 1737, 88, 1874, 2841, 3202, 2030, 2670, 3776)
 _SCAN = {"hold": False, "joined": True, "settled": True, "e": 64, "direct": True}
-_TWO_HEADS = {**_SCAN, "consumers": 1, "alternate": 1, "resident": 2, "spare": 8}
+_TWO_HEADS = {**_SCAN, "consumers": 1, "resident": 2, "spare": 8}
 SCANS: Mapping[tuple[int, int], Mapping[str, object]] = {
     (64, 64): {**_TWO_HEADS, "times": _ORDER},
     (64, 128): {**_TWO_HEADS, "program": "text"},
@@ -146,7 +146,7 @@ SCANS_OF_PARTS: Mapping[tuple[int, int], Mapping[str, object]] = {
     (64, 128): {**SCANS[64, 128], "resident": 1, "earlier": 1},
     (128, 128): {**_SCAN, "consumers": 2, "spare": 16, "earlier": 1, "times": _ORDER_128},
 }
-_PARTS = {"e": 64, "consumers": 1, "alternate": 1, "direct": True}
+_PARTS = {"e": 64, "consumers": 1, "direct": True}
 
 # Products: least sizes from which on a tile was the quickest, and the tile; the first that fits.
 _TWO_PRODUCTS = {
@@ -159,7 +159,7 @@ _TWO_PRODUCTS = {
     "direct": True,
 }
 _IN_TURNS = {"m": 192, "n": 128, "consumers": 3, "turns": True, "stages": 4, "direct": True}
-_FEW = {"n": 64, "consumers": 1, "alternate": 1, "together": True}
+_FEW = {"n": 64, "consumers": 1, "together": True}
 _TWO_STEPS = (699, 0, 628, 901, 1259, 917, 1157, 1532)  # a copy, then for each step: convert,
 # multiply, scale. The quickest order that was measured; others ptxas serialises.
 _QUANTISED = (
@@ -185,17 +185,14 @@ PRODUCTS: Mapping[str, tuple[tuple[Mapping[str, int], Mapping[str, object]], ...
 
 
 def _with_functions(name: str, sizes: Mapping[str, int], choices: Mapping[str, object]) -> Pins:
-    """The tile of a causal mask; its order too, where scores stay as they are. Errors as small as
-    FlexAttention's: the maximum does not lag.
-    """
+    """The tile of a causal mask; its order too, where scores stay as they are."""
     pins = ATTENTION.get((sizes.get("d", 0), True), {})
     if name == "blocked":  # its tiles are stated, so short sequences have no others
         fits = (pins.get("s"), pins.get("t")) == (128, choices.get("wide"))
     else:
         fits = name == "attention" and min(sizes.get("s", 0), sizes.get("t", 0)) >= LONG
     order = ("times", "tie") if choices.get("score") is not None else ()
-    kept = tuple((n, v) for n, v in pins.items() if n not in order)
-    return (("lag", False), *(kept if fits else ()))
+    return tuple((n, v) for n, v in pins.items() if fits and n not in order)
 
 
 def measured(

@@ -6,8 +6,8 @@ on first use and kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, partial
 from typing import Any
 
 from warploom.errors import ConfigError
@@ -28,7 +28,7 @@ from warploom.launch.attention_checks import (
 from warploom.launch.blocks import block_lists, is_block_mask, tile_keys
 from warploom.launch.flexible import flexible
 from warploom.launch.layout import Layout
-from warploom.launch.runner import Layouts, View, torch_key
+from warploom.launch.runner import Layouts, View
 from warploom.launch.texts import Calls
 from warploom.lower.tiling import Tiling
 
@@ -180,15 +180,7 @@ def _queries(q: Any) -> int:  # noqa: ANN401
     return int(shape[2]) if len(shape) == HEADS_RANK else 0
 
 
-def _viewed_dense(layouts: Layouts, options: tuple[Any, ...]) -> View:
-    return _viewed(layouts, options, 3)
-
-
-def _viewed_paged(layouts: Layouts, options: tuple[Any, ...]) -> View:
-    return _viewed(layouts, options, 5)
-
-
-def _viewed(layouts: Layouts, options: tuple[Any, ...], results: int) -> View:
+def _viewed(layouts: Layouts, options: tuple[Any, ...], results: int = 3) -> View:
     """Few queries of heads that share keys, as rows of one tile: keys are read once for all.
 
     ``results``: where out and lse stand.
@@ -230,34 +222,8 @@ def _rows(layout: Layout | None, groups: int) -> Layout | None:
     return Layout(shape, strides, layout.dtype, layout.device)
 
 
-def _check(layouts: Layouts, options: tuple[Any, ...]) -> None:
-    check_heads(layouts, 3)
-
-
-def _check_packed(layouts: Layouts, options: tuple[Any, ...]) -> None:
-    check_heads(layouts, 5)
-
-
-def _key(options: Hashable, tensors: Sequence[Any]) -> Hashable:
-    """``torch_key`` without a loop."""
-    q, k, v, out, lse, lengths = tensors
-    return (
-        options,
-        q.shape,
-        q.stride(),
-        q.dtype,
-        q.get_device(),
-        k.shape,
-        k.stride(),
-        k.dtype,
-        k.get_device(),
-        v.shape,
-        v.stride(),
-        v.dtype,
-        v.get_device(),
-        out if out is None else (out.shape, out.stride(), out.dtype, out.get_device()),
-        lse if lse is None and lengths is None else torch_key(lse is None, (lse, lengths)),
-    )
+def _check(layouts: Layouts, options: tuple[Any, ...], results: int = 3) -> None:
+    check_heads(layouts, results)
 
 
 def _check_paged(layouts: Layouts, options: tuple[Any, ...]) -> None:
@@ -267,12 +233,12 @@ def _check_paged(layouts: Layouts, options: tuple[Any, ...]) -> None:
 
 
 PLAIN = _options(False, False, None)
-CALLS = Calls(text, check=_check, viewed=_viewed_dense, key=_key, usual=usual_scale)
+CALLS = Calls(text, check=_check, viewed=_viewed, usual=usual_scale)
 BLOCKED = Calls(blocked_text, check=_check, usual=usual_scale)
-PAGED = Calls(paged_text, check=_check_paged, viewed=_viewed_paged, usual=usual_scale)
+PAGED = Calls(paged_text, check=_check_paged, viewed=partial(_viewed, results=5), usual=usual_scale)
 PACKED = Calls(
     packed_text,
     {"q": ROWS, "k": KEYS, "v": KEYS, "out": ROWS},
-    check=_check_packed,
+    check=partial(_check, results=5),
     usual=usual_scale,
 )

@@ -6,7 +6,6 @@ Three kernels: what is needed of each row beforehand, the gradients, and their s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from functools import lru_cache
 from typing import Any
 
@@ -164,7 +163,7 @@ def _sums(q: Any, stream: int | None) -> Any:  # noqa: ANN401
     """Room for the sums of ``dq``, in whole blocks of rows."""
     batch, heads, length, size = q.shape
     rows = -(-length // BLOCK_ROWS) * BLOCK_ROWS
-    with nullcontext() if stream is None else on_stream(q, stream):
+    with on_stream(q, stream):
         return allocator(q, (batch, heads, rows, size), DType.F32)()[:, :, :length]
 
 
@@ -177,7 +176,7 @@ def _summed(
     scale: float = 1.0,
 ) -> Any:  # noqa: ANN401
     """The sum over query heads that share a head of keys."""
-    with nullcontext() if stream is None else on_stream(like, stream):
+    with on_stream(like, stream):
         out = allocator(like, tuple(like.shape), kind)()
     seen = out if len(like.shape) == 4 else _headed(out)
     SUMMED.launch((x, seen), (scale,), _made(kind, each), stream)

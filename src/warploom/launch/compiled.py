@@ -82,8 +82,7 @@ class Compiled:
     @cached_property
     def rewritten(self) -> Kernel:
         """After the rewrites experts use; the tile pass and all later ones start from it."""
-        leave = frozenset[str]() if self.pins.get("lag", True) else frozenset({"lazy_maximum"})
-        made = rewrite(self.simplified, positive=self.positive, leave=leave)
+        made = rewrite(self.simplified, positive=self.positive)
         return unrolled(made, int(str(self.pins.get("unroll", 1))))
 
     @cached_property

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,7 +86,7 @@ class Fitted:
         self, done: Sequence[Any], outputs: Collection[int], stream: int | None
     ) -> list[Any]:
         """Copy outputs back; the tensors of the caller, with those the launch made."""
-        with _place(self.results, stream):
+        with on_stream(next(t for t in self.results if t is not None), stream):
             for i in self.copies:
                 if i in outputs:
                     _copy(self.results[i], self.complete[i])
@@ -103,7 +102,7 @@ def fitted(
     """
     like = next(t for t in tensors if t is not None)
     complete, results, copies = list(tensors), list(tensors), list[int]()
-    with _place(tensors, stream):
+    with on_stream(like, stream):
         for i, (name, at) in enumerate(inner.items()):
             if name in unfit.tensors and results[i] is None:
                 shape, tensor = unfit.made[name]
@@ -113,11 +112,6 @@ def fitted(
                 complete[i] = _padded(given, name, at)
                 copies.append(i)
     return Fitted(complete, results, tuple(copies))
-
-
-def _place(tensors: Sequence[Any], stream: int | None) -> AbstractContextManager[Any]:
-    like = next(t for t in tensors if t is not None)
-    return nullcontext() if stream is None else on_stream(like, stream)
 
 
 def _is_aligned(tensor: Any, name: str) -> bool:  # noqa: ANN401

@@ -6,7 +6,6 @@ Each runs one text of ``warploom.kernels`` on a Hopper GPU, for tensors of any l
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import Any
 
 from warploom.errors import BackendError
@@ -233,7 +232,7 @@ def scan(
     batch, heads, chunks, _, e = shape
     usual = scan_parts_of(batch * heads, chunks, like[3], like[4], e)
     parts = usual if parts is None else max(1, min(parts, chunks))
-    with nullcontext() if stream is None else on_stream(v, stream):
+    with on_stream(v, stream):
         room = allocator(v, (parts, batch, heads, like[4], e), DType.F32)
         state, left, gone = room().swapaxes(0, 1).swapaxes(1, 2), None, None
         if parts > 1:

@@ -7,7 +7,6 @@ kernel is scheduled, proven and compiled on first use and kept. Operands are bf1
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -16,7 +15,7 @@ from warploom.kernel import words
 from warploom.kernel.text import Text
 from warploom.kernel.values import DType
 from warploom.kernels.gemm import gemm as text, turned
-from warploom.launch.runner import Layouts, torch_key
+from warploom.launch.runner import Layouts
 from warploom.launch.texts import Calls
 from warploom.launch.tune import tune_call
 from warploom.lower.layout import WGMMA_ROWS
@@ -103,24 +102,6 @@ def _check(layouts: Layouts, options: tuple[Any, ...]) -> None:
         )
 
 
-def _key(options: Hashable, tensors: Sequence[Any]) -> Hashable:
-    """``torch_key`` without a loop."""
-    a, b, out, bias, residual = tensors
-    return (
-        options,
-        a.shape,
-        a.stride(),
-        a.dtype,
-        a.get_device(),
-        b.shape,
-        b.stride(),
-        b.dtype,
-        b.get_device(),
-        out if out is None else (out.shape, out.stride(), out.dtype, out.get_device()),
-        bias if bias is None and residual is None else torch_key(bias is None, (bias, residual)),
-    )
-
-
 def _pick(layouts: Layouts, options: tuple[Any, ...]) -> Text:
     """Few rows are columns of the products; a residual would be read across."""
     a, residual = layouts[0], layouts[4]
@@ -133,4 +114,4 @@ def _pick(layouts: Layouts, options: tuple[Any, ...]) -> Text:
 
 NO_SCALARS: tuple[float, ...] = ()
 PLAIN = _options("none", None, True, None)
-CALLS = Calls(text, {"b": ("k", "n")}, check=_check, key=_key, pick=_pick)
+CALLS = Calls(text, {"b": ("k", "n")}, check=_check, pick=_pick)

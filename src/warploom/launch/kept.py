@@ -13,6 +13,7 @@ from dataclasses import asdict
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import get_args
 
 import warploom
 from warploom.emit.cuda.tile import signature
@@ -30,18 +31,7 @@ from warploom.target.h200 import HopperTarget
 
 ROOMS = ("kernel", "lower", "order", "guard", "document", "target", "emit/cuda")
 CHOOSING = ("choose.py", "estimate.py")  # which tiling, and nothing of what becomes of one
-PARAMS = {
-    c.__name__: c
-    for c in (
-        signature.MapParam,
-        signature.PointerParam,
-        signature.StrideParam,
-        signature.SizeParam,
-        signature.ScalarParam,
-        signature.WorkParam,
-        signature.OrderParam,
-    )
-}
+PARAMS = {kind.__name__: kind for kind in get_args(signature.Param)}
 
 
 @cache
@@ -174,5 +164,5 @@ def _param(data: dict[str, object]) -> signature.Param:
         values["dtype"] = DType(str(values["dtype"]))
     if "box" in values:
         values["box"] = tuple(values["box"])  # type: ignore[arg-type]
-    made: signature.Param = PARAMS[str(data["kind"])](**values)  # type: ignore[arg-type]
+    made: signature.Param = PARAMS[str(data["kind"])](**values)
     return made

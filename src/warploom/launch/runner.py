@@ -89,28 +89,34 @@ class _Entry:
             self.alone = alone(made, given) or self.alone
 
 
+def torch_key(options: Hashable, tensors: Sequence[Any]) -> Hashable:
+    """The key of a call with torch tensors: options, and all that a layout is made of."""
+    found = [None if t is None else (t.shape, t.stride(), t.dtype, t.get_device()) for t in tensors]
+    return (options, *found)
+
+
 class Runner:
     """Calls of a family of kernels; safe to use from several threads.
 
     ``binary_of(layouts, options)`` gives the kernel; layouts of tensors not given are None.
     ``viewed`` gives the layouts as the kernel takes them, and shapes of results as callers do, by
-    place, where these differ. ``key``: a quicker spelling of ``torch_key`` for these tensors.
-    ``usual`` gives the scalars of calls that name none (None instead of a tuple). ``mend``: what
-    answers calls that are refused or misaligned, with the same arguments and the reason.
+    place, where these differ. ``usual`` gives the scalars of calls that name none (None instead of
+    a tuple). ``mend``: what answers calls that are refused or misaligned, with the same arguments
+    and the reason.
     """
+
+    _key = staticmethod(torch_key)
 
     def __init__(
         self,
         names: Sequence[str],
         binary_of: Callable[[Layouts, Any], Binary],
         viewed: Callable[[Layouts, Any], View] | None = None,
-        key: Callable[[Any, Sequence[Any]], Hashable] | None = None,
         usual: Callable[[Layouts], tuple[float, ...]] = lambda _: (),
         mend: Callable[..., Sequence[Any]] | None = None,
     ) -> None:
         self._names, self._binary_of, self._viewed = tuple(names), binary_of, viewed
         self._usual, self._mend = usual, mend
-        self._key = key or torch_key
         self._entries: dict[Hashable, _Entry | RefusedError] = {}
         self._teller = min(1, len(self._names) - 1)  # of the tensors: weights, keys
         self._guesses: dict[int, _Entry] = {}
@@ -304,12 +310,6 @@ class Runner:
             pick=itemgetter(*here) if len(here) > 1 else tuple,
             absent=tuple(i for i, t in enumerate(tensors) if t is None),
         )
-
-
-def torch_key(options: Hashable, tensors: Sequence[Any]) -> Hashable:
-    """The key of a call with torch tensors: options, and all that a layout is made of."""
-    found = [None if t is None else (t.shape, t.stride(), t.dtype, t.get_device()) for t in tensors]
-    return (options, *found)
 
 
 def _first_given(tensors: Sequence[Any], layouts: Layouts) -> tuple[Any, int]:

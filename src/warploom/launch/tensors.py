@@ -206,9 +206,12 @@ def unwatched() -> bool:
     )
 
 
-def on_stream(like: Any, stream: int) -> AbstractContextManager[Any]:  # noqa: ANN401
-    """Allocations inside belong to the stream, so that its memory is not handed out early."""
-    if not is_torch(like):
+def on_stream(like: Any, stream: int | None) -> AbstractContextManager[Any]:  # noqa: ANN401
+    """Allocations inside belong to the stream, so that its memory is not handed out early.
+
+    None: the caller's own.
+    """
+    if stream is None or not is_torch(like):
         return nullcontext()
     cuda = importlib.import_module("torch").cuda
     of = cuda.ExternalStream(stream, like.device) if stream else cuda.default_stream(like.device)

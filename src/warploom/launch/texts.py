@@ -53,8 +53,8 @@ class Calls:
 
     ``spelled``: axes of tensors that callers order otherwise than the text does, by tensor.
     ``check``: judges layouts, which fit together, and options of a first call. ``viewed``: how
-    the kernel takes tensors of a call, where that differs. ``key`` of a call, ``usual``
-    scalars of one that names none (``Runner``). ``pick``: another text of the same signature.
+    the kernel takes tensors of a call, where that differs. ``usual`` scalars of one that names
+    none (``Runner``). ``pick``: another text of the same signature.
     """
 
     def __init__(
@@ -63,7 +63,6 @@ class Calls:
         spelled: Mapping[str, Sequence[str]] | None = None,
         check: Callable[[Layouts, tuple[Any, ...]], None] | None = None,
         viewed: Callable[[Layouts, tuple[Any, ...]], View] | None = None,
-        key: Callable[[Any, Sequence[Any]], Hashable] | None = None,
         usual: Callable[[Layouts], tuple[float, ...]] = lambda _: (),
         pick: Callable[[Layouts, tuple[Any, ...]], Text] | None = None,
     ) -> None:
@@ -80,7 +79,7 @@ class Calls:
         self.outputs = [i for i, t in enumerate(self.tensors) if t.access is Access.OUT]
         self.pins = tuple(sorted(text.pins.items(), key=str))
         names = [t.name for t in self.tensors]
-        self.runner = Runner(names, self._binary, viewed, key, usual, self._mended)
+        self.runner = Runner(names, self._binary, viewed, usual, self._mended)
         self.launch = self.runner.launch  # tensors that do not fit are copied for the call
 
     def __call__(self, args: Sequence[Any], given: Mapping[str, Any]) -> Any:  # noqa: ANN401
@@ -306,6 +305,5 @@ def _measured_or_chosen(
         try:
             made.built  # noqa: B018 (kept)
         except (BackendError, GeometryError, KernelError, SchedulingError):
-            exact = tuple(pin for pin in pins if pin[0] == "lag")  # no matter of place
-            return _compiled(kernel, sizes, exact, positive)
+            return _compiled(kernel, sizes, (), positive)
     return made

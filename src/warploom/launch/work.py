@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
-from contextlib import nullcontext
 from importlib import import_module
 from typing import Any, cast
 
@@ -86,7 +85,7 @@ def _torch_piece(
     kept: bool,
 ) -> Piece:
     torch = import_module("torch")
-    with on_stream(like, stream) if named else nullcontext():
+    with on_stream(like, stream if named else None):
         made = torch.empty(size, dtype=torch.uint8, device=like.device)
         made[:COUNTER_BYTES].zero_()
     return made.data_ptr(), made

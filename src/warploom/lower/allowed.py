@@ -16,17 +16,15 @@ from warploom.kernel.values import (
 )
 from warploom.lower.body import Body, refusal
 from warploom.lower.cluster import check_cluster
-from warploom.lower.edges import bounded_axis
 from warploom.lower.gather import check_gathered
 from warploom.lower.layout import Layout
 from warploom.lower.meet import check_near
 from warploom.lower.ranges import cut_of, moves
 from warploom.lower.slots import LINE_BYTES
-from warploom.lower.storage import leaves_late, staged_stores
+from warploom.lower.storage import staged_stores
 from warploom.lower.visits import differ, takes_turns
 
 SUMS = {Fn.ADD, Fn.MAX, Fn.MIN}
-MOST_BOUNDED = 3  # axes of a tensor whose copies end before it: two of five say where
 
 
 def check_allowed(layout: Layout) -> None:
@@ -37,13 +35,6 @@ def check_allowed(layout: Layout) -> None:
     check_near(layout)
     check_gathered(body, tiling, layout.rings)
     _check_alternate(layout)
-    if tiling.late and (not leaves_late(layout) or differ(body.kernel, cut_of(body, layout.steps))):
-        raise refusal(
-            "a tile that leaves under the next one's products",
-            body.loop.line,
-            why="16-bit tiles of a single store can wait in registers, 64 columns at a time",
-            fix="late=False",
-        )
     if tiling.serpentine and not any_order(body):
         raise refusal(
             "serpentine: every other tile would walk its loop backwards",
@@ -64,10 +55,7 @@ def check_allowed(layout: Layout) -> None:
             fix="split=1",
         )
     for op in staged_stores(layout):
-        bound = bounded_axis(body, op)
-        if body.kernel.grid.kind != "tiles" and (
-            len(op.at) > MOST_BOUNDED if bound is not None else not adds_zeros(body, op)
-        ):
+        if body.kernel.grid.kind != "tiles" and not adds_zeros(body, op):
             raise refusal(
                 f"copies of whole tiles to '{op.tensor}'",
                 op.line,

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
-from math import prod
 
 from warploom.errors import ConfigError, GeometryError, KernelError
-from warploom.kernel.values import Kernel, Load, Walk
+from warploom.kernel.values import Dot, Kernel, Load, Transpose, Walk
 from warploom.lower.allowed import check_allowed, is_narrow
 from warploom.lower.body import Body, body_of
 from warploom.lower.cluster import check_cluster
@@ -30,11 +29,11 @@ from warploom.lower.loops import each_loop
 from warploom.lower.meet import check_near, part_bytes
 from warploom.lower.ranges import cut_of
 from warploom.lower.shapes import MOST_SCORES, extents_of, shapes
+from warploom.lower.slots import list_of
 from warploom.lower.storage import (
     ALIGNMENT,
     BARRIER_BYTES,
     STAGING_BYTES,
-    late_store,
     less_memory,
     ring_depth,
     staged_stores,
@@ -124,10 +123,15 @@ def choose(
 def _sharings(
     body: Body, sizes: Mapping[str, int], pins: Mapping[str, object], *, alone: bool
 ) -> Iterator[tuple[dict[str, int], int, Mapping[str, object]]]:
-    """Shapes and who takes them: consumers together, or in turn one by one."""
+    """Shapes and who takes them: consumers together or, where the loop is nothing but products of
+    what copies bring, in turn one by one.
+    """
+    plain = all(isinstance(op, Load | Transpose | Dot) for op in body.loop.body)
+    copied = not any(isinstance(op, Load) and list_of(body, op) for op in body.loop.body)
+    offered = alone and plain and copied and "alternate" not in pins
     for extents, consumers in shapes(body, sizes, pins):
         yield extents, consumers, pins
-        if consumers == 1 and alone and "alternate" not in pins:
+        if consumers == 1 and offered:
             yield extents, consumers, {**pins, "alternate": ALTERNATE}
 
 
@@ -178,7 +182,8 @@ def _splits(
     if "split" in pins or kernel.grid.kind != "tiles":
         return (layout.tiling.split,)
     if (
-        layout.body.loop.lists
+        layout.tiling.alternate > 1
+        or layout.body.loop.lists
         or kernel.grid.order
         or differ(kernel, cut_of(layout.body, layout.steps))
     ):
@@ -329,11 +334,7 @@ def _registers(target: HopperTarget, consumers: int, low: int) -> int:
 
 
 def _used(layout: Layout) -> int:
-    waiting = late_store(layout)
-    vars_ = () if waiting is None else layout.body.values[waiting.value].vars
-    elements = prod(layout.extent(v) for v in vars_) if vars_ else 0
-    packed = elements // layout.tiling.consumers // 256  # two in a register of 128 threads
-    return sum(a.registers for a in layout.arrays) + packed
+    return sum(a.registers for a in layout.arrays)
 
 
 def _staging(layout: Layout, target: HopperTarget) -> int:

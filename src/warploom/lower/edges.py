@@ -41,7 +41,6 @@ from warploom.kernel.values import (
     walk,
 )
 from warploom.lower.body import Body, made_by, refusal
-from warploom.lower.slots import grouped_vars
 
 
 class Outside(StrEnum):
@@ -257,14 +256,10 @@ def _with_bounds(edge: _Edge) -> Loop:
 
 
 def bounded_axis(body: Body, op: Load | Store) -> int | None:
-    """The axis of a tensor along which a copy ends before the tensor: where its loop does, or where
-    the group whose rows it stores.
-    """
-    if isinstance(op, Load):
-        ends = body.loop.var if op.bounded else None
-    else:
-        ends = grouped_vars(body.kernel)[1] if body.kernel.grid.kind == "groups" else None
-    return next((n for n, at in enumerate(op.at) if ends is not None and at.var == ends), None)
+    """The axis of a tensor along which a copy ends where its loop does."""
+    if not isinstance(op, Load) or not op.bounded:
+        return None
+    return next(n for n, at in enumerate(op.at) if at.var == body.loop.var)
 
 
 def _unmet(edge: _Edge) -> Iterator[tuple[str, Outside, Op]]:

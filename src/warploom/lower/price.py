@@ -109,7 +109,8 @@ def _count(step: Step) -> tuple[float, float, float]:
     muls = compares = exps = 0.0
     for op in step.ops:
         if isinstance(op, Reduce):
-            compares, muls = compares + (op.fn is not Fn.ADD), muls + (op.fn is Fn.ADD)
+            compares += {Fn.MAX: 0.5, Fn.MIN: 1.0}.get(op.fn, 0.0)  # two maxima an instruction
+            muls += op.fn is Fn.ADD
         elif isinstance(op, Pointwise) and len(op.result.dims) == 2:
             exps += op.fn in EXPONENTIALS or op.fn in (Fn.DIV, Fn.ERF)
             packs = op.fn is Fn.CAST and op.result.dtype is not DType.F32

@@ -1,7 +1,5 @@
-"""Rewrites experts use, each with a name, applied where they keep the meaning.
-
-They change only how a result is rounded. ``REWRITES`` lists them in order; a caller may leave any
-of them out.
+"""Rewrites experts use, applied where they keep the meaning. They change only how a result is
+rounded. ``REWRITES`` lists them in order.
 """
 
 from __future__ import annotations
@@ -12,7 +10,6 @@ from dataclasses import replace
 from warploom.kernel.values import (
     Carried,
     Const,
-    DType,
     Fn,
     Kernel,
     Loop,
@@ -26,22 +23,16 @@ from warploom.kernel.values import (
     operands,
 )
 from warploom.lower.body import made_by, refusal
-from warploom.lower.charges import shift_is_harmless
 from warploom.lower.edges import hide_edges
 from warploom.lower.single import keep_carried
-
-LAG = 8.0  # powers of two by which a maximum may lag: sums of 2^8 more stay far below overflow
 
 Rewrite = Callable[[Kernel, frozenset[str]], Kernel]
 
 
-def rewrite(
-    kernel: Kernel, positive: frozenset[str] = frozenset(), leave: frozenset[str] = frozenset()
-) -> Kernel:
-    """All rewrites but those left out. ``positive``: scalars of the call known to exceed 0."""
-    for name, change in (*REWRITES.items(), *NEEDED.items()):
-        if name not in leave or name in NEEDED:
-            kernel = change(kernel, positive)
+def rewrite(kernel: Kernel, positive: frozenset[str] = frozenset()) -> Kernel:
+    """All rewrites. ``positive``: scalars of the call known to exceed 0."""
+    for change in REWRITES:
+        kernel = change(kernel, positive)
     return kernel
 
 
@@ -124,54 +115,6 @@ class _Known:
         yield Pointwise(result=op.result, fn=Fn.MUL, args=(inner.name, found[1]))
 
 
-def lazy_maximum(kernel: Kernel, positive: frozenset[str]) -> Kernel:
-    """A running maximum that only moves when it is exceeded by 2^8.
-
-    Where results do not depend on the reference that exponentials are taken with (checked by the
-    rule of charges), new = max(top, m) becomes new = m if m > top + 8 else top: most iterations
-    leave the reference as it was, and what was summed needs no rescaling.
-    """
-    _ = positive
-
-    def change(loop: Loop) -> Loop:
-        defs = {name: op for op in loop.body if (name := made_by(op)) is not None}
-        for c in loop.carried:
-            if _is_running_maximum(defs, c) and shift_is_harmless(kernel, loop, c):
-                loop = _delayed(loop, c)
-        return loop
-
-    return _with_loops(kernel, change)
-
-
-def _is_running_maximum(defs: dict[str, Op], c: Carried) -> bool:
-    op = defs.get(c.last)
-    return isinstance(op, Pointwise) and op.fn is Fn.MAX and c.inside.name in op.args
-
-
-def _delayed(loop: Loop, c: Carried) -> Loop:
-    """The loop whose maximum moves only when it is exceeded by far."""
-    body: list[Op] = []
-    for op in loop.body:
-        if isinstance(op, Pointwise) and op.result.name == c.last:
-            body += _moved_late(op, c.inside.name)
-        else:
-            body.append(op)
-    return replace(loop, body=tuple(body))
-
-
-def _moved_late(op: Pointwise, top: str) -> tuple[Op, ...]:
-    highest = next(a for a in op.args if a != top)
-    lag = replace(op.result, name=f"{op.result.name}_lag", dims=())
-    far = replace(op.result, name=f"{op.result.name}_far")
-    moves = replace(op.result, name=f"{op.result.name}_moves", dtype=DType.BOOL)
-    return (
-        Const(result=lag, value=LAG),
-        Pointwise(result=far, fn=Fn.ADD, args=(top, lag.name)),
-        Pointwise(result=moves, fn=Fn.GT, args=(highest, far.name)),
-        Pointwise(result=op.result, fn=Fn.WHERE, args=(moves.name, highest, top)),
-    )
-
-
 def _is_where(op: Op) -> bool:
     return isinstance(op, Pointwise) and op.fn is Fn.WHERE and len(op.result.dims) == 2
 
@@ -232,14 +175,10 @@ def own_lasts(kernel: Kernel, positive: frozenset[str]) -> Kernel:
     return _with_loops(kernel, change)
 
 
-REWRITES: dict[str, Rewrite] = {
-    "scale_after_maximum": scale_after_maximum,
-    "lazy_maximum": lazy_maximum,
-}
-# No choice: without them edges count, and some carried values and stores have no place.
-NEEDED: dict[str, Rewrite] = {
-    "own_lasts": own_lasts,
-    "hide_edges": hide_edges,
-    "keep_carried": keep_carried,
-    "stores_by_name": stores_by_name,
-}
+REWRITES: tuple[Rewrite, ...] = (
+    scale_after_maximum,
+    own_lasts,
+    hide_edges,
+    keep_carried,
+    stores_by_name,
+)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from warploom.errors import GeometryError
-from warploom.kernel.values import Given, Store
+from warploom.kernel.values import Store
 from warploom.lower.layout import WGMMA_ROWS, Layout
 from warploom.lower.meet import inbox_bytes
 from warploom.lower.slots import LINE_BYTES, SlotRing
@@ -48,24 +48,6 @@ def scattered(layout: Layout, op: Store) -> str | None:
     """The numbers of the rows a tile is stored to, where it is scattered."""
     lists = (a.value for a in op.at if a.value is not None)
     return next((v for v in lists if layout.body.values[v].dims), None)
-
-
-def late_store(layout: Layout) -> Store | None:
-    """The store of a tile's end that leaves under the next tile's products."""
-    stores = [op for op in layout.body.tail if isinstance(op, Store)]
-    return stores[0] if layout.tiling.late and len(stores) == 1 else None
-
-
-def leaves_late(layout: Layout) -> bool:
-    """Whether a tile's only store can wait: lines of 16-bit elements, from registers."""
-    op = late_store(layout)
-    if op is None or not layout.tiling.direct or layout.tiling.split > 1:
-        return False
-    value, kind = layout.body.values[op.value], layout.body.kernel.tensor(op.tensor).dtype
-    plain = len(value.dims) == 2 and kind.bits == 16 and not op.add
-    lines = plain and layout.extent(value.vars[1]) % 64 == 0
-    alone = not any(isinstance(o, Given) for o in layout.body.head) and not is_turned(layout, op)
-    return lines and alone and scattered(layout, op) is None
 
 
 def staging_bytes(layout: Layout) -> int:

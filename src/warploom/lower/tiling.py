@@ -25,13 +25,13 @@ class Tiling:
     one step each. ``cleared``: sums begin as zeros written once a tile, not with a product apart
     from the loop that discards what was there. ``spare`` registers of a thread are kept for
     anything but arrays. ``direct``: tiles are
-    stored from registers, not through shared memory. ``late``: they wait there, packed, and leave
-    under the next tile's first products. ``straight``: what the loop adds to tensors
+    stored from registers, not through shared memory. ``straight``: what the loop adds to tensors
     goes to memory from registers. ``early``: of so many vectors that lie with a tile the
     elements are read before the tile's product is issued: what is read after it waits until its
     instructions have begun. ``seen``: that copies have landed is asked by
     ops of their own, once a tile and in the loop, which may come before what the iteration before
     adds to memory: memory instructions of a warp run in order, and those take long.
+    ``asked``: whether bytes have landed is asked before long vector work, not where it matters.
     ``tie``: elements of a thread that a wait for
     products in the loop takes along of the tile made before it (-1: all), so that the assembler
     leaves that work where the schedule put it. ``program``: the name of one of all programs at the
@@ -50,7 +50,6 @@ class Tiling:
     ``resident``: CTAs that share an SM, each with its part of the memory and registers: where one
     waits, another works.
     ``earlier``: slots of every ring of the loops before the last one.
-    ``lag``: a running maximum may lag (``lower.rewrite``): less work, errors up to a tenth larger.
     """
 
     extents: tuple[tuple[str, int], ...]
@@ -69,10 +68,10 @@ class Tiling:
     serpentine: bool = False
     group: int = 8
     direct: bool = False
-    late: bool = False
     straight: bool = False
     early: int = 0
     seen: bool = False
+    asked: bool = False
     tie: int = 0
     program: str = ""
     times: tuple[int, ...] = ()
@@ -84,7 +83,6 @@ class Tiling:
     unroll: int = 1
     together: bool = False
     resident: int = 1
-    lag: bool = True
     earlier: int = 3
 
     @property
@@ -129,8 +127,8 @@ class Tiling:
         ]
         tags += [f"c{self.cluster}" if self.cluster > 1 else ""]
         tags += ["settled" if self.settled else "", f"u{self.unroll}" if self.unroll > 1 else ""]
-        tags += ["together" if self.together else "", "late" if self.late else ""]
-        tags += [f"r{self.resident}" if self.resident > 1 else "", "" if self.lag else "exact"]
+        tags += ["together" if self.together else ""]
+        tags += [f"r{self.resident}" if self.resident > 1 else ""]
         return "_".join([sizes, *(t for t in tags if t)])
 
 
@@ -143,8 +141,6 @@ _WORDS: dict[str, tuple[str, object]] = {
     "settled": ("settled", True),
     "together": ("together", True),
     "near": ("near", True),
-    "late": ("late", True),
-    "exact": ("lag", False),
 }
 
 

@@ -18,7 +18,7 @@ from warploom.order.attempt import Attempter, Open, Outcome, Refuted
 from warploom.order.bounds.energy import MAX_NODES, energetic_bound
 from warploom.order.bounds.horizon import deciding_interval, is_monotone
 from warploom.order.bounds.paths import rec_mii
-from warploom.order.bounds.plain import never, plain_bound, recurrence_limit
+from warploom.order.bounds.plain import never, plain_bound
 from warploom.order.bounds.system import System, build_system
 from warploom.order.check import check_result
 from warploom.order.clock import Deadline, OutOfTimeError, stopped_by
@@ -327,12 +327,3 @@ class _Search:
             self._take(before - 1, self.attempter.quick(before - 1))
             if self.high == before:
                 return
-
-
-def critical_recurrence(result: ModuloResult) -> Limit:
-    """The tightest recurrence at the depths chosen, for reports."""
-    system = build_system(result.problem.with_roles(result.roles))
-    _, cycle = rec_mii(system.n, system.all_arcs(result.depths))
-    if not cycle:
-        return Limit(kind=LimitKind.TRIVIAL, text="no recurrence")
-    return recurrence_limit(result.problem, cycle)

@@ -5,7 +5,16 @@ sweep that was stopped goes on where it was. Runs through any ``concurrent.futur
 """
 
 from warploom.search.find import search
-from warploom.search.report import refusals, scatter_html, to_csv, to_table
 from warploom.search.result import SearchOptions, SearchResult
-from warploom.search.runner import Cache, explore, ranked
-from warploom.search.space import Outcome, Point, Sweep, evaluate
+from warploom.search.sweep import (
+    Cache,
+    Outcome,
+    Point,
+    Sweep,
+    evaluate,
+    explore,
+    ranked,
+    refusals,
+    scatter_html,
+    to_csv,
+)

@@ -158,7 +158,8 @@ class _Search:
 
     def enumerate(self) -> None:
         """Trials of the shapes that may win, best bounds first, every tile size in its turn."""
-        known, target = self.book.trials(), self.compiled.target
+        limit, target = self.options.seconds, self.compiled.target
+        known = self.book.trials(limit)
         found = shapes(self.kernel, self.sizes, self.compiled.pins, target, self.out_of_time)
         self.shapes = len(found)
         self.tell(f"{len(found)} shapes have a place on the chip")
@@ -169,17 +170,18 @@ class _Search:
             if shape.bound > best * (1 + self.options.margin):
                 self.pruned += 1
                 continue
-            limit = self.options.seconds
             left = None if limit is None else max(LEAST, limit - time.monotonic() + self.begun)
             count = self.options.programs
-            made = known.get(shape.tiling) or tuple(
-                schedule(self.kernel, shape, self.sizes, target, programs=count, seconds=left)
-            )
+            made = known.get(shape.tiling)
+            if made is None:
+                made = tuple(
+                    schedule(self.kernel, shape, self.sizes, target, programs=count, seconds=left)
+                )
+                over = self.out_of_time()  # then there may be more of them
+                self.book.keep_trials(shape, made, left if over else None)
             self.scheduled += 1
             self.trials |= {t.name: t for t in made}
             best = min([best, *(t.predicted for t in made)])
-            if not self.out_of_time():  # else there may be more of them
-                self.book.keep_trials(shape, made)
             self.tell(f"{shape.tiling.name}: {len(made)} trials, best {best:.0f} cycles")
 
     def measure_all(self) -> None:

@@ -14,6 +14,7 @@ from warploom.lower.tiling import Tiling
 from warploom.search.tiles import Shape, Trial
 
 SCHEMA = "warploom.tiles/2"
+LONGER = 1.5  # from how much more time on a search that was stopped is worth another try
 
 
 class Book:
@@ -43,19 +44,22 @@ class Book:
             )
         self.data = found
 
-    def trials(self) -> dict[Tiling, tuple[Trial, ...]]:
-        """What was scheduled before, by shape."""
+    def trials(self, seconds: float | None) -> dict[Tiling, tuple[Trial, ...]]:
+        """What was scheduled before, by shape; not what had to stop sooner than ``seconds``."""
         return {
             _tiling(row["shape"]): tuple(_trial(t) for t in row["trials"])
             for row in self.data["shapes"]
+            if "stopped" not in row or (seconds is not None and seconds <= row["stopped"] * LONGER)
         }
 
-    def keep_trials(self, shape: Shape, made: Sequence[Trial]) -> None:
-        """Add a scheduled shape."""
-        if shape.tiling in self.trials():
-            return
-        row = {"shape": dict(shape.tiling.pins), "trials": [_plain(t) for t in made]}
-        self.data["shapes"].append(row)
+    def keep_trials(self, shape: Shape, made: Sequence[Trial], stopped: float | None) -> None:
+        """Keep a scheduled shape; ``stopped``: the seconds after which it had to, if it had to."""
+        pins = json.loads(json.dumps(dict(shape.tiling.pins)))
+        row = {"shape": pins, "trials": [_plain(t) for t in made]}
+        if stopped is not None:
+            row["stopped"] = stopped
+        rest = [r for r in self.data["shapes"] if r["shape"] != pins]
+        self.data["shapes"] = [*rest, row]
         self._write()
 
     def knows(self, name: str) -> bool:

@@ -17,12 +17,12 @@ from warploom.seed.compile.hooks import Hooks
 from warploom.seed.compile.prices import own_machine
 from warploom.seed.compile.result import counters
 from warploom.seed.config.parts import SchedulingStrategy
-from warploom.seed.config.schedule import ScheduleConfig
 from warploom.seed.modulo.auto import Workbench, body_order, workbench
 from warploom.seed.modulo.bridge import ModuloRequest
 from warploom.seed.modulo.entries import modulo_phases
 from warploom.seed.modulo.refine import WHOLE, Split, refined
 from warploom.seed.schedule import PipelineSchedule
+from warploom.seed.schedules.shipped import tuned
 from warploom.seed.sync.policy import SyncPolicy
 from warploom.sim import MachineCosts
 from warploom.verify import verify
@@ -118,30 +118,6 @@ def _order_in(body: Sequence[OpDesc], entries: Sequence[OpDesc]) -> tuple[int, .
     return tuple(order) if len(order) == len(body) else None
 
 
-class _Strategy(PipelineSchedule):
-    """A schedule with another strategy than its own; everything else is its own."""
-
-    def __init__(self, inner: PipelineSchedule, strategy: SchedulingStrategy) -> None:
-        self._inner, self._strategy = inner, strategy
-
-    def __getattribute__(self, name: str) -> object:
-        if name in ("_inner", "_strategy", "schedule_config", "__class__"):
-            return object.__getattribute__(self, name)
-        return getattr(object.__getattribute__(self, "_inner"), name)
-
-    def config(self) -> object:  # type: ignore[override]
-        """The inner schedule's."""
-        return self._inner.config()
-
-    def build_body(self) -> object:  # type: ignore[override]
-        """The inner schedule's."""
-        return self._inner.build_body()
-
-    def schedule_config(self) -> ScheduleConfig:
-        """The inner schedule's with this strategy."""
-        return replace(self._inner.schedule_config(), scheduling=self._strategy)
-
-
 def baselines(schedule: PipelineSchedule) -> Iterator[tuple[str, CompiledSchedule]]:
     """The schedule's own kernels by strategy, with proven waits; equal ones once."""
     seen = []
@@ -154,7 +130,7 @@ def baselines(schedule: PipelineSchedule) -> Iterator[tuple[str, CompiledSchedul
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", WarploomWarning)
                 compiled = compile_schedule(
-                    _Strategy(schedule, strategy), sync=SyncPolicy.PROVEN_WEAKEST
+                    tuned(schedule, scheduling=strategy), sync=SyncPolicy.PROVEN_WEAKEST
                 )
         except WarploomError:
             continue  # this order cannot be compiled or loses data: no candidate

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from warploom.document.machine import OpTiming
 
 
-@dataclass(frozen=True, slots=True)
-class Due:
+class Due(NamedTuple):
     """A moment a queue reaches, and the op that sets it (None: nothing to wait for)."""
 
     time: int

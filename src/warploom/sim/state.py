@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from warploom.sim.events import BarrierEvent, OpEvent, Place, Row, StallEvent, WaitEvent
 from warploom.sim.program import Await, BarrierSpec, Issue, Program, Turn, Unit
 from warploom.sim.queues import Due, InOrderQueue
 
 
-@dataclass(frozen=True, slots=True)
-class StepTime:
+class StepTime(NamedTuple):
     """A step that was run: reached at ``arrive``, begun at ``went``, left at ``leave``."""
 
     place: Place
@@ -100,8 +100,7 @@ class SignalState:
     waiting: list[Waiting] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Gift:
+class Gift(NamedTuple):
     """A signal on its way: given by a step, or by op ``op`` when it completes."""
 
     signal: str

@@ -127,15 +127,19 @@ def _longest_stretch(numbers: list[int]) -> list[int]:
 
 
 def unit_loads(workload: Workload, loop: str = "kernel") -> tuple[UnitLoad, ...]:
-    """What one loop iteration of all rows asks of each unit, heaviest bound first."""
-    cycles: Counter[str] = Counter()
+    """What one loop iteration of all rows that run it asks of each unit, heaviest bound first."""
+    cycles: dict[str, Counter[int | None]] = {unit.name: Counter() for unit in workload.units}
     for program in workload.programs:
-        turns = [s for s in program.steps if isinstance(s, Issue) and s.place.phase == loop]
-        for step in turns:
-            if step.place.iteration == turns[0].place.iteration:
-                cycles[step.unit] += step.instructions * step.timing.occupancy
+        for step in program.steps:
+            if isinstance(step, Issue) and step.place.phase == loop:
+                asked = step.instructions * step.timing.occupancy
+                cycles[step.unit][step.place.iteration] += asked
     loads = [
-        UnitLoad(unit=unit.name, cycles=cycles[unit.name], capacity=unit.capacity)
+        UnitLoad(
+            unit=unit.name,
+            cycles=max(cycles[unit.name].values(), default=0),
+            capacity=unit.capacity,
+        )
         for unit in workload.units
     ]
     return tuple(sorted(loads, key=lambda load: (-load.bound, load.unit)))

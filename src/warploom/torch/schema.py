@@ -49,14 +49,7 @@ def fake_gemm(
     return a.new_empty((a.shape[0], b.shape[1]), dtype=kind)
 
 
-def fake_attention(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    causal: bool = False,
-    scale: float | None = None,
-    lower_right: bool = False,
-) -> tuple[Tensor, Tensor]:
+def fake_attention(q: Tensor, k: Tensor, v: Tensor, *_: object) -> tuple[Tensor, Tensor]:
     """Shapes and dtypes of out and lse."""
     say = "warploom.attention: "
     _require(
@@ -72,18 +65,7 @@ def fake_attention(
     return q.new_empty(q.shape), q.new_empty(q.shape[:3], dtype=torch.float32)
 
 
-def fake_packed(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    q_starts: Tensor,
-    k_starts: Tensor,
-    most_queries: int,
-    most_keys: int,
-    causal: bool = False,
-    scale: float | None = None,
-    lower_right: bool = False,
-) -> tuple[Tensor, Tensor]:
+def fake_packed(q: Tensor, k: Tensor, v: Tensor, *_: object) -> tuple[Tensor, Tensor]:
     """Shapes and dtypes of out and lse."""
     say = "warploom.attention_packed: "
     ranks = q.dim() == 3 and k.dim() == 3 and v.dim() == 3
@@ -93,15 +75,7 @@ def fake_packed(
 
 
 def fake_backward(
-    grad: Tensor,
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    out: Tensor,
-    lse: Tensor,
-    causal: bool = False,
-    scale: float | None = None,
-    lower_right: bool = False,
+    grad: Tensor, q: Tensor, k: Tensor, v: Tensor, *_: object
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Gradients are contiguous and like q, k and v."""
     return q.new_empty(q.shape), k.new_empty(k.shape), v.new_empty(v.shape)

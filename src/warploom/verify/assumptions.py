@@ -60,9 +60,11 @@ class Assumptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Budgets of a workgroup: LDS bytes (with the bytes of one slot, per channel), VGPRs, waves."""
+    """Budgets of a workgroup: LDS bytes (with the bytes of one slot, per channel), VGPRs of a wave,
+    waves. What a document says of neither is what gfx950 has at most.
+    """
 
     lds_bytes: int | None = None
     slot_bytes: tuple[int, int] = (0, 0)
-    vgprs: int | None = None
-    waves: int | None = None
+    vgprs: int | None = 512
+    waves: int | None = 16

@@ -198,6 +198,13 @@ class _Reader:
 
     @staticmethod
     def _sync(phase: Phase, index: int, op: OpDesc, tag: int) -> Item | None:
+        if op.role not in _OWN_ROLES or tag not in _OWN_TAGS:
+            raise DocumentError(
+                f"{op.label()} of tag {tag} has the role {op.role.name}",
+                path=f"$.{phase.name.lower()}[{index}].op",
+                why="tags from 128 on are of waits, barriers and hints, which do no other work",
+                fix="a tag below 128, or the role SYNC or FENCE",
+            )
         if tag == ScheduleOps.BARRIER:
             return Item(kind=Kind.BARRIER, phase=phase, index=index, op=op)
         queue = _WAITS.get(tag)
@@ -272,6 +279,8 @@ class _Reader:
         return known
 
 
+_OWN_ROLES = (OpRole.SYNC, OpRole.FENCE, OpRole.NONE)
+_OWN_TAGS = frozenset(map(int, ScheduleOps))
 _WAITS: dict[int, Queue] = {ScheduleOps.WAIT_VM: Queue.VM, ScheduleOps.WAIT_LGKM: Queue.LGKM}
 _TRANSFERS = {
     OpRole.GLOBAL_LOAD: (Kind.LOAD, Queue.VM),

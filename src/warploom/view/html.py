@@ -16,7 +16,14 @@ from warploom.sim.pace import Pace, pace_of
 from warploom.sim.simulation import Simulation
 from warploom.view.drawing import asset, page
 from warploom.view.measured import Stamps, measured_lanes
-from warploom.view.palette import STALL_COLOURS, STALL_WORDS, op_colour, op_word
+from warploom.view.palette import (
+    STALL_COLOURS,
+    STALL_WORDS,
+    op_colour,
+    op_word,
+    short_labels,
+    wait_text,
+)
 from warploom.view.scene import (
     Band,
     Lane,
@@ -28,7 +35,6 @@ from warploom.view.scene import (
     steady_window,
 )
 from warploom.view.svg import hatch
-from warploom.view.wording import short_labels, wait_text
 
 
 def timeline_html(
@@ -63,7 +69,7 @@ def timeline_html(
         data=_embed(
             {
                 **_data(scene),
-                "reasons": _reasons(reasons or {}),
+                "reasons": {f"{p.lower()} {i}": text for (p, i), text in (reasons or {}).items()},
                 "lines": dict(lines or {}),
                 "measured": _measured(scene, stamps),
             }
@@ -78,7 +84,8 @@ def _embed(data: dict[str, Any]) -> str:
 
 def _data(scene: Scene) -> dict[str, Any]:
     sim = scene.sim
-    shown = set(representative_rows(sim)) | ({b.row for b in scene.bands} if _few(scene) else set())
+    chosen = len(scene.bands) < len(sim.rows)  # by the caller: then all of them show
+    shown = set(representative_rows(sim)) | ({b.row for b in scene.bands} if chosen else set())
     first = sim.state.first_iteration if sim.state and scene.pace is None else 0
     marks = interval_marks(sim, scene.pace)
     return {
@@ -120,15 +127,6 @@ def _measured(scene: Scene, stamps: Stamps | None) -> dict[str, Any]:
         ]
         for row, bars in measured_lanes(scene.sim, stamps, scene.pace).items()
     }
-
-
-def _reasons(reasons: Mapping[tuple[str, int], str]) -> dict[str, str]:
-    return {f"{phase.lower()} {index}": text for (phase, index), text in reasons.items()}
-
-
-def _few(scene: Scene) -> bool:
-    """Whether the caller chose rows; then all of them show."""
-    return len(scene.bands) < len(scene.sim.rows)
 
 
 def _of(value: object, *names: str) -> dict[str, Any]:

@@ -78,6 +78,7 @@ def _role_sections(document: RolesDocument, notes: Reasons) -> list[Section]:
     for program in document.programs:
         many = f"{program.instances} x " if program.instances > 1 else ""
         threads = f"{program.threads} threads" if program.threads > 1 else "one thread"
+        threads += ", tiles in turn" if program.alternates else ""
         found.append(Section(title=f"{program.name}: {many}{threads}", level=0))
         for phase, entries in program.phases():
             if not entries:

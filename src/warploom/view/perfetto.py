@@ -11,9 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 from warploom.sim.simulation import Simulation
-from warploom.view.palette import op_word
+from warploom.view.palette import op_word, slot_text
 from warploom.view.scene import Band, build_scene
-from warploom.view.wording import slot_text
 
 Event = dict[str, Any]
 STALL_TID, FIRST_UNIT_TID = 1, 2

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from warploom.errors import ConfigError
-from warploom.sim.events import OpEvent, PhaseSpan, SlotEvent, StallEvent
+from warploom.sim.events import OpEvent, PhaseSpan, StallEvent
 from warploom.sim.pace import Pace
 from warploom.sim.simulation import Simulation, UnitUse
 
@@ -127,10 +127,9 @@ def build_scene(
     *,
     rows: Sequence[int] | None = None,
     window: tuple[int, int] | None = None,
-    registers: bool = False,
     pace: Pace | None = None,
 ) -> Scene:
-    """Cut a scene: by default one row of each group over the whole run, without registers."""
+    """Cut a scene: by default one row of each group over the whole run."""
     start, end = window if window is not None else (0, sim.cycles)
     shown = tuple(rows) if rows is not None else representative_rows(sim)
     if not all(0 <= row < len(sim.rows) for row in shown):
@@ -146,7 +145,7 @@ def build_scene(
         start=start,
         end=max(end, start + 1),
         bands=tuple(_band(sim, row) for row in shown),
-        slots=_slot_lines(sim, shown, registers),
+        slots=_slot_lines(sim),
         mark=_interval_mark(sim, start, end, pace),
         pace=pace,
     )
@@ -191,18 +190,13 @@ def _lane(name: str, ops: Iterable[tuple[int, OpEvent]]) -> Lane:
     return Lane(name=name, bars=tuple(bars), tracks=max(1, len(free)))
 
 
-def _slot_lines(sim: Simulation, rows: tuple[int, ...], registers: bool) -> tuple[SlotLine, ...]:
+def _slot_lines(sim: Simulation) -> tuple[SlotLine, ...]:
+    """Shared storage; registers are not shown."""
     lives: dict[str, list[int]] = {}
     for i, slot in enumerate(sim.slots):
-        if slot.row is None or (registers and slot.row in rows):
-            lives.setdefault(_slot_name(sim, slot), []).append(i)
+        if slot.row is None:
+            lives.setdefault(slot.slot, []).append(i)
     return tuple(SlotLine(name=_short(name), lives=tuple(items)) for name, items in lives.items())
-
-
-def _slot_name(sim: Simulation, slot: SlotEvent) -> str:
-    if slot.row is None or len(sim.rows) == 1:
-        return slot.slot
-    return f"{sim.rows[slot.row].name}: {slot.slot}"
 
 
 def _short(name: str) -> str:

@@ -13,7 +13,16 @@ from warploom.sim.events import StallKind
 from warploom.sim.pace import Pace
 from warploom.sim.simulation import Simulation
 from warploom.view.drawing import Drawing, number
-from warploom.view.palette import STALL_COLOURS, STALL_WORDS, op_colour, op_word
+from warploom.view.palette import (
+    STALL_COLOURS,
+    STALL_WORDS,
+    op_colour,
+    op_text,
+    op_word,
+    short_labels,
+    slot_text,
+    wait_text,
+)
 from warploom.view.scene import (
     Band,
     Bar,
@@ -24,7 +33,6 @@ from warploom.view.scene import (
     stall_text,
     visible,
 )
-from warploom.view.wording import op_text, short_labels, slot_text, wait_text
 
 LEFT, RIGHT, TOP = 158.0, 16.0, 74.0
 LANE, TRACK, GAP, BAND_GAP, PHASE = 15.0, 7.0, 3.0, 14.0, 13.0

@@ -67,15 +67,10 @@ def timeline_text(
         )
     scene = build_scene(sim, rows=rows, window=window, pace=pace)
     canvas = _Canvas(scene, width - LABEL, paint)
-    parts = [*_headline(sim, pace, width), "", *canvas.lines(), "", *_legend(scene, canvas, width)]
-    parts += [
-        "",
-        *_units(sim, width, pace),
-        "",
-        *_stalls(sim, width),
-        "",
-        *_one_iteration(sim, width),
-    ]
+    head = textwrap.wrap(headline(sim, pace), width, subsequent_indent="  ")
+    parts = [*head, "", *canvas.lines(), "", *_legend(scene, canvas, width)]
+    for more in (_units(sim, width, pace), _stalls(sim, width), _one_iteration(sim, width)):
+        parts += ["", *more]
     return "\n".join(line.rstrip() for line in parts) + "\n"
 
 
@@ -90,10 +85,6 @@ def timeline_strip(
     """A few lines: one steady iteration on the ``lanes`` named (default: all), for a summary."""
     scene = build_scene(sim, window=steady_window(sim, 1), pace=pace)
     return _Canvas(scene, width - LABEL, paint).strip(lanes)
-
-
-def _headline(sim: Simulation, pace: Pace | None, width: int) -> list[str]:
-    return textwrap.wrap(headline(sim, pace), width, subsequent_indent="  ")
 
 
 class _Line:

@@ -6,8 +6,6 @@ compile the text as it is.
 
 from __future__ import annotations
 
-import re
-
 from warploom.errors import BackendError
 
 TYPES = """\
@@ -120,6 +118,14 @@ HELPERS: dict[str, str] = {
         "mbar_wait_cluster",
         ".relaxed.cluster",
         '  asm volatile("fence.acquire.sync_restrict::shared::cluster.cluster;" ::: "memory");\n',
+    ),
+    "mbar_test": (
+        "// Whether a phase is over, without waiting.\n"
+        "DEVICE uint32_t mbar_test(uint32_t bar, uint32_t parity) {\n  uint32_t done;\n"
+        '  asm volatile("{\\n.reg .pred p;\\n'
+        "mbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2;\\n"
+        'selp.u32 %0, 1, 0, p;\\n}"\n'
+        '               : "=r"(done) : "r"(bar), "r"(parity) : "memory");\n  return done;\n}\n'
     ),
     "policy_evict_last": (
         "DEVICE uint64_t policy_evict_last() {\n  uint64_t p;\n"
@@ -264,19 +270,12 @@ HELPERS: dict[str, str] = {
     ),
 }
 
-_CALL = re.compile(r"\b([a-z_][a-z0-9_]*)\s*(?:<[^;(){}]*>)?\s*\(")
 _WGMMA_TYPES = {
     "bf16": (16, "bf16.bf16"),
     "fp16": (16, "f16.f16"),
     "e4m3": (32, "e4m3.e4m3"),
     "e5m2": (32, "e5m2.e5m2"),
 }
-
-
-def helpers_for(text: str) -> str:
-    """The helper functions ``text`` calls, in a fixed order."""
-    called = set(_CALL.findall(text))
-    return "\n".join(HELPERS[name] for name in HELPERS if name in called)
 
 
 def wgmma_name(

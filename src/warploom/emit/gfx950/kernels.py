@@ -6,10 +6,8 @@ register file, and only the 32x32 form updates them in place, without copies.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
 
 from warploom.document import ScheduleDocument
 from warploom.document.kinds import Phase
@@ -18,19 +16,13 @@ from warploom.emit.gfx950.tile import GemmTile, gemm_tile, tile_of_geometry
 from warploom.errors import ConfigError
 from warploom.seed.compile import OnRace, compile_schedule
 from warploom.seed.schedule import PipelineSchedule
-from warploom.seed.schedules.fourwave import Pipeline4Wave
-from warploom.seed.schedules.pingpong import DeclarativeSchedule
+from warploom.seed.schedules.shipped import shipped
 from warploom.seed.schedules.single_buffer import SingleBufferSchedule
 from warploom.seed.sync.policy import SyncPolicy
-from warploom.seed.target.cost import TargetProfile
-from warploom.seed.target.geometry import KernelGeometry
-from warploom.seed.target.mi355x import AMDScheduleHints, mi355x_target
+from warploom.seed.target.mi355x import AMDScheduleHints
 
 Block = tuple[int, int, int]
-Recipe = Callable[[Block, ElementType, Block | None], tuple[PipelineSchedule, GemmTile]]
-
-_MMA16 = {ElementType.FP8: (16, 16, 128)}
-_MMA32 = {ElementType.FP8: (32, 32, 64)}
+SCHEDULES = ("pingpong", "fourwave", "single_buffer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,62 +50,24 @@ def ready_kernel(
         raise ConfigError(
             f"no schedule {schedule!r}", fix=f"{guess}known schedules: {', '.join(SCHEDULES)}"
         )
-    source, tile = SCHEDULES[schedule](block, element, mma)
+    source, tile = _source(schedule, block, element, mma)
     compiled = compile_schedule(source, sync=sync, on_race=on_race)
     reasons = tuple((r.phase, r.index, r.text) for r in compiled.reasons)
     return ReadyKernel(document=compiled.document(), tile=tile, reasons=reasons)
 
 
-def _pingpong(
-    block: Block, element: ElementType, mma: Block | None
+def _source(
+    schedule: str, block: Block, element: ElementType, mma: Block | None
 ) -> tuple[PipelineSchedule, GemmTile]:
-    shape = mma or _MMA16.get(element, (16, 16, 32))
-    geometry = KernelGeometry.ping_pong(block, shape, **_elements(element))
-    target = _target(geometry, (block[0] // 2, block[1] // 4))
-    source = DeclarativeSchedule(geometry=geometry, target=target)
-    return source, tile_of_geometry(geometry, element, (2, 4))
-
-
-def _fourwave(
-    block: Block, element: ElementType, mma: Block | None
-) -> tuple[PipelineSchedule, GemmTile]:
-    shape = mma or _MMA32.get(element, (32, 32, 16))
-    geometry = KernelGeometry.four_wave(block, shape, **_elements(element))
-    target = _target(geometry, (block[0] // 2, block[1] // 2))
-    return Pipeline4Wave(geometry, target=target), tile_of_geometry(geometry, element, (2, 2))
-
-
-def _elements(element: ElementType) -> dict[str, Any]:
-    return {"elem_bytes": element.size, "is_fp8": element is ElementType.FP8}
-
-
-def _single_buffer(
-    block: Block, element: ElementType, mma: Block | None
-) -> tuple[PipelineSchedule, GemmTile]:
-    tile = gemm_tile(*block, element, mma=mma, waves=(2, 2))
-    a, b = tile.operands
-    hints = AMDScheduleHints(
-        a.tiles(1),
-        b.tiles(1),
-        tile.k_steps,
-        tile.mfma.m,
-        tile.mfma.n,
-        tile.loads(0, 1),
-        tile.loads(1, 1),
-    )
-    return SingleBufferSchedule(tile.k_steps, hints), tile
-
-
-def _target(geometry: KernelGeometry, wave: tuple[int, int]) -> TargetProfile:
-    return mi355x_target(
-        vm_per_load_a=geometry.vm_per_load_a,
-        vm_per_load_b=geometry.vm_per_load_b,
-        max_globals=geometry.max_globals(wave=wave),
-    )
-
-
-SCHEDULES: dict[str, Recipe] = {
-    "pingpong": _pingpong,
-    "fourwave": _fourwave,
-    "single_buffer": _single_buffer,
-}
+    fp8 = element is ElementType.FP8
+    if schedule == "single_buffer":
+        tile = gemm_tile(*block, element, mma=mma, waves=(2, 2))
+        tiles, mma_m, mma_n = [o.tiles(1) for o in tile.operands], tile.mfma.m, tile.mfma.n
+        loads = tile.loads(0, 1), tile.loads(1, 1)
+        hints = AMDScheduleHints(tiles[0], tiles[1], tile.k_steps, mma_m, mma_n, *loads)
+        return SingleBufferSchedule(tile.k_steps, hints), tile
+    waves, usual = (2, 4), (16, 16, 128 if fp8 else 32)
+    if schedule == "fourwave":
+        waves, usual = (2, 2), (32, 32, 64 if fp8 else 16)
+    source, geometry = shipped(schedule, block, element.value, mma=mma or usual)
+    return source, tile_of_geometry(geometry, element, waves)

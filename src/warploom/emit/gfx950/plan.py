@@ -20,6 +20,7 @@ from warploom.errors import BackendError
 
 MAX_VM_WAIT = 62  # a 6-bit counter; 63 waits for nothing
 MAX_LGKM_WAIT = 14  # a 4-bit counter; 15 waits for nothing
+Slot = tuple[str, int, int]  # ("fragment", channel, index) or ("staged", channel, 0)
 
 
 _MATRICES: tuple[tuple[str, str], ...] = (("mat_a", "pointer"), ("mat_b", "pointer"))
@@ -105,17 +106,31 @@ class KernelPlan:
         return self.text is not None and bool(self.text.read)
 
     @property
-    def unused_reads(self) -> bool:
-        """Whether some fragment is read in the epilogue and not multiplied afterwards."""
-        staged = self.movement is Movement.STAGED
-        pending: set[tuple[int, int]] = set()
+    def unused_reads(self) -> tuple[tuple[int, int], ...]:
+        """Fragments ``(channel, index)`` the epilogue loads last and no MMA takes."""
+        pending: dict[Slot, None] = {}
         for entry in self.document.epilogue:
-            op = entry.op
-            if op.role is OpRole.FRAGMENT_LOAD:
-                pending |= {(c, op.subtile) for c in self.channels(op)}
-            elif op.role is OpRole.COMPUTE:
-                pending -= {(0, op.subtile if staged else op.stage), (1, op.subtile)}
-        return bool(pending)
+            for slot in self.uses(entry.op):
+                pending.pop(slot, None)
+            pending.update(dict.fromkeys(self.defines(entry.op)))
+        return tuple((c, i) for kind, c, i in pending if kind == "fragment")
+
+    def uses(self, op: OpDesc) -> tuple[Slot, ...]:
+        """The registers an op reads."""
+        if op.role is OpRole.COMPUTE:
+            a = op.subtile if self.movement is Movement.STAGED else op.stage
+            return ("fragment", 0, a), ("fragment", 1, op.subtile)
+        if op.role is OpRole.SHARED_STORE:
+            return tuple(("staged", c, 0) for c in self.channels(op))
+        return ()
+
+    def defines(self, op: OpDesc) -> tuple[Slot, ...]:
+        """The registers an op fills."""
+        if op.role is OpRole.FRAGMENT_LOAD:
+            return tuple(("fragment", c, op.subtile) for c in self.channels(op))
+        if op.role is OpRole.GLOBAL_LOAD and self.movement is Movement.STAGED:
+            return tuple(("staged", c, 0) for c in self.channels(op))
+        return ()
 
     def instructions(self, op: OpDesc) -> list[tuple[str, int]]:
         """Instruction classes and counts of a data op, by the document's counters and the tile."""

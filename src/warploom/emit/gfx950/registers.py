@@ -11,10 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from warploom.document.kinds import OpRole
-from warploom.document.ops import OpDesc
 from warploom.emit.gfx950.isa import Resources
 from warploom.emit.gfx950.lower.zeroing import ADDRESSES
-from warploom.emit.gfx950.plan import KernelPlan, Movement
+from warploom.emit.gfx950.plan import KernelPlan, Slot
 from warploom.emit.gfx950.tile import waves_per_simd
 from warploom.errors import BackendError
 from warploom.target.mi355x import mi355x
@@ -127,34 +126,30 @@ def _modelled_peak(plan: KernelPlan) -> int:
 def _fragment_peak(plan: KernelPlan) -> int:
     """Most fragment registers that hold a value still to be used, over a steady iteration."""
     size = _fragment_sizes(plan)
-    accesses = [a for _ in range(3) for e in plan.document.kernel for a in _accesses(plan, e.op)]
+    ops = [e.op for _ in range(3) for e in plan.document.kernel]
+    accesses = [
+        (slot, writes)
+        for op in ops
+        for writes, slots in ((True, plan.defines(op)), (False, plan.uses(op)))
+        for slot in slots
+        if slot[0] == "fragment"
+    ]
     last_use = _last_uses(accesses)
-    live: dict[tuple[int, int], int] = {}
+    live: dict[Slot, int] = {}
     peak = 0
     for at, (slot, writes) in enumerate(accesses):
         if writes:
             live[slot] = at
-            peak = max(peak, sum(size[s[0]] for s in live))
+            peak = max(peak, sum(size[channel] for _, channel, _ in live))
         elif slot in live and last_use.get((slot, live[slot])) == at:
             del live[slot]
     return peak
 
 
-def _accesses(plan: KernelPlan, op: OpDesc) -> list[tuple[tuple[int, int], bool]]:
-    if op.role is OpRole.FRAGMENT_LOAD:
-        return [((c, op.subtile), True) for c in plan.channels(op)]
-    if op.role is OpRole.COMPUTE:
-        staged = plan.movement is Movement.STAGED
-        return [((0, op.subtile if staged else op.stage), False), ((1, op.subtile), False)]
-    return []
-
-
-def _last_uses(
-    accesses: list[tuple[tuple[int, int], bool]],
-) -> dict[tuple[tuple[int, int], int], int]:
+def _last_uses(accesses: list[tuple[Slot, bool]]) -> dict[tuple[Slot, int], int]:
     """For each write ``(slot, position)`` the position of the last read before the next write."""
-    current: dict[tuple[int, int], int] = {}
-    last: dict[tuple[tuple[int, int], int], int] = {}
+    current: dict[Slot, int] = {}
+    last: dict[tuple[Slot, int], int] = {}
     for at, (slot, writes) in enumerate(accesses):
         if writes:
             current[slot] = at

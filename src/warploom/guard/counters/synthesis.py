@@ -11,6 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
+from typing import Any
 
 from warploom.document.counters import ScheduleDocument
 from warploom.document.kinds import Phase, ScheduleOps
@@ -140,7 +141,7 @@ def synthesise(
     which = _which(barriers, mode, extra_barriers)
     own = prices or (cost if isinstance(cost, StallModel) else StallModel.of(document))
     price = cost if cost is not None else own
-    best, ranked, stabbing, trips = _search(
+    best, ranked, stabbing, trips = _known(
         document, _phases(keep_barriers), which, price, own, extra_barriers, limit
     )
     if mode is Mode.FEWEST:
@@ -152,11 +153,19 @@ def guarded(
     document: ScheduleDocument, cost: Cost, prices: StallModel, limit: int
 ) -> tuple[ScheduleDocument, float]:
     """The cheapest synchronised document and its cost, without reasons: for searches."""
-    best, *_ = _search(document, PHASES, Barriers.CHEAPEST, cost, prices, 0, limit)
+    best, *_ = _known(document, PHASES, Barriers.CHEAPEST, cost, prices, 0, limit)
     return best.emitted.document, best.cost
 
 
-@lru_cache(maxsize=32)  # commands, searches and comparisons ask for the same document again
+def _known(*asked: Any) -> _Found:  # noqa: ANN401 (what ``_search`` takes)
+    """Commands, searches and comparisons ask for the same document again."""
+    try:
+        hash(asked)
+    except TypeError:  # lists for tuples, or a cost that cannot be told from others
+        return _search(*asked)
+    return _remembered(*asked)
+
+
 def _search(
     document: ScheduleDocument,
     keep: tuple[Phase, ...],
@@ -165,7 +174,7 @@ def _search(
     prices: StallModel,
     extra: int,
     limit: int,
-) -> tuple[_Candidate, int, Stabbing, range]:
+) -> _Found:
     text = read_text(document, keep_barriers=keep)
     trips = checked_trips(text)
     cheapest = which is Barriers.CHEAPEST
@@ -182,6 +191,10 @@ def _search(
 
     best, ranked = (found.cheapest if cheapest else found.best)(build, limit)
     return best, ranked, found.stabbing, trips
+
+
+_Found = tuple["_Candidate", int, Stabbing, range]
+_remembered = lru_cache(maxsize=32)(_search)
 
 
 def _mode(mode: Mode | str) -> Mode:

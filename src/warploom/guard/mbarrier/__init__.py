@@ -167,19 +167,13 @@ def _releases(plan: Plan, role: RolePlan, lists: Lists, ring: str) -> int:
     steps = (*lists.prologue, *lists.kernel, *lists.epilogue)
     if not any(s.is_release and s.ring == ring for s in steps):
         return 0
-    return role.together * _scopes(plan, role) * _multicast(plan, ring)
+    return role.together * _scopes(plan, role) * plan.multicast(ring)
 
 
 def _scopes(plan: Plan, role: RolePlan) -> int:
     """Arrivals of one instance."""
     warps = max(1, role.threads // WARP_THREADS)
     return {Scope.THREAD: 1, Scope.WARP: warps, Scope.WARPGROUP: 1}[plan.scope]
-
-
-def _multicast(plan: Plan, ring: str) -> int:
-    actions = [*plan.actions.values(), *(a for r in plan.roles for _, a in (*r.head, *r.tail))]
-    copies = [c for a in actions if isinstance(a, tuple) for c in a if c.ring == ring]
-    return max((c.multicast for c in copies), default=1)
 
 
 def _proof(result: ModuloResult) -> ProofRecord:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from itertools import product
+from typing import Any, NamedTuple, Protocol
 
 from warploom.document.rings import Scope, Side
 from warploom.document.roles import (
@@ -33,6 +34,7 @@ from warploom.document.roles import (
 from warploom.guard.mbarrier.meetings import exchange_edits
 
 LISTS = ("prologue", "kernel", "epilogue")
+WHY = "put in by repair"
 
 
 class Place(Protocol):
@@ -71,7 +73,7 @@ def edits(document: RolesDocument, found: Sequence[Found]) -> Iterator[Edit]:
     """What may answer the findings, the likeliest first; (in words, the document with it)."""
     for finding in sorted((f for f in found if str(f.code) != "EXCHANGE"), key=_first)[:12]:
         for place in reversed(finding.where):
-            yield from _at_place(document, str(finding.code), place)
+            yield from _at_place(_At(document, place.role, place.phase), str(finding.code), place)
     codes = {str(f.code) for f in found}
     if "EXCHANGE" in codes:
         yield from exchange_edits(document)
@@ -92,11 +94,49 @@ def edits(document: RolesDocument, found: Sequence[Found]) -> Iterator[Edit]:
         yield from _turns(document)
 
 
-def _put(document: RolesDocument, role: str, phase: str, at: int, *new: RoleEntry) -> RolesDocument:
-    program = document.program(role)
-    entries = getattr(program, phase)
-    phases: dict[str, Any] = {phase: (*entries[:at], *new, *entries[at:])}
-    return _with(document, replace(program, **phases))
+class _At(NamedTuple):
+    """One list of a program, and the document with something else in it."""
+
+    document: RolesDocument
+    role: str
+    phase: str
+
+    @property
+    def entries(self) -> tuple[RoleEntry, ...]:
+        """What the list holds."""
+        found: tuple[RoleEntry, ...] = getattr(self.document.program(self.role), self.phase)
+        return found
+
+    def put(self, at: int, *new: RoleEntry, less: int = 0) -> RolesDocument:
+        """New entries in front of one, or in place of ``less`` of them."""
+        phases: dict[str, Any] = {
+            self.phase: (*self.entries[:at], *new, *self.entries[at + less :])
+        }
+        return _with(self.document, replace(self.document.program(self.role), **phases))
+
+    def before(self, at: int, *new: RoleEntry, words: str = "") -> Edit:
+        """New entries in front of one, and in words."""
+        words = words or ", ".join(type(e).__name__ for e in new)
+        return f"{words} before {self.place(at)}", self.put(at, *new)
+
+    def after(self, at: int, new: RoleEntry) -> Edit:
+        """A new entry after one, and in words."""
+        return f"{type(new).__name__} after {self.place(at)}", self.put(at + 1, new)
+
+    def place(self, at: int) -> str:
+        """An entry, as it is named."""
+        return f"{self.role}.{self.phase}[{at}]"
+
+
+def _lists(document: RolesDocument, program: RoleProgram) -> list[_At]:
+    return [_At(document, program.name, phase) for phase in LISTS]
+
+
+def _every(document: RolesDocument) -> Iterator[tuple[_At, int, RoleEntry]]:
+    """Every entry of every list."""
+    for program in document.programs:
+        for listed in _lists(document, program):
+            yield from ((listed, i, e) for i, e in enumerate(listed.entries))
 
 
 def _with(document: RolesDocument, program: RoleProgram) -> RolesDocument:
@@ -104,118 +144,88 @@ def _with(document: RolesDocument, program: RoleProgram) -> RolesDocument:
     return replace(document, programs=programs)
 
 
-def _at_place(document: RolesDocument, code: str, place: Place) -> Iterator[Edit]:
-    entry = getattr(document.program(place.role), place.phase)[place.index]
-    where = f"{place.role}.{place.phase}[{place.index}]"
+def _at_place(at: _At, code: str, place: Place) -> Iterator[Edit]:
+    entry = at.entries[place.index]
 
     def put(*new: RoleEntry) -> Edit:
-        names = ", ".join(type(e).__name__ for e in new)
-        return f"{names} before {where}", _put(document, place.role, place.phase, place.index, *new)
+        return at.before(place.index, *new)
 
-    reason = "put in by repair"
     if code == "FENCE":
-        yield put(MmaFence(reason=reason))
+        yield put(MmaFence(reason=WHY))
     elif code in ("RAW-REG", "WAR-REG"):
         for pending in (2, 1, 0):
-            yield put(WaitGroup(pending=pending, reason=reason))
+            yield put(WaitGroup(pending=pending, reason=WHY))
     elif code in ("RAW-SLOT", "LAPPED", "TOKEN", "WAR-SLOT"):
-        yield from _slot_waits(entry, put)
+        yield from map(put, _slot_waits(entry))
     elif code in ("PROXY", "STAGING"):
-        yield from _stagings(entry, put)
+        yield from (put(*new) for new in _stagings(entry))
     elif code == "PHASE" and isinstance(entry, WaitFull | WaitEmpty):
         right = replace(entry, parity=1 if isinstance(entry, WaitEmpty) else 0)
-        yield f"parity of {where}", _swap(document, place, right)
+        yield f"parity of {at.place(place.index)}", at.put(place.index, right, less=1)
     if code == "PHASE":
-        program = replace(document.program(place.role), carries_phase=True)
-        yield f"{place.role} carries its positions", _with(document, program)
+        program = replace(at.document.program(at.role), carries_phase=True)
+        yield f"{at.role} carries its positions", _with(at.document, program)
     if code == "SCOPE" and isinstance(entry, Arrive):
-        yield put(ScopeSync(scope=Scope.WARPGROUP, reason=reason))
+        yield put(ScopeSync(scope=Scope.WARPGROUP, reason=WHY))
 
 
-def _swap(document: RolesDocument, place: Place, new: RoleEntry) -> RolesDocument:
-    program = document.program(place.role)
-    entries = getattr(program, place.phase)
-    phases: dict[str, Any] = {
-        place.phase: (*entries[: place.index], new, *entries[place.index + 1 :])
-    }
-    return _with(document, replace(program, **phases))
-
-
-def _slot_waits(entry: RoleEntry, put: Callable[..., Edit]) -> Iterator[Edit]:
-    reason = "put in by repair"
+def _slot_waits(entry: RoleEntry) -> Iterator[RoleEntry]:
     if isinstance(entry, Mma | Compute):
         for ring in dict.fromkeys(s.ring for s in entry.slots):
-            yield put(WaitFull(ring=ring, k=entry.k, reason=reason))
+            yield WaitFull(ring=ring, k=entry.k, reason=WHY)
     if isinstance(entry, Load | Expect):
-        yield put(WaitEmpty(ring=entry.ring, k=entry.k, reason=reason))
+        yield WaitEmpty(ring=entry.ring, k=entry.k, reason=WHY)
     if isinstance(entry, Compute):
         for ring in dict.fromkeys(s.ring for s in entry.fills_slots):
-            yield put(WaitEmpty(ring=ring, k=entry.k, reason=reason))
+            yield WaitEmpty(ring=ring, k=entry.k, reason=WHY)
 
 
-def _stagings(entry: RoleEntry, put: Callable[..., Edit]) -> Iterator[Edit]:
-    reason = "put in by repair"
+def _stagings(entry: RoleEntry) -> Iterator[tuple[RoleEntry, ...]]:
+    fence = ProxyFence(reason=WHY)
     scopes = (entry.scope,) if isinstance(entry, BulkStore) else (Scope.WARP, Scope.WARPGROUP)
     for scope in scopes:
-        sync = ScopeSync(scope=scope, reason=reason)
+        sync = ScopeSync(scope=scope, reason=WHY)
+        yield (sync,)
         if isinstance(entry, BulkStore):
-            yield put(sync)
-            yield put(ProxyFence(reason=reason), sync)
+            yield fence, sync
         else:
-            yield put(sync)
-            for pending in (1, 0):
-                yield put(BulkWait(pending=pending, reason=reason), sync)
+            yield from ((BulkWait(pending=pending, reason=WHY), sync) for pending in (1, 0))
     if isinstance(entry, Compute):
-        yield put(ProxyFence(reason=reason))
+        yield (fence,)
 
 
 def _commits(document: RolesDocument) -> Iterator[Edit]:
     """Groups of products that nothing closes."""
-    for p in document.programs:
-        for phase in LISTS:
-            entries = getattr(p, phase)
-            for i, e in enumerate(entries):
-                closed = i + 1 < len(entries) and isinstance(entries[i + 1], Commit | Mma)
-                if isinstance(e, Mma) and not closed:
-                    commit = Commit(reason="put in by repair")
-                    words = f"Commit after {p.name}.{phase}[{i}]"
-                    yield words, _put(document, p.name, phase, i + 1, commit)
+    for at, i, e in _every(document):
+        if isinstance(e, Mma) and not any(
+            isinstance(n, Commit | Mma) for n in at.entries[i + 1 : i + 2]
+        ):
+            yield at.after(i, Commit(reason=WHY))
 
 
 def _endings(document: RolesDocument) -> Iterator[Edit]:
     """What a program leaves open: stores, and products that releases do not wait for."""
-    reason = "put in by repair"
     for p in document.programs:
-        for phase in LISTS:
-            for i, e in enumerate(getattr(p, phase)):
+        for at in _lists(document, p):
+            for i, e in enumerate(at.entries):
                 if isinstance(e, BulkStore):
-                    commit = BulkCommit(reason=reason)
-                    words = f"BulkCommit after {p.name}.{phase}[{i}]"
-                    yield words, _put(document, p.name, phase, i + 1, commit)
-                if isinstance(e, Arrive):
-                    for pending in (1, 0):
-                        wait = WaitGroup(pending=pending, reason=reason)
-                        words = f"WaitGroup {pending} before {p.name}.{phase}[{i}]"
-                        yield words, _put(document, p.name, phase, i, wait)
-        end = len(p.epilogue)
-        last = WaitGroup(pending=0, reason=reason)
-        yield f"WaitGroup 0 ends {p.name}", _put(document, p.name, "epilogue", end, last)
-        stores = BulkWait(pending=0, source_read=False, reason=reason)
-        yield f"BulkWait 0 ends {p.name}", _put(document, p.name, "finish", 0, stores)
+                    yield at.after(i, BulkCommit(reason=WHY))
+                for pending in (1, 0) if isinstance(e, Arrive) else ():
+                    wait = WaitGroup(pending=pending, reason=WHY)
+                    yield at.before(i, wait, words=f"WaitGroup {pending}")
+        last, stores = _At(document, p.name, "epilogue"), _At(document, p.name, "finish")
+        wait = WaitGroup(pending=0, reason=WHY)
+        yield f"WaitGroup 0 ends {p.name}", last.put(len(p.epilogue), wait)
+        out = BulkWait(pending=0, source_read=False, reason=WHY)
+        yield f"BulkWait 0 ends {p.name}", stores.put(0, out)
 
 
 def _met(document: RolesDocument) -> RolesDocument:
     """CTAs of a cluster leave together."""
-    last = ClusterSync(reason="put in by repair")
-    return replace(
-        document,
-        programs=tuple(
-            p
-            if any(isinstance(e, ClusterSync) for e in p.finish)
-            else replace(p, finish=(*p.finish, last))
-            for p in document.programs
-        ),
-    )
+    for p in document.programs:
+        if not any(isinstance(e, ClusterSync) for e in p.finish):
+            document = _At(document, p.name, "finish").put(len(p.finish), ClusterSync(reason=WHY))
+    return document
 
 
 def _counts(document: RolesDocument) -> Iterator[Edit]:
@@ -223,111 +233,79 @@ def _counts(document: RolesDocument) -> Iterator[Edit]:
     for i, ring in enumerate(document.rings):
         total = 0
         for p in document.programs:
-            entries = [e for phase in LISTS for e in getattr(p, phase)]
+            entries = [e for at in _lists(document, p) for e in at.entries]
             mine = [e for e in entries if isinstance(e, Arrive) and e.ring == ring.name]
-            mine = [e for e in mine if e.side.value == "empty"]
+            mine = [e for e in mine if e.side is Side.EMPTY]
             if mine:
                 per = {Scope.THREAD: p.threads, Scope.WARP: 32, Scope.WARPGROUP: 128}[mine[0].scope]
-                total += p.instances * max(1, p.threads // per) * mine[0].ctas
-        for words, count in (("full", {"full_arrivals": 1}), ("empty", {"empty_arrivals": total})):
-            if words == "full" or total:
-                rings = list(document.rings)
-                rings[i] = replace(ring, **count)  # type: ignore[arg-type]
-                yield f"arrivals on {words} of {ring.name}", replace(document, rings=tuple(rings))
+                shared = 1 if p.alternates else p.instances
+                total += shared * max(1, p.threads // per) * mine[0].ctas
+        for words, new in (
+            ("full", replace(ring, full_arrivals=1)),
+            *([("empty", replace(ring, empty_arrivals=total))] if total else []),
+        ):
+            rings = (*document.rings[:i], new, *document.rings[i + 1 :])
+            yield f"arrivals on {words} of {ring.name}", replace(document, rings=rings)
 
 
 def _fillings(document: RolesDocument) -> Iterator[Edit]:
     """Bytes that are announced, for every slot that copies fill."""
     sizes = {r.name: sum(p.bytes for p in r.parts) for r in document.rings}
-    reason = "put in by repair"
-    for p in document.programs:
-        for phase in LISTS:
-            entries = getattr(p, phase)
-            for i, e in enumerate(entries):
-                if isinstance(e, Load):
-                    told = Expect(ring=e.ring, k=e.k, bytes=sizes[e.ring], reason=reason)
-                    words = f"Expect before {p.name}.{phase}[{i}]"
-                    yield words, _put(document, p.name, phase, i, told)
-                if isinstance(e, Expect) and e.bytes != sizes[e.ring]:
-                    phases: dict[str, Any] = {
-                        phase: (
-                            *entries[:i],
-                            replace(e, bytes=sizes[e.ring]),
-                            *entries[i + 1 :],
-                        )
-                    }
-                    words = f"bytes of {p.name}.{phase}[{i}]"
-                    yield words, _with(document, replace(p, **phases))
-
-
-def _fills(document: RolesDocument) -> Iterator[tuple[RoleProgram, str, int, Compute]]:
-    """Every op that writes to slots itself."""
-    for p in document.programs:
-        for phase in LISTS:
-            for i, e in enumerate(getattr(p, phase)):
-                if isinstance(e, Compute) and e.fills_slots:
-                    yield p, phase, i, e
+    for at, i, e in _every(document):
+        if isinstance(e, Load):
+            yield at.before(i, Expect(ring=e.ring, k=e.k, bytes=sizes[e.ring], reason=WHY))
+        if isinstance(e, Expect) and e.bytes != sizes[e.ring]:
+            right = replace(e, bytes=sizes[e.ring])
+            yield f"bytes of {at.place(i)}", at.put(i, right, less=1)
 
 
 def _fenced(document: RolesDocument) -> Iterator[Edit]:
-    for p, phase, i, _ in _fills(document):
-        fence = ProxyFence(reason="put in by repair")
-        yield f"ProxyFence after {p.name}.{phase}[{i}]", _put(document, p.name, phase, i + 1, fence)
+    for at, i, e in _every(document):
+        if isinstance(e, Compute) and e.fills_slots:
+            yield at.after(i, ProxyFence(reason=WHY))
 
 
 def _announced(document: RolesDocument) -> Iterator[Edit]:
     """An arrival on ``full`` after what roles write to slots themselves."""
-    for p, phase, i, e in _fills(document):
-        listed = getattr(p, phase)
-        after = [j for j in range(i, len(listed)) if isinstance(listed[j], ScopeSync)]
-        at = after[0] + 1 if after else i + 1
+    for at, i, e in _every(document):
+        if not isinstance(e, Compute):
+            continue
+        syncs = (j + 1 for j in range(i, len(at.entries)) if isinstance(at.entries[j], ScopeSync))
+        to = next(syncs, i + 1)
         for ring in dict.fromkeys(s.ring for s in e.fills_slots):
-            told = Arrive(ring=ring, k=e.k, side=Side.FULL, reason="put in by repair")
-            words = f"Arrive full {ring} at {p.name}.{phase}[{at}]"
-            yield words, _put(document, p.name, phase, at, told)
+            told = Arrive(ring=ring, k=e.k, side=Side.FULL, reason=WHY)
+            yield f"Arrive full {ring} at {at.place(to)}", at.put(to, told)
 
 
 def _releases(document: RolesDocument) -> Iterator[Edit]:
     """A release after every wait for groups and at the end of lists, of every ring read there."""
-    reason = "put in by repair"
     for p in document.programs:
-        entries = [e for phase in LISTS for e in getattr(p, phase)]
-        rings = dict.fromkeys(
-            s.ring for e in entries if isinstance(e, Mma | Compute) for s in e.slots
-        )
+        lists = _lists(document, p)
+        entries = [e for at in lists for e in at.entries]
+        users = [e for e in entries if isinstance(e, Mma | Compute)]
         ctas = max((e.ctas for e in entries if isinstance(e, Arrive)), default=1)
-        for ring in rings:
-            for phase in LISTS:
-                listed = getattr(p, phase)
-                spots = [i + 1 for i, e in enumerate(listed) if isinstance(e, WaitGroup | Compute)]
-                for at in dict.fromkeys([*spots, len(listed)]):
-                    for k in (0, -1):
-                        free = Arrive(ring=ring, k=k, ctas=ctas, reason=reason)
-                        words = f"Arrive {ring} k{k:+d} at {p.name}.{phase}[{at}]"
-                        yield words, _put(document, p.name, phase, at, free)
+        for ring, at in product(dict.fromkeys(s.ring for e in users for s in e.slots), lists):
+            after = (i + 1 for i, e in enumerate(at.entries) if isinstance(e, WaitGroup | Compute))
+            for i, k in product(dict.fromkeys([*after, len(at.entries)]), (0, -1)):
+                free = Arrive(ring=ring, k=k, ctas=ctas, reason=WHY)
+                yield f"Arrive {ring} k{k:+d} at {at.place(i)}", at.put(i, free)
 
 
 def _turns(document: RolesDocument) -> Iterator[Edit]:
     """Turns on a named barrier: taken before the products, given after them."""
-    reason = "put in by repair"
-    for b in document.barriers:
-        for p in document.programs:
-            entries = [e for _, listed in p.phases() for e in listed]
-            if not any(isinstance(e, NamedSync | NamedArrive) for e in entries):
-                continue
-            turn = 1 if b.count > 1 else 0
-            for phase in LISTS:
-                listed = getattr(p, phase)
-                after = [i + 1 for i, e in enumerate(listed) if isinstance(e, Commit)]
-                spots = [("take", i) for i, e in enumerate(listed) if isinstance(e, MmaFence)]
-                for act, i in (*spots, *(("give", i) for i in (*after, 0, len(listed)))):
-                    new: RoleEntry = NamedSync(barrier=b.name, reason=reason)
-                    if act == "give":
-                        new = NamedArrive(barrier=b.name, turn=turn, reason=reason)
-                    words = f"{type(new).__name__} {b.name} before {p.name}.{phase}[{i}]"
-                    yield words, _put(document, p.name, phase, i, new)
-            for i in range(p.instances):
-                first = NamedArrive(barrier=b.name, turn=turn, instance=i, reason=reason)
-                yield f"first turn by instance {i}", _put(document, p.name, "setup", 0, first)
-                last = NamedSync(barrier=b.name, instance=i, reason=reason)
-                yield f"last turn to instance {i}", _put(document, p.name, "finish", 0, last)
+    for b, p in product(document.barriers, document.programs):
+        entries = [e for _, listed in p.phases() for e in listed]
+        if not any(isinstance(e, NamedSync | NamedArrive) for e in entries):
+            continue
+        take = NamedSync(barrier=b.name, reason=WHY)
+        give = NamedArrive(barrier=b.name, turn=1 if b.count > 1 else 0, reason=WHY)
+        for at in _lists(document, p):
+            takes = [i for i, e in enumerate(at.entries) if isinstance(e, MmaFence)]
+            gives = [i + 1 for i, e in enumerate(at.entries) if isinstance(e, Commit)]
+            spots = [(take, i) for i in takes] + [(give, i) for i in (*gives, 0, len(at.entries))]
+            for new, i in spots:
+                yield at.before(i, new, words=f"{type(new).__name__} {b.name}")
+        setup, finish = _At(document, p.name, "setup"), _At(document, p.name, "finish")
+        for i in range(p.instances):
+            yield f"first turn by instance {i}", setup.put(0, replace(give, instance=i))
+            yield f"last turn to instance {i}", finish.put(0, replace(take, instance=i))

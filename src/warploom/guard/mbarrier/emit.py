@@ -25,7 +25,7 @@ from warploom.document.roles import (
     WaitGroup,
 )
 from warploom.guard.mbarrier.expand import Lists, Step, slots_of
-from warploom.guard.mbarrier.groups import REACH, group_waits
+from warploom.guard.mbarrier.groups import group_waits
 from warploom.guard.mbarrier.lifetimes import Over
 from warploom.guard.mbarrier.plan import Copy, Plan, Product, Store, Stores, Verbatim, Work
 from warploom.guard.mbarrier.stores import store_waits
@@ -71,7 +71,7 @@ def _firsts(
 ) -> dict[Position, tuple[str, ...]]:
     """Positions that are the first of the role to touch a use of a ring, in some run."""
     found: dict[Position, set[str]] = {}
-    for run in runs(lists, REACH):
+    for run in runs(lists):
         seen: set[tuple[str, int]] = set()
         for o in run:
             for ring in touches(o.step):
@@ -183,21 +183,13 @@ def _product(step: Step, product: Product) -> Iterator[RoleEntry]:
 
 
 def _release(plan: Plan, step: Step) -> Arrive:
-    multicast = max((c.multicast for c in _copies_into(plan, step.ring)), default=1)
     return Arrive(
         ring=step.ring,
         k=step.k,
         scope=plan.scope,
-        ctas=multicast,
+        ctas=plan.multicast(step.ring),
         reason=f"the slot of {step.ring} may be filled again",
     )
-
-
-def _copies_into(plan: Plan, ring: str) -> Iterator[Copy]:
-    actions = [*plan.actions.values(), *(a for r in plan.roles for _, a in (*r.head, *r.tail))]
-    for action in actions:
-        if isinstance(action, tuple):
-            yield from (c for c in action if c.ring == ring)
 
 
 def _store(step: Step, store: Store, pending: int | None) -> Iterator[RoleEntry]:

@@ -17,8 +17,6 @@ from warploom.guard.mbarrier.lifetimes import Over
 from warploom.guard.mbarrier.plan import Product, Store, Stores, Work
 from warploom.guard.mbarrier.unrolled import Occurrence, Position, runs
 
-REACH = 4
-
 
 @dataclass(frozen=True, slots=True)
 class Demand:
@@ -38,7 +36,7 @@ def group_waits(lists: Lists, over: Over | None = None) -> dict[Position, tuple[
 
     ``over``: products that ops rely on to be over, beside what their operands demand.
     """
-    traces = [_trace(run, over or {}) for run in runs(lists, REACH)]
+    traces = [_trace(run, over or {}) for run in runs(lists)]
     demands = [d for trace in traces for _, _, d in trace if d is not None]
     waits: dict[Position, tuple[int, str]] = {}
     for d in demands:

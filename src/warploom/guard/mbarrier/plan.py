@@ -169,3 +169,9 @@ class Plan:
     def ring(self, name: str) -> RingPlan:
         """The ring of that name."""
         return next(r for r in self.rings if r.name == name)
+
+    def multicast(self, ring: str) -> int:
+        """The CTAs that copies into a ring land in."""
+        actions = [*self.actions.values(), *(a for r in self.roles for _, a in (*r.head, *r.tail))]
+        copies = (c for a in actions if isinstance(a, tuple) for c in a if c.ring == ring)
+        return max((c.multicast for c in copies), default=1)

@@ -6,13 +6,11 @@ from warploom.guard.mbarrier.expand import Lists
 from warploom.guard.mbarrier.plan import Store, Stores
 from warploom.guard.mbarrier.unrolled import Position, runs
 
-REACH = 4
-
 
 def store_waits(lists: Lists) -> dict[Position, int]:
     """For each store position, how many younger store groups may be unread when it fills."""
     out: dict[Position, int] = {}
-    for run in runs(lists, REACH):
+    for run in runs(lists):
         last: dict[tuple[str, int], int] = {}
         committed = 0
         for occurrence in run:

@@ -33,7 +33,6 @@ from warploom.guard.mbarrier.plan import Plan, Product, RolePlan, Turns, Verbati
 from warploom.guard.mbarrier.unrolled import Occurrence, Position, runs
 from warploom.order import ModuloResult
 
-REACH = 4
 _HELD = (WaitFull, WaitEmpty, Mma)
 Pair = tuple[str, str, int]  # op, the op after it, how many iterations later
 
@@ -163,7 +162,7 @@ def _neighbours(result: ModuloResult, plan: Plan, role: RolePlan, turns: Turns) 
 
 def _breaks(lists: Lists, joined: frozenset[Pair]) -> _Breaks:
     out = _Breaks()
-    for run in runs(lists, REACH):
+    for run in runs(lists):
         products = [o for o in run if isinstance(o.step.action, Product)]
         out.starts[products[0].position].add(True)
         for a, b in pairwise(products):

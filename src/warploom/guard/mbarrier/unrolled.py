@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from warploom.guard.mbarrier.expand import Lists, Step
 
 Position = tuple[str, int]  # list name, index
+REACH = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +26,9 @@ class Occurrence:
     use: int
 
 
-def runs(lists: Lists, reach: int) -> Iterator[list[Occurrence]]:
-    """Executions of two to three tiles of ``peel`` .. ``peel + reach`` iterations."""
-    for trips in range(max(lists.peel, 1), lists.peel + reach + 1):
+def runs(lists: Lists) -> Iterator[list[Occurrence]]:
+    """Executions of three tiles of ``peel`` .. ``peel + REACH`` iterations."""
+    for trips in range(max(lists.peel, 1), lists.peel + REACH + 1):
         yield _run(lists, (trips,) * 3)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from warploom.errors import ConfigError
 from warploom.kernel.simplify.base2 import exp_to_exp2
 from warploom.kernel.simplify.fold import fold
-from warploom.kernel.simplify.move import accumulate, divide_once, hoist
+from warploom.kernel.simplify.move import accumulate, hoist
 from warploom.kernel.simplify.share import remove_dead, share, without_copies
 from warploom.kernel.values import Kernel
 
@@ -21,29 +21,25 @@ REWRITES: dict[str, Rewrite] = {
     "copies": without_copies,
     "accumulate": accumulate,
     "dead": remove_dead,
-    "reciprocal": divide_once,
 }
-ASKED = frozenset({"reciprocal"})  # these round differently
 # Scaled factors make new constants to fold and share; sums of products are joined when no other
 # rewrite can still tell the product apart.
 ORDER = (
-    *("fold", "copies", "share", "hoist", "exp2", "reciprocal"),
+    *("fold", "copies", "share", "hoist", "exp2"),
     *("fold", "share", "hoist", "dead", "accumulate"),
 )
 
 
-def simplify(
-    kernel: Kernel, *, without: Collection[str] = (), also: Collection[str] = ()
-) -> Kernel:
-    """The kernel after all rewrites but those left out; ``also``: those done only when asked."""
-    for name in (*without, *also):
+def simplify(kernel: Kernel, *, without: Collection[str] = ()) -> Kernel:
+    """The kernel after all rewrites but those left out."""
+    for name in without:
         if name not in REWRITES:
             raise ConfigError(
                 f"no rewrite is called '{name}'",
-                where="argument without or also",
+                where="argument without",
                 fix=f"one of {', '.join(REWRITES)}",
             )
     for name in ORDER:
-        if name not in without and (name not in ASKED or name in also):
+        if name not in without:
             kernel = REWRITES[name](kernel)
     return kernel

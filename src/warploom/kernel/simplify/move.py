@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from warploom.kernel import values as ir
-from warploom.kernel.rewrite import definitions, fresh, uses, values_of
+from warploom.kernel.rewrite import definitions, uses, values_of
 from warploom.kernel.values import DType, Fn, Kernel, Op, operands, walk
 
 
@@ -34,43 +33,6 @@ def _moves(op: Op, var: str, moving: set[str]) -> bool:
     assert not isinstance(op, ir.Store | ir.Loop)
     named = {getattr(op, "var", None), *(a.var for a in getattr(op, "at", ())), *op.result.vars}
     return var in named or any(o in moving for o in operands(op))
-
-
-def divide_once(kernel: Kernel) -> Kernel:
-    """A tile divided by a vector is multiplied by its reciprocal: one rounding more.
-
-    Only done where it is asked for.
-    """
-    values = values_of(kernel)
-    taken: set[str] = set()
-
-    def name(hint: str) -> str:
-        return fresh(kernel, taken, hint)
-
-    def scope(ops: tuple[Op, ...]) -> tuple[Op, ...]:
-        made: list[Op] = []
-        for op in ops:
-            if isinstance(op, ir.Loop):
-                made.append(replace(op, body=scope(op.body)))
-            elif isinstance(op, ir.Pointwise) and op.fn is Fn.DIV and _is_by_less(op, values):
-                under = values[op.args[1]]
-                one = ir.Value(name=name("one"), dims=(), dtype=DType.F32, line=op.result.line)
-                over = replace(under, name=name(f"{under.name}_over"), line=op.result.line)
-                made += [
-                    ir.Const(result=one, value=1.0),
-                    ir.Pointwise(result=over, fn=Fn.DIV, args=(one.name, under.name)),
-                    replace(op, fn=Fn.MUL, args=(op.args[0], over.name)),
-                ]
-            else:
-                made.append(op)
-        return tuple(made)
-
-    return replace(kernel, ops=scope(kernel.ops))
-
-
-def _is_by_less(op: ir.Pointwise, values: Mapping[str, ir.Value]) -> bool:
-    above, under = (values[a] for a in op.args)
-    return len(above.dims) == 2 and len(under.dims) < 2
 
 
 def accumulate(kernel: Kernel) -> Kernel:

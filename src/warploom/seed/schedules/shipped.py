@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -41,3 +42,10 @@ def shipped(
         ), g
     config = replace(ScheduleConfig(scheduling=SchedulingStrategy.CSP), **knobs)
     return DeclarativeSchedule(config, target, geometry=g), g
+
+
+def tuned(schedule: PipelineSchedule, **knobs: Any) -> PipelineSchedule:  # noqa: ANN401
+    """A schedule with knobs on top of its own."""
+    own, made = schedule.schedule_config, copy(schedule)
+    made.schedule_config = lambda: replace(own(), **knobs)  # type: ignore[method-assign]
+    return made if knobs else schedule

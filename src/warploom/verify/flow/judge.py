@@ -163,11 +163,12 @@ class _Walk:
         """A product's factors stand in the order in which they were declared."""
         if not isinstance(event.entry, Mma):
             return
-        found = [f"{s.ring}.{s.part}" for s in event.entry.slots]
-        declared = dict.fromkeys(self.table.home[o.value] for o in op.operands)
-        wanted = [place for place in declared if place in found]
-        if found != wanted and sorted(found) == sorted(wanted):
-            why = f"{describe(event.entry)} multiplies {' by '.join(found)}"
+        mma = event.entry
+        found = [*mma.registers, *(f"{s.ring}.{s.part}" for s in mma.slots)]
+        declared = [self.table.home[o.value] for o in op.operands]
+        wanted = [place for place in declared if place != mma.accumulator]
+        if found != wanted and {*found} == {*wanted}:
+            why = f"{describe(mma)} multiplies {' by '.join(found)}"
             yield self._finding(event, op, why, f"the order declared: {', '.join(wanted)}")
 
     def _wanted(

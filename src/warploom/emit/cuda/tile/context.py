@@ -287,9 +287,9 @@ class Context:
             later = self.later(op, at)
             text = f"({self.index(at, iteration)}{later})" if later else self.index(at, iteration)
             text = f"{text} / {per}" if per > 1 and at.var is not None else text
-            if n == bound and at.var is not None:
+            if n == bound:
                 axis = self.kernel.tensor(op.tensor).axes[n].name
-                less = f"({self.size_of(op.tensor, axis)} - {self.end_of(at.var)})"
+                less = f"({self.size_of(op.tensor, axis)} - until_{at.var})"
                 text, last = f"{less} + {text}", [less, f"{WRAP} - {less}"]
             out.append(f"{text} + {shift[n]}" if n in shift else text)
         return [*out[::-1], *last]

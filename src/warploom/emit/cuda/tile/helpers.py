@@ -87,12 +87,59 @@ TILE_HELPERS: dict[str, str] = {
     ),
     **{
         f"quad_{name}": (
-            f"// Of the four threads that share a row.\nDEVICE float quad_{name}(float x) {{\n"
+            f"// Of the four threads that share a row.\nDEVICE {kind} quad_{name}({kind} x) {{\n"
             f"  x = {text.format('__shfl_xor_sync(~0u, x, 1)')};\n"
             f"  return {text.format('__shfl_xor_sync(~0u, x, 2)')};\n}}\n"
         )
-        for name, text in (("max", "fmaxf(x, {})"), ("min", "fminf(x, {})"), ("sum", "x + {}"))
+        for name, kind, text in (
+            ("max", "float", "fmaxf(x, {})"),
+            ("min", "float", "fminf(x, {})"),
+            ("sum", "float", "x + {}"),
+            ("most", "int", "max(x, {})"),
+            ("least", "int", "min(x, {})"),
+        )
     },
+    "load_pair": (
+        "// Two elements of a row with so many left, if they may be read at once; 0 past its end.\n"
+        "DEVICE uint32_t load_pair(const uint16_t* at, int left, bool even) {\n"
+        "  if (even && left > 1) return *(const uint32_t*)at;\n"
+        "  return left > 0 ? at[0] | (left > 1 ? (uint32_t)at[1] << 16 : 0u) : 0u;\n"
+        "}\n"
+    ),
+    "row_maxima": (
+        "// Of both rows of a thread. Whole numbers order floats from 0 on as floats do, three at\n"
+        "// once; of negative ones the largest is the least whole number.\n"
+        "template <int N> DEVICE void row_maxima(const float (&x)[N], float (&top)[2]) {\n"
+        "  int most[2] = {~0x7fffffff, ~0x7fffffff};\n"
+        "#pragma unroll\n"
+        "  for (int n = 0; n < N; ++n)"
+        " most[n / 2 % 2] = max(most[n / 2 % 2], __float_as_int(x[n]));\n"
+        "#pragma unroll\n"
+        "  for (int i = 0; i < 2; ++i) most[i] = quad_most(most[i]);\n"
+        "  if (__any_sync(~0u, (most[0] | most[1]) < 0)) {\n"
+        "    int least[2] = {0x7fffffff, 0x7fffffff};\n"
+        "#pragma unroll\n"
+        "    for (int n = 0; n < N; ++n)"
+        " least[n / 2 % 2] = min(least[n / 2 % 2], __float_as_int(x[n]));\n"
+        "#pragma unroll\n"
+        "    for (int i = 0; i < 2; ++i) {\n"
+        "      const int largest = quad_least(least[i]);\n"
+        "      most[i] = most[i] < 0 ? largest : most[i];\n"
+        "    }\n"
+        "  }\n"
+        "#pragma unroll\n"
+        "  for (int i = 0; i < 2; ++i) top[i] = __int_as_float(most[i]);\n}\n"
+    ),
+    "scale_rows": (
+        "// Both rows of a thread; where all of a warp's factors are 1, nothing changes.\n"
+        "template <int N> DEVICE void scale_rows(float (&x)[N], const float (&factor)[2]) {\n"
+        "#pragma unroll\n"
+        "  for (int i = 0; i < 2; ++i) {\n"
+        "    if (__all_sync(~0u, factor[i] == 1.0f)) continue;\n"
+        "#pragma unroll\n"
+        "    for (int n = 2 * i; n < N; n += 4) { x[n] *= factor[i]; x[n + 1] *= factor[i]; }\n"
+        "  }\n}\n"
+    ),
     "go_past": (
         "template <int D> DEVICE void go_past(Cursor<D>& ring, int uses) {\n"
         "  const int to = ring.slot + uses;\n"

@@ -19,6 +19,7 @@ class Scopes:
     """Lines by how often they run; ``ahead``: what a step keeps for its next iteration."""
 
     ahead: dict[str, str] = field(default_factory=dict)
+    words: list[str] = field(default_factory=list)  # of all columns of a stored chunk
     step: list[str] = field(default_factory=list)
     rows: list[str] = field(default_factory=list)
     row_names: list[str] = field(default_factory=list)
@@ -47,7 +48,7 @@ class Loads:
         self.homes = dict(self.layout.homes)
         self.local = set(local)
         self.iteration = iteration
-        self.scopes = Scopes()
+        self.scopes, self.groups = Scopes(), 0  # of 16 columns, of a chunk that is to be stored
         self.names: dict[str, str] = {}
 
     def value(self, name: str) -> str:
@@ -79,7 +80,7 @@ class Loads:
             self.scopes.element.append(f"const {kind} {label} = {text};")
         return label
 
-    def loaded(self, op: Load) -> str:
+    def loaded(self, op: Load) -> str:  # noqa: PLR0911 (one line a place)
         """An element of a load, from wherever it lies."""
         found = self.layout.slot_of(op.result.name)
         if found is not None and found[1].vector and found[1].cols == 1:
@@ -97,6 +98,8 @@ class Loads:
             return self._from_slot(op)
         if op.result.dims and all(self._one_element(d) for d in op.result.dims):
             return self._same_everywhere(op)
+        if self.groups and self._lies_in_pairs(op):
+            return self._words(op)
         indices = []
         for n, at in enumerate(op.at):
             per = self.context.kernel.tensor(op.tensor).axes[n].per
@@ -115,6 +118,37 @@ class Loads:
         zero = "0" if op.result.dtype is DType.I32 else "0.0f"
         text = f"({' && '.join(inside)}) ? {element} : {zero}" if inside else element
         return self.declare(op.result, text)
+
+    def _lies_in_pairs(self, op: Load) -> bool:
+        """Whether two neighbours of a row of a loaded tile are 32 bits of memory."""
+        last = self.context.kernel.tensor(op.tensor).axes[-1]
+        plain = op.at[-1].var == self.cols and last.per == 1 and not any(map(self._varies, op.at))
+        return plain and op.result.vars == (self.rows, self.cols) and op.result.dtype.bits == 16
+
+    def _words(self, op: Load) -> str:
+        """A tile in memory, read a chunk ahead of its use and two elements at once: memory is far
+        away, and nothing is read past what writes to shared memory.
+        """
+        label, axes = called("w", op.result.name), self.context.kernel.tensor(op.tensor).axes
+        indices = [self._place(at) for at in op.at]
+        sizes = [self.context.size_of(op.tensor, a.name) for a in axes]
+        row = next(n for n, at in enumerate(op.at) if at.var == self.rows)
+        exists = self.context.inside(indices[row], sizes[row], self.rows)
+        strides = [self.context.stride(op.tensor, n) for n in range(len(axes) - 1)]
+        odd = " | ".join([f"(uint64_t){self.context.pointer(op.tensor)} / 2", *strides])
+        self.scopes.words += [
+            f"const bool even_{label} = !(({odd}) & 1);",
+            f"uint32_t {label}[{self.groups}][4];",
+            "#pragma unroll",
+            f"for (int j = 0; j < {self.groups}; ++j)",
+            "#pragma unroll",
+            "  for (int u = 0; u < 4; ++u) {",
+            "    const int h = column / 8 + 2 * j, e = 2 * u, i = u % 2;",
+            f"    {label}[j][u] = {exists} ? load_pair(&{self.context.address(op, indices)},"
+            f" {sizes[-1]} - {indices[-1]}, even_{label}) : 0u;",
+            "  }",
+        ]
+        return f"unpack_{op.result.dtype}({label}[j][e / 2], e % 2)"
 
     def _varies(self, at: At) -> bool:
         return at.value is not None and bool(self.body.values[at.value].dims)

@@ -16,7 +16,6 @@ from warploom.emit.cuda.lowering import Lowering, LoweringTable, Site, base_tabl
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.columns import early_text
 from warploom.emit.cuda.tile.context import Context
-from warploom.emit.cuda.tile.late import waits_now
 from warploom.emit.cuda.tile.meet import meet_lines
 from warploom.emit.cuda.tile.near import near_lines
 from warploom.emit.cuda.tile.operands import load_lines, product_lines
@@ -44,7 +43,7 @@ from warploom.lower.plan import (
     started,
     store_name,
 )
-from warploom.lower.storage import is_straight, late_store, staged_stores
+from warploom.lower.storage import is_straight, staged_stores
 
 
 class Ops:
@@ -202,9 +201,9 @@ class Ops:
 
             return table.with_op(store_name(op), add)
         if not staged:
-            after = waits_now(self.context, op) if late_store(self.layout) is op else []
-            text = [*direct_text(self.context, op), *after]
-            return table.with_op(store_name(op), lambda e, s: ["{", *indent(text, 2), "}"])
+            return table.with_op(
+                store_name(op), lambda e, s: ["{", *indent(direct_text(self.context, op), 2), "}"]
+            )
 
         def fill(e: RoleEntry, site: Site) -> list[str]:
             assert isinstance(e, Compute)

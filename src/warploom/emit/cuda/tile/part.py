@@ -18,12 +18,12 @@ from warploom.document.roles import (
 from warploom.emit.cuda.judged import refuse_conditional, refuse_unfaithful
 from warploom.emit.cuda.lowering import LoweringTable, Site
 from warploom.emit.cuda.roles import indent, number
+from warploom.emit.cuda.tile.asked import ask, declared, passed
 from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.gathered import gathered_lines
 from warploom.emit.cuda.tile.grid import again_lines, count_lines
 from warploom.emit.cuda.tile.helpers import Owned, wait_function
 from warploom.emit.cuda.tile.iterations import MIRRORED, list_lines, range_lines
-from warploom.emit.cuda.tile.late import late_declarations, late_lines
 from warploom.emit.cuda.tile.operands import product_functions
 from warploom.emit.cuda.tile.ops import Ops
 from warploom.emit.cuda.tile.positions import advance_lines, others_lines, position_lines
@@ -41,7 +41,6 @@ from warploom.lower.fuse import Step
 from warploom.lower.gather import GATHERER
 from warploom.lower.hand_over import early_array, early_vectors, puts
 from warploom.lower.layout import Array, Form, Layout
-from warploom.lower.loop_ops import CONSUMER
 from warploom.lower.meet import MEET
 from warploom.lower.plan import held_loads, part_name
 from warploom.lower.ranges import cut_of, moves
@@ -122,7 +121,6 @@ class Part:
         return [
             *(array_declaration(a) for a in self.layout.arrays),
             *(f"float {early_array(n)}[{columns // 4}];" for n, (_, columns) in early),
-            *late_declarations(self.context),
         ]
 
     def positions(self, role: str) -> list[str]:
@@ -240,7 +238,8 @@ class Part:
                 lines += asked if i == early else []
                 lines += [f"// {e.reason}", call] if e.reason else [call]
             else:
-                lines += table.lower(e, site)
+                lines += ask(self.layout, site, i)
+                lines += passed(self.layout, site, i, table.lower(e, site))
             if self.stamps and phase == "kernel":
                 lines.append(stamp_line(self.stamps[program.name], i))
         return lines
@@ -305,7 +304,7 @@ class Part:
         once = advance_lines(self.document, program, Per.TILE, shared=shared)
         lines = [stamped_line(program)] if self.stamps else []
         lines += [*self.list_lines(program, "prologue", table), *step * program.peel]
-        lines.append(f"int k = {program.peel};")
+        lines += [*declared(self.layout, program), f"int k = {program.peel};"]
         loops = [("k_tiles", table)]
         if masked is not None:
             first = [("whole_from", masked)] if self.cut is not None and self.cut.below else []
@@ -315,10 +314,6 @@ class Part:
             ends_whole = ends_whole and not self.layout.body.loop.lists
             loops = [*first, *plain, *([] if ends_whole else [("k_tiles", masked)])]
         again = again_lines(self.context, self.walked)
-        if program.name == CONSUMER and (late := late_lines(self.context, 0)):
-            lines += [*late, f"for (; k < min({loops[0][0]}, {program.peel + 1}); ++k) {{"]
-            lines += indent([*self.list_lines(program, "kernel", loops[0][1]), *step], 2)
-            lines += ["}", *late_lines(self.context, 1)]
         for n, (bound, lowerings) in enumerate(loops):
             if again and n and bound == "k_tiles":  # counted anew: one register less until here
                 lines += self.counted_again()

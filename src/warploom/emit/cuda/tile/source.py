@@ -18,7 +18,6 @@ from warploom.emit.cuda.judged import (
 from warploom.emit.cuda.roles import barrier_setup, indent, number
 from warploom.emit.cuda.tile.grid import count_lines, place_lines, walk_lines
 from warploom.emit.cuda.tile.helpers import helpers_for
-from warploom.emit.cuda.tile.late import late_lines
 from warploom.emit.cuda.tile.near import inbox_constants, inbox_setup
 from warploom.emit.cuda.tile.part import Part
 from warploom.emit.cuda.tile.signature import Param, PointerParam
@@ -308,7 +307,7 @@ class _Writer:
             *([_FIRST_TURN] if self.counts else ()),
             *(() if several else self.last.places()),
             *(line for p in self.parts for line in p.arrays()),
-            *self.around("consumer", [*self.tile_loop(tiles), *late_lines(self.last.context)]),
+            *self.around("consumer", self.tile_loop(tiles)),
         ]
 
 

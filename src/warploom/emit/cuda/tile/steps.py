@@ -32,17 +32,11 @@ def step_text(context: Context, step: Step, iteration: str | None) -> tuple[list
     )
     inner, outer = new(step.cols), new(None)
     outer.scopes.step, outer.scopes.ahead = inner.scopes.step, inner.scopes.ahead
+    scaled = _scaled_rows(context, step)
+    if scaled:
+        return [], scaled
     reduces = [op for op in step.ops if isinstance(op, Reduce)]
-    parts = part_sums(context.layout.body)
-    sums: list[str] = []
-    for op in reduces:
-        sums += _reduce(inner, op, step)
-        text = f"{called('red', op.result.name)}[b][i]"
-        if op.result.name not in parts:  # all lanes meet here: never inside a condition
-            text = outer.declare(
-                op.result, f"{QUAD[op.fn]}({text})", called("whole", op.result.name)
-            )
-        outer.names[op.result.name] = text
+    sums, maxima = _reductions(context, step, inner, outer)
     stores: list[str] = []
     packs: list[tuple[str, str]] = []
     after: list[str] = []
@@ -67,11 +61,13 @@ def step_text(context: Context, step: Step, iteration: str | None) -> tuple[list
         else:
             row_stores.append((homes[name], outer.value(name)))
     blocks = _blocks(context, step)
-    lines = [*_skip(context, step, blocks), *inner.scopes.step]
+    lines = [*inner.scopes.step]
     for op in reduces:
         lines += _reduction_start(op, blocks)
     if step.cols is not None:
         lines += tile_loop(context, inner, stores + sums, packs, blocks, step.cols, after)
+    if maxima:
+        lines += ["#pragma unroll", f"for (int b = 0; b < {blocks}; ++b) {{", *maxima, "}"]
     lines += _row_loop(outer, row_stores, blocks) if row_stores else []
     return list(inner.scopes.ahead.values()), lines
 
@@ -97,20 +93,53 @@ def _reduction_start(op: Reduce, blocks: int) -> list[str]:
     ]
 
 
-def _skip(context: Context, step: Step, blocks: int) -> list[str]:
-    """Multiplying by 1 changes nothing: a warp whose rows all say so leaves the tile as it is."""
-    homes = dict(context.layout.homes)
-    if len(step.ops) != 1 or not isinstance(step.ops[0], Pointwise):
+def _scaled_rows(context: Context, step: Step) -> list[str]:
+    """A step that only multiplies a tile in its place by factors of its rows."""
+    homes, op = dict(context.layout.homes), next(iter(step.ops), None)
+    if len(step.ops) != 1 or not isinstance(op, Pointwise) or op.fn is not Fn.MUL:
         return []
-    op = step.ops[0]
     rows = [a for a in op.args if len(context.layout.body.values[a].dims) == 1 and a in homes]
     tiles = [a for a in op.args if a in homes and homes[a] == homes.get(op.result.name)]
-    if op.fn is not Fn.MUL or len(rows) != 1 or len(tiles) != 1:
+    if len(rows) != 1 or len(tiles) != 1:
         return []
-    same = " && ".join(
-        f"{homes[rows[0]]}[{b}][{i}] == 1.0f" for b in range(blocks) for i in range(2)
-    )
-    return [f"if (__all_sync(~0u, {same})) return;"]
+    return [
+        "#pragma unroll",
+        f"for (int b = 0; b < {_blocks(context, step)}; ++b)"
+        f" scale_rows({homes[tiles[0]]}[b], {homes[rows[0]]}[b]);",
+    ]
+
+
+def _reductions(
+    context: Context, step: Step, inner: Vector, outer: Vector
+) -> tuple[list[str], list[str]]:
+    """What reductions do with an element, and what they do with a block once it is whole."""
+    parts = part_sums(context.layout.body)
+    elements: list[str] = []
+    blocks: list[str] = []
+    for op in (op for op in step.ops if isinstance(op, Reduce)):
+        name = op.result.name
+        text, array = f"{called('red', name)}[b][i]", _compared_in(context, step, op)
+        if array is not None:
+            blocks.append(f"  row_maxima({array.name}[b], {called('red', name)}[b]);")
+        else:
+            elements += _reduce(inner, op, step)
+        if array is None and name not in parts:  # all lanes meet here: never inside a condition
+            text = outer.declare(op.result, f"{QUAD[op.fn]}({text})", called("whole", name))
+        outer.names[name] = text
+    return elements, blocks
+
+
+def _compared_in(context: Context, step: Step, op: Reduce) -> Array | None:
+    """The array that holds what a maximum is taken of, once the step's elements are written."""
+    layout, (arg, _) = context.layout, context.layout.body.through(op.arg)
+    made = {work.result.name for work in step.ops}
+    homes = dict(layout.homes)
+    if op.fn is not Fn.MAX or op.over != step.cols or homes.get(arg) is None:
+        return None
+    written = [n for n in step.results if homes[n] == homes[arg]]
+    array = layout.array_of(arg)
+    whole = array.form is Form.TILE and array.cols == layout.extent(op.over)
+    return array if whole and written == ([arg] if arg in made else []) else None
 
 
 def _reduce(vector: Vector, op: Reduce, step: Step) -> list[str]:

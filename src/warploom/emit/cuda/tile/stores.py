@@ -11,13 +11,11 @@ from warploom.emit.cuda.tile.turns import consumer_turn
 from warploom.emit.cuda.tile.vector import ELEMENTS, Vector, row_scope
 from warploom.kernel.values import DType, Reduce, Store
 from warploom.lower.body import refusal
-from warploom.lower.edges import bounded_axis
 from warploom.lower.fuse import is_column_sum
 from warploom.lower.hand_over import by_columns, share_of
-from warploom.lower.layout import Layout
 from warploom.lower.plan import store_name
 from warploom.lower.slots import BLOCK_COLUMNS, BLOCK_ROWS, LINE_BYTES
-from warploom.lower.storage import is_turned, late_store, scattered
+from warploom.lower.storage import is_turned, scattered
 from warploom.lower.visits import takes_turns
 
 PACKS = {DType.BF16: "pack_bf16", DType.F16: "pack_f16"}
@@ -30,13 +28,14 @@ def fill_text(context: Context, op: Store) -> list[str]:
     value = context.layout.body.values[op.value]
     dtype = context.kernel.tensor(op.tensor).dtype
     vector = Vector(context, value.vars[0], value.vars[1])
-    text = vector.value(op.value)
     wide = dtype is DType.F32
     blocked = context.kernel.tensor(op.tensor).blocked
-    groups = min(2 if wide else 4, share_of(context.layout, op)[1] // 16)
+    vector.groups = groups = min(2 if wide else 4, share_of(context.layout, op)[1] // 16)
+    text = vector.value(op.value)
     return [
         "const unsigned here = opaque(lane);  // addresses are computed anew: registers are short",
         *vector.scopes.step,
+        *vector.scopes.words,
         *row_scope(vector),
         "#pragma unroll",
         f"for (int j = 0; j < {groups}; ++j) {{",
@@ -243,54 +242,20 @@ def _place(context: Context, op: Store, vector: Vector) -> tuple[str, str, str, 
     return context.address(op, indices), " && ".join([exists, *more]), limits[cols], column
 
 
-def packed_parts(layout: Layout, op: Store) -> tuple[int, int]:
-    """Blocks and parts of 32 columns of a consumer's tile that is written line by line."""
-    rows, cols = layout.body.values[op.value].vars
-    return layout.extent(rows) // layout.tiling.consumers // 64, layout.extent(cols) // 32
-
-
 def _write_lines(context: Context, op: Store, dtype: DType, vector: Vector) -> list[str]:
-    """Pairs of columns, packed; they are written now, or wait (``tile.late``)."""
-    late = op is late_store(context.layout)
-    pack = PACKS[dtype]
-    packed = [
-        "#pragma unroll",
-        "  for (int j = 0; j < 4; ++j)",
-        f"    x[j] = {pack}(y[j / 2][j % 2 * 4 + 2 * i], y[j / 2][j % 2 * 4 + 2 * i + 1]);",
-    ]
-    if late:
-        packed[-1] = packed[-1].replace("x[j]", "late[b][part][4 * i + j]", 1)
-    write = [] if late else _line(context, op, vector)
-    return [
-        "#pragma unroll",
-        "for (int i = 0; i < 2; ++i) {",
-        *(() if late else ("  uint32_t x[4];",)),
-        *packed,
-        *indent(write, 2),
-        "}",
-    ]
-
-
-def _line(context: Context, op: Store, vector: Vector) -> list[str]:
     """Four threads exchange pairs of columns, so that each writes 16 bytes of a row."""
     place, exists, limit, column = _place(context, op, vector)
-    return [
-        "quad_transpose(x);",
-        f"const int first = {column} + 32 * part + 8 * (lane % 4);",
-        f"if ({exists}) store_line(&{place}, x, {limit} - first);",
-    ]
-
-
-def line_text(context: Context, op: Store) -> list[str]:
-    """A part of a tile that waited, written."""
-    rows, cols = context.layout.body.values[op.value].vars
+    pack = PACKS[dtype]
     return [
         "#pragma unroll",
         "for (int i = 0; i < 2; ++i) {",
         "  uint32_t x[4];",
         "#pragma unroll",
-        "  for (int j = 0; j < 4; ++j) x[j] = late[b][part][4 * i + j];",
-        *indent(_line(context, op, Vector(context, rows, cols)), 2),
+        "  for (int j = 0; j < 4; ++j)",
+        f"    x[j] = {pack}(y[j / 2][j % 2 * 4 + 2 * i], y[j / 2][j % 2 * 4 + 2 * i + 1]);",
+        "  quad_transpose(x);",
+        f"  const int first = {column} + 32 * part + 8 * (lane % 4);",
+        f"  if ({exists}) store_line(&{place}, x, {limit} - first);",
         "}",
     ]
 
@@ -415,8 +380,7 @@ def store_call(
     tensor = context.kernel.tensor(op.tensor)
     if tensor.blocked:
         return _send_blocks(context, op, block, column, source, iteration)
-    bound = bounded_axis(context.layout.body, op)
-    name = context.map_of(tensor, context.store_box(op, WARP_ROWS), bounded=bound)
+    name = context.map_of(tensor, context.store_box(op, WARP_ROWS))
     value = context.layout.body.values[op.value]
     blocks, columns = share_of(context.layout, op)
     apart = by_columns(context.layout, op)
@@ -429,6 +393,6 @@ def store_call(
             shift[n] = f"{64 * block} + {rows}" if block else rows
         elif at.var == value.vars[1] and across:
             shift[n] = " + ".join(across)
-    place = context.coordinates(op, iteration, shift)
-    call = f"tma_{'add' if op.add else 'store'}_{len(place)}d"
-    return [f"if (lane == 0) {call}(&{name}, {source}, {', '.join(place)});"]
+    place = ", ".join(context.coordinates(op, iteration, shift))
+    call = f"tma_{'add' if op.add else 'store'}_{len(op.at)}d"
+    return [f"if (lane == 0) {call}(&{name}, {source}, {place});"]

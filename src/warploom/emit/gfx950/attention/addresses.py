@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from warploom.emit.gfx950.attention.plan import MMA, QUERIES, AttentionPlan, K, Q, V
 from warploom.emit.gfx950.attention.work import Registers, Work
-from warploom.emit.gfx950.lower.addresses import BUFFER_FLAGS
+from warploom.emit.gfx950.lower.addresses import BUFFER_FLAGS, swizzled
 from warploom.emit.gfx950.lower.text import IrText
 from warploom.emit.gfx950.plan import argument_name
 from warploom.emit.gfx950.tile import CHUNK
@@ -68,11 +68,11 @@ def _fragments(text: IrText, plan: AttentionPlan) -> None:
     chunks = tile.chunks_per_row
     text.add(f"%load_row = lshr i32 %tid, {chunks.bit_length() - 1}")
     chunk = text.value(
-        f"xor i32 {text.modulo('%tid', chunks)}, {_swizzle(text, plan, '%load_row')}"
+        f"xor i32 {text.modulo('%tid', chunks)}, {swizzled(text, tile, '%load_row')}"
     )
     text.add(f"%load_column = mul i32 {chunk}, {CHUNK}")
     row = text.modulo("%lane", MMA[0])
-    swizzle = _swizzle(text, plan, row)
+    swizzle = swizzled(text, tile, row)
     for channel, share in ((K, row), (Q, text.value(f"add i32 {row}, %wave_rows"))):
         start = text.times(share, tile.row_bytes)
         chunk = text.value(f"xor i32 %half, {swizzle}")
@@ -81,7 +81,7 @@ def _fragments(text: IrText, plan: AttentionPlan) -> None:
     # Sixteen lanes read four rows of sixteen elements, four lanes a row, and get a column each.
     quad = text.over(text.modulo("%lane", 16), 4)
     key = text.value(f"add i32 {quad}, %half_rows")
-    swizzle = _swizzle(text, plan, key)
+    swizzle = swizzled(text, tile, key)
     start = text.times(key, tile.row_bytes)
     part = text.times(text.modulo(text.over("%lane", 16), 2), 2)
     part = text.value(f"add i32 {part}, {text.over(text.modulo('%lane', 4), 2)}")
@@ -91,11 +91,6 @@ def _fragments(text: IrText, plan: AttentionPlan) -> None:
         chunk = text.value(f"xor i32 {text.sum(part, 4 * j)}, {swizzle}")
         at = text.value(f"add i32 {start}, {text.times(chunk, CHUNK)}")
         text.add(f"%frag_{V}_{j} = add i32 {at}, 0")
-
-
-def _swizzle(text: IrText, plan: AttentionPlan, row: str) -> str:
-    shift, mask = plan.tile.swizzle
-    return text.value(f"and i32 {text.over(row, 1 << shift)}, {mask}")
 
 
 def _visits(text: IrText, plan: AttentionPlan, work: Work) -> None:

@@ -85,9 +85,9 @@ class AttentionShape:
         return False
 
     @property
-    def unused_reads(self) -> bool:
+    def unused_reads(self) -> tuple[tuple[int, int], ...]:
         """Every fragment is taken."""
-        return False
+        return ()
 
     def instructions(self, op: OpDesc) -> list[tuple[str, int]]:
         """Classes and counts of the instructions of a data op, by the document's counters."""

@@ -6,15 +6,16 @@ unit in the last place, so a test must not ask for more.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from warploom.emit.gfx950.emulator.matrix import FP8
-from warploom.emit.gfx950.emulator.operands import read_vector, vector_rows, write_pair
+from warploom.emit.gfx950.emulator.operands import read_vector, vector_rows
 from warploom.emit.gfx950.emulator.scalar import Effect
-from warploom.emit.gfx950.emulator.vector import Make, mask_of, put
+from warploom.emit.gfx950.emulator.vector import Make, Reader, compared, computed, put
 from warploom.emit.gfx950.emulator.wave import LANES, Wave
 
 Floats = NDArray[np.float32]
@@ -42,19 +43,17 @@ def _bits(x: NDArray[np.floating]) -> Words:
     return np.ascontiguousarray(np.broadcast_to(x, (LANES,)), np.float32).view(np.uint32)
 
 
-def _map(compute: Callable[..., NDArray[np.floating]], *, into: bool = False) -> Make:
-    """``dst = compute(*sources)``; ``into``: the destination is the last source, too."""
+def _map(
+    compute: Callable[..., NDArray[np.floating]], read: Reader = read_float, *, into: bool = False
+) -> Make:
+    """``dst = compute(*sources)`` as floats, clamped where the instruction says so."""
 
     def make(operands: Sequence[str], modifiers: Sequence[str]) -> Effect:
-        file, row, _ = vector_rows(operands[0])
-        sources = [read_float(text) for text in (*operands[1:], *(operands[:1] if into else ()))]
-        clamp = "clamp" in modifiers
+        def bits(*sources: Floats) -> Words:
+            result = compute(*sources)
+            return _bits(np.clip(result, 0, 1) if "clamp" in modifiers else result)
 
-        def effect(w: Wave) -> None:
-            result = compute(*(read(w) for read in sources))
-            put(w, file, row, _bits(np.clip(result, 0, 1) if clamp else result))
-
-        return effect
+        return computed(bits, read, into=into)(operands, modifiers)
 
     return make
 
@@ -63,28 +62,9 @@ def _wide(compute: Callable[..., NDArray[np.float64]]) -> Make:
     return _map(lambda *xs: compute(*(x.astype(np.float64) for x in xs)).astype(np.float32))
 
 
-def _compare(test: Callable[[Floats, Floats], NDArray[np.bool_]]) -> Make:
-    def make(operands: Sequence[str], modifiers: Sequence[str]) -> Effect:
-        write = write_pair(operands[0])
-        a, b = read_float(operands[1]), read_float(operands[2])
-        return lambda w: write(w, mask_of(test(a(w), b(w))) & w.exec)
-
-    return make
-
-
 def _halves(convert: Callable[[Floats], Words]) -> Make:
     """``dst = convert(b) << 16 | convert(a)``."""
-
-    def make(operands: Sequence[str], modifiers: Sequence[str]) -> Effect:
-        file, row, _ = vector_rows(operands[0])
-        a, b = read_float(operands[1]), read_float(operands[2])
-
-        def effect(w: Wave) -> None:
-            put(w, file, row, convert(a(w)) | convert(b(w)) << np.uint32(16))
-
-        return effect
-
-    return make
+    return computed(lambda a, b: convert(a) | convert(b) << np.uint32(16), read_float)
 
 
 def _to_bf16(x: Floats) -> Words:
@@ -122,12 +102,7 @@ def _to_fp8_pair(operands: Sequence[str], modifiers: Sequence[str]) -> Effect:
 
 
 def _of_words(compute: Callable[[Words], NDArray[np.floating]]) -> Make:
-    def make(operands: Sequence[str], modifiers: Sequence[str]) -> Effect:
-        file, row, _ = vector_rows(operands[0])
-        read = read_vector(operands[1])
-        return lambda w: put(w, file, row, _bits(compute(np.broadcast_to(read(w), (LANES,)))))
-
-    return make
+    return _map(lambda words: compute(np.broadcast_to(words, (LANES,))), read_vector)
 
 
 def _pairs(compute: Callable[..., Floats]) -> Make:
@@ -210,6 +185,14 @@ def _signed(word: Words) -> NDArray[np.int32]:
     return np.ascontiguousarray(word, np.uint32).view(np.int32)
 
 
+def _not(test: Callable[..., NDArray[np.bool_]]) -> Callable[..., NDArray[np.bool_]]:
+    """Also true where a source is NaN."""
+    return lambda a, b: ~test(a, b)
+
+
+_TESTS: Mapping[str, Callable[..., NDArray[np.bool_]]] = {
+    name: getattr(operator, name) for name in ("lt", "le", "gt", "ge", "eq")
+}
 FLOAT: Mapping[str, Make] = {
     "v_add_f32": _map(lambda a, b: a + b),
     "v_sub_f32": _map(lambda a, b: a - b),
@@ -235,17 +218,9 @@ FLOAT: Mapping[str, Make] = {
     "v_pk_add_f32": _pairs(lambda a, b: a + b),
     "v_pk_mul_f32": _pairs(lambda a, b: a * b),
     "v_pk_fma_f32": _pairs(_fma),
-    "v_cmp_lt_f32": _compare(lambda a, b: a < b),
-    "v_cmp_le_f32": _compare(lambda a, b: a <= b),
-    "v_cmp_gt_f32": _compare(lambda a, b: a > b),
-    "v_cmp_ge_f32": _compare(lambda a, b: a >= b),
-    "v_cmp_eq_f32": _compare(lambda a, b: a == b),
-    "v_cmp_lg_f32": _compare(lambda a, b: (a < b) | (a > b)),
-    "v_cmp_neq_f32": _compare(lambda a, b: ~(a == b)),
-    "v_cmp_nlt_f32": _compare(lambda a, b: ~(a < b)),
-    "v_cmp_nle_f32": _compare(lambda a, b: ~(a <= b)),
-    "v_cmp_ngt_f32": _compare(lambda a, b: ~(a > b)),
-    "v_cmp_nge_f32": _compare(lambda a, b: ~(a >= b)),
+    **{f"v_cmp_{name}_f32": compared(test, read_float) for name, test in _TESTS.items()},
+    **{f"v_cmp_n{name}_f32": compared(_not(test), read_float) for name, test in _TESTS.items()},
+    "v_cmp_lg_f32": compared(lambda a, b: (a < b) | (a > b), read_float),
     "v_cvt_pk_bf16_f32": _halves(_to_bf16),
     "v_cvt_pk_f16_f32": _halves(_to_half),
     "v_cvt_pk_fp8_f32": _to_fp8_pair,

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.emit.gfx950.emulator.fault import EmulationError
+from warploom.emit.gfx950.emulator.floats import to_fp8
 from warploom.emit.gfx950.emulator.machine import RunStatistics, run_kernel
 from warploom.emit.gfx950.emulator.matrix import FP8
 from warploom.emit.gfx950.emulator.memory import GlobalMemory
@@ -69,15 +70,7 @@ def encode(values: Floats, dtype: str) -> tuple[NDArray[np.uint8], Floats]:
         halves = values.astype(np.float16)
         return halves.view(np.uint8), halves.astype(np.float32)
     if dtype == "fp8":
-        finite = np.where(np.isnan(FP8), np.inf, FP8)
-        sorted_codes = np.argsort(finite[:128])
-        levels = finite[sorted_codes]
-        magnitude = np.minimum(np.abs(values), 448.0)
-        upper = np.clip(np.searchsorted(levels, magnitude), 1, 126)
-        nearest = np.where(
-            magnitude - levels[upper - 1] <= levels[upper] - magnitude, upper - 1, upper
-        )
-        codes = (sorted_codes[nearest] | np.where(values < 0, 0x80, 0)).astype(np.uint8)
+        codes = to_fp8(np.clip(values, -448.0, 448.0)).astype(np.uint8)
         return codes, FP8[codes]
     raise EmulationError(f"no element type {dtype!r}", fix="known: bf16, fp16, fp8")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +50,7 @@ def make_transfer(
         return make(operands, modifiers, devices, _BUFFER[mnemonic])
     makers: dict[str, Callable[[Sequence[str], Sequence[str], Devices], Effect]] = {
         "ds_read_b128": _lds_read,
-        "ds_read_b64_tr_b16": _lds_read_turned,
+        "ds_read_b64_tr_b16": partial(_lds_read, turned=True),
         "ds_write_b128": _lds_write,
     }
     if mnemonic in makers:
@@ -176,53 +177,33 @@ def _lds_addresses(
     return addresses // width
 
 
-def _lds_read(operands: Sequence[str], modifiers: Sequence[str], devices: Devices) -> Effect:
-    file, row, _ = vector_rows(operands[0])
-    _, address, _ = vector_rows(operands[1])
-    immediate = _immediate(modifiers)
-    chunks = devices.lds.view(np.uint32).reshape(-1, 4)
+def _lds_read(
+    operands: Sequence[str], modifiers: Sequence[str], devices: Devices, *, turned: bool = False
+) -> Effect:
+    """Sixteen bytes a lane; ``turned``: a column of four rows of sixteen 16-bit elements.
 
-    def effect(w: Wave) -> None:
-        at = _lds_addresses(w, address, immediate, devices.lds.size)
-        rows = w.v if file == "v" else w.a
-        rows[row : row + 4] = POISON
-        data = np.empty((LANES, 4), np.uint32)
-
-        def sample() -> None:
-            data[:] = chunks[at]
-
-        def finish() -> None:
-            rows[row : row + 4] = data.T
-
-        w.issue_read(sample, finish)
-
-    return effect
-
-
-def _lds_read_turned(operands: Sequence[str], modifiers: Sequence[str], devices: Devices) -> Effect:
-    """Sixteen lanes read four rows of sixteen 16-bit elements and get a column each.
-
-    Lanes ``4 r`` to ``4 r + 3`` of the sixteen read row r, four elements each.
+    Lanes ``4 r`` to ``4 r + 3`` of sixteen read row r, four elements each, and get a column each.
     """
     file, row, _ = vector_rows(operands[0])
     _, address, _ = vector_rows(operands[1])
-    immediate = _immediate(modifiers)
-    pieces = devices.lds.view(np.uint16).reshape(-1, 4)
+    immediate, words = _immediate(modifiers), 2 if turned else 4
+    pieces = devices.lds.view(np.uint16 if turned else np.uint32).reshape(-1, 4)
 
     def effect(w: Wave) -> None:
-        if w.exec != (1 << LANES) - 1:
+        if turned and w.exec != (1 << LANES) - 1:
             raise EmulationError("a transposed read with lanes switched off")
-        at = _lds_addresses(w, address, immediate, devices.lds.size, 8)
+        at = _lds_addresses(w, address, immediate, devices.lds.size, 4 * words)
         rows = w.v if file == "v" else w.a
-        rows[row : row + 2] = POISON
-        data = np.empty((LANES, 4), np.uint16)
+        rows[row : row + words] = POISON
+        data = np.empty((LANES, 4), pieces.dtype)
 
         def sample() -> None:
-            tiles = pieces[at].reshape(LANES // 16, 4, 16)
-            data[:] = tiles.transpose(0, 2, 1).reshape(LANES, 4)
+            read = pieces[at]
+            columns = read.reshape(LANES // 16, 4, 16).transpose(0, 2, 1).reshape(LANES, 4)
+            data[:] = columns if turned else read
 
         def finish() -> None:
-            rows[row : row + 2] = data.view(np.uint32).T
+            rows[row : row + words] = data.view(np.uint32).T
 
         w.issue_read(sample, finish)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +22,7 @@ from warploom.emit.gfx950.emulator.wave import LANES, Wave
 
 Words = NDArray[np.uint32]
 Make = Callable[[Sequence[str], Sequence[str]], Effect]
+Reader = Callable[[str], Callable[[Wave], NDArray[Any]]]
 
 _ALL = (1 << LANES) - 1
 _U31 = np.uint32(31)
@@ -48,37 +51,31 @@ def mask_of(lanes: NDArray[np.bool_]) -> int:
     return int(np.bitwise_or.reduce(np.where(lanes, np.uint64(1) << _BITS, np.uint64(0))))
 
 
-def _map(compute: Callable[..., Words]) -> Make:
-    """``dst = compute(*sources)``."""
+def computed(
+    compute: Callable[..., Words], read: Reader = read_vector, *, into: bool = False
+) -> Make:
+    """``dst = compute(*sources)``; ``into``: the destination is the last source, too."""
 
     def make(operands: Sequence[str], modifiers: Sequence[str]) -> Effect:
         file, row, _ = vector_rows(operands[0])
-        sources = [read_vector(text) for text in operands[1:]]
-
-        def effect(w: Wave) -> None:
-            put(w, file, row, compute(*(read(w) for read in sources)))
-
-        return effect
+        sources = [read(text) for text in (*operands[1:], *(operands[:1] if into else ()))]
+        return lambda w: put(w, file, row, compute(*(value(w) for value in sources)))
 
     return make
 
 
 def _bitop3(operands: Sequence[str], modifiers: Sequence[str]) -> Effect:
     table = next(int(m[7:], 0) for m in modifiers if m.startswith("bitop3:"))
-    file, row, _ = vector_rows(operands[0])
-    sources = [read_vector(text) for text in operands[1:4]]
 
-    def effect(w: Wave) -> None:
-        a, b, c = (read(w) for read in sources)
+    def compute(a: Words, b: Words, c: Words) -> Words:
         result = np.zeros(LANES, np.uint32)
         for index in range(8):
             if table >> index & 1:
-                result |= (
-                    (a if index & 4 else ~a) & (b if index & 2 else ~b) & (c if index & 1 else ~c)
-                )
-        put(w, file, row, result)
+                x, y, z = a if index & 4 else ~a, b if index & 2 else ~b, c if index & 1 else ~c
+                result |= x & y & z
+        return result
 
-    return effect
+    return computed(compute)(operands[:4], modifiers)
 
 
 def _map_wide(compute: Callable[..., NDArray[np.uint64]], takes: str, first: int = 1) -> Make:
@@ -104,16 +101,12 @@ def _map_wide(compute: Callable[..., NDArray[np.uint64]], takes: str, first: int
     return make
 
 
-def _compare(test: Callable[[Words, Words], NDArray[np.bool_]]) -> Make:
+def compared(test: Callable[..., NDArray[np.bool_]], read: Reader = read_vector) -> Make:
+    """A mask of the lanes in which ``test`` holds for both sources."""
+
     def make(operands: Sequence[str], modifiers: Sequence[str]) -> Effect:
-        write = write_pair(operands[0])
-        a, b = read_vector(operands[1]), read_vector(operands[2])
-
-        def effect(w: Wave) -> None:
-            lanes = np.broadcast_to(test(a(w), b(w)), (LANES,))
-            write(w, mask_of(lanes) & w.exec)
-
-        return effect
+        write, a, b = write_pair(operands[0]), read(operands[1]), read(operands[2])
+        return lambda w: write(w, mask_of(np.broadcast_to(test(a(w), b(w)), (LANES,))) & w.exec)
 
     return make
 
@@ -171,59 +164,50 @@ def _signed(a: Words) -> NDArray[np.int32]:
     return a.astype(np.uint32).view(np.int32)
 
 
-def _same(a: Words) -> Words:
-    return a.copy()
+def _of_signed(test: Callable[..., NDArray[np.bool_]]) -> Callable[..., NDArray[np.bool_]]:
+    return lambda a, b: test(_signed(a), _signed(b))
 
 
+_TESTS = ("gt", "lt", "ge", "le", "eq", "ne")
 VECTOR: Mapping[str, Make] = {
-    "v_mov_b32": _map(_same),
+    "v_mov_b32": computed(np.copy),
     "v_mov_b64": _map_wide(lambda a: a, "w"),
-    "v_accvgpr_mov_b32": _map(_same),
-    "v_accvgpr_read_b32": _map(_same),
-    "v_accvgpr_write_b32": _map(_same),
-    "v_add_u32": _map(lambda a, b: a + b),
-    "v_sub_u32": _map(lambda a, b: a - b),
-    "v_subrev_u32": _map(lambda a, b: b - a),
-    "v_add3_u32": _map(lambda a, b, c: a + b + c),
-    "v_and_b32": _map(lambda a, b: a & b),
-    "v_or_b32": _map(lambda a, b: a | b),
-    "v_xor_b32": _map(lambda a, b: a ^ b),
-    "v_or3_b32": _map(lambda a, b, c: a | b | c),
-    "v_and_or_b32": _map(lambda a, b, c: a & b | c),
-    "v_not_b32": _map(lambda a: ~a),
-    "v_xad_u32": _map(lambda a, b, c: (a ^ b) + c),
-    "v_lshlrev_b32": _map(lambda a, b: b << (a & _U31)),
-    "v_lshrrev_b32": _map(lambda a, b: b >> (a & _U31)),
-    "v_lshl_add_u32": _map(lambda a, b, c: (a << (b & _U31)) + c),
-    "v_lshl_or_b32": _map(lambda a, b, c: a << (b & _U31) | c),
-    "v_add_lshl_u32": _map(lambda a, b, c: (a + b) << (c & _U31)),
-    "v_mul_lo_u32": _map(lambda a, b: a * b),
-    "v_mul_u32_u24": _map(lambda a, b: (a & _24) * (b & _24)),
-    "v_mad_u32_u24": _map(lambda a, b, c: (a & _24) * (b & _24) + c),
-    "v_bfi_b32": _map(lambda a, b, c: a & b | ~a & c),
-    "v_bfe_u32": _map(_field),
-    "v_bfrev_b32": _map(_reverse_bits),
-    "v_min_u32": _map(np.minimum),
-    "v_max_u32": _map(np.maximum),
-    "v_min_i32": _map(lambda a, b: np.minimum(_signed(a), _signed(b)).view(np.uint32)),
-    "v_max_i32": _map(lambda a, b: np.maximum(_signed(a), _signed(b)).view(np.uint32)),
+    "v_accvgpr_mov_b32": computed(np.copy),
+    "v_accvgpr_read_b32": computed(np.copy),
+    "v_accvgpr_write_b32": computed(np.copy),
+    "v_add_u32": computed(lambda a, b: a + b),
+    "v_sub_u32": computed(lambda a, b: a - b),
+    "v_subrev_u32": computed(lambda a, b: b - a),
+    "v_add3_u32": computed(lambda a, b, c: a + b + c),
+    "v_and_b32": computed(lambda a, b: a & b),
+    "v_or_b32": computed(lambda a, b: a | b),
+    "v_xor_b32": computed(lambda a, b: a ^ b),
+    "v_or3_b32": computed(lambda a, b, c: a | b | c),
+    "v_and_or_b32": computed(lambda a, b, c: a & b | c),
+    "v_not_b32": computed(lambda a: ~a),
+    "v_xad_u32": computed(lambda a, b, c: (a ^ b) + c),
+    "v_lshlrev_b32": computed(lambda a, b: b << (a & _U31)),
+    "v_lshrrev_b32": computed(lambda a, b: b >> (a & _U31)),
+    "v_lshl_add_u32": computed(lambda a, b, c: (a << (b & _U31)) + c),
+    "v_lshl_or_b32": computed(lambda a, b, c: a << (b & _U31) | c),
+    "v_add_lshl_u32": computed(lambda a, b, c: (a + b) << (c & _U31)),
+    "v_mul_lo_u32": computed(lambda a, b: a * b),
+    "v_mul_u32_u24": computed(lambda a, b: (a & _24) * (b & _24)),
+    "v_mad_u32_u24": computed(lambda a, b, c: (a & _24) * (b & _24) + c),
+    "v_bfi_b32": computed(lambda a, b, c: a & b | ~a & c),
+    "v_bfe_u32": computed(_field),
+    "v_bfrev_b32": computed(_reverse_bits),
+    "v_min_u32": computed(np.minimum),
+    "v_max_u32": computed(np.maximum),
+    "v_min_i32": computed(lambda a, b: np.minimum(_signed(a), _signed(b)).view(np.uint32)),
+    "v_max_i32": computed(lambda a, b: np.maximum(_signed(a), _signed(b)).view(np.uint32)),
     "v_bitop3_b32": _bitop3,
     "v_mad_u64_u32": _map_wide(lambda a, b, c: a * b + c, "vvw", 2),  # the carry is not needed
     "v_lshl_add_u64": _map_wide(lambda a, by, c: (a << by) + c, "wvw"),
     "v_lshlrev_b64": _map_wide(lambda by, a: a << (by & np.uint64(63)), "vw"),
     "v_cndmask_b32": _select,
-    "v_cmp_gt_u32": _compare(lambda a, b: a > b),
-    "v_cmp_lt_u32": _compare(lambda a, b: a < b),
-    "v_cmp_ge_u32": _compare(lambda a, b: a >= b),
-    "v_cmp_le_u32": _compare(lambda a, b: a <= b),
-    "v_cmp_eq_u32": _compare(lambda a, b: a == b),
-    "v_cmp_ne_u32": _compare(lambda a, b: a != b),
-    "v_cmp_gt_i32": _compare(lambda a, b: _signed(a) > _signed(b)),
-    "v_cmp_lt_i32": _compare(lambda a, b: _signed(a) < _signed(b)),
-    "v_cmp_ge_i32": _compare(lambda a, b: _signed(a) >= _signed(b)),
-    "v_cmp_le_i32": _compare(lambda a, b: _signed(a) <= _signed(b)),
-    "v_cmp_eq_i32": _compare(lambda a, b: a == b),
-    "v_cmp_ne_i32": _compare(lambda a, b: a != b),
+    **{f"v_cmp_{name}_u32": compared(getattr(operator, name)) for name in _TESTS},
+    **{f"v_cmp_{name}_i32": compared(_of_signed(getattr(operator, name))) for name in _TESTS},
     "v_readfirstlane_b32": _first_lane,
     "v_permlane32_swap_b32": _swap_halves,
 }

@@ -29,8 +29,8 @@ class Gated(Protocol):
         ...
 
     @property
-    def unused_reads(self) -> bool:
-        """Whether the epilogue reads a fragment that nothing takes: one more wait follows."""
+    def unused_reads(self) -> tuple[tuple[int, int], ...]:
+        """Fragments the epilogue reads and nothing takes: with any, one more wait follows."""
         ...
 
     @property

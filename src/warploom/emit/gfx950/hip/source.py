@@ -14,7 +14,6 @@ from warploom.document.kinds import KOffsetKind, OpRole, Phase, ScheduleOps
 from warploom.document.ops import OpDesc
 from warploom.emit.gfx950.hip.notes import Place, wait_notes
 from warploom.emit.gfx950.hip.template import preamble
-from warploom.emit.gfx950.lower.liveness import unused_reads
 from warploom.emit.gfx950.lower.module import KERNEL_NAME
 from warploom.emit.gfx950.lower.waits import encode_wait
 from warploom.emit.gfx950.plan import KernelPlan, Movement
@@ -67,9 +66,9 @@ def _kernel(plan: KernelPlan, notes: Mapping[Place, str]) -> list[str]:
     for extra in range(1, max(protocol.tail_barriers) + 1):
         groups = [g for g, t in enumerate(protocol.tail_barriers) if t >= extra]
         lines.append(_guarded(groups, "even out the barriers of the wave groups"))
-    if unused_reads(plan):
+    if plan.unused_reads:
         lines.append(_wait("  ", None, 0, "reads no multiplication takes: counted, so kept"))
-    lines += [f"  w.keep(w.frag_{'ab'[c]}[{index}]);" for c, index in unused_reads(plan)]
+    lines += [f"  w.keep(w.frag_{'ab'[c]}[{index}]);" for c, index in plan.unused_reads]
     return [*lines, "  w.store();", "}"]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from warploom.emit.gfx950.lower.liveness import unused_reads
 from warploom.emit.gfx950.lower.zeroing import wants_agprs
 from warploom.emit.gfx950.mfma import ElementType
 from warploom.emit.gfx950.plan import KernelPlan, Movement
@@ -115,7 +114,7 @@ def _wave(plan: KernelPlan) -> str:
         + _zero(plan)
         + _READ_PART
         + moves
-        + (_KEEP if unused_reads(plan) else "")
+        + (_KEEP if plan.unused_reads else "")
         + _multiply(plan)
         + _STORE
         + "};\n"

@@ -11,7 +11,7 @@ from __future__ import annotations
 from warploom.emit.gfx950.lower.ragged import emit_ends
 from warploom.emit.gfx950.lower.text import IrText
 from warploom.emit.gfx950.plan import KernelPlan
-from warploom.emit.gfx950.tile import CHUNK, Operand
+from warploom.emit.gfx950.tile import CHUNK, GemmTile, Operand
 from warploom.target.mi355x import LANES
 
 BUFFER_FLAGS = 0x27000  # raw buffer of untyped 32-bit data, swizzling off
@@ -74,7 +74,7 @@ def _load_offsets(text: IrText, plan: KernelPlan, operand: Operand) -> None:
     tile = plan.tile
     row = text.over("%tid", tile.chunks_per_row)
     chunk = text.modulo("%tid", tile.chunks_per_row)
-    chunk = text.value(f"xor i32 {chunk}, {_swizzle(text, plan, row)}")
+    chunk = text.value(f"xor i32 {chunk}, {swizzled(text, tile, row)}")
     column = text.times(chunk, CHUNK)
     if operand.channel == 0:
         text.add(f"%load_column = add i32 {column}, 0")
@@ -93,7 +93,7 @@ def _fragment_bases(text: IrText, plan: KernelPlan, operand: Operand) -> None:
     tile, c = plan.tile, operand.channel
     row = text.modulo("%lane", operand.mma_rows)
     part = text.over("%lane", operand.mma_rows)
-    swizzle = _swizzle(text, plan, row)
+    swizzle = swizzled(text, tile, row)
     share = text.times(f"%wave{c}", operand.rows // plan.subtiles[c] // operand.waves)
     start = text.times(text.value(f"add i32 {share}, {row}"), tile.row_bytes)
     for q in range(tile.k_steps * tile.reads_per_operand):
@@ -102,8 +102,9 @@ def _fragment_bases(text: IrText, plan: KernelPlan, operand: Operand) -> None:
         text.value(f"add i32 {start}, {text.times(chunk, CHUNK)}", f"frag_{c}_{q}")
 
 
-def _swizzle(text: IrText, plan: KernelPlan, row: str) -> str:
-    shift, mask = plan.tile.swizzle
+def swizzled(text: IrText, tile: GemmTile, row: str) -> str:
+    """By how much the chunks of a row of LDS are exchanged."""
+    shift, mask = tile.swizzle
     return text.value(f"and i32 {text.over(row, 1 << shift)}, {mask}")
 
 

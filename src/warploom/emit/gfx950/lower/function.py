@@ -9,8 +9,8 @@ as the prologue.
 from __future__ import annotations
 
 from warploom.document.kinds import OpRole, Phase
+from warploom.document.ops import ScheduleEntry
 from warploom.emit.gfx950.lower.addresses import emit_entry
-from warploom.emit.gfx950.lower.liveness import LiveIn, Slot, live_in
 from warploom.emit.gfx950.lower.module import module_text
 from warploom.emit.gfx950.lower.ragged import check_ragged
 from warploom.emit.gfx950.lower.state import Machine
@@ -18,7 +18,7 @@ from warploom.emit.gfx950.lower.store import emit_store
 from warploom.emit.gfx950.lower.table import emit_barrier, emit_wait, lower_op
 from warploom.emit.gfx950.lower.text import IrText
 from warploom.emit.gfx950.lower.zeroing import start_accumulators, wants_agprs
-from warploom.emit.gfx950.plan import KernelPlan
+from warploom.emit.gfx950.plan import KernelPlan, Slot
 
 Values = dict[tuple[object, ...], tuple[str, str]]  # register -> (LLVM type, SSA name)
 
@@ -29,12 +29,13 @@ def kernel_ir(plan: KernelPlan) -> str:
         check_ragged(plan)
     text = IrText()
     machine = Machine(text, plan)
-    live = live_in(plan)
     emit_entry(text, plan)
     _prologue(machine)
-    before = _live_values(machine, live.kernel)
+    leaving = _exposed(plan, plan.document.epilogue)
+    written = {slot for e in plan.document.kernel for slot in plan.defines(e.op)}
+    before = _live_values(machine, _exposed(plan, plan.document.kernel) | (leaving - written))
     after = _loop(machine, before)
-    _join(machine, live, before, after)
+    _join(machine, leaving, before, after)
     _epilogue(machine)
     emit_store(text, plan, machine.accumulators)
     lds = tuple(plan.channel_lds_bytes(c) for c in (0, 1))
@@ -94,10 +95,10 @@ def _loop(machine: Machine, before: Values) -> Values:
     return after
 
 
-def _join(machine: Machine, live: LiveIn, before: Values, after: Values) -> None:
+def _join(machine: Machine, live: set[Slot], before: Values, after: Values) -> None:
     """Values after the loop: from the prologue when it ran no iteration, else from the loop."""
     machine.text.label("drain")
-    wanted = {k: v for k, v in after.items() if k[0] == "accumulator" or _slot(k) in live.epilogue}
+    wanted = {k: v for k, v in after.items() if k[0] == "accumulator" or _slot(k) in live}
     _restore(machine, {})
     for key, (kind, name) in wanted.items():
         from_prologue = before[key][1] if key in before else "poison"
@@ -168,7 +169,17 @@ def _all_values(machine: Machine) -> Values:
     return values
 
 
-def _live_values(machine: Machine, live: frozenset[Slot]) -> Values:
+def _exposed(plan: KernelPlan, entries: tuple[ScheduleEntry, ...]) -> set[Slot]:
+    """The registers a phase uses before it fills them again: only these get a phi."""
+    exposed: set[Slot] = set()
+    written: set[Slot] = set()
+    for entry in entries:
+        exposed |= set(plan.uses(entry.op)) - written
+        written |= set(plan.defines(entry.op))
+    return exposed
+
+
+def _live_values(machine: Machine, live: set[Slot]) -> Values:
     return {
         key: value
         for key, value in _all_values(machine).items()
