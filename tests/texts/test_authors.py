@@ -579,7 +579,21 @@ def kernel(x: wl.In["m", "d"], w: wl.In["h", "d"], v: wl.In["h", "e"], out: wl.O
     {"m": 100, "d": 64, "h": 136, "e": 64},
     whole="de",
 )
+WRITTEN["embedded"] = Written(
+    """
+@wl.kernel
+def kernel(x: wl.In["n", "k"], w: wl.In["j", "k"], label: wl.In["m", wl.i32],
+           out: wl.Out["m", "j"]):
+    m, j = wl.tile(out)
+    acc = wl.zeros(m, j)
+    for k in wl.steps(x.k):
+        acc += x[label[m], k] @ w[j, k].T
+    out[m, j] = acc
+""",
+    {"m": 128, "n": 40, "k": 128, "j": 72},  # all rows exist, in whole lines
+)
 CHEAP = (
+    "embedded",
     "rounded_down",
     "complex_state",
     "swapped",
