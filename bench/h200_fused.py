@@ -520,7 +520,7 @@ def main():
     parts = [p for p in args.parts if p != "warm"] or PARTS
     if "warm" in args.parts:
         return warm(parts, args.tiles)
-    speed = {"rounds": 3, "run_ms": 40.0, "preheat_s": 0.2} if args.quick else {}
+    speed = {"rounds": 5, "run_ms": 60.0, "preheat_s": 0.3} if args.quick else {}
     bench = Bench(speed, args.tiles)
     for part in parts:
         try:

@@ -204,7 +204,7 @@ def values(data, layout):
     raw = np.ndarray(layout.shape, kind, data.data, 0, [s * size for s in layout.strides])
     raw = np.ascontiguousarray(raw)
     if size == 4:
-        return raw.view(np.float32).astype(np.float64)
+        return raw.view(np.int32 if layout.dtype == "i32" else np.float32).astype(np.float64)
     if layout.dtype == "f16":
         return raw.view(np.float16).astype(np.float64)
     return (raw.astype(np.uint32) << 16).view(np.float32).astype(np.float64)

@@ -12,6 +12,7 @@ import pytest
 
 import warploom
 from tests.cuda.gpu import NEEDS_HOPPER, TORCH_WARNINGS
+from warploom.kernels.grouped import grouped_gathered as in_one_kernel
 from warploom.kernels.measured import measured
 
 pytestmark = [*NEEDS_HOPPER, *TORCH_WARNINGS]
@@ -95,6 +96,14 @@ def grouped_gathered(k=K):
     return {"t": T, "n": N}, call, by_group(rows, w)
 
 
+def whole_rows():
+    """Rows that all exist, in whole lines: copies that say no size."""
+    x, w, at = randn(S, 320), randn(len(SIZES), N, 320), starts()
+    tokens = torch.randint(0, S, (T,), device="cuda").int()
+    wanted = by_group(x[tokens.long()], w)
+    return {"t": T, "n": N}, lambda: in_one_kernel(x, w, at, tokens), wanted
+
+
 def gathered_swiglu():
     (x, tokens, rows), at = picked(), starts()
     w, up = (randn(len(SIZES), N, K) for _ in "wu")
@@ -154,6 +163,7 @@ CASES |= {f"block_scaled {m}": lambda m=m: block_scaled(m, m - m % 128, 640) for
 CASES |= {f"int4_gemm {m}": lambda m=m: int4_gemm(m) for m in (1, 16, 40, 100, 200)}
 CASES |= {"fp8_gemm 16": lambda: fp8_gemm(16)}
 CASES |= {"grouped_gathered copied": lambda: grouped_gathered(320)}
+CASES |= {"grouped_gathered whole": whole_rows}
 
 
 @pytest.mark.parametrize("what", CASES)

@@ -515,7 +515,88 @@ def kernel(x: wl.In["m", "k"], out: wl.Out["m", wl.f32]):
 """,
     {"m": 100, "k": 2},  # with more columns zeros past the end are seldom the least
 )
+WRITTEN["rounded_down"] = Written(
+    """
+@wl.kernel
+def kernel(x: wl.In["m", "k"], q: wl.Out["m", wl.i32], s: wl.Out["m", wl.f32], *, by: int):
+    m = wl.tile(q)
+    i, acc = wl.index(m) - 50, wl.zeros(m)
+    for k in wl.steps(x.k):
+        j = wl.index(k) - 60  # quotients and remainders of negative numbers, too
+        acc += wl.where(j // 8 == i // 8, x[m, k], 0.0).sum(axis=1)
+        acc += ((j % 7) * x[m, k] + (j // by) * 0.01).sum(axis=1)
+    q[m] = i // 7 + 3 * (i % 16) + i // by
+    s[m] = acc
+""",
+    {"m": 100, "k": 136},
+    scalars={"by": -3},
+)
+WRITTEN["complex_state"] = Written(
+    """
+@wl.kernel
+def kernel(x: wl.In["m", "k"], angle: wl.In["m", wl.f32], a: wl.Out["m", wl.f32],
+           b: wl.Out["m", wl.f32], c: wl.Out["m", wl.f32]):
+    m = wl.tile(a)
+    cos, sin = wl.cos(angle[m]), wl.sin(angle[m])
+    re, im, last, sums = wl.zeros(m), wl.zeros(m), wl.zeros(m), wl.zeros(m)
+    for k in wl.steps(x.k, 64):
+        s = x[m, k].to(wl.f32).sum(axis=1)
+        re, im = re * cos - im * sin + s, re * sin + im * cos
+        sums += last * s
+        last = s
+    a[m] = re
+    b[m] = im
+    c[m] = sums
+""",
+    {"m": 100, "k": 300},
+)
+WRITTEN["swapped"] = Written(
+    """
+@wl.kernel
+def kernel(x: wl.In["m", "k"], out: wl.Out["m", wl.f32], other: wl.Out["m", wl.f32]):
+    m = wl.tile(out)
+    a, b, c, d = wl.zeros(m), wl.full(m, 1.0), wl.zeros(m), wl.full(m, 2.0)
+    for k in wl.steps(x.k, 64):
+        s = x[m, k].to(wl.f32).sum(axis=1) + 0.25 * d
+        a, b = b, 0.5 * a + s
+        c, d = s, s
+    out[m] = a + c
+    other[m] = b - d
+""",
+    {"m": 100, "k": 300},
+)
+WRITTEN["turned_mlp"] = Written(
+    """
+@wl.kernel
+def kernel(x: wl.In["m", "d"], w: wl.In["h", "d"], v: wl.In["h", "e"], out: wl.Out["e", "m"]):
+    m = wl.tile("m")
+    rows = x[m]
+    acc = wl.zeros(v.e, m)
+    for h in wl.steps(w.h):
+        acc += v[h].T @ wl.relu(w[h] @ rows.T).to(x.dtype)  # an operand of 32 columns has no room
+    out[:, m] = acc
+""",
+    {"m": 100, "d": 64, "h": 136, "e": 64},
+    whole="de",
+)
+WRITTEN["embedded"] = Written(
+    """
+@wl.kernel
+def kernel(x: wl.In["n", "k"], w: wl.In["j", "k"], label: wl.In["m", wl.i32],
+           out: wl.Out["m", "j"]):
+    m, j = wl.tile(out)
+    acc = wl.zeros(m, j)
+    for k in wl.steps(x.k):
+        acc += x[label[m], k] @ w[j, k].T
+    out[m, j] = acc
+""",
+    {"m": 128, "n": 40, "k": 128, "j": 72},  # all rows exist, in whole lines
+)
 CHEAP = (
+    "embedded",
+    "rounded_down",
+    "complex_state",
+    "swapped",
     "begins_1",
     "least",
     "two_chained",
@@ -638,8 +719,63 @@ def kernel(
 """,
         {"m": 100, "n": 72, "k": 136},
     ),
+    "column_norms": Written(
+        """
+@wl.kernel
+def kernel(x: wl.In["m", "k"], y: wl.In["n", "k"], out: wl.Out["m", "n"]):
+    m, n = wl.tile(out)
+    acc, yy = wl.zeros(m, n), wl.zeros(n)
+    for k in wl.steps(x.k):
+        acc += x[m, k] @ y[n, k].T
+        yy += (y[n, k].to(wl.f32) * y[n, k]).sum(axis=1)
+    out[m, n] = yy - 2.0 * acc
+""",
+        {"m": 100, "n": 72, "k": 136},
+    ),
+    "turned_sum": Written(
+        """
+@wl.kernel
+def kernel(x: wl.In["m", "k"], w: wl.In["n", "k"], out: wl.Out["m", "n"]):
+    m, n = wl.tile(out)
+    a, b = wl.zeros(m, n), wl.zeros(n, m)
+    for k in wl.steps(x.k):
+        a += x[m, k] @ w[n, k].T
+        b += w[n, k] @ x[m, k].T
+    out[m, n] = a + b.T
+""",
+        {"m": 100, "n": 72, "k": 136},
+    ),
+    "swapped_tiles": Written(
+        """
+@wl.kernel
+def kernel(x: wl.In["m", "k"], w: wl.In["n", "k"], out: wl.Out["m", "n"]):
+    m, n = wl.tile(out)
+    a, b = wl.zeros(m, n), wl.zeros(m, n)
+    for k in wl.steps(x.k, 64):
+        a, b = b, 0.5 * a + x[m, k] @ w[n, k].T
+    out[m, n] = a - b
+""",
+        {"m": 100, "n": 72, "k": 136},
+    ),
+    "from_before": Written(
+        """
+@wl.kernel
+def kernel(x: wl.In["m", "k"], g: wl.In["m", wl.f32], out: wl.Out["m", wl.f32]):
+    m = wl.tile(out)
+    h, a, b = wl.exp(g[m]), wl.zeros(m), wl.zeros(m)
+    for k in wl.steps(x.k, 64):
+        b = b * 0.5 + x[m, k].to(wl.f32).sum(axis=1) * a
+        a = h
+    out[m] = b
+""",
+        {"m": 100, "k": 300},
+    ),
 }
 SAID = {
+    "column_norms": "a vector of 'n' that is computed here",
+    "turned_sum": "a transposed tile that is computed here",
+    "swapped_tiles": "are made of one another",
+    "from_before": "becomes one from before the loop",
     "top1_narrow": "a product with 8 columns",
     "conv_1d": "wl.index",
     "columns_most": "over the rows of a tile",

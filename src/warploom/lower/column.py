@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from warploom.document.roles import RolesDocument
+from warploom.errors import CycleError
 from warploom.guard.mbarrier import Plan, derive_roles
 from warploom.kernel.values import Kernel
 from warploom.lower.allowed import check_allowed
-from warploom.lower.body import body_of
+from warploom.lower.body import body_of, refusal
 from warploom.lower.candidates import TEXT_ORDER, candidates_of, given_times, in_text_order
 from warploom.lower.exchange import exchanges_of
 from warploom.lower.flow import flow_of
@@ -105,7 +106,15 @@ def _lower(
     name = f"{kernel.name}_{tiling.name}{tag}"
     problem = problem_of(layout, target, name)
     plan = plan_of(layout, target, name, part)
-    result = schedule(problem, plan, layout, *solving)
+    try:
+        result = schedule(problem, plan, layout, *solving)
+    except CycleError as error:
+        raise refusal(
+            "carried values of this loop are made of one another",
+            body.loop.line,
+            why="each is replaced after the other was read, by steps that run one after the other",
+            fix="make them by the same kind of work, or carry one of them in a kernel of its own",
+        ) from error
     document = derive_roles(result, plan)
     if tiling.settled:
         document = settled(document)

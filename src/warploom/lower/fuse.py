@@ -178,6 +178,7 @@ class _Groups:
         for op in reversed(self.loose):
             users = [u for w, u in self.body.users[op.result.name] if w is self.when]
             homes = [self.home[n] for u in users if (n := made_by(u)) in self.home]
+            homes = homes or self._homes_of_next(op)
             alone = _Key(frozenset(), 0, op.result.vars, False)
             self._put(op, homes[0] if homes else alone, first=True)
         for key in list(self.groups):
@@ -186,6 +187,15 @@ class _Groups:
                 if target is not None and target != key:
                     self.groups[key].remove(op)
                     self._put(op, target, first=True)
+
+    def _homes_of_next(self, op: Work) -> list[_Key]:
+        """The steps that replace carried values an op reads: it reads what was there before."""
+        loose = {o.result.name: o for o in self.loose}
+        names = list(operands(op))
+        for name in names:
+            names += operands(loose[name]) if name in loose else ()
+        read = (self.body.inside.get(n) for n in names)
+        return [self.home[c.last] for c in read if c is not None and c.last in self.home]
 
     def _later_home(self, op: Work) -> _Key | None:
         """The one step all users of a row op stand in, so that nothing of it is kept.

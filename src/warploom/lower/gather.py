@@ -17,7 +17,7 @@ GATHERER = "gatherer"
 THREADS = 96
 CHUNK_BYTES = 16  # what a thread copies at once: eight threads take a line of a row
 AT_ONCE = THREADS * CHUNK_BYTES // LINE_BYTES  # rows
-REGISTERS = 40  # of a thread that gathers, besides where its rows lie
+REGISTERS = 56  # of a thread that gathers, besides where its rows lie
 
 
 def rounds_of(ring: SlotRing) -> int:

@@ -28,8 +28,10 @@ from warploom.kernel.values import (
     Op,
     Pointwise,
     Reduce,
+    Spread,
     Store,
     Value,
+    operands,
     results,
 )
 from warploom.lower.body import Body, made_by, refusal
@@ -146,6 +148,7 @@ def lay_out(body: Body, tiling: Tiling, steps: tuple[Step, ...]) -> Layout:
         forms=tuple(forms.items()),
     )
     _check_products(layout)
+    _check_vectors(layout)
     return layout
 
 
@@ -271,6 +274,25 @@ def _check_products(layout: Layout) -> None:
                 fix=f"an extent of {var} in multiples of {step} up to 256",
             )
         _check_left(layout, op)
+
+
+def _check_vectors(layout: Layout) -> None:
+    """A thread has the elements of its rows, not of its columns: of vectors, and of tiles."""
+    body, kept = layout.body, dict(layout.homes)
+    for _, op in body.placed():
+        if not isinstance(op, Pointwise | Spread | Reduce):
+            continue
+        tile = body.values[op.arg] if isinstance(op, Reduce) else op.result
+        for name in operands(op) if len(tile.dims) == 2 else ():
+            inner, flipped = body.through(name)
+            if inner in kept and (flipped or body.values[name].vars == tile.vars[1:]):
+                what = "a transposed tile" if flipped else f"a vector of '{tile.vars[1]}'"
+                raise refusal(
+                    f"{what} that is computed here, used element by element with others",
+                    op.result.line,
+                    why="registers hold rows of a tile, and its vectors by rows",
+                    fix="compute it by a kernel of its own and load it here",
+                )
 
 
 def leaves_by_copies(layout: Layout, var: str) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from warploom.kernel.values import (
+    Carried,
     Const,
     Fn,
     Kernel,
@@ -21,7 +22,7 @@ from warploom.kernel.values import (
     Transpose,
     operands,
 )
-from warploom.lower.body import made_by
+from warploom.lower.body import made_by, refusal
 from warploom.lower.edges import hide_edges
 from warploom.lower.single import keep_carried
 
@@ -143,4 +144,41 @@ def stores_by_name(kernel: Kernel, positive: frozenset[str]) -> Kernel:
     return replace(kernel, ops=tuple(kept))
 
 
-REWRITES: tuple[Rewrite, ...] = (scale_after_maximum, hide_edges, keep_carried, stores_by_name)
+def own_lasts(kernel: Kernel, positive: frozenset[str]) -> Kernel:
+    """Every carried value has a last of its own, made in the loop: ``a, b = b, c`` copies b."""
+    _ = positive
+
+    def change(loop: Loop) -> Loop:
+        made = {made_by(op) for op in loop.body}
+        before, after, carried = list[Op](), list[Op](), list[Carried]()
+        for c in loop.carried:
+            if c.last == c.inside.name or (
+                c.last in made and c.last not in {x.last for x in carried}
+            ):
+                carried.append(c)
+                continue
+            if c.last not in made and c.last not in {x.inside.name for x in loop.carried}:
+                raise refusal(
+                    "a carried value that becomes one from before the loop",
+                    loop.line,
+                    why="what a step leaves is made in the step",
+                    fix="use the value itself, and wl.where(wl.index(k) ...) for the first step",
+                )
+            own = replace(c.inside, name=f"{c.inside.name}_next")
+            one = replace(own, name=f"{own.name}_one", dims=())
+            copy = Pointwise(result=own, fn=Fn.MUL, args=(c.last, one.name))
+            number = 1.0 if own.dtype.is_float else 1
+            (after if c.last in made else before).extend((Const(result=one, value=number), copy))
+            carried.append(replace(c, last=own.name))
+        return replace(loop, body=(*before, *loop.body, *after), carried=tuple(carried))
+
+    return _with_loops(kernel, change)
+
+
+REWRITES: tuple[Rewrite, ...] = (
+    scale_after_maximum,
+    own_lasts,
+    hide_edges,
+    keep_carried,
+    stores_by_name,
+)

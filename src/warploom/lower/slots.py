@@ -276,6 +276,13 @@ def filled_rings(body: Body, tiling: Tiling) -> tuple[SlotRing, ...]:
             )
         rows, cols = (tiling.extent(d.var) for d in value.dims)
         tile = SlotTile(value=name, tensor="", rows=rows, cols=cols, dtype=value.dtype)
+        if tile.narrow:
+            raise refusal(
+                f"a computed operand with {cols} columns",
+                value.line,
+                why=f"consumers write rows of {LINE_BYTES} bytes, {tile.block_cols} elements",
+                fix=f"an extent of {value.dims[1].var} that is a multiple of {tile.block_cols}",
+            )
         rings.append(SlotRing(name=_ring_name([tile]), tiles=(tile,), filled=True))
     return tuple(rings)
 

@@ -50,8 +50,6 @@ BINARY = {
     Fn.ADD: "+",
     Fn.SUB: "-",
     Fn.MUL: "*",
-    Fn.FLOORDIV: "/",
-    Fn.MOD: "%",
     Fn.SHR: ">>",
     Fn.BITS: "&",
     Fn.EQ: "==",
@@ -346,6 +344,8 @@ def pointwise(fn: Fn, args: list[str], dtype: DType, types: list[DType]) -> str:
     if fn in BINARY:
         return f"({args[0]} {BINARY[fn]} {args[1]})"
     match fn:
+        case Fn.FLOORDIV | Fn.MOD:
+            return _rounded_down(fn, *args)
         case Fn.NEG:
             return f"(-{args[0]})"
         case Fn.NOT:
@@ -362,6 +362,14 @@ def pointwise(fn: Fn, args: list[str], dtype: DType, types: list[DType]) -> str:
             return _cast(args[0], dtype, types[0])
         case _:
             return FUNCTIONS[fn].format(args[0])
+
+
+def _rounded_down(fn: Fn, a: str, b: str) -> str:
+    """Quotients of whole numbers are rounded down, remainders have the sign of the divisor."""
+    by = int(b) if b.isdecimal() else 0
+    if by and not by & (by - 1):
+        return f"({a} >> {by.bit_length() - 1})" if fn is Fn.FLOORDIV else f"({a} & {by - 1})"
+    return f"{'divided_down' if fn is Fn.FLOORDIV else 'remainder_of'}({a}, {b})"
 
 
 FUNCTIONS = {

@@ -1,7 +1,7 @@
 """Rows that a list picks, as CUDA text: copies of 16 bytes a thread from memory to slots.
 
 Eight threads take a line of 128 bytes of a row, all of them 12 rows at a time; a thread remembers
-the numbers of its rows for the tile. Copies land by themselves and arrive for their thread; who
+where its rows begin for the tile. Copies land by themselves and arrive for their thread; who
 waits for them fences, as they are ordinary writes to the tensor cores. Rows and columns that do not
 exist are zeros. Rows that do not begin at 16 bytes are read and written element by element.
 """
@@ -20,38 +20,32 @@ MINE = "(threadIdx.x - 32) / 8"  # the first warp is the producer
 
 
 def gathered_lines(context: Context, ring: SlotRing) -> list[str]:
-    """Declared for every tile: the numbers of its rows, and what copies them."""
+    """Declared for every tile: where its rows begin, and what copies them."""
     op = _load(context, ring)
     tile, array = ring.tiles[0], f"rows_{ring.tiles[0].value.replace('.', '_')}"
-    rows, cols = op.result.vars
-    numbers, many, elements = f"at_{array}", rounds_of(ring), CHUNK_BYTES * 8 // tile.dtype.bits
-    picked = next(n for n, a in enumerate(op.at) if a.value == list_of(context.layout.body, op))
-    number = _number(context, op.at[picked].value or "", rows)
-    size = context.size_of(op.tensor, context.kernel.tensor(op.tensor).axes[picked].name)
-    own = {picked: f"{numbers}[i]", len(op.at) - 1: "column"}
-    places = [own.get(n) or context.index(a, "k") for n, a in enumerate(op.at)]
-    start = context.address(op, [f"(long long)({p})" for p in places])
-    left = f"{numbers}[i] < 0 ? 0 : left"
+    cols, many = op.result.vars[1], rounds_of(ring)
     steps = [f"{context.stride(op.tensor, n)}" for n in range(len(op.at) - 1)]
-    wide = " | ".join(f"{s} % {elements}" for s in steps)
+    wide = " | ".join(f"{s} % {_elements(tile)}" for s in steps)
+    rows = _rows_of(context, op, tile, array, many)
+    moves = any(a.var == context.layout.body.loop.var for a in op.at[:-1])
+    slot = f"slot + {LINE_BYTES} * ({MINE})"
     return [
-        f"int {numbers}[{many}];",
-        "#pragma unroll",
-        f"for (int i = 0; i < {many}; ++i) {{",
-        f"  const int mine = {MINE} + {AT_ONCE} * i, row = {context.position(rows)} + mine;",
-        f"  const bool exists = mine < {tile.rows} && row < {context.end_of(rows)};",
-        f"  const int number = exists ? {number} : -1;",
-        f"  {numbers}[i] = (unsigned)number < (unsigned){size} ? number : -1;",
-        "}",
+        *([] if moves else rows),
         f"const long long first_{array} = (long long){context.pointer(op.tensor)};",
         f"const bool wide_{array} = (({wide}) | (first_{array} % {CHUNK_BYTES})) == 0;",
         f"auto {load_name(ring)} = [&](int k, uint32_t slot, uint32_t full) {{",
+        *indent(rows if moves else [], 2),
         f"  const int from = {context.position(cols, 'k')}, end = {context.end_of(cols)};",
-        f"  if (wide_{array}) {{",
-        *indent(_each(tile, many, f"copy_row(at, &{start}, {left});"), 4),
+        f"  const int left = end - from - {_elements(tile)} * (threadIdx.x % 8);",
+        f"  const uint32_t even = {slot} + (((threadIdx.x ^ ({MINE})) % 8) << 4), odd = even ^ 64;",
+        f"  if (wide_{array} && all_{array} && from + {tile.cols} <= end) {{",
+        *indent(_each(tile, array, many, "copy_line({to}, {at});"), 4),
+        "    copies_arrive(full);",
+        f"  }} else if (wide_{array}) {{",
+        *indent(_each(tile, array, many, f"copy_row({{to}}, {{at}}, {_left(array)});"), 4),
         "    copies_arrive(full);",
         "  } else {",
-        *indent(_each(tile, many, f"move_elements(at, &{start}, {left});"), 4),
+        *indent(_each(tile, array, many, f"move_elements({{to}}, {{at}}, {_left(array)});"), 4),
         "    proxy_fence();",
         "    mbar_arrive(full);",
         "  }",
@@ -59,21 +53,59 @@ def gathered_lines(context: Context, ring: SlotRing) -> list[str]:
     ]
 
 
-def _each(tile: SlotTile, many: int, call: str) -> list[str]:
-    """A call for every line of a thread: where it goes, and how many elements are left there."""
-    elements = CHUNK_BYTES * 8 // tile.dtype.bits
-    column = f"from + {tile.block_cols} * n + {elements} * (threadIdx.x % 8)"
+def _elements(tile: SlotTile) -> int:
+    """Elements that a thread copies at once."""
+    return CHUNK_BYTES * 8 // tile.dtype.bits
+
+
+def _left(array: str) -> str:
+    return f"missing_{array} >> i & 1 ? 0 : left - across"
+
+
+def _rows_of(context: Context, op: Load, tile: SlotTile, array: str, many: int) -> list[str]:
+    """Where a thread's chunks begin: what is computed once a tile is not computed for every copy,
+    which would take longer than the copies.
+    """
+    rows = op.result.vars[0]
+    picked = next(n for n, a in enumerate(op.at) if a.value == list_of(context.layout.body, op))
+    size = context.size_of(op.tensor, context.kernel.tensor(op.tensor).axes[picked].name)
+    own = {picked: "max(number, 0)", len(op.at) - 1: f"{_elements(tile)} * (threadIdx.x % 8)"}
+    places = [own.get(n) or context.index(a, "k") for n, a in enumerate(op.at)]
+    start = context.address(op, [f"(long long)({p})" for p in places])
+    row = f"{context.position(rows)} + mine"
+    if context.kernel.grid.kind == "groups":  # rows past its end are not stored: any one will do
+        row = f"min({row}, {context.end_of(rows)} - 1)"
+    return [
+        f"const uint16_t* {array}[{many}];",
+        f"unsigned missing_{array} = 0;",
+        "#pragma unroll",
+        f"for (int i = 0; i < {many}; ++i) {{",
+        f"  const int mine = {MINE} + {AT_ONCE} * i, row = {row};",
+        f"  const bool exists = mine < {tile.rows} && row < {context.end_of(rows)};",
+        f"  int number = exists ? {_number(context, op.at[picked].value or '', rows)} : -1;",
+        f"  if ((unsigned)number >= (unsigned){size}) {{",
+        "    number = -1;",
+        f"    missing_{array} |= mine < {tile.rows} ? 1u << i : 0u;",
+        "  }",
+        f"  {array}[i] = &{start};",
+        "}",
+        f"const bool all_{array} = __all_sync(~0u, missing_{array} == 0);",
+    ]
+
+
+def _each(tile: SlotTile, array: str, many: int, call: str) -> list[str]:
+    """A call for every line of a thread. Rows are 12 apart: every other one is swizzled alike."""
+    to = f"(i % 2 ? odd : even) + {tile.rows * LINE_BYTES} * n + {LINE_BYTES * AT_ONCE} * i"
+    whole = tile.rows % AT_ONCE == 0
+    last = "" if whole else f"if (i < {many - 1} || {MINE} + {AT_ONCE} * i < {tile.rows}) "
     return [
         "#pragma unroll",
         f"for (int n = 0; n < {tile.blocks}; ++n) {{",
-        f"  const int column = {column}, left = end - column;",
+        f"  const int across = {tile.block_cols} * n;",
+        "  (void)across;",
         "#pragma unroll",
-        f"  for (int i = 0; i < {many}; ++i) {{",
-        f"    const unsigned row = {MINE} + {AT_ONCE} * i;",
-        f"    const uint32_t at = slot + {tile.rows * LINE_BYTES} * n + {LINE_BYTES} * row"
-        " + (((threadIdx.x ^ row) % 8) << 4);",
-        f"    if (row < {tile.rows}) {call}",
-        "  }",
+        f"  for (int i = 0; i < {many}; ++i)",
+        f"    {last}{call.format(to=to, at=f'{array}[i] + (from + across)')}",
         "}",
     ]
 

@@ -47,6 +47,15 @@ def _store(rank: int, *, add: bool = False) -> str:
 
 
 TILE_HELPERS: dict[str, str] = {
+    "divided_down": (
+        "// Rounded down; by 0 as by 1.\n"
+        "DEVICE int divided_down(int a, int b) {\n  if (b == 0) return a;\n"
+        "  return a / b - (a % b != 0 && (a < 0) != (b < 0));\n}\n"
+    ),
+    "remainder_of": (
+        "DEVICE int remainder_of(int a, int b) {\n"
+        "  return b == 0 ? 0 : a - divided_down(a, b) * b;\n}\n"
+    ),
     "from_bf16": (
         "DEVICE float from_bf16(uint16_t x) { return __uint_as_float((uint32_t)x << 16); }\n"
     ),
@@ -202,6 +211,12 @@ TILE_HELPERS: dict[str, str] = {
         "  const int bytes = 2 * max(0, min(left, 8));\n"
         '  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;"\n'
         '               :: "r"(to), "l"(at), "r"(bytes) : "memory");\n}\n'
+    ),
+    "copy_line": (
+        "// 16 bytes of a row, all of which exist.\n"
+        "DEVICE void copy_line(uint32_t to, const uint16_t* at) {\n"
+        '  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;"\n'
+        '               :: "r"(to), "l"(at), "n"(16) : "memory");\n}\n'
     ),
     "copies_arrive": (
         "// An arrival when all copies of this thread have landed.\n"
