@@ -2,6 +2,7 @@
 
     python bench/h200_attention.py final [--group G] [--quick]   the public call; the table
     python bench/h200_attention.py decode [--quick]   one query, many keys, against a copy's rate
+    python bench/h200_attention.py numerics  errors against float64 beside the libraries
     python bench/h200_attention.py correct   lengths, types, masks, shared heads, strides, packed
     python bench/h200_attention.py once      one small launch of each (for sanitizers)
     python bench/h200_attention.py profile   one launch of ours and of cuDNN (for ncu)
@@ -54,6 +55,7 @@ HEAD_DIMS = (64, 128, 256)
 MASKS = (False, True, "lower_right")
 ERROR_LIMIT = {"bf16": 5e-3, "fp16": 1e-3}
 LSE_LIMIT = 2e-3
+NO_WORSE = 1.005  # root mean square errors over cuDNN's
 TORCH = {"bf16": torch.bfloat16, "fp16": torch.float16}
 # batch, heads, kv heads, queries, keys
 LENGTHS = (
@@ -237,6 +239,7 @@ def contestants_of(sets, causal, *, flash):
     errors = {}
     for name in list(found):
         try:
+            torch.manual_seed(7)  # the same rows for everybody
             errors[name] = error_of(result_of(name, found[name]), *sets[0], causal)[0]
         except RuntimeError as error:
             print(f"no {name}:", str(error)[:100], flush=True)
@@ -278,6 +281,36 @@ def final(out_folder, group, speed, *, flash):
     for name, means in summary(table)["geometric_means"].items():
         print(f"  {name}: " + ", ".join(f"{k} {v:.3f}" for k, v in means.items()), flush=True)
     return sum(not r["error"][OURS] < ERROR_LIMIT["bf16"] for r in table)
+
+
+def numerics(out_folder):
+    """Largest and root mean square errors of the same rows, relative to cuDNN's."""
+    table, short = [], [(1, 8, n, d) for n in (512, 2048) for d in HEAD_DIMS]
+    for (b, h, s, d), causal in product((*CASES, *short), (False, True)):
+        found = {}
+        for draw in range(4):
+            torch.manual_seed(draw)
+            q, k, v = tensors(b, h, h, s, s, d)
+            contestants, _ = contestants_of([(q, k, v)], causal, flash=False)
+            rows, at = sample(q, min(s, 2048))
+            exact, _ = exact_rows(q, k, v, causal, d**-0.5, rows, at)
+            for name in contestants:
+                gap = result_of(name, contestants[name])[(*at, rows)].double() - exact
+                gap /= exact.pow(2).mean().sqrt()
+                most, squares = found.get(name, (0.0, 0.0))
+                found[name] = max(most, gap.abs().max().item()), squares + gap.pow(2).mean().item()
+            del q, k, v, contestants, exact
+        most, squares = found["cudnn"]
+        row = {"case": (b, h, s, d), "causal": causal, "rms of cudnn": (squares / 4) ** 0.5}
+        row |= {n: {"most": m / most, "rms": (q / squares) ** 0.5} for n, (m, q) in found.items()}
+        table.append(row)
+        who = [n for n in found if "cudnn" not in n]
+        said = ", ".join(f"{n} {row[n]['most']:.3f} {row[n]['rms']:.4f}" for n in who)
+        print(f"  {row['case']!s:22s} {'causal' if causal else 'full':6s} {said}", flush=True)
+        data = {"script": "bench/h200_attention.py numerics", "environment": environment()}
+        save(out_folder, "h200_attention_errors.json", {**data, "table": table})
+        torch.cuda.empty_cache()
+    return sum(not row[OURS]["rms"] < NO_WORSE for row in table)
 
 
 def line_of(row):
@@ -378,7 +411,7 @@ def save(folder, name, data):
 
 def main():
     parser = argparse.ArgumentParser()
-    modes = ("correct", "final", "decode", "once", "profile")
+    modes = ("correct", "final", "numerics", "decode", "once", "profile")
     parser.add_argument("mode", choices=modes)
     parser.add_argument("rest", nargs="*", type=int)
     parser.add_argument("--out", default="bench/results")
@@ -396,6 +429,8 @@ def main():
         return correct(args.out)
     if args.mode == "final":
         return final(args.out, args.group, speed, flash=args.flash)
+    if args.mode == "numerics":
+        return numerics(args.out)
     if args.mode == "decode":
         return decode(args.out, speed)
     if args.mode == "profile":

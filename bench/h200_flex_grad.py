@@ -150,7 +150,7 @@ class Bench:
         """A case with its errors, compiled; and its calls."""
         given = self.drawn(*heads(d))
         calls = self.passes(name, *given)
-        row = {"case": name, "d": d, "error": self.errors(name, given, calls)}
+        row = {"case": f"{name}, d={d}", "error": self.errors(name, given, calls)}
         self.rows.append(row)
         for who, found in row["error"].items():
             print(name, d, who, {g: f"{e:.3e}" for g, e in found.items()}, flush=True)
@@ -166,7 +166,7 @@ class Bench:
         base = (row["ms"][first] + row["ms"]["again"]) / 2
         row["ratio"] = {n: base / t for n, t in row["ms"].items()}
         said = {n: f"{r:.3f}" for n, r in row["ratio"].items()}
-        print(row["case"], row["d"], said, f"{row['ms'][flex.OURS]:.3f} ms", flush=True)
+        print(row["case"], said, f"{row['ms'][flex.OURS]:.3f} ms", flush=True)
 
     def save(self, out):
         done = {"script": "bench/h200_flex_grad.py", "environment": self.environment()}

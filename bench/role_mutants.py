@@ -31,6 +31,7 @@ from warploom.document.roles_json import read_roles, write_roles
 
 RESULTS = Path(__file__).parent / "results"
 VERDICTS = ("found", "missed", "reported only", "passed")
+MEETING = " at a meeting"
 APART = "a role reads what it wrote itself: needs warps that run apart, which the model has not"
 WHY = {
     "turn": "turns order the products in time, not data: values stay right",
@@ -40,6 +41,7 @@ WHY = {
     "k +1": "one slot: the arrival reaches the same barrier, but names another use",
     "drop ScopeSync": APART,
     "swap": APART,
+    "swap at a meeting": "parts but the last never come there; the model runs one part",
     "drop WaitFull": APART,
     "drop WaitEmpty": APART,
     "instance": "turns order the products in time, not data: values stay right",
@@ -139,8 +141,9 @@ def classes(subjects, verdict, why, work=False):
     for name, rows in subjects.items():
         for r in rows:
             if r["verdict"] == verdict and r["work"] is work:
-                found[r["operator"]] += 1
-                examples[r["operator"]] = examples[r["operator"]] or f"{name}: {r['where']}"
+                operator = r["operator"] + MEETING * (r["codes"] == ["EXCHANGE"])
+                found[operator] += 1
+                examples[operator] = examples[operator] or f"{name}: {r['where']}"
     lines = ["| operator | mutants | why | for example |", "|---|---|---|---|"]
     for operator, n in found.most_common():
         lines.append(f"| {operator} | {n} | {why.get(operator, '')} | {examples[operator]} |")

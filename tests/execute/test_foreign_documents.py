@@ -1,11 +1,13 @@
 """Any document gives an ``Execution`` or one of our errors, whatever it contains."""
 
+from contextlib import suppress
+
 from hypothesis import given, settings, strategies as st
 
 from warploom.document import BarrierKind, Counters, Protocol, RegisterWaits, ScheduleDocument
 from warploom.document.kinds import KOffsetKind, OpRole, OpTag, Phase, ScheduleOps
 from warploom.document.ops import OpDesc, ScheduleEntry
-from warploom.errors import WarploomError
+from warploom.errors import DocumentError, WarploomError
 from warploom.run import Drift, Early, Execution, Late, Random, execute
 from warploom.verify import verify
 
@@ -76,7 +78,8 @@ def test_a_run_or_a_typed_error(document, trips, timing, stalls):
     assert isinstance(run, Execution)
     assert run.describe()
     if not run.correct and not stalls:
-        assert not verify(document).is_clean
+        with suppress(DocumentError):  # what the judge refuses is not clean either
+            assert not verify(document).is_clean
 
 
 def test_nothing_to_multiply_is_correct():

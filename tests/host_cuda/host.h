@@ -84,7 +84,6 @@ void host_mbar_init(host_u32 at, host_u32 count);
 void host_mbar_expect(host_u32 at, host_u32 bytes);
 void host_mbar_arrive(host_u32 at);
 host_u32 host_mbar_wait(host_u32 at, host_u32 parity);
-host_u32 host_mbar_test(host_u32 at, host_u32 parity);
 void host_bar_sync(host_u32 id, host_u32 threads);
 void host_bar_arrive(host_u32 id, host_u32 threads);
 bool host_bar_any(host_u32 id, bool x);

@@ -515,10 +515,6 @@ host_u32 host_mbar_wait(host_u32 at, host_u32 parity) {
   return 1;
 }
 
-host_u32 host_mbar_test(host_u32 at, host_u32 parity) {
-  return (unsigned)barrier(at).phase % 2 != parity;
-}
-
 static bool arrived(Named& n, unsigned count) {
   if (++n.arrived < count) return false;
   n.arrived = 0;

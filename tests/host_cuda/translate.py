@@ -138,7 +138,6 @@ _PLAIN = {  # instruction: the C++ of its operands in the order of the PTX text
     "mbarrier.arrive.relaxed.cluster.shared::cluster.b64": "host_mbar_arrive_at({0}, {1});",
     "barrier.cluster.wait.acquire": "host_cluster_sync();",
     "mbarrier.try_wait.parity.shared::cta.b64": "{0} = host_mbar_wait({1}, {2});",
-    "mbarrier.test_wait.parity.shared::cta.b64": "{0} = host_mbar_test({1}, {2});",
     "mapa.shared::cluster.u32": "{0} = host_at_cta({1}, {2});",
     "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32": (
         "const float x_[] = {{{1}, {2}, {3}, {4}}}; host_send({0}, x_, {5});"

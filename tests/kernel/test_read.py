@@ -8,7 +8,7 @@ import pytest
 
 import warploom as wl
 from tests.kernel.sources import run_source
-from warploom.kernel.listing import edges, listing, show
+from warploom.kernel.listing import listing, show
 from warploom.kernel.values import (
     DType,
     Grid,
@@ -21,6 +21,8 @@ from warploom.kernel.values import (
     Transpose,
     Var,
     Walk,
+    operands,
+    results,
     walk,
 )
 from warploom.kernels.attention import attention
@@ -332,6 +334,25 @@ def test_the_listing():
     wanted = LISTING.replace("# 3: s =", "# 3: m = wl.tile(out); s =")
     assert str(kernel) == listing(kernel) == wanted
     assert all(show(op) for op in walk(kernel.ops))
+
+
+def edges(kernel):
+    """Definition to use, by the names of values; stores are ``store TENSOR``."""
+    found = []
+    for op in walk(kernel.ops):
+        names = [v.name for v in results(op)]
+        if isinstance(op, Store):
+            names = [f"store {op.tensor}"]
+        if isinstance(op, Loop):
+            for c in op.carried:
+                found += [
+                    (c.first, c.inside.name),
+                    (c.last, c.inside.name),
+                    (c.last, c.result.name),
+                ]
+            continue
+        found += [(o, name) for name in names for o in operands(op)]
+    return tuple(dict.fromkeys(found))
 
 
 def test_the_edges():

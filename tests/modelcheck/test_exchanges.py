@@ -197,6 +197,13 @@ def test_what_no_meeting_has_is_refused(edit, why):
         read_roles(json.dumps(data))
 
 
+@pytest.mark.parametrize("cluster", [1, 3, 4])
+def test_parts_that_meet_in_a_cluster_are_its_ctas(cluster):
+    data = json.loads(write_roles(lowered("near_gemm").document))
+    with pytest.raises(DocumentError, match="cluster"):
+        read_roles(json.dumps(data | {"cluster": cluster}))
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_verdicts_agree_at_length():

@@ -108,6 +108,12 @@ def test_every_kind_of_entry_is_put_back_in_every_text(name):
             repaired(mutant.document, document)
 
 
+def test_a_turn_that_orders_waits_for_slots_is_put_back():
+    document = lowered("alternating").document
+    (mutant,) = broken(document, "NamedSync")
+    repaired(mutant.document, document)
+
+
 def test_a_right_document_is_left_alone():
     done = repair_roles(GEMM, verify_roles)
     assert done.done

@@ -411,17 +411,6 @@ def test_settled_programs_wait_for_all_products():
     assert "wgmma_fence_1x" in text  # sums that go on are written before their fence
 
 
-@pytest.mark.parametrize("stages", [1, 2])
-def test_bytes_are_asked_for_before_vector_work(stages):
-    score = "wl.where(wl.index(k) <= wl.index(m), (qs @ keys[k].T) * alpha, -wl.inf)"
-    one = case(SOFTMAX.format(score=score), m=130, k=260)
-    pins = {"asked": True, "consumers": 1, "alternate": 1, "k": 32, "stages": stages}
-    lines = [x.strip() for x in emit_kernel(check(one, pins)).text.splitlines()]
-    asked = [i for i, x in enumerate(lines) if x.startswith("seen_")]
-    assert len(asked) == 4  # two waits, in the loop with the mask and in that without
-    assert all(lines[i + 1].startswith(("seen_", "make_p(")) for i in asked)
-
-
 @pytest.mark.parametrize(("dtype", "less"), [("bf16", " - 8"), ("f16", " - 8"), ("bf16", "")])
 def test_half_bytes_are_converted_in_pairs(dtype, less):
     made = check(case(HALF_BYTES.format(less=less), dtype=dtype, m=20, n=70, k=270))

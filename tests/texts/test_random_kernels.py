@@ -55,7 +55,6 @@ PINS = st.fixed_dictionaries(
         "ahead": st.just(2),
         "early": st.just(1),
         "seen": st.booleans(),
-        "asked": st.booleans(),
         "straight": st.booleans(),
         "earlier": st.sampled_from((1, 2)),
     },

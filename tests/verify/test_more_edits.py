@@ -358,6 +358,10 @@ IMPOSSIBLE = {
         "a phase beyond counting": put({"k": 10**12}, entry="WaitFull", phase="kernel"),
         "shared memory by a byte": at("buffers", 0, bytes=2**40),
     },
+    "text gemm": {
+        "staging copies at odd bytes": at("buffers", 0, bytes=8191),
+        "and where no store begins": at("buffers", 0, bytes=8192 - 16),
+    },
     "attention": {
         "a turn of nobody": put({"instance": 7}, entry="NamedSync", phase="kernel"),
         "more threads than a CTA has": at("barriers", 0, threads=2048),

@@ -71,6 +71,10 @@ def _check_exchanges(document: RolesDocument) -> None:
             raise DocumentError(f"two exchanges at op {exchange.op!r}", path=path)
         seen.add(key)
         check_exchange(exchange, path)
+        if exchange.across is Across.NEAR and exchange.parts != document.cluster:
+            why = f"{exchange.parts} parts meet in the shared memory of a cluster of "
+            fix = "as many parts as CTAs of the cluster"
+            raise DocumentError(f"{why}{document.cluster}", path=f"{path}.parts", fix=fix)
 
 
 def check_exchange(exchange: Exchange, path: str = "$") -> None:

@@ -117,6 +117,14 @@ def _check_buffers(document: RolesDocument) -> None:
             raise DocumentError(f"no role {buffer.role!r}", path=f"{path}.role")
         if buffer.bytes < 1 or buffer.copies < 1:
             raise DocumentError(f"buffer {buffer.name!r} has no bytes", path=f"{path}.bytes")
+        unit = COPY_START if buffer.copies > 1 else COPY_UNIT
+        if buffer.bytes % unit:
+            raise DocumentError(
+                f"copies of {buffer.bytes} bytes in buffer {buffer.name!r}",
+                path=f"{path}.bytes",
+                why=f"bulk stores take {COPY_UNIT} bytes at a time and begin at {COPY_START}",
+                fix=f"a multiple of {unit}",
+            )
 
 
 def _check_program(program: RoleProgram, path: str) -> None:

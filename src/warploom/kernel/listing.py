@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from warploom.kernel import values as ir
-from warploom.kernel.values import Fn, Kernel, Line, Op, Walk, operands, results, walk
+from warploom.kernel.values import Fn, Kernel, Line, Op, Walk
 
 _INFIX = {
     Fn.ADD: "+", Fn.SUB: "-", Fn.MUL: "*", Fn.DIV: "/", Fn.FLOORDIV: "//", Fn.MOD: "%",
@@ -30,25 +30,6 @@ def listing(kernel: Kernel) -> str:
     lines.append(f"  grid   {kernel.grid.kind}{named}{of}: {', '.join(kernel.grid.vars)}")
     lines += _ops(kernel.ops, "  ", [None])
     return "\n".join(lines)
-
-
-def edges(kernel: Kernel) -> tuple[tuple[str, str], ...]:
-    """Definition to use, by the names of values; stores are ``store TENSOR``."""
-    found = []
-    for op in walk(kernel.ops):
-        names = [v.name for v in results(op)]
-        if isinstance(op, ir.Store):
-            names = [f"store {op.tensor}"]
-        if isinstance(op, ir.Loop):
-            for c in op.carried:
-                found += [
-                    (c.first, c.inside.name),
-                    (c.last, c.inside.name),
-                    (c.last, c.result.name),
-                ]
-            continue
-        found += [(o, name) for name in names for o in operands(op)]
-    return tuple(dict.fromkeys(found))
 
 
 def _axis(name: str, per: int, size: int | None) -> str:

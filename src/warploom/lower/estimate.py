@@ -16,6 +16,7 @@ from warploom.lower.slots import LINE_BYTES, SlotRing
 from warploom.lower.storage import ring_depth, staged_stores
 from warploom.target.h200 import HopperTarget
 
+GOOD_SLOTS = 5  # of a ring, where consumers take tiles in turn: with four they wait
 GROUP_ROWS = 2048  # rows of tiles visited together: their operand stays in the L2
 
 
@@ -34,15 +35,20 @@ def estimate(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> 
     waves, tiles = _waves(layout, sizes, target)
     trips = trips_of(layout, sizes)
     mine = -(-trips // layout.tiling.split)
-    ends = _ends(layout, target) + _meeting(layout, sizes, target)
+    alternate = layout.tiling.alternate if waves > 1 else 1
+    ends = _ends(layout, target, alternate) + _meeting(layout, sizes, target)
     slow = target.memory.across_lines if crosses_lines(layout, sizes) else 1.0
     interval = _interval(layout, target, outside_rows(layout, sizes), slow)
     fill = target.tiles.fill + (target.tiles.cluster if layout.tiling.ctas > 1 else 0)
-    loop, turns = mine * interval, layout.tiling.resident * layout.tiling.alternate
+    loop, turns = mine * interval, layout.tiling.resident * alternate
     last = ends if turns > 1 else 0.0  # of other tiles: hidden by the loops of those beside them
     cycles = waves * max(loop, (loop + ends) / turns) + last + fill
     dram = _dram_bytes(layout, sizes, target)
-    joules = _joules(layout, target, tiles, trips) + dram * target.energy.joules_per_dram_byte
+    landed = alternate == 1  # of tiles in turn those of few bytes were no better
+    joules = _joules(layout, target, tiles, trips, landed=landed)
+    joules += dram * target.energy.joules_per_dram_byte
+    capped = target.energy.seconds(cycles=cycles, joules=joules)
+    slots = min((ring_depth(layout, r, target) for r in _copied(layout)), default=0)
     busy = min(tiles * layout.tiling.split, target.limits.sms)
     alone = busy * target.memory.sm_rate * target.clock_hz
     share = target.memory.dram_parts if layout.tiling.split > 1 else 1.0
@@ -53,7 +59,7 @@ def estimate(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> 
         joules=joules,
         seconds=max(
             cycles / target.clock_hz,
-            target.energy.seconds(cycles=cycles, joules=joules),
+            capped * (target.tiles.in_turn if alternate > 1 and slots >= GOOD_SLOTS else 1.0),
             dram / rate + (ends + fill) / target.clock_hz,
         ),
     )
@@ -137,12 +143,17 @@ def _interval(layout: Layout, target: HopperTarget, outside: int, slow: float) -
 
 def _refilled(layout: Layout, target: HopperTarget, products: int) -> float:
     """Cycles of an iteration that its slots allow: each is read, released, fetched and seen."""
-    rings = [r for r in layout.rings if not r.per_tile and not r.filled]
+    rings = _copied(layout)
     if not rings:
         return 0.0
     model, slots = target.tiles, ring_depth(layout, rings[0], target)
     away = model.refill + model.refill_byte * sum(r.bytes for r in rings)
     return (products + away) / max(slots - model.slots_held, 0.5) / layout.tiling.resident
+
+
+def _copied(layout: Layout) -> list[SlotRing]:
+    """Rings that copies fill once an iteration."""
+    return [r for r in layout.rings if not r.per_tile and not r.filled]
 
 
 def _chain(layout: Layout, target: HopperTarget) -> int:
@@ -152,8 +163,8 @@ def _chain(layout: Layout, target: HopperTarget) -> int:
     return sum(op.cost.latency for op in ops) - products[0].cost.latency
 
 
-def _ends(layout: Layout, target: HopperTarget) -> float:
-    """Head and tail of a tile: what no other tile's work covers."""
+def _ends(layout: Layout, target: HopperTarget, alternate: int) -> float:
+    """Head and tail of a tile: what no other tile's work covers, or only one in turn does."""
     cycles = 0
     staged = staged_stores(layout)
     copies = layout.tiling.staging
@@ -161,12 +172,15 @@ def _ends(layout: Layout, target: HopperTarget) -> float:
         if not isinstance(op, Store) or len(layout.body.values[op.value].dims) != 2:
             continue
         chunks = len(chunks_of(layout, op))
+        if alternate > 1:
+            cycles += chunks * target.tiles.beside
+            continue
         ready = max(0, copies - 2)
         if op not in staged or copies >= chunks or (copies > 1 and layout.blocks == 1):
             ready = chunks
         cycles += ready * target.tiles.convert + (chunks - ready) * target.tiles.store
     head = target.tiles.head if any(r.per_tile for r in layout.rings) else 0
-    between = 0 if takes_turns(layout) else target.tiles.between
+    between = 0 if takes_turns(layout) or alternate > 1 else target.tiles.between
     return cycles + head + between
 
 
@@ -184,8 +198,8 @@ def _meeting(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> 
     return target.memory.meet + left / target.memory.meet_rate
 
 
-def _joules(layout: Layout, target: HopperTarget, tiles: int, trips: int) -> float:
-    """Products, operand reads from shared memory, and bytes landed in it."""
+def _joules(layout: Layout, target: HopperTarget, tiles: int, trips: int, *, landed: bool) -> float:
+    """Products, operand reads from shared memory, and bytes ``landed`` in it."""
     energy, flops, read = target.energy, 0.0, 0.0
     consumers = layout.tiling.consumers
     for op in layout.body.loop.body:
@@ -200,10 +214,10 @@ def _joules(layout: Layout, target: HopperTarget, tiles: int, trips: int) -> flo
         flops += 2.0 * rows * columns * depth * each
         held = 0 if in_registers(layout, op) else WGMMA_ROWS
         read += rows // WGMMA_ROWS * (held + columns) * depth * a.dtype.bits // 8
-    landed = sum(r.bytes for r in layout.rings if not r.per_tile)
+    each_trip = landed * sum(r.bytes for r in layout.rings if not r.per_tile)
     once = sum(r.bytes for r in layout.rings if r.per_tile)
     per_trip = (
-        flops + read * energy.joules_per_operand_byte + landed * energy.joules_per_landed_byte
+        flops + read * energy.joules_per_operand_byte + each_trip * energy.joules_per_landed_byte
     )
     per_tile = once * energy.joules_per_landed_byte
     return float(tiles * (trips * per_trip + per_tile))

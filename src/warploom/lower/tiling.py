@@ -31,7 +31,6 @@ class Tiling:
     instructions have begun. ``seen``: that copies have landed is asked by
     ops of their own, once a tile and in the loop, which may come before what the iteration before
     adds to memory: memory instructions of a warp run in order, and those take long.
-    ``asked``: whether bytes have landed is asked before long vector work, not where it matters.
     ``tie``: elements of a thread that a wait for
     products in the loop takes along of the tile made before it (-1: all), so that the assembler
     leaves that work where the schedule put it. ``program``: the name of one of all programs at the
@@ -71,7 +70,6 @@ class Tiling:
     straight: bool = False
     early: int = 0
     seen: bool = False
-    asked: bool = False
     tie: int = 0
     program: str = ""
     times: tuple[int, ...] = ()

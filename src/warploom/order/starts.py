@@ -31,6 +31,7 @@ SLACKS = (0.0, 0.02, 0.06, 0.15, 0.3)
 MARGINS = (0.25, 1.0)
 SMALL = 40
 WALKS = 6
+WORK = 0.5  # of a solve, where no time is given
 
 Start = tuple[str, Program]
 
@@ -54,7 +55,7 @@ def solver_starts(
             yield f"down from {name}", program_of(found[-1])
     options = ModuloOptions(goals=(), seconds=seconds)
     if seconds is None:
-        options = replace(options, tries=2, find_work=1.0, prove_work=1.0)
+        options = replace(options, tries=2, find_work=1.0, prove_work=1.0, work=WORK)
     best: ModuloResult | None = None
     with suppress(WarploomError):  # no schedule in time: the heuristic may still find orders
         best = solve_modulo(problem, options)

@@ -119,14 +119,6 @@ HELPERS: dict[str, str] = {
         ".relaxed.cluster",
         '  asm volatile("fence.acquire.sync_restrict::shared::cluster.cluster;" ::: "memory");\n',
     ),
-    "mbar_test": (
-        "// Whether a phase is over, without waiting.\n"
-        "DEVICE uint32_t mbar_test(uint32_t bar, uint32_t parity) {\n  uint32_t done;\n"
-        '  asm volatile("{\\n.reg .pred p;\\n'
-        "mbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2;\\n"
-        'selp.u32 %0, 1, 0, p;\\n}"\n'
-        '               : "=r"(done) : "r"(bar), "r"(parity) : "memory");\n  return done;\n}\n'
-    ),
     "policy_evict_last": (
         "DEVICE uint64_t policy_evict_last() {\n  uint64_t p;\n"
         '  asm volatile("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(p));\n'

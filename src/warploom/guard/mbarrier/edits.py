@@ -302,7 +302,8 @@ def _turns(document: RolesDocument) -> Iterator[Edit]:
         for at in _lists(document, p):
             takes = [i for i, e in enumerate(at.entries) if isinstance(e, MmaFence)]
             gives = [i + 1 for i, e in enumerate(at.entries) if isinstance(e, Commit)]
-            spots = [(take, i) for i in takes] + [(give, i) for i in (*gives, 0, len(at.entries))]
+            spots: list[tuple[RoleEntry, int]] = [(take, i) for i in (*takes, 0)]
+            spots += [(give, i) for i in (*gives, 0, len(at.entries))]
             for new, i in spots:
                 yield at.before(i, new, words=f"{type(new).__name__} {b.name}")
         setup, finish = _At(document, p.name, "setup"), _At(document, p.name, "finish")

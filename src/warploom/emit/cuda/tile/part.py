@@ -18,7 +18,6 @@ from warploom.document.roles import (
 from warploom.emit.cuda.judged import refuse_conditional, refuse_unfaithful
 from warploom.emit.cuda.lowering import LoweringTable, Site
 from warploom.emit.cuda.roles import indent, number
-from warploom.emit.cuda.tile.asked import ask, declared, passed
 from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.gathered import gathered_lines
 from warploom.emit.cuda.tile.grid import again_lines, count_lines
@@ -238,8 +237,7 @@ class Part:
                 lines += asked if i == early else []
                 lines += [f"// {e.reason}", call] if e.reason else [call]
             else:
-                lines += ask(self.layout, site, i)
-                lines += passed(self.layout, site, i, table.lower(e, site))
+                lines += table.lower(e, site)
             if self.stamps and phase == "kernel":
                 lines.append(stamp_line(self.stamps[program.name], i))
         return lines
@@ -304,7 +302,7 @@ class Part:
         once = advance_lines(self.document, program, Per.TILE, shared=shared)
         lines = [stamped_line(program)] if self.stamps else []
         lines += [*self.list_lines(program, "prologue", table), *step * program.peel]
-        lines += [*declared(self.layout, program), f"int k = {program.peel};"]
+        lines.append(f"int k = {program.peel};")
         loops = [("k_tiles", table)]
         if masked is not None:
             first = [("whole_from", masked)] if self.cut is not None and self.cut.below else []

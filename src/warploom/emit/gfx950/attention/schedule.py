@@ -54,8 +54,8 @@ class AttentionSchedule:
         """How good the order is: the least of the model, or how far from what no order can beat."""
         ii, bound = self.order.ii * TICK, self.order.lower_bound * TICK
         if self.order.proven:
-            return f"order: {ii} cycles an iteration, the least of the model"
-        return f"order: {ii} cycles an iteration, by heuristic; none takes less than {bound}"
+            return f"order: at {ii} in the ordering model, the least"
+        return f"order: at {ii} in the ordering model, by heuristic; none is below {bound}"
 
 
 def attention_schedule(
