@@ -307,7 +307,9 @@ PROTOCOL = {
         "the sum is rescaled in flight": swap(
             "kernel", {"entry": "WaitGroup", "pending": 0}, {"op": "make_v25"}
         ),
-        "V released before its product ends": move("kernel", 15, 13),
+        "V released before its product ends": past(
+            "kernel", {"entry": "Arrive", "ring": "ring_v27"}, {"op": "make_v13_here"}
+        ),
         "the fence before the second product only": move("kernel", 2, 5),
         "no fence at all": drop(entry="MmaFence"),
         "queries released before they are fetched": move("prologue", 3, 1),
