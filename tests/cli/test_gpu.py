@@ -1,6 +1,7 @@
 """On a Hopper GPU: ``run`` and ``bench`` of shipped kernels and of an author's own."""
 
 import json
+import re
 
 import pytest
 
@@ -61,9 +62,9 @@ def test_clocks_of_a_run_lie_over_its_prediction(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     stamps = read_stamps(path.read_text())
     assert {r.role for r in stamps.roles} == {"producer", "consumer"}
-    assert 900 < stamps.interval < 1400  # predicted: 1024
     done = warploom("timeline", "gemm", "--stamps", path, "--width", "100")
-    assert "predicted 1024" in done.stdout
+    predicted = int(re.search(r"predicted (\d+)", done.stdout)[1])
+    assert 0.88 < stamps.interval / predicted < 1.37
 
 
 def test_a_document_runs_its_own_programs(tmp_path):

@@ -89,7 +89,7 @@ def test_texts_are_placed_under_the_queue_and_beside_products():
     made = attention.compile("bf16", sizes=sizes, without={"lse", "lengths"}, positive={"scale"})
     tiling = replace(made.choices[0].tiling, times=())
     lowered = lower(made.rewritten, tiling, options=II_ONLY)
-    assert 2330 <= lowered.result.lower_bound <= lowered.result.ii <= 2400
+    assert 2200 <= lowered.result.lower_bound <= lowered.result.ii <= 2300
     products = [v for v, op in enumerate(lowered.problem.ops) if op.unit == "tensor"]
     assert all(lowered.problem.stream_cycles(v) >= 100 for v in products)
     check_result(lowered.result)

@@ -11,6 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 from warploom.errors import ConfigError, GeometryError, KernelError
 from warploom.kernels.attention import attention
+from warploom.kernels.attention_grad import values_grad
 from warploom.kernels.gemm import gemm
 from warploom.lower.choose import choose
 
@@ -117,6 +118,13 @@ def test_tiles_that_consumers_take_in_turn_are_not_split():
     assert any(t.split > 1 for t in found)
     assert any(t.alternate > 1 for t in found)
     assert not any(t.split > 1 and t.alternate > 1 for t in found)
+
+
+def test_parts_meet_in_shared_memory_only_where_the_slots_leave_room():
+    """Seven slots and what parts send one another did not fit, and nothing was chosen at all."""
+    made = values_grad.compile("bf16", without={"lengths"}, sizes={"d": 128}, positive={"scale"})
+    sizes = dict.fromkeys("bhg", 2) | dict.fromkeys("st", 512) | {"d": 128}
+    assert any(c.tiling.split > 1 for c in choose(made.rewritten, sizes, pins=made.pins))
 
 
 def test_few_rows_get_small_tiles():

@@ -217,19 +217,25 @@ def _best_split(
         sizes_of = [n for n in CLUSTERS if _clusters(layout, n)]
         tilings += [replace(t, cluster=n) for t in tuple(tilings) for n in sizes_of]
     if "near" not in pins:
-        tilings += [replace(t, near=True) for t in tilings if _meets_near(layout, t)]
+        tilings += [replace(t, near=True) for t in tilings if _meets_near(layout, t, target)]
     for tiling in tilings:
         cost = estimate(replace(layout, tiling=tiling), sizes, target)
         options.append(Choice(tiling=tiling, estimate=cost))
     return min(options, key=lambda c: c.estimate.seconds)
 
 
-def _meets_near(layout: Layout, tiling: Tiling) -> bool:
-    """Whether parts may meet in shared memory; of four, a tenth of the SMs stays empty."""
+def _meets_near(layout: Layout, tiling: Tiling, target: HopperTarget) -> bool:
+    """Whether parts may meet in shared memory, beside the slots that the loop has; of four, a
+    tenth of the SMs stays empty.
+    """
     if tiling.split not in CLUSTERS:
         return False
+    near = replace(layout, tiling=replace(tiling, near=True))
     try:
-        check_near(replace(layout, tiling=replace(tiling, near=True)))
+        check_near(near)
+        for ring in near.rings:
+            if not ring.per_tile:
+                ring_depth(near, ring, target)
     except (KernelError, GeometryError):
         return False
     return True
