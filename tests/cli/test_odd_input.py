@@ -107,9 +107,7 @@ def seconds_of(pid):
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 def test_an_interrupt_ends_it_with_130():
-    heard = partial(
-        signal.signal, signal.SIGINT, signal.SIG_DFL
-    )  # else as of the tests
+    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # else as of the tests
     words = ("simulate", "pingpong", "--trips", "3500")
     running = process(*words, start_new_session=True, preexec_fn=heard)
     while seconds_of(running.pid) < 2.5:  # all is imported, and it works
