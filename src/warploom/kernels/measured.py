@@ -42,10 +42,10 @@ _ROWS_256 = (2560, 0, 1878, 914, 2194, 2345, 3625, 2730, 4010, 3250, 4530, 3392,
 # fmt: on
 
 ATTENTION: Mapping[tuple[int, bool], Mapping[str, object]] = {
-    (64, False): {**_TILE_64, "times": _ROWS_64, "ahead": 2},
-    (64, True): {**_TILE_64, "times": _ROWS_64, "ahead": 2, "tie": 32},
-    (128, False): {**_TILE_128, "times": _FULL_128, "tie": 16},
-    (128, True): {**_TILE_128, "times": _CAUSAL_128},
+    (64, False): {**_TILE_64, "times": _ROWS_64, "ahead": 2, "tie": 24},
+    (64, True): {**_TILE_64, "times": _ROWS_64, "ahead": 2, "tie": 24},
+    (128, False): {**_TILE_128, "times": _FULL_128, "late": 2},
+    (128, True): {**_TILE_128, "times": _CAUSAL_128, "late": 2},
     (256, False): {**_TILE_256, "times": _ROWS_256},
     (256, True): {**_TILE_256, "times": _ROWS_256},
 }
@@ -56,7 +56,7 @@ SHORT: Mapping[int, Mapping[str, object]] = {256: {**_TILE_256, "t": 64}}
 MEDIUM, MANY = 512, 4 * 132
 MANY_HEADS: Mapping[tuple[int, bool], Mapping[str, object]] = {
     (64, False): ATTENTION[64, False],
-    (64, True): {**_TILE_64, "s": 128, "consumers": 2, "ahead": 2, "tie": 32, "hold": True},
+    (64, True): {**_TILE_64, "s": 128, "consumers": 2, "ahead": 2, "tie": 24, "hold": True},
     (128, False): ATTENTION[128, False],
 }
 
@@ -192,7 +192,7 @@ def _with_functions(name: str, sizes: Mapping[str, int], choices: Mapping[str, o
         fits = (pins.get("s"), pins.get("t")) == (128, choices.get("wide"))
     else:
         fits = name == "attention" and min(sizes.get("s", 0), sizes.get("t", 0)) >= LONG
-    order = ("times", "tie") if choices.get("score") is not None else ()
+    order = ("times", "tie", "late") if choices.get("score") is not None else ()
     return tuple((n, v) for n, v in pins.items() if fits and n not in order)
 
 

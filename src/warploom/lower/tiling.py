@@ -71,6 +71,7 @@ class Tiling:
     early: int = 0
     seen: bool = False
     tie: int = 0
+    late: int = 0
     program: str = ""
     times: tuple[int, ...] = ()
     ahead: int = 1

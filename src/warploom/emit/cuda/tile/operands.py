@@ -11,9 +11,11 @@ from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.columns import early_text
 from warploom.emit.cuda.tile.context import Context
 from warploom.kernel.values import Dot, DType, Load
+from warploom.lower.body import refusal
 from warploom.lower.edges import bounded_axis
 from warploom.lower.hand_over import early_array, early_vectors
 from warploom.lower.layout import WGMMA_ROWS
+from warploom.lower.parted import FIRST, REST
 from warploom.lower.plan import part_name
 from warploom.lower.slots import LINE_BYTES, SlotTile
 
@@ -137,6 +139,7 @@ def product_lines(context: Context, op: Dot, entry: Mma, site: Site) -> list[str
         a_mn_major=a_mn and not held,
     )
     steps = layout.extent(body.values[op.a].dims[1].var) * dtype.bits // 256
+    begin, end = _part(layout.tiling.late, steps, entry.op)
     columns = array.cols if array.by_columns else 0
     right = _descriptor(context, b, site, entry.k, mn=b_mn, share=columns)
     lines = [*_early(context, op, entry, site), "{", f"  const uint64_t right = {right};"]
@@ -158,12 +161,25 @@ def product_lines(context: Context, op: Dot, entry: Mma, site: Site) -> list[str
     return [
         *lines,
         "#pragma unroll",
-        f"  for (int step = 0; step < {steps}; ++step)",
+        f"  for (int step = {begin}; step < {end}; ++step)",
         "#pragma unroll",
         f"    for (int i = 0; i < {array.blocks}; ++i)",
         f"      {issue}",
         "}",
     ]
+
+
+def _part(late: int, steps: int, name: str) -> tuple[int, int]:
+    """The instructions of a product, or of the part of it that an entry is."""
+    part = name.rpartition(".")[2]
+    if part in (FIRST, REST) and not 0 < late < steps:
+        raise refusal(
+            f"late={late} with a product of {steps} instructions",
+            None,
+            why="both its parts have some",
+            fix=f"0 to {steps - 1}",
+        )
+    return steps - late if part == REST else 0, steps - late if part == FIRST else steps
 
 
 def _early(context: Context, op: Dot, entry: Mma, site: Site) -> list[str]:

@@ -11,8 +11,10 @@ from warploom.document.roles import (
     Compute,
     Mma,
     MmaFence,
+    RoleEntry,
     RoleProgram,
     RolesDocument,
+    WaitFull,
     WaitGroup,
 )
 from warploom.emit.cuda.judged import refuse_conditional, refuse_unfaithful
@@ -39,6 +41,7 @@ from warploom.lower.column import Lowered
 from warploom.lower.fuse import Step
 from warploom.lower.gather import GATHERER
 from warploom.lower.hand_over import early_array, early_vectors, puts
+from warploom.lower.landed import interrupted
 from warploom.lower.layout import Array, Form, Layout
 from warploom.lower.meet import MEET
 from warploom.lower.plan import held_loads, part_name
@@ -66,6 +69,7 @@ class Part:
         self.ops = Ops(self.context, self.masked, lowered.earlier)
         self.cut = cut_of(self.layout.body, self.layout.steps)
         self.walked = self.cut if alone else None  # what the walk over tiles goes by
+        self.interrupted = interrupted(self.role("consumer")) if self.layout.tiling.tie else None
         self.producer = self.ops.producer_table()
         self.plain = self.ops.consumer_table("No{}")
         self.gatherer = self.ops.gatherer_table()
@@ -182,8 +186,10 @@ class Part:
             slots = [v for v in step.loads if self.layout.slot_of(v) is not None]
             arguments = "".join(f", uint32_t slot_{part_name(v)}" for v in slots)
             loops = step.when is When.LOOP
+            cut = self.layout.tiling.tie if step.name == self.interrupted else 0
+            arguments += ", auto landed" if cut else ""
             head = f"auto {step.name} = [&](auto masked, int k{arguments}) {{"
-            kept, text = step_text(self.context, step, "k" if loops else None)
+            kept, text = step_text(self.context, step, "k" if loops else None, cut)
             uses = any("MASKED" in line for line in text)
             lines += [
                 *kept,
@@ -220,13 +226,16 @@ class Part:
         """The lines of a list; waits for products own what they have made final."""
         site = Site(document=self.document, program=program, phase=phase)
         final = retired_at(program)
+        tiles = {a.name: a for a in self.layout.arrays if a.form is Form.TILE}
         early, asked = asked_before(self.context, self.document, program, phase) or (None, [])
         lines: list[str] = []
-        for i, e in list(enumerate(getattr(program, phase)))[start:end]:
+        between: list[str] = []
+        entries = getattr(program, phase)
+        for i, e in list(enumerate(entries))[start:end]:
             if isinstance(e, WaitGroup | MmaFence):
                 refuse_unfaithful(e, self.document, program)
                 if isinstance(e, WaitGroup):
-                    owned = self.owned_by(program, phase, i, final.get((phase, i), ()))
+                    owned = tuple(_owned(tiles[n]) for n in final.get((phase, i), ()) if n in tiles)
                     call, text = wait_function(e.pending, owned)
                 else:
                     call, text = wait_function(None, self.summed_after(program, phase, i))
@@ -236,11 +245,19 @@ class Part:
                     call = self.told_apart(program, phase, e, owned, call)
                 lines += asked if i == early else []
                 lines += [f"// {e.reason}", call] if e.reason else [call]
+            elif isinstance(e, WaitFull) and self.interrupts(entries[i + 1 :]):
+                between = table.lower(e, site)
             else:
-                lines += table.lower(e, site)
+                lines += _with_between(table.lower(e, site), between)
+                between = []
             if self.stamps and phase == "kernel":
                 lines.append(stamp_line(self.stamps[program.name], i))
         return lines
+
+    def interrupts(self, after: tuple[RoleEntry, ...]) -> bool:
+        """Whether a wait for bytes stands right before the work in whose middle it is made."""
+        e = next(iter(after), None)
+        return isinstance(e, Compute) and e.op == self.interrupted
 
     def told_apart(
         self, program: RoleProgram, phase: str, e: WaitGroup, owned: tuple[Owned, ...], call: str
@@ -274,24 +291,6 @@ class Part:
             elif isinstance(e, Commit):
                 break
         return tuple(_owned(arrays[n]) for n in names)
-
-    def owned_by(
-        self, program: RoleProgram, phase: str, at: int, final: tuple[str, ...]
-    ) -> tuple[Owned, ...]:
-        """Accumulators a wait makes final, and what the loop computed before it."""
-        arrays = {a.name: a for a in self.layout.arrays if a.form is Form.TILE}
-        owned = [_owned(arrays[n]) for n in final if n in arrays]
-        count = self.layout.tiling.tie
-        if phase != "kernel" or not count:
-            return tuple(owned)
-        for e in reversed(program.kernel[:at]):
-            if isinstance(e, WaitGroup | Mma):
-                break
-            made = [w for w in e.writes if w in arrays] if isinstance(e, Compute) else []
-            if made:
-                owned += [_owned(arrays[n], count) for n in made if n not in final]
-                break
-        return tuple(owned)
 
     def role_tile(
         self, program: RoleProgram, table: LoweringTable, masked: LoweringTable | None
@@ -382,5 +381,14 @@ def array_declaration(array: Array) -> str:
     return f"float {array.name}[{array.blocks}][{count}];"
 
 
-def _owned(array: Array, count: int = -1) -> Owned:
-    return Owned(name=array.name, blocks=array.blocks, registers=array.cols // 2, count=count)
+def _with_between(lines: list[str], between: list[str]) -> list[str]:
+    """The call of a step, with what is done in its middle."""
+    if not between:
+        return lines
+    *first, call = lines
+    inner = [x for x in between if not x.startswith("//")]
+    return [*first, f"{call.removesuffix(');')}, [&] {{ {' '.join(inner)} }});"]
+
+
+def _owned(array: Array) -> Owned:
+    return Owned(name=array.name, blocks=array.blocks, registers=array.cols // 2)
