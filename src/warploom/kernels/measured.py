@@ -111,14 +111,16 @@ _ALONE = {
 _VALUES_256 = (2048, 0, 1502, 778, 1802, 1352, 2376, 2314, 3338)
 
 
+_VALUES_GRAD = {
+    (256, m): {**_ALONE, "direct": False, "staging": 1, "times": _VALUES_256} for m in (False, True)
+}
 _IN_TEXT_ORDER = {"program": "text", "spare": 8}  # compiled without a spill, not searched
 
 GRADS: Mapping[str, Mapping[tuple[int, bool], Mapping[str, object]]] = {
     "attention_grad": ATTENTION_GRAD,
-    "values_grad": {
-        (256, m): {**_ALONE, "direct": False, "staging": 1, "times": _VALUES_256}
-        for m in (False, True)
-    },
+    "blocked_grad": ATTENTION_GRAD,
+    "values_grad": _VALUES_GRAD,
+    "blocked_values": _VALUES_GRAD,
     "packed_grad": {
         (d, m): {**_GRAD, "s": 64, "direct": True, "straight": False, **_IN_TEXT_ORDER}
         for d in (64, 128)
@@ -211,7 +213,7 @@ def measured(
         return ()
     if name in GRADS:  # nothing else was built for them, so they hold for all lengths
         pins = dict(GRADS[name].get((sizes.get("d", 0), mask), {}))
-        if not plain and pins:  # another loop
+        if (not plain or name.startswith("blocked")) and pins:  # another loop
             pins = {n: v for n, v in pins.items() if n not in ("times", *_SEEN)}
             pins |= {"s": 64, **_IN_TEXT_ORDER}
         return tuple(pins.items())
