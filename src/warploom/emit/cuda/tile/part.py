@@ -245,19 +245,25 @@ class Part:
     def told_apart(
         self, program: RoleProgram, phase: str, e: WaitGroup, owned: tuple[Owned, ...], call: str
     ) -> str:
-        """The last wait of an unrolled loop, in a branch that is always taken.
+        """A wait in a branch that is always taken.
 
-        After waits that leave products in flight ptxas takes a wait for all of them for one in the
-        middle of a group, and serialises everything; not so where it cannot tell which wait it is.
+        The last one of an unrolled loop: after waits that leave products in flight ptxas takes a
+        wait for all of them for one in the middle of a group, and serialises everything; not so
+        where it cannot tell which wait it is. And one that is tied to all of what was made before
+        it: ptxas moves waits up, but not across a branch.
         """
-        if phase != "epilogue" or e.pending or self.layout.body.loop.times == 1:
-            return call
         arrays = {a.name: a for a in self.layout.arrays}
         made = {x.accumulator for x in program.kernel if isinstance(x, Mma)}
-        other = sorted(made - {o.name for o in owned})[:1]
-        never, text = wait_function(0, tuple(_owned(arrays[n]) for n in other))
+        tied = owned[-1].name if owned and self.layout.tiling.tie < 0 else ""
+        if phase == "epilogue" and not e.pending and self.layout.body.loop.times > 1:
+            always, other = "k_tiles > 0", sorted(made - {o.name for o in owned})[:1]
+        elif phase == "kernel" and tied and len(owned) > 1:
+            always, other = f"__all_sync(~0u, {tied}[0][0] > -3.4028235e38f)", [tied]
+        else:
+            return call
+        never, text = wait_function(e.pending, tuple(_owned(arrays[n]) for n in other))
         self.waits |= {never.split("(")[0]: text} if text else {}
-        return f"if (k_tiles > 0) {call} else {never}"
+        return f"if ({always}) {call} else {never}"
 
     def summed_after(self, program: RoleProgram, phase: str, at: int) -> tuple[Owned, ...]:
         """Sums that the products after a fence go on with: what was written to them stays before.

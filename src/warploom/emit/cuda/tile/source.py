@@ -16,7 +16,7 @@ from warploom.emit.cuda.judged import (
     with_barriers,
 )
 from warploom.emit.cuda.roles import barrier_setup, indent, number
-from warploom.emit.cuda.tile.grid import count_lines, place_lines, walk_lines
+from warploom.emit.cuda.tile.grid import again_lines, count_lines, place_lines, walk_lines
 from warploom.emit.cuda.tile.helpers import helpers_for
 from warploom.emit.cuda.tile.near import inbox_constants, inbox_setup
 from warploom.emit.cuda.tile.part import Part
@@ -292,7 +292,8 @@ class _Writer:
         registers = max(sum(a.registers for a in p.layout.arrays) for p in self.parts)
         own = "group_of_warps - 1"
         layout = self.last.layout
-        uniform = takes_turns(layout) and registers <= ROOMY
+        roomy = registers <= ROOMY or bool(again_lines(self.last.context, self.last.walked))
+        uniform = takes_turns(layout) and roomy
         uniform |= layout.body.loop.times > 1 and not layout.crowded
         return f"__shfl_sync(~0u, {own}, 0)" if uniform else own
 
