@@ -58,15 +58,18 @@ class Attempter:
     def quick(self, ii: int) -> Outcome:
         """Bounds and heuristic only."""
         self.deadline.check()
-        d = distances(self.system.n, self.system.all_arcs(self.system.max_depths()), ii)
-        return self._bounded(ii, d, exact=False)
+        return self._bounded(ii, self._distances(ii), exact=False)
+
+    def _distances(self, ii: int) -> IntMatrix | None:
+        arcs = self.system.all_arcs(self.system.max_depths())
+        return distances(self.system.n, arcs, ii, self.deadline.check)
 
     def find(self, ii: int) -> Incumbent | None:
         """A schedule at the plain bound: the heuristic once, then CP-SAT at least depths.
 
         Neither needs the energetic closure, which takes longer than both on large bodies.
         """
-        d = distances(self.system.n, self.system.all_arcs(self.system.max_depths()), ii)
+        d = self._distances(ii)
         least = depth_bounds(self.system, ii, d) if d is not None else None
         if d is None or least is None or budget_limit(self.system, ii, least, d) is not None:
             return None
@@ -133,7 +136,9 @@ class Attempter:
             self.deadline.check()
             fixed = problem.with_roles(roles) if self.system.relaxed else problem
             system = build_system(fixed) if self.system.relaxed else self.system
-            times = find_schedule(system, ii, depths, tries=tries, seed=self.options.seed)
+            times = find_schedule(
+                system, ii, depths, tries=tries, seed=self.options.seed, check=self.deadline.check
+            )
             if times is not None:
                 report = check_schedule(problem, ii, times, depths, roles=roles)
                 if not report.errors:
