@@ -201,9 +201,11 @@ class Part:
                 "};",
             ]
         for op in staged_stores(self.layout):
+            before, text = fill_text(self.context, op)
             lines += [
+                *before,
                 f"auto fill_{op.tensor} = [&](int b, int column, uint32_t buffer) {{",
-                *indent(fill_text(self.context, op), 2),
+                *indent(text, 2),
                 "};",
             ]
         return lines
