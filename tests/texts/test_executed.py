@@ -313,6 +313,25 @@ def test_vectors_of_groups_begin_anywhere(one):
     assert "& ~3" in emit_kernel(check(one)).text
 
 
+@pytest.mark.parametrize(
+    ("pins", "versions"),
+    [
+        ({"m": 128, "n": 48, "consumers": 1, "alternate": 2}, 2),
+        ({"m": 128, "n": 64, "consumers": 2}, 2),
+        ({"m": 256, "n": 80, "consumers": 2}, 3),
+        ({"m": 64, "n": 64, "consumers": 1}, 1),
+    ],
+    ids=["in turn", "shared", "large", "small"],
+)
+def test_rows_past_the_end_of_a_group_are_zeros_and_not_multiplied(pins, versions):
+    """Copies end where a group does; products of 64 rows that no group has are left out."""
+    text = SCATTERED.replace('"s", "n"', '"m", "n"')
+    text = text.replace("out[wl.index(m) // 3 * 2 - 1, n] +=", "out[m, n] =")
+    made = emit_kernel(check(case(text, m=700, e=5, k=100, n=200), pins, 0, 1)).text
+    assert made.count("// first product of the tile") == versions
+    assert "_bounded" in made
+
+
 def test_columns_that_begin_anywhere_are_refused_at_their_line():
     text = GROUPED_SCALES.replace('x: wl.In["m", "k"]', 'x: wl.In["k", "m"]')
     with pytest.raises(KernelError, match="may begin anywhere") as found:
