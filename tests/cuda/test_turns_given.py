@@ -21,6 +21,7 @@ from warploom.target.h200 import h200
 QK = Mma(op="qk", slots=(), accumulator="s")
 PV = Mma(op="pv", slots=(), accumulator="o", registers=("p",))
 MAX = Compute(op="max", reads=("s",), writes=("s",))
+TAKEN = NamedSync(barrier="turn")
 GIVEN = NamedArrive(barrier="turn", turn=1)
 
 
@@ -28,14 +29,14 @@ def _drawn(*entries: RoleEntry) -> bool:
     return drawn_after(entries, entries.index(GIVEN))
 
 
-def test_a_step_can_be_drawn_between_products_if_what_it_reads_is_there() -> None:
-    assert _drawn(QK, Commit(), WaitGroup(pending=0), PV, Commit(), GIVEN, MAX)
-    assert _drawn(
-        QK, Commit(), WaitGroup(pending=0), PV, Commit(), GIVEN, WaitGroup(pending=0), MAX
-    )
-    assert not _drawn(QK, Commit(), PV, Commit(), GIVEN, WaitGroup(pending=1), MAX)
-    assert not _drawn(QK, Commit(), GIVEN, NamedSync(barrier="turn"), PV, Commit(), MAX)
-    assert not _drawn(QK, Commit(), WaitGroup(pending=0), MAX, PV, Commit(), GIVEN)
+def test_steps_that_read_what_a_turn_waited_for_can_be_drawn_into_it() -> None:
+    done, later = WaitGroup(pending=0), WaitGroup(pending=1)
+    assert _drawn(TAKEN, QK, Commit(), done, PV, Commit(), GIVEN, MAX)
+    assert _drawn(TAKEN, QK, Commit(), done, PV, Commit(), GIVEN, done, MAX)
+    assert not _drawn(TAKEN, QK, Commit(), PV, Commit(), GIVEN, later, MAX)
+    assert not _drawn(TAKEN, QK, Commit(), GIVEN, TAKEN, PV, Commit(), MAX)
+    assert not _drawn(TAKEN, QK, Commit(), done, MAX, PV, Commit(), GIVEN)
+    assert not _drawn(QK, Commit(), done, TAKEN, PV, Commit(), GIVEN, MAX)
 
 
 # Interval and issue times for 80 keys: QK is waited for before PV, the maximum follows the turn.

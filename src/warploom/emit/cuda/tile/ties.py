@@ -2,8 +2,8 @@
 
 It may move arithmetic across a wait that names no registers. A wait that takes the accumulators as
 operands cannot be passed by their readers, and takes work that the schedule put before it along.
-Work whose values are there it moves up between products, as they are slow to issue; the turn on
-the tensor unit then is given only after that work, and the other instance waits.
+Work on what was waited for in a turn it moves up between the products that follow, as they are slow
+to issue; the turn then is given only after that work, and the other instance waits.
 """
 
 from __future__ import annotations
@@ -44,18 +44,27 @@ def retired_at(program: RoleProgram) -> dict[Place, tuple[str, ...]]:
     return {place: tuple(sorted(names)) for place, names in found.items()}
 
 
-def drawn_after(entries: Sequence[RoleEntry], at: int) -> bool:
-    """Whether a step after an entry could run before it: it reads no product in flight there."""
+def drawn_after(entries: Sequence[RoleEntry], given: int) -> bool:
+    """Whether a step after a turn is given reads products that were waited for in that turn.
+
+    Steps that could have run before the turn are left to the assembler: spread between the
+    products they cost less than after them.
+    """
     flight: list[str] = []
-    for e in entries[:at]:
-        if isinstance(e, Mma):
+    done: set[str] = set()
+    for e in entries[:given]:
+        if isinstance(e, NamedSync):
+            done = set()
+        elif isinstance(e, Mma):
             flight.append(e.accumulator)
         elif isinstance(e, WaitGroup):
-            flight = flight[len(flight) - e.pending :] if e.pending else []
-    for e in entries[at + 1 :]:
+            keep = len(flight) - e.pending
+            done |= set(flight[: max(keep, 0)])
+            flight = flight[max(keep, 0) :]
+    for e in entries[given + 1 :]:
         if isinstance(e, Mma | NamedSync):
             return False
-        if isinstance(e, Compute) and not set(e.reads) & set(flight):
+        if isinstance(e, Compute) and set(e.reads) & done - set(flight):
             return True
     return False
 
