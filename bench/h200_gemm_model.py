@@ -20,6 +20,7 @@ import random
 import sys
 import time
 from dataclasses import replace
+from functools import cache
 from math import exp, log
 from pathlib import Path
 
@@ -92,6 +93,7 @@ def kernel():
     return gemm.compile(types, without={"bias", "residual"}).rewritten
 
 
+@cache
 def candidates(seed: int) -> dict[str, Tiling]:
     """The tilings, by name; the same on every machine."""
     value, sizes = kernel(), dict(zip("mnk", SHAPES[seed][0], strict=True))
