@@ -11,6 +11,7 @@ from warploom.document.roles import (
     Compute,
     Mma,
     MmaFence,
+    NamedArrive,
     RoleProgram,
     RolesDocument,
     WaitGroup,
@@ -31,7 +32,7 @@ from warploom.emit.cuda.tile.signature import Param
 from warploom.emit.cuda.tile.stamps import StampedRole, stamp_line, stamped_line
 from warploom.emit.cuda.tile.steps import step_text
 from warploom.emit.cuda.tile.stores import fill_text
-from warploom.emit.cuda.tile.ties import retired_at
+from warploom.emit.cuda.tile.ties import drawn_after, retired_at
 from warploom.emit.cuda.tile.turns import asked_before
 from warploom.kernel.values import Dot, Fn, Load, Pointwise, Transpose
 from warploom.lower.body import Body
@@ -259,6 +260,9 @@ class Part:
                 lines += [f"// {e.reason}", call] if e.reason else [call]
             else:
                 lines += table.lower(e, site)
+                looped = phase == "kernel" and isinstance(e, NamedArrive)
+                if looped and drawn_after(program.kernel, i):
+                    lines.append(f"turn_given({number(program)});")
             if self.stamps and phase == "kernel":
                 lines.append(stamp_line(self.stamps[program.name], i))
         return lines
