@@ -94,7 +94,7 @@ def _pool(
     try:
         yield pool
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+        pool.shutdown(cancel_futures=True)
 
 
 def simulate_task(bench: Workbench, task: Task) -> float:
