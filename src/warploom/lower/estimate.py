@@ -16,7 +16,6 @@ from warploom.lower.slots import LINE_BYTES, SlotRing
 from warploom.lower.storage import ring_depth, staged_stores
 from warploom.target.h200 import HopperTarget
 
-GOOD_SLOTS = 5  # of a ring, where consumers take tiles in turn: with four they wait
 GROUP_ROWS = 2048  # rows of tiles visited together: their operand stays in the L2
 
 
@@ -48,7 +47,6 @@ def estimate(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> 
     joules = _joules(layout, target, tiles, trips, landed=landed)
     joules += dram * target.energy.joules_per_dram_byte
     capped = target.energy.seconds(cycles=cycles, joules=joules)
-    slots = min((ring_depth(layout, r, target) for r in _copied(layout)), default=0)
     busy = min(tiles * layout.tiling.split, target.limits.sms)
     alone = busy * target.memory.sm_rate * target.clock_hz
     share = target.memory.dram_parts if layout.tiling.split > 1 else 1.0
@@ -59,7 +57,7 @@ def estimate(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> 
         joules=joules,
         seconds=max(
             cycles / target.clock_hz,
-            capped * (target.tiles.in_turn if alternate > 1 and slots >= GOOD_SLOTS else 1.0),
+            capped * (target.tiles.in_turn if alternate > 1 else 1.0),
             dram / rate + (ends + fill) / target.clock_hz,
         ),
     )
