@@ -11,8 +11,7 @@ from difflib import get_close_matches
 
 from warploom.document import ScheduleDocument
 from warploom.document.kinds import Phase
-from warploom.emit.gfx950.mfma import ElementType
-from warploom.emit.gfx950.tile import GemmTile, gemm_tile, tile_of_geometry
+from warploom.emit.gfx950.tile import ElementType, GemmTile, gemm_tile, tile_of_geometry
 from warploom.errors import ConfigError
 from warploom.seed.compile import OnRace, compile_schedule
 from warploom.seed.schedule import PipelineSchedule
