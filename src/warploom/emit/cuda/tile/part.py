@@ -34,8 +34,8 @@ from warploom.emit.cuda.tile.steps import step_text
 from warploom.emit.cuda.tile.stores import fill_text
 from warploom.emit.cuda.tile.ties import drawn_after, retired_at
 from warploom.emit.cuda.tile.turns import asked_before
-from warploom.kernel.values import Dot, Fn, Load, Pointwise, Transpose
-from warploom.lower.body import Body
+from warploom.kernel.values import Dot, Fn, Pointwise
+from warploom.lower.body import Body, only_products
 from warploom.lower.column import Lowered
 from warploom.lower.fuse import Step
 from warploom.lower.gather import GATHERER
@@ -119,8 +119,7 @@ class Part:
     def leaves_blocks(self) -> bool:
         """Whether products of 64 rows of a consumer are left out where a group has none there."""
         body, tiling = self.layout.body, self.layout.tiling
-        plain = all(isinstance(op, Load | Transpose | Dot) for op in body.loop.body)
-        grouped = body.kernel.grid.kind == "groups" and plain and tiling.split == 1
+        grouped = body.kernel.grid.kind == "groups" and only_products(body) and tiling.split == 1
         return grouped and self.layout.blocks * tiling.consumers > 1
 
     def places(self) -> list[str]:
