@@ -329,34 +329,40 @@ def test_guards_tell_who_looks():
     assert not any(any(t) for t in told)
 
 
-def test_calls_of_a_known_layout_have_to_be_marked(monkeypatch):
-    """The drop-in's own conditions, beyond the layout, are written down where it is known."""
+def test_calls_that_are_known_are_refused_while_torch_looks_on(monkeypatch):
+    """What is kept for ops serves plain tensors alone; others take the usual way."""
+    from types import SimpleNamespace
+
     from warploom.launch import runner as module
 
-    class Plan:
-        def launch(self, stream, values):
-            launched.append(values)
-
     launched = []
-    monkeypatch.setattr(module, "view_of", lambda t, n: None)
+    block = SimpleNamespace(pointer=None)
+    plan = SimpleNamespace(
+        several=False,
+        go=lambda *_: launched.append(1) or 0,
+        function=None,
+        configs={0: (None, None)},
+        block=lambda values: block,
+        check_addresses=lambda values: None,
+        launch=lambda stream, values: launched.append(1),
+    )
     run = module.Runner(("a", "b", "out"), lambda *_: None)
     a, b = torch.randn(8, 16), torch.randn(16, 4)
     tensors, options = (a, b, None), ("options",)
-    entry = module._Entry(Plan(), ((2, lambda: torch.zeros(8, 4)),), lambda: 0, absent=(2,))
-    entry.options, entry.pick = options, lambda t: t[:2]
+    entry = module._Entry(plan, ((2, lambda: torch.zeros(8, 4)),), lambda: 0, absent=(2,))
     run._entries[run._key(options, tensors)] = entry
-    assert run.eager(tensors, (), options) is None
-    run.launch(tensors, (), options)
-    assert run.eager(tensors, (), options)[2].shape == (8, 4)
-    assert run.eager(tensors, (), (*options,)) is None
-    assert run.eager((a, b, torch.zeros(8, 4)), (), options) is None
-    assert run.eager((a.requires_grad_(), b, None), (), options) is None
+    for _ in range(2):
+        assert not run.known
+        run.learn("op", tensors, (), options, unseen=True)
+    call = run.known["op"]
+    assert call(a, b).shape == (8, 4)
+    assert call(a, b.T.contiguous().T) is None
+    assert call(a.requires_grad_(), b) is None
     a.requires_grad_(False)
-    assert run.eager(tensors, (), options, True) is None
-    run.mark(tensors, options, True)
-    assert run.eager(tensors, (), options, True) is not None
-    assert run.eager(tensors, (), options, False) is None
-    assert len(launched) == 3
+    with torch.autocast("cpu"):
+        assert call(a, b) is None
+    assert call(a, b) is not None
+    assert len(launched) == 2
 
 
 def test_gradients_that_flexible_attention_cannot_give_are_refused():

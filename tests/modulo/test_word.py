@@ -293,6 +293,33 @@ def test_a_time_limit_returns_the_best_with_its_bound():
     assert tiny.lower_bound <= 1282 <= tiny.ii
 
 
+def chain(ops):
+    return ModuloProblem(
+        name="chain",
+        ops=tuple(
+            ModuloOp(name=f"o{i}", unit=f"u{i % 3}", occupancy=1 + i % 5) for i in range(ops)
+        ),
+        edges=tuple(ModuloEdge(src=i, dst=i + 1, latency=i % 7) for i in range(ops - 1)),
+    )
+
+
+def test_a_time_limit_ends_the_heuristic_and_the_distances_of_large_bodies():
+    start = time.perf_counter()
+    result = solve_modulo(chain(600), ModuloOptions(seconds=0.2))
+    assert time.perf_counter() - start < 10  # half a minute before, on a quick machine
+    assert (result.stopped, result.proven) == ("time limit", False)
+    check_result(result)
+
+
+def test_a_late_value_far_away_is_not_scanned_for_ever():
+    """Nothing is monotone here, and the interval that decides lies eleven million cycles away."""
+    value = Value(name="v", size=1, src=0, uses=(Read(op=1, hold=10**7),), late=10**6)
+    body = replace(far_use(0, budget=10), values=(value,))
+    result = solve_modulo(body, replace(II_ONLY, prove_work=0.5))
+    assert result.lower_bound <= result.ii
+    check_result(result)
+
+
 @contextmanager
 def busy(processes):
     """Others want the cores too."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import Executor
 from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from pathlib import Path
@@ -30,6 +30,7 @@ from warploom.search import (
     scatter_html,
     to_csv,
 )
+from warploom.search.pool import worker_pool
 from warploom.seed.config.parts import SchedulingStrategy
 from warploom.seed.sync.marks import SyncPolicy
 
@@ -233,7 +234,7 @@ def _known(
 def _executor(jobs: int, dask: str | None) -> AbstractContextManager[Executor | None]:
     if dask is not None:
         return _dask_executor(dask, jobs)
-    return nullcontext(None) if jobs == 1 else ProcessPoolExecutor(jobs)
+    return nullcontext(None) if jobs == 1 else worker_pool(jobs)
 
 
 def _dask_executor(address: str, jobs: int) -> AbstractContextManager[Executor]:

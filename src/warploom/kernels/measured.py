@@ -175,7 +175,6 @@ PRODUCTS: Mapping[str, tuple[tuple[Mapping[str, int], Mapping[str, object]], ...
         ({"m": 8192, "n": 8192}, _IN_TURNS),
         ({"m": 1024, "n": 1024}, {"m": 128, **_TWO_PRODUCTS}),
     ),
-    "grouped": (({"t": 4096, "n": 1024}, {"t": 128, "n": 256}),),
     "grouped_gathered": (({"t": 4096, "n": 1024}, {"t": 128, "n": 256}),),
     "grouped_scaled": (({"t": 1024, "n": 1024}, {"t": 128, **_TWO_PRODUCTS}),),
     "int4_gemm": _QUANTISED,

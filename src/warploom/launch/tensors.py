@@ -19,6 +19,7 @@ from warploom.errors import BackendError
 from warploom.kernel.values import DType
 from warploom.launch.layout import Layout
 
+Foreign = Any  # a tensor of the caller's library, or what he takes for one
 CUDA_DEVICES = (2, 13)  # kDLCUDA, kDLCUDAManaged
 _TORCH = {
     "bfloat16": DType.BF16,
