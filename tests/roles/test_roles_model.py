@@ -24,7 +24,7 @@ from warploom.document.roles import (
     WaitGroup,
 )
 from warploom.errors import ConfigError
-from warploom.run.roles import Fault, Machine, Plan, Values, agent as meaning, first_fault
+from warploom.run.roles import Fault, Machine, Plan, Values, first_fault, meaning
 from warploom.run.roles.memory import MBarrier, NamedState
 from warploom.verify.roles import Code, verify_roles
 
