@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from warploom import SearchOptions, search, simulate
-from warploom.cli.builtin import built_in
+from warploom.cli.kernels import built_in
 from warploom.errors import WarploomError
 from warploom.kernels.attention import attention
 from warploom.order import ModuloOptions, solve_modulo

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from warploom.document.exchange import Exchange
-from warploom.document.flow import Across
+from warploom.document.flow import Across, Exchange
 from warploom.document.roles import ClusterSync, RolesDocument
 from warploom.emit.cuda import layout as shared_layout, ptx
 from warploom.emit.cuda.judged import (
