@@ -145,7 +145,7 @@ def programs_of(result: ModuloResult, plan: Plan, tiling: Tiling) -> RolesDocume
     document = derive_roles(result, plan)
     if tiling.settled:
         document = settled(document)
-    if tiling.tie:
+    if tiling.tie > 0:
         document = awaited_early(document, CONSUMER)
     return parted(document, CONSUMER) if tiling.late else document
 
