@@ -278,7 +278,8 @@ class Part:
                 lines += _with_between(table.lower(e, site), between)
                 between = []
                 looped = phase == "kernel" and isinstance(e, NamedArrive)
-                if looped and drawn_after(program.kernel, i):
+                amid = self.layout.tiling.late  # the rest of a product is issued amid what follows
+                if looped and not amid and drawn_after(program.kernel, i):
                     lines.append(f"turn_given({number(program)});")
             if self.stamps and phase == "kernel":
                 lines.append(stamp_line(self.stamps[program.name], i))
