@@ -44,8 +44,8 @@ _ROWS_256 = (2560, 0, 1878, 914, 2194, 1620, 2900, 2010, 3290, 2540, 3820, 2690,
 ATTENTION: Mapping[tuple[int, bool], Mapping[str, object]] = {
     (64, False): {**_TILE_64, "times": _ROWS_64, "ahead": 2, "tie": 24},
     (64, True): {**_TILE_64, "times": _ROWS_64, "ahead": 2, "tie": 24},
-    (128, False): {**_TILE_128, "times": _FULL_128, "late": 2},
-    (128, True): {**_TILE_128, "times": _CAUSAL_128, "late": 2},
+    (128, False): {**_TILE_128, "times": _FULL_128, "tie": 16, "late": 1},
+    (128, True): {**_TILE_128, "times": _CAUSAL_128, "tie": 16, "late": 1},
     (256, False): {**_TILE_256, "times": _ROWS_256, "tie": -1},
     (256, True): {**_TILE_256, "times": _ROWS_256, "tie": -1},
 }
