@@ -7,7 +7,7 @@ import pytest
 
 from tests.host_cuda import NEEDS_COMPILER, run_case
 from warploom.emit.cuda.tile.source import emit_kernel
-from warploom.kernel.rounding import rounded
+from warploom.kernel.pointwise import rounded
 from warploom.kernel.simplify import simplify
 from warploom.kernel.values import Access, DType
 from warploom.kernels.attention_grad import (

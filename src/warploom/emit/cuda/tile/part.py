@@ -11,6 +11,7 @@ from warploom.document.roles import (
     Compute,
     Mma,
     MmaFence,
+    NamedArrive,
     RoleProgram,
     RolesDocument,
     WaitGroup,
@@ -31,10 +32,10 @@ from warploom.emit.cuda.tile.signature import Param
 from warploom.emit.cuda.tile.stamps import StampedRole, stamp_line, stamped_line
 from warploom.emit.cuda.tile.steps import step_text
 from warploom.emit.cuda.tile.stores import fill_text
-from warploom.emit.cuda.tile.ties import retired_at
+from warploom.emit.cuda.tile.ties import drawn_after, retired_at
 from warploom.emit.cuda.tile.turns import asked_before
-from warploom.kernel.values import Dot, Fn, Load, Pointwise, Transpose
-from warploom.lower.body import Body
+from warploom.kernel.values import Dot, Fn, Pointwise
+from warploom.lower.body import Body, only_products
 from warploom.lower.column import Lowered
 from warploom.lower.fuse import Step
 from warploom.lower.gather import GATHERER
@@ -118,8 +119,7 @@ class Part:
     def leaves_blocks(self) -> bool:
         """Whether products of 64 rows of a consumer are left out where a group has none there."""
         body, tiling = self.layout.body, self.layout.tiling
-        plain = all(isinstance(op, Load | Transpose | Dot) for op in body.loop.body)
-        grouped = body.kernel.grid.kind == "groups" and plain and tiling.split == 1
+        grouped = body.kernel.grid.kind == "groups" and only_products(body) and tiling.split == 1
         return grouped and self.layout.blocks * tiling.consumers > 1
 
     def places(self) -> list[str]:
@@ -259,6 +259,9 @@ class Part:
                 lines += [f"// {e.reason}", call] if e.reason else [call]
             else:
                 lines += table.lower(e, site)
+                looped = phase == "kernel" and isinstance(e, NamedArrive)
+                if looped and drawn_after(program.kernel, i):
+                    lines.append(f"turn_given({number(program)});")
             if self.stamps and phase == "kernel":
                 lines.append(stamp_line(self.stamps[program.name], i))
         return lines
