@@ -6,7 +6,7 @@ of the ring, so slot, phase and parity follow. Products retire in groups, in ord
 meetings inside one instance cost nothing, and so does meeting other CTAs of a cluster, which are
 taken to run alike. A bulk wait for reading the source waits for the whole store. A wait for
 products and the release after it come before exponentials that stand in front of them: the
-assembler moves these below, but for the few that a wait is tied to.
+assembler moves these below, unless waits are tied to them (to a few: the rest).
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class _Reader:
             before = found[at - 1][1]
             if not isinstance(found[at][1], WaitGroup) or not isinstance(before, Compute):
                 continue
-            if self.costs.of(before.op).unit == EXPONENTIALS:
+            if not self.costs.tied and self.costs.of(before.op).unit == EXPONENTIALS:
                 end = at + 1
                 while end < len(found) and isinstance(found[end][1], Arrive):
                     end += 1
