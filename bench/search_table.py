@@ -13,8 +13,10 @@ import warnings
 from datetime import UTC, datetime
 from pathlib import Path
 
+from warploom.seed.sync.policy import SyncPolicy
+
 from warploom import SearchOptions, search, simulate
-from warploom.cli.builtin import built_in
+from warploom.cli.kernels import built_in
 from warploom.errors import WarploomError
 from warploom.kernels.attention import attention
 from warploom.order import ModuloOptions, solve_modulo
@@ -25,7 +27,6 @@ from warploom.seed.compile import compile_schedule
 from warploom.seed.config.parts import SchedulingStrategy
 from warploom.seed.modulo.bridge import ModuloRequest
 from warploom.seed.schedules.shipped import tuned
-from warploom.seed.sync.policy import SyncPolicy
 from warploom.sim.chip import chip_costs
 
 RESULTS = Path(__file__).parent / "results" / "search_table.md"

@@ -37,8 +37,7 @@ from warploom.search.subjects import (
     subject_of,
 )
 from warploom.seed.compile import CompiledSchedule
-from warploom.seed.modulo.auto import EFFORTS, Workbench
-from warploom.seed.modulo.refine import WHOLE, Split
+from warploom.seed.modulo.auto import EFFORTS, WHOLE, Split, Workbench
 from warploom.seed.schedule import PipelineSchedule
 from warploom.sim import MachineCosts, simulate
 from warploom.sim.costs import TargetCosts, costs_of
