@@ -1,7 +1,7 @@
 """Kernels that libraries do not fuse, on the H200: right against float64, and how fast.
 
-    python bench/h200_fused.py [PART ...] [--quick] [--tiles]
-    WARPLOOM_CACHE=... WARPLOOM_COMPILER=nvcc python bench/h200_fused.py warm [PART ...] [--tiles]
+    python bench/h200_fused.py [PART ...] [--quick]
+    WARPLOOM_CACHE=... WARPLOOM_COMPILER=nvcc python bench/h200_fused.py warm [PART ...]
 
 Against: SwiGLU torch.compile, and the two cuBLAS products alone; groups (forward, gradient of the
 weights) ``torch._grouped_mm``, with rows added by number ``index_add_`` after it under
@@ -9,7 +9,7 @@ torch.compile; block scales ``torch._scaled_mm``. The first contestant enters tw
 bits dequantising (one kernel, by torch.compile) with cuBLAS, cuBLAS on weights dequantised before,
 and a copy's rate, all in graphs; the scan Triton kernels in three forms (``lib/triton_scan.py``),
 the best of those that libraries have first, in graphs too.
-``--tiles`` adds tiles besides the chosen ones. ``warm`` compiles all kernels of the run and needs
+``warm`` compiles all kernels of the run and needs
 no GPU. Errors are relative to float64, over sampled rows.
 """
 
@@ -19,194 +19,39 @@ import argparse
 import itertools
 import json
 import sys
-import time
 from pathlib import Path
 
-from warploom.errors import WarploomError
-from warploom.kernel.values import DType
+from lib.fused_calls import (
+    CALLS_OF,
+    CHUNK,
+    GROUPED,
+    INT4,
+    SCALED,
+    SCAN,
+    SWIGLU,
+    chunk_of_ours,
+    warm,
+)
+
 from warploom.kernels.block_scaled import block_scaled
 from warploom.kernels.grouped import (
     grouped,
     grouped_gathered,
     grouped_scattered,
     grouped_weights,
-    picked_rows,
 )
 from warploom.kernels.int4_gemm import int4_gemm
 from warploom.kernels.swiglu import swiglu
 from warploom.launch import fused
 from warploom.launch.fused import grouped_gemm
-from warploom.launch.layout import Layout
-from warploom.launch.tensors import row_major
-from warploom.launch.texts import Calls
 
 try:
     import torch
 except ImportError:  # compiling needs none
     torch = None
 
-BF16, E4M3, F32, I32, I8 = DType.BF16, DType.E4M3, DType.F32, DType.I32, DType.I8
 OURS = "warploom"
-PARTS = ("swiglu", "grouped", "gathered", "weights", "scattered", "scaled", "int4", "scan")
-SWIGLU = ((4096, 14336, 4096), (8192, 28672, 8192), (2048, 11008, 4096))
-SWIGLU_TILES = ()
-GROUPED = (
-    (8, 16384, 4096, 4096),
-    (64, 16384, 4096, 2048),
-    (128, 32768, 1536, 4096),
-    (8, 4096, 14336, 4096),
-)
-GROUPED_TILES = ()
-SCALED = (
-    (4096, 4096, 4096),
-    (8192, 8192, 8192),
-    (4096, 7168, 2048),
-    (2048, 4096, 7168),
-    (128, 4096, 7168),
-)
-SCALED_TILES = ()
 GRAPHED = 4  # times that each input set comes in a graph
-INT4 = tuple((m, 8192, 8192) for m in (16, 64, 128, 256))
-INT4_TILES = ()
-# batch, heads, heads of q and k, steps of the sequence, d, e
-SCAN = (
-    (2, 64, 64, 8192, 128, 64),
-    (4, 80, 80, 4096, 128, 64),
-    (4, 80, 1, 4096, 128, 64),  # a state-space model: all heads share q and k
-    (8, 32, 32, 4096, 128, 128),
-    (8, 16, 16, 8192, 128, 128),
-    (4, 16, 16, 4096, 64, 64),
-    (1, 16, 16, 16384, 128, 128),  # few heads: parts of the sequence are scanned side by side
-    (2, 8, 8, 8192, 128, 64),
-    (1, 8, 8, 32768, 64, 64),
-)
-PARTS_OF_SCANS = (1, 2, 4, 8, 16)  # besides the chosen number, with --tiles
-CHUNK, SMS = 64, 132  # steps of a chunk of the libraries
-
-
-def chunks_of_ours(b, h, d, e, tiles):
-    """Steps of a chunk, as `warploom.scan` says: long ones where each SM has about one head."""
-    if d != 128:
-        return (64,)
-    one = SMS // 2 < b * h * -(-e // 64) <= SMS
-    return ((128, 64) if one else (64, 128))[: 2 if tiles else 1]
-
-
-def layout(shape, dtype=BF16):
-    return Layout(tuple(shape), row_major(tuple(shape)), dtype)
-
-
-def calls_of(text, pins):
-    text = text.with_tiles(**pins) if pins else text
-    return text, Calls(text)
-
-
-def options(calls):
-    made = frozenset(t.name for t in calls.text.signature.outputs)
-    return ((), tuple(calls.text.signature.choices.items()), frozenset(), made, calls.pins)
-
-
-def swiglu_calls():
-    for m, n, k in SWIGLU:
-        w = layout((n, k))
-        yield (m, n, k), swiglu, (layout((m, k)), w, w, None), SWIGLU_TILES
-
-
-def grouped_calls():
-    for e, t, n, k in GROUPED:
-        args = (layout((t, k)), layout((e, n, k)), layout((e + 1,), I32), None)
-        yield (e, t, n, k), grouped, args, GROUPED_TILES
-
-
-def gathered_calls():
-    for e, t, n, k in GROUPED:
-        lists = (layout((e + 1,), I32), layout((t,), I32))
-        args = (layout((t // 2, k)), layout((e, n, k)), *lists, None)
-        yield (e, t, n, k), grouped_gathered, args, ()
-        yield (e, t, n, k), grouped, (layout((t, k)), args[1], lists[0], None), ()
-        rows = (layout((t // 2, k // 256, 256)), lists[1], None)
-        yield (e, t, n, k), picked_rows, rows, ()
-
-
-def weights_calls():
-    for e, t, n, k in GROUPED:
-        args = (layout((t, n)), layout((t, k)), layout((e + 1,), I32), None)
-        yield (e, t, n, k), grouped_weights, args, ()
-
-
-def scattered_calls():
-    for e, t, n, k in GROUPED:
-        lists = (layout((e + 1,), I32), layout((t,), I32), layout((t // 2, n), F32))
-        args = (layout((t, k)), layout((e, n, k)), *lists, layout((t,), F32))
-        yield (e, t, n, k), grouped_scattered, args, ()
-
-
-def scaled_calls():
-    for m, n, k in SCALED:
-        a, sa = layout((m, k), E4M3), layout((k // 128, m), F32)
-        b, sb = layout((n, k), E4M3), layout((n // 128, k // 128), F32)
-        yield (m, n, k), block_scaled, (a, sa, b, sb, None), SCALED_TILES
-
-
-def int4_calls():
-    for m, n, k in INT4:
-        args = (layout((m, k)), layout((n, k // 2), I8), layout((k // 128, n), F32), None)
-        yield (m, n, k), int4_gemm, args, INT4_TILES
-
-
-def scan_calls():
-    for b, h, g, n, d, e in SCAN:
-        for t in chunks_of_ours(b, h, d, e, tiles=True):
-            c = n // t
-            rows, gates = layout((b, g, c, t, d)), layout((b, h, c, t), F32)
-            ends = Layout((b, h, c), (h * n, n, t), F32)
-            more = PARTS_OF_SCANS if b * h * e // 64 <= SMS else ()
-            for p in dict.fromkeys((fused.scan_parts_of(b * h, c, t, d, e), *more)):
-                wide = layout((b, h, p, e), F32)
-                each = Layout((b, h, p, d, e), (h * d * e, d * e, b * h * d * e, e, 1), F32)
-                v, name = layout((b, h, c, t, e)), (b, h, g, n, d, e, t, p)
-                cut = (each, wide) if p > 1 else (None, None)
-                given = (rows, rows, v, gates, gates, ends, None, each, *cut)
-                yield name, fused.SCAN, given, fused.SCANNED
-                if p > 1:
-                    yield name, fused.SCAN_PARTS, (rows, v, gates, ends, *cut), fused.PARTED
-
-
-CALLS_OF = {
-    "swiglu": swiglu_calls,
-    "grouped": grouped_calls,
-    "gathered": gathered_calls,
-    "weights": weights_calls,
-    "scattered": scattered_calls,
-    "scaled": scaled_calls,
-    "int4": int4_calls,
-    "scan": scan_calls,
-}
-
-
-def warm(parts, tiles):
-    bad = 0
-    jobs = []
-    for part in parts:
-        for name, text, layouts, more in CALLS_OF[part]():
-            if isinstance(text, Calls):
-                make = lambda c=text, w=layouts, o=more: c.compiled_for(w, o)  # noqa: E731
-                jobs.append((f"{part} {text.text.name} {name}", make))
-                continue
-            for pins in ({}, *(more if tiles else ())):
-                _, calls = calls_of(text, pins)
-                make = lambda c=calls, w=layouts: c.compiled_for(w, options(c))  # noqa: E731
-                jobs.append((f"{part} {name} {pins}", make))
-    for name, make in jobs:
-        start = time.perf_counter()
-        try:
-            made = make()
-            report = made.built.cubin.report
-            said = f"{made.tiling.name}, {report.registers} registers, {report.spill_bytes} spilled"
-        except WarploomError as error:
-            bad, said = bad + 1, f"FAILED: {error}"
-        print(f"{name}: {said}, {time.perf_counter() - start:.1f} s", flush=True)
-    return bad
 
 
 def captured(calls):
@@ -225,22 +70,19 @@ def captured(calls):
 class Bench:
     """What needs torch."""
 
-    def __init__(self, speed, tiles):
+    def __init__(self, speed):
         from lib.protocol import compare, environment
 
         self.compare, self.environment = compare, environment
-        self.speed, self.tiles, self.rows = speed, tiles, []
+        self.speed, self.rows = speed, []
         torch.manual_seed(0)  # the same groups in every run
 
     def randn(self, *shape):
         return torch.randn(*shape, device="cuda", dtype=torch.bfloat16)
 
-    def ours(self, text, more, call, contestants):
-        """Enter the text with its own tiles, and with others."""
-        for pins in ({}, *(more if self.tiles else ())):
-            pinned, _ = calls_of(text, pins)
-            name = OURS + "".join(f" {k}{v}" for k, v in pins.items())
-            contestants[name] = [lambda pinned=pinned, s=s: call(pinned, *s) for s in self.sets]
+    def ours(self, call, contestants):
+        """Enter a call for every set of inputs."""
+        contestants[OURS] = [lambda s=s: call(*s) for s in self.sets]
 
     def measure(self, part, case, flops, contestants, exact, *, graphs=False):
         """Check and time; ``exact``: (index of rows, float64 values)."""
@@ -292,7 +134,7 @@ class Bench:
                 "torch.compile": [lambda s=s: compiled(*s) for s in self.sets],
                 "eager": [lambda s=s: plain(*s) for s in self.sets],
             }
-            self.ours(swiglu, SWIGLU_TILES, lambda text, *s: text(*s), entries)
+            self.ours(swiglu, entries)
             rows = torch.randint(0, m, (64,), device="cuda")
             x, gate, up = self.sets[0]
             x = x[rows].double()
@@ -314,7 +156,7 @@ class Bench:
                 return torch._grouped_mm(y.t(), x, offs=ends, out_dtype=torch.bfloat16)
 
             entries = {"_grouped_mm": [library]}
-            self.ours(grouped_weights, (), lambda text, *s: text(*s), entries)
+            self.ours(grouped_weights, entries)
             largest = int((starts[1:] - starts[:-1]).argmax())
             rows = slice(int(starts[largest]), int(starts[largest + 1]))
             wanted = y[rows].double().T[:64] @ x[rows].double()
@@ -326,8 +168,8 @@ class Bench:
             made = torch._grouped_mm(x, w.transpose(1, 2), offs=ends, out_dtype=torch.bfloat16)
             return out.zero_().index_add_(0, rows, made.float() * weight[:, None])
 
-        def ours(text, x, w, starts, rows, out, weight, _):
-            return text(x, w, starts, rows, weight=weight, out=out.zero_())
+        def ours(x, w, starts, rows, out, weight, _):
+            return grouped_scattered(x, w, starts, rows, weight=weight, out=out.zero_())
 
         compiled = torch.compile(plain, dynamic=False)
         for e, t, n, k in GROUPED:
@@ -341,7 +183,7 @@ class Bench:
                 for name, f in (("torch.compile", compiled), ("eager", plain))
                 if name == "eager" or not self.speed  # in a quick run nothing is compiled
             }
-            self.ours(grouped_scattered, (), ours, entries)
+            self.ours(ours, entries)
             some = rows[:8].long()
             wanted = torch.zeros(8, n, device="cuda", dtype=torch.float64)
             for i, row in enumerate(some.tolist()):
@@ -387,7 +229,7 @@ class Bench:
                     )
                 ]
             }
-            self.ours(grouped, GROUPED_TILES, lambda text, *s: text(*s), entries)
+            self.ours(grouped, entries)
             rows = torch.randint(0, t, (32,), device="cuda")
             mine = torch.searchsorted(ends, rows.int(), right=True)
             wanted = torch.stack(
@@ -410,9 +252,7 @@ class Bench:
                 )
 
             entries = {"_scaled_mm": [library(*s) for s in self.sets]}
-            self.ours(
-                block_scaled, SCALED_TILES, lambda text, a, sa, *s: text(a, sa.t(), *s), entries
-            )
+            self.ours(lambda a, sa, *s: block_scaled(a, sa.t(), *s), entries)
             rows = torch.randint(0, m, (32,), device="cuda")
             a, sa, b, sb = self.sets[0]
             left = a[rows].double() * sa[rows].double().repeat_interleave(128, 1)
@@ -444,7 +284,7 @@ class Bench:
                 ],
                 "copy": [lambda: copy.copy_(source)],
             }
-            self.ours(int4_gemm, INT4_TILES, lambda text, *s: text(*s), entries)
+            self.ours(int4_gemm, entries)
             wanted = self.sets[0][0].double() @ whole[0].double().T
             exact = (slice(None), wanted)
             self.measure("int4", (m, n, k), 2.0 * m * n * k, entries, exact, graphs=True)
@@ -478,16 +318,8 @@ class Bench:
                     times[form], entries[form] = taken, entry
             order = sorted(("states", "passing"), key=times.get)
             entries = {form: entries[form] for form in (*order, "fused")}
-            for t in chunks_of_ours(b, h, d, e, self.tiles):
-                given = chunked(t)
-                parts = PARTS_OF_SCANS if self.tiles and b * h * e // 64 <= SMS else ()
-                for p in (None, *parts):
-                    name = OURS + (f" {t}" if len(entries) > 3 else "") + (f" x{p}" if p else "")
-                    entries[name] = [
-                        lambda given=given, p=p, like=v: fused.scan(*given, parts=p)[0].view_as(
-                            like
-                        )
-                    ]
+            given = chunked(chunk_of_ours(b, h, d, e))
+            entries[OURS] = [lambda given=given, like=v: fused.scan(*given)[0].view_as(like)]
             wanted = exact_scan(q[-1, -1], k[-1, -1], v[-1, -1], gates[-1, -1])
             flops = 2.0 * b * h * n * (CHUNK * d + CHUNK * e + 2 * d * e)
             case = (b, h, g, n, d, e)
@@ -515,13 +347,12 @@ def main():
     parser.add_argument("parts", nargs="*")
     parser.add_argument("--out", default="bench/results")
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--tiles", action="store_true")
     args = parser.parse_args()
-    parts = [p for p in args.parts if p != "warm"] or PARTS
+    parts = [p for p in args.parts if p != "warm"] or list(CALLS_OF)
     if "warm" in args.parts:
-        return warm(parts, args.tiles)
+        return warm(parts)
     speed = {"rounds": 5, "run_ms": 60.0, "preheat_s": 0.3} if args.quick else {}
-    bench = Bench(speed, args.tiles)
+    bench = Bench(speed)
     for part in parts:
         try:
             getattr(bench, part)()

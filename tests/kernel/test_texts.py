@@ -1,16 +1,31 @@
 """The shipped texts mean what plain NumPy says."""
 
+import importlib
+import inspect
+import pkgutil
+import re
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
 import warploom as wl
+from warploom import kernels
+from warploom.kernel.text import Text
 from warploom.kernels.attention import attention, packed
 from warploom.kernels.attention_grad import attention_grad
 from warploom.kernels.block_scaled import block_scaled
 from warploom.kernels.gemm import gemm
-from warploom.kernels.grouped import grouped, grouped_input, grouped_scaled, grouped_swiglu
+from warploom.kernels.grouped import (
+    gathered_swiglu,
+    grouped,
+    grouped_gathered,
+    grouped_input,
+    grouped_scaled,
+    grouped_scattered,
+    grouped_swiglu,
+    grouped_weights,
+)
 from warploom.kernels.int4_gemm import fp8_gemm, int4_gemm
 from warploom.kernels.rms_gemm import rms_gemm
 from warploom.kernels.scan import scan, scan_parts
@@ -96,6 +111,26 @@ def test_grouped_input_and_gated():
     close(grouped_swiglu.reference(x, w, up, starts), y / (1 + np.exp(-y)) * u)
     wanted = np.concatenate([y[r] @ w[e] for e, r in parts])
     close(grouped_input.reference(y, w, starts), wanted)
+
+
+def test_rows_of_groups_by_number():
+    """Gathered, gated, added to where they belong; the gradient of the weights."""
+    starts, tokens = np.array([0, 5, 5, 17, 23]), np.random.default_rng(1).integers(-1, 10, 23)
+    x, w, up, weight = normal(9, 40), normal(4, 11, 40), normal(4, 11, 40), normal(23)
+    exists = (tokens >= 0) & (tokens < 9)
+    rows = x[np.where(exists, tokens, 0)] * exists[:, None]
+    parts = [(e, slice(a, b)) for e, (a, b) in enumerate(pairwise(starts))]
+    y, u = (np.concatenate([rows[r] @ m[e].T for e, r in parts]) for m in (w, up))
+    close(grouped_gathered.reference(x, w, starts, tokens), y)
+    close(gathered_swiglu.reference(x, w, up, starts, tokens), silu(y) * u)
+    sums = np.zeros((9, 11))
+    np.add.at(sums, tokens[exists], (y * weight[:, None])[exists])
+    found = grouped_scattered.reference(rows, w, starts, tokens, weight, sizes={"s": 9})
+    close(found, sums)
+    close(
+        grouped_weights.reference(y, rows, starts),
+        np.stack([y[r].T @ rows[r] for _, r in parts]),
+    )
 
 
 def test_grouped_scaled():
@@ -259,3 +294,23 @@ def test_declared_types_are_rounded():
     np.testing.assert_allclose(near, exact, rtol=0.05, atol=0.5)
     bits = near.astype(np.float32).view(np.uint32)
     assert not (bits & 0xFFFF).any()
+
+
+MOST_LINES = 80
+OF_SCHEDULES = re.compile(
+    r"stage|consumer|producer|barrier|slot|warp|cuda|ptx|wgmma|tma|with_tiles"
+)
+
+
+def shipped():
+    for module in pkgutil.iter_modules(kernels.__path__, "warploom.kernels."):
+        for found in vars(importlib.import_module(module.name)).values():
+            if isinstance(found, Text):
+                yield found
+
+
+def test_texts_are_short_and_say_nothing_of_schedules():
+    texts = {t.name: inspect.getsource(t.function) for t in shipped()}
+    assert len(texts) > 20
+    assert {n for n, text in texts.items() if len(text.splitlines()) > MOST_LINES} == set()
+    assert {n for n, text in texts.items() if OF_SCHEDULES.search(text)} == set()

@@ -313,6 +313,25 @@ def test_vectors_of_groups_begin_anywhere(one):
     assert "& ~3" in emit_kernel(check(one)).text
 
 
+@pytest.mark.parametrize(
+    ("pins", "versions"),
+    [
+        ({"m": 128, "n": 48, "consumers": 1, "alternate": 2}, 2),
+        ({"m": 128, "n": 64, "consumers": 2}, 2),
+        ({"m": 256, "n": 80, "consumers": 2}, 3),
+        ({"m": 64, "n": 64, "consumers": 1}, 1),
+    ],
+    ids=["in turn", "shared", "large", "small"],
+)
+def test_rows_past_the_end_of_a_group_are_zeros_and_not_multiplied(pins, versions):
+    """Copies end where a group does; products of 64 rows that no group has are left out."""
+    text = SCATTERED.replace('"s", "n"', '"m", "n"')
+    text = text.replace("out[wl.index(m) // 3 * 2 - 1, n] +=", "out[m, n] =")
+    made = emit_kernel(check(case(text, m=700, e=5, k=100, n=200), pins, 0, 1)).text
+    assert made.count("// first product of the tile") == versions
+    assert "_bounded" in made
+
+
 def test_columns_that_begin_anywhere_are_refused_at_their_line():
     text = GROUPED_SCALES.replace('x: wl.In["m", "k"]', 'x: wl.In["k", "m"]')
     with pytest.raises(KernelError, match="may begin anywhere") as found:
@@ -413,6 +432,16 @@ def test_settled_programs_wait_for_all_products():
     assert "wgmma_wait<1>" not in text
     assert "wait_group.sync.aligned 1" not in text
     assert "wgmma_fence_1x" in text  # sums that go on are written before their fence
+
+
+def test_a_wait_that_is_tied_to_everything_is_after_a_branch():
+    """The assembler moves waits up, but not across one; the other branch waits as well."""
+    score = "(qs @ keys[k].T) * alpha"
+    made = check(case(SOFTMAX.format(score=score)), {"tie": -1, "consumers": 1})
+    lines = [x.strip() for x in emit_kernel(made).text.splitlines()]
+    found = [x for x in lines if x.startswith("if (__all_sync") and "wgmma_wait_0" in x]
+    assert found
+    assert all(x.count("wgmma_wait_0") == 2 for x in found)
 
 
 @pytest.mark.parametrize(("dtype", "less"), [("bf16", " - 8"), ("f16", " - 8"), ("bf16", "")])

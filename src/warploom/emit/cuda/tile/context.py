@@ -42,7 +42,7 @@ from warploom.lower.edges import bounded_axis
 from warploom.lower.hand_over import share_of
 from warploom.lower.layout import Layout
 from warploom.lower.ranges import cut_of
-from warploom.lower.slots import LINE_BYTES, SlotTile, grouped_vars
+from warploom.lower.slots import LINE_BYTES, SlotTile, grouped_vars, list_of
 from warploom.lower.visits import starts_early
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -62,6 +62,8 @@ BINARY = {
     Fn.OR: "||",
 }
 
+MOST_BOUNDED = 3  # axes of a tensor whose copies say where they end: two more are needed for that
+
 
 class Context:
     """The kernel being printed: its layout and the parameters used so far."""
@@ -70,6 +72,7 @@ class Context:
         self.layout = layout
         self.kernel = layout.body.kernel
         self.params: dict[str, Param] = {} if params is None else params
+        self.filled: int | None = None  # blocks of a consumer's rows at hand that have rows
         self._before: dict[str, dict[str, Load]] = {}
 
     def before(self, product: str) -> dict[str, Load]:
@@ -281,7 +284,7 @@ class Context:
         """
         out: list[str] = []
         last: list[str] = []
-        bound = bounded_axis(self.layout.body, op)
+        bound = self.bounded(op)
         for n, at in enumerate(op.at):
             per = self.kernel.tensor(op.tensor).axes[n].per
             later = self.later(op, at)
@@ -289,10 +292,22 @@ class Context:
             text = f"{text} / {per}" if per > 1 and at.var is not None else text
             if n == bound:
                 axis = self.kernel.tensor(op.tensor).axes[n].name
-                less = f"({self.size_of(op.tensor, axis)} - until_{at.var})"
+                less = f"({self.size_of(op.tensor, axis)} - {self.end_of(at.var or '')})"
                 text, last = f"{less} + {text}", [less, f"{WRAP} - {less}"]
             out.append(f"{text} + {shift[n]}" if n in shift else text)
         return [*out[::-1], *last]
+
+    def bounded(self, op: Load | Store) -> int | None:
+        """The axis of a tensor along which a copy ends where the loop does, or the rows of a group:
+        products of zeros take less power than those of the next group's rows.
+        """
+        body, kernel = self.layout.body, self.kernel
+        found = bounded_axis(body, op)
+        if found is not None or kernel.grid.kind != "groups" or op not in body.loop.body:
+            return found
+        rows, load = grouped_vars(kernel)[1], isinstance(op, Load) and not list_of(body, op)
+        fits = load and len(op.at) <= MOST_BOUNDED and body.loop.times == 1
+        return next((n for n, at in enumerate(op.at[:-1]) if fits and at.var == rows), None)
 
     def past_start(self, op: Load, tile: SlotTile, iteration: str) -> str:
         """Bytes between where a vector's copy begins and the vector does; '' where none lie."""

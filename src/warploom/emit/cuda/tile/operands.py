@@ -11,7 +11,6 @@ from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.columns import early_text
 from warploom.emit.cuda.tile.context import Context
 from warploom.kernel.values import Dot, DType, Load
-from warploom.lower.edges import bounded_axis
 from warploom.lower.hand_over import early_array, early_vectors
 from warploom.lower.layout import WGMMA_ROWS
 from warploom.lower.plan import part_name
@@ -79,14 +78,14 @@ def _follows(context: Context, one: RoleEntry, other: RoleEntry, site: Site) -> 
     alike = (tile.rows, tile.cols, tile.vector) == (next_tile.rows, next_tile.cols, tile.vector)
     along = (a.at[-1].var == layout.body.loop.var) != tile.vector
     plain = one.multicast == other.multicast == 1 and not one.by_threads and not tile.loose
-    return beside and alike and along and plain and bounded_axis(layout.body, a) is None
+    return beside and alike and along and plain and context.bounded(a) is None
 
 
 def _copies(context: Context, op: Load, entry: LoadEntry, site: Site) -> list[str]:
     """The copies of one tile: a box for each block of 128-byte rows; of its share in a cluster."""
     tile = _tile(context, op.result.name)
     tensor = context.kernel.tensor(op.tensor)
-    bound = bounded_axis(context.layout.body, op)
+    bound = context.bounded(op)
     box = context.load_box(op, tile, entry.multicast)
     name = context.map_of(tensor, box, span=tile.span, bounded=bound)
     once = site.document.ring(entry.ring).per == "tile"
@@ -152,6 +151,7 @@ def product_lines(context: Context, op: Dot, entry: Mma, site: Site) -> list[str
         left = f"left{shift} + {_step(tile, mn=a_mn)}"
     right = f"right + {_step(_tile(context, b), mn=b_mn)}"
     target = f"{array.name}[i], {left}, {right}"
+    blocks = array.blocks if context.filled is None else min(array.blocks, context.filled)
     issue = f"{call}({target}, {'1' if entry.accumulate else 'step != 0'});"
     if layout.crowded and not entry.accumulate:
         issue = f"if (step == 0) {call}_first({target}); else {call}({target}, 1);"
@@ -160,7 +160,7 @@ def product_lines(context: Context, op: Dot, entry: Mma, site: Site) -> list[str
         "#pragma unroll",
         f"  for (int step = 0; step < {steps}; ++step)",
         "#pragma unroll",
-        f"    for (int i = 0; i < {array.blocks}; ++i)",
+        f"    for (int i = 0; i < {blocks}; ++i)",
         f"      {issue}",
         "}",
     ]

@@ -11,6 +11,7 @@ from warploom.document.roles import (
     Compute,
     Mma,
     MmaFence,
+    NamedArrive,
     RoleProgram,
     RolesDocument,
     WaitGroup,
@@ -31,10 +32,10 @@ from warploom.emit.cuda.tile.signature import Param
 from warploom.emit.cuda.tile.stamps import StampedRole, stamp_line, stamped_line
 from warploom.emit.cuda.tile.steps import step_text
 from warploom.emit.cuda.tile.stores import fill_text
-from warploom.emit.cuda.tile.ties import retired_at
+from warploom.emit.cuda.tile.ties import drawn_after, retired_at
 from warploom.emit.cuda.tile.turns import asked_before
 from warploom.kernel.values import Dot, Fn, Pointwise
-from warploom.lower.body import Body
+from warploom.lower.body import Body, only_products
 from warploom.lower.column import Lowered
 from warploom.lower.fuse import Step
 from warploom.lower.gather import GATHERER
@@ -43,6 +44,7 @@ from warploom.lower.layout import Array, Form, Layout
 from warploom.lower.meet import MEET
 from warploom.lower.plan import held_loads, part_name
 from warploom.lower.ranges import cut_of, moves
+from warploom.lower.slots import grouped_vars
 from warploom.lower.storage import staged_stores
 
 
@@ -101,7 +103,24 @@ class Part:
         copies = masked if self.masked and not self.layout.crowded else None
         role = self.role("consumer")
         others = others_lines(self.document, role, shared=self.layout.crowded)
-        return [*self.trip_lines(), *others, *steps, *self.role_tile(role, self.plain, copies)]
+        lines = [*self.trip_lines(), *others, *steps]
+        if not self.leaves_blocks():
+            return [*lines, *self.role_tile(role, self.plain, copies)]
+        rows, blocks = grouped_vars(self.context.kernel)[1], self.layout.blocks
+        left = f"end_{rows} - pos_{rows} - {64 * blocks} * instance"
+        fewest = 1 if self.layout.tiling.consumers == 1 else 0
+        for n in range(blocks, fewest - 1, -1):  # the last tile of a group may have few rows
+            lines.append(f"if ({left} > {64 * (n - 1)}) {{" if n > fewest else "{")
+            self.context.filled = n
+            lines += [*indent(self.role_tile(role, self.plain, copies), 2), "} else"]
+        self.context.filled, lines[-1] = None, "}"
+        return lines
+
+    def leaves_blocks(self) -> bool:
+        """Whether products of 64 rows of a consumer are left out where a group has none there."""
+        body, tiling = self.layout.body, self.layout.tiling
+        grouped = body.kernel.grid.kind == "groups" and only_products(body) and tiling.split == 1
+        return grouped and self.layout.blocks * tiling.consumers > 1
 
     def places(self) -> list[str]:
         """Where a consumer's thread finds its elements."""
@@ -240,6 +259,9 @@ class Part:
                 lines += [f"// {e.reason}", call] if e.reason else [call]
             else:
                 lines += table.lower(e, site)
+                looped = phase == "kernel" and isinstance(e, NamedArrive)
+                if looped and drawn_after(program.kernel, i):
+                    lines.append(f"turn_given({number(program)});")
             if self.stamps and phase == "kernel":
                 lines.append(stamp_line(self.stamps[program.name], i))
         return lines
@@ -247,19 +269,25 @@ class Part:
     def told_apart(
         self, program: RoleProgram, phase: str, e: WaitGroup, owned: tuple[Owned, ...], call: str
     ) -> str:
-        """The last wait of an unrolled loop, in a branch that is always taken.
+        """A wait in a branch that is always taken.
 
-        After waits that leave products in flight ptxas takes a wait for all of them for one in the
-        middle of a group, and serialises everything; not so where it cannot tell which wait it is.
+        The last one of an unrolled loop: after waits that leave products in flight ptxas takes a
+        wait for all of them for one in the middle of a group, and serialises everything; not so
+        where it cannot tell which wait it is. And one that is tied to all of what was made before
+        it: ptxas moves waits up, but not across a branch.
         """
-        if phase != "epilogue" or e.pending or self.layout.body.loop.times == 1:
-            return call
         arrays = {a.name: a for a in self.layout.arrays}
         made = {x.accumulator for x in program.kernel if isinstance(x, Mma)}
-        other = sorted(made - {o.name for o in owned})[:1]
-        never, text = wait_function(0, tuple(_owned(arrays[n]) for n in other))
+        tied = owned[-1].name if owned and self.layout.tiling.tie < 0 else ""
+        if phase == "epilogue" and not e.pending and self.layout.body.loop.times > 1:
+            always, other = "k_tiles > 0", sorted(made - {o.name for o in owned})[:1]
+        elif phase == "kernel" and tied and len(owned) > 1:
+            always, other = f"__all_sync(~0u, {tied}[0][0] > -3.4028235e38f)", [tied]
+        else:
+            return call
+        never, text = wait_function(e.pending, tuple(_owned(arrays[n]) for n in other))
         self.waits |= {never.split("(")[0]: text} if text else {}
-        return f"if (k_tiles > 0) {call} else {never}"
+        return f"if ({always}) {call} else {never}"
 
     def summed_after(self, program: RoleProgram, phase: str, at: int) -> tuple[Owned, ...]:
         """Sums that the products after a fence go on with: what was written to them stays before.

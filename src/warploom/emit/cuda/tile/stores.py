@@ -187,15 +187,18 @@ def direct_text(context: Context, op: Store, iteration: str | None = None) -> li
     vector = Vector(context, rows, cols, iteration=iteration)
     text = vector.value(op.value)
     blocks = context.layout.extent(rows) // context.layout.tiling.consumers // 64
+    blocks = blocks if context.filled is None else min(blocks, context.filled)
     groups = context.layout.extent(cols) // 16
-    alone = dtype is DType.F32 or groups % 2 or is_turned(context.layout, op) or op.add
-    wide = 1 if alone else 2
+    odd = bool(groups % 2)
+    alone = dtype is DType.F32 or is_turned(context.layout, op) or op.add
+    alone |= odd and scattered(context.layout, op) is not None
+    wide = 1 if alone or odd else 2
     if op.add:
         write = _add_pairs(context, op, dtype, vector)
-    elif wide == 1:
+    elif alone:
         write = _write_pairs(context, op, dtype, vector)
     else:
-        write = _write_lines(context, op, dtype, vector)
+        write = _write_lines(context, op, dtype, vector, wide)
     return [
         *vector.scopes.step,
         "#pragma unroll",
@@ -244,22 +247,24 @@ def _place(context: Context, op: Store, vector: Vector) -> tuple[str, str, str, 
     return context.address(op, indices), " && ".join([exists, *more]), limits[cols], column
 
 
-def _write_lines(context: Context, op: Store, dtype: DType, vector: Vector) -> list[str]:
-    """Four threads exchange pairs of columns, so that each writes 16 bytes of a row."""
+def _write_lines(context: Context, op: Store, dtype: DType, vector: Vector, wide: int) -> list[str]:
+    """Four threads exchange pairs of columns, so that each writes 16 bytes: of one row among 32
+    columns, of two rows among 16.
+    """
     place, exists, limit, column = _place(context, op, vector)
-    pack = PACKS[dtype]
-    return [
+    pair = "y[j / 2][j % 2 * 4 + 2 * i" if wide == 2 else "y[0][j % 2 * 4 + j / 2 * 2"
+    lines = [
+        "uint32_t x[4];",
         "#pragma unroll",
-        "for (int i = 0; i < 2; ++i) {",
-        "  uint32_t x[4];",
-        "#pragma unroll",
-        "  for (int j = 0; j < 4; ++j)",
-        f"    x[j] = {pack}(y[j / 2][j % 2 * 4 + 2 * i], y[j / 2][j % 2 * 4 + 2 * i + 1]);",
-        "  quad_transpose(x);",
-        f"  const int first = {column} + 32 * part + 8 * (lane % 4);",
-        f"  if ({exists}) store_line(&{place}, x, {limit} - first);",
-        "}",
+        "for (int j = 0; j < 4; ++j)",
+        f"  x[j] = {PACKS[dtype]}({pair}], {pair} + 1]);",
+        "quad_transpose(x);",
+        f"const int first = {column} + {16 * wide} * part + 8 * (lane % {2 * wide});",
+        f"if ({exists}) store_line(&{place}, x, {limit} - first);",
     ]
+    if wide == 1:
+        return ["const int i = lane % 4 / 2;", *lines]
+    return ["#pragma unroll", "for (int i = 0; i < 2; ++i) {", *indent(lines, 2), "}"]
 
 
 def _add_pairs(context: Context, op: Store, dtype: DType, vector: Vector) -> list[str]:
