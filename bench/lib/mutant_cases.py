@@ -8,7 +8,7 @@ import numpy as np
 from tests.texts.cases import TEXTS, Case
 
 import warploom as wl
-from warploom.kernel.rounding import rounded
+from warploom.kernel.pointwise import rounded
 from warploom.kernel.values import DType
 from warploom.kernels.attention import paged
 from warploom.kernels.attention_grad import attention_grad, packed_grad, values_grad

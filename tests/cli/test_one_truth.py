@@ -19,8 +19,7 @@ from warploom import (
     timeline,
     write_schedule,
 )
-from warploom.cli.builtin import built_in
-from warploom.cli.kernels import kernel_named
+from warploom.cli.kernels import built_in, kernel_named
 from warploom.cli.knobs import Request
 from warploom.cli.source import load
 from warploom.kernels.gemm import gemm

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from warploom.document.kinds import ScheduleOps
+from warploom.document.ops import ScheduleOps
 from warploom.emit.gfx950 import plan_kernel
 from warploom.emit.gfx950.emulator import LATE, TRAMPLED, emulate_gemm, integer_matrix
 from warploom.emit.gfx950.hip import HipCompiler, check_hip, find_hip_compiler, hip_source

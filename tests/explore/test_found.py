@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from warploom import SearchOptions, read_schedule, search, simulate, verify
-from warploom.cli.builtin import built_in
+from warploom.cli.kernels import built_in
 from warploom.sim.chip import chip_costs
 
 HERE = Path(__file__).parent

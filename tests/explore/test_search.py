@@ -12,7 +12,7 @@ import pytest
 import warploom
 from tests.modulo.test_hunt import HIDDEN, MODEL
 from warploom import KernelGeometry, Pipeline4Wave, SearchOptions, mi355x_costs, mi355x_target
-from warploom.document.kinds import OpRole
+from warploom.document.ops import OpRole
 from warploom.errors import ConfigError
 from warploom.order import ModuloOp, ModuloOptions, ModuloProblem, Role, solve_modulo
 from warploom.order.sequence import as_result, program_of
@@ -24,7 +24,7 @@ from warploom.seed.config.parts import SchedulingStrategy
 from warploom.seed.config.schedule import ScheduleConfig
 from warploom.seed.modulo import auto
 from warploom.seed.schedules.pingpong import DeclarativeSchedule
-from warploom.seed.sync.policy import SyncPolicy
+from warploom.seed.sync.marks import SyncPolicy
 from warploom.sim import MachineCosts, simulate
 
 CHIP = mi355x_costs(mma_cycles=512)

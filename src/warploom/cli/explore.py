@@ -12,8 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from warploom.cli.builtin import parse_tile
-from warploom.cli.kernels import TileKernel
+from warploom.cli.kernels import TileKernel, parse_tile
 from warploom.cli.knobs import Request, complete_source
 from warploom.cli.problem import make_problem
 from warploom.cli.screen import Answer, columns, working, wrapped, write_file
@@ -33,7 +32,7 @@ from warploom.search import (
 )
 from warploom.search.pool import worker_pool
 from warploom.seed.config.parts import SchedulingStrategy
-from warploom.seed.sync.policy import SyncPolicy
+from warploom.seed.sync.marks import SyncPolicy
 
 MOST = 16
 _RANK = {"clean": 0, "timing": 1, "not judged": 2, "race": 3, "refused": 4}

@@ -9,9 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from warploom.cli.author import called, user_object
-from warploom.cli.builtin import BUILT_IN, built_in
 from warploom.cli.gpu import Tried, why_no_gpu
-from warploom.cli.kernels import TEXTS, TileKernel, assignments, told
+from warploom.cli.kernels import BUILT_IN, TEXTS, TileKernel, assignments, built_in, told
 from warploom.cli.problem import make_problem
 from warploom.cli.screen import Answer, working, write_file
 from warploom.cli.source import text_named

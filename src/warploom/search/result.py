@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from warploom.errors import ConfigError
 from warploom.order import ModuloResult
 from warploom.seed.compile import CompiledSchedule
-from warploom.seed.modulo.refine import WHOLE, Split
+from warploom.seed.modulo.auto import WHOLE, Split
 
 EVALUATIONS = 120
 ENDLESS = 1_000_000_000

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections import Counter
 
 from warploom.document.flow import STORE, FlowOp, When
-from warploom.document.kinds import OpRole
-from warploom.document.ops import OpDesc, ScheduleEntry
+from warploom.document.ops import OpDesc, OpRole, ScheduleEntry
 from warploom.emit.gfx950.attention.addresses import early_values, emit_entry, emit_stores, rest_of
 from warploom.emit.gfx950.attention.plan import MMA, AttentionPlan, K, Q, V
 from warploom.emit.gfx950.attention.work import WIDE, Registers, Work

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 
 from warploom.document import Counters
 from warploom.document.flow import SETUP, STORE, WAVE, Flow, FlowOp, FlowOperand, Home, When
-from warploom.document.kinds import KOffsetKind, OpRole, OpTag, ResourceKind
-from warploom.document.ops import OpDesc
+from warploom.document.ops import KOffsetKind, OpDesc, OpRole, OpTag, ResourceKind
 from warploom.emit.gfx950.attention.plan import MMA, READS_V, AttentionPlan, K, Q, V
 from warploom.emit.gfx950.attention.text import AttentionText
 from warploom.emit.gfx950.isa import Resources

@@ -16,8 +16,7 @@ from difflib import SequenceMatcher
 from typing import Protocol
 
 from warploom.document import BarrierKind, ScheduleDocument
-from warploom.document.kinds import Phase, ScheduleOps
-from warploom.document.ops import OpDesc, ScheduleEntry
+from warploom.document.ops import OpDesc, Phase, ScheduleEntry, ScheduleOps
 from warploom.emit.gfx950.isa import Assembly, Instruction
 from warploom.errors import BackendError
 

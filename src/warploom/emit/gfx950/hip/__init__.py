@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from warploom.document import BarrierKind
-from warploom.document.kinds import KOffsetKind, OpRole, Phase, ScheduleOps
-from warploom.document.ops import OpDesc
+from warploom.document.ops import KOffsetKind, OpDesc, OpRole, Phase, ScheduleOps
 from warploom.emit.gfx950.gate import GateReport, check_isa
 from warploom.emit.gfx950.hip.template import preamble
 from warploom.emit.gfx950.lower.function import KERNEL_NAME

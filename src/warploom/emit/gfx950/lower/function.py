@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from warploom.document.kinds import OpRole, Phase
-from warploom.document.ops import ScheduleEntry
+from warploom.document.ops import OpRole, Phase, ScheduleEntry
 from warploom.emit.gfx950.lower.addresses import emit_entry
 from warploom.emit.gfx950.lower.pointwise import IrText
 from warploom.emit.gfx950.lower.state import Machine, check_ragged

@@ -16,8 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from warploom.document.kinds import KOffsetKind, OpRole, Phase
-from warploom.document.ops import OpDesc
+from warploom.document.ops import KOffsetKind, OpDesc, OpRole, Phase
 from warploom.emit.gfx950.lower.pointwise import IrText
 from warploom.emit.gfx950.plan import KernelPlan, Movement
 from warploom.emit.gfx950.tile import CHUNK, ElementType

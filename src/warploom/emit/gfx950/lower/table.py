@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from warploom.document import BarrierKind
-from warploom.document.kinds import OpRole, ScheduleOps
-from warploom.document.ops import OpDesc
+from warploom.document.ops import OpDesc, OpRole, ScheduleOps
 from warploom.emit.gfx950.gate import Gated
 from warploom.emit.gfx950.lower.pointwise import IrText
 from warploom.emit.gfx950.lower.state import Machine
