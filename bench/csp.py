@@ -17,20 +17,21 @@ from pathlib import Path
 from random import Random
 
 import warploom
-from warploom.document.kinds import KOffsetKind, OpRole, ResourceKind
-from warploom.document.ops import DepEdge, OpDesc
+from warploom.document.ops import DepEdge, KOffsetKind, OpDesc, OpRole, ResourceKind
 from warploom.errors import InfeasibleError, SchedulingError
 from warploom.seed.body import PipelineBody
 from warploom.seed.config.parts import BlockSizing
 from warploom.seed.graph.edges import derive_edges_from_ops
 from warploom.seed.graph.loop_body import LoopBody
 from warploom.seed.sched.csp import optimal_schedule_with_halves
-from warploom.seed.sched.evaluate import evaluate_schedule
-from warploom.seed.sched.greedy import greedy_schedule
-from warploom.seed.sched.interleave import double_buffer_reorder
-from warploom.seed.target.cost import annotate_ops
-from warploom.seed.target.mi355x import mi355x_cost_model, mi355x_double_buffer
-from warploom.seed.target.tags import PingPongOps as Op
+from warploom.seed.sched.greedy import double_buffer_reorder, greedy_schedule
+from warploom.seed.sched.result import evaluate_schedule
+from warploom.seed.target.cost import (
+    PingPongOps as Op,
+    annotate_ops,
+    mi355x_cost_model,
+    mi355x_double_buffer,
+)
 
 KILLS = {
     "none": {},

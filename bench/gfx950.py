@@ -27,7 +27,7 @@ from warploom.emit.gfx950.emulator import (
 )
 from warploom.emit.gfx950.hip import check_hip, find_hip_compiler, hip_source
 from warploom.emit.gfx950.kernels import ready_kernel
-from warploom.seed.sync.policy import SyncPolicy
+from warploom.seed.sync.marks import SyncPolicy
 from warploom.sim import mi355x_costs, simulate
 
 OUT = Path(__file__).parent / "results" / "gfx950.md"

@@ -30,7 +30,7 @@ from warploom.emit.gfx950.emulator import (
 )
 from warploom.emit.gfx950.kernels import ready_kernel
 from warploom.errors import WarploomError
-from warploom.seed.sync.policy import SyncPolicy
+from warploom.seed.sync.marks import SyncPolicy
 
 OUT = Path(__file__).parent / "results" / "gfx950_mutants.md"
 BF16, FP8 = ElementType.BF16, ElementType.FP8

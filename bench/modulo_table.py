@@ -17,18 +17,23 @@ from tests.modulo.bodies.attention import AttentionShape, attention_body
 from tests.modulo.bodies.attention_costs import MI355X_ATTENTION
 from tests.modulo.bodies.gemm import Fragments, Lds, gemm_body
 
-from warploom.document.kinds import OpRole, ResourceKind
+from warploom.document.ops import OpRole, ResourceKind
 from warploom.order import Goal, ModuloOptions, RingKind, check_result, solve_modulo
 from warploom.seed.compile import compile_schedule
 from warploom.seed.modulo.bridge import ModuloRequest
 from warploom.seed.schedules.fourwave import Pipeline4Wave
 from warploom.seed.schedules.pingpong import DeclarativeSchedule
 from warploom.seed.schedules.single_buffer import SingleBufferSchedule
-from warploom.seed.sync.policy import SyncPolicy
-from warploom.seed.target.cost import OpCost, TargetCostModel, TargetProfile
+from warploom.seed.sync.marks import SyncPolicy
+from warploom.seed.target.cost import (
+    AMDScheduleHints,
+    OpCost,
+    PingPongOps,
+    TargetCostModel,
+    TargetProfile,
+    mi355x_double_buffer,
+)
 from warploom.seed.target.geometry import KernelGeometry
-from warploom.seed.target.mi355x import AMDScheduleHints, mi355x_double_buffer
-from warploom.seed.target.tags import PingPongOps
 from warploom.sim import MachineCosts, mi355x_costs, simulate
 from warploom.target.occupancy import OccupancyModel
 

@@ -41,7 +41,7 @@ def shipped_cases():
     """Shipped texts at small odd sizes."""
     from importlib import import_module
 
-    from warploom.kernel.rounding import rounded
+    from warploom.kernel.pointwise import rounded
     from warploom.kernel.values import Access
 
     for name, (text, sizes, scalars) in SHIPPED.items():

@@ -27,7 +27,7 @@ from tests.mutation.flow_mutants import flow_mutants, judge_flow
 from tests.mutation.role_mutants import role_mutants
 from tests.mutation.role_score import MORE_SEEDS, QUICK, SEEDS, judge_mutant
 
-from warploom.document.roles_json import read_roles, write_roles
+from warploom.document.forms import read_roles, write_roles
 
 RESULTS = Path(__file__).parent / "results"
 VERDICTS = ("found", "missed", "reported only", "passed")

@@ -23,7 +23,7 @@ from tests.verify.random_documents import random_document  # noqa: E402
 from tests.verify.test_golden import verify_exactly  # noqa: E402
 
 from warploom import KernelGeometry, Pipeline4Wave, __version__, compile_schedule  # noqa: E402
-from warploom.document.roles_json import read_roles  # noqa: E402
+from warploom.document.forms import read_roles  # noqa: E402
 from warploom.errors import WarploomError  # noqa: E402
 from warploom.run import Scripted, execute  # noqa: E402
 from warploom.verify import verify, witness  # noqa: E402

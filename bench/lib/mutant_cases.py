@@ -8,7 +8,7 @@ import numpy as np
 from tests.texts.cases import TEXTS, Case
 
 import warploom as wl
-from warploom.kernel.rounding import rounded
+from warploom.kernel.pointwise import rounded
 from warploom.kernel.values import DType
 from warploom.kernels.attention import paged
 from warploom.kernels.attention_grad import attention_grad, packed_grad, values_grad
@@ -84,6 +84,8 @@ _GRADS = _types("q", "k", "v", "do", "dk", "dv")
 _FEW = {"m": 16, "n": 128, "stages": 3}
 _SCALE = {"scale": 0.125}
 _SMALL = {"m": 128, "n": 64, "stages": 3, "staging": 1}
+_ALTERNATE = {"consumers": 1, "alternate": 2, **_SMALL}
+_MANY = {"m": 2300, "n": 1032}  # tiles: every CTA has two, so that consumers take turns
 CASES = {
     "gemm": Case(
         "gemm",
@@ -183,7 +185,8 @@ CASES = {
         for name, text, sizes, pins in (  # small: sanitizers are slow on clusters
             ("clustered", "gemm", {}, {"m": 128, "n": 64, "consumers": 2, "cluster": 2}),
             ("near_gemm", "gemm", {"k": 400}, {"m": 128, "n": 128, "split": 2, "near": True}),
-            ("alternating", "gemm", {"m": 900}, {"consumers": 1, "alternate": 2, **_SMALL}),
+            ("alternating", "gemm", _MANY, _ALTERNATE),
+            ("alternating_clustered", "gemm", _MANY, _ALTERNATE | {"cluster": 2}),
             ("few_clustered", "turned", {"m": 13, "n": 520}, _FEW | {"split": 1, "cluster": 2}),
         )
     },

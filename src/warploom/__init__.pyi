@@ -10,18 +10,16 @@ from warploom.document import (
     read_schedule as read_schedule,
     write_schedule as write_schedule,
 )
-from warploom.document.kinds import (
+from warploom.document.ops import (
+    DepEdge as DepEdge,
     DepKind as DepKind,
     KOffsetKind as KOffsetKind,
+    OpDesc as OpDesc,
     OpRole as OpRole,
     Phase as Phase,
     ResourceKind as ResourceKind,
-    ScheduleOps as ScheduleOps,
-)
-from warploom.document.ops import (
-    DepEdge as DepEdge,
-    OpDesc as OpDesc,
     ScheduleEntry as ScheduleEntry,
+    ScheduleOps as ScheduleOps,
 )
 from warploom.errors import (
     BackendError as BackendError,
@@ -158,14 +156,13 @@ from warploom.seed.config.pipeline import (
     PipelineConfig as PipelineConfig,
 )
 from warploom.seed.config.schedule import (
-    ScheduleConfig as ScheduleConfig,
-)
-from warploom.seed.config.strategies import (
     BarrierStrategy as BarrierStrategy,
     LoadStrategy as LoadStrategy,
+    ScheduleConfig as ScheduleConfig,
     WaitStrategy as WaitStrategy,
 )
 from warploom.seed.graph.edges import (
+    EdgeRule as EdgeRule,
     derive_cross_stage_rotation_edges as derive_cross_stage_rotation_edges,
     derive_edges_from_ops as derive_edges_from_ops,
     filter_spurious_cross_stage_flow as filter_spurious_cross_stage_flow,
@@ -174,9 +171,6 @@ from warploom.seed.graph.loop_body import (
     LoopBody as LoopBody,
     OpNode as OpNode,
 )
-from warploom.seed.graph.rules import (
-    EdgeRule as EdgeRule,
-)
 from warploom.seed.listing import (
     WaitCounts as WaitCounts,
 )
@@ -184,7 +178,7 @@ from warploom.seed.sched.csp import (
     optimal_schedule as optimal_schedule,
     optimal_schedule_with_halves as optimal_schedule_with_halves,
 )
-from warploom.seed.sched.interleave import (
+from warploom.seed.sched.greedy import (
     double_buffer_reorder as double_buffer_reorder,
 )
 from warploom.seed.sched.result import OrderResult as OrderResult
@@ -203,7 +197,7 @@ from warploom.seed.schedules.single_buffer import (
     SingleBufferSchedule as SingleBufferSchedule,
     build_default_matmul_schedule as build_default_matmul_schedule,
 )
-from warploom.seed.sync.policy import (
+from warploom.seed.sync.marks import (
     SyncPolicy as SyncPolicy,
 )
 from warploom.seed.sync.rules import (
@@ -211,17 +205,14 @@ from warploom.seed.sync.rules import (
     derive_waits_from_blocks as derive_waits_from_blocks,
 )
 from warploom.seed.target.cost import (
+    AMDScheduleHints as AMDScheduleHints,
+    DefaultMatmulOps as DefaultMatmulOps,
+    FourWaveOps as FourWaveOps,
     OpCost as OpCost,
+    PingPongOps as PingPongOps,
     TargetCostModel as TargetCostModel,
     TargetProfile as TargetProfile,
     annotate_ops as annotate_ops,
-)
-from warploom.seed.target.geometry import (
-    KernelGeometry as KernelGeometry,
-    derive_safe_max_globals as derive_safe_max_globals,
-)
-from warploom.seed.target.mi355x import (
-    AMDScheduleHints as AMDScheduleHints,
     mi355x_cost_model as mi355x_cost_model,
     mi355x_double_buffer as mi355x_double_buffer,
     mi355x_single_buffer as mi355x_single_buffer,
@@ -229,10 +220,9 @@ from warploom.seed.target.mi355x import (
     mi355x_single_buffer_target as mi355x_single_buffer_target,
     mi355x_target as mi355x_target,
 )
-from warploom.seed.target.tags import (
-    DefaultMatmulOps as DefaultMatmulOps,
-    FourWaveOps as FourWaveOps,
-    PingPongOps as PingPongOps,
+from warploom.seed.target.geometry import (
+    KernelGeometry as KernelGeometry,
+    derive_safe_max_globals as derive_safe_max_globals,
 )
 from warploom.sim import (
     MachineCosts as MachineCosts,

@@ -1,8 +1,8 @@
 """The documented debug forms."""
 
 from warploom import DeclarativeSchedule, WaitCounts, compile_schedule
-from warploom.document.kinds import KOffsetKind
-from warploom.seed.blocks.dump import dump_program_blocks
+from warploom.document.ops import KOffsetKind
+from warploom.seed.blocks.program import dump_program_blocks
 from warploom.seed.listing import (
     default_op_name,
     format_entry,

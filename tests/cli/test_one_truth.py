@@ -19,8 +19,7 @@ from warploom import (
     timeline,
     write_schedule,
 )
-from warploom.cli.builtin import built_in
-from warploom.cli.kernels import kernel_named
+from warploom.cli.kernels import built_in, kernel_named
 from warploom.cli.knobs import Request
 from warploom.cli.source import load
 from warploom.kernels.gemm import gemm
@@ -376,7 +375,7 @@ def test_an_interval_is_solved_shown_and_simulated_in_one_vocabulary(tmp_path):
 
 def test_a_search_scores_what_simulate_reports(tmp_path):
     schedule = built_in("pingpong", {}, "256x256x64", "bf16", "32x32x16")
-    options = SearchOptions(seconds=None, evaluations=2)
+    options = SearchOptions(evaluations=2)
     found = search(schedule, options=options)
     path = tmp_path / "document.json"
     path.write_text(write_schedule(found.best.document()))

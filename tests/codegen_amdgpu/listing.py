@@ -5,8 +5,15 @@ from __future__ import annotations
 import re
 
 from warploom.document import Counters, Protocol, ScheduleDocument
-from warploom.document.kinds import KOffsetKind, OpRole, OpTag, Phase, ResourceKind
-from warploom.document.ops import OpDesc, ScheduleEntry
+from warploom.document.ops import (
+    KOffsetKind,
+    OpDesc,
+    OpRole,
+    OpTag,
+    Phase,
+    ResourceKind,
+    ScheduleEntry,
+)
 
 TAGS = {
     "LA": (OpTag(0, "LOAD_A"), OpRole.GLOBAL_LOAD, ResourceKind.GLOBAL_MEM, 0),

@@ -21,9 +21,9 @@ from warploom.emit.gfx950.attention import (
     try_kernel,
 )
 from warploom.emit.gfx950.emulator import EARLY, LATE, STARVED, TRAMPLED, Order, random_timing
+from warploom.emit.gfx950.emulator.operands import Wave
 from warploom.emit.gfx950.emulator.transfer import Devices, make_transfer
 from warploom.emit.gfx950.emulator.vector import VECTOR
-from warploom.emit.gfx950.emulator.wave import Wave
 from warploom.errors import BackendError, DocumentError
 from warploom.kernels.attention import attention, packed
 from warploom.kernels.swiglu import swiglu

@@ -19,7 +19,7 @@ from warploom.emit.gfx950 import (
     write_kernel,
 )
 from warploom.emit.gfx950.kernels import ready_kernel
-from warploom.emit.gfx950.lower.waits import encode_wait
+from warploom.emit.gfx950.lower.table import encode_wait
 from warploom.emit.gfx950.registers import require_registers
 from warploom.emit.gfx950.toolchain import compile_ir, find_linker
 from warploom.errors import BackendError, ConfigError, GeometryError

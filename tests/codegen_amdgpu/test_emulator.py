@@ -24,7 +24,7 @@ from warploom.emit.gfx950.emulator import (
 )
 from warploom.emit.gfx950.emulator.gemm import encode
 from warploom.emit.gfx950.emulator.matrix import FP8, make_mfma
-from warploom.emit.gfx950.emulator.wave import Wave
+from warploom.emit.gfx950.emulator.operands import Wave
 
 from .conftest import _emitted
 

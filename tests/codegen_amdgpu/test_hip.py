@@ -6,11 +6,10 @@ import re
 
 import pytest
 
-from warploom.document.kinds import ScheduleOps
+from warploom.document.ops import ScheduleOps
 from warploom.emit.gfx950 import plan_kernel
 from warploom.emit.gfx950.emulator import LATE, TRAMPLED, emulate_gemm, integer_matrix
-from warploom.emit.gfx950.hip import check_hip, find_hip_compiler, hip_source
-from warploom.emit.gfx950.hip.check import HipCompiler
+from warploom.emit.gfx950.hip import HipCompiler, check_hip, find_hip_compiler, hip_source
 from warploom.errors import BackendError
 
 from .conftest import ready
@@ -96,7 +95,7 @@ def test_a_broken_source_is_a_typed_error():
 
 
 def test_a_missing_compiler_says_what_to_install(monkeypatch):
-    from warploom.emit.gfx950.hip import check
+    from warploom.emit.gfx950 import hip as check
 
     monkeypatch.setattr(check, "find_hip_compiler", lambda: None)
     plan, source = source_of("fourwave-small")

@@ -12,6 +12,7 @@ import pytest
 
 from tests.mutation.flow_mutants import flow_mutants
 from tests.roles.samples import SHIPPED, lowered
+from warploom.document.forms import read_roles
 from warploom.document.rings import (
     BufferCopy,
     NamedBarrier,
@@ -45,7 +46,6 @@ from warploom.document.roles import (
     WaitFull,
     WaitGroup,
 )
-from warploom.document.roles_json import read_roles
 from warploom.emit.cuda.judged import group_barrier, with_barriers
 from warploom.emit.cuda.lowering import Site, base_table
 from warploom.emit.cuda.tile.source import _Writer, emit_kernel

@@ -71,10 +71,13 @@ def test_many_threads_and_streams_get_their_own_results():
     assert wrong == [0] * THREADS
 
 
-def test_calls_are_captured_by_a_graph():
+@pytest.mark.parametrize("before", [1, 3])
+def test_calls_are_captured_by_a_graph(before):
+    """Those that are known by their addresses, too."""
     a, b = matrix(256, 512), matrix(384, 512)
     q, k, v = (matrix(2, 4, 300, 64) for _ in "qkv")
-    warploom.gemm(a, b.T), warploom.attention(q, k, v)  # kernels are loaded before a capture
+    for _ in range(before):  # kernels are loaded before a capture
+        warploom.gemm(a, b.T), warploom.attention(q, k, v)
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
@@ -135,6 +138,17 @@ class Exported:
 
     def __init__(self, tensor):
         self.__dlpack__, self.__dlpack_device__ = tensor.__dlpack__, tensor.__dlpack_device__
+
+
+def test_other_tensors_at_known_addresses_are_told_apart():
+    """Views of one memory: shapes, strides and types that come and go where others were."""
+    pool = matrix(1, 4, 256, 64)
+    views = [pool, pool.view(1, 2, 512, 64), pool.view(1, 4, 128, 128), pool.view(torch.float16)]
+    views += [torch.nn.Parameter(pool), pool.as_strided((1, 4, 128, 64), (65536, 16384, 128, 1))]
+    keys = [torch.randn_like(x) for x in views]
+    wanted = [warploom.attention(x.clone(), k, k) for x, k in zip(views, keys, strict=True)]
+    for i in [0, 0, 0, *range(6), 1, 1, 1, *range(6), *range(6)]:
+        assert torch.equal(warploom.attention(views[i], keys[i], keys[i]), wanted[i])
 
 
 def test_tensors_of_other_libraries_by_dlpack():

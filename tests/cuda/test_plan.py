@@ -209,14 +209,14 @@ def test_a_launch_within_a_launch_has_a_block_of_its_own(cuda, monkeypatch):
     """A finalizer may call while the words of another call are written."""
     fake = cuda()
     go = prepare(BINARY, LAYOUTS)
-    launch, inner = go._go, iter([True])
+    launch, inner = go.go, iter([True])
 
     def crowded(*arguments):
         if next(inner, False):
             go(0, 0x7000, 0x8000, 0x9000, 0, 1.0, 1)
         return launch(*arguments)
 
-    monkeypatch.setattr(go, "_go", crowded)
+    monkeypatch.setattr(go, "go", crowded)
     go(0, 0x1000, 0x2000, 0x3000, 0, 2.5, 4)
     assert [words(w)["maps"] for w in fake.launches] == [[0x7000, 0x8000], [0x1000, 0x2000]]
     assert len(go._free) == 2

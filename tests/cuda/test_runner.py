@@ -331,3 +331,128 @@ def test_a_guess_by_address_is_only_a_guess(cuda, monkeypatch):
                     seen = words(fake.launches[-1])
                     assert (seen["m"], seen["bias"]) == (a.shape[0], 0x7000 if last else 0)
     assert len(family.asked) == 8
+
+
+def same_layouts(given):
+    known = layouts_of(given)
+    return lambda *now: layouts_of(now) == known
+
+
+@pytest.mark.parametrize("made", [0, 1])
+def test_a_place_is_known_when_it_came_twice(cuda, monkeypatch, made):
+    """From then on a look-up, a guard and a launch, with the words that any other call writes."""
+    fake, family = cuda(), Family()
+    monkeypatch.setattr(module, "guard_of", same_layouts)
+    run = Runner(NAMES, family)
+    a, b = FakeTensor((300, 512), pointer=0x1000), operands()[1]
+    out = None if made else FakeTensor((300, 1000), pointer=0x9000)
+    tensors = (a, b, out, None)
+    given = [t for t in tensors if t is not None]
+    for _ in range(2):
+        assert "here" not in run.known
+        run(tensors, (2.5, 7))
+        if run.comes_again("here"):
+            run.learn("here", tensors, (2.5, 7), None)
+    for _ in range(3):
+        found = run.known["here"](*given)
+        assert found.shape == (300, 1000) if made else found is True
+        seen, usual = words(fake.launches[-1]), words(fake.launches[0])
+        at = found.pointer if made else 0x9000
+        assert seen["out"] == at
+        assert {**seen, "out": 0} == {**usual, "out": 0}
+        assert fake.launches[-1].stream == 77
+    other = [FakeTensor((301, 512), pointer=0x1000), *given[1:]]
+    assert run.known["here"](*other) is None
+    assert len(fake.launches) == 5
+    assert len(run._entries[run._key(None, tensors)].plan._free) == 1
+    run.forget()
+    assert not run.known
+
+
+def test_results_at_addresses_that_come_again_have_their_words_ready(cuda, monkeypatch):
+    fake = cuda()
+    monkeypatch.setattr(module, "guard_of", same_layouts)
+    places = [0x100000 + 0x1000 * (i % 3) for i in range(60)] + list(
+        range(1 << 24, 9 << 24, 1 << 20)
+    )
+    results = iter(places)
+    monkeypatch.setattr(
+        module,
+        "allocator",
+        lambda like, shape, dtype: lambda: FakeTensor(shape, pointer=next(results)),
+    )
+    run = Runner(NAMES, Family())
+    tensors = (*operands(), None, None)
+    for _ in range(2):
+        run(tensors, (1.0, 0))
+        run.learn("here", tensors, (1.0, 0), None)
+    for _ in range(100):
+        found = run.known["here"](*tensors[:2])
+        assert words(fake.launches[-1])["out"] == found.pointer
+    assert len(fake.launches) == 102
+
+
+def test_places_are_bounded_and_learnt_anew_a_few_times(cuda, monkeypatch):
+    cuda()
+    monkeypatch.setattr(module, "guard_of", same_layouts)
+    monkeypatch.setattr(module, "PLACES", 6)
+    monkeypatch.setattr(module, "KNOWN", 4)
+    run = Runner(NAMES, Family())
+    tensors = (*operands(), None, None)
+    run(tensors, (1.0, 0))
+    for place in range(20):
+        assert [run.comes_again(place) for _ in range(2)] == [False, True]
+        run.learn(place, tensors, (1.0, 0), None)
+        assert len(run._seen) <= 6
+        assert 0 < len(run.known) <= 4
+    run.forget()
+    assert sum(run.comes_again("one") for _ in range(30)) == module.GUARDS
+
+
+def test_calls_that_cannot_be_known_are_not(cuda, monkeypatch):
+    """Several devices, refused layouts, addresses that are copied first."""
+    monkeypatch.setattr(module, "guard_of", same_layouts)
+    cuda(devices=2)
+    run = Runner(NAMES, Family())
+    tensors = (*operands(), None, None)
+    run(tensors, (1.0, 0))
+    for _ in range(3):
+        run.learn("here", tensors, (1.0, 0), None)
+    cuda()
+    run = Runner(NAMES, Family())
+    odd = (FakeTensor((300, 512), pointer=0x1008), operands()[1], None, None)
+    run(tensors, (1.0, 0))
+    for _ in range(3):
+        run.learn("odd", odd, (1.0, 0), None)
+        run.learn("unplanned", (FakeTensor((9, 512)), *odd[1:]), (1.0, 0), None)
+    assert not run.known
+
+
+def test_public_calls_of_a_known_place_launch_as_before(cuda, monkeypatch):
+    """Options, results and addresses tell places apart; a stream or a tuning is none."""
+    fake = cuda(parameters=())
+    monkeypatch.setattr(module, "guard_of", same_layouts)
+    a = FakeTensor((512, 256), pointer=0x1000)
+    b = FakeTensor((256, 384), strides=(1, 256), pointer=0x2000)
+    bias, out = FakeTensor((384,), pointer=0x3000), FakeTensor((512, 384), pointer=0x4000)
+    cases = [{}, {"out": out}, {"bias": bias}, {"bias": bias, "out": out}, {"activation": "gelu"}]
+    for given in cases * 4:
+        found = warploom.gemm(a, b, **given)
+        assert found is out if "out" in given else found.shape == (512, 384)
+    known = warploom.launch.gemm.CALLS.runner.known
+    assert len(known) == len(cases)
+    names = [w.cubin for w in fake.launches]
+    assert names == names[:5] * 4
+    assert warploom.gemm(a, b, out=out, stream=9) is out
+    assert fake.launches[-1].stream == 9
+    q, keys = FakeTensor((1, 2, 128, 64), pointer=0x1000), FakeTensor((1, 2, 128, 64))
+    fake.launches.clear()
+    masks = [{}, {"causal": True}, {"scale": 0.5}, {"return_lse": True}]
+    for given in masks * 4:
+        found = warploom.attention(q, keys, keys, **given)
+        assert isinstance(found, tuple) == ("return_lse" in given)
+    known = warploom.launch.attention.CALLS.runner.known
+    assert len(known) == len(masks)
+    names = [w.cubin for w in fake.launches]
+    assert names == names[:4] * 4
+    assert warploom.attention(q, keys, keys, out=q) is q

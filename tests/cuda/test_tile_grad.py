@@ -39,7 +39,7 @@ from warploom.lower.traces import leaves_no_trace
 from warploom.lower.visits import visit_list
 from warploom.order import ModuloOptions
 from warploom.verify.roles import verify_roles
-from warploom.verify.roles.live import live_registers
+from warploom.verify.roles.capacity import live_registers
 
 HALF = dict.fromkeys(("q", "k", "v", "do", "dk", "dv"), DType.BF16)
 QUICK = ModuloOptions(find_work=4, prove_work=1, optimise_work=1, seconds=40.0)

@@ -13,10 +13,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from warploom.document.counters import ScheduleDocument
-from warploom.run.machine import Flight, Machine, Product
-from warploom.run.memory import Names
-from warploom.run.outcome import coverage, faulty_products
+from warploom.run.machine import Flight, Machine, Names, Product
 from warploom.run.program import Kind, lower
+from warploom.run.run import coverage, faulty_products
 from warploom.run.timing import Early, drive
 
 _ProductKey = tuple[int, int, int, int]

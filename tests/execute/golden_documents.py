@@ -6,8 +6,16 @@ from functools import cache
 from pathlib import Path
 
 from warploom.document import BarrierKind, Counters, Protocol, RegisterWaits, ScheduleDocument
-from warploom.document.kinds import KOffsetKind, OpRole, OpTag, Phase, ResourceKind, ScheduleOps
-from warploom.document.ops import OpDesc, ScheduleEntry
+from warploom.document.ops import (
+    KOffsetKind,
+    OpDesc,
+    OpRole,
+    OpTag,
+    Phase,
+    ResourceKind,
+    ScheduleEntry,
+    ScheduleOps,
+)
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 DOUBLE = {

@@ -3,8 +3,7 @@
 import re
 
 from warploom.document import Counters, Protocol, ScheduleDocument
-from warploom.document.kinds import KOffsetKind, OpRole, OpTag, Phase
-from warploom.document.ops import OpDesc, ScheduleEntry
+from warploom.document.ops import KOffsetKind, OpDesc, OpRole, OpTag, Phase, ScheduleEntry
 
 _DATA = re.compile(r"(LA|LB|FA|FB|M|ST|D)\[(\d+),(\d+)\](K0|K1|K_PREV|K_NEXT)?")
 _KINDS = {

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from tests.execute.exploration import Truth, explore
-from warploom.document.kinds import Phase
+from warploom.document.ops import Phase
 from warploom.run import adversaries, execute
 from warploom.run.program import lower
 

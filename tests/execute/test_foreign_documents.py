@@ -5,8 +5,15 @@ from contextlib import suppress
 from hypothesis import given, settings, strategies as st
 
 from warploom.document import BarrierKind, Counters, Protocol, RegisterWaits, ScheduleDocument
-from warploom.document.kinds import KOffsetKind, OpRole, OpTag, Phase, ScheduleOps
-from warploom.document.ops import OpDesc, ScheduleEntry
+from warploom.document.ops import (
+    KOffsetKind,
+    OpDesc,
+    OpRole,
+    OpTag,
+    Phase,
+    ScheduleEntry,
+    ScheduleOps,
+)
 from warploom.errors import DocumentError, WarploomError
 from warploom.run import Drift, Early, Execution, Late, Random, execute
 from warploom.verify import verify

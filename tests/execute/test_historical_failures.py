@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from tests.mutation.subjects import subject
-from warploom.document.kinds import OpRole, Phase, ScheduleOps
+from warploom.document.ops import OpRole, Phase, ScheduleOps
 from warploom.run import Early, Scripted, adversaries, execute
 from warploom.run.program import lower
 from warploom.verify import Code, verify, witness

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from warploom.document.kinds import Phase
+from warploom.document.ops import Phase
 from warploom.document.witness import Point, Step, StepKind, WaveId, Witness
 from warploom.errors import ConfigError, DocumentError
 from warploom.run import Scripted, execute

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from tests.mutation.random_bodies import serialised_schedule
 from warploom.document import BarrierKind, RegisterWaits
-from warploom.document.kinds import ScheduleOps
+from warploom.document.ops import ScheduleOps
 
 from .notation import written
 

@@ -11,7 +11,7 @@ from warploom.seed.compile import compile_schedule
 from warploom.seed.schedules.pingpong import DeclarativeSchedule
 from warploom.sim.chip import chip_costs
 
-BRIEF = SearchOptions(seconds=None, evaluations=2, build=True)
+BRIEF = SearchOptions(evaluations=2, build=True)
 
 
 def fourwave(tile=(64, 64, 32), mma=(16, 16, 32)):

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from warploom import SearchOptions, read_schedule, search, simulate, verify
-from warploom.cli.builtin import built_in
+from warploom.cli.kernels import built_in
 from warploom.sim.chip import chip_costs
 
 HERE = Path(__file__).parent
@@ -56,7 +56,7 @@ def test_found_schedules_pass_the_gate_and_compute_the_product(name):
 @pytest.mark.parametrize(("name", "goal"), [("pingpong", 4200), ("fourwave", 4500)])
 def test_the_public_search_finds_one_from_the_declaration(name, goal):
     pytest.importorskip("llvmlite")
-    options = SearchOptions(seconds=None, evaluations=200, build=True, goal=goal)
+    options = SearchOptions(evaluations=200, build=True, goal=goal)
     found = search(built_in(name, {}, "256x256x64", "bf16", "32x32x16"), options=options)
     assert found.score <= goal
     assert found.best.report.verdict == "clean"

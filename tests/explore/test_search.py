@@ -1,6 +1,9 @@
 """The public search: candidates, scores, store, pool, measure, finer ops."""
 
 import json
+import signal
+from concurrent.futures import Executor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from math import inf
 
@@ -9,22 +12,23 @@ import pytest
 import warploom
 from tests.modulo.test_hunt import HIDDEN, MODEL
 from warploom import KernelGeometry, Pipeline4Wave, SearchOptions, mi355x_costs, mi355x_target
-from warploom.document.kinds import OpRole
+from warploom.document.ops import OpRole
 from warploom.errors import ConfigError
 from warploom.order import ModuloOp, ModuloOptions, ModuloProblem, Role, solve_modulo
 from warploom.order.sequence import as_result, program_of
 from warploom.run import execute
+from warploom.search.pool import worker_pool
 from warploom.search.subjects import baselines, compiled_order, subject_of
 from warploom.seed.compile import compile_schedule
 from warploom.seed.config.parts import SchedulingStrategy
 from warploom.seed.config.schedule import ScheduleConfig
 from warploom.seed.modulo import auto
 from warploom.seed.schedules.pingpong import DeclarativeSchedule
-from warploom.seed.sync.policy import SyncPolicy
+from warploom.seed.sync.marks import SyncPolicy
 from warploom.sim import MachineCosts, simulate
 
 CHIP = mi355x_costs(mma_cycles=512)
-BRIEF = SearchOptions(seconds=None, evaluations=4)
+BRIEF = SearchOptions(evaluations=4)
 
 
 def fourwave(tile=(256, 256, 64)):
@@ -61,7 +65,7 @@ def hidden(result):
 
 def test_the_hidden_machine_by_the_public_call():
     bound = solve_modulo(HIDDEN, ModuloOptions(goals=()))
-    options = SearchOptions(evaluations=250, seconds=None, goal=bound.ii)
+    options = SearchOptions(evaluations=250, goal=bound.ii)
     found = warploom.search(MODEL, measure=hidden, options=options)
     assert found.score == bound.ii
     assert hidden(found.best) == bound.ii
@@ -69,7 +73,7 @@ def test_the_hidden_machine_by_the_public_call():
 
 
 def test_a_body_without_a_measure_is_scored_by_its_own_costs():
-    found = warploom.search(MODEL, options=SearchOptions(evaluations=60, seconds=None))
+    found = warploom.search(MODEL, options=SearchOptions(evaluations=60))
     assert found.score >= solve_modulo(MODEL, ModuloOptions(goals=())).ii
     assert found.score >= found.bound
 
@@ -77,7 +81,7 @@ def test_a_body_without_a_measure_is_scored_by_its_own_costs():
 def test_open_roles_are_settled_first():
     ops = tuple(ModuloOp(name=f"o{i}", issue=2) for i in range(3))
     body = ModuloProblem(name="open", ops=ops, roles=(Role(name="p"), Role(name="q")))
-    found = warploom.search(body, options=SearchOptions(evaluations=8, seconds=None))
+    found = warploom.search(body, options=SearchOptions(evaluations=8))
     assert found.score == 4
 
 
@@ -89,12 +93,14 @@ def test_scores_are_kept_and_a_search_goes_on(tmp_path):
         return hidden(result)
 
     store = tmp_path / "deep" / "scores.jsonl"
-    options = SearchOptions(evaluations=12, seconds=None)
+    options = SearchOptions(evaluations=12)
     first = warploom.search(MODEL, measure=measure, options=options, store=store)
     known = len(calls)
     assert known == len(store.read_text().splitlines())
     store.write_text(store.read_text() + '{"key": "cut o')
     second = warploom.search(MODEL, measure=measure, options=options, store=store)
+    whole = [line for line in store.read_text().splitlines() if line.endswith("}")]
+    assert len(whole) == len(calls)  # the line after the cut one is not lost
     assert second.score <= first.score
     assert len(calls) < 2 * known
     assert any(row.origin.startswith("resumed") for row in second.rows)
@@ -124,7 +130,50 @@ def test_a_pool_of_processes_scores_the_same():
     assert pooled.best.report.verdict == "clean"
 
 
-def test_nonsense_is_refused():
+def test_ctrl_c_hands_back_what_there_is():
+    """Before any order was hunted down: the schedule's own."""
+
+    def interrupted(step):
+        raise KeyboardInterrupt
+
+    found = warploom.search(fourwave(), CHIP, options=BRIEF, progress=interrupted)
+    assert found.stopped == "interrupt"
+    assert found.best.report.verdict == "clean"
+    assert found.bound == 4096 <= found.score
+
+
+def test_workers_leave_ctrl_c_to_the_search():
+    with worker_pool(1) as pool:
+        assert pool.submit(signal.getsignal, signal.SIGINT).result() == signal.SIG_IGN
+
+
+class Dead(Executor):
+    """A pool whose workers were killed."""
+
+    def submit(self, *call):
+        raise BrokenProcessPool
+
+
+def test_what_dead_workers_leave_is_done_here():
+    options = replace(BRIEF, evaluations=3)
+    found = warploom.search(fourwave(), CHIP, options=options, executor=Dead())
+    assert found == replace(
+        warploom.search(fourwave(), CHIP, options=options), seconds=found.seconds
+    )
+
+
+def test_without_a_limit_a_search_counts_and_looks_at_no_clock():
+    assert SearchOptions().most_evaluations == 120
+    assert SearchOptions(seconds=5).most_evaluations > 10**6
+    assert SearchOptions(seconds=5, evaluations=7).most_evaluations == 7
+
+
+def test_nonsense_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match="cannot keep scores"):
+        warploom.search(MODEL, store=tmp_path)
+    for wrong in ({"evaluations": 0}, {"seconds": 0}):
+        with pytest.raises(ConfigError):
+            SearchOptions(**wrong)
     with pytest.raises(ConfigError):
         warploom.search("fourwave")
     with pytest.raises(ConfigError):

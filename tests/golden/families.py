@@ -4,37 +4,44 @@ from __future__ import annotations
 
 import forms
 
-from warploom.document.kinds import Phase
-from warploom.document.ops import OpDesc
+from warploom.document.ops import OpDesc, Phase
 from warploom.seed.blocks.group import build_blocks
 from warploom.seed.blocks.program import PipelineProgram
 from warploom.seed.blocks.spec import emit_minimal_barrier_block
 from warploom.seed.body import EntryBuilder, Pipe
 from warploom.seed.compile import build_kernel_program, compile_schedule
-from warploom.seed.config.policy import SchedulePolicy
-from warploom.seed.config.schedule import ScheduleConfig
-from warploom.seed.config.strategies import BarrierStrategy, LoadStrategy, WaitStrategy
+from warploom.seed.config.schedule import (
+    BarrierStrategy,
+    LoadStrategy,
+    ScheduleConfig,
+    SchedulePolicy,
+    WaitStrategy,
+)
 from warploom.seed.graph.edges import (
     apply_edge_rules,
     derive_cross_stage_rotation_edges,
     derive_edges_from_ops,
+    double_buffer_edge_rules,
     filter_spurious_cross_stage_flow,
+    single_buffer_edge_rules,
 )
 from warploom.seed.graph.loop_body import LoopBody
-from warploom.seed.graph.rules import double_buffer_edge_rules, single_buffer_edge_rules
 from warploom.seed.listing import WaitCounts
-from warploom.seed.phases import program as phase_program, recipes as phase_recipes
-from warploom.seed.sched.bounds import asap_lower_bound
-from warploom.seed.sched.csp import optimal_schedule, optimal_schedule_with_halves
-from warploom.seed.sched.evaluate import evaluate_schedule
-from warploom.seed.sched.greedy import greedy_schedule, simple_greedy_schedule
-from warploom.seed.sched.interleave import (
+from warploom.seed.phases import program as phase_program
+from warploom.seed.sched.csp import (
+    optimal_schedule,
+    optimal_schedule_with_halves,
+    optimize_within_barriers,
+)
+from warploom.seed.sched.greedy import (
     double_buffer_reorder,
+    greedy_schedule,
     mma_block_interleave,
     mma_block_interleave_list,
+    simple_greedy_schedule,
     single_buffer_reorder,
 )
-from warploom.seed.sched.segments import optimize_within_barriers
+from warploom.seed.sched.result import asap_lower_bound, evaluate_schedule
 from warploom.seed.schedule import PipelineSchedule
 from warploom.seed.schedules.fourwave import Pipeline4Wave
 from warploom.seed.schedules.pingpong import DeclarativeSchedule
@@ -42,14 +49,14 @@ from warploom.seed.schedules.single_buffer import (
     SingleBufferSchedule,
     build_default_matmul_schedule,
 )
-from warploom.seed.sync.policy import SyncPolicy
+from warploom.seed.sync.marks import SyncPolicy
 from warploom.seed.sync.rules import (
     derive_drain_mask,
     derive_waits_from_blocks,
     guard_blocks,
     main_wait_vm,
 )
-from warploom.seed.target import mi355x
+from warploom.seed.target import cost as mi355x
 from warploom.seed.target.cost import TargetProfile, annotate_ops
 from warploom.seed.target.geometry import KernelGeometry, derive_safe_max_globals
 
@@ -256,9 +263,9 @@ def transforms(i, wanted):
 def recipes(i):
     config, body = forms.pipeline_config(i["pipeline_config"]), forms.ops(i["ops"])
     return {
-        "default_prologue": plain(phase_recipes.default_prologue(body, config)),
-        "default_kernel": plain(phase_recipes.default_kernel(body)),
-        "default_epilogue": plain(phase_recipes.default_epilogue(body, config)),
+        "default_prologue": plain(phase_program.default_prologue(body, config)),
+        "default_kernel": plain(phase_program.default_kernel(body)),
+        "default_epilogue": plain(phase_program.default_epilogue(body, config)),
         "default_warp_stagger_double_buffer": phase_program.default_warp_stagger_double_buffer(
             body
         ),

@@ -5,8 +5,15 @@ from __future__ import annotations
 from dataclasses import asdict, fields
 from enum import Enum
 
-from warploom.document.kinds import DepKind, KOffsetKind, OpRole, ResourceKind
-from warploom.document.ops import DepEdge, OpDesc, ScheduleEntry
+from warploom.document.ops import (
+    DepEdge,
+    DepKind,
+    KOffsetKind,
+    OpDesc,
+    OpRole,
+    ResourceKind,
+    ScheduleEntry,
+)
 from warploom.seed.blocks.program import PipelineProgram
 from warploom.seed.blocks.spec import MMABlockSpec
 from warploom.seed.config.parts import (
@@ -18,7 +25,7 @@ from warploom.seed.config.parts import (
 )
 from warploom.seed.config.pipeline import PipelineConfig
 from warploom.seed.config.schedule import ScheduleConfig
-from warploom.seed.graph.rules import EdgeRule
+from warploom.seed.graph.edges import EdgeRule
 from warploom.seed.target.cost import OpCost, TargetCostModel
 
 OP_FIELDS = (

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 from tests.sched.random_bodies import bodies
-from warploom.document.kinds import OpRole, ResourceKind
-from warploom.document.ops import DepEdge, OpDesc
+from warploom.document.ops import DepEdge, OpDesc, OpRole, ResourceKind
 from warploom.errors import CycleError, GraphError
 from warploom.seed.graph.loop_body import LoopBody, OpNode
 

@@ -22,7 +22,7 @@ typedef unsigned short host_u16;
 extern "C" {
 float sqrtf(float) noexcept;
 float tanhf(float) noexcept;
-float erff(float) noexcept;
+float copysignf(float, float) noexcept;
 float sinf(float) noexcept;
 float cosf(float) noexcept;
 float floorf(float) noexcept;

@@ -13,7 +13,7 @@ from warploom.document import (
     witness_from_json,
     witness_to_json,
 )
-from warploom.document.kinds import Phase
+from warploom.document.ops import Phase
 from warploom.errors import DocumentError
 
 WITNESS = Witness(

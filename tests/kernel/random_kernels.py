@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import warploom as wl
 from tests.kernel.sources import run_source
-from warploom.kernel.rounding import rounded
+from warploom.kernel.pointwise import rounded
 from warploom.kernel.values import Access, DType
 
 FORMS = ("product", "softmax", "rows", "blocks", "groups", "grad", "gathered", "chained", "parts")

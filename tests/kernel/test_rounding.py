@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from warploom.kernel.rounding import rounded
+from warploom.kernel.pointwise import rounded
 from warploom.kernel.values import DType
 
 floats = st.floats(width=64, allow_nan=True)

@@ -15,8 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from tests.mutation.exchange_mutants import edited
-from warploom.document.exchange import Counted, Does, Exchange, ExchangeStep, Reach, Rows, Who
-from warploom.document.flow import Across
+from warploom.document.flow import Across, Counted, Does, Exchange, ExchangeStep, Reach, Rows, Who
 from warploom.lower.exchange import NEAR, STATES, SUMS, TURNS as TURN_STEPS
 from warploom.run.roles import Fault
 from warploom.run.roles.exchange import run_exchange

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from tests.roles.gemm_kernel import GemmKernel
 from tests.roles.samples import SHIPPED, gemm_document, lowered
+from warploom.document.forms import read_roles
 from warploom.document.rings import Per
-from warploom.document.roles_json import read_roles
 from warploom.errors import DocumentError
 from warploom.run.roles import first_fault
 from warploom.verify.roles import verify_roles

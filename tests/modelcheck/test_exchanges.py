@@ -10,10 +10,9 @@ import pytest
 from tests.mutation.exchange_mutants import exchange_mutants
 from tests.roles.samples import lowered
 from warploom.document.checks import check_document
-from warploom.document.exchange import Who
-from warploom.document.flow import Across
+from warploom.document.flow import Across, Who
+from warploom.document.forms import read_roles, write_roles
 from warploom.document.roles import Arrive
-from warploom.document.roles_json import read_roles, write_roles
 from warploom.errors import DocumentError
 from warploom.guard.mbarrier.repair import repair_roles
 from warploom.run.roles import Fault, first_fault, role_witness

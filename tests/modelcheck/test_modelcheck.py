@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from warploom.document.roles_json import read_roles
+from warploom.document.forms import read_roles
 from warploom.verify.roles import verify_roles
 
 from ..verify.test_defects import FOLDER

@@ -88,8 +88,8 @@ def _phases(problem, ii, roles):
         held = {}
         for v, op in enumerate(problem.ops):
             claims = [(h.unit, h.cycles) for h in op.holds()]
-            if op.issue:
-                claims.append((("stream", roles[v]), op.issue))
+            if stream := _stream(problem, op):
+                claims.append((("stream", roles[v]), stream))
             for unit, cycles in claims:
                 for c in range(cycles):
                     cell = (unit, (phases[v] + c) % ii)
@@ -99,6 +99,18 @@ def _phases(problem, ii, roles):
         if problem.isolate and not _isolated(problem, phases):
             continue
         yield phases
+
+
+def _stream(problem, op):
+    """How long the issuer stands: its last piece enters when the queue has taken one off."""
+    queue = {u.name: u.queue for u in problem.capacities}.get(op.unit)
+    over = op.pieces - queue if queue else 0
+    if over <= 0:
+        return op.issue
+    cycle = op.issue
+    while cycle * op.pieces < over * op.occupancy:  # so many pieces are done by this cycle
+        cycle += 1
+    return cycle
 
 
 def _isolated(problem, phases):

@@ -1,11 +1,9 @@
 """Small matmul bodies of any grid and partition count, and their documents."""
 
 from warploom.document import Counters, Protocol, ScheduleDocument
-from warploom.document.kinds import KOffsetKind
+from warploom.document.ops import KOffsetKind
 from warploom.seed.body import PipelineBody
-from warploom.seed.target.cost import annotate_ops
-from warploom.seed.target.mi355x import mi355x_cost_model
-from warploom.seed.target.tags import PingPongOps as T
+from warploom.seed.target.cost import PingPongOps as T, annotate_ops, mi355x_cost_model
 
 
 def matmul_ops(m, n, partitions):

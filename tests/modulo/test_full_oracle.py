@@ -4,6 +4,7 @@ import pytest
 
 from tests.modulo.full_oracle import least_ii, least_registers
 from tests.modulo.mixed_bodies import mixed_body
+from tests.modulo.odd_bodies import odd_body
 from warploom.errors import CycleError, InfeasibleError
 from warploom.order import Goal, ModuloOptions, check_result, solve_modulo
 
@@ -16,9 +17,9 @@ def highest(problem):
     return 7 if len(problem.ops) < 4 else 5
 
 
-def judge(seed):
+def judge(seed, body=mixed_body):
     """What the comparison was about: the sort of answer, or None for a body that means nothing."""
-    problem = mixed_body(seed)
+    problem = body(seed)
     top = highest(problem)
     one_role = len(problem.roles) <= 1
     free = not any(r.register_budget is not None for r in problem.roles)
@@ -51,6 +52,21 @@ def test_a_sample_agrees():
     assert kinds.count("above") >= 8
     assert kinds.count("infeasible") >= 3
     assert kinds.count("plain") >= 50
+
+
+def test_odd_shapes_agree():
+    """Among them 306: more than 64 ways to give out roles, values under a budget."""
+    kinds = [judge(seed, odd_body) for seed in [306, *range(40)]]
+    assert kinds.count("plain") >= 20
+    assert kinds.count("infeasible") >= 3
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_two_thousand_odd_shapes_agree():
+    kinds = [judge(seed, odd_body) for seed in WHOLE]
+    assert kinds.count("above") >= 50
+    assert kinds.count("infeasible") >= 100
 
 
 @pytest.mark.slow

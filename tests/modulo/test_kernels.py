@@ -7,8 +7,8 @@ from warploom.emit.gfx950.emulator import EARLY, LATE, emulate_gemm, integer_mat
 from warploom.seed.compile import compile_schedule
 from warploom.seed.modulo.bridge import ModuloRequest
 from warploom.seed.schedules.fourwave import Pipeline4Wave
+from warploom.seed.target.cost import mi355x_target
 from warploom.seed.target.geometry import KernelGeometry
-from warploom.seed.target.mi355x import mi355x_target
 
 pytest.importorskip("llvmlite")
 

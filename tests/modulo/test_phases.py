@@ -8,8 +8,7 @@ import pytest
 from tests.modulo.bodies.gemm import Lds
 from tests.modulo.random_bodies import RandomShape, random_body
 from tests.modulo.samples import document, matmul_ops
-from warploom.document.kinds import KOffsetKind
-from warploom.document.ops import OpDesc
+from warploom.document.ops import KOffsetKind, OpDesc
 from warploom.errors import CostModelError, PhaseError, ProgramError
 from warploom.guard.counters import synthesise
 from warploom.order import (
@@ -33,8 +32,8 @@ from warploom.seed.modulo.entries import modulo_phases
 from warploom.seed.schedules.fourwave import Pipeline4Wave
 from warploom.seed.schedules.pingpong import DeclarativeSchedule
 from warploom.seed.schedules.single_buffer import SingleBufferSchedule
+from warploom.seed.target.cost import AMDScheduleHints
 from warploom.seed.target.geometry import KernelGeometry
-from warploom.seed.target.mi355x import AMDScheduleHints
 from warploom.target.occupancy import OccupancyModel
 from warploom.verify import verify
 

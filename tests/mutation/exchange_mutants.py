@@ -13,8 +13,7 @@ from dataclasses import replace
 
 from tests.mutation.role_mutants import RoleMutant
 from warploom.document.checks import check_document, check_exchange
-from warploom.document.exchange import Counted, Exchange, ExchangeStep, Reach, Rows, Who
-from warploom.document.flow import Across
+from warploom.document.flow import Across, Counted, Exchange, ExchangeStep, Reach, Rows, Who
 from warploom.document.roles import RolesDocument
 from warploom.errors import DocumentError
 

@@ -14,8 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from warploom.document.counters import ScheduleDocument
-from warploom.document.kinds import KOffsetKind, OpRole, Phase, ScheduleOps
-from warploom.document.ops import OpDesc, ScheduleEntry
+from warploom.document.ops import KOffsetKind, OpDesc, OpRole, Phase, ScheduleEntry, ScheduleOps
 
 _WAITS = (ScheduleOps.WAIT_VM, ScheduleOps.WAIT_LGKM)
 _DATA = (OpRole.GLOBAL_LOAD, OpRole.SHARED_STORE, OpRole.FRAGMENT_LOAD)

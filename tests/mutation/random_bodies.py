@@ -13,8 +13,15 @@ from dataclasses import dataclass, replace
 
 from tests.mutation.truth import decide
 from warploom.document.counters import Counters, Protocol, ScheduleDocument
-from warploom.document.kinds import KOffsetKind, OpRole, OpTag, Phase, ScheduleOps
-from warploom.document.ops import OpDesc, ScheduleEntry
+from warploom.document.ops import (
+    KOffsetKind,
+    OpDesc,
+    OpRole,
+    OpTag,
+    Phase,
+    ScheduleEntry,
+    ScheduleOps,
+)
 
 _LOADS = (OpTag(0, "LOAD_A"), OpTag(1, "LOAD_B"))
 _READS = (OpTag(3, "MMA_LOAD_A"), OpTag(4, "MMA_LOAD_B"))

@@ -16,9 +16,9 @@ from warploom.seed.config.schedule import ScheduleConfig
 from warploom.seed.schedules.fourwave import Pipeline4Wave
 from warploom.seed.schedules.pingpong import DeclarativeSchedule
 from warploom.seed.schedules.single_buffer import build_default_matmul_schedule
-from warploom.seed.sync.policy import SyncPolicy
+from warploom.seed.sync.marks import SyncPolicy
+from warploom.seed.target.cost import mi355x_target
 from warploom.seed.target.geometry import KernelGeometry
-from warploom.seed.target.mi355x import mi355x_target
 
 RANDOM_BODIES = 12
 FOUND = Path(__file__).parents[1] / "explore"

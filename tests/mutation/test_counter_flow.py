@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 
 from tests.codegen_amdgpu.test_attention import QUICK, made
-from warploom.document.kinds import KOffsetKind, OpRole
+from warploom.document.ops import KOffsetKind, OpRole
 from warploom.verify import Code, verify
 
 PHASES = ("prologue", "kernel", "epilogue")

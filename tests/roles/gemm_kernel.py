@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from warploom.errors import GeometryError
-from warploom.guard.mbarrier.release import Release
+from warploom.guard.mbarrier.plan import Release
 from warploom.kernel.values import DType
 from warploom.target.h200 import HopperTarget, h200
 

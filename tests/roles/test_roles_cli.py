@@ -8,7 +8,7 @@ from dataclasses import replace
 from typer.testing import CliRunner
 
 from warploom.cli import build_app
-from warploom.document.roles_json import write_roles
+from warploom.document.forms import write_roles
 
 from .samples import gemm_document
 

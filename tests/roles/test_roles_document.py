@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from tests.roles.gemm_kernel import GemmKernel
-from warploom.document.rings import BufferCopy, Side, SlotRead
-from warploom.document.roles import Arrive, BulkStore, Compute
-from warploom.document.roles_json import (
+from warploom.document.forms import (
     is_roles_json,
     read_roles,
     roles_from_json,
     roles_to_json,
     write_roles,
 )
+from warploom.document.rings import BufferCopy, Side, SlotRead
+from warploom.document.roles import Arrive, BulkStore, Compute
 from warploom.errors import DocumentError
 
 from .flows import gemm_flow

@@ -8,7 +8,7 @@ from tests.cli.runner import warploom
 from tests.mutation.role_mutants import role_mutants
 from tests.roles.samples import gemm_document
 from tests.verify.test_defects import FOLDER
-from warploom.document.roles_json import read_roles
+from warploom.document.forms import read_roles
 from warploom.run.roles import replay, role_witness
 from warploom.verify.roles import verify_roles
 

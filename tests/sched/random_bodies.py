@@ -2,8 +2,7 @@
 
 from hypothesis import strategies as st
 
-from warploom.document.kinds import DepKind, OpRole, ResourceKind
-from warploom.document.ops import DepEdge, OpDesc
+from warploom.document.ops import DepEdge, DepKind, OpDesc, OpRole, ResourceKind
 from warploom.seed.graph.loop_body import LoopBody
 
 KINDS = (

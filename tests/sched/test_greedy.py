@@ -3,13 +3,16 @@
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from warploom.document.kinds import OpRole, ResourceKind
-from warploom.document.ops import DepEdge, OpDesc
+from warploom.document.ops import DepEdge, OpDesc, OpRole, ResourceKind
 from warploom.errors import CycleError, SchedulingError
 from warploom.seed.graph.loop_body import LoopBody
-from warploom.seed.sched.bounds import asap_lower_bound, partial_lower_bound
-from warploom.seed.sched.evaluate import evaluate_makespan, evaluate_schedule
 from warploom.seed.sched.greedy import greedy_schedule, partition_bounds, simple_greedy_schedule
+from warploom.seed.sched.result import (
+    asap_lower_bound,
+    evaluate_makespan,
+    evaluate_schedule,
+    partial_lower_bound,
+)
 
 from . import defining_scan as scan
 from .random_bodies import bodies

@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 
 from warploom import DeclarativeSchedule
-from warploom.document.kinds import OpRole, ResourceKind
+from warploom.document.ops import OpRole, ResourceKind
 from warploom.errors import InfeasibleError
 from warploom.seed.graph.loop_body import LoopBody
 from warploom.seed.sched.csp import optimal_block_order, optimal_schedule_with_halves
-from warploom.seed.sched.evaluate import evaluate_schedule
 from warploom.seed.sched.greedy import ends_in_compute, greedy_schedule
-from warploom.seed.target.mi355x import mi355x_target
+from warploom.seed.sched.result import evaluate_schedule
+from warploom.seed.target.cost import mi355x_target
 
 from .test_csp import most_loads_between_computes
 

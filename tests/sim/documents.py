@@ -13,8 +13,17 @@ from warploom.document import (
     RegisterWaits,
     ScheduleDocument,
 )
-from warploom.document.kinds import DepKind, KOffsetKind, OpRole, OpTag, Phase, ResourceKind
-from warploom.document.ops import DepEdge, OpDesc, ScheduleEntry
+from warploom.document.ops import (
+    DepEdge,
+    DepKind,
+    KOffsetKind,
+    OpDesc,
+    OpRole,
+    OpTag,
+    Phase,
+    ResourceKind,
+    ScheduleEntry,
+)
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 NAMES = {

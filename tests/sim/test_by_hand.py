@@ -5,8 +5,7 @@ from fractions import Fraction
 import pytest
 
 from warploom.document import BarrierKind, RegisterWaits
-from warploom.document.kinds import KOffsetKind, OpRole, OpTag, ResourceKind
-from warploom.document.ops import OpDesc
+from warploom.document.ops import KOffsetKind, OpDesc, OpRole, OpTag, ResourceKind
 from warploom.errors import ConfigError, CostModelError, SimulationError
 from warploom.sim import MachineCosts, OpTiming, StallKind, UnitSpec, mi355x_costs, simulate
 

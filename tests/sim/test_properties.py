@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from warploom.document import Counters
-from warploom.document.kinds import OpRole, ResourceKind, ScheduleOps
-from warploom.document.ops import OpDesc
+from warploom.document.ops import OpDesc, OpRole, ResourceKind, ScheduleOps
 from warploom.sim import MachineCosts, OpTiming, UnitSpec, mi355x_costs, simulate
 
 from .documents import case_names, document, entries, frag, golden, load, mma

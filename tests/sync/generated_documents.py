@@ -1,8 +1,7 @@
 """Documents of any grid, number of stages and wave groups, sound in their order by construction."""
 
 from warploom.document import Counters, Protocol, ScheduleDocument
-from warploom.document.kinds import KOffsetKind, OpRole, OpTag, Phase
-from warploom.document.ops import OpDesc, ScheduleEntry
+from warploom.document.ops import KOffsetKind, OpDesc, OpRole, OpTag, Phase, ScheduleEntry
 
 LOAD = (OpTag(0, "LOAD_A"), OpTag(1, "LOAD_B"))
 READ = (OpTag(3, "READ_A"), OpTag(4, "READ_B"))

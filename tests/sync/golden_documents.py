@@ -6,8 +6,16 @@ from pathlib import Path
 
 from warploom.document import Counters, Protocol, ScheduleDocument
 from warploom.document.counters import BarrierKind, RegisterWaits
-from warploom.document.kinds import KOffsetKind, OpRole, OpTag, Phase, ResourceKind, ScheduleOps
-from warploom.document.ops import OpDesc, ScheduleEntry
+from warploom.document.ops import (
+    KOffsetKind,
+    OpDesc,
+    OpRole,
+    OpTag,
+    Phase,
+    ResourceKind,
+    ScheduleEntry,
+    ScheduleOps,
+)
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 NAMES = {0: "LOAD_A", 1: "LOAD_B", 2: "COMPUTE", 3: "MMA_LOAD_A", 4: "MMA_LOAD_B", 5: "MMA"}

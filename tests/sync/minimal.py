@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from warploom.document.counters import ScheduleDocument
-from warploom.document.kinds import Phase, ScheduleOps
-from warploom.document.ops import OpDesc, ScheduleEntry
+from warploom.document.ops import OpDesc, Phase, ScheduleEntry, ScheduleOps
 from warploom.guard.counters.text import LETTER, PHASES, Queue
 
 Judge = Callable[[ScheduleDocument], bool]

@@ -6,7 +6,7 @@ Shares nothing with the room under test nor with the verifier. Slow, and meant t
 from collections import Counter
 
 from warploom.document import BarrierKind, RegisterWaits
-from warploom.document.kinds import KOffsetKind, OpRole, Phase, ScheduleOps
+from warploom.document.ops import KOffsetKind, OpRole, Phase, ScheduleOps
 
 LIMIT = {"vm": 62, "lgkm": 14}
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.sync.minimal import check_minimal
-from warploom.errors import OrderError, WarploomError
+from warploom.errors import ConfigError, OrderError
 from warploom.guard.counters import repair, synthesise
 from warploom.verify import verify
 
@@ -19,6 +19,10 @@ NAMES = [name for family in MAKERS for name in cases(family)]
 @pytest.mark.parametrize("name", NAMES)
 def test_golden(name):
     family, _, case = name.partition("/")
+    if "-1" in case:  # a wait for fewer than nothing, stated by hand
+        with pytest.raises(ConfigError, match="wait_value = -1 is negative"):
+            MAKERS[family](case)
+        return
     document = MAKERS[family](case)
     try:
         results = [
@@ -27,7 +31,7 @@ def test_golden(name):
             for mode in ("weakest", "fewest")
         ]
     except OrderError:
-        codes = {f.code.value for f in verify(_without_negatives(document)).findings}
+        codes = {f.code.value for f in verify(document).findings}
         assert codes & {"TOKEN", "COVERAGE", "WAR-REG"}
         return
     for result in results:
@@ -38,21 +42,3 @@ def test_golden(name):
     changed = [(c.phase, c.index) for c in done.changes if c.reason and c.reason.queue]
     assert not check_minimal(done.document, verified, waits=changed)
     assert not repair(done.document).changes
-
-
-def _without_negatives(document):
-    """A negative count is malformed for the verifier; the order is what is asked about."""
-    try:
-        verify(document)
-    except WarploomError:
-        from dataclasses import replace
-
-        phases = {
-            name: tuple(
-                replace(e, op=replace(e.op, wait_value=max(0, e.op.wait_value)))
-                for e in getattr(document, name)
-            )
-            for name in ("prologue", "kernel", "epilogue")
-        }
-        return replace(document, **phases)
-    return document

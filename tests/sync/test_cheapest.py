@@ -7,7 +7,7 @@ import pytest
 
 from tests.sync.minimal import check_minimal
 from warploom.document import read_schedule
-from warploom.document.kinds import Phase
+from warploom.document.ops import Phase
 from warploom.errors import SyncError
 from warploom.guard.counters import CHIP, StallModel, count_sync, synthesise
 from warploom.sim import mi355x_costs, simulate

@@ -2,7 +2,7 @@
 
 import pytest
 
-from warploom.document.kinds import Phase
+from warploom.document.ops import Phase
 from warploom.guard.counters import Queue, synthesise
 from warploom.guard.counters.order import checked_trips
 from warploom.guard.counters.program import unroll

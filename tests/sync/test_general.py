@@ -6,8 +6,7 @@ import pytest
 
 from tests.sync.minimal import check_minimal
 from warploom.document import BarrierKind, RegisterWaits
-from warploom.document.kinds import KOffsetKind, Phase
-from warploom.document.ops import OpDesc
+from warploom.document.ops import KOffsetKind, OpDesc, Phase
 from warploom.errors import OrderError, SyncError
 from warploom.guard.counters import Hazard, repair, synthesise
 from warploom.guard.counters.order import span

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from tests.sync.minimal import check_minimal
 from warploom.document import BarrierKind, Counters, RegisterWaits
-from warploom.document.kinds import OpRole, Phase
+from warploom.document.ops import OpRole, Phase
 from warploom.errors import OrderError
 from warploom.guard.counters import repair, synthesise
 from warploom.guard.counters.order import checked_trips

@@ -1,6 +1,6 @@
 """Every derived wait and barrier says why it is there, in place and in words."""
 
-from warploom.document.kinds import Phase
+from warploom.document.ops import Phase
 from warploom.guard.counters import Hazard, Queue, synthesise
 
 from .golden_documents import fourwave, pingpong, single_buffer

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.sync.minimal import check_minimal, replace_entry
-from warploom.document.kinds import Phase, ScheduleOps
+from warploom.document.ops import Phase, ScheduleOps
 from warploom.guard.counters import ChangeKind, count_sync, repair
 
 from .golden_documents import fourwave, pingpong, single_buffer

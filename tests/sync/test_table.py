@@ -3,7 +3,7 @@
 import pytest
 
 from tests.sync.minimal import check_minimal
-from warploom.document.kinds import Phase
+from warploom.document.ops import Phase
 from warploom.guard.counters import CHIP, REFERENCE, count_sync, synthesise
 
 from .golden_documents import fourwave, pingpong

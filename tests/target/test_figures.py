@@ -6,11 +6,10 @@ import pytest
 
 from tests.cli.runner import warploom
 from warploom.document.counters import KernelShape
-from warploom.document.kinds import OpRole
-from warploom.emit.gfx950.mfma import MFMAS
-from warploom.emit.gfx950.tile import LDS_LIMIT
+from warploom.document.ops import OpRole
+from warploom.emit.gfx950.tile import LDS_LIMIT, MFMAS
 from warploom.guard.counters import CHIP
-from warploom.seed.target.mi355x import mi355x_cost_model
+from warploom.seed.target.cost import mi355x_cost_model
 from warploom.sim import mi355x_costs
 from warploom.sim.chip import shape_costs
 from warploom.target.figures import Origin, figures_of

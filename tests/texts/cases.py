@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 import warploom as wl
-from warploom.kernel.rounding import rounded
+from warploom.kernel.pointwise import rounded
 from warploom.kernel.values import Access, DType
 from warploom.kernels.attention import attention, packed
 from warploom.kernels.gemm import gemm

@@ -1,15 +1,19 @@
 """Kernels whose emitted program once went wrong, or has a new shape, executed on the host."""
 
+import ctypes
 import inspect
+import math
 import re
 from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 
-from tests.host_cuda import NEEDS_COMPILER
+from tests.host_cuda import NEEDS_COMPILER, built
 from tests.kernel.random_kernels import RandomKernel
 from tests.texts.test_random_kernels import Lowered, check
+from warploom.emit.cuda import ptx
+from warploom.emit.cuda.tile.helpers import helpers_for
 from warploom.emit.cuda.tile.source import emit_kernel
 from warploom.errors import KernelError, SchedulingError
 from warploom.kernel.values import Load, Store, walk
@@ -221,12 +225,12 @@ def case(text, *, dtype="bf16", **sizes):
 
 @pytest.mark.parametrize(("dtype", "n"), [("bf16", 109), ("f16", 104), ("bf16", 64)])
 def test_tiles_that_the_tail_reads_come_in_pairs(dtype, n):
-    """Of rows of an odd length, which begin anywhere, one by one."""
-    text = GEMM.replace("bias: wl", 'more: wl.In["m", "n"], bias: wl').replace(
-        "acc + bias[n]", "wl.tanh(acc) + bias[n] + more[m, n]"
+    """Of rows of an odd length, which begin anywhere, one by one; and what all rows share."""
+    text = GEMM.replace("bias: wl", 'more: wl.In["m", "n"], less: wl.In["n"], bias: wl').replace(
+        "acc + bias[n]", "wl.erf(acc) + bias[n] + more[m, n] - less[n]"
     )
     made = check(case(text, dtype=dtype, m=200, n=n), {"m": 64, "n": 64, "direct": False})
-    assert "load_pair(" in emit_kernel(made).text
+    assert emit_kernel(made).text.count("load_pair(&ptr_") == 2
 
 
 @pytest.mark.parametrize(("n", "consumers", "m"), [(200, 2, 128), (184, 2, 256), (72, 1, 64)])
@@ -427,6 +431,16 @@ def test_settled_programs_wait_for_all_products():
     assert "wgmma_wait<1>" not in text
     assert "wait_group.sync.aligned 1" not in text
     assert "wgmma_fence_1x" in text  # sums that go on are written before their fence
+
+
+def test_a_wait_that_is_tied_to_everything_is_after_a_branch():
+    """The assembler moves waits up, but not across one; the other branch waits as well."""
+    score = "(qs @ keys[k].T) * alpha"
+    made = check(case(SOFTMAX.format(score=score)), {"tie": -1, "consumers": 1})
+    lines = [x.strip() for x in emit_kernel(made).text.splitlines()]
+    found = [x for x in lines if x.startswith("if (__all_sync") and "wgmma_wait_0" in x]
+    assert found
+    assert all(x.count("wgmma_wait_0") == 2 for x in found)
 
 
 @pytest.mark.parametrize(("dtype", "less"), [("bf16", " - 8"), ("f16", " - 8"), ("bf16", "")])
@@ -647,3 +661,20 @@ def test_consumers_take_tiles_in_turn(one, pins):
     made = check(one, {"consumers": 1, "alternate": 2, **pins}, 0, 1, 2)
     assert made.document.program("consumer").alternates
     assert "go_past(" in emit_kernel(made).text
+
+
+def test_erf_as_kernels_compute_it():
+    """Near the value everywhere, exactly 1 far out; what is no number stays none."""
+    calls = 'extern "C" float erf_here(float x) { return erf_smooth(x); }\n'
+    entry = 'extern "C" __global__ void __launch_bounds__(32, 1)\nerf_kernel(int n) {\n}\n'
+    erf = built("\n".join([ptx.TYPES, helpers_for(calls), calls, entry]), "erf_kernel").erf_here
+    erf.restype, erf.argtypes = ctypes.c_float, [ctypes.c_float]
+    for i in range(-6000, 6001):
+        x = ctypes.c_float(i / 1000).value
+        assert erf(x) == pytest.approx(math.erf(x), rel=6e-7, abs=0)
+    assert [erf(x) for x in (1e-30, -1e-20, 5.0, -1e30, math.inf, -math.inf)] == [
+        pytest.approx(math.erf(1e-30), rel=1e-6, abs=0),
+        pytest.approx(math.erf(-1e-20), rel=1e-6, abs=0),
+        *(1.0, -1.0, 1.0, -1.0),
+    ]
+    assert math.isnan(erf(math.nan))

@@ -6,8 +6,15 @@ from functools import cache
 from pathlib import Path
 
 from warploom.document import BarrierKind, Counters, Protocol, RegisterWaits, ScheduleDocument
-from warploom.document.kinds import KOffsetKind, OpRole, OpTag, Phase, ResourceKind
-from warploom.document.ops import OpDesc, ScheduleEntry
+from warploom.document.ops import (
+    KOffsetKind,
+    OpDesc,
+    OpRole,
+    OpTag,
+    Phase,
+    ResourceKind,
+    ScheduleEntry,
+)
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 NAMES = {

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tests.execute.exploration import Truth, explore
-from warploom.document.kinds import OpRole
+from warploom.document.ops import OpRole
 from warploom.errors import OrderError
 from warploom.guard.counters import repair
 from warploom.verify import verify

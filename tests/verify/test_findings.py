@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from warploom.document import BarrierKind, RegisterWaits, schedule_from_json, schedule_to_json
-from warploom.document.kinds import OpRole, Phase, ResourceKind
-from warploom.document.ops import OpDesc, ScheduleEntry
+from warploom.document.ops import OpDesc, OpRole, Phase, ResourceKind, ScheduleEntry
 from warploom.errors import ConfigError, DocumentError
 from warploom.verify import Assumptions, Code, Limits, Severity, verify
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from warploom.document.kinds import Phase
+from warploom.document.ops import Phase
 from warploom.errors import ConfigError, DocumentError
 from warploom.verify import Code, Severity, verify
 
@@ -112,7 +112,7 @@ def test_the_deciding_trip_counts_really_decide():
 
 def verify_exactly(document, n):
     """Race and timing findings of one trip count, without the argument for all of them."""
-    from warploom.verify.assumptions import Assumptions, Limits
+    from warploom.verify.findings import Assumptions, Limits
     from warploom.verify.judge import _Court
     from warploom.verify.text import read_text
 

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from warploom.document.roles_json import read_roles
+from warploom.document.forms import read_roles
 from warploom.errors import DocumentError
 from warploom.verify.roles import verify_roles
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 import pytest
 
 from tests.roles.samples import gemm_document
-from warploom.document.roles_json import read_roles
+from warploom.document.forms import read_roles
 from warploom.errors import DocumentError
 from warploom.verify import judge_file
 from warploom.verify.flow import known_flow

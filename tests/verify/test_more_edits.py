@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from tests.roles.samples import SHIPPED, lowered
+from warploom.document.forms import read_roles, write_roles
 from warploom.document.rings import Scope
 from warploom.document.roles import (
     BulkWait,
@@ -20,7 +21,6 @@ from warploom.document.roles import (
     WaitFull,
     WaitGroup,
 )
-from warploom.document.roles_json import read_roles, write_roles
 from warploom.errors import DocumentError
 from warploom.verify.roles import verify_roles
 

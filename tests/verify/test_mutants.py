@@ -8,8 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from warploom.document.kinds import OpRole, Phase, ScheduleOps
-from warploom.document.ops import OpDesc
+from warploom.document.ops import OpDesc, OpRole, Phase, ScheduleOps
 from warploom.run import Scripted, adversaries, execute
 from warploom.run.program import lower
 from warploom.verify import Code, verify, witness

@@ -95,7 +95,7 @@ def test_every_op_and_edge_is_there_once():
 
 
 def test_layers_go_forward_along_same_iteration_edges():
-    from warploom.view.layers import layered_layout
+    from warploom.view.graph import layered_layout
 
     doc = golden(*PINGPONG)
     places = layered_layout(len(doc.body), doc.edges)

@@ -9,8 +9,7 @@ from warploom.errors import DocumentError
 from warploom.view.compare import aligned, compare
 from warploom.view.listing import legend, listing_text, sections
 from warploom.view.measured import measured_lanes, measured_text, read_stamps
-from warploom.view.recurrence import critical_recurrence
-from warploom.view.role_graph import role_graph
+from warploom.view.recurrence import critical_recurrence, role_graph
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from warploom.cli.screen import columns, paint, say, wrapped, write_file
 from warploom.cli.source import load
 from warploom.cli.subject import ROLE_TILES, Subject
 from warploom.document import ScheduleDocument
-from warploom.document.kinds import ScheduleOps
+from warploom.document.ops import ScheduleOps
 from warploom.kernels.swiglu import swiglu
 from warploom.run import Scripted, execute
 from warploom.verify import verify, witness

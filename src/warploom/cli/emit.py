@@ -1,20 +1,40 @@
-"""``warploom emit TARGET``: one sub-command per back end; here that of Hopper."""
+"""``warploom emit TARGET``: one sub-command per back end."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any
 
 import typer
 
-from warploom.cli.emit_gfx950 import emit_gfx950_command
-from warploom.cli.knobs import Request, SpecArgument, with_request
+from warploom.cli.kernels import TILES, TileKernel, assignments, parse_tile, two_products
+from warploom.cli.knobs import Request, SpecArgument, complete_source, with_request
 from warploom.cli.screen import Answer, one_or_all, spoken, working, write_file
-from warploom.cli.source import load
+from warploom.cli.source import load, text_named
 from warploom.cli.subject import Subject
+from warploom.document.ops import Phase
 from warploom.document.roles import RolesDocument
-from warploom.errors import BackendError
+from warploom.emit.gfx950 import (
+    EmittedKernel,
+    KernelPlan,
+    emit_kernel,
+    estimate_loop,
+    gemm_tile,
+    register_truth,
+    write_kernel,
+)
+from warploom.emit.gfx950.attention import fit_attention, held_registers
+from warploom.emit.gfx950.hip import check_hip, find_hip_compiler, hip_source
+from warploom.emit.gfx950.kernels import SCHEDULES, ReadyKernel, ready_kernel
+from warploom.emit.gfx950.text import gemm_text, products
+from warploom.emit.gfx950.tile import ElementType, element_type
+from warploom.errors import BackendError, ConfigError
 from warploom.launch.build import compile_source, find_toolchain
+from warploom.seed.compile import OnRace
+from warploom.seed.sync.marks import SyncPolicy
 
 
 @with_request(without=("sync", "knobs"))
@@ -113,6 +133,184 @@ def _words(built: dict[str, Any]) -> str:
         f"{built['compiler']} kept the schedule: {built['registers']} registers at entry, "
         f"{built['spilled']} bytes spilled"
     )
+
+
+FOLDER = Path("kernel")
+
+
+@with_request(without=("target", "knobs"))
+def emit_gfx950_command(
+    source: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="SOURCE",
+            help="pingpong, fourwave, single_buffer, gemm, attention, file.py:object, FILE.json, -",
+            show_default="pingpong",
+            autocompletion=complete_source,
+        ),
+    ] = None,
+    schedule: Annotated[
+        str | None,
+        typer.Option(help="The schedule of a tile kernel's loop.", show_default="fourwave"),
+    ] = None,
+    mma: Annotated[str | None, typer.Option(metavar="MxNxK", help="Matrix instruction.")] = None,
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")] = FOLDER,
+    hip: Annotated[bool, typer.Option("--hip", help="Also write the HIP C++ source.")] = False,
+    choose: Annotated[list[str] | None, typer.Option(help="A choice, as causal=true.")] = None,
+    races: Annotated[bool, typer.Option("--allow-races", help="Emit unproven ones too.")] = False,
+    *,
+    request: Request,
+) -> Answer:
+    """Emit, compile and check a kernel; write assembly, object, sidecar and schedule.
+
+    The ISA gate must find exactly the schedule in the code, with no spills; otherwise nothing is
+    written and the differences are shown. A tile kernel (gemm, file.py:kernel) that is a product
+    with a pointwise tail takes the loop of --schedule, its own tail, and any K. One of two products
+    around vector work (attention) is scheduled by itself; its tile is queries x keys x head.
+
+    Example: warploom emit gfx950 pingpong --tile 256x256x64 --dtype bf16 -o out
+    """
+    spec = source if source is not None else schedule or "pingpong"
+    kind = str(request.dtype or "bf16")
+    named = _named(spec, kind, choose)
+    if named is not None and products(named.compiled.kernel) == 2:
+        _refuse(spec, {"--schedule": schedule, "--mma": mma, "--sync": request.sync, "--hip": hip})
+        return emit_two_products(named, spec, request.tile, output)
+    text = None if named is None else gemm_text(named.compiled.kernel)
+    spec = (schedule or "fourwave") if text else spec
+    block = parse_tile(request.tile, kind, TILES.get(spec))
+    said = request.tile is not None
+    ready = _ready(spec, block, kind, mma, request.sync, races=races, said=said)
+    tile = ready.tile
+    block = (tile.block_m, tile.block_n, tile.block_k)
+    subject = Subject(spec=spec, document=ready.document, tile=block, dtype=kind)
+    with working(f"emitting {subject.name}"):
+        kernel = emit_kernel(ready.document, tile, text=text, ragged_k=text is not None)
+    truth = register_truth(kernel.plan, kernel.gate.resources).text()
+    lines = [truth, estimate_loop(tile, kernel.assembly).text()]
+    source, verdict = _hip(kernel.plan, ready) if hip else ("", "")
+    lines += [f"HIP source: {verdict}"] if hip else []
+    head = f"{subject.name}: {tile.label()}, scheduled for {ready.document.target}"
+    answer = emitted(subject, kernel, output, [head, *lines], {"kernel.hip": source} if hip else {})
+    return replace(answer, data=lambda: answer.data() | {"hip": verdict}) if hip else answer
+
+
+def emit_two_products(kernel: TileKernel, spec: str, tile: str | None, output: Path) -> Answer:
+    """Schedule, prove, emit, gate and write a kernel, and say what came out."""
+    text, made = two_products(kernel, tile)
+    with working(f"scheduling and emitting {kernel.text.name}"):
+        schedule, found = fit_attention(text, made)
+    subject = Subject(spec=spec, document=schedule.document)
+    subject.require_proof("")
+    source = {"spec": spec, "dtype": kernel.dtype, "choices": dict(kernel.choices)}
+    found = replace(found, sidecar=found.sidecar | {"text": source})
+    head = f"{subject.name}: {made.label()}, scheduled for {subject.document.target}, proven"
+    held = held_registers(found.plan, found.gate.resources).text()
+    return emitted(subject, found, output, [head, schedule.status(), held])
+
+
+def emitted(
+    subject: Subject,
+    kernel: EmittedKernel[Any],
+    output: Path,
+    lines: list[str],
+    more: Mapping[str, str] = MappingProxyType({}),
+) -> Answer:
+    """Write a kernel's files, and say what came out."""
+    try:
+        paths = [str(p) for p in write_kernel(kernel, output)]
+    except OSError as error:
+        raise BackendError(f"cannot write to {output}: {error.strerror}") from None
+    for name, text in more.items():
+        write_file(output / name, text)
+        paths.append(str(output / name))
+    head, *rest = lines
+    shown = [head, f"pace: {subject.pace_text()}", kernel.gate.text(), *rest]
+    pace = subject.pace()
+    data = {
+        "files": paths,
+        "gate": kernel.gate.to_json(),
+        "sidecar": kernel.sidecar,
+        "pace": pace.to_json() if pace else None,
+    }
+    return Answer(lambda: "\n".join([*shown, "wrote " + ", ".join(paths)]), lambda: data)
+
+
+def _refuse(spec: str, options: Mapping[str, object]) -> None:
+    """Options that a kernel of two products does not take."""
+    for option, given in options.items():
+        if given:
+            fix = "leave it out: the kernel's own schedule is derived"
+            raise ConfigError(f"{spec} is a kernel of two products", where=option, fix=fix)
+
+
+def _ready(
+    spec: str,
+    block: tuple[int, int, int],
+    kind: str,
+    mma: str | None,
+    sync: SyncPolicy | None,
+    *,
+    races: bool,
+    said: bool,
+) -> ReadyKernel:
+    """The schedule a spec names, for a tile."""
+    element = element_type(kind)
+    shape = None if mma is None else parse_tile(mma, kind)
+    if spec not in SCHEDULES:
+        return _from_source(spec, block, element, shape, races=races, said=said)
+    on_race: OnRace = "skip" if races else "raise"
+    return ready_kernel(spec, block, element, mma=shape, sync=sync, on_race=on_race)
+
+
+def _named(spec: str, dtype: str, choose: list[str] | None) -> TileKernel | None:
+    """The tile kernel a spec names, with its choices."""
+    kernel = text_named(spec, dtype)
+    chosen = assignments(choose or (), "--choose")
+    if chosen and kernel is None:
+        raise ConfigError(f"{spec} is no tile kernel", where="--choose", fix="leave it out")
+    return replace(kernel, choices=tuple(chosen.items())) if kernel and chosen else kernel
+
+
+def _hip(plan: KernelPlan, ready: ReadyKernel) -> tuple[str, str]:
+    """The HIP source, and what a compiler at hand made of it."""
+    source, compiler = hip_source(plan, ready.reasons), find_hip_compiler()
+    if compiler is None:
+        return source, "not compiled, no gfx950 clang found"
+    check = check_hip(plan, source, compiler)
+    return source, f"through {check.compiler}: {check.gate.text()}"
+
+
+def _from_source(
+    spec: str,
+    block: tuple[int, int, int],
+    element: ElementType,
+    mma: tuple[int, int, int] | None,
+    *,
+    races: bool,
+    said: bool,
+) -> ReadyKernel:
+    """A document or an author's schedule, with the tile it is to work on: its own by default."""
+    subject = load(spec)
+    if isinstance(subject.document, RolesDocument):
+        raise BackendError(
+            f"{subject.name} is a program of Hopper roles",
+            where=spec,
+            why="gfx950 has waves with counters, no mbarriers",
+            fix=f"warploom emit h200 {spec}",
+        )
+    if not races:
+        mend = f"warploom repair {spec} -o clean.json"
+        subject.require_proof(f"{mend}, or --allow-races to emit it all the same")
+    document = subject.document
+    waves = document.protocol.groups * document.protocol.waves_per_group
+    grid = (2, waves // 2) if waves % 2 == 0 else (1, waves)
+    own = document.shape
+    if own is not None and (not said or own.tile == block):
+        block, mma = own.tile, mma or own.mma
+    tile = gemm_tile(*block, element, mma=mma, waves=grid)
+    reasons = tuple((Phase[name.upper()], i, text) for (name, i), text in subject.reasons().items())
+    return ReadyKernel(document=document, tile=tile, reasons=reasons)
 
 
 group = typer.Typer(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import Executor
 from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from pathlib import Path
@@ -12,8 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from warploom.cli.builtin import parse_tile
-from warploom.cli.kernels import TileKernel
+from warploom.cli.kernels import TileKernel, parse_tile
 from warploom.cli.knobs import Request, complete_source
 from warploom.cli.problem import make_problem
 from warploom.cli.screen import Answer, columns, working, wrapped, write_file
@@ -31,8 +30,9 @@ from warploom.search import (
     scatter_html,
     to_csv,
 )
+from warploom.search.pool import worker_pool
 from warploom.seed.config.parts import SchedulingStrategy
-from warploom.seed.sync.policy import SyncPolicy
+from warploom.seed.sync.marks import SyncPolicy
 
 MOST = 16
 _RANK = {"clean": 0, "timing": 1, "not judged": 2, "race": 3, "refused": 4}
@@ -234,7 +234,7 @@ def _known(
 def _executor(jobs: int, dask: str | None) -> AbstractContextManager[Executor | None]:
     if dask is not None:
         return _dask_executor(dask, jobs)
-    return nullcontext(None) if jobs == 1 else ProcessPoolExecutor(jobs)
+    return nullcontext(None) if jobs == 1 else worker_pool(jobs)
 
 
 def _dask_executor(address: str, jobs: int) -> AbstractContextManager[Executor]:

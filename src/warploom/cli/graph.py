@@ -30,9 +30,8 @@ from warploom.sim import Simulation
 from warploom.view import graph_dot, graph_svg, recurrence_text
 from warploom.view.compare import Pair, compare, compare_html, fact_text
 from warploom.view.listing import entry_kind
-from warploom.view.recurrence import Node
-from warploom.view.role_graph import role_graph
-from warploom.view.several import stacked
+from warploom.view.recurrence import Node, role_graph
+from warploom.view.timeline import stacked
 
 
 class Drawing(StrEnum):

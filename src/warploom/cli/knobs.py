@@ -15,14 +15,12 @@ from typing import Annotated, Any
 
 import typer
 
-from warploom.cli.builtin import BUILT_IN, Knobs
-from warploom.cli.kernels import kernel_names
+from warploom.cli.kernels import BUILT_IN, Knobs, kernel_names
 from warploom.cli.screen import Command, option, say, with_options, wrapped
 from warploom.seed.compile import OnRace
-from warploom.seed.config.field_docs import field_docs
-from warploom.seed.config.parts import SchedulingStrategy
+from warploom.seed.config.parts import SchedulingStrategy, field_docs
 from warploom.seed.config.schedule import ScheduleConfig
-from warploom.seed.sync.policy import SyncPolicy
+from warploom.seed.sync.marks import SyncPolicy
 
 Strategy = StrEnum("Strategy", {s.name: s.name.lower() for s in SchedulingStrategy})  # type: ignore[misc]
 Sync = StrEnum("Sync", {p.name: p.name.lower() for p in SyncPolicy})  # type: ignore[misc]

@@ -16,18 +16,13 @@ import numpy as np
 from warploom.cli.kernels import TileKernel, assignments
 from warploom.cli.visible import visible_flop
 from warploom.errors import ConfigError
+from warploom.kernel import values as ir
 from warploom.kernel.signature import MISSING, TensorText
 from warploom.kernel.values import (
     Access,
     DType,
-    Indices,
     Kernel,
-    Load,
-    Loop,
     Op,
-    Position,
-    Size,
-    Store,
     Walk,
     is_number,
     operands,
@@ -135,7 +130,7 @@ class Problem:
     def _most_of(self, axis: str) -> int:
         """The largest end of a loop over an axis; a loop over pages has their elements."""
         deciding = (op for loop in self.value.loops for op in self._deciding(loop))
-        pages = {op.axis for op in deciding if isinstance(op, Size) and op.axis != axis}
+        pages = {op.axis for op in deciding if isinstance(op, ir.Size) and op.axis != axis}
         return self.sizes[axis] * prod(self.sizes[a] for a in pages)
 
     def _bounded(self, tensor: str) -> str | None:
@@ -144,11 +139,11 @@ class Problem:
         if tensor in kernel.grid.starts:
             return kernel.var(grouped_vars(kernel)[1]).axis
         for loop in kernel.loops:
-            if any(isinstance(op, Load) and op.tensor == tensor for op in self._deciding(loop)):
+            if any(isinstance(op, ir.Load) and op.tensor == tensor for op in self._deciding(loop)):
                 return kernel.var(loop.var).axis
         return None
 
-    def _deciding(self, loop: Loop) -> Iterator[Op]:
+    def _deciding(self, loop: ir.Loop) -> Iterator[Op]:
         """What a loop's bounds come from."""
         made = {v.name: op for op in walk(self.value.ops) for v in results(op)}
         reach = [b for b in (loop.start, loop.until) if b]
@@ -162,7 +157,7 @@ class Problem:
     def added(self) -> frozenset[str]:
         """Outputs that are added to, so that they must begin as zeros."""
         return frozenset(
-            op.tensor for op in walk(self.value.ops) if isinstance(op, Store) and op.add
+            op.tensor for op in walk(self.value.ops) if isinstance(op, ir.Store) and op.add
         )
 
     def part(self, rng: np.random.Generator) -> dict[str, Any]:
@@ -176,11 +171,11 @@ class Problem:
         kernel = self.value
         outputs = [t for t in kernel.tensors if t.access is Access.OUT and t.name in self.types]
         fixed = {a.name for t in kernel.tensors for a in t.axes if a.per > 1}
-        fixed |= {op.axis for op in walk(kernel.ops) if isinstance(op, Size)}
+        fixed |= {op.axis for op in walk(kernel.ops) if isinstance(op, ir.Size)}
         fixed |= {a.name for t in kernel.tensors for a in t.axes if t.access is Access.STARTS}
         if kernel.grid.kind == "groups":
             fixed |= {kernel.var(n).axis for n in grouped_vars(kernel)}
-        placed = {op.var for op in walk(kernel.ops) if isinstance(op, Position | Indices)}
+        placed = {op.var for op in walk(kernel.ops) if isinstance(op, ir.Position | ir.Indices)}
         found = {}
         for name in kernel.grid.vars:
             axis = kernel.var(name).axis

@@ -9,9 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from warploom.cli.author import called, user_object
-from warploom.cli.builtin import BUILT_IN, built_in
 from warploom.cli.gpu import Tried, why_no_gpu
-from warploom.cli.kernels import TEXTS, TileKernel, assignments, told
+from warploom.cli.kernels import BUILT_IN, TEXTS, TileKernel, assignments, built_in, told
 from warploom.cli.problem import make_problem
 from warploom.cli.screen import Answer, working, write_file
 from warploom.cli.source import text_named
@@ -28,6 +27,8 @@ from warploom.seed.compile import CompiledSchedule, compile_schedule
 from warploom.seed.schedule import PipelineSchedule
 from warploom.sim import MachineCosts
 from warploom.sim.chip import chip_costs, model_costs
+
+JOINT_SECONDS = 60.0  # of a tile kernel, whose measurements depend on the clock anyway
 
 
 def search_kernel(
@@ -124,7 +125,12 @@ def search_command(
         bool | None,
         typer.Option(help="Count only what becomes a kernel; by default where that is possible."),
     ] = None,
-    seconds: Annotated[float, typer.Option(min=0.1, help="Time limit.")] = 60.0,
+    evaluations: Annotated[
+        int | None, typer.Option(min=1, help="Candidates to score; without --seconds 120.")
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option(min=0.1, help="Time limit; of a tile kernel 60.")
+    ] = None,
     goal: Annotated[float, typer.Option(min=0.0, help="Cycles that are good enough.")] = 0.0,
     workers: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
     seed: Annotated[int, typer.Option(help="Other seeds search elsewhere.")] = 0,
@@ -149,15 +155,16 @@ def search_command(
     name = schedule.partition("@")[0]
     kernel = text_named(schedule, dtype) if name in TEXTS or ":" in name else None
     if kernel is not None:
-        _refuse_options_of_others(schedule, (tile, mma, model, split, out, build))
+        _refuse_options_of_others(schedule, (tile, mma, model, split, out, build, evaluations))
         choices = dict(kernel.choices) | assignments(choose or (), "--choose")
         pins = assignments(pin or (), "--pin")
         kernel = told(replace(kernel, free=True, pins=tuple(pins.items())), choices, schedule)
-        joint = JointOptions(trials=trials, shapes=shapes, seconds=seconds)
+        joint = JointOptions(trials=trials, shapes=shapes, seconds=seconds or JOINT_SECONDS)
         return search_kernel(kernel, scalar or [], measure, joint, store, plot, keep)
     subject = _schedule(schedule, tile, dtype, mma)
     options = SearchOptions(
         seconds=seconds,
+        evaluations=evaluations,
         goal=goal,
         workers=workers,
         seed=seed,
@@ -192,7 +199,7 @@ def _refuse_options_of_others(schedule: str, given: tuple[object, ...]) -> None:
     if any(given):
         raise ConfigError(
             f"{schedule} is a tile kernel",
-            why="--tile, --mma, --model, --split, --build and --out are of others",
+            why="--tile, --mma, --model, --split, --build, --evaluations and --out are of others",
             fix="--pin s=128 fixes an extent; --keep keeps the best, --store every result",
         )
 

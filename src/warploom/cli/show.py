@@ -8,13 +8,12 @@ from typing import Annotated, Any
 
 import typer
 
-from warploom.cli.builtin import BUILT_IN
-from warploom.cli.kernels import TileKernel, kernel_names
+from warploom.cli.kernels import BUILT_IN, TileKernel, kernel_names
 from warploom.cli.knobs import Request, SpecArgument, complete_source, with_request
 from warploom.cli.screen import Answer, columns, one_or_all, paint, working, wrapped, write_file
 from warploom.cli.source import load, look_up
 from warploom.cli.subject import Subject
-from warploom.document.kinds import Phase
+from warploom.document.ops import Phase
 from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError
 from warploom.seed.compile import CompiledSchedule

@@ -16,11 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from warploom.cli.author import called, user_object
-from warploom.cli.builtin import BUILT_IN, TILES, Knobs, built_in, parse_tile
 from warploom.cli.kernels import (
+    BUILT_IN,
+    TILES,
+    Knobs,
     TileKernel,
+    built_in,
     kernel_named,
     kernel_names,
+    parse_tile,
     split_spec,
     told,
     two_products,
@@ -41,7 +45,7 @@ from warploom.seed.config.parts import SchedulingStrategy
 from warploom.seed.modulo.bridge import ModuloRequest
 from warploom.seed.schedule import PipelineSchedule
 from warploom.seed.schedules.shipped import tuned
-from warploom.seed.sync.policy import SyncPolicy
+from warploom.seed.sync.marks import SyncPolicy
 from warploom.target.described import described
 from warploom.target.h200 import HopperTarget
 

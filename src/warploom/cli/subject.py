@@ -10,9 +10,9 @@ from typing import Any
 from warploom.cli.kernels import TileKernel
 from warploom.cli.screen import working
 from warploom.document import ScheduleDocument, schedule_to_json, write_schedule
-from warploom.document.kinds import Phase
+from warploom.document.forms import roles_to_json, write_roles
+from warploom.document.ops import Phase
 from warploom.document.roles import RolesDocument
-from warploom.document.roles_json import roles_to_json, write_roles
 from warploom.errors import CostModelError, VerificationError, WarploomError
 from warploom.seed.compile import CompiledSchedule
 from warploom.sim import MachineCosts, RoleCosts, Simulation, simulate, simulate_roles

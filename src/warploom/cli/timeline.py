@@ -30,8 +30,7 @@ from warploom.sim import Simulation, simulation_to_json
 from warploom.sim.pace import Pace
 from warploom.sim.roles import entry_label
 from warploom.view.measured import Stamps, read_stamps
-from warploom.view.several import pages, stacked, traces
-from warploom.view.timeline import draw
+from warploom.view.timeline import draw, pages, stacked, traces
 
 MOST = 8
 

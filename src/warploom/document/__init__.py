@@ -8,8 +8,15 @@ from warploom.document.counters import (
     RegisterWaits,
     ScheduleDocument,
 )
-from warploom.document.forms import Dialect, dialect_of, read_schedule, write_schedule
-from warploom.document.reader import read_counters, schedule_from_json
+from warploom.document.forms import (
+    Dialect,
+    dialect_of,
+    read_counters,
+    read_schedule,
+    schedule_from_json,
+    schedule_to_json,
+    write_schedule,
+)
 from warploom.document.witness import (
     Point,
     Step,
@@ -19,4 +26,3 @@ from warploom.document.witness import (
     witness_from_json,
     witness_to_json,
 )
-from warploom.document.writer import schedule_to_json

@@ -6,8 +6,18 @@ import re
 from typing import Any
 
 from warploom.document import roles
-from warploom.document.exchange import Counted, Does, Exchange, ExchangeStep, Who
-from warploom.document.flow import Across, Flow, FlowOp, FlowOperand, When
+from warploom.document.flow import (
+    Across,
+    Counted,
+    Does,
+    Exchange,
+    ExchangeStep,
+    Flow,
+    FlowOp,
+    FlowOperand,
+    When,
+    Who,
+)
 from warploom.document.limits import check_limits
 from warploom.document.roles import RoleEntry, RolesDocument
 from warploom.errors import DocumentError

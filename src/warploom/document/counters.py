@@ -6,14 +6,14 @@ back ends work on it and on nothing else, so they cannot share an assumption wit
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from enum import Enum
 
 from warploom.document.fields import integer, judge, numbers
 from warploom.document.flow import Flow
-from warploom.document.kinds import Phase
 from warploom.document.machine import MachineCosts
-from warploom.document.ops import DepEdge, OpDesc, ScheduleEntry
+from warploom.document.ops import DepEdge, OpDesc, Phase, ScheduleEntry
 from warploom.errors import ConfigError
 
 SCHEMA = "warploom.schedule/1"
@@ -138,6 +138,25 @@ class ScheduleDocument:
     def tiles_per_iteration(self) -> int:
         """K-tiles that one iteration of the loop covers."""
         return self.protocol.k_tiles_per_iteration
+
+    def channels(self) -> dict[int, int]:
+        """The channel each tag stands for, of ops that carry none (the reference's prologues).
+
+        By name (``..._A``, ``..._B``) if that is in use, else the commonest, else by name alone.
+        """
+        seen: dict[int, Counter[int]] = {}
+        found: dict[int, int] = {}
+        entries = (*self.prologue, *self.kernel, *self.epilogue)
+        for op in (*(e.op for e in entries), *self.body):
+            tag, suffix = int(op.tag), op.name[-2:].upper()
+            if op.channel >= 0:
+                seen.setdefault(tag, Counter())[op.channel] += 1
+            if suffix in ("_A", "_B"):
+                found.setdefault(tag, int(suffix == "_B"))
+        for tag, known in seen.items():
+            if found.get(tag) not in known:
+                found[tag] = min(known, key=lambda c: (-known[c], c))
+        return found
 
     def phase(self, phase: Phase) -> tuple[ScheduleEntry, ...]:
         """The entries of one phase."""

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 
-from warploom.document.kinds import OpRole, ResourceKind
-from warploom.document.ops import OpDesc
+from warploom.document.ops import OpDesc, OpRole, ResourceKind
 from warploom.errors import ConfigError, CostModelError, GeometryError
 
 

@@ -20,8 +20,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from warploom.document.exchange import Exchange
-from warploom.document.flow import Flow
+from warploom.document.flow import Exchange, Flow
 from warploom.document.machine import RoleCosts
 from warploom.document.rings import (
     BufferCopy,

@@ -43,8 +43,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from warploom.document.kinds import Phase
-from warploom.document.records import plain, record
+from warploom.document.ops import Phase
+from warploom.document.values import plain, record
 from warploom.errors import DocumentError
 
 WITNESS_SCHEMA = "warploom.witness/1"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from warploom.errors import KernelCallError
-from warploom.kernel.rounding import Array, rounded
+from warploom.kernel.pointwise import Array, rounded
 from warploom.kernel.values import Access, Kernel, Tensor, Walk
 
 

@@ -17,8 +17,7 @@ import numpy as np
 
 from warploom.kernel import values as ir
 from warploom.kernel.arguments import check_scalars, inputs_of, lengths_of, output_of
-from warploom.kernel.pointwise import FUNCTIONS
-from warploom.kernel.rounding import Array, rounded
+from warploom.kernel.pointwise import FUNCTIONS, Array, rounded
 from warploom.kernel.values import Access, Fn, Kernel, Op, Walk, is_number
 
 STEP = 64

@@ -1,4 +1,4 @@
-"""Pointwise functions in NumPy."""
+"""Pointwise functions in NumPy, and rounding to element types, as the hardware converts."""
 
 from __future__ import annotations
 
@@ -7,8 +7,56 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from warploom.kernel.values import Fn
+from warploom.kernel.values import DType, Fn
+
+Array = npt.NDArray[Any]
+
+# (bits of the fraction, least normal exponent, largest finite number)
+_FORMATS = {
+    DType.BF16: (7, -126, 3.3895313892515355e38),
+    DType.F16: (10, -14, 65504.0),
+    DType.E4M3: (3, -6, 448.0),
+    DType.E5M2: (2, -14, 57344.0),
+}
+_SATURATING = {DType.E4M3, DType.E5M2}
+_INTEGERS = {DType.I32: 32, DType.I8: 8, DType.I4: 4}
+
+
+def rounded(array: Array, dtype: DType) -> Array:
+    """The nearest values of a type, held in float64 (int64, bool)."""
+    if dtype is DType.BOOL:
+        return array.astype(bool)
+    if dtype in _INTEGERS:
+        return _whole(array, _INTEGERS[dtype])
+    values = np.asarray(array, np.float64)
+    if dtype is DType.F32:
+        with np.errstate(over="ignore"):
+            return values.astype(np.float32).astype(np.float64)
+    bits, least, largest = _FORMATS[dtype]
+    with np.errstate(invalid="ignore", over="ignore"):
+        _, exponent = np.frexp(np.where(np.isfinite(values), values, 1.0))
+        unit = np.ldexp(1.0, np.maximum(exponent - 1, least) - bits)
+        near = np.rint(values / unit) * unit
+    limit = largest if dtype in _SATURATING else np.inf
+    over = np.abs(near) > largest
+    near = np.where(over, np.copysign(limit, near), near)
+    return np.where(
+        np.isfinite(values) | (dtype in _SATURATING and ~np.isnan(values)), near, values
+    )
+
+
+def _whole(array: Array, bits: int) -> Array:
+    """Towards zero, as conversions from floats go, held to the range of the type."""
+    least, most = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+    if array.dtype.kind in "iub":
+        return (
+            array.astype(np.int64) if bits == 32 else np.clip(array.astype(np.int64), least, most)
+        )
+    finite = np.nan_to_num(np.asarray(array, np.float64), nan=0.0, posinf=most, neginf=least)
+    return np.trunc(np.clip(finite, least, most)).astype(np.int64)
+
 
 _erf = np.vectorize(math.erf, otypes=[np.float64])
 

@@ -6,7 +6,7 @@ on first use and kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
@@ -29,6 +29,7 @@ from warploom.launch.blocks import block_lists, is_block_mask, tile_keys
 from warploom.launch.flexible import flexible
 from warploom.launch.layout import Layout
 from warploom.launch.runner import Layouts, View
+from warploom.launch.tensors import Foreign
 from warploom.launch.texts import Calls
 from warploom.lower.tiling import Tiling
 
@@ -38,9 +39,9 @@ FEW_ROWS = 64  # of a tile that one consumer holds
 
 
 def attention(
-    q: object,
-    k: object,
-    v: object,
+    q: Foreign,
+    k: Foreign,
+    v: Foreign,
     causal: bool | str = False,
     scale: float | None = None,
     *,
@@ -50,7 +51,7 @@ def attention(
     lengths: object | None = None,
     pages: object | None = None,
     return_lse: bool = False,
-    out: object | None = None,
+    out: Foreign = None,
     kernel: Tiling | None = None,
     stream: int | None = None,
 ) -> Any:  # noqa: ANN401 (the caller's own tensor type)
@@ -78,26 +79,66 @@ def attention(
     ``return_lse``: returns (out, lse), with the natural logarithm of each row's sum of
     exponentials, float32 [batch, heads, queries]. ``kernel`` fixes the tiles; ``stream`` is CUDA's.
     """
-    if causal == "lower_right" and _queries(q) == 1:
-        causal = False  # the last query sees every key
-    usual = causal is False and kernel is None and not return_lse
-    options = PLAIN if usual else _options(causal, return_lse, kernel)
-    factor = None if scale is None else (checked_scale(scale),)
-    own = score is not None or visible is not None or sinks is not None
-    tensors: tuple[Any, ...] = (q, k, v, out, None, lengths)
-    if pages is not None:
-        _check_plain(own)
-        done = PAGED.launch((q, k, v, pages, lengths, out, None), factor, options, stream)[2:]
-    elif own:
-        calls = CALLS
-        if is_block_mask(visible):
-            calls, tensors = BLOCKED, tensors + block_lists(visible, q, k)
-            options = _wide(options, tile_keys(k))
-        calls, options, given = flexible(calls, score, visible, options, sinks)
-        done = calls.launch(tensors + given, factor, options, stream)
-    else:
-        done = CALLS.launch(tensors, factor, options, stream)
+    place: Hashable = None
+    plain = score is None and visible is None and sinks is None and lengths is None
+    if plain and pages is None and kernel is None and stream is None:
+        try:  # what came before with these addresses
+            if out is None:
+                place = causal, scale, return_lse, q.data_ptr(), k.data_ptr(), v.data_ptr()
+                run = _known(place)
+                if run is not None and (found := run(q, k, v)) is not None:
+                    return found
+            elif not return_lse:
+                addresses = q.data_ptr(), k.data_ptr(), v.data_ptr(), out.data_ptr()
+                place = causal, scale, addresses
+                run = _known(place)
+                if run is not None and run(q, k, v, out):
+                    return out
+        except (AttributeError, TypeError):  # tensors of another library; no tensors
+            place = None
+    options = score, visible, sinks, pages
+    done = _launched(
+        (q, k, v, out, None, lengths), causal, scale, options, return_lse, kernel, stream
+    )
+    if place is not None and CALLS.runner.comes_again(place) and type(scale) in _NUMBERS:
+        choices = _options(_mask(causal, q), return_lse, None)
+        CALLS.runner.learn(place, (q, k, v, out, None, None), _factor(scale), choices)
     return (done[3], done[4]) if return_lse else done[3]
+
+
+def _launched(
+    tensors: tuple[Any, ...],
+    causal: bool | str,
+    scale: float | None,
+    own: tuple[Any, ...],
+    return_lse: bool,
+    kernel: Tiling | None,
+    stream: int | None,
+) -> Sequence[Any]:
+    """The tensors of a call, launched, results made; ``own``: score, visible, sinks, pages."""
+    (q, k, v, out, _, lengths), (score, visible, sinks, pages) = tensors, own
+    options, factor = _options(_mask(causal, q), return_lse, kernel), _factor(scale)
+    functions = score is not None or visible is not None or sinks is not None
+    if pages is not None:
+        _check_plain(functions)
+        return PAGED.launch((q, k, v, pages, lengths, out, None), factor, options, stream)[2:]
+    if not functions:
+        return CALLS.launch(tensors, factor, options, stream)
+    calls = CALLS
+    if is_block_mask(visible):
+        calls, tensors = BLOCKED, tensors + block_lists(visible, q, k)
+        options = _wide(options, tile_keys(k))
+    calls, options, given = flexible(calls, score, visible, options, sinks)
+    return calls.launch(tensors + given, factor, options, stream)
+
+
+def _mask(causal: bool | str, q: object) -> bool | str:
+    """The mask; with one query the last one sees every key."""
+    return False if causal == "lower_right" and _queries(q) == 1 else causal
+
+
+def _factor(scale: float | None) -> tuple[float] | None:
+    return None if scale is None else (checked_scale(scale),)
 
 
 def _check_plain(own: bool) -> None:
@@ -151,7 +192,7 @@ def attention_packed(
         calls, options, given = flexible(calls, score, visible, options, sinks)
     done = calls.launch(
         (q, k, v, q_starts, k_starts, out, None, *given),
-        None if scale is None else (checked_scale(scale),),
+        _factor(scale),
         options,
         stream,
     )
@@ -234,6 +275,8 @@ def _check_paged(layouts: Layouts, options: tuple[Any, ...]) -> None:
 
 PLAIN = _options(False, False, None)
 CALLS = Calls(text, check=_check, viewed=_viewed, usual=usual_scale)
+_known = CALLS.runner.known.get
+_NUMBERS = (type(None), float)  # of a scale that may be kept
 BLOCKED = Calls(blocked_text, check=_check, usual=usual_scale)
 PAGED = Calls(paged_text, check=_check_paged, viewed=partial(_viewed, results=5), usual=usual_scale)
 PACKED = Calls(

@@ -7,6 +7,7 @@ kernel is scheduled, proven and compiled on first use and kept. Operands are bf1
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from functools import lru_cache
 from typing import Any
 
@@ -16,6 +17,7 @@ from warploom.kernel.text import Text
 from warploom.kernel.values import DType
 from warploom.kernels.gemm import gemm as text, turned
 from warploom.launch.runner import Layouts
+from warploom.launch.tensors import Foreign
 from warploom.launch.texts import Calls
 from warploom.launch.tune import tune_call
 from warploom.lower.layout import WGMMA_ROWS
@@ -29,12 +31,12 @@ OPERANDS = (DType.BF16, DType.F16, DType.E4M3)
 
 
 def gemm(
-    a: object,
-    b: object,
+    a: Foreign,
+    b: Foreign,
     *,
-    out: object | None = None,
-    bias: object | None = None,
-    residual: object | None = None,
+    out: Foreign = None,
+    bias: Foreign = None,
+    residual: Foreign = None,
     alpha: float | None = None,
     activation: str = "none",
     out_dtype: str | None = None,
@@ -50,6 +52,21 @@ def gemm(
     and remembers the quickest; ``stream`` is a CUDA stream handle. Operands with other strides, or
     rows that are no multiples of 16 bytes, are copied first.
     """
+    place: Hashable = None
+    if alpha is None and residual is None and choice is None and stream is None and not tune:
+        try:  # what came before with these addresses
+            addresses = a.data_ptr(), b.data_ptr(), bias is None or bias.data_ptr()
+            place = activation, out_dtype, addresses, out is None or out.data_ptr()
+            run = _known(place)
+            if run is not None:
+                if out is None:
+                    found = run(a, b) if bias is None else run(a, b, bias)
+                    if found is not None:
+                        return found
+                elif run(a, b, out) if bias is None else run(a, b, out, bias):
+                    return out
+        except (AttributeError, TypeError):  # tensors of another library; no tensors
+            place = None
     tensors = (a, b, out, bias, residual)
     options, scalars = PLAIN, NO_SCALARS
     if alpha is not None or activation != "none" or out_dtype is not None or choice is not None:
@@ -58,7 +75,10 @@ def gemm(
         scalars = () if scale == 1.0 else (scale,)
     if tune:
         tune_call(CALLS, tensors, scalars, options, stream)
-    return CALLS.launch(tensors, scalars, options, stream)[2]
+    done = CALLS.launch(tensors, scalars, options, stream)[2]
+    if place is not None and CALLS.runner.comes_again(place):
+        CALLS.runner.learn(place, tensors, scalars, options)
+    return done
 
 
 @lru_cache(maxsize=256)
@@ -115,3 +135,4 @@ def _pick(layouts: Layouts, options: tuple[Any, ...]) -> Text:
 NO_SCALARS: tuple[float, ...] = ()
 PLAIN = _options("none", None, True, None)
 CALLS = Calls(text, {"b": ("k", "n")}, check=_check, pick=_pick)
+_known = CALLS.runner.known.get

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -50,6 +51,7 @@ NO_CONTEXT = 201
 SWIZZLES = {0: 0, 32: 1, 64: 2, 128: 3}  # the driver's numbers, by bytes
 LINES_OF_128 = 2  # the driver's number for fetches of 128 bytes into the L2
 _SCALARS = {DType.F32: "f", DType.I32: "q"}
+_LOCK = threading.Lock()
 
 
 class MisalignedError(BackendError):
@@ -146,10 +148,16 @@ def _names(binary: Binary) -> list[str]:
     return [t.name for t in binary.tensors]
 
 
-class _Block:
+class Block:
     """Parameters of a launch in memory, and views on the words that differ between calls."""
 
-    def __init__(self, source: bytes, offsets: Sequence[int], table: int) -> None:
+    def __init__(
+        self,
+        source: bytes,
+        offsets: Sequence[int],
+        table: int,
+        written: Sequence[tuple[str, int, int]],
+    ) -> None:
         self.memory = (ctypes.c_char * (len(source) + MAP_ALIGNMENT))()
         start = ctypes.addressof(self.memory)
         shift = -start % MAP_ALIGNMENT
@@ -158,7 +166,8 @@ class _Block:
         whole[:] = source
         struct.pack_into(f"{len(offsets)}Q", whole, table, *(self.base + o for o in offsets))
         self.pointer = pointer_to(self.base + table)
-        self.views: dict[str, Any] = {form: whole.cast(form) for form in FORMS}
+        views: dict[str, Any] = {form: whole.cast(form) for form in FORMS}
+        self.words = tuple((views[form], at, index) for form, at, index in written)
         self.values: Sequence[Any] | None = None  # addresses and scalars it holds
 
 
@@ -192,11 +201,11 @@ class Plan:
         self._source: bytes | None = None
         self._written: tuple[tuple[str, int, int], ...] = ()
         self._moved: tuple[tuple[int, int, str], ...] = ()
-        self._free: list[_Block] = []
-        self._configs: dict[int, tuple[Any, Any]] = {}  # by stream: where they lie, they
+        self._free: list[Block] = []
+        self.configs: dict[int, tuple[Any, Any]] = {}  # by stream: where they lie, they
         self._config = partial(_config, self.kernel, self.grid, binary)
-        self._go, self._function = launcher(), pointer_to(int(self.kernel.function))
-        self._several = device_count() > 1
+        self.go, self.function = launcher(), pointer_to(int(self.kernel.function))
+        self.several = device_count() > 1
 
     def __call__(self, stream: int, *values: float) -> None:
         """Launch with these addresses and scalars."""
@@ -210,42 +219,55 @@ class Plan:
             block = self._block(values)
         if values != block.values:
             self._write(block, values)
-        config, _held = self._configs.get(stream) or self._new_config(stream)
-        if self._several:
+        config, _held = self.configs.get(stream) or self.new_config(stream)
+        if self.several:
             self._launch_there(config, block)
         else:
-            code = self._go(config, self._function, block.pointer, None)
+            code = self.go(config, self.function, block.pointer, None)
             if code:
-                if code != NO_CONTEXT:
-                    self._check(code)
-                self._launch_there(config, block)  # the first launch of a new thread
+                self.again(code, config, block)
         self._free.append(block)
 
-    def _write(self, block: _Block, values: Sequence[Any]) -> None:
+    def again(self, code: int, config: Any, block: Block) -> None:  # noqa: ANN401
+        """After a launch that gave a code: the first of a new thread is repeated."""
+        if code != NO_CONTEXT:
+            self._check(code)
+        self._launch_there(config, block)
+
+    def block(self, values: Sequence[Any]) -> Block:
+        """Parameters for launches with just these addresses and scalars."""
+        made = self._block(values)
+        self._write(made, values)
+        return made
+
+    def _write(self, block: Block, values: Sequence[Any]) -> None:
         """The words of a call into a block; one that differs by the sign of a 0 is written anew."""
         low = 0
         for i in self._aligned:
             low |= values[i]
         if low % POINTER_ALIGNMENT:
-            self._check_addresses(values)
+            self.check_addresses(values)
         block.values = None
-        views = block.views
-        for form, at, index in self._written:
-            views[form][at] = values[index]
+        for view, at, index in block.words:
+            view[at] = values[index]
         if self._moved:
             self._move(block, values)
         block.values = None if 0 in values[self._tensors :] else values
 
-    def _new_config(self, stream: int) -> tuple[Any, Any]:
+    def new_config(self, stream: int) -> tuple[Any, Any]:
+        """Where the configuration of launches on a stream lies, and it; kept."""
         config = self._config(stream)
         made = (pointer_to(config.getPtr()), config)
-        self._configs = dict([*self._configs.items(), (stream, made)][-STREAMS:])
+        with _LOCK:
+            self.configs[stream] = made
+            while len(self.configs) > STREAMS:  # the oldest goes
+                del self.configs[next(iter(self.configs))]
         return made
 
     def _check(self, code: int) -> None:
         check((library().CUresult(code),), f"launch of {self.kernel.name}")
 
-    def _launch_there(self, config: Any, block: _Block) -> None:  # noqa: ANN401
+    def _launch_there(self, config: Any, block: Block) -> None:  # noqa: ANN401
         """Launch with the plan's device current, whatever is current now."""
         cuda = library()
         current = check(cuda.cuCtxGetCurrent(), "cuCtxGetCurrent")
@@ -254,12 +276,12 @@ class Plan:
         if elsewhere:
             check(cuda.cuCtxSetCurrent(wanted), "cuCtxSetCurrent")
         try:
-            self._check(self._go(config, self._function, block.pointer, None))
+            self._check(self.go(config, self.function, block.pointer, None))
         finally:
             if elsewhere and int(current):
                 check(cuda.cuCtxSetCurrent(current), "cuCtxSetCurrent")
 
-    def _block(self, values: Sequence[Any]) -> _Block:
+    def _block(self, values: Sequence[Any]) -> Block:
         """A further block; the first call has the tensor maps encoded."""
         template = self._template
         if self._source is None:
@@ -278,9 +300,9 @@ class Plan:
                 else:
                     words.append(("Q", offset // 8 + at, index))
             self._written, self._moved, self._source = tuple(words), tuple(moved), bytes(made)
-        return _Block(self._source, template.offsets, template.table)
+        return Block(self._source, template.offsets, template.table, self._written)
 
-    def _move(self, block: _Block, values: Sequence[Any]) -> None:
+    def _move(self, block: Block, values: Sequence[Any]) -> None:
         """Addresses of tensor maps, by the driver."""
         cuda = library()
         ensure_context(self.device)
@@ -288,7 +310,8 @@ class Plan:
             held = cuda.CUtensorMap(_ptr=block.base + offset)
             check(cuda.cuTensorMapReplaceAddress(held, values[index]), f"tensor map of {tensor}")
 
-    def _check_addresses(self, values: Sequence[Any]) -> None:
+    def check_addresses(self, values: Sequence[Any]) -> None:
+        """``MisalignedError`` for one that copies cannot take."""
         for place, tensor in self._template.aligned.items():
             if values[place] % POINTER_ALIGNMENT:
                 raise MisalignedError(

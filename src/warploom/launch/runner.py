@@ -17,6 +17,7 @@ from typing import Any
 from warploom.errors import BackendError
 from warploom.kernel.values import Access
 from warploom.launch.binary import Binary
+from warploom.launch.known import Call, call_of
 from warploom.launch.layout import Layout, bind
 from warploom.launch.plan import MisalignedError, Plan, prepare
 from warploom.launch.tensors import (
@@ -34,7 +35,8 @@ from warploom.launch.work import Piece, work_memory
 
 ENTRIES = 1024  # plans a runner keeps
 PLACES = 4096  # addresses by which plans are guessed
-GUARDS = 8  # that are made for a plan: tensors of one layout may differ in other things
+KNOWN = 1024  # calls that come again with the same addresses
+GUARDS = 8  # that are made for a plan or a place: tensors of one layout may differ in other things
 Layouts = tuple[Layout | None, ...]
 View = tuple[Layouts, dict[int, tuple[int, ...]]]
 
@@ -53,8 +55,7 @@ class _Entry:
 
     ``work``: gives memory to work in, for a stream and whether the caller named it. ``scalars``:
     those of a call that names none. ``check`` tells tensors of its layout, which ``pick`` takes
-    from a call's; ``alone`` tells them while nothing of torch looks on. ``absent``
-    are the places of those not given. ``marks``: what callers found out about such calls.
+    from a call's. ``absent`` are the places of those not given.
     """
 
     plan: Plan
@@ -64,11 +65,9 @@ class _Entry:
     scalars: tuple[float, ...] = ()
     options: Hashable = None
     check: Callable[..., bool] = _never
-    alone: Callable[..., bool] = _never
     pick: Callable[[Sequence[Any]], Sequence[Any]] = tuple
     absent: tuple[int, ...] = ()
     guards: int = 0
-    marks: frozenset[Hashable] = frozenset()
 
     def launch(self, stream: int | None, values: list[float]) -> None:
         """Launch with addresses and scalars."""
@@ -85,8 +84,7 @@ class _Entry:
         given = [t for t in tensors if t is not None]
         if self.guards < GUARDS and not self.check(*given):
             self.guards += 1
-            self.check = made = guard_of(given) or _never
-            self.alone = alone(made, given) or self.alone
+            self.check = guard_of(given) or _never
 
 
 def torch_key(options: Hashable, tensors: Sequence[Any]) -> Hashable:
@@ -121,6 +119,8 @@ class Runner:
         self._teller = min(1, len(self._names) - 1)  # of the tensors: weights, keys
         self._guesses: dict[int, _Entry] = {}
         self._last: _Entry | None = None
+        self._seen: dict[int, int] = {}  # how often a place came, by its hash
+        self.known: dict[Hashable, Call] = {}
         self._lock = threading.Lock()
 
     def launch(
@@ -162,43 +162,49 @@ class Runner:
 
     __call__ = launch
 
-    def eager(
+    def comes_again(self, place: Hashable) -> bool:
+        """Whether a call that was not known should be: from its second time on, without end not."""
+        seen, mark = self._seen, hash(place)
+        times = seen.get(mark, 0)
+        if times > GUARDS:
+            return False
+        if len(seen) >= PLACES:
+            seen.clear()
+        seen[mark] = times + 1
+        return times > 0
+
+    def learn(
         self,
+        place: Hashable,
         tensors: Sequence[Any],
         scalars: tuple[float, ...] | None,
         options: Hashable,
-        mark: Hashable = None,
-    ) -> Sequence[Any] | None:
-        """As ``launch``, for torch tensors of a known layout on which nothing of torch looks.
+        *,
+        unseen: bool = False,
+    ) -> None:
+        """Know a call by its place from now on (``known``).
 
-        None, and nothing is launched, for others and where calls have to have a mark.
+        ``unseen``: what is kept serves calls only on which nothing of torch looks. Tensors of
+        another layout in the same place are learnt in their stead.
         """
-        try:
-            values = [0 if t is None else t.data_ptr() for t in tensors]
-            place = id(options) + values[self._teller]
-            entry = self._guesses.get(place) or self._last
-            if (
-                entry is None
-                or entry.options is not options
-                or not entry.alone(*entry.pick(tensors))
-                or (mark is not None and mark not in entry.marks)
-            ):
-                return None
-            for i in entry.absent:
-                if tensors[i] is not None:
-                    return None
-        except (AttributeError, TypeError, RuntimeError):
-            return None
-        try:
-            return _run(entry, tensors, values, scalars, None)
-        except MisalignedError:
-            return None
-
-    def mark(self, tensors: Sequence[Any], options: Hashable, mark: Hashable) -> None:
-        """From now on calls of this layout and these options have the mark."""
         found = self._entries.get(self._key(options, tensors))
-        if isinstance(found, _Entry):
-            found.marks |= {mark}
+        given = [t for t in tensors if t is not None]
+        check = guard_of(given)
+        if unseen and check is not None:
+            check = alone(check, given)
+        if not isinstance(found, _Entry) or found.work is not None or check is None:
+            return
+        values = [0 if t is None else t.data_ptr() for t in tensors]
+        values += found.scalars if scalars is None else scalars
+        try:
+            call = call_of(found.plan, check, found.stream, values, found.made)
+        except MisalignedError:  # copies are made for such calls
+            return
+        if call is not None:
+            with self._lock:
+                if len(self.known) >= KNOWN:
+                    self.known.clear()
+                self.known[place] = call
 
     def _found(self, place: int, tensors: Sequence[Any], options: Hashable) -> _Entry:
         """The entry by its key; from now on it is what these addresses make one guess."""
@@ -229,6 +235,8 @@ class Runner:
         with self._lock:
             self._entries.clear()
             self._guesses.clear()
+            self._seen.clear()
+            self.known.clear()
             self._last = None
 
     def _first(

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 
+from warploom.document.forms import roles_to_json
 from warploom.document.roles import RolesDocument
-from warploom.document.roles_json import roles_to_json
 from warploom.errors import SchedulingError
 from warploom.guard.mbarrier import Plan, derive_roles
 from warploom.order import ModuloOptions, ModuloProblem, ModuloResult, check_result, solve_modulo

@@ -8,8 +8,7 @@ so that nobody who computes waits for an answer of the L2 or for a fence.
 
 from __future__ import annotations
 
-from warploom.document.exchange import Counted, Does, Exchange, ExchangeStep, Reach, Who
-from warploom.document.flow import Across
+from warploom.document.flow import Across, Counted, Does, Exchange, ExchangeStep, Reach, Who
 from warploom.kernel.values import Store
 from warploom.lower.layout import Layout
 from warploom.lower.loop_ops import CONSUMER

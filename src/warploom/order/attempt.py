@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice, product
-from math import gcd, prod
+from math import gcd
 
 from warploom.order.bounds.energy import closure
 from warploom.order.bounds.paths import IntMatrix, distances
@@ -18,7 +17,6 @@ from warploom.order.check import check_schedule
 from warploom.order.clock import Deadline
 from warploom.order.exact.process import ExactSolver
 from warploom.order.exact.request import CpAnswer, CpRequest, CpStatus, Incumbent
-from warploom.order.model import ModuloProblem
 from warploom.order.options import ModuloOptions
 from warploom.order.place.heuristic import find_schedule
 from warploom.order.result import Limit, LimitKind
@@ -26,7 +24,6 @@ from warploom.order.roles import candidate_assignments
 
 FEW_STAGES = 4
 COPIES = (0, 1, 4)  # how many copies above the least the heuristic is given
-MOST_ASSIGNMENTS = 64  # of open roles, solved one by one where the joint model cannot
 WIDEST_TABLE = 1 << 24  # cycles of an interval up to which the heuristic's bit sets are built
 ASKING = 0.2  # work that a question costs at the least: models are built and sent
 SMALL = 24  # ops up to which the exact question is as quick as the coarse one
@@ -61,15 +58,18 @@ class Attempter:
     def quick(self, ii: int) -> Outcome:
         """Bounds and heuristic only."""
         self.deadline.check()
-        d = distances(self.system.n, self.system.all_arcs(self.system.max_depths()), ii)
-        return self._bounded(ii, d, exact=False)
+        return self._bounded(ii, self._distances(ii), exact=False)
+
+    def _distances(self, ii: int) -> IntMatrix | None:
+        arcs = self.system.all_arcs(self.system.max_depths())
+        return distances(self.system.n, arcs, ii, self.deadline.check)
 
     def find(self, ii: int) -> Incumbent | None:
         """A schedule at the plain bound: the heuristic once, then CP-SAT at least depths.
 
         Neither needs the energetic closure, which takes longer than both on large bodies.
         """
-        d = distances(self.system.n, self.system.all_arcs(self.system.max_depths()), ii)
+        d = self._distances(ii)
         least = depth_bounds(self.system, ii, d) if d is not None else None
         if d is None or least is None or budget_limit(self.system, ii, least, d) is not None:
             return None
@@ -136,7 +136,9 @@ class Attempter:
             self.deadline.check()
             fixed = problem.with_roles(roles) if self.system.relaxed else problem
             system = build_system(fixed) if self.system.relaxed else self.system
-            times = find_schedule(system, ii, depths, tries=tries, seed=self.options.seed)
+            times = find_schedule(
+                system, ii, depths, tries=tries, seed=self.options.seed, check=self.deadline.check
+            )
             if times is not None:
                 report = check_schedule(problem, ii, times, depths, roles=roles)
                 if not report.errors:
@@ -165,42 +167,22 @@ class Attempter:
         return None
 
     def _exact(self, ii: int, least: tuple[int, ...]) -> Outcome:
-        refuted = True
-        for problem in self._exact_problems():
-            answer = self.ask(
-                CpRequest(
-                    problem=problem,
-                    ii=ii,
-                    max_stage=safe_stages(self.system, ii),
-                    work=self.options.prove_work,
-                    least_depths=least,
-                )
+        answer = self.ask(
+            CpRequest(
+                problem=self.system.problem,
+                ii=ii,
+                max_stage=safe_stages(self.system, ii),
+                work=self.options.prove_work,
+                least_depths=least,
             )
-            self.say(f"II {ii}: CP exact: {describe(answer)}")
-            if answer.solved:
-                return as_incumbent(answer)
-            refuted &= answer.status is CpStatus.INFEASIBLE
-        if not refuted:
+        )
+        self.say(f"II {ii}: CP exact: {describe(answer)}")
+        if answer.solved:
+            return as_incumbent(answer)
+        if answer.status is not CpStatus.INFEASIBLE:
             return Open()
         limit = Limit(kind=LimitKind.SEARCH, text=f"exhaustive search: II {ii} is infeasible")
         return Refuted(limit)
-
-    def _exact_problems(self) -> list[ModuloProblem]:
-        """The body itself; one per assignment where open roles and live values meet a budget.
-
-        The joint model charges rings to open roles, not renamed values. Few assignments are tried
-        one by one; with more the question is asked jointly and stays open.
-        """
-        problem = self.system.problem
-        budgets = any(r.register_budget is not None for r in problem.roles)
-        if not (self.system.relaxed and problem.values and budgets):
-            return [problem]
-        choices = [problem.allowed_roles(v) for v in range(self.system.n)]
-        if prod(len(c) for c in choices) > MOST_ASSIGNMENTS:
-            return [problem]
-        tied = [(e.src, e.dst) for e in problem.edges if e.tie]
-        assigned = islice(product(*choices), MOST_ASSIGNMENTS)
-        return [problem.with_roles(a) for a in assigned if all(a[x] == a[y] for x, y in tied)]
 
     def ask(self, request: CpRequest) -> CpAnswer:
         """Put one question to the exact solver; what is left of the solve bounds it."""

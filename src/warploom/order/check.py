@@ -158,15 +158,20 @@ def _check_units(r: _Replay) -> list[str]:
 def _most_at_once(claims: Sequence[_Claim], ii: int) -> tuple[int, int]:
     """The largest sum of what is claimed in one cycle of the interval, and the first such cycle.
 
-    Claims of all iterations meet: each is cut at the ends of intervals and laid into one.
+    Claims of all iterations meet: whole intervals count everywhere, the rest from where it starts.
     """
     changes = {0: 0}
+
+    def claim(first: int, end: int, size: int) -> None:
+        for at, change in ((first, size), (end, -size)):
+            changes[at] = changes.get(at, 0) + change
+
     for first, end, size in claims:
-        starts = (first, *range((first // ii + 1) * ii, end, ii)) if first < end else ()
-        for start in starts:
-            stop = min(end, (start // ii + 1) * ii)
-            for at, change in ((start % ii, size), (start % ii + stop - start, -size)):
-                changes[at] = changes.get(at, 0) + change
+        whole, rest = divmod(max(end - first, 0), ii)
+        claim(0, ii, whole * size)
+        start = first % ii
+        claim(start, min(start + rest, ii), size)
+        claim(0, max(start + rest - ii, 0), size)
     level, best = 0, (0, 0)
     for at in sorted(changes):
         level += changes[at]

@@ -17,11 +17,11 @@ from warploom.errors import SchedulingError
 from warploom.order.attempt import Attempter, Open, Outcome, Refuted
 from warploom.order.bounds.energy import MAX_NODES, energetic_bound
 from warploom.order.bounds.horizon import deciding_interval, is_monotone
-from warploom.order.bounds.paths import rec_mii
+from warploom.order.bounds.paths import Cycle, Paths, rec_mii
 from warploom.order.bounds.plain import never, plain_bound
 from warploom.order.bounds.system import System, build_system
 from warploom.order.check import check_result
-from warploom.order.clock import Deadline, OutOfTimeError, stopped_by
+from warploom.order.clock import TIME, Deadline, OutOfTimeError, stopped_by
 from warploom.order.exact.process import (
     ExactSolver,
     exact_solver_available,
@@ -35,10 +35,12 @@ from warploom.order.limits import explain_energy, explain_refusal
 from warploom.order.model import ModuloProblem
 from warploom.order.options import ExactUse, ModuloOptions, Progress, ProgressCallback
 from warploom.order.result import Limit, LimitKind, ModuloResult
-from warploom.order.sequence import Program, downhill
+from warploom.order.roles import candidate_assignments
+from warploom.order.sequence import Program, as_result, downhill
 from warploom.order.validate import validate
 
 NODES_BESIDE_OPS = 2
+SCANNED = 2000  # intervals that are refuted one by one, at the most
 
 
 def solve_modulo(
@@ -162,7 +164,7 @@ class _Search:
                 raise
             return stopped_by(stop)
         except OutOfTimeError as stop:
-            if self.best is None and not self._any_schedule():
+            if self.best is None and not self._any_schedule(in_time=str(stop) != TIME):
                 raise SchedulingError(
                     f"no schedule of {self.system.problem.name!r} was found up to the {stop}",
                     why=f"the least II is at least {self.low}; nothing else is known",
@@ -171,22 +173,42 @@ class _Search:
             return stopped_by(stop)
         return ""
 
-    def _any_schedule(self) -> bool:
-        """After the deadline: one look of the heuristic at intervals where it seldom fails."""
+    def _any_schedule(self, *, in_time: bool) -> bool:
+        """After the deadline: one look of the heuristic at intervals where it seldom fails.
+
+        When time is up, the ops one after the other, if that is a schedule: no search at all.
+        """
         late = replace(self.attempter, deadline=Deadline())
+        if not in_time and self._one_after_the_other():
+            return True
         for ii in dict.fromkeys([self.low, 2 * self.low, min(16 * self.low, self.top), self.top]):
             if self._take(ii, late.quick(ii)):
                 return True
         return False
 
+    def _one_after_the_other(self) -> bool:
+        problem, depths = self.system.problem, self.system.max_depths()
+        early = Paths(self.system.n, self.system.all_arcs(depths)).at(self.top)
+        if isinstance(early, Cycle):
+            return False
+        order = tuple(sorted(range(self.system.n), key=lambda v: (early[v], v)))
+        roles = candidate_assignments(problem)[0]
+        fixed = problem.with_roles(roles) if self.system.relaxed else problem
+        found = as_result(fixed, Program(order, depths))
+        if found is None:
+            return False
+        return self._take(
+            found.ii, Incumbent(times=found.times, depths=found.depths, roles=found.roles)
+        )
+
     def _walk_down(self) -> None:
         """From known orders to better ones near them, by the least II of each order."""
         for start in self.starts:
             for found in downhill(self.system.problem, start, self.low, seed=self.options.seed):
-                self.attempter.deadline.check()
                 if self.high is None or found.ii < self.high:
-                    self.high = found.ii
-                    self.best = Incumbent(times=found.times, depths=found.depths, roles=found.roles)
+                    best = Incumbent(times=found.times, depths=found.depths, roles=found.roles)
+                    self.high, self.best = found.ii, best  # together: an interrupt may come here
+                self.attempter.deadline.check()
             if self.high is not None:
                 self.say(f"II {self.high}: the best order near a known one")
             if self.high == self.low:
@@ -264,10 +286,11 @@ class _Search:
         last: Outcome = Refuted(self.limit)
         budget = self.attempter.deadline.spent + self.options.prove_work
         for ii in range(first, max(first, self.top) + 1):
-            if self.high is not None and (
-                ii >= self.high or self.attempter.deadline.spent > budget
-            ):
+            far, spent = ii - first > SCANNED, self.attempter.deadline.spent > budget
+            if self.high is not None and (ii >= self.high or spent or far):
                 return
+            if far:
+                raise self._nothing_found(Open())
             low, outcome = self.low, refuted.get(ii) or self.attempter.full(ii)
             if self._take(ii, outcome):
                 return
@@ -281,7 +304,8 @@ class _Search:
         refuted: dict[int, Refuted] = {}
         ii, step = first, 1
         while self.high is None and ii < self.top:
-            self._take_found(ii, self.attempter.quick(ii))
+            hard = step >= first and self.attempter.small()
+            self._take_found(ii, self.attempter.full(ii) if hard else self.attempter.quick(ii))
             ii, step = min(ii + step, self.top), step * 2
         at = first
         while self.high is not None and at < self.high:

@@ -9,6 +9,8 @@ from warploom.order.model import ModuloProblem, Read, Ring, RingKind
 
 MAX_OPS = 4096
 MAX_CYCLES = 10**7
+MAX_COUNT = 4096  # iterations between a value and its use, copies, servers, pieces
+MAX_SIZE = 10**9  # bytes or registers
 
 
 def validate(problem: ModuloProblem) -> None:
@@ -21,7 +23,9 @@ def validate(problem: ModuloProblem) -> None:
     for value in problem.values:
         _check_indices(problem, f"value {value.name!r}", [value.src])
         _check_reads(problem, f"value {value.name!r}", value.uses)
-        _require(value.size >= 0 and value.late >= 0, f"value {value.name!r}", "a negative size")
+        _check_number(f"value {value.name!r}: size", value.size, MAX_SIZE)
+        _check_number(f"value {value.name!r}: late", value.late)
+        _check_owner(problem, f"value {value.name!r}", value.role)
     _check_budgets(problem)
     _check_cycles(problem)
     _check_ties(problem)
@@ -50,6 +54,8 @@ def _check_names(problem: ModuloProblem) -> None:
 
 def _check_ops(problem: ModuloProblem) -> None:
     for unit in problem.capacities:
+        _check_number(f"unit {unit.name!r}: capacity", unit.capacity, MAX_COUNT)
+        _check_number(f"unit {unit.name!r}: queue", unit.queue or 0)
         if unit.capacity < 1:
             raise ConfigError(
                 f"unit {unit.name!r} has capacity {unit.capacity}",
@@ -68,7 +74,7 @@ def _check_ops(problem: ModuloProblem) -> None:
     for op in problem.ops:
         _check_number(f"op {op.name!r}: occupancy", op.occupancy)
         _check_number(f"op {op.name!r}: issue", op.issue)
-        _check_number(f"op {op.name!r}: pieces", op.pieces)
+        _check_number(f"op {op.name!r}: pieces", op.pieces, MAX_COUNT)
         holds = [h.unit for h in op.holds()]
         for hold in op.also:
             _check_number(f"op {op.name!r}: cycles on {hold.unit!r}", hold.cycles)
@@ -94,21 +100,9 @@ def _check_edges(problem: ModuloProblem) -> None:
         where = f"edge {edge.src} -> {edge.dst} ({edge.why})"
         _check_indices(problem, where, [edge.src, edge.dst])
         names = f"{problem.ops[edge.src].name} -> {problem.ops[edge.dst].name}"
-        if edge.latency < 0 or (edge.handoff or 0) < 0:
-            raise CostModelError(
-                f"edge {names} has a negative latency",
-                where=problem.name,
-                why="with negative latencies a larger II may be infeasible where a smaller is not",
-                fix="use 0, or state the order the other way round",
-            )
-        if edge.distance < 0:
-            raise GraphError(
-                f"edge {names} has loop distance {edge.distance}",
-                where=problem.name,
-                fix="a value flows to the same iteration (0) or a later one (1, 2, ...)",
-            )
         _check_number(f"edge {names}: latency", edge.latency)
-        _check_number(f"edge {names}: distance", edge.distance)
+        _check_number(f"edge {names}: distance", edge.distance, MAX_COUNT)
+        _check_number(f"edge {names}: hand-off", edge.handoff or 0)
     _check_number("handoff", problem.handoff)
     _check_number("release", problem.release)
 
@@ -126,16 +120,23 @@ def _check_ring(problem: ModuloProblem, ring: Ring) -> None:
         raise GraphError(f"{where} names one writer twice", where=problem.name)
     for reads in ring.readers:
         _check_reads(problem, where, reads)
+    _check_number(f"{where}: copies", ring.min_depth, MAX_COUNT)
+    _check_number(f"{where}: copies", ring.max_depth, MAX_COUNT)
     if not 1 <= ring.min_depth <= ring.max_depth:
         raise ConfigError(
             f"{where} may have {ring.min_depth} to {ring.max_depth} copies",
             where=problem.name,
             fix="1 <= min_depth <= max_depth",
         )
-    _require(ring.size >= 0, where, "a negative size")
+    _check_number(f"{where}: size", ring.size, MAX_SIZE)
+    _check_owner(problem, where, ring.role)
 
 
 def _check_budgets(problem: ModuloProblem) -> None:
+    _check_number("smem_budget", problem.smem_budget or 0, MAX_SIZE)
+    for role in problem.roles:
+        _check_number(f"role {role.name!r}: register_budget", role.register_budget or 0, MAX_SIZE)
+        _check_number(f"role {role.name!r}: static_registers", role.static_registers, MAX_SIZE)
     smem = [r for r in problem.rings if r.kind is RingKind.SMEM]
     least = sum(r.size * r.min_depth for r in smem)
     if problem.smem_budget is not None and least > problem.smem_budget:
@@ -255,8 +256,8 @@ def _zero_cycle(problem: ModuloProblem) -> list[int] | None:
 def _check_reads(problem: ModuloProblem, where: str, reads: Iterable[Read]) -> None:
     for read in reads:
         _check_indices(problem, where, [read.op])
-        _require(read.hold >= 0, where, "a read with a negative hold")
-        _require(read.distance >= 0, where, "a read of an earlier iteration's future")
+        _check_number(f"{where}: a read's hold", read.hold)
+        _check_number(f"{where}: a read's distance", read.distance, MAX_COUNT)
 
 
 def _check_indices(problem: ModuloProblem, where: str, indices: Iterable[int]) -> None:
@@ -268,11 +269,15 @@ def _check_indices(problem: ModuloProblem, where: str, indices: Iterable[int]) -
             )
 
 
-def _check_number(what: str, value: int) -> None:
-    if not 0 <= value <= MAX_CYCLES:
-        raise CostModelError(f"{what} is {value}", fix=f"use a number from 0 to {MAX_CYCLES}")
+def _check_owner(problem: ModuloProblem, where: str, role: str | None) -> None:
+    if role is not None and role not in problem.role_names():
+        raise ConfigError(
+            f"{where} is in the registers of role {role!r}, which is not declared",
+            where=problem.name,
+            fix=f"declared roles: {', '.join(problem.role_names())}",
+        )
 
 
-def _require(condition: bool, where: str, what: str) -> None:
-    if not condition:
-        raise GraphError(f"{where} has {what}")
+def _check_number(what: str, value: int, most: int = MAX_CYCLES) -> None:
+    if not isinstance(value, int) or not 0 <= value <= most:
+        raise CostModelError(f"{what} is {value!r}", fix=f"use a whole number from 0 to {most}")

@@ -5,7 +5,5 @@ verifier: waves, queues, barriers and shared memory are its own model. A correct
 A @ B under every timing; a racy one can be made to fail.
 """
 
-from warploom.run.outcome import Execution
-from warploom.run.run import Trial, execute, sample_matrices
-from warploom.run.script import Scripted
-from warploom.run.timing import Drift, Early, Late, Random, Timing, adversaries
+from warploom.run.run import Execution, Trial, execute, sample_matrices
+from warploom.run.timing import Drift, Early, Late, Random, Scripted, Timing, adversaries

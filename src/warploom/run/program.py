@@ -7,14 +7,20 @@ The lowering reads the entry lists and the protocol only; it knows no scheduler 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
 from warploom.document.counters import BarrierKind, Protocol, RegisterWaits, ScheduleDocument
-from warploom.document.kinds import MAX_KERNEL_TAG, KOffsetKind, OpRole, Phase, ScheduleOps
-from warploom.document.ops import OpDesc, ScheduleEntry
+from warploom.document.ops import (
+    MAX_KERNEL_TAG,
+    KOffsetKind,
+    OpDesc,
+    OpRole,
+    Phase,
+    ScheduleEntry,
+    ScheduleOps,
+)
 from warploom.errors import ConfigError, DocumentError
 
 # gfx9: operand 63 of the 6-bit vmcnt and 15 of the 4-bit lgkmcnt wait for nothing, and a count
@@ -143,7 +149,7 @@ class _Lowering:
         self.trips = trips
         self.protocol = document.protocol
         ops = [e.op for e in (*document.prologue, *document.kernel, *document.epilogue)]
-        self.channels = _channels_by_tag([*ops, *document.body])
+        self.channels = document.channels()
         data = [op for op in ops if op.role in _DATA_ROLES]
         self.staged = {self.channel(op) for op in data if op.role is OpRole.SHARED_STORE}
         reads = [op for op in data if op.role is OpRole.FRAGMENT_LOAD]
@@ -180,10 +186,7 @@ class _Lowering:
         )
 
     def channel(self, op: OpDesc) -> int:
-        """The op's channel: its own, or what its tag stands for.
-
-        Prologue loads carry no channel of their own in the reference's form.
-        """
+        """The op's channel: its own, or what its tag stands for."""
         found = op.channel if op.channel >= 0 else self.channels.get(int(op.tag))
         if found not in _AB:
             raise DocumentError(
@@ -283,20 +286,6 @@ class _Lowering:
 
 _AB = (0, 1)
 _DATA_ROLES = (OpRole.GLOBAL_LOAD, OpRole.SHARED_STORE, OpRole.FRAGMENT_LOAD)
-
-
-def _channels_by_tag(ops: Iterable[OpDesc]) -> dict[int, int]:
-    """What each tag's ops mostly say; the name (``..._A``, ``..._B``) has the casting vote."""
-    votes: dict[int, Counter[int]] = {}
-    for op in ops:
-        if op.role in _DATA_ROLES:
-            tally = votes.setdefault(int(op.tag), Counter())
-            if op.channel >= 0:
-                tally[op.channel] += 2
-            named = {"A": 0, "B": 1}.get(op.name.rpartition("_")[2].upper())
-            if named is not None:
-                tally[named] += 1
-    return {tag: max(sorted(t), key=t.__getitem__) for tag, t in votes.items() if t}
 
 
 def _sync_step(op: OpDesc, place: Place) -> Step | None:

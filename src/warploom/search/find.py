@@ -9,29 +9,27 @@ pool of processes.
 
 from __future__ import annotations
 
-import multiprocessing
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
-from contextlib import contextmanager, nullcontext
-from dataclasses import replace
+from concurrent.futures import BrokenExecutor, Executor
+from contextlib import contextmanager
 from math import inf
 from pathlib import Path
 from typing import TypeAlias
 
-from warploom.errors import ConfigError, SchedulingError, WarploomError
-from warploom.order import ModuloProblem, ModuloResult, solve_modulo
-from warploom.order.bounds.plain import plain_bound
-from warploom.order.bounds.system import build_system
+from warploom.errors import ConfigError, SchedulingError
+from warploom.order import ModuloProblem, ModuloResult
 from warploom.order.hunt import Evaluate, Found, Hunt, HuntOptions, HuntResult, Step, Task
-from warploom.order.options import ModuloOptions
-from warploom.order.sequence import Program, as_result
+from warploom.order.sequence import Program
 from warploom.order.starts import build_bound
+from warploom.search.bare import safely, search_problem
 from warploom.search.build import Builder
+from warploom.search.pool import worker_pool
 from warploom.search.result import Row, SearchOptions, SearchResult
 from warploom.search.scored import Scores, digest_of
 from warploom.search.subjects import (
     Baseline,
+    Sequenced,
     Subject,
     baselines,
     compiled_order,
@@ -39,15 +37,14 @@ from warploom.search.subjects import (
     subject_of,
 )
 from warploom.seed.compile import CompiledSchedule
-from warploom.seed.modulo.auto import EFFORTS, Workbench
-from warploom.seed.modulo.refine import WHOLE, Split
+from warploom.seed.modulo.auto import EFFORTS, WHOLE, Split, Workbench
 from warploom.seed.schedule import PipelineSchedule
 from warploom.sim import MachineCosts, simulate
 from warploom.sim.costs import TargetCosts, costs_of
 
 FIRST, LOOK = 0.35, 0.12  # shares of the limits: for whole ops, and for each finer cut
-LEAST = 0.1  # seconds of a look
-ROLES_WORK = 4.0  # to find roles for a body that has none
+LEAST, LOOKED = 0.1, 24  # seconds of a look, and evaluations: its starts, and walks from them
+SEEDS = 4  # orders of whole ops that a finer cut starts from
 
 Measure: TypeAlias = Callable[[CompiledSchedule], float] | Callable[[ModuloResult], float]
 Progress: TypeAlias = Callable[[Step], None]
@@ -73,7 +70,7 @@ def search(
     """
     options = options or SearchOptions()
     if isinstance(subject, ModuloProblem):
-        return _search_problem(subject, measure, options, store, progress)
+        return search_problem(subject, measure, options, store, progress)
     if not isinstance(subject, PipelineSchedule):
         raise ConfigError(
             f"cannot search schedules of a {type(subject).__name__}",
@@ -91,16 +88,13 @@ def _pool(
     options: SearchOptions, executor: Executor | None, measure: Measure | None
 ) -> Iterator[Executor | None]:
     if executor is not None or options.workers == 1 or measure is not None:
-        with nullcontext():
-            yield None if measure is not None else executor
+        yield None if measure is not None else executor
         return
-    known = multiprocessing.get_all_start_methods()
-    context = multiprocessing.get_context("fork" if "fork" in known else "spawn")
-    pool = ProcessPoolExecutor(options.workers, mp_context=context)
+    pool = worker_pool(options.workers)
     try:
         yield pool
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+        pool.shutdown(cancel_futures=True)
 
 
 def simulate_task(bench: Workbench, task: Task) -> float:
@@ -131,29 +125,40 @@ class _ScheduleSearch:
     def result(self, pool: Executor | None, store: Path | str | None) -> SearchResult:
         """Search, compile the best, and write the table."""
         whole = subject_of(self.schedule, self.machine, WHOLE, self.options.lds_bytes)
+        self.tiles = whole.bench.tiles
         shipped: list[Baseline] = []
-        for name, compiled in baselines(self.schedule):
-            shipped.append((name, compiled, self._value(whole, compiled, compiled_score=True)))
-            if self._over():
-                break
-        own = self._built_baselines(shipped)
-        self.best_built = min((score for *_, score in own), default=inf)
-        goal = self._goal(store, () if self._settled() else self.options.splits)
+        own: list[Baseline] = []
+        try:
+            for name, compiled in baselines(self.schedule):
+                shipped.append((name, compiled, self._value(whole, compiled, compiled_score=True)))
+                if self._over():
+                    break
+            own += self._built_baselines(shipped)
+            self.best_built = min((score for *_, score in own), default=inf)
+            goal = self._goal(store, () if self._settled() else self.options.splits)
+            stopped = self._hunts(whole.starts(shipped), pool, goal)
+        except KeyboardInterrupt:
+            if not own and (self.builder is not None or not shipped):
+                raise
+            own, stopped = own or shipped, "interrupt"
+        return self._ranked(shipped, own, stopped)
+
+    def _hunts(self, seeds: list[Sequenced], pool: Executor | None, goal: float) -> str:
+        """One hunt after the other, and what ended them."""
         stopped = "nothing left to try"
-        seeds: list[tuple[str, tuple[int, ...]]] = whole.starts(shipped)
         for split, share in self._plan():
             if self._settled():
-                stopped = "time limit"
-                break
+                return "time limit"
             found = self._hunt(split, share, seeds, pool, goal)
             if found is None:
                 continue
             stopped = found.stopped
             if split == WHOLE:
-                seeds = [(f.origin, f.program.sequence) for f in found.ranked[:4]] + seeds
+                best = [(f.origin, f.program.sequence) for f in found.ranked]
+                seeds = [*best, *seeds][:SEEDS]
             if stopped in ("interrupt", "goal reached"):
                 break
-        return self._ranked(shipped, own, stopped)
+        return stopped
 
     def _over(self) -> bool:
         limit = self.options.seconds
@@ -197,14 +202,14 @@ class _ScheduleSearch:
         self,
         split: Split,
         share: float,
-        seeds: Sequence[tuple[str, tuple[int, ...]]],
+        seeds: Sequence[Sequenced],
         pool: Executor | None,
         goal: float,
     ) -> HuntResult | None:
         """One granularity for a share of the limits, the last for what is left of them."""
         options = self.options
         subject, scores = self.known[split]
-        left, done = None, sum(f.evaluations for _, f in self.hunts)
+        left = None
         if options.seconds is not None:
             over = options.seconds - (time.monotonic() - self.begun)
             left = max(LEAST, over if share == 1.0 else min(over, options.seconds * share))
@@ -214,7 +219,7 @@ class _ScheduleSearch:
                 subject, scores.through(lambda tasks: self._scores(subject, tasks, pool))
             ),
             HuntOptions(
-                evaluations=max(1, round(options.evaluations * share) - done * (share == 1.0)),
+                evaluations=self._allowed(share),
                 seconds=left,
                 efforts=EFFORTS if self.measure is None else EFFORTS[-1:],
                 batch=max(4, 2 * options.workers),
@@ -233,6 +238,13 @@ class _ScheduleSearch:
         self.hunts.append((subject, found))
         return found
 
+    def _allowed(self, share: float) -> int:
+        """Evaluations of a share of the limit; the last share is what is left."""
+        left = self.options.most_evaluations - sum(f.evaluations for _, f in self.hunts)
+        if share == 1.0:
+            return max(1, left)
+        return max(1, min(left, max(LOOKED, round(self.options.most_evaluations * share))))
+
     def _scores(
         self, subject: Subject, tasks: Sequence[Task], pool: Executor | None
     ) -> list[float]:
@@ -240,8 +252,11 @@ class _ScheduleSearch:
             return [self._measured(subject, t) for t in tasks]
         if pool is None:
             return [simulate_task(subject.bench, t) for t in tasks]
-        futures = [pool.submit(simulate_task, subject.bench, t) for t in tasks]
-        return [f.result() for f in futures]
+        try:
+            futures = [pool.submit(simulate_task, subject.bench, t) for t in tasks]
+            return [f.result() for f in futures]
+        except BrokenExecutor:  # a worker was killed: its work is done here
+            return [simulate_task(subject.bench, t) for t in tasks]
 
     def _building(self, subject: Subject, evaluate: Evaluate) -> Evaluate:
         """The evaluation; what would be the best is built first, if that was asked for."""
@@ -274,7 +289,7 @@ class _ScheduleSearch:
     ) -> float:
         """A compiled schedule's score by the measure, or simulated."""
         if self.measure is not None:
-            return _safely(self.measure, compiled)
+            return safely(self.measure, compiled)
         return subject.bench.score(compiled.document()) if compiled_score else inf
 
     def _ranked(
@@ -338,59 +353,5 @@ class _ScheduleSearch:
         split = next((s for s, _ in self.hunts if s.bench.units == document.counters), None)
         machine = split.bench.machine if split is not None else self.machine
         load = simulate(document, machine, trips=2).bound
-        tiles = next(iter(self.known.values()))[0].bench.tiles
         per = document.protocol.k_tiles_per_iteration
-        return 0.0 if load is None else float(load.bound) * tiles / per
-
-
-def _safely(measure: Callable[..., float], candidate: object) -> float:
-    """A measure's number; its own mistakes make a candidate useless, not the search."""
-    try:
-        return float(measure(candidate))
-    except (WarploomError, ArithmeticError, ValueError, RuntimeError, OSError):
-        return inf
-
-
-def _search_problem(
-    problem: ModuloProblem,
-    measure: Measure | None,
-    options: SearchOptions,
-    store: Path | str | None,
-    progress: Progress | None,
-) -> SearchResult:
-    """A bare body: orders of its ops, scored by the measure (or by the least II of the order)."""
-    begun = time.monotonic()
-    if problem.fixed_roles() is None:
-        quick = ModuloOptions(goals=(), work=ROLES_WORK, seconds=options.seconds)
-        problem = problem.with_roles(solve_modulo(problem, quick).roles)
-    scores = Scores(store, digest_of(problem, measure))
-
-    def evaluate(tasks: Sequence[Task]) -> list[float]:
-        return [score(t.program) for t in tasks]
-
-    def score(program: Program) -> float:
-        result = as_result(problem, program)
-        if result is None:
-            return inf
-        return float(result.ii) if measure is None else _safely(measure, result)
-
-    alike = ("evaluations", "seconds", "seed", "goal")
-    found = Hunt(
-        problem,
-        scores.through(evaluate),
-        HuntOptions(**{name: getattr(options, name) for name in alike}),
-        starts=scores.best_programs(),
-        progress=progress,
-    ).run()
-    best = as_result(problem, found.best.program)
-    assert best is not None
-    bound, limit, res, rec = plain_bound(build_system(problem))
-    return SearchResult(
-        best=replace(best, lower_bound=bound, limit=limit, res_mii=res, rec_mii=rec),
-        score=found.best.score,
-        bound=float(bound) if measure is None else None,
-        rows=tuple(Row(origin=f.origin, score=f.score) for f in found.ranked),
-        evaluations=found.evaluations,
-        seconds=time.monotonic() - begun,
-        stopped=found.stopped,
-    )
+        return 0.0 if load is None else float(load.bound) * self.tiles / per

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from warploom.errors import ConfigError
 from warploom.order import ModuloResult
 from warploom.seed.compile import CompiledSchedule
-from warploom.seed.modulo.refine import WHOLE, Split
+from warploom.seed.modulo.auto import WHOLE, Split
+
+EVALUATIONS = 120
+ENDLESS = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +60,10 @@ class SearchResult:
 class SearchOptions:
     """How long and how widely to look.
 
+    ``evaluations`` counts scored candidates: equal bodies, seeds and numbers of workers then give
+    equal results, however loaded the machine is. ``seconds`` is by the clock. With neither
+    ``EVALUATIONS`` are scored, with ``seconds`` alone as many as fit in. Any limit returns the best
+    so far with its bound.
     ``splits`` are the granularities tried, each for a short look, the best for the rest: (2, 2)
     cuts every sub-tile of A and B in two. ``workers`` processes score candidates, unless an
     ``executor`` is given; a measure is called in this process, one candidate at a time.
@@ -65,8 +72,8 @@ class SearchOptions:
     without spills.
     """
 
-    seconds: float | None = 60.0
-    evaluations: int = 1_000_000
+    seconds: float | None = None
+    evaluations: int | None = None
     splits: tuple[Split, ...] = (WHOLE,)
     workers: int = 1
     seed: int = 0
@@ -77,3 +84,14 @@ class SearchOptions:
     def __post_init__(self) -> None:
         if self.workers < 1 or not self.splits:
             raise ConfigError("at least one worker and one split", where="SearchOptions")
+        if self.evaluations is not None and self.evaluations < 1:
+            raise ConfigError("a search without evaluations", where="SearchOptions.evaluations")
+        if self.seconds is not None and not self.seconds > 0:
+            raise ConfigError(f"a limit of {self.seconds} s", where="SearchOptions.seconds")
+
+    @property
+    def most_evaluations(self) -> int:
+        """How many candidates are scored at the most."""
+        if self.evaluations is not None:
+            return self.evaluations
+        return EVALUATIONS if self.seconds is None else ENDLESS

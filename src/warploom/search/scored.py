@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from math import inf, isfinite
 from pathlib import Path
 
+from warploom.errors import ConfigError
 from warploom.order.hunt import Evaluate, Task
 from warploom.order.sequence import Program
 from warploom.order.starts import Start
@@ -31,9 +32,23 @@ class Scores:
     def __init__(self, path: Path | str | None, key: str) -> None:
         self.path, self.key = None if path is None else Path(path), key
         self.known: dict[Task, float] = {}
-        if self.path is not None and self.path.exists():
-            for line in self.path.read_text().splitlines():
-                self._read(line)
+        self._cut = False  # the last line, and so the next one begins anew
+        if self.path is None:
+            return
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("a+", errors="replace") as file:
+                file.seek(0)
+                text = file.read()
+        except OSError as error:
+            raise ConfigError(
+                f"cannot keep scores in {self.path}: {error.strerror}",
+                where="store",
+                fix="a file that can be read and written",
+            ) from None
+        self._cut = text != "" and not text.endswith("\n")
+        for line in text.splitlines():
+            self._read(line)
 
     def _read(self, line: str) -> None:
         try:
@@ -68,7 +83,6 @@ class Scores:
         self.known[task] = score
         if self.path is None:
             return
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         row = {
             "key": self.key,
             "sequence": task.program.sequence,
@@ -77,4 +91,5 @@ class Scores:
             "score": score if isfinite(score) else None,
         }
         with self.path.open("a") as file:
-            file.write(json.dumps(row) + "\n")
+            file.write("\n" * self._cut + json.dumps(row) + "\n")
+        self._cut = False

@@ -13,17 +13,15 @@ from warploom.guard.counters import synthesise
 from warploom.order.sequence import Program, as_result
 from warploom.order.starts import Start
 from warploom.seed.compile import CompiledSchedule, compile_schedule
-from warploom.seed.compile.hooks import Hooks
-from warploom.seed.compile.prices import own_machine
+from warploom.seed.compile.hooks import Hooks, own_machine
 from warploom.seed.compile.result import counters
 from warploom.seed.config.parts import SchedulingStrategy
-from warploom.seed.modulo.auto import Workbench, body_order, workbench
+from warploom.seed.modulo.auto import WHOLE, Split, Workbench, body_order, refined, workbench
 from warploom.seed.modulo.bridge import ModuloRequest
 from warploom.seed.modulo.entries import modulo_phases
-from warploom.seed.modulo.refine import WHOLE, Split, refined
 from warploom.seed.schedule import PipelineSchedule
 from warploom.seed.schedules.shipped import tuned
-from warploom.seed.sync.policy import SyncPolicy
+from warploom.seed.sync.marks import SyncPolicy
 from warploom.sim import MachineCosts
 from warploom.verify import verify
 

@@ -16,13 +16,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from warploom.document.kinds import OpRole
+from warploom.document.ops import OpRole
 from warploom.errors import WarploomError, WarploomWarning
 from warploom.seed.compile import CompiledSchedule, compile_schedule
 from warploom.seed.config.parts import SchedulingStrategy
 from warploom.seed.schedule import PipelineSchedule
 from warploom.seed.schedules.shipped import shipped
-from warploom.seed.sync.policy import SyncPolicy
+from warploom.seed.sync.marks import SyncPolicy
 from warploom.seed.target.geometry import KernelGeometry
 from warploom.sim import simulate
 from warploom.sim.chip import chip_costs

@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 
 from warploom.document.fields import all_of, instance, integer, member
-from warploom.document.kinds import KOffsetKind, Phase
-from warploom.document.ops import OpDesc, ScheduleEntry
+from warploom.document.ops import KOffsetKind, OpDesc, Phase, ScheduleEntry
 from warploom.errors import ConfigError
 
 _NO_K = KOffsetKind.NONE

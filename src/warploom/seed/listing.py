@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from warploom.document.kinds import KOffsetKind, OpRole, ScheduleOps
-from warploom.document.ops import OpDesc, ScheduleEntry
+from warploom.document.ops import KOffsetKind, OpDesc, OpRole, ScheduleEntry, ScheduleOps
 
 _K_NAMES = {
     **{k: k.name for k in KOffsetKind},

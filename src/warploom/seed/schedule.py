@@ -16,7 +16,7 @@ from warploom.seed.blocks.program import PipelineProgram
 from warploom.seed.config.pipeline import PipelineConfig
 from warploom.seed.config.schedule import ScheduleConfig
 from warploom.seed.graph.edges import derive_edges_from_ops
-from warploom.seed.sync.policy import SyncPolicy
+from warploom.seed.sync.marks import SyncPolicy
 
 
 class PipelineSchedule(ABC):

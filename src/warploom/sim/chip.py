@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from warploom.document.counters import Counters, KernelShape, ScheduleDocument
-from warploom.document.kinds import OpRole
 from warploom.document.machine import MachineCosts
-from warploom.document.ops import OpDesc
+from warploom.document.ops import OpDesc, OpRole
 from warploom.sim.costs import mi355x_costs
 from warploom.target import seed_model
 from warploom.target.mi355x import mi355x

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-from warploom.document.kinds import OpRole, ResourceKind
 from warploom.document.machine import MachineCosts, OpTiming, UnitSpec
+from warploom.document.ops import OpRole, ResourceKind
 from warploom.errors import ConfigError
 from warploom.target.mi355x import WAVE_BYTES, mi355x
 

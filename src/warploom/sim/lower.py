@@ -12,9 +12,16 @@ from dataclasses import dataclass, replace
 
 from warploom.document.counters import BarrierKind, RegisterWaits, ScheduleDocument
 from warploom.document.flow import Flow, touches
-from warploom.document.kinds import KOffsetKind, OpRole, Phase, ResourceKind, ScheduleOps
 from warploom.document.machine import MachineCosts
-from warploom.document.ops import OpDesc, ScheduleEntry
+from warploom.document.ops import (
+    KOffsetKind,
+    OpDesc,
+    OpRole,
+    Phase,
+    ResourceKind,
+    ScheduleEntry,
+    ScheduleOps,
+)
 from warploom.errors import ConfigError, DocumentError
 from warploom.sim.events import Place, Row
 from warploom.sim.program import (
@@ -125,7 +132,7 @@ class _Writer:
         entries = (*document.kernel, *document.epilogue, *document.prologue)
         known = (*document.body, *(entry.op for entry in entries))
         self.priced = {op.tag: op for op in reversed(known) if op.resource is not ResourceKind.NONE}
-        self.channels = {op.tag: op.channel for op in reversed(known) if op.channel >= 0}
+        self.channels = document.channels()
         self.stored = any(op.role is OpRole.SHARED_STORE for op in known)
         channels = {self.channel(op) for op in known if op.role is OpRole.FRAGMENT_LOAD}
         # A kernel that stages through registers and reads one kind of fragment slices along k.
@@ -134,8 +141,8 @@ class _Writer:
         self.touches = None if document.flow is None else touches(document.flow)
 
     def channel(self, op: OpDesc) -> int:
-        """The channel of an op: its own, or that of its tag elsewhere in the document."""
-        return op.channel if op.channel >= 0 else self.channels.get(op.tag, 0)
+        """The channel of an op: its own, or what its tag stands for."""
+        return op.channel if op.channel >= 0 else self.channels.get(int(op.tag), 0)
 
     def letter(self, op: OpDesc) -> str:
         """The channel of an op as shown."""

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from warploom.document.counters import ScheduleDocument
-from warploom.document.given import AnyGiven, counter_document_of, document_of
+from warploom.document.forms import AnyGiven, counter_document_of, document_of
 from warploom.document.machine import MachineCosts, RoleCosts
 from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError

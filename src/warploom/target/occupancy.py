@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from warploom.document.kinds import ResourceKind
-from warploom.document.ops import OpDesc
+from warploom.document.ops import OpDesc, ResourceKind
 from warploom.errors import CostModelError
 from warploom.target.seed_model import seed_model
 

@@ -18,7 +18,13 @@ from warploom.launch.attention import (
     attention as _launch_attention,
     attention_packed as _launch_packed,
 )
-from warploom.launch.gemm import CALLS as GEMM, NO_SCALARS, PLAIN, gemm as _launch_gemm
+from warploom.launch.gemm import (
+    CALLS as GEMM,
+    NO_SCALARS,
+    PLAIN,
+    _options as gemm_options,
+    gemm as _launch_gemm,
+)
 from warploom.launch.tensors import unwatched
 from warploom.torch import schema
 from warploom.torch.autograd import Attention, Gemm, attention_grads, needs_grad
@@ -26,7 +32,8 @@ from warploom.torch.autograd import Attention, Gemm, attention_grads, needs_grad
 _PLAIN = (Tensor, torch.nn.Parameter)
 WITH_SUMS = tuple(attention_options(causal, True, None) for causal in (False, True))
 _functions = torch._C._len_torch_function_stack
-_gemm, _attention = GEMM.runner.eager, ATTENTION.runner.eager
+_gemms, _attentions = GEMM.runner.known.get, ATTENTION.runner.known.get
+_OP = "op"  # of places: what is kept looks at more than layouts
 
 
 def is_open(tensor: Tensor) -> bool:
@@ -37,6 +44,11 @@ def is_open(tensor: Tensor) -> bool:
 def is_plain(tensor: Tensor) -> bool:
     """A real CUDA tensor that no tracer, mode, transform or profiler looks at."""
     return is_open(tensor) and tensor.is_cuda and unwatched()
+
+
+def _is_alone(tensor: Tensor) -> bool:
+    """The same, where no mode of functions or profiler looks on."""
+    return type(tensor) in _PLAIN and tensor.is_cuda and unwatched()
 
 
 def _run_gemm(
@@ -180,13 +192,26 @@ class _Gemm(torch._ops.OpOverloadPacket):
         activation: str = "none",
     ) -> Tensor:
         made: Tensor
-        if alpha == 1.0 and activation == "none" and is_open(b):
-            done = _gemm((a, b, None, bias, None), NO_SCALARS, PLAIN)
-            if done is not None:
-                made = done[2]
-                return made
-        if is_plain(a) and not needs_grad(a, b, bias):
-            return _run_gemm(a, b, bias, alpha, activation)
+        place = None
+        is_opened = is_open(b)
+        if is_opened and alpha == 1.0:
+            try:
+                addresses = a.data_ptr(), b.data_ptr(), bias is None or bias.data_ptr()
+                place = _OP, activation, addresses
+                run = _gemms(place)
+            except (AttributeError, TypeError, RuntimeError):
+                run = None
+            if run is not None:
+                made = run(a, b) if bias is None else run(a, b, bias)
+                if made is not None:
+                    return made
+        if is_opened and _is_alone(a) and not needs_grad(a, b, bias):
+            made = _run_gemm(a, b, bias, alpha, activation)
+            if place is not None and GEMM.runner.comes_again(place):
+                tensors = a, b, None, bias, None
+                options = gemm_options(activation, None, True, None)
+                GEMM.runner.learn(place, tensors, NO_SCALARS, options, unseen=True)
+            return made
         made = self._op(a, b, bias, alpha, activation)
         return made
 
@@ -203,13 +228,26 @@ class _Attention(torch._ops.OpOverloadPacket):
         scale: float | None = None,
         lower_right: bool = False,
     ) -> tuple[Tensor, Tensor]:
-        if scale is None and not lower_right and is_open(k):
-            done = _attention((q, k, v, None, None, None), None, WITH_SUMS[causal])
-            if done is not None:
-                return done[3], done[4]
-        if is_plain(q) and not needs_grad(q, k, v):
-            return _run_attention(q, k, v, causal, scale, lower_right)
-        made: tuple[Tensor, Tensor] = self._op(q, k, v, causal, scale, lower_right)
+        made: tuple[Tensor, Tensor]
+        place = None
+        is_opened = is_open(k)
+        if is_opened and scale is None and not lower_right:
+            try:
+                place = _OP, causal, q.data_ptr(), k.data_ptr(), v.data_ptr()
+                run = _attentions(place)
+            except (AttributeError, TypeError, RuntimeError):
+                run = None
+            if run is not None:
+                made = run(q, k, v)
+                if made is not None:
+                    return made
+        if is_opened and _is_alone(q) and not needs_grad(q, k, v):
+            made = _run_attention(q, k, v, causal, scale, lower_right)
+            if place is not None and ATTENTION.runner.comes_again(place):
+                tensors = q, k, v, None, None, None
+                ATTENTION.runner.learn(place, tensors, None, WITH_SUMS[causal], unseen=True)
+            return made
+        made = self._op(q, k, v, causal, scale, lower_right)
         return made
 
 

@@ -5,8 +5,7 @@ block builder and no wait derivation, so its verdict shares no assumption with h
 made. ``witness`` turns a finding into a concrete interleaving.
 """
 
-from warploom.verify.assumptions import Assumptions, Limits
-from warploom.verify.findings import Code, Finding, Report, Severity
+from warploom.verify.findings import Assumptions, Code, Finding, Limits, Report, Severity
 from warploom.verify.judge import verify
 from warploom.verify.report import exit_code, judge_file, judge_files
 from warploom.verify.witness import witness

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 
-from warploom.document.kinds import Phase
-from warploom.verify.assumptions import Queue
+from warploom.document.ops import Phase
 from warploom.verify.completion import NEVER
-from warploom.verify.findings import Code, Event, Finding, Severity
-from warploom.verify.program import Program
+from warploom.verify.dataflow import Program
+from warploom.verify.findings import Code, Event, Finding, Queue, Severity
 from warploom.verify.races import Conflict, Run
 from warploom.verify.text import Item, Kind, Register, Slot
 

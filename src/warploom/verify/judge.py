@@ -6,16 +6,14 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from warploom.document.given import AnyGiven, document_of
-from warploom.document.kinds import Phase
+from warploom.document.forms import AnyGiven, document_of
+from warploom.document.ops import Phase
 from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError, DocumentError
-from warploom.verify.assumptions import Assumptions, Limits
-from warploom.verify.completion import NEVER
-from warploom.verify.counter_flow import find_flow_errors, looks_back
-from warploom.verify.data import find_data_errors
+from warploom.verify.completion import NEVER, dependence_depth, loads_follow_the_loop
+from warploom.verify.data import find_data_errors, find_flow_errors, looks_back
 from warploom.verify.explain import event, explain
-from warploom.verify.findings import Code, Event, Finding, Report, Severity
+from warploom.verify.findings import Assumptions, Code, Event, Finding, Limits, Report, Severity
 from warploom.verify.races import Conflict, Run, analyse, find_conflicts
 from warploom.verify.roles import verify_roles
 from warploom.verify.structure import (
@@ -24,7 +22,6 @@ from warploom.verify.structure import (
     find_over_budget,
 )
 from warploom.verify.text import Item, Text, beyond, read_text
-from warploom.verify.trips import dependence_depth, loads_follow_the_loop
 
 MAX_EVENTS = 600_000
 MAX_FINDINGS = 250

@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from warploom.document import RegisterWaits, WaveId
-from warploom.verify.assumptions import Assumptions
 from warploom.verify.completion import NEVER, Completion, complete
-from warploom.verify.dataflow import NOTHING, Flow, trace
-from warploom.verify.findings import Code
-from warploom.verify.program import Program, unroll
+from warploom.verify.dataflow import NOTHING, Flow, Program, trace, unroll
+from warploom.verify.findings import Assumptions, Code
 from warploom.verify.text import Item, Kind, Text
 
 

@@ -14,11 +14,10 @@ from typing import Any
 
 from warploom.document import read_schedule
 from warploom.document.counters import ScheduleDocument
-from warploom.document.reader import MAX_TEXT
+from warploom.document.forms import MAX_TEXT
 from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError, DocumentError, WarploomError
-from warploom.verify.assumptions import Assumptions
-from warploom.verify.findings import Report, report_to_json
+from warploom.verify.findings import Assumptions, Report, report_to_json
 from warploom.verify.judge import verify
 from warploom.verify.roles import verify_roles
 

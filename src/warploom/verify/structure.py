@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from warploom.document import WaveId
-from warploom.verify.assumptions import Limits, Queue
+from warploom.verify.dataflow import Program
 from warploom.verify.explain import NO_EVENT, channel_name, event
-from warploom.verify.findings import Code, Event, Finding, Severity
-from warploom.verify.program import Program
+from warploom.verify.findings import Code, Event, Finding, Limits, Queue, Severity
 from warploom.verify.text import Item, Kind, Text
 
 

@@ -13,17 +13,15 @@ fragment ``j`` of channel 1.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
 from warploom.document import BarrierKind, Protocol, ScheduleDocument
 from warploom.document.flow import Flow, touches
-from warploom.document.kinds import KOffsetKind, OpRole, Phase, ScheduleOps
-from warploom.document.ops import OpDesc, ScheduleEntry
+from warploom.document.ops import KOffsetKind, OpDesc, OpRole, Phase, ScheduleEntry, ScheduleOps
 from warploom.errors import DocumentError
-from warploom.verify.assumptions import Queue
+from warploom.verify.findings import Queue
 
 Slot = tuple[int, int, int]
 Register = tuple[int, int]
@@ -169,7 +167,7 @@ class _Reader:
         self.counters = document.counters
         entries = document.prologue + document.kernel + document.epilogue
         self.ops = [e.op for e in entries]
-        self.by_tag = _channels_by_tag([*self.ops, *document.body])
+        self.by_tag = document.channels()
         self.staged = {
             self._channel(op, "$.body") for op in self.ops if op.role is OpRole.SHARED_STORE
         }
@@ -287,22 +285,3 @@ _TRANSFERS = {
     OpRole.SHARED_STORE: (Kind.STORE, Queue.LGKM),
     OpRole.FRAGMENT_LOAD: (Kind.READ, Queue.LGKM),
 }
-
-
-def _channels_by_tag(ops: list[OpDesc]) -> dict[int, int]:
-    """The channel each tag stands for: by name (..._A, ..._B) if that is in use, else the
-    commonest, else what the name says."""
-    seen: dict[int, Counter[int]] = {}
-    names: dict[int, int] = {}
-    for op in ops:
-        tag = int(op.tag)
-        if op.channel >= 0:
-            seen.setdefault(tag, Counter())[op.channel] += 1
-        suffix = op.name[-2:].upper()
-        if suffix in ("_A", "_B"):
-            names.setdefault(tag, 0 if suffix == "_A" else 1)
-    found = dict(names)
-    for tag, channels in seen.items():
-        if names.get(tag) not in channels:
-            found[tag] = min(channels, key=lambda c: (-channels[c], c))
-    return found

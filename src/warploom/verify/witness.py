@@ -8,15 +8,13 @@ are not part of the finding run freely, as far as barriers let them.
 from __future__ import annotations
 
 from warploom.document import Point, ScheduleDocument, Step, StepKind, WaveId, Witness
-from warploom.document.given import AnyGiven, counter_document_of
-from warploom.document.kinds import Phase
+from warploom.document.forms import AnyGiven, counter_document_of
+from warploom.document.ops import Phase
 from warploom.errors import ConfigError
-from warploom.verify.assumptions import Assumptions
-from warploom.verify.dataflow import NOTHING
+from warploom.verify.dataflow import NOTHING, Program
 from warploom.verify.explain import event
-from warploom.verify.findings import Code, Event, Finding, Place, Severity
+from warploom.verify.findings import Assumptions, Code, Event, Finding, Place, Severity
 from warploom.verify.judge import verify
-from warploom.verify.program import Program
 from warploom.verify.races import Run, analyse, first_sure_write, register_rules, sure_load
 from warploom.verify.text import Kind, Text, read_text
 

@@ -9,13 +9,12 @@ from html import escape
 from typing import Any
 
 from warploom.document.counters import ScheduleDocument
-from warploom.document.kinds import Phase
+from warploom.document.ops import Phase
 from warploom.document.roles import RolesDocument
 from warploom.sim.simulation import Simulation
-from warploom.view.drawing import page
 from warploom.view.listing import entry_label
 from warploom.view.scene import steady_window
-from warploom.view.svg import timeline_svg
+from warploom.view.svg import page, timeline_svg
 
 Document = ScheduleDocument | RolesDocument
 

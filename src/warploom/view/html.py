@@ -14,7 +14,6 @@ from typing import Any
 from warploom.sim.events import OpEvent, Place, StallEvent, StallKind
 from warploom.sim.pace import Pace, pace_of
 from warploom.sim.simulation import Simulation
-from warploom.view.drawing import asset, page
 from warploom.view.measured import Stamps, measured_lanes
 from warploom.view.palette import (
     STALL_COLOURS,
@@ -34,7 +33,7 @@ from warploom.view.scene import (
     steady_share,
     steady_window,
 )
-from warploom.view.svg import hatch
+from warploom.view.svg import asset, hatch, page
 
 
 def timeline_html(

@@ -13,8 +13,7 @@ from typing import Any
 
 from warploom.document import roles
 from warploom.document.counters import ScheduleDocument
-from warploom.document.kinds import Phase, ScheduleOps
-from warploom.document.ops import ScheduleEntry
+from warploom.document.ops import Phase, ScheduleEntry, ScheduleOps
 from warploom.document.rings import Per
 from warploom.document.roles import RoleEntry, RolesDocument
 from warploom.seed.listing import split_blocks

@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 from warploom.document.counters import ScheduleDocument
-from warploom.document.kinds import OpRole, Phase, ScheduleOps
-from warploom.document.ops import DepEdge, OpDesc, ScheduleEntry
+from warploom.document.ops import DepEdge, OpDesc, OpRole, Phase, ScheduleEntry, ScheduleOps
 from warploom.seed.compile.result import CompiledSchedule
 from warploom.seed.graph.loop_body import LoopBody
 from warploom.sim.simulation import Simulation

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from warploom.document.exchange import Exchange, ExchangeStep
+from warploom.document.flow import Exchange, ExchangeStep
 from warploom.document.rings import Per, Scope
 from warploom.document.roles import (
     Arrive,

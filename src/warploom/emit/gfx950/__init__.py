@@ -5,11 +5,9 @@ and passes the result through the ISA gate; what comes back carries exactly the 
 waits and barriers. Needs the extra ``amdgpu``; the gate and the emulator need nothing but the text.
 """
 
-from warploom.emit.gfx950.emit import EmittedKernel, emit_kernel, write_kernel
-from warploom.emit.gfx950.estimate import estimate_loop
+from warploom.emit.gfx950.emit import EmittedKernel, emit_kernel, estimate_loop, write_kernel
 from warploom.emit.gfx950.gate import check_isa
-from warploom.emit.gfx950.mfma import ElementType
 from warploom.emit.gfx950.plan import KernelPlan, plan_kernel
 from warploom.emit.gfx950.registers import register_truth
 from warploom.emit.gfx950.sidecar import launch_plan, read_sidecar, tile_of_sidecar
-from warploom.emit.gfx950.tile import GemmTile, gemm_tile
+from warploom.emit.gfx950.tile import ElementType, GemmTile, gemm_tile

@@ -10,16 +10,15 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from warploom.document import ScheduleDocument
-from warploom.document.kinds import Phase
-from warploom.emit.gfx950.mfma import ElementType
-from warploom.emit.gfx950.tile import GemmTile, gemm_tile, tile_of_geometry
+from warploom.document.ops import Phase
+from warploom.emit.gfx950.tile import ElementType, GemmTile, gemm_tile, tile_of_geometry
 from warploom.errors import ConfigError
 from warploom.seed.compile import OnRace, compile_schedule
 from warploom.seed.schedule import PipelineSchedule
 from warploom.seed.schedules.shipped import shipped
 from warploom.seed.schedules.single_buffer import SingleBufferSchedule
-from warploom.seed.sync.policy import SyncPolicy
-from warploom.seed.target.mi355x import AMDScheduleHints
+from warploom.seed.sync.marks import SyncPolicy
+from warploom.seed.target.cost import AMDScheduleHints
 
 Block = tuple[int, int, int]
 SCHEDULES = ("pingpong", "fourwave", "single_buffer")

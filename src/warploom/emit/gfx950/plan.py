@@ -7,13 +7,12 @@ and position; nothing below reads tags or names.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
 from warploom.document import ScheduleDocument
-from warploom.document.kinds import KOffsetKind, OpRole, Phase, ScheduleOps
-from warploom.document.ops import OpDesc, ScheduleEntry
+from warploom.document.ops import KOffsetKind, OpDesc, OpRole, Phase, ScheduleEntry, ScheduleOps
 from warploom.emit.gfx950.text import GemmText
 from warploom.emit.gfx950.tile import GemmTile, check_subtiles
 from warploom.errors import BackendError
@@ -58,13 +57,13 @@ class KernelPlan:
     stages: int
     subtiles: tuple[int, int]
     k_parts: int
-    channel_by_tag: tuple[tuple[int, int], ...]
+    channel_by_tag: Mapping[int, int]
     text: GemmText | None = None
     ragged_k: bool = False
 
     def channel(self, op: OpDesc) -> int:
         """The operand an op moves: its own channel, or that of other ops with its tag."""
-        return op.channel if op.channel >= 0 else dict(self.channel_by_tag).get(int(op.tag), -1)
+        return op.channel if op.channel >= 0 else self.channel_by_tag.get(int(op.tag), -1)
 
     def channels(self, op: OpDesc) -> tuple[int, ...]:
         """The operands a load, store or fragment load moves."""
@@ -180,7 +179,7 @@ def plan_kernel(
             where=f"schedule {document.name!r}",
             fix="emit a schedule with global loads, fragment loads and MMA ops",
         )
-    channels = _channels([e.op for e in entries] + list(document.body))
+    channels = document.channels()
     plan = KernelPlan(
         document=document,
         tile=tile,
@@ -209,14 +208,8 @@ def located_entries(document: ScheduleDocument) -> Iterator[tuple[Phase, int, Sc
             yield phase, index, entry
 
 
-def _channels(ops: list[OpDesc]) -> tuple[tuple[int, int], ...]:
-    known = {int(op.tag): op.channel for op in ops if op.channel >= 0}
-    return tuple(sorted(known.items()))
-
-
-def _subtiles(moved: list[OpDesc], by_tag: tuple[tuple[int, int], ...]) -> tuple[int, int]:
+def _subtiles(moved: list[OpDesc], known: Mapping[int, int]) -> tuple[int, int]:
     """Sub-tiles of A and of B that the schedule moves; at least two, as quadrants have."""
-    known = dict(by_tag)
     most = [2, 2]
     for op in moved:
         channel = op.channel if op.channel >= 0 else known.get(int(op.tag), -1)

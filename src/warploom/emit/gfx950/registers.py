@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from warploom.document.kinds import OpRole
+from warploom.document.ops import OpRole
 from warploom.emit.gfx950.isa import Resources
 from warploom.emit.gfx950.lower.zeroing import ADDRESSES
 from warploom.emit.gfx950.plan import KernelPlan, Slot

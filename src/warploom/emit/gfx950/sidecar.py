@@ -13,10 +13,9 @@ from typing import Any
 
 from warploom.document import ScheduleDocument
 from warploom.emit.gfx950.isa import Resources
-from warploom.emit.gfx950.lower.module import KERNEL_NAME
-from warploom.emit.gfx950.mfma import element_type
+from warploom.emit.gfx950.lower.function import KERNEL_NAME
 from warploom.emit.gfx950.plan import KernelPlan
-from warploom.emit.gfx950.tile import GemmTile, gemm_tile
+from warploom.emit.gfx950.tile import GemmTile, element_type, gemm_tile
 from warploom.errors import BackendError
 
 SCHEMA = "warploom.kernel.gfx950/1"

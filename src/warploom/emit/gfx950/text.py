@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NoReturn
 
-from warploom.emit.gfx950.mfma import ElementType
+from warploom.emit.gfx950.tile import ElementType
 from warploom.errors import BackendError
 from warploom.kernel import values as ir
 from warploom.kernel.simplify import simplify

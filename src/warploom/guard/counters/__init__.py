@@ -10,8 +10,8 @@ can. Nothing here judges: the verifier is another room.
 """
 
 from warploom.guard.counters.cost import CHIP, REFERENCE, StallModel
+from warploom.guard.counters.emit import Reason
 from warploom.guard.counters.program import Hazard
-from warploom.guard.counters.reasons import Reason
 from warploom.guard.counters.repair import Change, ChangeKind, Repair, repair
 from warploom.guard.counters.synthesis import Synthesis, count_sync, guarded, synthesise
 from warploom.guard.counters.text import Queue

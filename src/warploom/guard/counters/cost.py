@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from warploom.document.counters import ScheduleDocument
-from warploom.document.kinds import OpRole, Phase
+from warploom.document.ops import OpRole, Phase
 from warploom.guard.counters.program import kept_count
 from warploom.guard.counters.text import Act, Item, Queue, Text, read_text
 from warploom.target.mi355x import mi355x

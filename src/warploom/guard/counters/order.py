@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
 from warploom.document.counters import Protocol
-from warploom.document.kinds import KOffsetKind, Phase
+from warploom.document.ops import KOffsetKind, Phase
 from warploom.errors import OrderError, SyncError
 from warploom.guard.counters.program import Element, Program, unroll
 from warploom.guard.counters.text import LETTER, Act, Text

@@ -14,7 +14,7 @@ from enum import StrEnum
 from itertools import accumulate
 from typing import NamedTuple
 
-from warploom.document.kinds import Phase
+from warploom.document.ops import Phase
 from warploom.guard.counters.text import (
     DERIVED_BARRIER,
     END,

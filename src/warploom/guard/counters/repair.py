@@ -12,14 +12,13 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from warploom.document.counters import ScheduleDocument
-from warploom.document.given import AnyGiven, counter_document_of
-from warploom.document.kinds import Phase
+from warploom.document.forms import AnyGiven, counter_document_of
+from warploom.document.ops import Phase
 from warploom.guard.counters.barriers import kernel_barriers
 from warploom.guard.counters.cost import CHIP, Cost
-from warploom.guard.counters.emit import Emitted, emit
+from warploom.guard.counters.emit import Emitted, Reason, emit, explain
 from warploom.guard.counters.order import checked_trips, matching_tails
 from warploom.guard.counters.program import kept_count
-from warploom.guard.counters.reasons import Reason, explain
 from warploom.guard.counters.synthesis import Solution, finish, wait_places
 from warploom.guard.counters.text import LETTER, PHASES, Act, Item, Queue, Text, read_text
 from warploom.guard.counters.waits import (

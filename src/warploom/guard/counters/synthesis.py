@@ -14,14 +14,12 @@ from functools import lru_cache
 from typing import Any
 
 from warploom.document.counters import ScheduleDocument
-from warploom.document.kinds import Phase, ScheduleOps
+from warploom.document.ops import Phase, ScheduleOps
 from warploom.errors import SyncError
-from warploom.guard.counters.barriers import arc_up_to, kernel_barriers
+from warploom.guard.counters.barriers import Stabbing, arc_up_to, kernel_barriers, stab
 from warploom.guard.counters.cost import Cost, StallModel
-from warploom.guard.counters.emit import Emitted, emit
+from warploom.guard.counters.emit import Emitted, Reason, emit, explain
 from warploom.guard.counters.order import checked_trips
-from warploom.guard.counters.reasons import Reason, explain
-from warploom.guard.counters.stab import Stabbing, stab
 from warploom.guard.counters.text import PHASES, Act, Queue, Text, read_text
 from warploom.guard.counters.waits import (
     Instance,

@@ -13,8 +13,7 @@ from enum import Enum
 
 from warploom.document.counters import BarrierKind, Protocol, RegisterWaits, ScheduleDocument
 from warploom.document.flow import Key, Touch, touches
-from warploom.document.kinds import MAX_KERNEL_TAG, OpRole, Phase, ScheduleOps
-from warploom.document.ops import OpDesc, ScheduleEntry
+from warploom.document.ops import MAX_KERNEL_TAG, OpDesc, OpRole, Phase, ScheduleEntry, ScheduleOps
 from warploom.errors import SyncError
 
 MAX_ENTRIES = 2000
@@ -200,7 +199,7 @@ class _Reader:
     def __init__(self, document: ScheduleDocument) -> None:
         self.document = document
         self.fencing = document.protocol.barrier is BarrierKind.FENCING
-        self.channels = _channels_by_tag(document)
+        self.channels = document.channels()
         ops = [e.op for phase in PHASES for e in document.phase(phase)]
         self.stored = {self.channel(o) for o in ops if o.role is OpRole.SHARED_STORE}
         fragments = {self.channel(o) for o in ops if o.role is OpRole.FRAGMENT_LOAD}
@@ -214,8 +213,6 @@ class _Reader:
             return op.channel
         if int(op.tag) in self.channels:
             return self.channels[int(op.tag)]
-        if op.name[-2:] in ("_A", "_B"):
-            return int(op.name.endswith("_B"))
         raise SyncError(
             f"the channel of {op.label()} is unknown",
             where=op.label(),
@@ -314,19 +311,3 @@ class _Reader:
         if self.joint is not None:
             return (("fragment", self.joint, op.subtile),)
         return (("fragment", 0, op.stage), ("fragment", 1, op.subtile))
-
-
-_CHANNELLED = (OpRole.GLOBAL_LOAD, OpRole.SHARED_STORE, OpRole.FRAGMENT_LOAD)
-
-
-def _channels_by_tag(document: ScheduleDocument) -> Mapping[int, int]:
-    """The channel the ops of each tag carry (prologue loads of a tag may leave it out)."""
-    out: dict[int, int] = {}
-    for entries in (document.kernel, document.epilogue, document.prologue):
-        for e in entries:
-            if e.op.channel >= 0 and e.op.role in _CHANNELLED:
-                out.setdefault(int(e.op.tag), e.op.channel)
-    for op in document.body:
-        if op.channel >= 0 and op.role in _CHANNELLED:
-            out.setdefault(int(op.tag), op.channel)
-    return out

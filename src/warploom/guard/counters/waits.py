@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from warploom.document.kinds import Phase
+from warploom.document.ops import Phase
 from warploom.guard.counters.program import Need, Program, Site, unroll
 from warploom.guard.counters.text import Act, Queue, Text
 

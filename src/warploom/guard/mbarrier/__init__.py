@@ -12,34 +12,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from warploom.document import roles
 from warploom.document.rings import Per, RoleRing, Scope
-from warploom.document.roles import (
-    BulkWait,
-    Load,
-    Mma,
-    ProofRecord,
-    RoleEntry,
-    RoleProgram,
-    RolesDocument,
-    WaitEmpty,
-)
+from warploom.document.roles import RoleEntry, RoleProgram, RolesDocument
 from warploom.errors import SchedulingError
 from warploom.guard.mbarrier.emit import entries, guards_of
 from warploom.guard.mbarrier.expand import Lists, Step, expand_role
-from warploom.guard.mbarrier.lifetimes import over_before
 from warploom.guard.mbarrier.plan import (
     Action,
     Copy,
     Plan,
     Product,
+    Release,
     RingPlan,
     RolePlan,
     Store,
     Stores,
     Turns,
     Work,
+    over_before,
 )
-from warploom.guard.mbarrier.release import Release
 from warploom.guard.mbarrier.turns import (
     first_turn,
     last_turn,
@@ -102,9 +94,9 @@ def _program(result: ModuloResult, plan: Plan, role: RolePlan, lists: Lists) -> 
 
 def _started(entry: RoleEntry, plan: Plan) -> RoleEntry:
     """The first product of a tile discards what the accumulator held."""
-    action = plan.actions.get(entry.op) if isinstance(entry, Mma) else None
+    action = plan.actions.get(entry.op) if isinstance(entry, roles.Mma) else None
     keeps = isinstance(action, Product) and action.keeps
-    if isinstance(entry, Mma) and entry.k == 0 and not keeps:
+    if isinstance(entry, roles.Mma) and entry.k == 0 and not keeps:
         return replace(entry, accumulate=False, reason="first product of the tile")
     return entry
 
@@ -115,16 +107,18 @@ def _finish(plan: Plan, role: RolePlan) -> tuple[RoleEntry, ...]:
     if role.instances > 1 or role.threads > 1:
         actions += plan.actions.values()
     if any(isinstance(a, Store | Stores) for a in actions):
-        out.append(BulkWait(pending=0, source_read=False, reason="stores end before the CTA does"))
+        out.append(
+            roles.BulkWait(pending=0, source_read=False, reason="stores end before the CTA does")
+        )
     return tuple(out)
 
 
 def _drained(program: RoleProgram, rings: Sequence[RoleRing]) -> RoleProgram:
     """No CTA leaves while others arrive here, or copy here: who casts waits for its last slots."""
     entries = [e for _, row in program.phases() for e in row]
-    cast = {e.ring for e in entries if isinstance(e, Load) and e.multicast > 1}
+    cast = {e.ring for e in entries if isinstance(e, roles.Load) and e.multicast > 1}
     waits = (
-        WaitEmpty(ring=r.name, k=k, reason="all CTAs have released it: nothing more comes")
+        roles.WaitEmpty(ring=r.name, k=k, reason="all CTAs have released it: nothing more comes")
         for r in rings
         if r.name in cast
         for k in range(r.depth)
@@ -176,9 +170,9 @@ def _scopes(plan: Plan, role: RolePlan) -> int:
     return {Scope.THREAD: 1, Scope.WARP: warps, Scope.WARPGROUP: 1}[plan.scope]
 
 
-def _proof(result: ModuloResult) -> ProofRecord:
+def _proof(result: ModuloResult) -> roles.ProofRecord:
     depths = zip(result.problem.rings, result.depths, strict=True)
-    return ProofRecord(
+    return roles.ProofRecord(
         ii=result.ii,
         lower_bound=result.lower_bound,
         proven=result.proven,

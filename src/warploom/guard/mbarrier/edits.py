@@ -7,30 +7,9 @@ from dataclasses import replace
 from itertools import product
 from typing import Any, NamedTuple, Protocol
 
+from warploom.document import roles
 from warploom.document.rings import Scope, Side
-from warploom.document.roles import (
-    Arrive,
-    BulkCommit,
-    BulkStore,
-    BulkWait,
-    ClusterSync,
-    Commit,
-    Compute,
-    Expect,
-    Load,
-    Mma,
-    MmaFence,
-    NamedArrive,
-    NamedSync,
-    ProxyFence,
-    RoleEntry,
-    RoleProgram,
-    RolesDocument,
-    ScopeSync,
-    WaitEmpty,
-    WaitFull,
-    WaitGroup,
-)
+from warploom.document.roles import RoleEntry, RoleProgram, RolesDocument
 from warploom.guard.mbarrier.meetings import exchange_edits
 
 LISTS = ("prologue", "kernel", "epilogue")
@@ -151,56 +130,56 @@ def _at_place(at: _At, code: str, place: Place) -> Iterator[Edit]:
         return at.before(place.index, *new)
 
     if code == "FENCE":
-        yield put(MmaFence(reason=WHY))
+        yield put(roles.MmaFence(reason=WHY))
     elif code in ("RAW-REG", "WAR-REG"):
         for pending in (2, 1, 0):
-            yield put(WaitGroup(pending=pending, reason=WHY))
+            yield put(roles.WaitGroup(pending=pending, reason=WHY))
     elif code in ("RAW-SLOT", "LAPPED", "TOKEN", "WAR-SLOT"):
         yield from map(put, _slot_waits(entry))
     elif code in ("PROXY", "STAGING"):
         yield from (put(*new) for new in _stagings(entry))
-    elif code == "PHASE" and isinstance(entry, WaitFull | WaitEmpty):
-        right = replace(entry, parity=1 if isinstance(entry, WaitEmpty) else 0)
+    elif code == "PHASE" and isinstance(entry, roles.WaitFull | roles.WaitEmpty):
+        right = replace(entry, parity=1 if isinstance(entry, roles.WaitEmpty) else 0)
         yield f"parity of {at.place(place.index)}", at.put(place.index, right, less=1)
     if code == "PHASE":
         program = replace(at.document.program(at.role), carries_phase=True)
         yield f"{at.role} carries its positions", _with(at.document, program)
-    if code == "SCOPE" and isinstance(entry, Arrive):
-        yield put(ScopeSync(scope=Scope.WARPGROUP, reason=WHY))
+    if code == "SCOPE" and isinstance(entry, roles.Arrive):
+        yield put(roles.ScopeSync(scope=Scope.WARPGROUP, reason=WHY))
 
 
 def _slot_waits(entry: RoleEntry) -> Iterator[RoleEntry]:
-    if isinstance(entry, Mma | Compute):
+    if isinstance(entry, roles.Mma | roles.Compute):
         for ring in dict.fromkeys(s.ring for s in entry.slots):
-            yield WaitFull(ring=ring, k=entry.k, reason=WHY)
-    if isinstance(entry, Load | Expect):
-        yield WaitEmpty(ring=entry.ring, k=entry.k, reason=WHY)
-    if isinstance(entry, Compute):
+            yield roles.WaitFull(ring=ring, k=entry.k, reason=WHY)
+    if isinstance(entry, roles.Load | roles.Expect):
+        yield roles.WaitEmpty(ring=entry.ring, k=entry.k, reason=WHY)
+    if isinstance(entry, roles.Compute):
         for ring in dict.fromkeys(s.ring for s in entry.fills_slots):
-            yield WaitEmpty(ring=ring, k=entry.k, reason=WHY)
+            yield roles.WaitEmpty(ring=ring, k=entry.k, reason=WHY)
 
 
 def _stagings(entry: RoleEntry) -> Iterator[tuple[RoleEntry, ...]]:
-    fence = ProxyFence(reason=WHY)
-    scopes = (entry.scope,) if isinstance(entry, BulkStore) else (Scope.WARP, Scope.WARPGROUP)
+    fence = roles.ProxyFence(reason=WHY)
+    scopes = (entry.scope,) if isinstance(entry, roles.BulkStore) else (Scope.WARP, Scope.WARPGROUP)
     for scope in scopes:
-        sync = ScopeSync(scope=scope, reason=WHY)
+        sync = roles.ScopeSync(scope=scope, reason=WHY)
         yield (sync,)
-        if isinstance(entry, BulkStore):
+        if isinstance(entry, roles.BulkStore):
             yield fence, sync
         else:
-            yield from ((BulkWait(pending=pending, reason=WHY), sync) for pending in (1, 0))
-    if isinstance(entry, Compute):
+            yield from ((roles.BulkWait(pending=pending, reason=WHY), sync) for pending in (1, 0))
+    if isinstance(entry, roles.Compute):
         yield (fence,)
 
 
 def _commits(document: RolesDocument) -> Iterator[Edit]:
     """Groups of products that nothing closes."""
     for at, i, e in _every(document):
-        if isinstance(e, Mma) and not any(
-            isinstance(n, Commit | Mma) for n in at.entries[i + 1 : i + 2]
+        if isinstance(e, roles.Mma) and not any(
+            isinstance(n, roles.Commit | roles.Mma) for n in at.entries[i + 1 : i + 2]
         ):
-            yield at.after(i, Commit(reason=WHY))
+            yield at.after(i, roles.Commit(reason=WHY))
 
 
 def _endings(document: RolesDocument) -> Iterator[Edit]:
@@ -208,23 +187,25 @@ def _endings(document: RolesDocument) -> Iterator[Edit]:
     for p in document.programs:
         for at in _lists(document, p):
             for i, e in enumerate(at.entries):
-                if isinstance(e, BulkStore):
-                    yield at.after(i, BulkCommit(reason=WHY))
-                for pending in (1, 0) if isinstance(e, Arrive) else ():
-                    wait = WaitGroup(pending=pending, reason=WHY)
+                if isinstance(e, roles.BulkStore):
+                    yield at.after(i, roles.BulkCommit(reason=WHY))
+                for pending in (1, 0) if isinstance(e, roles.Arrive) else ():
+                    wait = roles.WaitGroup(pending=pending, reason=WHY)
                     yield at.before(i, wait, words=f"WaitGroup {pending}")
         last, stores = _At(document, p.name, "epilogue"), _At(document, p.name, "finish")
-        wait = WaitGroup(pending=0, reason=WHY)
+        wait = roles.WaitGroup(pending=0, reason=WHY)
         yield f"WaitGroup 0 ends {p.name}", last.put(len(p.epilogue), wait)
-        out = BulkWait(pending=0, source_read=False, reason=WHY)
+        out = roles.BulkWait(pending=0, source_read=False, reason=WHY)
         yield f"BulkWait 0 ends {p.name}", stores.put(0, out)
 
 
 def _met(document: RolesDocument) -> RolesDocument:
     """CTAs of a cluster leave together."""
     for p in document.programs:
-        if not any(isinstance(e, ClusterSync) for e in p.finish):
-            document = _At(document, p.name, "finish").put(len(p.finish), ClusterSync(reason=WHY))
+        if not any(isinstance(e, roles.ClusterSync) for e in p.finish):
+            document = _At(document, p.name, "finish").put(
+                len(p.finish), roles.ClusterSync(reason=WHY)
+            )
     return document
 
 
@@ -234,7 +215,7 @@ def _counts(document: RolesDocument) -> Iterator[Edit]:
         total = 0
         for p in document.programs:
             entries = [e for at in _lists(document, p) for e in at.entries]
-            mine = [e for e in entries if isinstance(e, Arrive) and e.ring == ring.name]
+            mine = [e for e in entries if isinstance(e, roles.Arrive) and e.ring == ring.name]
             mine = [e for e in mine if e.side is Side.EMPTY]
             if mine:
                 per = {Scope.THREAD: p.threads, Scope.WARP: 32, Scope.WARPGROUP: 128}[mine[0].scope]
@@ -252,28 +233,30 @@ def _fillings(document: RolesDocument) -> Iterator[Edit]:
     """Bytes that are announced, for every slot that copies fill."""
     sizes = {r.name: sum(p.bytes for p in r.parts) for r in document.rings}
     for at, i, e in _every(document):
-        if isinstance(e, Load):
-            yield at.before(i, Expect(ring=e.ring, k=e.k, bytes=sizes[e.ring], reason=WHY))
-        if isinstance(e, Expect) and e.bytes != sizes[e.ring]:
+        if isinstance(e, roles.Load):
+            yield at.before(i, roles.Expect(ring=e.ring, k=e.k, bytes=sizes[e.ring], reason=WHY))
+        if isinstance(e, roles.Expect) and e.bytes != sizes[e.ring]:
             right = replace(e, bytes=sizes[e.ring])
             yield f"bytes of {at.place(i)}", at.put(i, right, less=1)
 
 
 def _fenced(document: RolesDocument) -> Iterator[Edit]:
     for at, i, e in _every(document):
-        if isinstance(e, Compute) and e.fills_slots:
-            yield at.after(i, ProxyFence(reason=WHY))
+        if isinstance(e, roles.Compute) and e.fills_slots:
+            yield at.after(i, roles.ProxyFence(reason=WHY))
 
 
 def _announced(document: RolesDocument) -> Iterator[Edit]:
     """An arrival on ``full`` after what roles write to slots themselves."""
     for at, i, e in _every(document):
-        if not isinstance(e, Compute):
+        if not isinstance(e, roles.Compute):
             continue
-        syncs = (j + 1 for j in range(i, len(at.entries)) if isinstance(at.entries[j], ScopeSync))
+        syncs = (
+            j + 1 for j in range(i, len(at.entries)) if isinstance(at.entries[j], roles.ScopeSync)
+        )
         to = next(syncs, i + 1)
         for ring in dict.fromkeys(s.ring for s in e.fills_slots):
-            told = Arrive(ring=ring, k=e.k, side=Side.FULL, reason=WHY)
+            told = roles.Arrive(ring=ring, k=e.k, side=Side.FULL, reason=WHY)
             yield f"Arrive full {ring} at {at.place(to)}", at.put(to, told)
 
 
@@ -282,12 +265,16 @@ def _releases(document: RolesDocument) -> Iterator[Edit]:
     for p in document.programs:
         lists = _lists(document, p)
         entries = [e for at in lists for e in at.entries]
-        users = [e for e in entries if isinstance(e, Mma | Compute)]
-        ctas = max((e.ctas for e in entries if isinstance(e, Arrive)), default=1)
+        users = [e for e in entries if isinstance(e, roles.Mma | roles.Compute)]
+        ctas = max((e.ctas for e in entries if isinstance(e, roles.Arrive)), default=1)
         for ring, at in product(dict.fromkeys(s.ring for e in users for s in e.slots), lists):
-            after = (i + 1 for i, e in enumerate(at.entries) if isinstance(e, WaitGroup | Compute))
+            after = (
+                i + 1
+                for i, e in enumerate(at.entries)
+                if isinstance(e, roles.WaitGroup | roles.Compute)
+            )
             for i, k in product(dict.fromkeys([*after, len(at.entries)]), (0, -1)):
-                free = Arrive(ring=ring, k=k, ctas=ctas, reason=WHY)
+                free = roles.Arrive(ring=ring, k=k, ctas=ctas, reason=WHY)
                 yield f"Arrive {ring} k{k:+d} at {at.place(i)}", at.put(i, free)
 
 
@@ -295,13 +282,13 @@ def _turns(document: RolesDocument) -> Iterator[Edit]:
     """Turns on a named barrier: taken before the products, given after them."""
     for b, p in product(document.barriers, document.programs):
         entries = [e for _, listed in p.phases() for e in listed]
-        if not any(isinstance(e, NamedSync | NamedArrive) for e in entries):
+        if not any(isinstance(e, roles.NamedSync | roles.NamedArrive) for e in entries):
             continue
-        take = NamedSync(barrier=b.name, reason=WHY)
-        give = NamedArrive(barrier=b.name, turn=1 if b.count > 1 else 0, reason=WHY)
+        take = roles.NamedSync(barrier=b.name, reason=WHY)
+        give = roles.NamedArrive(barrier=b.name, turn=1 if b.count > 1 else 0, reason=WHY)
         for at in _lists(document, p):
-            takes = [i for i, e in enumerate(at.entries) if isinstance(e, MmaFence)]
-            gives = [i + 1 for i, e in enumerate(at.entries) if isinstance(e, Commit)]
+            takes = [i for i, e in enumerate(at.entries) if isinstance(e, roles.MmaFence)]
+            gives = [i + 1 for i, e in enumerate(at.entries) if isinstance(e, roles.Commit)]
             spots: list[tuple[RoleEntry, int]] = [(take, i) for i in (*takes, 0)]
             spots += [(give, i) for i in (*gives, 0, len(at.entries))]
             for new, i in spots:

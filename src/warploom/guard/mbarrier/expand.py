@@ -5,17 +5,30 @@ rings only, and how far one runs ahead of another is the rings' business. An op 
 lies in interval ``s`` runs ``s`` iterations late. Slot releases are steps of their own, at the
 time the last reader is expected to be over: that time is what decides how many groups may stay in
 flight.
+
+Which wait a position needs depends on what came before it: on the first iteration after the
+prologue, in the steady state, and across the seam between two tiles. All of these occur in two
+tiles of every length from ``peel`` to a few more, so counting there decides the counts.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from warploom.document.rings import Per, SlotRead
 from warploom.errors import SchedulingError
-from warploom.guard.mbarrier.origin import origin_of
-from warploom.guard.mbarrier.plan import Action, Plan, Product, RolePlan, Work
-from warploom.guard.mbarrier.release import Release
+from warploom.guard.mbarrier.plan import (
+    Action,
+    Plan,
+    Product,
+    Release,
+    RolePlan,
+    Store,
+    Stores,
+    Work,
+    origin_of,
+)
 from warploom.order import ModuloResult
 
 
@@ -175,3 +188,60 @@ def _behind_readers(steps: tuple[Step, ...], releases: tuple[Step, ...]) -> tupl
 def slots_of(action: Action | None) -> tuple[SlotRead, ...]:
     """The slots an action reads."""
     return action.slots if isinstance(action, Product | Work) else ()
+
+
+Position = tuple[str, int]  # list name, index
+REACH = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """One execution of a step: where it stands, and the iteration (over all tiles) it means."""
+
+    position: Position
+    step: Step
+    tile: int
+    use: int
+
+
+def runs(lists: Lists) -> Iterator[list[Occurrence]]:
+    """Executions of three tiles of ``peel`` .. ``peel + REACH`` iterations."""
+    for trips in range(max(lists.peel, 1), lists.peel + REACH + 1):
+        yield _run(lists, (trips,) * 3)
+
+
+def _run(lists: Lists, tiles: tuple[int, ...]) -> list[Occurrence]:
+    out: list[Occurrence] = []
+    base = 0
+    for tile, trips in enumerate(tiles):
+        out += _occurrences("prologue", lists.prologue, tile, base)
+        for i in range(lists.peel, trips):
+            out += _occurrences("kernel", lists.kernel, tile, base + i)
+        out += _occurrences("epilogue", lists.epilogue, tile, base + trips)
+        base += trips
+    return out
+
+
+def _occurrences(name: str, steps: tuple[Step, ...], tile: int, at: int) -> list[Occurrence]:
+    return [Occurrence((name, i), s, tile, at + s.k) for i, s in enumerate(steps)]
+
+
+def store_waits(lists: Lists) -> dict[Position, int]:
+    """For each store position, how many younger store groups may be unread when it fills."""
+    out: dict[Position, int] = {}
+    for run in runs(lists):
+        last: dict[tuple[str, int], int] = {}
+        committed = 0
+        for occurrence in run:
+            action = occurrence.step.action
+            if not isinstance(action, Store | Stores):
+                continue
+            copies = (action.copy,) if isinstance(action, Store) else (n for n, _ in action.chunks)
+            for key in ((action.buffer, copy) for copy in copies):
+                if key in last:
+                    younger = committed - last[key] - 1
+                    position = occurrence.position
+                    out[position] = min(out.get(position, younger), younger)
+                last[key] = committed
+            committed += 1
+    return out

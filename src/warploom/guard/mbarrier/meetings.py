@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from warploom.document.exchange import Counted, Does, Exchange, ExchangeStep, Reach, Who
-from warploom.document.flow import Across
+from warploom.document.flow import Across, Counted, Does, Exchange, ExchangeStep, Reach, Who
 from warploom.document.roles import RolesDocument
 
 _STEPS = {

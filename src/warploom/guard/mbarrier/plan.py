@@ -3,16 +3,33 @@
 A ``ModuloResult`` says when an op runs and on which role; a ``Plan`` says what it is: copies into
 a ring, matrix products, or ordinary work, plus what each role does once a tile. Together they are
 all that ``derive_roles`` needs; waits, barriers, counts and phases follow.
+
+Without more to go by it is the op that issues first. Where registers are counted, it is the op at
+whose issue the fewest of them are in use by values that a later iteration of the text ends: a value
+that crosses the loop's end must be in the same registers at its beginning, and the assembler copies
+what it cannot place so; of a product in flight it cannot even be copied.
+
+The scheduler counts the registers of a value until its last use is over. A product reads its
+operands until it has retired, which only a wait makes known; so an op that starts a value waits for
+the products whose operands' room the scheduler took for free by then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from warploom.document.rings import NamedBarrier, Part, Per, Scope, SlotRead, StagingBuffer
 from warploom.document.roles import RoleEntry
-from warploom.guard.mbarrier.release import Release
+from warploom.order import ModuloResult
+
+
+class Release(StrEnum):
+    """Where its reader is expected to retire, or at the end of the iteration that reads it."""
+
+    WHEN_RETIRED = "when retired"
+    SAME_ITERATION = "same iteration"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,3 +192,63 @@ class Plan:
         actions = [*self.actions.values(), *(a for r in self.roles for _, a in (*r.head, *r.tail))]
         copies = (c for a in actions if isinstance(a, tuple) for c in a if c.ring == ring)
         return max((c.multicast for c in copies), default=1)
+
+
+IN_FLIGHT = 100  # accumulators of products weigh more than anything else
+
+
+def origin_of(result: ModuloResult, plan: Plan, member: str) -> int:
+    """The time at which the role's first iteration begins; no op of it issues before."""
+    times = [result.times[v] for v in range(len(result.times)) if result.roles[v] == member]
+    first = min(times, default=0)
+    if not any(result.roles[v.src] == member for v in result.problem.values):
+        return first
+    starts = [first - (first - t) % result.ii for t in dict.fromkeys(times)]
+
+    def cost(start: int) -> tuple[int, int, int]:
+        lag = max((t - start) // result.ii for t in times)
+        return _crossing(result, plan, member, start), lag, -start
+
+    return min(starts, key=cost)
+
+
+def _crossing(result: ModuloResult, plan: Plan, member: str, start: int) -> int:
+    """Registers of values whose life spans the end of an iteration that begins at ``start``."""
+    total = 0
+    for value in result.problem.values:
+        if result.roles[value.src] != member:
+            continue
+        name = result.problem.ops[value.src].name
+        action = plan.actions.get(plan.aliases.get(name, name))
+        weight = IN_FLIGHT if isinstance(action, Product) else 1
+        born = (result.times[value.src] - start) // result.ii
+        ends = [result.times[u.op] + u.distance * result.ii - start for u in value.uses]
+        total += weight * value.size * any(end // result.ii != born for end in ends)
+    return total
+
+
+Over = Mapping[str, tuple[tuple[str, int], ...]]
+"""For each op: products, and how many iterations before its own they must be over."""
+
+
+def over_before(result: ModuloResult, aliases: Mapping[str, str], member: str) -> Over:
+    """What ops of one role rely on; empty where the problem counts no values."""
+    names = [aliases.get(op.name, op.name) for op in result.problem.ops]
+    uses = list(_uses(result, member))
+    found: dict[str, tuple[tuple[str, int], ...]] = {}
+    for src in {v.src for v in result.problem.values if result.roles[v.src] == member}:
+        needs: dict[str, int] = {}
+        for op, hold in uses:
+            if op != src:
+                gap = result.times[op] + hold - result.times[src]
+                back = -(-gap // result.ii)
+                needs[names[op]] = max(back, needs.get(names[op], back))
+        found[names[src]] = tuple(sorted(needs.items()))
+    return found
+
+
+def _uses(result: ModuloResult, member: str) -> Iterator[tuple[int, int]]:
+    for value in result.problem.values:
+        for use in value.uses:
+            if result.roles[use.op] == member:
+                yield use.op, use.hold - use.distance * result.ii

@@ -16,24 +16,14 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from warploom.document.roles import (
-    Commit,
-    Mma,
-    MmaFence,
-    NamedArrive,
-    NamedSync,
-    RoleEntry,
-    WaitEmpty,
-    WaitFull,
-    WaitGroup,
-)
+from warploom.document import roles
+from warploom.document.roles import RoleEntry
 from warploom.errors import SchedulingError
-from warploom.guard.mbarrier.expand import Lists, Step
+from warploom.guard.mbarrier.expand import Lists, Occurrence, Position, Step, runs
 from warploom.guard.mbarrier.plan import Plan, Product, RolePlan, Turns, Verbatim
-from warploom.guard.mbarrier.unrolled import Occurrence, Position, runs
 from warploom.order import ModuloResult
 
-_HELD = (WaitFull, WaitEmpty, Mma)
+_HELD = (roles.WaitFull, roles.WaitEmpty, roles.Mma)
 Pair = tuple[str, str, int]  # op, the op after it, how many iterations later
 
 
@@ -85,9 +75,9 @@ def wait_before_turns(plan: Plan, entries: tuple[RoleEntry, ...]) -> tuple[RoleE
     out = list(entries)
     for i in range(len(out) - 2, -1, -1):
         at, first = i, out[i]
-        if not isinstance(first, NamedSync) or first.barrier != plan.turns.barrier:
+        if not isinstance(first, roles.NamedSync) or first.barrier != plan.turns.barrier:
             continue
-        while at + 1 < len(out) and isinstance(out[at + 1], WaitFull | WaitGroup):
+        while at + 1 < len(out) and isinstance(out[at + 1], roles.WaitFull | roles.WaitGroup):
             out[at], at = out[at + 1], at + 1
         out[at] = first
     return tuple(out)
@@ -96,8 +86,8 @@ def wait_before_turns(plan: Plan, entries: tuple[RoleEntry, ...]) -> tuple[RoleE
 def tile_turns(plan: Plan, name: str, entries: tuple[RoleEntry, ...]) -> tuple[RoleEntry, ...]:
     """A list of an instance that alternates, with the begin or the end of its turn."""
     assert plan.turns is not None
-    begins = [i for i, e in enumerate(entries) if isinstance(e, (*_HELD, MmaFence))]
-    ends = [i + 1 for i, e in enumerate(entries) if isinstance(e, (*_HELD, Commit))]
+    begins = [i for i, e in enumerate(entries) if isinstance(e, (*_HELD, roles.MmaFence))]
+    ends = [i + 1 for i, e in enumerate(entries) if isinstance(e, (*_HELD, roles.Commit))]
     if name == "prologue":
         at = begins[0] if begins else len(entries)
         return (*entries[:at], _wait(plan.turns), *entries[at:])
@@ -112,7 +102,7 @@ def first_turn(plan: Plan, role: RolePlan) -> tuple[RoleEntry, ...]:
     if plan.turns is None or plan.turns.role != role.name:
         return ()
     return (
-        NamedArrive(
+        roles.NamedArrive(
             barrier=plan.turns.barrier,
             turn=1,
             instance=role.instances - 1,
@@ -129,18 +119,20 @@ def last_turn(plan: Plan, role: RolePlan) -> tuple[RoleEntry, ...]:
     if plan.turns is None or plan.turns.role != role.name or role.alternates:
         return ()
     return (
-        NamedSync(barrier=plan.turns.barrier, instance=0, reason="the last turn has come back"),
+        roles.NamedSync(
+            barrier=plan.turns.barrier, instance=0, reason="the last turn has come back"
+        ),
     )
 
 
 def _wait(turns: Turns) -> RoleEntry:
     why = f"its turn on the {turns.unit} unit: the other instance has issued"
-    return NamedSync(barrier=turns.barrier, reason=why)
+    return roles.NamedSync(barrier=turns.barrier, reason=why)
 
 
 def _hand_over(turns: Turns) -> RoleEntry:
     why = f"issued: the {turns.unit} unit is the next instance's"
-    return NamedArrive(barrier=turns.barrier, turn=1, reason=why)
+    return roles.NamedArrive(barrier=turns.barrier, turn=1, reason=why)
 
 
 def _neighbours(result: ModuloResult, plan: Plan, role: RolePlan, turns: Turns) -> frozenset[Pair]:

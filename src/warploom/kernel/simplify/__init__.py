@@ -6,9 +6,14 @@ from collections.abc import Callable, Collection
 
 from warploom.errors import ConfigError
 from warploom.kernel.simplify.base2 import exp_to_exp2
-from warploom.kernel.simplify.fold import fold
-from warploom.kernel.simplify.move import accumulate, hoist
-from warploom.kernel.simplify.share import remove_dead, share, without_copies
+from warploom.kernel.simplify.fold import (
+    accumulate,
+    fold,
+    hoist,
+    remove_dead,
+    share,
+    without_copies,
+)
 from warploom.kernel.values import Kernel
 
 Rewrite = Callable[[Kernel], Kernel]

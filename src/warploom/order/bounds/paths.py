@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -110,17 +110,26 @@ def rec_mii(n: int, arcs: Sequence[Arc]) -> tuple[int, Cycle]:
     return Paths(n, arcs).least()[:2]
 
 
-def distances(n: int, arcs: Sequence[Arc], ii: int) -> IntMatrix | None:
-    """``d[u, v]``: how much later v must issue than u at least; None when a cycle is positive."""
+def nothing() -> None:
+    """What is called now and then where nobody has a deadline."""
+
+
+def distances(
+    n: int, arcs: Sequence[Arc], ii: int, check: Callable[[], None] = nothing
+) -> IntMatrix | None:
+    """``d[u, v]``: how much later v must issue than u at least; None when a cycle is positive.
+
+    ``check`` is called at every step, so that a deadline can end a large body's.
+    """
     d = np.full((n, n), NEG, dtype=np.int64)
     np.fill_diagonal(d, 0)
     for a in arcs:
         weight = a.latency - a.distance * ii
         d[a.src, a.dst] = max(d[a.src, a.dst], weight)
-    return d if close(d) else None
+    return d if close(d, check) else None
 
 
-def close(d: IntMatrix) -> bool:
+def close(d: IntMatrix, check: Callable[[], None] = nothing) -> bool:
     """Max-plus closure in place (Floyd-Warshall); False, and half done, on a positive cycle.
 
     The diagonal is watched at each step: past a positive cycle the numbers double and overflow.
@@ -128,6 +137,7 @@ def close(d: IntMatrix) -> bool:
     if (d.diagonal() > 0).any():
         return False
     for k in range(len(d)):
+        check()
         rows = np.nonzero(d[:, k] > UNREACHED)[0]
         cols = np.nonzero(d[k] > UNREACHED)[0]
         if len(rows) < 2 and len(cols) < 2:

@@ -1,10 +1,13 @@
 """Register files in the CP-SAT model: most live values plus rings, per role.
 
 A value that lives ``ii * q + r`` cycles takes q registers all the time and one more on an arc of r
-cycles; arcs are cumulative intervals with a variable capacity.
+cycles; arcs are cumulative intervals with a variable capacity. A value whose role is open counts
+only where a literal says so.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from warploom.order.bounds.system import RegisterFile
 from warploom.order.exact.model import CoreModel, Expr
@@ -14,20 +17,22 @@ from warploom.order.model import Value
 def add_file(core: CoreModel, file: RegisterFile) -> Expr:
     """Constrain one file of known contents; returns the live-register expression (no rings)."""
     values = [core.request.problem.values[i] for i in file.values]
-    if not values:
-        live: Expr = 0
-    else:
-        live = _Live(core, file.role, values).total
+    live = live_registers(core, file.role, [(v, 1) for v in values])
     rings = sum(core.request.problem.rings[i].size * core.depth[i] for i in file.rings)
     if file.budget is not None:
         core.m.add(live + rings + file.static <= file.budget)
     return live
 
 
+def live_registers(core: CoreModel, role: str, values: Sequence[tuple[Value, Expr]]) -> Expr:
+    """The most registers of these values live at once, each where its literal (or 1) holds."""
+    return _Live(core, role, values).total if values else 0
+
+
 class _Live:
     """The live-register count of one role as a variable, with a complete hint."""
 
-    def __init__(self, core: CoreModel, role: str, values: list[Value]) -> None:
+    def __init__(self, core: CoreModel, role: str, values: Sequence[tuple[Value, Expr]]) -> None:
         self.core, self.role = core, role
         self.hint = core.hinted_times()
         m, n = core.m, core.period
@@ -36,12 +41,12 @@ class _Live:
         self.intervals: list[Expr] = []
         self.demands: list[int] = []
         base, area, most = 0, 0, 0
-        for value in values:
-            turns, lifetime = self._add_value(value)
+        for value, here in values:
+            turns, lifetime = self._add_value(value, here)
             base = base + value.size * turns
-            area = area + value.size * lifetime
+            area = area + value.size * (lifetime if isinstance(here, int) else 0)
             most += value.size * (2 + self._most_turns(value))
-        capacity = m.new_int_var(0, sum(v.size for v in values), f"arcs {role}")
+        capacity = m.new_int_var(0, sum(v.size for v, _ in values), f"arcs {role}")
         m.add_cumulative(self.intervals, self.demands, capacity)
         self.total = m.new_int_var(0, most, f"live {role}")
         m.add(self.total == capacity + base)
@@ -53,7 +58,7 @@ class _Live:
     def _most_turns(self, value: Value) -> int:
         return self.core.max_stage + 2 + max((u.distance for u in value.uses), default=0)
 
-    def _add_value(self, value: Value) -> tuple[Expr, Expr]:
+    def _add_value(self, value: Value, here: Expr) -> tuple[Expr, Expr]:
         core, m, n = self.core, self.core.m, self.core.period
         late = value.late // core.g
         turns_max = self._most_turns(value)
@@ -69,12 +74,21 @@ class _Live:
         m.add(at == core.phase[value.src] + late - n * wrap)
         stop = m.new_int_var(0, 2 * n, f"stop {value.name}")
         stop_back = m.new_int_var(-n, n, f"stop_back {value.name}")
-        self.intervals.append(m.new_interval_var(at, rest, stop, f"live {value.name}"))
-        self.intervals.append(m.new_interval_var(at - n, rest, stop_back, f"back {value.name}"))
+        for begin, finish in ((at, stop), (at - n, stop_back)):
+            name = f"live {value.name}"
+            self.intervals.append(
+                m.new_interval_var(begin, rest, finish, name)
+                if isinstance(here, int)
+                else m.new_optional_interval_var(begin, rest, finish, here, name)
+            )
         self.demands += [value.size, value.size]
         if self.hint is not None:
             self._hint_value(value, late, end, turns, rest, wrap, at, stop, stop_back)
-        return turns, end - start
+        if isinstance(here, int):
+            return turns, end - start
+        charged = m.new_int_var(0, turns_max, f"charged {value.name}")
+        m.add(charged >= turns).only_enforce_if(here)
+        return charged, end - start
 
     def _hint_value(self, value: Value, late: int, *variables: Expr) -> None:
         assert self.hint is not None
@@ -87,6 +101,9 @@ class _Live:
         known = (end, turns, rest, wrap, at, at + rest, at - n + rest)
         for variable, number in zip(variables, known, strict=True):
             core.m.add_hint(variable, number)
+        hint = core.request.hint
+        if hint is None or (value.role or hint.roles[value.src]) != self.role:
+            return
         self.base_hint += value.size * turns
         for c in range(at, at + rest):
             self.peak[c % n] += value.size

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from warploom.order.bounds.system import must_cross, ring_role
 from warploom.order.exact.model import CoreModel, Expr
-from warploom.order.model import ModuloProblem, RingKind
+from warploom.order.exact.registers import live_registers
+from warploom.order.model import ModuloProblem, RingKind, Value
 
 
 class RoleLayer:
@@ -66,7 +67,7 @@ class RoleLayer:
         return self.core.up(cost) * self.cut(a, b)
 
     def add_registers(self) -> None:
-        """Budgets per role over static registers and rings."""
+        """Budgets per role over static registers, rings and live values."""
         m = self.core.m
         for name in self.names:
             budget = self.problem.role(name).register_budget
@@ -76,7 +77,17 @@ class RoleLayer:
             for index, ring in enumerate(self.problem.rings):
                 if ring.kind is RingKind.REG:
                     used = used + ring.size * self._owned_depth(index, name)
+            owned = [(v, self._owns(v, name)) for v in self.problem.values]
+            live = [(v, here) for v, here in owned if not isinstance(here, int) or here]
+            used = used + live_registers(self.core, name, live)
             m.add(used <= budget)
+
+    def _owns(self, value: Value, name: str) -> Expr:
+        """1, 0 or the literal that a role's registers hold a value."""
+        if value.role is not None:
+            return int(value.role == name)
+        on = self.on[value.src]
+        return int(name in on) if len(on) == 1 else on.get(name, 0)
 
     def _owned_depth(self, index: int, name: str) -> Expr:
         ring, depth = self.problem.rings[index], self.core.depth[index]
@@ -103,12 +114,6 @@ class RoleLayer:
                 if u.op != w
             }
         return sum(self.cut(a, b) for a, b in sorted(pairs))
-
-    def unsupported(self) -> str | None:
-        """This layer charges rings to budgets, but not renamed values."""
-        budgets = any(r.register_budget is not None for r in self.problem.roles)
-        charged = bool(self.problem.values) and budgets
-        return "renamed values under a budget, with open roles" if charged else None
 
     def _add_stream(self, role: str) -> None:
         core, intervals = self.core, []

@@ -21,8 +21,6 @@ def solve_request(request: CpRequest) -> CpAnswer:
     """Build the model of the request and solve it."""
     core = CoreModel(request)
     roles = RoleLayer(core) if core.system.relaxed else None
-    if roles is not None and (note := roles.unsupported()):
-        return CpAnswer(status=CpStatus.UNKNOWN, note=note)
     core.add_rings()
     live = _add_layers(core, roles)
     goal = _add_goals(core, roles, live)

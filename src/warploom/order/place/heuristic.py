@@ -12,13 +12,13 @@ sets. Three ways to choose the next op are alternated, since none wins everywher
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 
 import numpy as np
 import numpy.typing as npt
 
-from warploom.order.bounds.paths import IntMatrix, distances
+from warploom.order.bounds.paths import IntMatrix, distances, nothing
 from warploom.order.bounds.system import System
 from warploom.order.place.bitset import first_in
 from warploom.order.place.table import ReservationTable
@@ -37,10 +37,19 @@ class Mode(Enum):
 
 
 def find_schedule(
-    system: System, ii: int, depths: Sequence[int], *, tries: int, seed: int = 0
+    system: System,
+    ii: int,
+    depths: Sequence[int],
+    *,
+    tries: int,
+    seed: int = 0,
+    check: Callable[[], None] = nothing,
 ) -> tuple[int, ...] | None:
-    """Times of a schedule at ``ii`` and these depths, or None when the placements run out."""
-    d = distances(system.n, system.all_arcs(depths), ii)
+    """Times of a schedule at ``ii`` and these depths, or None when the placements run out.
+
+    ``check`` is called at every placement: what it raises ends the search.
+    """
+    d = distances(system.n, system.all_arcs(depths), ii, check)
     if d is None:
         return None
     table = ReservationTable(system, ii)
@@ -49,7 +58,7 @@ def find_schedule(
     for attempt in range(tries):
         for mode in Mode:
             run = _Run(system, ii, d, table, mode=mode, seed=seed * 1000 + attempt)
-            times = run.schedule()
+            times = run.schedule(check)
             if times is not None:
                 return times
     return None
@@ -87,7 +96,7 @@ class _Run:
         self.budget = per_op * self.n
         table.reset()
 
-    def schedule(self) -> tuple[int, ...] | None:
+    def schedule(self, check: Callable[[], None]) -> tuple[int, ...] | None:
         """Place until all ops are placed or the budget is spent."""
         if self.mode is Mode.PACK:
             self._pack()
@@ -95,6 +104,7 @@ class _Run:
             if self.budget <= 0:
                 return None
             self.budget -= 1
+            check()
             self._place_next(self._choose())
         times = [t for t in self.times if t is not None]
         base = min(times) // self.ii * self.ii

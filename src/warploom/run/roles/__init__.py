@@ -8,9 +8,7 @@ document means, or ends in a ``Fault``.
     first_fault(document, (1, 2, 3), range(40))     # None, or what went wrong in a random run
 """
 
+from warploom.run.roles.agent import meaning
 from warploom.run.roles.machine import Machine
-from warploom.run.roles.meaning import meaning
-from warploom.run.roles.memory import Fault, Values
-from warploom.run.roles.program import Plan
-from warploom.run.roles.run import first_fault
-from warploom.run.roles.witness import replay, role_witness
+from warploom.run.roles.memory import Fault, Plan, Values
+from warploom.run.roles.run import first_fault, replay, role_witness

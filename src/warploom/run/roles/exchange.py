@@ -12,8 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 
-from warploom.document.exchange import Counted, Does, Exchange, ExchangeStep, Reach, Rows, Who
-from warploom.document.flow import Across
+from warploom.document.flow import Across, Counted, Does, Exchange, ExchangeStep, Reach, Rows, Who
 from warploom.document.roles import RolesDocument
 from warploom.run.roles.memory import Fault, MBarrier
 

@@ -7,12 +7,17 @@ from dataclasses import dataclass
 
 from warploom.document import roles
 from warploom.document.rings import Scope, SlotRead
-from warploom.run.roles.agent import FIRST, SECOND, Agent, Product, Store, over
-from warploom.run.roles.meaning import (
+from warploom.run.roles.agent import (
+    FIRST,
+    SECOND,
+    Agent,
     Outputs,
+    Product,
+    Store,
     compute_values,
     fill_value,
     output_key,
+    over,
     product_value,
 )
 from warploom.run.roles.memory import (
@@ -21,12 +26,13 @@ from warploom.run.roles.memory import (
     Fault,
     MBarrier,
     NamedState,
+    Plan,
     SharedMemory,
     SlotKey,
     StagingCopy,
+    Step,
     Values,
 )
-from warploom.run.roles.program import Plan, Step
 
 
 @dataclass(frozen=True, slots=True)

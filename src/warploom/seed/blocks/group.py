@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from warploom.document.kinds import OpRole
-from warploom.document.ops import DepEdge, OpDesc
+from warploom.document.ops import DepEdge, OpDesc, OpRole
 from warploom.errors import InfeasibleError, ProgramError
 from warploom.seed.blocks.spec import MMABlockSpec
 from warploom.seed.config.pipeline import PipelineConfig

@@ -1,16 +1,17 @@
-"""``PipelineProgram``: the blocks of a kernel, and their expansion to entries."""
+"""``PipelineProgram``: the blocks of a kernel, their entries, dump and structural checks."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from warploom.document.fields import all_of, instance, integer, judge
-from warploom.document.kinds import OpRole, Phase
-from warploom.document.ops import OpDesc, ScheduleEntry
-from warploom.errors import ProgramError
+from warploom.document.ops import OpDesc, OpRole, Phase, ScheduleEntry, ScheduleOps
+from warploom.errors import ProgramError, StructureError
 from warploom.seed.blocks.spec import MMABlockSpec
 from warploom.seed.body import EntryBuilder
+from warploom.seed.config.pipeline import PipelineConfig
+from warploom.seed.config.schedule import NO_WAIT
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,3 +89,170 @@ class PipelineProgram:
                 block.expand(out)
         out.emit_flag(OpDesc.barrier(), self.trailing_barrier)
         return out.entries
+
+
+def format_program_blocks(program: PipelineProgram, config: PipelineConfig) -> str:
+    """Every block with its fragments, loads, MMA and drain."""
+    size = max(config.blocks_per_partition(), 1)
+    lines = []
+    for b, block in enumerate(program.blocks):
+        if b % size == 0:
+            lines.append(f"=== Half {b // size} ===")
+        lines.append(f"  Block {b} :")
+        lines += [f"    {line}" for line in _block_lines(block, b // size)]
+    return "\n".join(lines)
+
+
+def dump_program_blocks(program: PipelineProgram, config: PipelineConfig) -> None:
+    """Print every block."""
+    print(format_program_blocks(program, config))
+
+
+def _block_lines(block: MMABlockSpec, half: int) -> Iterator[str]:
+    for i, op in enumerate(block.fragments):
+        yield f"pre_op_{i}: tag= {int(op.tag)} stage= {op.stage} ch= {op.channel}"
+    for i, (op, _) in enumerate(block.loads):
+        slot = "global_load" if i == 0 else f"global_load_{i}"
+        purpose = "prefetch" if op.stage == half else "completion"
+        yield f"{slot}: tag= {int(op.tag)} stage= {op.stage} ch= {op.channel}  [{purpose}]"
+    mma = block.mma
+    yield f"mma: tag= {int(mma.tag)} stage= {mma.stage} sub= {mma.subtile}"
+    if block.drain_lgkm_before_loads:
+        yield "[drain_lgkm_before_loads]"
+
+
+Blocks = Sequence[MMABlockSpec]
+
+
+def verify_schedule(
+    blocks: Blocks,
+    config: PipelineConfig,
+    lgkm_units: tuple[int, int] = (0, 0),
+    *,
+    guesses: bool = True,
+) -> None:
+    """Run all structural checks; the first violation raises ``StructureError``.
+
+    ``lgkm_units`` are the counter units of a load per channel; with them derived first waits are
+    held against what can be outstanding. Manual waits are the caller's: give (0, 0). ``guesses``:
+    also the documented checks that refuse some programs without races (how evenly loads lie, which
+    stages a partition completes, what a staggered group may still read); a proof decides better.
+    """
+    _block_completeness(blocks, config)
+    _wait_bounds(blocks, config, lgkm_units)
+    if guesses:
+        _uniform_distribution(blocks, config)
+    _prefetch_coverage(blocks)
+    if config.depth == 2 and not config.cross_stage_rotation:
+        _stage_consistency(blocks, config)
+        if guesses:
+            _completion_coverage(blocks, config)
+    staggered = config.warp_stagger.enabled and config.block_sizing.max_globals <= 0
+    if guesses and config.depth == 2 and staggered:
+        _stagger_safety(blocks, config)
+
+
+def _partitions(blocks: Blocks, config: PipelineConfig) -> Iterator[tuple[int, Blocks]]:
+    size = config.blocks_per_partition()
+    for p in range(config.num_partitions):
+        yield p, blocks[p * size : (p + 1) * size]
+
+
+def _block_completeness(blocks: Blocks, config: PipelineConfig) -> None:
+    if len(blocks) != config.total_blocks() or not blocks:
+        raise StructureError(
+            f"the program has {len(blocks)} blocks, the grid needs {config.total_blocks()}",
+            check="block_completeness",
+            fix="one MMA per grid cell and partition",
+        )
+    for b, block in enumerate(blocks):
+        if block.mma.role is not OpRole.COMPUTE:
+            raise StructureError(
+                "a block has no MMA",
+                check="block_completeness",
+                where=f"block {b}: {block.mma.label()}",
+                why="its fragments would be loaded for nothing",
+            )
+
+
+def _wait_bounds(blocks: Blocks, config: PipelineConfig, units: tuple[int, int]) -> None:
+    if max(units) <= 0:
+        return
+    for p, part in _partitions(blocks, config):
+        bound = sum(units[0 if op.channel == 0 else 1] for op, _ in part[0].loads)
+        for wait in (part[0].entry_wait_lgkm, part[0].pre_sync):
+            if wait.tag == ScheduleOps.WAIT_LGKM and bound < wait.wait_value < NO_WAIT:
+                raise StructureError(
+                    f"the first wait leaves {wait.wait_value} LDS operations outstanding, "
+                    f"but only {bound} can be",
+                    check="wait_bounds",
+                    where=f"partition {p}, block {p * len(part)}",
+                    why="it would not wait for this partition's fragments",
+                    fix=f"wait for {bound} or fewer",
+                )
+
+
+def _uniform_distribution(blocks: Blocks, config: PipelineConfig) -> None:
+    cap = config.block_sizing.max_globals
+    if cap <= 0 or sum(len(b.loads) for b in blocks) < len(blocks) * cap:
+        return
+    for b, block in enumerate(blocks):
+        if len(block.loads) != cap:
+            raise StructureError(
+                f"a block has {len(block.loads)} global loads instead of {cap}",
+                check="uniform_distribution",
+                where=f"block {b}",
+                fix="BlockSizing.max_globals=0 lifts the cap",
+            )
+
+
+def _stage_consistency(blocks: Blocks, config: PipelineConfig) -> None:
+    for p, part in _partitions(blocks, config):
+        for block in part:
+            for fragment in block.fragments:
+                if fragment.stage != p:
+                    raise StructureError(
+                        f"partition {p} reads a fragment of stage {fragment.stage}",
+                        check="stage_consistency",
+                        where=f"{fragment.label()} before {block.mma.label()}",
+                        why="partition p computes the tile in stage p",
+                        fix="set cross_stage_rotation=True if the rotation is intended",
+                    )
+
+
+def _prefetch_coverage(blocks: Blocks) -> None:
+    if not any(flag for block in blocks for _, flag in block.loads):
+        raise StructureError(
+            "no global load prefetches",
+            check="prefetch_coverage",
+            why="the next iteration would find no data",
+            fix="give loads a k-offset of K0, K1 or K_NEXT",
+        )
+
+
+def _completion_coverage(blocks: Blocks, config: PipelineConfig) -> None:
+    for p, part in _partitions(blocks, config):
+        if all(op.stage == p for block in part for op, _ in block.loads):
+            raise StructureError(
+                f"partition {p} completes no tile of another stage",
+                check="completion_coverage",
+                where=f"partition {p}",
+                why="double buffering here leaves one sub-tile of a stage to the other partition",
+                fix="declare the completion load, or cross_stage_rotation=True",
+            )
+
+
+def _stagger_safety(blocks: Blocks, config: PipelineConfig) -> None:
+    for p, part in _partitions(blocks, config):
+        for i in range(1, len(part) - 1):
+            written = {op.stage for op, _ in part[i].loads if op.stage == p}
+            for fragment in part[i + 1].fragments:
+                if fragment.stage in written:
+                    raise StructureError(
+                        "a prefetch may land while the staggered wave group still reads",
+                        check="stagger_safety",
+                        where=f"block {p * len(part) + i} loads stage {p}, the next block reads "
+                        f"{fragment.label()}",
+                        why="the second group runs one barrier interval behind",
+                        fix="BlockSizing.max_globals=1, or move the load",
+                    )

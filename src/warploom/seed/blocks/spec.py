@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from warploom.document.fields import boolean, instance, judge
-from warploom.document.kinds import Phase
-from warploom.document.ops import OpDesc, ScheduleEntry
+from warploom.document.ops import OpDesc, Phase, ScheduleEntry
 from warploom.errors import ProgramError
 from warploom.seed.body import EntryBuilder
 from warploom.seed.sync.marks import derived

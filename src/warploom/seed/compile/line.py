@@ -1,4 +1,4 @@
-"""The one straight line through the rooms: from a ``PipelineSchedule`` to a compiled schedule.
+"""The one straight line through the rooms, from a schedule to a compiled one, and its object.
 
 declare and price (the schedule's body) -> relate (edges) -> order -> group -> guard -> expand ->
 judge. The judge reads only the document that comes out, never how it was made.
@@ -6,27 +6,33 @@ judge. The judge reads only the document that comes out, never how it was made.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Literal, get_args
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal, get_args
 
 from warploom.document.fields import boolean, instance, member, shown
 from warploom.document.machine import MachineCosts
-from warploom.document.ops import DepEdge, OpDesc
+from warploom.document.ops import DepEdge, OpDesc, ScheduleEntry
 from warploom.errors import ConfigError
-from warploom.seed.compile.hooks import Hooks
+from warploom.seed.compile.hooks import Hooks, model_name, own_machine
 from warploom.seed.compile.modulo import modulo_schedule, priced_request
 from warploom.seed.compile.phases import Observer, double_buffer_phases, single_buffer_phases
-from warploom.seed.compile.prices import model_name, own_machine
 from warploom.seed.compile.result import CompiledSchedule
 from warploom.seed.compile.sync import Guard
 from warploom.seed.config.effects import warn_without_effect
-from warploom.seed.config.parts import SchedulingStrategy as Strategy
-from warploom.seed.config.policy import SchedulePolicy
+from warploom.seed.config.parts import (
+    BlockSizing,
+    FragOrder,
+    LoopCarriedSpec,
+    SchedulingStrategy as Strategy,
+    WarpStaggerRule,
+)
+from warploom.seed.config.pipeline import PipelineConfig
+from warploom.seed.config.schedule import SchedulePolicy
 from warploom.seed.graph.loop_body import LoopBody
 from warploom.seed.modulo.bridge import ModuloRequest
 from warploom.seed.phases.program import warp_stagger_index
 from warploom.seed.schedule import PipelineSchedule
-from warploom.seed.sync.policy import SyncPolicy
+from warploom.seed.sync.marks import SyncPolicy
 
 OnRace = Literal["raise", "report", "skip"]
 
@@ -152,3 +158,43 @@ def _check_arguments(
     boolean(insist, "insist_on_registers", owner)
     if observer is not None and not callable(observer):
         instance(observer, type(_proven), "observer", owner)
+
+
+def _blank_config() -> PipelineConfig:
+    counts: dict[str, Any] = {f.name: 0 for f in fields(PipelineConfig) if f.type == "int"}
+    return PipelineConfig(
+        **counts,
+        loop_carried=LoopCarriedSpec.none(),
+        block_sizing=BlockSizing.uniform(0),
+        frag_order=FragOrder.a_first(),
+        mma_serial=False,
+        warp_stagger=WarpStaggerRule.none(),
+    )
+
+
+@dataclass(slots=True)
+class ScheduleCompiler:
+    """The documented compiler object: empty until ``compile`` fills it."""
+
+    config: PipelineConfig = field(default_factory=_blank_config)
+    body: list[OpDesc] = field(default_factory=list)
+    edges: list[DepEdge] = field(default_factory=list)
+    prologue: list[ScheduleEntry] = field(default_factory=list)
+    kernel: list[ScheduleEntry] = field(default_factory=list)
+    epilogue: list[ScheduleEntry] = field(default_factory=list)
+    kernel_deps: list[DepEdge] = field(default_factory=list)
+    warp_stagger_index: int = 0
+    lgkm_per_load_a: int = 0
+    lgkm_per_load_b: int = 0
+    result: CompiledSchedule | None = None
+
+    def compile(self, schedule: PipelineSchedule, *, on_race: OnRace = "raise") -> CompiledSchedule:
+        """Compile a schedule into this object's fields; also returns the immutable result."""
+        done = compile_schedule(schedule, on_race=on_race)
+        self.config = done.config
+        self.body, self.edges = list(done.body), list(done.edges)
+        self.prologue, self.kernel = list(done.prologue), list(done.kernel)
+        self.epilogue, self.kernel_deps = list(done.epilogue), list(done.kernel_deps)
+        self.warp_stagger_index = done.warp_stagger_index
+        self.result = done
+        return done

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from warploom.document.counters import Counters, KernelShape, Protocol, ScheduleDocument
-from warploom.document.kinds import Phase
 from warploom.document.machine import MachineCosts
-from warploom.document.ops import DepEdge, OpDesc, ScheduleEntry
+from warploom.document.ops import DepEdge, OpDesc, Phase, ScheduleEntry
 from warploom.guard.counters import Change, Reason
 from warploom.order import ModuloResult
 from warploom.pictured import Pictured
@@ -16,7 +15,7 @@ from warploom.seed.config.pipeline import PipelineConfig
 from warploom.seed.config.schedule import ScheduleConfig
 from warploom.seed.listing import phase_listing
 from warploom.seed.sched.result import OrderResult
-from warploom.seed.sync.policy import SyncPolicy
+from warploom.seed.sync.marks import SyncPolicy
 from warploom.verify import Report
 
 

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from warploom.document.counters import ScheduleDocument
-from warploom.document.kinds import Phase
 from warploom.document.machine import MachineCosts
-from warploom.document.ops import DepEdge, ScheduleEntry
+from warploom.document.ops import DepEdge, Phase, ScheduleEntry
 from warploom.errors import SyncError, VerificationError
 from warploom.guard.counters import Change, repair, synthesise
 from warploom.seed.compile.result import CompiledSchedule
-from warploom.seed.sync.marks import is_stated, is_wait
-from warploom.seed.sync.policy import SyncPolicy
+from warploom.seed.sync.marks import SyncPolicy, is_stated, is_wait
 from warploom.sim import interval_cost
 from warploom.verify import Report, verify
 

@@ -6,13 +6,12 @@ import warnings
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import fields
 
-from warploom.document.kinds import OpRole
-from warploom.document.ops import OpDesc
+from warploom.document.ops import OpDesc, OpRole
 from warploom.errors import NoEffectWarning
 from warploom.seed.config.parts import SchedulingStrategy
 from warploom.seed.config.pipeline import PipelineConfig
 from warploom.seed.config.schedule import NO_WAIT, ScheduleConfig
-from warploom.seed.sync.policy import SyncPolicy
+from warploom.seed.sync.marks import SyncPolicy
 
 Idle = Iterator[tuple[str, str]]
 _UNITS = ("lgkm_per_load_a", "lgkm_per_load_b")

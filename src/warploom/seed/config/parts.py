@@ -1,12 +1,28 @@
-"""The small records that configurations are made of."""
+"""The small records that configurations are made of, and what their fields say of themselves."""
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 from enum import Enum
 
 from warploom.document.fields import judge
-from warploom.document.kinds import OpRole
+from warploom.document.ops import OpRole
+
+
+def field_docs(cls: type) -> dict[str, str]:
+    """Field name -> description."""
+    docs: dict[str, str] = {}
+    name = ""
+    for line in (inspect.getdoc(cls) or "").partition("Attributes:")[2].splitlines():
+        indent = len(line) - len(line.lstrip())
+        head, colon, rest = line.strip().partition(": ")
+        if colon and indent == 4 and head.isidentifier():
+            name = head
+            docs[name] = rest
+        elif name and line.strip():
+            docs[name] += " " + line.strip()
+    return docs
 
 
 class SchedulingStrategy(Enum):

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from warploom.document.fields import all_of, instance, integer
-from warploom.document.kinds import ResourceKind
-from warploom.document.ops import DepEdge, OpDesc
+from warploom.document.ops import DepEdge, OpDesc, ResourceKind
 from warploom.errors import CycleError, GraphError
 from warploom.pictured import Pictured
 

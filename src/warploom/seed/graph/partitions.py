@@ -11,11 +11,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise, product
 
-from warploom.document.kinds import OpRole
-from warploom.document.ops import DepEdge, OpDesc
+from warploom.document.ops import DepEdge, OpDesc, OpRole
 from warploom.seed.config.pipeline import PipelineConfig
-from warploom.seed.graph.edges import apply_edge_rules, derive_edges_from_ops
-from warploom.seed.graph.rules import EdgeRule, double_buffer_edge_rules
+from warploom.seed.graph.edges import (
+    EdgeRule,
+    apply_edge_rules,
+    derive_edges_from_ops,
+    double_buffer_edge_rules,
+)
 
 
 def edge_choices(

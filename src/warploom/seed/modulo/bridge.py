@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from warploom.document.kinds import DepKind, OpRole, ResourceKind
 from warploom.document.machine import MachineCosts
-from warploom.document.ops import DepEdge, OpDesc
+from warploom.document.ops import DepEdge, DepKind, OpDesc, OpRole, ResourceKind
 from warploom.errors import ConfigError, CostModelError, ProgramError
 from warploom.order.model import (
     MAIN_ROLE,

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from warploom.document.kinds import KOffsetKind, OpRole, Phase
-from warploom.document.ops import OpDesc, ScheduleEntry
+from warploom.document.ops import KOffsetKind, OpDesc, OpRole, Phase, ScheduleEntry
 from warploom.order.expand import (
     Expansion,
     Instance,

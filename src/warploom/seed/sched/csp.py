@@ -1,4 +1,4 @@
-"""Optimal orders, of a whole body or partition by partition.
+"""Optimal orders, of a whole body, partition by partition, or between fixed sync ops.
 
 ``optimal_schedule`` and ``optimal_schedule_with_halves`` start from a greedy seed and return it
 when it meets the makespan bound. Otherwise they return the lexicographically first order with the
@@ -15,10 +15,11 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from warploom.document.fields import boolean, instance, integer
+from warploom.document.ops import DepEdge, OpDesc, OpRole
 from warploom.errors import OverBudgetWarning, SchedulingError
+from warploom.seed.config.pipeline import PipelineConfig
+from warploom.seed.graph.edges import derive_edges_from_ops
 from warploom.seed.graph.loop_body import LoopBody
-from warploom.seed.sched.bounds import asap_lower_bound
-from warploom.seed.sched.evaluate import evaluate_schedule
 from warploom.seed.sched.greedy import (
     check_partition_order,
     ends_in_compute,
@@ -26,8 +27,7 @@ from warploom.seed.sched.greedy import (
     loads_within,
     partition_bounds,
 )
-from warploom.seed.sched.lifetimes import live_peak
-from warploom.seed.sched.result import OrderResult
+from warploom.seed.sched.result import OrderResult, asap_lower_bound, evaluate_schedule, live_peak
 from warploom.seed.sched.search.complete import WorkLimitReached, WorkMeter
 from warploom.seed.sched.search.optimise import (
     NO_LIMIT,
@@ -36,10 +36,12 @@ from warploom.seed.sched.search.optimise import (
     first_within,
     lower_makespan,
     lower_peak,
+    no_blocks,
+    no_order,
     take_first,
+    undecided,
 )
 from warploom.seed.sched.search.problem import OrderProblem, order_problem, price
-from warploom.seed.sched.search.refusals import no_blocks, no_order, undecided
 
 UNLIMITED_VGPR = 999999
 DEFAULT_WORK = 6_400_000  # ops placed times ops in the body, at least 64: seconds, not minutes
@@ -360,3 +362,27 @@ def _result(best: Incumbent, meter: WorkMeter) -> OrderResult:
         exact=best.exact,
         work=meter.used,
     )
+
+
+def optimize_within_barriers(body: Sequence[OpDesc], config: PipelineConfig) -> list[OpDesc]:
+    """Order each run of ops between sync ops for the least makespan; sync ops stay."""
+    edges = derive_edges_from_ops(body, config)
+    out: list[OpDesc] = []
+    start = 0
+    for end in [*(i for i, op in enumerate(body) if op.role is OpRole.SYNC), len(body)]:
+        out += _ordered(body[start:end], edges, start)
+        out += body[end : end + 1]
+        start = end + 1
+    return out
+
+
+def _ordered(ops: Sequence[OpDesc], edges: Sequence[DepEdge], start: int) -> list[OpDesc]:
+    if len(ops) <= 1:
+        return list(ops)
+    inside = range(start, start + len(ops))
+    local = [
+        DepEdge(e.producer_idx - start, e.consumer_idx - start, e.dep_kind, 0)
+        for e in edges
+        if e.loop_distance == 0 and e.producer_idx in inside and e.consumer_idx in inside
+    ]
+    return [ops[i] for i in optimal_schedule(LoopBody.of(ops, local)).order]

@@ -1,4 +1,4 @@
-"""Greedy orders: always the lowest-numbered op that is ready.
+"""Greedy orders, always the lowest-numbered ready op, and bodies in MMA-block order.
 
 ``greedy_schedule`` keeps the partitions of the body apart (a partition is a contiguous slice of
 the op list, a half of the iteration in the two-partition case); ``simple_greedy_schedule`` knows no
@@ -8,11 +8,15 @@ partitions. Both place every op exactly once.
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from warploom.document.kinds import OpRole
-from warploom.errors import InfeasibleError, SchedulingError
+from warploom.document.fields import all_of, instance
+from warploom.document.ops import OpDesc, OpRole
+from warploom.errors import InfeasibleError, ProgramError, SchedulingError
+from warploom.seed.body import Pipe
+from warploom.seed.config.pipeline import PipelineConfig
 from warploom.seed.graph.loop_body import LoopBody, binds
 
 
@@ -106,3 +110,112 @@ def _smallest_order(
                 if waiting[c] == 0:
                     heapq.heappush(ready, c)
     return order
+
+
+def mma_block_interleave_list(ops: Sequence[OpDesc], config: PipelineConfig) -> list[OpDesc]:
+    """One block per MMA, in MMA order: fragments, global loads, MMA.
+
+    A block reads the B fragment of a column and the A fragment of a row when it is the first to
+    need them; loads are dealt out by ``block_sizing``. Loads beyond every block's share go to the
+    last block if there is no cap. Raises if any op would be left out.
+    """
+    out = _interleave(ops, config, config.block_sizing.max_globals)
+    _refuse_lost_ops(ops, out)
+    return out
+
+
+def mma_block_interleave(pipe: Pipe, config: PipelineConfig) -> Pipe:
+    """The same for a pipe, without the cap on global loads."""
+    out = _interleave(pipe.ops, config, max_globals=0)
+    _refuse_lost_ops(pipe.ops, out)
+    return Pipe(tuple(out))
+
+
+def double_buffer_reorder(ops: Sequence[OpDesc], config: PipelineConfig) -> list[OpDesc]:
+    """Interleave each half of the body on its own."""
+    all_of(ops, OpDesc, "ops", "double_buffer_reorder")
+    instance(config, PipelineConfig, "config", "double_buffer_reorder")
+    return partition_reorder(ops, config, 2)
+
+
+def partition_reorder(
+    ops: Sequence[OpDesc], config: PipelineConfig, partitions: int
+) -> list[OpDesc]:
+    """Interleave each partition of the body on its own."""
+    bounds = partition_bounds(len(ops), partitions)
+    return [
+        op for lo, hi in pairwise(bounds) for op in mma_block_interleave_list(ops[lo:hi], config)
+    ]
+
+
+def _interleave(ops: Sequence[OpDesc], config: PipelineConfig, max_globals: int) -> list[OpDesc]:
+    loads = [op for op in ops if op.role is OpRole.GLOBAL_LOAD]
+    fragments = [op for op in ops if op.role is OpRole.FRAGMENT_LOAD]
+    others = sorted({op.channel for op in fragments if op.channel > 0})
+    rows: set[int] = set()
+    columns: set[int] = set()
+    out: list[OpDesc] = []
+    taken = 0
+    mmas = [op for op in ops if op.role is OpRole.COMPUTE]
+    for i, mma in enumerate(mmas):
+        new_row, new_column = mma.stage not in rows, mma.subtile not in columns
+        rows.add(mma.stage)
+        columns.add(mma.subtile)
+        part_a = _first(fragments, 0, mma.stage) if new_row else []
+        part_b = [f for c in others if new_column for f in _first(fragments, c, mma.subtile)]
+        out += part_b + part_a if config.frag_order.b_before_a else part_a + part_b
+        target = config.block_sizing.heavy if new_row else config.block_sizing.light
+        quota = max(target - new_row - new_column - 1, 0)
+        if max_globals > 0:
+            quota = min(max(quota, 1), max_globals)
+        elif i == len(mmas) - 1:
+            quota = len(loads)
+        out += loads[taken : taken + quota]
+        taken += len(loads[taken : taken + quota])
+        out.append(mma)
+    return out
+
+
+def _first(fragments: list[OpDesc], channel: int, subtile: int) -> list[OpDesc]:
+    return [op for op in fragments if op.channel == channel and op.subtile == subtile][:1]
+
+
+def _refuse_lost_ops(before: Sequence[OpDesc], after: Sequence[OpDesc]) -> None:
+    lost = list((Counter(before) - Counter(after)).elements())
+    if not lost:
+        return
+    raise ProgramError(
+        f"reordering would lose {len(lost)} of {len(before)} ops",
+        where=", ".join(op.label() for op in lost),
+        why="every declared op must run once per iteration, but a block takes no more loads than "
+        "BlockSizing allows, a fragment needs an MMA of its row or column (or the loop-carried "
+        "role), and other roles have no place in this order",
+        fix="raise BlockSizing.heavy, light or max_globals; match fragments with MMAs; "
+        "set LoopCarriedSpec.role",
+    )
+
+
+def single_buffer_reorder(ops: Sequence[OpDesc], config: PipelineConfig) -> list[OpDesc]:
+    """Fragments and loop-carried compute, store and load between two barriers, the rest after."""
+    selector, carried_role = config.loop_carried.selector, config.loop_carried.role
+
+    def group(role: OpRole, *, carried: bool | None = None) -> list[OpDesc]:
+        return [
+            op
+            for op in ops
+            if op.role is role and (carried is None or (op.subtile == selector) == carried)
+        ]
+
+    out = [
+        *group(OpRole.FRAGMENT_LOAD, carried=False),
+        *group(OpRole.COMPUTE, carried=True),
+        OpDesc.barrier(),
+        *group(OpRole.SHARED_STORE),
+        *group(OpRole.GLOBAL_LOAD),
+        *group(OpRole.COMPUTE, carried=False),
+        OpDesc.barrier(),
+        *group(carried_role, carried=True),
+    ]
+    data = [op for op in ops if op.role is not OpRole.SYNC]
+    _refuse_lost_ops(data, [op for op in out if op.role is not OpRole.SYNC])
+    return out

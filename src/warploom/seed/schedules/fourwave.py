@@ -9,8 +9,7 @@ from typing import Any
 
 from warploom.document.counters import KernelShape
 from warploom.document.fields import instance
-from warploom.document.kinds import KOffsetKind, OpRole
-from warploom.document.ops import DepEdge, OpDesc
+from warploom.document.ops import DepEdge, KOffsetKind, OpDesc, OpRole
 from warploom.errors import ForcedSettingWarning
 from warploom.seed.blocks.program import PipelineProgram
 from warploom.seed.blocks.spec import emit_minimal_barrier_block
@@ -26,11 +25,9 @@ from warploom.seed.graph.edges import (
 )
 from warploom.seed.graph.partitions import rotation_edges
 from warploom.seed.schedule import PipelineSchedule
-from warploom.seed.schedules.units import agreeing_target
-from warploom.seed.sync.policy import SyncPolicy
-from warploom.seed.target.cost import TargetProfile, annotate_ops
-from warploom.seed.target.geometry import KernelGeometry
-from warploom.seed.target.tags import FourWaveOps
+from warploom.seed.sync.marks import SyncPolicy
+from warploom.seed.target.cost import FourWaveOps, TargetProfile, annotate_ops
+from warploom.seed.target.geometry import KernelGeometry, agreeing_target
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,7 @@ from typing import Any, overload
 
 from warploom.document.counters import KernelShape
 from warploom.document.fields import boolean, instance, integer
-from warploom.document.kinds import KOffsetKind
-from warploom.document.ops import DepEdge, OpDesc
+from warploom.document.ops import DepEdge, KOffsetKind, OpDesc
 from warploom.errors import ConfigError
 from warploom.seed.body import PipelineBody
 from warploom.seed.compile import CompiledSchedule, OnRace, compile_schedule
@@ -18,14 +17,17 @@ from warploom.seed.config.pipeline import PipelineConfig
 from warploom.seed.config.schedule import ScheduleConfig
 from warploom.seed.graph.edges import derive_edges_from_ops
 from warploom.seed.graph.partitions import partition_edges
-from warploom.seed.sched.interleave import partition_reorder
+from warploom.seed.sched.greedy import partition_reorder
 from warploom.seed.schedule import PipelineSchedule
-from warploom.seed.schedules.units import agreeing_target, agreeing_units
-from warploom.seed.sync.policy import SyncPolicy
-from warploom.seed.target.cost import TargetCostModel, TargetProfile, annotate_ops
-from warploom.seed.target.geometry import KernelGeometry
-from warploom.seed.target.mi355x import mi355x_target
-from warploom.seed.target.tags import PingPongOps
+from warploom.seed.sync.marks import SyncPolicy
+from warploom.seed.target.cost import (
+    PingPongOps,
+    TargetCostModel,
+    TargetProfile,
+    annotate_ops,
+    mi355x_target,
+)
+from warploom.seed.target.geometry import KernelGeometry, agreeing_target, agreeing_units
 
 
 def pingpong_half(half: int, depth: int = 2) -> PipelineBody:

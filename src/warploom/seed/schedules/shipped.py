@@ -11,8 +11,8 @@ from warploom.seed.config.schedule import ScheduleConfig
 from warploom.seed.schedule import PipelineSchedule
 from warploom.seed.schedules.fourwave import Pipeline4Wave
 from warploom.seed.schedules.pingpong import DeclarativeSchedule
+from warploom.seed.target.cost import mi355x_target
 from warploom.seed.target.geometry import KernelGeometry
-from warploom.seed.target.mi355x import mi355x_target
 
 
 def shipped(

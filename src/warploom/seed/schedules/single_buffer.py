@@ -1,21 +1,77 @@
-"""``SingleBufferSchedule``: the single-buffer matmul with a loop-carried fragment."""
+"""``SingleBufferSchedule``: its loop-carried fragment, and AMD's instruction-group hints."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import IntEnum
 
 from warploom.document.fields import instance, integer
-from warploom.document.ops import OpDesc, ScheduleEntry
-from warploom.seed.body import PipelineBody
+from warploom.document.ops import OpDesc, OpRole, Phase, ScheduleEntry
+from warploom.errors import ConfigError
+from warploom.seed.body import EntryBuilder, PipelineBody
 from warploom.seed.compile import CompiledSchedule, compile_schedule
 from warploom.seed.config.pipeline import PipelineConfig
-from warploom.seed.phases.hints import append_amd_hints
-from warploom.seed.sched.interleave import single_buffer_reorder
-from warploom.seed.sched.segments import optimize_within_barriers
+from warploom.seed.sched.csp import optimize_within_barriers
+from warploom.seed.sched.greedy import single_buffer_reorder
 from warploom.seed.schedule import PipelineSchedule
-from warploom.seed.target.cost import TargetProfile, annotate_ops
-from warploom.seed.target.mi355x import AMDScheduleHints, mi355x_single_buffer_target
-from warploom.seed.target.tags import DefaultMatmulOps
+from warploom.seed.target.cost import (
+    AMDScheduleHints,
+    DefaultMatmulOps,
+    TargetProfile,
+    annotate_ops,
+    mi355x_single_buffer_target,
+)
+
+
+class HintMask(IntEnum):
+    """Instruction groups a hint can name."""
+
+    DS_READ = 0
+    DS_WRITE = 1
+    VMEM_READ = 2
+    MFMA = 3
+
+
+def append_amd_hints(
+    kernel: Sequence[ScheduleEntry],
+    body: Sequence[OpDesc],
+    config: PipelineConfig,
+    hints: AMDScheduleHints,
+) -> list[ScheduleEntry]:
+    """The kernel followed by hints that spread its MFMAs over reads, writes and loads."""
+    fragments = [op for op in body if op.role is OpRole.FRAGMENT_LOAD]
+    carried = sum(op.subtile == config.loop_carried.selector for op in fragments)
+    per_fragment = hints.m_mmas + hints.n_mmas
+    reads = per_fragment * len(fragments)
+    mmas = hints.m_mmas * hints.n_mmas * hints.k_mmas
+    stores = hints.a_loads_per_thread + hints.b_loads_per_thread
+    if reads <= 0:
+        raise ConfigError(
+            "hints need at least one LDS read to spread MFMAs over",
+            where=f"AMDScheduleHints: {per_fragment} reads a fragment, {len(fragments)} fragments",
+            fix="give m_mmas + n_mmas >= 1 and a body with fragment loads",
+        )
+    per_read = min(1 if hints.mma_m == hints.mma_n == 32 else 2, mmas // reads)
+    share, rest = divmod(mmas - reads * per_read, stores) if stores else (0, 0)
+    out = EntryBuilder(Phase.KERNEL, list(kernel))
+
+    def hint(mask: HintMask, count: int) -> None:
+        out.emit(OpDesc.sched_group_barrier(mask, count))
+
+    def read_groups(n: int) -> None:
+        for _ in range(n):
+            hint(HintMask.DS_READ, 1)
+            hint(HintMask.MFMA, per_read)
+
+    read_groups(per_fragment * (len(fragments) - carried))
+    for i in range(stores):
+        count = share + (i < rest)
+        hint(HintMask.DS_WRITE, 1)
+        hint(HintMask.MFMA, count // 2)
+        hint(HintMask.VMEM_READ, 1)
+        hint(HintMask.MFMA, count - count // 2)
+    read_groups(per_fragment * carried)
+    return out.entries
 
 
 class SingleBufferSchedule(PipelineSchedule):

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from warploom.document.fields import all_of, instance
-from warploom.document.kinds import OpRole
-from warploom.document.ops import OpDesc
+from warploom.document.ops import OpDesc, OpRole
 from warploom.seed.blocks.spec import MMABlockSpec
 from warploom.seed.config.pipeline import PipelineConfig
-from warploom.seed.config.policy import SchedulePolicy
+from warploom.seed.config.schedule import SchedulePolicy
 from warploom.seed.sync.marks import derived
 
 _ABSENT = OpDesc.none()

@@ -1,4 +1,4 @@
-"""``KernelGeometry``: tile and MMA shape, and the counter units that follow from them.
+"""``KernelGeometry``: tile and MMA shape, and their counter units, which have one source.
 
 A wave has 64 lanes and moves 16 bytes a lane; the counts below are how many such transactions
 one load of a half tile (vm) and one fragment quadrant (lgkm) take.
@@ -6,11 +6,13 @@ one load of a half tile (vm) and one fragment quadrant (lgkm) take.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 
 from warploom.document.counters import KernelShape
 from warploom.document.fields import boolean, instance, integer, judge
-from warploom.errors import GeometryError
+from warploom.errors import ConfigError, GeometryError
+from warploom.seed.target.cost import TargetProfile, mi355x_target
 
 _STATED_ELSEWHERE = dict.fromkeys(("lgkm_per_load_a", "lgkm_per_load_b"), (0, None))
 WAVE_LANES = 64
@@ -259,3 +261,48 @@ def _check_lds(tile: tuple[int, int, int], elem_bytes: int, depth: int, where: s
 def _require(condition: bool, what: str, where: str) -> None:
     if not condition:
         raise GeometryError(what, where=where, fix="choose another tile or MMA shape")
+
+
+def agreeing_target(
+    owner: str, geometry: KernelGeometry, target: TargetProfile | None, max_globals: int
+) -> TargetProfile:
+    """The given target if its units are the geometry's, else the chip's with these units."""
+    if target is None:
+        return mi355x_target(*geometry.vm_per_load, max_globals)
+    pipeline = target.pipeline
+    for name in ("vm_per_load_a", "vm_per_load_b"):
+        _agree(owner, name, getattr(geometry, name), getattr(pipeline, name), geometry)
+    for name in ("lgkm_per_load_a", "lgkm_per_load_b"):
+        if getattr(pipeline, name) and getattr(geometry, name):
+            _agree(owner, name, getattr(geometry, name), getattr(pipeline, name), geometry)
+    return target
+
+
+def agreeing_units(
+    owner: str,
+    geometry: KernelGeometry,
+    is_fp8: bool,
+    lgkm: tuple[int, int],
+    stated: Container[str],
+) -> tuple[bool, tuple[int, int]]:
+    """Element type and lgkm units of the geometry, refused where an argument says otherwise."""
+    if (is_fp8 or "is_fp8" in stated) and is_fp8 != geometry.is_fp8:
+        _agree(owner, "is_fp8", geometry.is_fp8, is_fp8, geometry)
+    for name, given, own in zip(("lgkm_a", "lgkm_b"), lgkm, geometry.lgkm_per_load, strict=True):
+        if given and own:
+            _agree(owner, name, own, given, geometry)
+    return geometry.is_fp8, (
+        geometry.lgkm_per_load_a or lgkm[0],
+        geometry.lgkm_per_load_b or lgkm[1],
+    )
+
+
+def _agree(owner: str, name: str, own: object, given: object, geometry: KernelGeometry) -> None:
+    if own == given:
+        return
+    raise ConfigError(
+        f"{name} = {given}, but the geometry has {own}",
+        where=f"{owner}.{name}",
+        why=f"waits for the tile {geometry.tile} are proven in the units its loads really take",
+        fix=f"{name} = {own}, or leave it to the geometry",
+    )

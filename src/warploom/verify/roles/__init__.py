@@ -20,7 +20,14 @@ from warploom.errors import VerificationError
 from warploom.verify.agents import alike
 from warploom.verify.findings import Code, Finding, Place, Report, Severity
 from warploom.verify.flow import check_flow, check_uses, flow_tiles, known_flow, op_names
-from warploom.verify.roles import barriers, named, registers, scopes, slots, staging
+from warploom.verify.roles import (
+    barriers,
+    barriers as named,
+    registers,
+    registers as staging,
+    scopes,
+    slots,
+)
 from warploom.verify.roles.capacity import check_capacity
 from warploom.verify.roles.exchange import check_exchanges, undeclared
 from warploom.verify.roles.graph import build_order

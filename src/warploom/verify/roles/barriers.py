@@ -5,20 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from warploom.document import roles
 from warploom.document.rings import SlotRead
-from warploom.document.roles import (
-    Arrive,
-    Compute,
-    Expect,
-    Load,
-    Mma,
-    NamedSync,
-    WaitEmpty,
-    WaitFull,
-)
 from warploom.verify.agents import Agent, Event, describe
 from warploom.verify.findings import Code, Finding, Place, Severity
-from warploom.verify.roles.order import Order, Phase, PhaseKey
+from warploom.verify.roles.order import CLUSTER, Generation, Order, Phase, PhaseKey
 
 MAX_BYTES = (1 << 20) - 1  # what the transaction count of an mbarrier can hold
 _Slot = tuple[str, str, int]  # ring, side, slot
@@ -36,20 +27,25 @@ def check_phases(order: Order) -> Iterator[Finding]:
         for _, row in p.phases()
         for e in row
         if not p.carries_phase
-        or (isinstance(e, WaitFull | WaitEmpty) and e.parity != isinstance(e, WaitEmpty))
+        or (
+            isinstance(e, roles.WaitFull | roles.WaitEmpty)
+            and e.parity != isinstance(e, roles.WaitEmpty)
+        )
     }
     every = (e for events in order.programs.values() for e in events)
     for event in [e for e in every if e.step < 0 or id(e.entry) in odd]:
         entry = event.entry
-        if isinstance(entry, WaitFull | WaitEmpty | Expect | Load | Arrive):
+        if isinstance(
+            entry, roles.WaitFull | roles.WaitEmpty | roles.Expect | roles.Load | roles.Arrive
+        ):
             yield from _position(order, event, entry.ring)
-        elif isinstance(entry, Mma | Compute) and (entry.slots or _fills(entry)):
+        elif isinstance(entry, roles.Mma | roles.Compute) and (entry.slots or _fills(entry)):
             for ring in dict.fromkeys(s.ring for s in (*entry.slots, *_fills(entry))):
                 yield from _position(order, event, ring)
 
 
-def _fills(entry: Mma | Compute) -> tuple[SlotRead, ...]:
-    return entry.fills_slots if isinstance(entry, Compute) else ()
+def _fills(entry: roles.Mma | roles.Compute) -> tuple[SlotRead, ...]:
+    return entry.fills_slots if isinstance(entry, roles.Compute) else ()
 
 
 def _position(order: Order, event: Event, ring: str) -> Iterator[Finding]:
@@ -57,7 +53,7 @@ def _position(order: Order, event: Event, ring: str) -> Iterator[Finding]:
     meant = order.uses.meant(event, ring)
     computed = order.uses.computed(event, ring)
     entry = event.entry
-    if meant < 0 and not isinstance(entry, WaitFull | WaitEmpty):
+    if meant < 0 and not isinstance(entry, roles.WaitFull | roles.WaitEmpty):
         yield Finding(
             code=Code.PHASE,
             why=f"{describe(entry)} speaks of a use before the first: it acts on the slot's first",
@@ -67,8 +63,8 @@ def _position(order: Order, event: Event, ring: str) -> Iterator[Finding]:
         )
     if meant % depth != computed % depth:
         yield _phase_finding(order, event, "slot", computed % depth, meant % depth)
-    if isinstance(entry, WaitFull | WaitEmpty):
-        right = (meant // depth + (1 if isinstance(entry, WaitEmpty) else 0)) % 2
+    if isinstance(entry, roles.WaitFull | roles.WaitEmpty):
+        right = (meant // depth + (1 if isinstance(entry, roles.WaitEmpty) else 0)) % 2
         parity = (computed // depth + entry.parity) % 2
         if parity != right:
             yield _phase_finding(order, event, "parity", parity, right)
@@ -266,7 +262,9 @@ def check_deadlock(order: Order) -> Iterator[Finding]:
     """The waits do not wait for one another in a circle."""
     own = [v for v in order.blocked if v < order.size * order.document.cluster]
     stuck = [order.told(v) for v in own if v % order.size in order.event]
-    waits = [e for e in stuck if isinstance(e.entry, WaitFull | WaitEmpty | NamedSync)]
+    waits = [
+        e for e in stuck if isinstance(e.entry, roles.WaitFull | roles.WaitEmpty | roles.NamedSync)
+    ]
     if order.blocked:
         first: dict[Agent, Event] = {}
         for event in waits:
@@ -288,3 +286,73 @@ def name_of(key: PhaseKey) -> str:
 def places(order: Order, nodes: list[tuple[int, int]]) -> tuple[Place, ...]:
     """The first few events of nodes."""
     return tuple(order.told(n).place() for n, _ in nodes[:4])
+
+
+def check_named(order: Order) -> Iterator[Finding]:
+    """Every generation of a named barrier gets its threads, and none comes too early.
+
+    An agent's n-th entry on a barrier means generation n. That it falls there, the generation
+    before must be over when the entry starts: a sync sees to that for the next entry of its own
+    agent, an arrival does not. Arrivals after the last generation that anyone waits for wake
+    nobody; they harm nobody unless they come before it is over.
+    """
+    for key, nodes in order.generations.items():
+        last = (*key[:2], key[2] + 1) not in order.generations
+        wakes = not (last and all(isinstance(order.entry(n), roles.NamedArrive) for n in nodes))
+        found, needed = _threads(order, key, nodes)
+        if wakes and found != needed:
+            yield Finding(
+                code=Code.BARRIER,
+                why=f"generation {key[2]} of barrier {_name(key)} gets {found} of {needed}",
+                fix="the same number of arrivals by every participant",
+                where=places(order, [(n, 0) for n in nodes]),
+                tiles=order.tiles,
+            )
+        yield from _early(order, key, nodes)
+
+
+def _threads(order: Order, key: Generation, nodes: list[int]) -> tuple[int, int]:
+    if key[0] == CLUSTER:
+        return len(nodes), len(order.programs) * order.document.cluster
+    threads = next(b.threads for b in order.document.barriers if b.name == key[0])
+    return sum(-(-order.event[n].agent.threads // 32) * 32 for n in nodes), threads
+
+
+def _early(order: Order, key: Generation, nodes: list[int]) -> Iterator[Finding]:
+    older = order.met.get((*key[:2], key[2] - 1))
+    if older is None:
+        return
+    for node in nodes:
+        if not order.before_start(older, node):
+            yield Finding(
+                code=Code.BARRIER,
+                why=f"{describe(order.entry(node))} can come to {_name(key)} before its "
+                "generation: it fills the one before, or its own arrival does",
+                fix="wait for the other side before coming again",
+                where=places(order, [(node, 0)]),
+                tiles=order.tiles,
+            )
+
+
+def _name(key: Generation) -> str:
+    return f"{key[0] or 'cluster'}[{key[1]}]"
+
+
+def check_exit(order: Order) -> Iterator[Finding]:
+    """Nothing lands in, or arrives at, a CTA whose last thread may have left."""
+    outlasts, phases = order.outlasts(), order.phases.values()
+    for load in sorted(n for p in phases if outlasts(p.over) for n, _ in p.landed):
+        yield _left(order, load, "may still copy into a CTA that has left")
+    away = (n for p in phases for n, _ in p.arrivals if n >= order.size)
+    for node in sorted(filter(outlasts, away)):
+        yield _left(order, node, "may arrive at a CTA that has left")
+
+
+def _left(order: Order, node: int, why: str) -> Finding:
+    return Finding(
+        code=Code.DRAIN,
+        why=f"{describe(order.entry(node))} {why}",
+        fix="wait for the copy; in finish for all slots to be free, or ClusterSync in all roles",
+        where=places(order, [(node, 0)]),
+        tiles=order.tiles,
+    )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from warploom.document.exchange import Exchange, ExchangeStep
-from warploom.document.flow import Across, Flow
+from warploom.document.flow import Across, Exchange, ExchangeStep, Flow
 from warploom.document.roles import (
     BulkCommit,
     BulkStore,

@@ -11,32 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
 
+from warploom.document import roles
 from warploom.document.rings import Scope
-from warploom.document.roles import (
-    Arrive,
-    BulkCommit,
-    BulkStore,
-    BulkWait,
-    ClusterSync,
-    Commit,
-    Compute,
-    Expect,
-    Load,
-    Mma,
-    MmaFence,
-    NamedArrive,
-    NamedSync,
-    RoleEntry,
-    RolesDocument,
-    ScopeSync,
-    WaitEmpty,
-    WaitFull,
-    WaitGroup,
-)
+from warploom.document.roles import RoleEntry, RolesDocument
 from warploom.verify.agents import ALL, Agent, Event, Uses, agents, reach_of, run
 from warploom.verify.roles.order import CLUSTER, WARP_THREADS, Order, PhaseKey
 
-_LOCAL = (MmaFence, BulkStore, BulkCommit, BulkWait, Commit)
+_LOCAL = (roles.MmaFence, roles.BulkStore, roles.BulkCommit, roles.BulkWait, roles.Commit)
 
 
 def build_order(document: RolesDocument, tiles: Sequence[int]) -> Order:
@@ -79,19 +60,19 @@ def _add_agent(order: Order, agent: Agent, events: list[Event]) -> None:
 
 def _alone(entry: RoleEntry, agent: Agent) -> bool:
     """Whether an entry concerns its own warp alone: it needs no node but that of the one before."""
-    if isinstance(entry, Compute):
+    if isinstance(entry, roles.Compute):
         return not (entry.slots or entry.fills_slots)
-    if isinstance(entry, ScopeSync):
+    if isinstance(entry, roles.ScopeSync):
         return reach_of(entry, agent) != ALL
     return isinstance(entry, _LOCAL)
 
 
 def _elected(entry: RoleEntry) -> bool:
     """One thread does it for the instance."""
-    if isinstance(entry, Load):
+    if isinstance(entry, roles.Load):
         return not entry.by_threads
-    return isinstance(entry, Expect) or (
-        isinstance(entry, Arrive) and entry.scope is not Scope.WARP
+    return isinstance(entry, roles.Expect) or (
+        isinstance(entry, roles.Arrive) and entry.scope is not Scope.WARP
     )
 
 
@@ -104,18 +85,18 @@ def _add_late(order: Order, agent: Agent, events: list[Event]) -> None:
     last = -1
     for node, event in zip(order.nodes[agent], events, strict=True):
         entry = event.entry
-        if isinstance(entry, (WaitFull, WaitEmpty)):
+        if isinstance(entry, (roles.WaitFull, roles.WaitEmpty)):
             last = order.new_node(last)
             order.late[last] = event
             order.waits[waited(order, event)].append(last)
         elif (
-            isinstance(entry, NamedArrive)
-            or (isinstance(entry, Arrive) and entry.scope is Scope.WARP)
-            or (isinstance(entry, Load) and entry.by_threads)
+            isinstance(entry, roles.NamedArrive)
+            or (isinstance(entry, roles.Arrive) and entry.scope is Scope.WARP)
+            or (isinstance(entry, roles.Load) and entry.by_threads)
         ):
             if last >= 0:
                 order.partner[node] = last
-        elif isinstance(entry, Mma) or reach_of(entry, agent) == ALL:
+        elif isinstance(entry, roles.Mma) or reach_of(entry, agent) == ALL:
             if last >= 0:
                 order.edges[node].append(last)
             last = node
@@ -127,14 +108,14 @@ def _wait(order: Order, node: int, event: Event, _: _Adding) -> None:
 
 def _land(order: Order, node: int, event: Event, _: _Adding) -> None:
     load = event.entry
-    assert isinstance(load, Load)
+    assert isinstance(load, roles.Load)
     phase = order.phase((load.ring, "full", order.uses.meant(event, load.ring)))
     phase.landed.append((node, load.bytes))
 
 
 def _expect(order: Order, node: int, event: Event, _: _Adding) -> None:
     expect = event.entry
-    assert isinstance(expect, Expect)
+    assert isinstance(expect, roles.Expect)
     phase = order.phase((expect.ring, "full", order.uses.meant(event, expect.ring)))
     phase.arrivals.append((node, 1))
     phase.expected += expect.bytes
@@ -142,7 +123,7 @@ def _expect(order: Order, node: int, event: Event, _: _Adding) -> None:
 
 def _arrive(order: Order, node: int, event: Event, _: _Adding) -> None:
     arrive = event.entry
-    assert isinstance(arrive, Arrive)
+    assert isinstance(arrive, roles.Arrive)
     use = order.uses.meant(event, arrive.ring)
     phase = order.phase((arrive.ring, arrive.side.value, use))
     phase.arrivals.append((node, arrivals_of(event.agent, arrive.scope)))
@@ -155,14 +136,14 @@ def _commit(_order: Order, _node: int, _event: Event, adding: _Adding) -> None:
 
 def _retire(order: Order, node: int, event: Event, adding: _Adding) -> None:
     """The oldest groups, all but those pending, are over when the wait is."""
-    assert isinstance(event.entry, WaitGroup)
+    assert isinstance(event.entry, roles.WaitGroup)
     while len(adding.groups) > event.entry.pending:
         order.retired |= dict.fromkeys(adding.groups.pop(0), node)
 
 
 def _meet(order: Order, node: int, event: Event, adding: _Adding) -> None:
     key, entry = (CLUSTER, 0), event.entry
-    if isinstance(entry, (NamedSync, NamedArrive)):
+    if isinstance(entry, (roles.NamedSync, roles.NamedArrive)):
         count = next(b.count for b in order.document.barriers if b.name == entry.barrier)
         key = entry.barrier, (event.agent.instance + entry.turn) % max(count, 1)
     order.generations[*key, adding.turns[key]].append(node)
@@ -170,17 +151,17 @@ def _meet(order: Order, node: int, event: Event, adding: _Adding) -> None:
 
 
 _ADD: dict[type[RoleEntry], Callable[[Order, int, Event, _Adding], None]] = {
-    WaitFull: _wait,
-    WaitEmpty: _wait,
-    Load: _land,
-    Expect: _expect,
-    Arrive: _arrive,
-    Mma: lambda _order, node, _event, adding: adding.group.append(node),
-    Commit: _commit,
-    WaitGroup: _retire,
-    NamedSync: _meet,
-    NamedArrive: _meet,
-    ClusterSync: _meet,
+    roles.WaitFull: _wait,
+    roles.WaitEmpty: _wait,
+    roles.Load: _land,
+    roles.Expect: _expect,
+    roles.Arrive: _arrive,
+    roles.Mma: lambda _order, node, _event, adding: adding.group.append(node),
+    roles.Commit: _commit,
+    roles.WaitGroup: _retire,
+    roles.NamedSync: _meet,
+    roles.NamedArrive: _meet,
+    roles.ClusterSync: _meet,
 }
 
 
@@ -214,7 +195,7 @@ def _generation(order: Order, nodes: list[int]) -> int:
     done = order.new_node()
     for node in nodes:
         event = order.event.get(node)  # none of another CTA, which comes to sync
-        if event and isinstance(event.entry, NamedArrive):
+        if event and isinstance(event.entry, roles.NamedArrive):
             order.edges[done] += [node, order.partner.get(node, node)]
             order.arrived[node] = done
         else:
@@ -239,9 +220,9 @@ def _reach(order: Order, over: int, came: list[tuple[int, int]]) -> None:
 def waited(order: Order, event: Event) -> PhaseKey:
     """The phase a wait means; a use below 0 is the ring's initial credit, which has passed."""
     entry = event.entry
-    if isinstance(entry, WaitFull):
+    if isinstance(entry, roles.WaitFull):
         return entry.ring, "full", order.uses.meant(event, entry.ring)
-    assert isinstance(entry, WaitEmpty)
+    assert isinstance(entry, roles.WaitEmpty)
     return entry.ring, "empty", order.uses.meant(event, entry.ring) - order.depth[entry.ring]
 
 
@@ -253,6 +234,6 @@ def arrivals_of(agent: Agent, scope: Scope) -> int:
 
 def shared(entry: RoleEntry) -> int:
     """For how many CTAs a copy or an arrival is: those that share its own's group."""
-    if isinstance(entry, Load):
+    if isinstance(entry, roles.Load):
         return entry.multicast
-    return entry.ctas if isinstance(entry, Arrive) else 1
+    return entry.ctas if isinstance(entry, roles.Arrive) else 1

@@ -13,8 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import pairwise, product
 
-from warploom.document.exchange import Counted, Does, Exchange, Reach, Who
-from warploom.document.flow import Across
+from warploom.document.flow import Across, Counted, Does, Exchange, Reach, Who
 
 _ALONE = (Does.DRAW, Does.PUBLISH, Does.AWAIT, Does.CLEAR)  # done by one thread of an instance
 _Found = tuple[int | None, str, str]

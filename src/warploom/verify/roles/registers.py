@@ -1,4 +1,10 @@
-"""Registers of one agent: what groups in flight hold, what has a value; and coverage."""
+"""Registers and staging copies of one agent: what is in flight, has a value, is on its way.
+
+A copy is written by all threads of an instance and read by a store that one thread a scope issues.
+Between: every writer fences, then the writers meet the thread that stores. After: that thread
+waits for its store, then meets the writers. Who meets whom: a warp sync joins a warp, a warpgroup
+sync, a named or a cluster sync all threads of the instance; a thread alone meets nobody.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +12,21 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from warploom.document.rings import Per
-from warploom.document.roles import Commit, Compute, Load, Mma, MmaFence, WaitGroup
-from warploom.verify.agents import Agent, Event, describe, takes
+from warploom.document import roles
+from warploom.document.rings import BufferCopy, Per, Scope
+from warploom.verify.agents import ALL, NOBODY, WARP, Agent, Event, describe, reach_of, takes
 from warploom.verify.findings import Code, Finding
 from warploom.verify.roles.order import Order
 
-_KINDS = {Commit, Compute, Mma, MmaFence, WaitGroup}
+_KINDS = {roles.Commit, roles.Compute, roles.Mma, roles.MmaFence, roles.WaitGroup}
 
 
 @dataclass(slots=True)
 class _Registers:
     """Register arrays of one agent. ``writing`` and ``reading`` count products in flight."""
 
-    groups: deque[list[Mma]] = field(default_factory=deque)
-    open: list[Mma] = field(default_factory=list)
+    groups: deque[list[roles.Mma]] = field(default_factory=deque)
+    open: list[roles.Mma] = field(default_factory=list)
     writing: Counter[str] = field(default_factory=Counter)
     reading: Counter[str] = field(default_factory=Counter)
     touched: set[str] = field(default_factory=set)
@@ -47,17 +53,17 @@ def check_registers(order: Order, agent: Agent) -> Iterator[Finding]:
             tile = event.tile
             state.filled = set(state.kept)
         match event.entry:
-            case Mma():
+            case roles.Mma():
                 yield from _issue(order, event, event.entry, state)
-            case Commit():
+            case roles.Commit():
                 state.groups.append(state.open)
                 state.open = []
-            case WaitGroup(pending=n):
+            case roles.WaitGroup(pending=n):
                 state.retire(n)
-            case MmaFence():
+            case roles.MmaFence():
                 state.touched.clear()
                 state.fenced = True
-            case Compute():
+            case roles.Compute():
                 yield from _touch(order, event, event.entry, state)
             case _:
                 pass
@@ -71,7 +77,7 @@ def check_registers(order: Order, agent: Agent) -> Iterator[Finding]:
         )
 
 
-def _issue(order: Order, event: Event, mma: Mma, state: _Registers) -> Iterator[Finding]:
+def _issue(order: Order, event: Event, mma: roles.Mma, state: _Registers) -> Iterator[Finding]:
     used = {mma.accumulator, *mma.registers}
     wait = "WaitGroup in front"
     if not state.fenced or used & state.touched:
@@ -100,7 +106,7 @@ def _issue(order: Order, event: Event, mma: Mma, state: _Registers) -> Iterator[
         state.reading[name] += 1
 
 
-def _touch(order: Order, event: Event, op: Compute, state: _Registers) -> Iterator[Finding]:
+def _touch(order: Order, event: Event, op: roles.Compute, state: _Registers) -> Iterator[Finding]:
     touched = {*op.reads, *op.writes}
     wait = "WaitGroup that retires the group in front"
     for name in sorted(filter(state.writing.get, touched)):
@@ -124,10 +130,10 @@ def check_coverage(order: Order, agent: Agent) -> Iterator[Finding]:
     steps: dict[tuple[str, bool, int], list[int]] = defaultdict(list)
     names: dict[tuple[str, bool], None] = {}
     tiled = {r.name for r in order.document.rings if r.per is Per.TILE}
-    for event in order.of(agent, {Load, Mma}):
+    for event in order.of(agent, {roles.Load, roles.Mma}):
         entry = event.entry
-        if isinstance(entry, (Load, Mma)) and event.phase not in ("setup", "finish"):
-            once = isinstance(entry, Load) and entry.ring in tiled
+        if isinstance(entry, (roles.Load, roles.Mma)) and event.phase not in ("setup", "finish"):
+            once = isinstance(entry, roles.Load) and entry.ring in tiled
             names[entry.op, once] = None
             steps[entry.op, once, event.tile].append(0 if once else event.step)
     for op, once in names:
@@ -149,3 +155,115 @@ def check_coverage(order: Order, agent: Agent) -> Iterator[Finding]:
 def at(order: Order, event: Event, code: Code, why: str, fix: str) -> Finding:
     """A finding about one event."""
     return Finding(code=code, why=why, fix=fix, where=(event.place(),), tiles=order.tiles)
+
+
+_MEETS = {roles.ProxyFence, roles.ScopeSync, roles.NamedSync, roles.ClusterSync}
+_STAGED = {roles.Compute, roles.BulkStore, roles.BulkCommit, roles.BulkWait} | _MEETS
+
+
+@dataclass(slots=True)
+class _Copy:
+    """One staging copy. ``joined``: how far its fenced writes are known; ``over``: the issuing
+    thread knows that the store has read it, ``known``: so do the writers; ``complete``: the store
+    is over altogether.
+    """
+
+    written: bool = False
+    fenced: bool = False
+    joined: int = NOBODY
+    stored: bool = False
+    group: int = -1
+    wide: bool = False
+    over: bool = True
+    known: bool = True
+    complete: bool = True
+
+
+def check_staging(order: Order, agent: Agent) -> Iterator[Finding]:
+    """Ordinary writes are fenced and joined before a bulk store, stores over before a rewrite."""
+    copies: dict[BufferCopy, _Copy] = defaultdict(_Copy)
+    group = 0
+    for event in order.of(agent, _STAGED):
+        match event.entry:
+            case roles.Compute(fills=fills):
+                for c in fills:
+                    yield from _fill(order, event, copies[c])
+            case roles.ProxyFence() | roles.ScopeSync() | roles.NamedSync() | roles.ClusterSync():
+                _advance(copies, event)
+            case roles.BulkStore():
+                copy = copies[event.entry.source]
+                yield from _store(order, event, event.entry, copy)
+                copy.group = group
+            case roles.BulkCommit():
+                group += 1
+            case roles.BulkWait():
+                _finish(copies, event.entry, group, agent)
+            case _:
+                pass
+    if order.programs[agent]:
+        yield from _end(order, order.programs[agent][-1], list(copies.values()))
+
+
+def _advance(copies: dict[BufferCopy, _Copy], event: Event) -> None:
+    reach = reach_of(event.entry, event.agent)
+    for copy in copies.values():
+        if isinstance(event.entry, roles.ProxyFence):
+            copy.fenced = copy.fenced or copy.written
+        else:
+            _join(copy, reach)
+
+
+def _join(copy: _Copy, reach: int) -> None:
+    if copy.fenced:
+        copy.joined = max(copy.joined, reach)
+    if copy.over and reach >= (ALL if copy.wide else WARP):
+        copy.known = True
+
+
+def _fill(order: Order, event: Event, copy: _Copy) -> Iterator[Finding]:
+    if copy.stored and not copy.known:
+        why = f"{describe(event.entry)} overwrites a staging copy a bulk store may still read"
+        fix = "BulkWait for the store's group, then ScopeSync, in front"
+        yield at(order, event, Code.STAGING, why, fix)
+    if copy.written and copy.fenced and not copy.stored:  # several ops may fill one copy
+        why = f"{describe(event.entry)} overwrites a staging copy that nobody stored"
+        yield at(order, event, Code.COVERAGE, why, "a BulkStore after every fill")
+    copy.written, copy.fenced, copy.joined, copy.stored = True, False, NOBODY, False
+
+
+def _store(order: Order, event: Event, store: roles.BulkStore, copy: _Copy) -> Iterator[Finding]:
+    threads = event.agent.threads
+    copy.wide = store.scope is not Scope.WARP and threads > 32
+    enough = NOBODY if threads == 1 else ALL if copy.wide else WARP
+    if not copy.fenced or copy.joined < enough:
+        missing = "nothing written" if not copy.written else "no ProxyFence"
+        if copy.fenced:
+            missing = "no ScopeSync of all that wrote it"
+        yield at(
+            order,
+            event,
+            Code.PROXY,
+            f"{describe(store)} reads ordinary writes with {missing} between",
+            "ProxyFence by the writers, then ScopeSync, then the store",
+        )
+    copy.stored, copy.over, copy.known, copy.complete = True, False, False, False
+
+
+def _finish(
+    copies: dict[BufferCopy, _Copy], wait: roles.BulkWait, group: int, agent: Agent
+) -> None:
+    """The issuing thread knows that the stores are over; the others learn it at a barrier."""
+    for copy in copies.values():
+        if copy.stored and copy.group < group - wait.pending:
+            copy.over = True
+            copy.known = copy.known or agent.threads == 1
+            copy.complete = copy.complete or not wait.source_read
+
+
+def _end(order: Order, last: Event, copies: list[_Copy]) -> Iterator[Finding]:
+    if any(c.written and not c.stored for c in copies):
+        why = "a staging copy is filled and never stored"
+        yield at(order, last, Code.COVERAGE, why, "a BulkStore after every fill")
+    if any(not c.complete for c in copies):
+        why = "bulk stores may be unfinished when the CTA exits"
+        yield at(order, last, Code.DRAIN, why, "BulkWait(pending=0, source_read=False) in finish")

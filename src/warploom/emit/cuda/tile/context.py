@@ -394,7 +394,7 @@ FUNCTIONS = {
     Fn.SQRT: "sqrtf({})",
     Fn.RSQRT: "rsqrtf({})",
     Fn.TANH: "tanh_approx({})",
-    Fn.ERF: "erff({})",
+    Fn.ERF: "erf_smooth({})",
     Fn.SIN: "sinf({})",
     Fn.COS: "cosf({})",
     Fn.FLOOR: "floorf({})",

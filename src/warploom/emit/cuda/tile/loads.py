@@ -10,6 +10,7 @@ from warploom.emit.cuda.tile.context import Context
 from warploom.kernel.values import At, Dim, Dot, DType, Load, Value
 from warploom.lower.body import refusal
 from warploom.lower.hand_over import early_vectors
+from warploom.lower.slots import LINE_BYTES
 
 BYTES = (DType.I8, DType.E4M3, DType.E5M2)
 
@@ -19,6 +20,7 @@ class Scopes:
     """Lines by how often they run; ``ahead``: what a step keeps for its next iteration."""
 
     ahead: dict[str, str] = field(default_factory=dict)
+    tile: list[str] = field(default_factory=list)  # long before a tile is stored
     words: list[str] = field(default_factory=list)  # of all columns of a stored chunk
     step: list[str] = field(default_factory=list)
     rows: list[str] = field(default_factory=list)
@@ -120,35 +122,77 @@ class Loads:
         return self.declare(op.result, text)
 
     def _lies_in_pairs(self, op: Load) -> bool:
-        """Whether two neighbours of a row of a loaded tile are 32 bits of memory."""
+        """Whether two neighbours of a row, or of what all rows share, are 32 bits of memory."""
         last = self.context.kernel.tensor(op.tensor).axes[-1]
         plain = op.at[-1].var == self.cols and last.per == 1 and not any(map(self._varies, op.at))
-        return plain and op.result.vars == (self.rows, self.cols) and op.result.dtype.bits == 16
+        walked = op.result.vars in ((self.rows, self.cols), (self.cols,))
+        return plain and walked and op.result.dtype.bits == 16
 
     def _words(self, op: Load) -> str:
         """A tile in memory, read a chunk ahead of its use and two elements at once: memory is far
-        away, and nothing is read past what writes to shared memory.
+        away, and nothing is read past what writes to shared memory. Where all of a chunk is there,
+        nothing is asked of its elements.
         """
         label, axes = called("w", op.result.name), self.context.kernel.tensor(op.tensor).axes
         indices = [self._place(at) for at in op.at]
         sizes = [self.context.size_of(op.tensor, a.name) for a in axes]
-        row = next(n for n, at in enumerate(op.at) if at.var == self.rows)
-        exists = self.context.inside(indices[row], sizes[row], self.rows)
+        row = next((n for n, at in enumerate(op.at) if at.var == self.rows), None)
+        end = f"{self.position(op.at[-1].var or '')} + column + {16 * self.groups}"
+        exists, whole = "", f"even_{label} && {end} <= {sizes[-1]}"
+        if row is not None and self.rows is not None:
+            exists = f"{self.context.inside(indices[row], sizes[row], self.rows)} ? "
+            last = f"{self.position(self.rows)} + {self.layout.extent(self.rows)}"
+            whole += f" && {last} <= {sizes[row]}"
+            if self.rows == self.context.early:
+                whole += f" && {self.position(self.rows)} >= 0"
         strides = [self.context.stride(op.tensor, n) for n in range(len(axes) - 1)]
         odd = " | ".join([f"(uint64_t){self.context.pointer(op.tensor)} / 2", *strides])
+        halves, element = (4, "2 * u, i = u % 2") if exists else (2, "4 * u")
+        place = self.context.address(op, indices)
+        each = [
+            "#pragma unroll",
+            f"  for (int j = 0; j < {self.groups}; ++j)",
+            "#pragma unroll",
+            f"    for (int u = 0; u < {halves}; ++u) {{",
+            f"      const int h = column / 8 + 2 * j, e = {element};",
+        ]
         self.scopes.words += [
             f"const bool even_{label} = !(({odd}) & 1);",
-            f"uint32_t {label}[{self.groups}][4];",
-            "#pragma unroll",
-            f"for (int j = 0; j < {self.groups}; ++j)",
-            "#pragma unroll",
-            "  for (int u = 0; u < 4; ++u) {",
-            "    const int h = column / 8 + 2 * j, e = 2 * u, i = u % 2;",
-            f"    {label}[j][u] = {exists} ? load_pair(&{self.context.address(op, indices)},"
-            f" {sizes[-1]} - {indices[-1]}, even_{label}) : 0u;",
-            "  }",
+            f"uint32_t {label}[{self.groups}][{halves}];",
+            f"if ({whole}) {{",
+            *each,
+            f"      {label}[j][u] = *(const uint32_t*)&{place};",
+            "    }",
+            "} else {",
+            *each,
+            f"      {label}[j][u] = {exists}load_pair(&{place},"
+            f" {sizes[-1]} - {indices[-1]}, even_{label}){' : 0u' if exists else ''};",
+            "    }",
+            "}",
         ]
-        return f"unpack_{op.result.dtype}({label}[j][e / 2], e % 2)"
+        if exists and op not in self.body.loop.body:
+            self.scopes.tile += self._fetched(op, sizes)
+        return f"unpack_{op.result.dtype}({label}[j][e / {8 // halves}], e % 2)"
+
+    def _fetched(self, op: Load, sizes: list[str]) -> list[str]:
+        """A tile's lines on their way into the L2 while its products run."""
+        rows, cols = op.result.vars
+        high = self.layout.extent(rows) // self.layout.tiling.consumers
+        wide = -(-self.layout.extent(cols) * op.result.dtype.bits // 8 // LINE_BYTES)
+        at = {rows: f"({self.position(rows)} + row)", cols: f"({self.position(cols)} + column)"}
+        indices = [at[a.var] if a.var in at else self._place(a) for a in op.at]
+        inside = [
+            self.context.inside(i, size, a.var)
+            for i, size, a in zip(indices, sizes, op.at, strict=True)
+            if a.var in at
+        ]
+        return [
+            f"for (int n = threadIdx.x % 128; n < {high * wide}; n += 128) {{",
+            f"  const int row = {high} * instance + n / {wide};",
+            f"  const int column = n % {wide} * {LINE_BYTES * 8 // op.result.dtype.bits};",
+            f"  if ({' && '.join(inside)}) prefetch_line(&{self.context.address(op, indices)});",
+            "}",
+        ]
 
     def _varies(self, at: At) -> bool:
         return at.value is not None and bool(self.body.values[at.value].dims)

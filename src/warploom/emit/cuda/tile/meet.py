@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby, product
 
-from warploom.document.exchange import Does, Exchange, ExchangeStep, Reach, Who
+from warploom.document.flow import Does, Exchange, ExchangeStep, Reach, Who
 from warploom.emit.cuda.judged import exchange_at, group_barrier, unfaithful_step
 from warploom.emit.cuda.lowering import Site
 from warploom.emit.cuda.roles import indent

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from warploom.document.exchange import Exchange
-from warploom.document.flow import Across
+from warploom.document.flow import Across, Exchange
 from warploom.document.roles import ClusterSync, RolesDocument
 from warploom.emit.cuda import layout as shared_layout, ptx
 from warploom.emit.cuda.judged import (
@@ -16,7 +15,7 @@ from warploom.emit.cuda.judged import (
     with_barriers,
 )
 from warploom.emit.cuda.roles import barrier_setup, indent, number
-from warploom.emit.cuda.tile.grid import count_lines, place_lines, walk_lines
+from warploom.emit.cuda.tile.grid import again_lines, count_lines, place_lines, walk_lines
 from warploom.emit.cuda.tile.helpers import helpers_for
 from warploom.emit.cuda.tile.near import inbox_constants, inbox_setup
 from warploom.emit.cuda.tile.part import Part
@@ -294,7 +293,8 @@ class _Writer:
         registers = max(sum(a.registers for a in p.layout.arrays) for p in self.parts)
         own = "group_of_warps - 1"
         layout = self.last.layout
-        uniform = takes_turns(layout) and registers <= ROOMY
+        roomy = registers <= ROOMY or bool(again_lines(self.last.context, self.last.walked))
+        uniform = takes_turns(layout) and roomy
         uniform |= layout.body.loop.times > 1 and not layout.crowded
         uniform |= all(only_products(p.layout.body) for p in self.parts)
         return f"__shfl_sync(~0u, {own}, 0)" if uniform else own

@@ -23,8 +23,10 @@ WARP_ROWS = 16
 BLOCK_BYTES = BLOCK_ROWS * BLOCK_COLUMNS * 4
 
 
-def fill_text(context: Context, op: Store) -> list[str]:
-    """One chunk of a warp: its 16 rows, 128 bytes wide, into a swizzled staging copy."""
+def fill_text(context: Context, op: Store) -> tuple[list[str], list[str]]:
+    """One chunk of a warp: its 16 rows, 128 bytes wide, into a swizzled staging copy; and what is
+    done for it as the tile begins.
+    """
     value = context.layout.body.values[op.value]
     dtype = context.kernel.tensor(op.tensor).dtype
     vector = Vector(context, value.vars[0], value.vars[1])
@@ -32,7 +34,7 @@ def fill_text(context: Context, op: Store) -> list[str]:
     blocked = context.kernel.tensor(op.tensor).blocked
     vector.groups = groups = min(2 if wide else 4, share_of(context.layout, op)[1] // 16)
     text = vector.value(op.value)
-    return [
+    return vector.scopes.tile, [
         "const unsigned here = opaque(lane);  // addresses are computed anew: registers are short",
         *vector.scopes.step,
         *vector.scopes.words,

@@ -7,8 +7,7 @@ stands between the two waits: they may change places, and asking a barrier takes
 
 from __future__ import annotations
 
-from warploom.document.exchange import Counted, Does, Exchange, ExchangeStep, Reach, Who
-from warploom.document.flow import Across
+from warploom.document.flow import Across, Counted, Does, Exchange, ExchangeStep, Reach, Who
 from warploom.document.roles import Compute, RoleProgram, RolesDocument, WaitGroup
 from warploom.emit.cuda.judged import unfaithful_step
 from warploom.emit.cuda.lowering import Site

@@ -10,15 +10,13 @@ from __future__ import annotations
 from collections import Counter
 
 from warploom.document.flow import STORE, FlowOp, When
-from warploom.document.kinds import OpRole
-from warploom.document.ops import OpDesc, ScheduleEntry
-from warploom.emit.gfx950.attention.addresses import early_values, emit_entry, rest_of
+from warploom.document.ops import OpDesc, OpRole, ScheduleEntry
+from warploom.emit.gfx950.attention.addresses import early_values, emit_entry, emit_stores, rest_of
 from warploom.emit.gfx950.attention.plan import MMA, AttentionPlan, K, Q, V
-from warploom.emit.gfx950.attention.store import emit_stores
 from warploom.emit.gfx950.attention.work import WIDE, Registers, Work
-from warploom.emit.gfx950.lower.module import module_text
+from warploom.emit.gfx950.lower.function import module_text
+from warploom.emit.gfx950.lower.pointwise import IrText
 from warploom.emit.gfx950.lower.table import DMA_SCOPE, READ_SCOPE, SYNC
-from warploom.emit.gfx950.lower.text import IrText
 from warploom.emit.gfx950.tile import CHUNK
 from warploom.kernel.values import Fn, Reduce
 from warploom.lower.fuse import Step

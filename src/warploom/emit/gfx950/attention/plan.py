@@ -13,8 +13,7 @@ from functools import cached_property
 
 from warploom.document import ScheduleDocument
 from warploom.document.flow import touches
-from warploom.document.kinds import OpRole
-from warploom.document.ops import OpDesc
+from warploom.document.ops import OpDesc, OpRole
 from warploom.emit.gfx950.attention.text import AttentionText
 from warploom.emit.gfx950.plan import argument_name
 from warploom.emit.gfx950.tile import GemmTile, gemm_tile

@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 
 from warploom.document import KernelShape, Protocol, ScheduleDocument
 from warploom.document.flow import FlowOperand
-from warploom.document.kinds import OpRole, Phase, ResourceKind
 from warploom.document.machine import MachineCosts, OpTiming
-from warploom.document.ops import DepEdge, OpDesc, ScheduleEntry
+from warploom.document.ops import DepEdge, OpDesc, OpRole, Phase, ResourceKind, ScheduleEntry
 from warploom.emit.gfx950.attention.ops import AttentionOps
 from warploom.emit.gfx950.attention.plan import MMA, V
 from warploom.emit.gfx950.attention.text import AttentionText

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from warploom.document.flow import When
-from warploom.emit.gfx950.mfma import ElementType
 from warploom.emit.gfx950.text import ELEMENTS, NOT_LOWERED, STORED, refuse
+from warploom.emit.gfx950.tile import ElementType
 from warploom.kernel import values as ir
 from warploom.kernel.simplify import simplify
 from warploom.kernel.values import DType, Fn, Kernel, Line, Op, Walk, results

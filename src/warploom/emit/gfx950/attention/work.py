@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from warploom.emit.gfx950.attention.plan import AttentionPlan
-from warploom.emit.gfx950.lower.pointwise import constant, pointwise
-from warploom.emit.gfx950.lower.text import IrText
+from warploom.emit.gfx950.lower.pointwise import IrText, constant, pointwise
 from warploom.emit.gfx950.plan import argument_name
 from warploom.kernel import values as ir
 from warploom.kernel.values import DType, Fn, Op

@@ -5,7 +5,6 @@ order between barriers; DMA writes and LDS reads take effect as late, as early o
 counters allow. Hazards inside a wave that the assembler resolves (``s_nop``) are not modelled.
 """
 
-from warploom.emit.gfx950.emulator.fault import EmulationError
 from warploom.emit.gfx950.emulator.gemm import (
     Floats,
     emulate_gemm,
@@ -13,11 +12,12 @@ from warploom.emit.gfx950.emulator.gemm import (
     integer_matrix,
     normal_matrix,
 )
-from warploom.emit.gfx950.emulator.timing import (
+from warploom.emit.gfx950.emulator.operands import (
     EARLY,
     LATE,
     STARVED,
     TRAMPLED,
+    EmulationError,
     Order,
     Timing,
     random_timing,

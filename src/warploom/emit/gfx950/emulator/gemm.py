@@ -14,12 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.emit.gfx950.emulator.fault import EmulationError
-from warploom.emit.gfx950.emulator.floats import to_fp8
 from warploom.emit.gfx950.emulator.machine import RunStatistics, run_kernel
-from warploom.emit.gfx950.emulator.matrix import FP8
-from warploom.emit.gfx950.emulator.memory import GlobalMemory
-from warploom.emit.gfx950.emulator.timing import Order, Timing
+from warploom.emit.gfx950.emulator.matrix import FP8, to_fp8
+from warploom.emit.gfx950.emulator.operands import EmulationError, Order, Timing
+from warploom.emit.gfx950.emulator.transfer import GlobalMemory
 
 Floats = NDArray[np.float32]
 # Clang appends ".coerce" to pointers it has moved to the global address space.

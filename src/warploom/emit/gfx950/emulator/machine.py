@@ -12,17 +12,19 @@ from itertools import product
 
 import numpy as np
 
-from warploom.emit.gfx950.emulator.fault import EmulationError
-from warploom.emit.gfx950.emulator.floats import FLOAT
-from warploom.emit.gfx950.emulator.matrix import make_mfma
-from warploom.emit.gfx950.emulator.memory import GlobalMemory
-from warploom.emit.gfx950.emulator.scalar import SCALAR, Effect
-from warploom.emit.gfx950.emulator.timing import Moment, Order, Timing, Turns
-from warploom.emit.gfx950.emulator.transfer import Devices, make_transfer
-from warploom.emit.gfx950.emulator.vector import VECTOR
-from warploom.emit.gfx950.emulator.wave import LANES, Wave
-from warploom.emit.gfx950.isa.assembly import Assembly, Instruction, parse_assembly
-from warploom.emit.gfx950.isa.metadata import read_resources
+from warploom.emit.gfx950.emulator.matrix import FLOAT, make_mfma
+from warploom.emit.gfx950.emulator.operands import (
+    LANES,
+    EmulationError,
+    Moment,
+    Order,
+    Timing,
+    Turns,
+    Wave,
+)
+from warploom.emit.gfx950.emulator.transfer import Devices, GlobalMemory, make_transfer
+from warploom.emit.gfx950.emulator.vector import SCALAR, VECTOR, Effect
+from warploom.emit.gfx950.isa import Assembly, Instruction, parse_assembly, read_resources
 
 MAX_STEPS = 20_000_000
 LDS_FILL = 0xFF  # NaN in every element type

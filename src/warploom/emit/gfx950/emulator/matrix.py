@@ -3,19 +3,22 @@
 An A or B operand is decoded to a ``[k, row]`` matrix: lane ``l`` holds row ``l % m``, its registers
 hold consecutive elements, lane groups follow each other along K. Products are summed in fp32; the
 chip's order of summation is not modelled.
+
+The transcendental instructions are computed in double and rounded; the hardware's are good to one
+unit in the last place, so a test must not ask for more.
 """
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.emit.gfx950.emulator.operands import vector_rows
-from warploom.emit.gfx950.emulator.scalar import Effect
-from warploom.emit.gfx950.emulator.wave import LANES, Wave
+from warploom.emit.gfx950.emulator.operands import LANES, Wave, read_vector, vector_rows
+from warploom.emit.gfx950.emulator.vector import Effect, Make, Reader, compared, computed, put
 
 Floats = NDArray[np.float32]
 Words = NDArray[np.uint32]
@@ -104,3 +107,218 @@ def _tile(w: Wave, where: tuple[str, int, int], m: int, n: int) -> Floats:
     words = (w.v if file == "v" else w.a)[first : first + count]
     values = words.view(np.float32).reshape(count // 4, 4, LANES // n, n)
     return values.transpose(0, 2, 1, 3).reshape(m, n)
+
+
+_LOW16 = np.uint32(0xFFFF)
+_LEVELS = FP8[:127].astype(np.float64)  # the finite magnitudes of e4m3 in order of their codes
+
+
+def read_float(text: str) -> Callable[[Wave], Floats]:
+    """A float source: ``v3``, ``-v3``, ``|v3|``, ``-|v3|``, a scalar or a constant."""
+    negative = text.startswith("-") and not text[1:2].isdigit()
+    body = text[1:] if negative else text
+    size = body.startswith("|")
+    read = read_vector(body.strip("|"))
+
+    def value(w: Wave) -> Floats:
+        x: Floats = np.broadcast_to(read(w), (LANES,)).astype(np.uint32).view(np.float32)
+        x = np.abs(x) if size else x
+        return -x if negative else x
+
+    return value
+
+
+def _bits(x: NDArray[np.floating]) -> Words:
+    return np.ascontiguousarray(np.broadcast_to(x, (LANES,)), np.float32).view(np.uint32)
+
+
+def _map(
+    compute: Callable[..., NDArray[np.floating]], read: Reader = read_float, *, into: bool = False
+) -> Make:
+    """``dst = compute(*sources)`` as floats, clamped where the instruction says so."""
+
+    def make(operands: Sequence[str], modifiers: Sequence[str]) -> Effect:
+        def bits(*sources: Floats) -> Words:
+            result = compute(*sources)
+            return _bits(np.clip(result, 0, 1) if "clamp" in modifiers else result)
+
+        return computed(bits, read, into=into)(operands, modifiers)
+
+    return make
+
+
+def _wide(compute: Callable[..., NDArray[np.float64]]) -> Make:
+    return _map(lambda *xs: compute(*(x.astype(np.float64) for x in xs)).astype(np.float32))
+
+
+def _halves(convert: Callable[[Floats], Words]) -> Make:
+    """``dst = convert(b) << 16 | convert(a)``."""
+    return computed(lambda a, b: convert(a) | convert(b) << np.uint32(16), read_float)
+
+
+def _to_bf16(x: Floats) -> Words:
+    bits = _bits(x)
+    odd = bits >> np.uint32(16) & np.uint32(1)
+    rounded = (bits + np.uint32(0x7FFF) + odd) >> np.uint32(16)
+    return np.where(np.isnan(x), np.uint32(0x7FC0), rounded)
+
+
+def _to_half(x: Floats) -> Words:
+    return x.astype(np.float16).view(np.uint16).astype(np.uint32)
+
+
+def to_fp8(x: Floats) -> Words:
+    """The nearest e4m3 code, ties to even; beyond the largest it is NaN, as the hardware gives."""
+    size = np.abs(x).astype(np.float64)
+    above = np.clip(np.searchsorted(_LEVELS, size), 1, 126)
+    low, high = size - _LEVELS[above - 1], _LEVELS[above] - size
+    code = np.where((low < high) | ((low == high) & (above % 2 == 1)), above - 1, above)
+    code = np.where(np.isnan(x) | (size > 464.0), 127, np.where(size > 448.0, 126, code))
+    return (code | np.where(np.signbit(x), 0x80, 0)).astype(np.uint32)
+
+
+def _to_fp8_pair(operands: Sequence[str], modifiers: Sequence[str]) -> Effect:
+    file, row, _ = vector_rows(operands[0])
+    a, b = read_float(operands[1]), read_float(operands[2])
+    high = any(m.startswith("op_sel") for m in modifiers)
+
+    def effect(w: Wave) -> None:
+        pair = to_fp8(a(w)) | to_fp8(b(w)) << np.uint32(8)
+        old = (w.v if file == "v" else w.a)[row]
+        put(w, file, row, old & _LOW16 | pair << np.uint32(16) if high else old & ~_LOW16 | pair)
+
+    return effect
+
+
+def _of_words(compute: Callable[[Words], NDArray[np.floating]]) -> Make:
+    return _map(lambda words: compute(np.broadcast_to(words, (LANES,))), read_vector)
+
+
+def _pairs(compute: Callable[..., Floats]) -> Make:
+    """Two floats at once, in neighbouring registers; modifiers choose and negate the sources."""
+
+    def make(operands: Sequence[str], modifiers: Sequence[str]) -> Effect:
+        file, row, _ = vector_rows(operands[0])
+        count = len(operands) - 1
+        words = (
+            _chosen(modifiers, "op_sel", count=count),
+            _chosen(modifiers, "op_sel_hi", usual=True, count=count),
+        )
+        signs = tuple(_chosen(modifiers, name, count=count) for name in ("neg_lo", "neg_hi"))
+        sources = [
+            [
+                (read_vector(text, int(word)), -1 if sign else 1)
+                for text, word, sign in zip(operands[1:], *chosen, strict=True)
+            ]
+            for chosen in zip(words, signs, strict=True)
+        ]
+
+        def effect(w: Wave) -> None:
+            results = [compute(*(_float_of(r(w)) * s for r, s in half)) for half in sources]
+            for word, result in enumerate(results):
+                put(w, file, row + word, _bits(result))
+
+        return effect
+
+    return make
+
+
+def _float_of(words: Words) -> Floats:
+    return np.broadcast_to(words, (LANES,)).astype(np.uint32).view(np.float32)
+
+
+def _fma(a: Floats, b: Floats, c: Floats) -> Floats:
+    exact = a.astype(np.float64) * b.astype(np.float64) + c.astype(np.float64)
+    return exact.astype(np.float32)
+
+
+def _chosen(
+    modifiers: Sequence[str], name: str, *, usual: bool = False, count: int = 3
+) -> tuple[bool, ...]:
+    found = next((m for m in modifiers if m.startswith(f"{name}:[")), None)
+    if found is None:
+        return (usual,) * count
+    return tuple(bit == "1" for bit in found[len(name) + 2 : -1].split(","))
+
+
+def _mixed(operands: Sequence[str], modifiers: Sequence[str]) -> Effect:
+    """``v_fma_mix_f32``: each source an fp32 register or one half of it as fp16."""
+    file, row, _ = vector_rows(operands[0])
+    halves = _chosen(modifiers, "op_sel_hi")
+    upper = _chosen(modifiers, "op_sel")
+    sources = []
+    for text, half, up in zip(operands[1:4], halves, upper, strict=True):
+        if not half:
+            sources.append(read_float(text))
+            continue
+        sign = -1 if text.startswith("-") else 1
+        sources.append(_half_source(read_vector(text.lstrip("-").strip("|")), 16 * up, sign))
+    return lambda w: put(w, file, row, _bits(_fma(*(read(w) for read in sources))))
+
+
+def _half_source(read: Callable[[Wave], Words], shift: int, sign: int) -> Callable[[Wave], Floats]:
+    def value(w: Wave) -> Floats:
+        bits = np.broadcast_to(read(w), (LANES,)) >> np.uint32(shift) & _LOW16
+        return (sign * bits.astype(np.uint16).view(np.float16)).astype(np.float32)
+
+    return value
+
+
+def _to_unsigned(x: Floats) -> Floats:
+    """Cut to a whole number, and to the range of 32 bits."""
+    whole = np.clip(np.trunc(x.astype(np.float64)), 0, 2.0**32 - 1)
+    return np.where(np.isnan(x), 0, whole).astype(np.uint32).view(np.float32)
+
+
+def _signed(word: Words) -> NDArray[np.int32]:
+    return np.ascontiguousarray(word, np.uint32).view(np.int32)
+
+
+def _not(test: Callable[..., NDArray[np.bool_]]) -> Callable[..., NDArray[np.bool_]]:
+    """Also true where a source is NaN."""
+    return lambda a, b: ~test(a, b)
+
+
+_TESTS: Mapping[str, Callable[..., NDArray[np.bool_]]] = {
+    name: getattr(operator, name) for name in ("lt", "le", "gt", "ge", "eq")
+}
+FLOAT: Mapping[str, Make] = {
+    "v_add_f32": _map(lambda a, b: a + b),
+    "v_sub_f32": _map(lambda a, b: a - b),
+    "v_subrev_f32": _map(lambda a, b: b - a),
+    "v_mul_f32": _map(lambda a, b: a * b),
+    "v_fma_f32": _map(_fma),
+    "v_fmac_f32": _map(_fma, into=True),
+    "v_fma_mix_f32": _mixed,
+    "v_fmaak_f32": _map(_fma),
+    "v_fmamk_f32": _map(_fma),
+    "v_max_f32": _map(np.fmax),
+    "v_min_f32": _map(np.fmin),
+    "v_max3_f32": _map(lambda a, b, c: np.fmax(np.fmax(a, b), c)),
+    "v_min3_f32": _map(lambda a, b, c: np.fmin(np.fmin(a, b), c)),
+    "v_med3_f32": _map(lambda a, b, c: np.fmax(np.fmin(a, b), np.fmin(np.fmax(a, b), c))),
+    "v_floor_f32": _map(np.floor),
+    "v_exp_f32": _wide(np.exp2),
+    "v_log_f32": _wide(np.log2),
+    "v_rcp_f32": _wide(lambda a: 1 / a),
+    "v_rcp_iflag_f32": _wide(lambda a: 1 / a),
+    "v_rsq_f32": _wide(lambda a: 1 / np.sqrt(a)),
+    "v_sqrt_f32": _wide(np.sqrt),
+    "v_pk_add_f32": _pairs(lambda a, b: a + b),
+    "v_pk_mul_f32": _pairs(lambda a, b: a * b),
+    "v_pk_fma_f32": _pairs(_fma),
+    **{f"v_cmp_{name}_f32": compared(test, read_float) for name, test in _TESTS.items()},
+    **{f"v_cmp_n{name}_f32": compared(_not(test), read_float) for name, test in _TESTS.items()},
+    "v_cmp_lg_f32": compared(lambda a, b: (a < b) | (a > b), read_float),
+    "v_cvt_pk_bf16_f32": _halves(_to_bf16),
+    "v_cvt_pk_f16_f32": _halves(_to_half),
+    "v_cvt_pk_fp8_f32": _to_fp8_pair,
+    "v_cvt_f16_f32": _map(lambda a: _to_half(a).view(np.float32)),
+    "v_cvt_f32_f16": _of_words(
+        lambda w: (w & _LOW16).astype(np.uint16).view(np.float16).astype(np.float32)
+    ),
+    "v_cvt_f32_fp8": _of_words(lambda w: FP8[w & np.uint32(0xFF)]),
+    "v_cvt_f32_i32": _of_words(lambda w: _signed(w).astype(np.float32)),
+    "v_cvt_f32_u32": _of_words(lambda w: w.astype(np.float32)),
+    "v_cvt_u32_f32": _map(_to_unsigned),
+}

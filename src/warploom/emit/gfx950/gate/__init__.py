@@ -1,4 +1,254 @@
-"""The ISA gate: does the emitted code carry exactly the schedule?"""
+"""The ISA gate: the instruction stream of the whole kernel against its schedule, step by step.
 
-from warploom.emit.gfx950.gate.check import GateReport, check_isa
-from warploom.emit.gfx950.gate.expected import Gated
+LLVM fills them with ``s_nop``, but not around instructions that are written out. A register that
+vector arithmetic writes may be read by a matrix instruction two states later; what a matrix
+instruction writes may be touched by anything else only when its passes are over.
+
+Exact order, exact wait counts, nothing added, nothing lost, no spills. Outside the schedule stand
+only the setup in front of the first load (kernel arguments) and the store of C. When the document
+leaves register waits to the compiler, waits it added are allowed and counted; they can only order
+more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from warploom.document import RegisterWaits
+from warploom.emit.gfx950.gate.expected import (
+    Expected,
+    Gated,
+    Step,
+    expected_steps,
+    observed_paths,
+    side_by_side,
+)
+from warploom.emit.gfx950.isa import (
+    Assembly,
+    Instruction,
+    Resources,
+    parse_assembly,
+    read_resources,
+)
+from warploom.emit.gfx950.tile import MFMAS
+from warploom.errors import BackendError
+
+AFTER_VECTOR = 2
+AFTER_PASSES = 3  # states beyond the passes, each of four cycles
+PASSES = {m.mnemonic: m.cycles // 4 for m in MFMAS}
+MOST = max(PASSES.values()) + AFTER_PASSES
+
+_REGISTER = re.compile(r"\b([av])(?:\[(\d+):(\d+)\]|(\d+)\b)")
+
+
+def matrix_hazards(assembly: Assembly) -> list[str]:
+    """Every place where a register is used too early."""
+    code, found = assembly.instructions, []
+    written = [_registers(i.operands[:1]) if _vector(i) else set() for i in code]
+    used = [_registers(i.operands) for i in code]
+    into = _branches_into(assembly)
+    for at, later in enumerate(code):
+        matrix = later.mnemonic in PASSES
+        for states, before in _before(at, code, into):
+            earlier = code[before]
+            if matrix and states < AFTER_VECTOR and not earlier.mnemonic.startswith("v_mfma"):
+                early = written[before] & _registers(later.operands[1:])
+            elif not matrix and states < PASSES.get(earlier.mnemonic, 0) + AFTER_PASSES:
+                early = _registers(earlier.operands[:1]) & used[at] if _is_mfma(earlier) else set()
+            else:
+                continue
+            if early:
+                found.append(
+                    f"line {later.line}: {later.mnemonic} uses a register {states} wait states "
+                    f"after {earlier.mnemonic} of line {earlier.line}"
+                )
+    return found
+
+
+def _is_mfma(instruction: Instruction) -> bool:
+    return instruction.mnemonic in PASSES
+
+
+def _vector(instruction: Instruction) -> bool:
+    return instruction.mnemonic.startswith("v_")
+
+
+def _before(
+    at: int, code: tuple[Instruction, ...], into: dict[int, list[int]], states: int = 0
+) -> Iterator[tuple[int, int]]:
+    """Instructions that may run shortly before one, with the wait states between."""
+    falls = [at - 1] if at and code[at - 1].mnemonic not in ("s_branch", "s_endpgm") else []
+    for before in (*falls, *into.get(at, ())):
+        if states < MOST:
+            yield states, before
+            nop = code[before].mnemonic == "s_nop"
+            more = int(code[before].operands[0]) + 1 if nop else 1
+            yield from _before(before, code, into, states + more)
+
+
+def _branches_into(assembly: Assembly) -> dict[int, list[int]]:
+    into: dict[int, list[int]] = {}
+    for at, instruction in enumerate(assembly.instructions):
+        if instruction.mnemonic.startswith(("s_branch", "s_cbranch")):
+            into.setdefault(assembly.branch_target(instruction), []).append(at)
+    return into
+
+
+def _registers(operands: tuple[str, ...]) -> set[tuple[str, int]]:
+    out: set[tuple[str, int]] = set()
+    for operand in operands:
+        for kind, first, last, one in _REGISTER.findall(operand):
+            low, high = (int(one), int(one)) if one else (int(first), int(last))
+            out |= {(kind, r) for r in range(low, high + 1)}
+    return out
+
+
+TRIPS = (0, 1, 2)  # what the walk over the text can tell apart
+FIRST = ("dma", "load")  # a kernel's first scheduled instruction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateReport:
+    """The gate's verdict. ``differences`` are readable; ``compiler_waits`` are per path of n=1."""
+
+    exact: bool
+    differences: tuple[str, ...]
+    steps: int
+    kernel_steps: int
+    compiler_waits: int
+    resources: Resources
+
+    def text(self) -> str:
+        """The verdict as text, with schedule and code side by side where they differ."""
+        r = self.resources
+        head = (
+            f"{'exact' if self.exact else 'DIFFERS'}: {self.steps} scheduled instructions, "
+            f"{self.kernel_steps} in the loop, {r.vgprs} registers ({r.agprs} AGPR), "
+            f"{r.spills} spills, {r.lds_bytes} bytes of LDS"
+        )
+        return "\n".join([head, *self.differences])
+
+    def to_json(self) -> dict[str, Any]:
+        """The verdict as JSON-ready values."""
+        return asdict(self)
+
+    def require(self) -> None:
+        """Raise unless the code is exactly the schedule."""
+        if not self.exact:
+            raise BackendError(
+                "the code is not the schedule",
+                where=self.text(),
+                why="waits and barriers were proven for the scheduled order only",
+                fix="see the first differing line; spills and copies go away with a smaller tile, "
+                "a larger matrix instruction or more waves",
+            )
+
+
+def check_isa(plan: Gated, assembly_text: str) -> GateReport:
+    """Compare the assembly of a kernel with the schedule it was emitted from."""
+    expected = expected_steps(plan)
+    resources = read_resources(assembly_text)
+    lenient = plan.document.protocol.register_waits is RegisterWaits.COMPILER
+    tail = _tail(plan, lenient)
+    assembly = parse_assembly(assembly_text)
+    paths = [_scheduled(p) for p in observed_paths(assembly)]
+    differences = [d for path in paths for d in path.differences] + matrix_hazards(assembly)
+    seen: dict[int, int] = {}
+    for path in paths:
+        trips, added = _match(expected, path.steps, lenient, tail)
+        if trips is None:
+            got = _without_stores(path.steps, tail)
+            nearest = min(TRIPS, key=lambda n: abs(len(expected.run(n)) - len(got)))
+            differences.append(side_by_side(expected.run(nearest), got, nearest))
+        else:
+            seen[trips] = added
+    if not differences:
+        differences += [f"no path runs the loop {n} time(s)" for n in TRIPS if n not in seen]
+    if resources.spills:
+        differences.append(
+            f"{resources.vgpr_spills} vector and {resources.sgpr_spills} scalar registers spilled"
+        )
+    return GateReport(
+        exact=not differences,
+        differences=tuple(dict.fromkeys(differences)),
+        steps=len(expected.run(1)),
+        kernel_steps=len(expected.kernel),
+        compiler_waits=seen.get(1, 0),
+        resources=resources,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Path:
+    steps: tuple[Step, ...]
+    differences: tuple[str, ...]
+
+
+def _scheduled(path: tuple[Step, ...]) -> _Path:
+    """Cut the setup off, naming what does not belong there."""
+    first = next((i for i, s in enumerate(path) if s.kind in FIRST), len(path))
+    setup, rest = path[:first], path[first:]
+    wrong = [
+        f"before the first load: {s.label()} ({s.source})"
+        for s in setup
+        if s.kind != "wait" and not s.kind.startswith("s_load")
+    ]
+    loads = [i for i, s in enumerate(setup) if s.kind.startswith("s_load")]
+    waited = any(s.kind == "wait" and s.detail[1] == 0 for s in setup[max(loads, default=0) :])
+    if loads and not waited:
+        wrong.append("the kernel arguments are never waited for")
+    return _Path(rest, tuple(wrong))
+
+
+def _tail(plan: Gated, lenient: bool) -> tuple[str, ...]:
+    """What may stand after the last scheduled step: stores, and what a text's tail reads."""
+    reads = plan.tail_reads
+    return ("store", *(("load",) if reads else ()), *(("wait",) if reads or lenient else ()))
+
+
+def _without_stores(steps: tuple[Step, ...], tail: tuple[str, ...]) -> tuple[Step, ...]:
+    outside = (*tail, "wait")
+    last = max((i for i, s in enumerate(steps) if s.kind not in outside), default=-1)
+    return steps[: last + 1]
+
+
+def _match(
+    expected: Expected, steps: tuple[Step, ...], lenient: bool, tail: tuple[str, ...]
+) -> tuple[int | None, int]:
+    for trips in TRIPS:
+        added = _follows(expected.run(trips), steps, lenient, tail)
+        if added is not None:
+            return trips, added
+    return None, 0
+
+
+def _follows(
+    want: tuple[Step, ...], got: tuple[Step, ...], lenient: bool, tail: tuple[str, ...]
+) -> int | None:
+    """Waits the compiler added, or None when the code is not the schedule.
+
+    After the last scheduled step C is stored, and what its tail needs is read.
+    """
+    at = added = 0
+    for step in want:
+        while at < len(got) and not _serves(step, got[at], lenient):
+            if not (lenient and got[at].kind == "wait"):
+                return None
+            added += 1
+            at += 1
+        if at == len(got):
+            return None
+        at += 1
+    return added if all(s.kind in tail for s in got[at:]) else None
+
+
+def _serves(want: Step, got: Step, lenient: bool) -> bool:
+    if want.same(got):
+        return True
+    stronger = want.kind == got.kind == "wait" and all(
+        g <= w for g, w in zip(got.detail, want.detail, strict=True)
+    )
+    return lenient and stronger

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from warploom.emit.gfx950.lower.zeroing import wants_agprs
-from warploom.emit.gfx950.mfma import ElementType
 from warploom.emit.gfx950.plan import KernelPlan, Movement
+from warploom.emit.gfx950.tile import ElementType
 
 _OPERAND = {
     ElementType.BF16: "__bf16 __attribute__((ext_vector_type(8)))",

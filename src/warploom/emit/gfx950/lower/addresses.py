@@ -8,8 +8,8 @@ return at once and could overtake those inside; the waits of a schedule count on
 
 from __future__ import annotations
 
-from warploom.emit.gfx950.lower.ragged import emit_ends
-from warploom.emit.gfx950.lower.text import IrText
+from warploom.emit.gfx950.lower.pointwise import IrText
+from warploom.emit.gfx950.lower.state import emit_ends
 from warploom.emit.gfx950.plan import KernelPlan
 from warploom.emit.gfx950.tile import CHUNK, GemmTile, Operand
 from warploom.target.mi355x import LANES

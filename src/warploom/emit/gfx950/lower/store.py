@@ -1,14 +1,209 @@
-"""Storing C: one dword a lane and accumulator register, dropped where it lies outside M or N."""
+"""Storing C: one dword a lane and accumulator register, dropped where it lies outside M or N.
+
+Values of no extent are computed once, values of a column once a column, values of a row once a
+row; the rest element by element. Loads of a row's elements are issued together before the first of
+them is used, so that their latencies overlap.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
 from warploom.emit.gfx950.lower.addresses import BUFFER_FLAGS, OUTSIDE
-from warploom.emit.gfx950.lower.tail import Tail
-from warploom.emit.gfx950.lower.text import IrText
-from warploom.emit.gfx950.plan import KernelPlan
+from warploom.emit.gfx950.lower.pointwise import (
+    IrText,
+    constant,
+    convert,
+    memory_type,
+    narrow,
+    pointwise,
+    widen,
+)
+from warploom.emit.gfx950.plan import KernelPlan, argument_name
+from warploom.emit.gfx950.text import GemmText
 from warploom.emit.gfx950.tile import Operand
+from warploom.kernel import values as ir
+from warploom.kernel.values import DType, Op, results
+
+_IR = {"f32": "float", "i16": "i16", "i8": "i8"}
+Place = tuple[str, ...]  # the variables a value extends over
+
+
+class Tail:
+    """Emits a text's tail. ``column``/``row`` hold SSA names of the place being written."""
+
+    def __init__(self, text: IrText, plan: KernelPlan, gemm: GemmText) -> None:
+        self._text = text
+        self._gemm = gemm
+        self._plan = plan
+        self._types = {gemm.accumulator: DType.F32}
+        self._extent: dict[str, Place] = {gemm.accumulator: (gemm.row, gemm.column)}
+        self._once: dict[str, str] = {}
+        self._columns: list[dict[str, str]] = []
+        self._column_at: list[tuple[str, str]] = []
+        self._clamped: list[str] = []
+        for op in gemm.tail:
+            for value in results(op):
+                self._types[value.name] = value.dtype
+                self._extent[value.name] = self._place(op)
+        for tensor in (*gemm.read, *(gemm.kernel.tensor(s.tensor) for s in gemm.stores)):
+            self._resource(tensor.name)
+        self._run((), self._once)
+
+    def column(self, index: str, inside: str) -> None:
+        """Start the next column: its index in the matrix, and whether it is inside."""
+        self._column_at.append((index, inside))
+        last = self._text.value("sub i32 %dim_n, 1")
+        self._clamped.append(self._text.value(f"call i32 @llvm.umin.i32(i32 {index}, i32 {last})"))
+        self._columns.append(dict(self._once))
+        self._run((self._gemm.column,), self._columns[-1], column=len(self._columns) - 1)
+
+    def row(self, row: str, accumulators: Iterable[str]) -> None:
+        """Write one row (its index in the block): an accumulator element a column."""
+        own = dict(self._once)
+        self._run((self._gemm.row,), own, row=row)
+        both = (self._gemm.row, self._gemm.column)
+        held = [
+            own | values | {self._gemm.accumulator: element}
+            for values, element in zip(self._columns, accumulators, strict=True)
+        ]
+        for j, values in enumerate(held):
+            self._run(both, values, row=row, column=j, loads=True)
+        for j, values in enumerate(held):
+            # Pinned, or all addresses become live at once.
+            self._text.add("call void @llvm.amdgcn.sched.barrier(i32 0)")
+            self._run(both, values, row=row, column=j, loads=False)
+
+    def _run(
+        self,
+        place: Place,
+        values: dict[str, str],
+        *,
+        row: str = "",
+        column: int = -1,
+        loads: bool | None = None,
+    ) -> None:
+        for op in self._gemm.tail:
+            if self._place(op) != place:
+                continue
+            if loads is not None and isinstance(op, ir.Load) is not loads:
+                continue
+            if isinstance(op, ir.Store):
+                self._store(op, values, row, column)
+            else:
+                values[op.result.name] = self._value(op, values, row, column)  # type: ignore[union-attr]
+
+    def _place(self, op: Op) -> Place:
+        """The part of (row, column) an op depends on."""
+        match op:
+            case ir.Load() | ir.Store():
+                touched = {a.var for a in op.at}
+            case ir.Indices():
+                touched = {op.var}
+            case ir.Pointwise():
+                touched = {v for a in op.args for v in self._extent[a]}
+            case ir.Spread():
+                touched = set(self._extent[op.arg])
+            case _:
+                touched = set()
+        if isinstance(op, ir.Store):
+            touched |= set(self._extent[op.value])
+        return tuple(v for v in (self._gemm.row, self._gemm.column) if v in touched)
+
+    def _value(  # noqa: PLR0911 (one line a kind of op)
+        self, op: Op, values: dict[str, str], row: str, column: int
+    ) -> str:
+        text = self._text
+        match op:
+            case ir.Const():
+                return constant(op.value, op.result.dtype)
+            case ir.Scalar():
+                return f"%{argument_name(op.parameter, scalar=True)}"
+            case ir.Size():
+                return f"%{self._gemm.dimension(op.axis)}"
+            case ir.Spread():
+                return values[op.arg]
+            case ir.Indices() if op.var == self._gemm.row:
+                return text.value(f"add i32 {row}, %first_row0")
+            case ir.Indices():
+                return self._column_at[column][0]
+            case ir.Pointwise():
+                kinds = [self._types[a] for a in op.args]
+                args = [values[a] for a in op.args]
+                return pointwise(text, op.fn, args, kinds, op.result.dtype)
+            case ir.Load():
+                return self._load(op, row, column)
+        raise AssertionError(op)
+
+    def _load(self, op: ir.Load, row: str, column: int) -> str:
+        kind = memory_type(self._gemm.kernel.tensor(op.tensor).dtype)
+        at = self._load_offset(op.tensor, row, column)
+        bits = self._text.value(
+            f"call {_IR[kind]} @llvm.amdgcn.raw.ptr.buffer.load.{kind}("
+            f"ptr addrspace(8) %rsrc_{op.tensor}, i32 {at}, i32 0, i32 0)"
+        )
+        return widen(self._text, bits, self._gemm.kernel.tensor(op.tensor).dtype)
+
+    def _store(self, op: ir.Store, values: dict[str, str], row: str, column: int) -> None:
+        dtype = self._gemm.kernel.tensor(op.tensor).dtype
+        value = convert(self._text, values[op.value], self._types[op.value], DType.F32)
+        bits, kind = narrow(self._text, value, dtype), memory_type(dtype)
+        at = self._offset(op.tensor, row, column)
+        self._text.add(
+            f"call void @llvm.amdgcn.raw.ptr.buffer.store.{kind}({_IR[kind]} {bits}, "
+            f"ptr addrspace(8) %rsrc_{op.tensor}, i32 {at}, i32 0, i32 0)"
+        )
+
+    def _load_offset(self, name: str, row: str, column: int) -> str:
+        """As ``_offset``, but inside: a load outside its buffer could overtake older ones."""
+        text, tensor = self._text, self._gemm.kernel.tensor(name)
+        size = tensor.dtype.bits // 8
+        if row:
+            row = text.value(f"call i32 @llvm.umin.i32(i32 {row}, i32 %last_row0)")
+        if column < 0:
+            return text.times(row, size)
+        index = self._clamped[column]
+        if len(tensor.axes) == 1:
+            return text.times(index, size)
+        at = text.value(f"mul i32 {row}, %dim_n")
+        return text.times(text.value(f"add i32 {at}, {index}"), size)
+
+    def _offset(self, name: str, row: str, column: int) -> str:
+        """Byte offset of an element in its buffer; beyond every buffer outside the columns."""
+        text, tensor = self._text, self._gemm.kernel.tensor(name)
+        size = tensor.dtype.bits // 8
+        if len(tensor.axes) == 1:
+            return text.times(row if column < 0 else self._column_at[column][0], size)
+        index, inside = self._column_at[column]
+        at = text.value(f"mul i32 {row}, %dim_n")
+        at = text.times(text.value(f"add i32 {at}, {index}"), size)
+        return text.value(f"select i1 {inside}, i32 {at}, i32 {OUTSIDE}")
+
+    def _resource(self, name: str) -> None:
+        """A buffer over the tensor's rows of this block, or over all of a vector of columns."""
+        text, tensor = self._text, self._gemm.kernel.tensor(name)
+        size = tensor.dtype.bits // 8
+        by_row = self._by_row(name)
+        pitch = "1" if len(tensor.axes) == 1 else "%dim_n"
+        count = text.value(f"mul i32 {'%rows0' if by_row else '%dim_n'}, {pitch}")
+        count = text.value(f"zext i32 {text.times(count, size)} to i64")
+        base = f"%{argument_name(name)}"
+        if by_row:
+            first = text.value("zext i32 %first_row0 to i64")
+            wide = text.value(f"zext i32 {pitch} to i64") if pitch != "1" else "1"
+            first = text.value(f"mul i64 {first}, {wide}")
+            first = text.value(f"mul i64 {first}, {size}")
+            base = text.value(f"getelementptr i8, ptr addrspace(1) {base}, i64 {first}")
+        text.add(
+            f"%rsrc_{name} = call ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1("
+            f"ptr addrspace(1) {base}, i16 0, i64 {count}, i32 {BUFFER_FLAGS})"
+        )
+
+    def _by_row(self, name: str) -> bool:
+        ops = [
+            op for op in self._gemm.tail if isinstance(op, ir.Load | ir.Store) and op.tensor == name
+        ]
+        return any(a.var == self._gemm.row for op in ops for a in op.at)
 
 
 def emit_store(text: IrText, plan: KernelPlan, accumulators: Mapping[tuple[int, int], str]) -> None:

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from warploom.seed.sched.search.problem import OrderProblem
-from warploom.seed.sched.search.windows import NO_UNIT, UNITS
+from warploom.seed.sched.search.problem import NO_UNIT, UNITS, OrderProblem
 
 _Job = tuple[int, int, int, int]  # op, bit, tail, hold
 

@@ -15,8 +15,7 @@ from operator import le
 from typing import NamedTuple
 
 from warploom.seed.sched.search.bound import UnitBound
-from warploom.seed.sched.search.problem import OrderProblem
-from warploom.seed.sched.search.windows import NO_UNIT, UNITS
+from warploom.seed.sched.search.problem import NO_UNIT, UNITS, OrderProblem
 
 
 class WorkLimitReached(Exception):  # noqa: N818 - a signal between the parts of the search
