@@ -1,5 +1,6 @@
 """Simulated against measured times of attention programs, judged on programs nothing was fitted to.
 
+    python bench/h200_attention_model.py draw SEED [EACH]   adds programs not measured yet
     python bench/h200_attention_model.py prepare   compiles the programs into $WARPLOOM_CACHE
     python bench/h200_attention_model.py measure [--out FOLDER]   times them on an H200
     python bench/h200_attention_model.py judge     simulates all, writes the table (no GPU)
@@ -21,20 +22,23 @@ import json
 import random
 import statistics
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from warploom.document.roles import WaitGroup
 from warploom.errors import WarploomError
 from warploom.kernels.attention import attention as text
+from warploom.lower.column import lower
 from warploom.lower.tiling import Tiling
 from warploom.search.ranks import rank_correlation
-from warploom.search.tiles import trial_of
+from warploom.search.tiles import SOLVE, TIES, _others, hash_of, trial_of
 from warploom.target.h200 import h200
 
 RESULTS = Path(__file__).parent / "results"
 NAME = "h200_attention_model"
 ROUNDS, PAUSE = 7, 0.002
+WIDTHS = range(64, 177, 16)
 
 
 def known():
@@ -52,6 +56,30 @@ def tiling_of(base: Tiling, row) -> Tiling:
     extents = tuple((n, row["t"] if n == "t" else e) for n, e in base.extents)
     given = {n: row[n] for n in ("hold", "tie", "ahead") if n in row}
     return replace(base, extents=extents, times=tuple(row["times"]), **({"hold": False} | given))
+
+
+def draw(data, seed: int, each: int):
+    """So many programs of each width: of all orders that exist a little above the least interval,
+    and of what else a tiling says, any with the same chance. No simulation is asked.
+    """
+    compiled, target, rng = made(data["case"]), h200(), random.Random(seed)
+    base = compiled.choices[0].tiling
+    for width in WIDTHS:
+        orders = {}
+        for hold in (True, False):
+            tiling = replace(tiling_of(base, {"t": width, "times": (), "hold": hold}))
+            with suppress(WarploomError):
+                first = lower(compiled.rewritten, tiling, target=target, options=SOLVE)
+                found = [first, *_others(first, lambda: False)]
+                orders[hold] = sorted({(x.result.ii, *x.result.times) for x in found})
+        for _ in range(each):
+            hold = rng.choice(sorted(orders))
+            row = {"t": width, "times": rng.choice(orders[hold]), "hold": hold}
+            row |= {"tie": rng.choice(TIES), "ahead": rng.choice((1, 2))}
+            name = f"{seed}x{width}_{hash_of(row['times']):06x}_{'h' if hold else 's'}"
+            name += f"_a{row['ahead']}_t{row['tie']}"
+            print(name, "of", {h: len(x) for h, x in orders.items()}, flush=True)
+            data["programs"].setdefault(name, row | {"fresh": seed})
 
 
 def builds(data):
@@ -89,6 +117,10 @@ def measure(out: Path) -> None:
     for name, found in times.items():
         data["programs"][name]["ms"] = round(statistics.median(found[1:]), 4)
     data["environment"] = environment()
+    write(data, out)
+
+
+def write(data, out: Path) -> None:
     (out / f"{NAME}.json").write_text(json.dumps(data, separators=(",", ":")) + "\n")
 
 
@@ -151,10 +183,16 @@ def judge(out: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("mode", choices=("prepare", "measure", "judge"))
+    parser.add_argument("mode", choices=("draw", "prepare", "measure", "judge"))
+    parser.add_argument("seed", nargs="?", type=int)
+    parser.add_argument("each", nargs="?", type=int, default=4)
     parser.add_argument("--out", type=Path, default=RESULTS)
     args = parser.parse_args()
     match args.mode:
+        case "draw":
+            data = known()
+            draw(data, args.seed, args.each)
+            write(data, args.out)
         case "prepare":
             print(sum(1 for _ in builds(known())), "programs built")
         case "measure":

@@ -4,7 +4,8 @@
     WARPLOOM_CACHE=... WARPLOOM_COMPILER=nvcc python bench/h200_flex_grad.py warm [CASE:D ...]
 
 ``warploom.attention_backward`` against torch's autograd of FlexAttention under torch.compile, which
-enters twice; each makes its gradients. Functions are those of ``h200_flex.py``. Errors are of both,
+enters twice; each makes its gradients. Functions are those of ``h200_flex.py``; a mask that no
+comparisons of indices say is given by its blocks. Errors are of both,
 each going on with its own result, relative to float64 in the root of the mean square, of some heads
 of the same call. ``--alone`` leaves FlexAttention out, ``--errors`` the timing. Several runs may go
 on at once: with ``--lock FILE`` they compile side by side and are timed one after the other.
@@ -26,7 +27,13 @@ import warploom
 from warploom.errors import WarploomError
 from warploom.kernel.values import DType
 from warploom.launch import attention_grad as launch
-from warploom.launch.attention import CALLS as ATTENTION, _options as attention_options
+from warploom.launch.attention import (
+    BLOCKED,
+    CALLS as ATTENTION,
+    _options as attention_options,
+    _wide,
+)
+from warploom.launch.blocks import QUERIES, tile_keys
 from warploom.launch.flexible import flexible
 
 CASES = ("softcap", "alibi", "window", "relative", "documents")
@@ -39,17 +46,31 @@ def heads(d):
     return (4, 32 if d <= 128 else 16, 4096, d)
 
 
+def lists(shape, rows, columns):
+    """Layouts of a mask's lists."""
+    b, h, s, _ = shape
+    counts = flex.layout((b, h, s // rows), DType.I32)
+    tiles = flex.layout((b, h, s // rows, s // columns), DType.I32)
+    return flex.layout((b * h * s // rows,), DType.I32), tiles, counts, tiles, counts
+
+
 def kernels(name, d):
     """What a call runs: label, calls, layouts, options."""
-    score, mask, _ = flex.CASES[name]
+    score, mask = flex.CASES[name]
     shape = heads(d)
     q, rows = flex.layout(shape), flex.layout(shape[:3], DType.F32)
     sums = flex.layout(shape, DType.F32)
-    calls, chosen, given = flexible(ATTENTION, score, mask, attention_options(False, True, None))
+    by_blocks = mask is not None and mask not in flex.AFFINE
+    options = attention_options(False, True, None)
+    options = _wide(options, tile_keys(q)) if by_blocks else options
+    text = BLOCKED if by_blocks else ATTENTION
+    calls, chosen, given = flexible(text, score, mask, options)
     more = tuple(flex.layout(t.shape, t.dtype) for t in given)
-    yield "forward", calls, (q, q, q, None, None, None, *more), chosen
-    for plain, tensors, usual in launch.kernels_of(q, q, rows, sums, False):
-        if plain in (launch.CALLS, launch.VALUES):
+    walked = lists(shape, 128, tile_keys(q)) if by_blocks else ()
+    yield "forward", calls, (q, q, q, None, None, None, *walked, *more), chosen
+    walked = lists(shape, 128, QUERIES) if by_blocks else ()
+    for plain, tensors, usual in launch.kernels_of(q, q, rows, sums, False, lists=walked):
+        if plain not in (launch.PREPARED, launch.CONVERTED):
             calls, chosen, _ = flexible(plain, score, mask, usual)
             yield calls.text.name, calls, (*tensors, *more), chosen
         else:
@@ -100,19 +121,19 @@ class Bench:
 
     def passes(self, name, q, k, v, do):
         """Result and a call that gives the gradients, by whom."""
+        from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
         torch = self.torch
-        score, mask, _ = flex.CASES[name]
-        out, lse = warploom.attention(q, k, v, score=score, visible=mask, return_lse=True)
+        score, mask = flex.CASES[name]
+        by_blocks = mask is not None and mask not in flex.AFFINE
+        block = mask and create_block_mask(mask, None, None, *q.shape[2:3] * 2, device="cuda")
+        given = {"score": score, "visible": block if by_blocks else mask}
+        out, lse = warploom.attention(q, k, v, **given, return_lse=True)
         found = {
-            flex.OURS: lambda: warploom.attention_backward(
-                do, q, k, v, out, lse, score=score, visible=mask
-            )
+            flex.OURS: lambda: warploom.attention_backward(do, q, k, v, out, lse, **given),
         }
         if not self.args.alone:
-            from torch.nn.attention.flex_attention import create_block_mask, flex_attention
-
             torch._dynamo.reset()
-            block = mask and create_block_mask(mask, None, None, *q.shape[2:3] * 2, device="cuda")
             inputs = [x.clone().requires_grad_() for x in (q, k, v)]
             compiled = torch.compile(flex_attention, dynamic=False)
             theirs = compiled(*inputs, score_mod=score, block_mask=block)
@@ -122,7 +143,7 @@ class Bench:
     def exact(self, name, n, q, k, v, do):
         """Gradients of one head in float64."""
         torch = self.torch
-        score, mask, _ = flex.CASES[name]
+        score, mask = flex.CASES[name]
         j = torch.arange(k.shape[2], device="cuda")
         i = torch.arange(q.shape[2], device="cuda")[:, None]
         wide = [x[0, n].double().requires_grad_() for x in (q, k, v)]

@@ -3,7 +3,7 @@
 Writes bench/results/search_table.md. Scores: simulated cycles of two K-tiles; of attention the
 interval of one key tile of both consumers, in the solver's own costs.
 
-    python bench/search_table.py [--seconds 120] [--workers 2] [--store DIR] [--only NAME]
+    python bench/search_table.py [--evaluations 120] [--seconds S] [--workers 2] [--only NAME]
 """
 
 import argparse
@@ -12,6 +12,8 @@ import resource
 import warnings
 from datetime import UTC, datetime
 from pathlib import Path
+
+from warploom.seed.sync.policy import SyncPolicy
 
 from warploom import SearchOptions, search, simulate
 from warploom.cli.kernels import built_in
@@ -22,10 +24,18 @@ from warploom.order.sequence import Program, as_result
 from warploom.search.build import can_build
 from warploom.search.subjects import finer_splits
 from warploom.seed.compile import compile_schedule
+from warploom.seed.config.parts import SchedulingStrategy
 from warploom.seed.modulo.bridge import ModuloRequest
+from warploom.seed.schedules.shipped import tuned
 from warploom.sim.chip import chip_costs
 
 RESULTS = Path(__file__).parent / "results" / "search_table.md"
+STRATEGIES = (
+    SchedulingStrategy.IDENTITY,
+    SchedulingStrategy.GREEDY,
+    SchedulingStrategy.CSP,
+    SchedulingStrategy.MODULO,
+)
 # name, schedule, tile, element type, matrix instruction
 BODIES = [
     ("8-wave 256x256x64 bf16", "pingpong", "256x256x64", "bf16", "32x32x16"),
@@ -44,13 +54,16 @@ def spent():
     return sum(u.ru_utime + u.ru_stime for u in used)
 
 
-def by_modulo(schedule):
-    """What MODULO compiles to: solved in the schedule's own model, timed on the chip's costs."""
-    request = ModuloRequest(max_depth=1, options=ModuloOptions(goals=(), seconds=10.0))
+def by(strategy, schedule):
+    """What a strategy compiles to, timed on the chip; MODULO with one copy of every slot."""
+    request = ModuloRequest(max_depth=1, options=ModuloOptions(goals=(), work=4.0))
+    modulo = {"modulo": request} if strategy is SchedulingStrategy.MODULO else {}
     try:
-        document = compile_schedule(schedule, modulo=request).document()
+        document = compile_schedule(
+            tuned(schedule, scheduling=strategy), sync=SyncPolicy.PROVEN_WEAKEST, **modulo
+        ).document()
     except WarploomError:
-        return "-"
+        return "refused"
     run = simulate(document, chip_costs(document), trips=12)
     return f"{run.ii * 2 / document.protocol.k_tiles_per_iteration:g}"
 
@@ -59,24 +72,20 @@ def row(name, kind, tile, dtype, mma, arguments):
     schedule = built_in(kind, {}, tile, dtype, mma)
     options = SearchOptions(
         seconds=arguments.seconds,
+        evaluations=arguments.evaluations,
         workers=arguments.workers,
         splits=finer_splits(schedule),
         build=can_build(schedule),
     )
-    store = None if arguments.store is None else Path(arguments.store) / f"{kind}_{tile}.jsonl"
     begun = spent()
-    found = search(schedule, options=options, store=store)
-
-    def best(*words):
-        scores = [r.score for r in found.rows if r.origin in words]
-        return f"{min(scores):g}" if scores else "-"
-
+    found = search(schedule, options=options)
+    used = spent() - begun
+    own = " | ".join(by(s, schedule) for s in STRATEGIES)
     top = next(r for r in found.rows if r.score == found.score and r.built is not False)
     return (
-        f"| {name} | {mma} | {found.bound:g} | {best('identity')} | {best('greedy')} | "
-        f"{best('csp')} | {by_modulo(schedule)} | **{found.score:g}** | "
+        f"| {name} | {mma} | {found.bound:g} | {own} | **{found.score:g}** | "
         f"{top.split[0]}x{top.split[1]} | {found.evaluations} | {found.seconds:.0f} | "
-        f"{spent() - begun:.0f} | {found.best.report.verdict}"
+        f"{used:.0f} | {found.best.report.verdict}"
         f"{', built' if options.build else ''} |"
     )
 
@@ -88,8 +97,9 @@ def attention_row(arguments):
     problem = made.lower(made.choices[0].tiling).problem
     begun, depths = spent(), tuple(r.max_depth for r in problem.rings)
     own = as_result(problem, Program(tuple(range(len(problem.ops))), depths))
-    solved = solve_modulo(problem, ModuloOptions(goals=(), seconds=arguments.seconds))
-    found = search(problem, options=SearchOptions(seconds=arguments.seconds, goal=solved.ii))
+    solved = solve_modulo(problem, ModuloOptions(goals=()))
+    options = SearchOptions(evaluations=arguments.evaluations, goal=solved.ii)
+    found = search(problem, options=options)
     proven = "proven" if solved.proven else "not proven"
     return (
         f"| attention 128x128 bf16, H200 | wgmma | {found.bound:g} | {own.ii if own else '-'} | - "
@@ -101,23 +111,24 @@ def attention_row(arguments):
 def main():
     warnings.simplefilter("ignore")
     parser = argparse.ArgumentParser()
-    parser.add_argument("--seconds", type=float, default=120.0)
+    parser.add_argument("--evaluations", type=int)
+    parser.add_argument("--seconds", type=float)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--store")
     parser.add_argument("--only", default="")
     parser.add_argument("--more", action="store_true", help="keep the rows there are")
     arguments = parser.parse_args()
+    limit = f"{arguments.seconds:g} s" if arguments.seconds else "120 evaluations"
+    limit = f"{arguments.evaluations} evaluations" if arguments.evaluations else limit
     lines = [
         "# Best schedules found",
         "",
         f"Made by `bench/search_table.py` on {datetime.now(UTC):%Y-%m-%d} with "
-        f"{arguments.workers} worker(s), {arguments.seconds:g} s a body, load average "
+        f"{arguments.workers} worker(s), {limit} a body, load average "
         f"{os.getloadavg()[0]:.0f} on {os.cpu_count()} cores at the start. Simulated cycles of two "
-        "K-tiles; AUTO is the best the search found, on ops as declared or finer (split). Built: "
-        "it passed the ISA gate without spills. CPU seconds include workers and LLVM. A dash: the "
-        "same kernel as in a column before it, or no such strategy; MODULO is solved in the "
-        "schedule's own model with one copy of every slot."
-        + (" Scores of earlier searches were read from a store." if arguments.store else ""),
+        "K-tiles, waits and barriers placed at least cost; AUTO is the best the search found, on "
+        "ops as declared or finer (split). Built: it passed the ISA gate without spills. CPU "
+        "seconds include workers and LLVM. MODULO is solved in the schedule's own model with one "
+        "copy of every slot; attention has no strategies of its own.",
         "",
         "| body | instruction | bound | identity | greedy | CSP | MODULO | AUTO | split | "
         "evaluations | s | CPU s | verdict |",

@@ -190,7 +190,7 @@ def behind(b, h, i, j):
 
 @pytest.mark.parametrize("masked", [False, True])
 def test_flex_attention_has_gradients(masked):
-    from torch.nn.attention.flex_attention import BlockMask, create_block_mask
+    from torch.nn.attention.flex_attention import create_block_mask
 
     from warploom import torch as wt
 
@@ -203,11 +203,58 @@ def test_flex_attention_has_gradients(masked):
     given = (x.detach() for x in (q, k, v, do))
     *_, want = exact(*given, masked, lambda x: 5 * torch.tanh(x / 5))
     assert max(far(f, w) for f, w in zip(found, want, strict=True)) < 1e-2
-    counts = torch.ones(1, 1, 2, dtype=torch.int32, device="cuda")
-    where = torch.zeros(1, 1, 2, 2, dtype=torch.int32, device="cuda")
-    other = BlockMask.from_kv_blocks(counts, where, mask_mod=behind)
-    with pytest.raises(warploom.errors.BackendError, match="not those of their mask function"):
-        wt.flex_attention(*inputs, block_mask=other, enable_gqa=True)
     bias = torch.zeros(4, device="cuda", requires_grad=True)
     with pytest.raises(warploom.errors.BackendError, match="a captured tensor needs a gradient"):
         wt.flex_attention(*inputs, score_mod=lambda x, b, h, i, j: x + bias[h], enable_gqa=True)
+
+
+def same(b, h, i, j):
+    return (i // 150 == j // 150 + h % 2) | (i == 2 * j)
+
+
+@pytest.mark.parametrize("form", [None, "softcap"])
+@pytest.mark.parametrize("mask", [False, True])
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("lengths", [(768, 512), (333, 900)])
+def test_the_blocks_of_a_mask_are_walked(lengths, size, mask, form):
+    """Rows and columns of which nothing is seen among them; sums in turn go by the function."""
+    from torch.nn.attention.flex_attention import create_block_mask
+
+    q, k, v, do = drawn(2, 4, 2, *lengths, size)
+    heads = torch.arange(4, device="cuda")[:, None, None]
+    given, changed = FORMS[form] if form else ({}, lambda x: x)
+
+    def hidden(x):
+        rows, columns = _places(x)
+        seen = same(0, heads, rows[:, None], columns)
+        return changed(x).masked_fill(~seen, float("-inf"))
+
+    out, lse, want = exact(q, k, v, do, mask, hidden)
+    block = create_block_mask(same, None, 4, *lengths, device="cuda")
+    for fixed in (False, True):
+        found = warploom.attention_backward(
+            do, q, k, v, out, lse, mask, visible=block, deterministic=fixed, **given
+        )
+        assert max(far(f, w) for f, w in zip(found, want, strict=True)) < 8e-3
+
+
+def test_blocks_say_what_is_seen():
+    """Blocks that are not those of their function: the first of keys, for all queries."""
+    from torch.nn.attention.flex_attention import BlockMask
+
+    from warploom import torch as wt
+
+    q, k, v, do = drawn(1, 4, 2, 256, 256, 64)
+    inputs = [x.requires_grad_() for x in (q, k, v)]
+    counts = torch.ones(1, 1, 2, dtype=torch.int32, device="cuda")
+    where = torch.zeros(1, 1, 2, 2, dtype=torch.int32, device="cuda")
+    other = BlockMask.from_kv_blocks(counts, where, mask_mod=behind)
+    out = wt.flex_attention(*inputs, block_mask=other, enable_gqa=True)
+    found = torch.autograd.grad(out, inputs, do)
+
+    def first(x):
+        rows, columns = _places(x)
+        return x.masked_fill((columns >= 128) & (rows[:, None] >= 0), float("-inf"))
+
+    *_, want = exact(*(x.detach() for x in (q, k, v, do)), True, first)
+    assert max(far(f, w) for f, w in zip(found, want, strict=True)) < 1e-2

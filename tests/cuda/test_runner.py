@@ -351,7 +351,8 @@ def test_a_place_is_known_when_it_came_twice(cuda, monkeypatch, made):
     for _ in range(2):
         assert "here" not in run.known
         run(tensors, (2.5, 7))
-        run.learn("here", tensors, (2.5, 7), None)
+        if run.comes_again("here"):
+            run.learn("here", tensors, (2.5, 7), None)
     for _ in range(3):
         found = run.known["here"](*given)
         assert found.shape == (300, 1000) if made else found is True
@@ -393,22 +394,19 @@ def test_results_at_addresses_that_come_again_have_their_words_ready(cuda, monke
 
 def test_places_are_bounded_and_learnt_anew_a_few_times(cuda, monkeypatch):
     cuda()
-    guards = []
-    monkeypatch.setattr(module, "guard_of", lambda given: guards.append(1) or same_layouts(given))
+    monkeypatch.setattr(module, "guard_of", same_layouts)
     monkeypatch.setattr(module, "PLACES", 6)
     monkeypatch.setattr(module, "KNOWN", 4)
     run = Runner(NAMES, Family())
     tensors = (*operands(), None, None)
     run(tensors, (1.0, 0))
     for place in range(20):
-        for _ in range(2):
-            run.learn(place, tensors, (1.0, 0), None)
+        assert [run.comes_again(place) for _ in range(2)] == [False, True]
+        run.learn(place, tensors, (1.0, 0), None)
         assert len(run._seen) <= 6
         assert 0 < len(run.known) <= 4
-    count = len(guards)
-    for _ in range(30):
-        run.learn("one", tensors, (1.0, 0), None)
-    assert len(guards) == count + module.GUARDS
+    run.forget()
+    assert sum(run.comes_again("one") for _ in range(30)) == module.GUARDS
 
 
 def test_calls_that_cannot_be_known_are_not(cuda, monkeypatch):

@@ -351,9 +351,7 @@ def test_calls_that_are_known_are_refused_while_torch_looks_on(monkeypatch):
     tensors, options = (a, b, None), ("options",)
     entry = module._Entry(plan, ((2, lambda: torch.zeros(8, 4)),), lambda: 0, absent=(2,))
     run._entries[run._key(options, tensors)] = entry
-    for _ in range(2):
-        assert not run.known
-        run.learn("op", tensors, (), options, unseen=True)
+    run.learn("op", tensors, (), options, unseen=True)
     call = run.known["op"]
     assert call(a, b).shape == (8, 4)
     assert call(a, b.T.contiguous().T) is None
@@ -366,13 +364,7 @@ def test_calls_that_are_known_are_refused_while_torch_looks_on(monkeypatch):
 
 
 def test_gradients_that_flexible_attention_cannot_give_are_refused():
-    from torch.nn.attention.flex_attention import BlockMask, create_block_mask
-
     from warploom.errors import BackendError
-    from warploom.torch.flex import _follows
-
-    def before(b, h, i, j):
-        return i >= j
 
     q, k, v = heads()
     bias = torch.zeros(4, requires_grad=True)
@@ -382,8 +374,39 @@ def test_gradients_that_flexible_attention_cannot_give_are_refused():
         wt.flex_attention(*heads(dim=96), enable_gqa=True)
     with pytest.raises(BackendError, match="4 heads of queries, 2 of keys"):
         wt.flex_attention(q, k, v)
-    made = create_block_mask(before, None, None, 256, 256, device="cpu")
-    assert [_follows(made) for _ in range(2)] == [True, True]
-    counts = torch.ones(1, 1, 2, dtype=torch.int32)
-    where = torch.zeros(1, 1, 2, 2, dtype=torch.int32)
-    assert not _follows(BlockMask.from_kv_blocks(counts, where, mask_mod=before))
+
+
+@pytest.mark.parametrize("heads", [None, 3])
+@pytest.mark.parametrize("lengths", [(512, 768), (300, 900), (1, 130)])
+@pytest.mark.parametrize("size", [128, (256, 128), (128, 384)])
+def test_lists_of_keys_name_the_queries_of_the_same_blocks(size, lengths, heads):
+    from torch.nn.attention.flex_attention import create_block_mask
+
+    from warploom.launch.blocks import block_lists
+
+    def near(b, h, i, j):
+        return (i - j < 200 + 50 * h) & (j - i < 300)
+
+    (queries, keys), shape = lengths, (2, 3)
+    mask = create_block_mask(near, None, heads, queries, keys, device="cpu", BLOCK_SIZE=size)
+    q, k = (torch.zeros(*shape, n, 64, dtype=torch.bfloat16) for n in lengths)
+    for turned, tile in ((False, (128, 128)), (True, (64, 128))):
+        order, *lists = block_lists(mask, q, k, turned=turned)
+        assert block_lists(mask, q, k, turned=turned)[0] is order
+        assert sorted(order.tolist()) == list(range(len(order)))
+        across = [-(-n // m) for n, m in zip(lengths, tile, strict=True)]
+        seen = torch.zeros(2, *shape, *across, dtype=torch.bool)
+        for kind, (tiles, counts) in enumerate((lists[:2], lists[2:])):
+            for *unit, row in torch.cartesian_prod(*map(torch.arange, counts.shape)).tolist():
+                named = tiles[(*unit, row)][: counts[(*unit, row)]].long()
+                at = (named, row) if turned else (row, named)
+                seen[(kind, *unit)][at] = True
+        assert not (seen[0] & seen[1]).any()
+        i, j, h = torch.arange(queries)[:, None], torch.arange(keys), torch.arange(3)[:, None, None]
+        want = near(0, h if heads else torch.zeros(3, 1, 1), i, j).expand(*shape, -1, -1)
+        any_, all_ = (
+            s[..., i // tile[0], j // tile[1]].reshape(*shape, queries, keys)
+            for s in (seen[0] | seen[1], seen[1])
+        )
+        assert not (want & ~any_).any()
+        assert not (all_ & ~want).any()

@@ -70,6 +70,15 @@ def test_the_time_limit_covers_the_start(compiled, tmp_path):
     assert [set(row) for row in kept] == [{"shape", "trials"}] * 3
 
 
+def test_no_shape_takes_all_of_the_time(compiled, monkeypatch):
+    asked = []
+    monkeypatch.setattr(joint, "schedule", lambda *_, seconds, **__: asked.append(seconds) or [])
+    with pytest.raises(ConfigError, match="could be scheduled"):
+        search_tiles(compiled, options=JointOptions(shapes=3, seconds=100.0))
+    assert len(asked) == 3
+    assert max(asked) <= 100.0 * joint.SHARE
+
+
 def test_a_search_that_is_always_short_of_time_goes_on(compiled, tmp_path, monkeypatch):
     """What was found for a shape is kept; with as little time again it is the next one's turn."""
     store, asked, known = tmp_path / "found.json", [], joint.schedule

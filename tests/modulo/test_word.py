@@ -16,9 +16,10 @@ import pytest
 from tests.modulo.bodies.attention import AttentionShape, attention_body
 from tests.modulo.bodies.gemm import gemm_body
 from tests.modulo.mixed_bodies import mixed_body
+from tests.modulo.odd_bodies import odd_body
 from tests.modulo.random_bodies import RandomShape, random_body
 from warploom.cli.kernels import kernel_named
-from warploom.errors import ConfigError, InfeasibleError, SchedulingError
+from warploom.errors import ConfigError, CycleError, InfeasibleError, SchedulingError
 from warploom.launch.compiled import SOLVE
 from warploom.lower.column import lower
 from warploom.order import (
@@ -318,6 +319,26 @@ def test_a_late_value_far_away_is_not_scanned_for_ever():
     result = solve_modulo(body, replace(II_ONLY, prove_work=0.5))
     assert result.lower_bound <= result.ii
     check_result(result)
+
+
+@pytest.mark.parametrize("limits", [{"seconds": 1e-6}, {"work": 1e-3}])
+def test_the_smallest_limits_return_a_schedule_and_a_bound_that_hold(limits):
+    """Or say that there is none in time; never a wrong refusal, never a wrong bound."""
+    found = 0
+    for seed in range(30):
+        try:
+            right = solve_modulo(odd_body(seed), II_ONLY)
+        except (CycleError, InfeasibleError):
+            continue
+        try:
+            brief = solve_modulo(odd_body(seed), replace(II_ONLY, **limits))
+        except InfeasibleError:
+            pytest.fail(f"{seed} is feasible")
+        except SchedulingError:
+            continue
+        found += 1
+        assert brief.lower_bound <= right.ii <= brief.ii, seed
+    assert found >= 12
 
 
 @contextmanager

@@ -15,6 +15,8 @@ from warploom.kernel.text import Text
 from warploom.kernels.attention import attention, blocked, packed, paged
 from warploom.kernels.attention_grad import (
     attention_grad,
+    blocked_grad,
+    blocked_values,
     packed_grad,
     packed_values,
     values_grad,
@@ -159,6 +161,20 @@ SHIPPED: dict[str, Shipped] = {
         sizes={"d": 128},
         constants={"visible": _window},
         pins=ATTENTION[128, True],
+        given=frozenset({"some", "some_count", "full", "full_count"}),
+    ),
+    "blocked_grad": Shipped(
+        blocked_grad,
+        sizes={"d": 128},
+        constants={"visible": _window},
+        pins=dict(measured("blocked_grad", {}, {"d": 128})),
+        given=frozenset({"dv", "some", "some_count", "full", "full_count"}),
+    ),
+    "blocked_values": Shipped(
+        blocked_values,
+        sizes={"d": 256},
+        constants={"visible": _window},
+        pins=dict(measured("blocked_values", {}, {"d": 256})),
         given=frozenset({"some", "some_count", "full", "full_count"}),
     ),
     "turns": Shipped(

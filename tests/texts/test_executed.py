@@ -434,6 +434,16 @@ def test_settled_programs_wait_for_all_products():
     assert "wgmma_fence_1x" in text  # sums that go on are written before their fence
 
 
+def test_a_wait_that_is_tied_to_everything_is_after_a_branch():
+    """The assembler moves waits up, but not across one; the other branch waits as well."""
+    score = "(qs @ keys[k].T) * alpha"
+    made = check(case(SOFTMAX.format(score=score)), {"tie": -1, "consumers": 1})
+    lines = [x.strip() for x in emit_kernel(made).text.splitlines()]
+    found = [x for x in lines if x.startswith("if (__all_sync") and "wgmma_wait_0" in x]
+    assert found
+    assert all(x.count("wgmma_wait_0") == 2 for x in found)
+
+
 @pytest.mark.parametrize(("dtype", "less"), [("bf16", " - 8"), ("f16", " - 8"), ("bf16", "")])
 def test_half_bytes_are_converted_in_pairs(dtype, less):
     made = check(case(HALF_BYTES.format(less=less), dtype=dtype, m=20, n=70, k=270))

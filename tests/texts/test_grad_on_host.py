@@ -10,7 +10,12 @@ from warploom.emit.cuda.tile.source import emit_kernel
 from warploom.kernel.pointwise import rounded
 from warploom.kernel.simplify import simplify
 from warploom.kernel.values import Access, DType
-from warploom.kernels.attention_grad import attention_grad, packed_grad
+from warploom.kernels.attention_grad import (
+    attention_grad,
+    blocked_grad,
+    blocked_values,
+    packed_grad,
+)
 from warploom.kernels.measured import measured
 from warploom.lower.choose import choose
 from warploom.lower.column import lower
@@ -30,7 +35,9 @@ def rows_of(x):
 
 
 def executed(text, sizes, arrays, without, more=None, **constants):
-    types = {n: t for n, t in HALF.items() if n not in without}
+    names = {t.name for t in text.signature.tensors}
+    types = {n: t for n, t in HALF.items() if n in names and n not in without}
+    types |= {n: DType.I32 for n in names if n.startswith("given_")}
     whole = {"d": sizes["d"]}
     kernel = text.specialise(types, sizes=whole, constants=constants, without=without)
     kernel = rewrite(simplify(kernel), positive=frozenset({"scale"}))
@@ -94,3 +101,57 @@ def test_a_mask_counted_from_the_end(size):
     """Its first query need not be the first of a block of rows, in which sums lie."""
     left_out = ("lengths", "turns", *(("dv",) if size == 256 else ()))
     close(*executed(attention_grad, *one_head(128, 150, size), left_out, causal="end"))
+
+
+document = np.array([0])  # stands for a tensor of any length
+
+
+def same_document(b, h, i, j):
+    return document[i] == document[j]
+
+
+def listed(kind, seed):
+    """For every block of keys its tiles of queries in any order, and how many of them count."""
+    rng = np.random.default_rng(seed)
+    tiles = np.argsort(rng.random(kind.shape) + ~kind, -1)
+    return tiles, kind.sum(-1)
+
+
+CASES = [
+    (blocked_grad, 208, 300, 64, True),
+    (blocked_grad, 256, 256, 64, False),
+    pytest.param(blocked_grad, 256, 256, 128, True, marks=SLOW),
+    pytest.param(blocked_grad, 208, 300, 256, True, marks=SLOW),
+    (blocked_values, 130, 200, 256, True),
+]
+
+
+@pytest.mark.parametrize(("text", "queries", "keys", "size", "whole"), CASES)
+def test_listed_tiles_alone_are_walked(text, queries, keys, size, whole):
+    """Keys of which nothing is listed among them, whose gradients are zeros."""
+    sizes, arrays = one_head(queries, keys, size)
+    arrays |= {n: rounded(arrays[n], DType.BF16) for n in ("q", "k", "v", "do")}
+    rng = np.random.default_rng(queries)
+    kind = rng.integers(0, 3 if whole else 2, (1, 1, -(-keys // 128), -(-queries // 64)))
+    kind[0, 0, 0] = 0
+    arrays |= {"order": rng.permutation(kind.shape[2]), "turns": None}
+    arrays["some"], arrays["some_count"] = listed(kind == 1, 1)
+    arrays["full"], arrays["full_count"] = listed(kind == 2, 2)
+    arrays["given_document"] = rng.integers(0, 3, max(queries, keys))
+    sizes |= {"c": kind.shape[3], "n": kind.shape[2], "given_document_0": max(queries, keys)}
+    left_out = ["lengths", *(() if whole else ("full", "full_count"))]
+    left_out += ["dv"] if text is blocked_grad and size == 256 else []
+    made, _ = text.given_functions(visible=same_document)
+    found, want = executed(made, sizes, arrays, tuple(left_out))
+    close(found, want)
+    at = np.repeat(np.repeat(kind[0, 0], 128, 0)[:keys], 64, 1)[:, :queries]
+    same = arrays["given_document"][:keys, None] == arrays["given_document"][:queries]
+    seen = (at == 2) | ((at == 1) & same)
+    x = arrays["k"][0, 0] @ arrays["q"][0, 0].T * 0.1
+    p = np.where(seen, np.exp(x - 2.0), 0.0)
+    if "dv" in found:
+        close(found, {"dv": (p @ arrays["do"][0, 0])[None, None]})
+    if "dk" in found:
+        ds = p * (arrays["v"][0, 0] @ arrays["do"][0, 0].T - arrays["delta"][0, 0])
+        close(found, {"dk": (ds @ arrays["q"][0, 0] * 0.1)[None, None]})
+        close(found, {"dq": (ds.T @ arrays["k"][0, 0])[None, None]})

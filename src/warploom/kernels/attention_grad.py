@@ -4,17 +4,21 @@
 and unscaled, and ``dk`` and ``dv`` are those of each query head: ``converted`` and ``summed`` make
 them ready. Where registers hold the sums of one gradient only, ``dv`` has a kernel of its own.
 With ``turns``, tiles of keys add to ``dq`` one after the other: the same bits every time.
+``packed_grad`` and ``packed_values`` are the same for sequences that lie one after the other,
+``blocked_grad`` and ``blocked_values`` for masks of which lists say, for every 128 keys, which
+queries see something, and which everything.
 """
 
 from warploom.kernel import language as wl
 
 
-def _seen(p, b, h, s, t, ahead, causal, visible):
+def _seen(p, b, h, s, t, ahead, causal, visible, listed=False):
     """The weights of what queries see."""
     if causal:
         p = wl.where(wl.index(t) <= wl.index(s) + ahead, p, 0.0)
     if visible is not None:
-        p = wl.where(visible(b, h, wl.index(s), wl.index(t)), p, 0.0)
+        seen = visible(b, h, wl.index(s), wl.index(t))
+        p = wl.where(wl.is_whole(s) | seen if listed else seen, p, 0.0)
     return p
 
 
@@ -152,3 +156,88 @@ def packed_values(
         p = wl.exp((ks @ q[h, s].T) * scale - lse[h, s])
         gv += _seen(p, i, h, s, t, ahead, causal, None).to(q.dtype) @ do[h, s]
     dv[h, t] = gv
+
+
+@wl.kernel
+def blocked_grad(
+    q: wl.In["b", "h", "s", "d"],
+    k: wl.In["b", "g", "t", "d"],
+    v: wl.In["b", "g", "t", "d"],
+    do: wl.In["b", "h", "s", "d"],
+    lse: wl.In["b", "h", "s", wl.f32],
+    delta: wl.In["b", "h", "s", wl.f32],
+    dk: wl.Out["b", "h", "t", "d"],
+    dq: wl.Out["b", "h", "s", "d", wl.f32, wl.blocked],
+    dv: wl.Out["b", "h", "t", "d"] = None,
+    lengths: wl.In["b", wl.i32] = None,
+    order: wl.In["n", wl.i32] = None,
+    some: wl.In["b", "h", "t/128", "c", wl.i32] = None,
+    some_count: wl.In["b", "h", "t/128", wl.i32] = None,
+    full: wl.In["b", "h", "t/128", "c", wl.i32] = None,
+    full_count: wl.In["b", "h", "t/128", wl.i32] = None,
+    *,
+    scale: float,
+    causal=False,
+    score=None,
+    visible=None,
+):
+    """``attention_grad`` of listed tiles of 64 queries."""
+    b, h, t = wl.tile(dk, whole="d", rows=128, order=order)
+    g = h // (q.h // k.g)
+    ks, vs = k[b, g, t], v[b, g, t]
+    gk, gv = wl.zeros(t, k.d), wl.zeros(t, k.d)
+    end = k.t if lengths is None else lengths[b]
+    whole = None if full is None else (full, full_count)
+    for s in wl.steps(q.s, 64, some=(some, some_count), whole=whole):
+        qs, dos = q[b, h, s], do[b, h, s]
+        x = (ks @ qs.T) * scale
+        y = x if score is None else score(x, b, h, wl.index(s), wl.index(t))
+        p = wl.exp(y - lse[b, h, s])
+        ahead = end - q.s if causal == "end" else 0
+        p = _seen(p, b, h, s, t, ahead, causal, visible, listed=True)
+        if lengths is not None:
+            p = wl.where(wl.index(t) < end, p, 0.0)
+        w = p if score is None else p * wl.slope(y, x)
+        ds = (w * (vs @ dos.T - delta[b, h, s])).to(q.dtype)
+        gv += p.to(q.dtype) @ dos
+        gk += ds @ qs
+        dq[b, h, s] += ds.T @ ks
+    dv[b, h, t] = gv
+    dk[b, h, t] = gk * scale
+
+
+@wl.kernel
+def blocked_values(
+    q: wl.In["b", "h", "s", "d"],
+    k: wl.In["b", "g", "t", "d"],
+    do: wl.In["b", "h", "s", "d"],
+    lse: wl.In["b", "h", "s", wl.f32],
+    dv: wl.Out["b", "h", "t", "d"],
+    lengths: wl.In["b", wl.i32] = None,
+    order: wl.In["n", wl.i32] = None,
+    some: wl.In["b", "h", "t/128", "c", wl.i32] = None,
+    some_count: wl.In["b", "h", "t/128", wl.i32] = None,
+    full: wl.In["b", "h", "t/128", "c", wl.i32] = None,
+    full_count: wl.In["b", "h", "t/128", wl.i32] = None,
+    *,
+    scale: float,
+    causal=False,
+    score=None,
+    visible=None,
+):
+    """``dv`` alone, of listed tiles of 64 queries."""
+    b, h, t = wl.tile(dv, whole="d", rows=128, order=order)
+    ks = k[b, h // (q.h // k.g), t]
+    gv = wl.zeros(t, k.d)
+    end = k.t if lengths is None else lengths[b]
+    whole = None if full is None else (full, full_count)
+    for s in wl.steps(q.s, 64, some=(some, some_count), whole=whole):
+        x = (ks @ q[b, h, s].T) * scale
+        y = x if score is None else score(x, b, h, wl.index(s), wl.index(t))
+        p = wl.exp(y - lse[b, h, s])
+        ahead = end - q.s if causal == "end" else 0
+        p = _seen(p, b, h, s, t, ahead, causal, visible, listed=True)
+        if lengths is not None:
+            p = wl.where(wl.index(t) < end, p, 0.0)
+        gv += p.to(q.dtype) @ do[b, h, s]
+    dv[b, h, t] = gv

@@ -32,13 +32,13 @@ _TILE_256 = {"s": 128, "t": 80, "consumers": 2, "stages": 2, "hold": False, "dir
 
 # Interval and issue times: K, V, then for both consumers QK, maximum, exponentials, rescaling of
 # the iteration before (between QK and PV; with 256 columns before the conversion, since it takes
-# long), conversion, PV.
+# long, and all else while PV of the iteration before runs), conversion, PV.
 # fmt: off
 _FULL_128 = (2242, 0, 899, 778, 1899, 1394, 2515, 1843, 2964, 3124, 4245, 2891, 4012, 3532, 4653)
 _CAUSAL_128 = (2048, 0, 2594, 1836, 812, 2411, 1387, 2744, 1720, 3905, 2881, 3276, 2252, 4396, 3372)
 _ROWS_64 = (1614, 0, 1887, 4932, 628, 1166, 5250, 946, 1484, 5583, 1279, 1817,
             6599, 2295, 2833, 6258, 1954, 2492, 6802, 2515, 3036)
-_ROWS_256 = (2560, 0, 1878, 914, 2194, 2345, 3625, 2730, 4010, 3250, 4530, 3392, 4672, 4114, 5394)
+_ROWS_256 = (2560, 0, 1878, 914, 2194, 1620, 2900, 2010, 3290, 2540, 3820, 2690, 3970, 4114, 5394)
 # fmt: on
 
 ATTENTION: Mapping[tuple[int, bool], Mapping[str, object]] = {
@@ -46,8 +46,8 @@ ATTENTION: Mapping[tuple[int, bool], Mapping[str, object]] = {
     (64, True): {**_TILE_64, "times": _ROWS_64, "ahead": 2, "tie": 32},
     (128, False): {**_TILE_128, "times": _FULL_128, "tie": 16},
     (128, True): {**_TILE_128, "times": _CAUSAL_128},
-    (256, False): {**_TILE_256, "times": _ROWS_256},
-    (256, True): {**_TILE_256, "times": _ROWS_256},
+    (256, False): {**_TILE_256, "times": _ROWS_256, "tie": -1},
+    (256, True): {**_TILE_256, "times": _ROWS_256, "tie": -1},
 }
 
 # Where a search over tiles would solve schedules for many minutes, the tile that was measured.
@@ -111,14 +111,16 @@ _ALONE = {
 _VALUES_256 = (2048, 0, 1502, 778, 1802, 1352, 2376, 2314, 3338)
 
 
+_VALUES_GRAD = {
+    (256, m): {**_ALONE, "direct": False, "staging": 1, "times": _VALUES_256} for m in (False, True)
+}
 _IN_TEXT_ORDER = {"program": "text", "spare": 8}  # compiled without a spill, not searched
 
 GRADS: Mapping[str, Mapping[tuple[int, bool], Mapping[str, object]]] = {
     "attention_grad": ATTENTION_GRAD,
-    "values_grad": {
-        (256, m): {**_ALONE, "direct": False, "staging": 1, "times": _VALUES_256}
-        for m in (False, True)
-    },
+    "blocked_grad": ATTENTION_GRAD,
+    "values_grad": _VALUES_GRAD,
+    "blocked_values": _VALUES_GRAD,
     "packed_grad": {
         (d, m): {**_GRAD, "s": 64, "direct": True, "straight": False, **_IN_TEXT_ORDER}
         for d in (64, 128)
@@ -210,7 +212,7 @@ def measured(
         return ()
     if name in GRADS:  # nothing else was built for them, so they hold for all lengths
         pins = dict(GRADS[name].get((sizes.get("d", 0), mask), {}))
-        if not plain and pins:  # another loop
+        if (not plain or name.startswith("blocked")) and pins:  # another loop
             pins = {n: v for n, v in pins.items() if n not in ("times", *_SEEN)}
             pins |= {"s": 64, **_IN_TEXT_ORDER}
         return tuple(pins.items())

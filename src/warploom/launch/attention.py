@@ -100,7 +100,7 @@ def attention(
     done = _launched(
         (q, k, v, out, None, lengths), causal, scale, options, return_lse, kernel, stream
     )
-    if place is not None and (scale is None or type(scale) is float):
+    if place is not None and CALLS.runner.comes_again(place) and type(scale) in _NUMBERS:
         choices = _options(_mask(causal, q), return_lse, None)
         CALLS.runner.learn(place, (q, k, v, out, None, None), _factor(scale), choices)
     return (done[3], done[4]) if return_lse else done[3]
@@ -276,6 +276,7 @@ def _check_paged(layouts: Layouts, options: tuple[Any, ...]) -> None:
 PLAIN = _options(False, False, None)
 CALLS = Calls(text, check=_check, viewed=_viewed, usual=usual_scale)
 _known = CALLS.runner.known.get
+_NUMBERS = (type(None), float)  # of a scale that may be kept
 BLOCKED = Calls(blocked_text, check=_check, usual=usual_scale)
 PAGED = Calls(paged_text, check=_check_paged, viewed=partial(_viewed, results=5), usual=usual_scale)
 PACKED = Calls(

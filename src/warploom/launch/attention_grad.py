@@ -12,6 +12,8 @@ from typing import Any
 from warploom.kernel.values import DType
 from warploom.kernels.attention_grad import (
     attention_grad as text,
+    blocked_grad,
+    blocked_values,
     packed_grad,
     packed_values,
     values_grad,
@@ -23,6 +25,7 @@ from warploom.launch.attention_checks import (
     check_backward,
     checked_scale,
 )
+from warploom.launch.blocks import block_lists, is_block_mask
 from warploom.launch.flexible import flexible
 from warploom.launch.layout import Layout
 from warploom.launch.tensors import allocator, on_stream, row_major, view_of
@@ -60,6 +63,8 @@ def attention_backward(
     may differ in its last bit from run to run, unless ``deterministic`` is asked for: then they are
     added in turn. ``dk`` and ``dv`` are the same in every run. ``score``, ``visible`` and
     ``lengths`` are those of the forward pass; the derivative of ``score`` follows from its text.
+    Of a block mask its blocks alone are walked, where sums are added in turn those its function
+    sees.
     """
     given = {"q": q, "k": k, "v": v, "grad": grad, "out": out, "lse": lse}
     check_backward("attention_backward", given)
@@ -72,18 +77,22 @@ def attention_backward(
     *_, delta, _, turns = PREPARED.launch((grad, out, None, sums, None), (), before, stream)
     own = score is not None or visible is not None
     apart = q.shape[3] > TOGETHER
+    walked = is_block_mask(visible) and not deterministic
     options = _options(mask, DType.F32 if each > 1 else kind, apart, kernel)
+    lists = block_lists(visible, q, k, turned=True) if walked else ()
+    calls, values = (BLOCKED, BLOCKED_VALUES) if walked else (CALLS, VALUES)
+    in_turn = () if walked else (turns,)
 
     def run(calls: Calls, tensors: tuple[Any, ...], options: Options) -> Any:  # noqa: ANN401
         more: tuple[Any, ...] = ()
         if own:
             calls, options, more = flexible(calls, score, visible, options)
-        return calls.launch((*tensors, *more), (factor,), options, stream)
+        return calls.launch((*tensors, *lists, *more), (factor,), options, stream)
 
-    done = run(CALLS, (q, k, v, grad, lse, delta, None, sums, None, lengths, turns), options[0])
+    done = run(calls, (q, k, v, grad, lse, delta, None, sums, None, lengths, *in_turn), options[0])
     dk, dv = done[6], done[8]
     if apart:
-        dv = run(VALUES, (q, k, grad, lse, None, lengths), options[1])[4]
+        dv = run(values, (q, k, grad, lse, None, lengths), options[1])[4]
     dq = CONVERTED.launch((sums, None), (factor,), _made(kind), stream)[1]
     if each > 1:
         dk, dv = (_summed(x, k, kind, each, stream) for x in (dk, dv))
@@ -143,16 +152,22 @@ def kernels_of(
     mask: bool | str,
     *,
     deterministic: bool = False,
+    lists: tuple[Layout | None, ...] = (),
 ) -> Iterator[tuple[Calls, tuple[Layout | None, ...], Options]]:
-    """The kernels of a call with tensors of these layouts, in order, to compile them ahead."""
+    """The kernels of a call with tensors of these layouts, in order, to compile them ahead.
+
+    ``lists``: of a block mask.
+    """
     each = q.shape[1] // k.shape[1]
     apart = q.shape[3] > TOGETHER
     options = _options(mask, DType.F32 if each > 1 else q.dtype, apart, None)
     turns = rows if deterministic else None
     yield PREPARED, (q, q, None, sums, None), IN_TURN if deterministic else BEFORE
-    yield CALLS, (q, k, k, q, rows, rows, None, sums, None, None, turns), options[0]
+    calls, values = (BLOCKED, BLOCKED_VALUES) if lists else (CALLS, VALUES)
+    in_turn = () if lists else (turns,)
+    yield calls, (q, k, k, q, rows, rows, None, sums, None, None, *in_turn, *lists), options[0]
     if apart:
-        yield VALUES, (q, k, q, rows, None, None), options[1]
+        yield values, (q, k, q, rows, None, None, *lists), options[1]
     yield CONVERTED, (sums, None), _made(q.dtype)
     if each > 1:
         shape = (*q.shape[:2], *k.shape[2:])
@@ -206,3 +221,4 @@ _PLACES = {"q": ROWS, "do": ROWS, "k": KEYS, "dv": ("t", "h", "d")}
 PACKED = Calls(packed_grad, _PLACES | {"v": KEYS, "dk": ("t", "h", "d")})
 PACKED_VALUES = Calls(packed_values, _PLACES)
 CALLS, VALUES = Calls(text), Calls(values_grad)
+BLOCKED, BLOCKED_VALUES = Calls(blocked_grad), Calls(blocked_values)

@@ -1,6 +1,7 @@
 """Lists of a FlexAttention ``BlockMask`` as the kernel walks them.
 
-Blocks of 128 queries and 128 keys are taken as they lie; lists of larger ones are cut once a mask.
+Blocks of 128 queries and 128 keys are taken as they lie; lists of larger ones are cut once a mask,
+and those of keys, whose queries the backward pass walks, are made of them.
 So is the order in which tiles are begun made once: the longest first, heads side by side whose keys
 fit in the L2. All of it happens on the device, without waiting for it.
 """
@@ -13,6 +14,7 @@ from weakref import WeakKeyDictionary
 from warploom.errors import KernelCallError
 
 BLOCK = 128
+QUERIES = 64  # of a tile that the backward pass walks
 NARROW, WIDE_HEAD = 64, 192  # keys of a tile where heads are wider: registers are short
 L2_SHARE = 16 * 1024 * 1024  # bytes of keys and values that are walked side by side
 Lists = tuple[Any, Any, Any, Any, Any]  # order, some, how many, full, how many
@@ -28,20 +30,22 @@ def tile_keys(k: Any) -> int:  # noqa: ANN401
     return NARROW if k.shape[-1] > WIDE_HEAD else BLOCK
 
 
-def block_lists(mask: Any, q: Any, k: Any) -> Lists:  # noqa: ANN401 (torch's own)
-    """The lists for tensors of these shapes; those of a mask are kept as long as it lives."""
+def block_lists(mask: Any, q: Any, k: Any, *, turned: bool = False) -> Lists:  # noqa: ANN401
+    """The lists for tensors of these shapes; those of a mask are kept as long as it lives.
+
+    Of every block of queries, or ``turned`` of every block of keys.
+    """
     parts = [getattr(mask, n) for n in ("kv_num_blocks", "kv_indices")]
     parts += [getattr(mask, f"full_{n}", None) for n in ("kv_num_blocks", "kv_indices")]
     held = tuple(None if t is None else (t.data_ptr(), t._version) for t in parts)
     key = (tuple(q.shape), tuple(k.shape), held)
     kept = _LISTS.setdefault(mask, {})
-    if key not in kept:
-        kept.clear()
-        kept[key] = _made(mask, parts, q, k)
-    return kept[key]
+    if turned not in kept or kept[turned][0] != key:
+        kept[turned] = key, _made(mask, parts, q, k, turned)
+    return kept[turned][1]
 
 
-def _made(mask: Any, parts: list[Any], q: Any, k: Any) -> Lists:  # noqa: ANN401
+def _made(mask: Any, parts: list[Any], q: Any, k: Any, turned: bool) -> Lists:  # noqa: ANN401
     batch, heads, queries, _ = q.shape
     keys = k.shape[2]
     size = mask.BLOCK_SIZE
@@ -65,18 +69,17 @@ def _made(mask: Any, parts: list[Any], q: Any, k: Any) -> Lists:  # noqa: ANN401
         )
     count, tiles, full_count, full = parts
     pairs = [(count, tiles), *([(full_count, full)] if full is not None else [])]
-    width = tile_keys(k)
-    if sizes != (BLOCK, width):
-        factors = (sizes[0] // BLOCK, sizes[1] // width)
-        tall, wide = -(-queries // BLOCK), -(-keys // width)
-        pairs = [_cut(n, listed, factors, (tall, wide)) for n, listed in pairs]
+    each, share = (queries, 1) if turned else (keys, heads // k.shape[1])
+    tile = (QUERIES, BLOCK) if turned else (BLOCK, tile_keys(k))
+    if turned or sizes != tile:
+        pairs = [_cut(*pair, sizes, tile, (queries, keys), turned) for pair in pairs]
     pairs = [
         (n.int().expand(batch, heads, -1), listed.int().expand(batch, heads, -1, -1))
         for n, listed in pairs
     ]
     total = pairs[0][0] if len(pairs) == 1 else pairs[0][0] + pairs[1][0]
     lists = [x for n, listed in pairs for x in (listed, n)]
-    order = _order(total, keys * k.shape[3] * 2 * k.element_size(), heads // k.shape[1])
+    order = _order(total, each * k.shape[3] * 2 * k.element_size(), share)
     return (order, *lists, *([None] * (4 - len(lists))))
 
 
@@ -94,16 +97,26 @@ def _order(counts: Any, each: int, share: int) -> Any:  # noqa: ANN401
     return (unit // band * most - counts.reshape(-1)).argsort(stable=True).int()
 
 
-def _cut(count: Any, tiles: Any, factors: tuple[int, int], most: tuple[int, int]) -> Any:  # noqa: ANN401
-    """Lists of smaller blocks: every block is ``factors`` of them, of which ``most`` exist."""
+def _cut(
+    count: Any,  # noqa: ANN401
+    tiles: Any,  # noqa: ANN401
+    sizes: tuple[int, int],
+    tile: tuple[int, int],
+    lengths: tuple[int, int],
+    turned: bool,
+) -> Any:  # noqa: ANN401
+    """Lists of blocks as large as a tile, ``turned`` of each column of them."""
     wide = tiles.shape[-1]
     numbers = tiles.new_ones(wide).cumsum(0).sub(1)
     counted = numbers < count[..., None]
     dense = tiles.new_zeros((*tiles.shape[:-1], wide + 1)).bool()
     dense.scatter_(-1, tiles.masked_fill(~counted, wide).long(), True)
-    dense = dense[..., :wide].repeat_interleave(factors[0], -2).repeat_interleave(factors[1], -1)
-    dense = dense[..., : most[0], : most[1]]
+    dense = dense[..., :wide]
+    for axis in (-2, -1):
+        dense = dense.repeat_interleave(sizes[axis] // tile[axis], axis)
+        dense = dense.narrow(axis, 0, -(-lengths[axis] // tile[axis]))
+    dense = dense.transpose(-1, -2) if turned else dense
     return dense.sum(-1).int(), (~dense).int().argsort(dim=-1, stable=True).int()
 
 
-_LISTS: WeakKeyDictionary[Any, dict[Any, Lists]] = WeakKeyDictionary()
+_LISTS: WeakKeyDictionary[Any, dict[bool, tuple[Any, Lists]]] = WeakKeyDictionary()

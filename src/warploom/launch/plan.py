@@ -151,7 +151,13 @@ def _names(binary: Binary) -> list[str]:
 class Block:
     """Parameters of a launch in memory, and views on the words that differ between calls."""
 
-    def __init__(self, source: bytes, offsets: Sequence[int], table: int) -> None:
+    def __init__(
+        self,
+        source: bytes,
+        offsets: Sequence[int],
+        table: int,
+        written: Sequence[tuple[str, int, int]],
+    ) -> None:
         self.memory = (ctypes.c_char * (len(source) + MAP_ALIGNMENT))()
         start = ctypes.addressof(self.memory)
         shift = -start % MAP_ALIGNMENT
@@ -160,7 +166,8 @@ class Block:
         whole[:] = source
         struct.pack_into(f"{len(offsets)}Q", whole, table, *(self.base + o for o in offsets))
         self.pointer = pointer_to(self.base + table)
-        self.views: dict[str, Any] = {form: whole.cast(form) for form in FORMS}
+        views: dict[str, Any] = {form: whole.cast(form) for form in FORMS}
+        self.words = tuple((views[form], at, index) for form, at, index in written)
         self.values: Sequence[Any] | None = None  # addresses and scalars it holds
 
 
@@ -241,9 +248,8 @@ class Plan:
         if low % POINTER_ALIGNMENT:
             self.check_addresses(values)
         block.values = None
-        views = block.views
-        for form, at, index in self._written:
-            views[form][at] = values[index]
+        for view, at, index in block.words:
+            view[at] = values[index]
         if self._moved:
             self._move(block, values)
         block.values = None if 0 in values[self._tensors :] else values
@@ -294,7 +300,7 @@ class Plan:
                 else:
                     words.append(("Q", offset // 8 + at, index))
             self._written, self._moved, self._source = tuple(words), tuple(moved), bytes(made)
-        return Block(self._source, template.offsets, template.table)
+        return Block(self._source, template.offsets, template.table, self._written)
 
     def _move(self, block: Block, values: Sequence[Any]) -> None:
         """Addresses of tensor maps, by the driver."""

@@ -70,7 +70,7 @@ def _priced(cost: Cost, share: int, target: HopperTarget) -> RoleOpCost:
     issues more stands still until the rest fits.
     """
     busy, whole = -(-cost.occupancy // share), max(cost.occupancy, cost.issue)
-    latency = max(busy, cost.latency - whole + -(-whole // share))
+    latency = max(busy, max(cost.latency, cost.streamed) - whole + -(-whole // share))
     if not cost.pieces:
         issue = -(-cost.issue // share)
         return RoleOpCost(
@@ -101,7 +101,7 @@ def _once(program: RoleProgram, target: HopperTarget) -> Iterator[tuple[str, Rol
                     timing = OpTiming(
                         issue=0,
                         occupancy=int(size / target.l2_bytes_per_cycle),
-                        latency=target.load_latency(size),
+                        latency=target.load_latency(size, from_dram=True),
                     )
                     yield e.op, RoleOpCost(unit=COPY_ENGINE, timing=timing)
                 case _:

@@ -119,7 +119,7 @@ class Runner:
         self._teller = min(1, len(self._names) - 1)  # of the tensors: weights, keys
         self._guesses: dict[int, _Entry] = {}
         self._last: _Entry | None = None
-        self._seen: dict[Hashable, int] = {}  # how often a place came, until it is known
+        self._seen: dict[int, int] = {}  # how often a place came, by its hash
         self.known: dict[Hashable, Call] = {}
         self._lock = threading.Lock()
 
@@ -162,6 +162,17 @@ class Runner:
 
     __call__ = launch
 
+    def comes_again(self, place: Hashable) -> bool:
+        """Whether a call that was not known should be: from its second time on, without end not."""
+        seen, mark = self._seen, hash(place)
+        times = seen.get(mark, 0)
+        if times > GUARDS:
+            return False
+        if len(seen) >= PLACES:
+            seen.clear()
+        seen[mark] = times + 1
+        return times > 0
+
     def learn(
         self,
         place: Hashable,
@@ -171,20 +182,11 @@ class Runner:
         *,
         unseen: bool = False,
     ) -> None:
-        """Know a call by its place (``known``) once it has come twice.
+        """Know a call by its place from now on (``known``).
 
         ``unseen``: what is kept serves calls only on which nothing of torch looks. Tensors of
-        another layout in the same place are learnt in their stead, but not without end.
+        another layout in the same place are learnt in their stead.
         """
-        times = self._seen.get(place, 0)
-        if times > GUARDS:
-            return
-        with self._lock:
-            if len(self._seen) >= PLACES:
-                self._seen.clear()
-            self._seen[place] = times + 1
-        if times == 0:
-            return
         found = self._entries.get(self._key(options, tensors))
         given = [t for t in tensors if t is not None]
         check = guard_of(given)

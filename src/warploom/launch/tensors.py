@@ -198,11 +198,12 @@ def alone(check: Callable[..., bool], given: list[Any]) -> Callable[..., bool] |
 
 def unwatched() -> bool:
     """Whether no mode, transform, tracer or autocast of torch looks at calls."""
-    torch = importlib.import_module("torch")
+    torch = sys.modules["torch"]
+    inner = torch._C
     return not (
-        torch._C._len_torch_dispatch_stack()
-        or torch._C._functorch.peek_interpreter_stack() is not None
-        or torch._C._get_tracing_state() is not None
+        inner._len_torch_dispatch_stack()
+        or inner._functorch.peek_interpreter_stack() is not None
+        or inner._get_tracing_state() is not None
         or torch.is_autocast_enabled()
     )
 

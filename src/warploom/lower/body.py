@@ -16,6 +16,7 @@ from warploom.errors import KernelError
 from warploom.kernel.values import (
     Carried,
     Const,
+    Dot,
     DType,
     Fn,
     Indices,
@@ -274,3 +275,8 @@ def line_of(op: Op) -> Line | None:
     if isinstance(op, Loop | Store):
         return op.line
     return op.result.line
+
+
+def only_products(body: Body) -> bool:
+    """Whether the loop does nothing but load tiles and multiply them."""
+    return all(isinstance(op, Load | Transpose | Dot) for op in body.loop.body)

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 
 from warploom.errors import ConfigError, GeometryError, KernelError
-from warploom.kernel.values import Dot, Kernel, Load, Transpose, Walk
+from warploom.kernel.values import Kernel, Load, Walk
 from warploom.lower.allowed import check_allowed, is_narrow
-from warploom.lower.body import Body, body_of
+from warploom.lower.body import Body, body_of, only_products
 from warploom.lower.cluster import check_cluster
 from warploom.lower.estimate import GROUP_ROWS, Estimate, crosses_lines, estimate, trips_of
 from warploom.lower.fuse import Step, fuse
@@ -126,9 +126,8 @@ def _sharings(
     """Shapes and who takes them: consumers together or, where the loop is nothing but products of
     what copies bring, in turn one by one.
     """
-    plain = all(isinstance(op, Load | Transpose | Dot) for op in body.loop.body)
     copied = not any(isinstance(op, Load) and list_of(body, op) for op in body.loop.body)
-    offered = alone and plain and copied and "alternate" not in pins
+    offered = alone and only_products(body) and copied and "alternate" not in pins
     for extents, consumers in shapes(body, sizes, pins):
         yield extents, consumers, pins
         if consumers == 1 and offered:

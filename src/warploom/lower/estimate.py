@@ -36,19 +36,20 @@ def estimate(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> 
     trips = trips_of(layout, sizes)
     mine = -(-trips // layout.tiling.split)
     alternate = layout.tiling.alternate if waves > 1 else 1
-    ends = _ends(layout, target, alternate) + _meeting(layout, sizes, target)
+    meeting = _meeting(layout, sizes, target)
+    ends = _ends(layout, target, alternate, beside=alternate > 1) + meeting
     slow = target.memory.across_lines if crosses_lines(layout, sizes) else 1.0
     interval = _interval(layout, target, outside_rows(layout, sizes), slow)
     fill = target.tiles.fill + (target.tiles.cluster if layout.tiling.ctas > 1 else 0)
     loop, turns = mine * interval, layout.tiling.resident * alternate
-    last = ends if turns > 1 else 0.0  # of other tiles: hidden by the loops of those beside them
+    # Ends of other tiles are hidden by the loops of those beside them.
+    last = _ends(layout, target, alternate, beside=False) + meeting if turns > 1 else 0.0
     cycles = waves * max(loop, (loop + ends) / turns) + last + fill
     dram = _dram_bytes(layout, sizes, target)
     landed = alternate == 1  # of tiles in turn those of few bytes were no better
     joules = _joules(layout, target, tiles, trips, landed=landed)
     joules += dram * target.energy.joules_per_dram_byte
     capped = target.energy.seconds(cycles=cycles, joules=joules)
-    slots = min((ring_depth(layout, r, target) for r in _copied(layout)), default=0)
     busy = min(tiles * layout.tiling.split, target.limits.sms)
     alone = busy * target.memory.sm_rate * target.clock_hz
     share = target.memory.dram_parts if layout.tiling.split > 1 else 1.0
@@ -59,10 +60,16 @@ def estimate(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> 
         joules=joules,
         seconds=max(
             cycles / target.clock_hz,
-            capped * (target.tiles.in_turn if alternate > 1 and slots >= GOOD_SLOTS else 1.0),
+            capped * (_in_turn(layout, target) if alternate > 1 else 1.0),
             dram / rate + (ends + fill) / target.clock_hz,
         ),
     )
+
+
+def _in_turn(layout: Layout, target: HopperTarget) -> float:
+    """How much longer tiles in turn take than their joules say."""
+    slots = min((ring_depth(layout, r, target) for r in _copied(layout)), default=0)
+    return target.tiles.in_turn * (target.tiles.few_slots if slots < GOOD_SLOTS else 1.0)
 
 
 def crosses_lines(layout: Layout, sizes: Mapping[str, int]) -> bool:
@@ -163,8 +170,10 @@ def _chain(layout: Layout, target: HopperTarget) -> int:
     return sum(op.cost.latency for op in ops) - products[0].cost.latency
 
 
-def _ends(layout: Layout, target: HopperTarget, alternate: int) -> float:
-    """Head and tail of a tile: what no other tile's work covers, or only one in turn does."""
+def _ends(layout: Layout, target: HopperTarget, alternate: int, *, beside: bool) -> float:
+    """Head and tail of a tile: what no other tile's work covers, or only one in turn does; all of
+    it takes longer ``beside`` another tile's products.
+    """
     cycles = 0
     staged = staged_stores(layout)
     copies = layout.tiling.staging
@@ -172,7 +181,7 @@ def _ends(layout: Layout, target: HopperTarget, alternate: int) -> float:
         if not isinstance(op, Store) or len(layout.body.values[op.value].dims) != 2:
             continue
         chunks = len(chunks_of(layout, op))
-        if alternate > 1:
+        if beside:
             cycles += chunks * target.tiles.beside
             continue
         ready = max(0, copies - 2)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import product
 
-from warploom.kernel.values import Dot, Load, Store, Transpose
-from warploom.lower.body import Body
+from warploom.kernel.values import Dot, Load, Store
+from warploom.lower.body import Body, only_products
 from warploom.lower.layout import WGMMA_ROWS
 from warploom.lower.slots import LINE_BYTES, MOST_COLUMNS
 
@@ -45,7 +45,7 @@ def shapes(
 
 def _is_depth_of_products(body: Body, var: str) -> bool:
     """Whether a loop walks along the variable and does nothing but load and multiply."""
-    plain = all(isinstance(op, Load | Transpose | Dot) for op in body.loop.body)
+    plain = only_products(body)
     shared = any(d.var == var and d.per > 1 for v in body.values.values() for d in v.dims)
     return plain and var == body.loop.var and not shared
 

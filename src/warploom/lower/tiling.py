@@ -32,10 +32,11 @@ class Tiling:
     ops of their own, once a tile and in the loop, which may come before what the iteration before
     adds to memory: memory instructions of a warp run in order, and those take long.
     ``tie``: elements of a thread that a wait for
-    products in the loop takes along of the tile made before it (-1: all), so that the assembler
-    leaves that work where the schedule put it. ``program``: the name of one of all programs at the
-    least interval (``candidates_of``), where measuring found a better one than the solver's, or
-    ``text``: ops in the order of the text, for loops that leave no registers for another.
+    products in the loop takes along of the tile made before it (-1: all, and the wait is after a
+    branch), so that the assembler leaves that work where the schedule put it.
+    ``program``: the name of one of all programs at the least interval (``candidates_of``), where
+    measuring found a better one than the solver's, or ``text``: ops in the order of the text, for
+    loops that leave no registers for another.
     ``times``: the interval and the issue times of such a program, so that nothing is searched; they
     are checked like a solver's.
     ``ahead``: slots of a ring that is filled once a tile: with two, the next tile is loaded early.

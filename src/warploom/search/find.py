@@ -43,7 +43,8 @@ from warploom.sim import MachineCosts, simulate
 from warploom.sim.costs import TargetCosts, costs_of
 
 FIRST, LOOK = 0.35, 0.12  # shares of the limits: for whole ops, and for each finer cut
-LEAST = 0.1  # seconds of a look
+LEAST, LOOKED = 0.1, 24  # seconds of a look, and evaluations: its starts, and walks from them
+SEEDS = 4  # orders of whole ops that a finer cut starts from
 
 Measure: TypeAlias = Callable[[CompiledSchedule], float] | Callable[[ModuloResult], float]
 Progress: TypeAlias = Callable[[Step], None]
@@ -93,7 +94,7 @@ def _pool(
     try:
         yield pool
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+        pool.shutdown(cancel_futures=True)
 
 
 def simulate_task(bench: Workbench, task: Task) -> float:
@@ -153,7 +154,8 @@ class _ScheduleSearch:
                 continue
             stopped = found.stopped
             if split == WHOLE:
-                seeds = [(f.origin, f.program.sequence) for f in found.ranked[:4]] + seeds
+                best = [(f.origin, f.program.sequence) for f in found.ranked]
+                seeds = [*best, *seeds][:SEEDS]
             if stopped in ("interrupt", "goal reached"):
                 break
         return stopped
@@ -207,7 +209,7 @@ class _ScheduleSearch:
         """One granularity for a share of the limits, the last for what is left of them."""
         options = self.options
         subject, scores = self.known[split]
-        left, done = None, sum(f.evaluations for _, f in self.hunts)
+        left = None
         if options.seconds is not None:
             over = options.seconds - (time.monotonic() - self.begun)
             left = max(LEAST, over if share == 1.0 else min(over, options.seconds * share))
@@ -217,7 +219,7 @@ class _ScheduleSearch:
                 subject, scores.through(lambda tasks: self._scores(subject, tasks, pool))
             ),
             HuntOptions(
-                evaluations=max(1, round(options.most_evaluations * share) - done * (share == 1.0)),
+                evaluations=self._allowed(share),
                 seconds=left,
                 efforts=EFFORTS if self.measure is None else EFFORTS[-1:],
                 batch=max(4, 2 * options.workers),
@@ -235,6 +237,13 @@ class _ScheduleSearch:
             return None  # too short a look, or nothing better than the schedule's own
         self.hunts.append((subject, found))
         return found
+
+    def _allowed(self, share: float) -> int:
+        """Evaluations of a share of the limit; the last share is what is left."""
+        left = self.options.most_evaluations - sum(f.evaluations for _, f in self.hunts)
+        if share == 1.0:
+            return max(1, left)
+        return max(1, min(left, max(LOOKED, round(self.options.most_evaluations * share))))
 
     def _scores(
         self, subject: Subject, tasks: Sequence[Task], pool: Executor | None

@@ -26,6 +26,7 @@ from warploom.search.tiles import Shape, Trial, schedule, shapes
 
 FEWEST = 8  # measured trials from which on a rank correlation says something
 LEAST = 0.5  # seconds for the order of the first shape, however short the time
+SHARE = 0.2  # of the time that one shape may take
 
 Measure = Callable[[Tiling], float]
 Progress = Callable[[str], None]
@@ -159,7 +160,7 @@ class _Search:
     def enumerate(self) -> None:
         """Trials of the shapes that may win, best bounds first, every tile size in its turn."""
         limit, target = self.options.seconds, self.compiled.target
-        known = self.book.trials(limit)
+        known = self.book.trials(None if limit is None else limit * SHARE)
         found = shapes(self.kernel, self.sizes, self.compiled.pins, target, self.out_of_time)
         self.shapes = len(found)
         self.tell(f"{len(found)} shapes have a place on the chip")
@@ -170,14 +171,17 @@ class _Search:
             if shape.bound > best * (1 + self.options.margin):
                 self.pruned += 1
                 continue
-            left = None if limit is None else max(LEAST, limit - time.monotonic() + self.begun)
+            left = None
+            if limit is not None:  # one shape without an order must not take all of it
+                left = max(LEAST, min(limit - time.monotonic() + self.begun, limit * SHARE))
             count = self.options.programs
-            made = known.get(shape.tiling)
+            made, start = known.get(shape.tiling), time.monotonic()
             if made is None:
                 made = tuple(
                     schedule(self.kernel, shape, self.sizes, target, programs=count, seconds=left)
                 )
                 over = self.out_of_time()  # then there may be more of them
+                over = over or (left is not None and time.monotonic() - start >= left)
                 self.book.keep_trials(shape, made, left if over else None)
             self.scheduled += 1
             self.trials |= {t.name: t for t in made}

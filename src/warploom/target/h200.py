@@ -144,7 +144,8 @@ class TileModel:
     between: int = figure(1200, "cycles", Origin.FIT, "from one tile's loop to the next one's")
     store: int = figure(550, "cycles", Origin.FIT, "a chunk that waits for its staging copy")
     convert: int = figure(220, "cycles", Origin.FIT, "one that finds a free copy, or needs none")
-    in_turn: float = figure(0.97, "of the time", Origin.FIT, "where consumers take tiles in turn")
+    in_turn: float = figure(1.02, "of the time", Origin.FIT, "where consumers take tiles in turn")
+    few_slots: float = figure(1.03, "of that", Origin.FIT, "where four slots or fewer are theirs")
     beside: int = figure(1000, "cycles", Origin.FIT, "a chunk, beside another tile's products")
     fill: int = figure(1500, "cycles", Origin.FIT, "first loads of a launch")
     cluster: int = figure(3500, "cycles", Origin.FIT, "of a launch more, until CTAs have met")
@@ -223,7 +224,7 @@ class HopperTarget:
         3.3, "cycles a product", Origin.MEASURED, "more, where a warpgroup is alone on the unit"
     )
     l2_bytes_per_cycle: float = figure(
-        60.0, "bytes a cycle", Origin.MEASURED, "landing, when several SMs read the same tiles"
+        64.0, "bytes a cycle", Origin.MEASURED, "landing, when several SMs read the same tiles"
     )
 
     def wgmma_interval(self, n: int, *, a_in_registers: bool = False) -> int:

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-from weakref import WeakSet
 
 import torch
 from torch import Tensor
-from torch.nn.attention.flex_attention import create_block_mask
 
 from warploom.errors import BackendError
 from warploom.launch.attention import attention
 from warploom.launch.attention_grad import attention_backward
-from warploom.launch.blocks import is_block_mask
 from warploom.launch.flexible import captured
 from warploom.torch.autograd import has_attention_backward, needs_grad
-
-LISTS = ("kv_num_blocks", "kv_indices", "full_kv_num_blocks", "full_kv_indices")
-_FOLLOWS: WeakSet[Any] = WeakSet()  # masks whose blocks are those of their functions
 
 
 def flex_attention(
@@ -34,8 +28,8 @@ def flex_attention(
     """torch's ``flex_attention``, run by warploom, eagerly.
 
     ``score_mod`` and the mask function of ``block_mask`` are read from their Python text. The
-    blocks of the mask are walked and no others, full ones without the function; the backward pass
-    goes by the function. Gradients are those of query, key and value, for head dimensions 64, 128
+    blocks of the mask are walked and no others, full ones without the function, by both passes.
+    Gradients are those of query, key and value, for head dimensions 64, 128
     and 256; captured tensors and the log-sum-exp have none.
     """
     if not enable_gqa and query.shape[1] != key.shape[1]:
@@ -54,35 +48,12 @@ def flex_attention(
             f"a gradient for heads of {query.shape[3]} elements of {query.dtype}",
             "torch.no_grad(), or 64, 128 or 256 of bf16 or fp16",
         )
-    if is_block_mask(block_mask) and not _follows(block_mask):
-        says = "a gradient of blocks that are not those of their mask function"
-        raise _wrong(says, "create_block_mask(mask_mod, ...)")
     out, lse = _Flexible.apply(query, key, value, score_mod, block_mask, scale)
     return (out, lse) if return_lse else out
 
 
 def _wrong(what: str, fix: str) -> BackendError:
     return BackendError(f"flex_attention: {what}", where="flex_attention", fix=fix)
-
-
-def _follows(mask: Any) -> bool:  # noqa: ANN401
-    """Whether a mask's blocks are those of its function, found out once."""
-    if mask not in _FOLLOWS:
-        batch, heads = mask.kv_num_blocks.shape[:2]
-        again: Any = create_block_mask(
-            mask.mask_mod,
-            batch,
-            heads,
-            *mask.seq_lengths,
-            device=mask.kv_num_blocks.device,
-            BLOCK_SIZE=mask.BLOCK_SIZE,
-        )
-        for name in LISTS:
-            mine, own = getattr(mask, name), getattr(again, name)
-            if (mine is None) != (own is None) or (own is not None and not torch.equal(mine, own)):
-                return False
-        _FOLLOWS.add(mask)
-    return True
 
 
 class _Flexible(torch.autograd.Function):

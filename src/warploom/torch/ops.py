@@ -46,6 +46,11 @@ def is_plain(tensor: Tensor) -> bool:
     return is_open(tensor) and tensor.is_cuda and unwatched()
 
 
+def _is_alone(tensor: Tensor) -> bool:
+    """The same, where no mode of functions or profiler looks on."""
+    return type(tensor) in _PLAIN and tensor.is_cuda and unwatched()
+
+
 def _run_gemm(
     a: Tensor, b: Tensor, bias: Tensor | None = None, alpha: float = 1.0, activation: str = "none"
 ) -> Tensor:
@@ -188,7 +193,8 @@ class _Gemm(torch._ops.OpOverloadPacket):
     ) -> Tensor:
         made: Tensor
         place = None
-        if alpha == 1.0 and is_open(b):
+        is_opened = is_open(b)
+        if is_opened and alpha == 1.0:
             try:
                 addresses = a.data_ptr(), b.data_ptr(), bias is None or bias.data_ptr()
                 place = _OP, activation, addresses
@@ -199,9 +205,9 @@ class _Gemm(torch._ops.OpOverloadPacket):
                 made = run(a, b) if bias is None else run(a, b, bias)
                 if made is not None:
                     return made
-        if is_plain(a) and not needs_grad(a, b, bias):
+        if is_opened and _is_alone(a) and not needs_grad(a, b, bias):
             made = _run_gemm(a, b, bias, alpha, activation)
-            if place is not None:
+            if place is not None and GEMM.runner.comes_again(place):
                 tensors = a, b, None, bias, None
                 options = gemm_options(activation, None, True, None)
                 GEMM.runner.learn(place, tensors, NO_SCALARS, options, unseen=True)
@@ -224,7 +230,8 @@ class _Attention(torch._ops.OpOverloadPacket):
     ) -> tuple[Tensor, Tensor]:
         made: tuple[Tensor, Tensor]
         place = None
-        if scale is None and not lower_right and is_open(k):
+        is_opened = is_open(k)
+        if is_opened and scale is None and not lower_right:
             try:
                 place = _OP, causal, q.data_ptr(), k.data_ptr(), v.data_ptr()
                 run = _attentions(place)
@@ -234,9 +241,9 @@ class _Attention(torch._ops.OpOverloadPacket):
                 made = run(q, k, v)
                 if made is not None:
                     return made
-        if is_plain(q) and not needs_grad(q, k, v):
+        if is_opened and _is_alone(q) and not needs_grad(q, k, v):
             made = _run_attention(q, k, v, causal, scale, lower_right)
-            if place is not None:
+            if place is not None and ATTENTION.runner.comes_again(place):
                 tensors = q, k, v, None, None, None
                 ATTENTION.runner.learn(place, tensors, None, WITH_SUMS[causal], unseen=True)
             return made

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn import functional
 from torch.nn.attention.bias import CausalBias, CausalVariant
 
-from warploom.launch.attention import CALLS, _options
+from warploom.launch.attention import _NUMBERS, CALLS, _options
 from warploom.launch.attention_checks import HEAD_DIMS
 from warploom.torch.autograd import has_attention_backward, needs_grad, say_once
 from warploom.torch.ops import is_open, is_plain
@@ -97,7 +97,7 @@ def _served(
     tensors, options = (q, k, v, None, None, None), ALONE[1 if causal else 0]
     factor = None if scale is None else (float(scale),)
     out: Tensor = CALLS.launch(tensors, factor, options)[3]
-    if place is not None:
+    if place is not None and CALLS.runner.comes_again(place) and type(scale) in _NUMBERS:
         CALLS.runner.learn(place, tensors, factor, options, unseen=True)
     return out
 

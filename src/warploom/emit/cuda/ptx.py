@@ -160,6 +160,14 @@ HELPERS: dict[str, str] = {
         "bar.arrive %0, %1;",
         '"r"(id), "r"(threads)',
     ),
+    "turn_given": (
+        "// The assembler moves nothing across a read of the clock whose result may be used; it\n"
+        "// would put what follows between the products, before the turn is given on.\n"
+        "DEVICE void turn_given(uint32_t instance) {\n"
+        '  asm volatile("{\\n.reg .pred p;\\n.reg .u32 now;\\nmov.u32 now, %%clock;\\n'
+        'setp.gt.u32 p, %0, 15;\\n@p st.shared.u32 [%0], now;\\n}"\n'
+        '               ::"r"(instance) : "memory");\n}\n'
+    ),
     "registers_down": (
         "template <int R> "
         + _one(

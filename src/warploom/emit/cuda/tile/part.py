@@ -11,6 +11,7 @@ from warploom.document.roles import (
     Compute,
     Mma,
     MmaFence,
+    NamedArrive,
     RoleProgram,
     RolesDocument,
     WaitGroup,
@@ -31,10 +32,10 @@ from warploom.emit.cuda.tile.signature import Param
 from warploom.emit.cuda.tile.stamps import StampedRole, stamp_line, stamped_line
 from warploom.emit.cuda.tile.steps import step_text
 from warploom.emit.cuda.tile.stores import fill_text
-from warploom.emit.cuda.tile.ties import retired_at
+from warploom.emit.cuda.tile.ties import drawn_after, retired_at
 from warploom.emit.cuda.tile.turns import asked_before
-from warploom.kernel.values import Dot, Fn, Load, Pointwise, Transpose
-from warploom.lower.body import Body
+from warploom.kernel.values import Dot, Fn, Pointwise
+from warploom.lower.body import Body, only_products
 from warploom.lower.column import Lowered
 from warploom.lower.fuse import Step
 from warploom.lower.gather import GATHERER
@@ -118,8 +119,7 @@ class Part:
     def leaves_blocks(self) -> bool:
         """Whether products of 64 rows of a consumer are left out where a group has none there."""
         body, tiling = self.layout.body, self.layout.tiling
-        plain = all(isinstance(op, Load | Transpose | Dot) for op in body.loop.body)
-        grouped = body.kernel.grid.kind == "groups" and plain and tiling.split == 1
+        grouped = body.kernel.grid.kind == "groups" and only_products(body) and tiling.split == 1
         return grouped and self.layout.blocks * tiling.consumers > 1
 
     def places(self) -> list[str]:
@@ -259,6 +259,9 @@ class Part:
                 lines += [f"// {e.reason}", call] if e.reason else [call]
             else:
                 lines += table.lower(e, site)
+                looped = phase == "kernel" and isinstance(e, NamedArrive)
+                if looped and drawn_after(program.kernel, i):
+                    lines.append(f"turn_given({number(program)});")
             if self.stamps and phase == "kernel":
                 lines.append(stamp_line(self.stamps[program.name], i))
         return lines
@@ -266,19 +269,25 @@ class Part:
     def told_apart(
         self, program: RoleProgram, phase: str, e: WaitGroup, owned: tuple[Owned, ...], call: str
     ) -> str:
-        """The last wait of an unrolled loop, in a branch that is always taken.
+        """A wait in a branch that is always taken.
 
-        After waits that leave products in flight ptxas takes a wait for all of them for one in the
-        middle of a group, and serialises everything; not so where it cannot tell which wait it is.
+        The last one of an unrolled loop: after waits that leave products in flight ptxas takes a
+        wait for all of them for one in the middle of a group, and serialises everything; not so
+        where it cannot tell which wait it is. And one that is tied to all of what was made before
+        it: ptxas moves waits up, but not across a branch.
         """
-        if phase != "epilogue" or e.pending or self.layout.body.loop.times == 1:
-            return call
         arrays = {a.name: a for a in self.layout.arrays}
         made = {x.accumulator for x in program.kernel if isinstance(x, Mma)}
-        other = sorted(made - {o.name for o in owned})[:1]
-        never, text = wait_function(0, tuple(_owned(arrays[n]) for n in other))
+        tied = owned[-1].name if owned and self.layout.tiling.tie < 0 else ""
+        if phase == "epilogue" and not e.pending and self.layout.body.loop.times > 1:
+            always, other = "k_tiles > 0", sorted(made - {o.name for o in owned})[:1]
+        elif phase == "kernel" and tied and len(owned) > 1:
+            always, other = f"__all_sync(~0u, {tied}[0][0] > -3.4028235e38f)", [tied]
+        else:
+            return call
+        never, text = wait_function(e.pending, tuple(_owned(arrays[n]) for n in other))
         self.waits |= {never.split("(")[0]: text} if text else {}
-        return f"if (k_tiles > 0) {call} else {never}"
+        return f"if ({always}) {call} else {never}"
 
     def summed_after(self, program: RoleProgram, phase: str, at: int) -> tuple[Owned, ...]:
         """Sums that the products after a fence go on with: what was written to them stays before.

@@ -15,7 +15,7 @@ from warploom.emit.cuda.judged import (
     with_barriers,
 )
 from warploom.emit.cuda.roles import barrier_setup, indent, number
-from warploom.emit.cuda.tile.grid import count_lines, place_lines, walk_lines
+from warploom.emit.cuda.tile.grid import again_lines, count_lines, place_lines, walk_lines
 from warploom.emit.cuda.tile.helpers import helpers_for
 from warploom.emit.cuda.tile.near import inbox_constants, inbox_setup
 from warploom.emit.cuda.tile.part import Part
@@ -24,6 +24,7 @@ from warploom.emit.cuda.tile.stamps import NAME, StampedRole, stamped_roles
 from warploom.emit.cuda.tile.turns import clerk_tile, turn_barriers, turn_bytes, usher_tile
 from warploom.guard.mbarrier import derive_roles
 from warploom.kernel.values import DType
+from warploom.lower.body import only_products
 from warploom.lower.column import Lowered
 from warploom.lower.exchange import exchanges_of
 from warploom.lower.gather import GATHERER
@@ -285,14 +286,17 @@ class _Writer:
         return lines
 
     def instance(self) -> str:
-        """Which consumer a warp belongs to: one number for the warp where registers allow it, so
-        that addresses of products are computed once a warp.
+        """Which consumer a warp belongs to: one number for the warp, so that the assembler knows
+        that all its threads go the same way, and addresses of products are computed once a warp;
+        where loops do more than multiply, if registers allow it.
         """
         registers = max(sum(a.registers for a in p.layout.arrays) for p in self.parts)
         own = "group_of_warps - 1"
         layout = self.last.layout
-        uniform = takes_turns(layout) and registers <= ROOMY
+        roomy = registers <= ROOMY or bool(again_lines(self.last.context, self.last.walked))
+        uniform = takes_turns(layout) and roomy
         uniform |= layout.body.loop.times > 1 and not layout.crowded
+        uniform |= all(only_products(p.layout.body) for p in self.parts)
         return f"__shfl_sync(~0u, {own}, 0)" if uniform else own
 
     def consumer(self) -> list[str]:
