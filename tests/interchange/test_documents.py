@@ -2,6 +2,7 @@
 
 import copy
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -16,6 +17,7 @@ from warploom import (
     write_schedule,
 )
 from warploom.document import schedule_from_json
+from warploom.document.ops import OpDesc, ScheduleEntry
 
 PINGPONG = compile_schedule(DeclarativeSchedule(lgkm_a=8, lgkm_b=4)).document()
 FOURWAVE = compile_schedule(Pipeline4Wave(KernelGeometry.four_wave((256, 256, 64)))).document()
@@ -106,3 +108,15 @@ def test_foreign_documents_may_leave_lists_empty():
     document = json.loads(TEXT)
     document.update(body=[], edges=[], kernel_deps=[])
     assert schedule_from_json(document).body == ()
+
+
+def test_ops_without_a_channel_have_the_one_their_tag_stands_for():
+    def found(*ops):
+        entries = tuple(ScheduleEntry(OpDesc(tag=t, name=n, channel=c)) for t, n, c in ops)
+        return replace(PINGPONG, prologue=(), kernel=entries, epilogue=(), body=()).channels()
+
+    assert PINGPONG.channels() == FOURWAVE.channels() == {0: 0, 1: 1, 3: 0, 4: 1}
+    assert found((5, "LOAD_B", -1)) == {5: 1}  # by name alone
+    assert found((5, "FILL", 0), (5, "FILL", 1), (5, "FILL", 1)) == {5: 1}  # the commonest
+    assert found((5, "LOAD_A", 0), (5, "LOAD_A", 1), (5, "LOAD_A", 1)) == {5: 0}  # in use
+    assert found((5, "LOAD_A", 1), (6, "MMA", -1)) == {5: 1}  # the name is not; and nothing known
