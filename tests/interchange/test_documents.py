@@ -17,7 +17,7 @@ from warploom import (
     write_schedule,
 )
 from warploom.document import schedule_from_json
-from warploom.document.ops import OpDesc, ScheduleEntry
+from warploom.document.ops import OpDesc, Phase, ScheduleEntry
 
 PINGPONG = compile_schedule(DeclarativeSchedule(lgkm_a=8, lgkm_b=4)).document()
 FOURWAVE = compile_schedule(Pipeline4Wave(KernelGeometry.four_wave((256, 256, 64)))).document()
@@ -112,7 +112,8 @@ def test_foreign_documents_may_leave_lists_empty():
 
 def test_ops_without_a_channel_have_the_one_their_tag_stands_for():
     def found(*ops):
-        entries = tuple(ScheduleEntry(OpDesc(tag=t, name=n, channel=c)) for t, n, c in ops)
+        made = [OpDesc(tag=t, name=n, channel=c) for t, n, c in ops]
+        entries = tuple(ScheduleEntry(op, i, Phase.KERNEL) for i, op in enumerate(made))
         return replace(PINGPONG, prologue=(), kernel=entries, epilogue=(), body=()).channels()
 
     assert PINGPONG.channels() == FOURWAVE.channels() == {0: 0, 1: 1, 3: 0, 4: 1}
