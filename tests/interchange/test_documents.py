@@ -3,6 +3,7 @@
 import copy
 import json
 from dataclasses import replace
+from enum import IntEnum
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -110,14 +111,18 @@ def test_foreign_documents_may_leave_lists_empty():
     assert schedule_from_json(document).body == ()
 
 
+class Tag(IntEnum):
+    FILL_A, FILL_B, FILL, MMA = 5, 6, 7, 8
+
+
 def test_ops_without_a_channel_have_the_one_their_tag_stands_for():
     def found(*ops):
-        made = [OpDesc(tag=t, name=n, channel=c) for t, n, c in ops]
+        made = [OpDesc(tag=tag, channel=channel) for tag, channel in ops]
         entries = tuple(ScheduleEntry(op, i, Phase.KERNEL) for i, op in enumerate(made))
         return replace(PINGPONG, prologue=(), kernel=entries, epilogue=(), body=()).channels()
 
     assert PINGPONG.channels() == FOURWAVE.channels() == {0: 0, 1: 1, 3: 0, 4: 1}
-    assert found((5, "LOAD_B", -1)) == {5: 1}  # by name alone
-    assert found((5, "FILL", 0), (5, "FILL", 1), (5, "FILL", 1)) == {5: 1}  # the commonest
-    assert found((5, "LOAD_A", 0), (5, "LOAD_A", 1), (5, "LOAD_A", 1)) == {5: 0}  # in use
-    assert found((5, "LOAD_A", 1), (6, "MMA", -1)) == {5: 1}  # the name is not; and nothing known
+    assert found((Tag.FILL_B, -1), (Tag.MMA, -1)) == {6: 1}  # by name alone; nothing known
+    assert found((Tag.FILL, 0), (Tag.FILL, 1), (Tag.FILL, 1)) == {7: 1}  # the commonest
+    assert found((Tag.FILL_A, 0), (Tag.FILL_A, 1), (Tag.FILL_A, 1)) == {5: 0}  # the name, in use
+    assert found((Tag.FILL_A, 1)) == {5: 1}  # the name is not in use
