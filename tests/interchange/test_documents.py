@@ -18,7 +18,7 @@ from warploom import (
     write_schedule,
 )
 from warploom.document import schedule_from_json
-from warploom.document.ops import OpDesc, Phase, ScheduleEntry
+from warploom.document.ops import OpDesc
 
 PINGPONG = compile_schedule(DeclarativeSchedule(lgkm_a=8, lgkm_b=4)).document()
 FOURWAVE = compile_schedule(Pipeline4Wave(KernelGeometry.four_wave((256, 256, 64)))).document()
@@ -117,9 +117,8 @@ class Tag(IntEnum):
 
 def test_ops_without_a_channel_have_the_one_their_tag_stands_for():
     def found(*ops):
-        made = [OpDesc(tag=tag, channel=channel) for tag, channel in ops]
-        entries = tuple(ScheduleEntry(op, i, Phase.KERNEL) for i, op in enumerate(made))
-        return replace(PINGPONG, prologue=(), kernel=entries, epilogue=(), body=()).channels()
+        body = tuple(OpDesc(tag=tag, channel=channel) for tag, channel in ops)
+        return replace(PINGPONG, prologue=(), kernel=(), epilogue=(), body=body).channels()
 
     assert PINGPONG.channels() == FOURWAVE.channels() == {0: 0, 1: 1, 3: 0, 4: 1}
     assert found((Tag.FILL_B, -1), (Tag.MMA, -1)) == {6: 1}  # by name alone; nothing known
