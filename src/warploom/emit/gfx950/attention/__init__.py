@@ -27,8 +27,7 @@ from warploom.emit.gfx950.attention.plan import (
 from warploom.emit.gfx950.attention.schedule import AttentionSchedule, attention_schedule
 from warploom.emit.gfx950.attention.text import AttentionText, attention_text
 from warploom.emit.gfx950.emit import EmittedKernel, compiled
-from warploom.emit.gfx950.emulator import Order, Timing, emulate_launch
-from warploom.emit.gfx950.emulator.gemm import encode
+from warploom.emit.gfx950.emulator import Order, Timing, emulate_launch, encode
 from warploom.emit.gfx950.isa import Resources
 from warploom.emit.gfx950.sidecar import described
 from warploom.emit.gfx950.tile import GemmTile
