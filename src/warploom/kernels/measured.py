@@ -152,6 +152,7 @@ SCANS_OF_PARTS: Mapping[tuple[int, int], Mapping[str, object]] = {
 _PARTS = {"e": 64, "consumers": 1, "direct": True}
 
 # Products: least sizes from which on a tile was the quickest, and the tile; the first that fits.
+ROWS = "rows of a group"  # on average
 _TWO_PRODUCTS = {
     "n": 128,
     "consumers": 2,
@@ -176,6 +177,10 @@ PRODUCTS: Mapping[str, tuple[tuple[Mapping[str, int], Mapping[str, object]], ...
     "block_scaled": (
         ({"m": 8192, "n": 8192}, _IN_TURNS),
         ({"m": 1024, "n": 1024}, {"m": 128, **_TWO_PRODUCTS}),
+    ),
+    "grouped": (
+        ({"t": 4096, "n": 1024, ROWS: 1024}, {"t": 128, "consumers": 1, "alternate": 2}),
+        ({"t": 4096, "n": 1024}, {"t": 128, "n": 256}),
     ),
     "grouped_gathered": (({"t": 4096, "n": 1024}, {"t": 128, "n": 256}),),
     "grouped_scaled": (({"t": 1024, "n": 1024}, {"t": 128, **_TWO_PRODUCTS}),),
@@ -206,6 +211,7 @@ def measured(
     mask = bool(choices.get("causal"))
     plain = all(choices.get(f) is None for f in ("score", "visible", "sink"))
     if name in PRODUCTS:
+        sizes = {**sizes, ROWS: sizes.get("t", 0) // max(1, sizes.get("e", 1))}
         for least, pins in PRODUCTS[name]:
             if all(sizes.get(axis, 0) >= size for axis, size in least.items()):
                 return tuple(pins.items())

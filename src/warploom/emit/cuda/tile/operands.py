@@ -154,7 +154,6 @@ def product_lines(context: Context, op: Dot, entry: Mma, site: Site) -> list[str
         left = f"left{shift} + {_step(tile, mn=a_mn)}"
     right = f"right + {_step(_tile(context, b), mn=b_mn)}"
     target = f"{array.name}[i], {left}, {right}"
-    blocks = array.blocks if context.filled is None else min(array.blocks, context.filled)
     issue = f"{call}({target}, {'1' if entry.accumulate else 'step != 0'});"
     if layout.crowded and not entry.accumulate:
         issue = f"if (step == 0) {call}_first({target}); else {call}({target}, 1);"
@@ -163,7 +162,7 @@ def product_lines(context: Context, op: Dot, entry: Mma, site: Site) -> list[str
         "#pragma unroll",
         f"  for (int step = {begin}; step < {end}; ++step)",
         "#pragma unroll",
-        f"    for (int i = 0; i < {blocks}; ++i)",
+        f"    for (int i = 0; i < {array.blocks}; ++i)",
         f"      {issue}",
         "}",
     ]

@@ -41,7 +41,7 @@ from warploom.emit.cuda.tile.ties import (
 )
 from warploom.emit.cuda.tile.turns import asked_before
 from warploom.kernel.values import Dot, Fn, Pointwise
-from warploom.lower.body import Body, only_products
+from warploom.lower.body import Body
 from warploom.lower.column import Lowered
 from warploom.lower.fuse import Step
 from warploom.lower.gather import GATHERER
@@ -51,7 +51,6 @@ from warploom.lower.layout import Array, Form, Layout
 from warploom.lower.meet import MEET
 from warploom.lower.plan import held_loads, part_name
 from warploom.lower.ranges import cut_of, moves
-from warploom.lower.slots import grouped_vars
 from warploom.lower.storage import staged_stores
 
 
@@ -113,24 +112,7 @@ class Part:
         copies = masked if self.masked and not self.layout.crowded else None
         role = self.role("consumer")
         others = others_lines(self.document, role, shared=self.layout.crowded)
-        lines = [*self.trip_lines(), *others, *steps]
-        if not self.leaves_blocks():
-            return [*lines, *self.role_tile(role, self.plain, copies)]
-        rows, blocks = grouped_vars(self.context.kernel)[1], self.layout.blocks
-        left = f"end_{rows} - pos_{rows} - {64 * blocks} * instance"
-        fewest = 1 if self.layout.tiling.consumers == 1 else 0
-        for n in range(blocks, fewest - 1, -1):  # the last tile of a group may have few rows
-            lines.append(f"if ({left} > {64 * (n - 1)}) {{" if n > fewest else "{")
-            self.context.filled = n
-            lines += [*indent(self.role_tile(role, self.plain, copies), 2), "} else"]
-        self.context.filled, lines[-1] = None, "}"
-        return lines
-
-    def leaves_blocks(self) -> bool:
-        """Whether products of 64 rows of a consumer are left out where a group has none there."""
-        body, tiling = self.layout.body, self.layout.tiling
-        grouped = body.kernel.grid.kind == "groups" and only_products(body) and tiling.split == 1
-        return grouped and self.layout.blocks * tiling.consumers > 1
+        return [*self.trip_lines(), *others, *steps, *self.role_tile(role, self.plain, copies)]
 
     def places(self) -> list[str]:
         """Where a consumer's thread finds its elements."""
