@@ -191,7 +191,8 @@ class RoleCosts:
     arrival, ``arrive`` what an arrival or announcement costs the role that does it, ``step`` what
     any wait, fence, commit or arrival costs it. Units named in ``shared`` serve several roles at
     once, an instruction each in turn; at others ops queue. ``own``: how many times as much as
-    others' a role's own products count beside its ops. ``clock_hz`` turns cycles into time.
+    others' a role's own products count beside its ops. ``tied``: waits for products stay after the
+    exponentials in front of them. ``clock_hz`` turns cycles into time.
     """
 
     name: str
@@ -203,6 +204,7 @@ class RoleCosts:
     clock_hz: float | None = None
     step: int = 0
     own: float = 1.0
+    tied: bool = False
 
     def of(self, op: str) -> RoleOpCost:
         """The price of an op."""

@@ -142,7 +142,7 @@ _OPTIONAL: dict[type, frozenset[str]] = {
     roles.BulkStore: frozenset({"k", "reduce"}),
     roles.RoleProgram: frozenset({"most_registers", "alternates"}),
     roles.RolesDocument: frozenset({"tile", "dtype", "flow", "exchanges", "costs", "machine"}),
-    RoleCosts: frozenset({"clock_hz", "shared", "step", "own"}),
+    RoleCosts: frozenset({"clock_hz", "shared", "step", "own", "tied"}),
     RoleOpCost: frozenset({"ahead", "beside"}),
     counters.ScheduleDocument: frozenset({"shape", "machine", "flow"}),
     ops.ScheduleEntry: frozenset({"reason"}),

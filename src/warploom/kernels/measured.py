@@ -42,10 +42,10 @@ _ROWS_256 = (2560, 0, 1878, 914, 2194, 1620, 2900, 2010, 3290, 2540, 3820, 2690,
 # fmt: on
 
 ATTENTION: Mapping[tuple[int, bool], Mapping[str, object]] = {
-    (64, False): {**_TILE_64, "times": _ROWS_64, "ahead": 2},
-    (64, True): {**_TILE_64, "times": _ROWS_64, "ahead": 2, "tie": 32},
-    (128, False): {**_TILE_128, "times": _FULL_128, "tie": 16},
-    (128, True): {**_TILE_128, "times": _CAUSAL_128},
+    (64, False): {**_TILE_64, "times": _ROWS_64, "ahead": 2, "tie": 24},
+    (64, True): {**_TILE_64, "times": _ROWS_64, "ahead": 2, "tie": 24},
+    (128, False): {**_TILE_128, "times": _FULL_128, "late": 2},
+    (128, True): {**_TILE_128, "times": _CAUSAL_128, "late": 2},
     (256, False): {**_TILE_256, "times": _ROWS_256, "tie": -1},
     (256, True): {**_TILE_256, "times": _ROWS_256, "tie": -1},
 }
@@ -56,7 +56,7 @@ SHORT: Mapping[int, Mapping[str, object]] = {256: {**_TILE_256, "t": 64}}
 MEDIUM, MANY = 512, 4 * 132
 MANY_HEADS: Mapping[tuple[int, bool], Mapping[str, object]] = {
     (64, False): ATTENTION[64, False],
-    (64, True): {**_TILE_64, "s": 128, "consumers": 2, "ahead": 2, "tie": 32, "hold": True},
+    (64, True): {**_TILE_64, "s": 128, "consumers": 2, "ahead": 2, "tie": 24, "hold": True},
     (128, False): ATTENTION[128, False],
 }
 
@@ -152,6 +152,7 @@ SCANS_OF_PARTS: Mapping[tuple[int, int], Mapping[str, object]] = {
 _PARTS = {"e": 64, "consumers": 1, "direct": True}
 
 # Products: least sizes from which on a tile was the quickest, and the tile; the first that fits.
+ROWS = "rows of a group"  # on average
 _TWO_PRODUCTS = {
     "n": 128,
     "consumers": 2,
@@ -177,6 +178,10 @@ PRODUCTS: Mapping[str, tuple[tuple[Mapping[str, int], Mapping[str, object]], ...
         ({"m": 8192, "n": 8192}, _IN_TURNS),
         ({"m": 1024, "n": 1024}, {"m": 128, **_TWO_PRODUCTS}),
     ),
+    "grouped": (
+        ({"t": 4096, "n": 1024, ROWS: 1024}, {"t": 128, "consumers": 1, "alternate": 2}),
+        ({"t": 4096, "n": 1024}, {"t": 128, "n": 256}),
+    ),
     "grouped_gathered": (({"t": 4096, "n": 1024}, {"t": 128, "n": 256}),),
     "grouped_scaled": (({"t": 1024, "n": 1024}, {"t": 128, **_TWO_PRODUCTS}),),
     "int4_gemm": _QUANTISED,
@@ -193,7 +198,7 @@ def _with_functions(name: str, sizes: Mapping[str, int], choices: Mapping[str, o
         fits = (pins.get("s"), pins.get("t")) == (128, choices.get("wide"))
     else:
         fits = name == "attention" and min(sizes.get("s", 0), sizes.get("t", 0)) >= LONG
-    order = ("times", "tie") if choices.get("score") is not None else ()
+    order = ("times", "tie", "late") if choices.get("score") is not None else ()
     return tuple((n, v) for n, v in pins.items() if fits and n not in order)
 
 
@@ -206,6 +211,7 @@ def measured(
     mask = bool(choices.get("causal"))
     plain = all(choices.get(f) is None for f in ("score", "visible", "sink"))
     if name in PRODUCTS:
+        sizes = {**sizes, ROWS: sizes.get("t", 0) // max(1, sizes.get("e", 1))}
         for least, pins in PRODUCTS[name]:
             if all(sizes.get(axis, 0) >= size for axis, size in least.items()):
                 return tuple(pins.items())

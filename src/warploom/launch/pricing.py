@@ -50,6 +50,7 @@ def role_costs(lowered: Lowered, target: HopperTarget | None = None) -> RoleCost
         clock_hz=target.clock_hz,
         step=target.sync.step,
         own=1.0 + target.vector.own_beside,
+        tied=lowered.layout.tiling.tie < 0,
     )
 
 

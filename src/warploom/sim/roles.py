@@ -4,7 +4,9 @@ One CTA is run. A ``full`` barrier of a ring slot is the signal that its announc
 copies have come, an ``empty`` barrier that all its readers have arrived; both are counted per use
 of the ring, so slot, phase and parity follow. Products retire in groups, in order. Fences and
 meetings inside one instance cost nothing, and so does meeting other CTAs of a cluster, which are
-taken to run alike. A bulk wait for reading the source waits for the whole store.
+taken to run alike. A bulk wait for reading the source waits for the whole store. A wait for
+products and the release after it come before exponentials that stand in front of them: the
+assembler moves these below, unless waits are tied to them (to a few: the rest).
 """
 
 from __future__ import annotations
@@ -53,6 +55,7 @@ from warploom.sim.program import (
 )
 
 SHARED = "smem "
+EXPONENTIALS = "mufu"
 GROUPS, STORES = "wgmma", "bulk store"
 
 
@@ -121,7 +124,7 @@ class _Reader:
         """Everything one instance executes."""
         for turn, entries in self._turns(role, instance):
             open_group = {GROUPS: False, STORES: False}
-            for index, entry in enumerate(entries):
+            for index, entry in self._assembled(entries):
                 place = Place(
                     phase=turn.phase,
                     index=index,
@@ -135,6 +138,20 @@ class _Reader:
                     open_group[GROUPS if isinstance(entry, Commit) else STORES] = False
                 if step is not None:
                     yield step
+
+    def _assembled(self, entries: tuple[RoleEntry, ...]) -> list[tuple[int, RoleEntry]]:
+        """The entries with their places, in the order the assembler leaves them in."""
+        found = list(enumerate(entries))
+        for at in range(1, len(found)):
+            before = found[at - 1][1]
+            if not isinstance(found[at][1], WaitGroup) or not isinstance(before, Compute):
+                continue
+            if not self.costs.tied and self.costs.of(before.op).unit == EXPONENTIALS:
+                end = at + 1
+                while end < len(found) and isinstance(found[end][1], Arrive):
+                    end += 1
+                found[at - 1 : end] = [*found[at:end], found[at - 1]]
+        return found
 
     def _turns(
         self, role: RoleProgram, instance: int
