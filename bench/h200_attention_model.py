@@ -16,7 +16,7 @@ between runs by more than the model errs, so only times of the present code in o
 The first two draws and what was before them are seen: the model was mended with them (two of its
 figures, vector.own_beside and vector.mufu_beside, are fits to older times). The third and the
 fourth were drawn before they were measured, by ``draw`` or the joint search, without a simulation,
-and measured after the model's last change: they alone judge it.
+and measured after the model's last change: they alone judge it. The fifth is drawn, not measured.
 """
 
 from __future__ import annotations
