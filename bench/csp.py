@@ -20,7 +20,7 @@ import warploom
 from warploom.document.ops import DepEdge, KOffsetKind, OpDesc, OpRole, ResourceKind
 from warploom.errors import InfeasibleError, SchedulingError
 from warploom.seed.body import PipelineBody
-from warploom.seed.config.parts import BlockSizing
+from warploom.seed.config.pipeline import BlockSizing
 from warploom.seed.graph.edges import derive_edges_from_ops
 from warploom.seed.graph.loop_body import LoopBody
 from warploom.seed.sched.csp import optimal_schedule_with_halves

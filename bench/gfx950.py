@@ -15,6 +15,7 @@ import numpy as np
 
 import warploom
 from warploom.emit.gfx950 import ElementType, emit_kernel, estimate_loop
+from warploom.emit.gfx950.emit import ready_kernel
 from warploom.emit.gfx950.emulator import (
     EARLY,
     LATE,
@@ -26,7 +27,6 @@ from warploom.emit.gfx950.emulator import (
     random_timing,
 )
 from warploom.emit.gfx950.hip import check_hip, find_hip_compiler, hip_source
-from warploom.emit.gfx950.kernels import ready_kernel
 from warploom.seed.sync.marks import SyncPolicy
 from warploom.sim import mi355x_costs, simulate
 

@@ -19,6 +19,7 @@ from tests.codegen_amdgpu.text_mutants import text_mutants
 
 import warploom
 from warploom.emit.gfx950 import ElementType, check_isa, emit_kernel
+from warploom.emit.gfx950.emit import ready_kernel
 from warploom.emit.gfx950.emulator import (
     LATE,
     STARVED,
@@ -28,7 +29,6 @@ from warploom.emit.gfx950.emulator import (
     emulate_gemm,
     integer_matrix,
 )
-from warploom.emit.gfx950.kernels import ready_kernel
 from warploom.errors import WarploomError
 from warploom.seed.sync.marks import SyncPolicy
 

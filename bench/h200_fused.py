@@ -1,6 +1,6 @@
 """Kernels that libraries do not fuse, on the H200: right against float64, and how fast.
 
-    python bench/h200_fused.py [PART ...] [--quick]
+    python bench/h200_fused.py [PART ...] [--quick] [--cases N ...]
     WARPLOOM_CACHE=... WARPLOOM_COMPILER=nvcc python bench/h200_fused.py warm [PART ...]
 
 Against: SwiGLU torch.compile, and the two cuBLAS products alone; groups (forward, gradient of the
@@ -70,12 +70,15 @@ def captured(calls):
 class Bench:
     """What needs torch."""
 
-    def __init__(self, speed):
+    def __init__(self, speed, chosen):
         from lib.protocol import compare, environment
 
         self.compare, self.environment = compare, environment
-        self.speed, self.rows = speed, []
+        self.speed, self.chosen, self.rows = speed, chosen, []
         torch.manual_seed(0)  # the same groups in every run
+
+    def cases(self, every):
+        return [c for i, c in enumerate(every) if not self.chosen or i in self.chosen]
 
     def randn(self, *shape):
         return torch.randn(*shape, device="cuda", dtype=torch.bfloat16)
@@ -128,7 +131,7 @@ class Bench:
             return silu(x @ gate.T) * (x @ up.T)
 
         compiled = torch.compile(plain, dynamic=False)
-        for m, n, k in SWIGLU:
+        for m, n, k in self.cases(SWIGLU):
             self.sets = [(self.randn(m, k), self.randn(n, k), self.randn(n, k)) for _ in range(2)]
             entries = {
                 "torch.compile": [lambda s=s: compiled(*s) for s in self.sets],
@@ -147,7 +150,7 @@ class Bench:
         return torch.cat([torch.zeros(1, device="cuda", dtype=torch.int32), ends]), ends
 
     def weights(self):
-        for e, t, n, k in GROUPED:
+        for e, t, n, k in self.cases(GROUPED):
             y, x = self.randn(t, n), self.randn(t, k)
             starts, ends = self.groups(e, t)
             self.sets = [(y, x, starts)]
@@ -172,7 +175,7 @@ class Bench:
             return grouped_scattered(x, w, starts, rows, weight=weight, out=out.zero_())
 
         compiled = torch.compile(plain, dynamic=False)
-        for e, t, n, k in GROUPED:
+        for e, t, n, k in self.cases(GROUPED):
             x, w, out = self.randn(t, k), self.randn(e, n, k), torch.empty(t // 2, n, device="cuda")
             starts, ends = self.groups(e, t)
             rows = torch.randint(0, t // 2, (t,), device="cuda").int()
@@ -193,7 +196,7 @@ class Bench:
             self.measure("scattered", (e, t, n, k), 2.0 * t * n * k, entries, (some, wanted))
 
     def gathered(self):
-        for e, t, n, k in GROUPED:
+        for e, t, n, k in self.cases(GROUPED):
             x, w = self.randn(t // 2, k), self.randn(e, n, k)
             starts, ends = self.groups(e, t)
             tokens = torch.randint(0, t // 2, (t,), device="cuda").int()
@@ -218,7 +221,7 @@ class Bench:
             self.measure("gathered", (e, t, n, k), 2.0 * t * n * k, entries, (rows, wanted))
 
     def grouped(self):
-        for e, t, n, k in GROUPED:
+        for e, t, n, k in self.cases(GROUPED):
             x, w = self.randn(t, k), self.randn(e, n, k)
             starts, ends = self.groups(e, t)
             self.sets = [(x, w, starts)]
@@ -238,7 +241,7 @@ class Bench:
             self.measure("grouped", (e, t, n, k), 2.0 * t * n * k, entries, (rows, wanted))
 
     def scaled(self):
-        for m, n, k in SCALED:
+        for m, n, k in self.cases(SCALED):
             self.sets = []
             for _ in range(2):
                 a, b = (self.randn(r, k).to(torch.float8_e4m3fn) for r in (m, n))
@@ -268,7 +271,7 @@ class Bench:
         compiled = torch.compile(dequantised, dynamic=False)
         source = torch.empty(64 * 2**20, device="cuda", dtype=torch.uint8)
         copy = torch.empty_like(source)
-        for m, n, k in INT4:
+        for m, n, k in self.cases(INT4):
             self.sets, whole = [], []
             for _ in range(4):
                 w = torch.randint(0, 256, (n, k // 2), device="cuda", dtype=torch.uint8)
@@ -299,7 +302,7 @@ class Bench:
         from lib.protocol import milliseconds
         from lib.triton_scan import Scan
 
-        for b, h, g, n, d, e in SCAN:
+        for b, h, g, n, d, e in self.cases(SCAN):
             q, k, v = (self.randn(b, heads, n, x) for heads, x in ((g, d), (g, d), (h, e)))
             q, k = q * 0.1, k * 0.1
             gates = -torch.rand(b, h, n, device="cuda") * 0.1
@@ -347,12 +350,13 @@ def main():
     parser.add_argument("parts", nargs="*")
     parser.add_argument("--out", default="bench/results")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--cases", type=int, nargs="*", help="numbers of cases, from 0")
     args = parser.parse_args()
     parts = [p for p in args.parts if p != "warm"] or list(CALLS_OF)
     if "warm" in args.parts:
         return warm(parts)
     speed = {"rounds": 5, "run_ms": 60.0, "preheat_s": 0.3} if args.quick else {}
-    bench = Bench(speed)
+    bench = Bench(speed, args.cases)
     for part in parts:
         try:
             getattr(bench, part)()

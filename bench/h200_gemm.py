@@ -3,11 +3,12 @@
     python bench/h200_gemm.py final [--group G] [--dtype D] [--quick]   the public call, ratio table
     python bench/h200_gemm.py correct            odd shapes in every type, against float64
     python bench/h200_gemm.py public             epilogues, result types, other libraries' tensors
-    python bench/h200_gemm.py screen [--group G] [--dtype D]   the likely tilings of each shape
+    python bench/h200_gemm.py screen [--group G] [--dtype D]   tiles of each shape beside the chosen
     python bench/h200_gemm.py tune               the autotuner
     python bench/h200_gemm.py once M N K          one launch (for ncu, sanitizers)
 
-Groups of shapes: main (seven), large, skinny and further (nine each), all. ``final`` calls what
+Groups of shapes: main (seven), large, skinny, fresh and further (nine each), all; of ``screen``
+main, large, further, fitted (ten), all. ``final`` calls what
 users call, ``warploom.gemm(a, b, out=c)`` against ``torch.matmul(a, b, out=c)``; fp8 against
 ``torch._scaled_mm``, both making their result. Results go to the folder named by ``--out``.
 """
@@ -22,15 +23,25 @@ from pathlib import Path
 
 import torch
 from lib.protocol import compare, environment, geometric_mean, sets_for
-from lib.shapes import GROUPS, ODD
+from lib.shapes import GROUPS, ODD, SCREENED
 
 import warploom
 from warploom.errors import WarploomError
+from warploom.kernels.gemm import gemm as text
 from warploom.launch.gemm import CALLS, _options
-from warploom.launch.tune import likely
+from warploom.lower.choose import choose
+from warploom.lower.visits import tiles_of
+from warploom.target.h200 import h200
 
 TORCH = {"bf16": torch.bfloat16, "fp16": torch.float16, "e4m3": torch.float8_e4m3fn}
 ERROR_LIMIT = {"bf16": 4e-3, "fp16": 4e-3, "e4m3": 8e-3}
+FAMILIES = (  # rows, columns, consumers, those in turn, CTAs of a cluster
+    *((128, n, 1, 2, c) for n in (128, 144, 160, 176, 192, 208) for c in (1, 2)),
+    *((128, n, 1, 2, 1) for n in (168, 184, 200)),
+    *((128, 256, 2, 1, c) for c in (1, 2)),
+    *((256, n, 2, 1, 1) for n in (160, 192, 200)),
+)
+MOST_AREA = 1.07  # of the least that waves of tiles cover
 QUICK = {"rounds": 3, "run_ms": 60.0, "preheat_s": 0.3}
 
 
@@ -185,8 +196,8 @@ def final(out, dtype, group, speed, *, triton):
     return sum(not r["right"] for r in table)
 
 
-def shapes_of(group):
-    groups = GROUPS if group == "all" else {group: GROUPS[group]}
+def shapes_of(group, every=GROUPS):
+    groups = every if group == "all" else {group: every[group]}
     return [(g, s) for g, shapes in groups.items() for s in shapes]
 
 
@@ -237,14 +248,35 @@ def summary(dtype, table):
     }
 
 
+def screened(shape, dtype):
+    """The choice, then tiles in turn and shared ones whose last wave is about as full."""
+    kernel = text.compile({"a": dtype, "b": dtype, "out": "bf16"}, without=("bias", "residual"))
+    sizes, found = dict(zip("mnk", shape, strict=True)), []
+    for tile in FAMILIES:
+        pins = dict(zip(("m", "n", "consumers", "alternate", "cluster"), tile, strict=True))
+        try:
+            found.append(choose(kernel.rewritten, sizes, pins=pins | {"split": 1})[0].tiling)
+        except WarploomError:  # no place on the chip
+            continue
+
+    def area(tiling):
+        tiles = tiles_of(kernel.rewritten, tiling, sizes)  # a cluster's as one
+        waves = -(-tiles // (h200().limits.sms // tiling.cluster))
+        return waves * tiling.extent("m") * tiling.extent("n")
+
+    least = min(map(area, found))
+    first = choose(kernel.rewritten, sizes)[0].tiling
+    return [first, *(t for t in found if area(t) <= MOST_AREA * least and t != first)]
+
+
 def screen(out, dtype, group, speed):
-    """The likely tilings of each shape."""
+    """Tiles of each shape against the one that is chosen."""
     table = []
-    for _, (m, n, k) in shapes_of(group):
+    for _, (m, n, k) in shapes_of(group, SCREENED):
         sets, library = problem(m, n, k, dtype)
         contestants = {"library": library, "library again": library}
-        for tiling in likely(compiled_of(sets)):
-            name = f"{tiling.name}/g{tiling.group}{'/serp' if tiling.serpentine else ''}"
+        for tiling in screened((m, n, k), dtype):
+            name = f"{tiling.name}/g{tiling.group}"
             try:
                 calls, error = ours(sets, dtype, tiling)
             except WarploomError as found:
@@ -296,7 +328,7 @@ def main():
     parser.add_argument("--out", default="bench/results")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--run-ms", type=float, default=200.0)
-    parser.add_argument("--group", default="main", choices=(*GROUPS, "all"))
+    parser.add_argument("--group", default="main", choices=(*GROUPS, "fitted", "all"))
     parser.add_argument("--quick", action="store_true", help="a fifth of the time")
     parser.add_argument("--triton", action="store_true", help="Triton as a contestant of final")
     args = parser.parse_args()

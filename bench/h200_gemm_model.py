@@ -24,6 +24,8 @@ from functools import cache
 from math import exp, log
 from pathlib import Path
 
+from lib.shapes import FITTED, FURTHER
+
 from warploom.errors import WarploomError
 from warploom.kernel.values import DType
 from warploom.kernels.gemm import gemm
@@ -34,7 +36,7 @@ from warploom.lower.choose import Choice, choose
 from warploom.lower.estimate import estimate
 from warploom.lower.fuse import fuse
 from warploom.lower.layout import lay_out
-from warploom.lower.tiling import Tiling
+from warploom.lower.tiling import Tiling, pins_of_name
 from warploom.search.ranks import rank_correlation
 from warploom.target.h200 import TileModel, h200
 
@@ -88,8 +90,8 @@ RESULTS = Path(__file__).parent / "results"
 NAME = "h200_gemm_model"
 
 
-def kernel():
-    types = {"a": "bf16", "b": "bf16", "out": "bf16"}
+def kernel(dtype="bf16"):
+    types = {"a": dtype, "b": dtype, "out": "bf16"}
     return gemm.compile(types, without={"bias", "residual"}).rewritten
 
 
@@ -182,11 +184,11 @@ def measure(seed: int, out: Path, rounds: int, run_ms: float) -> None:
 def predicted(value, pins, shape) -> Choice:
     """The estimate of a tiling given by its pins, as the file has them."""
     sizes = dict(zip("mnk", shape, strict=True))
-    (only,) = choose(value, sizes, pins={"alternate": 1} | pins)  # older files have no other
-    return only
+    alone = {"alternate": 1, "split": 1, "near": False, "cluster": 1}  # the first were all that
+    return choose(value, sizes, pins=alone | pins)[0]
 
 
-FITTED = ("tensor", "refill", "refill_byte", "slots_held", "between")
+PRICES = ("tensor", "refill", "refill_byte", "slots_held", "between")
 
 
 def fit(path: Path, steps: int = 1500) -> None:
@@ -208,13 +210,13 @@ def fit(path: Path, steps: int = 1500) -> None:
     rng, model = random.Random(0), target.tiles
     best = error(model)
     for step in range(steps):
-        name = rng.choice(FITTED)
+        name = rng.choice(PRICES)
         factor = exp(rng.gauss(0, 0.3 * (1 - step / steps)))
         tried = replace(model, **{name: getattr(model, name) * factor})
         got = error(tried)
         if got < best:
             best, model = got, tried
-    said = ", ".join(f"{n}={getattr(model, n):.4g}" for n in FITTED)
+    said = ", ".join(f"{n}={getattr(model, n):.4g}" for n in PRICES)
     print(f"{len(rows)} times: {said}; rms {best:.3f} (before: {error(target.tiles):.3f})")
 
 
@@ -229,6 +231,7 @@ def judge(paths: tuple[Path, ...]) -> None:
     ]
     for path in paths:
         lines += ["", *table_of(json.loads(path.read_text()), path.name)]
+    lines += screened()
     (RESULTS / f"{NAME}.md").write_text("\n".join([*lines, ""]))
     print("\n".join(lines[4:]))
 
@@ -262,6 +265,43 @@ def table_of(data, name: str) -> list[str]:
     both = [sum(x) / len(x) for x in zip(*means, strict=True)]
     least = min(rank for rank, _ in means)
     return [*lines, f"| mean | | **{both[0]:.3f}** ({both[1]:.3f}), least {least:.3f} | | |"]
+
+
+def screened() -> list[str]:
+    """Of the tiles that ``h200_gemm.py screen`` measured: the first by estimate and the best."""
+    lines = [
+        "",
+        "## Tiles in turn and shared ones",
+        "",
+        "From `h200_gemm_screen_*.json`: of the measured tiles of a shape the one the estimate "
+        "puts first, and the best. Prices of tiles in turn were fitted to the shapes marked so.",
+        "",
+        "| shape | | first | of the library | best | of the library | regret |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    regrets: dict[str, list[float]] = {"fitted": [], "held out": []}
+    for dtype in ("bf16", "e4m3"):
+        value = kernel(dtype)
+        for row in json.loads((RESULTS / f"h200_gemm_screen_{dtype}.json").read_text())["table"]:
+            shape, ms = tuple(row["shape"]), dict(row["ms"])
+            library = (ms.pop("library") + ms.pop("library again")) / 2
+            guess = {n: predicted(value, pins_of(n), shape).estimate.seconds for n in ms}
+            first, best = min(guess, key=guess.__getitem__), min(ms, key=ms.__getitem__)
+            how = "fitted" if shape in (*FITTED, *FURTHER) else "held out"
+            regrets[how].append(ms[first] / ms[best] - 1)
+            sides = [f"{n.partition('/')[0]} | {library / ms[n]:.3f}" for n in (first, best)]
+            name = f"{dtype} {'x'.join(map(str, shape))} | {how}"
+            lines.append(f"| {name} | {' | '.join(sides)} | {regrets[how][-1]:.1%} |")
+    for how, each in regrets.items():
+        lines.append(f"| mean of {len(each)} | {how} | | | | | **{sum(each) / len(each):.1%}** |")
+    return lines
+
+
+def pins_of(name: str) -> dict[str, object]:
+    """The choices a screened tiling's name says."""
+    (sizes, _, tags), group = name.partition("/")[0].partition("_"), name.partition("/g")[2]
+    extents = dict(zip("mnk", map(int, sizes.split("x")), strict=True))
+    return {**extents, **(pins_of_name(tags) or {}), "group": int(group)}
 
 
 def main() -> None:

@@ -13,8 +13,6 @@ import warnings
 from datetime import UTC, datetime
 from pathlib import Path
 
-from warploom.seed.sync.policy import SyncPolicy
-
 from warploom import SearchOptions, search, simulate
 from warploom.cli.kernels import built_in
 from warploom.errors import WarploomError
@@ -24,9 +22,10 @@ from warploom.order.sequence import Program, as_result
 from warploom.search.build import can_build
 from warploom.search.subjects import finer_splits
 from warploom.seed.compile import compile_schedule
-from warploom.seed.config.parts import SchedulingStrategy
+from warploom.seed.config.pipeline import SchedulingStrategy
 from warploom.seed.modulo.bridge import ModuloRequest
 from warploom.seed.schedules.shipped import tuned
+from warploom.seed.sync.marks import SyncPolicy
 from warploom.sim.chip import chip_costs
 
 RESULTS = Path(__file__).parent / "results" / "search_table.md"

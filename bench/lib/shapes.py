@@ -31,7 +31,7 @@ SKINNY = (
     (1000, 3000, 5000),
     (1536, 1536, 8192),
 )
-FURTHER = (  # no choice was made by their times
+FURTHER = (
     (2048, 2048, 2048),
     (3072, 3072, 3072),
     (1024, 8192, 4096),
@@ -42,7 +42,31 @@ FURTHER = (  # no choice was made by their times
     (2816, 4608, 3584),
     (12288, 12288, 2048),
 )
-GROUPS = {"main": MAIN, "large": LARGE, "skinny": SKINNY, "further": FURTHER}
+FITTED = (  # these and FURTHER set the prices of tiles in turn
+    (4096, 4096, 1024),
+    (1024, 8192, 1024),
+    (6144, 4096, 2048),
+    (4096, 4096, 2048),
+    (2048, 8192, 8192),
+    (10240, 10240, 5120),
+    (4096, 11008, 4096),
+    (4096, 4096, 11008),
+    (8192, 8192, 1024),
+    (3584, 5120, 4096),
+)
+FRESH = (  # no price and no choice was made by their times
+    (5120, 10240, 4096),
+    (7168, 7168, 7168),
+    (2560, 8192, 5120),
+    (12288, 4096, 3072),
+    (3072, 8192, 2048),
+    (6656, 4608, 8192),
+    (1792, 14336, 4096),
+    (9216, 9216, 1536),
+    (4608, 2304, 9216),
+)
+GROUPS = {"main": MAIN, "large": LARGE, "skinny": SKINNY, "fresh": FRESH, "further": FURTHER}
+SCREENED = {"main": MAIN, "large": LARGE, "further": FURTHER, "fitted": FITTED}
 ODD = (
     (1000, 1496, 776),
     (129, 256, 72),

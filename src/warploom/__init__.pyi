@@ -145,15 +145,13 @@ from warploom.seed.compile import (
     ScheduleCompiler as ScheduleCompiler,
     compile_schedule as compile_schedule,
 )
-from warploom.seed.config.parts import (
+from warploom.seed.config.pipeline import (
     BlockSizing as BlockSizing,
     FragOrder as FragOrder,
     LoopCarriedSpec as LoopCarriedSpec,
+    PipelineConfig as PipelineConfig,
     SchedulingStrategy as SchedulingStrategy,
     WarpStaggerRule as WarpStaggerRule,
-)
-from warploom.seed.config.pipeline import (
-    PipelineConfig as PipelineConfig,
 )
 from warploom.seed.config.schedule import (
     BarrierStrategy as BarrierStrategy,

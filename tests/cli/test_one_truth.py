@@ -25,7 +25,7 @@ from warploom.cli.source import load
 from warploom.kernels.gemm import gemm
 from warploom.launch.pricing import role_costs
 from warploom.search import Point, evaluate
-from warploom.seed.config.parts import SchedulingStrategy
+from warploom.seed.config.pipeline import SchedulingStrategy
 from warploom.seed.modulo.bridge import ModuloRequest
 from warploom.sim import Pace, simulate_roles
 from warploom.sim.chip import chip_costs

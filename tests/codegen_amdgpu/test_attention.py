@@ -105,6 +105,7 @@ def test_results_are_numpys_and_the_same_under_every_timing(case):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("case", SLOW)
 def test_wider_and_longer_kernels(case):
     assert made(case)[1].gate.exact

@@ -18,9 +18,9 @@ from warploom.emit.gfx950 import (
     register_truth,
     write_kernel,
 )
-from warploom.emit.gfx950.kernels import ready_kernel
+from warploom.emit.gfx950.emit import ready_kernel
 from warploom.emit.gfx950.lower.table import encode_wait
-from warploom.emit.gfx950.registers import require_registers
+from warploom.emit.gfx950.sidecar import require_registers
 from warploom.emit.gfx950.toolchain import compile_ir, find_linker
 from warploom.errors import BackendError, ConfigError, GeometryError
 

@@ -17,12 +17,12 @@ from warploom.emit.gfx950.emulator import (
     EmulationError,
     Order,
     emulate_gemm,
+    encode,
     integer_matrix,
     normal_matrix,
     random_timing,
     timing_named,
 )
-from warploom.emit.gfx950.emulator.gemm import encode
 from warploom.emit.gfx950.emulator.matrix import FP8, make_mfma
 from warploom.emit.gfx950.emulator.operands import Wave
 

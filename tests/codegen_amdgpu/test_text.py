@@ -10,16 +10,16 @@ pytest.importorskip("llvmlite")
 
 import warploom as wl
 from warploom.emit.gfx950 import ElementType, emit_kernel, gemm_tile
+from warploom.emit.gfx950.emit import ready_kernel
 from warploom.emit.gfx950.emulator import (
     STARVED,
     emulate_gemm,
     emulate_launch,
+    encode,
     integer_matrix,
     random_timing,
 )
-from warploom.emit.gfx950.emulator.gemm import encode
 from warploom.emit.gfx950.emulator.matrix import FP8
-from warploom.emit.gfx950.kernels import ready_kernel
 from warploom.emit.gfx950.sidecar import launch_plan
 from warploom.emit.gfx950.text import gemm_text
 from warploom.errors import BackendError

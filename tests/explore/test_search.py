@@ -20,7 +20,7 @@ from warploom.run import execute
 from warploom.search.pool import worker_pool
 from warploom.search.subjects import baselines, compiled_order, subject_of
 from warploom.seed.compile import compile_schedule
-from warploom.seed.config.parts import SchedulingStrategy
+from warploom.seed.config.pipeline import SchedulingStrategy
 from warploom.seed.config.schedule import ScheduleConfig
 from warploom.seed.modulo import auto
 from warploom.seed.schedules.pingpong import DeclarativeSchedule

@@ -16,14 +16,14 @@ from warploom.document.ops import (
 )
 from warploom.seed.blocks.program import PipelineProgram
 from warploom.seed.blocks.spec import MMABlockSpec
-from warploom.seed.config.parts import (
+from warploom.seed.config.pipeline import (
     BlockSizing,
     FragOrder,
     LoopCarriedSpec,
+    PipelineConfig,
     SchedulingStrategy,
     WarpStaggerRule,
 )
-from warploom.seed.config.pipeline import PipelineConfig
 from warploom.seed.config.schedule import ScheduleConfig
 from warploom.seed.graph.edges import EdgeRule
 from warploom.seed.target.cost import OpCost, TargetCostModel

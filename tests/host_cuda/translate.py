@@ -172,8 +172,6 @@ _PLAIN = {  # instruction: the C++ of its operands in the order of the PTX text
     "ld.shared.u8": "unsigned char b_; host_load_shared({1}, &b_, 1); {0} = b_;",
     "ld.shared.u16": "host_load_shared({1}, &{0}, 2);",
     "prefetch.global.L2": "",
-    "min.NaN.f32": "{0} = {2} < {1} ? {2} : {1};",
-    "rcp.approx.ftz.f32": "{0} = 1.0f / {1};",
     "ld.shared.f32": "host_load_shared({1}, &{0}, 4);",
     "ld.global.nc.s32": "{0} = *(const int*)({1});",
     "cvt.rn.f16x2.e4m3x2": "{0} = host_from_two_bytes({1}, false);",

@@ -2,6 +2,8 @@
 
 import copy
 import json
+from dataclasses import replace
+from enum import IntEnum
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -16,6 +18,7 @@ from warploom import (
     write_schedule,
 )
 from warploom.document import schedule_from_json
+from warploom.document.ops import OpDesc
 
 PINGPONG = compile_schedule(DeclarativeSchedule(lgkm_a=8, lgkm_b=4)).document()
 FOURWAVE = compile_schedule(Pipeline4Wave(KernelGeometry.four_wave((256, 256, 64)))).document()
@@ -106,3 +109,19 @@ def test_foreign_documents_may_leave_lists_empty():
     document = json.loads(TEXT)
     document.update(body=[], edges=[], kernel_deps=[])
     assert schedule_from_json(document).body == ()
+
+
+class Tag(IntEnum):
+    FILL_A, FILL_B, FILL, MMA = 5, 6, 7, 8
+
+
+def test_ops_without_a_channel_have_the_one_their_tag_stands_for():
+    def found(*ops):
+        body = tuple(OpDesc(tag=tag, channel=channel) for tag, channel in ops)
+        return replace(PINGPONG, prologue=(), kernel=(), epilogue=(), body=body).channels()
+
+    assert PINGPONG.channels() == FOURWAVE.channels() == {0: 0, 1: 1, 3: 0, 4: 1}
+    assert found((Tag.FILL_B, -1), (Tag.MMA, -1)) == {6: 1}  # by name alone; nothing known
+    assert found((Tag.FILL, 0), (Tag.FILL, 1), (Tag.FILL, 1)) == {7: 1}  # the commonest
+    assert found((Tag.FILL_A, 0), (Tag.FILL_A, 1), (Tag.FILL_A, 1)) == {5: 0}  # the name, in use
+    assert found((Tag.FILL_A, 1)) == {5: 1}  # the name is not in use

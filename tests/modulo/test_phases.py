@@ -25,7 +25,7 @@ from warploom.order import (
 from warploom.order.expand import copy_index, expand, unroll_factor
 from warploom.run import execute
 from warploom.seed.compile import compile_schedule
-from warploom.seed.config.parts import SchedulingStrategy
+from warploom.seed.config.pipeline import SchedulingStrategy
 from warploom.seed.config.schedule import ScheduleConfig
 from warploom.seed.modulo.bridge import ModuloRequest, body_problem
 from warploom.seed.modulo.entries import modulo_phases

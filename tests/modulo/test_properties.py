@@ -19,7 +19,7 @@ from warploom.order.bounds.energy import closure
 from warploom.order.bounds.system import build_system
 from warploom.order.exact.process import ChildSolver
 from warploom.order.exact.request import CpRequest
-from warploom.order.place import bitset
+from warploom.order.place import table as bitset
 
 RELAXED = settings(
     max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True

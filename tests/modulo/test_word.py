@@ -39,7 +39,7 @@ from warploom.order import (
 )
 from warploom.order.exact.process import ChildSolver, shared_solver
 from warploom.order.exact.request import CpRequest, CpStatus, Incumbent
-from warploom.order.inorder import tightened
+from warploom.order.sequence import tightened
 
 II_ONLY = ModuloOptions(goals=())
 

@@ -11,7 +11,7 @@ from tests.mutation.random_bodies import random_schedule
 from warploom.document import read_schedule
 from warploom.document.counters import ScheduleDocument
 from warploom.seed.compile import compile_schedule
-from warploom.seed.config.parts import SchedulingStrategy
+from warploom.seed.config.pipeline import SchedulingStrategy
 from warploom.seed.config.schedule import ScheduleConfig
 from warploom.seed.schedules.fourwave import Pipeline4Wave
 from warploom.seed.schedules.pingpong import DeclarativeSchedule

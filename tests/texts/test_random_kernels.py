@@ -55,6 +55,8 @@ PINS = st.fixed_dictionaries(
         "ahead": st.just(2),
         "early": st.just(1),
         "seen": st.booleans(),
+        "tie": st.just(8),
+        "late": st.just(1),
         "straight": st.booleans(),
         "earlier": st.sampled_from((1, 2)),
     },

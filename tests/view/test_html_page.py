@@ -34,14 +34,6 @@ def test_the_page_holds_every_event(fourwave):
     assert [band["representative"] for band in data["bands"]] == [True, False, False, False]
 
 
-def test_rows_that_were_asked_for_all_show(fourwave):
-    data = embedded(timeline_html(fourwave, rows=(1, 3)))
-    assert [(band["row"], band["representative"]) for band in data["bands"]] == [
-        (1, True),
-        (3, True),
-    ]
-
-
 def test_names_cannot_break_out_of_the_page():
     sim = simulate(document(kernel=[mma()], name="</script><b>x"), trips=2)
     page = timeline_html(sim, reasons={("kernel", 0): "</script>"})

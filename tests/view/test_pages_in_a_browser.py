@@ -168,7 +168,8 @@ def test_a_sweep_is_plotted(browser, tmp_path):
     path = tmp_path / "plot.html"
     done = warploom(
         "explore", "--schedule", "pingpong", "--tile", "256x256x64", "--strategy", "greedy",
-        "--html", path,
+        "--dtype", "bf16", "--sync", "repaired", "--max-globals", "1", "--jobs", "1",
+        "--cache", tmp_path / "kept.jsonl", "--html", path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     page, messages = opened(browser, path)

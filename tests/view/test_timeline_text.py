@@ -97,7 +97,6 @@ def test_names_are_escaped():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rows": (99,)}, "no row 99"),
         ({"window": (10, 5)}, "ends at 5"),
         ({"width": 10}, "has no room"),
     ],

@@ -44,7 +44,7 @@ COMMANDS = {  # each with what it does, in the room that 60 columns leave
 HOMES = {  # modules of commands that have none of their own name
     "compile": "show",
     "repair": "verify",
-    "costs": "targets",
+    "costs": "author",
     "simulate": "timeline",
     "diff": "graph",
     "bench": "run",

@@ -27,8 +27,8 @@ from warploom.emit.gfx950 import (
     write_kernel,
 )
 from warploom.emit.gfx950.attention import fit_attention, held_registers
+from warploom.emit.gfx950.emit import SCHEDULES, ReadyKernel, ready_kernel
 from warploom.emit.gfx950.hip import check_hip, find_hip_compiler, hip_source
-from warploom.emit.gfx950.kernels import SCHEDULES, ReadyKernel, ready_kernel
 from warploom.emit.gfx950.text import gemm_text, products
 from warploom.emit.gfx950.tile import ElementType, element_type
 from warploom.errors import BackendError, ConfigError

@@ -31,7 +31,7 @@ from warploom.search import (
     to_csv,
 )
 from warploom.search.pool import worker_pool
-from warploom.seed.config.parts import SchedulingStrategy
+from warploom.seed.config.pipeline import SchedulingStrategy
 from warploom.seed.sync.marks import SyncPolicy
 
 MOST = 16

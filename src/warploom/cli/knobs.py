@@ -18,7 +18,7 @@ import typer
 from warploom.cli.kernels import BUILT_IN, Knobs, kernel_names
 from warploom.cli.screen import Command, option, say, with_options, wrapped
 from warploom.seed.compile import OnRace
-from warploom.seed.config.parts import SchedulingStrategy, field_docs
+from warploom.seed.config.pipeline import SchedulingStrategy, field_docs
 from warploom.seed.config.schedule import ScheduleConfig
 from warploom.seed.sync.marks import SyncPolicy
 

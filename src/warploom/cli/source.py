@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from warploom.cli.author import called, user_object
+from warploom.cli.author import called, find_target, hopper, machine, user_object
 from warploom.cli.kernels import (
     BUILT_IN,
     TILES,
@@ -33,7 +33,6 @@ from warploom.cli.kernels import (
 from warploom.cli.knobs import Request
 from warploom.cli.screen import working
 from warploom.cli.subject import Document, Subject
-from warploom.cli.targets import find_target, hopper, machine
 from warploom.document import ScheduleDocument, read_schedule
 from warploom.document.roles import RolesDocument
 from warploom.emit.gfx950.attention import attention_schedule
@@ -41,7 +40,7 @@ from warploom.emit.gfx950.text import products
 from warploom.errors import ConfigError, DocumentError
 from warploom.kernel.text import Text
 from warploom.seed.compile import CompiledSchedule, OnRace, compile_schedule
-from warploom.seed.config.parts import SchedulingStrategy
+from warploom.seed.config.pipeline import SchedulingStrategy
 from warploom.seed.modulo.bridge import ModuloRequest
 from warploom.seed.schedule import PipelineSchedule
 from warploom.seed.schedules.shipped import tuned

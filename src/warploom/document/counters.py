@@ -146,8 +146,7 @@ class ScheduleDocument:
         """
         seen: dict[int, Counter[int]] = {}
         found: dict[int, int] = {}
-        entries = (*self.prologue, *self.kernel, *self.epilogue)
-        for op in (*(e.op for e in entries), *self.body):
+        for op in (*(e.op for phase in Phase for e in self.phase(phase)), *self.body):
             tag, suffix = int(op.tag), op.name[-2:].upper()
             if op.channel >= 0:
                 seen.setdefault(tag, Counter())[op.channel] += 1
@@ -160,8 +159,5 @@ class ScheduleDocument:
 
     def phase(self, phase: Phase) -> tuple[ScheduleEntry, ...]:
         """The entries of one phase."""
-        return {
-            Phase.PROLOGUE: self.prologue,
-            Phase.KERNEL: self.kernel,
-            Phase.EPILOGUE: self.epilogue,
-        }[phase]
+        entries: tuple[ScheduleEntry, ...] = getattr(self, phase.name.lower())
+        return entries

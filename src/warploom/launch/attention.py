@@ -96,13 +96,15 @@ def attention(
                     return out
         except (AttributeError, TypeError):  # tensors of another library; no tensors
             place = None
-    options = score, visible, sinks, pages
-    done = _launched(
-        (q, k, v, out, None, lengths), causal, scale, options, return_lse, kernel, stream
-    )
-    if place is not None and CALLS.runner.comes_again(place) and type(scale) in _NUMBERS:
-        choices = _options(_mask(causal, q), return_lse, None)
-        CALLS.runner.learn(place, (q, k, v, out, None, None), _factor(scale), choices)
+    tensors = q, k, v, out, None, lengths
+    if place is None:
+        own = score, visible, sinks, pages
+        done = _launched(tensors, causal, scale, own, return_lse, kernel, stream)
+    else:
+        factor, options = _factor(scale), _options(_mask(causal, q), return_lse, None)
+        done = CALLS.launch(tensors, factor, options)
+        if CALLS.runner.comes_again(place) and type(scale) in _NUMBERS:
+            CALLS.runner.learn(place, tensors, factor, options)
     return (done[3], done[4]) if return_lse else done[3]
 
 

@@ -23,9 +23,9 @@ from warploom.order.bounds.paths import Paths
 from warploom.order.bounds.plain import plain_bound
 from warploom.order.bounds.system import build_system
 from warploom.order.enumerate import WORK, enumerate_programs
-from warploom.order.inorder import unit_order_arcs
 from warploom.order.model import RingKind
 from warploom.order.programs import Space
+from warploom.order.sequence import unit_order_arcs
 
 DIGITS = 10
 TEXT_ORDER = "text"  # the program that runs the ops as the text has them

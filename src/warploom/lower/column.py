@@ -22,10 +22,12 @@ from warploom.lower.flow import flow_of
 from warploom.lower.fuse import fuse
 from warploom.lower.gather import gather_registers
 from warploom.lower.join import join
+from warploom.lower.landed import awaited_early
 from warploom.lower.layout import Layout, lay_out
 from warploom.lower.loop_ops import CONSUMER, takes_turns
 from warploom.lower.loops import each_loop
 from warploom.lower.meet import refuse_split
+from warploom.lower.parted import parted, parted_flow
 from warploom.lower.plan import plan_of
 from warploom.lower.relate import problem_of
 from warploom.lower.settle import settled
@@ -115,9 +117,7 @@ def _lower(
             why="each is replaced after the other was read, by steps that run one after the other",
             fix="make them by the same kind of work, or carry one of them in a kernel of its own",
         ) from error
-    document = derive_roles(result, plan)
-    if tiling.settled:
-        document = settled(document)
+    document = programs_of(result, plan, tiling)
     refuse_split(layout, document)
     split = target.register_split(
         tiling.warpgroups, cluster=tiling.ctas > 1, producer=gather_registers(layout.rings)
@@ -127,7 +127,7 @@ def _lower(
         replace(p, most_registers=consumer if p.name == CONSUMER else producer)
         for p in document.programs
     )
-    flow, exchanges = flow_of(layout, target), exchanges_of(layout)
+    flow, exchanges = parted_flow(flow_of(layout, target), document), exchanges_of(layout)
     document = replace(document, programs=programs, flow=flow, exchanges=exchanges)
     return Lowered(
         kernel=kernel,
@@ -138,6 +138,16 @@ def _lower(
         plan=plan,
         document=document,
     )
+
+
+def programs_of(result: ModuloResult, plan: Plan, tiling: Tiling) -> RolesDocument:
+    """The guarded programs of a schedule, arranged as a tiling wants them."""
+    document = derive_roles(result, plan)
+    if tiling.settled:
+        document = settled(document)
+    if tiling.tie > 0:
+        document = awaited_early(document, CONSUMER)
+    return parted(document, CONSUMER) if tiling.late else document
 
 
 def schedule(

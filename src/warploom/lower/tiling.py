@@ -31,9 +31,11 @@ class Tiling:
     instructions have begun. ``seen``: that copies have landed is asked by
     ops of their own, once a tile and in the loop, which may come before what the iteration before
     adds to memory: memory instructions of a warp run in order, and those take long.
-    ``tie``: elements of a thread that a wait for
-    products in the loop takes along of the tile made before it (-1: all, and the wait is after a
-    branch), so that the assembler leaves that work where the schedule put it.
+    ``tie``: after so many elements of a thread the loop's last work on a fresh product awaits the
+    bytes of a product of the next iteration (``lower.landed``); -1: waits for products take along
+    all of the tile made before them, and are after a branch, so that the assembler leaves that
+    work where the schedule put it. ``late``: instructions of a product into a sum that are issued
+    after the work that follows it (``lower.parted``).
     ``program``: the name of one of all programs at the least interval (``candidates_of``), where
     measuring found a better one than the solver's, or ``text``: ops in the order of the text, for
     loops that leave no registers for another.
@@ -72,6 +74,7 @@ class Tiling:
     early: int = 0
     seen: bool = False
     tie: int = 0
+    late: int = 0
     program: str = ""
     times: tuple[int, ...] = ()
     ahead: int = 1

@@ -19,8 +19,8 @@ from warploom.order.exact.process import ExactSolver
 from warploom.order.exact.request import CpAnswer, CpRequest, CpStatus, Incumbent
 from warploom.order.options import ModuloOptions
 from warploom.order.place.heuristic import find_schedule
+from warploom.order.programs import candidate_assignments
 from warploom.order.result import Limit, LimitKind
-from warploom.order.roles import candidate_assignments
 
 FEW_STAGES = 4
 COPIES = (0, 1, 4)  # how many copies above the least the heuristic is given

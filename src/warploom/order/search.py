@@ -16,9 +16,8 @@ from dataclasses import replace
 from warploom.errors import SchedulingError
 from warploom.order.attempt import Attempter, Open, Outcome, Refuted
 from warploom.order.bounds.energy import MAX_NODES, energetic_bound
-from warploom.order.bounds.horizon import deciding_interval, is_monotone
 from warploom.order.bounds.paths import Cycle, Paths, rec_mii
-from warploom.order.bounds.plain import never, plain_bound
+from warploom.order.bounds.plain import deciding_interval, is_monotone, never, plain_bound
 from warploom.order.bounds.system import System, build_system
 from warploom.order.check import check_result
 from warploom.order.clock import TIME, Deadline, OutOfTimeError, stopped_by
@@ -30,13 +29,12 @@ from warploom.order.exact.process import (
 )
 from warploom.order.exact.request import Incumbent
 from warploom.order.goals import fewest_stages, improve
-from warploom.order.inorder import tightened
 from warploom.order.limits import explain_energy, explain_refusal
 from warploom.order.model import ModuloProblem
 from warploom.order.options import ExactUse, ModuloOptions, Progress, ProgressCallback
+from warploom.order.programs import candidate_assignments
 from warploom.order.result import Limit, LimitKind, ModuloResult
-from warploom.order.roles import candidate_assignments
-from warploom.order.sequence import Program, as_result, downhill
+from warploom.order.sequence import Program, as_result, downhill, tightened
 from warploom.order.validate import validate
 
 NODES_BESIDE_OPS = 2

@@ -1,4 +1,7 @@
-"""Schedules as plain orders: a sequence of issue and the copies of every ring, nothing else.
+"""Schedules as plain orders, a sequence of issue and copies of rings, and as constraints.
+
+Fixing the order in which each unit takes its ops turns scheduling into longest paths. So a schedule
+found at some II can be *tightened*: the least II of its order, at no cost of search.
 
 On an in-order machine a loop is the cyclic order in which its ops issue; in which iteration each op
 then runs follows (the least stages that keep every dependence). So the space of programs can be
@@ -17,10 +20,41 @@ from warploom.order.bounds.paths import Cycle, Paths
 from warploom.order.bounds.system import Arc, System, build_system
 from warploom.order.check import check_schedule
 from warploom.order.clock import Deadline
+from warploom.order.exact.request import Incumbent
 from warploom.order.goals import fewest_stages
-from warploom.order.inorder import unit_order_arcs
 from warploom.order.model import ModuloProblem, RingKind
 from warploom.order.result import Limit, LimitKind, ModuloResult
+
+
+def unit_order_arcs(system: System, ii: int, times: Sequence[int]) -> list[Arc]:
+    """Each unit of capacity 1 takes its ops in the order of issue, turn after turn."""
+    out = []
+    for unit in system.units:
+        if unit.capacity > 1 or not unit.ops:
+            continue
+        cycles = dict(unit.ops)
+        order = sorted(cycles, key=lambda v: (times[v] % ii, v))
+        for v, w in zip(order, [*order[1:], order[0]], strict=True):
+            wrap = 1 if w == order[0] else 0
+            distance = times[v] // ii - times[w] // ii + wrap
+            out.append(Arc(v, w, cycles[v], distance, f"unit {unit.name}"))
+    return out
+
+
+def tightened(problem: ModuloProblem, ii: int, found: Incumbent) -> tuple[int, Incumbent]:
+    """The least II of the schedule's own order, and the schedule there; itself if none is valid."""
+    fixed = problem.with_roles(found.roles) if problem.roles else problem
+    system = build_system(fixed)
+    arcs = [*system.all_arcs(found.depths), *unit_order_arcs(system, ii, found.times)]
+    least, _, earliest = Paths(system.n, arcs).least()
+    if not 1 <= least < ii:
+        return ii, found
+    times = tuple(earliest)
+    report = check_schedule(problem, least, times, found.depths, roles=found.roles)
+    if report.errors:
+        return ii, found
+    return least, Incumbent(times=times, depths=found.depths, roles=found.roles)
+
 
 NEAR = 4  # places within which most moves stay
 WALK = 1000  # orders looked at on the way down

@@ -44,7 +44,7 @@ from warploom.sim.costs import TargetCosts, costs_of
 
 FIRST, LOOK = 0.35, 0.12  # shares of the limits: for whole ops, and for each finer cut
 LEAST, LOOKED = 0.1, 24  # seconds of a look, and evaluations: its starts, and walks from them
-SEEDS = 4  # orders of whole ops that a finer cut starts from
+SEEDS = 2  # orders of whole ops that a finer cut starts from: walks soon leave them behind
 
 Measure: TypeAlias = Callable[[CompiledSchedule], float] | Callable[[ModuloResult], float]
 Progress: TypeAlias = Callable[[Step], None]

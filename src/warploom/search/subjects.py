@@ -15,7 +15,7 @@ from warploom.order.starts import Start
 from warploom.seed.compile import CompiledSchedule, compile_schedule
 from warploom.seed.compile.hooks import Hooks, own_machine
 from warploom.seed.compile.result import counters
-from warploom.seed.config.parts import SchedulingStrategy
+from warploom.seed.config.pipeline import SchedulingStrategy
 from warploom.seed.modulo.auto import WHOLE, Split, Workbench, body_order, refined, workbench
 from warploom.seed.modulo.bridge import ModuloRequest
 from warploom.seed.modulo.entries import modulo_phases

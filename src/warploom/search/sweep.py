@@ -19,7 +19,7 @@ from typing import Any
 from warploom.document.ops import OpRole
 from warploom.errors import WarploomError, WarploomWarning
 from warploom.seed.compile import CompiledSchedule, compile_schedule
-from warploom.seed.config.parts import SchedulingStrategy
+from warploom.seed.config.pipeline import SchedulingStrategy
 from warploom.seed.schedule import PipelineSchedule
 from warploom.seed.schedules.shipped import shipped
 from warploom.seed.sync.marks import SyncPolicy

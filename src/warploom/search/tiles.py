@@ -35,7 +35,7 @@ from warploom.target.h200 import HopperTarget
 
 WIDEST = 192  # columns of scores a thread's registers can take
 TRIPS = 12  # iterations of a simulated tile
-TIES = (0, 16, 32)
+HOLDS = ((0, 0), (24, 0), (16, 1))  # tie and late of a tiling, where consumers take turns
 PROGRAMS = 6  # of one shape, the best by simulation
 WORK = 2_000_000  # of enumerating the programs of a shape
 LONGER = 0.06  # than the least interval: prices are less sure than that
@@ -65,6 +65,7 @@ class Trial:
         """A name that tells trials of one search apart."""
         t = self.tiling
         tags = [f"a{t.ahead}" if t.ahead != 1 else "", f"t{t.tie}" if t.tie else ""]
+        tags += [f"l{t.late}"] if t.late else []
         order = f"{hash_of(t.times):06x}" if t.times else ""
         return "_".join([replace(t, times=()).name, *(x for x in (*tags, order) if x)])
 
@@ -231,8 +232,10 @@ def schedule(
         d for d in (1, 2) if any(_settled(kernel, sizes, replace(shape.tiling, ahead=d), target))
     ]
     for trial in chosen:
-        for tie, ahead in product(TIES if turns else (shape.tiling.tie,), depths):
-            yield replace(trial, tiling=replace(trial.tiling, tie=tie, ahead=ahead))
+        mine = ((shape.tiling.tie, shape.tiling.late),)
+        for (tie, rest), ahead in product(HOLDS if turns else mine, depths):
+            tiling = replace(trial.tiling, tie=tie, late=rest, ahead=ahead)
+            yield replace(trial, tiling=tiling)
 
 
 def _others(first: Lowered, late: Callable[[], bool]) -> Iterator[Lowered]:

@@ -32,9 +32,9 @@ from warploom.sim.program import (
     Workload,
     check_length,
 )
-from warploom.sim.queues import Due
 from warploom.sim.state import (
     BarrierState,
+    Due,
     Gift,
     RowState,
     SignalState,

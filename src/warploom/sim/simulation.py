@@ -40,8 +40,14 @@ from warploom.sim.lower import lower
 from warploom.sim.program import Workload
 from warploom.sim.roles import lower_roles
 from warploom.sim.state import Trace
-from warploom.sim.steady import SteadyState, UnitLoad, phase_spans, steady_state, unit_loads
-from warploom.sim.storage import storage_events
+from warploom.sim.steady import (
+    SteadyState,
+    UnitLoad,
+    phase_spans,
+    steady_state,
+    storage_events,
+    unit_loads,
+)
 
 DEFAULT_TRIPS = 16
 

@@ -242,11 +242,13 @@ class _Attention(torch._ops.OpOverloadPacket):
                 if made is not None:
                     return made
         if is_opened and _is_alone(q) and not needs_grad(q, k, v):
-            made = _run_attention(q, k, v, causal, scale, lower_right)
-            if place is not None and ATTENTION.runner.comes_again(place):
-                tensors = q, k, v, None, None, None
-                ATTENTION.runner.learn(place, tensors, None, WITH_SUMS[causal], unseen=True)
-            return made
+            if place is None:
+                return _run_attention(q, k, v, causal, scale, lower_right)
+            tensors, options = (q, k, v, None, None, None), WITH_SUMS[causal]
+            done = ATTENTION.launch(tensors, None, options)
+            if ATTENTION.runner.comes_again(place):
+                ATTENTION.runner.learn(place, tensors, None, options, unseen=True)
+            return done[3], done[4]
         made = self._op(q, k, v, causal, scale, lower_right)
         return made
 

@@ -39,7 +39,6 @@ from warploom.view.svg import asset, hatch, page
 def timeline_html(
     sim: Simulation,
     *,
-    rows: tuple[int, ...] | None = None,
     reasons: Mapping[tuple[str, int], str] | None = None,
     pace: Pace | None = None,
     lines: Mapping[str, str] | None = None,
@@ -52,8 +51,7 @@ def timeline_html(
     short to show it. ``lines`` gives the author's line of an op by its name, ``stamps`` what a run
     on a GPU measured, drawn under the prediction.
     """
-    every = rows if rows is not None else tuple(range(len(sim.rows)))
-    scene = build_scene(sim, rows=every, pace=pace)
+    scene = build_scene(sim, every=True, pace=pace)
     return page(
         "timeline.html",
         title=escape(f"Timeline of {sim.name}"),
@@ -83,8 +81,7 @@ def _embed(data: dict[str, Any]) -> str:
 
 def _data(scene: Scene) -> dict[str, Any]:
     sim = scene.sim
-    chosen = len(scene.bands) < len(sim.rows)  # by the caller: then all of them show
-    shown = set(representative_rows(sim)) | ({b.row for b in scene.bands} if chosen else set())
+    shown = representative_rows(sim)
     first = sim.state.first_iteration if sim.state and scene.pace is None else 0
     marks = interval_marks(sim, scene.pace)
     return {

@@ -7,7 +7,7 @@ holds cycles, never pixels, so that every picture shows the same thing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -125,19 +125,13 @@ def steady_window(
 def build_scene(
     sim: Simulation,
     *,
-    rows: Sequence[int] | None = None,
+    every: bool = False,
     window: tuple[int, int] | None = None,
     pace: Pace | None = None,
 ) -> Scene:
-    """Cut a scene: by default one row of each group over the whole run."""
+    """Cut a scene: of one row of each group, or of every row, by default over the whole run."""
     start, end = window if window is not None else (0, sim.cycles)
-    shown = tuple(rows) if rows is not None else representative_rows(sim)
-    if not all(0 <= row < len(sim.rows) for row in shown):
-        raise ConfigError(
-            f"there is no row {max(shown, key=lambda r: (r >= len(sim.rows), abs(r)))}",
-            where="rows",
-            fix=f"rows are 0..{len(sim.rows) - 1}",
-        )
+    shown = range(len(sim.rows)) if every else representative_rows(sim)
     if end < start:
         raise ConfigError(f"the window ends at {end}, before its start {start}", where="window")
     return Scene(

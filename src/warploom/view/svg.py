@@ -127,13 +127,12 @@ def timeline_svg(
     *,
     width: int = 1400,
     window: tuple[int, int] | None = None,
-    rows: tuple[int, ...] | None = None,
     pace: Pace | None = None,
 ) -> str:
     """The picture as text of an SVG file, ``width`` pixels wide."""
     if width < MIN_WIDTH:
         raise ConfigError(f"a timeline of {width} pixels has no room", where="width")
-    return _Painter(build_scene(sim, rows=rows, window=window, pace=pace), float(width)).paint()
+    return _Painter(build_scene(sim, window=window, pace=pace), float(width)).paint()
 
 
 class _Painter:

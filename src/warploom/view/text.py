@@ -50,7 +50,6 @@ def timeline_text(
     *,
     width: int = 120,
     window: tuple[int, int] | None = None,
-    rows: tuple[int, ...] | None = None,
     pace: Pace | None = None,
     paint: Paint | None = None,
 ) -> str:
@@ -65,7 +64,7 @@ def timeline_text(
             where="width",
             fix=f"{LABEL + 20} or more",
         )
-    scene = build_scene(sim, rows=rows, window=window, pace=pace)
+    scene = build_scene(sim, window=window, pace=pace)
     canvas = _Canvas(scene, width - LABEL, paint)
     head = textwrap.wrap(headline(sim, pace), width, subsequent_indent="  ")
     parts = [*head, "", *canvas.lines(), "", *_legend(scene, canvas, width)]

@@ -138,7 +138,7 @@ STORAGE = "storage"
 
 def perfetto_trace(sim: Simulation) -> dict[str, Any]:
     """The trace as plain data, ready for ``json.dump``; all rows, the whole run."""
-    scene = build_scene(sim, rows=tuple(range(len(sim.rows))))
+    scene = build_scene(sim, every=True)
     events: list[Event] = []
     for band in scene.bands:
         events += _names(band)

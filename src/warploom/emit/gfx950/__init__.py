@@ -8,6 +8,5 @@ waits and barriers. Needs the extra ``amdgpu``; the gate and the emulator need n
 from warploom.emit.gfx950.emit import EmittedKernel, emit_kernel, estimate_loop, write_kernel
 from warploom.emit.gfx950.gate import check_isa
 from warploom.emit.gfx950.plan import KernelPlan, plan_kernel
-from warploom.emit.gfx950.registers import register_truth
-from warploom.emit.gfx950.sidecar import launch_plan, read_sidecar, tile_of_sidecar
+from warploom.emit.gfx950.sidecar import launch_plan, read_sidecar, register_truth, tile_of_sidecar
 from warploom.emit.gfx950.tile import ElementType, GemmTile, gemm_tile

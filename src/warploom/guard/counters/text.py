@@ -139,17 +139,12 @@ class Text:
 
     def phase(self, phase: Phase) -> tuple[Item, ...]:
         """The items of one phase."""
-        return {
-            Phase.PROLOGUE: self.prologue,
-            Phase.KERNEL: self.kernel,
-            Phase.EPILOGUE: self.epilogue,
-        }[phase]
+        items: tuple[Item, ...] = getattr(self, phase.name.lower())
+        return items
 
     def with_phase(self, phase: Phase, items: tuple[Item, ...]) -> Text:
         """The text with one phase replaced."""
-        p = items if phase is Phase.PROLOGUE else self.prologue
-        k = items if phase is Phase.KERNEL else self.kernel
-        e = items if phase is Phase.EPILOGUE else self.epilogue
+        p, k, e = (items if x is phase else self.phase(x) for x in PHASES)
         return Text(document=self.document, prologue=p, kernel=k, epilogue=e)
 
     def with_barriers(self, phase: Phase, places: Collection[int]) -> Text:
@@ -184,13 +179,8 @@ def read_text(
             fix=f"at most {MAX_ENTRIES}",
         )
     reader = _Reader(document)
-    phases = {phase: reader.items(phase, phase in keep_barriers, keep_waits) for phase in PHASES}
-    return Text(
-        document=document,
-        prologue=phases[Phase.PROLOGUE],
-        kernel=phases[Phase.KERNEL],
-        epilogue=phases[Phase.EPILOGUE],
-    )
+    p, k, e = (reader.items(phase, phase in keep_barriers, keep_waits) for phase in PHASES)
+    return Text(document=document, prologue=p, kernel=k, epilogue=e)
 
 
 class _Reader:

@@ -20,8 +20,7 @@ import numpy.typing as npt
 
 from warploom.order.bounds.paths import IntMatrix, distances, nothing
 from warploom.order.bounds.system import System
-from warploom.order.place.bitset import first_in
-from warploom.order.place.table import ReservationTable
+from warploom.order.place.table import ReservationTable, first_in
 
 PLACEMENTS_PER_OP = 12
 PLACEMENTS_PER_OP_LARGE = 5

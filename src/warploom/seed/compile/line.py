@@ -18,16 +18,15 @@ from warploom.seed.compile.modulo import modulo_schedule, priced_request
 from warploom.seed.compile.phases import Observer, double_buffer_phases, single_buffer_phases
 from warploom.seed.compile.result import CompiledSchedule
 from warploom.seed.compile.sync import Guard
-from warploom.seed.config.effects import warn_without_effect
-from warploom.seed.config.parts import (
+from warploom.seed.config.pipeline import (
     BlockSizing,
     FragOrder,
     LoopCarriedSpec,
+    PipelineConfig,
     SchedulingStrategy as Strategy,
     WarpStaggerRule,
 )
-from warploom.seed.config.pipeline import PipelineConfig
-from warploom.seed.config.schedule import SchedulePolicy
+from warploom.seed.config.schedule import SchedulePolicy, warn_without_effect
 from warploom.seed.graph.loop_body import LoopBody
 from warploom.seed.modulo.bridge import ModuloRequest
 from warploom.seed.phases.program import warp_stagger_index

@@ -15,7 +15,7 @@ from warploom.order.sequence import Program
 from warploom.seed.compile.hooks import Hooks
 from warploom.seed.compile.phases import Observer
 from warploom.seed.compile.result import CompiledSchedule, counters
-from warploom.seed.config.parts import SchedulingStrategy as Strategy
+from warploom.seed.config.pipeline import SchedulingStrategy as Strategy
 from warploom.seed.config.schedule import SchedulePolicy
 from warploom.seed.modulo.auto import auto_order, body_order, workbench
 from warploom.seed.modulo.bridge import BodyProblem, ModuloRequest, body_problem, check_match_fields

@@ -14,8 +14,7 @@ from warploom.seed.blocks.group import balance_loads, build_blocks, group_into_b
 from warploom.seed.blocks.program import PipelineProgram, verify_schedule
 from warploom.seed.blocks.spec import MMABlockSpec
 from warploom.seed.compile.hooks import Hooks, in_cycles_of
-from warploom.seed.config.parts import SchedulingStrategy as Strategy
-from warploom.seed.config.pipeline import PipelineConfig
+from warploom.seed.config.pipeline import PipelineConfig, SchedulingStrategy as Strategy
 from warploom.seed.config.schedule import ScheduleConfig, SchedulePolicy
 from warploom.seed.graph.edges import derive_edges_from_ops
 from warploom.seed.graph.loop_body import LoopBody

@@ -15,8 +15,7 @@ from warploom.seed.blocks.program import PipelineProgram
 from warploom.seed.blocks.spec import emit_minimal_barrier_block
 from warploom.seed.body import PipelineBody
 from warploom.seed.compile import CompiledSchedule, OnRace, compile_schedule
-from warploom.seed.config.parts import SchedulingStrategy, WarpStaggerRule
-from warploom.seed.config.pipeline import PipelineConfig
+from warploom.seed.config.pipeline import PipelineConfig, SchedulingStrategy, WarpStaggerRule
 from warploom.seed.config.schedule import ScheduleConfig
 from warploom.seed.graph.edges import (
     derive_cross_stage_rotation_edges,

@@ -12,8 +12,7 @@ from warploom.document.ops import DepEdge, KOffsetKind, OpDesc
 from warploom.errors import ConfigError
 from warploom.seed.body import PipelineBody
 from warploom.seed.compile import CompiledSchedule, OnRace, compile_schedule
-from warploom.seed.config.parts import SchedulingStrategy
-from warploom.seed.config.pipeline import PipelineConfig
+from warploom.seed.config.pipeline import PipelineConfig, SchedulingStrategy
 from warploom.seed.config.schedule import ScheduleConfig
 from warploom.seed.graph.edges import derive_edges_from_ops
 from warploom.seed.graph.partitions import partition_edges

@@ -6,7 +6,7 @@ from copy import copy
 from dataclasses import replace
 from typing import Any
 
-from warploom.seed.config.parts import SchedulingStrategy
+from warploom.seed.config.pipeline import SchedulingStrategy
 from warploom.seed.config.schedule import ScheduleConfig
 from warploom.seed.schedule import PipelineSchedule
 from warploom.seed.schedules.fourwave import Pipeline4Wave

@@ -12,8 +12,13 @@ from warploom.document.machine import MachineCosts
 from warploom.document.ops import MAX_KERNEL_TAG, OpDesc, OpRole, ResourceKind, tag_name
 from warploom.errors import CostModelError
 from warploom.seed.body import Pipe
-from warploom.seed.config.parts import BlockSizing, FragOrder, LoopCarriedSpec, WarpStaggerRule
-from warploom.seed.config.pipeline import PipelineConfig
+from warploom.seed.config.pipeline import (
+    BlockSizing,
+    FragOrder,
+    LoopCarriedSpec,
+    PipelineConfig,
+    WarpStaggerRule,
+)
 from warploom.target.seed_model import seed_model
 
 

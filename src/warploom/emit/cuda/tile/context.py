@@ -72,7 +72,6 @@ class Context:
         self.layout = layout
         self.kernel = layout.body.kernel
         self.params: dict[str, Param] = {} if params is None else params
-        self.filled: int | None = None  # blocks of a consumer's rows at hand that have rows
         self._before: dict[str, dict[str, Load]] = {}
 
     def before(self, product: str) -> dict[str, Load]:

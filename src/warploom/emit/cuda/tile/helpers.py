@@ -140,6 +140,12 @@ TILE_HELPERS: dict[str, str] = {
         "    for (int n = 2 * i; n < N; n += 4) { x[n] *= factor[i]; x[n + 1] *= factor[i]; }\n"
         "  }\n}\n"
     ),
+    "computed": (
+        "// The first elements of a thread: computed before what follows.\n"
+        "template <int N> DEVICE void computed(float (&x)[N], int count) {\n"
+        "#pragma unroll\n"
+        '  for (int n = 0; n < count; ++n) asm volatile("" : "+f"(x[n]));\n}\n'
+    ),
     "go_past": (
         "template <int D> DEVICE void go_past(Cursor<D>& ring, int uses) {\n"
         "  const int to = ring.slot + uses;\n"
@@ -366,18 +372,11 @@ def helpers_for(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owned:
-    """An array a wait takes as operand: its shape, and how many elements (-1: all)."""
+    """An array a wait takes as operand: its shape."""
 
     name: str
     blocks: int
     registers: int
-    count: int = -1
-
-    def elements(self) -> list[tuple[int, int]]:
-        """(block, register) of the elements: those of a thread's first row before the second's."""
-        every = [(b, r) for b in range(self.blocks) for r in range(self.registers)]
-        ordered = sorted(every, key=lambda at: (at[1] // 2 % 2, at))
-        return every if self.count < 0 else ordered[: self.count]
 
 
 def wait_function(pending: int | None, arrays: tuple[Owned, ...]) -> tuple[str, str]:
@@ -388,14 +387,15 @@ def wait_function(pending: int | None, arrays: tuple[Owned, ...]) -> tuple[str, 
     """
     if not arrays:
         return "wgmma_fence();" if pending is None else f"wgmma_wait<{pending}>();", ""
-    shape = "_".join(
-        f"{a.blocks}x{a.registers}" + (f"of{a.count}" if a.count >= 0 else "") for a in arrays
-    )
+    shape = "_".join(f"{a.blocks}x{a.registers}" for a in arrays)
     name = f"wgmma_fence_{shape}" if pending is None else f"wgmma_wait_{pending}_{shape}"
     word = "fence.sync.aligned" if pending is None else f"wait_group.sync.aligned {pending}"
     arguments = ", ".join(f"float (&x{n})[{a.blocks}][{a.registers}]" for n, a in enumerate(arrays))
     outputs = ", ".join(
-        f'"+f"(x{n}[{i}][{j}])' for n, a in enumerate(arrays) for i, j in a.elements()
+        f'"+f"(x{n}[{i}][{j}])'
+        for n, a in enumerate(arrays)
+        for i in range(a.blocks)
+        for j in range(a.registers)
     )
     text = (
         f"DEVICE void {name}({arguments}) {{\n"

@@ -11,8 +11,10 @@ from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.columns import early_text
 from warploom.emit.cuda.tile.context import Context
 from warploom.kernel.values import Dot, DType, Load
+from warploom.lower.body import refusal
 from warploom.lower.hand_over import early_array, early_vectors
 from warploom.lower.layout import WGMMA_ROWS
+from warploom.lower.parted import FIRST, REST
 from warploom.lower.plan import part_name
 from warploom.lower.slots import LINE_BYTES, SlotTile
 
@@ -136,6 +138,7 @@ def product_lines(context: Context, op: Dot, entry: Mma, site: Site) -> list[str
         a_mn_major=a_mn and not held,
     )
     steps = layout.extent(body.values[op.a].dims[1].var) * dtype.bits // 256
+    begin, end = _part(layout.tiling.late, steps, entry.op)
     columns = array.cols if array.by_columns else 0
     right = _descriptor(context, b, site, entry.k, mn=b_mn, share=columns)
     lines = [*_early(context, op, entry, site), "{", f"  const uint64_t right = {right};"]
@@ -151,19 +154,31 @@ def product_lines(context: Context, op: Dot, entry: Mma, site: Site) -> list[str
         left = f"left{shift} + {_step(tile, mn=a_mn)}"
     right = f"right + {_step(_tile(context, b), mn=b_mn)}"
     target = f"{array.name}[i], {left}, {right}"
-    blocks = array.blocks if context.filled is None else min(array.blocks, context.filled)
     issue = f"{call}({target}, {'1' if entry.accumulate else 'step != 0'});"
     if layout.crowded and not entry.accumulate:
         issue = f"if (step == 0) {call}_first({target}); else {call}({target}, 1);"
     return [
         *lines,
         "#pragma unroll",
-        f"  for (int step = 0; step < {steps}; ++step)",
+        f"  for (int step = {begin}; step < {end}; ++step)",
         "#pragma unroll",
-        f"    for (int i = 0; i < {blocks}; ++i)",
+        f"    for (int i = 0; i < {array.blocks}; ++i)",
         f"      {issue}",
         "}",
     ]
+
+
+def _part(late: int, steps: int, name: str) -> tuple[int, int]:
+    """The instructions of a product, or of the part of it that an entry is."""
+    part = name.rpartition(".")[2]
+    if part in (FIRST, REST) and not 0 < late < steps:
+        raise refusal(
+            f"late={late} with a product of {steps} instructions",
+            None,
+            why="both its parts have some",
+            fix=f"0 to {steps - 1}",
+        )
+    return steps - late if part == REST else 0, steps - late if part == FIRST else steps
 
 
 def _early(context: Context, op: Dot, entry: Mma, site: Site) -> list[str]:

@@ -29,6 +29,7 @@ from warploom.lower.hand_over import Put, See, early_array, puts, sees
 from warploom.lower.layout import Form
 from warploom.lower.loop_ops import load_name, product_name
 from warploom.lower.meet import MEET
+from warploom.lower.parted import FIRST, REST
 from warploom.lower.plan import (
     LEAVE,
     SEE,
@@ -133,7 +134,8 @@ class Ops:
                     assert isinstance(e, Mma)
                     return product_lines(self.context, op, e, site)
 
-                table = table.with_op(product_name(op), dot)
+                for part in ("", f".{FIRST}", f".{REST}"):
+                    table = table.with_op(f"{product_name(op)}{part}", dot)
         return table
 
     def _with_moves(self, table: LoweringTable) -> LoweringTable:

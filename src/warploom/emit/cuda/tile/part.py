@@ -7,13 +7,13 @@ import re
 from warploom.document.flow import When
 from warploom.document.rings import Per
 from warploom.document.roles import (
-    Commit,
     Compute,
-    Mma,
     MmaFence,
     NamedArrive,
+    RoleEntry,
     RoleProgram,
     RolesDocument,
+    WaitFull,
     WaitGroup,
 )
 from warploom.emit.cuda.judged import refuse_conditional, refuse_unfaithful
@@ -22,7 +22,7 @@ from warploom.emit.cuda.roles import indent, number
 from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.gathered import gathered_lines
 from warploom.emit.cuda.tile.grid import again_lines, count_lines
-from warploom.emit.cuda.tile.helpers import Owned, wait_function
+from warploom.emit.cuda.tile.helpers import wait_function
 from warploom.emit.cuda.tile.iterations import MIRRORED, list_lines, range_lines
 from warploom.emit.cuda.tile.operands import product_functions
 from warploom.emit.cuda.tile.ops import Ops
@@ -32,19 +32,25 @@ from warploom.emit.cuda.tile.signature import Param
 from warploom.emit.cuda.tile.stamps import StampedRole, stamp_line, stamped_line
 from warploom.emit.cuda.tile.steps import step_text
 from warploom.emit.cuda.tile.stores import fill_text
-from warploom.emit.cuda.tile.ties import drawn_after, retired_at
+from warploom.emit.cuda.tile.ties import (
+    drawn_after,
+    owned_by,
+    retired_at,
+    summed_after,
+    told_apart,
+)
 from warploom.emit.cuda.tile.turns import asked_before
 from warploom.kernel.values import Dot, Fn, Pointwise
-from warploom.lower.body import Body, only_products
+from warploom.lower.body import Body
 from warploom.lower.column import Lowered
 from warploom.lower.fuse import Step
 from warploom.lower.gather import GATHERER
 from warploom.lower.hand_over import early_array, early_vectors, puts
+from warploom.lower.landed import interrupted
 from warploom.lower.layout import Array, Form, Layout
 from warploom.lower.meet import MEET
 from warploom.lower.plan import held_loads, part_name
 from warploom.lower.ranges import cut_of, moves
-from warploom.lower.slots import grouped_vars
 from warploom.lower.storage import staged_stores
 
 
@@ -68,6 +74,9 @@ class Part:
         self.ops = Ops(self.context, self.masked, lowered.earlier)
         self.cut = cut_of(self.layout.body, self.layout.steps)
         self.walked = self.cut if alone else None  # what the walk over tiles goes by
+        self.interrupted = (
+            interrupted(self.role("consumer")) if self.layout.tiling.tie > 0 else None
+        )
         self.producer = self.ops.producer_table()
         self.plain = self.ops.consumer_table("No{}")
         self.gatherer = self.ops.gatherer_table()
@@ -103,24 +112,7 @@ class Part:
         copies = masked if self.masked and not self.layout.crowded else None
         role = self.role("consumer")
         others = others_lines(self.document, role, shared=self.layout.crowded)
-        lines = [*self.trip_lines(), *others, *steps]
-        if not self.leaves_blocks():
-            return [*lines, *self.role_tile(role, self.plain, copies)]
-        rows, blocks = grouped_vars(self.context.kernel)[1], self.layout.blocks
-        left = f"end_{rows} - pos_{rows} - {64 * blocks} * instance"
-        fewest = 1 if self.layout.tiling.consumers == 1 else 0
-        for n in range(blocks, fewest - 1, -1):  # the last tile of a group may have few rows
-            lines.append(f"if ({left} > {64 * (n - 1)}) {{" if n > fewest else "{")
-            self.context.filled = n
-            lines += [*indent(self.role_tile(role, self.plain, copies), 2), "} else"]
-        self.context.filled, lines[-1] = None, "}"
-        return lines
-
-    def leaves_blocks(self) -> bool:
-        """Whether products of 64 rows of a consumer are left out where a group has none there."""
-        body, tiling = self.layout.body, self.layout.tiling
-        grouped = body.kernel.grid.kind == "groups" and only_products(body) and tiling.split == 1
-        return grouped and self.layout.blocks * tiling.consumers > 1
+        return [*self.trip_lines(), *others, *steps, *self.role_tile(role, self.plain, copies)]
 
     def places(self) -> list[str]:
         """Where a consumer's thread finds its elements."""
@@ -201,8 +193,10 @@ class Part:
             slots = [v for v in step.loads if self.layout.slot_of(v) is not None]
             arguments = "".join(f", uint32_t slot_{part_name(v)}" for v in slots)
             loops = step.when is When.LOOP
+            cut = self.layout.tiling.tie if step.name == self.interrupted else 0
+            arguments += ", auto landed" if cut else ""
             head = f"auto {step.name} = [&](auto masked, int k{arguments}) {{"
-            kept, text = step_text(self.context, step, "k" if loops else None)
+            kept, text = step_text(self.context, step, "k" if loops else None, cut)
             uses = any("MASKED" in line for line in text)
             lines += [
                 *kept,
@@ -243,85 +237,39 @@ class Part:
         final = retired_at(program)
         early, asked = asked_before(self.context, self.document, program, phase) or (None, [])
         lines: list[str] = []
-        for i, e in list(enumerate(getattr(program, phase)))[start:end]:
+        between: list[str] = []
+        entries = getattr(program, phase)
+        for i, e in list(enumerate(entries))[start:end]:
             if isinstance(e, WaitGroup | MmaFence):
                 refuse_unfaithful(e, self.document, program)
                 if isinstance(e, WaitGroup):
-                    owned = self.owned_by(program, phase, i, final.get((phase, i), ()))
+                    owned = owned_by(self.layout, program, phase, i, final.get((phase, i), ()))
                     call, text = wait_function(e.pending, owned)
                 else:
-                    call, text = wait_function(None, self.summed_after(program, phase, i))
+                    call, text = wait_function(None, summed_after(self.layout, program, phase, i))
                 if text:
                     self.waits[call.split("(")[0]] = text
                 if isinstance(e, WaitGroup):
-                    call = self.told_apart(program, phase, e, owned, call)
+                    call, more = told_apart(self.layout, program, phase, e, owned, call)
+                    self.waits |= more
                 lines += asked if i == early else []
                 lines += [f"// {e.reason}", call] if e.reason else [call]
+            elif isinstance(e, WaitFull) and self.interrupts(entries[i + 1 : i + 2]):
+                between = table.lower(e, site)
             else:
-                lines += table.lower(e, site)
+                lines += _with_between(table.lower(e, site), between)
+                between = []
                 looped = phase == "kernel" and isinstance(e, NamedArrive)
-                if looped and drawn_after(program.kernel, i):
+                amid = self.layout.tiling.late  # the rest of a product is issued amid what follows
+                if looped and not amid and drawn_after(program.kernel, i):
                     lines.append(f"turn_given({number(program)});")
             if self.stamps and phase == "kernel":
                 lines.append(stamp_line(self.stamps[program.name], i))
         return lines
 
-    def told_apart(
-        self, program: RoleProgram, phase: str, e: WaitGroup, owned: tuple[Owned, ...], call: str
-    ) -> str:
-        """A wait in a branch that is always taken.
-
-        The last one of an unrolled loop: after waits that leave products in flight ptxas takes a
-        wait for all of them for one in the middle of a group, and serialises everything; not so
-        where it cannot tell which wait it is. And one that is tied to all of what was made before
-        it: ptxas moves waits up, but not across a branch.
-        """
-        arrays = {a.name: a for a in self.layout.arrays}
-        made = {x.accumulator for x in program.kernel if isinstance(x, Mma)}
-        tied = owned[-1].name if owned and self.layout.tiling.tie < 0 else ""
-        if phase == "epilogue" and not e.pending and self.layout.body.loop.times > 1:
-            always, other = "k_tiles > 0", sorted(made - {o.name for o in owned})[:1]
-        elif phase == "kernel" and tied and len(owned) > 1:
-            always, other = f"__all_sync(~0u, {tied}[0][0] > -3.4028235e38f)", [tied]
-        else:
-            return call
-        never, text = wait_function(e.pending, tuple(_owned(arrays[n]) for n in other))
-        self.waits |= {never.split("(")[0]: text} if text else {}
-        return f"if ({always}) {call} else {never}"
-
-    def summed_after(self, program: RoleProgram, phase: str, at: int) -> tuple[Owned, ...]:
-        """Sums that the products after a fence go on with: what was written to them stays before.
-
-        Only in settled programs: elsewhere the assembler keeps the order by itself.
-        """
-        if not self.layout.tiling.settled:
-            return ()
-        arrays = {a.name: a for a in self.layout.arrays}
-        names: dict[str, None] = {}
-        for e in getattr(program, phase)[at:]:
-            if isinstance(e, Mma) and e.accumulate:
-                names[e.accumulator] = None
-            elif isinstance(e, Commit):
-                break
-        return tuple(_owned(arrays[n]) for n in names)
-
-    def owned_by(
-        self, program: RoleProgram, phase: str, at: int, final: tuple[str, ...]
-    ) -> tuple[Owned, ...]:
-        """Accumulators a wait makes final, and what the loop computed before it."""
-        arrays = {a.name: a for a in self.layout.arrays if a.form is Form.TILE}
-        owned = [_owned(arrays[n]) for n in final if n in arrays]
-        count = self.layout.tiling.tie
-        if phase != "kernel" or not count:
-            return tuple(owned)
-        for e in reversed(program.kernel[:at]):
-            if isinstance(e, WaitGroup | Mma):
-                break
-            made = [w for w in e.writes if w in arrays] if isinstance(e, Compute) else []
-            if made:
-                owned += [_owned(arrays[n], count) for n in made if n not in final]
-                break
-        return tuple(owned)
+    def interrupts(self, after: tuple[RoleEntry, ...]) -> bool:
+        """Whether a wait for bytes stands right before the work in whose middle it is made."""
+        return any(isinstance(e, Compute) and e.op == self.interrupted for e in after)
 
     def role_tile(
         self, program: RoleProgram, table: LoweringTable, masked: LoweringTable | None
@@ -412,5 +360,10 @@ def array_declaration(array: Array) -> str:
     return f"float {array.name}[{array.blocks}][{count}];"
 
 
-def _owned(array: Array, count: int = -1) -> Owned:
-    return Owned(name=array.name, blocks=array.blocks, registers=array.cols // 2, count=count)
+def _with_between(lines: list[str], between: list[str]) -> list[str]:
+    """The call of a step, with what is done in its middle."""
+    if not between:
+        return lines
+    *first, call = lines
+    inner = [x for x in between if not x.startswith("//")]
+    return [*first, f"{call.removesuffix(');')}, [&] {{ {' '.join(inner)} }});"]

@@ -22,10 +22,9 @@ from warploom.emit.cuda.tile.part import Part
 from warploom.emit.cuda.tile.signature import Param, PointerParam
 from warploom.emit.cuda.tile.stamps import NAME, StampedRole, stamped_roles
 from warploom.emit.cuda.tile.turns import clerk_tile, turn_barriers, turn_bytes, usher_tile
-from warploom.guard.mbarrier import derive_roles
 from warploom.kernel.values import DType
 from warploom.lower.body import only_products
-from warploom.lower.column import Lowered
+from warploom.lower.column import Lowered, programs_of
 from warploom.lower.exchange import exchanges_of
 from warploom.lower.gather import GATHERER
 from warploom.lower.loop_ops import takes_turns
@@ -55,7 +54,8 @@ def emit_kernel(
 ) -> Source:
     """The CUDA source of a lowered kernel; with ``stamps`` its loop writes clocks."""
     for part in (*lowered.earlier, lowered):
-        refuse_other_operands(part.document, derive_roles(part.result, part.plan))
+        derived = programs_of(part.result, part.plan, part.layout.tiling)
+        refuse_other_operands(part.document, derived)
         refuse_other_exchanges(part.document, exchanges_of(part.layout))
     chip = (target or h200()).shared_by(lowered.tiling.resident)
     writer = _Writer(lowered, chip, stamps=stamps)

@@ -20,10 +20,13 @@ COMBINE = {Fn.MAX: "fmaxf({0}, {1})", Fn.MIN: "fminf({0}, {1})", Fn.ADD: "{0} + 
 QUAD = {Fn.MAX: "quad_max", Fn.MIN: "quad_min", Fn.ADD: "quad_sum"}
 
 
-def step_text(context: Context, step: Step, iteration: str | None) -> tuple[list[str], list[str]]:
+def step_text(
+    context: Context, step: Step, iteration: str | None, cut: int = 0
+) -> tuple[list[str], list[str]]:
     """What a step keeps between iterations, and its body.
 
-    That is elements with the rows they need, then reductions and rows after them.
+    That is elements with the rows they need, then reductions and rows after them. ``cut``: after
+    so many of a thread's elements bytes are awaited.
     """
     made = {op.result.name for op in step.ops}
     product = fresh_product(context.layout.body, step)
@@ -65,7 +68,8 @@ def step_text(context: Context, step: Step, iteration: str | None) -> tuple[list
     for op in reduces:
         lines += _reduction_start(op, blocks)
     if step.cols is not None:
-        lines += tile_loop(context, inner, stores + sums, packs, blocks, step.cols, after)
+        loop = (stores + sums, packs, blocks, step.cols, after)
+        lines += tile_loop(context, inner, *loop, _cut(context, step, cut) if cut else ())
     if maxima:
         lines += ["#pragma unroll", f"for (int b = 0; b < {blocks}; ++b) {{", *maxima, "}"]
     lines += _row_loop(outer, row_stores, blocks) if row_stores else []
@@ -181,8 +185,11 @@ def tile_loop(
     blocks: int,
     cols: str,
     more: Iterable[str] = (),
+    before: Iterable[str] = (),
 ) -> list[str]:
-    """Loops over blocks, 16 columns and elements; ``more``: what is done for 16 columns at once."""
+    """Loops over blocks, 16 columns and elements; ``more``: what is done for 16 columns at once,
+    ``before``: what is done before them.
+    """
     chunk = [f"float {t}[{ELEMENTS}];" for t, _ in packs]
     after = [*more]
     for temporary, array in packs:
@@ -208,12 +215,27 @@ def tile_loop(
         "#pragma unroll",
         f"  for (int g = 0; g < {groups}; ++g) {{",
         "    const int h = 2 * g;",
-        *indent([*vector.scopes.chunk, *chunk], 4),
+        *indent([*before, *vector.scopes.chunk, *chunk], 4),
         *(elements if each else []),
         *indent(after, 4),
         "  }",
         "}",
     ]
+
+
+def _cut(context: Context, step: Step, cut: int) -> list[str]:
+    """Where a step is interrupted: its elements before stay before it."""
+    arrays = (context.layout.array_of(n) for n in step.results if n in dict(context.layout.homes))
+    array = next(a for a in arrays if a.form is Form.TILE)
+    if cut % ELEMENTS or not 0 < cut < array.cols // 2:
+        raise refusal(
+            f"tie={cut} with {array.cols // 2} elements of a thread",
+            None,
+            why=f"bytes are awaited between groups of {ELEMENTS} elements",
+            fix=f"a multiple of {ELEMENTS} below {array.cols // 2}, or 0",
+        )
+    held = f"computed({array.name}[b], {cut});"
+    return [f"if (b == 0 && {ELEMENTS} * g == {cut}) {{ {held} landed(); }}"]
 
 
 def _uses_row(lines: list[str]) -> bool:

@@ -187,7 +187,6 @@ def direct_text(context: Context, op: Store, iteration: str | None = None) -> li
     vector = Vector(context, rows, cols, iteration=iteration)
     text = vector.value(op.value)
     blocks = context.layout.extent(rows) // context.layout.tiling.consumers // 64
-    blocks = blocks if context.filled is None else min(blocks, context.filled)
     groups = context.layout.extent(cols) // 16
     odd = bool(groups % 2)
     alone = dtype is DType.F32 or is_turned(context.layout, op) or op.add

@@ -19,6 +19,8 @@ from warploom.document.roles import (
     RoleProgram,
     WaitGroup,
 )
+from warploom.emit.cuda.tile.helpers import Owned, wait_function
+from warploom.lower.layout import Array, Form, Layout
 
 Place = tuple[str, int]  # list, index
 
@@ -75,3 +77,70 @@ def _run(program: RoleProgram, turns: int) -> Iterator[tuple[Place, RoleEntry]]:
             for _ in range(times):
                 for i, entry in enumerate(getattr(program, name)):
                     yield (name, i), entry
+
+
+def owned_by(
+    layout: Layout, program: RoleProgram, phase: str, at: int, final: tuple[str, ...]
+) -> tuple[Owned, ...]:
+    """Accumulators a wait makes final, and what the loop computed before it."""
+    arrays = {a.name: a for a in layout.arrays if a.form is Form.TILE}
+    owned = [_owned(arrays[n]) for n in final if n in arrays]
+    if phase != "kernel" or layout.tiling.tie >= 0:
+        return tuple(owned)
+    for e in reversed(program.kernel[:at]):
+        if isinstance(e, WaitGroup | Mma):
+            break
+        made = [w for w in e.writes if w in arrays] if isinstance(e, Compute) else []
+        if made:
+            owned += [_owned(arrays[n]) for n in made if n not in final]
+            break
+    return tuple(owned)
+
+
+def told_apart(
+    layout: Layout,
+    program: RoleProgram,
+    phase: str,
+    e: WaitGroup,
+    owned: tuple[Owned, ...],
+    call: str,
+) -> tuple[str, dict[str, str]]:
+    """A wait in a branch that is always taken, and functions it calls by name.
+
+    The last one of an unrolled loop: after waits that leave products in flight ptxas takes a
+    wait for all of them for one in the middle of a group, and serialises everything; not so
+    where it cannot tell which wait it is. And one that is tied to all of what was made before
+    it: ptxas moves waits up, but not across a branch.
+    """
+    arrays = {a.name: a for a in layout.arrays}
+    made = {x.accumulator for x in program.kernel if isinstance(x, Mma)}
+    tied = owned[-1].name if owned and layout.tiling.tie < 0 else ""
+    if phase == "epilogue" and not e.pending and layout.body.loop.times > 1:
+        always, other = "k_tiles > 0", sorted(made - {o.name for o in owned})[:1]
+    elif phase == "kernel" and tied and len(owned) > 1:
+        always, other = f"__all_sync(~0u, {tied}[0][0] > -3.4028235e38f)", [tied]
+    else:
+        return call, {}
+    never, text = wait_function(e.pending, tuple(_owned(arrays[n]) for n in other))
+    return f"if ({always}) {call} else {never}", {never.split("(")[0]: text} if text else {}
+
+
+def summed_after(layout: Layout, program: RoleProgram, phase: str, at: int) -> tuple[Owned, ...]:
+    """Sums that the products after a fence go on with: what was written to them stays before.
+
+    Only in settled programs: elsewhere the assembler keeps the order by itself.
+    """
+    if not layout.tiling.settled:
+        return ()
+    arrays = {a.name: a for a in layout.arrays}
+    names: dict[str, None] = {}
+    for e in getattr(program, phase)[at:]:
+        if isinstance(e, Mma) and e.accumulate:
+            names[e.accumulator] = None
+        elif isinstance(e, Commit):
+            break
+    return tuple(_owned(arrays[n]) for n in names)
+
+
+def _owned(array: Array) -> Owned:
+    return Owned(name=array.name, blocks=array.blocks, registers=array.cols // 2)

@@ -54,7 +54,7 @@ class AttentionSchedule:
         ii, bound = self.order.ii * TICK, self.order.lower_bound * TICK
         if self.order.proven:
             return f"order: at {ii} in the ordering model, the least"
-        return f"order: at {ii} in the ordering model, by heuristic; none is below {bound}"
+        return f"order: at {ii} in the ordering model, not proven; none is below {bound}"
 
 
 def attention_schedule(

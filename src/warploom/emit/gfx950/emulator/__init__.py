@@ -3,15 +3,23 @@
 It reads assembly and nothing else: no schedule, no plan, no code of the back end. Waves run in any
 order between barriers; DMA writes and LDS reads take effect as late, as early or as randomly as the
 counters allow. Hazards inside a wave that the assembler resolves (``s_nop``) are not modelled.
+
+Small integers are the sharpest data: every product and sum is exact in fp32, so C must equal
+NumPy's result bit for bit and any stale or missing tile shows.
 """
 
-from warploom.emit.gfx950.emulator.gemm import (
-    Floats,
-    emulate_gemm,
-    emulate_launch,
-    integer_matrix,
-    normal_matrix,
-)
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warploom.emit.gfx950.emulator.machine import RunStatistics, run_kernel
+from warploom.emit.gfx950.emulator.matrix import FP8, to_fp8
 from warploom.emit.gfx950.emulator.operands import (
     EARLY,
     LATE,
@@ -23,3 +31,122 @@ from warploom.emit.gfx950.emulator.operands import (
     random_timing,
     timing_named,
 )
+from warploom.emit.gfx950.emulator.transfer import GlobalMemory
+
+Floats = NDArray[np.float32]
+# Clang appends ".coerce" to pointers it has moved to the global address space.
+_ARGUMENT = re.compile(r"\.name:\s+(\w+)(?:\.coerce)?\s+\.offset:\s+(\d+)\s+\.size:\s+(\d+)")
+SENTINEL = np.float32(-12345.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GemmResult:
+    """C of one emulated launch beside NumPy's."""
+
+    c: Floats
+    expected: NDArray[np.float64]
+    tolerance: float
+    statistics: RunStatistics
+
+    @property
+    def error(self) -> float:
+        """Largest absolute difference; infinite where C holds NaN."""
+        difference = np.abs(self.c.astype(np.float64) - self.expected)
+        return float(np.where(np.isnan(difference), np.inf, difference).max())
+
+    @property
+    def correct(self) -> bool:
+        """Within the error of accumulating in fp32."""
+        return self.error <= self.tolerance
+
+
+def integer_matrix(rows: int, columns: int, seed: int) -> Floats:
+    """Whole numbers from -8 to 8: exact in bf16, fp16 and fp8."""
+    return np.random.default_rng(seed).integers(-8, 9, (rows, columns)).astype(np.float32)
+
+
+def normal_matrix(rows: int, columns: int, seed: int) -> Floats:
+    """Normally distributed values."""
+    return np.random.default_rng(seed).standard_normal((rows, columns)).astype(np.float32)
+
+
+def encode(values: Floats, dtype: str) -> tuple[NDArray[np.uint8], Floats]:
+    """The bytes of a matrix in an element type, and the values after rounding."""
+    if dtype == "bf16":
+        bits = values.view(np.uint32)
+        rounded = (bits + np.uint32(0x7FFF) + (bits >> np.uint32(16) & np.uint32(1))) >> np.uint32(
+            16
+        )
+        return rounded.astype(np.uint16).view(np.uint8), (rounded << np.uint32(16)).view(np.float32)
+    if dtype == "fp16":
+        halves = values.astype(np.float16)
+        return halves.view(np.uint8), halves.astype(np.float32)
+    if dtype == "fp8":
+        codes = to_fp8(np.clip(values, -448.0, 448.0)).astype(np.uint8)
+        return codes, FP8[codes]
+    raise EmulationError(f"no element type {dtype!r}", fix="known: bf16, fp16, fp8")
+
+
+def emulate_gemm(
+    text: str,
+    a: Floats,
+    b: Floats,
+    *,
+    dtype: str,
+    block: tuple[int, int],
+    timing: Timing,
+    order: Order = Order.FORWARD,
+) -> GemmResult:
+    """Run C = A x B^T. ``block`` is the tile of C one workgroup computes."""
+    (m, k), (n, _) = a.shape, b.shape
+    a_bytes, a_values = encode(a, dtype)
+    b_bytes, b_values = encode(b, dtype)
+    memory = GlobalMemory(a_bytes.size + b_bytes.size + 4 * m * n + 65536)
+    c = np.full((m, n), SENTINEL, np.float32)
+    addresses = [memory.allocate(data) for data in (a_bytes, b_bytes, c.view(np.uint8))]
+    values = dict(zip(("mat_a", "mat_b", "mat_c"), addresses, strict=True))
+    values |= {"dim_m": m, "dim_n": n, "dim_k": k}
+    grid = (-(-m // block[0]), -(-n // block[1]))
+    statistics = run_kernel(text, grid, pack_arguments(text, values), memory, timing, order)
+    c = memory.bytes_at(addresses[2], c.nbytes).view(np.float32).reshape(m, n)
+    expected = a_values.astype(np.float64) @ b_values.astype(np.float64).T
+    bound = np.abs(a_values).astype(np.float64) @ np.abs(b_values).astype(np.float64).T
+    whole = bool(np.all(a_values % 1 == 0) and np.all(b_values % 1 == 0) and bound.max() < 2**24)
+    tolerance = 0.0 if whole else float(bound.max()) * k * 2.0**-24
+    return GemmResult(c=c, expected=expected, tolerance=tolerance, statistics=statistics)
+
+
+def emulate_launch(
+    text: str,
+    tensors: Mapping[str, NDArray[np.uint8]],
+    numbers: Mapping[str, int | float],
+    *,
+    grid: tuple[int, ...],
+    timing: Timing,
+    order: Order = Order.FORWARD,
+) -> dict[str, NDArray[np.uint8]]:
+    """Run a kernel on tensors given as bytes, by argument name; the bytes after the launch."""
+    memory = GlobalMemory(sum(t.size + 8192 for t in tensors.values()) + 65536)
+    at = {name: memory.allocate(data) for name, data in tensors.items()}
+    bits = {
+        name: value if isinstance(value, int) else struct.unpack("<I", struct.pack("<f", value))[0]
+        for name, value in numbers.items()
+    }
+    run_kernel(text, grid, pack_arguments(text, at | bits), memory, timing, order)
+    return {name: memory.bytes_at(at[name], data.size) for name, data in tensors.items()}
+
+
+def pack_arguments(text: str, values: Mapping[str, int]) -> bytes:
+    """The argument block, laid out as the kernel's own metadata says."""
+    fields = _ARGUMENT.findall(text)
+    missing = {name for name, _, _ in fields} ^ set(values)
+    if missing:
+        raise EmulationError(
+            f"the kernel's arguments are not those of a GEMM: {', '.join(sorted(missing))}"
+        )
+    size = max(int(offset) + int(length) for _, offset, length in fields)
+    block = bytearray(size)
+    for name, offset, length in fields:
+        form = "<Q" if int(length) == 8 else "<I"
+        struct.pack_into(form, block, int(offset), values[name])
+    return bytes(block)

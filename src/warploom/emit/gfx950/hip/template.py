@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warploom.emit.gfx950.lower.zeroing import wants_agprs
+from warploom.emit.gfx950.lower.state import wants_agprs
 from warploom.emit.gfx950.plan import KernelPlan, Movement
 from warploom.emit.gfx950.tile import ElementType
 

@@ -13,10 +13,9 @@ from collections.abc import Sequence
 from warploom.document.ops import OpRole, Phase, ScheduleEntry
 from warploom.emit.gfx950.lower.addresses import emit_entry
 from warploom.emit.gfx950.lower.pointwise import IrText
-from warploom.emit.gfx950.lower.state import Machine, check_ragged
+from warploom.emit.gfx950.lower.state import Machine, check_ragged, start_accumulators, wants_agprs
 from warploom.emit.gfx950.lower.store import emit_store
 from warploom.emit.gfx950.lower.table import emit_barrier, emit_wait, lower_op
-from warploom.emit.gfx950.lower.zeroing import start_accumulators, wants_agprs
 from warploom.emit.gfx950.plan import KernelPlan, Slot
 from warploom.emit.gfx950.tile import GemmTile, waves_per_simd
 

@@ -1,0 +1,106 @@
+"""Products in two parts: the last instructions of one are issued after vector work that waits.
+
+A warp stands still while it issues instructions the tensor cores have no room for, and so it comes
+late to the vector work that follows. With a product into a sum before work on a fresh product,
+``Tiling.late`` of its instructions can be issued after the first step of that work: what is before
+them keeps the tensor cores busy so long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from warploom.document.flow import Flow, FlowOp, FlowOperand, Home
+from warploom.document.roles import (
+    Commit,
+    Compute,
+    Mma,
+    MmaFence,
+    NamedArrive,
+    RoleEntry,
+    RoleProgram,
+    RolesDocument,
+    WaitGroup,
+)
+
+FIRST, REST = "first", "rest"
+
+
+def parted(document: RolesDocument, role: str) -> RolesDocument:
+    """The same programs, with a product into a sum in two parts, where work follows it."""
+    program = document.program(role)
+    found = _found(program)
+    if found is None:
+        return document
+    made = _program(program, *found)
+    return replace(
+        document, programs=tuple(made if p.name == role else p for p in document.programs)
+    )
+
+
+def parted_flow(flow: Flow, document: RolesDocument) -> Flow:
+    """What the ops of a document compute, of which products may be in two parts."""
+    every = [e for p in document.programs for _, row in p.phases() for e in row]
+    homes = {h.value: h.place for h in flow.homes}
+    sums = {e.op: e.accumulator for e in every if isinstance(e, Mma)}
+    ops: list[FlowOp] = []
+    more: list[Home] = []
+    for x in flow.ops:
+        place = sums.get(f"{x.name}.{FIRST}")
+        if place is None:
+            ops.append(x)
+            continue
+        (result,) = x.results
+        so_far = f"{result}.{FIRST}"
+        factors = tuple(o for o in x.operands if homes[o.value] != place)
+        ops.append(replace(x, name=f"{x.name}.{FIRST}", results=(so_far,)))
+        rest = (*factors, FlowOperand(value=so_far))
+        ops.append(replace(x, name=f"{x.name}.{REST}", operands=rest))
+        more.append(Home(value=so_far, place=place))
+    return replace(flow, ops=tuple(ops), homes=(*flow.homes, *more))
+
+
+def _found(program: RoleProgram) -> tuple[int, int] | None:
+    """Where such a product is in the loop, and where the work that follows it."""
+    kernel = program.kernel
+    for i, e in enumerate(kernel):
+        if not isinstance(e, Mma) or not e.accumulate:
+            continue
+        rest = ((j, x) for j, x in enumerate(kernel) if j > i)
+        (_, wait), (work, step) = _next(rest, (WaitGroup, Mma)), _next(rest, (Compute, Mma))
+        if isinstance(wait, WaitGroup) and wait.pending and isinstance(step, Compute):
+            return i, work
+    return None
+
+
+def _next(
+    entries: Iterator[tuple[int, RoleEntry]], kinds: tuple[type, ...]
+) -> tuple[int, RoleEntry | None]:
+    return next((x for x in entries if isinstance(x[1], kinds)), (0, None))
+
+
+def _parts(e: Mma) -> tuple[Mma, Mma]:
+    return replace(e, op=f"{e.op}.{FIRST}"), replace(e, op=f"{e.op}.{REST}", accumulate=True)
+
+
+def _program(program: RoleProgram, product: int, work: int) -> RoleProgram:
+    mma = program.kernel[product]
+    assert isinstance(mma, Mma)
+    first, rest = _parts(mma)
+
+    def both(entries: tuple[RoleEntry, ...]) -> Iterator[RoleEntry]:
+        for e in entries:
+            yield from _parts(e) if isinstance(e, Mma) and e.op == mma.op else (e,)
+
+    between = program.kernel[product + 1 : work + 1]
+    given = [e for e in between if isinstance(e, NamedArrive)]
+    kept = [e for e in between if not isinstance(e, NamedArrive)]
+    again = (MmaFence(reason="work stands between"), rest, Commit(reason=f"the rest of {mma.op}"))
+    before, after = program.kernel[:product], program.kernel[work + 1 :]
+    return replace(
+        program,
+        prologue=tuple(both(program.prologue)),
+        kernel=(*before, first, *kept, *again, *given, *after),
+        epilogue=tuple(both(program.epilogue)),
+    )
