@@ -15,8 +15,8 @@ between runs by more than the model errs, so only times of the present code in o
 
 The first two draws and what was before them are seen: the model was mended with them (two of its
 figures, vector.own_beside and vector.mufu_beside, are fits to older times). The third and the
-fourth were drawn before they were measured, by ``draw`` or the joint search, without a simulation,
-and measured after the model's last change: they alone judge it.
+fourth were drawn before they were measured, by ``draw`` or the joint search, without a simulation:
+they alone judge it. A longer latency of copies was tried on the seen ones and left out again.
 ``wait``: registers a wait was tied to in the code of then; the assembler kept little of that.
 """
 
