@@ -44,8 +44,8 @@ _ROWS_256 = (2560, 0, 1878, 914, 2194, 1620, 2900, 2010, 3290, 2540, 3820, 2690,
 ATTENTION: Mapping[tuple[int, bool], Mapping[str, object]] = {
     (64, False): {**_TILE_64, "times": _ROWS_64, "ahead": 2, "tie": 24},
     (64, True): {**_TILE_64, "times": _ROWS_64, "ahead": 2, "tie": 24},
-    (128, False): {**_TILE_128, "times": _FULL_128, "late": 2},
-    (128, True): {**_TILE_128, "times": _CAUSAL_128, "late": 2},
+    (128, False): {**_TILE_128, "times": _FULL_128, "tie": 16, "late": 1},
+    (128, True): {**_TILE_128, "times": _CAUSAL_128, "tie": 16, "late": 1},
     (256, False): {**_TILE_256, "times": _ROWS_256, "tie": -1},
     (256, True): {**_TILE_256, "times": _ROWS_256, "tie": -1},
 }
@@ -54,10 +54,13 @@ ATTENTION: Mapping[tuple[int, bool], Mapping[str, object]] = {
 SHORT: Mapping[int, Mapping[str, object]] = {256: {**_TILE_256, "t": 64}}
 # Of short sequences with at least so many keys and so many rows of tiles of 128 queries.
 MEDIUM, MANY = 512, 4 * 132
+_ENDS = {"ahead": 2, "direct": False}  # a tile's ends count: queries early, results by copies
 MANY_HEADS: Mapping[tuple[int, bool], Mapping[str, object]] = {
     (64, False): ATTENTION[64, False],
-    (64, True): {**_TILE_64, "s": 128, "consumers": 2, "ahead": 2, "tie": 24, "hold": True},
-    (128, False): ATTENTION[128, False],
+    (64, True): {**_TILE_64, "s": 128, "consumers": 2, "stages": 3, "hold": True, "tie": 24}
+    | _ENDS,
+    (128, False): {**ATTENTION[128, True], **_ENDS, "staging": 1},
+    (128, True): {**ATTENTION[128, True], **_ENDS, "staging": 1},
 }
 
 _GRAD = {
@@ -152,7 +155,6 @@ SCANS_OF_PARTS: Mapping[tuple[int, int], Mapping[str, object]] = {
 _PARTS = {"e": 64, "consumers": 1, "direct": True}
 
 # Products: least sizes from which on a tile was the quickest, and the tile; the first that fits.
-ROWS = "rows of a group"  # on average
 _TWO_PRODUCTS = {
     "n": 128,
     "consumers": 2,
@@ -172,16 +174,23 @@ _QUANTISED = (
     ({"m": 33, "n": 4096}, {"m": 64, "unroll": 2, **_FEW, "times": _TWO_STEPS}),
     ({"n": 4096}, {"unroll": 4, **_FEW, "joined": True, "program": "text"}),
 )
+_IN_TURN = {"consumers": 1, "alternate": 2}
+# Weights come from memory, so narrow tiles in turn (128) lose a fifth of the speed.
+_BY_GROUPS = (
+    ({"t": 4096, "n": 8192}, {"t": 128, "n": 256}),
+    ({"t": 4096, "n": 2048}, {"t": 128, "n": 208, **_IN_TURN}),
+    ({"t": 4096, "n": 1024}, {"t": 128, "n": 192, **_IN_TURN}),
+)
 PRODUCTS: Mapping[str, tuple[tuple[Mapping[str, int], Mapping[str, object]], ...]] = {
     "swiglu": (({"m": 4096, "n": 8192}, {"m": 128, "n": 176}),),
     "block_scaled": (
         ({"m": 8192, "n": 8192}, _IN_TURNS),
         ({"m": 1024, "n": 1024}, {"m": 128, **_TWO_PRODUCTS}),
     ),
-    "grouped": (
-        ({"t": 4096, "n": 1024, ROWS: 1024}, {"t": 128, "consumers": 1, "alternate": 2}),
-        ({"t": 4096, "n": 1024}, {"t": 128, "n": 256}),
-    ),
+    "grouped": _BY_GROUPS,
+    "grouped_scattered": _BY_GROUPS,
+    "grouped_input": (_BY_GROUPS[0], _BY_GROUPS[2]),
+    "grouped_weights": (({"n": 1024, "k": 1024}, {"n": 128, "k": 192, **_IN_TURN}),),
     "grouped_gathered": (({"t": 4096, "n": 1024}, {"t": 128, "n": 256}),),
     "grouped_scaled": (({"t": 1024, "n": 1024}, {"t": 128, **_TWO_PRODUCTS}),),
     "int4_gemm": _QUANTISED,
@@ -211,7 +220,6 @@ def measured(
     mask = bool(choices.get("causal"))
     plain = all(choices.get(f) is None for f in ("score", "visible", "sink"))
     if name in PRODUCTS:
-        sizes = {**sizes, ROWS: sizes.get("t", 0) // max(1, sizes.get("e", 1))}
         for least, pins in PRODUCTS[name]:
             if all(sizes.get(axis, 0) >= size for axis, size in least.items()):
                 return tuple(pins.items())
