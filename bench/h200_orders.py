@@ -51,7 +51,7 @@ def plan(path):
     for spec in KERNELS:
         kernel, found = orders(spec)
         for name, times in found.items():
-            row = {"kernel": spec, "order": name, "times": times}
+            row = {"kernel": spec, "order": name, "refused": "", "times": times}
             tiling = replace(kernel.tiling, times=tuple(times))
             try:
                 built = kernel.compiled.build(tiling)
@@ -100,7 +100,7 @@ def measure(path):
 
     data = json.loads(path.read_text())
     for spec in KERNELS:
-        rows = [r for r in data["table"] if r["kernel"] == spec and "refused" not in r]
+        rows = [r for r in data["table"] if r["kernel"] == spec and not r["refused"]]
         calls = launches(kernel_named(spec), rows)
         turns = [rotated(calls, rounds=5, slice_ms=8.0) for _ in range(TURNS)]
         for row, own in zip(rows, zip(*turns, strict=True), strict=True):

@@ -17,6 +17,7 @@ from warploom.kernels.measured import measured
 
 pytestmark = [*NEEDS_HOPPER, *TORCH_WARNINGS]
 torch = pytest.importorskip("torch")
+functional = torch.nn.functional
 LIMIT, REPEATS = 6e-3, 5
 SIZES = (1500, 0, 70, 2200, 1, 400)  # of groups
 T, N, K, S = sum(SIZES), 1032, 264, 2100
@@ -152,6 +153,15 @@ def fp8_gemm(m, n=4160, k=1152):
     return {"m": m, "n": n}, lambda: warploom.gemm_quantised(x, w, scale), wanted
 
 
+def many_heads(dim, causal, queries=530, keys=700):
+    """Short sequences: fewer queries than keys, neither a multiple of a tile."""
+    q, k, v = randn(34, 16, queries, dim), randn(34, 8, keys, dim), randn(34, 8, keys, dim)
+    wide = [t.float().repeat_interleave(2, 1) for t in (k, v)]
+    wanted = functional.scaled_dot_product_attention(q.float(), *wide, is_causal=causal)
+    sizes = {"b": 34, "h": 16, "s": queries, "t": keys, "d": dim}
+    return sizes, lambda: warploom.attention(q, k, v, causal), wanted
+
+
 CASES = {
     f.__name__: f
     for f in (
@@ -164,6 +174,11 @@ CASES |= {f"int4_gemm {m}": lambda m=m: int4_gemm(m) for m in (1, 16, 40, 100, 2
 CASES |= {"fp8_gemm 16": lambda: fp8_gemm(16)}
 CASES |= {"grouped_gathered copied": lambda: grouped_gathered(320)}
 CASES |= {"grouped_gathered whole": whole_rows}
+CASES |= {
+    f"attention {dim} {mask}": lambda dim=dim, mask=mask: many_heads(dim, mask == "causal")
+    for dim in (64, 128)
+    for mask in ("full", "causal")
+}
 
 
 @pytest.mark.parametrize("what", CASES)

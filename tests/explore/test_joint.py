@@ -79,6 +79,22 @@ def test_no_shape_takes_all_of_the_time(compiled, monkeypatch):
     assert max(asked) <= 100.0 * joint.SHARE
 
 
+def test_some_of_the_time_is_for_measuring(compiled, monkeypatch):
+    """However slowly shapes are scheduled; shapes that are known by then come later."""
+    clock, known = [0.0], joint.schedule
+
+    def schedule(*given, **more):
+        clock[0] += 30.0
+        return known(*given, **more)
+
+    monkeypatch.setattr(joint, "schedule", schedule)
+    monkeypatch.setattr(joint.time, "monotonic", lambda: clock[0])
+    options = JointOptions(shapes=50, trials=4, batch=4, programs=0, rounds=1, seconds=100.0)
+    found = search_tiles(compiled, measure=measured, options=options)
+    assert found.scheduled == 2
+    assert len(found.known()) == 4
+
+
 def test_a_search_that_is_always_short_of_time_goes_on(compiled, tmp_path, monkeypatch):
     """What was found for a shape is kept; with as little time again it is the next one's turn."""
     store, asked, known = tmp_path / "found.json", [], joint.schedule

@@ -109,7 +109,7 @@ CASES = st.tuples(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(CASES)
 def test_the_meaning_is_that_of_the_lists(case):
     seed, queries, keys, options = case

@@ -44,8 +44,8 @@ _ROWS_256 = (2560, 0, 1878, 914, 2194, 1620, 2900, 2010, 3290, 2540, 3820, 2690,
 ATTENTION: Mapping[tuple[int, bool], Mapping[str, object]] = {
     (64, False): {**_TILE_64, "times": _ROWS_64, "ahead": 2, "tie": 24},
     (64, True): {**_TILE_64, "times": _ROWS_64, "ahead": 2, "tie": 24},
-    (128, False): {**_TILE_128, "times": _FULL_128, "late": 2},
-    (128, True): {**_TILE_128, "times": _CAUSAL_128, "late": 2},
+    (128, False): {**_TILE_128, "times": _FULL_128, "tie": 16, "late": 1},
+    (128, True): {**_TILE_128, "times": _CAUSAL_128, "tie": 16, "late": 1},
     (256, False): {**_TILE_256, "times": _ROWS_256, "tie": -1},
     (256, True): {**_TILE_256, "times": _ROWS_256, "tie": -1},
 }
@@ -54,10 +54,13 @@ ATTENTION: Mapping[tuple[int, bool], Mapping[str, object]] = {
 SHORT: Mapping[int, Mapping[str, object]] = {256: {**_TILE_256, "t": 64}}
 # Of short sequences with at least so many keys and so many rows of tiles of 128 queries.
 MEDIUM, MANY = 512, 4 * 132
+_ENDS = {"ahead": 2, "direct": False}  # a tile's ends count: queries early, results by copies
 MANY_HEADS: Mapping[tuple[int, bool], Mapping[str, object]] = {
     (64, False): ATTENTION[64, False],
-    (64, True): {**_TILE_64, "s": 128, "consumers": 2, "ahead": 2, "tie": 24, "hold": True},
-    (128, False): ATTENTION[128, False],
+    (64, True): {**_TILE_64, "s": 128, "consumers": 2, "stages": 3, "hold": True, "tie": 24}
+    | _ENDS,
+    (128, False): {**ATTENTION[128, True], **_ENDS, "staging": 1},
+    (128, True): {**ATTENTION[128, True], **_ENDS, "staging": 1},
 }
 
 _GRAD = {

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from math import ceil
 
 from warploom.document.roles import BulkStore, Compute, Load, RoleProgram
 from warploom.lower.column import Lowered
 from warploom.lower.loop_ops import loop_ops
+from warploom.lower.parted import FIRST, REST
 from warploom.lower.price import Cost, beside_products
 from warploom.lower.storage import STAGING_BYTES
 from warploom.sim import OpTiming, RoleCosts, RoleOpCost
@@ -37,7 +39,8 @@ def role_costs(lowered: Lowered, target: HopperTarget | None = None) -> RoleCost
         for name in names:
             whole = name.partition(".")[0]
             if whole in of_loop:
-                share = len({n for n in names if n.partition(".")[0] == whole})
+                parts = len({n for n in names if n.partition(".")[0] == whole})
+                share = _part_of(of_loop[whole], name, lowered) or parts
                 prices[name] = _priced(of_loop[whole], share, target)
     units = {p.unit for p in prices.values()}
     return RoleCosts(
@@ -64,16 +67,23 @@ def priced(lowered: Lowered, target: HopperTarget) -> Lowered:
     )
 
 
-def _priced(cost: Cost, share: int, target: HopperTarget) -> RoleOpCost:
+def _part_of(cost: Cost, name: str, lowered: Lowered) -> float:
+    """How many times a part of a product goes into it; 0 for other ops."""
+    rest = lowered.layout.tiling.late * lowered.layout.blocks
+    part = {FIRST: cost.pieces - rest, REST: rest}.get(name.rpartition(".")[2], 0)
+    return cost.pieces / part if part > 0 else 0.0
+
+
+def _priced(cost: Cost, share: float, target: HopperTarget) -> RoleOpCost:
     """One of ``share`` ops that together are an op of the loop.
 
     The tensor cores take a bounded number of unfinished products, whoever they belong to: who
     issues more stands still until the rest fits.
     """
-    busy, whole = -(-cost.occupancy // share), max(cost.occupancy, cost.issue)
-    latency = max(busy, max(cost.latency, cost.streamed) - whole + -(-whole // share))
+    busy, whole = ceil(cost.occupancy / share), max(cost.occupancy, cost.issue)
+    latency = max(busy, max(cost.latency, cost.streamed) - whole + ceil(whole / share))
     if not cost.pieces:
-        issue = -(-cost.issue // share)
+        issue = ceil(cost.issue / share)
         return RoleOpCost(
             unit=cost.unit,
             timing=OpTiming(issue=issue, occupancy=busy, latency=latency),

@@ -94,7 +94,7 @@ def choose(
             try:
                 earlier = [_earlier(p, extents, consumers, pins, known) for p in before]
                 left = less_memory(target, [(r, x) for x in earlier for r in x.rings])
-                layout = _settled(body, chosen, extents, consumers, more, left)
+                layout = _settled(body, chosen, extents, consumers, more, left, known)
             except (KernelError, GeometryError) as error:
                 refused = refused or error
                 continue
@@ -276,6 +276,7 @@ def _settled(
     consumers: int,
     pins: Mapping[str, object],
     target: HopperTarget,
+    sizes: Mapping[str, int],
 ) -> Layout:
     """The layout of a candidate with the rest of its choices made; refuses what does not fit."""
     fixed = {n: v for n, v in pins.items() if n in CHOICES and n != "consumers"}
@@ -311,7 +312,7 @@ def _settled(
         layout = _again(layout, stages=min(fit, max(2, IN_FLIGHT // max(1, slot))))
         if layout.tiling.stages == 1:
             raise GeometryError("one stage hides no load", where=f"tiling {tiling.name}")
-    hints = {n: v for n, v in _walk(layout).items() if n not in pins}
+    hints = {n: v for n, v in _walk(layout, target, sizes).items() if n not in pins}
     layout = _again(layout, **hints)
     if layout.rings:
         ring_depth(layout, layout.rings[0], target)
@@ -361,19 +362,17 @@ def _staging(layout: Layout, target: HopperTarget) -> int:
     return max(1, min(4, chunks, fit[0] if fit[0] >= GOOD_COPIES else fit[1]))
 
 
-def _walk(layout: Layout) -> dict[str, object]:
+def _walk(layout: Layout, target: HopperTarget, sizes: Mapping[str, int]) -> dict[str, object]:
     """How tiles follow one another: rows in groups, the tiles of their operand kept in the L2."""
     kernel = layout.body.kernel
     tiled = [n for n in kernel.grid.vars if kernel.var(n).walk is Walk.TILE]
     if len(tiled) != 2:
         return {}
-    rows = tiled[0]
-    keep = next(
-        (
-            op.tensor
-            for op in layout.body.loop.body
-            if isinstance(op, Load) and len(op.result.dims) == 2 and rows in op.result.vars
-        ),
-        None,
-    )
-    return {"group": max(1, GROUP_ROWS // layout.extent(rows)), "keep": keep}
+    rows, together, keep = tiled[0], GROUP_ROWS, None
+    for op in layout.body.loop.body:
+        if isinstance(op, Load) and len(op.result.dims) == 2 and rows in op.result.vars:
+            long = sizes[kernel.var(layout.body.loop.var).axis] * op.result.dtype.bits / 8
+            fit = target.memory.l2_share * target.limits.l2_bytes / long
+            together, keep = min(together, int(fit)), op.tensor
+            break
+    return {"group": max(1, together // layout.extent(rows)), "keep": keep}

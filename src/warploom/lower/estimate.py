@@ -46,7 +46,7 @@ def estimate(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> 
     last = _ends(layout, target, alternate, beside=False) + meeting if turns > 1 else 0.0
     cycles = waves * max(loop, (loop + ends) / turns) + last + fill
     dram = _dram_bytes(layout, sizes, target)
-    landed = alternate == 1  # of tiles in turn those of few bytes were no better
+    landed = target.tiles.in_turn if alternate > 1 else 1.0
     joules = _joules(layout, target, tiles, trips, landed=landed)
     joules += dram * target.energy.joules_per_dram_byte
     capped = target.energy.seconds(cycles=cycles, joules=joules)
@@ -60,16 +60,16 @@ def estimate(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> 
         joules=joules,
         seconds=max(
             cycles / target.clock_hz,
-            capped * (_in_turn(layout, target) if alternate > 1 else 1.0),
+            capped * (_few_slots(layout, target) if alternate > 1 else 1.0),
             dram / rate + (ends + fill) / target.clock_hz,
         ),
     )
 
 
-def _in_turn(layout: Layout, target: HopperTarget) -> float:
-    """How much longer tiles in turn take than their joules say."""
+def _few_slots(layout: Layout, target: HopperTarget) -> float:
+    """How much longer tiles in turn take where their rings are short."""
     slots = min((ring_depth(layout, r, target) for r in _copied(layout)), default=0)
-    return target.tiles.in_turn * (target.tiles.few_slots if slots < GOOD_SLOTS else 1.0)
+    return target.tiles.few_slots if slots < GOOD_SLOTS else 1.0
 
 
 def crosses_lines(layout: Layout, sizes: Mapping[str, int]) -> bool:
@@ -207,8 +207,10 @@ def _meeting(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> 
     return target.memory.meet + left / target.memory.meet_rate
 
 
-def _joules(layout: Layout, target: HopperTarget, tiles: int, trips: int, *, landed: bool) -> float:
-    """Products, operand reads from shared memory, and bytes ``landed`` in it."""
+def _joules(
+    layout: Layout, target: HopperTarget, tiles: int, trips: int, *, landed: float
+) -> float:
+    """Products, operand reads from shared memory, and bytes ``landed`` in it (a share of them)."""
     energy, flops, read = target.energy, 0.0, 0.0
     consumers = layout.tiling.consumers
     for op in layout.body.loop.body:

@@ -27,6 +27,7 @@ from warploom.search.tiles import Shape, Trial, schedule, shapes
 FEWEST = 8  # measured trials from which on a rank correlation says something
 LEAST = 0.5  # seconds for the order of the first shape, however short the time
 SHARE = 0.2  # of the time that one shape may take
+SCHEDULING = 0.5  # of the time, where the rest is for measuring
 
 Measure = Callable[[Tiling], float]
 Progress = Callable[[str], None]
@@ -157,6 +158,13 @@ class _Search:
             self.stopped = "time limit"
         return over
 
+    def enough(self) -> bool:
+        """Whether no other shape is to be scheduled: some of the time is for measuring."""
+        limit = self.options.seconds
+        if self.measure is None or limit is None:
+            return self.out_of_time()
+        return time.monotonic() - self.begun > limit * SCHEDULING
+
     def enumerate(self) -> None:
         """Trials of the shapes that may win, best bounds first, every tile size in its turn."""
         limit, target = self.options.seconds, self.compiled.target
@@ -166,7 +174,7 @@ class _Search:
         self.tell(f"{len(found)} shapes have a place on the chip")
         best = float("inf")
         for shape in _in_turn(found):
-            if self.scheduled >= self.options.shapes or (self.trials and self.out_of_time()):
+            if self.scheduled >= self.options.shapes or (self.trials and self.enough()):
                 break
             if shape.bound > best * (1 + self.options.margin):
                 self.pruned += 1

@@ -144,9 +144,11 @@ class TileModel:
     between: int = figure(1200, "cycles", Origin.FIT, "from one tile's loop to the next one's")
     store: int = figure(550, "cycles", Origin.FIT, "a chunk that waits for its staging copy")
     convert: int = figure(220, "cycles", Origin.FIT, "one that finds a free copy, or needs none")
-    in_turn: float = figure(1.02, "of the time", Origin.FIT, "where consumers take tiles in turn")
-    few_slots: float = figure(1.03, "of that", Origin.FIT, "where four slots or fewer are theirs")
-    beside: int = figure(1000, "cycles", Origin.FIT, "a chunk, beside another tile's products")
+    in_turn: float = figure(0.65, "", Origin.FIT, "of what landed bytes cost, of tiles in turn")
+    few_slots: float = figure(
+        1.03, "of the time", Origin.FIT, "tiles in turn, of four slots or fewer"
+    )
+    beside: int = figure(870, "cycles", Origin.FIT, "a chunk, beside another tile's products")
     fill: int = figure(1500, "cycles", Origin.FIT, "first loads of a launch")
     cluster: int = figure(3500, "cycles", Origin.FIT, "of a launch more, until CTAs have met")
     head: int = figure(700, "cycles", Origin.FIT, "first loads of a tile, where none come ahead")
@@ -166,7 +168,7 @@ class MemoryModel:
     )
     sm_rate: float = figure(24.0, "bytes a cycle", Origin.FIT, "that an SM alone draws")
     l2_share: float = figure(
-        0.5, "", Origin.ASSUMED, "of the L2 that rows visited together fill and still stay there"
+        0.55, "", Origin.ASSUMED, "of the L2 that rows visited together fill and still stay there"
     )
     band_bytes: int = figure(
         16 * 1024 * 1024, "bytes", Origin.MEASURED, "loop operands of tiles visited together"

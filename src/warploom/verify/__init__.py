@@ -7,5 +7,5 @@ made. ``witness`` turns a finding into a concrete interleaving.
 
 from warploom.verify.findings import Assumptions, Code, Finding, Limits, Report, Severity
 from warploom.verify.judge import verify
-from warploom.verify.report import exit_code, judge_file, judge_files
+from warploom.verify.report import exit_code, judge_file
 from warploom.verify.witness import witness

@@ -7,7 +7,7 @@ malformed. A malformed document never keeps the others from being judged.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,17 +57,6 @@ class FileVerdict:
         """The verdict as readable lines."""
         body = f"malformed\n{self.error}" if self.report is None else self.report.text()
         return f"{self.file}: {body}"
-
-
-def judge_files(
-    paths: Iterable[str | Path],
-    trips: range | None = None,
-    *,
-    assumptions: Assumptions | None = None,
-) -> Iterator[FileVerdict]:
-    """Judge each file in turn; nothing a file holds can stop the others."""
-    for path in paths:
-        yield judge_file(path, trips, assumptions=assumptions)
 
 
 def judge_file(
