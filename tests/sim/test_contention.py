@@ -10,7 +10,6 @@ from warploom.document.roles import Compute
 from warploom.errors import DocumentError
 from warploom.sim import OpTiming, RoleCosts, RoleOpCost, simulate, simulate_roles
 from warploom.sim.roles import entry_label, lower_roles
-from warploom.target.h200 import h200
 
 from .test_role_documents import ordered
 
@@ -44,13 +43,6 @@ def test_waits_for_products_come_before_exponentials_as_assembled(attention):
     assert labels.index("make_p") < labels.index("WaitGroup(0)")
     assert run.index("WaitGroup(0)") < run.index("Arrive(ring_v27)") < run.index("make_p")
     assert sorted(run) == sorted(x for x in labels if x in run)
-
-
-def test_copies_of_a_loop_take_as_long_as_a_stream(attention):
-    """The solver places them at the least latency, programs run with that of DRAM."""
-    target, cost = h200(), attention.costs.of("load_ring_v11.v11")
-    assert cost.timing.latency == target.load_latency(128 * 128 * 2, from_dram=True)
-    assert attention.costs.of("load_ring_qs.qs").timing.latency == cost.timing.latency
 
 
 def test_products_alone_are_not_slowed():

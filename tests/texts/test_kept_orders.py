@@ -35,7 +35,7 @@ def test_an_order_is_solved_once(solves):
     assert first.result == again.result
     assert first.document == again.document
     assert len(list(folder.iterdir())) == 1
-    compiled(m=128, n=128, k=64)
+    compiled(m=128, n=192, k=64)
     assert len(asked) == 2
 
 

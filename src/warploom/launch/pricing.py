@@ -81,7 +81,7 @@ def _priced(cost: Cost, share: float, target: HopperTarget) -> RoleOpCost:
     issues more stands still until the rest fits.
     """
     busy, whole = ceil(cost.occupancy / share), max(cost.occupancy, cost.issue)
-    latency = max(busy, max(cost.latency, cost.streamed) - whole + ceil(whole / share))
+    latency = max(busy, cost.latency - whole + ceil(whole / share))
     if not cost.pieces:
         issue = ceil(cost.issue / share)
         return RoleOpCost(
@@ -112,7 +112,7 @@ def _once(program: RoleProgram, target: HopperTarget) -> Iterator[tuple[str, Rol
                     timing = OpTiming(
                         issue=0,
                         occupancy=int(size / target.l2_bytes_per_cycle),
-                        latency=target.load_latency(size, from_dram=True),
+                        latency=target.load_latency(size),
                     )
                     yield e.op, RoleOpCost(unit=COPY_ENGINE, timing=timing)
                 case _:

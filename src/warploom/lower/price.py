@@ -25,7 +25,6 @@ class Cost:
     """Cycles: on the unit, until the result is usable, and on the warps' own stream.
 
     ``pieces``: instructions of a group of products, of all consumers, each of ``piece`` cycles.
-    ``streamed``: the latency of a copy while all SMs read on, where it is longer.
     """
 
     unit: str
@@ -35,7 +34,6 @@ class Cost:
     also: tuple[tuple[str, int], ...] = ()
     pieces: int = 0
     piece: int = 0
-    streamed: int = 0
 
 
 def beside_products(cost: Cost, target: HopperTarget) -> float:
@@ -130,5 +128,4 @@ def load_cost(ring: SlotRing, target: HopperTarget, fetched: int) -> Cost:
         occupancy=int(fetched / target.l2_bytes_per_cycle),
         latency=target.load_latency(box),
         issue=len(ring.tiles) * target.sync.tma_issue,
-        streamed=target.load_latency(box, from_dram=True),
     )
