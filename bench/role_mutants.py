@@ -263,9 +263,9 @@ def write_documents(folder):
 
 
 def shipped():
-    from tests.roles.samples import SHIPPED
+    from tests.roles.samples import MEASURED, SHIPPED
 
-    return list(SHIPPED)
+    return [*SHIPPED, *MEASURED]
 
 
 def main():

@@ -201,12 +201,18 @@ SHIPPED: dict[str, Shipped] = {
     ),
     "gathered_swiglu": Shipped(gathered_swiglu),
 }
+MEASURED: dict[str, Shipped] = {  # attention as it is called; too many for every default test
+    f"attention_{d}{'_causal' if causal else ''}": Shipped(
+        attention, sizes={"d": d}, constants={"causal": causal}, pins=ATTENTION[d, causal]
+    )
+    for d, causal in ((64, False), (128, False), (128, True), (256, False))
+}
 
 
 @cache
 def lowered(name: str = "attention", **pins: object) -> Lowered:
     """A shipped text with its schedule."""
-    text, types, sizes, constants, chosen, given, options = SHIPPED[name]
+    text, types, sizes, constants, chosen, given, options = (SHIPPED | MEASURED)[name]
     optional = {t.name for t in text.signature.tensors if t.optional}
     made = text.with_tiles(**{**chosen, **pins}).compile(
         types,
