@@ -98,7 +98,7 @@ row_sums_out | x: m k, w: n k -> out: m n, norm: m f32 | m=100 n=72 k=136
     PRODUCT
     out[m, n] = acc
     norm[m] += (acc * acc).sum(axis=1)
-cross_entropy | x: m d, w: n d, label: m i32 -> loss lse: m f32 | m=100 n=200 d=64 | whole d
+cross_entropy | x: m d, w: n d, label: m i32 -> loss lse most: m f32 | m=100 n=200 d=64 | whole d
     m = wl.tile(loss)
     xs = x[m]
     l, top, hit = wl.zeros(m), wl.full(m, -1.0e30), wl.zeros(m)
@@ -110,6 +110,7 @@ cross_entropy | x: m d, w: n d, label: m i32 -> loss lse: m f32 | m=100 n=200 d=
         top = new
     lse[m] = top + wl.log(l)
     loss[m] = top + wl.log(l) - hit
+    most[m] = top
 low_rank | x: m k, a: r k, b: n r -> out: m n | m=100 n=72 k=136 r=64 | whole r
     m = wl.tile("m")
     low = wl.zeros(m, a.r)
@@ -210,6 +211,21 @@ layernorm_exact | x: m k, w: n k, gamma beta: k -> out: m n | m=100 n=72 k=136 |
         y = (x[m, k] - mean) * r * gamma[k] + beta[k]
         acc += y.to(x.dtype) @ w[n, k].T
     out[m, n] = acc
+carry_in | q: s d, k v: t d, first: s d f32, x y: s f32 -> out: s d f32, sums most: s f32
+| s=100 t=200 d=64 | whole d
+    s = wl.tile(out, whole="d")
+    qs = q[s]
+    o, l, top = first[s], x[s], y[s]
+    for t in wl.steps(k.t):
+        z = qs @ k[t].T
+        new = wl.maximum(top, z.max(axis=1))
+        keep, p = wl.exp(top - new), wl.exp(z - new)
+        l = l * keep + p.sum(axis=1)
+        o = o * keep + p.to(v.dtype) @ v[t]
+        top = new
+    out[s] = o
+    sums[s] = l
+    most[s] = top
 mla | q: s d, p: s r, c: t d, y: t r -> out: s d | s=100 t=200 d=128 r=64 | whole dr
 | scalar scale=0.1
     s = wl.tile(out, whole="d")
@@ -474,6 +490,12 @@ LONG |= read(BEGINS.format("begins_2", "wl.exp(side[m]) * bias[n]"))
 @pytest.mark.parametrize("name", [*CHEAP, *(pytest.param(n, marks=pytest.mark.slow) for n in LONG)])
 def test_what_authors_write_computes_its_meaning(name):
     assert check(case_of((CHEAP | LONG)[name])) is not None
+
+
+@NEEDS_COMPILER
+def test_tiles_and_vectors_go_on_from_memory():
+    """In the order of the text, which is soon scheduled."""
+    assert check(case_of(LONG["carry_in"]), {"program": "text", "t": 64}) is not None
 
 
 def emitted(case):
