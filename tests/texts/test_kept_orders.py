@@ -30,7 +30,7 @@ def compiled(**tiles):
 
 
 def test_an_order_is_solved_once(solves):
-    asked, folder = solves
+    asked, _ = solves
     first, again = compiled(), compiled()
     assert len(asked) == 1
     assert first.result == again.result
