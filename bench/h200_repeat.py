@@ -22,7 +22,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-import h200_flex as flex
 import warm
 from lib.shapes import SKINNY
 
@@ -119,7 +118,7 @@ def cases():
 
 
 def fused_cases():
-    """As `cases`: scans, functions of attention, fused products on their measured tiles."""
+    """As `cases`: scans, functions of attention and fused products on their measured tiles."""
     import torch
     from tests.cuda.test_measured_gpu import CASES
 
@@ -129,14 +128,6 @@ def fused_cases():
         q, k, v = (drawn(b, h, n // t, t, x) * 0.1 for x in (d, d, e))
         gates = -torch.rand(b, h, n // t, t, device="cuda").cumsum(-1)
         yield f"scan {b}x{h} {n} d={d} by {t}", "", lambda g=(q, k, v, gates): warploom.scan(*g)
-    for name in ("softcap", "window"):
-        score, mask = flex.CASES[name]
-        given = [drawn(*HEADS, 128) for _ in "qkv"]
-
-        def run(given=given, score=score, mask=mask):
-            return [warploom.attention(*given, score=score, visible=mask)]
-
-        yield f"attention {name}", "", run
     for name, make in CASES.items():
         _, call, _ = make()
         yield name, "measured", lambda call=call: [call()]
