@@ -24,8 +24,6 @@ class DType(StrEnum):
     bits: int
     """Bits of one element in memory."""
 
-    __hash__ = str.__hash__  # as they compare; an enum's own goes through its name
-
     def __init__(self, name: str) -> None:
         self.bits = {"f32": 32, "i32": 32, "bf16": 16, "f16": 16, "i4": 4}.get(name, 8)
 
